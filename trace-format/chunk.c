@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+/* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
+#define STAMP_RECORDS 64u
+#define STAMP_UNITS   64u
+
+int chunk_init(struct chunk *chunk, uint32_t capacity)
+{
+	*chunk = (struct chunk){ .capacity = capacity, .epoch = 1, .freed_last = 0 };
+	chunk->records = malloc(capacity * sizeof(*chunk->records));
+	chunk->symbols = malloc(capacity * sizeof(*chunk->symbols));
+	if (!chunk->records || !chunk->symbols)
+		return MST_ERR_NOMEM;
+	return 0;
+}
+
+void chunk_finish(struct chunk *chunk)
+{
+	free(chunk->records);
+	free(chunk->symbols);
+	free(chunk->local);
+	bytes_free(&chunk->time);
+	bytes_free(&chunk->thread);
+	bytes_free(&chunk->identity);
+}
+
+int chunk_copy_empty(struct chunk *to, const struct chunk *from)
+{
+	const int err = chunk_init(to, from->capacity);
+
+	to->thread_last = from->thread_last;
+	to->time_last = from->time_last;
+	return err;
+}
+
+void chunk_reset(struct chunk *chunk)
+{
+	chunk->n_records = chunk->n_symbols = 0;
+	chunk->stamped = chunk->stamped_run = 0;
+	chunk->events = chunk->null_frees = 0;
+	chunk->freed_last = 0;
+	bytes_clear(&chunk->time);
+	bytes_clear(&chunk->thread);
+	bytes_clear(&chunk->identity);
+	if (++chunk->epoch == 0) {
+		/* Numbers of an old chunk would come back to life: forget them all. */
+		if (chunk->local)
+			memset(chunk->local, 0, chunk->n_local * sizeof(*chunk->local));
+		chunk->epoch = 1;
+	}
+}
+
+void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread)
+{
+	const uint32_t at = chunk->n_records;
+
+	if (time < chunk->time_last)
+		time = chunk->time_last;
+	if (at == 0) {
+		chunk->time_first = chunk->time_last = time;
+		bytes_varint(&chunk->thread, 0);
+		bytes_varint(&chunk->thread, thread);
+		chunk->thread_last = thread;
+	} else {
+		if (time != chunk->time_last &&
+		    (at - chunk->stamped >= STAMP_RECORDS || time - chunk->time_last >= STAMP_UNITS)) {
+			bytes_varint(&chunk->time, at - chunk->stamped);
+			bytes_varint(&chunk->time, time - chunk->time_last);
+			chunk->stamped = at;
+			chunk->time_last = time;
+		}
+		if (thread != chunk->thread_last) {
+			bytes_varint(&chunk->thread, at - chunk->stamped_run);
+			bytes_varint(&chunk->thread, thread);
+			chunk->stamped_run = at;
+			chunk->thread_last = thread;
+		}
+	}
+	chunk->events++;
+}
+
+static int grow_local(struct chunk *chunk, uint32_t symbol)
+{
+	uint32_t n = chunk->n_local ? chunk->n_local : 1024;
+	uint32_t *local;
+
+	while (n <= symbol)
+		n *= 2;
+	local = realloc(chunk->local, n * sizeof(*local));
+	if (!local)
+		return MST_ERR_NOMEM;
+	memset(local + chunk->n_local, 0, (n - chunk->n_local) * sizeof(*local));
+	chunk->local = local;
+	chunk->n_local = n;
+	return 0;
+}
+
+int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role)
+{
+	const uint32_t symbol = chunk_symbol(kind, role);
+	uint32_t number;
+
+	if (symbol >= chunk->n_local && grow_local(chunk, symbol) != 0)
+		return MST_ERR_NOMEM;
+	if (chunk->local[symbol] >> 16 == chunk->epoch) {
+		number = chunk->local[symbol] & 0xffff;
+		chunk->symbols[number].count++;
+	} else {
+		number = chunk->n_symbols++;
+		chunk->local[symbol] = (uint32_t)chunk->epoch << 16 | number;
+		chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role, .count = 1 };
+	}
+	chunk->records[chunk->n_records++] = (uint16_t)number;
+	return 0;
+}
+
+void chunk_add_identity(struct chunk *chunk, uint64_t index)
+{
+	/* Unknown blocks have index 2^64 - 1; the difference wraps and comes back when read. */
+	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(index - chunk->freed_last)));
+	if (index != UINT64_MAX)
+		chunk->freed_last = index;
+}
+
+/* One local symbol's effect, signed. */
+struct effect {
+	int64_t bytes, bytes16;
+	int32_t blocks;
+};
+
+static struct effect symbol_effect(const struct mst_symbol *symbol, const struct mst_kind *kinds)
+{
+	const struct mst_kind *kind = &kinds[symbol->kind];
+	const struct effect come = {
+		.bytes = (int64_t)kind->size,
+		.bytes16 = (int64_t)((kind->cap + 15) & ~(uint64_t)15),
+		.blocks = 1,
+	};
+
+	if (symbol->role == MST_CALL || symbol->role == MST_KEEP || kind->op == MST_OP_UNKNOWN)
+		return (struct effect){ 0 };
+	if (symbol->role == MST_ALLOC)
+		return come;
+	return (struct effect){ -come.bytes, -come.bytes16, -come.blocks };
+}
+
+static bool is_realloc(const struct mst_kind *kind)
+{
+	return kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
+}
+
+/* What reallocs (done or failed) add to the growth and shrink counters. */
+static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols,
+			const struct mst_kind *kinds, const uint16_t *at)
+{
+	const struct mst_symbol *now = &symbols[at[1]];
+	const uint64_t size = kinds[now->kind].size, old = kinds[symbols[at[0]].kind].size;
+
+	if (!is_realloc(&kinds[now->kind]))
+		return;
+	if (size > old)
+		sums->grown += size - old;
+	else if (size < old && now->role == MST_ALLOC)
+		sums->shrunk++;
+}
+
+int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
+{
+	struct effect *const effects = malloc((chunk->n_symbols + 1) * sizeof(*effects));
+	struct effect sum = { 0 }, pending = { 0 };
+
+	*sums = (struct mst_sums){ .events = chunk->events, .null_frees = chunk->null_frees };
+	if (!effects)
+		return MST_ERR_NOMEM;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		effects[i] = symbol_effect(&chunk->symbols[i], kinds);
+
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]];
+		struct effect e = effects[chunk->records[i]];
+
+		/* Pairs are never split between chunks, so there is a next record. */
+		if (symbol->role == MST_OUT || symbol->role == MST_KEEP)
+			sum_realloc(sums, chunk->symbols, kinds, &chunk->records[i]);
+		if (symbol->role == MST_OUT) {
+			pending = e;
+			continue;
+		}
+		e.bytes += pending.bytes;
+		e.bytes16 += pending.bytes16;
+		e.blocks += pending.blocks;
+		pending = (struct effect){ 0 };
+
+		sum.bytes += e.bytes;
+		sum.bytes16 += e.bytes16;
+		sum.blocks += e.blocks;
+		sums->moved16 += (uint64_t)(e.bytes16 < 0 ? -e.bytes16 : e.bytes16);
+		sums->steps += e.blocks != 0;
+		if (sum.bytes > sums->max_bytes)
+			sums->max_bytes = sum.bytes;
+		if (sum.bytes16 > sums->max_bytes16)
+			sums->max_bytes16 = sum.bytes16;
+		if (sum.blocks > sums->max_blocks)
+			sums->max_blocks = sum.blocks;
+	}
+	sums->net_bytes = sum.bytes;
+	sums->net_bytes16 = sum.bytes16;
+	sums->net_blocks = sum.blocks;
+	free(effects);
+	return 0;
+}
+
+void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,
+		struct bytes *counts)
+{
+	const bool narrow = chunk->n_symbols <= 256;
+	uint8_t *at = bytes_reserve(records, chunk->n_records * (narrow ? 1 : 2));
+	uint32_t last = 0;
+
+	if (at && narrow) {
+		for (uint32_t i = 0; i < chunk->n_records; i++)
+			at[i] = (uint8_t)chunk->records[i];
+		records->size += chunk->n_records;
+	} else if (at) {
+		for (uint32_t i = 0; i < chunk->n_records; i++) {
+			at[2 * i] = (uint8_t)chunk->records[i];
+			at[2 * i + 1] = (uint8_t)(chunk->records[i] >> 8);
+		}
+		records->size += 2 * chunk->n_records;
+	}
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const uint32_t symbol = chunk_symbol(chunk->symbols[i].kind, chunk->symbols[i].role);
+
+		bytes_varint(symbols, wire_zigzag((int64_t)symbol - (int64_t)last));
+		bytes_varint(counts, chunk->symbols[i].count);
+		last = symbol;
+	}
+}

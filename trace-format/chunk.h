@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chunk being written: symbols numbered in order of first appearance, and the columns that go
+ * with them. Knows kinds only as numbers until it is sealed.
+ */
+#ifndef MSTRACE_CHUNK_H
+#define MSTRACE_CHUNK_H
+
+#include "bytes.h"
+#include "mstrace.h"
+
+/* A kind and what happens to its blocks, in one number. */
+static inline uint32_t chunk_symbol(uint32_t kind, enum mst_role role)
+{
+	return kind << 3 | (uint32_t)role;
+}
+
+struct chunk {
+	uint32_t capacity;       /* records */
+	uint32_t n_records;
+	uint16_t *records;       /* local symbol numbers */
+	uint32_t n_symbols;
+	struct mst_symbol *symbols;
+	uint32_t *local;         /* by global symbol: epoch << 16 | local number */
+	uint32_t n_local;
+	uint16_t epoch;          /* entries of `local` with another epoch are void */
+
+	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
+	uint64_t time_first, time_last; /* of the first record; of the last stamp */
+	uint32_t thread_last;
+	uint64_t freed_last;
+	uint64_t events, null_frees;
+	struct bytes time, thread, identity;
+};
+
+int chunk_init(struct chunk *chunk, uint32_t capacity);
+void chunk_finish(struct chunk *chunk);
+/* A copy of an empty chunk: only what survives chunk_reset(). */
+int chunk_copy_empty(struct chunk *to, const struct chunk *from);
+void chunk_reset(struct chunk *chunk);
+
+static inline bool chunk_is_empty(const struct chunk *chunk)
+{
+	return chunk->n_records == 0 && chunk->null_frees == 0;
+}
+
+/* Begins a call: stamps time and thread when they are news. 0 or MST_ERR_NOMEM (sticky bytes). */
+void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread);
+
+/* Adds one record; the caller has made sure that there is room. 0 or MST_ERR_NOMEM. */
+int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role);
+
+/* Says which block the last record freed or named. */
+void chunk_add_identity(struct chunk *chunk, uint64_t index);
+
+/* The sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
+int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
+
+/* The record, symbol and count columns. */
+void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,
+		struct bytes *counts);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "mstrace.h"
+
+#define UNKNOWN_BLOCK UINT64_MAX
+
+static uint64_t take_freed(struct mst_cursor *c)
+{
+	return c->freed < c->chunk->n_freed ? c->chunk->freed[c->freed++] : UNKNOWN_BLOCK;
+}
+
+/* The record after an OUT or KEEP, which the reader has proved to be there. */
+static void second_half(struct mst_cursor *c, const struct mst_symbol *first, struct mst_event *e)
+{
+	const struct mst_symbol *second = &c->chunk->symbols[c->chunk->records[c->record++]];
+
+	e->old_kind = first->kind;
+	e->old_index = take_freed(c);
+	e->kind = second->kind;
+	if (second->role == MST_ALLOC) {
+		e->type = MST_EVENT_RESIZE;
+		e->index = c->alloc++;
+	} else {
+		e->type = first->role == MST_OUT ? MST_EVENT_FREE : MST_EVENT_CALL;
+	}
+}
+
+bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
+{
+	const struct mst_chunk *chunk = c->chunk;
+	const struct mst_symbol *symbol;
+
+	if (c->record >= chunk->n_records)
+		return false;
+	while (c->stamp + 1 < chunk->n_stamps && chunk->stamps[c->stamp + 1].record <= c->record)
+		c->stamp++;
+	while (c->run + 1 < chunk->n_runs && chunk->runs[c->run + 1].record <= c->record)
+		c->run++;
+	symbol = &chunk->symbols[chunk->records[c->record++]];
+	*e = (struct mst_event){
+		.kind = MST_NONE,
+		.old_kind = MST_NONE,
+		.thread = chunk->runs[c->run].thread,
+		.time = chunk->stamps[c->stamp].time,
+		.index = UNKNOWN_BLOCK,
+		.old_index = UNKNOWN_BLOCK,
+	};
+	switch ((enum mst_role)symbol->role) {
+	case MST_ALLOC:
+		e->type = MST_EVENT_ALLOC;
+		e->kind = symbol->kind;
+		e->index = c->alloc++;
+		break;
+	case MST_FREE:
+		e->type = MST_EVENT_FREE;
+		e->old_kind = symbol->kind;
+		e->old_index = take_freed(c);
+		break;
+	case MST_CALL:
+		e->type = MST_EVENT_CALL;
+		e->kind = symbol->kind;
+		break;
+	case MST_OUT:
+	case MST_KEEP:
+		second_half(c, symbol, e);
+		break;
+	}
+	return true;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "defs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mst_limits.h"
+#include "wire.h"
+
+/* ---- tables ---- */
+
+static int table_add(struct table *table, size_t item_size, uint32_t limit, const void *item,
+		     uint32_t *id)
+{
+	if (table->n >= limit)
+		return MST_ERR_LIMIT;
+	if (table->n == table->capacity) {
+		const uint32_t capacity = table->capacity ? table->capacity * 2 : 64;
+		void *items = realloc(table->items, capacity * item_size);
+
+		if (!items)
+			return MST_ERR_NOMEM;
+		table->items = items;
+		table->capacity = capacity;
+	}
+	memcpy((char *)table->items + table->n * item_size, item, item_size);
+	*id = table->n++;
+	return 0;
+}
+
+static int table_copy(struct table *to, const struct table *from, size_t item_size)
+{
+	*to = *from;
+	to->capacity = from->n;
+	to->items = malloc(from->n * item_size + 1);
+	if (!to->items)
+		return MST_ERR_NOMEM;
+	if (from->n)
+		memcpy(to->items, from->items, from->n * item_size);
+	return 0;
+}
+
+/* ---- life ---- */
+
+int defs_init(struct defs *defs)
+{
+	const struct mst_stack root = { .parent = MST_ROOT_STACK, .frame = MST_NONE };
+	const struct mst_kind unknown = { .op = MST_OP_UNKNOWN };
+	const uint16_t depth = 0;
+	uint32_t id;
+	int err;
+
+	*defs = (struct defs){ 0 };
+	if ((err = intern_init(&defs->frame_index)) || (err = intern_init(&defs->stack_index)) ||
+	    (err = intern_init(&defs->kind_index)) ||
+	    (err = table_add(&defs->stacks, sizeof(root), MST_MAX_STACKS, &root, &id)) ||
+	    (err = table_add(&defs->depths, sizeof(depth), MST_MAX_STACKS, &depth, &id)) ||
+	    (err = table_add(&defs->kinds, sizeof(unknown), MST_MAX_KINDS, &unknown, &id)))
+		return err;
+	/* The root and the unknown kind are in every trace; they aren't written. */
+	defs->stacks.written = defs->kinds.written = 1;
+	return 0;
+}
+
+void defs_finish(struct defs *defs)
+{
+	struct mst_module *modules = defs->modules.items;
+
+	for (uint32_t i = 0; i < defs->modules.n; i++)
+		free((char *)modules[i].path);
+	free(defs->frames.items);
+	free(defs->stacks.items);
+	free(defs->depths.items);
+	free(defs->kinds.items);
+	free(defs->modules.items);
+	free(defs->threads.items);
+	intern_finish(&defs->frame_index);
+	intern_finish(&defs->stack_index);
+	intern_finish(&defs->kind_index);
+}
+
+static int copy_paths(struct table *modules)
+{
+	struct mst_module *items = modules->items;
+
+	for (uint32_t i = 0; i < modules->n; i++) {
+		items[i].path = strdup(items[i].path);
+		if (!items[i].path) {
+			modules->n = i;
+			return MST_ERR_NOMEM;
+		}
+	}
+	return 0;
+}
+
+int defs_copy(struct defs *to, const struct defs *from)
+{
+	int err;
+
+	*to = (struct defs){ 0 };
+	if ((err = table_copy(&to->frames, &from->frames, sizeof(struct mst_frame))) ||
+	    (err = table_copy(&to->stacks, &from->stacks, sizeof(struct mst_stack))) ||
+	    (err = table_copy(&to->depths, &from->depths, sizeof(uint16_t))) ||
+	    (err = table_copy(&to->kinds, &from->kinds, sizeof(struct mst_kind))) ||
+	    (err = table_copy(&to->threads, &from->threads, sizeof(struct mst_thread))) ||
+	    (err = intern_copy(&to->frame_index, &from->frame_index)) ||
+	    (err = intern_copy(&to->stack_index, &from->stack_index)) ||
+	    (err = intern_copy(&to->kind_index, &from->kind_index)) ||
+	    (err = table_copy(&to->modules, &from->modules, sizeof(struct mst_module))))
+		return err;
+	return copy_paths(&to->modules);
+}
+
+/* ---- definitions ---- */
+
+int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id)
+{
+	const uint32_t hash = intern_hash(frame->address, frame->module);
+	const struct mst_frame *frames = defs->frames.items;
+	int err = intern_reserve(&defs->frame_index);
+
+	if (err)
+		return err;
+	if (frame->module != MST_NONE && frame->module >= defs->modules.n)
+		return MST_ERR_ARGUMENT;
+	for (uint32_t i = intern_first(&defs->frame_index, hash);
+	     intern_next(&defs->frame_index, hash, &i, id);) {
+		if (frames[*id].address == frame->address && frames[*id].module == frame->module)
+			return 0;
+	}
+	err = table_add(&defs->frames, sizeof(*frame), MST_MAX_FRAMES, frame, id);
+	if (!err)
+		intern_add(&defs->frame_index, hash, *id);
+	return err;
+}
+
+int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
+{
+	const uint32_t hash = intern_hash(stack->parent, stack->frame);
+	const struct mst_stack *stacks = defs->stacks.items;
+	const uint16_t *depths = defs->depths.items;
+	uint16_t depth;
+	uint32_t same;
+	int err = intern_reserve(&defs->stack_index);
+
+	if (err)
+		return err;
+	for (uint32_t i = intern_first(&defs->stack_index, hash);
+	     intern_next(&defs->stack_index, hash, &i, id);) {
+		if (stacks[*id].parent == stack->parent && stacks[*id].frame == stack->frame)
+			return 0;
+	}
+	if (stack->parent >= defs->stacks.n || stack->frame >= defs->frames.n)
+		return MST_ERR_ARGUMENT;
+	if (depths[stack->parent] == MST_MAX_DEPTH)
+		return MST_ERR_LIMIT;
+	depth = depths[stack->parent] + 1;
+	if ((err = table_add(&defs->depths, sizeof(depth), MST_MAX_STACKS, &depth, &same)))
+		return err;
+	if ((err = table_add(&defs->stacks, sizeof(*stack), MST_MAX_STACKS, stack, id))) {
+		defs->depths.n--;
+		return err;
+	}
+	intern_add(&defs->stack_index, hash, *id);
+	return 0;
+}
+
+static bool same_kind(const struct mst_kind *a, const struct mst_kind *b)
+{
+	return a->stack == b->stack && a->size == b->size && a->op == b->op && a->cap == b->cap &&
+	       a->flags == b->flags && a->align_log2 == b->align_log2;
+}
+
+int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
+{
+	const uint32_t hash = intern_hash((uint64_t)kind->stack << 8 | kind->op,
+					  kind->size + (kind->cap - kind->size) * 0x10001);
+	const struct mst_kind *kinds = defs->kinds.items;
+	int err = intern_reserve(&defs->kind_index);
+
+	if (err)
+		return err;
+	for (uint32_t i = intern_first(&defs->kind_index, hash);
+	     intern_next(&defs->kind_index, hash, &i, id);) {
+		if (same_kind(&kinds[*id], kind))
+			return 0;
+	}
+	if (kind->stack >= defs->stacks.n || kind->cap < kind->size || kind->op >= MST_OP_COUNT ||
+	    kind->align_log2 > 63)
+		return MST_ERR_ARGUMENT;
+	err = table_add(&defs->kinds, sizeof(*kind), MST_MAX_KINDS, kind, id);
+	if (!err)
+		intern_add(&defs->kind_index, hash, *id);
+	return err;
+}
+
+static bool same_module(const struct mst_module *a, const struct mst_module *b)
+{
+	return a->start == b->start && a->end == b->end && a->bias == b->bias && a->role == b->role &&
+	       a->order == b->order && a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 && strcmp(a->path, b->path) == 0;
+}
+
+int defs_module(struct defs *defs, const struct mst_module *module, uint32_t *id)
+{
+	const struct mst_module *modules = defs->modules.items;
+	struct mst_module copy = *module;
+	int err;
+
+	for (*id = 0; *id < defs->modules.n; ++*id) {
+		if (same_module(&modules[*id], module))
+			return 0;
+	}
+	if (module->build_id_size > MST_BUILD_ID_MAX || strlen(module->path) > MST_MAX_TEXT)
+		return MST_ERR_LIMIT;
+	copy.path = strdup(module->path);
+	if (!copy.path)
+		return MST_ERR_NOMEM;
+	err = table_add(&defs->modules, sizeof(copy), MST_MAX_MODULES, &copy, id);
+	if (err)
+		free((char *)copy.path);
+	return err;
+}
+
+int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id)
+{
+	return table_add(&defs->threads, sizeof(*thread), MST_MAX_THREADS, thread, id);
+}
+
+uint32_t defs_pending(const struct defs *defs)
+{
+	return defs->stacks.n - defs->stacks.written + (defs->kinds.n - defs->kinds.written);
+}
+
+/* ---- columns ---- */
+
+static void pack_range(struct table *table, struct bytes *fields)
+{
+	bytes_u32(fields, table->written);
+	bytes_u32(fields, table->n - table->written);
+	table->written = table->n;
+}
+
+void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes columns[3])
+{
+	const struct mst_frame *frames = defs->frames.items;
+	const struct mst_stack *stacks = defs->stacks.items;
+	uint32_t next_frame = defs->frames.written;
+	uint64_t last = 0;
+
+	for (uint32_t i = defs->frames.written; i < defs->frames.n; i++) {
+		bytes_varint(&columns[0], frames[i].module == MST_NONE ? 0 : frames[i].module + 1u);
+		bytes_varint(&columns[0], wire_zigzag((int64_t)(frames[i].address - last)));
+		last = frames[i].address;
+	}
+	for (uint32_t i = defs->stacks.written; i < defs->stacks.n; i++) {
+		bytes_varint(&columns[1], i - 1 - stacks[i].parent);
+		if (stacks[i].frame == next_frame) {
+			bytes_varint(&columns[2], 0);
+			next_frame++;
+		} else {
+			bytes_varint(&columns[2], stacks[i].frame + 1u);
+		}
+	}
+	pack_range(&defs->stacks, fields);
+	pack_range(&defs->frames, fields);
+}
+
+void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[6])
+{
+	const struct mst_kind *kinds = defs->kinds.items;
+	uint32_t last = 0;
+
+	for (uint32_t i = defs->kinds.written; i < defs->kinds.n; i++) {
+		bytes_u8(&columns[0], kinds[i].op);
+		bytes_varint(&columns[1], wire_zigzag((int64_t)kinds[i].stack - (int64_t)last));
+		bytes_varint(&columns[2], kinds[i].size);
+		bytes_varint(&columns[3], kinds[i].cap - kinds[i].size);
+		bytes_u8(&columns[4], kinds[i].align_log2);
+		bytes_u8(&columns[5], kinds[i].flags);
+		last = kinds[i].stack;
+	}
+	pack_range(&defs->kinds, fields);
+}
+
+void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column)
+{
+	const struct mst_module *modules = defs->modules.items;
+
+	for (uint32_t i = defs->modules.written; i < defs->modules.n; i++) {
+		const struct mst_module *m = &modules[i];
+
+		bytes_text(column, m->path);
+		bytes_u8(column, m->role);
+		bytes_varint(column, m->order);
+		bytes_varint(column, m->start);
+		bytes_varint(column, m->end - m->start);
+		bytes_varint(column, m->bias);
+		bytes_u8(column, m->build_id_size);
+		bytes_append(column, m->build_id, m->build_id_size);
+	}
+	pack_range(&defs->modules, fields);
+}
+
+void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column)
+{
+	const struct mst_thread *threads = defs->threads.items;
+
+	for (uint32_t i = defs->threads.written; i < defs->threads.n; i++)
+		bytes_varint(column, threads[i].tid);
+	pack_range(&defs->threads, fields);
+}

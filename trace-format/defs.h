@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer's definitions: dense, interned, written once. `written` counts what is already in
+ * the file; the rest goes out before the next chunk.
+ */
+#ifndef MSTRACE_DEFS_H
+#define MSTRACE_DEFS_H
+
+#include "bytes.h"
+#include "intern.h"
+#include "mstrace.h"
+
+/* One growing array; all of them look alike so that copying for a fork is one function. */
+struct table {
+	void *items;
+	uint32_t n, capacity, written;
+};
+
+struct defs {
+	struct table frames;     /* struct mst_frame */
+	struct table stacks;     /* struct mst_stack; item 0 is the root */
+	struct table depths;     /* uint16_t, frames of each stack */
+	struct table kinds;      /* struct mst_kind; item 0 is the unknown kind */
+	struct table modules;    /* struct mst_module, path owned */
+	struct table threads;    /* struct mst_thread */
+	struct intern frame_index, stack_index, kind_index;
+};
+
+int defs_init(struct defs *defs);
+void defs_finish(struct defs *defs);
+int defs_copy(struct defs *to, const struct defs *from);
+
+/* Each returns 0 and *id, or a negative enum mst_error. */
+int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id);
+int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id);
+int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id);
+int defs_module(struct defs *defs, const struct mst_module *module, uint32_t *id);
+int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id);
+
+static inline const struct mst_kind *defs_kinds(const struct defs *defs)
+{
+	return defs->kinds.items;
+}
+
+/* Definitions waiting to be written; a writer lets them grow only so far. */
+uint32_t defs_pending(const struct defs *defs);
+
+/* The columns of what isn't written yet, and mark it written. */
+void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes columns[3]);
+void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[6]);
+void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);
+void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
+
+#endif

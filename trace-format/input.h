@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes from a descriptor, file or pipe, by position. Holds a window that grows only to what is
+ * asked for, and only as bytes really arrive: a length in a hostile file costs nothing until the
+ * file has shown that many bytes.
+ */
+#ifndef MSTRACE_INPUT_H
+#define MSTRACE_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct input {
+	int fd;
+	uint8_t *data;
+	size_t capacity;
+	size_t start, end;     /* unread bytes are data[start..end) */
+	uint64_t offset;       /* file position of data[start] */
+	bool eof;
+};
+
+void input_init(struct input *input, int fd);
+void input_finish(struct input *input);
+
+/* Makes `n` bytes available: 1 and *data, 0 if the input ends before, or an error. */
+int input_peek(struct input *input, size_t n, const uint8_t **data);
+void input_skip(struct input *input, size_t n);    /* bytes that were peeked */
+
+/* Bytes available without reading: how much a cut unit still has. */
+size_t input_left(const struct input *input);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libmstrace: write and read heap traces (FORMAT.md is the specification).
+ *
+ * A trace is what a program asked of its allocator, in one total order: which call (operation),
+ * with which stack, of which size. A *kind* is one distinct (operation, stack, size, ...); every
+ * record names a kind, never an address. Stacks are nodes of a tree that grows from the
+ * outermost frame inwards; a frame is a (module, link-time address) pair. Kinds, stacks,
+ * frames, modules and threads are dense ids from 0, defined before their first use.
+ *
+ * Threads: an object may be used by one thread at a time; different objects are independent.
+ * Errors: functions return 0 (or a count) on success and a negative enum mst_error otherwise.
+ * Memory: what a function hands out belongs to the object and lives until the call named there.
+ * A trace is hostile input: the reader checks every length against the bytes that are left and
+ * against mst_limits.h before it allocates or reads.
+ */
+#ifndef MSTRACE_H
+#define MSTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum mst_error {
+	MST_ERR_IO = -1,          /* errno tells more */
+	MST_ERR_NOMEM = -2,
+	MST_ERR_NOT_A_TRACE = -3, /* the file doesn't begin with a FILE unit */
+	MST_ERR_VERSION = -4,     /* a version or an incompatible feature that this reader lacks */
+	MST_ERR_DAMAGED = -5,     /* a check failed; mst_reader_problem() says what and where */
+	MST_ERR_TRUNCATED = -6,   /* the file ends inside a unit or without an END unit */
+	MST_ERR_LIMIT = -7,       /* a limit of mst_limits.h would be exceeded */
+	MST_ERR_ARGUMENT = -8,    /* the caller named an id that doesn't exist */
+};
+
+/* A constant one-line description of an enum mst_error. */
+const char *mst_strerror(int error);
+
+#define MST_NONE UINT32_MAX         /* no kind, no module */
+#define MST_ROOT_STACK 0u           /* the empty stack */
+#define MST_UNKNOWN_KIND 0u         /* kind 0 is always MST_OP_UNKNOWN with no stack and no size */
+
+/* ---- What a trace is made of -------------------------------------------------------------- */
+
+enum mst_kind_flag {
+	MST_KIND_OVERFLOW = 1, /* the product of calloc's or reallocarray's arguments overflowed */
+	MST_KIND_ALIGNED = 2,  /* given by the memalign family or aligned operator new, or by
+				* reallocs from such a block (memusage doesn't see these) */
+};
+
+struct mst_kind {
+	uint8_t op;             /* enum mst_op */
+	uint8_t flags;          /* enum mst_kind_flag */
+	uint8_t align_log2;     /* requested alignment, 0 = none asked for */
+	uint32_t stack;
+	uint64_t size;          /* bytes requested */
+	/*
+	 * The largest size requested along the chain of in-place or moving reallocs that led to
+	 * this block, itself included (cap >= size). Massif leaves a block in place when it shrinks,
+	 * so what the block takes is cap rounded up.
+	 */
+	uint64_t cap;
+};
+
+struct mst_stack {
+	uint32_t parent;        /* the next outer frame's stack; MST_ROOT_STACK at the outermost */
+	uint32_t frame;
+};
+
+struct mst_frame {
+	uint32_t module;        /* MST_NONE: code in no known object */
+	uint64_t address;       /* link-time address in the module, else the run-time address;
+				 * the return address minus one */
+};
+
+enum mst_module_role {
+	MST_MODULE_LIBRARY = 0,
+	MST_MODULE_EXECUTABLE = 1,
+	MST_MODULE_INTERPRETER = 2,
+	MST_MODULE_VDSO = 3,
+};
+
+#define MST_BUILD_ID_MAX 64
+
+struct mst_module {
+	const char *path;       /* absolute path, or a name in brackets such as "[vdso]" */
+	uint8_t role;           /* enum mst_module_role */
+	uint8_t build_id_size;  /* 0 = it has none */
+	uint8_t build_id[MST_BUILD_ID_MAX];
+	uint32_t order;         /* position in load order */
+	uint64_t start, end;    /* run-time addresses */
+	uint64_t bias;          /* run-time address minus link-time address */
+};
+
+struct mst_thread {
+	uint32_t tid;           /* the kernel's thread id */
+};
+
+struct mst_file_info {
+	uint32_t pid;
+	uint32_t parent_pid;    /* of the process this one forked from, 0 if it was started */
+	uint16_t machine;       /* ELF e_machine of the recorded program */
+	uint32_t page_size;
+	uint64_t start_ns;      /* CLOCK_REALTIME at time 0 */
+	const char *recorder;   /* program and version that wrote the trace */
+	const char *exe;        /* absolute path of the executable */
+	const char *cwd;        /* working directory at the start */
+	uint32_t argc;
+	const char *const *argv;
+};
+
+enum mst_end_reason {
+	MST_END_EXIT = 0,       /* detail = exit status */
+	MST_END_SIGNAL = 1,     /* detail = signal number */
+	MST_END_EXEC = 2,       /* the process went on as another program */
+	MST_END_DETACHED = 3,   /* recording stopped, the process went on */
+	MST_END_UNKNOWN = 4,    /* the process is gone, nobody could ask how */
+};
+
+struct mst_end {
+	uint8_t reason;         /* enum mst_end_reason */
+	uint32_t detail;
+	uint64_t time_ns;       /* since time 0 */
+	uint64_t events;        /* API calls in the trace, free(NULL) included */
+	uint64_t lost;          /* events that could not be kept */
+	uint64_t unknown_frees; /* frees of blocks never seen allocated */
+	uint64_t implied_frees; /* blocks whose free was never seen */
+};
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+struct mst_writer;
+
+struct mst_writer_options {
+	int level;              /* zstd level, 0 = default */
+	uint32_t chunk_records; /* records a chunk, 0 = default */
+	bool identity;          /* write which block of its kind a free names */
+};
+
+/*
+ * Starts a trace on `fd`, which stays the caller's and must be a regular file, open for reading
+ * and writing, empty. Nothing is read back except by mst_writer_fork().
+ */
+int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
+		      const struct mst_writer_options *options);
+
+/*
+ * Seals what `parent` holds and makes a writer that begins with all of it, on a file of its own
+ * (the child of a fork has its parent's history). The bytes are copied by the kernel.
+ * mst_writer_fork_state() does the first half (everything but the file) when the file is not
+ * wanted yet; mst_writer_fork_file() the second; between them nothing may be recorded.
+ */
+int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child);
+int mst_writer_fork_file(struct mst_writer *child, int fd, const struct mst_file_info *info);
+
+/* Frees the writer without finishing the file: what is sealed is readable. NULL is allowed. */
+void mst_writer_destroy(struct mst_writer *writer);
+
+/* Definitions. All but threads are interned: the same content gives the same id. */
+int mst_writer_module(struct mst_writer *w, const struct mst_module *module, uint32_t *id);
+int mst_writer_thread(struct mst_writer *w, const struct mst_thread *thread, uint32_t *id);
+int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id);
+int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id);
+int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id);
+
+/* A kind by its id, which must exist; valid until the next definition. */
+const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
+
+/* When and by whom the following records were made. A time that goes back counts as the last. */
+void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
+
+/*
+ * Records. A block is named by its kind and the index its allocation got (allocations are
+ * numbered from 0 in file order; UINT64_MAX when the block is unknown).
+ */
+int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index);
+int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index);
+/* A free made by another call than free: `call` is a kind with no block (MST_OP_REALLOC_FREE ...). */
+int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call);
+/* One net step: the old block goes, the new one comes. */
+int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind,
+		      uint64_t *index);
+/* A call that changed nothing: it failed, or `kind` is a mark. */
+int mst_writer_call(struct mst_writer *w, uint32_t kind);
+/* A realloc that failed: the old block stays. */
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index,
+			     uint32_t kind);
+/* free(NULL) is only counted, by chunk. */
+void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
+
+/* Writes what is buffered; the file is readable up to here whatever happens next. */
+int mst_writer_flush(struct mst_writer *w);
+
+/* Flushes, writes index and end. `end->events` and the losses are taken from the caller. */
+int mst_writer_finish(struct mst_writer *w, const struct mst_end *end);
+
+/* API calls recorded so far, and bytes written so far. */
+uint64_t mst_writer_events(const struct mst_writer *w);
+uint64_t mst_writer_bytes(const struct mst_writer *w);
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+struct mst_reader;
+
+/* What a record does to the blocks of its kind. */
+enum mst_role {
+	MST_ALLOC = 0,  /* one more */
+	MST_FREE = 1,   /* one less */
+	MST_OUT = 2,    /* one less, by the call that the next record names */
+	MST_CALL = 3,   /* none: a failed call, or a mark; or what did the OUT or KEEP before it */
+	MST_KEEP = 4,   /* none: the block that a failed realloc, the next record, left alone */
+};
+
+struct mst_symbol {
+	uint32_t kind;
+	uint32_t role;          /* enum mst_role */
+	uint32_t count;         /* records of the chunk that are this symbol */
+};
+
+/* What a chunk did, known without decoding its records. Bytes are those requested; "16" means
+ * cap rounded up to 16. max_* are the largest running values inside the chunk, seen from its
+ * start and never below 0, taken between calls (a realloc is one step). */
+struct mst_sums {
+	uint64_t events;        /* API calls, without free(NULL) */
+	uint64_t null_frees;
+	int64_t net_bytes, net_bytes16, net_blocks;
+	int64_t max_bytes, max_bytes16, max_blocks;
+	uint64_t moved16;       /* sum of |change of bytes16| over the calls */
+	uint64_t steps;         /* calls that changed the number of blocks */
+	uint64_t grown;         /* bytes by which reallocs asked for more than the block had */
+	uint64_t shrunk;        /* successful reallocs to a smaller size, not 0 */
+};
+
+struct mst_stamp {
+	uint32_t record;        /* from this record of the chunk on ... */
+	uint64_t time;          /* ... the time is this, in units of 2^time_shift ns */
+};
+
+struct mst_run {
+	uint32_t record;        /* from this record of the chunk on ... */
+	uint32_t thread;        /* ... this thread made the records */
+};
+
+/* One chunk of records, decoded. Valid until the next call on the reader. */
+struct mst_chunk {
+	uint64_t first_record;          /* number of its first record in the file */
+	uint64_t first_alloc;           /* index of its first allocation */
+	uint32_t n_records;
+	uint32_t n_symbols;
+	uint32_t n_stamps, n_runs;
+	uint32_t n_freed;               /* entries of freed[], 0 when identity wasn't recorded */
+	const struct mst_symbol *symbols;
+	const uint16_t *records;        /* index into symbols[], one a record */
+	const struct mst_stamp *stamps; /* the first is at record 0 */
+	const struct mst_run *runs;     /* the first is at record 0 */
+	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
+					 * turn; UINT64_MAX = unknown block */
+	struct mst_sums sums;
+};
+
+/*
+ * Opens a trace for reading from the present position of `fd` (a file or a pipe), which stays the
+ * caller's. On error *reader is NULL.
+ */
+int mst_reader_create(struct mst_reader **reader, int fd);
+void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
+
+/*
+ * The next chunk: 1 and *chunk, 0 at a proper end, or an error. After MST_ERR_DAMAGED or
+ * MST_ERR_TRUNCATED everything delivered before is sound, and the reader stays at that end.
+ */
+int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
+
+/* Definitions met so far; those of a chunk are complete when it has been delivered. The pointers
+ * are valid until the next mst_reader_next(). */
+const struct mst_file_info *mst_reader_info(const struct mst_reader *reader);
+unsigned mst_reader_time_shift(const struct mst_reader *reader);
+const struct mst_kind *mst_reader_kinds(const struct mst_reader *reader, uint32_t *n);
+const struct mst_stack *mst_reader_stacks(const struct mst_reader *reader, uint32_t *n);
+const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint32_t *n);
+const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
+const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
+/* The END unit; NULL before the proper end. */
+const struct mst_end *mst_reader_end(const struct mst_reader *reader);
+
+/* What was wrong, for people: "at byte 4711: checksum of column 2 differs". "" if nothing. */
+const char *mst_reader_problem(const struct mst_reader *reader);
+
+/* ---- Event by event ------------------------------------------------------------------------- */
+
+enum mst_event_type {
+	MST_EVENT_ALLOC,   /* a block of `kind` came */
+	MST_EVENT_FREE,    /* a block of `old_kind` went; `kind` = the call that did it, or MST_NONE */
+	MST_EVENT_RESIZE,  /* a block of `old_kind` became one of `kind` */
+	MST_EVENT_CALL,    /* nothing changed: failed call or mark of `kind`; `old_kind` = the block
+			    * that a failed realloc was given, or MST_NONE */
+};
+
+struct mst_event {
+	enum mst_event_type type;
+	uint32_t kind, old_kind;
+	uint32_t thread;
+	uint64_t time;        /* units of 2^time_shift ns since time 0 */
+	uint64_t index;       /* of the block that came; UINT64_MAX if none */
+	uint64_t old_index;   /* of the block that went or stayed; UINT64_MAX if unknown */
+};
+
+/* Walks the calls of one chunk. Plain data: start with MST_CURSOR(chunk). */
+struct mst_cursor {
+	const struct mst_chunk *chunk;
+	uint32_t record, stamp, run, freed;
+	uint64_t alloc;
+};
+
+#define MST_CURSOR(c) ((struct mst_cursor){ .chunk = (c), .alloc = (c)->first_alloc })
+
+/* The next call of the chunk; false at its end. */
+bool mst_cursor_next(struct mst_cursor *cursor, struct mst_event *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operations a trace can name.
+ *
+ * The numbers are part of the file format (FORMAT.md, "Operations") and of the shared memory
+ * between the program and msrec; they are never reused. This header has no other content so
+ * that the preload library, which may know nothing else of the format, can include it.
+ */
+#ifndef MSTRACE_OP_H
+#define MSTRACE_OP_H
+
+enum mst_op {
+	MST_OP_UNKNOWN = 0,         /* a block that was never seen being allocated */
+
+	/* Calls that give a block. */
+	MST_OP_MALLOC = 1,
+	MST_OP_CALLOC = 2,          /* size = product, modulo 2^64 */
+	MST_OP_REALLOC = 3,         /* realloc(NULL, n) */
+	MST_OP_REALLOC_MOVED = 4,   /* realloc(p, n) that returned another address, or failed */
+	MST_OP_REALLOC_IN_PLACE = 5,
+	MST_OP_REALLOC_FREE = 6,    /* realloc(p, 0): gives nothing, frees p */
+	MST_OP_MEMALIGN = 7,
+	MST_OP_POSIX_MEMALIGN = 8,
+	MST_OP_ALIGNED_ALLOC = 9,
+	MST_OP_VALLOC = 10,
+	MST_OP_PVALLOC = 11,
+	MST_OP_NEW = 12,            /* operator new, all forms */
+	MST_OP_NEW_ARRAY = 13,      /* operator new[], all forms */
+	MST_OP_REALLOCARRAY = 14,   /* only a call refused because the product overflows */
+
+	/* Marks: no block changes hands. */
+	MST_OP_IMPLIED_FREE = 32,   /* the address came back without a free having been seen */
+	MST_OP_LOST = 33,           /* size = number of events lost just before */
+	MST_OP_START = 34,          /* the recorder's constructor ran */
+	MST_OP_EXIT = 35,           /* the exit handlers are done; what follows is clean-up */
+	MST_OP_FORK = 36,           /* the process forked here */
+
+	MST_OP_COUNT = 64           /* numbers at or above this are invalid */
+};
+
+#endif

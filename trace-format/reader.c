@@ -1,0 +1,810 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader: takes units one by one, checks them, keeps the definitions, hands out chunks. It
+ * stops for good at the first thing that is wrong; what it delivered before is sound.
+ */
+#include "mstrace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "input.h"
+#include "mst_limits.h"
+#include "unit.h"
+#include "wire.h"
+
+#define FORMAT_VERSION 1u
+
+/* A growing array of definitions. */
+struct array {
+	void *items;
+	uint32_t n, capacity;
+};
+
+/* One decompressed column of the current unit. */
+struct column {
+	uint8_t *data;
+	size_t size, capacity;
+	bool present;
+};
+
+struct mst_reader {
+	struct input input;
+	ZSTD_DCtx *zstd;
+	int state;                 /* 1 = more to come, 0 = proper end, else the error it ended with */
+	char problem[160];
+	uint64_t unit_start;       /* file position of the unit being read */
+
+	struct unit_header header;
+	uint8_t header_bytes[UNIT_HEADER_MAX];
+	struct column columns[MST_MAX_COLUMNS];  /* by column id */
+
+	unsigned time_shift;
+	struct mst_file_info info;
+	char **text;               /* recorder, exe, cwd, then the arguments */
+	uint32_t n_text;
+	struct array kinds, stacks, depths, frames, modules, threads;
+	bool ended;
+	struct mst_end end;
+
+	uint64_t next_record, next_alloc;
+	struct mst_chunk chunk;
+	struct mst_symbol *symbols;
+	uint32_t *seen;            /* by symbol: records found so far */
+	uint16_t *records;
+	struct mst_stamp *stamps;
+	struct mst_run *runs;
+	uint64_t *freed;
+};
+
+/* ---- problems ---- */
+
+/* Notes what is wrong with the current unit and returns `error`. */
+__attribute__((format(printf, 3, 4)))
+static int fail(struct mst_reader *r, int error, const char *format, ...)
+{
+	va_list args;
+	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ",
+			 (unsigned long long)r->unit_start);
+
+	va_start(args, format);
+	vsnprintf(r->problem + n, sizeof(r->problem) - (size_t)n, format, args);
+	va_end(args);
+	return error;
+}
+
+#define DAMAGED_IF(condition, ...)                                          \
+	do {                                                                \
+		if (condition)                                              \
+			return fail(r, MST_ERR_DAMAGED, __VA_ARGS__);       \
+	} while (0)
+
+/* ---- columns ---- */
+
+/* A walk over the varints and bytes of a column. */
+struct cursor {
+	const uint8_t *p, *end;
+};
+
+static struct cursor column_cursor(const struct mst_reader *r, uint8_t id)
+{
+	const struct column *c = &r->columns[id];
+
+	if (!c->present || !c->size)
+		return (struct cursor){ NULL, NULL };
+	return (struct cursor){ c->data, c->data + c->size };
+}
+
+static bool take_varint(struct cursor *c, uint64_t *v)
+{
+	const uint8_t *p = c->p ? wire_varint(c->p, c->end, v) : NULL;
+
+	if (p)
+		c->p = p;
+	return p != NULL;
+}
+
+static bool take_byte(struct cursor *c, uint8_t *v)
+{
+	if (c->p == c->end)
+		return false;
+	*v = *c->p++;
+	return true;
+}
+
+static bool take_text(struct cursor *c, char **text)
+{
+	uint64_t n;
+
+	if (!take_varint(c, &n) || n > MST_MAX_TEXT || n > (size_t)(c->end - c->p) ||
+	    memchr(c->p, 0, n))
+		return false;
+	*text = strndup((const char *)c->p, n);
+	c->p += n;
+	return *text != NULL;
+}
+
+static int read_column(struct mst_reader *r, const struct unit_header_column *info)
+{
+	struct column *column;
+	const uint8_t *data;
+	size_t size;
+	int got = input_peek(&r->input, info->stored, &data);
+
+	if (got < 0)
+		return fail(r, got, "cannot be read");
+	if (got == 0)
+		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+	if (info->id >= MST_MAX_COLUMNS || info->codec != 1) {
+		/* A column or codec from the future: absent, for us. */
+		input_skip(&r->input, info->stored);
+		return 0;
+	}
+	column = &r->columns[info->id];
+	DAMAGED_IF(column->present, "column %u occurs twice", info->id);
+	if (column->capacity < info->raw) {
+		uint8_t *grown = realloc(column->data, info->raw);
+
+		if (!grown)
+			return fail(r, MST_ERR_NOMEM, "no memory for a column");
+		column->data = grown;
+		column->capacity = info->raw;
+	}
+	size = ZSTD_decompressDCtx(r->zstd, column->data, info->raw, data, info->stored);
+	DAMAGED_IF(ZSTD_isError(size) || size != info->raw, "column %u cannot be decompressed", info->id);
+	column->size = size;
+	column->present = true;
+	input_skip(&r->input, info->stored);
+	return 0;
+}
+
+/* Reads header and columns of the next unit: 1, 0 at the end of the input, or an error. */
+static int read_unit(struct mst_reader *r)
+{
+	const uint8_t *data;
+	const char *wrong;
+	uint32_t size;
+	int got;
+
+	r->unit_start = r->input.offset;
+	got = input_peek(&r->input, UNIT_PREFIX, &data);
+	if (got < 0)
+		return fail(r, got, "cannot be read");
+	if (got == 0) {
+		if (input_left(&r->input) == 0)
+			return 0;
+		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+	}
+	size = wire_u32(data + 4);
+	DAMAGED_IF(wire_u32(data) != UNIT_MAGIC || size > UNIT_HEADER_MAX, "no unit where one was expected");
+	got = input_peek(&r->input, UNIT_PREFIX + size, &data);
+	if (got < 0)
+		return fail(r, got, "cannot be read");
+	if (got == 0)
+		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+	memcpy(r->header_bytes, data + UNIT_PREFIX, size);
+	input_skip(&r->input, UNIT_PREFIX + size);
+	wrong = unit_parse(r->header_bytes, size, &r->header);
+	DAMAGED_IF(wrong, "%s", wrong);
+
+	for (uint32_t i = 0; i < MST_MAX_COLUMNS; i++)
+		r->columns[i].present = false;
+	for (uint32_t i = 0; i < r->header.n_columns; i++) {
+		const int err = read_column(r, &r->header.columns[i]);
+
+		if (err)
+			return err;
+	}
+	return 1;
+}
+
+/* ---- definitions ---- */
+
+static int array_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
+{
+	const uint64_t wanted = array->n + n;
+	void *items;
+
+	DAMAGED_IF(wanted > limit, "more definitions than the format allows");
+	if (wanted <= array->capacity)
+		return 0;
+	items = realloc(array->items, (wanted + wanted / 2) * item_size);
+	if (!items)
+		return fail(r, MST_ERR_NOMEM, "no memory for definitions");
+	array->items = items;
+	array->capacity = (uint32_t)(wanted + wanted / 2);
+	return 0;
+}
+
+/*
+ * The range at `offset` of the fields: definitions [first, first + n), which must follow those
+ * known, and of which each takes at least a byte of `column`.
+ */
+static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t known, uint8_t column,
+			    uint32_t *n)
+{
+	DAMAGED_IF(r->header.fields_size < offset + 8, "a unit lacks fields");
+	DAMAGED_IF(wire_u32(r->header.fields + offset) != known, "definitions are missing");
+	*n = wire_u32(r->header.fields + offset + 4);
+	DAMAGED_IF(*n && (!r->columns[column].present || r->columns[column].size < *n),
+		   "more definitions promised than there are");
+	return 0;
+}
+
+static int read_frames(struct mst_reader *r, uint32_t n)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint64_t module, delta, address = 0;
+	struct mst_frame *frames;
+	int err = array_grow(r, &r->frames, sizeof(*frames), n, MST_MAX_FRAMES);
+
+	if (err)
+		return err;
+	frames = r->frames.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &module) || !take_varint(&c, &delta) || module > r->modules.n,
+			   "a frame is malformed");
+		address += (uint64_t)wire_unzigzag(delta);
+		frames[r->frames.n++] = (struct mst_frame){
+			.module = module ? (uint32_t)module - 1 : MST_NONE,
+			.address = address,
+		};
+	}
+	return 0;
+}
+
+static int read_stacks(struct mst_reader *r)
+{
+	struct cursor parents = column_cursor(r, 1), codes = column_cursor(r, 2);
+	uint32_t n, n_frames, next_frame = r->frames.n;
+	uint64_t distance, code;
+	struct mst_stack *stacks;
+	uint16_t *depths;
+	int err;
+
+	if ((err = definition_range(r, 0, r->stacks.n, 1, &n)) ||
+	    (err = definition_range(r, 8, r->frames.n, 0, &n_frames)) || (err = read_frames(r, n_frames)) ||
+	    (err = array_grow(r, &r->stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
+	    (err = array_grow(r, &r->depths, sizeof(*depths), n, MST_MAX_STACKS)))
+		return err;
+	stacks = r->stacks.items;
+	depths = r->depths.items;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t id = r->stacks.n;
+		uint32_t parent;
+
+		DAMAGED_IF(!take_varint(&parents, &distance) || !take_varint(&codes, &code) || distance >= id,
+			   "a stack is malformed");
+		parent = id - 1 - (uint32_t)distance;
+		code = code ? code - 1 : next_frame++;
+		DAMAGED_IF(code >= r->frames.n, "a stack names a frame that isn't there");
+		DAMAGED_IF(depths[parent] >= MST_MAX_DEPTH, "a stack is too deep");
+		depths[id] = depths[parent] + 1;
+		stacks[id] = (struct mst_stack){ .parent = parent, .frame = (uint32_t)code };
+		r->stacks.n = r->depths.n = id + 1;
+	}
+	return 0;
+}
+
+static int read_kinds(struct mst_reader *r)
+{
+	struct cursor ops = column_cursor(r, 0), stacks = column_cursor(r, 1), sizes = column_cursor(r, 2),
+		      caps = column_cursor(r, 3), aligns = column_cursor(r, 4), flags = column_cursor(r, 5);
+	uint64_t stack = 0, delta, more;
+	struct mst_kind *kinds;
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->kinds.n, 0, &n)) ||
+	    (err = array_grow(r, &r->kinds, sizeof(*kinds), n, MST_MAX_KINDS)))
+		return err;
+	kinds = r->kinds.items;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mst_kind k;
+
+		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
+			   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
+			   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
+			   "a kind is malformed");
+		stack += (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
+			   more > UINT64_MAX - k.size, "a kind is impossible");
+		k.stack = (uint32_t)stack;
+		k.cap = k.size + more;
+		kinds[r->kinds.n++] = k;
+	}
+	return 0;
+}
+
+static bool take_module(struct cursor *c, struct mst_module *m)
+{
+	uint64_t order, size;
+	char *path;
+
+	if (!take_text(c, &path))
+		return false;
+	m->path = path;
+	if (!take_byte(c, &m->role) || !take_varint(c, &order) || order > UINT32_MAX ||
+	    !take_varint(c, &m->start) || !take_varint(c, &size) || !take_varint(c, &m->bias) ||
+	    !take_byte(c, &m->build_id_size) || m->build_id_size > MST_BUILD_ID_MAX ||
+	    (size_t)(c->end - c->p) < m->build_id_size) {
+		free(path);
+		return false;
+	}
+	m->order = (uint32_t)order;
+	m->end = m->start + size;
+	memcpy(m->build_id, c->p, m->build_id_size);
+	c->p += m->build_id_size;
+	return true;
+}
+
+static int read_modules(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->modules.n, 0, &n)) ||
+	    (err = array_grow(r, &r->modules, sizeof(struct mst_module), n, MST_MAX_MODULES)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mst_module m = { 0 };
+
+		DAMAGED_IF(!take_module(&c, &m), "a module is malformed");
+		((struct mst_module *)r->modules.items)[r->modules.n++] = m;
+	}
+	return 0;
+}
+
+static int read_threads(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint64_t tid;
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->threads.n, 0, &n)) ||
+	    (err = array_grow(r, &r->threads, sizeof(struct mst_thread), n, MST_MAX_THREADS)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &tid) || tid > UINT32_MAX, "a thread is malformed");
+		((struct mst_thread *)r->threads.items)[r->threads.n++] =
+			(struct mst_thread){ .tid = (uint32_t)tid };
+	}
+	return 0;
+}
+
+static int read_end(struct mst_reader *r)
+{
+	const uint8_t *f = r->header.fields;
+
+	DAMAGED_IF(r->header.fields_size < FIELDS_END, "the END unit lacks fields");
+	r->end = (struct mst_end){
+		.reason = (uint8_t)wire_u32(f),
+		.detail = wire_u32(f + 4),
+		.time_ns = wire_u64(f + 8),
+		.events = wire_u64(f + 16),
+		.lost = wire_u64(f + 24),
+		.unknown_frees = wire_u64(f + 32),
+		.implied_frees = wire_u64(f + 40),
+	};
+	r->ended = true;
+	return 0;
+}
+
+/* ---- chunks ---- */
+
+static int read_symbols(struct mst_reader *r)
+{
+	struct cursor symbols = column_cursor(r, COLUMN_SYMBOLS), counts = column_cursor(r, COLUMN_COUNTS);
+	uint64_t delta, count, symbol = 0;
+
+	for (uint32_t i = 0; i < r->chunk.n_symbols; i++) {
+		DAMAGED_IF(!take_varint(&symbols, &delta) || !take_varint(&counts, &count),
+			   "a symbol is malformed");
+		symbol += (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(symbol >> 3 >= r->kinds.n || (symbol & 7) > MST_KEEP || count > r->chunk.n_records,
+			   "a symbol is impossible");
+		r->symbols[i] = (struct mst_symbol){
+			.kind = (uint32_t)(symbol >> 3),
+			.role = symbol & 7,
+			.count = (uint32_t)count,
+		};
+	}
+	return 0;
+}
+
+/*
+ * Expands the record column and proves what later loops rely on: every number names a symbol, an
+ * OUT is followed by an ALLOC or CALL, a KEEP by a CALL, and the counts are true.
+ */
+static int read_records(struct mst_reader *r)
+{
+	const struct column *c = &r->columns[COLUMN_RECORDS];
+	const uint32_t n = r->chunk.n_records, n_symbols = r->chunk.n_symbols;
+	const bool narrow = n_symbols <= 256;
+	uint32_t before = MST_ALLOC;
+
+	DAMAGED_IF(n && (!c->present || c->size != (size_t)n * (narrow ? 1 : 2)),
+		   "the record column has the wrong size");
+	memset(r->seen, 0, n_symbols * sizeof(*r->seen));
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t number = narrow ? c->data[i] : c->data[2 * i] | (uint32_t)c->data[2 * i + 1] << 8;
+		uint32_t role;
+
+		DAMAGED_IF(number >= n_symbols, "a record is impossible");
+		role = r->symbols[number].role;
+		DAMAGED_IF((before == MST_OUT && role != MST_ALLOC && role != MST_CALL) ||
+			   (before == MST_KEEP && role != MST_CALL), "half a call is missing");
+		r->records[i] = (uint16_t)number;
+		r->seen[number]++;
+		before = role;
+	}
+	DAMAGED_IF(before == MST_OUT || before == MST_KEEP, "half a call is missing");
+	for (uint32_t i = 0; i < n_symbols; i++)
+		DAMAGED_IF(r->seen[i] != r->symbols[i].count, "the counts of a chunk are not true");
+	return 0;
+}
+
+/* How many records of the chunk have the given role. */
+static uint32_t count_role(const struct mst_reader *r, enum mst_role role)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->chunk.n_symbols; i++) {
+		if (r->symbols[i].role == (uint32_t)role)
+			n += r->symbols[i].count;
+	}
+	return n;
+}
+
+static int read_times(struct mst_reader *r, uint64_t first)
+{
+	struct cursor c = column_cursor(r, COLUMN_TIME);
+	uint64_t skip, delta;
+
+	r->chunk.n_stamps = 1;
+	r->stamps[0] = (struct mst_stamp){ .record = 0, .time = first };
+	while (c.p != c.end) {
+		struct mst_stamp last = r->stamps[r->chunk.n_stamps - 1];
+
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) || skip == 0 ||
+			   skip >= r->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
+			   "the time column is malformed");
+		last.record += (uint32_t)skip;
+		last.time += delta;
+		r->stamps[r->chunk.n_stamps++] = last;
+	}
+	return 0;
+}
+
+static int read_runs(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, COLUMN_THREAD);
+	uint64_t skip, thread;
+
+	r->chunk.n_runs = 0;
+	while (c.p != c.end) {
+		struct mst_run run = { 0 };
+
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &thread) || thread >= r->threads.n,
+			   "the thread column is malformed");
+		if (r->chunk.n_runs) {
+			run = r->runs[r->chunk.n_runs - 1];
+			DAMAGED_IF(skip == 0 || skip >= r->chunk.n_records - run.record,
+				   "the thread column is malformed");
+		}
+		run.record += (uint32_t)skip;
+		run.thread = (uint32_t)thread;
+		DAMAGED_IF(r->chunk.n_runs == 0 && run.record != 0, "the thread column is malformed");
+		r->runs[r->chunk.n_runs++] = run;
+	}
+	DAMAGED_IF(r->chunk.n_records && r->chunk.n_runs == 0, "the thread column is missing");
+	return 0;
+}
+
+static int read_identity(struct mst_reader *r)
+{
+	const uint32_t n_freed = count_role(r, MST_FREE) + count_role(r, MST_OUT) + count_role(r, MST_KEEP);
+	struct cursor c = column_cursor(r, COLUMN_IDENTITY);
+	uint64_t last = 0, delta;
+
+	r->chunk.n_freed = 0;
+	if (!r->columns[COLUMN_IDENTITY].present)
+		return 0;
+	for (uint32_t i = 0; i < n_freed; i++) {
+		uint64_t index;
+
+		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
+		index = last + (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(index != UINT64_MAX && index >= r->next_alloc, "a block is freed before it exists");
+		r->freed[i] = index;
+		if (index != UINT64_MAX)
+			last = index;
+	}
+	r->chunk.n_freed = n_freed;
+	return 0;
+}
+
+static void unpack_sums(const uint8_t *f, struct mst_sums *sums)
+{
+	*sums = (struct mst_sums){
+		.events = wire_u64(f),
+		.null_frees = wire_u64(f + 8),
+		.net_bytes = (int64_t)wire_u64(f + 16),
+		.net_bytes16 = (int64_t)wire_u64(f + 24),
+		.net_blocks = (int64_t)wire_u64(f + 32),
+		.max_bytes = (int64_t)wire_u64(f + 40),
+		.max_bytes16 = (int64_t)wire_u64(f + 48),
+		.max_blocks = (int64_t)wire_u64(f + 56),
+		.moved16 = wire_u64(f + 64),
+		.steps = wire_u64(f + 72),
+		.grown = wire_u64(f + 80),
+		.shrunk = wire_u64(f + 88),
+	};
+}
+
+static int read_chunk(struct mst_reader *r)
+{
+	const uint8_t *f = r->header.fields;
+	struct mst_chunk *chunk = &r->chunk;
+	int err;
+
+	DAMAGED_IF(r->header.fields_size < FIELDS_EVENTS, "an EVENTS unit lacks fields");
+	chunk->first_record = wire_u64(f);
+	chunk->first_alloc = wire_u64(f + 8);
+	chunk->n_records = wire_u32(f + 32);
+	chunk->n_symbols = wire_u32(f + 36);
+	DAMAGED_IF(chunk->n_records > MST_MAX_CHUNK_RECORDS || chunk->n_symbols > chunk->n_records,
+		   "an EVENTS unit is larger than the format allows");
+	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
+		   "a chunk is missing");
+	unpack_sums(f + 48, &chunk->sums);
+	if ((err = read_symbols(r)) || (err = read_records(r)) ||
+	    (err = read_times(r, wire_u64(f + 16))) || (err = read_runs(r)))
+		return err;
+	r->next_record += chunk->n_records;
+	r->next_alloc += count_role(r, MST_ALLOC);
+	if ((err = read_identity(r)))
+		return err;
+	chunk->symbols = r->symbols;
+	chunk->records = r->records;
+	chunk->stamps = r->stamps;
+	chunk->runs = r->runs;
+	chunk->freed = r->freed;
+	return 1;
+}
+
+/* ---- the stream ---- */
+
+/* 1 = a chunk, 0 = the proper end, 2 = go on, else an error. */
+static int read_next(struct mst_reader *r)
+{
+	int got = read_unit(r), err = 0;
+
+	if (got < 0)
+		return got;
+	if (got == 0)
+		return r->ended ? 0 : fail(r, MST_ERR_TRUNCATED, "the file has no end mark");
+	DAMAGED_IF(r->ended, "something follows the end mark");
+	switch (r->header.type) {
+	case UNIT_EVENTS:
+		return read_chunk(r);
+	case UNIT_STACKS:
+		err = read_stacks(r);
+		break;
+	case UNIT_KINDS:
+		err = read_kinds(r);
+		break;
+	case UNIT_MODULES:
+		err = read_modules(r);
+		break;
+	case UNIT_THREADS:
+		err = read_threads(r);
+		break;
+	case UNIT_END:
+		err = read_end(r);
+		break;
+	case UNIT_FILE:
+		return fail(r, MST_ERR_DAMAGED, "a second FILE unit");
+	default:
+		if (r->header.flags & UNIT_CRITICAL)
+			return fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->header.type);
+	}
+	return err ? err : 2;
+}
+
+int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
+{
+	int got = r->state;
+
+	if (got == 1) {
+		do
+			got = read_next(r);
+		while (got == 2);
+		if (got != 1)
+			r->state = got;
+	}
+	*chunk = got == 1 ? &r->chunk : NULL;
+	return got;
+}
+
+/* ---- the FILE unit ---- */
+
+static int read_info_text(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	const uint32_t n = 3 + r->info.argc;
+
+	DAMAGED_IF(r->info.argc > MST_MAX_ARGS, "more arguments than the format allows");
+	r->text = calloc(n, sizeof(*r->text));
+	if (!r->text)
+		return fail(r, MST_ERR_NOMEM, "no memory");
+	for (; r->n_text < n; r->n_text++)
+		DAMAGED_IF(!c.p || !take_text(&c, &r->text[r->n_text]), "the FILE unit is malformed");
+	r->info.recorder = r->text[0];
+	r->info.exe = r->text[1];
+	r->info.cwd = r->text[2];
+	r->info.argv = (const char *const *)r->text + 3;
+	return 0;
+}
+
+static int read_file_unit(struct mst_reader *r)
+{
+	const uint8_t *f = r->header.fields;
+
+	DAMAGED_IF(r->header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
+	if (wire_u32(f) != FORMAT_VERSION)
+		return fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f), FORMAT_VERSION);
+	if (wire_u32(f + 4) != 0)
+		return fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)", wire_u32(f + 4));
+	r->time_shift = wire_u32(f + 8);
+	DAMAGED_IF(r->time_shift > MST_MAX_TIME_SHIFT, "an impossible time unit");
+	r->info.machine = (uint16_t)wire_u32(f + 12);
+	r->info.page_size = wire_u32(f + 16);
+	r->info.pid = wire_u32(f + 20);
+	r->info.parent_pid = wire_u32(f + 24);
+	r->info.argc = wire_u32(f + 28);
+	r->info.start_ns = wire_u64(f + 32);
+	return read_info_text(r);
+}
+
+static int open_trace(struct mst_reader *r)
+{
+	const uint8_t *data;
+	int got = input_peek(&r->input, UNIT_PREFIX + UNIT_FIXED, &data);
+
+	if (got < 0)
+		return got;
+	if (got == 0)
+		return MST_ERR_NOT_A_TRACE;
+	if (wire_u32(data) != UNIT_MAGIC || wire_u32(data + UNIT_PREFIX) != UNIT_TAG ||
+	    data[UNIT_PREFIX + 4] != UNIT_FILE)
+		return MST_ERR_NOT_A_TRACE;
+	got = read_unit(r);
+	return got < 0 ? got : read_file_unit(r);
+}
+
+static int seed_definitions(struct mst_reader *r)
+{
+	int err;
+
+	if ((err = array_grow(r, &r->kinds, sizeof(struct mst_kind), 1, 1)) ||
+	    (err = array_grow(r, &r->stacks, sizeof(struct mst_stack), 1, 1)) ||
+	    (err = array_grow(r, &r->depths, sizeof(uint16_t), 1, 1)))
+		return err;
+	((struct mst_kind *)r->kinds.items)[r->kinds.n++] = (struct mst_kind){ .op = MST_OP_UNKNOWN };
+	((struct mst_stack *)r->stacks.items)[r->stacks.n++] = (struct mst_stack){ MST_ROOT_STACK, MST_NONE };
+	((uint16_t *)r->depths.items)[r->depths.n++] = 0;
+	return 0;
+}
+
+int mst_reader_create(struct mst_reader **reader, int fd)
+{
+	const size_t n = MST_MAX_CHUNK_RECORDS;
+	struct mst_reader *r = calloc(1, sizeof(*r));
+	int err;
+
+	*reader = NULL;
+	if (!r)
+		return MST_ERR_NOMEM;
+	r->state = 1;
+	input_init(&r->input, fd);
+	r->zstd = ZSTD_createDCtx();
+	r->symbols = malloc(n * sizeof(*r->symbols));
+	r->seen = malloc(n * sizeof(*r->seen));
+	r->records = malloc(n * sizeof(*r->records));
+	r->stamps = malloc(n * sizeof(*r->stamps));
+	r->runs = malloc(n * sizeof(*r->runs));
+	r->freed = malloc(n * sizeof(*r->freed));
+	err = r->zstd && r->symbols && r->seen && r->records && r->stamps && r->runs && r->freed ? 0 : MST_ERR_NOMEM;
+	if (err || (err = seed_definitions(r)) || (err = open_trace(r))) {
+		mst_reader_destroy(r);
+		return err;
+	}
+	*reader = r;
+	return 0;
+}
+
+void mst_reader_destroy(struct mst_reader *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->n_text; i++)
+		free(r->text[i]);
+	free(r->text);
+	for (uint32_t i = 0; i < r->modules.n; i++)
+		free((char *)((struct mst_module *)r->modules.items)[i].path);
+	free(r->kinds.items);
+	free(r->stacks.items);
+	free(r->depths.items);
+	free(r->frames.items);
+	free(r->modules.items);
+	free(r->threads.items);
+	for (size_t i = 0; i < MST_MAX_COLUMNS; i++)
+		free(r->columns[i].data);
+	free(r->symbols);
+	free(r->seen);
+	free(r->records);
+	free(r->stamps);
+	free(r->runs);
+	free(r->freed);
+	ZSTD_freeDCtx(r->zstd);
+	input_finish(&r->input);
+	free(r);
+}
+
+/* ---- what is known ---- */
+
+const struct mst_file_info *mst_reader_info(const struct mst_reader *r)
+{
+	return &r->info;
+}
+
+unsigned mst_reader_time_shift(const struct mst_reader *r)
+{
+	return r->time_shift;
+}
+
+const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->kinds.n;
+	return r->kinds.items;
+}
+
+const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->stacks.n;
+	return r->stacks.items;
+}
+
+const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->frames.n;
+	return r->frames.items;
+}
+
+const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->modules.n;
+	return r->modules.items;
+}
+
+const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->threads.n;
+	return r->threads.items;
+}
+
+const struct mst_end *mst_reader_end(const struct mst_reader *r)
+{
+	return r->ended && r->state == 0 ? &r->end : NULL;
+}
+
+const char *mst_reader_problem(const struct mst_reader *r)
+{
+	return r->problem;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Units: what a trace file is a sequence of. A unit is a zstd skippable frame that holds its
+ * header, followed by one zstd frame a column, so that the whole file is valid input for zstd.
+ */
+#ifndef MSTRACE_UNIT_H
+#define MSTRACE_UNIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <zstd.h>
+
+#include "bytes.h"
+#include "mst_limits.h"
+
+#define UNIT_MAGIC       0x184d2a5bu  /* one of zstd's sixteen skippable magics */
+#define UNIT_TAG         0x5254534du  /* "MSTR" */
+#define UNIT_PREFIX      8u           /* magic and frame size */
+#define UNIT_FIXED       16u          /* tag ... fields_size */
+#define UNIT_COLUMN      12u          /* a column's row in the header */
+#define UNIT_HEADER_MAX  (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
+
+enum unit_type {
+	UNIT_FILE = 1,
+	UNIT_STACKS = 2,
+	UNIT_MODULES = 3,
+	UNIT_THREADS = 4,
+	UNIT_KINDS = 5,
+	UNIT_EVENTS = 6,
+	UNIT_INDEX = 9,
+	UNIT_END = 10,
+};
+
+enum unit_flag {
+	UNIT_CRITICAL = 1,   /* a reader that doesn't know the type must stop */
+};
+
+/* Columns of the EVENTS unit; those of other units are numbered in their order. */
+enum events_column {
+	COLUMN_RECORDS = 0,
+	COLUMN_SYMBOLS = 1,
+	COLUMN_COUNTS = 2,
+	COLUMN_TIME = 3,
+	COLUMN_THREAD = 4,
+	COLUMN_IDENTITY = 5,
+};
+
+/* Fixed part of the fields of the units that have one. */
+#define FIELDS_FILE   48u
+#define FIELDS_EVENTS 144u
+#define FIELDS_END    64u
+
+struct unit_column {
+	uint8_t id;
+	const uint8_t *data;
+	size_t size;
+};
+
+/*
+ * Appends a whole unit to `out`. Columns of size 0 are left out. Returns 0 or a negative
+ * enum mst_error; on error `out` holds no part of the unit.
+ */
+int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags, uint32_t seq,
+		const struct bytes *fields, const struct unit_column *columns, size_t n);
+
+/* A parsed header. Pointers go into the header bytes it was parsed from. */
+struct unit_header {
+	uint8_t type, flags;
+	uint32_t seq;
+	uint32_t fields_size;
+	const uint8_t *fields;
+	uint32_t n_columns;
+	struct unit_header_column {
+		uint8_t id, codec;
+		uint32_t stored, raw;
+	} columns[MST_MAX_COLUMNS];
+};
+
+/* Parses and checks what follows the prefix. Returns NULL, or what is wrong. */
+const char *unit_parse(const uint8_t *data, size_t size, struct unit_header *header);
+
+#endif

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer: turns calls into chunks, and puts every definition into the file before the first
+ * chunk that needs it. A unit is written with one write(2), so a killed writer leaves whole units
+ * and at most one cut one.
+ */
+#include "mstrace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk.h"
+#include "defs.h"
+#include "mst_limits.h"
+#include "unit.h"
+#include "wire.h"
+
+#define FORMAT_VERSION   1u
+#define TIME_SHIFT       10u           /* units of 1.024 us */
+#define DEFAULT_LEVEL    1
+#define DEFAULT_RECORDS  65536u
+#define MIN_RECORDS      2u            /* a pair is never split */
+#define PENDING_MAX      (1u << 17)    /* definitions kept back at most */
+
+/* A unit already written, for the index. */
+struct unit_entry {
+	uint8_t type;
+	uint32_t size;
+	uint32_t records;
+	uint64_t time_first;
+};
+
+struct mst_writer {
+	int fd;
+	int error;                  /* sticky: after a failed write nothing more is written */
+	bool identity;
+	int level;
+	ZSTD_CCtx *zstd;
+	struct defs defs;
+	struct chunk chunk;
+	uint64_t time;              /* in the file's units */
+	uint32_t thread;
+	uint64_t records;           /* in sealed chunks */
+	uint64_t allocs;            /* allocations recorded; the next one's index */
+	uint64_t first_alloc;       /* `allocs` at the chunk's start */
+	uint64_t events;
+	uint64_t bytes;
+	struct unit_entry *units;
+	uint32_t n_units, cap_units;
+	struct bytes out, fields;
+	struct bytes columns[6];
+
+	/* Of a writer made by mst_writer_fork_state(): where its history is until it has a file. */
+	int prefix_fd;
+	uint64_t prefix_start, prefix_end;
+};
+
+/* ---- output ---- */
+
+static int write_all(int fd, const uint8_t *data, size_t size)
+{
+	while (size) {
+		const ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return MST_ERR_IO;
+		if (n == 0) {
+			errno = ENOSPC;
+			return MST_ERR_IO;
+		}
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Puts what unit_encode() made into the file; a short write leaves no cut unit behind. */
+static int write_out(struct mst_writer *w)
+{
+	const int err = write_all(w->fd, w->out.data, w->out.size);
+
+	if (err) {
+		const int saved = errno;
+
+		if (ftruncate(w->fd, (off_t)w->bytes) == 0)
+			(void)lseek(w->fd, (off_t)w->bytes, SEEK_SET);
+		errno = saved;
+		return err;
+	}
+	w->bytes += w->out.size;
+	return 0;
+}
+
+static int note_unit(struct mst_writer *w, struct unit_entry entry)
+{
+	if (w->n_units == w->cap_units) {
+		const uint32_t capacity = w->cap_units ? w->cap_units * 2 : 64;
+		struct unit_entry *units = realloc(w->units, capacity * sizeof(*units));
+
+		if (!units)
+			return MST_ERR_NOMEM;
+		w->units = units;
+		w->cap_units = capacity;
+	}
+	w->units[w->n_units++] = entry;
+	return 0;
+}
+
+/* Writes one unit from w->fields and w->columns (numbered as they stand) and clears both. */
+static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns,
+		      uint32_t records, uint64_t time_first)
+{
+	struct unit_column columns[6];
+	int err = 0;
+
+	for (size_t i = 0; i < n_columns; i++) {
+		columns[i] = (struct unit_column){ (uint8_t)i, w->columns[i].data, w->columns[i].size };
+		if (w->columns[i].failed)
+			err = MST_ERR_NOMEM;
+	}
+	bytes_clear(&w->out);
+	if (!err)
+		err = unit_encode(&w->out, w->zstd, type, flags, w->n_units, &w->fields, columns, n_columns);
+	if (!err)
+		err = write_out(w);
+	if (!err)
+		err = note_unit(w, (struct unit_entry){ type, (uint32_t)w->out.size, records, time_first });
+	bytes_clear(&w->fields);
+	for (size_t i = 0; i < n_columns; i++)
+		bytes_clear(&w->columns[i]);
+	return err;
+}
+
+/* ---- units ---- */
+
+static int write_file_unit(struct mst_writer *w, const struct mst_file_info *info)
+{
+	struct bytes *text = &w->columns[0];
+
+	bytes_u32(&w->fields, FORMAT_VERSION);
+	bytes_u32(&w->fields, 0); /* incompatible features */
+	bytes_u32(&w->fields, TIME_SHIFT);
+	bytes_u32(&w->fields, info->machine);
+	bytes_u32(&w->fields, info->page_size);
+	bytes_u32(&w->fields, info->pid);
+	bytes_u32(&w->fields, info->parent_pid);
+	bytes_u32(&w->fields, info->argc);
+	bytes_u64(&w->fields, info->start_ns);
+	bytes_u64(&w->fields, 0); /* compatible features */
+
+	bytes_text(text, info->recorder);
+	bytes_text(text, info->exe);
+	bytes_text(text, info->cwd);
+	for (uint32_t i = 0; i < info->argc; i++)
+		bytes_text(text, info->argv[i]);
+	return write_unit(w, UNIT_FILE, UNIT_CRITICAL, 1, 0, 0);
+}
+
+static int write_definitions(struct mst_writer *w)
+{
+	struct defs *d = &w->defs;
+	int err = 0;
+
+	if (d->modules.n > d->modules.written) {
+		defs_pack_modules(d, &w->fields, &w->columns[0]);
+		err = write_unit(w, UNIT_MODULES, 0, 1, 0, 0);
+	}
+	if (!err && d->threads.n > d->threads.written) {
+		defs_pack_threads(d, &w->fields, &w->columns[0]);
+		err = write_unit(w, UNIT_THREADS, 0, 1, 0, 0);
+	}
+	if (!err && (d->stacks.n > d->stacks.written || d->frames.n > d->frames.written)) {
+		defs_pack_stacks(d, &w->fields, w->columns);
+		err = write_unit(w, UNIT_STACKS, UNIT_CRITICAL, 3, 0, 0);
+	}
+	if (!err && d->kinds.n > d->kinds.written) {
+		defs_pack_kinds(d, &w->fields, w->columns);
+		err = write_unit(w, UNIT_KINDS, UNIT_CRITICAL, 6, 0, 0);
+	}
+	return err;
+}
+
+static void pack_sums(struct bytes *fields, const struct mst_sums *sums)
+{
+	bytes_u64(fields, sums->events);
+	bytes_u64(fields, sums->null_frees);
+	bytes_u64(fields, (uint64_t)sums->net_bytes);
+	bytes_u64(fields, (uint64_t)sums->net_bytes16);
+	bytes_u64(fields, (uint64_t)sums->net_blocks);
+	bytes_u64(fields, (uint64_t)sums->max_bytes);
+	bytes_u64(fields, (uint64_t)sums->max_bytes16);
+	bytes_u64(fields, (uint64_t)sums->max_blocks);
+	bytes_u64(fields, sums->moved16);
+	bytes_u64(fields, sums->steps);
+	bytes_u64(fields, sums->grown);
+	bytes_u64(fields, sums->shrunk);
+}
+
+static void swap_bytes(struct bytes *a, struct bytes *b)
+{
+	const struct bytes t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static int write_chunk(struct mst_writer *w)
+{
+	struct chunk *chunk = &w->chunk;
+	struct mst_sums sums;
+	int err = chunk_sums(chunk, defs_kinds(&w->defs), &sums);
+
+	if (err)
+		return err;
+	bytes_u64(&w->fields, w->records);
+	bytes_u64(&w->fields, w->first_alloc);
+	bytes_u64(&w->fields, chunk->time_first);
+	bytes_u64(&w->fields, chunk->time_last);
+	bytes_u32(&w->fields, chunk->n_records);
+	bytes_u32(&w->fields, chunk->n_symbols);
+	bytes_u64(&w->fields, 0); /* reserved */
+	pack_sums(&w->fields, &sums);
+
+	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_SYMBOLS],
+		   &w->columns[COLUMN_COUNTS]);
+	swap_bytes(&w->columns[COLUMN_TIME], &chunk->time);
+	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
+	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
+	err = write_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 6, chunk->n_records, chunk->time_first);
+
+	w->records += chunk->n_records;
+	w->first_alloc = w->allocs;
+	chunk_reset(chunk);
+	return err;
+}
+
+int mst_writer_flush(struct mst_writer *w)
+{
+	if (!w->error && !chunk_is_empty(&w->chunk)) {
+		w->error = write_definitions(w);
+		if (!w->error)
+			w->error = write_chunk(w);
+	}
+	return w->error;
+}
+
+static int write_index(struct mst_writer *w)
+{
+	struct bytes *column = &w->columns[0];
+	uint64_t time = 0;
+
+	bytes_u32(&w->fields, w->n_units);
+	for (uint32_t i = 0; i < w->n_units; i++) {
+		const struct unit_entry *u = &w->units[i];
+
+		bytes_u8(column, u->type);
+		bytes_varint(column, u->size);
+		if (u->type == UNIT_EVENTS) {
+			bytes_varint(column, u->records);
+			bytes_varint(column, u->time_first - time);
+			time = u->time_first;
+		}
+	}
+	return write_unit(w, UNIT_INDEX, 0, 1, 0, 0);
+}
+
+int mst_writer_finish(struct mst_writer *w, const struct mst_end *end)
+{
+	uint64_t index;
+	int err = mst_writer_flush(w);
+
+	if (err)
+		return err;
+	index = w->bytes;
+	if ((w->error = write_index(w)))
+		return w->error;
+	bytes_u32(&w->fields, end->reason);
+	bytes_u32(&w->fields, end->detail);
+	bytes_u64(&w->fields, end->time_ns);
+	bytes_u64(&w->fields, end->events);
+	bytes_u64(&w->fields, end->lost);
+	bytes_u64(&w->fields, end->unknown_frees);
+	bytes_u64(&w->fields, end->implied_frees);
+	bytes_u64(&w->fields, index);
+	bytes_u32(&w->fields, 0); /* reserved */
+	bytes_u32(&w->fields, UNIT_PREFIX + UNIT_FIXED + FIELDS_END + 4);
+	return w->error = write_unit(w, UNIT_END, UNIT_CRITICAL, 0, 0, 0);
+}
+
+/* ---- life ---- */
+
+static int set_zstd(struct mst_writer *w)
+{
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd)
+		return MST_ERR_NOMEM;
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, w->level)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1)))
+		return MST_ERR_ARGUMENT;
+	return 0;
+}
+
+int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
+		      const struct mst_writer_options *options)
+{
+	struct mst_writer *w = calloc(1, sizeof(*w));
+	uint32_t records = options->chunk_records ? options->chunk_records : DEFAULT_RECORDS;
+	int err;
+
+	*writer = NULL;
+	if (!w)
+		return MST_ERR_NOMEM;
+	w->fd = fd;
+	w->prefix_fd = -1;
+	w->identity = options->identity;
+	w->level = options->level ? options->level : DEFAULT_LEVEL;
+	if (records > MST_MAX_CHUNK_RECORDS)
+		records = MST_MAX_CHUNK_RECORDS;
+	if (records < MIN_RECORDS)
+		records = MIN_RECORDS;
+	if ((err = set_zstd(w)) || (err = defs_init(&w->defs)) ||
+	    (err = chunk_init(&w->chunk, records)) || (err = write_file_unit(w, info))) {
+		mst_writer_destroy(w);
+		return err;
+	}
+	*writer = w;
+	return 0;
+}
+
+void mst_writer_destroy(struct mst_writer *w)
+{
+	if (!w)
+		return;
+	if (w->prefix_fd >= 0)
+		close(w->prefix_fd);
+	ZSTD_freeCCtx(w->zstd);
+	defs_finish(&w->defs);
+	chunk_finish(&w->chunk);
+	free(w->units);
+	bytes_free(&w->out);
+	bytes_free(&w->fields);
+	for (size_t i = 0; i < 6; i++)
+		bytes_free(&w->columns[i]);
+	free(w);
+}
+
+/* ---- fork ---- */
+
+static int copy_units(struct mst_writer *to, const struct mst_writer *from)
+{
+	to->n_units = to->cap_units = from->n_units;
+	to->units = malloc(from->n_units * sizeof(*to->units));
+	if (!to->units)
+		return MST_ERR_NOMEM;
+	memcpy(to->units, from->units, from->n_units * sizeof(*to->units));
+	return 0;
+}
+
+int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
+{
+	struct mst_writer *w;
+	int err = mst_writer_flush(parent);
+
+	*child = NULL;
+	if (err)
+		return err;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return MST_ERR_NOMEM;
+	w->fd = -1;
+	w->identity = parent->identity;
+	w->level = parent->level;
+	w->time = parent->time;
+	w->thread = parent->thread;
+	w->records = parent->records;
+	w->allocs = w->first_alloc = parent->allocs;
+	w->events = parent->events;
+	if (parent->prefix_fd >= 0) {
+		/* The parent has no file of its own yet: what it would begin with is all there is. */
+		w->prefix_start = parent->prefix_start;
+		w->prefix_end = parent->prefix_end;
+		w->prefix_fd = dup(parent->prefix_fd);
+	} else {
+		w->prefix_start = parent->units[0].size;
+		w->prefix_end = parent->bytes;
+		w->prefix_fd = dup(parent->fd);
+	}
+	if (w->prefix_fd < 0)
+		err = MST_ERR_IO;
+	if (err || (err = set_zstd(w)) || (err = defs_copy(&w->defs, &parent->defs)) ||
+	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) || (err = copy_units(w, parent))) {
+		mst_writer_destroy(w);
+		return err;
+	}
+	*child = w;
+	return 0;
+}
+
+static int copy_prefix(struct mst_writer *w)
+{
+	off_t from = (off_t)w->prefix_start;
+	uint8_t buffer[65536];
+
+	while (from < (off_t)w->prefix_end) {
+		const size_t left = (size_t)((off_t)w->prefix_end - from);
+		const ssize_t n = pread(w->prefix_fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || write_all(w->fd, buffer, (size_t)n) != 0)
+			return MST_ERR_IO;
+		from += n;
+	}
+	w->bytes += w->prefix_end - w->prefix_start;
+	return 0;
+}
+
+int mst_writer_fork_file(struct mst_writer *child, int fd, const struct mst_file_info *info)
+{
+	const uint32_t n_units = child->n_units;
+	uint32_t file_size;
+
+	child->fd = fd;
+	child->n_units = 0; /* the child's own FILE unit takes the place of its parent's */
+	child->error = write_file_unit(child, info);
+	file_size = child->units[0].size;
+	child->n_units = n_units;
+	child->units[0].size = file_size;
+	if (!child->error)
+		child->error = copy_prefix(child);
+	close(child->prefix_fd);
+	child->prefix_fd = -1;
+	return child->error;
+}
+
+/* ---- definitions ---- */
+
+int mst_writer_module(struct mst_writer *w, const struct mst_module *module, uint32_t *id)
+{
+	return defs_module(&w->defs, module, id);
+}
+
+int mst_writer_thread(struct mst_writer *w, const struct mst_thread *thread, uint32_t *id)
+{
+	return defs_thread(&w->defs, thread, id);
+}
+
+int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id)
+{
+	return defs_frame(&w->defs, frame, id);
+}
+
+int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id)
+{
+	return defs_stack(&w->defs, stack, id);
+}
+
+int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id)
+{
+	return defs_kind(&w->defs, kind, id);
+}
+
+const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id)
+{
+	return &defs_kinds(&w->defs)[id];
+}
+
+/* ---- records ---- */
+
+void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
+{
+	const uint64_t time = time_ns >> TIME_SHIFT;
+
+	if (time > w->time)
+		w->time = time;
+	w->thread = thread;
+}
+
+/* Makes room for a call of `n` records and begins it. */
+static int begin(struct mst_writer *w, uint32_t n)
+{
+	int err = w->error;
+
+	if (!err && w->chunk.n_records + n > w->chunk.capacity)
+		err = mst_writer_flush(w);
+	if (!err && defs_pending(&w->defs) > PENDING_MAX)
+		err = w->error = write_definitions(w);
+	if (err)
+		return err;
+	chunk_begin_event(&w->chunk, w->time, w->thread);
+	w->events++;
+	return 0;
+}
+
+static int add(struct mst_writer *w, uint32_t kind, enum mst_role role)
+{
+	if (kind >= w->defs.kinds.n)
+		return MST_ERR_ARGUMENT;
+	return w->error = chunk_add(&w->chunk, kind, role);
+}
+
+static int add_block(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t index)
+{
+	const int err = add(w, kind, role);
+
+	if (!err && w->identity)
+		chunk_add_identity(&w->chunk, index);
+	return err;
+}
+
+static int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index)
+{
+	const int err = add(w, kind, MST_ALLOC);
+
+	if (!err)
+		*index = w->allocs++;
+	return err;
+}
+
+int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index)
+{
+	const int err = begin(w, 1);
+
+	return err ? err : add_alloc(w, kind, index);
+}
+
+int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index)
+{
+	const int err = begin(w, 1);
+
+	return err ? err : add_block(w, kind, MST_FREE, index);
+}
+
+int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call)
+{
+	int err = begin(w, 2);
+
+	if (!err)
+		err = add_block(w, kind, MST_OUT, index);
+	return err ? err : add(w, call, MST_CALL);
+}
+
+int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind,
+		      uint64_t *index)
+{
+	int err = begin(w, 2);
+
+	if (!err)
+		err = add_block(w, old_kind, MST_OUT, old_index);
+	return err ? err : add_alloc(w, kind, index);
+}
+
+int mst_writer_call(struct mst_writer *w, uint32_t kind)
+{
+	const int err = begin(w, 1);
+
+	return err ? err : add(w, kind, MST_CALL);
+}
+
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index,
+			     uint32_t kind)
+{
+	int err = begin(w, 2);
+
+	if (!err)
+		err = add_block(w, old_kind, MST_KEEP, old_index);
+	return err ? err : add(w, kind, MST_CALL);
+}
+
+void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
+{
+	w->chunk.null_frees += n;
+	w->events += n;
+}
+
+uint64_t mst_writer_events(const struct mst_writer *w)
+{
+	return w->events;
+}
+
+uint64_t mst_writer_bytes(const struct mst_writer *w)
+{
+	return w->bytes;
+}

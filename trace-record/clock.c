@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "clock.h"
+
+#include <cpuid.h>
+#include <time.h>
+#include <x86intrin.h>
+
+bool clock_tsc_usable(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void clock_start(struct clock *clock, bool use_tsc)
+{
+	const uint64_t now = monotonic_ns();
+
+	*clock = (struct clock){ .use_tsc = use_tsc, .start_ns = now };
+	clock->stamp[0] = clock->stamp[1] = use_tsc ? __rdtsc() : now;
+}
+
+uint64_t clock_sample(struct clock *clock)
+{
+	const uint64_t now = monotonic_ns();
+
+	clock->stamp[0] = clock->stamp[1];
+	clock->ns[0] = clock->ns[1];
+	clock->stamp[1] = clock->use_tsc ? __rdtsc() : now;
+	clock->ns[1] = now - clock->start_ns;
+	return clock->stamp[1];
+}
+
+uint64_t clock_ns(const struct clock *clock, uint64_t stamp)
+{
+	const uint64_t stamps = clock->stamp[1] - clock->stamp[0], ns = clock->ns[1] - clock->ns[0];
+
+	if (stamp >= clock->stamp[1])
+		return clock->ns[1];
+	if (stamp <= clock->stamp[0])
+		return clock->ns[0];
+	return clock->ns[0] + (uint64_t)((unsigned __int128)(stamp - clock->stamp[0]) * ns / stamps);
+}

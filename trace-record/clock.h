@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Turns the program's stamps into nanoseconds since the start of the recording. Stamps and time are
+ * sampled together at every round of the collector; what lies between two samples is placed on
+ * the line between them, so no rate has to be known or assumed constant.
+ */
+#ifndef TRACE_RECORD_CLOCK_H
+#define TRACE_RECORD_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock {
+	bool use_tsc;
+	uint64_t start_ns;              /* CLOCK_MONOTONIC at the start */
+	uint64_t stamp[2], ns[2];       /* the last two samples; ns since the start */
+};
+
+/* Whether the time-stamp counter runs at one rate on all CPUs. */
+bool clock_tsc_usable(void);
+
+void clock_start(struct clock *clock, bool use_tsc);
+
+/* Takes a sample and returns its stamp. */
+uint64_t clock_sample(struct clock *clock);
+
+/* The time of a stamp, at most that of the last sample. */
+uint64_t clock_ns(const struct clock *clock, uint64_t stamp);
+
+#endif

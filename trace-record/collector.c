@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "outname.h"
+#include "tracee.h"
+
+#define MARGIN_STAMPS  20000u            /* no look-ahead of a CPU is as long as this */
+#define SLEEP_MIN_NS   500000u
+#define SLEEP_MAX_NS   20000000u
+#define FLUSH_NS       1000000000u       /* a killed msrec loses at most what came after this */
+#define EXEC_CHECK_NS  200000000u
+#define NAMES_TRIED    1000u
+#define ORPHAN_NS      200000000u        /* how long a gone parent waits for children to show up */
+
+/* One process that is, or is about to be, recorded. */
+struct recording {
+	struct recording *next;
+	pid_t pid;
+	int pidfd;                  /* -1: none; the main process is asked about by waitpid() */
+	uint32_t segment;           /* SHM_NO_SEGMENT: not shown up yet */
+	uint32_t parent_pid;        /* it was forked from; 0 = it was executed */
+	struct tracee *tracee;
+	struct mst_writer *writer;  /* until there is a tracee to own it */
+	char *path;                 /* NULL: no file yet */
+	int fd;
+	uint64_t flushed_ns, exec_checked_ns;
+	uint64_t gone_ns;           /* when it was found gone; it may still have children to come */
+	int error, error_number;
+	bool dead, executed;
+};
+
+struct collector {
+	struct collector_options options;
+	void (*report)(const struct collector_report *);
+	struct shm_family *family;
+	int fd;
+	char shm_path[64];
+	char *cwd;
+	struct clock clock;
+	uint64_t start_realtime_ns;
+	struct recording *recordings;
+	uint32_t files;
+	pid_t main_pid;
+	bool main_ended;
+	int main_status;            /* as waitpid() gave it */
+	uint8_t *known;             /* by segment: KNOWN = has a recording, else rounds deferred */
+};
+
+#define KNOWN          255u
+#define DEFER_ROUNDS   100u
+
+/* ---- life ---- */
+
+static void lock_for_life(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutex_lock(mutex);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static int make_family(struct collector *c)
+{
+	const uint64_t bytes = shm_bytes(SHM_SEGMENTS);
+
+	c->fd = memfd_create("msrec", MFD_CLOEXEC);
+	if (c->fd < 0 || ftruncate(c->fd, (off_t)bytes) != 0)
+		return -1;
+	c->family = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+	if (c->family == MAP_FAILED) {
+		c->family = NULL;
+		return -1;
+	}
+	*c->family = (struct shm_family){
+		.magic = SHM_MAGIC,
+		.version = SHM_VERSION,
+		.depth = c->options.depth,
+		.use_tsc = clock_tsc_usable(),
+		.trace_children = c->options.trace_children,
+		.libc_freeres = c->options.libc_freeres,
+		.cxx_freeres = c->options.cxx_freeres,
+	};
+	lock_for_life(&c->family->collector);
+	snprintf(c->shm_path, sizeof(c->shm_path), "/proc/%d/fd/%d", getpid(), c->fd);
+	return 0;
+}
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct collector *collector_create(const struct collector_options *options,
+				   void (*report)(const struct collector_report *))
+{
+	struct collector *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->options = *options;
+	c->report = report;
+	c->fd = -1;
+	c->cwd = getcwd(NULL, 0);
+	c->known = calloc(SHM_SEGMENTS, sizeof(*c->known));
+	if (!c->known || make_family(c) != 0) {
+		collector_destroy(c);
+		return NULL;
+	}
+	clock_start(&c->clock, c->family->use_tsc);
+	c->start_realtime_ns = realtime_ns();
+	return c;
+}
+
+static void recording_destroy(struct recording *r)
+{
+	tracee_destroy(r->tracee);
+	mst_writer_destroy(r->writer);
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->pidfd >= 0)
+		close(r->pidfd);
+	free(r->path);
+	free(r);
+}
+
+void collector_destroy(struct collector *c)
+{
+	if (!c)
+		return;
+	while (c->recordings) {
+		struct recording *r = c->recordings;
+
+		c->recordings = r->next;
+		recording_destroy(r);
+	}
+	if (c->family)
+		munmap(c->family, shm_bytes(SHM_SEGMENTS));
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c->known);
+	free(c->cwd);
+	free(c);
+}
+
+const char *collector_shm_path(const struct collector *c)
+{
+	return c->shm_path;
+}
+
+uint32_t collector_unrecorded(const struct collector *c)
+{
+	return atomic_load(&c->family->unrecorded);
+}
+
+/* ---- files ---- */
+
+/* Creates a new file; an old one of the name goes first if that was asked for. */
+static int create_file(const struct collector *c, const char *path)
+{
+	struct stat st;
+
+	if (c->options.overwrite && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(path);
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* The first free name for a process that nobody can be asked about: NAME, NAME.2, NAME.3 ... */
+static int create_numbered(const struct collector *c, char **path)
+{
+	for (unsigned i = 1; i < NAMES_TRIED; i++) {
+		char *name;
+		int fd;
+
+		if (i == 1)
+			name = strdup(*path);
+		else if (asprintf(&name, "%s.%u", *path, i) < 0)
+			name = NULL;
+		if (!name)
+			return -1;
+		fd = create_file(c, name);
+		if (fd >= 0 || errno != EEXIST) {
+			free(*path);
+			*path = name;
+			return fd;
+		}
+		free(name);
+	}
+	return -1;
+}
+
+static char *name_file(struct collector *c, const struct recording *r, const char **problem)
+{
+	const char *slash = strrchr(c->options.exe, '/');
+	const struct outname_values values = {
+		.pid = (uint32_t)r->pid,
+		.program = slash ? slash + 1 : c->options.exe,
+		.number = ++c->files,
+		.forked = r->parent_pid != 0,
+	};
+
+	return outname_expand(c->options.pattern, &values, problem);
+}
+
+static void fill_info(const struct collector *c, const struct recording *r, struct mst_file_info *info)
+{
+	*info = (struct mst_file_info){
+		.pid = (uint32_t)r->pid,
+		.parent_pid = r->parent_pid,
+		.machine = EM_X86_64,
+		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+		.start_ns = c->start_realtime_ns,
+		.recorder = "msrec " MSREC_VERSION,
+		.exe = c->options.exe,
+		.cwd = c->cwd ? c->cwd : "",
+		.argc = (uint32_t)c->options.argc,
+		.argv = (const char *const *)c->options.argv,
+	};
+}
+
+static int start_writer(struct collector *c, struct recording *r, const struct mst_file_info *info)
+{
+	const struct mst_writer_options options = {
+		.level = c->options.level,
+		.identity = c->options.identity,
+	};
+
+	return mst_writer_create(&r->writer, r->fd, info, &options);
+}
+
+char *collector_prepare(struct collector *c, pid_t pid)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	struct mst_file_info info;
+	const char *problem;
+	char *text = NULL;
+	int err;
+
+	if (!r)
+		return strdup("out of memory");
+	r->pid = pid;
+	r->fd = r->pidfd = -1;
+	r->segment = SHM_NO_SEGMENT;
+	r->path = name_file(c, r, &problem);
+	if (!r->path) {
+		recording_destroy(r);
+		return strdup(problem);
+	}
+	r->fd = create_file(c, r->path);
+	fill_info(c, r, &info);
+	err = r->fd < 0 ? MST_ERR_IO : start_writer(c, r, &info);
+	if (err) {
+		const char *hint = errno == EEXIST ? " (-f overwrites it)" : "";
+
+		if (asprintf(&text, "%s: %s%s", r->path, err == MST_ERR_IO ? strerror(errno) : mst_strerror(err),
+			     hint) < 0)
+			text = NULL;
+		recording_destroy(r);
+		return text ? text : strdup("out of memory");
+	}
+	r->next = c->recordings;
+	c->recordings = r;
+	return NULL;
+}
+
+void collector_discard(struct collector *c)
+{
+	struct recording *r = c->recordings;
+
+	unlink(r->path);
+	c->recordings = r->next;
+	recording_destroy(r);
+}
+
+/* What /proc tells of a process that was executed by a recorded one. */
+struct command {
+	char exe[4096];
+	char *line;             /* the arguments, each with its NUL */
+	size_t size;
+	const char **argv;
+	uint32_t argc;
+};
+
+static void command_read(pid_t pid, struct command *command)
+{
+	char path[64];
+	ssize_t n;
+	FILE *f;
+	size_t capacity = 0;
+
+	*command = (struct command){ 0 };
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, command->exe, sizeof(command->exe) - 1);
+	command->exe[n > 0 ? n : 0] = 0;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	while (f) {
+		char *grown;
+		size_t got;
+
+		if (command->size + 4096 > capacity) {
+			capacity = command->size + 65536;
+			grown = realloc(command->line, capacity);
+			if (!grown)
+				break;
+			command->line = grown;
+		}
+		got = fread(command->line + command->size, 1, 4095, f);
+		if (got == 0)
+			break;
+		command->size += got;
+	}
+	if (f)
+		fclose(f);
+	if (command->line)
+		command->line[command->size] = 0;
+	for (size_t i = 0; i < command->size; i++)
+		command->argc += command->line[i] == 0;
+	command->argv = calloc(command->argc + 1, sizeof(*command->argv));
+	if (!command->argv)
+		command->argc = 0;
+	for (size_t i = 0, a = 0; a < command->argc; i += strlen(command->line + i) + 1)
+		command->argv[a++] = command->line + i;
+}
+
+static void command_finish(struct command *command)
+{
+	free(command->line);
+	free(command->argv);
+}
+
+/* The file of a process that msrec didn't start itself. */
+static int make_file(struct collector *c, struct recording *r)
+{
+	struct mst_file_info info;
+	struct command command;
+	const char *problem;
+	int err;
+
+	r->path = name_file(c, r, &problem);
+	r->fd = r->path ? create_numbered(c, &r->path) : -1;
+	if (r->fd < 0)
+		return MST_ERR_IO;
+	fill_info(c, r, &info);
+	if (r->parent_pid)
+		return mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info);
+	command_read(r->pid, &command);
+	info.exe = command.exe;
+	info.argc = command.argc;
+	info.argv = command.argv;
+	err = start_writer(c, r, &info);
+	command_finish(&command);
+	return err;
+}
+
+/* ---- processes ---- */
+
+static struct recording *recording_of_segment(struct collector *c, uint32_t segment)
+{
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (r->tracee && r->segment == segment)
+			return r;
+	}
+	return NULL;
+}
+
+static struct recording *recording_prepared(struct collector *c, pid_t pid)
+{
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (!r->tracee && r->writer && r->pid == pid)
+			return r;
+	}
+	return NULL;
+}
+
+static void note_error(struct recording *r, int err)
+{
+	if (err < 0 && !r->error) {
+		r->error_number = errno;
+		r->error = err;
+	}
+}
+
+static struct recording *add_recording(struct collector *c, pid_t pid)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->pid = pid;
+	r->fd = -1;
+	r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	r->next = c->recordings;
+	c->recordings = r;
+	return r;
+}
+
+/* A forked child goes on from what its parent was at the fork. */
+static void meet_child(struct recording *r, struct recording *parent, struct shm_segment *segment)
+{
+	r->parent_pid = (uint32_t)parent->pid;
+	r->tracee = tracee_create_child(segment, parent->tracee);
+}
+
+/* A program that was executed, by us or by a recorded process, begins with nothing. */
+static void meet_program(struct collector *c, struct recording *r, struct shm_segment *segment)
+{
+	if (!r->writer)
+		note_error(r, make_file(c, r));
+	if (r->writer)
+		r->tracee = tracee_create(segment, r->writer, c->options.depth);
+	if (r->tracee)
+		r->writer = NULL;
+}
+
+/* A process has claimed segment `i`. */
+static void meet_process(struct collector *c, uint32_t i)
+{
+	struct shm_segment *segment = shm_segment(c->family, i);
+	struct recording *parent = recording_of_segment(c, segment->parent), *r = NULL;
+
+	/* The parent's events up to the fork must have been read; its mark may still be on the way. */
+	if (parent && !parent->dead && segment->parent_fork && c->known[i] < DEFER_ROUNDS &&
+	    !tracee_knows_fork(parent->tracee, segment->parent_fork)) {
+		c->known[i]++;
+		return;
+	}
+	c->known[i] = KNOWN;
+	if (!parent)
+		r = recording_prepared(c, (pid_t)segment->pid);
+	if (!r)
+		r = add_recording(c, (pid_t)segment->pid);
+	if (!r) {
+		atomic_store(&segment->refused, 1);
+		return;
+	}
+	r->segment = i;
+	if (parent)
+		meet_child(r, parent, segment);
+	else
+		meet_program(c, r, segment);
+	if (!r->tracee)
+		atomic_store(&segment->refused, 1);
+}
+
+static void meet_processes(struct collector *c)
+{
+	const uint32_t n = atomic_load(&c->family->segments_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++) {
+		if (c->known[i] != KNOWN && atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE)
+			meet_process(c, i);
+	}
+}
+
+/* Whether our memory is still mapped in the process; it isn't after an exec. */
+static bool still_mapped(pid_t pid)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return true; /* not ours to look at: believe that it goes on */
+	while (!found && getline(&line, &size, f) > 0)
+		found = strstr(line, "/memfd:msrec") != NULL;
+	free(line);
+	fclose(f);
+	return found;
+}
+
+/* The same process in a later segment: it executed a program that is recorded too. */
+static bool came_back(struct collector *c, const struct recording *r)
+{
+	for (struct recording *other = c->recordings; other; other = other->next) {
+		if (other != r && other->pid == r->pid && other->tracee &&
+		    tracee_segment(other->tracee)->start > tracee_segment(r->tracee)->start)
+			return true;
+	}
+	return false;
+}
+
+static bool is_dead(const struct collector *c, const struct recording *r)
+{
+	struct pollfd poll_fd = { .fd = r->pidfd, .events = POLLIN };
+
+	if (r->pid == c->main_pid)
+		return c->main_ended;
+	return r->pidfd < 0 || poll(&poll_fd, 1, 0) > 0;
+}
+
+/* Looks whether the process is gone, or has become another program. */
+static void check_process(struct collector *c, struct recording *r)
+{
+	if (!r->dead && is_dead(c, r)) {
+		r->dead = true;
+	} else if (!r->dead && !r->executed && r->tracee && tracee_is_empty(r->tracee) &&
+		   c->clock.ns[1] - r->exec_checked_ns > EXEC_CHECK_NS) {
+		r->exec_checked_ns = c->clock.ns[1];
+		r->executed = came_back(c, r) || !still_mapped(r->pid);
+	} else {
+		return;
+	}
+	r->gone_ns = c->clock.ns[1];
+}
+
+static void check_main(struct collector *c)
+{
+	if (!c->main_ended && waitpid(c->main_pid, &c->main_status, WNOHANG) == c->main_pid)
+		c->main_ended = true;
+}
+
+/* ---- the end of a process ---- */
+
+static void finish_file(struct collector *c, struct recording *r)
+{
+	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
+	struct collector_report report = { .path = r->path, .recorded = r->tracee, .executed = r->executed };
+	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = c->clock.ns[1] };
+
+	if (r->executed) {
+		end.reason = MST_END_EXEC;
+	} else if (r->pid == c->main_pid && WIFSIGNALED(c->main_status)) {
+		end.reason = MST_END_SIGNAL;
+		end.detail = (uint32_t)WTERMSIG(c->main_status);
+	} else if (r->pid == c->main_pid) {
+		end.reason = MST_END_EXIT;
+		end.detail = (uint32_t)WEXITSTATUS(c->main_status);
+	}
+	if (r->tracee)
+		tracee_end(r->tracee, &end);
+	note_error(r, mst_writer_finish(writer, &end));
+	report.events = end.events;
+	report.lost = end.lost;
+	report.bytes = mst_writer_bytes(writer);
+	report.error = r->error;
+	report.error_number = r->error_number;
+	c->report(&report);
+}
+
+/* Gives the segment back, all zero. */
+static void free_segment(struct collector *c, uint32_t i)
+{
+	struct shm_segment *segment = shm_segment(c->family, i);
+	const off_t start = (off_t)((char *)segment - (char *)c->family);
+
+	c->known[i] = 0;
+	if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, (off_t)SHM_SEGMENT_BYTES) != 0)
+		memset(segment, 0, sizeof(*segment));
+}
+
+static void end_recording(struct collector *c, struct recording *r)
+{
+	struct recording **link = &c->recordings;
+
+	if (r->path && (r->tracee || r->writer))
+		finish_file(c, r);
+	if (r->segment != SHM_NO_SEGMENT)
+		free_segment(c, r->segment);
+	while (*link != r)
+		link = &(*link)->next;
+	*link = r->next;
+	recording_destroy(r);
+}
+
+/* ---- the loop ---- */
+
+static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
+{
+	int64_t n;
+
+	if (!r->tracee)
+		return 0;
+	if (!r->path && tracee_needs_file(r->tracee))
+		note_error(r, make_file(c, r));
+	if (!r->path)
+		return 0;
+	n = tracee_drain(r->tracee, &c->clock, until);
+	if (n < 0)
+		note_error(r, (int)n);
+	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
+		r->flushed_ns = c->clock.ns[1];
+		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+	}
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Everything that is left of a process that writes no more. */
+static void drain_rest(struct collector *c, struct recording *r)
+{
+	for (unsigned i = 0; i < 100 && r->tracee; i++) {
+		clock_sample(&c->clock);
+		if (drain(c, r, UINT64_MAX) == 0 && tracee_is_empty(r->tracee))
+			break;
+	}
+}
+
+/* Finishes one process that is gone; false if there is none (any more). */
+static bool end_one(struct collector *c)
+{
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (!r->dead && !r->executed)
+			continue;
+		drain_rest(c, r);
+		meet_processes(c);
+		if (r->tracee && tracee_awaits_children(r->tracee) &&
+		    c->clock.ns[1] - r->gone_ns < ORPHAN_NS)
+			continue;
+		end_recording(c, r);
+		return true;
+	}
+	return false;
+}
+
+static uint64_t round_of(struct collector *c)
+{
+	const uint64_t until = clock_sample(&c->clock) - MARGIN_STAMPS;
+	uint64_t events = 0;
+
+	check_main(c);
+	for (struct recording *r = c->recordings; r; r = r->next)
+		check_process(c, r);
+	for (struct recording *r = c->recordings; r; r = r->next)
+		events += drain(c, r, until);
+	meet_processes(c);
+	while (end_one(c))
+		;
+	return events;
+}
+
+static void sleep_until_bell(struct collector *c, uint64_t ns)
+{
+	const struct timespec timeout = { 0, (long)ns };
+	const uint32_t seen = atomic_load(&c->family->bell);
+
+	atomic_store(&c->family->asleep, 1);
+	syscall(SYS_futex, &c->family->bell, FUTEX_WAIT, seen, &timeout, NULL, 0);
+	atomic_store(&c->family->asleep, 0);
+}
+
+int collector_run(struct collector *c, pid_t pid)
+{
+	uint64_t sleep_ns = SLEEP_MIN_NS;
+
+	c->main_pid = pid;
+	while (c->recordings || !c->main_ended) {
+		sleep_ns = round_of(c) ? SLEEP_MIN_NS : sleep_ns * 2;
+		if (sleep_ns > SLEEP_MAX_NS)
+			sleep_ns = SLEEP_MAX_NS;
+		if (c->recordings || !c->main_ended)
+			sleep_until_bell(c, sleep_ns);
+	}
+	return c->main_status;
+}

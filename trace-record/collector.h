@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collecting side of a run: makes the shared memory, finds the processes that appear in it,
+ * drains them, gives each its file, and finishes the files of those that are gone. One thread.
+ */
+#ifndef TRACE_RECORD_COLLECTOR_H
+#define TRACE_RECORD_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct collector;
+
+struct collector_options {
+	const char *pattern;      /* of the trace files, see outname.h */
+	const char *exe;          /* the program's file */
+	int argc;
+	char *const *argv;        /* as the program gets it */
+	uint32_t depth;
+	int level;                /* zstd, 0 = default */
+	bool identity;
+	bool overwrite;
+	bool trace_children;
+	bool libc_freeres, cxx_freeres;
+};
+
+/* A finished file. */
+struct collector_report {
+	const char *path;
+	uint64_t events, lost, bytes;
+	bool recorded;            /* the recorder was loaded into the process */
+	bool executed;            /* it went on as another program */
+	int error;                /* negative enum mst_error of the first failed write, or 0 */
+	int error_number;         /* errno then */
+};
+
+/* `report` is called once for each file, when it is finished. NULL with errno on failure. */
+struct collector *collector_create(const struct collector_options *options,
+				   void (*report)(const struct collector_report *));
+void collector_destroy(struct collector *collector); /* NULL is allowed */
+
+/* Where the preload library finds the shared memory. */
+const char *collector_shm_path(const struct collector *collector);
+
+/* Makes the file of the program that is about to run as `pid`. NULL, or a problem to be freed. */
+char *collector_prepare(struct collector *collector, pid_t pid);
+
+/* Removes that file again: the program could not be executed. */
+void collector_discard(struct collector *collector);
+
+/*
+ * Collects until `pid`, a child of ours, and all processes that it left behind are gone. Returns
+ * its status as waitpid() gives it.
+ */
+int collector_run(struct collector *collector, pid_t pid);
+
+/* Processes that found no room in the shared memory. */
+uint32_t collector_unrecorded(const struct collector *collector);
+
+#endif

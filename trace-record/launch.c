@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "launch.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* ---- finding ---- */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	if (!S_ISREG(st.st_mode)) {
+		errno = EACCES;
+		return false;
+	}
+	return access(path, X_OK) == 0;
+}
+
+static char *find_in_path(const char *name)
+{
+	const char *dirs = getenv("PATH");
+	bool denied = false;
+
+	if (!dirs)
+		dirs = "/usr/local/bin:/usr/bin:/bin";
+	for (const char *dir = dirs; dir; dir = strchr(dir, ':') ? strchr(dir, ':') + 1 : NULL) {
+		const int n = (int)strcspn(dir, ":");
+		char *path;
+
+		if (asprintf(&path, "%.*s%s%s", n, dir, n ? "/" : "", name) < 0)
+			return NULL;
+		if (is_program(path))
+			return path;
+		denied |= errno == EACCES;
+		free(path);
+	}
+	errno = denied ? EACCES : ENOENT;
+	return NULL;
+}
+
+char *launch_find(const char *name, int *status)
+{
+	char *path;
+
+	if (strchr(name, '/'))
+		path = is_program(name) ? strdup(name) : NULL;
+	else
+		path = find_in_path(name);
+	if (!path)
+		*status = errno == ENOENT || errno == ENOTDIR ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE;
+	return path;
+}
+
+/* ---- judging ---- */
+
+__attribute__((format(printf, 1, 2)))
+static char *sentence(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return text;
+}
+
+/* Reads the program headers: whether there is an interpreter to load our library. */
+static char *judge_elf64(int fd, const Elf64_Ehdr *header)
+{
+	bool interpreted = false;
+
+	if (header->e_machine != EM_X86_64)
+		return sentence("is for another kind of processor (ELF machine %u)", header->e_machine);
+	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
+		return sentence("is not an executable");
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		if (pread(fd, &segment, sizeof(segment), (off_t)(header->e_phoff + i * sizeof(segment))) !=
+		    sizeof(segment))
+			return sentence("has damaged program headers");
+		interpreted |= segment.p_type == PT_INTERP;
+	}
+	if (!interpreted)
+		return sentence("is statically linked: there is no dynamic loader that could load the recorder");
+	return NULL;
+}
+
+static char *judge_elf(int fd, const unsigned char *start, ssize_t n)
+{
+	if (start[EI_CLASS] == ELFCLASS32)
+		return sentence("is a 32-bit program; only 64-bit ones can be recorded");
+	if (n < (ssize_t)sizeof(Elf64_Ehdr) || start[EI_DATA] != ELFDATA2LSB)
+		return sentence("is for another kind of processor");
+	return judge_elf64(fd, (const Elf64_Ehdr *)(const void *)start);
+}
+
+/* The loader ignores LD_PRELOAD when the program gains privileges. */
+static char *judge_privileges(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return NULL;
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) || (st.st_mode & S_ISGID && st.st_gid != getegid()))
+		return sentence("is set-user-ID or set-group-ID: the loader will not load the recorder into it");
+	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && geteuid() != 0)
+		return sentence("has file capabilities: the loader will not load the recorder into it");
+	return NULL;
+}
+
+/* The interpreter of a script, from its first line after "#!". */
+static char *judge_script(const char *line, int depth);
+
+static char *judge(const char *path, int depth)
+{
+	_Alignas(Elf64_Ehdr) unsigned char start[256] = { 0 };
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *objection = NULL;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL; /* executable but not readable: the kernel will tell */
+	n = pread(fd, start, sizeof(start) - 1, 0);
+	if (n >= 4 && memcmp(start, ELFMAG, SELFMAG) == 0)
+		objection = judge_elf(fd, start, n);
+	else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4)
+		objection = judge_script((const char *)start + 2, depth + 1);
+	if (!objection)
+		objection = judge_privileges(fd);
+	close(fd);
+	return objection;
+}
+
+static char *judge_script(const char *line, int depth)
+{
+	const char *p = line + strspn(line, " \t");
+	char *interpreter = strndup(p, strcspn(p, " \t\n"));
+	char *objection = interpreter ? judge(interpreter, depth) : NULL, *text;
+
+	if (objection) {
+		text = sentence("is a script for %s, which %s", interpreter, objection);
+		free(objection);
+		objection = text;
+	}
+	free(interpreter);
+	return objection;
+}
+
+char *launch_objection(const char *path)
+{
+	return judge(path, 0);
+}
+
+/* ---- starting ---- */
+
+static int add_environment(const char *preload, const char *variable, const char *value)
+{
+	const char *present = getenv("LD_PRELOAD");
+	char *list;
+	int err;
+
+	if (present && *present) {
+		if (asprintf(&list, "%s:%s", preload, present) < 0)
+			return -1;
+	} else {
+		list = strdup(preload);
+	}
+	if (!list)
+		return -1;
+	err = setenv("LD_PRELOAD", list, 1);
+	free(list);
+	return err ? err : setenv(variable, value, 1);
+}
+
+/* The child: waits for a byte, becomes the program, or reports why it could not. */
+__attribute__((noreturn))
+static void become(int gate, int report, const char *path, char **argv)
+{
+	char byte;
+	int err;
+
+	if (read(gate, &byte, 1) == 1) {
+		execv(path, argv);
+		if (errno == ENOEXEC) {
+			/* A script without "#!", as a shell would run it. */
+			size_t n = 0;
+			char **with_shell;
+
+			while (argv[n])
+				n++;
+			with_shell = calloc(n + 2, sizeof(*with_shell));
+			if (with_shell) {
+				with_shell[0] = (char *)"/bin/sh";
+				with_shell[1] = (char *)path;
+				memcpy(with_shell + 2, argv + 1, n * sizeof(*argv));
+				execv(with_shell[0], with_shell);
+			}
+		}
+		err = errno;
+		(void)!write(report, &err, sizeof(err));
+	}
+	_exit(LAUNCH_CANNOT_EXECUTE);
+}
+
+int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
+		 const char *variable, const char *value)
+{
+	int gate[2], report[2];
+
+	if (pipe2(gate, O_CLOEXEC) != 0)
+		return -1;
+	if (pipe2(report, O_CLOEXEC) != 0) {
+		close(gate[0]);
+		close(gate[1]);
+		return -1;
+	}
+	launch->pid = fork();
+	if (launch->pid == 0) {
+		close(gate[1]);
+		close(report[0]);
+		if (add_environment(preload, variable, value) != 0)
+			_exit(LAUNCH_FAILED);
+		become(gate[0], report[1], path, argv);
+	}
+	close(gate[0]);
+	close(report[1]);
+	launch->gate = gate[1];
+	launch->report = report[0];
+	if (launch->pid < 0) {
+		close(gate[1]);
+		close(report[0]);
+		return -1;
+	}
+	return 0;
+}
+
+int launch_go(struct launch *launch)
+{
+	int err = 0;
+
+	if (write(launch->gate, "", 1) != 1)
+		err = errno;
+	close(launch->gate);
+	/* Executing closes the other end; so nothing to read means success. */
+	if (read(launch->report, &err, sizeof(err)) != sizeof(err))
+		err = 0;
+	close(launch->report);
+	if (err)
+		waitpid(launch->pid, NULL, 0);
+	return err;
+}
+
+void launch_cancel(struct launch *launch)
+{
+	close(launch->gate);
+	close(launch->report);
+	waitpid(launch->pid, NULL, 0);
+}

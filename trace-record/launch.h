@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding, judging and starting the program. */
+#ifndef TRACE_RECORD_LAUNCH_H
+#define TRACE_RECORD_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Exit statuses of msrec's own, as env(1) has them. */
+enum launch_status {
+	LAUNCH_FAILED = 125,
+	LAUNCH_CANNOT_EXECUTE = 126,
+	LAUNCH_NOT_FOUND = 127,
+};
+
+/*
+ * The file that executing `name` would run, by PATH if it has no slash; to be freed. NULL and
+ * *status (126 or 127) with errno if there is none.
+ */
+char *launch_find(const char *name, int *status);
+
+/*
+ * Why `path` cannot be recorded, as a sentence to be freed; NULL if nothing speaks against it. Looks
+ * through "#!" at the interpreter.
+ */
+char *launch_objection(const char *path);
+
+/* A started program that waits for the word to go on. */
+struct launch {
+	pid_t pid;
+	int gate;       /* write end of the pipe that it waits on */
+	int report;     /* read end: an errno if it could not execute */
+};
+
+/*
+ * Forks; the child waits, then executes `path` with `argv` and the present environment plus
+ * LD_PRELOAD=`preload` (before what is there) and `variable`=`value`. 0 or -1 with errno.
+ */
+int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
+		 const char *variable, const char *value);
+
+/* Lets it go. 0, or the errno with which it could not execute. */
+int launch_go(struct launch *launch);
+
+/* Ends it before it has begun. */
+void launch_cancel(struct launch *launch);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* msrec: runs a program and records what it does with its heap. */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "launch.h"
+#include "shm.h"
+
+const char *argp_program_version = "msrec " MSREC_VERSION;
+
+static const char doc[] =
+	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay, "
+	"msconvert and msreport read.\v"
+	"%p in FILE stands for the process id, %e for the program's name, %n for the number of the file, "
+	"%q{VAR} for an environment variable, %% for %. Options in the environment variable MSREC_OPTS come "
+	"first.\n\n"
+	"Exit status: the program's; if a signal killed it, msrec dies of the same signal. 125 if msrec itself "
+	"failed, 126 if PROGRAM cannot be executed, 127 if it was not found.\n\n"
+	"Example:\n"
+	"  msrec -o app.zst ./app --its-own-option\n"
+	"  msreplay --massif-out-file=- app.zst | ms_print /dev/stdin";
+
+enum {
+	OPT_TRACE_CHILDREN = 0x100,
+	OPT_DEPTH,
+	OPT_IDENTITY,
+	OPT_LIBC_FREERES,
+	OPT_CXX_FREERES,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Output:", 1 },
+	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%p.zst)", 1 },
+	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
+	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (1)", 1 },
+	{ NULL, 0, NULL, 0, "Recording:", 2 },
+	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
+	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
+	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
+	{ "identity", OPT_IDENTITY, "yes|no", 0,
+	  "Record which block a free frees, not just of which kind (yes)", 2 },
+	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
+	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
+	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", 0, "The same for libstdc++ (yes)", 2 },
+	{ NULL, 0, NULL, 0, "Messages:", 3 },
+	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 3 },
+	{ "verbose", 'v', NULL, 0, "Say more", 3 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static struct {
+	struct collector_options collector;
+	char **argv;
+	int argc;
+	int verbosity;
+} config = {
+	.collector = {
+		.pattern = "trace.%p.zst",
+		.depth = 256,
+		.identity = true,
+		.libc_freeres = true,
+		.cxx_freeres = true,
+	},
+	.verbosity = 1,
+};
+
+static bool lost_any, failed_any;
+
+static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
+{
+	if (strcmp(arg, "yes") != 0 && strcmp(arg, "no") != 0)
+		argp_error(state, "--%s takes yes or no, not '%s'", option, arg);
+	return arg[0] == 'y';
+}
+
+static int number(struct argp_state *state, const char *option, const char *arg, int low, int high)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(arg, &end, 10);
+	if (errno || end == arg || *end || n < low || n > high)
+		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, low, high, arg);
+	return (int)n;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct collector_options *c = &config.collector;
+
+	switch (key) {
+	case 'o':
+		c->pattern = arg;
+		return 0;
+	case 'f':
+		c->overwrite = true;
+		return 0;
+	case 'z':
+		c->level = number(state, "level", arg, 1, 19);
+		return 0;
+	case OPT_TRACE_CHILDREN:
+		c->trace_children = yes_or_no(state, "trace-children", arg);
+		return 0;
+	case OPT_DEPTH:
+		c->depth = (uint32_t)number(state, "depth", arg, 1, SHM_DEPTH_MAX);
+		return 0;
+	case OPT_IDENTITY:
+		c->identity = yes_or_no(state, "identity", arg);
+		return 0;
+	case OPT_LIBC_FREERES:
+		c->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);
+		return 0;
+	case OPT_CXX_FREERES:
+		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
+		return 0;
+	case 'q':
+		config.verbosity = 0;
+		return 0;
+	case 'v':
+		config.verbosity++;
+		return 0;
+	case ARGP_KEY_ARGS:
+		config.argv = state->argv + state->next;
+		config.argc = state->argc - state->next;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The words of MSREC_OPTS between our name and the real arguments. */
+static char **prepend_environment(int *argc, char **argv)
+{
+	const char *text = getenv("MSREC_OPTS");
+	char *copy = strdup(text ? text : ""), *save = NULL;
+	char **all = calloc((size_t)*argc + (text ? strlen(text) : 0) + 2, sizeof(*all));
+	int n = 0;
+
+	if (!copy || !all)
+		return argv;
+	all[n++] = argv[0];
+	for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
+		all[n++] = word;
+	for (int i = 1; i < *argc; i++)
+		all[n++] = argv[i];
+	*argc = n;
+	return all;
+}
+
+/* Where the preload library is: beside us in a build tree, else where it is installed. */
+static char *find_preload(void)
+{
+	static const char *const places[] = { "preload/libmsrec.so", "../" MSREC_LIBDIR "/msrec/libmsrec.so" };
+	char self[4096], *slash, *path;
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = 0;
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
+		char *real;
+
+		if (asprintf(&path, "%.*s/%s", (int)(slash - self), self, places[i]) < 0)
+			return NULL;
+		real = realpath(path, NULL);
+		free(path);
+		if (real)
+			return real;
+	}
+	return NULL;
+}
+
+static void report(const struct collector_report *r)
+{
+	lost_any |= r->lost != 0;
+	failed_any |= r->error != 0;
+	if (r->error)
+		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path,
+			r->error == -1 ? strerror(r->error_number) : "internal error");
+	if (!r->recorded)
+		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
+			r->path);
+	if (r->executed && config.verbosity > 0)
+		fprintf(stderr, "msrec: %s: ends where the program executed another one "
+			"(--trace-children=yes records that too)\n", r->path);
+	if (config.verbosity > 0)
+		fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", r->path,
+			(unsigned long long)r->events, (unsigned long long)r->lost,
+			r->events ? (double)r->bytes / (double)r->events : 0.0);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t child_pid;
+
+static void forward(int signal_number)
+{
+	if (child_pid > 0)
+		kill(child_pid, signal_number);
+}
+
+static void wake_up(int signal_number)
+{
+	(void)signal_number;
+}
+
+/* The terminal's signals reach the program by themselves; what is sent to us is passed on. */
+static void catch_signals(pid_t pid)
+{
+	static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	struct sigaction action = { .sa_handler = wake_up };
+
+	child_pid = pid;
+	sigaction(SIGCHLD, &action, NULL);
+	action.sa_handler = forward;
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		sigaction(forwarded[i], &action, NULL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Ends as the program ended. */
+__attribute__((noreturn))
+static void end_like(int status)
+{
+	if (WIFSIGNALED(status)) {
+		const struct rlimit no_core = { 0, 0 };
+		sigset_t all;
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		signal(WTERMSIG(status), SIG_DFL);
+		sigfillset(&all);
+		sigprocmask(SIG_UNBLOCK, &all, NULL);
+		raise(WTERMSIG(status));
+		exit(128 + WTERMSIG(status));
+	}
+	exit(WEXITSTATUS(status));
+}
+
+/* ---- the run ---- */
+
+__attribute__((noreturn, format(printf, 2, 3)))
+static void die(int status, const char *format, ...)
+{
+	va_list args;
+
+	fputs("msrec: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+static void record(const char *path, const char *preload)
+{
+	struct collector *collector;
+	struct launch launch;
+	char *problem;
+	int err, status;
+
+	collector = collector_create(&config.collector, report);
+	if (!collector)
+		die(LAUNCH_FAILED, "cannot make shared memory: %s", strerror(errno));
+	if (launch_start(&launch, path, config.argv, preload, SHM_ENV, collector_shm_path(collector)) != 0)
+		die(LAUNCH_FAILED, "cannot start a process: %s", strerror(errno));
+	problem = collector_prepare(collector, launch.pid);
+	if (problem) {
+		launch_cancel(&launch);
+		die(LAUNCH_FAILED, "%s", problem);
+	}
+	catch_signals(launch.pid);
+	err = launch_go(&launch);
+	if (err) {
+		collector_discard(collector);
+		die(err == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE, "%s: %s", path, strerror(err));
+	}
+	status = collector_run(collector, launch.pid);
+	if (collector_unrecorded(collector))
+		fprintf(stderr, "msrec: %u processes were not recorded: too many at a time\n",
+			collector_unrecorded(collector));
+	collector_destroy(collector);
+	end_like(status);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { .options = options, .parser = parse,
+					  .args_doc = "PROGRAM [ARG...]", .doc = doc };
+	char *path, *preload, *objection, *exe;
+	int status;
+
+	argp_err_exit_status = LAUNCH_FAILED;
+	argv = prepend_environment(&argc, argv);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+	if (config.argc == 0)
+		die(LAUNCH_FAILED, "no program given; 'msrec --help' tells more");
+	path = launch_find(config.argv[0], &status);
+	if (!path)
+		die(status, "%s: %s", config.argv[0], strerror(errno));
+	objection = launch_objection(path);
+	if (objection)
+		die(LAUNCH_FAILED, "%s %s", path, objection);
+	preload = find_preload();
+	if (!preload)
+		die(LAUNCH_FAILED, "libmsrec.so is neither beside this program nor where it was installed");
+	exe = realpath(path, NULL);
+	config.collector.exe = exe ? exe : path;
+	config.collector.argc = config.argc;
+	config.collector.argv = config.argv;
+	record(path, preload);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call frame information: what .eh_frame says about finding the caller of a function.
+ *
+ * Format: System V ABI for x86-64 (register numbers), DWARF 5 section 6.4 and 2.5 (programs and
+ * expressions), Linux Standard Base 10.6 (.eh_frame, .eh_frame_hdr, pointer encodings).
+ *
+ * Runs inside the recorded program: no allocation, no lock, no errno, no global state; any thread,
+ * any time. The tables are read where the loader mapped them, never outside the given range.
+ * Memory of the program is read only through the caller's function.
+ */
+#ifndef MSREC_CFI_H
+#define MSREC_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* DWARF register numbers of x86-64. */
+enum cfi_register {
+	CFI_RAX = 0, CFI_RDX = 1, CFI_RCX = 2, CFI_RBX = 3, CFI_RSI = 4, CFI_RDI = 5,
+	CFI_RBP = 6, CFI_RSP = 7, CFI_R8 = 8, CFI_R12 = 12, CFI_R13 = 13, CFI_R14 = 14,
+	CFI_R15 = 15, CFI_RIP = 16, CFI_REGISTERS = 17
+};
+
+/* An object's tables. The header is .eh_frame_hdr (PT_GNU_EH_FRAME); [start, end) is readable
+ * and holds the header and all of .eh_frame. header = 0: the object has none. */
+struct cfi_section {
+	uintptr_t header, start, end;
+};
+
+/* One function description: a frame description entry with what it takes from its common entry. */
+struct cfi_function {
+	uintptr_t start, end;                   /* the code it describes */
+	const uint8_t *common, *common_end;     /* the program shared by the functions of one CIE */
+	const uint8_t *own, *own_end;           /* the function's program */
+	uint64_t code_factor;
+	int64_t data_factor;
+	uint8_t return_register;
+	uint8_t encoding;                       /* of pointers in the program */
+	bool signal;                            /* a signal handler returns into it: the caller was
+						   interrupted, its pc is not a return address */
+};
+
+enum cfi_kind {
+	CFI_SAME = 0,           /* unchanged by the function, or nothing said */
+	CFI_UNDEFINED,          /* lost; for the return address: outermost frame */
+	CFI_OFFSET,             /* saved at CFA + value */
+	CFI_VAL_OFFSET,         /* equals CFA + value */
+	CFI_IN_REGISTER,        /* is in register `value` */
+	CFI_EXPRESSION,         /* saved where the expression at address `value` says */
+	CFI_VAL_EXPRESSION      /* what the expression at address `value` says */
+};
+
+/* The rules that hold at one pc. */
+struct cfi_row {
+	int64_t value[CFI_REGISTERS];
+	uint8_t kind[CFI_REGISTERS];
+	uint8_t cfa_register;
+	bool cfa_is_expression;
+	int64_t cfa;                            /* offset from cfa_register, or the expression */
+};
+
+#define CFI_REMEMBERED 8
+#define CFI_STACK 32
+
+/* Working memory (about 2.5 KiB), kept off the program's stack, which may be tiny. After
+ * cfi_find_row() `row` is the result. */
+struct cfi_work {
+	struct cfi_row row, initial;
+	struct cfi_row remembered[CFI_REMEMBERED];
+	uint64_t stack[CFI_STACK];
+};
+
+/* Registers of a frame; bit n of `known` says that value[n] is known. */
+struct cfi_state {
+	uint64_t value[CFI_REGISTERS];
+	uint32_t known;
+};
+
+enum cfi_result {
+	CFI_OK,
+	CFI_OUTERMOST,          /* the frame has no caller */
+	CFI_NEEDS_REGISTER,     /* a rule reads a register that is not known */
+	CFI_FAILED              /* no rule, broken rule, or unreadable memory */
+};
+
+/* Reads `bytes` (1, 2, 4 or 8) of the program's memory, zero-extended; false = not readable.
+ * `link` says that the caller's rip, rsp or rbp may depend on the value. */
+typedef bool cfi_read_function(void *context, uintptr_t address, unsigned bytes, bool link,
+	uint64_t *value);
+
+/* One step outwards and what it depended on. */
+struct cfi_step {
+	cfi_read_function *read;
+	void *context;
+	struct cfi_state *state;        /* in: the frame's registers; out: the caller's */
+	bool all_registers;             /* false: only rip, rsp and rbp are wanted */
+	uint32_t used;                  /* out: registers that rip, rsp and rbp depended on */
+	uintptr_t return_at;            /* out: where the return address was read, 0 = nowhere */
+};
+
+/* Finds the description of the code at `address`. */
+bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found);
+
+/* Computes the rules at `address` into work->row. */
+bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct cfi_work *work);
+
+/* Applies work->row. On CFI_OK *step->state holds the caller's registers; else it is unchanged. */
+enum cfi_result cfi_take_step(struct cfi_step *step, struct cfi_work *work);
+
+#endif

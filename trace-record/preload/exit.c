@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Beginning and end of a recorded process: the start mark, the removal of our traces from the
+ * environment, fork marks, and at a normal exit what Valgrind does there: libstdc++'s and libc's
+ * own functions that free what those libraries keep to the end.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "os.h"
+#include "real.h"
+#include "recorder.h"
+#include "shm.h"
+
+extern void __libc_freeres(void) __attribute__((weak));
+/* Not exported by the header of any library: libstdc++ calls it __gnu_cxx::__freeres(). */
+#define CXX_FREERES "_ZN9__gnu_cxx9__freeresEv"
+
+extern char **environ;
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
+
+static void free_resources(void *unused)
+{
+	static _Atomic bool done;
+	bool libc, cxx;
+	void (*cxx_freeres)(void);
+
+	(void)unused;
+	/* Other threads may still use what would be freed; Valgrind has stopped them, we cannot. */
+	if (!recorder_freeres_wanted(&libc, &cxx) || os_threads() != 1 || atomic_exchange(&done, true))
+		return;
+	cxx_freeres = cxx ? real_cxx(CXX_FREERES, NULL) : NULL;
+	if (cxx_freeres)
+		cxx_freeres();
+	if (libc && __libc_freeres)
+		__libc_freeres();
+}
+
+/* exit() ends in the handler registered below; these two are the other ways to end normally. */
+EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	if (!real_ready)
+		real_resolve();
+	free_resources(NULL);
+	real.exit_now(status);
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	_exit(status);
+}
+
+static void before_fork(void)
+{
+	recorder_mark(MST_OP_FORK);
+}
+
+/* Drops "NAME=value" from the environment, in place. */
+static void drop_variable(const char *name)
+{
+	const size_t n = strlen(name);
+	char **to = environ;
+
+	for (char **from = environ; *from; from++) {
+		if (strncmp(*from, name, n) != 0 || (*from)[n] != '=')
+			*to++ = *from;
+	}
+	*to = NULL;
+}
+
+/* Takes this library out of LD_PRELOAD and leaves what else is there. */
+static void drop_preload(void)
+{
+	char *value = getenv("LD_PRELOAD"), *own = value, *rest;
+
+	/* msrec has put it first. */
+	if (!own || !strstr(own, "libmsrec.so"))
+		return;
+	rest = own + strcspn(own, ": ");
+	rest += strspn(rest, ": ");
+	if (*rest)
+		memmove(value, rest, strlen(rest) + 1);
+	else
+		drop_variable("LD_PRELOAD");
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+	bool trace_children = false;
+
+	if (!real_ready)
+		real_resolve();
+	recorder_mark(MST_OP_START);
+	/*
+	 * Exit handlers run last in, first out, and the loader's own, which runs all destructors, is
+	 * registered after this one: so this comes after every destructor, in the middle of exit().
+	 */
+	__cxa_atexit(free_resources, NULL, NULL);
+	pthread_atfork(before_fork, NULL, recorder_after_fork);
+	if (!recorder_traces_children(&trace_children) || trace_children)
+		return;
+	drop_preload();
+	drop_variable(SHM_ENV);
+}
+
+static __attribute__((destructor)) void end(void)
+{
+	recorder_mark(MST_OP_EXIT);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The C allocation functions that the program calls instead of its allocator's. Each calls the
+ * real one and hands an event to the recorder: a free before the real free, an allocation after
+ * the real call, so that no address is live twice.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "real.h"
+#include "recorder.h"
+
+/* Not (or not everywhere) in libc's headers. */
+EXPORT void cfree(void *p);
+EXPORT void free_sized(void *p, size_t size);
+EXPORT void free_aligned_sized(void *p, size_t align, size_t size);
+EXPORT int dlclose(void *handle);
+
+/* True when the real functions can be called; false inside their own look-up. */
+static inline bool ready(void)
+{
+	return __builtin_expect(real_ready, 1) || real_resolve();
+}
+
+static inline uint8_t log2_of(size_t n)
+{
+	return n ? (uint8_t)(63 - __builtin_clzl(n)) : 0;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	void *p;
+
+	if (!ready())
+		return real_arena_alloc(size, 16);
+	p = real.malloc(size);
+	recorder_alloc(&(struct call){ .op = MST_OP_MALLOC, .result = p, .size = size }, CALLER_REGS());
+	return p;
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	size_t product;
+	const bool overflow = __builtin_mul_overflow(n, size, &product);
+	void *p;
+
+	if (!ready())
+		return overflow ? NULL : real_arena_alloc(product, 16);
+	p = real.calloc(n, size);
+	recorder_alloc(&(struct call){ .op = MST_OP_CALLOC, .result = p, .size = product,
+				       .overflow = overflow }, CALLER_REGS());
+	return p;
+}
+
+/* Moves a block of the arena to the real allocator. */
+static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs *regs)
+{
+	const size_t readable = real_arena_readable(old);
+	void *p = real.malloc(size);
+
+	if (p)
+		memcpy(p, old, size < readable ? size : readable);
+	recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size }, regs);
+	return p;
+}
+
+EXPORT void *realloc(void *old, size_t size)
+{
+	enum mst_op op = MST_OP_REALLOC_MOVED;
+	void *p;
+
+	if (!ready())
+		return old ? NULL : real_arena_alloc(size, 16);
+	if (real_arena_owns(old))
+		return realloc_from_arena(old, size, CALLER_REGS());
+	p = real.realloc(old, size);
+	if (!old)
+		op = MST_OP_REALLOC;
+	else if (p == old)
+		op = MST_OP_REALLOC_IN_PLACE;
+	else if (!p && size == 0)
+		op = MST_OP_REALLOC_FREE;
+	recorder_alloc(&(struct call){ .op = op, .result = p, .old = old, .size = size }, CALLER_REGS());
+	return p;
+}
+
+/* The real one calls realloc, which records it; only a refused product never gets there. */
+EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t product;
+
+	if (!ready())
+		return NULL;
+	if (__builtin_mul_overflow(n, size, &product))
+		recorder_alloc(&(struct call){ .op = MST_OP_REALLOCARRAY, .size = product,
+					       .overflow = true }, CALLER_REGS());
+	return real.reallocarray(old, n, size);
+}
+
+/* What all ways to free have in common: true if the real function must be called. */
+static inline bool freeing(void *p)
+{
+	if (!ready())
+		return false;
+	if (!p) {
+		recorder_null_free();
+		return false;
+	}
+	if (real_arena_owns(p))
+		return false;
+	recorder_free(p);
+	return true;
+}
+
+EXPORT void free(void *p)
+{
+	if (freeing(p))
+		real.free(p);
+}
+
+EXPORT void cfree(void *p)
+{
+	if (freeing(p))
+		real.free(p);
+}
+
+EXPORT void free_sized(void *p, size_t size)
+{
+	if (!freeing(p))
+		return;
+	if (real.free_sized)
+		real.free_sized(p, size);
+	else
+		real.free(p);
+}
+
+EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
+{
+	if (!freeing(p))
+		return;
+	if (real.free_aligned_sized)
+		real.free_aligned_sized(p, align, size);
+	else
+		real.free(p);
+}
+
+EXPORT void *memalign(size_t align, size_t size)
+{
+	void *p;
+
+	if (!ready())
+		return real_arena_alloc(size, align);
+	p = real.memalign(align, size);
+	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN, .align_log2 = log2_of(align), .result = p,
+				       .size = size }, CALLER_REGS());
+	return p;
+}
+
+EXPORT int posix_memalign(void **result, size_t align, size_t size)
+{
+	int err;
+
+	if (!ready())
+		return ENOMEM;
+	err = real.posix_memalign(result, align, size);
+	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN, .align_log2 = log2_of(align),
+				       .result = err ? NULL : *result, .size = size }, CALLER_REGS());
+	return err;
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+	void *p;
+
+	if (!ready())
+		return real_arena_alloc(size, align);
+	p = real.aligned_alloc(align, size);
+	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC, .align_log2 = log2_of(align), .result = p,
+				       .size = size }, CALLER_REGS());
+	return p;
+}
+
+#define PAGE_LOG2 12
+
+EXPORT void *valloc(size_t size)
+{
+	void *p;
+
+	if (!ready())
+		return real_arena_alloc(size, (size_t)1 << PAGE_LOG2);
+	p = real.valloc(size);
+	recorder_alloc(&(struct call){ .op = MST_OP_VALLOC, .align_log2 = PAGE_LOG2, .result = p,
+				       .size = size }, CALLER_REGS());
+	return p;
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	void *p;
+
+	if (!ready())
+		return real_arena_alloc(size, (size_t)1 << PAGE_LOG2);
+	p = real.pvalloc(size);
+	recorder_alloc(&(struct call){ .op = MST_OP_PVALLOC, .align_log2 = PAGE_LOG2, .result = p,
+				       .size = size }, CALLER_REGS());
+	return p;
+}
+
+/* Code and addresses of an unloaded object are void from here on. */
+EXPORT int dlclose(void *handle)
+{
+	int result;
+
+	if (!ready())
+		return -1;
+	recorder_closing_begin();
+	result = real.dlclose(handle);
+	recorder_closing_end();
+	return result;
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1
+
+#include "modules.h"
+#include "probe.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define OBJECTS_MAX 4096
+#define STATE_ENTERED (UINT64_C(1) << 16)
+#define STATE_CLOSED (UINT64_C(1) << 40)
+
+/* Load order of objects outside the base namespace (dlmopen): after all others. */
+#define ORDER_OTHER_NAMESPACE (UINT32_C(1) << 20)
+
+/* An object as the loader describes it. */
+struct sighting {
+	uintptr_t start, end, bias;
+	const void *identity;                   /* link map, or the program headers' address */
+	const struct link_map *map;             /* NULL when found by dl_iterate_phdr */
+	const char *name;
+	const ElfW(Phdr) *headers;              /* NULL = not known */
+	unsigned header_count;
+	uintptr_t frames;
+	uint32_t order;                         /* used when map is NULL */
+};
+
+/* What this process needs of a table entry; objects[i] belongs to table->modules[i]. */
+struct object {
+	uintptr_t start, end;
+	const void *identity;
+	struct cfi_section section;
+	_Atomic bool open;
+};
+
+_Atomic uint64_t modules_state = STATE_ENTERED;
+
+static struct module_table *table;
+static modules_find_function *find_object;
+static uint64_t (*stamp_now)(void);
+static struct object objects[OBJECTS_MAX];
+static _Atomic uint32_t object_count;           /* release: objects below are complete */
+static _Atomic bool table_lock;
+
+static void lock_table(void)
+{
+	for (unsigned tries = 1;
+	     atomic_exchange_explicit(&table_lock, true, memory_order_acquire); tries++)
+		if (tries % 64 == 0)
+			probe_syscall(SYS_sched_yield, 0, 0, 0, 0);
+		else
+			__builtin_ia32_pause();
+}
+
+static void unlock_table(void)
+{
+	atomic_store_explicit(&table_lock, false, memory_order_release);
+}
+
+/* Looks the program headers up in the ELF header, which the first segment normally maps. */
+static void find_headers(struct sighting *seen)
+{
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)seen->start;
+	uintptr_t headers;
+
+	if (seen->headers || seen->end - seen->start < sizeof(*elf) || !probe_readable(seen->start))
+		return;
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(ElfW(Phdr)))
+		return;
+	if (elf->e_phoff > 4096 - sizeof(*elf) ||
+	    elf->e_phnum > (4096 - elf->e_phoff) / sizeof(ElfW(Phdr)))
+		return;
+	headers = seen->start + elf->e_phoff;
+	seen->headers = (const ElfW(Phdr) *)headers;
+	seen->header_count = elf->e_phnum;
+}
+
+static bool find_by_loader(uintptr_t pc, struct sighting *seen)
+{
+	struct modules_found found;
+
+	if (find_object((void *)pc, &found) != 0)
+		return false;
+	*seen = (struct sighting){
+		.start = (uintptr_t)found.map_start, .end = (uintptr_t)found.map_end,
+		.bias = found.map->l_addr, .identity = found.map, .map = found.map,
+		.name = found.map->l_name, .frames = (uintptr_t)found.frames,
+	};
+	return true;
+}
+
+/* One round of dl_iterate_phdr(). */
+struct iteration {
+	uintptr_t pc;
+	uint32_t position;
+	struct sighting *seen;
+};
+
+static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct iteration *iteration = data;
+	struct sighting seen = {
+		.start = UINTPTR_MAX, .bias = info->dlpi_addr, .identity = info->dlpi_phdr,
+		.name = info->dlpi_name, .headers = info->dlpi_phdr,
+		.header_count = info->dlpi_phnum, .order = iteration->position++,
+	};
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + header->p_vaddr;
+		uintptr_t end = start + header->p_memsz;
+
+		if (header->p_type == PT_GNU_EH_FRAME)
+			seen.frames = start;
+		if (header->p_type != PT_LOAD)
+			continue;
+		start &= ~(uintptr_t)4095;
+		seen.start = start < seen.start ? start : seen.start;
+		seen.end = end > seen.end ? end : seen.end;
+	}
+	if (iteration->pc < seen.start || iteration->pc >= seen.end)
+		return 0;
+	*iteration->seen = seen;
+	return 1;
+}
+
+static bool find_sighting(uintptr_t pc, struct sighting *seen)
+{
+	struct iteration iteration = { pc, 0, seen };
+
+	if (find_object)
+		return find_by_loader(pc, seen);
+	return dl_iterate_phdr(visit_object, &iteration) == 1;
+}
+
+static bool is_same(const struct object *object, const struct sighting *seen)
+{
+	return object->start == seen->start && object->end == seen->end &&
+		object->identity == seen->identity;
+}
+
+static struct object *find_known(const struct sighting *seen)
+{
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (is_same(&objects[i], seen) &&
+		    atomic_load_explicit(&objects[i].open, memory_order_acquire))
+			return &objects[i];
+	return NULL;
+}
+
+/* Without _dl_find_object an object once found is trusted until a dlclose(). */
+static struct object *find_covering(uintptr_t pc)
+{
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (pc >= objects[i].start && pc < objects[i].end &&
+		    atomic_load_explicit(&objects[i].open, memory_order_acquire))
+			return &objects[i];
+	return NULL;
+}
+
+/* The readable range around the call frame information: its segment. */
+static struct cfi_section frame_section(const struct sighting *seen)
+{
+	struct cfi_section section = { seen->frames, seen->start, seen->end };
+
+	for (unsigned i = 0; seen->frames != 0 && i < seen->header_count; i++) {
+		const ElfW(Phdr) *header = &seen->headers[i];
+		uintptr_t start = seen->bias + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD && seen->frames >= start &&
+		    seen->frames - start < header->p_filesz) {
+			section.start = start;
+			section.end = start + header->p_filesz;
+		}
+	}
+	return section;
+}
+
+/* Copies the GNU build id out of one note segment. */
+static void read_notes(struct module *module, uintptr_t at, uint64_t size)
+{
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+		uint64_t name = ((uint64_t)note->n_namesz + 3) & ~UINT64_C(3);
+		uint64_t bytes = sizeof(*note) + name + (((uint64_t)note->n_descsz + 3) & ~UINT64_C(3));
+
+		if (bytes > size)
+			return;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    memcmp(note + 1, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 &&
+		    note->n_descsz <= MODULE_BUILD_ID_MAX) {
+			memcpy(module->build_id, (const char *)(note + 1) + name, note->n_descsz);
+			module->build_id_size = (uint8_t)note->n_descsz;
+			return;
+		}
+		at += bytes;
+		size -= bytes;
+	}
+}
+
+static void read_build_id(struct module *module, const struct sighting *seen)
+{
+	for (unsigned i = 0; i < seen->header_count && module->build_id_size == 0; i++) {
+		const ElfW(Phdr) *header = &seen->headers[i];
+		uintptr_t start = seen->bias + header->p_vaddr;
+
+		if (header->p_type == PT_NOTE && start >= seen->start && start < seen->end &&
+		    header->p_memsz <= seen->end - start && probe_readable(start))
+			read_notes(module, start, header->p_memsz);
+	}
+}
+
+static enum module_role find_role(const struct sighting *seen)
+{
+	uintptr_t loader = getauxval(AT_BASE), entry = getauxval(AT_ENTRY);
+
+	if (seen->start == getauxval(AT_SYSINFO_EHDR))
+		return MODULE_VDSO;
+	if (loader != 0 && seen->start == loader)
+		return MODULE_INTERPRETER;
+	if (loader != 0 ? entry >= seen->start && entry < seen->end :
+	    seen->map && !seen->map->l_prev)
+		return MODULE_EXECUTABLE;
+	return MODULE_LIBRARY;
+}
+
+/* The nearest object before this one in the link map whose order is known fixes the order, so
+ * objects that came later get later numbers although others went away. The list may change under
+ * us: every link is probed, and the number of steps has an end. */
+static uint32_t find_order(const struct sighting *seen)
+{
+	const struct link_map *map = seen->map;
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
+
+	if (!map)
+		return seen->order;
+	for (uint32_t hops = 1; hops < OBJECTS_MAX; hops++) {
+		map = map->l_prev;
+		if (!map || !probe_readable((uintptr_t)&map->l_prev))
+			break;
+		for (uint32_t i = 0; i < count; i++)
+			if (objects[i].identity == map &&
+			    atomic_load_explicit(&objects[i].open, memory_order_relaxed))
+				return table->modules[i].order + hops;
+		if (!map->l_prev)
+			return ORDER_OTHER_NAMESPACE + hops;
+	}
+	return 0;
+}
+
+static uint32_t append_text(uint32_t at, const char *text, size_t size)
+{
+	if (size > table->text_capacity - at)
+		return at;
+	memcpy(module_table_text(table) + at, text, size);
+	return at + (uint32_t)size;
+}
+
+static uint32_t append_link(uint32_t at, const char *link)
+{
+	long size = probe_syscall(SYS_readlinkat, AT_FDCWD, (long)link,
+		(long)(module_table_text(table) + at), (long)(table->text_capacity - at));
+
+	return size > 0 ? at + (uint32_t)size : at;
+}
+
+/* The directory that a relative name is relative to: the present one, which is where the program
+ * was when it loaded the object unless it went elsewhere since. */
+static uint32_t append_directory(uint32_t at)
+{
+	long size = probe_syscall(SYS_getcwd, (long)(module_table_text(table) + at),
+		(long)(table->text_capacity - at), 0, 0);
+
+	/* The size counts the NUL, in whose place goes the slash. */
+	if (size <= 1 || module_table_text(table)[at] != '/')
+		return at;
+	if (size == 2)
+		return at + 1;
+	module_table_text(table)[at + (uint32_t)size - 1] = '/';
+	return at + (uint32_t)size;
+}
+
+/* Writes the path into the text area. Under the lock. */
+static void append_path(struct module *module, const struct sighting *seen)
+{
+	uint32_t start = atomic_load_explicit(&table->text_used, memory_order_relaxed), at = start;
+	const char *name = seen->name ? seen->name : "";
+
+	if (module->role == MODULE_VDSO) {
+		at = append_text(at, "[vdso]", 6);
+	} else if (module->role == MODULE_EXECUTABLE && (name[0] == '\0' || getauxval(AT_BASE))) {
+		at = append_link(at, "/proc/self/exe");
+	} else {
+		while (name[0] == '.' && name[1] == '/')
+			for (name += 2; name[0] == '/'; name++) {}
+		if (name[0] != '/')
+			at = append_directory(at);
+		at = append_text(at, name, strlen(name));
+	}
+	module->path = start;
+	module->path_size = at - start;
+	atomic_store_explicit(&table->text_used, at, memory_order_release);
+}
+
+static void fill_module(struct module *module, const struct sighting *seen)
+{
+	memset(module, 0, sizeof(*module));
+	module->start = seen->start;
+	module->end = seen->end;
+	module->bias = seen->bias;
+	module->opened = stamp_now();
+	module->role = (uint8_t)find_role(seen);
+	module->order = find_order(seen);
+	read_build_id(module, seen);
+	append_path(module, seen);
+}
+
+/* Enters an object. When the table is full the object is used all the same, but not entered. */
+static void enter_object(const struct sighting *seen, struct cfi_section *section)
+{
+	uint32_t i;
+
+	*section = frame_section(seen);
+	lock_table();
+	i = atomic_load_explicit(&object_count, memory_order_relaxed);
+	if (find_known(seen)) {
+		unlock_table();
+		return;
+	}
+	if (i == OBJECTS_MAX || i == table->capacity) {
+		atomic_fetch_add_explicit(&table->refused, 1, memory_order_relaxed);
+		unlock_table();
+		return;
+	}
+	fill_module(&table->modules[i], seen);
+	objects[i].start = seen->start;
+	objects[i].end = seen->end;
+	objects[i].identity = seen->identity;
+	objects[i].section = *section;
+	atomic_store_explicit(&objects[i].open, true, memory_order_relaxed);
+	/* The collector must see the entry before any stack with a pc in it: see module_table.h. */
+	atomic_store_explicit(&table->count, i + 1, memory_order_release);
+	atomic_store_explicit(&object_count, i + 1, memory_order_release);
+	atomic_fetch_add_explicit(&modules_state, STATE_ENTERED, memory_order_release);
+	unlock_table();
+}
+
+/* Whether `object` is where it was; `now`: what is known to be there now, or NULL. */
+static bool is_there(const struct object *object, const struct sighting *now)
+{
+	struct sighting seen;
+
+	if (now)
+		return is_same(object, now) || now->start >= object->end ||
+			now->end <= object->start;
+	return find_sighting(object->start, &seen) && is_same(object, &seen);
+}
+
+/* Marks open objects as closed that are no longer where they were; all, or those that something
+ * seen `now` overlaps. Returns whether there were any. */
+static bool close_gone(uint64_t stamp, const struct sighting *now)
+{
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
+	bool any = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!atomic_load_explicit(&objects[i].open, memory_order_acquire) ||
+		    is_there(&objects[i], now))
+			continue;
+		atomic_store_explicit(&objects[i].open, false, memory_order_release);
+		atomic_store_explicit(&table->modules[i].closed, stamp, memory_order_release);
+		any = true;
+	}
+	return any;
+}
+
+bool modules_find(uintptr_t pc, struct cfi_section *section)
+{
+	struct sighting seen;
+	struct object *known = find_object ? NULL : find_covering(pc);
+
+	if (!known) {
+		if (!find_sighting(pc, &seen))
+			return false;
+		known = find_known(&seen);
+	}
+	if (known) {
+		*section = known->section;
+		return true;
+	}
+	/* The C library unloads some objects by itself (gconv, nss): met here first. */
+	if (close_gone(stamp_now(), &seen))
+		atomic_fetch_add_explicit(&modules_state, STATE_CLOSED, memory_order_release);
+	find_headers(&seen);
+	enter_object(&seen, section);
+	return true;
+}
+
+void modules_closing_begin(void)
+{
+	atomic_fetch_add_explicit(&modules_state, 1, memory_order_seq_cst);
+}
+
+void modules_closing_end(uint64_t stamp)
+{
+	uint64_t change = close_gone(stamp, NULL) ? STATE_CLOSED : 0;
+	uint64_t old = atomic_load_explicit(&modules_state, memory_order_relaxed);
+	uint64_t next;
+
+	/* A child forked inside dlclose() ends more than it began. */
+	do {
+		next = old + change - ((old & MODULES_CLOSING) != 0);
+	} while (!atomic_compare_exchange_weak_explicit(&modules_state, &old, next,
+		memory_order_acq_rel, memory_order_relaxed));
+}
+
+static void enter_executable(void)
+{
+	struct cfi_section section;
+
+	modules_find(getauxval(AT_BASE) ? getauxval(AT_ENTRY) : getauxval(AT_PHDR), &section);
+}
+
+void modules_init(struct module_table *empty, modules_find_function *find,
+	uint64_t (*stamp)(void))
+{
+	table = empty;
+	find_object = find;
+	stamp_now = stamp;
+	enter_executable();
+}
+
+void modules_after_fork(struct module_table *empty)
+{
+	uint64_t state = atomic_load_explicit(&modules_state, memory_order_relaxed);
+
+	/* The thread that held the lock, or was inside dlclose(), may not exist here. */
+	atomic_store_explicit(&table_lock, false, memory_order_relaxed);
+	atomic_store_explicit(&object_count, 0, memory_order_relaxed);
+	atomic_store_explicit(&modules_state,
+		(state & ~(uint64_t)MODULES_CLOSING) + STATE_CLOSED, memory_order_release);
+	table = empty;
+	enter_executable();
+}

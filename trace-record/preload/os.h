@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All contact with the kernel and the clock. Raw system calls: they touch neither errno nor any
+ * lock, may be made at any time, in any thread, and in a vfork child. Results are those of the
+ * kernel: a negative number is minus an errno value.
+ */
+#ifndef PRELOAD_OS_H
+#define PRELOAD_OS_H
+
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <x86intrin.h>
+
+static inline long os_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* Zeroed private memory, or NULL. */
+static inline void *os_map(uint64_t bytes)
+{
+	const long p = os_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p < 0 ? NULL : (void *)p;
+}
+
+/* The file at `path` shared, or NULL. */
+void *os_map_shared(const char *path, uint64_t bytes);
+
+/* Memory that a forked child finds zeroed, or NULL where the kernel cannot do that. */
+static inline void *os_map_wiped_on_fork(void)
+{
+	void *p = os_map(4096);
+
+	if (p && os_call6(SYS_madvise, (long)p, 4096, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+		os_call6(SYS_munmap, (long)p, 4096, 0, 0, 0, 0);
+		return NULL;
+	}
+	return p;
+}
+
+/* Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. */
+static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)
+{
+	const struct timespec timeout = { ms / 1000, (long)(ms % 1000) * 1000000 };
+
+	os_call6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
+}
+
+static inline void os_wake(_Atomic uint32_t *word)
+{
+	os_call6(SYS_futex, (long)word, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+static inline uint32_t os_pid(void)
+{
+	return (uint32_t)os_call6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t os_parent_pid(void)
+{
+	return (uint32_t)os_call6(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t os_tid(void)
+{
+	return (uint32_t)os_call6(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* The number of threads of this process, or 0 if it cannot be told. */
+uint32_t os_threads(void);
+
+/* Monotonic time, in ticks of the time-stamp counter or in ns. */
+static inline uint64_t os_stamp(int use_tsc)
+{
+	struct timespec now;
+
+	if (use_tsc)
+		return __rdtsc();
+	os_call6(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "real.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#define ARENA_BYTES (64u << 10)
+
+struct real real;
+bool real_ready;
+
+static char arena[ARENA_BYTES] __attribute__((aligned(4096)));
+static _Atomic size_t arena_used;
+
+void *real_arena_alloc(size_t size, size_t align)
+{
+	size_t used = atomic_load(&arena_used), start;
+
+	if (align < 16)
+		align = 16;
+	if (size > ARENA_BYTES || align > ARENA_BYTES)
+		return NULL;
+	do {
+		start = (used + align - 1) & ~(align - 1);
+		if (start > ARENA_BYTES - size)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&arena_used, &used, start + size));
+	return arena + start;
+}
+
+bool real_arena_owns(const void *p)
+{
+	return (const char *)p >= arena && (const char *)p < arena + ARENA_BYTES;
+}
+
+size_t real_arena_readable(const void *p)
+{
+	return (size_t)(arena + ARENA_BYTES - (const char *)p);
+}
+
+bool real_resolve(void)
+{
+	static _Atomic bool resolving;
+
+	if (atomic_exchange(&resolving, true))
+		return real_ready;
+	real.malloc = dlsym(RTLD_NEXT, "malloc");
+	real.calloc = dlsym(RTLD_NEXT, "calloc");
+	real.realloc = dlsym(RTLD_NEXT, "realloc");
+	real.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
+	real.free = dlsym(RTLD_NEXT, "free");
+	real.free_sized = dlsym(RTLD_NEXT, "free_sized");
+	real.free_aligned_sized = dlsym(RTLD_NEXT, "free_aligned_sized");
+	real.memalign = dlsym(RTLD_NEXT, "memalign");
+	real.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	real.valloc = dlsym(RTLD_NEXT, "valloc");
+	real.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
+	real.exit_now = dlsym(RTLD_NEXT, "_exit");
+	real.find_object = (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object");
+	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* `name` as the object called `path` itself defines it, if it is loaded. */
+static void *find_in(const char *path, const char *name)
+{
+	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *function = NULL;
+
+	if (library) {
+		function = dlsym(library, name);
+		real.dlclose(library);
+	}
+	return function;
+}
+
+/*
+ * The usual order first; a C++ library opened by a C program with RTLD_LOCAL is in nobody's search
+ * order but its own; and a plug-in may carry its own copy of the runtime.
+ */
+void *real_cxx(const char *name, const void *caller)
+{
+	static const char *const runtimes[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
+	void *function;
+	Dl_info info;
+
+	if (!real_ready)
+		real_resolve();
+	function = dlsym(RTLD_NEXT, name);
+	for (size_t i = 0; !function && i < sizeof(runtimes) / sizeof(*runtimes); i++)
+		function = find_in(runtimes[i], name);
+	if (!function && dladdr(caller, &info) && info.dli_fname)
+		function = find_in(info.dli_fname, name);
+	return function;
+}

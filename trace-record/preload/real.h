@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions behind the ones we replace: those that the program would have called without us,
+ * looked up once by dlsym(RTLD_NEXT). The look-up itself allocates; until it is done requests are
+ * served from a small arena whose blocks are recognised for ever and never given back.
+ */
+#ifndef PRELOAD_REAL_H
+#define PRELOAD_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "modules.h"
+
+struct real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*reallocarray)(void *, size_t, size_t);
+	void (*free)(void *);
+	void (*free_sized)(void *, size_t);                  /* may be NULL: use free */
+	void (*free_aligned_sized)(void *, size_t, size_t);  /* may be NULL: use free */
+	void *(*memalign)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	int (*dlclose)(void *);
+	void (*exit_now)(int) __attribute__((noreturn));     /* _exit */
+	modules_find_function *find_object;                  /* _dl_find_object, may be NULL */
+};
+
+extern struct real real;
+
+/* Whether `real` is complete. */
+extern bool real_ready;
+
+/* Makes it so; false while the look-up itself is what calls us: use the arena. */
+bool real_resolve(void);
+
+/* The arena: zeroed memory aligned to `align` (a power of two), or NULL when it is used up. */
+void *real_arena_alloc(size_t size, size_t align);
+bool real_arena_owns(const void *p);
+/* Bytes that may be read from `p`, a block of the arena. */
+size_t real_arena_readable(const void *p);
+
+/* A C++ operator by its mangled name, wherever it is, for code at `caller`; NULL if there is none. */
+void *real_cxx(const char *name, const void *caller);
+
+#endif

@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Process and thread state, and the producer's side of the rings.
+ *
+ * State that a forked child must not use is reached through one pointer in memory that the kernel
+ * wipes on fork: the child finds NULL there, whatever way it was made, and sets itself up anew.
+ * Nothing of the parent needs to be unlocked or repaired, because there is no lock to inherit.
+ */
+#include "recorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "modules.h"
+#include "os.h"
+#include "real.h"
+#include "shm.h"
+
+#define STACK_CAPACITY 16384u        /* frames remembered a thread; SHM_DEPTH_MAX must fit twice */
+#define SPINS          200u          /* looks at a full ring before sleeping */
+#define WAIT_MS        20u           /* one sleep */
+#define WAITS          100u          /* sleeps before events are dropped: 2 s */
+
+enum inside {
+	OUTSIDE = 0,
+	PUSHING,       /* an event is being made: a call now comes from a signal handler */
+	IN_NEW,
+	IN_DELETE,
+};
+
+/* One recorded thread. Belongs to the slot: the next thread on the slot takes it over. */
+struct thread {
+	struct process *process;
+	struct shm_ring *ring;
+	uint8_t *data;
+	uint32_t size;
+	uint32_t slot;
+	uint64_t head;           /* our copy; the ring's is what is published */
+	uint64_t tail;           /* the ring's as last seen */
+	uint8_t inside;          /* enum inside */
+	bool lossy;              /* the last event was dropped: don't wait again until there is room */
+	uint32_t nested;         /* allocations inside the operator new in progress */
+	struct call new_call;    /* the operator new in progress, and who called it */
+	struct unwind_regs new_regs;
+	const void *deleting;
+	uint64_t told_losses;
+	/* The reader's copy of frames [base, known) equals ours. */
+	uint32_t base, known;
+	struct unwind_stack *stack;
+};
+
+struct process {
+	struct shm_family *family;
+	struct shm_segment *segment;
+	uint32_t segment_number;
+	uint32_t pid;
+	uint32_t depth;
+	int use_tsc;
+	struct thread *threads[SHM_RINGS];
+};
+
+/* NULL until the first event, and again in a forked child. */
+struct wiped {
+	struct process *_Atomic process;
+};
+
+static struct process the_process;
+static struct wiped *wiped;
+static _Atomic bool off;                 /* recording has ended for good in this process */
+static _Atomic bool setting_up;          /* cleared by the child of a fork, see begin_process() */
+static uint32_t setting_up_pid;
+
+static __thread struct thread *self __attribute__((tls_model("initial-exec")));
+static __thread uint32_t last_fork __attribute__((tls_model("initial-exec")));
+
+static uint64_t stamp_now(void)
+{
+	return os_stamp(the_process.use_tsc);
+}
+
+/* ---- the process ---- */
+
+static void lock_forever(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutex_lock(mutex);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static struct shm_family *map_family(void)
+{
+	static const uint32_t tries[] = { SHM_SEGMENTS, 16, 1 };
+	const char *path = getenv(SHM_ENV);
+	struct shm_family *family;
+
+	for (size_t i = 0; path && i < sizeof(tries) / sizeof(*tries); i++) {
+		uint32_t none = 0;
+
+		family = os_map_shared(path, shm_bytes(tries[i]));
+		if (!family)
+			continue;
+		if (family->magic != SHM_MAGIC || family->version != SHM_VERSION)
+			return NULL;
+		atomic_compare_exchange_strong(&family->segments, &none, tries[i]);
+		return family;
+	}
+	return NULL;
+}
+
+/* A free segment, claimed, or SHM_NO_SEGMENT. */
+static uint32_t claim_segment(struct shm_family *family)
+{
+	const uint32_t n = atomic_load(&family->segments);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t state = SHM_SEGMENT_FREE;
+
+		uint32_t used = atomic_load(&family->segments_used);
+
+		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
+						    SHM_SEGMENT_CLAIMED))
+			continue;
+		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
+			;
+		return i;
+	}
+	return SHM_NO_SEGMENT;
+}
+
+static void ring_bell(struct shm_family *family)
+{
+	atomic_fetch_add(&family->bell, 1);
+	if (atomic_load(&family->asleep))
+		os_wake(&family->bell);
+}
+
+/* Gives this process a segment; `parent` is the one inherited from before a fork. */
+static bool open_process(struct process *p, uint32_t parent)
+{
+	const bool forked = parent != SHM_NO_SEGMENT;
+	struct shm_segment *segment;
+
+	if (!p->family)
+		p->family = map_family();
+	if (!p->family)
+		return false;
+	p->segment_number = claim_segment(p->family);
+	if (p->segment_number == SHM_NO_SEGMENT) {
+		atomic_fetch_add(&p->family->unrecorded, 1);
+		return false;
+	}
+	segment = p->segment = shm_segment(p->family, p->segment_number);
+	p->pid = os_pid();
+	p->depth = p->family->depth;
+	p->use_tsc = p->family->use_tsc;
+	segment->pid = p->pid;
+	segment->parent_pid = os_parent_pid();
+	segment->parent = parent;
+	segment->parent_fork = forked ? last_fork : 0;
+	segment->start = os_stamp(p->use_tsc);
+	shm_modules(segment)->capacity = SHM_MODULES;
+	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
+	if (forked)
+		modules_after_fork(shm_modules(segment));
+	else
+		modules_init(shm_modules(segment), real.find_object, stamp_now);
+	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	ring_bell(p->family);
+	return true;
+}
+
+/*
+ * The first event of the process, or of a forked child. One thread sets up; others, and a signal
+ * handler that comes in between, go on unrecorded until it is done.
+ */
+static struct process *begin_process(void)
+{
+	const uint32_t pid = os_pid();
+	struct process *p = &the_process;
+	uint32_t parent = SHM_NO_SEGMENT;
+
+	if (atomic_load(&setting_up) && setting_up_pid != pid)
+		atomic_store(&setting_up, false); /* the one who was at it stayed in our parent */
+	if (atomic_exchange(&setting_up, true))
+		return NULL;
+	setting_up_pid = pid;
+	if (!wiped)
+		wiped = os_map_wiped_on_fork();
+	if (p->segment && p->pid != pid)
+		parent = p->segment_number;
+	if (!wiped || !open_process(p, parent)) {
+		atomic_store(&off, true);
+		return NULL;
+	}
+	atomic_store_explicit(&wiped->process, p, memory_order_release);
+	atomic_store(&setting_up, false);
+	return p;
+}
+
+static inline struct process *process_now(void)
+{
+	return wiped ? atomic_load_explicit(&wiped->process, memory_order_acquire) : NULL;
+}
+
+/* ---- threads ---- */
+
+static struct shm_ring *claim_ring(struct process *p, uint32_t *slot)
+{
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		struct shm_ring *ring = &p->segment->rings[i];
+		uint32_t state = SHM_RING_FREE;
+		uint32_t used;
+
+		if (atomic_load_explicit(&ring->state, memory_order_relaxed) != SHM_RING_FREE ||
+		    !atomic_compare_exchange_strong(&ring->state, &state, SHM_RING_CLAIMED))
+			continue;
+		used = atomic_load(&p->segment->rings_used);
+		while (used <= i && !atomic_compare_exchange_weak(&p->segment->rings_used, &used, i + 1))
+			;
+		*slot = i;
+		return ring;
+	}
+	return NULL;
+}
+
+static struct thread *thread_memory(struct process *p, uint32_t slot)
+{
+	const size_t stack_bytes = unwind_stack_bytes(STACK_CAPACITY);
+	struct thread *t = p->threads[slot];
+
+	if (!t) {
+		t = os_map(sizeof(*t) + 64 + stack_bytes);
+		if (!t)
+			return NULL;
+		t->stack = (struct unwind_stack *)(((uintptr_t)(t + 1) + 63) & ~(uintptr_t)63);
+		p->threads[slot] = t;
+	}
+	unwind_stack_init(t->stack, STACK_CAPACITY);
+	return t;
+}
+
+/* Gives the calling thread a ring, or NULL. */
+static struct thread *begin_thread(struct process *p)
+{
+	struct thread *t;
+	struct shm_ring *ring;
+	uint32_t slot;
+
+	ring = claim_ring(p, &slot);
+	if (!ring)
+		return NULL;
+	t = thread_memory(p, slot);
+	if (!t) {
+		atomic_store(&ring->state, SHM_RING_FREE);
+		return NULL;
+	}
+	t->process = p;
+	t->ring = ring;
+	t->slot = slot;
+	t->data = shm_ring_data(p->segment, slot);
+	t->size = shm_ring_bytes(slot);
+	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+	t->inside = OUTSIDE;
+	t->lossy = false;
+	t->base = t->known = 0;
+	ring->tid = os_tid();
+	ring->use++;
+	lock_forever(&ring->owner);
+	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
+	self = t;
+	return t;
+}
+
+/* The slow half of thread_now(): a new thread, a new process, or the child of a fork. */
+static __attribute__((noinline)) struct thread *thread_begin(void)
+{
+	const int saved = errno;
+	struct process *p = process_now();
+	struct thread *t = NULL;
+
+	self = NULL;
+	if (!atomic_load(&off)) {
+		if (!p)
+			p = begin_process();
+		if (p) {
+			t = begin_thread(p);
+			if (!t)
+				atomic_fetch_add(&p->segment->nested, 1);
+		}
+	}
+	errno = saved;
+	return t;
+}
+
+/* The calling thread's state; NULL if it cannot be recorded. */
+static inline struct thread *thread_now(void)
+{
+	struct thread *t = self;
+
+	if (__builtin_expect(t && t->process == process_now(), 1))
+		return t;
+	if (atomic_load_explicit(&off, memory_order_relaxed))
+		return NULL;
+	return thread_begin();
+}
+
+/* The same, for recording: NULL too if the thread is inside an event or an operator new. */
+static inline struct thread *thread_enter(void)
+{
+	struct thread *t = thread_now();
+
+	if (!t)
+		return NULL;
+	if (__builtin_expect(t->inside, OUTSIDE) != OUTSIDE) {
+		if (t->inside == IN_NEW && t->nested++ == 0)
+			return NULL;
+		if (t->inside != IN_DELETE)
+			atomic_fetch_add(&t->process->segment->nested, 1);
+		return NULL;
+	}
+	return t;
+}
+
+/* ---- the ring ---- */
+
+/* Recording ends for good: nobody reads. The program runs on at its own speed. */
+static void give_up(void)
+{
+	atomic_store(&off, true);
+}
+
+static inline uint64_t ring_room(struct thread *t)
+{
+	return t->size - (t->head - t->tail);
+}
+
+/* Waits for room, within bounds. */
+static __attribute__((noinline)) bool ring_wait(struct thread *t, uint64_t bytes)
+{
+	struct shm_ring *ring = t->ring;
+
+	for (unsigned i = 0; i < SPINS + WAITS; i++) {
+		const uint32_t seen = atomic_load(&ring->space);
+
+		t->tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+		if (ring_room(t) >= bytes) {
+			t->lossy = false;
+			return true;
+		}
+		if (shm_owner_gone(&t->process->family->collector) ||
+		    atomic_load(&t->process->segment->refused)) {
+			give_up();
+			return false;
+		}
+		if (t->lossy)
+			return false;
+		if (i < SPINS) {
+			_mm_pause();
+			continue;
+		}
+		ring_bell(t->process->family);
+		atomic_store(&ring->waiting, 1);
+		/* The reader looks at `waiting` after it has moved the tail: look once more. */
+		if (atomic_load(&ring->tail) == t->tail)
+			os_wait(&ring->space, seen, WAIT_MS);
+		atomic_store(&ring->waiting, 0);
+	}
+	t->lossy = true;
+	return false;
+}
+
+/* Room for a record of `words`, in one piece; NULL if there is none. */
+static inline uint64_t *ring_reserve(struct thread *t, uint32_t words)
+{
+	const uint64_t bytes = (uint64_t)words * 8;
+	const uint64_t at = t->head & (t->size - 1);
+	const uint64_t rest = t->size - at;
+	const uint64_t needed = rest < bytes ? rest + bytes : bytes;
+
+	if (__builtin_expect(ring_room(t) < needed, 0) && !ring_wait(t, needed))
+		return NULL;
+	if (rest >= bytes)
+		return (uint64_t *)(t->data + at);
+	*(uint64_t *)(t->data + at) = SHM_PAD;
+	t->head += rest;
+	return (uint64_t *)t->data;
+}
+
+static inline void ring_publish(struct thread *t, uint32_t words)
+{
+	const uint64_t quarter = t->size / 4, old = t->head;
+
+	t->head += (uint64_t)words * 8;
+	/* Everything of the record is in place before the reader can see that it is there. */
+	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
+	if (__builtin_expect((old ^ t->head) & quarter, 0) &&
+	    atomic_load_explicit(&t->process->family->asleep, memory_order_relaxed))
+		ring_bell(t->process->family);
+}
+
+static void count_loss(struct thread *t)
+{
+	struct shm_ring *ring = t->ring;
+
+	atomic_store_explicit(&ring->lost, atomic_load_explicit(&ring->lost, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static bool push_words(struct thread *t, uint64_t head, uint64_t value)
+{
+	uint64_t *w = ring_reserve(t, 3);
+
+	if (!w)
+		return false;
+	w[0] = head;
+	w[1] = stamp_now();
+	w[2] = value;
+	ring_publish(t, 3);
+	return true;
+}
+
+/* The loss becomes an event as soon as there is room again. */
+static bool tell_losses(struct thread *t)
+{
+	const uint64_t lost = atomic_load_explicit(&t->ring->lost, memory_order_relaxed);
+
+	if (__builtin_expect(lost == t->told_losses, 1))
+		return true;
+	if (!push_words(t, shm_head(MST_OP_LOST, 0, 0, 0, 0), lost - t->told_losses))
+		return false;
+	t->told_losses = lost;
+	return true;
+}
+
+/* ---- events ---- */
+
+/* Which frames the reader must be told: [*from, n), and whether it must forget the outer ones. */
+static bool choose_frames(struct thread *t, uint32_t n, uint32_t depth, uint32_t *from)
+{
+	const uint32_t needed = n > depth ? n - depth : 0;
+	const bool reset = t->base > needed || t->known < t->base || n - t->known > 2 * depth;
+
+	*from = t->known;
+	if (reset) {
+		/* More than needed, so that a deep recursion's way back costs little. */
+		*from = n > 2 * depth ? n - 2 * depth : 0;
+		t->base = *from;
+	}
+	return reset;
+}
+
+static void push_alloc(struct thread *t, const struct call *call, const struct unwind_regs *regs)
+{
+	const uint64_t stamp = stamp_now();
+	const unsigned operands = shm_operands((uint8_t)call->op);
+	const uint32_t kept = unwind_capture(t->stack, regs);
+	const uint32_t n = unwind_stack_depth(t->stack);
+	uint8_t flags = 0;
+	uint32_t from, words;
+	uint64_t *w;
+
+	if (t->known > kept)
+		t->known = kept;
+	if (choose_frames(t, n, t->process->depth, &from))
+		flags |= SHM_RESET;
+	if (!call->result)
+		flags |= SHM_FAILED;
+	if (call->overflow)
+		flags |= SHM_OVERFLOW;
+	words = 2 + operands + (n - from);
+	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
+	if (!w) {
+		/* The reader doesn't get these frames: what it knows ends where they would begin. */
+		if (flags & SHM_RESET)
+			t->base = t->known = n;
+		count_loss(t);
+		return;
+	}
+	w[0] = shm_head((uint8_t)call->op, flags, call->align_log2, (uint16_t)(n - from), from);
+	w[1] = stamp;
+	w[2] = (uintptr_t)call->result;
+	w[3] = call->size;
+	if (operands == 3)
+		w[4] = (uintptr_t)call->old;
+	w += 2 + operands;
+	for (const struct unwind_frame *f = unwind_stack_frames(t->stack); from < n; from++)
+		*w++ = f[from].pc;
+	ring_publish(t, words);
+	t->known = n;
+}
+
+void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
+{
+	struct thread *t = thread_enter();
+
+	if (!t)
+		return;
+	t->inside = PUSHING;
+	push_alloc(t, call, regs);
+	t->inside = OUTSIDE;
+}
+
+static void push_free(struct thread *t, const void *p)
+{
+	const uint8_t inside = t->inside;
+
+	t->inside = PUSHING;
+	if (!tell_losses(t) || !push_words(t, shm_head(SHM_OP_FREE, 0, 0, 0, 0), (uintptr_t)p))
+		count_loss(t);
+	t->inside = inside;
+}
+
+void recorder_free(const void *p)
+{
+	struct thread *t = thread_now();
+
+	if (!t || (t->inside == IN_DELETE && p == t->deleting))
+		return;
+	if (t->inside == PUSHING)
+		count_loss(t);
+	else
+		push_free(t, p);
+}
+
+void recorder_null_free(void)
+{
+	struct thread *t = thread_now();
+	_Atomic uint64_t *n;
+
+	if (!t || t->inside != OUTSIDE)
+		return;
+	n = &t->ring->null_frees;
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* ---- operators ---- */
+
+bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
+{
+	struct thread *t = thread_enter();
+
+	if (!t)
+		return false;
+	t->inside = IN_NEW;
+	t->nested = 0;
+	t->new_call = *call;
+	t->new_regs = *regs;
+	return true;
+}
+
+void recorder_new_leave(const void *result)
+{
+	struct thread *t = thread_now();
+
+	if (!t || t->inside != IN_NEW)
+		return;
+	t->inside = PUSHING;
+	t->new_call.result = result;
+	push_alloc(t, &t->new_call, &t->new_regs);
+	t->inside = OUTSIDE;
+}
+
+bool recorder_delete_enter(const void *p)
+{
+	struct thread *t = thread_now();
+
+	if (!t || t->inside == IN_DELETE || t->inside == PUSHING)
+		return false;
+	push_free(t, p);
+	if (t->inside != OUTSIDE)
+		return false;
+	t->inside = IN_DELETE;
+	t->deleting = p;
+	return true;
+}
+
+void recorder_delete_leave(void)
+{
+	struct thread *t = thread_now();
+
+	if (t && t->inside == IN_DELETE)
+		t->inside = OUTSIDE;
+}
+
+/* ---- marks ---- */
+
+void recorder_mark(enum mst_op op)
+{
+	struct thread *t = thread_enter();
+	uint64_t value = 0;
+
+	if (!t)
+		return;
+	t->inside = PUSHING;
+	if (op == MST_OP_FORK)
+		value = last_fork = atomic_fetch_add(&t->process->segment->forks, 1) + 1;
+	if (!tell_losses(t) || !push_words(t, shm_head((uint8_t)op, 0, 0, 0, 0), value))
+		count_loss(t);
+	t->inside = OUTSIDE;
+}
+
+/* dlclose() may come before the first event; the module table must be there to be told. */
+static bool modules_ready(void)
+{
+	return thread_now() != NULL;
+}
+
+void recorder_closing_begin(void)
+{
+	if (modules_ready())
+		modules_closing_begin();
+}
+
+void recorder_closing_end(void)
+{
+	if (modules_ready())
+		modules_closing_end(stamp_now());
+}
+
+void recorder_after_fork(void)
+{
+	thread_now();
+}
+
+bool recorder_traces_children(bool *yes)
+{
+	struct process *p = process_now();
+
+	if (!p || atomic_load(&off))
+		return false;
+	*yes = p->family->trace_children;
+	return true;
+}
+
+bool recorder_freeres_wanted(bool *libc, bool *cxx)
+{
+	struct process *p = process_now();
+
+	if (!p || atomic_load(&off) || p->pid != os_pid())
+		return false;
+	*libc = p->family->libc_freeres;
+	*cxx = p->family->cxx_freeres;
+	return true;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Turns a call into an event in the calling thread's ring. Everything here may be called in any
+ * thread at any time, signal handlers and vfork children included; nothing prints, exits,
+ * allocates through malloc, changes errno or waits without bound. When recording is off or
+ * impossible every function returns at once.
+ */
+#ifndef PRELOAD_RECORDER_H
+#define PRELOAD_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "op.h"
+#include "unwind.h"
+
+/* One successful or failed allocating call. */
+struct call {
+	enum mst_op op;
+	uint8_t align_log2;     /* requested alignment; 0 = none */
+	bool overflow;          /* refused because a product overflowed; size is the wrapped one */
+	const void *result;     /* NULL = failed (or freed, for MST_OP_REALLOC_FREE) */
+	const void *old;        /* of a realloc */
+	size_t size;
+};
+
+/*
+ * After the real call returned. `regs` is the state of the program just after its call: the macro
+ * below takes it in an exported function that is compiled with a frame pointer.
+ */
+void recorder_alloc(const struct call *call, const struct unwind_regs *regs);
+
+#define CALLER_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
+#define CALLER_REGS()                                                          \
+	(&(const struct unwind_regs){ .pc = CALLER_FRAME()[1],                 \
+				      .sp = (uintptr_t)(CALLER_FRAME() + 2),   \
+				      .bp = CALLER_FRAME()[0] })
+
+/* Before the real call; `p` is not NULL. */
+void recorder_free(const void *p);
+
+/* free(NULL): counted only. */
+void recorder_null_free(void);
+
+/*
+ * Around the real operator new. Between the two, allocations made by this thread are part of the
+ * operator in progress and are not recorded; frees are. enter returns false when the caller is
+ * itself such a part, or nothing is recorded: then leave must not be called. leave records the
+ * call that enter was told of, with its result; NULL = it failed (and throws).
+ */
+bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs);
+void recorder_new_leave(const void *result);
+
+/* The same for operator delete, whose inner free of `p` is not recorded. */
+bool recorder_delete_enter(const void *p);
+void recorder_delete_leave(void);
+
+/* A mark in the calling thread's events. */
+void recorder_mark(enum mst_op op);
+
+/* Around the real dlclose(): what was known of unloaded code is void. */
+void recorder_closing_begin(void);
+void recorder_closing_end(void);
+
+/* In the child of a fork: it gets its own segment at once, so that msrec knows of it. */
+void recorder_after_fork(void);
+
+/* Whether programs that this one executes are to be recorded; false if nothing is recorded. */
+bool recorder_traces_children(bool *yes);
+
+/* Which clean-up functions are to be run at exit; false if nothing is recorded. */
+bool recorder_freeres_wanted(bool *libc, bool *cxx);
+
+#endif

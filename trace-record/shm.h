@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that a recorded program and msrec share: one memfd, mapped by both, in which the
+ * program writes events and msrec reads them. No descriptor, socket or file is needed after the
+ * mapping is made, so a program may close, chroot, or change its user as it likes.
+ *
+ *   family      one for a run of msrec: options, and SHM_SEGMENTS segments
+ *   segment     one process: who it is, its modules, and its rings
+ *   ring        one thread: a byte stream of events, single producer, single consumer
+ *
+ * A process claims a free segment with one compare-and-swap (so a forked child needs no help from
+ * msrec), a thread a free ring in the same way. Each ring, and the family on msrec's side, is held
+ * by a robust mutex that is never unlocked: the kernel marks it when its owner dies or execs, and
+ * that is how the other side learns of it. Sizes are sparse: only touched pages exist.
+ *
+ * Both sides come from one build; SHM_VERSION guards against a mix-up.
+ */
+#ifndef TRACE_RECORD_SHM_H
+#define TRACE_RECORD_SHM_H
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "module_table.h"
+
+#define SHM_MAGIC    0x6d73686d736872ull
+#define SHM_VERSION  1u
+#define SHM_ENV      "MSREC_SHM"        /* path of the memfd, for the preload library; private */
+
+#define SHM_PAGE         4096u
+#define SHM_SEGMENTS     256u
+#define SHM_RINGS        1024u          /* threads of a process at one time */
+#define SHM_MODULES      4096u
+#define SHM_MODULE_TEXT  (1u << 20)
+#define SHM_DEPTH_MAX    2048u          /* frames a stack, --depth */
+
+/* ---- rings ---- */
+
+/* Ring data sizes by slot: the first threads of a process are the busy ones. */
+#define SHM_RING_CLASSES 4
+static const struct shm_ring_class {
+	uint32_t first;         /* slot */
+	uint32_t bytes;         /* a power of two, and all records fit the smallest */
+} shm_ring_classes[SHM_RING_CLASSES + 1] = {
+	{ 0, 4u << 20 }, { 4, 1u << 20 }, { 64, 256u << 10 }, { 256, 64u << 10 }, { SHM_RINGS, 0 },
+};
+
+enum shm_ring_state {
+	SHM_RING_FREE = 0,
+	SHM_RING_CLAIMED = 1,   /* being set up by its thread */
+	SHM_RING_USED = 2,      /* until msrec has seen the owner gone and everything read */
+};
+
+struct shm_ring {
+	/* The producer's line. */
+	_Atomic uint64_t head;          /* bytes written since the slot was made; release */
+	_Atomic uint64_t null_frees;    /* free(NULL) calls */
+	_Atomic uint64_t lost;          /* events dropped, all told */
+	char pad_head[40];
+	/* The consumer's line. */
+	_Atomic uint64_t tail;          /* bytes read; release */
+	_Atomic uint32_t space;         /* futex: changes when the consumer has made room for a waiter */
+	char pad_tail[52];
+	/* Seldom touched. */
+	_Atomic uint32_t state;         /* enum shm_ring_state */
+	_Atomic uint32_t waiting;       /* the producer sleeps on `space` */
+	uint32_t tid;
+	uint32_t use;                   /* counts the threads that had this slot */
+	pthread_mutex_t owner;          /* robust; locked by the thread for its life */
+};
+
+/* ---- segments ---- */
+
+enum shm_segment_state {
+	SHM_SEGMENT_FREE = 0,
+	SHM_SEGMENT_CLAIMED = 1,
+	SHM_SEGMENT_LIVE = 2,
+};
+
+#define SHM_NO_SEGMENT UINT32_MAX
+
+struct shm_segment {
+	_Atomic uint32_t state;
+	_Atomic uint32_t rings_used;    /* slots below this have been used at some time */
+	_Atomic uint32_t forks;         /* numbers the forks of this process from 1 */
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t parent;                /* segment of the process this one forked from */
+	uint32_t parent_fork;           /* number of that fork; 0 = not known */
+	_Atomic uint32_t nested;        /* calls inside calls that could not be recorded */
+	_Atomic uint32_t refused;       /* msrec will not read this segment: stop recording */
+	uint64_t start;                 /* stamp */
+	struct shm_ring rings[SHM_RINGS];
+};
+
+#define SHM_ROUND(n)        (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
+#define SHM_MODULES_BYTES   SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
+#define SHM_DATA_BYTES      ((4ull * (4u << 20)) + (60ull * (1u << 20)) + (192ull * (256u << 10)) + \
+			     (768ull * (64u << 10)))
+#define SHM_SEGMENT_BYTES   (SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_DATA_BYTES)
+
+/* ---- the family ---- */
+
+struct shm_family {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t segment_bytes_mib;     /* both sides must agree on the layout */
+	uint32_t depth;                 /* frames to keep */
+	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
+	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
+	uint8_t libc_freeres, cxx_freeres;
+	_Atomic uint32_t segments;      /* how many the program could map */
+	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
+	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
+	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
+	_Atomic uint32_t asleep;        /* msrec waits on the bell */
+	pthread_mutex_t collector;      /* robust; locked by msrec for its life */
+};
+
+#define SHM_FAMILY_BYTES SHM_PAGE
+
+static inline uint64_t shm_bytes(uint32_t segments)
+{
+	return SHM_FAMILY_BYTES + segments * SHM_SEGMENT_BYTES;
+}
+
+static inline struct shm_segment *shm_segment(struct shm_family *family, uint32_t i)
+{
+	return (struct shm_segment *)((char *)family + SHM_FAMILY_BYTES + i * SHM_SEGMENT_BYTES);
+}
+
+static inline struct module_table *shm_modules(struct shm_segment *segment)
+{
+	return (struct module_table *)((char *)segment + SHM_ROUND(sizeof(struct shm_segment)));
+}
+
+static inline const struct shm_ring_class *shm_ring_class(uint32_t slot)
+{
+	const struct shm_ring_class *c = shm_ring_classes;
+
+	while (slot >= c[1].first)
+		c++;
+	return c;
+}
+
+static inline uint32_t shm_ring_bytes(uint32_t slot)
+{
+	return shm_ring_class(slot)->bytes;
+}
+
+static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
+{
+	uint8_t *data = (uint8_t *)shm_modules(segment) + SHM_MODULES_BYTES;
+
+	for (const struct shm_ring_class *c = shm_ring_classes; c->bytes; c++) {
+		if (slot < c[1].first)
+			return data + (uint64_t)(slot - c->first) * c->bytes;
+		data += (uint64_t)(c[1].first - c->first) * c->bytes;
+	}
+	return NULL;
+}
+
+/*
+ * Whether the thread that locked a robust mutex is gone (dead, or its process became another
+ * program). The lock word is the first member of glibc's pthread_mutex_t.
+ */
+static inline bool shm_owner_gone(pthread_mutex_t *mutex)
+{
+	const uint32_t word = atomic_load_explicit((_Atomic uint32_t *)mutex, memory_order_acquire);
+
+	return word & FUTEX_OWNER_DIED;
+}
+
+/* ---- events ---- */
+
+/*
+ * A record is a sequence of 64-bit words that never wraps around the ring's end:
+ *
+ *     head    op | flags | align_log2 | frames sent | index of the first of them
+ *     stamp
+ *     address, size, old address: as many as the op has, see shm_operands()
+ *     frames, outermost first
+ *
+ * The stack of a thread is an array of return addresses minus one, outermost first. An event
+ * replaces everything from `from` on by the frames it sends. With SHM_RESET the outer frames
+ * [0, from) are not known to the reader (the stack is deeper than it needs to be told).
+ * An op of SHM_PAD fills the ring up to its end; only the head word is there.
+ */
+#define SHM_PAD 255u
+
+enum shm_flag {
+	SHM_FAILED = 1,
+	SHM_OVERFLOW = 2,
+	SHM_RESET = 4,
+};
+
+static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, uint16_t sent, uint32_t from)
+{
+	return op | (uint64_t)flags << 8 | (uint64_t)align_log2 << 16 | (uint64_t)sent << 24 |
+	       (uint64_t)from << 40;
+}
+
+#define SHM_OP(head)     ((uint8_t)(head))
+#define SHM_FLAGS(head)  ((uint8_t)((head) >> 8))
+#define SHM_ALIGN(head)  ((uint8_t)((head) >> 16))
+#define SHM_SENT(head)   ((uint16_t)((head) >> 24))
+#define SHM_FROM(head)   ((uint32_t)((head) >> 40))
+
+/* The free functions have no number in the trace; in the ring they are this op. */
+#define SHM_OP_FREE 128u
+
+/* Words between the stamp and the frames: address and size; realloc also the old address; free and
+ * marks one word. */
+static inline unsigned shm_operands(uint8_t op)
+{
+	switch (op) {
+	case 3: case 4: case 5: case 6: /* the reallocs */
+		return 3;
+	case SHM_OP_FREE:
+		return 1;
+	default:
+		return op >= 32 ? 1 : 2;
+	}
+}
+
+#endif

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracee.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "lane.h"
+
+#define PC_CACHE    8192u       /* a power of two */
+#define FORKS_KEPT  64u         /* states kept for children that have not shown up yet */
+#define HELD_ROUNDS 50u         /* how often an allocation waits for a realloc in another thread */
+#define RELEASE_BYTES (64u << 10)
+#define UNKNOWN_BLOCK UINT64_MAX
+
+/* Where a pc belongs, remembered. */
+struct pc_entry {
+	uint64_t pc;
+	uint32_t frame;
+	uint32_t module;        /* in the module table; MST_NONE: in none */
+	uint32_t modules;       /* size of the table when that was found out */
+};
+
+/* The state of the process at a fork, for the child. */
+struct fork_state {
+	uint32_t number;
+	struct tracee *child;
+};
+
+struct tracee {
+	struct shm_segment *segment;
+	struct module_table *modules;
+	struct mst_writer *writer;
+	bool has_file;
+	uint32_t depth;
+	struct blocks blocks;
+	uint32_t *module_ids;           /* by index in the module table; MST_NONE: not yet defined */
+	struct pc_entry *pcs;
+	struct lane *lanes;
+	uint32_t n_lanes;
+	uint32_t held;                  /* rounds for which an allocation has waited */
+	uint64_t unknown_frees, implied_frees, lost;
+	struct fork_state forks[FORKS_KEPT];
+	uint32_t n_forks;
+};
+
+/* ---- life ---- */
+
+static struct tracee *tracee_alloc(struct shm_segment *segment)
+{
+	struct tracee *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->segment = segment;
+	if (segment)
+		t->modules = shm_modules(segment);
+	t->pcs = calloc(PC_CACHE, sizeof(*t->pcs));
+	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
+	t->module_ids = malloc(SHM_MODULES * sizeof(*t->module_ids));
+	if (!t->pcs || !t->lanes || !t->module_ids) {
+		tracee_destroy(t);
+		return NULL;
+	}
+	memset(t->module_ids, 0xff, SHM_MODULES * sizeof(*t->module_ids));
+	return t;
+}
+
+struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth)
+{
+	struct tracee *t = tracee_alloc(segment);
+
+	if (!t)
+		return NULL;
+	t->depth = depth;
+	if (blocks_init(&t->blocks) != 0) {
+		tracee_destroy(t);
+		return NULL;
+	}
+	t->writer = writer;
+	t->has_file = true;
+	return t;
+}
+
+void tracee_destroy(struct tracee *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->n_forks; i++)
+		tracee_destroy(t->forks[i].child);
+	for (uint32_t i = 0; i < t->n_lanes; i++)
+		lane_finish(&t->lanes[i]);
+	mst_writer_destroy(t->writer);
+	blocks_finish(&t->blocks);
+	free(t->module_ids);
+	free(t->pcs);
+	free(t->lanes);
+	free(t);
+}
+
+struct mst_writer *tracee_writer(struct tracee *t)
+{
+	return t->writer;
+}
+
+struct shm_segment *tracee_segment(struct tracee *t)
+{
+	return t->segment;
+}
+
+/* ---- forks ---- */
+
+/* What a child forked now would start from. Modules are told anew by the child itself. */
+static struct tracee *copy_state(struct tracee *parent)
+{
+	struct tracee *t = tracee_alloc(NULL);
+
+	if (!t)
+		return NULL;
+	t->depth = parent->depth;
+	t->unknown_frees = parent->unknown_frees;
+	t->implied_frees = parent->implied_frees;
+	t->lost = parent->lost;
+	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
+	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
+		tracee_destroy(t);
+		return NULL;
+	}
+	return t;
+}
+
+static void keep_fork(struct tracee *t, uint32_t number)
+{
+	struct tracee *child = copy_state(t);
+
+	if (!child)
+		return;
+	if (t->n_forks == FORKS_KEPT) {
+		tracee_destroy(t->forks[0].child);
+		memmove(t->forks, t->forks + 1, --t->n_forks * sizeof(*t->forks));
+	}
+	t->forks[t->n_forks++] = (struct fork_state){ number, child };
+}
+
+static struct tracee *take_fork(struct tracee *t, uint32_t number)
+{
+	for (uint32_t i = 0; i < t->n_forks; i++) {
+		struct tracee *child = t->forks[i].child;
+
+		if (t->forks[i].number != number)
+			continue;
+		memmove(t->forks + i, t->forks + i + 1, (--t->n_forks - i) * sizeof(*t->forks));
+		return child;
+	}
+	return NULL;
+}
+
+bool tracee_knows_fork(const struct tracee *t, uint32_t number)
+{
+	for (uint32_t i = 0; i < t->n_forks; i++) {
+		if (t->forks[i].number == number)
+			return true;
+	}
+	return false;
+}
+
+bool tracee_awaits_children(const struct tracee *t)
+{
+	return t->n_forks > 0;
+}
+
+struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *parent)
+{
+	struct tracee *t = take_fork(parent, segment->parent_fork);
+
+	if (!t)
+		t = copy_state(parent);
+	if (t) {
+		t->segment = segment;
+		t->modules = shm_modules(segment);
+	}
+	return t;
+}
+
+bool tracee_needs_file(struct tracee *t)
+{
+	const uint32_t n = atomic_load(&t->segment->rings_used);
+
+	if (t->has_file)
+		return false;
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		struct shm_ring *ring = &t->segment->rings[i];
+
+		if (atomic_load(&ring->head) != atomic_load(&ring->tail))
+			return t->has_file = true;
+	}
+	return false;
+}
+
+/* ---- frames and stacks ---- */
+
+static uint32_t module_role(uint8_t role)
+{
+	switch (role) {
+	case MODULE_EXECUTABLE:
+		return MST_MODULE_EXECUTABLE;
+	case MODULE_INTERPRETER:
+		return MST_MODULE_INTERPRETER;
+	case MODULE_VDSO:
+		return MST_MODULE_VDSO;
+	default:
+		return MST_MODULE_LIBRARY;
+	}
+}
+
+static int define_module(struct tracee *t, uint32_t i)
+{
+	const struct module *m = &t->modules->modules[i];
+	const uint32_t text_used = atomic_load(&t->modules->text_used);
+	struct mst_module module = {
+		.role = (uint8_t)module_role(m->role),
+		.build_id_size = m->build_id_size <= MODULE_BUILD_ID_MAX ? m->build_id_size : 0,
+		.order = m->order,
+		.start = m->start,
+		.end = m->end,
+		.bias = m->bias,
+	};
+	char *path = NULL;
+	int err;
+
+	if (text_used <= SHM_MODULE_TEXT && m->path_size <= text_used && m->path <= text_used - m->path_size)
+		path = strndup(module_table_text(t->modules) + m->path, m->path_size);
+	memcpy(module.build_id, m->build_id, module.build_id_size);
+	module.path = path ? path : "";
+	err = mst_writer_module(t->writer, &module, &t->module_ids[i]);
+	free(path);
+	return err;
+}
+
+static bool module_holds(const struct module *m, uint64_t pc, uint64_t stamp)
+{
+	const uint64_t closed = atomic_load_explicit(&m->closed, memory_order_acquire);
+
+	return pc >= m->start && pc < m->end && (closed == 0 || stamp < closed);
+}
+
+static uint32_t modules_known(struct tracee *t)
+{
+	const uint32_t n = atomic_load_explicit(&t->modules->count, memory_order_acquire);
+
+	return n < SHM_MODULES ? n : SHM_MODULES;
+}
+
+/* The trace's frame for a pc that was captured at `stamp`. */
+static int frame_of(struct tracee *t, uint64_t pc, uint64_t stamp, uint32_t *frame)
+{
+	struct pc_entry *e = &t->pcs[(pc * 0x9e3779b97f4a7c15u) >> 51 & (PC_CACHE - 1)];
+	const uint32_t n = modules_known(t);
+	struct mst_frame f = { .module = MST_NONE, .address = pc };
+	uint32_t i = 0;
+	int err;
+
+	if (e->pc == pc && (e->module == MST_NONE ? e->modules == n :
+			    module_holds(&t->modules->modules[e->module], pc, stamp))) {
+		*frame = e->frame;
+		return 0;
+	}
+	while (i < n && !module_holds(&t->modules->modules[i], pc, stamp))
+		i++;
+	if (i < n) {
+		if (t->module_ids[i] == MST_NONE && (err = define_module(t, i)))
+			return err;
+		f.module = t->module_ids[i];
+		f.address = pc - t->modules->modules[i].bias;
+	}
+	err = mst_writer_frame(t->writer, &f, frame);
+	if (!err)
+		*e = (struct pc_entry){ pc, *frame, i < n ? i : MST_NONE, n };
+	return err;
+}
+
+/* The stack of the innermost `depth` frames, when there are more. */
+static int deep_stack(struct tracee *t, struct lane *lane, uint32_t *stack)
+{
+	uint32_t s = MST_ROOT_STACK;
+
+	for (uint32_t i = lane->n - t->depth; !lane->deep_known && i < lane->n; i++) {
+		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, lane->frames[i] }, &s);
+
+		if (err)
+			return err;
+	}
+	if (!lane->deep_known) {
+		lane->deep_stack = s;
+		lane->deep_known = true;
+	}
+	*stack = lane->deep_stack;
+	return 0;
+}
+
+/* Brings the lane's stack up to date with the event and gives the trace's id of it. */
+static int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
+{
+	const uint32_t n = e->from + e->sent;
+	int err;
+
+	if (e->flags & SHM_RESET)
+		lane->base = e->from;
+	else if (e->from < lane->base || e->from > lane->n)
+		return MST_ERR_ARGUMENT;
+	if (!lane_reserve(lane, n + 1))
+		return MST_ERR_NOMEM;
+	if (e->sent || n != lane->n)
+		lane->deep_known = false;
+	lane->n = e->from;
+	for (uint32_t i = 0; i < e->sent; i++) {
+		const uint32_t at = lane->n;
+		const uint32_t parent = at > lane->base ? lane->stacks[at - 1] : MST_ROOT_STACK;
+
+		if ((err = frame_of(t, e->frames[i], e->stamp, &lane->frames[at])) ||
+		    (err = mst_writer_stack(t->writer, &(struct mst_stack){ parent, lane->frames[at] },
+					    &lane->stacks[at])))
+			return err;
+		lane->n++;
+	}
+	if (lane->n - lane->base > t->depth)
+		return deep_stack(t, lane, stack);
+	*stack = lane->n > lane->base ? lane->stacks[lane->n - 1] : MST_ROOT_STACK;
+	return 0;
+}
+
+/* ---- events ---- */
+
+static bool is_aligned_op(const struct lane_event *e)
+{
+	return (e->op >= MST_OP_MEMALIGN && e->op <= MST_OP_PVALLOC) ||
+	       ((e->op == MST_OP_NEW || e->op == MST_OP_NEW_ARRAY) && e->align_log2);
+}
+
+static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
+		   uint32_t *kind)
+{
+	struct mst_kind k = {
+		.op = e->op,
+		.align_log2 = e->align_log2,
+		.stack = stack,
+		.size = e->size,
+		.cap = e->size,
+	};
+
+	if (e->flags & SHM_OVERFLOW)
+		k.flags |= MST_KIND_OVERFLOW;
+	if (is_aligned_op(e))
+		k.flags |= MST_KIND_ALIGNED;
+	if (old_kind != MST_NONE) {
+		const struct mst_kind *old = mst_writer_kind_at(t->writer, old_kind);
+
+		if (old->cap > k.cap && !(e->flags & SHM_FAILED))
+			k.cap = old->cap;
+		k.flags |= old->flags & MST_KIND_ALIGNED;
+	}
+	return mst_writer_kind(t->writer, &k, kind);
+}
+
+static int add_block(struct tracee *t, uint64_t address, uint32_t kind, uint64_t index)
+{
+	return blocks_add(&t->blocks, address, (struct block){ kind, index }) ? MST_ERR_NOMEM : 0;
+}
+
+/* A block whose address comes back though no free of it was seen. */
+static int imply_free(struct tracee *t, uint64_t address)
+{
+	const struct mst_kind k = { .op = MST_OP_IMPLIED_FREE };
+	struct block block;
+	uint32_t call;
+	int err;
+
+	if (!blocks_take(&t->blocks, address, &block))
+		return 0;
+	t->implied_frees++;
+	err = mst_writer_kind(t->writer, &k, &call);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, call);
+}
+
+static int write_alloc(struct tracee *t, const struct lane_event *e, uint32_t stack)
+{
+	uint64_t index;
+	uint32_t kind;
+	int err = kind_of(t, e, stack, MST_NONE, &kind);
+
+	if (err)
+		return err;
+	if (e->flags & SHM_FAILED)
+		return mst_writer_call(t->writer, kind);
+	if ((err = imply_free(t, e->address)) || (err = mst_writer_alloc(t->writer, kind, &index)))
+		return err;
+	return add_block(t, e->address, kind, index);
+}
+
+static int write_realloc(struct tracee *t, const struct lane_event *e, uint32_t stack)
+{
+	struct block old = { MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+	const bool freed = e->op == MST_OP_REALLOC_FREE;
+	const bool known = blocks_find(&t->blocks, e->old, &old);
+	uint64_t index;
+	uint32_t kind;
+	int err;
+
+	if (!known)
+		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+	if ((err = kind_of(t, e, stack, freed ? MST_NONE : old.kind, &kind)))
+		return err;
+	if (e->flags & SHM_FAILED && !freed)
+		return mst_writer_failed_resize(t->writer, old.kind, old.index, kind);
+	if (known)
+		blocks_take(&t->blocks, e->old, &old);
+	else
+		t->unknown_frees++;
+	if (freed)
+		return mst_writer_free_by(t->writer, old.kind, old.index, kind);
+	if ((err = imply_free(t, e->address)) ||
+	    (err = mst_writer_resize(t->writer, old.kind, old.index, kind, &index)))
+		return err;
+	return add_block(t, e->address, kind, index);
+}
+
+static int write_free(struct tracee *t, uint64_t address)
+{
+	struct block block;
+
+	if (blocks_take(&t->blocks, address, &block))
+		return mst_writer_free(t->writer, block.kind, block.index);
+	t->unknown_frees++;
+	return mst_writer_free(t->writer, MST_UNKNOWN_KIND, UNKNOWN_BLOCK);
+}
+
+static int write_mark(struct tracee *t, const struct lane_event *e)
+{
+	const struct mst_kind k = { .op = e->op, .size = e->size, .cap = e->size };
+	uint32_t kind;
+	int err = mst_writer_kind(t->writer, &k, &kind);
+
+	if (!err)
+		err = mst_writer_call(t->writer, kind);
+	if (!err && e->op == MST_OP_FORK)
+		keep_fork(t, (uint32_t)e->size);
+	return err;
+}
+
+static bool is_realloc(const struct lane_event *e)
+{
+	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
+}
+
+static int write_event(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	uint32_t stack;
+	int err;
+
+	if (e->op == SHM_OP_FREE)
+		return write_free(t, e->address);
+	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
+		return MST_ERR_ARGUMENT;
+	if (e->op >= MST_OP_IMPLIED_FREE)
+		return write_mark(t, e);
+	if ((err = stack_of(t, lane, e, &stack)))
+		return err;
+	return is_realloc(e) ? write_realloc(t, e, stack) : write_alloc(t, e, stack);
+}
+
+/* ---- the order ---- */
+
+static int take_event(struct tracee *t, struct lane *lane, const struct lane_event *e,
+		      const struct clock *clock)
+{
+	int err;
+
+	mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
+	err = write_event(t, lane, e);
+	lane_take(lane, e);
+	if (lane->tail - atomic_load_explicit(&lane->ring->tail, memory_order_relaxed) >= RELEASE_BYTES)
+		lane_release(lane);
+	return err;
+}
+
+/* Another thread's realloc that gives up `address`, if it is there already. */
+static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
+				   struct lane_event *e)
+{
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+
+		if (lane == except || !lane->ring)
+			continue;
+		lane_look(lane);
+		if (lane_peek(lane, e) && is_realloc(e) && e->old == address)
+			return lane;
+	}
+	return NULL;
+}
+
+static bool other_lanes(struct tracee *t, struct lane *lane)
+{
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		if (&t->lanes[i] != lane && t->lanes[i].ring && !lane_done(&t->lanes[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An event gives an address that is still live. Either another thread's realloc has given it up
+ * and is not yet where its stamp belongs: then it comes first; or it will be here soon: 1 = wait;
+ * or nobody will ever say: 0 = go on.
+ */
+static int settle_conflict(struct tracee *t, struct lane *lane, const struct lane_event *e,
+			   const struct clock *clock)
+{
+	struct lane_event first;
+	struct lane *other;
+	struct block block;
+	int err;
+
+	if (e->op == SHM_OP_FREE || e->op >= MST_OP_IMPLIED_FREE || e->flags & SHM_FAILED ||
+	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
+		t->held = 0;
+		return 0;
+	}
+	other = find_releasing(t, lane, e->address, &first);
+	if (other) {
+		t->held = 0;
+		if ((err = take_event(t, other, &first, clock)))
+			return err;
+		return 0;
+	}
+	if (t->held < HELD_ROUNDS && other_lanes(t, lane)) {
+		t->held++;
+		return 1;
+	}
+	t->held = 0;
+	return 0;
+}
+
+/* The lane with the earliest event before `until`, and the stamp up to which it may run. */
+static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
+{
+	struct lane *best = NULL;
+	uint64_t best_stamp = UINT64_MAX;
+
+	*limit = until;
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+		struct lane_event e;
+
+		if (!lane->ring || !lane_peek(lane, &e) || e.stamp > until)
+			continue;
+		if (e.stamp < best_stamp) {
+			if (best)
+				*limit = best_stamp;
+			best = lane;
+			best_stamp = e.stamp;
+		} else if (e.stamp < *limit) {
+			*limit = e.stamp;
+		}
+	}
+	return best;
+}
+
+/* ---- rings ---- */
+
+/* Opens a lane for a slot that has come into use, or whose thread is a new one. */
+static int open_lane(struct tracee *t, uint32_t slot)
+{
+	struct shm_ring *ring = &t->segment->rings[slot];
+	struct lane *lane = &t->lanes[slot];
+
+	if (atomic_load_explicit(&ring->state, memory_order_acquire) != SHM_RING_USED)
+		return 0;
+	if (!lane->ring)
+		lane_open(lane, t->segment, slot);
+	if (lane->use != ring->use) {
+		const struct mst_thread thread = { .tid = ring->tid };
+
+		lane->use = ring->use;
+		lane->n = lane->base = 0;
+		return mst_writer_thread(t->writer, &thread, &lane->thread);
+	}
+	return 0;
+}
+
+/* Frees the slot of a thread that is gone, for another one. */
+static void close_lane(struct lane *lane)
+{
+	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
+		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
+		lane->tail = lane->head = atomic_load(&lane->ring->head);
+		lane->broken = false;
+		atomic_store(&lane->ring->state, SHM_RING_FREE);
+	}
+}
+
+static int look_at_rings(struct tracee *t)
+{
+	const uint32_t n = atomic_load(&t->segment->rings_used);
+	int err;
+
+	t->n_lanes = n < SHM_RINGS ? n : SHM_RINGS;
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		if ((err = open_lane(t, i)))
+			return err;
+		if (t->lanes[i].ring)
+			lane_look(&t->lanes[i]);
+	}
+	return 0;
+}
+
+static void settle_rings(struct tracee *t)
+{
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+		uint64_t null_frees, lost;
+
+		if (!lane->ring)
+			continue;
+		lane_release(lane);
+		null_frees = atomic_load_explicit(&lane->ring->null_frees, memory_order_relaxed);
+		lost = atomic_load_explicit(&lane->ring->lost, memory_order_relaxed);
+		if (null_frees != lane->null_frees)
+			mst_writer_null_frees(t->writer, null_frees - lane->null_frees);
+		t->lost += lost - lane->lost;
+		lane->null_frees = null_frees;
+		lane->lost = lost;
+		close_lane(lane);
+	}
+}
+
+int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
+{
+	int64_t taken = 0;
+	uint64_t limit;
+	struct lane *lane;
+	int err = look_at_rings(t), first_err = 0;
+
+	while (!err && (lane = earliest(t, until, &limit))) {
+		struct lane_event e;
+
+		while (lane_peek(lane, &e) && e.stamp <= limit) {
+			err = settle_conflict(t, lane, &e, clock);
+			if (err > 0)
+				goto held;
+			if (!err)
+				err = take_event(t, lane, &e, clock);
+			if (err) {
+				/* Counted, not fatal: the program goes on, and so do later events. */
+				if (!first_err)
+					first_err = err;
+				t->lost++;
+				err = 0;
+			}
+			taken++;
+		}
+	}
+held:
+	if (err >= 0)
+		err = 0;
+	settle_rings(t);
+	if (first_err)
+		return first_err;
+	return err ? err : taken;
+}
+
+bool tracee_is_empty(struct tracee *t)
+{
+	const uint32_t n = atomic_load(&t->segment->rings_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		struct shm_ring *ring = &t->segment->rings[i];
+		const uint32_t state = atomic_load(&ring->state);
+
+		if (state == SHM_RING_CLAIMED ||
+		    (state == SHM_RING_USED && (!shm_owner_gone(&ring->owner) ||
+						atomic_load(&ring->head) != atomic_load(&ring->tail))))
+			return false;
+	}
+	return true;
+}
+
+uint64_t tracee_lost(struct tracee *t)
+{
+	return t->lost + atomic_load(&t->segment->nested);
+}
+
+void tracee_end(struct tracee *t, struct mst_end *end)
+{
+	end->events = mst_writer_events(t->writer);
+	end->lost = tracee_lost(t);
+	end->unknown_frees = t->unknown_frees;
+	end->implied_frees = t->implied_frees;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One recorded process: puts the events of its threads into one order and writes them.
+ *
+ * The order is that of the stamps, with two things to know. Only events stamped before a moment
+ * that lies before the look at the rings are taken: then whatever led to them has been seen too. And
+ * a realloc is stamped when it returns, while its old address may have been given to another thread
+ * a little earlier: an allocation of an address that is still live waits for such a realloc.
+ */
+#ifndef TRACE_RECORD_TRACEE_H
+#define TRACE_RECORD_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "mstrace.h"
+#include "shm.h"
+
+struct tracee;
+
+/* A new process in a segment. `writer` becomes the tracee's. NULL: no memory. */
+struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth);
+
+/*
+ * The child of a fork: takes the state that was kept at the fork (or, if that is not known, the
+ * parent's present state). Its writer has no file yet; see tracee_needs_file(). NULL: no memory.
+ */
+struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *parent);
+
+/* Whether the state at that fork is kept, and whether any child is still to come. */
+bool tracee_knows_fork(const struct tracee *tracee, uint32_t number);
+bool tracee_awaits_children(const struct tracee *tracee);
+
+void tracee_destroy(struct tracee *tracee);     /* NULL is allowed */
+
+struct mst_writer *tracee_writer(struct tracee *tracee);
+struct shm_segment *tracee_segment(struct tracee *tracee);
+
+/* True when a forked child has events but no file: give its writer one before tracee_drain(). */
+bool tracee_needs_file(struct tracee *tracee);
+
+/*
+ * Takes all events stamped before `until` from the rings; returns how many, or a negative enum
+ * mst_error from writing (the events are then taken and counted as lost).
+ */
+int64_t tracee_drain(struct tracee *tracee, const struct clock *clock, uint64_t until);
+
+/* Whether every thread that ever wrote is gone: the process is dead, or another program. */
+bool tracee_is_empty(struct tracee *tracee);
+
+/* The counts for the END unit; the caller adds reason and time. */
+void tracee_end(struct tracee *tracee, struct mst_end *end);
+
+/* What couldn't be recorded because it happened inside the recorder. */
+uint64_t tracee_lost(struct tracee *tracee);
+
+#endif
