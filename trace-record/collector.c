@@ -55,6 +55,8 @@ struct collector {
 	uint64_t start_realtime_ns;
 	struct recording *recordings;
 	uint32_t files;
+	char **made;                /* paths of this run's files: never overwritten */
+	uint32_t n_made;
 	pid_t main_pid;
 	bool main_ended;
 	int main_status;            /* as waitpid() gave it */
@@ -159,6 +161,9 @@ void collector_destroy(struct collector *c)
 		munmap(c->family, shm_bytes(SHM_SEGMENTS));
 	if (c->fd >= 0)
 		close(c->fd);
+	for (uint32_t i = 0; i < c->n_made; i++)
+		free(c->made[i]);
+	free(c->made);
 	free(c->known);
 	free(c->cwd);
 	free(c);
@@ -176,18 +181,42 @@ uint32_t collector_unrecorded(const struct collector *c)
 
 /* ---- files ---- */
 
+static bool is_ours(const struct collector *c, const char *path)
+{
+	for (uint32_t i = 0; i < c->n_made; i++) {
+		if (strcmp(c->made[i], path) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void note_file(struct collector *c, const char *path)
+{
+	char **made = realloc(c->made, (c->n_made + 1) * sizeof(*made));
+
+	if (!made)
+		return;
+	c->made = made;
+	made[c->n_made] = strdup(path);
+	c->n_made += made[c->n_made] != NULL;
+}
+
 /* Creates a new file; an old one of the name goes first if that was asked for. */
-static int create_file(const struct collector *c, const char *path)
+static int create_file(struct collector *c, const char *path)
 {
 	struct stat st;
+	int fd;
 
-	if (c->options.overwrite && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+	if (c->options.overwrite && !is_ours(c, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 		unlink(path);
-	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		note_file(c, path);
+	return fd;
 }
 
 /* The first free name for a process that nobody can be asked about: NAME, NAME.2, NAME.3 ... */
-static int create_numbered(const struct collector *c, char **path)
+static int create_numbered(struct collector *c, char **path)
 {
 	for (unsigned i = 1; i < NAMES_TRIED; i++) {
 		char *name;
@@ -479,18 +508,20 @@ static bool still_mapped(pid_t pid)
 {
 	char path[64], *line = NULL;
 	size_t size = 0;
-	bool found = false;
+	bool found = false, any = false;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
 	if (!f)
 		return true; /* not ours to look at: believe that it goes on */
-	while (!found && getline(&line, &size, f) > 0)
+	while (!found && getline(&line, &size, f) > 0) {
+		any = true;
 		found = strstr(line, "/memfd:msrec") != NULL;
+	}
 	free(line);
 	fclose(f);
-	return found;
+	return found || !any; /* a process that is just ending maps nothing */
 }
 
 /* The same process in a later segment: it executed a program that is recorded too. */
@@ -519,7 +550,7 @@ static void check_process(struct collector *c, struct recording *r)
 	if (!r->dead && is_dead(c, r)) {
 		r->dead = true;
 	} else if (!r->dead && !r->executed && r->tracee && tracee_is_empty(r->tracee) &&
-		   c->clock.ns[1] - r->exec_checked_ns > EXEC_CHECK_NS) {
+		   (!r->exec_checked_ns || c->clock.ns[1] - r->exec_checked_ns > EXEC_CHECK_NS)) {
 		r->exec_checked_ns = c->clock.ns[1];
 		r->executed = came_back(c, r) || !still_mapped(r->pid);
 	} else {

@@ -39,7 +39,12 @@ static void free_resources(void *unused)
 		__libc_freeres();
 }
 
-/* exit() ends in the handler registered below; these two are the other ways to end normally. */
+static void free_resources_quickly(void)
+{
+	free_resources(NULL);
+}
+
+/* exit() and quick_exit() end in handlers registered below; these are the other ways to end normally. */
 EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	if (!real_ready)
@@ -99,6 +104,7 @@ static __attribute__((constructor)) void begin(void)
 	 * registered after this one: so this comes after every destructor, in the middle of exit().
 	 */
 	__cxa_atexit(free_resources, NULL, NULL);
+	at_quick_exit(free_resources_quickly);
 	pthread_atfork(before_fork, NULL, recorder_after_fork);
 	if (!recorder_traces_children(&trace_children) || trace_children)
 		return;

@@ -2,6 +2,10 @@
 /*
  * Process and thread state, and the producer's side of the rings.
  *
+ * No thread-local storage: a TLS segment in a preloaded library makes the C library's own block for
+ * each new thread larger, and what we measure must not depend on us. A thread finds its state by its
+ * thread pointer, which another thread may have had before: so the owner of the ring must be alive.
+ *
  * State that a forked child must not use is reached through one pointer in memory that the kernel
  * wipes on fork: the child finds NULL there, whatever way it was made, and sets itself up anew.
  * Nothing of the parent needs to be unlocked or repaired, because there is no lock to inherit.
@@ -22,6 +26,8 @@
 #define WAIT_MS        20u           /* one sleep */
 #define WAITS          100u          /* sleeps before events are dropped: 2 s */
 
+#define CACHE_BITS 10
+
 enum inside {
 	OUTSIDE = 0,
 	PUSHING,       /* an event is being made: a call now comes from a signal handler */
@@ -29,9 +35,13 @@ enum inside {
 	IN_DELETE,
 };
 
-/* One recorded thread. Belongs to the slot: the next thread on the slot takes it over. */
+/*
+ * One recorded thread. Belongs to the slot: the next thread on the slot takes it over, setting `tp`
+ * to 0 before it makes the ring's owner its own and to its thread pointer when all is ready. So who
+ * finds the owner alive and then its own thread pointer is that owner.
+ */
 struct thread {
-	struct process *process;
+	_Atomic uintptr_t tp;
 	struct shm_ring *ring;
 	uint8_t *data;
 	uint32_t size;
@@ -40,7 +50,7 @@ struct thread {
 	uint64_t tail;           /* the ring's as last seen */
 	uint8_t inside;          /* enum inside */
 	bool lossy;              /* the last event was dropped: don't wait again until there is room */
-	uint32_t nested;         /* allocations inside the operator new in progress */
+	uint32_t last_fork;      /* number of this thread's last fork */
 	struct call new_call;    /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
 	const void *deleting;
@@ -71,8 +81,8 @@ static _Atomic bool off;                 /* recording has ended for good in this
 static _Atomic bool setting_up;          /* cleared by the child of a fork, see begin_process() */
 static uint32_t setting_up_pid;
 
-static __thread struct thread *self __attribute__((tls_model("initial-exec")));
-static __thread uint32_t last_fork __attribute__((tls_model("initial-exec")));
+/* Where threads found themselves last, by thread pointer; only a short cut. */
+static struct thread *_Atomic cache[1u << CACHE_BITS];
 
 static uint64_t stamp_now(void)
 {
@@ -140,6 +150,27 @@ static void ring_bell(struct shm_family *family)
 		os_wake(&family->bell);
 }
 
+static inline uintptr_t thread_pointer(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
+/* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */
+static uint32_t forget_threads(struct process *p)
+{
+	uint32_t fork = 0;
+
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		struct thread *t = p->threads[i];
+
+		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork)
+			fork = t->last_fork;
+		if (t)
+			atomic_store(&t->tp, 0);
+	}
+	return fork;
+}
+
 /* Gives this process a segment; `parent` is the one inherited from before a fork. */
 static bool open_process(struct process *p, uint32_t parent)
 {
@@ -162,7 +193,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
-	segment->parent_fork = forked ? last_fork : 0;
+	segment->parent_fork = forked ? forget_threads(p) : 0;
 	segment->start = os_stamp(p->use_tsc);
 	shm_modules(segment)->capacity = SHM_MODULES;
 	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
@@ -260,7 +291,7 @@ static struct thread *begin_thread(struct process *p)
 		atomic_store(&ring->state, SHM_RING_FREE);
 		return NULL;
 	}
-	t->process = p;
+	atomic_store(&t->tp, 0);
 	t->ring = ring;
 	t->slot = slot;
 	t->data = shm_ring_data(p->segment, slot);
@@ -270,13 +301,38 @@ static struct thread *begin_thread(struct process *p)
 	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
 	t->inside = OUTSIDE;
 	t->lossy = false;
+	t->last_fork = 0;
 	t->base = t->known = 0;
 	ring->tid = os_tid();
 	ring->use++;
 	lock_forever(&ring->owner);
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
-	self = t;
+	atomic_store(&t->tp, thread_pointer());
 	return t;
+}
+
+static inline bool is_own(struct thread *t, uintptr_t tp)
+{
+	return !shm_owner_gone(&t->ring->owner) && atomic_load_explicit(&t->tp, memory_order_acquire) == tp;
+}
+
+/* The state of the calling thread, if it has one. */
+static struct thread *find_thread(struct process *p)
+{
+	const uint32_t n = atomic_load(&p->segment->rings_used);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct thread *t = p->threads[i];
+
+		if (t && atomic_load(&t->tp) == thread_pointer() && is_own(t, thread_pointer()))
+			return t;
+	}
+	return NULL;
+}
+
+static inline struct thread *_Atomic *cache_entry(uintptr_t tp)
+{
+	return &cache[(tp * 0x9e3779b97f4a7c15u) >> (64 - CACHE_BITS)];
 }
 
 /* The slow half of thread_now(): a new thread, a new process, or the child of a fork. */
@@ -286,16 +342,17 @@ static __attribute__((noinline)) struct thread *thread_begin(void)
 	struct process *p = process_now();
 	struct thread *t = NULL;
 
-	self = NULL;
-	if (!atomic_load(&off)) {
-		if (!p)
-			p = begin_process();
-		if (p) {
+	if (!p)
+		p = begin_process();
+	if (p) {
+		t = find_thread(p);
+		if (!t)
 			t = begin_thread(p);
-			if (!t)
-				atomic_fetch_add(&p->segment->nested, 1);
-		}
+		if (!t)
+			atomic_fetch_add(&p->segment->nested, 1);
 	}
+	if (t)
+		atomic_store(cache_entry(thread_pointer()), t);
 	errno = saved;
 	return t;
 }
@@ -303,27 +360,23 @@ static __attribute__((noinline)) struct thread *thread_begin(void)
 /* The calling thread's state; NULL if it cannot be recorded. */
 static inline struct thread *thread_now(void)
 {
-	struct thread *t = self;
+	const uintptr_t tp = thread_pointer();
+	struct thread *t = atomic_load_explicit(cache_entry(tp), memory_order_acquire);
 
-	if (__builtin_expect(t && t->process == process_now(), 1))
+	if (__builtin_expect(t && process_now() && is_own(t, tp), 1))
 		return t;
 	if (atomic_load_explicit(&off, memory_order_relaxed))
 		return NULL;
 	return thread_begin();
 }
 
-/* The same, for recording: NULL too if the thread is inside an event or an operator new. */
+/* The same, for recording: NULL too, and counted, if the thread is inside an event. */
 static inline struct thread *thread_enter(void)
 {
 	struct thread *t = thread_now();
 
-	if (!t)
-		return NULL;
-	if (__builtin_expect(t->inside, OUTSIDE) != OUTSIDE) {
-		if (t->inside == IN_NEW && t->nested++ == 0)
-			return NULL;
-		if (t->inside != IN_DELETE)
-			atomic_fetch_add(&t->process->segment->nested, 1);
+	if (t && __builtin_expect(t->inside == PUSHING, 0)) {
+		atomic_fetch_add(&the_process.segment->nested, 1);
 		return NULL;
 	}
 	return t;
@@ -335,6 +388,7 @@ static inline struct thread *thread_enter(void)
 static void give_up(void)
 {
 	atomic_store(&off, true);
+	atomic_store(&wiped->process, NULL);
 }
 
 static inline uint64_t ring_room(struct thread *t)
@@ -355,8 +409,8 @@ static __attribute__((noinline)) bool ring_wait(struct thread *t, uint64_t bytes
 			t->lossy = false;
 			return true;
 		}
-		if (shm_owner_gone(&t->process->family->collector) ||
-		    atomic_load(&t->process->segment->refused)) {
+		if (shm_owner_gone(&the_process.family->collector) ||
+		    atomic_load(&the_process.segment->refused)) {
 			give_up();
 			return false;
 		}
@@ -366,7 +420,7 @@ static __attribute__((noinline)) bool ring_wait(struct thread *t, uint64_t bytes
 			_mm_pause();
 			continue;
 		}
-		ring_bell(t->process->family);
+		ring_bell(the_process.family);
 		atomic_store(&ring->waiting, 1);
 		/* The reader looks at `waiting` after it has moved the tail: look once more. */
 		if (atomic_load(&ring->tail) == t->tail)
@@ -402,8 +456,8 @@ static inline void ring_publish(struct thread *t, uint32_t words)
 	/* Everything of the record is in place before the reader can see that it is there. */
 	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
 	if (__builtin_expect((old ^ t->head) & quarter, 0) &&
-	    atomic_load_explicit(&t->process->family->asleep, memory_order_relaxed))
-		ring_bell(t->process->family);
+	    atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
+		ring_bell(the_process.family);
 }
 
 static void count_loss(struct thread *t)
@@ -469,7 +523,7 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 
 	if (t->known > kept)
 		t->known = kept;
-	if (choose_frames(t, n, t->process->depth, &from))
+	if (choose_frames(t, n, the_process.depth, &from))
 		flags |= SHM_RESET;
 	if (!call->result)
 		flags |= SHM_FAILED;
@@ -497,15 +551,28 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 	t->known = n;
 }
 
+/* Whether a call is what the operator new in progress asks of malloc. */
+static bool is_part_of_new(const struct thread *t, const struct call *call)
+{
+	const size_t wanted = t->new_call.size ? t->new_call.size : 1;
+	const size_t align = (size_t)1 << t->new_call.align_log2;
+
+	return call->size >= wanted && call->size - wanted < align;
+}
+
 void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_enter();
+	uint8_t inside;
 
 	if (!t)
 		return;
+	inside = t->inside;
+	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call))
+		return;
 	t->inside = PUSHING;
 	push_alloc(t, call, regs);
-	t->inside = OUTSIDE;
+	t->inside = inside;
 }
 
 static void push_free(struct thread *t, const void *p)
@@ -547,10 +614,9 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_enter();
 
-	if (!t)
+	if (!t || t->inside != OUTSIDE)
 		return false;
 	t->inside = IN_NEW;
-	t->nested = 0;
 	t->new_call = *call;
 	t->new_regs = *regs;
 	return true;
@@ -597,11 +663,11 @@ void recorder_mark(enum mst_op op)
 	struct thread *t = thread_enter();
 	uint64_t value = 0;
 
-	if (!t)
+	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
 	if (op == MST_OP_FORK)
-		value = last_fork = atomic_fetch_add(&t->process->segment->forks, 1) + 1;
+		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
 	if (!tell_losses(t) || !push_words(t, shm_head((uint8_t)op, 0, 0, 0, 0), value))
 		count_loss(t);
 	t->inside = OUTSIDE;

@@ -44,8 +44,8 @@ void recorder_free(const void *p);
 void recorder_null_free(void);
 
 /*
- * Around the real operator new. Between the two, allocations made by this thread are part of the
- * operator in progress and are not recorded; frees are. enter returns false when the caller is
+ * Around the real operator new. Between the two, the allocation that the operator makes is not
+ * recorded; others are (a new-handler's, say). enter returns false when the caller is
  * itself such a part, or nothing is recorded: then leave must not be called. leave records the
  * call that enter was told of, with its result; NULL = it failed (and throws).
  */
