@@ -36,16 +36,17 @@ uint64_t clock_sample(struct clock *clock)
 	clock->ns[0] = clock->ns[1];
 	clock->stamp[1] = clock->use_tsc ? __rdtsc() : now;
 	clock->ns[1] = now - clock->start_ns;
+	if (clock->stamp[1] > clock->stamp[0])
+		clock->scale = (uint64_t)(((unsigned __int128)(clock->ns[1] - clock->ns[0]) << 32) /
+					  (clock->stamp[1] - clock->stamp[0]));
 	return clock->stamp[1];
 }
 
 uint64_t clock_ns(const struct clock *clock, uint64_t stamp)
 {
-	const uint64_t stamps = clock->stamp[1] - clock->stamp[0], ns = clock->ns[1] - clock->ns[0];
-
 	if (stamp >= clock->stamp[1])
 		return clock->ns[1];
 	if (stamp <= clock->stamp[0])
 		return clock->ns[0];
-	return clock->ns[0] + (uint64_t)((unsigned __int128)(stamp - clock->stamp[0]) * ns / stamps);
+	return clock->ns[0] + (uint64_t)(((unsigned __int128)(stamp - clock->stamp[0]) * clock->scale) >> 32);
 }

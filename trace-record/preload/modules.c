@@ -18,7 +18,8 @@
 
 /* An object as the loader describes it. */
 struct sighting {
-	uintptr_t start, end, bias;
+	uintptr_t start, end, bias;             /* start, end: perhaps of one segment only, until
+						   complete_sighting() */
 	const void *identity;                   /* link map, or the program headers' address */
 	const struct link_map *map;             /* NULL when found by dl_iterate_phdr */
 	const char *name;
@@ -31,6 +32,7 @@ struct sighting {
 /* What this process needs of a table entry; objects[i] belongs to table->modules[i]. */
 struct object {
 	uintptr_t start, end;
+	uintptr_t inside;                       /* an address that the loader found in it */
 	const void *identity;
 	struct cfi_section section;
 	_Atomic bool open;
@@ -60,22 +62,57 @@ static void unlock_table(void)
 	atomic_store_explicit(&table_lock, false, memory_order_release);
 }
 
-/* Looks the program headers up in the ELF header, which the first segment normally maps. */
-static void find_headers(struct sighting *seen)
+/* Takes the program headers from the ELF header at `at`, if there is one. */
+static bool find_headers_at(struct sighting *seen, uintptr_t at)
 {
-	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)seen->start;
-	uintptr_t headers;
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)at;
 
-	if (seen->headers || seen->end - seen->start < sizeof(*elf) || !probe_readable(seen->start))
-		return;
-	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(ElfW(Phdr)))
-		return;
-	if (elf->e_phoff > 4096 - sizeof(*elf) ||
+	if (at % 4096 != 0 || !probe_readable(at) ||
+	    memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    elf->e_phentsize != sizeof(ElfW(Phdr)) || elf->e_phoff > 4096 ||
 	    elf->e_phnum > (4096 - elf->e_phoff) / sizeof(ElfW(Phdr)))
-		return;
-	headers = seen->start + elf->e_phoff;
-	seen->headers = (const ElfW(Phdr) *)headers;
+		return false;
+	seen->headers = (const ElfW(Phdr) *)(at + elf->e_phoff);
 	seen->header_count = elf->e_phnum;
+	return true;
+}
+
+/* The kernel tells where the executable's are; others follow the ELF header, which the first
+ * segment maps, nearly always at link-time address 0. */
+static bool find_headers(struct sighting *seen)
+{
+	if (seen->headers)
+		return true;
+	if (seen->map && !seen->map->l_prev && seen->name[0] == '\0') {
+		seen->headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+		seen->header_count = (unsigned)getauxval(AT_PHNUM);
+		return seen->headers != NULL;
+	}
+	return find_headers_at(seen, seen->start) || find_headers_at(seen, seen->bias);
+}
+
+/* Widens [start, end) to all segments: the loader answers with a single one for objects that have
+ * gaps between them. */
+static void complete_sighting(struct sighting *seen)
+{
+	uintptr_t start = UINTPTR_MAX, end = 0;
+
+	if (!find_headers(seen))
+		return;
+	for (unsigned i = 0; i < seen->header_count; i++) {
+		const ElfW(Phdr) *header = &seen->headers[i];
+		uintptr_t from = seen->bias + header->p_vaddr, to = from + header->p_memsz;
+
+		if (header->p_type != PT_LOAD)
+			continue;
+		from &= ~(uintptr_t)4095;
+		start = from < start ? from : start;
+		end = to > end ? to : end;
+	}
+	if (start <= seen->start && seen->end <= end) {
+		seen->start = start;
+		seen->end = end;
+	}
 }
 
 static bool find_by_loader(uintptr_t pc, struct sighting *seen)
@@ -103,27 +140,18 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct iteration *iteration = data;
 	struct sighting seen = {
-		.start = UINTPTR_MAX, .bias = info->dlpi_addr, .identity = info->dlpi_phdr,
-		.name = info->dlpi_name, .headers = info->dlpi_phdr,
+		.start = iteration->pc, .end = iteration->pc, .bias = info->dlpi_addr,
+		.identity = info->dlpi_phdr, .name = info->dlpi_name, .headers = info->dlpi_phdr,
 		.header_count = info->dlpi_phnum, .order = iteration->position++,
 	};
 
 	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + header->p_vaddr;
-		uintptr_t end = start + header->p_memsz;
-
-		if (header->p_type == PT_GNU_EH_FRAME)
-			seen.frames = start;
-		if (header->p_type != PT_LOAD)
-			continue;
-		start &= ~(uintptr_t)4095;
-		seen.start = start < seen.start ? start : seen.start;
-		seen.end = end > seen.end ? end : seen.end;
-	}
+	complete_sighting(&seen);
 	if (iteration->pc < seen.start || iteration->pc >= seen.end)
 		return 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+			seen.frames = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 	*iteration->seen = seen;
 	return 1;
 }
@@ -139,8 +167,8 @@ static bool find_sighting(uintptr_t pc, struct sighting *seen)
 
 static bool is_same(const struct object *object, const struct sighting *seen)
 {
-	return object->start == seen->start && object->end == seen->end &&
-		object->identity == seen->identity;
+	return object->identity == seen->identity && object->start <= seen->start &&
+		seen->end <= object->end;
 }
 
 static struct object *find_known(const struct sighting *seen)
@@ -324,7 +352,7 @@ static void fill_module(struct module *module, const struct sighting *seen)
 }
 
 /* Enters an object. When the table is full the object is used all the same, but not entered. */
-static void enter_object(const struct sighting *seen, struct cfi_section *section)
+static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_section *section)
 {
 	uint32_t i;
 
@@ -343,6 +371,7 @@ static void enter_object(const struct sighting *seen, struct cfi_section *sectio
 	fill_module(&table->modules[i], seen);
 	objects[i].start = seen->start;
 	objects[i].end = seen->end;
+	objects[i].inside = pc;
 	objects[i].identity = seen->identity;
 	objects[i].section = *section;
 	atomic_store_explicit(&objects[i].open, true, memory_order_relaxed);
@@ -361,7 +390,7 @@ static bool is_there(const struct object *object, const struct sighting *now)
 	if (now)
 		return is_same(object, now) || now->start >= object->end ||
 			now->end <= object->start;
-	return find_sighting(object->start, &seen) && is_same(object, &seen);
+	return find_sighting(object->inside, &seen) && is_same(object, &seen);
 }
 
 /* Marks open objects as closed that are no longer where they were; all, or those that something
@@ -396,11 +425,11 @@ bool modules_find(uintptr_t pc, struct cfi_section *section)
 		*section = known->section;
 		return true;
 	}
+	complete_sighting(&seen);
 	/* The C library unloads some objects by itself (gconv, nss): met here first. */
 	if (close_gone(stamp_now(), &seen))
 		atomic_fetch_add_explicit(&modules_state, STATE_CLOSED, memory_order_release);
-	find_headers(&seen);
-	enter_object(&seen, section);
+	enter_object(&seen, pc, section);
 	return true;
 }
 
