@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mst_limits.h"
 #include "wire.h"
 
 void bytes_free(struct bytes *bytes)
@@ -78,7 +79,7 @@ void bytes_varint(struct bytes *bytes, uint64_t v)
 
 void bytes_text(struct bytes *bytes, const char *text)
 {
-	const size_t n = strlen(text);
+	const size_t n = strnlen(text, MST_MAX_TEXT);
 
 	bytes_varint(bytes, n);
 	bytes_append(bytes, text, n);

@@ -26,7 +26,7 @@ void bytes_u8(struct bytes *bytes, uint8_t v);
 void bytes_u32(struct bytes *bytes, uint32_t v);
 void bytes_u64(struct bytes *bytes, uint64_t v);
 void bytes_varint(struct bytes *bytes, uint64_t v);
-/* A varint length and the characters. */
+/* A varint length and the characters; what is beyond MST_MAX_TEXT is cut off. */
 void bytes_text(struct bytes *bytes, const char *text);
 
 #endif

@@ -35,7 +35,7 @@ int chunk_copy_empty(struct chunk *to, const struct chunk *from)
 	const int err = chunk_init(to, from->capacity);
 
 	to->thread_last = from->thread_last;
-	to->time_last = from->time_last;
+	to->time_first = to->time_last = from->time_last;
 	return err;
 }
 
@@ -45,6 +45,7 @@ void chunk_reset(struct chunk *chunk)
 	chunk->stamped = chunk->stamped_run = 0;
 	chunk->events = chunk->null_frees = 0;
 	chunk->freed_last = 0;
+	chunk->time_first = chunk->time_last;
 	bytes_clear(&chunk->time);
 	bytes_clear(&chunk->thread);
 	bytes_clear(&chunk->identity);
@@ -128,18 +129,17 @@ void chunk_add_identity(struct chunk *chunk, uint64_t index)
 		chunk->freed_last = index;
 }
 
-/* One local symbol's effect, signed. */
+/* What a symbol or a call adds, modulo 2^64: sizes can be anything. */
 struct effect {
-	int64_t bytes, bytes16;
-	int32_t blocks;
+	uint64_t bytes, bytes16, blocks;
 };
 
 static struct effect symbol_effect(const struct mst_symbol *symbol, const struct mst_kind *kinds)
 {
 	const struct mst_kind *kind = &kinds[symbol->kind];
 	const struct effect come = {
-		.bytes = (int64_t)kind->size,
-		.bytes16 = (int64_t)((kind->cap + 15) & ~(uint64_t)15),
+		.bytes = kind->size,
+		.bytes16 = (kind->cap + 15) & ~(uint64_t)15,
 		.blocks = 1,
 	};
 
@@ -148,6 +148,27 @@ static struct effect symbol_effect(const struct mst_symbol *symbol, const struct
 	if (symbol->role == MST_ALLOC)
 		return come;
 	return (struct effect){ -come.bytes, -come.bytes16, -come.blocks };
+}
+
+static void effect_add(struct effect *sum, const struct effect *e)
+{
+	sum->bytes += e->bytes;
+	sum->bytes16 += e->bytes16;
+	sum->blocks += e->blocks;
+}
+
+/* One call's effect, and where it leads. */
+static void sum_call(struct mst_sums *sums, struct effect *sum, const struct effect *e)
+{
+	effect_add(sum, e);
+	sums->moved16 += (int64_t)e->bytes16 < 0 ? -e->bytes16 : e->bytes16;
+	sums->steps += e->blocks != 0;
+	if ((int64_t)sum->bytes > sums->max_bytes)
+		sums->max_bytes = (int64_t)sum->bytes;
+	if ((int64_t)sum->bytes16 > sums->max_bytes16)
+		sums->max_bytes16 = (int64_t)sum->bytes16;
+	if ((int64_t)sum->blocks > sums->max_blocks)
+		sums->max_blocks = (int64_t)sum->blocks;
 }
 
 static bool is_realloc(const struct mst_kind *kind)
@@ -192,26 +213,13 @@ int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct m
 			pending = e;
 			continue;
 		}
-		e.bytes += pending.bytes;
-		e.bytes16 += pending.bytes16;
-		e.blocks += pending.blocks;
+		effect_add(&e, &pending);
 		pending = (struct effect){ 0 };
-
-		sum.bytes += e.bytes;
-		sum.bytes16 += e.bytes16;
-		sum.blocks += e.blocks;
-		sums->moved16 += (uint64_t)(e.bytes16 < 0 ? -e.bytes16 : e.bytes16);
-		sums->steps += e.blocks != 0;
-		if (sum.bytes > sums->max_bytes)
-			sums->max_bytes = sum.bytes;
-		if (sum.bytes16 > sums->max_bytes16)
-			sums->max_bytes16 = sum.bytes16;
-		if (sum.blocks > sums->max_blocks)
-			sums->max_blocks = sum.blocks;
+		sum_call(sums, &sum, &e);
 	}
-	sums->net_bytes = sum.bytes;
-	sums->net_bytes16 = sum.bytes16;
-	sums->net_blocks = sum.blocks;
+	sums->net_bytes = (int64_t)sum.bytes;
+	sums->net_bytes16 = (int64_t)sum.bytes16;
+	sums->net_blocks = (int64_t)sum.blocks;
 	free(effects);
 	return 0;
 }

@@ -42,6 +42,12 @@ static int table_copy(struct table *to, const struct table *from, size_t item_si
 
 /* ---- life ---- */
 
+static uint32_t kind_hash(const struct mst_kind *kind)
+{
+	return intern_hash((uint64_t)kind->stack << 8 | kind->op,
+			   kind->size + (kind->cap - kind->size) * 0x10001);
+}
+
 int defs_init(struct defs *defs)
 {
 	const struct mst_stack root = { .parent = MST_ROOT_STACK, .frame = MST_NONE };
@@ -57,6 +63,7 @@ int defs_init(struct defs *defs)
 	    (err = table_add(&defs->depths, sizeof(depth), MST_MAX_STACKS, &depth, &id)) ||
 	    (err = table_add(&defs->kinds, sizeof(unknown), MST_MAX_KINDS, &unknown, &id)))
 		return err;
+	intern_add(&defs->kind_index, kind_hash(&unknown), id);
 	/* The root and the unknown kind are in every trace; they aren't written. */
 	defs->stacks.written = defs->kinds.written = 1;
 	return 0;
@@ -173,8 +180,7 @@ static bool same_kind(const struct mst_kind *a, const struct mst_kind *b)
 
 int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
 {
-	const uint32_t hash = intern_hash((uint64_t)kind->stack << 8 | kind->op,
-					  kind->size + (kind->cap - kind->size) * 0x10001);
+	const uint32_t hash = kind_hash(kind);
 	const struct mst_kind *kinds = defs->kinds.items;
 	int err = intern_reserve(&defs->kind_index);
 

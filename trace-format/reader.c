@@ -37,10 +37,11 @@ struct mst_reader {
 	int state;                 /* 1 = more to come, 0 = proper end, else the error it ended with */
 	char problem[160];
 	uint64_t unit_start;       /* file position of the unit being read */
+	uint32_t n_units;          /* units whose header was sound */
 
 	struct unit_header header;
 	uint8_t header_bytes[UNIT_HEADER_MAX];
-	struct column columns[MST_MAX_COLUMNS];  /* by column id */
+	struct column columns[UNIT_KNOWN_COLUMNS];     /* by column id */
 
 	unsigned time_shift;
 	struct mst_file_info info;
@@ -51,6 +52,7 @@ struct mst_reader {
 	struct mst_end end;
 
 	uint64_t next_record, next_alloc;
+	uint64_t time;             /* of the last stamp */
 	struct mst_chunk chunk;
 	struct mst_symbol *symbols;
 	uint32_t *seen;            /* by symbol: records found so far */
@@ -138,7 +140,7 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 		return fail(r, got, "cannot be read");
 	if (got == 0)
 		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
-	if (info->id >= MST_MAX_COLUMNS || info->codec != 1) {
+	if (info->id >= UNIT_KNOWN_COLUMNS || info->codec != UNIT_ZSTD) {
 		/* A column or codec from the future: absent, for us. */
 		input_skip(&r->input, info->stored);
 		return 0;
@@ -189,8 +191,10 @@ static int read_unit(struct mst_reader *r)
 	input_skip(&r->input, UNIT_PREFIX + size);
 	wrong = unit_parse(r->header_bytes, size, &r->header);
 	DAMAGED_IF(wrong, "%s", wrong);
+	DAMAGED_IF(r->header.seq != r->n_units, "a unit is missing");
+	r->n_units++;
 
-	for (uint32_t i = 0; i < MST_MAX_COLUMNS; i++)
+	for (uint32_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		r->columns[i].present = false;
 	for (uint32_t i = 0; i < r->header.n_columns; i++) {
 		const int err = read_column(r, &r->header.columns[i]);
@@ -466,6 +470,7 @@ static int read_times(struct mst_reader *r, uint64_t first)
 	struct cursor c = column_cursor(r, COLUMN_TIME);
 	uint64_t skip, delta;
 
+	DAMAGED_IF(first < r->time, "time goes back");
 	r->chunk.n_stamps = 1;
 	r->stamps[0] = (struct mst_stamp){ .record = 0, .time = first };
 	while (c.p != c.end) {
@@ -478,6 +483,7 @@ static int read_times(struct mst_reader *r, uint64_t first)
 		last.time += delta;
 		r->stamps[r->chunk.n_stamps++] = last;
 	}
+	r->time = r->stamps[r->chunk.n_stamps - 1].time;
 	return 0;
 }
 
@@ -744,7 +750,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->frames.items);
 	free(r->modules.items);
 	free(r->threads.items);
-	for (size_t i = 0; i < MST_MAX_COLUMNS; i++)
+	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);
 	free(r->symbols);
 	free(r->seen);

@@ -79,7 +79,7 @@ int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags,
 	p = put_header(header, type, flags, seq, fields, n_present);
 	for (size_t i = 0; i < n_present; i++, p += UNIT_COLUMN) {
 		p[0] = present[i].id;
-		p[1] = 1;
+		p[1] = UNIT_ZSTD;
 		p[2] = p[3] = 0;
 		wire_put_u32(p + 4, stored[i]);
 		wire_put_u32(p + 8, (uint32_t)present[i].size);

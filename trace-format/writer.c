@@ -50,7 +50,7 @@ struct mst_writer {
 	struct unit_entry *units;
 	uint32_t n_units, cap_units;
 	struct bytes out, fields;
-	struct bytes columns[6];
+	struct bytes columns[UNIT_KNOWN_COLUMNS];
 
 	/* Of a writer made by mst_writer_fork_state(): where its history is until it has a file. */
 	int prefix_fd;
@@ -78,19 +78,22 @@ static int write_all(int fd, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Puts what unit_encode() made into the file; a short write leaves no cut unit behind. */
+/* After a failed write: forgets what follows the last whole unit. errno stays. */
+static int drop_cut_unit(struct mst_writer *w)
+{
+	const int saved = errno;
+
+	if (ftruncate(w->fd, (off_t)w->bytes) == 0)
+		(void)lseek(w->fd, (off_t)w->bytes, SEEK_SET);
+	errno = saved;
+	return MST_ERR_IO;
+}
+
+/* Puts what unit_encode() made into the file. */
 static int write_out(struct mst_writer *w)
 {
-	const int err = write_all(w->fd, w->out.data, w->out.size);
-
-	if (err) {
-		const int saved = errno;
-
-		if (ftruncate(w->fd, (off_t)w->bytes) == 0)
-			(void)lseek(w->fd, (off_t)w->bytes, SEEK_SET);
-		errno = saved;
-		return err;
-	}
+	if (write_all(w->fd, w->out.data, w->out.size) != 0)
+		return drop_cut_unit(w);
 	w->bytes += w->out.size;
 	return 0;
 }
@@ -114,7 +117,7 @@ static int note_unit(struct mst_writer *w, struct unit_entry entry)
 static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns,
 		      uint32_t records, uint64_t time_first)
 {
-	struct unit_column columns[6];
+	struct unit_column columns[UNIT_KNOWN_COLUMNS];
 	int err = 0;
 
 	for (size_t i = 0; i < n_columns; i++) {
@@ -140,6 +143,7 @@ static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t 
 static int write_file_unit(struct mst_writer *w, const struct mst_file_info *info)
 {
 	struct bytes *text = &w->columns[0];
+	const uint32_t argc = info->argc < MST_MAX_ARGS ? info->argc : MST_MAX_ARGS;
 
 	bytes_u32(&w->fields, FORMAT_VERSION);
 	bytes_u32(&w->fields, 0); /* incompatible features */
@@ -148,14 +152,14 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->page_size);
 	bytes_u32(&w->fields, info->pid);
 	bytes_u32(&w->fields, info->parent_pid);
-	bytes_u32(&w->fields, info->argc);
+	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
 	bytes_u64(&w->fields, 0); /* compatible features */
 
 	bytes_text(text, info->recorder);
 	bytes_text(text, info->exe);
 	bytes_text(text, info->cwd);
-	for (uint32_t i = 0; i < info->argc; i++)
+	for (uint32_t i = 0; i < argc; i++)
 		bytes_text(text, info->argv[i]);
 	return write_unit(w, UNIT_FILE, UNIT_CRITICAL, 1, 0, 0);
 }
@@ -343,7 +347,7 @@ void mst_writer_destroy(struct mst_writer *w)
 	free(w->units);
 	bytes_free(&w->out);
 	bytes_free(&w->fields);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		bytes_free(&w->columns[i]);
 	free(w);
 }
@@ -412,7 +416,7 @@ static int copy_prefix(struct mst_writer *w)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0 || write_all(w->fd, buffer, (size_t)n) != 0)
-			return MST_ERR_IO;
+			return drop_cut_unit(w);
 		from += n;
 	}
 	w->bytes += w->prefix_end - w->prefix_start;
@@ -480,11 +484,26 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 	w->thread = thread;
 }
 
-/* Makes room for a call of `n` records and begins it. */
-static int begin(struct mst_writer *w, uint32_t n)
+static bool is_kind(const struct mst_writer *w, uint32_t kind)
+{
+	return kind < w->defs.kinds.n;
+}
+
+static bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t index)
+{
+	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
+}
+
+/*
+ * Makes room for a call of `n` records and begins it. A call with an id that doesn't exist is
+ * refused here, before half of it is in the chunk.
+ */
+static int begin(struct mst_writer *w, uint32_t n, bool valid)
 {
 	int err = w->error;
 
+	if (!err && (!valid || w->thread >= w->defs.threads.n))
+		return MST_ERR_ARGUMENT;
 	if (!err && w->chunk.n_records + n > w->chunk.capacity)
 		err = mst_writer_flush(w);
 	if (!err && defs_pending(&w->defs) > PENDING_MAX)
@@ -498,8 +517,6 @@ static int begin(struct mst_writer *w, uint32_t n)
 
 static int add(struct mst_writer *w, uint32_t kind, enum mst_role role)
 {
-	if (kind >= w->defs.kinds.n)
-		return MST_ERR_ARGUMENT;
 	return w->error = chunk_add(&w->chunk, kind, role);
 }
 
@@ -523,21 +540,21 @@ static int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index)
 
 int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index)
 {
-	const int err = begin(w, 1);
+	const int err = begin(w, 1, is_kind(w, kind));
 
 	return err ? err : add_alloc(w, kind, index);
 }
 
 int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index)
 {
-	const int err = begin(w, 1);
+	const int err = begin(w, 1, is_block(w, kind, index));
 
 	return err ? err : add_block(w, kind, MST_FREE, index);
 }
 
 int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call)
 {
-	int err = begin(w, 2);
+	int err = begin(w, 2, is_block(w, kind, index) && is_kind(w, call));
 
 	if (!err)
 		err = add_block(w, kind, MST_OUT, index);
@@ -547,7 +564,7 @@ int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint
 int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind,
 		      uint64_t *index)
 {
-	int err = begin(w, 2);
+	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_kind(w, kind));
 
 	if (!err)
 		err = add_block(w, old_kind, MST_OUT, old_index);
@@ -556,7 +573,7 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_inde
 
 int mst_writer_call(struct mst_writer *w, uint32_t kind)
 {
-	const int err = begin(w, 1);
+	const int err = begin(w, 1, is_kind(w, kind));
 
 	return err ? err : add(w, kind, MST_CALL);
 }
@@ -564,7 +581,7 @@ int mst_writer_call(struct mst_writer *w, uint32_t kind)
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index,
 			     uint32_t kind)
 {
-	int err = begin(w, 2);
+	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_kind(w, kind));
 
 	if (!err)
 		err = add_block(w, old_kind, MST_KEEP, old_index);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -80,10 +81,22 @@ static void lock_for_life(pthread_mutex_t *mutex)
 	pthread_mutexattr_destroy(&attr);
 }
 
+/* A file-size limit holds for shared memory, too, and passing it would kill us. */
+static bool may_grow_to(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
+}
+
 static int make_family(struct collector *c)
 {
 	const uint64_t bytes = shm_bytes(SHM_SEGMENTS);
 
+	if (!may_grow_to(bytes)) {
+		errno = EFBIG;
+		return -1;
+	}
 	c->fd = memfd_create("msrec", MFD_CLOEXEC);
 	if (c->fd < 0 || ftruncate(c->fd, (off_t)bytes) != 0)
 		return -1;

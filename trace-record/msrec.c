@@ -272,7 +272,8 @@ static void record(const char *path, const char *preload)
 
 	collector = collector_create(&config.collector, report);
 	if (!collector)
-		die(LAUNCH_FAILED, "cannot make shared memory: %s", strerror(errno));
+		die(LAUNCH_FAILED, "cannot make shared memory: %s%s", strerror(errno),
+		    errno == EFBIG ? " (the limit on file sizes, ulimit -f, holds for it too)" : "");
 	if (launch_start(&launch, path, config.argv, preload, SHM_ENV, collector_shm_path(collector)) != 0)
 		die(LAUNCH_FAILED, "cannot start a process: %s", strerror(errno));
 	problem = collector_prepare(collector, launch.pid);

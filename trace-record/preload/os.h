@@ -9,6 +9,8 @@
 
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -51,6 +53,12 @@ static inline void *os_map_wiped_on_fork(void)
 	}
 	return p;
 }
+
+/*
+ * Copies the value that an environment variable had when the program was executed, as the kernel
+ * remembers it: there before libc has looked at the environment. False if there is none, or no room.
+ */
+bool os_initial_variable(const char *name, char *value, size_t size);
 
 /* Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. */
 static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)

@@ -63,6 +63,7 @@ struct thread {
 struct process {
 	struct shm_family *family;
 	struct shm_segment *segment;
+	uint32_t segments;       /* as many as we could map */
 	uint32_t segment_number;
 	uint32_t pid;
 	uint32_t depth;
@@ -103,32 +104,32 @@ static void lock_forever(pthread_mutex_t *mutex)
 	pthread_mutexattr_destroy(&attr);
 }
 
-static struct shm_family *map_family(void)
+static struct shm_family *map_family(uint32_t *segments)
 {
 	static const uint32_t tries[] = { SHM_SEGMENTS, 16, 1 };
+	char initial[64];
 	const char *path = getenv(SHM_ENV);
 	struct shm_family *family;
 
+	/* Before libc's own constructor there is no environment (.preinit_array runs then). */
+	if (!path && os_initial_variable(SHM_ENV, initial, sizeof(initial)))
+		path = initial;
 	for (size_t i = 0; path && i < sizeof(tries) / sizeof(*tries); i++) {
-		uint32_t none = 0;
-
 		family = os_map_shared(path, shm_bytes(tries[i]));
 		if (!family)
 			continue;
 		if (family->magic != SHM_MAGIC || family->version != SHM_VERSION)
 			return NULL;
-		atomic_compare_exchange_strong(&family->segments, &none, tries[i]);
+		*segments = tries[i];
 		return family;
 	}
 	return NULL;
 }
 
 /* A free segment, claimed, or SHM_NO_SEGMENT. */
-static uint32_t claim_segment(struct shm_family *family)
+static uint32_t claim_segment(struct shm_family *family, uint32_t segments)
 {
-	const uint32_t n = atomic_load(&family->segments);
-
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < segments; i++) {
 		uint32_t state = SHM_SEGMENT_FREE;
 
 		uint32_t used = atomic_load(&family->segments_used);
@@ -178,10 +179,10 @@ static bool open_process(struct process *p, uint32_t parent)
 	struct shm_segment *segment;
 
 	if (!p->family)
-		p->family = map_family();
+		p->family = map_family(&p->segments);
 	if (!p->family)
 		return false;
-	p->segment_number = claim_segment(p->family);
+	p->segment_number = claim_segment(p->family, p->segments);
 	if (p->segment_number == SHM_NO_SEGMENT) {
 		atomic_fetch_add(&p->family->unrecorded, 1);
 		return false;
@@ -276,6 +277,31 @@ static struct thread *thread_memory(struct process *p, uint32_t slot)
 	return t;
 }
 
+static bool any_owner_gone(struct process *p)
+{
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		if (shm_owner_gone(&p->segment->rings[i].owner))
+			return true;
+	}
+	return false;
+}
+
+/* All slots are taken, but some by threads that are gone: msrec frees those when it gets to it. */
+static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
+{
+	static _Atomic uint32_t nobody_wakes;
+	struct shm_ring *ring = NULL;
+
+	for (unsigned i = 0; !ring && i < WAITS && any_owner_gone(p); i++) {
+		if (shm_owner_gone(&p->family->collector))
+			return NULL;
+		ring_bell(p->family);
+		os_wait(&nobody_wakes, 0, 1);
+		ring = claim_ring(p, slot);
+	}
+	return ring;
+}
+
 /* Gives the calling thread a ring, or NULL. */
 static struct thread *begin_thread(struct process *p)
 {
@@ -284,6 +310,8 @@ static struct thread *begin_thread(struct process *p)
 	uint32_t slot;
 
 	ring = claim_ring(p, &slot);
+	if (!ring)
+		ring = await_ring(p, &slot);
 	if (!ring)
 		return NULL;
 	t = thread_memory(p, slot);
@@ -638,11 +666,10 @@ bool recorder_delete_enter(const void *p)
 {
 	struct thread *t = thread_now();
 
-	if (!t || t->inside == IN_DELETE || t->inside == PUSHING)
+	/* Inside another operator it is the free within that is recorded. */
+	if (!t || t->inside != OUTSIDE)
 		return false;
 	push_free(t, p);
-	if (t->inside != OUTSIDE)
-		return false;
 	t->inside = IN_DELETE;
 	t->deleting = p;
 	return true;

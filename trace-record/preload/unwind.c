@@ -30,22 +30,31 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* unwind_frame.flags. The first three are about the frame's state, the others about its step. */
+/* unwind_frame.flags. The first two are about the frame's state, the others about its step. */
 enum {
 	FRAME_EXACT = 1 << 0,           /* pc is not a return address */
 	FRAME_NEEDS_BP = 1 << 1,        /* this step or one further out depends on this frame's bp */
 	FRAME_OPAQUE = 1 << 2,          /* the step depends on what is not compared */
 	FRAME_USES_BP = 1 << 3,         /* the step depends on bp, other than by passing it on */
-	FRAME_KEEPS_BP = 1 << 4,        /* the caller's bp is this frame's */
-	FRAME_COMPARE_BP = 1 << 5,      /* bp_at is part of what later steps depend on */
-	FRAME_READS = 1 << 6            /* has entries in `reads`, which cover all that it read */
+	FRAME_KEEPS_BP = 1 << 4         /* the caller's bp is this frame's */
 };
 
-/* Memory that a step other than by a compact rule read. */
-struct read {
+/* A word of memory that a step depends on, and what it held. */
+struct link {
 	uintptr_t at;
 	uint64_t value;
-	uint32_t bytes;
+};
+
+/* A frame of the present walk, and its step. */
+struct step {
+	uintptr_t pc, sp, bp;
+	uintptr_t return_at;            /* where the caller's pc was read, 0 = nowhere */
+	uintptr_t return_pc;
+	uintptr_t bp_at;                /* where the caller's bp was read, 0 = nowhere or in reads */
+	uintptr_t caller_bp;
+	uint32_t reads_end;             /* its entries in `reads` end here, those of the one before
+					   where they begin; they cover all that it read */
+	uint32_t flags;
 };
 
 struct unwind_stack {
@@ -53,25 +62,30 @@ struct unwind_stack {
 	unsigned depth, capacity;
 	unsigned opaque;                /* frames from this one inwards cannot be compared */
 	bool truncated;                 /* frames[0] is not the outermost of the true stack */
-	uintptr_t low, high;            /* readable memory around the stack pointer */
+	uintptr_t low, high;            /* readable memory where the walk is */
 	struct unwind_frame *frames;    /* outermost first */
-	struct unwind_frame *fresh;     /* of the present capture, innermost first */
-	struct read *reads;             /* of frames, in their order */
-	struct read *fresh_reads;       /* of fresh, in their order */
-	unsigned reads_capacity;
+	struct link *links;             /* what the steps depend on, in the order of frames; within
+					   a frame what was read first comes last */
+	struct step *steps;             /* of the present capture, innermost first */
+	struct link *reads;             /* of steps that are not simple, in their order */
 	struct cfi_work work;
 	struct cfi_state registers;     /* of the present frame, in walks with all registers */
 };
 
+/* A simple step has at most two links; those of other steps share what is kept for them. */
+#define READ_LINKS_PER_FRAME 2
+#define LINKS_PER_FRAME (READ_LINKS_PER_FRAME + 2)
+#define READS_PER_FRAME 2
+
 /* A walk: the state of the frame to be stepped from. */
 struct walk {
 	uintptr_t pc, sp, bp;
-	unsigned count, reads;          /* entries of fresh and fresh_reads */
+	unsigned count, reads;          /* entries of steps and reads */
 	bool exact;                     /* pc is not a return address */
 	bool caching;                   /* rules may be looked up and kept */
 	bool all_registers;             /* stack->registers is kept up to date */
 	bool wants_all_registers;       /* the walk stopped for want of a register */
-	bool reads_lost;                /* fresh_reads was full */
+	bool reads_lost;                /* a read could not be noted */
 	bool truncated;                 /* there was more than fits */
 };
 
@@ -275,26 +289,20 @@ static __attribute__((noinline)) bool region_move(struct unwind_stack *stack, ui
 	return true;
 }
 
+static inline uint64_t load(uintptr_t at)
+{
+	return *(const uint64_t *)at;
+}
+
+static inline bool region_has_quickly(const struct unwind_stack *stack, uintptr_t at)
+{
+	return likely(at - stack->low <= stack->high - stack->low - 8);
+}
+
 /* Whether the word at `at` may be read; an unaligned one outside the region is refused. */
 static inline bool region_has(struct unwind_stack *stack, uintptr_t at)
 {
-	return likely(at - stack->low <= stack->high - stack->low - 8) || region_move(stack, at);
-}
-
-static inline uint64_t load(uintptr_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, (const void *)at, sizeof(value));
-	return value;
-}
-
-static inline uintptr_t load_bytes(uintptr_t at, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, (const void *)at, bytes);
-	return value;
+	return region_has_quickly(stack, at) || region_move(stack, at);
 }
 
 /* Stacks grow down, so callers are found upwards; unless the program changed to another stack. */
@@ -303,45 +311,48 @@ static inline bool is_outwards(const struct unwind_stack *stack, const struct wa
 	return likely(sp > w->sp) || sp <= stack->low || sp > stack->high;
 }
 
-/* Notes that the frame being stepped from depends on a word of memory. */
-static void note_read(struct unwind_stack *stack, struct walk *w, uintptr_t at, unsigned bytes,
-	uint64_t value)
-{
-	if (w->reads == stack->reads_capacity)
-		w->reads_lost = true;
-	else
-		stack->fresh_reads[w->reads++] = (struct read){ at, value, bytes };
-}
-
 struct reader {
 	struct unwind_stack *stack;
 	struct walk *walk;
 };
+
+/* Notes that the present step depends on a word of memory. */
+static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint64_t value)
+{
+	struct unwind_stack *stack = reader->stack;
+	struct walk *w = reader->walk;
+
+	if (bytes != 8 || w->reads == READS_PER_FRAME * stack->capacity)
+		w->reads_lost = true;
+	else
+		stack->reads[w->reads++] = (struct link){ at, value };
+}
 
 /* Expressions and rules read the stack as a rule, but may read anything. */
 static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value)
 {
 	struct reader *reader = context;
 
-	if (!region_has(reader->stack, address) &&
-	    (address + bytes < address || !probe_readable(address)))
+	if (address % bytes != 0)
 		return false;
-	*value = load_bytes(address, bytes);
+	if (!(address % 8 == 0 && region_has(reader->stack, address)) &&
+	    !probe_readable(address & ~(uintptr_t)7))
+		return false;
+	*value = 0;
+	memcpy(value, (const void *)address, bytes);
 	if (link)
-		note_read(reader->stack, reader->walk, address, bytes, *value);
+		note_read(reader, address, bytes, *value);
 	return true;
 }
 
-/* Moves the walk to the caller; false when that can be none. The value at return_at ends the walk
- * then, so it must be compared. */
-static bool move_to(struct unwind_stack *stack, struct walk *w, const struct unwind_frame *frame,
-	uintptr_t pc, uintptr_t sp, uintptr_t bp)
+/* Moves the walk to the caller; false when that can be none. */
+static inline bool move_to(struct walk *w, struct step *step, uintptr_t pc, uintptr_t sp,
+	uintptr_t bp)
 {
-	if (unlikely(pc < PC_MIN || pc >= PC_MAX)) {
-		if (frame->return_at != 0)
-			note_read(stack, w, frame->return_at, 8, pc);
+	step->return_pc = pc;
+	step->caller_bp = bp;
+	if (unlikely(pc - PC_MIN >= PC_MAX - PC_MIN))
 		return false;
-	}
 	w->pc = pc;
 	w->sp = sp;
 	w->bp = bp;
@@ -349,43 +360,57 @@ static bool move_to(struct unwind_stack *stack, struct walk *w, const struct unw
 	return true;
 }
 
-static inline bool step_compact(struct unwind_stack *stack, struct walk *w,
-	struct unwind_frame *frame, uint64_t rule)
+static inline uintptr_t compact_cfa(const struct walk *w, uint64_t rule)
 {
-	uintptr_t from = rule & RULE_FROM_BP ? w->bp : w->sp, bp = w->bp;
-	uintptr_t cfa = from + 8 * ((rule >> RULE_CFA_SHIFT) & RULE_CFA_WORDS_MAX);
-	uintptr_t bp_words = (rule >> RULE_BP_SHIFT) & RULE_BP_WORDS_MAX;
+	return (rule & RULE_FROM_BP ? w->bp : w->sp) +
+		8 * ((rule >> RULE_CFA_SHIFT) & RULE_CFA_WORDS_MAX);
+}
 
-	frame->flags |= rule & RULE_FROM_BP ? FRAME_USES_BP : 0;
-	if (unlikely(!is_outwards(stack, w, cfa) || cfa % 8 != 0 ||
-	    !region_has(stack, cfa - 8)))
-		return false;
-	frame->return_at = cfa - 8;
+static inline uintptr_t compact_bp_words(uint64_t rule)
+{
+	return (rule >> RULE_BP_SHIFT) & RULE_BP_WORDS_MAX;
+}
+
+/* The part of a compact step after the addresses were found good. */
+static inline bool finish_compact(struct walk *w, struct step *step, uint64_t rule, uintptr_t cfa)
+{
+	uintptr_t bp_words = compact_bp_words(rule), bp = w->bp;
+
+	step->return_at = cfa - 8;
 	if (bp_words == 0) {
-		frame->flags |= FRAME_KEEPS_BP;
+		step->flags |= FRAME_KEEPS_BP;
 	} else {
-		frame->bp_at = cfa - 8 * bp_words;
-		if (unlikely(!region_has(stack, frame->bp_at)))
-			return false;
-		bp = load(frame->bp_at);
+		step->bp_at = cfa - 8 * bp_words;
+		bp = load(step->bp_at);
 	}
-	return move_to(stack, w, frame, load(cfa - 8), cfa, bp);
+	return move_to(w, step, load(cfa - 8), cfa, bp);
+}
+
+static bool step_compact(struct unwind_stack *stack, struct walk *w, struct step *step,
+	uint64_t rule)
+{
+	uintptr_t cfa = compact_cfa(w, rule), bp_words = compact_bp_words(rule);
+
+	step->flags |= rule & RULE_FROM_BP ? FRAME_USES_BP : 0;
+	if (cfa % 8 != 0 || !is_outwards(stack, w, cfa) || !region_has(stack, cfa - 8) ||
+	    (bp_words != 0 && !region_has(stack, cfa - 8 * bp_words)))
+		return false;
+	return finish_compact(w, step, rule, cfa);
 }
 
 /* Last resort, for code that no table describes: rbp points to the caller's saved rbp, below the
  * return address. */
-static bool step_frame_pointer(struct unwind_stack *stack, struct walk *w,
-	struct unwind_frame *frame)
+static bool step_frame_pointer(struct unwind_stack *stack, struct walk *w, struct step *step)
 {
 	uintptr_t bp = w->bp;
 
-	frame->flags |= FRAME_USES_BP;
+	step->flags |= FRAME_USES_BP;
 	if (bp % 8 != 0 || bp < w->sp || bp - w->sp > POINTER_FRAME_BYTES_MAX ||
 	    !region_has(stack, bp) || !region_has(stack, bp + 8))
 		return false;
-	frame->bp_at = bp;
-	frame->return_at = bp + 8;
-	return move_to(stack, w, frame, load(bp + 8), bp + 16, load(bp));
+	step->bp_at = bp;
+	step->return_at = bp + 8;
+	return move_to(w, step, load(bp + 8), bp + 16, load(bp));
 }
 
 /* Whether the code at pc makes the system call that ends a signal handler, as the restorers of
@@ -402,25 +427,18 @@ static bool is_sigreturn(uintptr_t pc)
 }
 
 /* The kernel left the interrupted registers in the ucontext that the stack pointer points to. */
-static bool step_sigreturn(struct unwind_stack *stack, struct walk *w, struct unwind_frame *frame)
+static bool step_sigreturn(struct unwind_stack *stack, struct walk *w, struct step *step)
 {
-	static const int fields[3] = { REG_RIP, REG_RSP, REG_RBP };
+	static const unsigned fields[3] = { REG_RIP, REG_RSP, REG_RBP };
 	struct reader reader = { stack, w };
+	uintptr_t saved = w->sp + offsetof(ucontext_t, uc_mcontext.gregs);
 	uint64_t value[3];
 
-	for (unsigned i = 0; i < 3; i++) {
-		uintptr_t at = w->sp + offsetof(ucontext_t, uc_mcontext.gregs) +
-			sizeof(greg_t) * (unsigned)fields[i];
-
-		if (!read_memory(&reader, at, 8, true, &value[i]))
+	for (unsigned i = 0; i < 3; i++)
+		if (!read_memory(&reader, saved + sizeof(greg_t) * fields[i], 8, true, &value[i]))
 			return false;
-		if (i == 0)
-			frame->return_at = at;
-	}
-	if (!move_to(stack, w, frame, value[0], value[1], value[2]))
-		return false;
-	w->exact = true;
-	return true;
+	w->exact = move_to(w, step, value[0], value[1], value[2]);
+	return w->exact;
 }
 
 /* The walk's registers as the tables' rules see them. */
@@ -436,43 +454,41 @@ static void load_registers(struct unwind_stack *stack, const struct walk *w)
 	registers->known |= 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
 }
 
-/* What the outcome of a general step depended on, in the frame's flags. */
-static void mark_general(struct unwind_frame *frame, const struct cfi_step *step)
+/* What the outcome of a step by the tables depended on, in the frame's flags. */
+static void mark_dependence(struct step *step, const struct cfi_step *tables,
+	enum cfi_result result)
 {
 	uint32_t compared = 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
 
-	if (step->used & 1u << CFI_RBP)
-		frame->flags |= FRAME_USES_BP;
-	if (step->used & ~compared || step->return_at == 0)
-		frame->flags |= FRAME_OPAQUE;
+	if (tables->used & 1u << CFI_RBP)
+		step->flags |= FRAME_USES_BP;
+	if (tables->used & ~compared || (tables->return_at == 0 && result != CFI_OUTERMOST))
+		step->flags |= FRAME_OPAQUE;
 }
 
 /* A step by the full meaning of the tables. */
-static bool step_tables(struct unwind_stack *stack, struct walk *w, struct unwind_frame *frame,
+static bool step_tables(struct unwind_stack *stack, struct walk *w, struct step *step,
 	const struct cfi_function *function)
 {
 	struct cfi_state *registers = &stack->registers;
 	struct reader reader = { stack, w };
-	struct cfi_step step = {
+	struct cfi_step tables = {
 		.read = read_memory, .context = &reader, .state = registers,
 		.all_registers = w->all_registers,
 	};
 	enum cfi_result result;
 
 	load_registers(stack, w);
-	result = cfi_take_step(&step, &stack->work);
-	mark_general(frame, &step);
+	result = cfi_take_step(&tables, &stack->work);
+	mark_dependence(step, &tables, result);
 	w->wants_all_registers = result == CFI_NEEDS_REGISTER && !w->all_registers;
-	if (result == CFI_OUTERMOST)
-		frame->flags &= ~(uint32_t)FRAME_OPAQUE;
 	if (result != CFI_OK)
 		return false;
-	frame->return_at = step.return_at;
 	if (!function->signal && !is_outwards(stack, w, registers->value[CFI_RSP]))
 		return false;
 	if (!(registers->known & 1u << CFI_RBP))
 		registers->value[CFI_RBP] = 0;
-	if (!move_to(stack, w, frame, registers->value[CFI_RIP], registers->value[CFI_RSP],
+	if (!move_to(w, step, registers->value[CFI_RIP], registers->value[CFI_RSP],
 		registers->value[CFI_RBP]))
 		return false;
 	w->exact = function->signal;
@@ -480,60 +496,66 @@ static bool step_tables(struct unwind_stack *stack, struct walk *w, struct unwin
 }
 
 static __attribute__((noinline)) bool step_general(struct unwind_stack *stack, struct walk *w,
-	struct unwind_frame *frame)
+	struct step *step)
 {
 	struct cfi_function function;
 
 	if (find_row(stack, w, &function))
-		return step_tables(stack, w, frame, &function);
+		return step_tables(stack, w, step, &function);
 	/* What code without tables did with the other registers is not known. */
 	stack->registers.known = 0;
 	if (is_sigreturn(w->pc))
-		return step_sigreturn(stack, w, frame);
-	return step_frame_pointer(stack, w, frame);
+		return step_sigreturn(stack, w, step);
+	return step_frame_pointer(stack, w, step);
 }
 
-/* Adds the walk's frame to `fresh` and moves to its caller. False: it is the last. */
-static inline bool step(struct unwind_stack *stack, struct walk *w)
+/* Begins the walk's next step. */
+static inline struct step *add_step(struct unwind_stack *stack, struct walk *w)
 {
-	struct unwind_frame *frame = &stack->fresh[w->count++];
-	unsigned reads = w->reads;
-	uint64_t rule;
-	bool more = false;
+	struct step *step = &stack->steps[w->count++];
 
-	*frame = (struct unwind_frame){
-		.pc = w->exact ? w->pc : w->pc - 1, .sp = w->sp, .bp = w->bp,
+	*step = (struct step){
+		.pc = w->pc, .sp = w->sp, .bp = w->bp, .reads_end = w->reads,
 		.flags = w->exact ? FRAME_EXACT : 0,
 	};
-	rule = w->all_registers ? RULE_GENERAL : rule_find(stack, w);
-	if (likely(RULE_KIND(rule) == RULE_COMPACT))
-		more = step_compact(stack, w, frame, rule);
+	return step;
+}
+
+/* Notes the walk's frame and moves to its caller. False: it is the last. */
+static __attribute__((noinline)) bool step_any(struct unwind_stack *stack, struct walk *w)
+{
+	struct step *step = add_step(stack, w);
+	uint64_t rule = w->all_registers ? RULE_GENERAL : rule_find(stack, w);
+	bool more = false;
+
+	if (RULE_KIND(rule) == RULE_COMPACT)
+		more = step_compact(stack, w, step, rule);
 	else if (RULE_KIND(rule) == RULE_GENERAL)
-		more = step_general(stack, w, frame);
-	if (unlikely(w->reads != reads))
-		frame->flags |= FRAME_READS;
-	if (unlikely(w->reads_lost))
-		frame->flags |= FRAME_OPAQUE;
-	frame->reads_end = w->reads;
+		more = step_general(stack, w, step);
+	if (w->reads_lost)
+		step->flags |= FRAME_OPAQUE;
+	step->reads_end = w->reads;
 	return more;
 }
 
-/* Whether the memory that the step from frame i read beyond the return address is unchanged. */
-static bool reads_same(const struct unwind_stack *stack, unsigned i)
+/* step_any() for the common case; false, with nothing done, when it is another one. */
+static inline bool step_quickly(struct unwind_stack *stack, struct walk *w)
 {
-	const struct unwind_frame *frame = &stack->frames[i];
-	uint32_t from = i > 0 ? frame[-1].reads_end : 0;
+	struct rule_place place = rule_place(w->pc, w->exact);
+	uint64_t rule = rule_at(&place, place.home);
+	uintptr_t cfa = compact_cfa(w, rule), bp_at = cfa - 8 * compact_bp_words(rule);
+	struct step *step;
 
-	if (i > 0 && frame->flags & FRAME_COMPARE_BP && load(frame->bp_at) != frame[-1].bp)
+	if (unlikely(rule >> RULE_TAG_SHIFT != place.tag || RULE_KIND(rule) != RULE_COMPACT ||
+	    cfa <= w->sp || cfa % 8 != 0 || !region_has_quickly(stack, cfa - 8) ||
+	    bp_at < w->sp))
 		return false;
-	/* In order: each address follows from the values before it. */
-	for (uint32_t r = from; r < frame->reads_end; r++) {
-		const struct read *read = &stack->reads[r];
-
-		if (load_bytes(read->at, read->bytes) != read->value)
-			return false;
-	}
-	return true;
+	/* What ends a walk is left to step_any(). */
+	if (unlikely(load(cfa - 8) - PC_MIN >= PC_MAX - PC_MIN))
+		return false;
+	step = add_step(stack, w);
+	step->flags |= rule & RULE_FROM_BP ? FRAME_USES_BP : 0;
+	return finish_compact(w, step, rule, cfa);
 }
 
 /*
@@ -544,120 +566,136 @@ static bool reads_same(const struct unwind_stack *stack, unsigned i)
  */
 static inline int frames_changed(const struct unwind_stack *stack, int i)
 {
-	const struct unwind_frame *frame = &stack->frames[i];
+	const struct link *link = stack->links + stack->frames[i].links;
 
-	for (; frame > stack->frames; frame--) {
-		if (unlikely(frame->flags & FRAME_READS)) {
-			if (!reads_same(stack, (unsigned)(frame - stack->frames)))
-				return (int)(frame - stack->frames);
-			continue;
-		}
-		if (unlikely(load(frame->return_at) != frame[-1].pc + 1))
-			return (int)(frame - stack->frames);
-		if (frame->flags & FRAME_COMPARE_BP && load(frame->bp_at) != frame[-1].bp)
-			return (int)(frame - stack->frames);
-	}
-	if (!stack->truncated && frame->flags & FRAME_READS && !reads_same(stack, 0))
-		return 0;
-	return -1;
+	do {
+		if (link == stack->links)
+			return -1;
+		link--;
+	} while (likely(load(link->at) == link->value));
+	while (i > 0 && stack->links + stack->frames[i - 1].links > link)
+		i--;
+	return i;
 }
 
 static inline bool frame_is(const struct unwind_frame *frame, const struct walk *w)
 {
-	bool exact = frame->flags & FRAME_EXACT;
-
-	return frame->sp == w->sp && frame->pc == w->pc - !exact && exact == w->exact &&
+	return frame->sp == w->sp && frame->pc == w->pc - !w->exact &&
+		(frame->flags & FRAME_EXACT) == (w->exact ? FRAME_EXACT : 0) &&
 		(!(frame->flags & FRAME_NEEDS_BP) || frame->bp == w->bp);
 }
 
 /* Walks outwards until the rest is known or there is no more. Returns the innermost of the frames
  * that may be kept, or -1. */
-static int walk_out(struct unwind_stack *stack, struct walk *w)
+static int walk_out(struct unwind_stack *stack, struct walk *walk)
 {
 	int known = (int)(stack->depth < stack->opaque ? stack->depth : stack->opaque) - 1;
+	bool quick = walk->caching && !walk->all_registers;
+	struct walk w = *walk;          /* a copy that can live in registers */
 
 	for (;;) {
-		while (known >= 0 && stack->frames[known].sp < w->sp)
+		while (known >= 0 && stack->frames[known].sp < w.sp)
 			known--;
-		if (known >= 0 && frame_is(&stack->frames[known], w)) {
+		if (known >= 0 && frame_is(&stack->frames[known], &w)) {
 			int changed = frames_changed(stack, known);
 
 			if (changed < 0)
-				return known;
+				break;
 			/* Nothing from the changed step inwards can be kept. */
 			known = changed - 1;
 		}
-		if (w->count == stack->capacity) {
-			w->truncated = true;
-			return -1;
+		if (unlikely(w.count == stack->capacity)) {
+			w.truncated = true;
+			known = -1;
+			break;
 		}
-		if (!step(stack, w))
+		if (likely(quick && step_quickly(stack, &w)))
+			continue;
+		*walk = w;
+		if (!step_any(stack, walk))
 			return -1;
+		w = *walk;
 	}
+	*walk = w;
+	return known;
 }
 
 /* Drops the outermost frames. */
 static void drop_outer(struct unwind_stack *stack, unsigned count)
 {
-	uint32_t reads = count > 0 ? stack->frames[count - 1].reads_end : 0;
+	uint32_t links = count > 0 ? stack->frames[count - 1].links : 0;
 
 	stack->truncated = true;
 	stack->depth -= count;
 	memmove(stack->frames, stack->frames + count, stack->depth * sizeof(*stack->frames));
 	if (stack->depth == 0)
 		return;
-	memmove(stack->reads, stack->reads + reads,
-		(stack->frames[stack->depth - 1].reads_end - reads) * sizeof(*stack->reads));
+	memmove(stack->links, stack->links + links,
+		(stack->frames[stack->depth - 1].links - links) * sizeof(*stack->links));
 	for (unsigned i = 0; i < stack->depth; i++)
-		stack->frames[i].reads_end -= reads;
+		stack->frames[i].links -= links;
 }
 
-/* Appends a fresh frame: completes what depends on the frames further out. */
-static void append(struct unwind_stack *stack, unsigned fresh)
+/* Adds the links of a step that is not simple, first read last; returns where they end. When there
+ * is no room the frame cannot be compared. */
+static uint32_t link_reads(const struct unwind_stack *stack, unsigned i, uint32_t links,
+	uint32_t *flags)
 {
-	struct unwind_frame *frame = &stack->frames[stack->depth], *from = &stack->fresh[fresh];
-	const struct unwind_frame *outer = stack->depth > 0 ? frame - 1 : NULL;
-	uint32_t first = fresh > 0 ? from[-1].reads_end : 0, count = from->reads_end - first;
-	uint32_t reads = outer ? outer->reads_end : 0;
-	bool outer_needs = outer && outer->flags & FRAME_NEEDS_BP;
+	uint32_t first = i > 0 ? stack->steps[i - 1].reads_end : 0, end = stack->steps[i].reads_end;
 
-	*frame = *from;
-	if (frame->flags & FRAME_USES_BP || (frame->flags & FRAME_KEEPS_BP && outer_needs))
-		frame->flags |= FRAME_NEEDS_BP;
-	if (frame->bp_at != 0 && outer_needs)
-		frame->flags |= FRAME_COMPARE_BP;
-	if (count > stack->reads_capacity - reads) {
-		frame->flags |= FRAME_OPAQUE;
-		count = 0;
+	if (links + end - first > READ_LINKS_PER_FRAME * stack->capacity + 2 * stack->depth) {
+		*flags |= FRAME_OPAQUE;
+		return links;
 	}
-	memcpy(stack->reads + reads, stack->fresh_reads + first, count * sizeof(*stack->reads));
-	frame->reads_end = reads + count;
-	if (frame->flags & FRAME_OPAQUE && stack->opaque > stack->depth)
+	while (end > first)
+		stack->links[links++] = stack->reads[--end];
+	return links;
+}
+
+/* Appends the frame of steps[i]: completes what depends on the frames further out. */
+static inline void append(struct unwind_stack *stack, unsigned i)
+{
+	struct unwind_frame *frame = &stack->frames[stack->depth];
+	const struct step *step = &stack->steps[i];
+	uint32_t links = stack->depth > 0 ? frame[-1].links : 0;
+	bool outer_needs = stack->depth > 0 && frame[-1].flags & FRAME_NEEDS_BP;
+	uint32_t flags = step->flags;
+
+	if (flags & FRAME_USES_BP || (flags & FRAME_KEEPS_BP && outer_needs))
+		flags |= FRAME_NEEDS_BP;
+	if (outer_needs && step->bp_at != 0)
+		stack->links[links++] = (struct link){ step->bp_at, step->caller_bp };
+	if (step->return_at != 0)
+		stack->links[links++] = (struct link){ step->return_at, step->return_pc };
+	if (unlikely(step->reads_end > (i > 0 ? step[-1].reads_end : 0)))
+		links = link_reads(stack, i, links, &flags);
+	if (unlikely(flags & FRAME_OPAQUE) && stack->opaque > stack->depth)
 		stack->opaque = stack->depth;
+	*frame = (struct unwind_frame){
+		step->pc - !(flags & FRAME_EXACT), step->sp, step->bp, links, flags,
+	};
 	stack->depth++;
 }
 
-/* Puts the fresh frames onto the first `kept` ones. Returns how many leading pcs are as before. */
+/* Puts the walk's frames onto the first `kept` ones. Returns how many leading pcs are as before. */
 static unsigned commit(struct unwind_stack *stack, const struct walk *w, unsigned kept)
 {
-	unsigned before = stack->depth, same = kept;
+	unsigned before = stack->depth, half = stack->capacity / 2, same = kept;
 
 	stack->depth = kept;
 	stack->opaque = FRAMES_MAX;     /* frames that may be kept are not opaque */
 	if (kept == 0)
 		stack->truncated = w->truncated;
-	if (kept + w->count > stack->capacity) {
-		unsigned half = stack->capacity / 2;
-
+	if (unlikely(kept + w->count > stack->capacity)) {
 		drop_outer(stack, w->count < half ? kept + w->count - half : kept);
 		before = same = 0;
 	}
 	for (unsigned i = w->count; i-- > 0; ) {
 		unsigned at = stack->depth;
+		uintptr_t old_pc = stack->frames[at].pc;
 
-		if (same == at && at < before && stack->frames[at].pc == stack->fresh[i].pc)
-			same++;
 		append(stack, i);
+		same += same == at && at < before && stack->frames[at].pc == old_pc;
 	}
 	return same;
 }
@@ -676,7 +714,7 @@ static __attribute__((noinline)) void walk_start_all(struct unwind_stack *stack,
 	const struct unwind_regs *regs, bool caching)
 {
 	uint64_t *value = stack->registers.value;
-	struct unwind_frame frame;
+	struct step step;
 
 	__asm__ volatile(
 		"movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"
@@ -690,8 +728,8 @@ static __attribute__((noinline)) void walk_start_all(struct unwind_stack *stack,
 	stack->registers.known = 1u << CFI_RBX | 0xfu << CFI_R12;
 	region_start(stack, w->sp);
 	for (unsigned n = 0; n < OWN_FRAMES_MAX && (w->sp != regs->sp || w->pc != regs->pc); n++) {
-		frame = (struct unwind_frame){ .return_at = 0 };
-		if (!step_general(stack, w, &frame))
+		step = (struct step){ .return_at = 0 };
+		if (!step_general(stack, w, &step))
 			break;
 	}
 	w->reads = 0;
@@ -756,8 +794,10 @@ static size_t rounded(size_t bytes)
 size_t unwind_stack_bytes(unsigned capacity)
 {
 	return rounded(sizeof(struct unwind_stack)) +
-		2 * rounded(capacity * sizeof(struct unwind_frame)) +
-		2 * rounded(2 * capacity * sizeof(struct read));
+		rounded(capacity * sizeof(struct unwind_frame)) +
+		rounded(LINKS_PER_FRAME * capacity * sizeof(struct link)) +
+		rounded(capacity * sizeof(struct step)) +
+		rounded(READS_PER_FRAME * capacity * sizeof(struct link));
 }
 
 void unwind_stack_init(struct unwind_stack *stack, unsigned capacity)
@@ -767,14 +807,13 @@ void unwind_stack_init(struct unwind_stack *stack, unsigned capacity)
 	memset(stack, 0, sizeof(*stack));
 	stack->capacity = capacity;
 	stack->opaque = FRAMES_MAX;
-	stack->reads_capacity = 2 * capacity;
 	stack->frames = (struct unwind_frame *)at;
 	at += rounded(capacity * sizeof(struct unwind_frame));
-	stack->fresh = (struct unwind_frame *)at;
-	at += rounded(capacity * sizeof(struct unwind_frame));
-	stack->reads = (struct read *)at;
-	at += rounded(stack->reads_capacity * sizeof(struct read));
-	stack->fresh_reads = (struct read *)at;
+	stack->links = (struct link *)at;
+	at += rounded(LINKS_PER_FRAME * capacity * sizeof(struct link));
+	stack->steps = (struct step *)at;
+	at += rounded(capacity * sizeof(struct step));
+	stack->reads = (struct link *)at;
 }
 
 unsigned unwind_stack_depth(const struct unwind_stack *stack)

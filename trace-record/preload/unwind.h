@@ -35,9 +35,7 @@ struct unwind_frame {
 	uintptr_t pc;           /* return address - 1, which lies in the call; in a frame that a
 				   signal interrupted, the pc itself */
 	uintptr_t sp, bp;       /* the frame's registers, before the step to its caller */
-	uintptr_t return_at;    /* where the step read the caller's pc */
-	uintptr_t bp_at;        /* where the step read the caller's rbp; 0 = it did not */
-	uint32_t reads_end;     /* this frame's entries in `reads` end here, the outer one's before */
+	uint32_t links;         /* links of the stack up to and with this frame's step */
 	uint32_t flags;
 };
 

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* massif.out, as Massif 3.19 writes it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emit.h"
+
+#define ROOT_TEXT "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
+
+/* ---- header ---- */
+
+static const char *unit_name(enum time_unit unit)
+{
+	switch (unit) {
+	case TIME_INSTRUCTIONS:
+		return "i";
+	case TIME_BYTES:
+		return "B";
+	case TIME_DEFAULT:
+	case TIME_MS:
+		break;
+	}
+	return "ms";
+}
+
+static void write_header(struct out *out, const struct emit_view *view)
+{
+	const struct mst_file_info *info = mst_reader_info(view->reader);
+	const char *desc = view->settings->desc;
+
+	out_printf(out, "desc: %s\ncmd:", *desc ? desc : "(none)");
+	for (uint32_t i = 0; i < info->argc; i++)
+		out_printf(out, " %s", info->argv[i]);
+	out_printf(out, "\ntime_unit: %s\n", unit_name(view->settings->time_unit));
+}
+
+/* ---- trees ---- */
+
+/* Massif's way to two decimals: half goes down. */
+static void write_percent(struct out *out, double percent)
+{
+	uint64_t whole = (uint64_t)percent;
+	const double hundredths = (percent - (double)whole) * 100;
+	unsigned fraction = (unsigned)hundredths;
+
+	if (hundredths - fraction > 0.5)
+		fraction++;
+	if (fraction >= 100) {
+		fraction -= 100;
+		whole++;
+	}
+	out_printf(out, "%" PRIu64 ".%02u%%", whole, fraction);
+}
+
+static void write_aggregate(struct out *out, const struct tree_node *node, double threshold)
+{
+	if (node->places == 1)
+		out_printf(out, "n0: %" PRIu64 " in 1 place, below massif's threshold (", node->bytes);
+	else
+		out_printf(out, "n0: %" PRIu64 " in %u places, all below massif's threshold (", node->bytes,
+			   node->places);
+	write_percent(out, threshold);
+	out_text(out, ")\n");
+}
+
+/*
+ * The directory in front of a file's name: none unless --fullpath-after asks for it; then what
+ * follows the first of its strings that occurs in it, or all of it.
+ */
+static void write_directory(struct out *out, const struct settings *settings, const char *directory)
+{
+	const struct name_list *after = &settings->fullpath_after;
+	const char *shown = directory;
+
+	if (after->n == 0 || !directory)
+		return;
+	for (size_t i = 0; i < after->n; i++) {
+		const char *found = strstr(directory, after->names[i]);
+
+		if (found) {
+			shown = found + strlen(after->names[i]);
+			break;
+		}
+	}
+	if (strncmp(shown, "./", 2) == 0)
+		shown += 2;
+	if (*shown)
+		out_printf(out, "%s/", shown);
+}
+
+/* "0xADDRESS: function (where)" */
+static void write_place(struct out *out, const struct emit_view *view, uint32_t frame,
+			const struct symbol_line *line, bool physical)
+{
+	const char *object = naming_object(view->naming, frame);
+	const char *function = line->function;
+
+	if (physical && !view->settings->show_below_main &&
+	    naming_role(view->naming, frame) == SYMBOL_BELOW_MAIN)
+		function = "(below main)";
+	out_printf(out, "0x%" PRIX64 ": ", naming_address(view->naming, frame));
+	out_text(out, function ? function : "???");
+	if (line->file) {
+		out_text(out, " (");
+		write_directory(out, view->settings, line->directory);
+		out_printf(out, "%s:%d)\n", line->file, line->line);
+	} else if (object && *object) {
+		out_text(out, " (in ");
+		out_text(out, object);
+		out_text(out, ")\n");
+	} else {
+		out_text(out, function ? " (in \?\?\?)\n" : "\n");
+	}
+}
+
+/* The lines of one entry, inlined calls innermost first; returns how many. */
+static uint32_t write_entry(struct out *out, const struct emit_view *view, const struct tree_node *node,
+			    uint32_t indent)
+{
+	const struct symbol_chain *chain = naming_describe(view->naming, node->frame);
+
+	for (uint32_t i = 0; i < chain->n; i++) {
+		const bool physical = i + 1 == chain->n;
+
+		out_repeat(out, ' ', indent + i);
+		out_printf(out, "n%u: %" PRIu64 " ", physical ? node->children : 1, node->bytes);
+		write_place(out, view, node->frame, &chain->lines[i], physical);
+	}
+	return chain->n;
+}
+
+/* Writes the node at *i and all below it; leaves *i behind them. At most --depth levels. */
+static void write_node(struct out *out, const struct emit_view *view, const struct tree *tree, size_t *i,
+		       uint32_t indent)
+{
+	const struct tree_node *node = &tree->nodes[(*i)++];
+
+	if (node->frame == TREE_AGGREGATE) {
+		out_repeat(out, ' ', indent);
+		write_aggregate(out, node, view->settings->threshold);
+		return;
+	}
+	if (node->frame == TREE_ROOT) {
+		out_printf(out, "n%u: %" PRIu64 " %s\n", node->children, node->bytes, ROOT_TEXT);
+		indent = 1;
+	} else {
+		indent += write_entry(out, view, node, indent);
+	}
+	for (uint32_t child = 0; child < node->children; child++)
+		write_node(out, view, tree, i, indent);
+}
+
+/* ---- snapshots ---- */
+
+static const char *tree_word(const struct snapshot *s)
+{
+	if (!s->tree)
+		return "empty";
+	return s->kind == SNAPSHOT_PEAK ? "peak" : "detailed";
+}
+
+static void write_snapshot(struct out *out, const struct emit_view *view, const struct snapshot *s,
+			   size_t number)
+{
+	size_t i = 0;
+
+	out_printf(out, "#-----------\nsnapshot=%zu\n#-----------\n", number);
+	out_printf(out, "time=%" PRId64 "\n", s->time);
+	out_printf(out, "mem_heap_B=%" PRIu64 "\n", s->tree ? s->tree->nodes[0].bytes : s->heap);
+	out_printf(out, "mem_heap_extra_B=%" PRIu64 "\n", s->extra);
+	out_printf(out, "mem_stacks_B=%" PRIu64 "\n", s->stacks);
+	out_printf(out, "heap_tree=%s\n", tree_word(s));
+	if (s->tree)
+		write_node(out, view, s->tree, &i, 0);
+}
+
+static void write_massif(struct out *out, const struct emit_view *view)
+{
+	size_t n;
+	const struct snapshot *snapshots = massif_snapshots(view->massif, &n);
+
+	write_header(out, view);
+	for (size_t i = 0; i < n; i++)
+		write_snapshot(out, view, &snapshots[i], i);
+}
+
+const struct emitter emit_massif = {
+	.name = "massif",
+	.suffix = ".massif",
+	.help = "Massif's massif.out: for ms_print and massif-visualizer",
+	.write = write_massif,
+};

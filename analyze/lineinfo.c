@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "lineinfo.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include "ranges.h"
+
+/* Nesting of DIEs; compilers stay below 100. */
+#define DEPTH_MAX 400
+
+/* Each DIE may name the same long range list: the sum is bounded, not only each list. */
+#define RANGES_MAX (8U << 20)
+
+#define SCOPE_NONE UINT32_MAX
+
+struct scope {
+	Dwarf_Die die;       /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
+	uint32_t parent;     /* of an inlined one: the scope that it was inlined into */
+};
+
+struct unit {
+	Dwarf_Die lines_die;    /* has the line table */
+	Dwarf_Die tree_die;     /* has the functions: the same one, or that of the .dwo file */
+	bool loaded;
+	Dwarf_Lines *lines;
+	Dwarf_Files *files;
+	size_t n_files;
+	struct ranges line_map;     /* value: index in `lines` */
+	struct ranges scope_map;    /* value: index in `scopes` */
+	struct scope *scopes;
+	uint32_t n_scopes;
+	uint32_t scopes_capacity;
+};
+
+struct lineinfo {
+	Dwarf *dwarf;
+	uint64_t shift;          /* DWARF address minus link-time address */
+	struct ranges unit_map;  /* value: index in `units` */
+	struct unit *units;
+	uint32_t n_units;
+	uint32_t units_capacity;
+	size_t ranges_left;
+};
+
+struct walk {
+	struct lineinfo *lineinfo;
+	struct unit *unit;
+	size_t dies_left;
+};
+
+/* A range at 0 is what linkers leave of functions that they threw away. */
+static bool die_ranges(struct lineinfo *lineinfo, Dwarf_Die *die, struct ranges *ranges,
+		       uint32_t value, bool *any)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t offset = 0;
+
+	*any = false;
+	while (lineinfo->ranges_left && (offset = dwarf_ranges(die, offset, &base, &lo, &hi)) > 0) {
+		lineinfo->ranges_left--;
+		if (lo == 0 || lo >= hi)
+			continue;
+		*any = true;
+		if (!ranges_add(ranges, lo, hi, value))
+			return false;
+	}
+	return true;
+}
+
+static bool unit_reserve(struct lineinfo *lineinfo)
+{
+	uint32_t capacity = lineinfo->units_capacity * 2 + 16;
+	struct unit *units;
+
+	if (lineinfo->n_units < lineinfo->units_capacity)
+		return true;
+	units = realloc(lineinfo->units, capacity * sizeof(*units));
+	if (!units)
+		return false;
+	lineinfo->units = units;
+	lineinfo->units_capacity = capacity;
+	return true;
+}
+
+static void units_load(struct lineinfo *lineinfo)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	bool whole = true;
+
+	while (whole && unit_reserve(lineinfo) &&
+	       dwarf_get_units(lineinfo->dwarf, cu, &cu, NULL, NULL, &die, &split) == 0) {
+		struct unit *unit = &lineinfo->units[lineinfo->n_units];
+		bool any;
+
+		whole = die_ranges(lineinfo, &die, &lineinfo->unit_map, lineinfo->n_units, &any);
+		if (!any)
+			continue;
+		memset(unit, 0, sizeof(*unit));
+		unit->lines_die = die;
+		unit->tree_die = split.cu ? split : die;
+		lineinfo->n_units++;
+	}
+}
+
+struct lineinfo *lineinfo_open(Dwfl_Module *module)
+{
+	Dwarf_Addr dwarf_bias, main_bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(module, &dwarf_bias);
+	struct lineinfo *lineinfo;
+
+	if (!dwarf || !dwfl_module_getelf(module, &main_bias))
+		return NULL;
+	lineinfo = calloc(1, sizeof(*lineinfo));
+	if (!lineinfo)
+		return NULL;
+	lineinfo->dwarf = dwarf;
+	lineinfo->shift = main_bias - dwarf_bias;
+	lineinfo->ranges_left = RANGES_MAX;
+	units_load(lineinfo);
+	ranges_seal(&lineinfo->unit_map);
+	return lineinfo;
+}
+
+void lineinfo_close(struct lineinfo *lineinfo)
+{
+	if (!lineinfo)
+		return;
+	for (uint32_t i = 0; i < lineinfo->n_units; i++) {
+		ranges_finish(&lineinfo->units[i].line_map);
+		ranges_finish(&lineinfo->units[i].scope_map);
+		free(lineinfo->units[i].scopes);
+	}
+	free(lineinfo->units);
+	ranges_finish(&lineinfo->unit_map);
+	free(lineinfo);
+}
+
+/* libdw sorts the rows by address; a row holds up to the next one, of equal ones the last. */
+static void unit_load_lines(struct unit *unit)
+{
+	size_t n;
+
+	if (dwarf_getsrcfiles(&unit->lines_die, &unit->files, &unit->n_files) != 0)
+		unit->n_files = 0;
+	if (dwarf_getsrclines(&unit->lines_die, &unit->lines, &n) != 0)
+		return;
+	for (size_t i = 0; i + 1 < n && i < RANGES_NONE; i++) {
+		Dwarf_Addr lo, hi;
+		bool end;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(unit->lines, i), &lo) != 0 ||
+		    dwarf_lineaddr(dwarf_onesrcline(unit->lines, i + 1), &hi) != 0 ||
+		    dwarf_lineendsequence(dwarf_onesrcline(unit->lines, i), &end) != 0 || end)
+			continue;
+		if (!ranges_add(&unit->line_map, lo, hi, (uint32_t)i))
+			break;
+	}
+	ranges_seal(&unit->line_map);
+}
+
+static bool scope_reserve(struct unit *unit)
+{
+	uint32_t capacity = unit->scopes_capacity * 2 + 64;
+	struct scope *scopes;
+
+	if (unit->n_scopes < unit->scopes_capacity)
+		return true;
+	scopes = realloc(unit->scopes, capacity * sizeof(*scopes));
+	if (!scopes)
+		return false;
+	unit->scopes = scopes;
+	unit->scopes_capacity = capacity;
+	return true;
+}
+
+/*
+ * The new scope's index; SCOPE_NONE if `die` has no code. Out of memory ends the walk; a scope with
+ * part of its ranges stays, because the map has its index already.
+ */
+static uint32_t scope_add(struct walk *walk, Dwarf_Die *die, uint32_t parent)
+{
+	struct unit *unit = walk->unit;
+	bool any;
+
+	if (!scope_reserve(unit)) {
+		walk->dies_left = 0;
+		return SCOPE_NONE;
+	}
+	if (!die_ranges(walk->lineinfo, die, &unit->scope_map, unit->n_scopes, &any))
+		walk->dies_left = 0;
+	if (!any)
+		return SCOPE_NONE;
+	unit->scopes[unit->n_scopes] = (struct scope){ *die, parent };
+	return unit->n_scopes++;
+}
+
+static void walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope, int depth);
+
+static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int depth)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		scope = scope_add(walk, die, SCOPE_NONE);
+		if (scope == SCOPE_NONE)   /* a declaration or the model of inlined copies */
+			return;
+		break;
+	case DW_TAG_inlined_subroutine: {
+		uint32_t inner = scope_add(walk, die, scope);
+
+		if (inner != SCOPE_NONE)
+			scope = inner;
+		break;
+	}
+	case DW_TAG_lexical_block:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_common_block:
+		break;
+	default:
+		return;
+	}
+	walk_children(walk, die, scope, depth + 1);
+}
+
+/* A sibling attribute may point anywhere: `dies_left` ends walks in circles. */
+static void walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		if (walk->dies_left == 0)
+			return;
+		walk->dies_left--;
+		walk_die(walk, &die, scope, depth);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+/* A DIE has at least one byte, so an honest unit has fewer than its section has bytes. */
+static size_t unit_die_limit(struct unit *unit)
+{
+	Dwarf_Off start = dwarf_dieoffset(&unit->tree_die), next;
+	size_t header;
+
+	start -= dwarf_cuoffset(&unit->tree_die);
+	if (dwarf_nextcu(dwarf_cu_getdwarf(unit->tree_die.cu), start, &next, &header, NULL, NULL,
+			 NULL) != 0 || next <= start)
+		return 0;
+	return next - start;
+}
+
+static void unit_load(struct lineinfo *lineinfo, struct unit *unit)
+{
+	struct walk walk = { lineinfo, unit, unit_die_limit(unit) };
+
+	unit->loaded = true;
+	unit_load_lines(unit);
+	walk_children(&walk, &unit->tree_die, SCOPE_NONE, 0);
+	ranges_seal(&unit->scope_map);
+}
+
+static void frame_locate(struct unit *unit, uint64_t address, struct lineinfo_frame *frame)
+{
+	uint32_t row = ranges_find(&unit->line_map, address);
+	Dwarf_Line *line = row == RANGES_NONE ? NULL : dwarf_onesrcline(unit->lines, row);
+
+	if (!line)
+		return;
+	frame->path = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &frame->line) != 0 || frame->line < 0)
+		frame->line = 0;
+}
+
+static unsigned die_number(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
+		return 0;
+	return value <= INT32_MAX ? (unsigned)value : 0;
+}
+
+/* Where the inlined function `die` was called. Before DWARF 5, file 0 means none. */
+static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo_frame *frame)
+{
+	unsigned file = die_number(die, DW_AT_call_file);
+	Dwarf_Half version = 0;
+
+	dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	frame->path = NULL;
+	if (file < unit->n_files && (file || version >= 5))
+		frame->path = dwarf_filesrc(unit->files, file, NULL, NULL);
+	frame->line = (int)die_number(die, DW_AT_call_line);
+}
+
+static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
+{
+	uint32_t index = ranges_find(&lineinfo->unit_map, address);
+
+	if (index == RANGES_NONE)
+		return NULL;
+	if (!lineinfo->units[index].loaded)
+		unit_load(lineinfo, &lineinfo->units[index]);
+	return &lineinfo->units[index];
+}
+
+size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address,
+		       struct lineinfo_frame *frames, size_t max)
+{
+	struct unit *unit = unit_find(lineinfo, address + lineinfo->shift);
+	struct lineinfo_frame frame = { NULL, NULL, 0 };
+	uint32_t scope;
+	size_t n = 0;
+
+	if (!unit)
+		return 0;
+	frame_locate(unit, address + lineinfo->shift, &frame);
+	scope = ranges_find(&unit->scope_map, address + lineinfo->shift);
+	while (scope != RANGES_NONE && n + 1 < max) {
+		struct scope *inlined = &unit->scopes[scope];
+
+		if (dwarf_tag(&inlined->die) != DW_TAG_inlined_subroutine)
+			break;
+		frame.inlined = dwarf_diename(&inlined->die);
+		frames[n++] = frame;
+		frame.inlined = NULL;
+		frame_locate_call(unit, &inlined->die, &frame);
+		scope = inlined->parent;
+	}
+	frames[n++] = frame;
+	return n;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Massif's answer for one group of settings: an observer that keeps Massif's counters, takes the
+ * snapshots that Massif would have taken, and hands them out at the end.
+ */
+#ifndef ANALYZE_MASSIF_H
+#define ANALYZE_MASSIF_H
+
+#include "observer.h"
+#include "settings.h"
+
+struct naming;   /* naming.h: names of the frames of a trace */
+struct massif;
+
+enum snapshot_kind { SNAPSHOT_NORMAL, SNAPSHOT_PEAK };
+
+/* A node of a snapshot's stack tree, in the order massif.out prints them: parent before children. */
+struct tree_node {
+	uint32_t frame;      /* frame id of the trace; TREE_ROOT, TREE_AGGREGATE */
+	uint32_t children;   /* number of direct children that follow */
+	uint32_t places;     /* TREE_AGGREGATE: how many entries it stands for */
+	uint64_t bytes;
+};
+#define TREE_ROOT      (UINT32_MAX - 1)
+#define TREE_AGGREGATE (UINT32_MAX - 2)
+
+struct tree {
+	size_t n;
+	struct tree_node *nodes;
+};
+
+struct snapshot {
+	enum snapshot_kind kind;
+	int64_t time;        /* in the settings' time unit */
+	uint64_t heap;       /* useful bytes: those requested */
+	uint64_t extra;      /* heap-admin and rounding */
+	uint64_t stacks;
+	struct tree *tree;   /* NULL unless detailed */
+};
+
+/* Copies nothing: `settings` and `naming` must outlive the observer. NULL when out of memory. */
+struct massif *massif_create(const struct settings *settings, struct naming *naming);
+void massif_destroy(struct massif *massif);               /* NULL is allowed */
+struct observer *massif_observer(struct massif *massif);
+
+/* The stored snapshots, in order; valid until massif_destroy(). */
+const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "memusage.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum row { ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE, ROW_COUNT, ROW_NONE = ROW_COUNT };
+
+#define BUCKET_B 16u
+#define BUCKETS  4096u            /* blocks below 64 KiB; the others are "large" */
+
+/* All counters are machine words that wrap, as memusage's. */
+struct counts {
+	uint64_t calls, total, failed;
+};
+
+struct memusage {
+	struct observer observer;
+	struct counts rows[ROW_COUNT];
+	uint64_t heap_total;      /* everything ever asked for */
+	uint64_t heap, heap_peak; /* live bytes */
+	uint64_t in_place, decreasing, realloc_frees;
+	uint64_t sized_calls;     /* entries of the histogram */
+	uint64_t buckets[BUCKETS], large;
+	uint64_t null_frees;
+	bool ended;               /* the report would have been printed */
+};
+
+/* ---- Counting ------------------------------------------------------------------------------- */
+
+/* The row in which memusage sees a call; operator new is its malloc. */
+static enum row row_of(const struct mst_kind *kind)
+{
+	switch (kind->op) {
+	case MST_OP_MALLOC:
+	case MST_OP_NEW:
+	case MST_OP_NEW_ARRAY:
+		return kind->flags & MST_KIND_ALIGNED ? ROW_NONE : ROW_MALLOC;
+	case MST_OP_CALLOC:
+		return ROW_CALLOC;
+	case MST_OP_REALLOC:
+	case MST_OP_REALLOC_MOVED:
+	case MST_OP_REALLOC_IN_PLACE:
+		return kind->flags & MST_KIND_ALIGNED ? ROW_NONE : ROW_REALLOC;
+	}
+	return ROW_NONE;
+}
+
+/* libstdc++'s operator new asks malloc for one byte when it is asked for none. */
+static uint64_t size_of(const struct mst_kind *kind)
+{
+	bool is_new = kind->op == MST_OP_NEW || kind->op == MST_OP_NEW_ARRAY;
+	return is_new && kind->size == 0 ? 1 : kind->size;
+}
+
+static void add_entry(struct memusage *m, uint64_t size)
+{
+	if (size < BUCKETS * BUCKET_B)
+		m->buckets[size / BUCKET_B]++;
+	else
+		m->large++;
+	m->sized_calls++;
+}
+
+static void move_heap(struct memusage *m, uint64_t change)
+{
+	m->heap += change;
+	if (m->heap > m->heap_peak)
+		m->heap_peak = m->heap;
+}
+
+/* A call that asks for `size` bytes, `grown` of them new. */
+static void count_request(struct memusage *m, enum row row, uint64_t size, uint64_t grown)
+{
+	m->rows[row].calls++;
+	m->rows[row].total += grown;
+	m->heap_total += grown;
+	add_entry(m, size);
+}
+
+static void count_alloc(struct memusage *m, const struct mst_kind *kind)
+{
+	enum row row = row_of(kind);
+	if (row == ROW_NONE)
+		return;
+	uint64_t size = size_of(kind);
+	count_request(m, row, size, size);
+	move_heap(m, size);
+}
+
+static void count_resize(struct memusage *m, const struct mst_kind *old, const struct mst_kind *kind)
+{
+	if (row_of(kind) == ROW_NONE)
+		return;
+	uint64_t old_size = row_of(old) == ROW_NONE ? 0 : size_of(old);
+	uint64_t size = kind->size;
+	count_request(m, ROW_REALLOC, size, size > old_size ? size - old_size : 0);
+	if (kind->op == MST_OP_REALLOC_IN_PLACE)
+		m->in_place++;
+	if (old_size > size)
+		m->decreasing++;
+	move_heap(m, size - old_size);
+}
+
+/* `call` is NULL for free. */
+static void count_free(struct memusage *m, const struct mst_kind *old, const struct mst_kind *call)
+{
+	/* A free that the recorder didn't see can't have been seen by memusage. */
+	if (row_of(old) == ROW_NONE || (call && call->op == MST_OP_IMPLIED_FREE))
+		return;
+	if (call && call->op == MST_OP_REALLOC_FREE) {
+		m->rows[ROW_REALLOC].calls++;
+		m->realloc_frees++;
+	} else {
+		m->rows[ROW_FREE].calls++;
+	}
+	m->rows[ROW_FREE].total += size_of(old);
+	move_heap(m, -size_of(old));
+}
+
+/* `old` is the block that a failed realloc was given, or NULL. */
+static void count_call(struct memusage *m, const struct mst_kind *old, const struct mst_kind *kind)
+{
+	if (kind->op == MST_OP_EXIT) {
+		m->null_frees = kind->size;
+		m->ended = true;
+		return;
+	}
+	enum row row = row_of(kind);
+	if (row == ROW_NONE || (old && row_of(old) == ROW_NONE))
+		return;
+	uint64_t size = size_of(kind), old_size = old ? size_of(old) : 0;
+	count_request(m, row, size, size > old_size ? size - old_size : 0);
+	m->rows[row].failed++;
+}
+
+static const struct mst_kind *find(const struct mst_kind *kinds, uint32_t id)
+{
+	return id == MST_NONE ? NULL : &kinds[id];
+}
+
+static int memusage_chunk(struct observer *observer, const struct mst_reader *reader,
+			  const struct mst_chunk *chunk)
+{
+	struct memusage *m = (struct memusage *)observer;
+	if (m->ended)
+		return 0;
+	m->null_frees += chunk->sums.null_frees;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event event;
+	while (!m->ended && mst_cursor_next(&cursor, &event)) {
+		const struct mst_kind *old = find(kinds, event.old_kind);
+		const struct mst_kind *kind = find(kinds, event.kind);
+		switch (event.type) {
+		case MST_EVENT_ALLOC:
+			count_alloc(m, kind);
+			break;
+		case MST_EVENT_FREE:
+			count_free(m, old, kind);
+			break;
+		case MST_EVENT_RESIZE:
+			count_resize(m, old, kind);
+			break;
+		case MST_EVENT_CALL:
+			count_call(m, old, kind);
+			break;
+		}
+	}
+	return 0;
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+struct memusage *memusage_create(void)
+{
+	static const struct observer_impl impl = { .chunk = memusage_chunk };
+	struct memusage *m = calloc(1, sizeof(*m));
+	if (m)
+		m->observer.impl = &impl;
+	return m;
+}
+
+void memusage_destroy(struct memusage *m)
+{
+	free(m);
+}
+
+struct observer *memusage_observer(struct memusage *m)
+{
+	return &m->observer;
+}
+
+/* ---- The report ----------------------------------------------------------------------------- */
+
+struct paint {
+	const char *title, *head, *label, *failure, *bar; /* switch a colour on */
+	const char *title_off, *off, *row_off;            /* and off */
+};
+
+static const struct paint coloured_paint = {
+	.title = "\033[01;32m",
+	.head = "\033[04;34m",
+	.label = "\033[00;34m",
+	.failure = "\033[01;41m",
+	.bar = "\033[41;37m",
+	.title_off = "\033[0;0m",
+	.off = "\033[0m",
+	.row_off = "\033[00;00m",
+};
+
+static const struct paint plain_paint = { "", "", "", "", "", "", "", "" };
+
+static void print_row(const struct memusage *m, FILE *out, const struct paint *paint, enum row row)
+{
+	static const char *const labels[ROW_COUNT] = {
+		[ROW_MALLOC] = " malloc",
+		[ROW_REALLOC] = "realloc",
+		[ROW_CALLOC] = " calloc",
+		[ROW_FREE] = "   free",
+	};
+	const struct counts *c = &m->rows[row];
+	uint64_t calls = c->calls + (row == ROW_FREE ? m->null_frees : 0);
+	fprintf(out, "%s%s|%s %10" PRIu64 "   %12" PRIu64, paint->label, labels[row], paint->off,
+		calls, c->total);
+	if (row != ROW_FREE)
+		fprintf(out, "   %s%12" PRIu64 "%s", c->failed ? paint->failure : "", c->failed,
+			paint->row_off);
+	if (row == ROW_REALLOC)
+		fprintf(out, "  (nomove:%" PRId64 ", dec:%" PRId64 ", free:%" PRId64 ")",
+			(int64_t)m->in_place, (int64_t)m->decreasing, (int64_t)m->realloc_frees);
+	fputc('\n', out);
+}
+
+/* The rest of a histogram line for `n` entries. */
+static void print_bar(const struct memusage *m, FILE *out, const struct paint *paint, uint64_t n,
+		      uint64_t most)
+{
+	uint64_t percent = 100 * n / m->sized_calls;
+	if (percent == 0)
+		fputs(" <1% ", out);
+	else
+		fprintf(out, "%3d%% ", (int)percent);
+	fputs(paint->bar, out);
+	for (uint64_t i = 50 * n / most; i > 0; i--)
+		fputc('=', out);
+	fprintf(out, "%s\n", paint->title_off);
+}
+
+static void print_histogram(const struct memusage *m, FILE *out, const struct paint *paint)
+{
+	fprintf(out, "%sHistogram for block sizes:%s\n", paint->title, paint->title_off);
+	uint64_t most = m->large;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		if (m->buckets[i] > most)
+			most = m->buckets[i];
+	for (unsigned i = 0; i < BUCKETS; i++) {
+		if (m->buckets[i] == 0)
+			continue;
+		int size = (int)(i * BUCKET_B);
+		fprintf(out, "%5d-%-5d%12" PRIu64 " ", size, size + (int)BUCKET_B - 1, m->buckets[i]);
+		print_bar(m, out, paint, m->buckets[i], most);
+	}
+	if (m->large) {
+		fprintf(out, "   large   %12" PRIu64 " ", m->large);
+		print_bar(m, out, paint, m->large, most);
+	}
+}
+
+void memusage_print(const struct memusage *m, FILE *out, bool coloured)
+{
+	const struct paint *paint = coloured ? &coloured_paint : &plain_paint;
+	fprintf(out, "\n%sMemory usage summary:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
+		", stack peak: 0\n", paint->title, paint->title_off, m->heap_total, m->heap_peak);
+	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head,
+		paint->off);
+	for (enum row row = 0; row < ROW_COUNT; row++)
+		print_row(m, out, paint, row);
+	print_histogram(m, out, paint);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memusage(1)'s summary, table and histogram, as an observer: what glibc's memusage would have
+ * printed at the end of the recorded program.
+ *
+ * Its view differs from Massif's: sizes are those requested; failed calls count as calls; the
+ * memalign family, aligned operator new and what realloc makes of their blocks are invisible, as
+ * are blocks whose allocation wasn't seen. The report is made when the exit handlers are done, so
+ * everything after the first MST_OP_EXIT mark is left out. Calls of free(NULL) aren't records: the
+ * mark says how many came before it, and without a mark they are the sum of all chunks'.
+ */
+#ifndef ANALYZE_MEMUSAGE_H
+#define ANALYZE_MEMUSAGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "observer.h"
+
+struct memusage;
+
+struct memusage *memusage_create(void);             /* NULL when out of memory */
+void memusage_destroy(struct memusage *memusage);   /* NULL is allowed */
+struct observer *memusage_observer(struct memusage *memusage);
+
+/*
+ * Writes the report as memusage does, to a byte when coloured; without colours the escape
+ * sequences are left out. Errors stay in `out`. The stack peak is 0: traces hold no stack depths.
+ */
+void memusage_print(const struct memusage *memusage, FILE *out, bool coloured);
+
+#endif

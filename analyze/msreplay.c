@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* msreplay: answer from a trace as Massif or memusage would have. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conversion.h"
+#include "memusage.h"
+#include "term.h"
+#include "tool.h"
+
+#define NAME "msreplay"
+
+const char *argp_program_version = NAME " " MSREC_VERSION;
+
+enum { KEY_MEMUSAGE = 0x3000, KEY_COLOR };
+
+struct command {
+	struct tool tool;
+	bool memusage;
+	enum term_colour colour;
+	const char *trace;
+};
+
+static const struct argp_option options[] = {
+	{ "memusage", KEY_MEMUSAGE, NULL, 0,
+	  "print memusage's report on standard output instead", TOOL_GROUP_OUTPUT },
+	{ "color", KEY_COLOR, "WHEN", 0, "colours for --memusage: auto, always, never (auto)",
+	  TOOL_GROUP_OUTPUT },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay a heap trace recorded by msrec and write what Valgrind's Massif would have written, "
+	"to massif.out.PID unless told otherwise. TRACE may be - for standard input."
+	"\v"
+	"Words in the environment variable MSREPLAY_OPTS come before those of the command line.\n"
+	"\n"
+	"Exit status: 0 complete result; 1 partial result (damaged or cut trace), or a value that "
+	"Massif would have refused; 2 no result; 64 wrong usage.";
+
+static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } };
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct command *command = state->input;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &command->tool;
+		return 0;
+	case KEY_MEMUSAGE:
+		command->memusage = true;
+		return 0;
+	case KEY_COLOR:
+		if (!term_colour_parse(value, &command->colour))
+			argp_error(state, "--color=%s: should be auto, always or never", value);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (command->trace)
+			argp_error(state, "more than one trace: %s", value);
+		command->trace = value;
+		return 0;
+	case ARGP_KEY_END:
+		if (!command->trace)
+			argp_error(state, "which trace?");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+	.options = options, .parser = parse_option, .args_doc = "TRACE", .doc = doc,
+	.children = children,
+};
+
+static int print_memusage(const struct command *command, const struct tool_trace *trace)
+{
+	struct memusage *memusage = memusage_create();
+	if (!memusage) {
+		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	struct observer *observer = memusage_observer(memusage);
+	int status = tool_replay(&command->tool, trace, &observer, 1);
+	if (status != TOOL_NO_RESULT)
+		memusage_print(memusage, stdout, term_colour_wanted(command->colour, STDOUT_FILENO));
+	memusage_destroy(memusage);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		tool_error(&command->tool, "standard output: cannot write");
+		return TOOL_NO_RESULT;
+	}
+	return status;
+}
+
+static int write_massif(const struct command *command, const struct tool_trace *trace)
+{
+	int status;
+	char *name = tool_out_name(&command->tool, trace, &status);
+	if (!name)
+		return status;
+	status = conversion_run(&command->tool, trace, emitter_find("massif"), name);
+	free(name);
+	return status;
+}
+
+static int run(struct command *command)
+{
+	struct tool_trace trace;
+	if (!tool_open(&command->tool, &trace, command->trace))
+		return TOOL_NO_RESULT;
+	int status = TOOL_USAGE;
+	if (command->memusage)
+		status = print_memusage(command, &trace);
+	else if (tool_settle(&command->tool, &trace))
+		status = write_massif(command, &trace);
+	tool_close(&trace);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct command command = { 0 };
+	if (!tool_init(&command.tool, NAME)) {
+		fputs(NAME ": out of memory\n", stderr);
+		return TOOL_NO_RESULT;
+	}
+	char **words;
+	int status = tool_parse(&command.tool, &argp, argc, argv, "MSREPLAY_OPTS", &command, &words);
+	if (status == 0)
+		status = run(&command);
+	free(words);
+	tool_finish(&command.tool);
+	return status;
+}

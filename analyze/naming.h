@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of a trace's frames: binds the module table of the reader to the symbolizer, so that
+ * policy code asks for frame ids and never sees modules, addresses or DWARF.
+ */
+#ifndef ANALYZE_NAMING_H
+#define ANALYZE_NAMING_H
+
+#include "mstrace.h"
+#include "symbols.h"
+
+struct naming;
+
+/* `reader` must outlive it. `search_dirs` as for symbols_create(). NULL when out of memory. */
+struct naming *naming_create(const struct mst_reader *reader, const char *const *search_dirs,
+			     size_t n_search_dirs);
+void naming_destroy(struct naming *naming); /* NULL is allowed */
+
+/* By frame id. Cached; strings live until naming_destroy(). See symbols.h for their meaning. */
+enum symbol_role naming_role(struct naming *naming, uint32_t frame);
+const char *naming_function(struct naming *naming, uint32_t frame);
+const struct symbol_chain *naming_describe(struct naming *naming, uint32_t frame);
+const char *naming_object(struct naming *naming, uint32_t frame);   /* NULL: code in no object */
+uint64_t naming_address(struct naming *naming, uint32_t frame);     /* as printed: link-time */
+
+/*
+ * Massif orders equal entries by address. Without a real address space the order is: code in no
+ * object, executable, interpreter, then libraries in load order; inside an object by address.
+ * Returns <0, 0, >0.
+ */
+int naming_compare(struct naming *naming, uint32_t a, uint32_t b);
+
+/* One-line notices about files that could not be used; see symbols_notice(). */
+struct symbols *naming_symbols(struct naming *naming);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)64 << 10)
+
+struct out {
+	int fd;
+	int error;
+	size_t used;
+	char buffer[BUFFER_BYTES];
+};
+
+struct out *out_create(int fd)
+{
+	struct out *out = malloc(sizeof(*out));
+
+	if (out) {
+		out->fd = fd;
+		out->error = 0;
+		out->used = 0;
+	}
+	return out;
+}
+
+static void write_all(struct out *out, const char *data, size_t size)
+{
+	while (size && !out->error) {
+		const ssize_t n = write(out->fd, data, size);
+
+		if (n < 0 && errno != EINTR)
+			out->error = errno;
+		if (n > 0) {
+			data += n;
+			size -= (size_t)n;
+		}
+	}
+}
+
+static void flush(struct out *out)
+{
+	write_all(out, out->buffer, out->used);
+	out->used = 0;
+}
+
+void out_write(struct out *out, const void *data, size_t size)
+{
+	if (size > BUFFER_BYTES - out->used)
+		flush(out);
+	if (size > BUFFER_BYTES) {
+		write_all(out, data, size);
+		return;
+	}
+	memcpy(out->buffer + out->used, data, size);
+	out->used += size;
+}
+
+void out_text(struct out *out, const char *text)
+{
+	out_write(out, text, strlen(text));
+}
+
+void out_printf(struct out *out, const char *format, ...)
+{
+	char small[512], *text = small;
+	va_list args, again;
+	int n;
+
+	va_start(args, format);
+	va_copy(again, args);
+	n = vsnprintf(small, sizeof(small), format, args);
+	if (n >= (int)sizeof(small))
+		n = vasprintf(&text, format, again);
+	va_end(again);
+	va_end(args);
+	if (n < 0) {
+		if (!out->error)
+			out->error = ENOMEM;
+		return;
+	}
+	out_write(out, text, (size_t)n);
+	if (text != small)
+		free(text);
+}
+
+void out_repeat(struct out *out, char c, size_t n)
+{
+	char run[64];
+
+	memset(run, c, sizeof(run));
+	for (; n > sizeof(run); n -= sizeof(run))
+		out_write(out, run, sizeof(run));
+	out_write(out, run, n);
+}
+
+int out_finish(struct out *out)
+{
+	int error;
+
+	flush(out);
+	error = out->error;
+	free(out);
+	return error;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Buffered output to a descriptor with one sticky error: write freely, look once at the end. All
+ * emitters write through it.
+ */
+#ifndef ANALYZE_OUT_H
+#define ANALYZE_OUT_H
+
+#include <stddef.h>
+
+struct out;
+
+/* `fd` stays the caller's. NULL when out of memory. */
+struct out *out_create(int fd);
+
+void out_write(struct out *out, const void *data, size_t size);
+void out_text(struct out *out, const char *text);
+void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* `n` times the character. */
+void out_repeat(struct out *out, char c, size_t n);
+
+/* Writes what is buffered and frees the object. Returns 0 or the errno of the first failure. */
+int out_finish(struct out *out);
+
+#endif

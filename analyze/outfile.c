@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void forget(struct outfile *file)
+{
+	free(file->path);
+	free(file->temporary);
+	*file = (struct outfile){ .fd = -1 };
+}
+
+/* Names that fit wherever the target's own fits: they don't contain it. */
+static int create_beside(struct outfile *file)
+{
+	const char *slash = strrchr(file->path, '/');
+	int directory = slash ? (int)(slash + 1 - file->path) : 0;
+	for (unsigned i = 0; i < 1000; i++) {
+		if (asprintf(&file->temporary, "%.*s.ms-%ld-%u.tmp", directory, file->path,
+			     (long)getpid(), i) < 0) {
+			file->temporary = NULL;
+			return -ENOMEM;
+		}
+		file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (file->fd >= 0)
+			return 0;
+		int error = -errno;
+		free(file->temporary);
+		file->temporary = NULL;
+		if (error != -EEXIST)
+			return error;
+	}
+	return -EEXIST;
+}
+
+int outfile_begin(struct outfile *file, const char *name)
+{
+	*file = (struct outfile){ .fd = -1 };
+	if (strcmp(name, "-") == 0) {
+		file->fd = STDOUT_FILENO;
+		return 0;
+	}
+	struct stat st;
+	bool exists = stat(name, &st) == 0;
+	if (exists && !S_ISREG(st.st_mode)) {
+		file->fd = open(name, O_WRONLY | O_CLOEXEC);
+		return file->fd < 0 ? -errno : 0;
+	}
+	file->path = exists ? realpath(name, NULL) : strdup(name);
+	int error = file->path ? create_beside(file) : -errno;
+	if (error)
+		forget(file);
+	return error;
+}
+
+int outfile_commit(struct outfile *file)
+{
+	int error = 0;
+	if (file->fd != STDOUT_FILENO && close(file->fd) != 0)
+		error = -errno;
+	if (!error && file->path && rename(file->temporary, file->path) != 0)
+		error = -errno;
+	if (error && file->path)
+		unlink(file->temporary);
+	forget(file);
+	return error;
+}
+
+void outfile_abort(struct outfile *file)
+{
+	if (file->fd != STDOUT_FILENO)
+		close(file->fd);
+	if (file->path)
+		unlink(file->temporary);
+	forget(file);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A result that appears whole or not at all: it is written beside its target under a temporary
+ * name and renamed. Targets that aren't plain files (a terminal, /dev/null, a pipe) are written
+ * directly; so is standard output, by the name "-". A symbolic link stays, its target is replaced.
+ */
+#ifndef ANALYZE_OUTFILE_H
+#define ANALYZE_OUTFILE_H
+
+struct outfile {
+	int fd;           /* to write to; the outfile's */
+	char *path;       /* what temporary becomes; NULL if written directly */
+	char *temporary;
+};
+
+/*
+ * Mode 0666 less the umask. Returns 0 or a negative errno. A file that is begun must be ended by
+ * exactly one of the two below.
+ */
+int outfile_begin(struct outfile *file, const char *name);
+
+/* Closes and gives the file its name. On failure (negative errno) nothing is left behind. */
+int outfile_commit(struct outfile *file);
+void outfile_abort(struct outfile *file);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop over a trace: the only place where the reader and the observers meet.
+ */
+#ifndef ANALYZE_REPLAY_H
+#define ANALYZE_REPLAY_H
+
+#include <stddef.h>
+
+#include "observer.h"
+
+struct progress;
+
+enum replay_result {
+	REPLAY_COMPLETE = 0,
+	REPLAY_PARTIAL = 1,  /* the trace is damaged or cut: the observers know all before that */
+};
+
+/*
+ * Shows each chunk to each observer, in order, then tells all of them the end. One pass; the
+ * reader must not have been asked for a chunk before. `progress` may be NULL.
+ *
+ * A negative enum mst_error means that there is no result: an observer failed, or memory is out.
+ * The observers haven't been told an end then and may only be destroyed. With REPLAY_PARTIAL,
+ * replay_problem() tells what is wrong.
+ */
+int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
+	       struct progress *progress);
+
+/* One line about why `reader` has stopped, valid until it is destroyed. */
+const char *replay_problem(const struct mst_reader *reader);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that Massif calls an option and that changes its answer. Defaults, ranges and
+ * messages are those of Massif 3.19; args.c fills this from a command line.
+ */
+#ifndef ANALYZE_SETTINGS_H
+#define ANALYZE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum time_unit {
+	TIME_DEFAULT,      /* i if the trace has instruction counts, else ms */
+	TIME_INSTRUCTIONS,
+	TIME_MS,
+	TIME_BYTES,
+};
+
+enum usable_model {
+	USABLE_ROUNDED,    /* the largest size along the realloc chain, rounded up to the alignment */
+	USABLE_VALGRIND,   /* what Valgrind's own allocator would have handed out */
+	USABLE_REAL,       /* what the program's allocator gave, when recorded */
+};
+
+struct name_list {
+	size_t n;
+	char **names;      /* owned */
+};
+
+struct settings {
+	enum time_unit time_unit;
+	enum usable_model usable;
+	bool heap;
+	bool stacks;
+	bool pages_as_heap;
+	bool show_below_main;
+	unsigned heap_admin;       /* bytes a block */
+	unsigned alignment;        /* power of two, 16..4096 */
+	unsigned depth;            /* 1..200 */
+	unsigned detailed_freq;
+	unsigned max_snapshots;    /* 10..1000 */
+	double threshold;          /* percent */
+	double peak_inaccuracy;    /* percent */
+	struct name_list alloc_fns;  /* Massif's defaults come first */
+	struct name_list ignore_fns;
+	struct name_list fullpath_after;
+	char *out_file;            /* --massif-out-file pattern, owned */
+	char *desc;                /* the options as given, for massif.out's first line; owned, "" if none */
+};
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Massif's choice of snapshots: which moments are kept, which become the peak, which give way
+ * when there are too many. Pure numbers; the caller keeps the counters and builds the trees. The
+ * intervals are kept in 64 bits throughout.
+ */
+#ifndef ANALYZE_SNAPSHOT_H
+#define ANALYZE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "massif.h"
+
+struct snapshots {
+	/* Settings. */
+	unsigned max, detailed_freq;
+	double peak_inaccuracy;         /* percent; below 0 counts as 0 */
+
+	struct snapshot *items;         /* [max] */
+	size_t n;
+	/* A normal snapshot may be taken at this time or later; a peak when the total is above this. */
+	int64_t earliest;
+	uint64_t peak_limit;
+	int64_t min_interval;
+	unsigned since_detailed;
+};
+
+/* False: no memory. */
+bool snapshots_init(struct snapshots *s, const struct settings *settings);
+void snapshots_finish(struct snapshots *s);
+
+/* Whether the next normal snapshot is to have a tree. */
+static inline bool snapshots_detail_next(const struct snapshots *s)
+{
+	return s->since_detailed == s->detailed_freq - 1;
+}
+
+/*
+ * Keeps a snapshot; takes over its tree. The caller has asked: time >= earliest for a normal one,
+ * total > peak_limit for a peak (its total is then the new mark, and the peak before becomes a
+ * normal one that keeps its tree).
+ */
+void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
+
+#endif

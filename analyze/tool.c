@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "outname.h"
+#include "replay.h"
+#include "term.h"
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+static void __attribute__((format(printf, 2, 0)))
+print_line(const struct tool *tool, const char *format, va_list list)
+{
+	fprintf(stderr, "%s: ", tool->name);
+	vfprintf(stderr, format, list);
+	fputc('\n', stderr);
+}
+
+void tool_error(const struct tool *tool, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	print_line(tool, format, list);
+	va_end(list);
+}
+
+void tool_notice(const struct tool *tool, const char *format, ...)
+{
+	if (tool->verbosity < 0)
+		return;
+	va_list list;
+	va_start(list, format);
+	print_line(tool, format, list);
+	va_end(list);
+}
+
+void tool_lines(const struct tool *tool, const char *text)
+{
+	for (const char *line = text; line;) {
+		const char *end = strchrnul(line, '\n');
+		tool_error(tool, "%.*s", (int)(end - line), line);
+		line = *end ? end + 1 : NULL;
+	}
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+enum { KEY_SYMBOLS = 0x2000 };
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Diagnostics:", TOOL_GROUP_DIAGNOSTICS },
+	{ "symbols", KEY_SYMBOLS, "DIR", 0,
+	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
+	  TOOL_GROUP_DIAGNOSTICS },
+	{ "quiet", 'q', NULL, 0, "no notices, no progress", TOOL_GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace", TOOL_GROUP_DIAGNOSTICS },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { &args_argp, 0, NULL, 0 }, { 0 } };
+
+static int add_symbol_dir(struct tool *tool, const char *directory)
+{
+	const char **dirs = reallocarray(tool->symbol_dirs, tool->n_symbol_dirs + 1, sizeof(*dirs));
+	if (!dirs)
+		return ENOMEM;
+	tool->symbol_dirs = dirs;
+	dirs[tool->n_symbol_dirs++] = directory;
+	return 0;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct tool *tool = state->input;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &tool->args;
+		return 0;
+	case KEY_SYMBOLS:
+		return add_symbol_dir(tool, value);
+	case 'q':
+		tool->verbosity = -1;
+		return 0;
+	case 'v':
+		tool->verbosity = 1;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+const struct argp tool_argp = {
+	.options = options, .parser = parse_option, .children = children,
+};
+
+bool tool_init(struct tool *tool, const char *name)
+{
+	*tool = (struct tool){ .name = name };
+	return args_init(&tool->args);
+}
+
+void tool_finish(struct tool *tool)
+{
+	args_finish(&tool->args);
+	free(tool->symbol_dirs);
+	*tool = (struct tool){ 0 };
+}
+
+int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv,
+	       const char *variable, void *input, char ***words)
+{
+	argp_err_exit_status = TOOL_USAGE;
+	*words = args_prepend(variable ? getenv(variable) : NULL, &argc, argv);
+	error_t error = ENOMEM;
+	if (*words && argc > 0) {
+		(*words)[0] = (char *)tool->name; /* messages shall not depend on the way here */
+		error = argp_parse(argp, argc, *words, 0, NULL, input);
+	}
+	if (error == 0)
+		return 0;
+	if (tool->args.problem) {
+		tool_lines(tool, tool->args.problem);
+		return tool->args.status;
+	}
+	tool_error(tool, "%s", strerror(error));
+	return TOOL_NO_RESULT;
+}
+
+/* ---- The trace ------------------------------------------------------------------------------ */
+
+bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	*trace = (struct tool_trace){ .name = is_stdin ? "standard input" : path };
+	trace->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (trace->fd < 0) {
+		tool_error(tool, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	int error = mst_reader_create(&trace->reader, trace->fd);
+	if (error == 0)
+		return true;
+	tool_error(tool, "%s: %s", trace->name,
+		   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	tool_close(trace);
+	return false;
+}
+
+void tool_close(struct tool_trace *trace)
+{
+	mst_reader_destroy(trace->reader);
+	trace->reader = NULL;
+	if (trace->fd > STDIN_FILENO)
+		close(trace->fd);
+	trace->fd = -1;
+}
+
+bool tool_settle(struct tool *tool, const struct tool_trace *trace)
+{
+	struct settings *settings = &tool->args.settings;
+	const char *missing = NULL;
+	if (settings->time_unit == TIME_INSTRUCTIONS)
+		missing = "--time-unit=i: no instruction counts are recorded in it, and msrec "
+			  "cannot record them; use --time-unit=ms or --time-unit=B";
+	else if (settings->stacks)
+		missing = "--stacks=yes: no stack depths are recorded in it, and msrec cannot "
+			  "record them";
+	else if (settings->pages_as_heap && settings->heap)
+		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
+			  "cannot record them";
+	if (missing) {
+		tool_error(tool, "%s: %s", trace->name, missing);
+		return false;
+	}
+	settings->pages_as_heap = false;
+	if (settings->time_unit == TIME_DEFAULT) {
+		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)",
+			    trace->name);
+		settings->time_unit = TIME_MS;
+	}
+	return true;
+}
+
+/* ---- Replaying ------------------------------------------------------------------------------ */
+
+static void tell_end(const struct tool *tool, const char *name, const struct mst_end *end)
+{
+	switch ((enum mst_end_reason)end->reason) {
+	case MST_END_EXIT:
+		break;
+	case MST_END_SIGNAL: {
+		const char *text = sigdescr_np((int)end->detail);
+		tool_notice(tool, "%s: the program was killed by signal %" PRIu32 " (%s)", name,
+			    end->detail, text ? text : "unknown");
+		break;
+	}
+	case MST_END_EXEC:
+		tool_notice(tool, "%s: the process went on as another program", name);
+		break;
+	case MST_END_DETACHED:
+		tool_notice(tool, "%s: recording stopped before the program did", name);
+		break;
+	case MST_END_UNKNOWN:
+		tool_notice(tool, "%s: how the program ended is not known", name);
+		break;
+	}
+}
+
+static void tell_losses(const struct tool *tool, const char *name, const struct mst_end *end)
+{
+	if (end->lost)
+		tool_notice(tool, "%s: %" PRIu64 " event%s lost while recording", name, end->lost,
+			    plural(end->lost));
+	if (end->unknown_frees)
+		tool_notice(tool, "%s: %" PRIu64 " free%s of blocks never seen allocated", name,
+			    end->unknown_frees, plural(end->unknown_frees));
+	if (end->implied_frees)
+		tool_notice(tool, "%s: %" PRIu64 " block%s whose free was not seen", name,
+			    end->implied_frees, plural(end->implied_frees));
+}
+
+static void tell_figures(const struct tool *tool, const struct tool_trace *trace,
+			 const struct progress *progress)
+{
+	uint32_t stacks, kinds;
+	mst_reader_stacks(trace->reader, &stacks);
+	mst_reader_kinds(trace->reader, &kinds);
+	tool_notice(tool, "%s: %" PRIu64 " events, %" PRIu32 " stack nodes, %" PRIu32
+		    " kinds of call; replayed in %.2f s", trace->name, progress->events, stacks,
+		    kinds, progress_seconds(progress));
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	if (end)
+		tool_notice(tool, "%s: the program ran for %.3f s", trace->name,
+			    (double)end->time_ns / 1e9);
+}
+
+enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
+			     struct observer **observers, size_t n)
+{
+	struct progress progress;
+	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0);
+	int result = replay_run(trace->reader, observers, n, &progress);
+	progress_end(&progress);
+	if (result < 0) {
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));
+		return TOOL_NO_RESULT;
+	}
+	if (result == REPLAY_PARTIAL)
+		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used",
+			   trace->name, replay_problem(trace->reader), progress.events,
+			   plural(progress.events));
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	if (end) {
+		tell_end(tool, trace->name, end);
+		tell_losses(tool, trace->name, end);
+	}
+	if (tool->verbosity > 0)
+		tell_figures(tool, trace, &progress);
+	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
+}
+
+char *tool_out_name(const struct tool *tool, const struct tool_trace *trace, int *status)
+{
+	const char *pattern = tool->args.settings.out_file;
+	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	char *why;
+	char *name = outname_expand(&outname, pattern, &why);
+	if (name)
+		return name;
+	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
+	if (why) {
+		tool_error(tool, "Bad option: --massif-out-file=%s", pattern);
+		tool_lines(tool, why);
+		tool_lines(tool, ARGS_USE_HELP);
+	} else {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	}
+	free(why);
+	return NULL;
+}

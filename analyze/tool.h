@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the mains of the analysing tools share: options, exit statuses, messages on standard
+ * error, and the way from a trace's name to a finished replay. The mains' right hand: like them
+ * it prints, and nothing below it does.
+ */
+#ifndef ANALYZE_TOOL_H
+#define ANALYZE_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <argp.h>
+
+#include "args.h"
+#include "mstrace.h"
+#include "observer.h"
+
+enum tool_status {
+	TOOL_COMPLETE = 0,
+	TOOL_PARTIAL = 1,    /* the trace is damaged or cut; the result is of what is intact */
+	TOOL_NO_RESULT = 2,
+	TOOL_USAGE = 64,
+};
+
+struct tool {
+	const char *name;
+	int verbosity;       /* -1 quiet, 0 notices, 1 more */
+	struct args args;    /* Massif's options */
+	const char **symbol_dirs;
+	size_t n_symbol_dirs;
+};
+
+/* Help groups in which a tool may put options of its own. */
+enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_DIAGNOSTICS = 50 };
+
+/* The options that all tools have, Massif's among them; its input is a struct tool. */
+extern const struct argp tool_argp;
+
+bool tool_init(struct tool *tool, const char *name);
+void tool_finish(struct tool *tool);
+
+/*
+ * Parses a command line; `argp` has tool_argp as a child, `input` is for its parser. Words of the
+ * environment variable `variable` (NULL = none) come first. Returns 0, or after a message the exit
+ * status; a usage error that argp finds exits by itself with TOOL_USAGE. The words of the command
+ * line must live as long as the tool; *words is what to free then.
+ */
+int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv,
+	       const char *variable, void *input, char ***words);
+
+/* One line behind the tool's name. */
+void tool_error(const struct tool *tool, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same, unless the tool is to be quiet. */
+void tool_notice(const struct tool *tool, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Each line of `text` behind the tool's name. */
+void tool_lines(const struct tool *tool, const char *text);
+
+struct tool_trace {
+	const char *name;    /* for messages */
+	int fd;
+	struct mst_reader *reader;
+};
+
+/* "-" is standard input. Says what is wrong and returns false if it isn't a readable trace. */
+bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path);
+void tool_close(struct tool_trace *trace);
+
+/*
+ * Compares what the tool's settings ask for with what the trace holds, and gives the default time
+ * unit its meaning. Says what is missing and returns false if the settings can't be honoured.
+ */
+bool tool_settle(struct tool *tool, const struct tool_trace *trace);
+
+/*
+ * Replays with progress on a terminal, then repeats what the recorder and the reader found odd:
+ * a killed program, losses, damage. Returns a tool_status; unless it is TOOL_NO_RESULT the
+ * observers have a result.
+ */
+enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
+			     struct observer **observers, size_t n);
+
+/*
+ * The name that Massif's --massif-out-file means for this trace, for the caller to free. NULL
+ * after a message: *status is the exit status, 1 where Massif's is.
+ */
+char *tool_out_name(const struct tool *tool, const struct tool_trace *trace, int *status);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* A whole file in memory; works for pipes as well. */
+#ifndef MS_PRINT_INPUT_H
+#define MS_PRINT_INPUT_H
+
+#include "span.h"
+
+/*
+ * Reads the file to its end, 0 or a negative errno. The text is malloc'ed, belongs to the caller, and has a
+ * NUL byte behind it, which doesn't count.
+ */
+int input_read(const char *path, char **text, size_t *size);
+
+#endif

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# What msconvert says: formats, names, bad input.
+cli_trace T
+head -c 1500 T >cut
+echo 'not a trace' >foreign
+
+t msconvert --help
+t msconvert --to=help
+t msconvert
+t msconvert T
+t msconvert --to=nothing T
+t msconvert -o x.unknown T
+t msconvert --to=massif --depth=0 T
+t msconvert --to=massif --massif-out-file=%x T
+t msconvert --to=massif --time-unit=i T
+t msconvert --to=massif --memusage T
+t msconvert --to=massif none
+t msconvert --to=massif foreign
+t ls
+t msconvert -q -o massif.out.1 T
+t msconvert -q -o x.massif --time-unit=B T
+t msconvert -q --massif-out-file=massif.out.%p T
+t sh -c 'msconvert -q --to=massif T | cmp - massif.out.1'
+t cmp massif.out.1 massif.out.4711
+t sh -c 'msconvert -q --to=massif --time-unit=B -o - - <T | tail -n +2 >out; tail -n +2 x.massif | cmp - out'
+t msconvert -q -o cut.massif cut
+t ls

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+# What msreplay says: options, bad input, notices, names of results.
+cli_trace T
+cli_trace K signal
+head -c 1500 T >cut
+cp T damaged
+printf 'X' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
+: >empty
+echo 'neither a trace nor empty' >foreign
+mkdir dir
+
+# Usage.
+t msreplay --help
+t msreplay
+t msreplay T K
+t msreplay --bogus T
+t msreplay --exact-peak T
+t msreplay --at=5 T
+t msreplay --also=--depth=3 T
+t msreplay --depth
+t msreplay --color=red T
+
+# Values that Massif refuses, in its words.
+t msreplay --depth=0 T
+t msreplay --depth=x T
+t msreplay --heap-admin=1025 T
+t msreplay --max-snapshots=9 T
+t msreplay --detailed-freq=0 T
+t msreplay --threshold=101 T
+t msreplay --threshold=1e1 T
+t msreplay --peak-inaccuracy=much T
+t msreplay --alignment=24 T
+t msreplay --heap=maybe T
+t msreplay --time-unit=s T
+t msreplay --xtree-memory=some T
+t msreplay --massif-out-file= T
+t msreplay --massif-out-file=~x T
+t msreplay --massif-out-file=%x T
+t msreplay --massif-out-file=%q{MSREC_NO_SUCH_VARIABLE} T
+
+# What traces don't hold.
+t msreplay --time-unit=i T
+t msreplay --stacks=yes T
+t msreplay --pages-as-heap=yes T
+t msreplay --usable=valgrind T
+t msreplay --usable=real T
+t msreplay --xtree-memory=full T
+t msreplay --realloc-zero-bytes-frees=no T
+
+# Bad input.
+t msreplay none
+t msreplay dir
+t msreplay empty
+t msreplay foreign
+t msreplay /proc/self/mem
+t msreplay -
+t msreplay --memusage cut
+t msreplay --memusage damaged
+t ls
+
+# Results.
+t msreplay T
+t ls
+t grep -c ^snapshot= massif.out.4711
+t msreplay -q --massif-out-file=%n.%p.%% T
+t msreplay -q --massif-out-file=dir T
+t msreplay -q --massif-out-file=none/x T
+t msreplay -q --massif-out-file=T T
+t ls -A
+t msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 - <T | md5sum'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T | md5sum'
+t sh -c 'MSREPLAY_OPTS="--depth=5  --show-below-main=yes" msreplay -q --massif-out-file=- --depth=6 T | head -n 1'
+t sh -c 'msreplay -q --massif-out-file=- T >/dev/full'
+t sh -c 'msreplay -q --massif-out-file=/dev/full T'
+t msreplay --massif-out-file=/dev/null K
+t msreplay -q --massif-out-file=/dev/null K
+t msreplay --massif-out-file=/dev/null cut
+t msreplay --memusage K
+t msreplay -q --memusage --color=always cut
+t sh -c 'msreplay --memusage T >/dev/full'

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that is hard to live in: one case a run, named by the first argument. All its own
+ * allocations are aligned_alloc() calls, which nothing else makes, so a trace can be checked against
+ * the last line of output, "calls N". A case that forks says so itself; see hosts.py.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static _Atomic unsigned long private_calls;
+static _Atomic unsigned long *calls = &private_calls;
+
+static void *take(size_t n)
+{
+	void *p = aligned_alloc(16, (n + 15) & ~(size_t)15);
+
+	atomic_fetch_add(calls, 1);
+	if (p)
+		memset(p, 1, n < 64 ? n : 64);
+	return p;
+}
+
+static void churn(int n)
+{
+	void *kept[16] = { 0 };
+
+	for (int i = 0; i < n; i++) {
+		free(kept[i % 16]);
+		kept[i % 16] = take((size_t)(i * 7919 % 500));
+	}
+	for (int i = 0; i < 16; i++)
+		free(kept[i]);
+}
+
+/* What a forked child uses instead, to be told from what it inherits. */
+static void *take_in_child(size_t n)
+{
+	return memalign(16, n);
+}
+
+__attribute__((noreturn)) static void fail(const char *what)
+{
+	perror(what);
+	exit(99);
+}
+
+static void *churn_thread(void *n)
+{
+	churn((int)(intptr_t)n);
+	return NULL;
+}
+
+static void start(pthread_t *thread, void *(*function)(void *), void *argument)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	if ((errno = pthread_create(thread, &attr, function, argument)) != 0)
+		fail("pthread_create");
+	pthread_attr_destroy(&attr);
+}
+
+static void await(pid_t pid, int wanted)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted) {
+		fprintf(stderr, "child: status %x\n", (unsigned)status);
+		exit(98);
+	}
+}
+
+/* ---- before main ---- */
+
+static void *early[2];
+
+static void preinit(int argc, char **argv, char **env)
+{
+	(void)argc, (void)argv, (void)env;
+	early[0] = take(100);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const preinit_entry)(int, char **, char **) = preinit;
+
+__attribute__((constructor(101))) static void construct(void)
+{
+	early[1] = take(200);
+}
+
+__attribute__((destructor(101))) static void destruct(void)
+{
+	free(early[0]);
+	free(early[1]);
+}
+
+static void at_exit(void)
+{
+	churn(10);
+	printf("calls %lu\n", atomic_load(calls));
+	fflush(stdout);
+}
+
+static void case_early(void)
+{
+	churn(100);
+}
+
+/* ---- threads ---- */
+
+static pthread_key_t key;
+
+/* Sets the key once more, so that destructors run a second time. */
+static void key_destructor(void *value)
+{
+	const char again = *(char *)value;
+
+	free(value);
+	churn(5);
+	if (again) {
+		char *next = take(100);
+
+		*next = 0;
+		pthread_setspecific(key, next);
+	}
+}
+
+static void *key_thread(void *argument)
+{
+	(void)argument;
+	pthread_setspecific(key, take(100));
+	churn(20);
+	pthread_exit(NULL);
+}
+
+static void case_tls(void)
+{
+	pthread_t thread[50];
+
+	pthread_key_create(&key, key_destructor);
+	for (int i = 0; i < 50; i++)
+		start(&thread[i], key_thread, NULL);
+	for (int i = 0; i < 50; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void case_short_threads(void)
+{
+	pthread_t thread[20];
+
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < 20; i++)
+			start(&thread[i], churn_thread, (void *)10);
+		for (int i = 0; i < 20; i++)
+			pthread_join(thread[i], NULL);
+	}
+}
+
+static pthread_barrier_t barrier;
+
+static void *barrier_thread(void *argument)
+{
+	(void)argument;
+	churn(20);
+	pthread_barrier_wait(&barrier);
+	churn(20);
+	return NULL;
+}
+
+static void case_many_threads(void)
+{
+	pthread_t thread[300];
+
+	pthread_barrier_init(&barrier, NULL, 300);
+	for (int i = 0; i < 300; i++)
+		start(&thread[i], barrier_thread, NULL);
+	for (int i = 0; i < 300; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* Blocks that change hands: what one thread allocates another frees at once. */
+static void *_Atomic exchanged[8];
+
+static void *exchange_thread(void *argument)
+{
+	unsigned at = (unsigned)(uintptr_t)argument;
+
+	for (int i = 0; i < 20000; i++) {
+		at = at * 1103515245u + 12345u;
+		free(atomic_exchange(&exchanged[at >> 16 & 7], take(at >> 20 & 255)));
+	}
+	return NULL;
+}
+
+static void case_exchange(void)
+{
+	pthread_t thread[8];
+
+	for (uintptr_t i = 0; i < 8; i++)
+		start(&thread[i], exchange_thread, (void *)i);
+	for (int i = 0; i < 8; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < 8; i++)
+		free(exchanged[i]);
+}
+
+/* The process ends while threads are at work; nobody joins them. */
+static _Atomic int stop;
+
+static void *busy_thread(void *argument)
+{
+	(void)argument;
+	while (!stop)
+		churn(50);
+	return NULL;
+}
+
+static void case_leave_threads(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 4; i++)
+		start(&thread, busy_thread, NULL);
+	usleep(50000);
+	_exit(6);
+}
+
+/* ---- processes ---- */
+
+/* Every child makes exactly 100 calls of its own and ends with status 7. */
+static void case_fork(void)
+{
+	pthread_t thread[4];
+
+	for (int i = 0; i < 4; i++)
+		start(&thread[i], busy_thread, NULL);
+	for (int i = 0; i < 20; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0) {
+			for (int k = 0; k < 100; k++)
+				free(take_in_child((size_t)k));
+			_exit(7);
+		}
+		await(pid, 7);
+	}
+	stop = 1;
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void case_vfork(void)
+{
+	char *const argv[] = { (char *)"true", NULL };
+
+	for (int i = 0; i < 20; i++) {
+		const pid_t pid = vfork();
+
+		if (pid == 0) {
+			execve("/bin/true", argv, environ);
+			_exit(50);
+		}
+		churn(20);
+		await(pid, 0);
+	}
+}
+
+static void case_spawn(void)
+{
+	char *const argv[] = { (char *)"env", NULL };
+	posix_spawn_file_actions_t actions;
+	char line[256];
+	FILE *pipe;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	for (int i = 0; i < 20; i++) {
+		churn(20);
+		if ((errno = posix_spawn(&pid, "/usr/bin/env", &actions, NULL, argv, environ)) != 0)
+			fail("posix_spawn");
+		await(pid, 0);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	for (int i = 0; i < 5; i++) {
+		if (system("exit 3") != 3 << 8)
+			fail("system");
+	}
+	pipe = popen("echo x", "r");
+	if (!pipe || !fgets(line, sizeof line, pipe) || pclose(pipe) != 0)
+		fail("popen");
+	churn(20);
+}
+
+/* The first process ends at once; the second goes on with no descriptor at all. */
+static void case_daemon(void)
+{
+	fflush(stdout);
+	churn(10);
+	if (fork() != 0)
+		_exit(0);
+	setsid();
+	for (int i = 0; i < 1024; i++)
+		close(i);
+	for (int k = 0; k < 1000; k++)
+		free(take_in_child((size_t)k));
+	usleep(300000);
+	for (int k = 0; k < 1000; k++)
+		free(take_in_child((size_t)k));
+	_exit(0);
+}
+
+/* ---- the process's surroundings ---- */
+
+static void case_chroot(void)
+{
+	char folder[] = "/tmp/msrec-host-XXXXXX";
+	pthread_t thread;
+
+	if (!mkdtemp(folder) || chroot(folder) != 0 || chdir("/") != 0)
+		fail("chroot");
+	churn(100);
+	start(&thread, churn_thread, (void *)100);
+	pthread_join(thread, NULL);
+}
+
+static void case_setuid(void)
+{
+	pthread_t thread;
+
+	if (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
+		fail("setuid");
+	churn(100);
+	start(&thread, churn_thread, (void *)100);
+	pthread_join(thread, NULL);
+}
+
+static void case_clearenv(void)
+{
+	clearenv();
+	churn(100);
+	environ = NULL;
+	churn(100);
+}
+
+static void case_nofile(void)
+{
+	const struct rlimit none = { 0, 0 };
+	pthread_t thread;
+
+	if (setrlimit(RLIMIT_NOFILE, &none) != 0)
+		fail("setrlimit");
+	churn(100);
+	start(&thread, churn_thread, (void *)100);
+	pthread_join(thread, NULL);
+}
+
+static uint64_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		fail("statm");
+	fclose(f);
+	return (uint64_t)pages * 4096;
+}
+
+/* Allocates until nothing is left, gives it back, goes on. */
+static void case_address_space(void)
+{
+	const uint64_t bytes = address_space() + (64u << 20);
+	const struct rlimit limit = { bytes, bytes };
+	void *chain = NULL, **p;
+	int failures = 0;
+
+	if (setrlimit(RLIMIT_AS, &limit) != 0)
+		fail("setrlimit");
+	while (failures < 100) {
+		p = take(1 << 20);
+		if (p) {
+			*p = chain;
+			chain = p;
+		} else {
+			failures++;
+		}
+	}
+	while ((p = chain)) {
+		chain = *p;
+		free(p);
+	}
+	churn(100);
+}
+
+/* ---- signals ---- */
+
+static void on_alarm(int signal_number)
+{
+	(void)signal_number;
+	churn(3);
+}
+
+/* Meant to run on an allocator that may be called from a handler at any time. */
+static void case_storm(void)
+{
+	const struct itimerval every = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &every, NULL);
+	churn(1000000);
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_IGN);
+}
+
+static void case_altstack(void)
+{
+	static char memory[64 << 10];
+	const stack_t stack = { .ss_sp = memory, .ss_size = sizeof memory };
+	const struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	for (int i = 0; i < 500; i++) {
+		churn(3);
+		raise(SIGUSR1);
+	}
+}
+
+/* ---- stacks ---- */
+
+static jmp_buf jump;
+static volatile bool jumping = true;
+
+static void deeper(int n)
+{
+	free(take((size_t)n));
+	if (n > 0)
+		deeper(n - 1);
+	else if (jumping)
+		longjmp(jump, 1);
+	free(take(1));
+}
+
+static void case_longjmp(void)
+{
+	for (volatile int i = 0; i < 300; i++) {
+		if (setjmp(jump) == 0)
+			deeper(i % 40);
+		free(take(3));
+	}
+}
+
+#define COROUTINES 4
+
+static ucontext_t main_context, coroutine[COROUTINES];
+
+static void coroutine_main(int self)
+{
+	for (;;) {
+		churn(self + 1);
+		swapcontext(&coroutine[self], &main_context);
+	}
+}
+
+static void case_coroutines(void)
+{
+	for (int i = 0; i < COROUTINES; i++) {
+		getcontext(&coroutine[i]);
+		coroutine[i].uc_stack.ss_sp = take(64 << 10);
+		coroutine[i].uc_stack.ss_size = 64 << 10;
+		coroutine[i].uc_link = &main_context;
+		makecontext(&coroutine[i], (void (*)(void))coroutine_main, 1, i);
+	}
+	for (int i = 0; i < 2000; i++) {
+		swapcontext(&main_context, &coroutine[i % COROUTINES]);
+		churn(2);
+	}
+	for (int i = 0; i < COROUTINES; i++)
+		free(coroutine[i].uc_stack.ss_sp);
+}
+
+static void recurse(int n)
+{
+	char *volatile some = __builtin_alloca((size_t)(n % 50 + 1));
+
+	some[0] = 1;
+	if (n % 10 == 0)
+		free(take(10));
+	if (n > 0)
+		recurse(n - 1);
+	if (n % 10 == 5)
+		free(take(10));
+}
+
+static void *deep_thread(void *argument)
+{
+	(void)argument;
+	recurse(100000);
+	return NULL;
+}
+
+static void case_deep(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 20);
+	if (pthread_create(&thread, &attr, deep_thread, NULL) != 0)
+		fail("pthread_create");
+	pthread_join(thread, NULL);
+}
+
+/* ---- libraries; HOST_PLUGIN names one that has plugin_take() ---- */
+
+static void use_plugin(int flags, int times)
+{
+	const char *path = getenv("HOST_PLUGIN");
+
+	for (int i = 0; i < times; i++) {
+		void *plugin = path ? dlopen(path, flags) : NULL;
+		void *(*plugin_take)(size_t);
+
+		if (!plugin) {
+			fprintf(stderr, "%s\n", dlerror());
+			exit(97);
+		}
+		*(void **)&plugin_take = dlsym(plugin, "plugin_take");
+		free(plugin_take(100));
+		churn(3);
+		dlclose(plugin);
+		churn(3);
+	}
+}
+
+static void case_dlopen(void)
+{
+	use_plugin(RTLD_NOW | RTLD_LOCAL, 300);
+}
+
+static void case_deepbind(void)
+{
+	use_plugin(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, 20);
+}
+
+/* ---- to be killed: counts in a file that outlives us ---- */
+
+static void case_endless(void)
+{
+	const char *path = getenv("HOST_PAGE");
+	const int fd = path ? open(path, O_RDWR) : -1;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		fail("HOST_PAGE");
+	calls = page;
+	atomic_fetch_add(calls, atomic_load(&private_calls));
+	for (;;)
+		churn(1000);
+}
+
+/* About as many seconds of work as HOST_SECONDS says. */
+static void case_busy(void)
+{
+	const char *text = getenv("HOST_SECONDS");
+	struct timespec start_time, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start_time);
+	do {
+		churn(1000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - start_time.tv_sec < (text ? atoi(text) : 1));
+	exit(5);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "early", case_early }, { "tls", case_tls }, { "short-threads", case_short_threads },
+	{ "many-threads", case_many_threads }, { "exchange", case_exchange },
+	{ "leave-threads", case_leave_threads }, { "fork", case_fork }, { "vfork", case_vfork },
+	{ "spawn", case_spawn }, { "daemon", case_daemon }, { "chroot", case_chroot },
+	{ "setuid", case_setuid }, { "clearenv", case_clearenv }, { "nofile", case_nofile },
+	{ "address-space", case_address_space }, { "storm", case_storm }, { "altstack", case_altstack },
+	{ "longjmp", case_longjmp }, { "coroutines", case_coroutines }, { "deep", case_deep },
+	{ "dlopen", case_dlopen }, { "deepbind", case_deepbind }, { "endless", case_endless },
+	{ "busy", case_busy },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {
+		if (strcmp(argv[1], cases[i].name) != 0)
+			continue;
+		atexit(at_exit);
+		cases[i].run();
+		return 0;
+	}
+	fprintf(stderr, "usage: host CASE\n");
+	return 96;
+}

@@ -1,0 +1,471 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hosts that are hard to live in (host.c, host_cxx.cpp), recorded: one line of outcome each.
+
+For each: the program ends as it does alone and says the same, the trace is whole, nothing is lost or
+unknown, and the program's own count of its calls is the trace's. Then the ways to die: the program
+killed, msrec killed, msrec stopped, the disk full.
+"""
+
+import argparse
+import glob
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../tools"))
+from harness import Build, Scratch, plain_environment    # noqa: E402
+
+CFLAGS = ["-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
+CXXFLAGS = ["-std=c++17", "-O1", "-g", "-pthread"]
+TIMEOUT = 120
+ROOT = os.geteuid() == 0
+
+
+class Problem(Exception):
+    """What is wrong with a host, in words."""
+
+
+def expect(truth, words):
+    if not truth:
+        raise Problem(words)
+
+
+class Bench:
+    """A folder with the hosts built in it, and ways to run them."""
+
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        self.host = self.compile("host", "host.c")
+        self.cxx = self.compile("host_cxx", "host_cxx.cpp")
+        self.replacing = self.compile("host_replacing", "host_cxx.cpp", "-DREPLACE")
+        self.bump = self.compile("bump.so", "bump.c", "-fPIC", "-shared", "-fno-builtin")
+        self.plugin = self.compile("plugin.so", "host_cxx.cpp", "-DPLUGIN", "-fPIC", "-shared")
+        self.plugin_replacing = self.compile("plugin_replacing.so", "host_cxx.cpp", "-DPLUGIN", "-DREPLACE", "-fPIC",
+                                             "-shared", "-Wl,-Bsymbolic")
+        self.runs = 0
+
+    def compile(self, name, source, *options):
+        target = os.path.join(self.folder, name)
+        c = source.endswith(".c")
+        subprocess.run([os.environ.get("CC", "cc") if c else os.environ.get("CXX", "c++")] +
+                       (CFLAGS if c else CXXFLAGS) + [os.path.join(HERE, source), "-o", target] + list(options),
+                       check=True)
+        return target
+
+    def linked_with(self, library):
+        """The host with another allocator, or None if that isn't installed."""
+        found = glob.glob(f"/usr/lib/*/{library}") + glob.glob(f"/usr/lib/{library}")
+        if not found:
+            return None
+        return self.compile("host_" + library, "host.c", "-Wl,--no-as-needed", found[0])
+
+    def new_folder(self):
+        self.runs += 1
+        path = os.path.join(self.folder, f"run{self.runs}")
+        os.mkdir(path)
+        os.chmod(path, 0o777)
+        return path
+
+    def command(self, where, options=()):
+        return [self.build.msrec, "-o", os.path.join(where, "t.%p"), *options]
+
+    def start(self, where, argv, options=(), env=None, **more):
+        """msrec at work; output goes to files, so that nothing left behind keeps us waiting."""
+        with open(os.path.join(where, "out"), "wb") as out, open(os.path.join(where, "err"), "wb") as err:
+            return subprocess.Popen(self.command(where, options) + argv, stdin=subprocess.DEVNULL, stdout=out,
+                                    stderr=err, env=env or plain_environment(), **more)
+
+    def record(self, argv, options=(), env=None, timeout=TIMEOUT):
+        """Status, output, messages, and the figures of each trace, the first process's first."""
+        where = self.new_folder()
+        process = self.start(where, argv, options, env)
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["pkill", "-9", "-P", str(process.pid)], check=False)
+            process.kill()
+            raise Problem(f"hangs: still there after {timeout} s") from None
+        with open(os.path.join(where, "out")) as out, open(os.path.join(where, "err")) as err:
+            return process.returncode, out.read(), err.read(), self.stats(where)
+
+    def stats(self, where):
+        def start_of(path):
+            return int(path.rsplit(".", 1)[1])
+        return [self.build.stat(path) for path in sorted(glob.glob(os.path.join(where, "t.*")), key=start_of)]
+
+    def native(self, argv, env=None):
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env=env or plain_environment(), timeout=TIMEOUT)
+        return done.returncode, done.stdout
+
+
+def check_whole(stat, lost=0, unknown=0, implied=0):
+    for key, allowed in (("lost", lost), ("unknown", unknown), ("implied", implied)):
+        expect(allowed is None or stat[key] == allowed, f"{key}: {stat[key]}")
+    expect(stat["complete"] == 1, "the trace has no end")
+
+
+def own_calls(out):
+    match = re.search(r"calls (\d+)", out)
+    return int(match.group(1)) if match else None
+
+
+# ---- hosts that end by themselves ----
+
+def run_case(bench, name, env=None, program=None, same_output=True, calls=True, **allowed):
+    """Natively and recorded; returns the figures."""
+    argv = [program or bench.host, name]
+    env = plain_environment(**(env or {}))
+    status, out = bench.native(argv, env)
+    got, recorded_out, err, stats = bench.record(argv, env=env)
+    expect(got == status, f"status {got}, alone {status}: {err.strip()[-200:]}")
+    expect(recorded_out == out or not same_output, f"says {recorded_out!r}, alone {out!r}")
+    expect(stats, f"no trace: {err.strip()[-200:]}")
+    for stat in stats:
+        check_whole(stat, **allowed)
+    if calls:
+        expect(stats[0]["aligned_alloc"] + stats[0]["lost"] * (allowed.get("lost", 0) is None) >= own_calls(recorded_out)
+               and stats[0]["aligned_alloc"] <= own_calls(recorded_out),
+               f"{own_calls(recorded_out)} calls, {stats[0]['aligned_alloc']} in the trace")
+    return stats
+
+
+def simple(name, **options):
+    def run(bench):
+        stats = run_case(bench, name, **options)
+        expect(len(stats) == 1, f"{len(stats)} traces")
+        return f"{stats[0]['events']} events, {stats[0]['threads']} threads, depth {stats[0]['depth']}"
+    return run
+
+
+def leave_threads(bench):
+    stats = run_case(bench, "leave-threads", calls=False)
+    expect(stats[0]["threads"] == 5, f"{stats[0]['threads']} threads")
+    expect(stats[0]["detail"] == 6, f"exit status {stats[0]['detail']} in the trace")
+    return f"{stats[0]['events']} events"
+
+
+def forks(bench):
+    """The children are 20 traces with the parent's history and 100 calls more."""
+    stats = run_case(bench, "fork", same_output=False)
+    expect(len(stats) == 21, f"{len(stats)} traces, not 21")
+    expect(stats[0]["fork"] == 20, f"{stats[0]['fork']} fork marks")
+    for child in stats[1:]:
+        expect(child["memalign"] == 100, f"a child has {child['memalign']} calls, not 100")
+        expect(child["aligned_alloc"] <= stats[0]["aligned_alloc"], "a child has more than its parent had")
+    return f"{stats[0]['events']} events, 20 children"
+
+
+def daemon(bench):
+    got, _, err, stats = bench.record([bench.host, "daemon"])
+    expect(got == 0, f"status {got}: {err}")
+    expect(len(stats) == 2, f"{len(stats)} traces, not 2")
+    for stat in stats:
+        check_whole(stat)
+    expect(stats[1]["memalign"] == 2000, f"{stats[1]['memalign']} of 2000 calls")
+    return f"{stats[1]['events']} events in the daemon"
+
+
+def spawn(bench):
+    stats = run_case(bench, "spawn")
+    return f"{len(stats)} trace(s), {stats[0]['events']} events"
+
+
+def address_space(bench):
+    stats = run_case(bench, "address-space", same_output=False)
+    expect(stats[0]["failed"] >= 100, f"only {stats[0]['failed']} failures")
+    return f"{stats[0]['failed']} failed calls"
+
+
+def little_memory(bench):
+    """The limit is there before the program starts."""
+    script = f"ulimit -v 400000; exec {bench.host} longjmp"
+    got, out, err, stats = bench.record(["/bin/sh", "-c", script], ["--trace-children=yes"])
+    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
+    expect(sum(s["aligned_alloc"] for s in stats) == own_calls(out), "calls are missing")
+    return "400 MB of address space"
+
+
+def storm(bench):
+    """Handlers that allocate, on an allocator that allows it: recorded or counted as lost."""
+    stats = run_case(bench, "storm", env={"LD_PRELOAD": bench.bump}, same_output=False, lost=None, unknown=None)
+    return f"{stats[0]['events']} events, {stats[0]['lost']} lost to nesting"
+
+
+def nested_counts(bench):
+    """What is lost to nesting is exactly what is missing."""
+    argv = [bench.host, "storm"]
+    _, out, _, stats = bench.record(argv, env=plain_environment(LD_PRELOAD=bench.bump))
+    allocs, s = own_calls(out), stats[0]
+    missing = allocs - s["aligned_alloc"]
+    expect(0 <= missing <= s["lost"], f"{missing} calls missing, {s['lost']} said to be lost")
+    return f"{missing} of {allocs} calls missing, {s['lost']} events lost"
+
+
+def deepbind(bench):
+    """The plug-in's own allocations go past every preload; their frees by the program are unknown."""
+    stats = run_case(bench, "deepbind", env={"HOST_PLUGIN": bench.plugin}, unknown=None)
+    return f"{stats[0]['unknown']} frees of blocks that went past"
+
+
+def allocator(library):
+    def run(bench):
+        program = bench.linked_with(library)
+        if not program:
+            return None
+        total = 0
+        for name in ("early", "short-threads", "exchange", "longjmp", "tls"):
+            total += run_case(bench, name, program=program)[0]["events"]
+        return f"{total} events in five hosts"
+    return run
+
+
+def cxx_case(name, program="cxx", exact=True):
+    def run(bench):
+        stats = run_case(bench, name, program=getattr(bench, program), calls=False)
+        out = bench.native([getattr(bench, program), name], plain_environment())[1]
+        news = stats[0]["new"] + stats[0]["new_array"]
+        expect(not exact or news == int(out.split()[1]), f"operator new: {news} recorded, {out.split()[1]} made")
+        return f"{news} news, {stats[0]['failed']} failed"
+    return run
+
+
+def dlopen_plugin(which):
+    def run(bench):
+        stats = run_case(bench, "dlopen", env={"HOST_PLUGIN": getattr(bench, which)})
+        return f"{stats[0]['new']} + {stats[0]['new_array']} news, {stats[0]['failed']} failed"
+    return run
+
+
+# ---- ways to die ----
+
+def read_page(path):
+    with open(path, "rb") as f:
+        return struct.unpack("Q", f.read(8))[0]
+
+
+def program_killed(times):
+    def run(bench):
+        seen = []
+        for _ in range(times):
+            where = bench.new_folder()
+            page = os.path.join(where, "page")
+            with open(page, "wb") as f:
+                f.write(bytes(4096))
+            process = bench.start(where, [bench.host, "endless"], env=plain_environment(HOST_PAGE=page))
+            time.sleep(random.uniform(0.02, 0.3))
+            child = only_child(process.pid)
+            if child:
+                os.kill(child, signal.SIGKILL)
+            expect(child is not None, "the program is not there")
+            process.wait(20)
+            expect(process.returncode == -signal.SIGKILL, f"msrec ended with {process.returncode}, not by SIGKILL")
+            counted, stats = read_page(page), bench.stats(where)
+            expect(len(stats) == 1, f"{len(stats)} traces")
+            if stats[0].get("reason") != "signal" or stats[0]["detail"] != 9:
+                raise Problem(f"the trace says {stats[0].get('reason')} {stats[0].get('detail')}")
+            # A kill before the program's first word leaves a trace without events.
+            recorded = stats[0]["aligned_alloc"]
+            expect(counted <= recorded <= counted + 1, f"{counted} calls counted, {recorded} in the trace")
+            check_whole(stats[0])
+            seen.append(recorded)
+        return f"{times} kills, {min(seen)} to {max(seen)} calls, none lost"
+    return run
+
+
+def only_child(pid):
+    for _ in range(50):
+        try:
+            with open(f"/proc/{pid}/task/{pid}/children") as f:
+                children = f.read().split()
+        except FileNotFoundError:
+            return None
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+    return None
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def status_file_run(bench, where, seconds):
+    """The host below a shell that writes down its status: msrec will not be there to tell."""
+    script = f'{bench.host} busy; echo $? > {where}/status'
+    return bench.start(where, ["/bin/sh", "-c", script], ["--trace-children=yes"],
+                       env=plain_environment(HOST_SECONDS=str(seconds)))
+
+
+def recorder_killed(times):
+    def run(bench):
+        slowest = 0
+        for _ in range(times):
+            where = bench.new_folder()
+            process = status_file_run(bench, where, 2)
+            # Chunks reach the file once a second.
+            time.sleep(random.uniform(1.2, 1.8))
+            process.kill()
+            process.wait()
+            begin = time.monotonic()
+            while not os.path.exists(f"{where}/status") and time.monotonic() - begin < 30:
+                time.sleep(0.02)
+            took = time.monotonic() - begin
+            slowest = max(slowest, took)
+            expect(took < 5, f"the program took {took:.1f} s more")
+            time.sleep(0.05)
+            with open(f"{where}/status") as f:
+                status = f.read().strip()
+            expect(status == "5", f"the program's status is {status}, not 5")
+            stats = bench.stats(where)
+            expect(any(not s["complete"] and s["aligned_alloc"] > 0 for s in stats), "nothing readable in the trace")
+        return f"{times} kills, the program went on for at most {slowest:.1f} s"
+    return run
+
+
+def recorder_stopped(seconds):
+    """The program waits 2 s at most, then goes on; what is lost is counted."""
+    def run(bench):
+        where = bench.new_folder()
+        page = os.path.join(where, "page")
+        with open(page, "wb") as f:
+            f.write(bytes(4096))
+        process = bench.start(where, [bench.host, "endless"], env=plain_environment(HOST_PAGE=page))
+        time.sleep(0.5)
+        child = only_child(process.pid)
+        process.send_signal(signal.SIGSTOP)
+        stopped, last, longest, still_since = time.monotonic(), read_page(page), 0, time.monotonic()
+        while time.monotonic() - stopped < seconds:
+            time.sleep(0.01)
+            now = read_page(page)
+            if now != last:
+                last, still_since = now, time.monotonic()
+            longest = max(longest, time.monotonic() - still_since)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        os.kill(child, signal.SIGTERM)
+        process.wait(20)
+        stat = bench.stats(where)[0]
+        counted = read_page(page)
+        expect(longest < 3, f"the program was blocked for {longest:.1f} s")
+        expect(stat["lost"] > 0 and stat["lost_marks"] > 0, "no loss is told")
+        missing = counted - stat["aligned_alloc"]
+        expect(0 <= missing <= stat["lost"], f"{missing} calls missing, {stat['lost']} events lost")
+        expect(stat["complete"] == 1 and stat["detail"] == signal.SIGTERM, "the trace has the wrong end")
+        return (f"blocked {longest:.1f} s, {counted} calls, {stat['lost']} events lost, "
+                f"{stat['unknown']} unknown and {stat['implied']} implied frees")
+    return run
+
+
+def disk_full(bench):
+    """msrec says so, and the program ends as it does."""
+    where = bench.new_folder()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", where], check=True)
+    try:
+        got = subprocess.run([bench.build.msrec, "-o", f"{where}/t.1", bench.host, "many-threads"],
+                             capture_output=True, text=True, env=plain_environment(), timeout=TIMEOUT)
+        expect("calls" in got.stdout and got.returncode == 0, f"the program did not end by itself: {got.returncode}")
+        expect("No space left" in got.stderr, f"says {got.stderr!r}")
+        expect(bench.stats(where)[0]["complete"] == 0, "the trace claims to be complete")
+    finally:
+        subprocess.run(["umount", where], check=True)
+    return got.stderr.strip().splitlines()[0].replace(where, "")
+
+
+def file_size_limit(bench):
+    got = subprocess.run(["/bin/bash", "-c", f"ulimit -f 64; exec {bench.build.msrec} {bench.host} early"],
+                         capture_output=True, text=True, env=plain_environment(), timeout=TIMEOUT)
+    expect(got.returncode == 125 and "ulimit -f" in got.stderr, f"status {got.returncode}: {got.stderr}")
+    return "said before starting"
+
+
+def can_mount():
+    return ROOT and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
+
+
+HOSTS = [
+    ("malloc before main", simple("early")),
+    ("key destructors, pthread_exit", simple("tls")),
+    ("2000 short threads", simple("short-threads")),
+    ("300 threads at once", simple("many-threads")),
+    ("blocks that change hands", simple("exchange", same_output=False)),
+    ("exit while threads work", leave_threads),
+    ("fork with threads", forks),
+    ("vfork and exec", simple("vfork")),
+    ("posix_spawn, system, popen", spawn),
+    ("daemon without descriptors", daemon),
+    ("chroot", simple("chroot") if ROOT else None),
+    ("setuid", simple("setuid") if ROOT else None),
+    ("clearenv, environ = NULL", simple("clearenv")),
+    ("RLIMIT_NOFILE 0", simple("nofile")),
+    ("RLIMIT_AS reached", address_space),
+    ("RLIMIT_AS before the start", little_memory),
+    ("timer storm", storm),
+    ("timer storm, losses counted", nested_counts),
+    ("alternate signal stack", simple("altstack")),
+    ("longjmp", simple("longjmp")),
+    ("coroutines", simple("coroutines")),
+    ("100,000 frames with alloca", simple("deep")),
+    ("dlopen and dlclose, C++ plug-in in a C program", dlopen_plugin("plugin")),
+    ("plug-in with its own operator new", dlopen_plugin("plugin_replacing")),
+    ("RTLD_DEEPBIND", deepbind),
+    ("bad_alloc", cxx_case("bad-alloc")),
+    ("new_handler that allocates", cxx_case("new-handler", exact=False)),
+    ("thread_local destructors", cxx_case("thread-local", exact=False)),
+    ("exceptions through recorded frames", cxx_case("exceptions", exact=False)),
+    ("program with its own operator new", cxx_case("bad-alloc", program="replacing", exact=False)),
+    ("jemalloc", allocator("libjemalloc.so.2")),
+    ("tcmalloc_minimal", allocator("libtcmalloc_minimal.so.4")),
+    ("mimalloc", allocator("libmimalloc.so.2")),
+    ("disk full", disk_full if can_mount() else None),
+    ("file-size limit", file_size_limit),
+]
+
+
+def cases(long):
+    return [(name, run) for name, run in HOSTS if run] + [
+        ("program killed", program_killed(50 if long else 8)),
+        ("msrec killed", recorder_killed(20 if long else 2)),
+        ("msrec stopped", recorder_stopped(5)),
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--long", action="store_true", help="more kills, and every host five times")
+    parser.add_argument("--only", metavar="WORD", help="hosts with this word in their name")
+    args = parser.parse_args()
+    failed = 0
+    with Scratch() as folder:
+        os.chmod(folder, 0o755)
+        bench = Bench(Build(args.build), folder)
+        for name, run in cases(args.long):
+            if args.only and args.only not in name:
+                continue
+            begin = time.monotonic()
+            try:
+                for _ in range(5 if args.long and "killed" not in name else 1):
+                    outcome = run(bench)
+            except (Problem, RuntimeError, subprocess.TimeoutExpired) as e:
+                failed += 1
+                print(f"not ok {name}: {e}", flush=True)
+                continue
+            word = "skip" if outcome is None else "ok"
+            print(f"{word} {name}: {outcome or 'not installed'} ({time.monotonic() - begin:.1f} s)", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,737 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unwinder against libgcc's, which shares nothing with it, at every step of programs that
+ * treat the stack badly. Arguments: plugins built from unwind_plugin.c (may be left out).
+ * Exit 0: every captured stack was equal.
+ */
+#define _GNU_SOURCE 1
+
+#include "preload/modules.h"
+#include "preload/unwind.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define FRAMES_MAX 4096
+
+/* libgcc's interface, declared here because its header bears the name of ours. */
+struct _Unwind_Context;
+typedef int trace_function(struct _Unwind_Context *, void *);
+int _Unwind_Backtrace(trace_function *, void *);
+uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
+
+struct reference {
+	uintptr_t pc[FRAMES_MAX];       /* as unwind_frame.pc, innermost first */
+	uintptr_t raw[FRAMES_MAX];
+	unsigned count;
+};
+
+/* What a thread needs. */
+struct observer {
+	struct unwind_stack *stack;
+	struct reference reference;
+	uintptr_t before[FRAMES_MAX];   /* the last capture, outermost first */
+	unsigned before_count;
+	volatile sig_atomic_t busy;
+};
+
+static __thread struct observer *observer;
+static __thread unsigned capacity = FRAMES_MAX;
+static __thread bool partial;           /* libgcc cannot see all: compare what it sees */
+static _Atomic unsigned long events, failures, nested;
+static volatile unsigned sink;
+
+static uint64_t stamp(void)
+{
+	static _Atomic uint64_t now;
+
+	return ++now;
+}
+
+static int take_frame(struct _Unwind_Context *context, void *data)
+{
+	struct reference *reference = data;
+	int exact = 0;
+	uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
+
+	if (reference->count < FRAMES_MAX) {
+		reference->raw[reference->count] = pc;
+		reference->pc[reference->count++] = pc - !exact;
+	}
+	return 0;
+}
+
+static struct observer *observe(void)
+{
+	size_t bytes = unwind_stack_bytes(capacity);
+
+	observer = mmap(NULL, sizeof(*observer), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	observer->stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unwind_stack_init(observer->stack, capacity);
+	return observer;
+}
+
+static void forget(void)
+{
+	munmap(observer->stack, unwind_stack_bytes(capacity));
+	munmap(observer, sizeof(*observer));
+	observer = NULL;
+}
+
+static void report(const struct observer *o, unsigned depth, unsigned expected, unsigned first,
+	unsigned bad)
+{
+	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
+
+	if (atomic_fetch_add(&failures, 1) > 3)
+		return;
+	fprintf(stderr, "event %lu: frame %u differs, %u frames, %u expected\n", events, bad, depth,
+		expected);
+	for (unsigned i = bad > 3 ? bad - 3 : 0; i < bad + 4; i++)
+		fprintf(stderr, "  %3u %#14lx %#14lx\n", i,
+			i < depth ? frames[depth - 1 - i].pc : 0,
+			i < expected ? o->reference.pc[first + i] : 0);
+}
+
+static void compare(struct observer *o, const struct unwind_regs *regs, unsigned kept)
+{
+	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
+	unsigned depth = unwind_stack_depth(o->stack), first = 0, expected, i;
+
+	for (i = 0; i < kept; i++)
+		if (i >= o->before_count || i >= depth || frames[i].pc != o->before[i])
+			report(o, depth, kept, 0, i);
+	for (i = 0; i < depth; i++)
+		o->before[i] = frames[i].pc;
+	o->before_count = depth;
+
+	o->reference.count = 0;
+	_Unwind_Backtrace(take_frame, &o->reference);
+	while (first < o->reference.count && o->reference.raw[first] != regs->pc)
+		first++;
+	expected = o->reference.count - first;
+	/* libgcc lists the end of the chain, pc 0, where a coroutine or clone() leaves one. */
+	while (expected > 0 && o->reference.raw[first + expected - 1] < 4096)
+		expected--;
+	for (i = 0; i < depth && i < expected; i++)
+		if (frames[depth - 1 - i].pc != o->reference.pc[first + i]) {
+			report(o, depth, expected, first, i);
+			return;
+		}
+	if (depth < expected ? depth < capacity / 2 : depth > expected && !partial)
+		report(o, depth, expected, first, i);
+}
+
+static NOINLINE void take(const struct unwind_regs *regs, bool compared)
+{
+	struct observer *o = observer ? observer : observe();
+	unsigned kept;
+
+	if (o->busy) {
+		atomic_fetch_add(&nested, 1);
+		return;
+	}
+	o->busy = 1;
+	kept = unwind_capture(o->stack, regs);
+	if (compared) {
+		atomic_fetch_add(&events, 1);
+		compare(o, regs, kept);
+	} else {
+		o->before_count = 0;
+	}
+	o->busy = 0;
+}
+
+/* What stands for malloc. The frame pointer gives the caller's rbp. */
+static __attribute__((noinline, noclone, optimize("no-omit-frame-pointer"))) void event_if(bool compared)
+{
+	struct unwind_regs regs = {
+		(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16,
+		*(uintptr_t *)__builtin_frame_address(0),
+	};
+
+	take(&regs, compared);
+	sink++;
+}
+
+NOINLINE void event(void);
+void event(void)
+{
+	event_if(true);
+	sink++;
+}
+
+/* Random call graphs: frames of many shapes, entered from many places. */
+static __thread uint32_t seed = 1;
+
+static uint32_t chance(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+typedef void shape_function(unsigned depth);
+static shape_function *const shapes[];
+
+static void wander(unsigned depth)
+{
+	for (unsigned n = chance(4); n > 0; n--) {
+		if (chance(3) == 0)
+			event();
+		if (depth > 0)
+			shapes[chance(10)](depth - 1 - chance(2) * (depth > 1));
+	}
+	event();
+}
+
+static NOINLINE void shape_plain(unsigned depth)
+{
+	wander(depth);
+	sink++;
+}
+
+static NOINLINE void shape_large(unsigned depth)
+{
+	volatile char frame[3000];
+
+	frame[chance(3000)] = 1;
+	wander(depth);
+	sink += (unsigned)frame[5];
+}
+
+static NOINLINE void shape_alloca(unsigned depth)
+{
+	volatile char *frame = alloca(1 + chance(2000));
+
+	frame[0] = 1;
+	wander(depth);
+	frame = alloca(1 + chance(2000));
+	frame[0] = 2;
+	wander(depth);
+	sink += (unsigned)frame[0];
+}
+
+static NOINLINE void shape_aligned(unsigned depth)
+{
+	volatile char frame[64] __attribute__((aligned(64)));
+	volatile char *more = alloca(1 + chance(300));
+
+	frame[0] = more[0] = 1;
+	wander(depth);
+	sink += (unsigned)(frame[0] + more[0]);
+}
+
+static NOINLINE void shape_registers(unsigned depth)
+{
+	unsigned a = chance(9), b = chance(9), c = chance(9), d = chance(9), e = chance(9);
+
+	wander(depth);
+	sink += a * 2 + b * 3 + c * 5 + d * 7 + e;
+	wander(depth / 2);
+	sink += a + b + c + d + e;
+}
+
+static NOINLINE void shape_tail(unsigned depth)
+{
+	shapes[chance(5)](depth);
+}
+
+static NOINLINE void shape_two_ways(unsigned depth)
+{
+	if (chance(2))
+		shape_plain(depth);
+	else
+		shape_plain(depth);
+	sink++;
+}
+
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void shape_framed(unsigned depth)
+{
+	wander(depth);
+	sink++;
+}
+
+static NOINLINE void shape_many(unsigned depth)
+{
+	for (unsigned i = 0; i < 3; i++)
+		event();
+	sink += depth;
+}
+
+static NOINLINE void shape_huge(unsigned depth)
+{
+	volatile char frame[200000];
+
+	frame[chance(200000)] = 1;
+	wander(depth > 3 ? 3 : depth);
+	sink += (unsigned)frame[7];
+}
+
+static shape_function *const shapes[] = {
+	shape_plain, shape_large, shape_alloca, shape_aligned, shape_registers, shape_tail,
+	shape_two_ways, shape_framed, shape_many, shape_huge,
+};
+
+static void test_shapes(void)
+{
+	for (unsigned i = 0; i < 60; i++) {
+		seed = i * 77 + 1;
+		wander(7);
+	}
+}
+
+/* The tables name rbx: so does the loader's lazy binding. */
+void through_rbx(void (*call)(void));
+void through_r12(void (*call)(void));
+void without_tables(void (*call)(void));
+__asm__(
+	".text\n.type through_rbx, @function\nthrough_rbx:\n.cfi_startproc\n"
+	"pushq %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"
+	"movq %rsp, %rbx\n.cfi_def_cfa_register rbx\n"
+	"andq $-64, %rsp\nsubq $256, %rsp\ncall *%rdi\n"
+	"movq %rbx, %rsp\n.cfi_def_cfa_register rsp\n"
+	"popq %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore rbx\nret\n.cfi_endproc\n"
+	".size through_rbx, . - through_rbx\n"
+	".type through_r12, @function\nthrough_r12:\n.cfi_startproc\n"
+	"pushq %r12\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset r12, 0\n"
+	"movq %rbp, %r12\n.cfi_register rbp, r12\n"
+	"xorl %ebp, %ebp\ncall *%rdi\n"
+	"movq %r12, %rbp\n.cfi_restore rbp\n"
+	"popq %r12\n.cfi_adjust_cfa_offset -8\n.cfi_restore r12\nret\n.cfi_endproc\n"
+	".size through_r12, . - through_r12\n"
+	".type without_tables, @function\nwithout_tables:\n"
+	"pushq %rbp\nmovq %rsp, %rbp\nsubq $16, %rsp\ncall *%rdi\nleave\nret\n"
+	".size without_tables, . - without_tables\n");
+
+static NOINLINE void rbx_twice(void)
+{
+	through_rbx(event);
+	sink++;
+}
+
+static void test_registers(void)
+{
+	for (unsigned i = 0; i < 50; i++) {
+		through_rbx(event);
+		through_rbx(rbx_twice);
+		through_r12(event);
+		through_r12(rbx_twice);
+		event();
+		shape_framed(1);
+	}
+}
+
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void below_code(void)
+{
+	event();
+	event_if(true);
+	sink++;
+}
+
+/* Code without tables, in an object and in anonymous memory. libgcc stops there, so only the part
+ * inside is compared; that the walk goes on to the same callers is checked by hand. */
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void test_no_tables(void)
+{
+	static const unsigned char code[] = {
+		0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3
+	};
+	void (*made)(void (*)(void));
+	const struct unwind_frame *frames;
+	uintptr_t outer[FRAMES_MAX];
+	unsigned depth;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(page, code, sizeof(code));
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	memcpy(&made, &page, sizeof(made));
+	event();
+	depth = unwind_stack_depth(observer->stack);
+	frames = unwind_stack_frames(observer->stack);
+	for (unsigned i = 0; i < depth; i++)
+		outer[i] = frames[i].pc;
+	partial = true;
+	for (unsigned round = 0; round < 20; round++) {
+		unsigned now;
+
+		(round % 2 ? made : without_tables)(below_code);
+		now = unwind_stack_depth(observer->stack);
+		/* outer[…] main, test, event; now: main, test, code, below_code. */
+		if (now != depth + 1)
+			report(observer, now, depth + 1, 0, 0);
+		for (unsigned i = 0; i + 2 < depth; i++)
+			if (frames[i].pc != outer[i])
+				report(observer, now, depth, 0, i);
+	}
+	partial = false;
+	munmap(page, 4096);
+}
+
+static jmp_buf landing;
+
+static NOINLINE void jump_from(unsigned depth)
+{
+	volatile char frame[48];
+
+	frame[0] = 1;
+	event();
+	if (depth == 0)
+		longjmp(landing, 1);
+	jump_from(depth - 1);
+	sink += (unsigned)frame[0];
+}
+
+static void test_longjmp(void)
+{
+	for (volatile unsigned i = 0; i < 200; i++) {
+		if (setjmp(landing) == 0)
+			jump_from(i % 23);
+		event();
+		shapes[i % 9](2);
+	}
+}
+
+static void clean_up(int *unused)
+{
+	(void)unused;
+	event();
+	wander(2);
+}
+
+static NOINLINE void leave_thread(unsigned depth)
+{
+	int guard __attribute__((cleanup(clean_up))) = 0;
+
+	event();
+	if (depth == 0)
+		pthread_exit(NULL);
+	leave_thread(depth - 1);
+	sink += (unsigned)guard;
+}
+
+/* pthread_exit() unwinds the stack as an exception does, and runs clean-ups on the way. */
+static void *thread_main(void *data)
+{
+	seed = (uint32_t)(uintptr_t)data;
+	for (unsigned i = 0; i < 8; i++)
+		wander(6);
+	leave_thread(9);
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	pthread_t threads[4];
+
+	for (uintptr_t round = 0; round < 4; round++) {
+		for (uintptr_t i = 0; i < 4; i++)
+			pthread_create(&threads[i], NULL, thread_main, (void *)(round * 4 + i + 1));
+		for (unsigned i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+	}
+}
+
+static void on_signal(int number)
+{
+	if (observer && observer->busy) {
+		nested++;
+		return;
+	}
+	event();
+	wander(2);
+	sink += (unsigned)number;
+}
+
+static void on_fault(int number, siginfo_t *info, void *data)
+{
+	ucontext_t *context = data;
+
+	(void)number;
+	(void)info;
+	event();
+	wander(2);
+	context->uc_mcontext.gregs[REG_RIP] += 3;
+}
+
+/* Faults at its first instruction, where pc - 1 belongs to another function. */
+void fault_at_once(void);
+__asm__(
+	".text\n.type fault_at_once, @function\nfault_at_once:\n.cfi_startproc\n"
+	"movq (%rax), %rax\nret\n.cfi_endproc\n.size fault_at_once, . - fault_at_once\n");
+
+static NOINLINE void fault_below(unsigned depth)
+{
+	if (depth > 0)
+		fault_below(depth - 1);
+	else
+		__asm__ volatile("xorl %%eax, %%eax\n\tcall fault_at_once" ::: "rax", "memory");
+	sink++;
+}
+
+static void test_signals(bool alternate)
+{
+	static char other_stack[256 << 10];
+	stack_t stack = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0 };
+	struct sigaction fault = {
+		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | (alternate ? SA_ONSTACK : 0)
+	};
+	struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGSEGV, &fault, NULL);
+	for (unsigned i = 0; i < 100; i++) {
+		raise(SIGUSR1);
+		fault_below(i % 5);
+		event();
+		shapes[i % 9](1);
+	}
+	/* At any instruction: prologues, epilogues, PLT stubs, the C library. */
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (unsigned i = 0; i < 30; i++) {
+		seed = i + 500;
+		wander(7);
+		for (volatile unsigned spin = 0; spin < 200000; spin++)
+			sink += (unsigned)strlen("a string") + (unsigned)getppid() * (spin % 512 == 0);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
+struct coroutine {
+	ucontext_t context;
+	char *memory;
+	size_t bytes;
+	bool done;
+};
+
+static __thread ucontext_t scheduler;
+static __thread struct coroutine *running;
+
+static void yield(void)
+{
+	swapcontext(&running->context, &scheduler);
+}
+
+static NOINLINE void coroutine_work(unsigned depth)
+{
+	event();
+	if (depth > 0)
+		coroutine_work(depth - 1);
+	yield();
+	event();
+	sink++;
+}
+
+static void coroutine_main(void)
+{
+	coroutine_work(3 + chance(5));
+	running->done = true;
+	yield();
+}
+
+static void coroutine_start(struct coroutine *c, size_t bytes)
+{
+	c->bytes = bytes;
+	c->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	c->done = false;
+	getcontext(&c->context);
+	c->context.uc_stack.ss_sp = c->memory;
+	c->context.uc_stack.ss_size = bytes;
+	c->context.uc_link = NULL;
+	makecontext(&c->context, coroutine_main, 0);
+}
+
+/* Stacks come, go and come back elsewhere, or in the same place with another size. */
+static void test_coroutines(void)
+{
+	static struct coroutine all[6];
+
+	for (unsigned i = 0; i < 3000; i++) {
+		struct coroutine *c = &all[chance(6)];
+
+		if (!c->memory)
+			coroutine_start(c, (16 + 16 * (size_t)chance(3)) << 10);
+		running = c;
+		swapcontext(&scheduler, &c->context);
+		if (c->done) {
+			munmap(c->memory, c->bytes);
+			c->memory = NULL;
+		}
+		if (chance(4) == 0)
+			event();
+	}
+}
+
+static NOINLINE void recurse(unsigned depth, unsigned every)
+{
+	volatile char frame[16];
+
+	frame[0] = 1;
+	event_if(depth % every == 0);
+	if (depth > 0)
+		recurse(depth - 1, every);
+	event_if(depth % every == 1);
+	sink += (unsigned)frame[0];
+}
+
+static void *recurse_main(void *data)
+{
+	capacity = *(unsigned *)data;
+	recurse(100000, 2503);
+	recurse(capacity, 1);
+	recurse(capacity / 2 + 1, 1);
+	forget();
+	return NULL;
+}
+
+static void test_recursion(void)
+{
+	unsigned sizes[] = { 64, 612, FRAMES_MAX };
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 20);
+	for (unsigned i = 0; i < 3; i++) {
+		pthread_create(&thread, &attributes, recurse_main, &sizes[i]);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* A stack that ends in nothing: above its only page is a hole, its words are nonsense. */
+void on_stack(void *top, uintptr_t bp, void (*call)(void));
+__asm__(
+	".text\n.type on_stack, @function\non_stack:\n.cfi_startproc\n"
+	"pushq %rbx\n.cfi_adjust_cfa_offset 8\npushq %rbp\n.cfi_adjust_cfa_offset 8\n"
+	"movq %rsp, %rbx\nmovq %rdi, %rsp\nmovq %rsi, %rbp\ncall *%rdx\n"
+	"movq %rbx, %rsp\npopq %rbp\npopq %rbx\nret\n.cfi_endproc\n"
+	".size on_stack, . - on_stack\n");
+
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void event_unchecked(void)
+{
+	event_if(false);
+	sink++;
+}
+
+static void test_broken(void)
+{
+	unsigned char *memory = mmap(NULL, 4 << 12, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t words[] = { 0, 1, UINTPTR_MAX, (uintptr_t)event, (uintptr_t)memory };
+
+	munmap(memory + (3 << 12), 1 << 12);
+	for (unsigned i = 0; i < 400; i++) {
+		uintptr_t *top = (uintptr_t *)(memory + (3 << 12)) - chance(24);
+		uintptr_t bp = (uintptr_t)top + chance(300) - chance(5) * 8;
+
+		for (uintptr_t *word = top; word < (uintptr_t *)(memory + (3 << 12)); word++)
+			*word = chance(3) ? words[chance(5)] : (uintptr_t)top + chance(200);
+		top = (uintptr_t *)((uintptr_t)top & ~(uintptr_t)15);
+		on_stack(top, chance(2) ? bp : words[chance(5)], event_unchecked);
+	}
+	munmap(memory, 3 << 12);
+}
+
+static void test_plugins(int count, char **paths)
+{
+	uintptr_t where[16] = { 0 };
+	unsigned returned = 0;
+
+	for (int i = 0; i < 60 && count > 0; i++) {
+		void *handle = dlopen(paths[i % count], RTLD_NOW);
+		void (*run)(void (*)(void));
+		void *symbol = handle ? dlsym(handle, "plugin_run") : NULL;
+
+		if (!symbol) {
+			fprintf(stderr, "%s: %s\n", paths[i % count], dlerror());
+			failures++;
+			return;
+		}
+		returned += i > 0 && where[0] == (uintptr_t)symbol;
+		where[0] = (uintptr_t)symbol;
+		memcpy(&run, &symbol, sizeof(run));
+		run(event);
+		run(event);
+		modules_closing_begin();
+		event();
+		dlclose(handle);
+		event();
+		modules_closing_end(stamp());
+		event();
+	}
+	printf("plugins: the same address %u times\n", returned);
+}
+
+static struct module_table *new_table(void)
+{
+	struct module_table *table = mmap(NULL, module_table_bytes(256, 1 << 16),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	table->capacity = 256;
+	table->text_capacity = 1 << 16;
+	return table;
+}
+
+static void test_fork(void)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct module_table *table = new_table();
+
+		modules_after_fork(table);
+		wander(6);
+		_exit(failures == 0 && table->count >= 2 ? 0 : 1);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0) {
+		fprintf(stderr, "the forked child failed\n");
+		failures++;
+	}
+}
+
+static void run(const char *name)
+{
+	printf("%-12s %9lu events, %lu failures\n", name, events, failures);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	bool old = argc > 1 && strcmp(argv[1], "--dl-iterate-phdr") == 0;
+
+	argv += old;
+	argc -= old;
+	modules_init(new_table(), old ? NULL :
+		(modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
+	event();
+	test_shapes(), run("shapes");
+	test_registers(), run("registers");
+	test_no_tables(), run("no tables");
+	test_longjmp(), run("longjmp");
+	test_signals(false), run("signals");
+	test_signals(true), run("altstack");
+	test_coroutines(), run("coroutines");
+	test_broken(), run("broken");
+	test_threads(), run("threads");
+	test_recursion(), run("recursion");
+	test_plugins(argc - 1, argv + 1), run("plugins");
+	test_fork(), run("fork");
+	printf("nested events skipped: %lu\n", nested);
+	return failures != 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Results appear whole or not at all, and leave nothing else in their directory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "outfile.h"
+
+static int enter(void **state)
+{
+	char name[] = "/tmp/test_outfile.XXXXXX";
+	if (!mkdtemp(name) || chdir(name) != 0)
+		return -1;
+	umask(022);
+	*state = strdup(name);
+	return 0;
+}
+
+static int leave(void **state)
+{
+	DIR *dir = opendir(".");
+	for (struct dirent *e; (e = readdir(dir));)
+		unlink(e->d_name);
+	closedir(dir);
+	int error = rmdir(*state);
+	free(*state);
+	return error;
+}
+
+static unsigned count_files(void)
+{
+	unsigned n = 0;
+	DIR *dir = opendir(".");
+	for (struct dirent *e; (e = readdir(dir));)
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(dir);
+	return n;
+}
+
+static void expect_content(const char *name, const char *content)
+{
+	char buffer[64] = "";
+	int fd = open(name, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_true(read(fd, buffer, sizeof(buffer) - 1) >= 0);
+	close(fd);
+	assert_string_equal(buffer, content);
+}
+
+static void put(const char *name, const char *content)
+{
+	struct outfile file;
+	assert_int_equal(outfile_begin(&file, name), 0);
+	assert_int_equal(write(file.fd, content, strlen(content)), strlen(content));
+	assert_int_equal(outfile_commit(&file), 0);
+}
+
+static void commits(void **state)
+{
+	(void)state;
+	put("a", "one");
+	expect_content("a", "one");
+	struct stat st;
+	assert_int_equal(stat("a", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	put("a", "two");
+	expect_content("a", "two");
+	assert_int_equal(count_files(), 1);
+}
+
+static void old_stays_until_commit(void **state)
+{
+	(void)state;
+	put("a", "old");
+	struct outfile file;
+	assert_int_equal(outfile_begin(&file, "a"), 0);
+	assert_int_equal(write(file.fd, "new", 3), 3);
+	expect_content("a", "old");
+	outfile_abort(&file);
+	expect_content("a", "old");
+	assert_int_equal(count_files(), 1);
+}
+
+static void failures_leave_nothing(void **state)
+{
+	(void)state;
+	struct outfile file;
+	assert_int_equal(outfile_begin(&file, "none/a"), -ENOENT);
+	assert_int_equal(outfile_begin(&file, "."), -EISDIR);
+	assert_int_equal(outfile_begin(&file, "a"), 0);
+	assert_int_equal(mkdir("a", 0777), 0);
+	assert_true(outfile_commit(&file) < 0);
+	assert_int_equal(rmdir("a"), 0);
+	assert_int_equal(count_files(), 0);
+}
+
+static void links_stay(void **state)
+{
+	(void)state;
+	put("target", "old");
+	assert_int_equal(symlink("target", "link"), 0);
+	put("link", "new");
+	struct stat st;
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	expect_content("target", "new");
+	assert_int_equal(count_files(), 2);
+}
+
+static void devices_are_written(void **state)
+{
+	(void)state;
+	put("/dev/null", "x");
+	struct stat st;
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+}
+
+/* A name as long as names may be: the temporary one must not be longer. */
+static void long_names(void **state)
+{
+	(void)state;
+	char name[256];
+	memset(name, 'x', 255);
+	name[255] = '\0';
+	put(name, "x");
+	assert_int_equal(count_files(), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(commits, enter, leave),
+		cmocka_unit_test_setup_teardown(old_stays_until_commit, enter, leave),
+		cmocka_unit_test_setup_teardown(failures_leave_nothing, enter, leave),
+		cmocka_unit_test_setup_teardown(links_stay, enter, leave),
+		cmocka_unit_test_setup_teardown(devices_are_written, enter, leave),
+		cmocka_unit_test_setup_teardown(long_names, enter, leave),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

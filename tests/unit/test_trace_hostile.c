@@ -1,0 +1,1051 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are cut, flipped, random, or made by somebody who means harm: the reader delivers
+ * what is sound, says what is wrong, and never more. Crafted units have right checksums and
+ * impossible content.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "crc32.h"
+#include "trace_model.h"
+#include "unit.h"
+#include "wire.h"
+
+/* ---- damage ---- */
+
+static void small_trace(struct model *m, uint64_t seed)
+{
+	model_create(m, seed, &(struct mst_writer_options){ .chunk_records = 16, .identity = true });
+	while (m->events.n < 60)
+		model_step(m);
+	model_finish(m);
+}
+
+static struct model_reading read_bytes(const struct model *m, const uint8_t *bytes, size_t size)
+{
+	const int fd = model_memfd(bytes, size);
+	const struct model_reading reading = model_read(m, fd);
+
+	close(fd);
+	return reading;
+}
+
+/* The size of the unit at `at`, from its own header; *type is its type. */
+static size_t unit_size(const uint8_t *at, uint8_t *type)
+{
+	struct unit_header header;
+	const uint32_t size = wire_u32(at + 4);
+	size_t whole = UNIT_PREFIX + size;
+
+	assert_null(unit_parse(at + UNIT_PREFIX, size, &header));
+	for (uint32_t i = 0; i < header.n_columns; i++)
+		whole += header.columns[i].stored;
+	*type = header.type;
+	return whole;
+}
+
+/* How many events a file cut at `cut` still has: those of its whole EVENTS units. */
+static size_t events_before(const uint8_t *bytes, size_t size, size_t cut)
+{
+	size_t n = 0;
+
+	for (size_t at = 0; at < size;) {
+		uint8_t type;
+		const size_t unit = unit_size(bytes + at, &type);
+
+		if (at + unit > cut)
+			break;
+		if (type == UNIT_EVENTS)
+			n += wire_u64(bytes + at + UNIT_PREFIX + UNIT_FIXED + 48);
+		at += unit;
+	}
+	return n;
+}
+
+static void test_truncation(void **state)
+{
+	struct model m;
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	small_trace(&m, 1);
+	bytes = model_bytes(&m, &size);
+	for (size_t cut = 0; cut < size; cut++) {
+		const struct model_reading reading = read_bytes(&m, bytes, cut);
+
+		assert_int_equal(reading.status, cut < UNIT_PREFIX + UNIT_FIXED ? MST_ERR_NOT_A_TRACE : MST_ERR_TRUNCATED);
+		assert_int_equal(reading.events, events_before(bytes, size, cut));
+	}
+	assert_int_equal(read_bytes(&m, bytes, size).status, 0);
+	free(bytes);
+	model_destroy(&m);
+}
+
+/* model_read() itself insists that what is delivered is right, and all of it if there's no error. */
+static void test_bit_flips(void **state)
+{
+	struct model m;
+	size_t size, unnoticed = 0, columns = 0;
+	uint8_t *bytes;
+
+	(void)state;
+	small_trace(&m, 2);
+	bytes = model_bytes(&m, &size);
+	for (size_t bit = 0; bit < size * 8; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		unnoticed += read_bytes(&m, bytes, size).status == 0;
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	/* One bit of each zstd frame's descriptor means nothing; every other one is noticed. */
+	for (size_t at = 0; at < size;) {
+		uint8_t type;
+
+		columns += bytes[at + UNIT_PREFIX + 6];
+		at += unit_size(bytes + at, &type);
+	}
+	assert_int_equal(unnoticed, columns);
+	free(bytes);
+	model_destroy(&m);
+}
+
+static void test_holes_and_repeats(void **state)
+{
+	struct model m;
+	size_t size;
+	uint8_t *bytes, *damaged;
+
+	(void)state;
+	small_trace(&m, 3);
+	bytes = model_bytes(&m, &size);
+	damaged = malloc(2 * size);
+	for (int i = 0; i < 2000; i++) {
+		const size_t from = model_below(&m, (uint32_t)size), n = model_below(&m, (uint32_t)(size - from)) + 1;
+
+		memcpy(damaged, bytes, from);
+		memcpy(damaged + from, bytes + from + n, size - from - n);
+		assert_int_not_equal(read_bytes(&m, damaged, size - n).status, 0);
+		memcpy(damaged, bytes, from + n);
+		memcpy(damaged + from + n, bytes + from, size - from);
+		assert_int_not_equal(read_bytes(&m, damaged, size + n).status, 0);
+	}
+	/* Whole units left out. */
+	for (size_t at = 0; at < size;) {
+		uint8_t type;
+		const size_t unit = unit_size(bytes + at, &type);
+		int status;
+
+		memcpy(damaged, bytes, at);
+		memcpy(damaged + at, bytes + at + unit, size - at - unit);
+		status = read_bytes(&m, damaged, size - unit).status;
+		assert_int_equal(status, type == UNIT_FILE ? MST_ERR_NOT_A_TRACE :
+					 type == UNIT_END  ? MST_ERR_TRUNCATED :
+							     MST_ERR_DAMAGED);
+		at += unit;
+	}
+	free(damaged);
+	free(bytes);
+	model_destroy(&m);
+}
+
+static void test_garbage(void **state)
+{
+	struct model m;
+	size_t size;
+	uint8_t *bytes, noise[4096];
+
+	(void)state;
+	small_trace(&m, 4);
+	bytes = model_bytes(&m, &size);
+	for (int i = 0; i < 5000; i++) {
+		uint8_t type;
+		size_t n = model_below(&m, sizeof(noise)), keep = 0;
+
+		for (size_t j = 0; j < n; j++)
+			noise[j] = (uint8_t)model_random(&m);
+		/* Now and then behind a good beginning, so that it is looked at at all. */
+		for (uint32_t units = model_below(&m, 5); units; units--)
+			keep += unit_size(bytes + keep, &type);
+		if (n < keep)
+			n = keep;
+		if (n > sizeof(noise))
+			continue;
+		memcpy(noise, bytes, keep);
+		assert_true(read_bytes(&m, noise, n).status < 0);
+	}
+	free(bytes);
+	model_destroy(&m);
+}
+
+/* ---- crafted units ---- */
+
+#define MAX_PARTS 10
+
+/* A unit before it is encoded, and what to spoil afterwards. */
+struct part {
+	uint8_t type, flags;
+	struct bytes fields;
+	struct bytes columns[8];
+	uint8_t ids[8];
+	size_t n_columns;
+	bool patch;                       /* set a byte or a word of the header, then its checksum anew */
+	bool patch_word;
+	size_t patch_at;                  /* from the tag on */
+	uint32_t patch_value;
+	struct bytes tail;                /* bytes after the unit */
+};
+
+struct craft {
+	struct part parts[MAX_PARTS];
+	size_t n;
+};
+
+enum { CRAFT_FILE, CRAFT_THREADS, CRAFT_MODULES, CRAFT_STACKS, CRAFT_KINDS, CRAFT_EVENTS, CRAFT_MORE, CRAFT_END };
+
+static void set(struct bytes *bytes, const void *data, size_t n)
+{
+	bytes_clear(bytes);
+	bytes_append(bytes, data, n);
+}
+
+#define SET(bytes, ...) set(&(bytes), (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
+static void put_words(struct bytes *bytes, const uint32_t *words, size_t n)
+{
+	bytes_clear(bytes);
+	for (size_t i = 0; i < n; i++)
+		bytes_u32(bytes, words[i]);
+}
+
+#define WORDS(bytes, ...) \
+	put_words(&(bytes), (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static void poke(struct bytes *bytes, size_t at, uint32_t value)
+{
+	assert_true(at + 4 <= bytes->size);
+	wire_put_u32(bytes->data + at, value);
+}
+
+static void craft_events(struct part *p, uint32_t first_record, uint32_t first_alloc, uint32_t time)
+{
+	WORDS(p->fields, first_record, 0, first_alloc, 0, time, 0, time + 5, 0, 6, 6, 0, 0);
+	for (int i = 0; i < 12; i++)
+		bytes_u64(&p->fields, 0);
+	SET(p->columns[COLUMN_RECORDS], 0, 1, 2, 3, 4, 5);
+	/* (1,ALLOC) (1,OUT) (2,ALLOC) (2,KEEP) (2,CALL) (2,FREE) */
+	SET(p->columns[COLUMN_SYMBOLS], 16, 4, 12, 8, 1, 3);
+	SET(p->columns[COLUMN_COUNTS], 1, 1, 1, 1, 1, 1);
+	SET(p->columns[COLUMN_TIME], 3, 5);
+	SET(p->columns[COLUMN_THREAD], 0, 0, 4, 1);
+	SET(p->columns[COLUMN_IDENTITY], 0, 2, 0);
+}
+
+/* A sound trace: two threads, a module, two frames, two stacks, two kinds, two chunks of six records. */
+static void craft_begin(struct craft *c)
+{
+	static const uint8_t types[] = { UNIT_FILE,  UNIT_THREADS, UNIT_MODULES, UNIT_STACKS,
+					 UNIT_KINDS, UNIT_EVENTS,  UNIT_EVENTS,	 UNIT_END };
+	static const size_t n_columns[] = { 1, 1, 1, 3, 6, 6, 6, 0 };
+
+	*c = (struct craft){ .n = 8 };
+	for (size_t i = 0; i < c->n; i++) {
+		c->parts[i].type = types[i];
+		c->parts[i].flags = UNIT_CRITICAL;
+		c->parts[i].n_columns = n_columns[i];
+		for (uint8_t j = 0; j < 8; j++)
+			c->parts[i].ids[j] = j;
+	}
+	WORDS(c->parts[CRAFT_FILE].fields, 1, 0, 10, 62, 4096, 4711, 0, 1, 0, 0, 0, 0);
+	SET(c->parts[CRAFT_FILE].columns[0], 1, 'r', 1, 'e', 1, 'c', 1, 'a');
+	WORDS(c->parts[CRAFT_THREADS].fields, 0, 2);
+	SET(c->parts[CRAFT_THREADS].columns[0], 5, 6);
+	WORDS(c->parts[CRAFT_MODULES].fields, 0, 1);
+	SET(c->parts[CRAFT_MODULES].columns[0], 1, 'm', 0, 0, 1, 1, 0, 2, 0xab, 0xcd);
+	WORDS(c->parts[CRAFT_STACKS].fields, 1, 2, 0, 2);
+	SET(c->parts[CRAFT_STACKS].columns[0], 0, 16, 1, 16);
+	SET(c->parts[CRAFT_STACKS].columns[1], 0, 0);
+	SET(c->parts[CRAFT_STACKS].columns[2], 0, 0);
+	WORDS(c->parts[CRAFT_KINDS].fields, 1, 2);
+	SET(c->parts[CRAFT_KINDS].columns[0], MST_OP_MALLOC, MST_OP_REALLOC_MOVED);
+	SET(c->parts[CRAFT_KINDS].columns[1], 2, 2);
+	SET(c->parts[CRAFT_KINDS].columns[2], 16, 32);
+	SET(c->parts[CRAFT_KINDS].columns[3], 0, 0);
+	SET(c->parts[CRAFT_KINDS].columns[4], 0, 4);
+	SET(c->parts[CRAFT_KINDS].columns[5], 0, 0);
+	craft_events(&c->parts[CRAFT_EVENTS], 0, 0, 100);
+	craft_events(&c->parts[CRAFT_MORE], 6, 2, 105);
+	WORDS(c->parts[CRAFT_END].fields, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 92);
+}
+
+static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, struct bytes *out)
+{
+	struct unit_column columns[8];
+	const size_t start = out->size;
+	uint8_t *header;
+	uint32_t size;
+
+	for (size_t i = 0; i < p->n_columns; i++)
+		columns[i] = (struct unit_column){ p->ids[i], p->columns[i].data, p->columns[i].size };
+	assert_int_equal(unit_encode(out, zstd, p->type, p->flags, seq, &p->fields, columns, p->n_columns), 0);
+	if (p->patch) {
+		header = out->data + start + UNIT_PREFIX;
+		size = wire_u32(header - 4);
+		assert_true(p->patch_at + (p->patch_word ? 4 : 1) <= size - 4);
+		if (p->patch_word)
+			wire_put_u32(header + p->patch_at, p->patch_value);
+		else
+			header[p->patch_at] = (uint8_t)p->patch_value;
+		wire_put_u32(header + size - 4, crc32_of(header, size - 4));
+	}
+	bytes_append(out, p->tail.data, p->tail.size);
+}
+
+static struct bytes craft_encode(const struct craft *c)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	struct bytes out = { 0 };
+
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	for (size_t i = 0; i < c->n; i++)
+		craft_part(&c->parts[i], (uint32_t)i, zstd, &out);
+	ZSTD_freeCCtx(zstd);
+	assert_false(out.failed);
+	return out;
+}
+
+static void craft_finish(struct craft *c)
+{
+	for (size_t i = 0; i < MAX_PARTS; i++) {
+		bytes_free(&c->parts[i].fields);
+		bytes_free(&c->parts[i].tail);
+		for (size_t j = 0; j < 8; j++)
+			bytes_free(&c->parts[i].columns[j]);
+	}
+}
+
+/* Sets a byte resp. a word of unit i's header after it is encoded. */
+static void patch_byte(struct craft *c, size_t i, size_t at, uint8_t value)
+{
+	c->parts[i].patch = true;
+	c->parts[i].patch_at = at;
+	c->parts[i].patch_value = value;
+}
+
+static void patch_word(struct craft *c, size_t i, size_t at, uint32_t value)
+{
+	patch_byte(c, i, at, 0);
+	c->parts[i].patch_word = true;
+	c->parts[i].patch_value = value;
+}
+
+/* Where in the header the row of column i stands. */
+static size_t row(const struct craft *c, size_t part, size_t i)
+{
+	return UNIT_FIXED + c->parts[part].fields.size + i * UNIT_COLUMN;
+}
+
+/* ---- what can be wrong ---- */
+
+#define COLUMN(c, part, i) ((c)->parts[CRAFT_##part].columns[i])
+#define FIELDS(c, part)    ((c)->parts[CRAFT_##part].fields)
+
+static void sound(struct craft *c)
+{
+	(void)c;
+}
+
+static void version(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 0, 2);
+}
+
+static void features(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 4, 1);
+}
+
+static void compatible_features(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 40, ~0u);
+}
+
+static void time_unit(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 8, MST_MAX_TIME_SHIFT + 1);
+}
+
+static void too_many_arguments(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 28, UINT32_MAX);
+}
+
+static void arguments_promised(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 28, 2);
+}
+
+static void nul_in_text(struct craft *c)
+{
+	SET(COLUMN(c, FILE, 0), 1, 'r', 1, 0, 1, 'c', 1, 'a');
+}
+
+static void no_text(struct craft *c)
+{
+	bytes_clear(&COLUMN(c, FILE, 0));
+}
+
+static void huge_text(struct craft *c)
+{
+	SET(COLUMN(c, FILE, 0), 1, 'r', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
+}
+
+static void short_file_fields(struct craft *c)
+{
+	FIELDS(c, FILE).size -= 4;
+}
+
+static void more_fields(struct craft *c)
+{
+	for (int i = 0; i < 900; i++)
+		bytes_u32(&FIELDS(c, FILE), ~0u);
+	bytes_u32(&FIELDS(c, EVENTS), ~0u);
+	bytes_u64(&FIELDS(c, KINDS), UINT64_MAX);
+	bytes_u8(&FIELDS(c, END), 1);
+}
+
+static void too_many_fields(struct craft *c)
+{
+	while (FIELDS(c, KINDS).size <= MST_MAX_FIELDS)
+		bytes_u32(&FIELDS(c, KINDS), 0);
+}
+
+static void second_file(struct craft *c)
+{
+	c->parts[CRAFT_MORE].type = UNIT_FILE;
+}
+
+static void short_range(struct craft *c)
+{
+	FIELDS(c, THREADS).size = 7;
+}
+
+static void range_gap(struct craft *c)
+{
+	poke(&FIELDS(c, STACKS), 0, 2);
+}
+
+static void range_too_long(struct craft *c)
+{
+	poke(&FIELDS(c, KINDS), 4, UINT32_MAX);
+}
+
+static void range_one_too_many(struct craft *c)
+{
+	poke(&FIELDS(c, STACKS), 4, 3);
+}
+
+static void giant_range(struct craft *c)
+{
+	struct bytes *ops = &COLUMN(c, KINDS, 0);
+
+	memset(bytes_reserve(ops, MST_MAX_KINDS), 0, MST_MAX_KINDS);
+	ops->size = MST_MAX_KINDS;
+	poke(&FIELDS(c, KINDS), 4, MST_MAX_KINDS);
+}
+
+static void giant_modules(struct craft *c)
+{
+	struct bytes *column = &COLUMN(c, MODULES, 0);
+
+	memset(bytes_reserve(column, MST_MAX_MODULES + 1), 0, MST_MAX_MODULES + 1);
+	column->size = MST_MAX_MODULES + 1;
+	poke(&FIELDS(c, MODULES), 4, MST_MAX_MODULES + 1);
+}
+
+static void parent_too_far(struct craft *c)
+{
+	SET(COLUMN(c, STACKS, 1), 0, 2);
+}
+
+static void frame_not_there(struct craft *c)
+{
+	SET(COLUMN(c, STACKS, 2), 0, 3);
+}
+
+static void too_many_next_frames(struct craft *c)
+{
+	WORDS(FIELDS(c, STACKS), 1, 2, 0, 1);
+}
+
+static void module_not_there(struct craft *c)
+{
+	SET(COLUMN(c, STACKS, 0), 0, 16, 2, 16);
+}
+
+static void overlong_varint(struct craft *c)
+{
+	SET(COLUMN(c, STACKS, 0), 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0);
+}
+
+static void cut_varint(struct craft *c)
+{
+	SET(COLUMN(c, STACKS, 0), 0, 16, 1, 0x80);
+}
+
+/* Stacks 3, 4, ... each one frame deeper than the one before; `n` of them. */
+static void chain(struct craft *c, uint32_t n)
+{
+	poke(&FIELDS(c, STACKS), 4, 2 + n);
+	for (uint32_t i = 0; i < n; i++) {
+		bytes_u8(&COLUMN(c, STACKS, 1), 0);
+		bytes_u8(&COLUMN(c, STACKS, 2), 1);
+	}
+}
+
+static void deepest(struct craft *c)
+{
+	chain(c, MST_MAX_DEPTH - 2);
+}
+
+static void too_deep(struct craft *c)
+{
+	chain(c, MST_MAX_DEPTH - 1);
+}
+
+static void bad_op(struct craft *c)
+{
+	SET(COLUMN(c, KINDS, 0), 1, MST_OP_COUNT);
+}
+
+static void bad_alignment(struct craft *c)
+{
+	SET(COLUMN(c, KINDS, 4), 0, 64);
+}
+
+static void stack_not_there(struct craft *c)
+{
+	SET(COLUMN(c, KINDS, 1), 2, 4);
+}
+
+static void stack_below_zero(struct craft *c)
+{
+	SET(COLUMN(c, KINDS, 1), 1, 2);
+}
+
+static void cap_overflow(struct craft *c)
+{
+	SET(COLUMN(c, KINDS, 3), 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
+}
+
+static void kinds_without_flags(struct craft *c)
+{
+	bytes_clear(&COLUMN(c, KINDS, 5));
+}
+
+static void long_build_id(struct craft *c)
+{
+	SET(COLUMN(c, MODULES, 0), 1, 'm', 0, 0, 1, 1, 0, 65);
+	for (int i = 0; i < 65; i++)
+		bytes_u8(&COLUMN(c, MODULES, 0), 1);
+}
+
+static void cut_build_id(struct craft *c)
+{
+	SET(COLUMN(c, MODULES, 0), 1, 'm', 0, 0, 1, 1, 0, 3, 0xab, 0xcd);
+}
+
+static void cut_path(struct craft *c)
+{
+	SET(COLUMN(c, MODULES, 0), 5, 'm');
+}
+
+static void big_tid(struct craft *c)
+{
+	SET(COLUMN(c, THREADS, 0), 5, 0xff, 0xff, 0xff, 0xff, 0x1f);
+}
+
+static void short_events_fields(struct craft *c)
+{
+	FIELDS(c, EVENTS).size -= 1;
+}
+
+static void too_many_records(struct craft *c)
+{
+	poke(&FIELDS(c, EVENTS), 32, MST_MAX_CHUNK_RECORDS + 1);
+}
+
+static void too_many_symbols(struct craft *c)
+{
+	poke(&FIELDS(c, EVENTS), 36, 7);
+}
+
+static void records_missing(struct craft *c)
+{
+	poke(&FIELDS(c, MORE), 0, 7);
+}
+
+static void allocs_missing(struct craft *c)
+{
+	poke(&FIELDS(c, MORE), 8, 1);
+}
+
+static void kind_not_there(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 4, 12, 8, 1, 12);
+}
+
+static void symbol_below_zero(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 1, 4, 12, 8, 1, 3);
+}
+
+static void bad_role(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 4, 12, 8, 1, 4);
+}
+
+static void counts_lie(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_COUNTS), 2, 1, 1, 1, 1, 0);
+}
+
+static void count_too_big(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_COUNTS), 7, 1, 1, 1, 1, 1);
+}
+
+static void counts_short(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_COUNTS), 1, 1, 1, 1, 1);
+}
+
+static void record_out_of_range(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 3, 4, 6);
+}
+
+static void records_short(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 3, 4);
+}
+
+static void records_long(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 3, 4, 5, 5);
+}
+
+static void records_wide(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0);
+}
+
+static void no_records(struct craft *c)
+{
+	bytes_clear(&COLUMN(c, EVENTS, COLUMN_RECORDS));
+}
+
+static void out_at_end(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 2, 3, 4, 5, 1);
+}
+
+static void keep_at_end(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 4, 5, 3);
+}
+
+static void out_then_free(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 5, 2, 3, 4);
+}
+
+static void out_then_keep(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 3, 4, 2, 5);
+}
+
+static void keep_then_alloc(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 4, 3, 2, 5);
+}
+
+static void time_skips_none(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_TIME), 0, 5);
+}
+
+static void time_skips_all(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3, 1, 3, 1);
+}
+
+static void time_overflow(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
+}
+
+static void time_half(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3);
+}
+
+static void time_back(struct craft *c)
+{
+	poke(&FIELDS(c, MORE), 16, 104);
+}
+
+static void thread_not_there(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_THREAD), 0, 2);
+}
+
+static void thread_late(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_THREAD), 1, 0);
+}
+
+static void thread_skips_none(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_THREAD), 0, 0, 0, 1);
+}
+
+static void thread_skips_all(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_THREAD), 0, 0, 6, 1);
+}
+
+static void no_thread(struct craft *c)
+{
+	bytes_clear(&COLUMN(c, EVENTS, COLUMN_THREAD));
+}
+
+static void freed_too_early(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), 0, 4, 0);
+}
+
+static void freed_short(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), 0, 2);
+}
+
+static void unknown_blocks(struct craft *c)
+{
+	SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), 1, 1, 1);
+}
+
+static void no_identity(struct craft *c)
+{
+	bytes_clear(&COLUMN(c, EVENTS, COLUMN_IDENTITY));
+}
+
+static void short_end_fields(struct craft *c)
+{
+	FIELDS(c, END).size -= 4;
+}
+
+static void after_end(struct craft *c)
+{
+	c->parts[CRAFT_MORE].type = UNIT_END;
+	FIELDS(c, MORE).size = FIELDS_END;
+}
+
+static void one_byte_after_end(struct craft *c)
+{
+	SET(c->parts[CRAFT_END].tail, 0);
+}
+
+static void noise_between(struct craft *c)
+{
+	SET(c->parts[CRAFT_KINDS].tail, 1, 2, 3, 4, 5, 6, 7, 8);
+}
+
+static void unknown_unit(struct craft *c)
+{
+	c->parts[c->n++] = c->parts[CRAFT_END];
+	c->parts[CRAFT_END] = (struct part){ .type = 77, .n_columns = 2, .ids = { 0, 0x99 } };
+	for (int i = 0; i < 2; i++)
+		SET(c->parts[CRAFT_END].columns[i], 1, 2, 3);
+}
+
+static void unknown_critical_unit(struct craft *c)
+{
+	unknown_unit(c);
+	c->parts[CRAFT_END].flags = UNIT_CRITICAL;
+}
+
+static void unknown_columns(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	p->n_columns = 8;
+	p->ids[6] = 6;
+	p->ids[7] = 255;
+	SET(p->columns[6], 1, 2, 3);
+	SET(p->columns[7], 1, 2, 3);
+}
+
+static void column_twice(struct craft *c)
+{
+	c->parts[CRAFT_KINDS].ids[5] = 4;
+}
+
+static void unknown_codec(struct craft *c)
+{
+	patch_byte(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_IDENTITY) + 1, 2);
+}
+
+static void unknown_codec_of_needed(struct craft *c)
+{
+	patch_byte(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 1, 2);
+}
+
+static void raw_too_small(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 5);
+}
+
+static void raw_zero(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 0);
+}
+
+static void raw_too_big(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 7);
+}
+
+static void raw_beyond_limit(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, MST_MAX_COLUMN_RAW + 1);
+}
+
+static void stored_beyond_limit(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 4, MST_MAX_COLUMN_STORED + 1);
+}
+
+static void stored_zero(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 4, 0);
+}
+
+static void stored_beyond_file(struct craft *c)
+{
+	patch_word(c, CRAFT_MORE, row(c, CRAFT_MORE, COLUMN_IDENTITY) + 4, MST_MAX_COLUMN_STORED);
+}
+
+static void too_many_columns(struct craft *c)
+{
+	patch_byte(c, CRAFT_EVENTS, 6, MST_MAX_COLUMNS + 1);
+}
+
+static void columns_contradict(struct craft *c)
+{
+	patch_byte(c, CRAFT_EVENTS, 6, 5);
+}
+
+static void fields_contradict(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, 12, FIELDS_EVENTS + 12);
+}
+
+static void unit_missing(struct craft *c)
+{
+	patch_word(c, CRAFT_MORE, 8, CRAFT_MORE + 1);
+}
+
+static void wrong_tag(struct craft *c)
+{
+	patch_word(c, CRAFT_EVENTS, 0, UNIT_TAG + 1);
+}
+
+static void no_file(struct craft *c)
+{
+	c->parts[CRAFT_FILE].type = UNIT_THREADS;
+}
+
+struct crafted {
+	const char *name;
+	void (*spoil)(struct craft *craft);
+	int status;
+	const char *problem;    /* a part of it; NULL when the reader could not even be made */
+	uint32_t events;        /* delivered nevertheless */
+};
+
+#define OK      0
+#define BAD     MST_ERR_DAMAGED
+#define CUT     MST_ERR_TRUNCATED
+#define VERSION MST_ERR_VERSION
+
+static const struct crafted crafted[] = {
+	{ "sound", sound, OK, "", 8 },
+	{ "version", version, VERSION, NULL, 0 },
+	{ "features", features, VERSION, NULL, 0 },
+	{ "compatible features", compatible_features, OK, "", 8 },
+	{ "time unit", time_unit, BAD, NULL, 0 },
+	{ "too many arguments", too_many_arguments, BAD, NULL, 0 },
+	{ "arguments promised", arguments_promised, BAD, NULL, 0 },
+	{ "NUL in text", nul_in_text, BAD, NULL, 0 },
+	{ "no text", no_text, BAD, NULL, 0 },
+	{ "huge text", huge_text, BAD, NULL, 0 },
+	{ "short FILE fields", short_file_fields, BAD, NULL, 0 },
+	{ "more fields", more_fields, OK, "", 8 },
+	{ "too many fields", too_many_fields, BAD, "limits", 0 },
+	{ "no FILE", no_file, MST_ERR_NOT_A_TRACE, NULL, 0 },
+	{ "second FILE", second_file, BAD, "second FILE", 4 },
+	{ "short range", short_range, BAD, "lacks fields", 0 },
+	{ "range gap", range_gap, BAD, "definitions are missing", 0 },
+	{ "range too long", range_too_long, BAD, "promised", 0 },
+	{ "range one too many", range_one_too_many, BAD, "promised", 0 },
+	{ "giant range", giant_range, BAD, "more definitions than", 0 },
+	{ "giant modules", giant_modules, BAD, "more definitions than", 0 },
+	{ "parent too far", parent_too_far, BAD, "stack is malformed", 0 },
+	{ "frame not there", frame_not_there, BAD, "isn't there", 0 },
+	{ "too many next frames", too_many_next_frames, BAD, "isn't there", 0 },
+	{ "module not there", module_not_there, BAD, "frame is malformed", 0 },
+	{ "overlong varint", overlong_varint, BAD, "frame is malformed", 0 },
+	{ "cut varint", cut_varint, BAD, "frame is malformed", 0 },
+	{ "deepest", deepest, OK, "", 8 },
+	{ "too deep", too_deep, BAD, "too deep", 0 },
+	{ "bad op", bad_op, BAD, "kind is impossible", 0 },
+	{ "bad alignment", bad_alignment, BAD, "kind is impossible", 0 },
+	{ "stack not there", stack_not_there, BAD, "kind is impossible", 0 },
+	{ "stack below zero", stack_below_zero, BAD, "kind is impossible", 0 },
+	{ "cap overflow", cap_overflow, BAD, "kind is impossible", 0 },
+	{ "kinds without flags", kinds_without_flags, BAD, "kind is malformed", 0 },
+	{ "long build id", long_build_id, BAD, "module is malformed", 0 },
+	{ "cut build id", cut_build_id, BAD, "module is malformed", 0 },
+	{ "cut path", cut_path, BAD, "module is malformed", 0 },
+	{ "big tid", big_tid, BAD, "thread is malformed", 0 },
+	{ "short EVENTS fields", short_events_fields, BAD, "lacks fields", 0 },
+	{ "too many records", too_many_records, BAD, "larger than", 0 },
+	{ "too many symbols", too_many_symbols, BAD, "larger than", 0 },
+	{ "records missing", records_missing, BAD, "chunk is missing", 4 },
+	{ "allocations missing", allocs_missing, BAD, "chunk is missing", 4 },
+	{ "kind not there", kind_not_there, BAD, "symbol is impossible", 0 },
+	{ "symbol below zero", symbol_below_zero, BAD, "symbol is impossible", 0 },
+	{ "bad role", bad_role, BAD, "symbol is impossible", 0 },
+	{ "counts lie", counts_lie, BAD, "not true", 0 },
+	{ "count too big", count_too_big, BAD, "symbol is impossible", 0 },
+	{ "counts short", counts_short, BAD, "symbol is malformed", 0 },
+	{ "record out of range", record_out_of_range, BAD, "record is impossible", 0 },
+	{ "records short", records_short, BAD, "wrong size", 0 },
+	{ "records long", records_long, BAD, "wrong size", 0 },
+	{ "records wide", records_wide, BAD, "wrong size", 0 },
+	{ "no records", no_records, BAD, "wrong size", 0 },
+	{ "OUT at the end", out_at_end, BAD, "half a call", 0 },
+	{ "KEEP at the end", keep_at_end, BAD, "half a call", 0 },
+	{ "OUT then FREE", out_then_free, BAD, "half a call", 0 },
+	{ "OUT then KEEP", out_then_keep, BAD, "half a call", 0 },
+	{ "KEEP then ALLOC", keep_then_alloc, BAD, "half a call", 0 },
+	{ "time skips none", time_skips_none, BAD, "time column", 0 },
+	{ "time skips all", time_skips_all, BAD, "time column", 0 },
+	{ "time overflow", time_overflow, BAD, "time column", 0 },
+	{ "time half", time_half, BAD, "time column", 0 },
+	{ "time goes back", time_back, BAD, "time goes back", 4 },
+	{ "thread not there", thread_not_there, BAD, "thread column", 0 },
+	{ "thread late", thread_late, BAD, "thread column", 0 },
+	{ "thread skips none", thread_skips_none, BAD, "thread column", 0 },
+	{ "thread skips all", thread_skips_all, BAD, "thread column", 0 },
+	{ "no thread", no_thread, BAD, "thread column", 0 },
+	{ "freed too early", freed_too_early, BAD, "before it exists", 0 },
+	{ "freed short", freed_short, BAD, "identity column", 0 },
+	{ "unknown blocks", unknown_blocks, OK, "", 8 },
+	{ "no identity", no_identity, OK, "", 8 },
+	{ "short END fields", short_end_fields, BAD, "lacks fields", 8 },
+	{ "END twice", after_end, BAD, "follows the end", 4 },
+	{ "a byte after END", one_byte_after_end, CUT, "inside a unit", 8 },
+	{ "noise between", noise_between, BAD, "no unit", 0 },
+	{ "unknown unit", unknown_unit, OK, "", 8 },
+	{ "unknown critical unit", unknown_critical_unit, VERSION, "type 77", 8 },
+	{ "unknown columns", unknown_columns, OK, "", 8 },
+	{ "column twice", column_twice, BAD, "occurs twice", 0 },
+	{ "unknown codec", unknown_codec, OK, "", 8 },
+	{ "unknown codec of needed", unknown_codec_of_needed, BAD, "wrong size", 0 },
+	{ "raw too small", raw_too_small, BAD, "decompressed", 0 },
+	{ "raw zero", raw_zero, BAD, "decompressed", 0 },
+	{ "raw too big", raw_too_big, BAD, "decompressed", 0 },
+	{ "raw beyond limit", raw_beyond_limit, BAD, "larger than", 0 },
+	{ "stored beyond limit", stored_beyond_limit, BAD, "larger than", 0 },
+	{ "stored zero", stored_zero, BAD, "decompressed", 0 },
+	{ "stored beyond file", stored_beyond_file, CUT, "inside a unit", 4 },
+	{ "too many columns", too_many_columns, BAD, "limits", 0 },
+	{ "columns contradict", columns_contradict, BAD, "contradicts", 0 },
+	{ "fields contradict", fields_contradict, BAD, "contradicts", 0 },
+	{ "unit missing", unit_missing, BAD, "unit is missing", 4 },
+	{ "wrong tag", wrong_tag, BAD, "no unit", 0 },
+};
+
+static void read_crafted(const struct crafted *test, int fd)
+{
+	const struct mst_chunk *chunk;
+	struct mst_reader *r;
+	uint32_t events = 0;
+	int status = mst_reader_create(&r, fd);
+
+	if (!test->problem) {
+		assert_null(r);
+		assert_int_equal(status, test->status);
+		return;
+	}
+	assert_int_equal(status, 0);
+	while ((status = mst_reader_next(r, &chunk)) == 1) {
+		struct mst_cursor cursor = MST_CURSOR(chunk);
+		struct mst_event event;
+
+		while (mst_cursor_next(&cursor, &event))
+			events++;
+	}
+	assert_int_equal(status, test->status);
+	assert_int_equal(events, test->events);
+	if (!strstr(mst_reader_problem(r), test->problem))
+		fail_msg("%s", mst_reader_problem(r));
+	assert_int_equal(mst_reader_problem(r)[0] == 0, status == 0);
+	mst_reader_destroy(r);
+}
+
+static void test_crafted(void **state)
+{
+	const struct crafted *test = *state;
+	struct craft craft;
+	struct bytes bytes;
+	int fd;
+
+	craft_begin(&craft);
+	test->spoil(&craft);
+	bytes = craft_encode(&craft);
+	fd = model_memfd(bytes.data, bytes.size);
+	read_crafted(test, fd);
+	close(fd);
+	bytes_free(&bytes);
+	craft_finish(&craft);
+}
+
+#define N_CRAFTED (sizeof(crafted) / sizeof(crafted[0]))
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_bit_flips),
+		cmocka_unit_test(test_holes_and_repeats),
+		cmocka_unit_test(test_garbage),
+	};
+	struct CMUnitTest crafts[N_CRAFTED];
+	int failed;
+
+	for (size_t i = 0; i < N_CRAFTED; i++)
+		crafts[i] = (struct CMUnitTest){ crafted[i].name, test_crafted, NULL, NULL, (void *)&crafted[i] };
+	failed = cmocka_run_group_tests_name("damaged files", tests, NULL, NULL);
+	return failed + cmocka_run_group_tests_name("crafted files", crafts, NULL, NULL);
+}

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TIME_SHIFT   10u
+#define STAMP_UNITS  64u    /* a stamp lags behind by less than this */
+
+void model_must(bool condition, const char *text, const char *file, int line)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "%s:%d: not so: %s\n", file, line, text);
+	abort();
+}
+
+/* ---- chance ---- */
+
+uint64_t model_random(struct model *m)
+{
+	uint64_t z = m->random += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+uint32_t model_below(struct model *m, uint32_t n)
+{
+	return (uint32_t)(model_random(m) % n);
+}
+
+/* Mostly small, now and then anything up to 2^64 - 1. */
+static uint64_t random_number(struct model *m)
+{
+	const uint64_t r = model_random(m);
+
+	switch (model_below(m, 8)) {
+	case 0:
+		return r;
+	case 1:
+		return UINT64_MAX - (r & 31);
+	case 2:
+		return r & 0xffffffff;
+	default:
+		return r & 0xff;
+	}
+}
+
+/* ---- vectors ---- */
+
+static void push(struct model_vector *v, size_t item_size, const void *item)
+{
+	if (v->n == v->capacity) {
+		v->capacity = v->capacity ? 2 * v->capacity : 64;
+		v->items = realloc(v->items, v->capacity * item_size);
+		MUST(v->items);
+	}
+	memcpy((char *)v->items + v->n++ * item_size, item, item_size);
+}
+
+static struct model_vector copy_vector(const struct model_vector *v, size_t item_size)
+{
+	struct model_vector copy = { 0 };
+
+	for (size_t i = 0; i < v->n; i++)
+		push(&copy, item_size, (const char *)v->items + i * item_size);
+	return copy;
+}
+
+/* ---- life ---- */
+
+static const char *const arguments[] = { "program", "", "--flag", "caf\xc3\xa9" };
+
+int model_memfd(const void *data, size_t size)
+{
+	const int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	MUST(fd >= 0);
+	for (size_t done = 0; done < size;) {
+		const ssize_t n = write(fd, (const char *)data + done, size - done);
+
+		MUST(n > 0);
+		done += (size_t)n;
+	}
+	MUST(lseek(fd, 0, SEEK_SET) == 0);
+	return fd;
+}
+
+void model_create(struct model *m, uint64_t seed, const struct mst_writer_options *options)
+{
+	*m = (struct model){ .random = seed, .identity = options->identity, .fd = model_memfd(NULL, 0) };
+	m->info = (struct mst_file_info){
+		.pid = (uint32_t)model_random(m),
+		.machine = (uint16_t)model_random(m),
+		.page_size = 4096,
+		.start_ns = model_random(m),
+		.recorder = "model 1",
+		.exe = "/bin/program",
+		.cwd = "",
+		.argc = model_below(m, 5),
+		.argv = arguments,
+	};
+	MUST(mst_writer_create(&m->writer, m->fd, &m->info, options) == 0);
+	push(&m->stacks, sizeof(struct mst_stack), &(struct mst_stack){ MST_ROOT_STACK, MST_NONE });
+	push(&m->kinds, sizeof(struct mst_kind), &(struct mst_kind){ .op = MST_OP_UNKNOWN });
+}
+
+void model_destroy(struct model *m)
+{
+	mst_writer_destroy(m->writer);
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m->modules.items);
+	free(m->threads.items);
+	free(m->frames.items);
+	free(m->stacks.items);
+	free(m->kinds.items);
+	free(m->events.items);
+	free(m->blocks.items);
+}
+
+void model_fork_state(struct model *parent, struct model *child)
+{
+	*child = *parent;
+	child->fd = -1;
+	child->random ^= model_random(parent);
+	child->info.parent_pid = parent->info.pid;
+	child->info.pid = parent->info.pid + 1;
+	child->modules = copy_vector(&parent->modules, sizeof(struct mst_module));
+	child->threads = copy_vector(&parent->threads, sizeof(struct mst_thread));
+	child->frames = copy_vector(&parent->frames, sizeof(struct mst_frame));
+	child->stacks = copy_vector(&parent->stacks, sizeof(struct mst_stack));
+	child->kinds = copy_vector(&parent->kinds, sizeof(struct mst_kind));
+	child->events = copy_vector(&parent->events, sizeof(struct mst_event));
+	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
+	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
+}
+
+void model_fork_file(struct model *child)
+{
+	child->fd = model_memfd(NULL, 0);
+	child->info.argc = model_below(child, 5);
+	MUST(mst_writer_fork_file(child->writer, child->fd, &child->info) == 0);
+}
+
+/* ---- definitions ---- */
+
+static void add_thread(struct model *m)
+{
+	const struct mst_thread thread = { .tid = (uint32_t)model_random(m) };
+	uint32_t id;
+
+	MUST(mst_writer_thread(m->writer, &thread, &id) == 0 && id == m->threads.n);
+	push(&m->threads, sizeof(thread), &thread);
+}
+
+static const char *const paths[] = { "/lib/libc.so.6", "/bin/program", "[vdso]", "" };
+
+static void add_module(struct model *m)
+{
+	struct mst_module module = {
+		.path = paths[model_below(m, 4)],
+		.role = (uint8_t)model_below(m, 4),
+		.build_id_size = (uint8_t)(model_below(m, 2) ? 20 : model_below(m, MST_BUILD_ID_MAX + 1)),
+		.order = (uint32_t)m->modules.n,
+		.start = random_number(m),
+		.end = random_number(m),
+		.bias = random_number(m),
+	};
+	uint32_t id;
+
+	for (size_t i = 0; i < module.build_id_size; i++)
+		module.build_id[i] = (uint8_t)model_random(m);
+	MUST(mst_writer_module(m->writer, &module, &id) == 0 && id == m->modules.n);
+	push(&m->modules, sizeof(module), &module);
+	MUST(mst_writer_module(m->writer, &module, &id) == 0 && id == m->modules.n - 1);
+}
+
+/* Interned: a new id is the next one and an old id means the same content. */
+static void intern(struct model_vector *v, size_t size, const void *item, uint32_t id)
+{
+	if (id == v->n)
+		push(v, size, item);
+	MUST(id < v->n);
+}
+
+static uint32_t add_frame(struct model *m)
+{
+	struct mst_frame frame = { .module = MST_NONE, .address = random_number(m) }, *known;
+	uint32_t id;
+
+	if (m->modules.n)
+		frame.module = model_below(m, (uint32_t)m->modules.n + 1) - 1;
+	MUST(mst_writer_frame(m->writer, &frame, &id) == 0);
+	intern(&m->frames, sizeof(frame), &frame, id);
+	known = &((struct mst_frame *)m->frames.items)[id];
+	MUST(known->module == frame.module && known->address == frame.address);
+	return id;
+}
+
+static uint32_t add_stack(struct model *m)
+{
+	struct mst_stack stack = { .parent = MST_ROOT_STACK, .frame = 0 }, *known;
+	uint32_t id;
+
+	if (model_below(m, 3))
+		stack.parent = model_below(m, (uint32_t)m->stacks.n);
+	stack.frame = m->frames.n && model_below(m, 2) ? model_below(m, (uint32_t)m->frames.n) : add_frame(m);
+	MUST(mst_writer_stack(m->writer, &stack, &id) == 0);
+	intern(&m->stacks, sizeof(stack), &stack, id);
+	known = &((struct mst_stack *)m->stacks.items)[id];
+	MUST(known->parent == stack.parent && known->frame == stack.frame);
+	return id;
+}
+
+static bool same_kind(const struct mst_kind *a, const struct mst_kind *b)
+{
+	return a->op == b->op && a->flags == b->flags && a->align_log2 == b->align_log2 &&
+	       a->stack == b->stack && a->size == b->size && a->cap == b->cap;
+}
+
+uint32_t model_kind(struct model *m)
+{
+	struct mst_kind kind = {
+		.op = (uint8_t)model_below(m, 40),
+		.flags = (uint8_t)(model_below(m, 4) ? 0 : model_below(m, 4)),
+		.align_log2 = (uint8_t)(model_below(m, 4) ? 0 : model_below(m, 64)),
+		.stack = model_below(m, 2) ? model_below(m, (uint32_t)m->stacks.n) : add_stack(m),
+		.size = random_number(m),
+	};
+	uint32_t id;
+
+	kind.cap = kind.size;
+	if (!model_below(m, 4) && kind.size < UINT64_MAX)
+		kind.cap += random_number(m) % (UINT64_MAX - kind.size);
+	MUST(mst_writer_kind(m->writer, &kind, &id) == 0);
+	intern(&m->kinds, sizeof(kind), &kind, id);
+	MUST(same_kind(&((struct mst_kind *)m->kinds.items)[id], &kind));
+	MUST(same_kind(mst_writer_kind_at(m->writer, id), &kind));
+	return id;
+}
+
+/* ---- calls ---- */
+
+static uint32_t any_kind(struct model *m)
+{
+	return model_below(m, 4) ? model_below(m, (uint32_t)m->kinds.n) : model_kind(m);
+}
+
+/* A live block, taken away or not; the unknown one if there is none, or by chance. */
+static struct model_block any_block(struct model *m, bool take)
+{
+	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX }, *blocks = m->blocks.items;
+	size_t at;
+
+	if (!m->blocks.n || !model_below(m, 10))
+		return block;
+	at = model_below(m, (uint32_t)m->blocks.n);
+	block = blocks[at];
+	if (take)
+		blocks[at] = blocks[--m->blocks.n];
+	return block;
+}
+
+static void keep_event(struct model *m, struct mst_event event)
+{
+	if (!m->identity)
+		event.old_index = UINT64_MAX;
+	event.thread = m->thread;
+	event.time = m->time_ns >> TIME_SHIFT;
+	push(&m->events, sizeof(event), &event);
+}
+
+static uint64_t new_block(struct model *m, uint32_t kind, uint64_t index)
+{
+	MUST(index == m->allocs++);
+	push(&m->blocks, sizeof(struct model_block), &(struct model_block){ kind, index });
+	return index;
+}
+
+static void do_alloc(struct model *m)
+{
+	const uint32_t kind = any_kind(m);
+	uint64_t index;
+
+	MUST(mst_writer_alloc(m->writer, kind, &index) == 0);
+	keep_event(m, (struct mst_event){ .type = MST_EVENT_ALLOC,
+					  .kind = kind,
+					  .old_kind = MST_NONE,
+					  .index = new_block(m, kind, index),
+					  .old_index = UINT64_MAX });
+}
+
+static void do_free(struct model *m)
+{
+	const uint32_t call = model_below(m, 4) ? MST_NONE : any_kind(m);
+	const struct model_block block = any_block(m, true);
+
+	if (call == MST_NONE)
+		MUST(mst_writer_free(m->writer, block.kind, block.index) == 0);
+	else
+		MUST(mst_writer_free_by(m->writer, block.kind, block.index, call) == 0);
+	keep_event(m, (struct mst_event){ .type = MST_EVENT_FREE,
+					  .kind = call,
+					  .old_kind = block.kind,
+					  .index = UINT64_MAX,
+					  .old_index = block.index });
+}
+
+static void do_resize(struct model *m)
+{
+	const uint32_t kind = any_kind(m);
+	const struct model_block block = any_block(m, true);
+	uint64_t index;
+
+	MUST(mst_writer_resize(m->writer, block.kind, block.index, kind, &index) == 0);
+	keep_event(m, (struct mst_event){ .type = MST_EVENT_RESIZE,
+					  .kind = kind,
+					  .old_kind = block.kind,
+					  .index = new_block(m, kind, index),
+					  .old_index = block.index });
+}
+
+static void do_call(struct model *m)
+{
+	const uint32_t kind = any_kind(m);
+	struct mst_event event = {
+		.type = MST_EVENT_CALL,
+		.kind = kind,
+		.old_kind = MST_NONE,
+		.index = UINT64_MAX,
+		.old_index = UINT64_MAX,
+	};
+
+	if (model_below(m, 2)) {
+		MUST(mst_writer_call(m->writer, kind) == 0);
+	} else {
+		const struct model_block block = any_block(m, false);
+
+		MUST(mst_writer_failed_resize(m->writer, block.kind, block.index, kind) == 0);
+		event.old_kind = block.kind;
+		event.old_index = block.index;
+	}
+	keep_event(m, event);
+}
+
+/* Time goes on, mostly little; another thread now and then, sometimes with an older time. */
+static void move_on(struct model *m)
+{
+	uint64_t time = m->time_ns;
+
+	if (!m->threads.n || !model_below(m, 500))
+		add_thread(m);
+	if (!model_below(m, 500))
+		add_module(m);
+	if (!model_below(m, 20))
+		m->thread = model_below(m, (uint32_t)m->threads.n);
+	time += model_below(m, model_below(m, 50) ? 2000 : 1000000);
+	if (!model_below(m, 10) && time > 5000)
+		time -= 5000;
+	mst_writer_at(m->writer, time, m->thread);
+	if (time > m->time_ns)
+		m->time_ns = time;
+}
+
+void model_step(struct model *m)
+{
+	const uint64_t before = mst_writer_events(m->writer);
+	const uint32_t chance = model_below(m, 1000);
+
+	move_on(m);
+	if (chance < 450) {
+		do_alloc(m);
+	} else if (chance < 750) {
+		do_free(m);
+	} else if (chance < 880) {
+		do_resize(m);
+	} else if (chance < 980) {
+		do_call(m);
+	} else if (chance < 995) {
+		const uint64_t n = model_below(m, 3);
+
+		mst_writer_null_frees(m->writer, n);
+		m->null_frees += n;
+		MUST(mst_writer_events(m->writer) == before + n);
+		return;
+	} else {
+		MUST(mst_writer_flush(m->writer) == 0);
+		return;
+	}
+	MUST(mst_writer_events(m->writer) == before + 1);
+}
+
+static struct mst_end end_of(const struct model *m)
+{
+	return (struct mst_end){
+		.reason = MST_END_SIGNAL,
+		.detail = 11,
+		.time_ns = m->time_ns,
+		.events = m->events.n + m->null_frees,
+		.lost = m->allocs,
+		.unknown_frees = UINT64_MAX,
+		.implied_frees = m->info.pid,
+	};
+}
+
+void model_finish(struct model *m)
+{
+	const struct mst_end end = end_of(m);
+
+	MUST(mst_writer_events(m->writer) == end.events);
+	MUST(mst_writer_finish(m->writer, &end) == 0);
+	MUST(lseek(m->fd, 0, SEEK_END) == (off_t)mst_writer_bytes(m->writer));
+}
+
+uint8_t *model_bytes(const struct model *m, size_t *size)
+{
+	const off_t end = lseek(m->fd, 0, SEEK_END);
+	uint8_t *bytes = malloc((size_t)end + 1);
+
+	MUST(bytes && pread(m->fd, bytes, (size_t)end, 0) == end);
+	*size = (size_t)end;
+	return bytes;
+}
+
+/* ---- reading ---- */
+
+static void check_kinds(const struct model *m, const struct mst_reader *r)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(r, &n);
+
+	MUST(n <= m->kinds.n);
+	for (uint32_t i = 0; i < n; i++)
+		MUST(same_kind(&kinds[i], &((struct mst_kind *)m->kinds.items)[i]));
+}
+
+static void check_stacks(const struct model *m, const struct mst_reader *r)
+{
+	const struct mst_frame *expected = m->frames.items;
+	const struct mst_stack *wanted = m->stacks.items;
+	uint32_t n;
+	const struct mst_frame *frames = mst_reader_frames(r, &n);
+	const struct mst_stack *stacks;
+
+	MUST(n <= m->frames.n);
+	for (uint32_t i = 0; i < n; i++)
+		MUST(frames[i].module == expected[i].module && frames[i].address == expected[i].address);
+	stacks = mst_reader_stacks(r, &n);
+	MUST(n <= m->stacks.n);
+	for (uint32_t i = 0; i < n; i++)
+		MUST(stacks[i].parent == wanted[i].parent && stacks[i].frame == wanted[i].frame);
+}
+
+static void check_modules(const struct model *m, const struct mst_reader *r)
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(r, &n);
+	const struct mst_thread *threads;
+
+	MUST(n <= m->modules.n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mst_module *a = &modules[i], *b = &((struct mst_module *)m->modules.items)[i];
+
+		MUST(strcmp(a->path, b->path) == 0 && a->role == b->role && a->order == b->order);
+		MUST(a->start == b->start && a->end == b->end && a->bias == b->bias);
+		MUST(a->build_id_size == b->build_id_size);
+		MUST(memcmp(a->build_id, b->build_id, a->build_id_size) == 0);
+	}
+	threads = mst_reader_threads(r, &n);
+	MUST(n <= m->threads.n);
+	for (uint32_t i = 0; i < n; i++)
+		MUST(threads[i].tid == ((struct mst_thread *)m->threads.items)[i].tid);
+}
+
+static void check_info(const struct model *m, const struct mst_reader *r)
+{
+	const struct mst_file_info *a = mst_reader_info(r), *b = &m->info;
+
+	MUST(mst_reader_time_shift(r) == TIME_SHIFT);
+	MUST(a->pid == b->pid && a->parent_pid == b->parent_pid && a->machine == b->machine);
+	MUST(a->page_size == b->page_size && a->start_ns == b->start_ns && a->argc == b->argc);
+	MUST(!strcmp(a->recorder, b->recorder) && !strcmp(a->exe, b->exe) && !strcmp(a->cwd, b->cwd));
+	for (uint32_t i = 0; i < a->argc; i++)
+		MUST(strcmp(a->argv[i], b->argv[i]) == 0);
+}
+
+static void check_end(const struct model *m, const struct mst_reader *r)
+{
+	const struct mst_end *a = mst_reader_end(r), b = end_of(m);
+
+	MUST(a && a->reason == b.reason && a->detail == b.detail && a->time_ns == b.time_ns);
+	MUST(a->events == b.events && a->lost == b.lost);
+	MUST(a->unknown_frees == b.unknown_frees && a->implied_frees == b.implied_frees);
+}
+
+/* The running values of a chunk, the plain way. All arithmetic is modulo 2^64. */
+struct running {
+	uint64_t bytes, bytes16, blocks;
+};
+
+static struct running worth(const struct mst_kind *kinds, uint32_t kind)
+{
+	if (kind == MST_NONE || kinds[kind].op == MST_OP_UNKNOWN)
+		return (struct running){ 0 };
+	return (struct running){ kinds[kind].size, (kinds[kind].cap + 15) / 16 * 16, 1 };
+}
+
+static int64_t higher(int64_t max, uint64_t value)
+{
+	return (int64_t)value > max ? (int64_t)value : max;
+}
+
+static void sum_event(struct mst_sums *s, struct running *now, const struct mst_kind *kinds,
+		      const struct mst_event *e)
+{
+	const struct running zero = { 0 };
+	const bool came = e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE;
+	const bool went = e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE;
+	const struct running in = came ? worth(kinds, e->kind) : zero;
+	const struct running out = went ? worth(kinds, e->old_kind) : zero;
+	const int64_t change16 = (int64_t)(in.bytes16 - out.bytes16);
+
+	now->bytes += in.bytes - out.bytes;
+	now->bytes16 += in.bytes16 - out.bytes16;
+	now->blocks += in.blocks - out.blocks;
+	s->events++;
+	s->steps += in.blocks != out.blocks;
+	s->moved16 += change16 < 0 ? -(uint64_t)change16 : (uint64_t)change16;
+	s->max_bytes = higher(s->max_bytes, now->bytes);
+	s->max_bytes16 = higher(s->max_bytes16, now->bytes16);
+	s->max_blocks = higher(s->max_blocks, now->blocks);
+	if (e->kind != MST_NONE && e->old_kind != MST_NONE &&
+	    (kinds[e->kind].op == MST_OP_REALLOC_MOVED || kinds[e->kind].op == MST_OP_REALLOC_IN_PLACE)) {
+		const uint64_t size = kinds[e->kind].size, old = kinds[e->old_kind].size;
+
+		s->grown += size > old ? size - old : 0;
+		s->shrunk += size < old && e->type == MST_EVENT_RESIZE;
+	}
+}
+
+static void check_event(const struct mst_event *got, const struct mst_event *wanted)
+{
+	MUST(got->type == wanted->type && got->kind == wanted->kind && got->old_kind == wanted->old_kind);
+	MUST(got->thread == wanted->thread && got->index == wanted->index);
+	MUST(got->old_index == wanted->old_index);
+	MUST(got->time <= wanted->time && wanted->time - got->time < STAMP_UNITS);
+}
+
+static void check_chunk(const struct model *m, const struct mst_reader *r, const struct mst_chunk *chunk,
+			struct model_reading *reading)
+{
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_sums sums = { .null_frees = chunk->sums.null_frees };
+	struct running now = { 0 };
+	struct mst_event event;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(r, &n);
+
+	while (mst_cursor_next(&cursor, &event)) {
+		MUST(reading->events < m->events.n);
+		check_event(&event, &((struct mst_event *)m->events.items)[reading->events++]);
+		sum_event(&sums, &now, kinds, &event);
+	}
+	sums.net_bytes = (int64_t)now.bytes;
+	sums.net_bytes16 = (int64_t)now.bytes16;
+	sums.net_blocks = (int64_t)now.blocks;
+	MUST(memcmp(&sums, &chunk->sums, sizeof(sums)) == 0);
+	reading->null_frees += sums.null_frees;
+}
+
+struct model_reading model_read(const struct model *m, int fd)
+{
+	struct model_reading reading = { 0 };
+	const struct mst_chunk *chunk;
+	struct mst_reader *r;
+
+	reading.status = mst_reader_create(&r, fd);
+	if (reading.status) {
+		MUST(!r && reading.status < 0);
+		return reading;
+	}
+	check_info(m, r);
+	while ((reading.status = mst_reader_next(r, &chunk)) == 1)
+		check_chunk(m, r, chunk, &reading);
+	MUST(!chunk && reading.status <= 0);
+	MUST(mst_reader_next(r, &chunk) == reading.status);
+	check_kinds(m, r);
+	check_stacks(m, r);
+	check_modules(m, r);
+	if (reading.status == 0) {
+		MUST(reading.events == m->events.n && reading.null_frees == m->null_frees);
+		check_end(m, r);
+	} else {
+		MUST(!mst_reader_end(r));
+	}
+	snprintf(reading.problem, sizeof(reading.problem), "%s", mst_reader_problem(r));
+	MUST((reading.problem[0] == 0) == (reading.status == 0));
+	mst_reader_destroy(r);
+	return reading;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A random trace and what must come back when it is read. The model keeps every definition and
+ * every event it gave to the writer, and checks a reader's answers against them one by one. The
+ * same seed gives the same trace. What is not as it must be ends the program with a message.
+ */
+#ifndef TRACE_MODEL_H
+#define TRACE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mstrace.h"
+
+/* Ends the program when `condition` doesn't hold, whatever NDEBUG says. */
+#define MUST(condition) model_must(condition, #condition, __FILE__, __LINE__)
+void model_must(bool condition, const char *text, const char *file, int line);
+
+struct model_vector {
+	void *items;
+	size_t n, capacity;
+};
+
+struct model_block {
+	uint32_t kind;
+	uint64_t index;
+};
+
+struct model {
+	uint64_t random;               /* state of the generator */
+	struct mst_writer *writer;
+	int fd;                        /* a memfd, -1 between fork_state and fork_file */
+	bool identity;
+	struct mst_file_info info;
+	struct model_vector modules;   /* struct mst_module, as given */
+	struct model_vector threads, frames, stacks, kinds;
+	struct model_vector events;    /* struct mst_event; the time is the true one */
+	struct model_vector blocks;    /* struct model_block, live */
+	uint64_t null_frees, allocs;
+	uint64_t time_ns;
+	uint32_t thread;
+};
+
+uint64_t model_random(struct model *m);
+/* Evenly from [0, n). */
+uint32_t model_below(struct model *m, uint32_t n);
+
+void model_create(struct model *m, uint64_t seed, const struct mst_writer_options *options);
+void model_destroy(struct model *m);
+
+/* The child of a fork: first without a file, then with one. */
+void model_fork_state(struct model *parent, struct model *child);
+void model_fork_file(struct model *child);
+
+/* A new kind (with thread, module, frame and stack now and then): its id. */
+uint32_t model_kind(struct model *m);
+/* One random thing: definitions, a call, a jump in time, a flush. */
+void model_step(struct model *m);
+void model_finish(struct model *m);
+
+/* Whole bytes of a trace, and a memfd that holds given ones, positioned at its start. */
+uint8_t *model_bytes(const struct model *m, size_t *size);
+int model_memfd(const void *data, size_t size);
+
+/* How a reading went. */
+struct model_reading {
+	int status;           /* of mst_reader_create() or the last mst_reader_next() */
+	size_t events;        /* delivered, all equal to the model's first ones */
+	uint64_t null_frees;
+	char problem[160];
+};
+
+/* Reads everything from `fd`: what is delivered must be what the model began with. */
+struct model_reading model_read(const struct model *m, int fd);
+
+#endif
