@@ -7,22 +7,22 @@
 /* Massif captures 50 frames more than it shows, the innermost being the allocator's, not recorded. */
 #define CAPTURED_MORE 49u
 
-enum { NOT_ASKED, NO, YES };
-
 bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming)
 {
 	*c = (struct contexts){ .settings = settings, .naming = naming };
-	c->frames = malloc((settings->depth + CAPTURED_MORE) * sizeof(*c->frames));
-	return c->frames && places_init(&c->places);
+	c->captured = malloc((settings->depth + CAPTURED_MORE) * sizeof(*c->captured));
+	return c->captured != NULL;
 }
 
 void contexts_finish(struct contexts *c)
 {
-	places_finish(&c->places);
-	free(c->place);
-	free(c->frames);
-	free(c->stripped);
+	free(c->items);
+	free(c->by_stack);
+	free(c->captured);
+	free(c->alloc_fn);
 }
+
+/* ---- names ---- */
 
 static bool in_list(const struct name_list *list, const char *name)
 {
@@ -41,36 +41,59 @@ static const char *shown_name(const struct contexts *c, uint32_t frame)
 	return naming_function(c->naming, frame);
 }
 
-/* Remembered by frame: long lists are compared once. */
+static bool ask_alloc_fn(const struct contexts *c, uint32_t frame)
+{
+	const char *name = shown_name(c, frame);
+
+	return name && in_list(&c->settings->alloc_fns, name);
+}
+
+/* Asked for each stack, so the answers are kept; without memory for that they are found anew. */
 static bool is_alloc_fn(struct contexts *c, uint32_t frame)
 {
-	const char *name;
+	enum { NOT_ASKED, NO, YES };
 
-	if (frame >= c->n_stripped) {
+	if (frame >= c->n_alloc_fn) {
 		const uint32_t n = frame + frame / 2 + 64;
-		uint8_t *stripped = realloc(c->stripped, n);
+		uint8_t *grown = realloc(c->alloc_fn, n);
 
-		name = shown_name(c, frame);
-		if (!stripped)
-			return name && in_list(&c->settings->alloc_fns, name);
-		memset(stripped + c->n_stripped, NOT_ASKED, n - c->n_stripped);
-		c->stripped = stripped;
-		c->n_stripped = n;
+		if (!grown)
+			return ask_alloc_fn(c, frame);
+		memset(grown + c->n_alloc_fn, NOT_ASKED, n - c->n_alloc_fn);
+		c->alloc_fn = grown;
+		c->n_alloc_fn = n;
 	}
-	if (c->stripped[frame] == NOT_ASKED) {
-		name = shown_name(c, frame);
-		c->stripped[frame] = name && in_list(&c->settings->alloc_fns, name) ? YES : NO;
-	}
-	return c->stripped[frame] == YES;
+	if (c->alloc_fn[frame] == NOT_ASKED)
+		c->alloc_fn[frame] = ask_alloc_fn(c, frame) ? YES : NO;
+	return c->alloc_fn[frame] == YES;
+}
+
+/* ---- one stack ---- */
+
+/* A captured stack: frames by distance from the innermost. */
+struct capture {
+	const struct mst_stack *stacks;
+	const uint32_t *ids;
+	uint32_t n;
+};
+
+static uint32_t frame_of(const struct capture *cap, uint32_t i)
+{
+	return cap->stacks[cap->ids[i]].frame;
+}
+
+static enum symbol_role role_of(const struct contexts *c, const struct capture *cap, uint32_t i)
+{
+	return naming_role(c->naming, frame_of(cap, i));
 }
 
 /* Whether the first function left is one to ignore; nameless code is looked through. */
-static bool is_ignored(const struct contexts *c, uint32_t first, uint32_t n)
+static bool is_ignored(const struct contexts *c, const struct capture *cap, uint32_t first)
 {
 	if (c->settings->ignore_fns.n == 0)
 		return false;
-	for (uint32_t i = first; i < n; i++) {
-		const char *name = shown_name(c, c->frames[i]);
+	for (uint32_t i = first; i < cap->n; i++) {
+		const char *name = shown_name(c, frame_of(cap, i));
 
 		if (name)
 			return in_list(&c->settings->ignore_fns, name);
@@ -82,79 +105,86 @@ static bool is_ignored(const struct contexts *c, uint32_t first, uint32_t n)
  * The last frame to show: the outermost main; without one the innermost frame of what runs below
  * main; else the outermost frame. The search begins where a main has been before.
  */
-static uint32_t find_cut(struct contexts *c, uint32_t n)
+static uint32_t find_cut(struct contexts *c, const struct capture *cap)
 {
-	uint32_t candidate = n;
-	const uint32_t start = c->deepest < n ? n - 1 - c->deepest : 0;
+	const uint32_t n = cap->n, start = c->deepest < n ? n - 1 - c->deepest : 0;
+	uint32_t cut = start;
 
-	for (uint32_t i = start; i < n && candidate == n; i++) {
-		if (naming_role(c->naming, c->frames[i]) != SYMBOL_OTHER)
-			candidate = i;
-	}
-	if (candidate == n || naming_role(c->naming, c->frames[candidate]) != SYMBOL_MAIN) {
-		for (uint32_t i = candidate == n ? n - 1 : candidate; i-- > 0;) {
-			const enum symbol_role role = naming_role(c->naming, c->frames[i]);
+	while (cut < n && role_of(c, cap, cut) == SYMBOL_OTHER)
+		cut++;
+	if (cut == n || role_of(c, cap, cut) != SYMBOL_MAIN) {
+		for (uint32_t i = cut == n ? n - 1 : cut; i-- > 0;) {
+			const enum symbol_role role = role_of(c, cap, i);
 
 			if (role != SYMBOL_OTHER)
-				candidate = i;
+				cut = i;
 			if (role == SYMBOL_MAIN)
 				break;
 		}
 	}
-	if (candidate == n)
+	if (cut == n)
 		return n - 1;
-	if (naming_role(c->naming, c->frames[candidate]) == SYMBOL_MAIN && n - 1 - candidate > c->deepest)
-		c->deepest = n - 1 - candidate;
-	return candidate;
+	if (role_of(c, cap, cut) == SYMBOL_MAIN && n - 1 - cut > c->deepest)
+		c->deepest = n - 1 - cut;
+	return cut;
 }
 
-/* The frames [*first, *end) of c->frames[0..n) to show; false: none, the stack is ignored. */
-static bool select_frames(struct contexts *c, uint32_t n, uint32_t *first, uint32_t *end)
+/* Frames [*first, *end) of the capture are shown; false: none, the stack is ignored. */
+static bool select_frames(struct contexts *c, const struct capture *cap, uint32_t *first, uint32_t *end)
 {
 	*first = 0;
-	*end = n;
-	while (*first < n && is_alloc_fn(c, c->frames[*first]))
+	*end = cap->n;
+	while (*first < cap->n && is_alloc_fn(c, frame_of(cap, *first)))
 		++*first;
-	if (*first == n || is_ignored(c, *first, n))
+	if (*first == cap->n || is_ignored(c, cap, *first))
 		return false;
 	if (!c->settings->show_below_main) {
-		const uint32_t cut = find_cut(c, n);
+		const uint32_t cut = find_cut(c, cap);
 
 		/* A cut inside of what was stripped leaves the one frame behind it. */
-		*end = cut < *first ? *first + 1 : cut + 1;
+		*end = (cut < *first ? *first : cut) + 1;
 	}
 	if (*end - *first > c->settings->depth)
 		*end = *first + c->settings->depth;
 	return true;
 }
 
-static uint32_t make_place(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
+static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
 {
-	uint32_t n_stacks, n = 0, first, end, place = PLACE_ROOT;
-	const struct mst_stack *stacks = mst_reader_stacks(reader, &n_stacks);
+	uint32_t n_stacks, first, end;
+	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
 
-	for (; stack != MST_ROOT_STACK && n < c->settings->depth + CAPTURED_MORE; stack = stacks[stack].parent)
-		c->frames[n++] = stacks[stack].frame;
-	if (!select_frames(c, n, &first, &end))
+	for (; stack != MST_ROOT_STACK && cap.n < c->settings->depth + CAPTURED_MORE;
+	     stack = cap.stacks[stack].parent)
+		c->captured[cap.n++] = stack;
+	if (!select_frames(c, &cap, &first, &end))
 		return CONTEXT_IGNORED;
-	for (uint32_t i = first; i < end && place != UINT32_MAX; i++)
-		place = places_child(&c->places, place, c->frames[i]);
-	return place;
+	if (c->n == c->capacity) {
+		const uint32_t capacity = c->capacity + c->capacity / 2 + 256;
+		struct context *items = realloc(c->items, capacity * sizeof(*items));
+
+		if (!items)
+			return CONTEXT_UNKNOWN;
+		c->items = items;
+		c->capacity = capacity;
+	}
+	c->items[c->n] = (struct context){ .stack = cap.ids[first], .n = end - first };
+	return c->n++;
 }
 
-uint32_t contexts_place(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
 {
-	if (stack >= c->n) {
+	if (stack >= c->n_by_stack) {
 		const uint32_t n = stack + stack / 2 + 256;
-		uint32_t *place = realloc(c->place, n * sizeof(*place));
+		uint32_t *grown = realloc(c->by_stack, n * sizeof(*grown));
 
-		if (!place)
+		if (!grown)
 			return CONTEXT_UNKNOWN;
-		memset(place + c->n, 0xff, (n - c->n) * sizeof(*place));
-		c->place = place;
-		c->n = n;
+		memset(grown + c->n_by_stack, 0xff, (n - c->n_by_stack) * sizeof(*grown));
+		c->by_stack = grown;
+		c->n_by_stack = n;
 	}
-	if (c->place[stack] == CONTEXT_UNKNOWN)
-		c->place[stack] = make_place(c, reader, stack);
-	return c->place[stack];
+	if (c->by_stack[stack] == CONTEXT_UNKNOWN)
+		c->by_stack[stack] = add_context(c, reader, stack);
+	return c->by_stack[stack];
 }

@@ -2,8 +2,9 @@
 /*
  * From a recorded stack to the part of it that Massif shows: allocation functions stripped from
  * the inside, what lies below main cut off, at most --depth frames left; or nothing at all for an
- * ignored function. Decided once a stack, in the order in which stacks are first allocated from
- * (Massif remembers how deep main was seen). Names are those of physical functions, as in 3.19.
+ * ignored function and for a stack of nothing but allocation functions. Decided once a stack, in
+ * the order in which stacks are asked for, which has to be that of their first use (Massif
+ * remembers how deep main was seen). Names are those of physical functions, as in 3.19.
  */
 #ifndef ANALYZE_CONTEXTS_H
 #define ANALYZE_CONTEXTS_H
@@ -11,27 +12,38 @@
 #include "mstrace.h"
 #include "naming.h"
 #include "settings.h"
-#include "tree.h"
+
+/* The frames of a recorded stack that are shown: `n` of them, from `stack` outwards. */
+struct context {
+	uint32_t stack;
+	uint32_t n;
+	bool exists;            /* for the user: something was allocated here by now */
+};
 
 struct contexts {
+	struct context *items;  /* in the order of their numbers */
+	uint32_t n;
+
+	/* Private. */
 	const struct settings *settings;
 	struct naming *naming;
-	struct places places;
-	uint32_t *place;        /* by stack; CONTEXT_UNKNOWN, CONTEXT_IGNORED, else its outermost place */
-	uint32_t n;
+	uint32_t capacity;
+	uint32_t *by_stack;     /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
+	uint32_t n_by_stack;
 	uint32_t deepest;       /* frames outside of the outermost main, as seen so far */
-	uint32_t *frames;       /* of the stack at hand, innermost first */
-	uint8_t *stripped;      /* by frame: whether it is an allocation function; see is_alloc_fn() */
-	uint32_t n_stripped;
+	uint32_t *captured;     /* stack ids of the stack at hand, innermost first */
+	uint8_t *alloc_fn;      /* by frame: see is_alloc_fn() */
+	uint32_t n_alloc_fn;
 };
 
 #define CONTEXT_UNKNOWN UINT32_MAX
 #define CONTEXT_IGNORED (UINT32_MAX - 1)
 
+/* False: no memory; contexts_finish() is still to be called. */
 bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming);
 void contexts_finish(struct contexts *c);
 
-/* The place of a stack, or CONTEXT_IGNORED; CONTEXT_UNKNOWN when out of memory. */
-uint32_t contexts_place(struct contexts *c, const struct mst_reader *reader, uint32_t stack);
+/* The number of a stack's context, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint32_t stack);
 
 #endif

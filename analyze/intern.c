@@ -26,7 +26,8 @@ static uint64_t text_hash(const char *text, size_t n)
 	return hash ^ hash >> 29;
 }
 
-static struct slot *slot_find(const struct intern *intern, const char *text, size_t n, uint64_t hash)
+static struct slot *slot_find(const struct intern *intern, const char *text, size_t n,
+			      uint64_t hash)
 {
 	size_t i = hash & intern->mask;
 

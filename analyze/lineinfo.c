@@ -27,6 +27,7 @@ struct unit {
 	Dwarf_Die lines_die;    /* has the line table */
 	Dwarf_Die tree_die;     /* has the functions: the same one, or that of the .dwo file */
 	bool loaded;
+	const char *folder;     /* where it was compiled; NULL: not recorded */
 	Dwarf_Lines *lines;
 	Dwarf_Files *files;
 	size_t n_files;
@@ -141,25 +142,44 @@ void lineinfo_close(struct lineinfo *lineinfo)
 	free(lineinfo);
 }
 
-/* libdw sorts the rows by address; a row holds up to the next one, of equal ones the last. */
+/* False after the last row of a sequence, whose address is where the code ends. */
+static bool row_read(Dwarf_Lines *lines, size_t i, uint64_t *lo, uint64_t *hi, int *number)
+{
+	Dwarf_Line *row = dwarf_onesrcline(lines, i);
+	bool end;
+
+	return dwarf_lineendsequence(row, &end) == 0 && !end && dwarf_lineaddr(row, lo) == 0 &&
+	       dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), hi) == 0 && *lo < *hi &&
+	       dwarf_lineno(row, number) == 0;
+}
+
+/*
+ * libdw sorts the rows by address; a row holds up to the next one, of equal ones the last. Massif
+ * joins neighbours that have the same line number, and takes the file of the first for all of them
+ * even if it is another one.
+ */
 static void unit_load_lines(struct unit *unit)
 {
+	uint64_t lo, hi, end = 0;
+	int number, last_number = 0;
+	uint32_t row = 0;
+	Dwarf_Attribute folder;
 	size_t n;
 
+	unit->folder = dwarf_formstring(dwarf_attr(&unit->lines_die, DW_AT_comp_dir, &folder));
 	if (dwarf_getsrcfiles(&unit->lines_die, &unit->files, &unit->n_files) != 0)
 		unit->n_files = 0;
 	if (dwarf_getsrclines(&unit->lines_die, &unit->lines, &n) != 0)
 		return;
 	for (size_t i = 0; i + 1 < n && i < RANGES_NONE; i++) {
-		Dwarf_Addr lo, hi;
-		bool end;
-
-		if (dwarf_lineaddr(dwarf_onesrcline(unit->lines, i), &lo) != 0 ||
-		    dwarf_lineaddr(dwarf_onesrcline(unit->lines, i + 1), &hi) != 0 ||
-		    dwarf_lineendsequence(dwarf_onesrcline(unit->lines, i), &end) != 0 || end)
+		if (!row_read(unit->lines, i, &lo, &hi, &number))
 			continue;
-		if (!ranges_add(&unit->line_map, lo, hi, (uint32_t)i))
+		if (lo != end || number != last_number)
+			row = (uint32_t)i;
+		if (!ranges_add(&unit->line_map, lo, hi, row))
 			break;
+		end = hi;
+		last_number = number;
 	}
 	ranges_seal(&unit->line_map);
 }
@@ -220,11 +240,14 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int dept
 	case DW_TAG_lexical_block:
 	case DW_TAG_namespace:
 	case DW_TAG_module:
+		break;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
-	case DW_TAG_common_block:
+		/* Massif sees no inlined calls in member functions of a function's own types. */
+		if (scope != SCOPE_NONE)
+			return;
 		break;
 	default:
 		return;
@@ -270,6 +293,31 @@ static void unit_load(struct lineinfo *lineinfo, struct unit *unit)
 	ranges_seal(&unit->scope_map);
 }
 
+/*
+ * libdw hands out folder and name as one path. The name can have slashes itself (Rust writes
+ * `library/core/src/cmp.rs`), so the folder is the longest one of the unit's list that fits.
+ */
+static void frame_set_path(const struct unit *unit, const char *path, struct lineinfo_frame *frame)
+{
+	const char *const *dirs;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	size_t n, length = 0;
+
+	frame->base = path && path[0] != '/' ? unit->folder : NULL;
+	frame->path = path;
+	frame->file = slash ? slash + 1 : path;
+	if (!slash || dwarf_getsrcdirs(unit->files, &dirs, &n) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		size_t found = dirs[i] ? strlen(dirs[i]) : 0;
+
+		if (found > length && strncmp(path, dirs[i], found) == 0 && path[found] == '/')
+			length = found;
+	}
+	if (length)
+		frame->file = path + length + 1;
+}
+
 static void frame_locate(struct unit *unit, uint64_t address, struct lineinfo_frame *frame)
 {
 	uint32_t row = ranges_find(&unit->line_map, address);
@@ -277,7 +325,7 @@ static void frame_locate(struct unit *unit, uint64_t address, struct lineinfo_fr
 
 	if (!line)
 		return;
-	frame->path = dwarf_linesrc(line, NULL, NULL);
+	frame_set_path(unit, dwarf_linesrc(line, NULL, NULL), frame);
 	if (dwarf_lineno(line, &frame->line) != 0 || frame->line < 0)
 		frame->line = 0;
 }
@@ -299,9 +347,9 @@ static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo
 	Dwarf_Half version = 0;
 
 	dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
-	frame->path = NULL;
+	frame->base = frame->path = frame->file = NULL;
 	if (file < unit->n_files && (file || version >= 5))
-		frame->path = dwarf_filesrc(unit->files, file, NULL, NULL);
+		frame_set_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL), frame);
 	frame->line = (int)die_number(die, DW_AT_call_line);
 }
 
@@ -320,7 +368,7 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address,
 		       struct lineinfo_frame *frames, size_t max)
 {
 	struct unit *unit = unit_find(lineinfo, address + lineinfo->shift);
-	struct lineinfo_frame frame = { NULL, NULL, 0 };
+	struct lineinfo_frame frame = { .line = 0 };
 	uint32_t scope;
 	size_t n = 0;
 

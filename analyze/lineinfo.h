@@ -20,8 +20,10 @@ struct lineinfo *lineinfo_open(Dwfl_Module *module);
 void lineinfo_close(struct lineinfo *lineinfo);   /* NULL is allowed */
 
 struct lineinfo_frame {
-	const char *inlined;   /* plain name of an inlined function; NULL: unknown, or the last one */
-	const char *path;      /* directory and file as recorded; NULL: unknown */
+	const char *inlined;   /* plain name of an inlined function; NULL: unknown, or last */
+	const char *base;      /* the directory that a relative `path` starts from; NULL: none */
+	const char *path;      /* directory, slash, file as recorded; NULL: unknown */
+	const char *file;      /* inside `path`: the file's name as the line table has it */
 	int line;              /* 0: unknown */
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Massif's counters over a trace. What a record does to them is looked up in a table made for each
- * chunk; live blocks are counted by kind only where a tree is wanted and at chunk ends.
+ * chunk. A snapshot only notes the numbers and its place in the chunk; the trees of those that are
+ * left at the chunk's end are built then, from live blocks counted by kind up to that place.
  *
- * Differences from Massif 3.19, all repairs: a realloc between ignored and counted functions is a
- * free or an allocation (3.19 leaves bytes behind); a failed realloc leaves its block as it was.
+ * Counters are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks
+ * of any size.
  */
 #include "massif.h"
 
@@ -17,12 +18,31 @@
 
 #define NS_PER_MS 1000000u
 
-/* What a record of a symbol does. */
+/* What becomes of a record. */
+enum action {
+	COMES,     /* a counted block */
+	GOES,      /* a counted block, by free */
+	NOTHING,
+	PAIR,      /* the first of the two records of a realloc or of a free by another call */
+};
+
+/* What a record of a symbol does; changes are modulo 2^64. */
 struct effect {
-	int64_t useful, total;          /* bytes; total includes admin and rounding */
-	uint64_t size;                  /* requested */
-	uint8_t role;                   /* enum mst_role */
-	bool counted;
+	uint64_t useful, total;         /* added to the counters; total includes admin and rounding */
+	uint64_t clock;                 /* added to the clock, if this is a call of its own */
+	uint8_t action;                 /* enum action */
+	bool comes;                     /* a block of the kind comes, with role MST_ALLOC */
+	bool counted;                   /* blocks of the kind are */
+};
+
+struct counters {
+	uint64_t useful, total;
+	uint64_t clock;                 /* in the settings' time unit */
+};
+
+struct live_kind {
+	int64_t blocks;                 /* below 0 in a hostile trace */
+	uint32_t context;               /* of its blocks; CONTEXT_UNKNOWN before the first came */
 };
 
 struct massif {
@@ -30,78 +50,72 @@ struct massif {
 	const struct settings *settings;
 	struct contexts contexts;
 	struct snapshots snapshots;
-
-	/* The counters. Signed: a damaged or lossy trace may free more than it allocates. */
-	int64_t useful, total;
-	uint64_t clock_b;               /* time in bytes moved */
-	int64_t clock_ms;
-
-	/* Blocks by kind, over all records before `applied` of the present chunk. */
-	int64_t *live;
-	bool *seen;                     /* by kind: has been allocated */
-	uint32_t n_kinds;
+	struct counters counters;
+	struct live_kind *kinds;        /* after the first `applied` records of the present chunk */
+	uint32_t n_kinds;               /* at least as many as the trace has */
 	uint32_t applied;
+	bool wants_trees;               /* a snapshot of the present chunk does */
 
 	/* The present chunk. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
-	struct effect *effects;
-	uint32_t stamp;                 /* the next one to come */
+	struct effect *effects;         /* by symbol */
 	uint32_t n_effects;
-	bool failed;
 };
 
-/* ---- kinds ---- */
+/* ---- snapshots ---- */
 
-static bool reserve_kinds(struct massif *m, uint32_t n)
+static uint64_t positive(uint64_t n)
 {
-	int64_t *live;
-	bool *seen;
-
-	if (n <= m->n_kinds)
-		return true;
-	n += n / 2;
-	live = realloc(m->live, n * sizeof(*live));
-	if (live)
-		m->live = live;
-	seen = realloc(m->seen, n * sizeof(*seen));
-	if (seen)
-		m->seen = seen;
-	if (!live || !seen)
-		return false;
-	memset(live + m->n_kinds, 0, (n - m->n_kinds) * sizeof(*live));
-	memset(seen + m->n_kinds, 0, (n - m->n_kinds) * sizeof(*seen));
-	m->n_kinds = n;
-	return true;
+	return (int64_t)n > 0 ? n : 0;
 }
 
-/* What a block takes: a block that shrank in place keeps what it had. */
-static uint64_t usable_bytes(const struct settings *settings, const struct mst_kind *kind)
+/* Keeps the moment after `records` records of the chunk. */
+static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind kind,
+					    struct counters now, uint32_t records)
 {
-	const uint64_t mask = settings->alignment - 1;
+	const struct snapshot s = {
+		.kind = kind,
+		.time = (int64_t)now.clock,
+		.heap = positive(now.useful),
+		.extra = positive(now.total - now.useful),
+		.records = records,
+	};
 
-	return kind->cap > UINT64_MAX - mask ? UINT64_MAX & ~mask : (kind->cap + mask) & ~mask;
+	snapshots_store(&m->snapshots, &s);
+	m->wants_trees = true;
 }
 
-static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, int64_t count)
+/* After something happened. */
+static inline void consider_normal(struct massif *m, const struct counters *now, uint32_t records)
 {
-	if (symbol->role == MST_ALLOC)
-		m->live[symbol->kind] += count;
-	else if (symbol->role == MST_FREE || symbol->role == MST_OUT)
-		m->live[symbol->kind] -= count;
-	if (symbol->role == MST_ALLOC && !m->seen[symbol->kind]) {
-		const struct effect *e = &m->effects[symbol - m->chunk->symbols];
-		uint32_t n;
-		const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
+	if (__builtin_expect(now->clock >= m->snapshots.earliest, 0))
+		store(m, SNAPSHOT_NORMAL, *now, records);
+}
 
-		m->seen[symbol->kind] = true;
-		if (e->counted)
-			places_exist(&m->contexts.places,
-				     contexts_place(&m->contexts, m->reader, kinds[symbol->kind].stack));
+/* Before something is given back. */
+static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
+{
+	if (now->total > m->snapshots.peak_limit && positive(now->total))
+		store(m, SNAPSHOT_PEAK, *now, records);
+}
+
+/* ---- trees ---- */
+
+static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, uint32_t count)
+{
+	struct live_kind *kind = &m->kinds[symbol->kind];
+
+	if (symbol->role == MST_ALLOC) {
+		kind->blocks += count;
+		if (kind->context < CONTEXT_IGNORED)
+			m->contexts.items[kind->context].exists = true;
+	} else if (symbol->role == MST_FREE || symbol->role == MST_OUT) {
+		kind->blocks -= count;
 	}
 }
 
-/* Counts the live blocks as they are after the first `n` records of the chunk. */
+/* Brings the live blocks to what they are after the first `n` records of the chunk. */
 static void apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
@@ -115,196 +129,260 @@ static void apply_records(struct massif *m, uint32_t n)
 		apply_symbol(m, &chunk->symbols[chunk->records[m->applied]], 1);
 }
 
-/* ---- snapshots ---- */
-
-static uint64_t positive(int64_t n)
+/* Live bytes of all contexts, as leaves in the order of the contexts. */
+static void fill_leaves(const struct massif *m, struct tree_leaf *leaves)
 {
-	return n > 0 ? (uint64_t)n : 0;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
+
+	for (uint32_t i = 0; i < m->contexts.n; i++) {
+		const struct context *c = &m->contexts.items[i];
+
+		leaves[i] = (struct tree_leaf){ .stack = c->stack, .n = c->n };
+	}
+	for (uint32_t i = 0; i < n_kinds; i++) {
+		const struct live_kind *kind = &m->kinds[i];
+
+		if (kind->blocks > 0 && kind->context < CONTEXT_IGNORED)
+			leaves[kind->context].bytes += kinds[i].size * (uint64_t)kind->blocks;
+	}
 }
 
-/* The tree after the first `n` records of the chunk. */
-static struct tree *build_tree(struct massif *m, uint32_t n)
+/* Contexts known from later records of the chunk don't exist yet. */
+static uint32_t drop_future(const struct massif *m, struct tree_leaf *leaves)
 {
-	struct places *places = &m->contexts.places;
-	const struct mst_kind *kinds = NULL;
-	uint32_t n_kinds = 0;
+	uint32_t n = 0;
 
-	if (!places_clear(places))
+	for (uint32_t i = 0; i < m->contexts.n; i++) {
+		if (m->contexts.items[i].exists)
+			leaves[n++] = leaves[i];
+	}
+	return n;
+}
+
+/* The tree of the blocks as they are applied. NULL: no memory. */
+static struct tree *build_tree(const struct massif *m, uint64_t more)
+{
+	struct tree_input in = {
+		.leaves = malloc((m->contexts.n + 1) * sizeof(*in.leaves)),
+		.more = more,
+		.threshold = m->settings->threshold,
+		.naming = m->contexts.naming,
+	};
+	struct tree *tree;
+	uint32_t n;
+
+	if (!in.leaves)
 		return NULL;
 	if (m->chunk) {
-		apply_records(m, n);
-		kinds = mst_reader_kinds(m->reader, &n_kinds);
+		in.stacks = mst_reader_stacks(m->reader, &n);
+		mst_reader_frames(m->reader, &in.n_frames);
+		fill_leaves(m, in.leaves);
+		in.n_leaves = drop_future(m, in.leaves);
 	}
-	for (uint32_t i = 1; i < n_kinds && i < m->n_kinds; i++) {
-		uint32_t place;
+	tree = tree_build(&in);
+	free(in.leaves);
+	return tree;
+}
 
-		if (!m->seen[i] || m->live[i] <= 0)
+/* Builds what is missing; snapshots are in the order of their moments. False: no memory. */
+static bool build_trees(struct massif *m)
+{
+	struct snapshots *all = &m->snapshots;
+
+	if (!m->wants_trees || !m->settings->heap)
+		return true;
+	for (size_t i = 0; i < all->n; i++) {
+		struct snapshot *s = &all->items[i];
+
+		if (!s->detailed || s->tree)
 			continue;
-		place = contexts_place(&m->contexts, m->reader, kinds[i].stack);
-		if (place < CONTEXT_IGNORED)
-			places->bytes[place] += kinds[i].size * (uint64_t)m->live[i];
+		if (m->chunk)
+			apply_records(m, s->records);
+		s->tree = build_tree(m, s->extra + s->stacks);
+		if (!s->tree)
+			return false;
 	}
-	return tree_build(places, positive(m->total - m->useful), m->settings->threshold,
-			  m->contexts.naming);
-}
-
-static int64_t time_now(const struct massif *m)
-{
-	return m->settings->time_unit == TIME_BYTES ? (int64_t)m->clock_b : m->clock_ms;
-}
-
-/* Keeps the present moment, the first `n` records of the chunk being done. */
-static void take_snapshot(struct massif *m, enum snapshot_kind kind, uint32_t n)
-{
-	struct snapshot s = {
-		.kind = kind,
-		.time = time_now(m),
-		.heap = positive(m->useful),
-		.extra = positive(m->total - m->useful),
-	};
-	const bool detailed = kind == SNAPSHOT_PEAK || snapshots_detail_next(&m->snapshots);
-
-	if (detailed && m->settings->heap) {
-		s.tree = build_tree(m, n);
-		m->failed |= !s.tree;
-	}
-	snapshots_store(&m->snapshots, &s);
-}
-
-/* After something happened. */
-static inline void consider_normal(struct massif *m, uint32_t n)
-{
-	if (time_now(m) >= m->snapshots.earliest)
-		take_snapshot(m, SNAPSHOT_NORMAL, n);
-}
-
-/* Before something is given back. */
-static inline void consider_peak(struct massif *m, uint32_t n)
-{
-	if (m->total > 0 && (uint64_t)m->total > m->snapshots.peak_limit)
-		take_snapshot(m, SNAPSHOT_PEAK, n);
+	m->wants_trees = false;
+	return true;
 }
 
 /* ---- records ---- */
 
-static inline void change(struct massif *m, int64_t useful, int64_t total)
+static inline void add(struct counters *now, const struct effect *e)
 {
-	m->useful += useful;
-	m->total += total;
-	m->clock_b += (uint64_t)(total < 0 ? -total : total);
+	now->useful += e->useful;
+	now->total += e->total;
+	now->clock += e->clock;
 }
 
-static void do_alloc(struct massif *m, const struct effect *e, uint32_t i)
+static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
+			  const struct effect *new, uint32_t i)
 {
-	if (!e->counted)
-		return;
-	change(m, e->useful, e->total);
-	consider_normal(m, i + 1);
+	const uint64_t change = old->total + new->total, old_size = -old->useful, size = new->useful;
+
+	if (size < old_size)
+		consider_peak(m, now, i);
+	now->useful += old->useful + new->useful;
+	now->total += change;
+	if (m->settings->time_unit == TIME_BYTES)
+		now->clock += (int64_t)change < 0 ? -change : change;
+	consider_normal(m, now, i + 2);
 }
 
-/* `n` records make up the call: a free by realloc is two. */
-static void do_free(struct massif *m, const struct effect *e, uint32_t i, uint32_t n)
+/*
+ * Two records, i and i + 1, that are one call. Going between ignored and counted is a free or an
+ * allocation.
+ */
+static inline void do_pair(struct massif *m, struct counters *now, const struct effect *old,
+			   const struct effect *new, uint32_t i)
 {
-	if (!e->counted)
-		return;
-	consider_peak(m, i);
-	change(m, -e->useful, -e->total);
-	consider_normal(m, i + n);
-}
+	const bool comes = new->comes && new->counted;
 
-static void do_realloc(struct massif *m, const struct effect *old, const struct effect *new, uint32_t i)
-{
-	if (!new->counted) {
-		do_free(m, old, i, 2);
-	} else if (!old->counted) {
-		do_alloc(m, new, i + 1);
-	} else {
-		if (new->size < old->size)
-			consider_peak(m, i);
-		change(m, new->useful - old->useful, new->total - old->total);
-		consider_normal(m, i + 2);
+	if (old->counted && comes) {
+		resize(m, now, old, new, i);
+	} else if (old->counted) {
+		consider_peak(m, now, i);
+		add(now, old);
+		consider_normal(m, now, i + 2);
+	} else if (comes) {
+		add(now, new);
+		consider_normal(m, now, i + 2);
 	}
 }
 
-static void tick(struct massif *m, uint32_t i)
+/* The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1. */
+static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	const struct mst_chunk *chunk = m->chunk;
-	const unsigned shift = mst_reader_time_shift(m->reader);
+	const uint16_t *records = m->chunk->records;
+	const struct effect *effects = m->effects;
+	struct counters now = m->counters;
 
-	while (m->stamp < chunk->n_stamps && chunk->stamps[m->stamp].record <= i)
-		m->clock_ms = (int64_t)((chunk->stamps[m->stamp++].time << shift) / NS_PER_MS);
+	for (; i < end; i++) {
+		const struct effect *e = &effects[records[i]];
+
+		if (e->action <= GOES) {
+			/* In this order: the total is seldom above the limit, but any action is as likely. */
+			if (now.total > m->snapshots.peak_limit && e->action == GOES)
+				consider_peak(m, &now, i);
+			add(&now, e);
+			consider_normal(m, &now, i + 1);
+		} else if (e->action == PAIR) {
+			/* The reader has proved that there is a next record. */
+			do_pair(m, &now, e, &effects[records[i + 1]], i);
+			i++;
+		}
+	}
+	m->counters = now;
+	return i;
 }
 
 static void run_chunk(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	uint32_t next_stamp = 0;
+	const unsigned shift = mst_reader_time_shift(m->reader);
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const struct effect *e = &m->effects[chunk->records[i]];
-
-		if (i >= next_stamp) {
-			tick(m, i);
-			next_stamp = m->stamp < chunk->n_stamps ? chunk->stamps[m->stamp].record : UINT32_MAX;
-		}
-		switch ((enum mst_role)e->role) {
-		case MST_ALLOC:
-			do_alloc(m, e, i);
-			break;
-		case MST_FREE:
-			do_free(m, e, i, 1);
-			break;
-		case MST_OUT:
-			/* The reader has proved that there is a next record. */
-			if (m->effects[chunk->records[i + 1]].role == MST_ALLOC)
-				do_realloc(m, e, &m->effects[chunk->records[i + 1]], i);
-			else
-				do_free(m, e, i, 2);
-			i++;
-			break;
-		case MST_KEEP:
-			i++;
-			break;
-		case MST_CALL:
-			break;
-		}
+	if (m->settings->time_unit == TIME_BYTES) {
+		run_records(m, 0, chunk->n_records);
+		return;
 	}
-	apply_records(m, chunk->n_records);
+	for (uint32_t s = 0; s < chunk->n_stamps; s++) {
+		const uint32_t end = s + 1 < chunk->n_stamps ? chunk->stamps[s + 1].record : chunk->n_records;
+
+		m->counters.clock = (chunk->stamps[s].time << shift) / NS_PER_MS;
+		i = run_records(m, i, end);
+	}
 }
 
+/* ---- chunks ---- */
+
+static bool reserve_kinds(struct massif *m, uint32_t n)
+{
+	struct live_kind *kinds;
+
+	if (n <= m->n_kinds)
+		return true;
+	n += n / 2;
+	kinds = realloc(m->kinds, n * sizeof(*kinds));
+	if (!kinds)
+		return false;
+	m->kinds = kinds;
+	for (; m->n_kinds < n; m->n_kinds++)
+		kinds[m->n_kinds] = (struct live_kind){ 0, CONTEXT_UNKNOWN };
+	return true;
+}
+
+static bool reserve_effects(struct massif *m, uint32_t n)
+{
+	struct effect *effects;
+
+	if (n <= m->n_effects)
+		return true;
+	effects = realloc(m->effects, n * sizeof(*effects));
+	if (!effects)
+		return false;
+	m->effects = effects;
+	m->n_effects = n;
+	return true;
+}
+
+/* What a block takes: a block that shrank in place keeps what it had. */
+static uint64_t usable_bytes(const struct settings *settings, const struct mst_kind *kind)
+{
+	const uint64_t mask = settings->alignment - 1;
+
+	return (kind->cap + mask) & ~mask;
+}
+
+static struct effect effect_of(const struct massif *m, const struct mst_kind *kind, enum mst_role role,
+			       bool counted)
+{
+	const uint64_t total = usable_bytes(m->settings, kind) + m->settings->heap_admin;
+	struct effect e = { .action = NOTHING, .counted = counted };
+
+	if (role == MST_CALL || role == MST_KEEP)
+		return e;
+	e.comes = role == MST_ALLOC;
+	e.useful = e.comes ? kind->size : -kind->size;
+	e.total = e.comes ? total : -total;
+	if (m->settings->time_unit == TIME_BYTES)
+		e.clock = total;
+	if (role == MST_OUT)
+		e.action = PAIR;
+	else if (counted)
+		e.action = e.comes ? COMES : GOES;
+	return e;
+}
+
+/* Whether the blocks of a symbol count; finds out when the first of its kind comes or goes. */
+static bool find_context(struct massif *m, const struct mst_symbol *symbol, const struct mst_kind *kind)
+{
+	uint32_t *context = &m->kinds[symbol->kind].context;
+
+	if (*context == CONTEXT_UNKNOWN && symbol->role != MST_CALL && symbol->role != MST_KEEP)
+		*context = kind->op == MST_OP_UNKNOWN ? CONTEXT_IGNORED :
+							contexts_find(&m->contexts, m->reader, kind->stack);
+	return *context != CONTEXT_UNKNOWN || symbol->role == MST_CALL || symbol->role == MST_KEEP;
+}
+
+/* Symbols are in the order of their first records, which is what contexts_find() asks for. */
 static bool prepare_chunk(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!reserve_kinds(m, n_kinds))
+	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols))
 		return false;
-	if (chunk->n_symbols > m->n_effects) {
-		struct effect *effects = realloc(m->effects, chunk->n_symbols * sizeof(*effects));
-
-		if (!effects)
-			return false;
-		m->effects = effects;
-		m->n_effects = chunk->n_symbols;
-	}
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
-		struct effect *e = &m->effects[i];
-		uint32_t place = CONTEXT_IGNORED;
 
-		if (kind->op != MST_OP_UNKNOWN && symbol->role != MST_CALL && symbol->role != MST_KEEP)
-			place = contexts_place(&m->contexts, m->reader, kind->stack);
-		if (place == CONTEXT_UNKNOWN)
+		if (!find_context(m, symbol, kind))
 			return false;
-		*e = (struct effect){
-			.useful = (int64_t)kind->size,
-			.total = (int64_t)(usable_bytes(m->settings, kind) + m->settings->heap_admin),
-			.size = kind->size,
-			.role = (uint8_t)symbol->role,
-			.counted = place != CONTEXT_IGNORED,
-		};
+		m->effects[i] = effect_of(m, kind, symbol->role,
+					  m->kinds[symbol->kind].context < CONTEXT_IGNORED);
 	}
 	return true;
 }
@@ -319,11 +397,13 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	m->reader = reader;
 	m->chunk = chunk;
 	m->applied = 0;
-	m->stamp = 0;
 	if (!prepare_chunk(m))
 		return MST_ERR_NOMEM;
 	run_chunk(m);
-	return m->failed ? MST_ERR_NOMEM : 0;
+	if (!build_trees(m))
+		return MST_ERR_NOMEM;
+	apply_records(m, chunk->n_records);
+	return 0;
 }
 
 /* ---- life ---- */
@@ -333,18 +413,19 @@ static const struct observer_impl massif_impl = { .chunk = massif_chunk };
 struct massif *massif_create(const struct settings *settings, struct naming *naming)
 {
 	struct massif *m = calloc(1, sizeof(*m));
+	bool fine;
 
 	if (!m)
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
-	if (!contexts_init(&m->contexts, settings, naming) || !snapshots_init(&m->snapshots, settings)) {
-		massif_destroy(m);
-		return NULL;
+	fine = contexts_init(&m->contexts, settings, naming) && snapshots_init(&m->snapshots, settings);
+	if (fine) {
+		/* Massif considers a snapshot before the first instruction of the program. */
+		store(m, SNAPSHOT_NORMAL, m->counters, 0);
+		fine = build_trees(m);
 	}
-	/* Massif considers a snapshot before the first instruction of the program. */
-	consider_normal(m, 0);
-	if (m->failed) {
+	if (!fine) {
 		massif_destroy(m);
 		return NULL;
 	}
@@ -357,8 +438,7 @@ void massif_destroy(struct massif *m)
 		return;
 	contexts_finish(&m->contexts);
 	snapshots_finish(&m->snapshots);
-	free(m->live);
-	free(m->seen);
+	free(m->kinds);
 	free(m->effects);
 	free(m);
 }

@@ -2,6 +2,12 @@
 /*
  * Massif's answer for one group of settings: an observer that keeps Massif's counters, takes the
  * snapshots that Massif would have taken, and hands them out at the end.
+ *
+ * Differences from Massif 3.19, all repairs: a realloc from a counted to an ignored function is a
+ * free, one from an ignored to a counted function an allocation (3.19 leaves bytes behind in the
+ * total or in the trees); a realloc that fails leaves its block as it was (3.19 forgets it); no
+ * number is cut to 32 bits. As in 3.19, blocks whose whole recorded stack is allocation functions,
+ * and blocks without a stack, count nowhere.
  */
 #ifndef ANALYZE_MASSIF_H
 #define ANALYZE_MASSIF_H
@@ -31,11 +37,13 @@ struct tree {
 
 struct snapshot {
 	enum snapshot_kind kind;
+	bool detailed;       /* it has a tree, or would have one if the heap were counted */
 	int64_t time;        /* in the settings' time unit */
 	uint64_t heap;       /* useful bytes: those requested */
 	uint64_t extra;      /* heap-admin and rounding */
 	uint64_t stacks;
 	struct tree *tree;   /* NULL unless detailed */
+	uint32_t records;    /* of the chunk in which it was taken, how many were done by then */
 };
 
 /* Copies nothing: `settings` and `naming` must outlive the observer. NULL when out of memory. */

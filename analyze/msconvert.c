@@ -99,7 +99,8 @@ static const struct emitter *choose_emitter(const struct command *command, const
 	const char *format = command->to ? command->to : guess_format(output);
 	if (!format) {
 		tool_error(&command->tool, "%s: the name tells no format; use --to=FORMAT "
-			   "(--to=help lists them)", output);
+			   "(--to=help lists them)",
+			   strcmp(output, "-") == 0 ? "standard output" : output);
 		return NULL;
 	}
 	const struct emitter *emitter = emitter_find(format);

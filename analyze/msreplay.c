@@ -93,13 +93,15 @@ static int print_memusage(const struct command *command, const struct tool_trace
 	return status;
 }
 
-static int write_massif(const struct command *command, const struct tool_trace *trace)
+static int write_massif(struct command *command, const struct tool_trace *trace)
 {
 	int status;
 	char *name = tool_out_name(&command->tool, trace, &status);
 	if (!name)
 		return status;
-	status = conversion_run(&command->tool, trace, emitter_find("massif"), name);
+	status = TOOL_USAGE;
+	if (tool_settle(&command->tool, trace))
+		status = conversion_run(&command->tool, trace, &emit_massif, name);
 	free(name);
 	return status;
 }
@@ -109,11 +111,8 @@ static int run(struct command *command)
 	struct tool_trace trace;
 	if (!tool_open(&command->tool, &trace, command->trace))
 		return TOOL_NO_RESULT;
-	int status = TOOL_USAGE;
-	if (command->memusage)
-		status = print_memusage(command, &trace);
-	else if (tool_settle(&command->tool, &trace))
-		status = write_massif(command, &trace);
+	int status = command->memusage ? print_memusage(command, &trace) :
+		     write_massif(command, &trace);
 	tool_close(&trace);
 	return status;
 }

@@ -24,22 +24,30 @@ void snapshots_finish(struct snapshots *s)
 	free(s->items);
 }
 
+static uint64_t time_between(const struct snapshot *earlier, const struct snapshot *later)
+{
+	return (uint64_t)later->time - (uint64_t)earlier->time;
+}
+
 /* First and last stay whatever happens, and so does the peak. */
 static bool is_removable(const struct snapshots *s, size_t i)
 {
 	return i != 0 && i != s->n - 1 && s->items[i].kind != SNAPSHOT_PEAK;
 }
 
-/* The removable snapshot with the least time between its neighbours; the first of equals. */
+/*
+ * The removable snapshot with the least time between its neighbours; the first of equals. There
+ * is one: at least 6 snapshots are left when it is asked for, of which at most 3 have to stay.
+ */
 static size_t find_narrowest(const struct snapshots *s)
 {
 	size_t best = 0;
-	int64_t least = INT64_MAX;
+	uint64_t least = 0;
 
 	for (size_t i = 1; i + 1 < s->n; i++) {
-		const int64_t span = s->items[i + 1].time - s->items[i - 1].time;
+		const uint64_t span = time_between(&s->items[i - 1], &s->items[i + 1]);
 
-		if (is_removable(s, i) && span < least) {
+		if (s->items[i].kind != SNAPSHOT_PEAK && (best == 0 || span < least)) {
 			least = span;
 			best = i;
 		}
@@ -54,21 +62,23 @@ static void remove_at(struct snapshots *s, size_t i)
 	s->n--;
 }
 
-/* Takes out half of the snapshots and returns the least interval that is left. */
-static int64_t cull(struct snapshots *s)
+/*
+ * Takes out half of the snapshots and returns the least interval that is left. Two neighbours that
+ * could not have been removed say nothing about how dense the others may be.
+ */
+static uint64_t cull(struct snapshots *s)
 {
-	int64_t least = INT64_MAX;
+	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = 0; i < s->max / 2; i++)
 		remove_at(s, find_narrowest(s));
 	for (size_t i = 1; i < s->n; i++) {
-		const int64_t interval = s->items[i].time - s->items[i - 1].time;
+		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
 
-		/* Two that could not have been removed say nothing about how dense the rest may be. */
 		if ((is_removable(s, i) || is_removable(s, i - 1)) && interval < least)
 			least = interval;
 	}
-	return least == INT64_MAX ? 0 : least;
+	return least;
 }
 
 /* The total that a new peak must exceed. */
@@ -90,14 +100,14 @@ static void become_peak(struct snapshots *s, const struct snapshot *peak)
 
 void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 {
+	struct snapshot *stored = &s->items[s->n];
+
 	if (snapshot->kind == SNAPSHOT_PEAK)
 		become_peak(s, snapshot);
-	s->items[s->n++] = *snapshot;
-	if (snapshot->tree || snapshot->kind == SNAPSHOT_PEAK || snapshots_detail_next(s))
-		s->since_detailed = 0;
-	else
-		s->since_detailed++;
-	if (s->n == s->max)
+	*stored = *snapshot;
+	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
+	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
+	if (++s->n == s->max)
 		s->min_interval = cull(s);
-	s->earliest = snapshot->time + s->min_interval;
+	s->earliest = (uint64_t)snapshot->time + s->min_interval;
 }

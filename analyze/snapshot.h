@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Massif's choice of snapshots: which moments are kept, which become the peak, which give way
- * when there are too many. Pure numbers; the caller keeps the counters and builds the trees. The
- * intervals are kept in 64 bits throughout.
+ * Massif's choice of snapshots: which moments are kept, which of them get a tree, which becomes
+ * the peak, which give way when there are too many. Pure numbers; the caller keeps the counters
+ * and builds the trees. Intervals are kept in 64 bits throughout; a hostile clock that wraps gives
+ * other snapshots and no harm.
  */
 #ifndef ANALYZE_SNAPSHOT_H
 #define ANALYZE_SNAPSHOT_H
@@ -19,11 +20,11 @@ struct snapshots {
 	double peak_inaccuracy;         /* percent; below 0 counts as 0 */
 
 	struct snapshot *items;         /* [max] */
-	size_t n;
+	size_t n;                       /* < max */
 	/* A normal snapshot may be taken at this time or later; a peak when the total is above this. */
-	int64_t earliest;
+	uint64_t earliest;
 	uint64_t peak_limit;
-	int64_t min_interval;
+	uint64_t min_interval;
 	unsigned since_detailed;
 };
 
@@ -31,16 +32,10 @@ struct snapshots {
 bool snapshots_init(struct snapshots *s, const struct settings *settings);
 void snapshots_finish(struct snapshots *s);
 
-/* Whether the next normal snapshot is to have a tree. */
-static inline bool snapshots_detail_next(const struct snapshots *s)
-{
-	return s->since_detailed == s->detailed_freq - 1;
-}
-
 /*
- * Keeps a snapshot; takes over its tree. The caller has asked: time >= earliest for a normal one,
- * total > peak_limit for a peak (its total is then the new mark, and the peak before becomes a
- * normal one that keeps its tree).
+ * Keeps a snapshot: what is stored is the argument with `detailed` decided and no tree yet. The
+ * caller has asked: time >= earliest for a normal one, total > peak_limit for a peak (its total is
+ * then the new mark, and the peak before becomes a normal one that keeps its tree).
  */
 void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
 

@@ -2,6 +2,7 @@
 #include "symbols.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,8 +121,8 @@ static void module_load_symbols(struct module *module)
 		Elf *elf = NULL;
 		size_t known = 0;
 
-		if (!dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, &elf, &bias) ||
-		    !elf)
+		if (!dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, &elf,
+					     &bias) || !elf)
 			continue;
 		while (known < n_elfs && elfs[known] != elf)
 			known++;
@@ -297,29 +298,41 @@ const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t 
 	return answer && answer->symbol ? symbol_readable(symbols, answer->symbol) : NULL;
 }
 
+static const char *frame_directory(struct symbols *symbols, const struct lineinfo_frame *frame)
+{
+	int n = frame->file > frame->path + 1 ? (int)(frame->file - frame->path) - 1 : 0;
+	const char *directory;
+	char *joined;
+
+	if (!frame->base)
+		return n ? intern_add(symbols->strings, frame->path, (size_t)n) : NULL;
+	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
+		return NULL;
+	directory = intern_add(symbols->strings, joined, strlen(joined));
+	free(joined);
+	return directory;
+}
+
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
 	struct symbol_line line = { NULL, NULL, NULL, 0 };
-	const char *slash;
 
 	if (frame->inlined)
-		line.function = intern_add(symbols->strings, frame->inlined, strlen(frame->inlined));
-	if (!frame->path || frame->line == 0)
+		line.function = intern_add(symbols->strings, frame->inlined,
+					   strlen(frame->inlined));
+	if (!frame->path)
 		return line;
-	slash = strrchr(frame->path, '/');
-	if (slash && slash != frame->path)
-		line.directory = intern_add(symbols->strings, frame->path,
-					    (size_t)(slash - frame->path));
-	line.file = slash ? slash + 1 : frame->path;
-	line.file = intern_add(symbols->strings, line.file, strlen(line.file));
-	line.line = line.file ? frame->line : 0;
+	line.file = intern_add(symbols->strings, frame->file, strlen(frame->file));
+	line.directory = frame_directory(symbols, frame);
+	if (line.file)
+		line.line = frame->line;
 	return line;
 }
 
 static struct chain *chain_create(struct symbols *symbols, const struct answer *answer)
 {
 	struct module *module = &symbols->modules[answer->module];
-	struct lineinfo_frame frames[CHAIN_MAX] = { { NULL, NULL, 0 } };
+	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
 	struct chain *chain;
 	size_t n = 0;
 

@@ -7,6 +7,10 @@
  * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space:
  * program counter minus load bias) inside an instruction, i.e. a return address minus 1.
  *
+ * Known differences from Massif 3.19, where it knows less: inlined calls in DWARF 5 written by
+ * clang, names of inlined functions described in another unit (link-time optimisation, Rust), and
+ * lines of code outside the section .text.
+ *
  * Lazy: a module's file is opened when its first address is asked for, its debug information read
  * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:
  * what is missing, damaged or of another build is "unknown", never an error. Nothing is printed.
@@ -45,8 +49,8 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 /*
  * What the below-main cut needs (Massif's manual calls it --show-below-main). Decided by the name
  * as it stands in the file: `main`; `_start`, `__libc_start_main`, `__libc_start_call_main`,
- * `generic_start_main`, and the two outer ones with any `.suffix`. A name with a version, such as
- * `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
+ * `generic_start_main`, and both `*start_main` names with any `.suffix`. A name with a
+ * version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
  */
 enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
 enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address);
@@ -57,15 +61,15 @@ const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t 
 struct symbol_line {
 	const char *function;    /* NULL: unknown */
 	const char *directory;   /* without a slash at its end; NULL: unknown or none recorded */
-	const char *file;        /* base name; NULL: unknown */
-	int line;                /* 0: unknown */
+	const char *file;        /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
+	int line;                /* 0: unknown, or code of no one line */
 };
 
 /*
  * The calls that one address stands for, innermost first. All but the last are inlined functions
  * by their plain names; the last is that of symbols_function(). The first has the line of the
- * address, each further one that of the call inside it. A line without a file is left out: `line`
- * is 0 if and only if `file` is NULL.
+ * address, each further one that of the call inside it. Without a file there is no line; a file
+ * with line 0 is what compilers write for code that belongs to no one line, and Massif prints it.
  */
 struct symbol_chain {
 	uint32_t n;              /* at least 1 */

@@ -2,9 +2,6 @@
 #include "tree.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "naming.h"
 
 void tree_destroy(struct tree *tree)
 {
@@ -13,202 +10,156 @@ void tree_destroy(struct tree *tree)
 	free(tree);
 }
 
-/* ---- places ---- */
+#define NO_LEAF UINT32_MAX
 
-/* Twice as many slots as there is room for items. */
-static uint32_t slot_mask(const struct places *p)
-{
-	return 2 * p->capacity - 1;
-}
-
-bool places_init(struct places *p)
-{
-	*p = (struct places){ .n = 1, .capacity = 1024 };
-	p->items = calloc(p->capacity, sizeof(*p->items));
-	p->slots = calloc(2 * p->capacity, sizeof(*p->slots));
-	if (p->items)
-		p->items[PLACE_ROOT].exists = true;
-	return p->items && p->slots;
-}
-
-void places_finish(struct places *p)
-{
-	free(p->items);
-	free(p->slots);
-	free(p->bytes);
-}
-
-/* The slot of a child, or the free one where it belongs. */
-static uint32_t *find_slot(const struct places *p, uint32_t inner, uint32_t frame)
-{
-	uint64_t hash = ((uint64_t)inner << 32 | frame) * 0x9e3779b97f4a7c15u;
-	uint32_t i = (uint32_t)(hash >> 32) & slot_mask(p);
-
-	while (p->slots[i] && (p->items[p->slots[i]].parent != inner || p->items[p->slots[i]].frame != frame))
-		i = (i + 1) & slot_mask(p);
-	return &p->slots[i];
-}
-
-static bool grow(struct places *p)
-{
-	struct place *items;
-	uint32_t *slots;
-
-	if (p->capacity > UINT32_MAX / 8)
-		return false;
-	items = realloc(p->items, 2 * p->capacity * sizeof(*items));
-	if (!items)
-		return false;
-	p->items = items;
-	slots = calloc(4 * (size_t)p->capacity, sizeof(*slots));
-	if (!slots)
-		return false;
-	free(p->slots);
-	p->slots = slots;
-	p->capacity *= 2;
-	for (uint32_t i = 1; i < p->n; i++)
-		*find_slot(p, p->items[i].parent, p->items[i].frame) = i;
-	return true;
-}
-
-uint32_t places_child(struct places *p, uint32_t inner, uint32_t frame)
-{
-	uint32_t *slot = find_slot(p, inner, frame);
-
-	if (*slot)
-		return *slot;
-	if (p->n == p->capacity) {
-		if (!grow(p))
-			return UINT32_MAX;
-		slot = find_slot(p, inner, frame);
-	}
-	*slot = p->n;
-	p->items[p->n] = (struct place){ .frame = frame, .parent = inner, .next = p->items[inner].first_child };
-	p->items[inner].first_child = p->n;
-	return p->n++;
-}
-
-void places_exist(struct places *p, uint32_t place)
-{
-	for (; !p->items[place].exists; place = p->items[place].parent)
-		p->items[place].exists = true;
-}
-
-bool places_clear(struct places *p)
-{
-	if (p->bytes_capacity < p->n) {
-		uint64_t *bytes = realloc(p->bytes, p->capacity * sizeof(*bytes));
-
-		if (!bytes)
-			return false;
-		p->bytes = bytes;
-		p->bytes_capacity = p->capacity;
-	}
-	memset(p->bytes, 0, p->n * sizeof(*p->bytes));
-	return true;
-}
-
-/* ---- building ---- */
-
-struct builder {
-	const struct places *places;
-	struct naming *naming;
-	uint64_t significant;           /* bytes from which on an entry is shown */
-	struct tree *tree;
-	size_t capacity;
-	bool failed;
+/* An entry of one level: the leaves that have a frame there, or all insignificant ones. */
+struct group {
+	uint64_t bytes;
+	uint32_t frame;                 /* TREE_AGGREGATE */
+	uint32_t leaves;                /* list by index and tree_leaf.next */
+	uint32_t places;
 };
 
-static struct tree_node *add_node(struct builder *b, struct tree_node node)
+struct builder {
+	const struct tree_input *in;
+	uint64_t significant;           /* bytes from which on an entry is shown */
+	uint32_t *slots;                /* by frame: its group on the present level plus 1, else 0 */
+	struct group *groups;           /* a stack: those of each level on the way to the present one */
+	size_t n_groups, cap_groups;
+	struct tree *tree;
+	size_t cap_nodes;
+};
+
+/* ---- growing arrays ---- */
+
+static struct group *add_group(struct builder *b, uint32_t frame)
+{
+	if (b->n_groups == b->cap_groups) {
+		const size_t capacity = 2 * b->cap_groups + 64;
+		struct group *groups = realloc(b->groups, capacity * sizeof(*groups));
+
+		if (!groups)
+			return NULL;
+		b->groups = groups;
+		b->cap_groups = capacity;
+	}
+	b->groups[b->n_groups] = (struct group){ .frame = frame, .leaves = NO_LEAF };
+	return &b->groups[b->n_groups++];
+}
+
+static struct tree_node *add_node(struct builder *b)
 {
 	struct tree *tree = b->tree;
 
-	if (tree->n == b->capacity) {
-		const size_t capacity = b->capacity ? 2 * b->capacity : 64;
+	if (tree->n == b->cap_nodes) {
+		const size_t capacity = 2 * b->cap_nodes + 16;
 		struct tree_node *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
 
-		if (!nodes) {
-			b->failed = true;
+		if (!nodes)
 			return NULL;
-		}
 		tree->nodes = nodes;
-		b->capacity = capacity;
+		b->cap_nodes = capacity;
 	}
-	tree->nodes[tree->n] = node;
 	return &tree->nodes[tree->n++];
 }
 
-/* A child to be shown; place 0 is the aggregate of those that aren't. */
-struct entry {
-	uint32_t place, frame, places;
-	uint64_t bytes;
-};
+/* ---- one level ---- */
 
-/* More bytes first; then the aggregate, whose address would be 0; then by address. */
-static int compare_entries(const void *va, const void *vb, void *naming)
+/* The group of a frame among those from `base` on, made if need be. NULL: no memory. */
+static struct group *find_group(struct builder *b, size_t base, uint32_t frame)
 {
-	const struct entry *a = va, *b = vb;
+	uint32_t *slot = &b->slots[frame];
 
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->place == 0 || b->place == 0)
-		return (a->place != 0) - (b->place != 0);
-	return naming_compare(naming, a->frame, b->frame);
+	if (*slot)
+		return &b->groups[base + *slot - 1];
+	*slot = (uint32_t)(b->n_groups - base) + 1;
+	return add_group(b, frame);
 }
 
-/* The entries below a place: its significant children and the aggregate of the others. */
-static struct entry *list_entries(struct builder *b, uint32_t place, size_t *n)
+/* Deals the leaves of a list out to groups by their next frame; those without one are done. */
+static bool deal(struct builder *b, size_t base, uint32_t list)
 {
-	const struct places *p = b->places;
-	struct entry rest = { 0 }, *entries;
-	size_t shown = 0;
+	while (list != NO_LEAF) {
+		const uint32_t at = list;
+		struct tree_leaf *leaf = &b->in->leaves[at];
+		const struct mst_stack *stack = &b->in->stacks[leaf->stack];
+		struct group *group;
 
-	for (uint32_t c = p->items[place].first_child; c; c = p->items[c].next)
-		shown += p->items[c].exists && p->bytes[c] >= b->significant;
-	entries = malloc((shown + 1) * sizeof(*entries));
-	if (!entries) {
-		b->failed = true;
-		return NULL;
-	}
-	*n = 0;
-	for (uint32_t c = p->items[place].first_child; c; c = p->items[c].next) {
-		if (!p->items[c].exists)
+		list = leaf->next;
+		if (leaf->n == 0)
 			continue;
-		if (p->bytes[c] >= b->significant) {
-			entries[(*n)++] = (struct entry){ c, p->items[c].frame, 0, p->bytes[c] };
-		} else {
+		group = find_group(b, base, stack->frame);
+		if (!group)
+			return false;
+		group->bytes += leaf->bytes;
+		leaf->stack = stack->parent;
+		leaf->n--;
+		leaf->next = group->leaves;
+		group->leaves = at;
+	}
+	for (size_t i = base; i < b->n_groups; i++)
+		b->slots[b->groups[i].frame] = 0;
+	return true;
+}
+
+/* Puts one aggregate in the place of all insignificant groups. */
+static void drop_insignificant(struct builder *b, size_t base)
+{
+	struct group rest = { .frame = TREE_AGGREGATE, .leaves = NO_LEAF };
+	size_t kept = base;
+
+	for (size_t i = base; i < b->n_groups; i++) {
+		if (b->groups[i].bytes < b->significant) {
+			rest.bytes += b->groups[i].bytes;
 			rest.places++;
-			rest.bytes += p->bytes[c];
+		} else {
+			b->groups[kept++] = b->groups[i];
 		}
 	}
 	if (rest.places)
-		entries[(*n)++] = rest;
-	qsort_r(entries, *n, sizeof(*entries), compare_entries, b->naming);
-	return entries;
+		b->groups[kept++] = rest;
+	b->n_groups = kept;
 }
 
-/* Adds what is below the node at `at`. The depth is that of the selected stacks, at most 200. */
-static void add_below(struct builder *b, size_t at, uint32_t place)
+/* More bytes first; then the aggregate, whose address would be 0; then by address. */
+static int compare_groups(const void *va, const void *vb, void *naming)
 {
-	size_t n = 0;
-	struct entry *entries = list_entries(b, place, &n);
+	const struct group *a = va, *b = vb;
 
-	if (entries)
-		b->tree->nodes[at].children = (uint32_t)n;
-	for (size_t i = 0; entries && i < n && !b->failed; i++) {
-		const size_t child = b->tree->n;
-		const bool aggregate = entries[i].place == 0;
-
-		add_node(b, (struct tree_node){
-			.frame = aggregate ? TREE_AGGREGATE : entries[i].frame,
-			.places = entries[i].places,
-			.bytes = entries[i].bytes,
-		});
-		if (!aggregate && !b->failed)
-			add_below(b, child, entries[i].place);
-	}
-	free(entries);
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->frame == TREE_AGGREGATE || b->frame == TREE_AGGREGATE)
+		return (a->frame != TREE_AGGREGATE) - (b->frame != TREE_AGGREGATE);
+	return naming_compare(naming, a->frame, b->frame);
 }
+
+/*
+ * Adds a node and all below it. Goes as deep as the leaves have frames, which --depth bounds.
+ * False: no memory.
+ */
+static bool add_subtree(struct builder *b, const struct tree_node *node, uint32_t list)
+{
+	const size_t base = b->n_groups;
+	struct tree_node *added = add_node(b);
+
+	if (!added || !deal(b, base, list))
+		return false;
+	drop_insignificant(b, base);
+	*added = *node;
+	added->children = (uint32_t)(b->n_groups - base);
+	qsort_r(b->groups + base, b->n_groups - base, sizeof(*b->groups), compare_groups, b->in->naming);
+	for (size_t i = base, end = b->n_groups; i < end; i++) {
+		const struct group *g = &b->groups[i];
+		const struct tree_node child = { .frame = g->frame, .places = g->places, .bytes = g->bytes };
+
+		if (!add_subtree(b, &child, g->leaves))
+			return false;
+	}
+	b->n_groups = base;
+	return true;
+}
+
+/* ---- the whole ---- */
 
 /* Massif's rule: bytes below this are insignificant; nothing at all is, if there is nothing. */
 static uint64_t significant_bytes(uint64_t top, uint64_t more, double threshold)
@@ -220,21 +171,33 @@ static uint64_t significant_bytes(uint64_t top, uint64_t more, double threshold)
 	return bytes < 0x1p64 ? (uint64_t)bytes : UINT64_MAX;
 }
 
-struct tree *tree_build(struct places *p, uint64_t more, double threshold, struct naming *naming)
+/* Strings all leaves together and returns their bytes. */
+static uint64_t link_leaves(const struct tree_input *in)
 {
-	struct builder b = { .places = p, .naming = naming };
+	uint64_t top = 0;
 
-	for (uint32_t i = p->n - 1; i > 0; i--)
-		p->bytes[p->items[i].parent] += p->bytes[i];
-	b.significant = significant_bytes(p->bytes[PLACE_ROOT], more, threshold);
-	b.tree = calloc(1, sizeof(*b.tree));
-	if (!b.tree)
-		return NULL;
-	if (add_node(&b, (struct tree_node){ .frame = TREE_ROOT, .bytes = p->bytes[PLACE_ROOT] }))
-		add_below(&b, 0, PLACE_ROOT);
-	if (b.failed) {
-		tree_destroy(b.tree);
-		return NULL;
+	for (uint32_t i = 0; i < in->n_leaves; i++) {
+		in->leaves[i].next = i + 1 < in->n_leaves ? i + 1 : NO_LEAF;
+		top += in->leaves[i].bytes;
 	}
+	return top;
+}
+
+struct tree *tree_build(const struct tree_input *in)
+{
+	const struct tree_node root = { .frame = TREE_ROOT, .bytes = link_leaves(in) };
+	struct builder b = {
+		.in = in,
+		.significant = significant_bytes(root.bytes, in->more, in->threshold),
+		.slots = calloc(in->n_frames + 1, sizeof(*b.slots)),
+		.tree = calloc(1, sizeof(*b.tree)),
+	};
+
+	if (!b.slots || !b.tree || !add_subtree(&b, &root, in->n_leaves ? 0 : NO_LEAF)) {
+		tree_destroy(b.tree);
+		b.tree = NULL;
+	}
+	free(b.slots);
+	free(b.groups);
 	return b.tree;
 }

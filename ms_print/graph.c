@@ -92,10 +92,10 @@ static void canvas_fill_row(struct canvas *canvas, int64_t first, int64_t last, 
 static void canvas_connect(struct canvas *canvas, const struct bar *bar, struct column next)
 {
 	double from = bar->column.place + 1;
-	double to = fmin(next.place, (double)COLUMN_FAR) - 1;
+	double to = (next.place < (double)COLUMN_FAR ? next.place : (double)COLUMN_FAR) - 1;
 	int64_t first, last;
 
-	if (bar->height == 0 || !(from <= to))
+	if (bar->height == 0 || isnan(next.place) || !(from <= to))
 		return;
 	/* The bar itself was drawn, so no column right of it can leave the canvas. */
 	first = (int64_t)from;

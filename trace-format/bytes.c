@@ -21,7 +21,7 @@ void bytes_clear(struct bytes *bytes)
 
 uint8_t *bytes_reserve(struct bytes *bytes, size_t n)
 {
-	if (n > bytes->capacity - bytes->size) {
+	if (!bytes->data || n > bytes->capacity - bytes->size) {
 		size_t capacity = bytes->capacity ? bytes->capacity : 256;
 		uint8_t *data;
 

@@ -32,7 +32,8 @@ enum mst_op {
 	MST_OP_IMPLIED_FREE = 32,   /* the address came back without a free having been seen */
 	MST_OP_LOST = 33,           /* size = number of events lost just before */
 	MST_OP_START = 34,          /* the recorder's constructor ran */
-	MST_OP_EXIT = 35,           /* the exit handlers are done; what follows is clean-up */
+	MST_OP_EXIT = 35,           /* the exit handlers are done; what follows is clean-up;
+				     * size = calls of free(NULL) before it */
 	MST_OP_FORK = 36,           /* the process forked here */
 
 	MST_OP_COUNT = 64           /* numbers at or above this are invalid */

@@ -25,6 +25,7 @@
 #define SLEEP_MAX_NS   20000000u
 #define FLUSH_NS       1000000000u       /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS  200000000u
+#define IDLE_ROUNDS    100u             /* more than an event is held back, see tracee.c */
 #define NAMES_TRIED    1000u
 #define ORPHAN_NS      200000000u        /* how long a gone parent waits for children to show up */
 
@@ -444,17 +445,19 @@ static void note_error(struct recording *r, int err)
 	}
 }
 
+/* The list is in the order of appearance, see end_one(). */
 static struct recording *add_recording(struct collector *c, pid_t pid)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct recording *r = calloc(1, sizeof(*r)), **end = &c->recordings;
 
 	if (!r)
 		return NULL;
 	r->pid = pid;
 	r->fd = -1;
 	r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	r->next = c->recordings;
-	c->recordings = r;
+	while (*end)
+		end = &(*end)->next;
+	*end = r;
 	return r;
 }
 
@@ -653,13 +656,19 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* Everything that is left of a process that writes no more. */
+/* Everything that is left of a process that writes no more. Rounds that only wait are not the end. */
 static void drain_rest(struct collector *c, struct recording *r)
 {
-	for (unsigned i = 0; i < 100 && r->tracee; i++) {
+	unsigned idle = 0;
+
+	while (r->tracee && idle < IDLE_ROUNDS) {
 		clock_sample(&c->clock);
-		if (drain(c, r, UINT64_MAX) == 0 && tracee_is_empty(r->tracee))
+		if (drain(c, r, UINT64_MAX) != 0)
+			idle = 0;
+		else if (tracee_is_empty(r->tracee))
 			break;
+		else
+			idle++;
 	}
 }
 
@@ -671,6 +680,8 @@ static bool end_one(struct collector *c)
 			continue;
 		drain_rest(c, r);
 		meet_processes(c);
+		/* Too quick to be seen between: died as the program that it became. */
+		r->executed |= r->tracee && came_back(c, r);
 		if (r->tracee && tracee_awaits_children(r->tracee) &&
 		    c->clock.ns[1] - r->gone_ns < ORPHAN_NS)
 			continue;

@@ -225,11 +225,17 @@ static int define_module(struct tracee *t, uint32_t i)
 		.end = m->end,
 		.bias = m->bias,
 	};
-	char *path = NULL;
+	char *path = NULL, *real;
 	int err;
 
 	if (text_used <= SHM_MODULE_TEXT && m->path_size <= text_used && m->path <= text_used - m->path_size)
 		path = strndup(module_table_text(t->modules) + m->path, m->path_size);
+	/* The loader's name may go through symbolic links; the file's own name is what others show. */
+	real = path && path[0] == '/' ? realpath(path, NULL) : NULL;
+	if (real) {
+		free(path);
+		path = real;
+	}
 	memcpy(module.build_id, m->build_id, module.build_id_size);
 	module.path = path ? path : "";
 	err = mst_writer_module(t->writer, &module, &t->module_ids[i]);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What msconvert says: formats, names, bad input.
 cli_trace T
-head -c 1500 T >cut
+head -c -5 T >cut
 echo 'not a trace' >foreign
 
 t msconvert --help
@@ -21,7 +21,7 @@ t msconvert -q -o massif.out.1 T
 t msconvert -q -o x.massif --time-unit=B T
 t msconvert -q --massif-out-file=massif.out.%p T
 t sh -c 'msconvert -q --to=massif T | cmp - massif.out.1'
-t cmp massif.out.1 massif.out.4711
+t sh -c 'tail -n +2 massif.out.4711 >out; tail -n +2 massif.out.1 | cmp - out'
 t sh -c 'msconvert -q --to=massif --time-unit=B -o - - <T | tail -n +2 >out; tail -n +2 x.massif | cmp - out'
 t msconvert -q -o cut.massif cut
 t ls

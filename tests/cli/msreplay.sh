@@ -2,9 +2,9 @@
 # What msreplay says: options, bad input, notices, names of results.
 cli_trace T
 cli_trace K signal
-head -c 1500 T >cut
+head -c -5 T >cut # where chunks end depends on the compressor, but all lie before this
 cp T damaged
-printf 'X' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
+printf 'XXX' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
 : >empty
 echo 'neither a trace nor empty' >foreign
 mkdir dir
@@ -55,7 +55,7 @@ t msreplay foreign
 t msreplay /proc/self/mem
 t msreplay -
 t msreplay --memusage cut
-t msreplay --memusage damaged
+t sh -c 'msreplay --memusage damaged >report 2>message; echo $?; cut -d: -f1-2 message; grep -c heap.total report'
 t ls
 
 # Results.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An allocator that may be called from a signal handler at any time: it moves one pointer forward and
- * never takes anything back. To be preloaded behind the recorder.
+ * never takes anything back. To be preloaded behind the recorder; so no function here calls another one
+ * that the recorder replaces.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -65,11 +66,11 @@ void *memalign(size_t align, size_t size)
 
 void *aligned_alloc(size_t align, size_t size)
 {
-	return memalign(align, size);
+	return bump(align < 16 ? 16 : align, size);
 }
 
 int posix_memalign(void **result, size_t align, size_t size)
 {
-	*result = memalign(align, size);
+	*result = bump(align < 16 ? 16 : align, size);
 	return *result ? 0 : ENOMEM;
 }

@@ -42,13 +42,13 @@ static void *take(size_t n)
 	return p;
 }
 
-static void churn(int n)
+static void churn(unsigned n)
 {
 	void *kept[16] = { 0 };
 
-	for (int i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		free(kept[i % 16]);
-		kept[i % 16] = take((size_t)(i * 7919 % 500));
+		kept[i % 16] = take(i * 7919 % 500);
 	}
 	for (int i = 0; i < 16; i++)
 		free(kept[i]);
@@ -68,7 +68,7 @@ __attribute__((noreturn)) static void fail(const char *what)
 
 static void *churn_thread(void *n)
 {
-	churn((int)(intptr_t)n);
+	churn((unsigned)(uintptr_t)n);
 	return NULL;
 }
 
@@ -481,7 +481,7 @@ static ucontext_t main_context, coroutine[COROUTINES];
 static void coroutine_main(int self)
 {
 	for (;;) {
-		churn(self + 1);
+		churn((unsigned)self + 1);
 		swapcontext(&coroutine[self], &main_context);
 	}
 }
@@ -583,7 +583,7 @@ static void case_endless(void)
 		churn(1000);
 }
 
-/* About as many seconds of work as HOST_SECONDS says. */
+/* As many seconds of work as HOST_SECONDS says. */
 static void case_busy(void)
 {
 	const char *text = getenv("HOST_SECONDS");
@@ -593,7 +593,8 @@ static void case_busy(void)
 	do {
 		churn(1000);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec - start_time.tv_sec < (text ? atoi(text) : 1));
+	} while ((double)(now.tv_sec - start_time.tv_sec) + (double)(now.tv_nsec - start_time.tv_nsec) / 1e9 <
+		 (text ? atof(text) : 1.0));
 	exit(5);
 }
 

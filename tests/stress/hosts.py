@@ -131,8 +131,7 @@ def run_case(bench, name, env=None, program=None, same_output=True, calls=True, 
     for stat in stats:
         check_whole(stat, **allowed)
     if calls:
-        expect(stats[0]["aligned_alloc"] + stats[0]["lost"] * (allowed.get("lost", 0) is None) >= own_calls(recorded_out)
-               and stats[0]["aligned_alloc"] <= own_calls(recorded_out),
+        expect(stats[0]["aligned_alloc"] == own_calls(recorded_out),
                f"{own_calls(recorded_out)} calls, {stats[0]['aligned_alloc']} in the trace")
     return stats
 
@@ -185,17 +184,20 @@ def address_space(bench):
 
 
 def little_memory(bench):
-    """The limit is there before the program starts."""
+    """The limit is there before the program starts: too little for all segments, enough for one. The
+    shell's own segment is still taken then, so the program may go unrecorded; it must say so and run."""
     script = f"ulimit -v 400000; exec {bench.host} longjmp"
     got, out, err, stats = bench.record(["/bin/sh", "-c", script], ["--trace-children=yes"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
-    expect(sum(s["aligned_alloc"] for s in stats) == own_calls(out), "calls are missing")
-    return "400 MB of address space"
+    whole = sum(s["aligned_alloc"] for s in stats) == own_calls(out)
+    expect(whole or "not recorded" in err, f"calls are missing and nothing is said: {err}")
+    return "recorded in 400 MB of address space" if whole else "not recorded, and said so"
 
 
 def storm(bench):
     """Handlers that allocate, on an allocator that allows it: recorded or counted as lost."""
-    stats = run_case(bench, "storm", env={"LD_PRELOAD": bench.bump}, same_output=False, lost=None, unknown=None)
+    stats = run_case(bench, "storm", env={"LD_PRELOAD": bench.bump}, same_output=False, lost=None, unknown=None,
+                     calls=False)
     return f"{stats[0]['events']} events, {stats[0]['lost']} lost to nesting"
 
 
@@ -371,9 +373,9 @@ def recorder_stopped(seconds):
 def disk_full(bench):
     """msrec says so, and the program ends as it does."""
     where = bench.new_folder()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", where], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", where], check=True)
     try:
-        got = subprocess.run([bench.build.msrec, "-o", f"{where}/t.1", bench.host, "many-threads"],
+        got = subprocess.run([bench.build.msrec, "-o", f"{where}/t.1", bench.host, "exchange"],
                              capture_output=True, text=True, env=plain_environment(), timeout=TIMEOUT)
         expect("calls" in got.stdout and got.returncode == 0, f"the program did not end by itself: {got.returncode}")
         expect("No space left" in got.stderr, f"says {got.stderr!r}")

@@ -33,8 +33,8 @@ int _Unwind_Backtrace(trace_function *, void *);
 uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
 
 struct reference {
-	uintptr_t pc[FRAMES_MAX];       /* as unwind_frame.pc, innermost first */
-	uintptr_t raw[FRAMES_MAX];
+	uintptr_t pc[FRAMES_MAX + 16];  /* as unwind_frame.pc, innermost first */
+	uintptr_t raw[FRAMES_MAX + 16]; /* with room for the frames of the test itself */
 	unsigned count;
 };
 
@@ -66,7 +66,7 @@ static int take_frame(struct _Unwind_Context *context, void *data)
 	int exact = 0;
 	uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
 
-	if (reference->count < FRAMES_MAX) {
+	if (reference->count < FRAMES_MAX + 16) {
 		reference->raw[reference->count] = pc;
 		reference->pc[reference->count++] = pc - !exact;
 	}
@@ -107,17 +107,26 @@ static void report(const struct observer *o, unsigned depth, unsigned expected, 
 			i < expected ? o->reference.pc[first + i] : 0);
 }
 
-static void compare(struct observer *o, const struct unwind_regs *regs, unsigned kept)
+/* What is said to be kept must be what was there; goes on with the rest as the caller would. */
+static void follow(struct observer *o, unsigned kept, bool compared)
+{
+	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
+	unsigned depth = unwind_stack_depth(o->stack);
+
+	if (kept > o->before_count || kept > depth)
+		report(o, depth, 0, 0, kept);
+	for (unsigned i = 0; compared && i < kept; i++)
+		if (frames[i].pc != o->before[i])
+			report(o, depth, 0, 0, i);
+	for (unsigned i = kept; i < depth; i++)
+		o->before[i] = frames[i].pc;
+	o->before_count = depth;
+}
+
+static void compare(struct observer *o, const struct unwind_regs *regs)
 {
 	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
 	unsigned depth = unwind_stack_depth(o->stack), first = 0, expected, i;
-
-	for (i = 0; i < kept; i++)
-		if (i >= o->before_count || i >= depth || frames[i].pc != o->before[i])
-			report(o, depth, kept, 0, i);
-	for (i = 0; i < depth; i++)
-		o->before[i] = frames[i].pc;
-	o->before_count = depth;
 
 	o->reference.count = 0;
 	_Unwind_Backtrace(take_frame, &o->reference);
@@ -147,11 +156,10 @@ static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 	}
 	o->busy = 1;
 	kept = unwind_capture(o->stack, regs);
+	follow(o, kept, compared);
 	if (compared) {
 		atomic_fetch_add(&events, 1);
-		compare(o, regs, kept);
-	} else {
-		o->before_count = 0;
+		compare(o, regs);
 	}
 	o->busy = 0;
 }
@@ -335,6 +343,94 @@ static void test_registers(void)
 	}
 }
 
+/*
+ * Stale frames. What is called here has the same pc and stack pointer whether its callers took
+ * much stack or its own frame did, so old return addresses survive, unchanged, where the last
+ * stack had them; only rbp, a saved rbp or rbx tell that they are no longer in use.
+ */
+static void fill(unsigned units)
+{
+	event();
+	sink += units;
+}
+
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void fill_framed(unsigned units)
+{
+	event();
+	sink += units;
+}
+
+static NOINLINE void rest_of_stack(unsigned units, unsigned way)
+{
+	volatile char *rest = alloca(16 * units);
+
+	__asm__ volatile("" : : "r"(rest));
+	if (way == 0)
+		event();
+	else if (way == 1)
+		fill_framed(units);
+	else if (way == 2)
+		through_rbx(event);
+	else
+		fill(units);
+	__asm__ volatile("" : : "r"(rest));
+	sink++;
+}
+
+#define STALE_UNITS 24
+
+static NOINLINE void one_way(unsigned units, unsigned way)
+{
+	volatile char *part = alloca(16 * units);
+
+	__asm__ volatile("" : : "r"(part));
+	rest_of_stack(STALE_UNITS - units, way);
+	__asm__ volatile("" : : "r"(part));
+	sink++;
+}
+
+static NOINLINE void other_way(unsigned units, unsigned way)
+{
+	volatile char *part = alloca(16 * units);
+
+	__asm__ volatile("" : : "r"(part));
+	rest_of_stack(STALE_UNITS - units, way);
+	__asm__ volatile("" : : "r"(part));
+	sink += 2;
+}
+
+static NOINLINE void rbx_way(unsigned units)
+{
+	volatile char *part = alloca(16 * units);
+
+	__asm__ volatile("" : : "r"(part));
+	through_rbx(event);
+	__asm__ volatile("" : : "r"(part));
+	sink++;
+}
+
+static NOINLINE void rbx_other_way(unsigned units)
+{
+	volatile char *part = alloca(16 * units);
+
+	__asm__ volatile("" : : "r"(part));
+	through_rbx(event);
+	__asm__ volatile("" : : "r"(part));
+	sink += 2;
+}
+
+/* One call for all, so that the return address tells nothing. */
+static void test_stale(void)
+{
+	static void (*const volatile ways[2])(unsigned, unsigned) = { one_way, other_way };
+	static void (*const volatile rbx_ways[2])(unsigned) = { rbx_way, rbx_other_way };
+
+	for (unsigned i = 0; i < 4000; i++)
+		ways[chance(2)](chance(STALE_UNITS), i / 1000);
+	for (unsigned i = 0; i < 1000; i++)
+		rbx_ways[chance(2)](chance(8));
+}
+
 static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void below_code(void)
 {
 	event();
@@ -388,9 +484,10 @@ static NOINLINE void jump_from(unsigned depth)
 
 	frame[0] = 1;
 	event();
-	if (depth == 0)
+	if (depth > 0)
+		jump_from(depth - 1);
+	else if (sink != 12345)
 		longjmp(landing, 1);
-	jump_from(depth - 1);
 	sink += (unsigned)frame[0];
 }
 
@@ -416,9 +513,10 @@ static NOINLINE void leave_thread(unsigned depth)
 	int guard __attribute__((cleanup(clean_up))) = 0;
 
 	event();
-	if (depth == 0)
+	if (depth > 0)
+		leave_thread(depth - 1);
+	else if (sink != 12345)
 		pthread_exit(NULL);
-	leave_thread(depth - 1);
 	sink += (unsigned)guard;
 }
 
@@ -455,22 +553,25 @@ static void on_signal(int number)
 	sink += (unsigned)number;
 }
 
-static void on_fault(int number, siginfo_t *info, void *data)
-{
-	ucontext_t *context = data;
-
-	(void)number;
-	(void)info;
-	event();
-	wander(2);
-	context->uc_mcontext.gregs[REG_RIP] += 3;
-}
-
 /* Faults at its first instruction, where pc - 1 belongs to another function. */
 void fault_at_once(void);
 __asm__(
 	".text\n.type fault_at_once, @function\nfault_at_once:\n.cfi_startproc\n"
 	"movq (%rax), %rax\nret\n.cfi_endproc\n.size fault_at_once, . - fault_at_once\n");
+
+static void on_fault(int number, siginfo_t *info, void *data)
+{
+	ucontext_t *context = data;
+
+	(void)info;
+	if (context->uc_mcontext.gregs[REG_RIP] != (greg_t)fault_at_once) {
+		signal(number, SIG_DFL);        /* a fault that nobody ordered */
+		return;
+	}
+	event();
+	wander(2);
+	context->uc_mcontext.gregs[REG_RIP] += 3;
+}
 
 static NOINLINE void fault_below(unsigned depth)
 {
@@ -483,7 +584,7 @@ static NOINLINE void fault_below(unsigned depth)
 
 static void test_signals(bool alternate)
 {
-	static char other_stack[256 << 10];
+	static char other_stack[8 << 20];
 	stack_t stack = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0 };
 	struct sigaction fault = {
@@ -722,6 +823,7 @@ int main(int argc, char **argv)
 	event();
 	test_shapes(), run("shapes");
 	test_registers(), run("registers");
+	test_stale(), run("stale");
 	test_no_tables(), run("no tables");
 	test_longjmp(), run("longjmp");
 	test_signals(false), run("signals");

@@ -7,8 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TIME_SHIFT   10u
-#define STAMP_UNITS  64u    /* a stamp lags behind by less than this */
+#include "unit.h"
+#include "wire.h"
+
+#define TIME_SHIFT    10u
+#define STAMP_UNITS   64u   /* a stamp lags behind by less than this, ... */
+#define STAMP_RECORDS 64u   /* ... and only for so many records */
 
 void model_must(bool condition, const char *text, const char *file, int line)
 {
@@ -409,15 +413,6 @@ static struct mst_end end_of(const struct model *m)
 	};
 }
 
-void model_finish(struct model *m)
-{
-	const struct mst_end end = end_of(m);
-
-	MUST(mst_writer_events(m->writer) == end.events);
-	MUST(mst_writer_finish(m->writer, &end) == 0);
-	MUST(lseek(m->fd, 0, SEEK_END) == (off_t)mst_writer_bytes(m->writer));
-}
-
 uint8_t *model_bytes(const struct model *m, size_t *size)
 {
 	const off_t end = lseek(m->fd, 0, SEEK_END);
@@ -426,6 +421,75 @@ uint8_t *model_bytes(const struct model *m, size_t *size)
 	MUST(bytes && pread(m->fd, bytes, (size_t)end, 0) == end);
 	*size = (size_t)end;
 	return bytes;
+}
+
+/* ---- index and end, which the reader doesn't need ---- */
+
+static size_t parse_unit(const uint8_t *at, struct unit_header *header)
+{
+	size_t size = UNIT_PREFIX + wire_u32(at + 4);
+
+	MUST(!unit_parse(at + UNIT_PREFIX, size - UNIT_PREFIX, header));
+	for (uint32_t i = 0; i < header->n_columns; i++)
+		size += header->columns[i].stored;
+	return size;
+}
+
+/* One entry of the index against its unit: the place behind the entry. */
+static const uint8_t *check_entry(const uint8_t *p, const uint8_t *end, const struct unit_header *unit,
+				  size_t size, uint64_t *time)
+{
+	uint64_t number;
+
+	MUST(p && p < end && *p == unit->type);
+	p = wire_varint(p + 1, end, &number);
+	MUST(p && number == size);
+	if (unit->type == UNIT_EVENTS) {
+		p = wire_varint(p, end, &number);
+		MUST(p && number == wire_u32(unit->fields + 32));
+		p = wire_varint(p, end, &number);
+		*time += number;
+		MUST(p && *time == wire_u64(unit->fields + 16));
+	}
+	return p;
+}
+
+static void check_index(const struct model *m)
+{
+	size_t size, at, index_at, raw;
+	uint8_t *bytes = model_bytes(m, &size), *column;
+	const uint32_t end_size = wire_u32(bytes + size - 8);
+	struct unit_header unit, index;
+	const uint8_t *p;
+	uint64_t time = 0;
+	uint32_t n = 0;
+
+	MUST(parse_unit(bytes + size - end_size, &unit) == end_size && unit.type == UNIT_END);
+	index_at = wire_u64(unit.fields + 48);
+	MUST(index_at + parse_unit(bytes + index_at, &index) == size - end_size);
+	raw = index.columns[0].raw;
+	p = column = malloc(raw);
+	MUST(ZSTD_decompress(column, raw, bytes + size - end_size - index.columns[0].stored,
+			     index.columns[0].stored) == raw);
+	for (at = 0; at < index_at; n++) {
+		const size_t unit_size = parse_unit(bytes + at, &unit);
+
+		p = check_entry(p, column + raw, &unit, unit_size, &time);
+		at += unit_size;
+	}
+	MUST(at == index_at && p == column + raw && wire_u32(index.fields) == n);
+	free(column);
+	free(bytes);
+}
+
+void model_finish(struct model *m)
+{
+	const struct mst_end end = end_of(m);
+
+	MUST(mst_writer_events(m->writer) == end.events);
+	MUST(mst_writer_finish(m->writer, &end) == 0);
+	MUST(lseek(m->fd, 0, SEEK_END) == (off_t)mst_writer_bytes(m->writer));
+	check_index(m);
 }
 
 /* ---- reading ---- */
@@ -562,9 +626,12 @@ static void check_chunk(const struct model *m, const struct mst_reader *r, const
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(r, &n);
 
-	while (mst_cursor_next(&cursor, &event)) {
-		MUST(reading->events < m->events.n);
-		check_event(&event, &((struct mst_event *)m->events.items)[reading->events++]);
+	for (uint32_t at; at = cursor.record, mst_cursor_next(&cursor, &event);) {
+		const struct mst_event *wanted = &((struct mst_event *)m->events.items)[reading->events++];
+
+		MUST(reading->events <= m->events.n);
+		check_event(&event, wanted);
+		MUST(at - chunk->stamps[cursor.stamp].record < STAMP_RECORDS || event.time == wanted->time);
 		sum_event(&sums, &now, kinds, &event);
 	}
 	sums.net_bytes = (int64_t)now.bytes;

@@ -16,8 +16,8 @@
 #include "shm.h"
 
 extern void __libc_freeres(void) __attribute__((weak));
-/* Not exported by the header of any library: libstdc++ calls it __gnu_cxx::__freeres(). */
-#define CXX_FREERES "_ZN9__gnu_cxx9__freeresEv"
+/* __gnu_cxx::__freeres() of libstdc++. */
+extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak));
 
 extern char **environ;
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
@@ -26,15 +26,13 @@ static void free_resources(void *unused)
 {
 	static _Atomic bool done;
 	bool libc, cxx;
-	void (*cxx_freeres)(void);
 
 	(void)unused;
 	/* Other threads may still use what would be freed; Valgrind has stopped them, we cannot. */
 	if (!recorder_freeres_wanted(&libc, &cxx) || os_threads() != 1 || atomic_exchange(&done, true))
 		return;
-	cxx_freeres = cxx ? real_cxx(CXX_FREERES, NULL) : NULL;
-	if (cxx_freeres)
-		cxx_freeres();
+	if (cxx && _ZN9__gnu_cxx9__freeresEv)
+		_ZN9__gnu_cxx9__freeresEv();
 	if (libc && __libc_freeres)
 		__libc_freeres();
 }

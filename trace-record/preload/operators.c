@@ -44,8 +44,10 @@ static void *find(void **cache, const char *name, const void *caller)
 
 	if (__builtin_expect(!function, 0)) {
 		const int saved = errno;
+		void *token = recorder_own_begin();
 
 		function = real_cxx(name, caller);
+		recorder_own_end(token);
 		__atomic_store_n(cache, function, __ATOMIC_RELAXED);
 		errno = saved;
 	}

@@ -91,13 +91,18 @@ static inline uint32_t os_tid(void)
 /* The number of threads of this process, or 0 if it cannot be told. */
 uint32_t os_threads(void);
 
-/* Monotonic time, in ticks of the time-stamp counter or in ns. */
+/*
+ * Monotonic time, in ticks of the time-stamp counter or in ns. Taken after everything before it in the
+ * program has happened: a plain RDTSC may run ahead of a locked instruction that waits for another
+ * CPU, and then a block that changes threads gets stamps in the wrong order.
+ */
 static inline uint64_t os_stamp(int use_tsc)
 {
 	struct timespec now;
+	unsigned cpu;
 
 	if (use_tsc)
-		return __rdtsc();
+		return __rdtscp(&cpu);
 	os_call6(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

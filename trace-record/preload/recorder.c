@@ -31,6 +31,7 @@
 enum inside {
 	OUTSIDE = 0,
 	PUSHING,       /* an event is being made: a call now comes from a signal handler */
+	IN_OWN,        /* the recorder is using the C library */
 	IN_NEW,
 	IN_DELETE,
 };
@@ -51,6 +52,7 @@ struct thread {
 	uint8_t inside;          /* enum inside */
 	bool lossy;              /* the last event was dropped: don't wait again until there is room */
 	uint32_t last_fork;      /* number of this thread's last fork */
+	uint64_t null_frees;     /* calls of free(NULL) by the process before that fork */
 	struct call new_call;    /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
 	const void *deleting;
@@ -68,6 +70,7 @@ struct process {
 	uint32_t pid;
 	uint32_t depth;
 	int use_tsc;
+	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *threads[SHM_RINGS];
 };
 
@@ -164,8 +167,10 @@ static uint32_t forget_threads(struct process *p)
 	for (uint32_t i = 0; i < SHM_RINGS; i++) {
 		struct thread *t = p->threads[i];
 
-		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork)
+		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork) {
 			fork = t->last_fork;
+			p->null_frees = t->null_frees;
+		}
 		if (t)
 			atomic_store(&t->tp, 0);
 	}
@@ -403,7 +408,9 @@ static inline struct thread *thread_enter(void)
 {
 	struct thread *t = thread_now();
 
-	if (t && __builtin_expect(t->inside == PUSHING, 0)) {
+	if (!t || __builtin_expect(t->inside == IN_OWN, 0))
+		return NULL;
+	if (__builtin_expect(t->inside == PUSHING, 0)) {
 		atomic_fetch_add(&the_process.segment->nested, 1);
 		return NULL;
 	}
@@ -617,7 +624,7 @@ void recorder_free(const void *p)
 {
 	struct thread *t = thread_now();
 
-	if (!t || (t->inside == IN_DELETE && p == t->deleting))
+	if (!t || t->inside == IN_OWN || (t->inside == IN_DELETE && p == t->deleting))
 		return;
 	if (t->inside == PUSHING)
 		count_loss(t);
@@ -683,7 +690,38 @@ void recorder_delete_leave(void)
 		t->inside = OUTSIDE;
 }
 
+/* ---- ourselves ---- */
+
+void *recorder_own_begin(void)
+{
+	struct thread *t = thread_now();
+
+	if (!t || t->inside != OUTSIDE)
+		return NULL;
+	t->inside = IN_OWN;
+	return t;
+}
+
+void recorder_own_end(void *token)
+{
+	struct thread *t = token;
+
+	if (t)
+		t->inside = OUTSIDE;
+}
+
 /* ---- marks ---- */
+
+/* Calls of free(NULL) so far, by all threads. */
+static uint64_t count_null_frees(const struct process *p)
+{
+	const uint32_t n = atomic_load(&p->segment->rings_used);
+	uint64_t sum = p->null_frees;
+
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++)
+		sum += atomic_load_explicit(&p->segment->rings[i].null_frees, memory_order_relaxed);
+	return sum;
+}
 
 void recorder_mark(enum mst_op op)
 {
@@ -693,8 +731,12 @@ void recorder_mark(enum mst_op op)
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
-	if (op == MST_OP_FORK)
+	if (op == MST_OP_FORK) {
 		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
+		t->null_frees = count_null_frees(&the_process);
+	} else if (op == MST_OP_EXIT) {
+		value = count_null_frees(&the_process);
+	}
 	if (!tell_losses(t) || !push_words(t, shm_head((uint8_t)op, 0, 0, 0, 0), value))
 		count_loss(t);
 	t->inside = OUTSIDE;

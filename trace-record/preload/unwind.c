@@ -93,9 +93,10 @@ struct walk {
  * Rules by pc. One 64-bit word holds a whole rule and enough of its key to make it unmistakable,
  * so that any thread may read and write any slot at any time without a lock.
  *
- * Key: pc * 2 + exact, 48 bits, spread by a multiplication that is one-to-one modulo 2^48. The
- * top 13 bits of the product choose the bucket, the other 35 are the tag. A bucket is one cache
- * line of eight slots; a key's home slot is replaced when the bucket is full.
+ * Key: pc * 2 + exact, 48 bits, spread by a multiplication modulo 2^48 (done in the upper bits of
+ * a word). The top 13 bits of the product choose the bucket, the other 35 are the tag. A bucket is
+ * one cache line of eight slots; the tag's top 3 bits choose the home slot, which is looked at
+ * first, and replaced when the bucket is full.
  *
  * Rules of closed modules are cleared before the first capture that could meet other code at
  * their addresses. A thread that adds a rule has the pc on its stack, so no program that is sound
@@ -104,8 +105,8 @@ struct walk {
 #define RULE_BUCKET_BITS 13
 #define RULE_SLOTS 8
 #define RULE_TAG_BITS 35
-#define RULE_KEY_MASK ((UINT64_C(1) << 48) - 1)
-#define RULE_SPREAD UINT64_C(0x9e3779b97f4b)
+#define RULE_TAG_MASK ((UINT64_C(1) << RULE_TAG_BITS) - 1)
+#define RULE_SPREAD UINT64_C(0x9e3779b97f4b)    /* odd, so that the product is one-to-one */
 
 enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 
@@ -126,31 +127,30 @@ static _Alignas(64) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
 static _Atomic uint64_t rules_closings;         /* the rules are free of modules closed before */
 
 struct rule_place {
-	_Atomic uint64_t *bucket;
-	unsigned home;
+	_Atomic uint64_t *bucket, *home;
 	uint64_t tag;
 };
 
 static inline struct rule_place rule_place(uintptr_t pc, bool exact)
 {
-	uint64_t spread = (((uint64_t)pc << 1 | exact) * RULE_SPREAD) & RULE_KEY_MASK;
+	uint64_t spread = ((uint64_t)pc << 1 | exact) * (RULE_SPREAD << 16);
 
 	return (struct rule_place){
-		.bucket = rules[spread >> RULE_TAG_BITS],
-		.home = (unsigned)(spread >> (RULE_TAG_BITS - 3)) & (RULE_SLOTS - 1),
-		.tag = spread & ((UINT64_C(1) << RULE_TAG_BITS) - 1),
+		.home = &rules[0][0] + (spread >> 48),
+		.bucket = rules[spread >> (16 + RULE_TAG_BITS)],
+		.tag = (spread >> 16) & RULE_TAG_MASK,
 	};
 }
 
-static inline uint64_t rule_at(const struct rule_place *place, unsigned slot)
+static inline uint64_t rule_load(_Atomic uint64_t *slot)
 {
-	return atomic_load_explicit(&place->bucket[slot], memory_order_relaxed);
+	return atomic_load_explicit(slot, memory_order_relaxed);
 }
 
 static uint64_t rule_search(const struct rule_place *place)
 {
 	for (unsigned slot = 0; slot < RULE_SLOTS; slot++) {
-		uint64_t rule = rule_at(place, slot);
+		uint64_t rule = rule_load(&place->bucket[slot]);
 
 		if (rule >> RULE_TAG_SHIFT == place->tag && RULE_KIND(rule) != RULE_NONE)
 			return rule;
@@ -160,14 +160,13 @@ static uint64_t rule_search(const struct rule_place *place)
 
 static void rule_keep(const struct rule_place *place, uint64_t rule)
 {
-	unsigned slot = 0;
+	_Atomic uint64_t *slot = place->home;
 
-	while (slot < RULE_SLOTS && rule_at(place, slot) != 0)
-		slot++;
-	if (slot == RULE_SLOTS || rule_at(place, place->home) == 0)
+	for (unsigned i = 0; i < RULE_SLOTS && rule_load(slot) != 0; i++)
+		slot = &place->bucket[i];
+	if (rule_load(slot) != 0)
 		slot = place->home;
-	atomic_store_explicit(&place->bucket[slot], rule | place->tag << RULE_TAG_SHIFT,
-		memory_order_relaxed);
+	atomic_store_explicit(slot, rule | place->tag << RULE_TAG_SHIFT, memory_order_relaxed);
 }
 
 /* Drops all rules if a module was closed since the last time. Threads may do so side by side;
@@ -241,7 +240,7 @@ static __attribute__((noinline)) uint64_t rule_learn(struct unwind_stack *stack,
 static inline uint64_t rule_find(struct unwind_stack *stack, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
-	uint64_t rule = rule_at(&place, place.home);
+	uint64_t rule = rule_load(place.home);
 
 	if (unlikely(!w->caching))
 		return rule_learn(stack, w);
@@ -514,10 +513,14 @@ static inline struct step *add_step(struct unwind_stack *stack, struct walk *w)
 {
 	struct step *step = &stack->steps[w->count++];
 
-	*step = (struct step){
-		.pc = w->pc, .sp = w->sp, .bp = w->bp, .reads_end = w->reads,
-		.flags = w->exact ? FRAME_EXACT : 0,
-	};
+	/* Field by field: what is left out is set by whoever sets return_at or bp_at. */
+	step->pc = w->pc;
+	step->sp = w->sp;
+	step->bp = w->bp;
+	step->return_at = 0;
+	step->bp_at = 0;
+	step->reads_end = w->reads;
+	step->flags = w->exact ? FRAME_EXACT : 0;
 	return step;
 }
 
@@ -542,7 +545,7 @@ static __attribute__((noinline)) bool step_any(struct unwind_stack *stack, struc
 static inline bool step_quickly(struct unwind_stack *stack, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
-	uint64_t rule = rule_at(&place, place.home);
+	uint64_t rule = rule_load(place.home);
 	uintptr_t cfa = compact_cfa(w, rule), bp_at = cfa - 8 * compact_bp_words(rule);
 	struct step *step;
 
@@ -558,6 +561,19 @@ static inline bool step_quickly(struct unwind_stack *stack, struct walk *w)
 	return finish_compact(w, step, rule, cfa);
 }
 
+static inline bool link_holds(const struct link *link)
+{
+	return load(link->at) == link->value;
+}
+
+/* The frame, i or further out, whose step has this link. */
+static int frame_of_link(const struct unwind_stack *stack, int i, const struct link *link)
+{
+	while (i > 0 && stack->links + stack->frames[i - 1].links > link)
+		i--;
+	return i;
+}
+
 /*
  * Given that the thread now has a frame in the state of frames[i], whether the walk outwards from
  * it still gives frames[i-1] … frames[0] and nothing more. Goes from the inside outwards and
@@ -566,16 +582,18 @@ static inline bool step_quickly(struct unwind_stack *stack, struct walk *w)
  */
 static inline int frames_changed(const struct unwind_stack *stack, int i)
 {
-	const struct link *link = stack->links + stack->frames[i].links;
+	uint32_t left = stack->frames[i].links;
+	const struct link *link = stack->links + left;
 
-	do {
-		if (link == stack->links)
-			return -1;
-		link--;
-	} while (likely(load(link->at) == link->value));
-	while (i > 0 && stack->links + stack->frames[i - 1].links > link)
-		i--;
-	return i;
+	/* Four to a round; the first difference still ends it. */
+	for (; left >= 4; left -= 4)
+		if (unlikely(!link_holds(--link) || !link_holds(--link) || !link_holds(--link) ||
+		    !link_holds(--link)))
+			return frame_of_link(stack, i, link);
+	for (; left > 0; left--)
+		if (unlikely(!link_holds(--link)))
+			return frame_of_link(stack, i, link);
+	return -1;
 }
 
 static inline bool frame_is(const struct unwind_frame *frame, const struct walk *w)

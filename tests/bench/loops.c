@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nothing but malloc and free: loops DEPTH PAIRS THREADS. The stack at each call has DEPTH frames of
+ * this program. Prints pair= and the wall time of a pair in nanoseconds.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int depth;
+static long pairs;
+
+static __attribute__((noinline)) void work(void)
+{
+	void *volatile block;
+
+	for (long i = 0; i < pairs; i++) {
+		block = malloc((size_t)(i & 127) + 1);
+		free(block);
+	}
+}
+
+static __attribute__((noinline)) void descend(int n)
+{
+	if (n > 1)
+		descend(n - 1);
+	else
+		work();
+	/* Keeps the call above from being a jump. */
+	__asm__ volatile("");
+}
+
+static void *thread(void *unused)
+{
+	(void)unused;
+	descend(depth - 2);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec start, end;
+	pthread_t threads[64];
+	const int n = argc == 4 ? atoi(argv[3]) : 0;
+
+	if (n < 1 || n > 64)
+		return 1;
+	depth = atoi(argv[1]);
+	pairs = atol(argv[2]);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (int i = 1; i < n; i++)
+		pthread_create(&threads[i], NULL, thread, NULL);
+	thread(NULL);
+	for (int i = 1; i < n; i++)
+		pthread_join(threads[i], NULL);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("pair=%.1f\n", ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) /
+	       (double)(pairs * n));
+	return 0;
+}

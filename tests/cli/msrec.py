@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command line of msrec: statuses, names, refusals, messages, children, signals."""
+
+import argparse
+import glob
+import os
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Scratch, plain_environment    # noqa: E402
+
+ROOT = os.geteuid() == 0
+TIMEOUT = 30
+
+
+class Result:
+    def __init__(self, done, folder):
+        self.status, self.out, self.err = done.returncode, done.stdout.decode(), done.stderr.decode()
+        self.files = sorted(os.path.relpath(p, folder) for p in glob.glob(folder + "/**", recursive=True)
+                            if os.path.isfile(p))
+
+
+class Tests:
+    """One method a test; each runs in an empty folder."""
+
+    def __init__(self, build):
+        self.build, self.folder = build, None
+
+    def run(self, *words, env=None, **more):
+        done = subprocess.run([self.build.msrec, *words], cwd=self.folder, env=plain_environment(**(env or {})),
+                              capture_output=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL, **more)
+        return Result(done, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content, mode=0o755):
+        with open(self.path(name), "wb") as f:
+            f.write(content if isinstance(content, bytes) else content.encode())
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def refused(self, status, words, *command, **more):
+        """msrec's own failure: one line that begins with its name, the words in it, no trace."""
+        before = set(os.listdir(self.folder))
+        r = self.run(*command, **more)
+        assert r.status == status, f"status {r.status}, not {status}: {r.err}"
+        assert r.err.startswith("msrec: ") and re.search(words, r.err), f"says {r.err!r}"
+        assert r.err.count("\n") == 1, f"says more than one line: {r.err!r}"
+        assert r.out == "", f"prints {r.out!r}"
+        assert set(os.listdir(self.folder)) == before, f"leaves {os.listdir(self.folder)}"
+
+    # ---- statuses ----
+
+    def test_status_of_the_program(self):
+        for status in (0, 1, 3, 125, 126, 127, 255):
+            assert self.run("-f", "-o", "t", "sh", "-c", f"exit {status}").status == status, status
+
+    def test_signal_of_the_program(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE, signal.SIGINT):
+            r = self.run("-f", "-o", "t", "sh", "-c", f"kill -{int(number)} $$")
+            assert r.status == -number, f"{number}: {r.status}"
+            assert self.build.stat(self.path("t"))["detail"] == number
+
+    def test_not_found(self):
+        self.refused(127, "no-such-program", "no-such-program")
+        self.refused(127, "no-such", "./no-such")
+        self.refused(127, "", "/bin/true/x")
+
+    def test_cannot_execute(self):
+        self.write("plain", "x", 0o644)
+        self.refused(126, "[Pp]ermission denied", "./plain")
+        os.mkdir(self.path("folder"))
+        self.refused(126, "", "./folder")
+        self.refused(126, "", "/")
+
+    def test_no_program(self):
+        self.refused(125, "no program")
+        self.refused(125, "no program", "--")
+
+    def test_bad_options(self):
+        for option in ("--nonsense", "-z0", "-z20", "-zx", "--depth=0", "--depth=2049", "--depth=", "--depth=1x",
+                       "--trace-children=maybe", "--run-libc-freeres=1", "--identity="):
+            r = self.run(option, "true")
+            assert r.status == 125 and r.out == "" and r.err, f"{option}: {r.status} {r.err!r}"
+            assert r.files == [], r.files
+
+    def test_help_and_version(self):
+        # What is asked for goes to stdout: no program is run.
+        for option in ("--help", "--version", "--usage"):
+            r = self.run(option)
+            assert r.status == 0 and "msrec" in r.out + r.err, f"{option}: {r.status}"
+
+    # ---- refusals ----
+
+    def elf(self, machine=62, bits=2, kind=2, interpreted=True):
+        header = b"\x7fELF" + bytes([bits, 1, 1]) + bytes(9)
+        header += struct.pack("<HHIQQQIHHHHHH", kind, machine, 1, 0x400000, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+        return header + struct.pack("<IIQQQQQQ", 3 if interpreted else 1, 5, 0, 0, 0, 120, 120, 4096) + bytes(64)
+
+    def test_static(self):
+        self.write("program", self.elf(interpreted=False))
+        self.refused(125, "statically linked", "./program")
+
+    def test_32_bit(self):
+        self.write("program", self.elf(bits=1))
+        self.refused(125, "32-bit", "./program")
+
+    def test_foreign_machine(self):
+        self.write("program", self.elf(machine=183))
+        self.refused(125, "another kind of processor", "./program")
+
+    def test_not_an_executable(self):
+        self.write("object.o", self.elf(kind=1))
+        self.refused(125, "not an executable", "./object.o")
+
+    def test_cut_program(self):
+        for size in (5, 20, 64, 100):
+            self.write("program", self.elf()[:size])
+            r = self.run("./program")
+            assert r.status in (125, 126) and r.err.startswith("msrec: "), f"{size}: {r.status} {r.err}"
+
+    def test_set_user_id(self):
+        if not ROOT:
+            return "needs root"
+        shutil.copy("/bin/true", self.path("program"))
+        os.chown(self.path("program"), 65534, 65534)
+        os.chmod(self.path("program"), 0o4755)
+        self.refused(125, "set-user-ID", "./program")
+        os.chmod(self.path("program"), 0o2755)
+        self.refused(125, "set-group-ID", "./program")
+
+    def test_scripts(self):
+        self.write("script", "#!/bin/sh\nexit 4\n")
+        assert self.run("-o", "t", "./script").status == 4
+        assert self.build.stat(self.path("t"))["malloc"] > 0
+        self.write("bare", "exit 5\n")
+        assert self.run("-f", "-o", "t", "./bare").status == 5
+        self.write("static", self.elf(interpreted=False))
+        self.write("script", f"#! {self.path('static')} -x\n")
+        self.refused(125, "script for .*statically", "./script")
+        self.write("script", "#!/no/such/interpreter\n")
+        r = self.run("-o", "u", "./script")
+        assert r.status in (126, 127) and "u" not in r.files, f"{r.status} {r.files}"
+
+    # ---- names ----
+
+    def test_default_name(self):
+        r = self.run("true")
+        assert len(r.files) == 1 and re.fullmatch(r"trace\.\d+\.zst", r.files[0]), r.files
+        assert r.files[0] in r.err
+
+    def test_patterns(self):
+        r = self.run("-o", "%e-%n-%q{WORD}-100%%", "true", env={"WORD": "w"})
+        assert r.files == ["true-1-w-100%"], r.files
+        r = self.run("--output=x.%p", "sh", "-c", "echo $$")
+        assert f"x.{r.out.strip()}" in r.files, (r.files, r.out)
+        assert self.build.stat(self.path("x." + r.out.strip()))["complete"] == 1
+
+    def test_bad_patterns(self):
+        for pattern in ("%", "a%", "%x", "%q", "%qVAR", "%q{VAR", "%q{NOT_SET}", "%q{}", ""):
+            self.refused(125, "", "-o", pattern, "true")
+
+    def test_existing_file(self):
+        self.write("t", "precious", 0o644)
+        self.refused(125, "t: File exists.*-f", "-o", "t", "true")
+        with open(self.path("t")) as f:
+            assert f.read() == "precious"
+        assert self.run("-f", "-o", "t", "true").status == 0
+        assert self.build.stat(self.path("t"))["complete"] == 1
+
+    def test_force_spares_what_is_no_file(self):
+        os.mkdir(self.path("folder"))
+        self.refused(125, "", "-f", "-o", "folder", "true")
+        self.refused(125, "", "-f", "-o", "/dev/null", "true")
+        assert os.path.exists("/dev/null")
+
+    def test_unwritable_folder(self):
+        self.refused(125, "No such file or directory", "-o", "no/such/t", "true")
+        if ROOT:
+            self.refused(125, "", "-o", "/proc/t", "true")
+
+    def test_unreadable_to_others(self):
+        self.run("-o", "t", "true")
+        assert os.stat(self.path("t")).st_mode & 0o777 == 0o600
+
+    # ---- options ----
+
+    def test_environment_options(self):
+        r = self.run("true", env={"MSREC_OPTS": "-q  -o\tfrom-environment"})
+        assert r.files == ["from-environment"] and r.err == "", (r.files, r.err)
+        r = self.run("-o", "later", "true", env={"MSREC_OPTS": "-o earlier"})
+        assert "later" in r.files and "earlier" not in r.files
+        r = self.run("true", env={"MSREC_OPTS": "--nonsense"})
+        assert r.status == 125
+
+    def test_options_end_at_the_program(self):
+        assert self.run("-o", "t", "echo", "-o", "--depth=0", "--", "-v").out == "-o --depth=0 -- -v\n"
+        assert self.run("-f", "-o", "t", "--", "echo", "x").out == "x\n"
+
+    def test_depth(self):
+        self.run("--depth=2", "-o", "t", "ls")
+        assert self.build.stat(self.path("t"))["depth"] == 2
+
+    def test_levels_and_identity(self):
+        counts = set()
+        for option in ("-z1", "-z19", "--level=7", "--identity=no"):
+            self.run("-f", "-o", "t", option, "echo", "x")
+            s = self.build.stat(self.path("t"))
+            counts.add((s["malloc"], s["free"], s["peak"], s["events"]))
+        assert len(counts) == 1, counts
+
+    def test_freeres(self):
+        live = {}
+        for word in ("yes", "no"):
+            self.run("-f", "-o", "t", f"--run-libc-freeres={word}", "ls", "-l")
+            live[word] = self.build.stat(self.path("t"))["live"]
+        assert live["yes"] < live["no"], live
+
+    def test_messages(self):
+        r = self.run("-o", "t", "true")
+        assert re.fullmatch(r"msrec: t: \d+ events, 0 lost, [\d.]+ bytes/event\n", r.err), r.err
+        assert self.run("-q", "-f", "-o", "t", "true").err == ""
+        assert self.run("-v", "-f", "-o", "t", "true").status == 0
+
+    def test_nothing_on_stdout(self):
+        assert self.run("-v", "-o", "t", "true").out == ""
+        assert self.run("-f", "-o", "t", "printf", "a").out == "a"
+
+    # ---- surroundings ----
+
+    def test_closed_descriptors(self):
+        for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&-", "0<&- 1>&- 2>&-"):
+            done = subprocess.run(["/bin/sh", "-c", f'"{self.build.msrec}" -f -o t sh -c "exit 9" {closed}'],
+                                  cwd=self.folder, env=plain_environment(), capture_output=True, timeout=TIMEOUT)
+            assert done.returncode == 9, f"{closed}: {done.returncode} {done.stderr}"
+            assert self.build.stat(self.path("t"))["complete"] == 1, closed
+
+    def test_no_descriptor_reaches_the_program(self):
+        r = self.run("-q", "-o", "t", "sh", "-c", "ls /proc/$$/fd")
+        assert set(r.out.split()) <= {"0", "1", "2"}, r.out
+
+    def test_paths(self):
+        os.mkdir(self.path("bin"))
+        shutil.copy("/bin/echo", self.path("bin/mine"))
+        for name, env in (("bin/mine", {}), ("./bin/mine", {}), (self.path("bin/mine"), {}),
+                          ("mine", {"PATH": "/no:" + self.path("bin") + ":/bin"}), ("mine", {"PATH": "bin:/bin"})):
+            r = self.run("-f", "-o", "t", name, "x", env=env)
+            assert r.status == 0 and r.out == "x\n", f"{name}: {r.status} {r.err}"
+        self.write("bin/second", "x", 0o644)
+        self.refused(126, "", "second", env={"PATH": self.path("bin")})
+
+    def test_program_name(self):
+        r = self.run("-q", "-o", "t", "sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline", "word")
+        assert r.out.startswith("sh -c"), r.out
+
+    def test_environment_of_the_program(self):
+        """It sees what it would see without us."""
+        def variables(out):
+            return sorted(line for line in out.splitlines() if not line.startswith(("_=", "SHLVL=", "PWD=", "OLDPWD=")))
+        plain = subprocess.run(["env"], env=plain_environment(A="1"), capture_output=True, text=True).stdout
+        assert variables(self.run("-o", "t", "env", env={"A": "1"}).out) == variables(plain)
+        inner = self.run("-f", "-o", "t", "sh", "-c", "env", env={"A": "1"}).out
+        assert variables(inner) == variables(plain), inner
+
+    def test_own_preload_is_kept(self):
+        libm = glob.glob("/lib/*/libm.so.6")[0]
+        r = self.run("-o", "t", "sh", "-c", "cat /proc/$$/maps; env", env={"LD_PRELOAD": libm})
+        assert f"LD_PRELOAD={libm}\n" in r.out and "libm.so.6" in r.out
+        assert self.build.stat(self.path("t"))["malloc"] > 0
+
+    # ---- children ----
+
+    def test_forked_children(self):
+        script = "import os\nfor i in range(3):\n if os.fork() == 0: x = [bytes(1000 + i)] * 9; os._exit(i)\nos.wait()\n"
+        r = self.run("-o", "t.%p", "/usr/bin/python3", "-S", "-c", script, env={"PYTHONMALLOC": "malloc"})
+        assert len(r.files) == 4, r.files
+        r = self.run("-o", "u", "/usr/bin/python3", "-S", "-c", script, env={"PYTHONMALLOC": "malloc"})
+        mine = [f for f in r.files if f.startswith("u")]
+        assert len(mine) == 4 and "u" in mine and all(re.fullmatch(r"u(\.\d+)?", f) for f in mine), mine
+
+    def test_executed_children(self):
+        script = "env >child; env >again; true"
+        r = self.run("-o", "t.%p", "sh", "-c", script)
+        with open(self.path("child")) as f:
+            text = f.read()
+        assert "LD_PRELOAD" not in text and "MSREC" not in text, text
+        no = len([f for f in r.files if f.startswith("t.")])
+        r = self.run("--trace-children=yes", "-o", "u.%n", "sh", "-c", script)
+        yes = [f for f in r.files if f.startswith("u.")]
+        assert len(yes) > no, (no, yes)
+        for f in yes:
+            assert self.build.stat(self.path(f))["complete"] == 1, f
+
+    def test_execed_program(self):
+        # Long enough to be noticed: nothing tells of an exec, msrec looks five times a second.
+        r = self.run("-o", "t", "sh", "-c", "exec sh -c 'sleep 0.6; exit 3'")
+        assert r.status == 3 and "executed another" in r.err, r.err
+        assert self.build.stat(self.path("t"))["reason"] == "exec"
+        r = self.run("--trace-children=yes", "-o", "u.%n", "sh", "-c", "exec sh -c 'exit 3'")
+        reasons = [self.build.stat(self.path(f))["reason"] for f in r.files if f.startswith("u.")]
+        assert r.status == 3 and sorted(reasons) == ["exec", "exit"], reasons
+
+    def test_within_itself(self):
+        r = self.run("-q", "-o", "outer", self.build.msrec, "-q", "-o", "inner", "sh", "-c", "exit 6")
+        assert r.status == 6, f"{r.status} {r.err}"
+        assert {"outer", "inner"} <= set(r.files), r.files
+        for name in ("outer", "inner"):
+            assert self.build.stat(self.path(name))["complete"] == 1, name
+
+    # ---- signals ----
+
+    def start(self, *words, **more):
+        return subprocess.Popen([self.build.msrec, *words], cwd=self.folder, env=plain_environment(),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def test_forwarded_signals(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            p = self.start("-f", "-o", "t", "sh", "-c",
+                           f"trap 'exit 11' {int(number)}; echo ready; while :; do sleep 0.05; done")
+            assert p.stdout.readline() == b"ready\n"
+            p.send_signal(number)
+            p.communicate(timeout=TIMEOUT)
+            assert p.returncode == 11, f"{number}: {p.returncode}"
+        p = self.start("-f", "-o", "t", "sh", "-c", "echo ready; exec sleep 60")
+        p.stdout.readline()
+        p.terminate()
+        p.communicate(timeout=TIMEOUT)
+        assert p.returncode == -signal.SIGTERM, p.returncode
+
+    def in_terminal(self, script):
+        """msrec in a terminal of its own, Ctrl-C pressed when it says ready; its status as waitpid has it."""
+        pid, terminal = os.forkpty()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execve(self.build.msrec, ["msrec", "-f", "-o", "t", "sh", "-c", script], plain_environment())
+        seen = b""
+        while b"ready" not in seen and select.select([terminal], [], [], TIMEOUT)[0]:
+            seen += os.read(terminal, 1000)
+        os.write(terminal, b"\x03")
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                os.close(terminal)
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise AssertionError("does not end after Ctrl-C")
+
+    def test_ctrl_c(self):
+        assert self.in_terminal("echo ready; exec sleep 60") == -signal.SIGINT
+        assert self.build.stat(self.path("t"))["complete"] == 1
+        assert self.in_terminal("trap 'exit 12' INT; echo ready; while :; do sleep 0.05; done") == 12
+        assert self.build.stat(self.path("t"))["detail"] == 12
+
+    def test_ignored_signals_stay_ignored(self):
+        done = subprocess.run(["/bin/sh", "-c", f'trap "" HUP INT; "{self.build.msrec}" -q -o t '
+                               'sh -c "grep SigIgn /proc/\\$\\$/status"; :'], cwd=self.folder, env=plain_environment(),
+                              capture_output=True, text=True, timeout=TIMEOUT)
+        alone = subprocess.run(["/bin/sh", "-c", 'trap "" HUP INT; sh -c "grep SigIgn /proc/\\$\\$/status"; :'],
+                               env=plain_environment(), capture_output=True, text=True, timeout=TIMEOUT)
+        assert done.stdout == alone.stdout, f"{done.stdout} instead of {alone.stdout}"
+
+    # ---- the library ----
+
+    def test_exported_names(self):
+        out = subprocess.run(["nm", "-D", "--defined-only", self.build.preload], capture_output=True, text=True,
+                             check=True).stdout
+        names = {line.split()[-1].split("@")[0] for line in out.splitlines()}
+        c = {"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "free_sized", "free_aligned_sized",
+             "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc"}
+        others = {"dlclose", "_exit", "_Exit"}
+        operators = {n for n in names if re.match(r"_Z(n|d)[wal]", n)}
+        assert names == c | others | operators, names ^ (c | others | operators)
+        assert len(operators) == 20, sorted(operators)
+
+    def test_needed_libraries(self):
+        out = subprocess.run(["readelf", "-d", self.build.preload], capture_output=True, text=True, check=True).stdout
+        needed = re.findall(r"NEEDED.*\[(.*)\]", out)
+        assert set(needed) <= {"libc.so.6", "ld-linux-x86-64.so.2"}, needed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("names", nargs="*", help="tests, without test_")
+    args = parser.parse_args()
+    tests = Tests(Build(args.build))
+    failed = 0
+    for name in [n for n in dir(tests) if n.startswith("test_")]:
+        if args.names and name[5:] not in args.names:
+            continue
+        with Scratch() as tests.folder:
+            os.chmod(tests.folder, 0o755)
+            try:
+                skipped = getattr(tests, name)()
+                print(f"skip {name[5:]}: {skipped}" if skipped else f"ok {name[5:]}", flush=True)
+            except (AssertionError, RuntimeError, OSError, subprocess.SubprocessError) as e:
+                failed += 1
+                print(f"not ok {name[5:]}: {type(e).__name__}: {e}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the seed corpus of fuzz_reader into a directory: small traces, and recipes of them. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "recipe.h"
+#include "trace_model.h"
+
+static void save(const char *folder, const char *name, const uint8_t *data, size_t size)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "wb");
+	MUST(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
+}
+
+static void seed(const char *folder, const char *name, uint32_t events, const struct mst_writer_options *options)
+{
+	char recipe_name[64];
+	struct bytes recipe = { 0 };
+	struct model m;
+	uint8_t *bytes;
+	size_t size;
+
+	model_create(&m, events, options);
+	while (m.events.n < events)
+		model_step(&m);
+	model_finish(&m);
+	bytes = model_bytes(&m, &size);
+	recipe_from_trace(&recipe, bytes, size);
+	MUST(!recipe.failed);
+	snprintf(recipe_name, sizeof(recipe_name), "%s.recipe", name);
+	save(folder, name, bytes, size);
+	save(folder, recipe_name, recipe.data, recipe.size);
+	bytes_free(&recipe);
+	free(bytes);
+	model_destroy(&m);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
+		return 64;
+	}
+	seed(argv[1], "empty", 0, &(struct mst_writer_options){ 0 });
+	seed(argv[1], "short", 12, &(struct mst_writer_options){ .identity = true });
+	seed(argv[1], "chunks", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 });
+	seed(argv[1], "plain", 300, &(struct mst_writer_options){ .chunk_records = 100 });
+	seed(argv[1], "wide", 700, &(struct mst_writer_options){ .identity = true });
+	return 0;
+}

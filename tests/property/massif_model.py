@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compare msreplay's massif.out with a plain model of Massif's rules, over random programs.
+
+A random script of allocator calls is written as a trace (script2trace) and replayed with random
+options; the model below, which knows nothing but the rules, runs the same script block by block and
+prints what Massif would. The two files must be equal, byte for byte.
+
+  massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
+
+Exit status: 0 all equal, 1 a difference (script and options are kept and named), 2 cannot run.
+"""
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MS = 1000000
+FUNCTIONS = ['main', '_start', '__libc_start_main', '__libc_start_call_main', 'alloc1', 'alloc2', 'ignore1',
+             'ignore2', 'work1', 'work2', 'work3', 'work4', 'malloc']
+BELOW_MAIN = ('_start', '__libc_start_main', '__libc_start_call_main')
+DEFAULT_ALLOC_FNS = ['malloc', 'calloc', 'realloc', 'memalign', 'posix_memalign', 'valloc']
+
+
+# ---- the program that frames lie in ----
+
+class Program:
+    """A library with known functions; frames in it have names, others have none."""
+
+    def __init__(self, directory):
+        self.path = directory / 'program'
+        source = directory / 'program.c'
+        source.write_text(''.join('int %s(int x) { return x * %d; }\n' % (name, i + 3)
+                                  for i, name in enumerate(FUNCTIONS)))
+        subprocess.run(['cc', '-O1', '-g0', '-shared', '-fPIC', '-nostdlib', '-fno-builtin', '-w',
+                        '-Wl,--build-id=none', '-o', self.path, source], check=True)
+        listed = subprocess.run(['nm', '-S', '--defined-only', self.path], check=True, capture_output=True, text=True)
+        self.names = {}
+        for fields in map(str.split, listed.stdout.splitlines()):
+            if len(fields) == 4 and fields[3] in FUNCTIONS:
+                self.names[int(fields[0], 16)] = fields[3]
+
+    def frames(self, rng):
+        """Frames to make stacks of: (is in the program, address) -> name."""
+        frames = {(True, start + rng.randrange(3)): name for start, name in self.names.items()}
+        frames[(True, 0x20)] = None
+        for _ in range(4):
+            frames[(False, rng.randrange(1, 1 << 33))] = None
+        return frames
+
+
+# ---- the rules ----
+
+def parse_float(text):
+    """Massif's own way to read a number with a fraction."""
+    whole, _, fraction = text.partition('.')
+    value, x, part = 0.0, 0.1, 0.0
+    for digit in whole:
+        value = 10 * value + int(digit)
+    for digit in fraction:
+        part += x * int(digit)
+        x /= 10
+    return value + part
+
+
+def percent(value):
+    whole = int(value)
+    hundredths = (value - whole) * 100
+    fraction = int(hundredths)
+    if hundredths - fraction > 0.5:
+        fraction += 1
+    return '%d.%02d%%' % (whole + fraction // 100, fraction % 100)
+
+
+class Block:
+    def __init__(self, context, size, usable):
+        self.context, self.size, self.usable = context, size, usable
+
+
+class Context:
+    """What all allocations with the same captured stack share: the frames shown, the live bytes."""
+
+    def __init__(self, shown):
+        self.shown, self.bytes = shown, 0
+
+
+class Snapshot:
+    def __init__(self, time, heap, extra):
+        self.time, self.heap, self.extra = time, heap, extra
+        self.peak, self.tree = False, None
+
+
+class Model:
+    def __init__(self, options, names, program):
+        self.o, self.names, self.program = options, names, program
+        self.heap = self.extra = self.clock_b = self.now_ns = 0
+        self.snapshots, self.contexts = [], {}
+        self.min_interval = self.earliest = self.since_detailed = self.peak_total = 0
+        self.deepest = 0
+        self.normal()
+
+    # -- stacks --
+
+    def name(self, frame):
+        name = self.names[frame]
+        if name in BELOW_MAIN and not self.o['show_below_main']:
+            return '(below main)'
+        return name
+
+    def cut(self, captured):
+        n = len(captured)
+        kinds = [{'main': 'main'}.get(self.names[f], 'below' if self.names[f] in BELOW_MAIN else None)
+                 for f in captured]
+        candidate = None
+        for i in range(max(0, n - 1 - self.deepest), n):
+            if kinds[i]:
+                candidate = i
+                break
+        if candidate is None or kinds[candidate] != 'main':
+            for i in range((n - 1 if candidate is None else candidate) - 1, -1, -1):
+                if kinds[i]:
+                    candidate = i
+                if kinds[i] == 'main':
+                    break
+        if candidate is None:
+            return n - 1
+        if kinds[candidate] == 'main':
+            self.deepest = max(self.deepest, n - 1 - candidate)
+        return candidate
+
+    def select(self, captured):
+        first = 0
+        while first < len(captured) and self.name(captured[first]) in self.o['alloc_fns']:
+            first += 1
+        if first == len(captured):
+            return ()
+        if self.o['ignore_fns']:
+            named = [self.name(f) for f in captured[first:] if self.name(f)]
+            if named and named[0] in self.o['ignore_fns']:
+                return ()
+        end = len(captured)
+        if not self.o['show_below_main']:
+            end = max(self.cut(captured), first) + 1
+        return tuple(captured[first:end][:self.o['depth']])
+
+    def context(self, stack):
+        """None for an ignored stack."""
+        captured = tuple(stack[:self.o['depth'] + 49])
+        if captured not in self.contexts:
+            self.contexts[captured] = Context(self.select(captured))
+        context = self.contexts[captured]
+        return context if context.shown else None
+
+    # -- snapshots --
+
+    def clock(self):
+        return self.clock_b if self.o['time_unit'] == 'B' else self.now_ns // MS
+
+    def store(self, peak, detailed):
+        snapshot = Snapshot(self.clock(), self.heap, self.extra)
+        if detailed:
+            self.since_detailed = 0
+            if self.o['heap']:
+                snapshot.tree = self.tree()
+        else:
+            self.since_detailed += 1
+        if peak:
+            for old in self.snapshots:
+                old.peak = False
+            snapshot.peak = True
+        self.snapshots.append(snapshot)
+        if len(self.snapshots) == self.o['max_snapshots']:
+            self.cull()
+        self.earliest = snapshot.time + self.min_interval
+
+    def normal(self):
+        if self.clock() >= self.earliest:
+            self.store(False, self.since_detailed == self.o['detailed_freq'] - 1)
+
+    def peak(self):
+        total = self.heap + self.extra
+        if total > self.peak_total + int(float(self.peak_total) * self.o['peak_inaccuracy'] / 100):
+            self.store(True, True)
+            self.peak_total = total
+
+    def cull(self):
+        kept = self.snapshots
+        for _ in range(self.o['max_snapshots'] // 2):
+            spans = [(kept[i + 1].time - kept[i - 1].time, i) for i in range(1, len(kept) - 1) if not kept[i].peak]
+            del kept[min(spans)[1]]
+        fixed = [i == 0 or i == len(kept) - 1 or s.peak for i, s in enumerate(kept)]
+        self.min_interval = min(kept[i].time - kept[i - 1].time for i in range(1, len(kept))
+                                if not (fixed[i] and fixed[i - 1]))
+
+    # -- trees --
+
+    def tree(self):
+        """Lines of the tree as it is now."""
+        members = [c for c in self.contexts.values() if c.shown]
+        top = sum(c.bytes for c in members)
+        threshold = self.o['threshold']
+        if top == 0 and threshold != 0:
+            significant = 1
+        else:
+            significant = int(float(top + self.extra) * threshold / 100)
+        lines = []
+        entries = self.entries(members, 0, significant)
+        lines.append('n%d: %d (heap allocation functions) malloc/new/new[], --alloc-fns, etc.' % (len(entries), top))
+        self.write_entries(lines, entries, 0, significant)
+        return lines
+
+    def entries(self, members, level, significant):
+        """(-bytes, order, frame, members or number of places), as Massif sorts them."""
+        groups = {}
+        for context in members:
+            if len(context.shown) > level:
+                groups.setdefault(context.shown[level], []).append(context)
+        entries, places, rest = [], 0, 0
+        for frame, inside in groups.items():
+            total = sum(c.bytes for c in inside)
+            if total < significant:
+                places += 1
+                rest += total
+            else:
+                entries.append((-total, (1,) + frame, frame, inside))
+        if places:
+            entries.append((-rest, (0,), None, places))
+        return sorted(entries, key=lambda e: e[:2])
+
+    def write_entries(self, lines, entries, level, significant):
+        indent = ' ' * (level + 1)
+        for minus_bytes, _, frame, inside in entries:
+            if frame is None:
+                text = '%d place, below' % inside if inside == 1 else '%d places, all below' % inside
+                lines.append("%sn0: %d in %s massif's threshold (%s)" %
+                             (indent, -minus_bytes, text, percent(self.o['threshold'])))
+                continue
+            below = self.entries(inside, level + 1, significant)
+            where = ' (in %s)' % self.program if frame[0] else ''
+            lines.append('%sn%d: %d 0x%X: %s%s' % (indent, len(below), -minus_bytes, frame[1],
+                                                  self.name(frame) or '???', where))
+            self.write_entries(lines, below, level + 1, significant)
+
+    # -- calls --
+
+    def round_up(self, size):
+        return -(-size // self.o['alignment']) * self.o['alignment']
+
+    def change(self, heap, extra):
+        self.heap += heap
+        self.extra += extra
+        self.clock_b += abs(heap + extra)
+
+    def add(self, block):
+        if block.context:
+            block.context.bytes += block.size
+            self.change(block.size, block.usable - block.size + self.o['heap_admin'])
+            self.normal()
+
+    def remove(self, block):
+        if block.context:
+            self.peak()
+            self.change(-block.size, block.size - block.usable - self.o['heap_admin'])
+            block.context.bytes -= block.size
+            self.normal()
+
+    def alloc(self, stack, size):
+        block = Block(self.context(stack) if self.o['heap'] else None, size, self.round_up(size))
+        self.add(block)
+        return block
+
+    def resize(self, old, stack, size):
+        usable = old.usable if size <= old.usable else self.round_up(size)
+        if old.context and size < old.size and self.peeks(stack):
+            self.peak()
+        new = Block(self.context(stack) if self.o['heap'] else None, size, usable)
+        if old.context and new.context:
+            new.context.bytes += size
+            old.context.bytes -= old.size
+            self.change(size - old.size, usable - size - (old.usable - old.size))
+            self.normal()
+        elif old.context:
+            self.remove(old)
+        else:
+            self.add(new)
+        return new
+
+    def peeks(self, stack):
+        """Whether the stack counts, without making it a context before its time."""
+        captured = tuple(stack[:self.o['depth'] + 49])
+        if captured in self.contexts:
+            return bool(self.contexts[captured].shown)
+        deepest = self.deepest
+        shown = self.select(captured)
+        self.deepest = deepest
+        return bool(shown)
+
+    # -- output --
+
+    def text(self):
+        lines = ['cmd: script', 'time_unit: ' + self.o['time_unit']]
+        for i, s in enumerate(self.snapshots):
+            lines += ['#-----------', 'snapshot=%d' % i, '#-----------', 'time=%d' % s.time,
+                      'mem_heap_B=%d' % s.heap, 'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=0',
+                      'heap_tree=' + ('empty' if s.tree is None else 'peak' if s.peak else 'detailed')]
+            lines += s.tree or []
+        return '\n'.join(lines) + '\n'
+
+
+# ---- random programs and options ----
+
+def random_stack(rng, frames):
+    known = [f for f in frames if frames[f]]
+    by_name = {frames[f]: f for f in known}
+    length = rng.choice((1, 2, 3, 4, 6, 12, 12, 55, 70)) if rng.random() < 0.3 else rng.randrange(1, 8)
+    stack = [rng.choice(list(frames)) for _ in range(length)]
+    if rng.random() < 0.5:
+        stack = [by_name[rng.choice(('alloc1', 'malloc'))]] * rng.randrange(3) + stack
+    if rng.random() < 0.7:
+        stack += [by_name[n] for n in ('main', '__libc_start_call_main', '_start')]
+    return stack
+
+
+def random_script(rng, frames, path):
+    """(lines of the script, steps for the model)"""
+    lines, steps = ['records %d' % rng.choice((8, 64, 500, 65536)), 'module %s' % path], []
+    stacks = [random_stack(rng, frames) for _ in range(rng.randrange(1, 25))] + [[]] * rng.randrange(2)
+    for i, stack in enumerate(stacks):
+        lines.append('stack %d %s' % (i, ' '.join(('m' if f[0] else '') + '0x%x' % f[1] for f in stack)))
+    live, now, largest = [], 0, rng.choice((1, 40, 500, 100000, 1 << 34))
+    grows = rng.random()
+    if rng.random() < 0.5:
+        lines.append('call start 0 0')
+    for i in range(rng.choice((0, 3, 40, 400, 3000))):
+        if rng.random() < rng.choice((0.02, 0.5)):
+            now += rng.choice((1, 1, 1, 7, 1000)) * MS
+            lines.append('time %d' % (now + MS // 2))
+            steps.append(('time', now))
+        s = rng.randrange(len(stacks))
+        size = rng.choice((0, largest, rng.randrange(largest + 1), rng.randrange(largest + 1)))
+        what = rng.random()
+        if what < 0.05:
+            lines.append(rng.choice(('call malloc %d %d' % (s, size), 'call lost 0 3', 'null_frees 2', 'flush')))
+        elif not live or what < 0.25 + 0.4 * grows:
+            lines.append('alloc %d %s %d %d' % (i, rng.choice(('malloc', 'calloc', 'new')), s, size))
+            steps.append(('alloc', i, stacks[s], size))
+            live.append(i)
+        elif what < 0.70:
+            block = live.pop(rng.randrange(len(live)))
+            steps.append(('free', block))
+            lines.append(rng.choice(('free %d' % block, 'free %d' % block, 'free_by %d realloc_free %d' % (block, s),
+                                     'free_by %d implied_free 0' % block)))
+        elif what < 0.73:
+            lines.append('failed_resize %d %d %d' % (rng.choice(live), s, size))
+        else:
+            block = rng.choice(live)
+            size = max(size, 1)
+            lines.append('resize %d %d %d' % (block, s, size))
+            steps.append(('resize', block, stacks[s], size))
+    return lines, steps
+
+
+def random_options(rng):
+    """(the model's options, the command line's)"""
+    texts = {
+        'peak-inaccuracy': rng.choice(('0', '1.0', '1', '0.3', '50', '12.345')),
+        'threshold': rng.choice(('0', '1', '2.675', '0.125', '0.995', '10', '33.3', '100')),
+        'max-snapshots': rng.choice((10, 11, 20, 100)),
+        'detailed-freq': rng.choice((1, 2, 3, 10)),
+        'heap-admin': rng.choice((0, 8, 100)),
+        'alignment': rng.choice((16, 16, 32, 4096)),
+        'depth': rng.choice((1, 2, 3, 6, 12, 30)),
+        'time-unit': rng.choice(('B', 'B', 'ms')),
+        'heap': rng.choice(('yes',) * 15 + ('no',)),
+        'show-below-main': rng.choice(('no', 'no', 'yes')),
+    }
+    alloc = rng.choice(((), (), ('alloc1',), ('alloc1', 'alloc2', 'work1'), ('main', 'work2'), ('(below main)',)))
+    ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
+    options = {key.replace('-', '_'): value for key, value in texts.items()}
+    for key in ('peak_inaccuracy', 'threshold'):
+        options[key] = parse_float(options[key])
+    for key in ('heap', 'show_below_main'):
+        options[key] = options[key] == 'yes'
+    options['alloc_fns'] = DEFAULT_ALLOC_FNS + list(alloc)
+    options['ignore_fns'] = list(ignore)
+    words = ['--%s=%s' % item for item in texts.items()]
+    words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
+    return options, words
+
+
+def run_model(options, steps, frames, path):
+    model, blocks = Model(options, frames, path), {}
+    for step in steps:
+        if step[0] == 'time':
+            model.now_ns = step[1]
+        elif step[0] == 'alloc':
+            blocks[step[1]] = model.alloc(step[2], step[3])
+        elif step[0] == 'free':
+            model.remove(blocks.pop(step[1]))
+        else:
+            blocks[step[1]] = model.resize(blocks[step[1]], step[2], step[3])
+    return model.text()
+
+
+def run_tools(build, lines, words, scratch):
+    (scratch / 'script').write_text('\n'.join(lines) + '\n')
+    subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
+    subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
+                    scratch / 'trace'], check=True)
+    return (scratch / 'ours').read_text().split('\n', 1)[1]
+
+
+def try_once(seed, build, program, scratch):
+    """Whether the two agree; also the number of snapshots seen."""
+    rng = random.Random(seed)
+    frames = program.frames(rng)
+    lines, steps = random_script(rng, frames, program.path)
+    options, words = random_options(rng)
+    theirs = run_model(options, steps, frames, program.path)
+    ours = run_tools(build, lines, words, scratch)
+    (scratch / 'model').write_text(theirs)
+    (scratch / 'options').write_text(' '.join(words) + '\n')
+    return ours == theirs, theirs.count('snapshot=')
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description='Compare msreplay with a model of Massif.')
+    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
+    parser.add_argument('--runs', type=int, default=200)
+    parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
+    parser.add_argument('--keep', type=Path, help='where to leave the files of a difference')
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    build = options.build.resolve()
+    scratch = Path(tempfile.mkdtemp(prefix='massif-model.'))
+    snapshots = 0
+    try:
+        program = Program(scratch)
+        for seed in range(options.seed, options.seed + options.runs):
+            equal, seen = try_once(seed, build, program, scratch)
+            snapshots += seen
+            if not equal:
+                print('DIFFERENT seed %d' % seed)
+                if options.keep:
+                    shutil.copytree(scratch, options.keep, dirs_exist_ok=True)
+                return 1
+    except (OSError, subprocess.CalledProcessError) as error:
+        print('massif_model: %s' % error, file=sys.stderr)
+        return 2
+    finally:
+        shutil.rmtree(scratch)
+    print('equal %d/%d (%d snapshots)' % (options.runs, options.runs, snapshots))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

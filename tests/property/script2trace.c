@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * script2trace SCRIPT TRACE: writes the trace that a text script describes. One command a line,
+ * fields separated by blanks; blocks and stacks are small numbers of the script's own choice.
+ *
+ *   records N            at most N records a chunk (before everything else)
+ *   module PATH          the executable, of which `m` frames are
+ *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
+ *   time NS              when the following calls are made
+ *   alloc B OP S SIZE    block B comes; OP is a name as in op.h without its prefix, in lower case
+ *   free B
+ *   resize B S SIZE      realloc to a size above 0
+ *   free_by B OP S       block B goes by another call than free
+ *   call OP S SIZE       a failed call, or a mark
+ *   failed_resize B S SIZE
+ *   null_frees N
+ *   flush
+ *
+ * Anything else ends it with a message and status 1.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mstrace.h"
+
+#define MAX_BLOCKS 65536
+#define MAX_STACKS 65536
+
+static struct mst_writer *writer;
+static unsigned line_number;
+static uint32_t module_id = MST_NONE;
+static uint32_t stacks[MAX_STACKS];
+static struct block {
+	uint32_t kind;
+	uint64_t index;
+	uint64_t cap;
+} blocks[MAX_BLOCKS];
+
+static void fail(const char *why)
+{
+	fprintf(stderr, "script2trace: line %u: %s\n", line_number, why);
+	exit(1);
+}
+
+static void check(int error)
+{
+	if (error)
+		fail(mst_strerror(error));
+}
+
+/* ---- fields of a line ---- */
+
+static const char *take_word(void)
+{
+	const char *word = strtok(NULL, " \n");
+
+	if (!word)
+		fail("a field is missing");
+	return word;
+}
+
+static uint64_t parse_number(const char *text)
+{
+	char *end;
+	const uint64_t n = strtoull(text, &end, 0);
+
+	if (end == text || *end)
+		fail("not a number");
+	return n;
+}
+
+static uint64_t take_number(void)
+{
+	return parse_number(take_word());
+}
+
+static uint64_t take_below(uint64_t limit)
+{
+	const uint64_t n = take_number();
+
+	if (n >= limit)
+		fail("a number is too large");
+	return n;
+}
+
+static struct block *take_block(void)
+{
+	return &blocks[take_below(MAX_BLOCKS)];
+}
+
+static uint32_t take_stack(void)
+{
+	return stacks[take_below(MAX_STACKS)];
+}
+
+static uint8_t take_op(void)
+{
+	static const struct { const char *name; enum mst_op op; } names[] = {
+		{ "unknown", MST_OP_UNKNOWN }, { "malloc", MST_OP_MALLOC }, { "calloc", MST_OP_CALLOC },
+		{ "realloc", MST_OP_REALLOC }, { "realloc_free", MST_OP_REALLOC_FREE },
+		{ "memalign", MST_OP_MEMALIGN }, { "new", MST_OP_NEW },
+		{ "implied_free", MST_OP_IMPLIED_FREE }, { "lost", MST_OP_LOST }, { "start", MST_OP_START },
+		{ "exit", MST_OP_EXIT }, { "fork", MST_OP_FORK },
+	};
+	const char *word = take_word();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i].name, word) == 0)
+			return (uint8_t)names[i].op;
+	}
+	fail("no such operation");
+	return 0;
+}
+
+static uint32_t make_kind(uint8_t op, uint32_t stack, uint64_t size, uint64_t cap)
+{
+	const struct mst_kind kind = { .op = op, .stack = stack, .size = size, .cap = cap };
+	uint32_t id;
+
+	check(mst_writer_kind(writer, &kind, &id));
+	return id;
+}
+
+/* ---- commands ---- */
+
+static void do_module(void)
+{
+	const struct mst_module module = {
+		.path = take_word(), .role = MST_MODULE_EXECUTABLE, .end = UINT64_C(1) << 32,
+	};
+
+	check(mst_writer_module(writer, &module, &module_id));
+}
+
+static void do_stack(void)
+{
+	const char *words[4096];
+	uint32_t *const stack = &stacks[take_below(MAX_STACKS)];
+	size_t n = 0;
+
+	while (n < sizeof(words) / sizeof(*words) && (words[n] = strtok(NULL, " \n")))
+		n++;
+	*stack = MST_ROOT_STACK;
+	while (n-- > 0) {
+		const bool in_module = *words[n] == 'm';
+		const struct mst_frame frame = {
+			.module = in_module ? module_id : MST_NONE,
+			.address = parse_number(words[n] + in_module),
+		};
+		struct mst_stack s = { .parent = *stack };
+
+		check(mst_writer_frame(writer, &frame, &s.frame));
+		check(mst_writer_stack(writer, &s, stack));
+	}
+}
+
+static void do_time(void)
+{
+	mst_writer_at(writer, take_number(), 0);
+}
+
+static void do_alloc(void)
+{
+	struct block *block = take_block();
+	const uint8_t op = take_op();
+	const uint32_t stack = take_stack();
+
+	block->cap = take_number();
+	block->kind = make_kind(op, stack, block->cap, block->cap);
+	check(mst_writer_alloc(writer, block->kind, &block->index));
+}
+
+static void do_free(void)
+{
+	const struct block *block = take_block();
+
+	check(mst_writer_free(writer, block->kind, block->index));
+}
+
+static void do_resize(void)
+{
+	struct block *block = take_block();
+	const uint32_t stack = take_stack();
+	const uint64_t size = take_number();
+	const uint8_t op = size > block->cap ? MST_OP_REALLOC_MOVED : MST_OP_REALLOC_IN_PLACE;
+	uint32_t kind;
+
+	if (size > block->cap)
+		block->cap = size;
+	kind = make_kind(op, stack, size, block->cap);
+	check(mst_writer_resize(writer, block->kind, block->index, kind, &block->index));
+	block->kind = kind;
+}
+
+static void do_free_by(void)
+{
+	const struct block *block = take_block();
+	const uint8_t op = take_op();
+
+	check(mst_writer_free_by(writer, block->kind, block->index, make_kind(op, take_stack(), 0, 0)));
+}
+
+static void do_call(void)
+{
+	const uint8_t op = take_op();
+	const uint32_t stack = take_stack();
+	const uint64_t size = take_number();
+
+	check(mst_writer_call(writer, make_kind(op, stack, size, size)));
+}
+
+static void do_failed_resize(void)
+{
+	const struct block *block = take_block();
+	const uint32_t stack = take_stack();
+	const uint64_t size = take_number();
+
+	check(mst_writer_failed_resize(writer, block->kind, block->index,
+				       make_kind(MST_OP_REALLOC_MOVED, stack, size, size)));
+}
+
+static void do_null_frees(void)
+{
+	mst_writer_null_frees(writer, take_number());
+}
+
+static void do_flush(void)
+{
+	check(mst_writer_flush(writer));
+}
+
+static void run_line(char *line)
+{
+	static const struct { const char *name; void (*run)(void); } commands[] = {
+		{ "module", do_module }, { "stack", do_stack }, { "time", do_time }, { "alloc", do_alloc },
+		{ "free", do_free }, { "resize", do_resize }, { "free_by", do_free_by }, { "call", do_call },
+		{ "failed_resize", do_failed_resize }, { "null_frees", do_null_frees }, { "flush", do_flush },
+	};
+	const char *word = strtok(line, " \n");
+
+	if (!word)
+		return;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		if (strcmp(commands[i].name, word) == 0) {
+			commands[i].run();
+			return;
+		}
+	}
+	fail("no such command");
+}
+
+/* ---- the whole ---- */
+
+static void begin(int fd, uint32_t records)
+{
+	static const char *const argv[] = { "script" };
+	const struct mst_file_info info = {
+		.pid = 1, .machine = 62, .page_size = 4096, .recorder = "script2trace", .exe = "/nowhere/script",
+		.cwd = "/", .argc = 1, .argv = argv,
+	};
+	const struct mst_writer_options options = { .identity = true, .chunk_records = records };
+	uint32_t thread;
+
+	check(mst_writer_create(&writer, fd, &info, &options));
+	check(mst_writer_thread(writer, &(struct mst_thread){ .tid = 1 }, &thread));
+}
+
+static void run_script(FILE *script, int fd)
+{
+	static char line[1 << 20];
+
+	while (fgets(line, sizeof(line), script)) {
+		line_number++;
+		if (!writer && strncmp(line, "records ", 8) == 0) {
+			line[strcspn(line, "\n")] = '\0';
+			begin(fd, (uint32_t)parse_number(line + 8));
+			continue;
+		}
+		if (!writer)
+			begin(fd, 0);
+		run_line(line);
+	}
+	if (!writer)
+		begin(fd, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct mst_end end = { .reason = MST_END_EXIT };
+	FILE *script = argc == 3 ? fopen(argv[1], "r") : NULL;
+	const int fd = script ? open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+
+	if (fd < 0) {
+		fprintf(stderr, "script2trace: %s\n", argc == 3 ? strerror(errno) : "usage: script2trace SCRIPT TRACE");
+		return 1;
+	}
+	run_script(script, fd);
+	end.events = mst_writer_events(writer);
+	check(mst_writer_finish(writer, &end));
+	mst_writer_destroy(writer);
+	fclose(script);
+	return close(fd) == 0 ? 0 : 1;
+}
