@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "demangle.h"
-#include "intern.h"
+#include "stringset.h"
 #include "lineinfo.h"
 #include "notices.h"
 #include "objfile.h"
@@ -45,7 +45,7 @@ struct answer {
 
 struct symbols {
 	struct objfile_search *search;
-	struct intern *strings;
+	struct stringset *strings;
 	struct notices notices;
 	struct module *modules;
 	uint32_t n_modules;
@@ -194,7 +194,7 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 	if (!symbols)
 		return NULL;
 	symbols->search = objfile_search_create(search_dirs, n);
-	symbols->strings = intern_create();
+	symbols->strings = stringset_create();
 	symbols->mask = 1023;
 	symbols->answers = answers_create(symbols->mask + 1);
 	if (symbols->search && symbols->strings && symbols->answers)
@@ -214,7 +214,7 @@ void symbols_destroy(struct symbols *symbols)
 		module_finish(&symbols->modules[i]);
 	free(symbols->modules);
 	notices_finish(&symbols->notices);
-	intern_destroy(symbols->strings);
+	stringset_destroy(symbols->strings);
 	objfile_search_destroy(symbols->search);
 	free(symbols);
 }
@@ -282,7 +282,7 @@ static const char *symbol_readable(struct symbols *symbols, struct symbol *symbo
 	symbol->readable = symbol->name;
 	readable = demangle_name(symbol->name);
 	if (readable) {
-		const char *kept = intern_add(symbols->strings, readable, strlen(readable));
+		const char *kept = stringset_add(symbols->strings, readable, strlen(readable));
 
 		if (kept)
 			symbol->readable = kept;
@@ -305,10 +305,10 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 	char *joined;
 
 	if (!frame->base)
-		return n ? intern_add(symbols->strings, frame->path, (size_t)n) : NULL;
+		return n ? stringset_add(symbols->strings, frame->path, (size_t)n) : NULL;
 	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
 		return NULL;
-	directory = intern_add(symbols->strings, joined, strlen(joined));
+	directory = stringset_add(symbols->strings, joined, strlen(joined));
 	free(joined);
 	return directory;
 }
@@ -318,11 +318,11 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	struct symbol_line line = { NULL, NULL, NULL, 0 };
 
 	if (frame->inlined)
-		line.function = intern_add(symbols->strings, frame->inlined,
+		line.function = stringset_add(symbols->strings, frame->inlined,
 					   strlen(frame->inlined));
 	if (!frame->path)
 		return line;
-	line.file = intern_add(symbols->strings, frame->file, strlen(frame->file));
+	line.file = stringset_add(symbols->strings, frame->file, strlen(frame->file));
 	line.directory = frame_directory(symbols, frame);
 	if (line.file)
 		line.line = frame->line;

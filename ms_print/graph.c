@@ -35,9 +35,9 @@ struct bar {
 };
 
 struct scale {
-	struct number end;          /* the last snapshot's time, 1 if that is 0 */
-	struct number peak;         /* the highest total, 1 if that is 0 */
-	struct number *thresholds;  /* [rows + 1]: the total needed to reach a row */
+	struct number end;         /* the last snapshot's time, 1 if that is 0 */
+	struct number peak;        /* the highest total, 1 if that is 0 */
+	struct number *thresholds; /* [rows + 1]: the total needed to reach a row */
 };
 
 static bool canvas_init(struct canvas *canvas, struct graph_size size)
@@ -235,7 +235,8 @@ static enum graph_problem canvas_draw_all(struct canvas *canvas, const struct sc
 	return GRAPH_OK;
 }
 
-static void graph_print_axes(FILE *out, const struct canvas *canvas, const struct unit *y, const struct unit *x)
+static void graph_print_axes(FILE *out, const struct canvas *canvas, const struct unit *y,
+			     const struct unit *x)
 {
 	int gap = canvas->size.columns > 5 ? (int)canvas->size.columns - 5 : 0;
 

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char rule[] = "--------------------------------------------------------------------------------\n";
+static const char rule[] =
+	"--------------------------------------------------------------------------------\n";
 
 /* A node some of whose children are still to come. */
 struct level {
@@ -67,8 +68,8 @@ static void print_header(FILE *out, const struct profile *profile)
 	struct span unit = profile->time_unit;
 
 	fputs(rule, out);
-	fprintf(out, "  n %*s%.*s) %16s %16s %13s %12s\n", 13 - (int)unit.length, "time(", (int)unit.length, unit.start,
-		"total(B)", "useful-heap(B)", "extra-heap(B)", "stacks(B)");
+	fprintf(out, "  n %*s%.*s) %16s %16s %13s %12s\n", 13 - (int)unit.length, "time(",
+		(int)unit.length, unit.start, "total(B)", "useful-heap(B)", "extra-heap(B)", "stacks(B)");
 	fputs(rule, out);
 }
 
@@ -253,12 +254,14 @@ bool listing_print(FILE *out, const struct profile *profile, struct number thres
 	print_header(out, profile);
 	for (size_t i = 0; i < profile->count && complete; i++) {
 		const struct snapshot *snapshot = &profile->snapshots[i];
+		struct lines lines = {.number = 0};
 
 		print_row(out, snapshot);
 		if (!snapshot->tree)
 			continue;
 		tree.total = snapshot->total;
-		complete = tree_print(&tree, (struct lines){span_from(snapshot->tree, span_end(profile->text)), 0});
+		lines.rest = span_from(snapshot->tree, span_end(profile->text));
+		complete = tree_print(&tree, lines);
 		if (complete && i + 1 < profile->count)
 			print_header(out, profile);
 	}

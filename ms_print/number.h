@@ -16,8 +16,8 @@
 
 enum number_kind {
 	NUMBER_INTEGER,
-	NUMBER_COMPUTED, /* a double that arithmetic gave; counts as an integer again when it is a small whole one */
-	NUMBER_WRITTEN,  /* a double as written (a fraction, too large, or followed by other text): always a double */
+	NUMBER_COMPUTED, /* a double that arithmetic gave; later on, small whole ones are integers again */
+	NUMBER_WRITTEN,  /* a double from text: a fraction, too large, or followed by something else */
 };
 
 struct number {

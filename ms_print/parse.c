@@ -63,7 +63,11 @@ uint64_t node_children(const struct node *node)
 
 static bool parser_fail(struct parser *parser, enum parse_problem problem, struct span line)
 {
-	parser->error = (struct parse_error){.problem = problem, .line = line, .number = parser->lines.number};
+	parser->error = (struct parse_error){
+		.problem = problem,
+		.line = line,
+		.number = parser->lines.number,
+	};
 	return false;
 }
 
@@ -168,7 +172,11 @@ static bool parse_snapshot(struct parser *parser, struct span line, struct snaps
 			return false;
 	}
 	*snapshot = (struct snapshot){
-		.number = values[0], .time = values[1], .heap = values[2], .extra = values[3], .stacks = values[4],
+		.number = values[0],
+		.time = values[1],
+		.heap = values[2],
+		.extra = values[3],
+		.stacks = values[4],
 	};
 	snapshot->total = number_add(number_add(number_parse(snapshot->heap), number_parse(snapshot->extra)),
 				     number_parse(snapshot->stacks));

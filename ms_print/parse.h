@@ -32,9 +32,9 @@ struct profile {
 	struct span command, time_unit;
 	struct snapshot *snapshots; /* malloc'ed */
 	size_t count;
-	struct span text;       /* what was parsed */
-	bool has_peak;          /* some heap_tree is `peak` */
-	struct number peak;     /* the number of the last such snapshot, as written */
+	struct span text;   /* what was parsed */
+	bool has_peak;      /* some heap_tree is `peak` */
+	struct number peak; /* the number of the last such snapshot, as written */
 };
 
 struct node {
@@ -56,8 +56,8 @@ enum parse_problem {
 struct parse_error {
 	enum parse_problem problem;
 	const char *key;
-	struct span line;  /* start == NULL at the end of the text */
-	size_t number;     /* physical lines read so far */
+	struct span line; /* start == NULL at the end of the text */
+	size_t number;    /* physical lines read so far */
 };
 
 /* The next line that counts, without comment and line end; false at the end of the text. */

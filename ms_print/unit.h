@@ -12,7 +12,7 @@
 #define UNIT_LABEL_SIZE 320
 
 struct unit {
-	const char *name;                 /* to be printed at the axis */
+	const char *name;            /* to be printed at the axis */
 	char label[UNIT_LABEL_SIZE]; /* the value, at least 5 characters wide */
 };
 

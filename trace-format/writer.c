@@ -426,14 +426,11 @@ static int copy_prefix(struct mst_writer *w)
 int mst_writer_fork_file(struct mst_writer *child, int fd, const struct mst_file_info *info)
 {
 	const uint32_t n_units = child->n_units;
-	uint32_t file_size;
 
 	child->fd = fd;
 	child->n_units = 0; /* the child's own FILE unit takes the place of its parent's */
 	child->error = write_file_unit(child, info);
-	file_size = child->units[0].size;
 	child->n_units = n_units;
-	child->units[0].size = file_size;
 	if (!child->error)
 		child->error = copy_prefix(child);
 	close(child->prefix_fd);

@@ -253,12 +253,12 @@ static int create_numbered(struct collector *c, char **path)
 	return -1;
 }
 
-static char *name_file(struct collector *c, const struct recording *r, const char **problem)
+static char *name_file(struct collector *c, const struct recording *r, const char *exe, const char **problem)
 {
-	const char *slash = strrchr(c->options.exe, '/');
+	const char *slash = strrchr(exe, '/');
 	const struct outname_values values = {
 		.pid = (uint32_t)r->pid,
-		.program = slash ? slash + 1 : c->options.exe,
+		.program = slash ? slash + 1 : exe,
 		.number = ++c->files,
 		.forked = r->parent_pid != 0,
 	};
@@ -305,7 +305,7 @@ char *collector_prepare(struct collector *c, pid_t pid)
 	r->pid = pid;
 	r->fd = r->pidfd = -1;
 	r->segment = SHM_NO_SEGMENT;
-	r->path = name_file(c, r, &problem);
+	r->path = name_file(c, r, c->options.exe, &problem);
 	if (!r->path) {
 		recording_destroy(r);
 		return strdup(problem);
@@ -401,18 +401,22 @@ static int make_file(struct collector *c, struct recording *r)
 	const char *problem;
 	int err;
 
-	r->path = name_file(c, r, &problem);
-	r->fd = r->path ? create_numbered(c, &r->path) : -1;
-	if (r->fd < 0)
-		return MST_ERR_IO;
-	fill_info(c, r, &info);
-	if (r->parent_pid)
-		return mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info);
 	command_read(r->pid, &command);
-	info.exe = command.exe;
-	info.argc = command.argc;
-	info.argv = command.argv;
-	err = start_writer(c, r, &info);
+	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
+	r->fd = r->path ? create_numbered(c, &r->path) : -1;
+	if (r->fd < 0) {
+		command_finish(&command);
+		return MST_ERR_IO;
+	}
+	fill_info(c, r, &info);
+	if (r->parent_pid) {
+		err = mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info);
+	} else {
+		info.exe = command.exe;
+		info.argc = command.argc;
+		info.argv = command.argv;
+		err = start_writer(c, r, &info);
+	}
 	command_finish(&command);
 	return err;
 }

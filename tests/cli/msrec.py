@@ -300,6 +300,11 @@ class Tests:
         for f in yes:
             assert self.build.stat(self.path(f))["complete"] == 1, f
 
+    def test_names_of_executed_children(self):
+        r = self.run("--trace-children=yes", "-o", "%e.%n", "sh", "-c", "sleep 0.3; sleep 0.3; true")
+        names = {f.rsplit(".", 1)[0] for f in r.files}
+        assert any("sleep" in n for n in names) and len(names) == 2, r.files
+
     def test_execed_program(self):
         # Long enough to be noticed: nothing tells of an exec, msrec looks five times a second.
         r = self.run("-o", "t", "sh", "-c", "exec sh -c 'sleep 0.6; exit 3'")

@@ -35,8 +35,8 @@ static void walk_definitions(const struct mst_reader *r)
 
 	check(n_kinds >= 1 && n_stacks >= 1);
 	for (uint32_t i = 0; i < n_kinds; i++)
-		check(kinds[i].op < MST_OP_COUNT && kinds[i].stack < n_stacks && kinds[i].cap >= kinds[i].size &&
-		      kinds[i].align_log2 < 64);
+		check(kinds[i].op < MST_OP_COUNT && kinds[i].stack < n_stacks &&
+		      kinds[i].cap >= kinds[i].size && kinds[i].align_log2 < 64);
 	for (uint32_t i = 1; i < n_stacks; i++)
 		check(stacks[i].parent < i && stacks[i].frame < n_frames);
 	for (uint32_t i = 0; i < n_frames; i++)

@@ -16,7 +16,8 @@ static void save(const char *folder, const char *name, const uint8_t *data, size
 	MUST(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
 }
 
-static void seed(const char *folder, const char *name, uint32_t events, const struct mst_writer_options *options)
+static void seed(const char *folder, const char *name, uint32_t events,
+		 const struct mst_writer_options *options)
 {
 	char recipe_name[64];
 	struct bytes recipe = { 0 };

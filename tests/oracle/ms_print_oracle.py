@@ -386,9 +386,9 @@ def main():
     if not shutil.which(options.real):
         print(f"no {options.real}: nothing to compare with")
         return 77
-    count = options.count * 15 if options.long else options.count
+    count = options.count * 6 if options.long else options.count
     indices = range(count) if options.only is None else [options.only]
-    with tempfile.TemporaryDirectory() as directory, concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+    with tempfile.TemporaryDirectory(prefix="ms_print_oracle.") as directory, concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         results = list(pool.map(lambda index: judge(options, directory, index), indices))
     judged = [result for result in results if result != "skipped"]
     differences = [result for result in judged if result is not None]

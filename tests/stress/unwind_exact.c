@@ -68,7 +68,7 @@ static int take_frame(struct _Unwind_Context *context, void *data)
 
 	if (reference->count < FRAMES_MAX + 16) {
 		reference->raw[reference->count] = pc;
-		reference->pc[reference->count++] = pc - !exact;
+		reference->pc[reference->count++] = pc - 1;
 	}
 	return 0;
 }

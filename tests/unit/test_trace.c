@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the writer is given is what the reader gives back, call by call, whatever the options. */
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -37,9 +37,10 @@ static void test_round_trips(void **state)
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 64; seed++) {
-		model_create(&m, seed, &(struct mst_writer_options){ .level = (int)(seed % 5),
-								     .chunk_records = sizes[seed / 2 % 8],
-								     .identity = seed % 2 });
+		model_create(&m, seed,
+			     &(struct mst_writer_options){ .level = (int)(seed % 5),
+							   .chunk_records = sizes[seed / 2 % 8],
+							   .identity = seed % 2 });
 		steps(&m, 1500);
 		finish(&m);
 		model_destroy(&m);
@@ -140,7 +141,8 @@ static void test_deepest_stack(void **state)
 		stack.parent = id;
 	}
 	assert_int_equal(mst_writer_stack(m.writer, &stack, &id), MST_ERR_LIMIT);
-	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .op = 1, .stack = stack.parent }, &id), 0);
+	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .op = 1, .stack = stack.parent }, &id),
+			 0);
 	assert_int_equal(mst_writer_call(m.writer, id), 0);
 	assert_int_equal(mst_writer_flush(m.writer), 0);
 	{
@@ -187,7 +189,8 @@ static void test_forks(void **state)
 	for (uint64_t seed = 0; seed < 16; seed++) {
 		struct model parent, child, grandchild;
 
-		model_create(&parent, seed, &(struct mst_writer_options){ .chunk_records = 40, .identity = seed % 2 });
+		model_create(&parent, seed,
+			     &(struct mst_writer_options){ .chunk_records = 40, .identity = seed % 2 });
 		steps(&parent, seed ? 300 + 7 * (uint32_t)seed : 0);
 		model_fork_state(&parent, &child);
 		steps(&parent, 200);
@@ -262,9 +265,12 @@ static void test_bad_ids(void **state)
 	}
 	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .stack = (uint32_t)m.stacks.n }, &id),
 			 MST_ERR_ARGUMENT);
-	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .size = 2, .cap = 1 }, &id), MST_ERR_ARGUMENT);
-	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .op = MST_OP_COUNT }, &id), MST_ERR_ARGUMENT);
-	assert_int_equal(mst_writer_frame(m.writer, &(struct mst_frame){ .module = 65535 }, &id), MST_ERR_ARGUMENT);
+	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .size = 2, .cap = 1 }, &id),
+			 MST_ERR_ARGUMENT);
+	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .op = MST_OP_COUNT }, &id),
+			 MST_ERR_ARGUMENT);
+	assert_int_equal(mst_writer_frame(m.writer, &(struct mst_frame){ .module = 65535 }, &id),
+			 MST_ERR_ARGUMENT);
 	assert_int_equal(mst_writer_stack(m.writer, &(struct mst_stack){ 0, (uint32_t)m.frames.n }, &id),
 			 MST_ERR_ARGUMENT);
 	finish(&m);

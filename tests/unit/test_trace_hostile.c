@@ -83,7 +83,8 @@ static void test_truncation(void **state)
 	for (size_t cut = 0; cut < size; cut++) {
 		const struct model_reading reading = read_bytes(&m, bytes, cut);
 
-		assert_int_equal(reading.status, cut < UNIT_PREFIX + UNIT_FIXED ? MST_ERR_NOT_A_TRACE : MST_ERR_TRUNCATED);
+		assert_int_equal(reading.status,
+				 cut < UNIT_PREFIX + UNIT_FIXED ? MST_ERR_NOT_A_TRACE : MST_ERR_TRUNCATED);
 		assert_int_equal(reading.events, events_before(bytes, size, cut));
 	}
 	assert_int_equal(read_bytes(&m, bytes, size).status, 0);
@@ -117,7 +118,8 @@ static void test_bit_flips(void **state)
 	bytes = model_bytes(&m, &size);
 	for (size_t at = 0; at < size;) {
 		uint8_t type;
-		const size_t header = UNIT_PREFIX + wire_u32(bytes + at + 4), unit = unit_size(bytes + at, &type);
+		const size_t header = UNIT_PREFIX + wire_u32(bytes + at + 4),
+			     unit = unit_size(bytes + at, &type);
 
 		for (size_t bit = 0; bit < header * 8; bit++)
 			assert_true(flip_noticed(&m, bytes, size, at * 8 + bit));
@@ -141,7 +143,8 @@ static void test_holes_and_repeats(void **state)
 	bytes = model_bytes(&m, &size);
 	damaged = malloc(2 * size);
 	for (int i = 0; i < 500; i++) {
-		const size_t from = model_below(&m, (uint32_t)size), n = model_below(&m, (uint32_t)(size - from)) + 1;
+		const size_t from = model_below(&m, (uint32_t)size),
+			     n = model_below(&m, (uint32_t)(size - from)) + 1;
 
 		memcpy(damaged, bytes, from);
 		memcpy(damaged + from, bytes + from + n, size - from - n);
@@ -159,9 +162,9 @@ static void test_holes_and_repeats(void **state)
 		memcpy(damaged, bytes, at);
 		memcpy(damaged + at, bytes + at + unit, size - at - unit);
 		status = read_bytes(&m, damaged, size - unit).status;
-		assert_int_equal(status, type == UNIT_FILE ? MST_ERR_NOT_A_TRACE :
-					 type == UNIT_END  ? MST_ERR_TRUNCATED :
-							     MST_ERR_DAMAGED);
+		assert_int_equal(status, type == UNIT_FILE  ? MST_ERR_NOT_A_TRACE
+					 : type == UNIT_END ? MST_ERR_TRUNCATED
+							    : MST_ERR_DAMAGED);
 		at += unit;
 	}
 	free(damaged);
@@ -209,11 +212,11 @@ struct part {
 	struct bytes columns[8];
 	uint8_t ids[8];
 	size_t n_columns;
-	bool patch;                       /* set a byte or a word of the header, then its checksum anew */
+	bool patch; /* set a byte or a word of the header, then its checksum anew */
 	bool patch_word;
-	size_t patch_at;                  /* from the tag on */
+	size_t patch_at; /* from the tag on */
 	uint32_t patch_value;
-	struct bytes tail;                /* bytes after the unit */
+	struct bytes tail; /* bytes after the unit */
 };
 
 struct craft {
@@ -221,7 +224,17 @@ struct craft {
 	size_t n;
 };
 
-enum { CRAFT_FILE, CRAFT_THREADS, CRAFT_MODULES, CRAFT_STACKS, CRAFT_KINDS, CRAFT_EVENTS, CRAFT_MORE, CRAFT_END };
+/* Places in craft.parts of the sound trace. */
+enum {
+	CRAFT_FILE,
+	CRAFT_THREADS,
+	CRAFT_MODULES,
+	CRAFT_STACKS,
+	CRAFT_KINDS,
+	CRAFT_EVENTS,
+	CRAFT_MORE,
+	CRAFT_END,
+};
 
 static void set(struct bytes *bytes, const void *data, size_t n)
 {
@@ -229,7 +242,8 @@ static void set(struct bytes *bytes, const void *data, size_t n)
 	bytes_append(bytes, data, n);
 }
 
-#define SET(bytes, ...) set(&(bytes), (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+#define SET(bytes, ...)                                                                                      \
+	set(&(bytes), (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
 static void put_words(struct bytes *bytes, const uint32_t *words, size_t n)
 {
@@ -238,7 +252,7 @@ static void put_words(struct bytes *bytes, const uint32_t *words, size_t n)
 		bytes_u32(bytes, words[i]);
 }
 
-#define WORDS(bytes, ...) \
+#define WORDS(bytes, ...)                                                                                    \
 	put_words(&(bytes), (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
 
 static void poke(struct bytes *bytes, size_t at, uint32_t value)
@@ -307,7 +321,8 @@ static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, stru
 
 	for (size_t i = 0; i < p->n_columns; i++)
 		columns[i] = (struct unit_column){ p->ids[i], p->columns[i].data, p->columns[i].size };
-	assert_int_equal(unit_encode(out, zstd, p->type, p->flags, seq, &p->fields, columns, p->n_columns), 0);
+	assert_int_equal(unit_encode(out, zstd, p->type, p->flags, seq, &p->fields, columns, p->n_columns),
+			 0);
 	if (p->patch) {
 		header = out->data + start + UNIT_PREFIX;
 		size = wire_u32(header - 4);
@@ -368,7 +383,7 @@ static size_t row(const struct craft *c, size_t part, size_t i)
 /* ---- what can be wrong ---- */
 
 #define COLUMN(c, part, i) ((c)->parts[CRAFT_##part].columns[i])
-#define FIELDS(c, part)    ((c)->parts[CRAFT_##part].fields)
+#define FIELDS(c, part) ((c)->parts[CRAFT_##part].fields)
 
 static void sound(struct craft *c)
 {
@@ -890,13 +905,13 @@ struct crafted {
 	const char *name;
 	void (*spoil)(struct craft *craft);
 	int status;
-	const char *problem;    /* a part of it; NULL when the reader could not even be made */
-	uint32_t events;        /* delivered nevertheless */
+	const char *problem; /* a part of it; NULL when the reader could not even be made */
+	uint32_t events;     /* delivered nevertheless */
 };
 
-#define OK      0
-#define BAD     MST_ERR_DAMAGED
-#define CUT     MST_ERR_TRUNCATED
+#define OK 0
+#define BAD MST_ERR_DAMAGED
+#define CUT MST_ERR_TRUNCATED
 #define VERSION MST_ERR_VERSION
 
 static const struct crafted crafted[] = {
@@ -1057,7 +1072,8 @@ int main(void)
 	int failed;
 
 	for (size_t i = 0; i < N_CRAFTED; i++)
-		crafts[i] = (struct CMUnitTest){ crafted[i].name, test_crafted, NULL, NULL, (void *)&crafted[i] };
+		crafts[i] =
+			(struct CMUnitTest){ crafted[i].name, test_crafted, NULL, NULL, (void *)&crafted[i] };
 	failed = cmocka_run_group_tests_name("damaged files", tests, NULL, NULL);
 	return failed + cmocka_run_group_tests_name("crafted files", crafts, NULL, NULL);
 }

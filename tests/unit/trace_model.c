@@ -10,9 +10,9 @@
 #include "unit.h"
 #include "wire.h"
 
-#define TIME_SHIFT    10u
-#define STAMP_UNITS   64u   /* a stamp lags behind by less than this, ... */
-#define STAMP_RECORDS 64u   /* ... and only for so many records */
+#define TIME_SHIFT 10u
+#define STAMP_UNITS 64u	  /* a stamp lags behind by less than this, ... */
+#define STAMP_RECORDS 64u /* ... and only for so many records */
 
 void model_must(bool condition, const char *text, const char *file, int line)
 {
@@ -259,7 +259,8 @@ static uint32_t any_kind(struct model *m)
 /* A live block, taken away or not; the unknown one if there is none, or by chance. */
 static struct model_block any_block(struct model *m, bool take)
 {
-	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX }, *blocks = m->blocks.items;
+	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX },
+			   *blocks = m->blocks.items;
 	size_t at;
 
 	if (!m->blocks.n || !model_below(m, 10))
@@ -439,7 +440,7 @@ static size_t parse_unit(const uint8_t *at, struct unit_header *header)
 static const uint8_t *check_entry(const uint8_t *p, const uint8_t *end, const struct unit_header *unit,
 				  size_t size, uint64_t *time)
 {
-	uint64_t number;
+	uint64_t number = 0;
 
 	MUST(p && p < end && *p == unit->type);
 	p = wire_varint(p + 1, end, &number);

@@ -598,7 +598,7 @@ static inline int frames_changed(const struct unwind_stack *stack, int i)
 
 static inline bool frame_is(const struct unwind_frame *frame, const struct walk *w)
 {
-	return frame->sp == w->sp && frame->pc == w->pc - !w->exact &&
+	return frame->sp == w->sp && frame->pc == w->pc - 1 &&
 		(frame->flags & FRAME_EXACT) == (w->exact ? FRAME_EXACT : 0) &&
 		(!(frame->flags & FRAME_NEEDS_BP) || frame->bp == w->bp);
 }
@@ -690,7 +690,7 @@ static inline void append(struct unwind_stack *stack, unsigned i)
 	if (unlikely(flags & FRAME_OPAQUE) && stack->opaque > stack->depth)
 		stack->opaque = stack->depth;
 	*frame = (struct unwind_frame){
-		step->pc - !(flags & FRAME_EXACT), step->sp, step->bp, links, flags,
+		step->pc - 1, step->sp, step->bp, links, flags,
 	};
 	stack->depth++;
 }

@@ -32,8 +32,8 @@ struct unwind_regs {
 
 /* A frame. The caller of this module reads `pc` alone. */
 struct unwind_frame {
-	uintptr_t pc;           /* return address - 1, which lies in the call; in a frame that a
-				   signal interrupted, the pc itself */
+	uintptr_t pc;           /* return address - 1, which lies in the call; minus one, too, in a
+				   frame that a signal interrupted: so Valgrind shows it */
 	uintptr_t sp, bp;       /* the frame's registers, before the step to its caller */
 	uint32_t links;         /* links of the stack up to and with this frame's step */
 	uint32_t flags;

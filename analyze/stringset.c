@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "intern.h"
+#include "stringset.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Open addressing; `mask` + 1 slots, a power of two, at most half of them in use. */
-struct intern {
+struct stringset {
 	size_t n;
 	size_t mask;
 	struct slot {
@@ -26,13 +26,13 @@ static uint64_t text_hash(const char *text, size_t n)
 	return hash ^ hash >> 29;
 }
 
-static struct slot *slot_find(const struct intern *intern, const char *text, size_t n,
+static struct slot *slot_find(const struct stringset *set, const char *text, size_t n,
 			      uint64_t hash)
 {
-	size_t i = hash & intern->mask;
+	size_t i = hash & set->mask;
 
-	for (;; i = (i + 1) & intern->mask) {
-		struct slot *slot = &intern->slots[i];
+	for (;; i = (i + 1) & set->mask) {
+		struct slot *slot = &set->slots[i];
 
 		if (!slot->text)
 			return slot;
@@ -41,59 +41,59 @@ static struct slot *slot_find(const struct intern *intern, const char *text, siz
 	}
 }
 
-static bool intern_grow(struct intern *intern)
+static bool stringset_grow(struct stringset *set)
 {
-	struct slot *old = intern->slots;
-	size_t old_mask = intern->mask;
+	struct slot *old = set->slots;
+	size_t old_mask = set->mask;
 	struct slot *slots = calloc(2 * (old_mask + 1), sizeof(*slots));
 
 	if (!slots)
 		return false;
-	intern->slots = slots;
-	intern->mask = 2 * old_mask + 1;
+	set->slots = slots;
+	set->mask = 2 * old_mask + 1;
 	for (size_t i = 0; i <= old_mask; i++)
 		if (old[i].text)
-			*slot_find(intern, old[i].text, old[i].n, old[i].hash) = old[i];
+			*slot_find(set, old[i].text, old[i].n, old[i].hash) = old[i];
 	free(old);
 	return true;
 }
 
-struct intern *intern_create(void)
+struct stringset *stringset_create(void)
 {
-	struct intern *intern = calloc(1, sizeof(*intern));
+	struct stringset *set = calloc(1, sizeof(*set));
 
-	if (!intern)
+	if (!set)
 		return NULL;
-	intern->mask = 255;
-	intern->slots = calloc(intern->mask + 1, sizeof(*intern->slots));
-	if (!intern->slots) {
-		free(intern);
+	set->mask = 255;
+	set->slots = calloc(set->mask + 1, sizeof(*set->slots));
+	if (!set->slots) {
+		free(set);
 		return NULL;
 	}
-	return intern;
+	return set;
 }
 
-void intern_destroy(struct intern *intern)
+void stringset_destroy(struct stringset *set)
 {
-	if (!intern)
+	if (!set)
 		return;
-	for (size_t i = 0; i <= intern->mask; i++)
-		free(intern->slots[i].text);
-	free(intern->slots);
-	free(intern);
+	for (size_t i = 0; i <= set->mask; i++)
+		free(set->slots[i].text);
+	free(set->slots);
+	free(set);
 }
 
-const char *intern_add(struct intern *intern, const char *text, size_t n)
+const char *stringset_add(struct stringset *set, const char *text, size_t n)
 {
 	uint64_t hash = text_hash(text, n);
-	struct slot *slot = slot_find(intern, text, n, hash);
+	struct slot *slot = slot_find(set, text, n, hash);
 
 	if (slot->text)
 		return slot->text;
-	if (2 * (intern->n + 1) > intern->mask) {
-		if (!intern_grow(intern))
+	if (2 * (set->n + 1) > set->mask) {
+		if (!stringset_grow(set))
 			return NULL;
-		slot = slot_find(intern, text, n, hash);
+		slot = slot_find(set, text, n, hash);
 	}
 	slot->text = malloc(n + 1);
 	if (!slot->text)
@@ -102,6 +102,6 @@ const char *intern_add(struct intern *intern, const char *text, size_t n)
 	slot->text[n] = '\0';
 	slot->n = n;
 	slot->hash = hash;
-	intern->n++;
+	set->n++;
 	return slot->text;
 }

@@ -4,17 +4,17 @@
  * of functions, files and directories, of which a program has few and its frames have many.
  * Single-threaded.
  */
-#ifndef ANALYZE_INTERN_H
-#define ANALYZE_INTERN_H
+#ifndef ANALYZE_STRINGSET_H
+#define ANALYZE_STRINGSET_H
 
 #include <stddef.h>
 
-struct intern;
+struct stringset;
 
-struct intern *intern_create(void);           /* NULL when out of memory */
-void intern_destroy(struct intern *intern);   /* NULL is allowed */
+struct stringset *stringset_create(void);           /* NULL when out of memory */
+void stringset_destroy(struct stringset *set);   /* NULL is allowed */
 
 /* The set's copy of text[0..n), NUL-terminated. NULL when out of memory. */
-const char *intern_add(struct intern *intern, const char *text, size_t n);
+const char *stringset_add(struct stringset *set, const char *text, size_t n);
 
 #endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trees from live bytes by stack. Stacks are written as strings, innermost frame first, one letter
+ * a frame; trees come back as "CHILDREN:BYTES NAME" entries in the order in which they are printed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tree.h"
+
+#define MAX_LEAVES 64
+
+struct fixture {
+	struct mst_writer *writer;
+	int fd;
+	struct mst_reader *reader;
+	struct naming *naming;
+	struct tree_leaf leaves[MAX_LEAVES];
+	uint32_t n;
+	uint64_t more;
+	double threshold;
+};
+
+static int begin(void **state)
+{
+	static const char *const argv[] = { "prog" };
+	static const struct mst_file_info info = {
+		.pid = 1, .page_size = 4096, .recorder = "test", .exe = "/prog", .cwd = "/", .argc = 1, .argv = argv,
+	};
+	static const struct mst_writer_options options = { .identity = true };
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	*state = f;
+	f->threshold = 1.0;
+	f->fd = memfd_create("trace", 0);
+	return f->fd < 0 || mst_writer_create(&f->writer, f->fd, &info, &options) != 0 ? -1 : 0;
+}
+
+static int end(void **state)
+{
+	struct fixture *f = *state;
+
+	naming_destroy(f->naming);
+	mst_reader_destroy(f->reader);
+	mst_writer_destroy(f->writer);
+	close(f->fd);
+	free(f);
+	return 0;
+}
+
+/* A letter's frame: capitals lie in the executable, others in no object. */
+static uint32_t make_frame(struct fixture *f, char letter)
+{
+	static const struct mst_module module = {
+		.path = "/nowhere/prog", .role = MST_MODULE_EXECUTABLE, .end = 0x1000,
+	};
+	struct mst_frame frame = { .module = MST_NONE, .address = (uint64_t)letter };
+	uint32_t id;
+
+	if (letter >= 'A' && letter <= 'Z')
+		assert_int_equal(mst_writer_module(f->writer, &module, &frame.module), 0);
+	assert_int_equal(mst_writer_frame(f->writer, &frame, &id), 0);
+	return id;
+}
+
+static void leaf(struct fixture *f, const char *stack, uint64_t bytes)
+{
+	uint32_t id = MST_ROOT_STACK;
+
+	for (size_t i = strlen(stack); i-- > 0;) {
+		const struct mst_stack s = { .parent = id, .frame = make_frame(f, stack[i]) };
+
+		assert_int_equal(mst_writer_stack(f->writer, &s, &id), 0);
+	}
+	assert_true(f->n < MAX_LEAVES);
+	f->leaves[f->n++] = (struct tree_leaf){ .stack = id, .n = (uint32_t)strlen(stack), .bytes = bytes };
+}
+
+/* Seals the trace with one record that needs all definitions, and reads it. */
+static void read_back(struct fixture *f)
+{
+	const struct mst_kind kind = { .op = MST_OP_MALLOC };
+	const struct mst_end last = { .reason = MST_END_EXIT };
+	const struct mst_chunk *chunk;
+	uint64_t index;
+	uint32_t id;
+
+	assert_int_equal(mst_writer_thread(f->writer, &(struct mst_thread){ .tid = 1 }, &id), 0);
+	assert_int_equal(mst_writer_kind(f->writer, &kind, &id), 0);
+	assert_int_equal(mst_writer_alloc(f->writer, id, &index), 0);
+	assert_int_equal(mst_writer_finish(f->writer, &last), 0);
+	assert_int_equal(lseek(f->fd, 0, SEEK_SET), 0);
+	assert_int_equal(mst_reader_create(&f->reader, f->fd), 0);
+	assert_int_equal(mst_reader_next(f->reader, &chunk), 1);
+	f->naming = naming_create(f->reader, NULL, 0);
+	assert_non_null(f->naming);
+}
+
+static void print_tree(const struct fixture *f, const struct tree *tree, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < tree->n; i++) {
+		const struct tree_node *node = &tree->nodes[i];
+		char name[32];
+
+		if (node->frame == TREE_ROOT)
+			snprintf(name, sizeof(name), "root");
+		else if (node->frame == TREE_AGGREGATE)
+			snprintf(name, sizeof(name), "in %u", node->places);
+		else
+			snprintf(name, sizeof(name), "%c", (char)naming_address(f->naming, node->frame));
+		used += (size_t)snprintf(text + used, size - used, "%s%u:%llu %s", i ? ", " : "", node->children,
+					 (unsigned long long)node->bytes, name);
+		assert_true(used < size);
+	}
+}
+
+static void expect(struct fixture *f, const char *expected)
+{
+	char text[4096];
+	struct tree *tree;
+	uint32_t n;
+
+	read_back(f);
+	tree = tree_build(&(struct tree_input){
+		.leaves = f->leaves, .n_leaves = f->n, .stacks = mst_reader_stacks(f->reader, &n),
+		.n_frames = (mst_reader_frames(f->reader, &n), n), .more = f->more, .threshold = f->threshold,
+		.naming = f->naming,
+	});
+	assert_non_null(tree);
+	print_tree(f, tree, text, sizeof(text));
+	tree_destroy(tree);
+	assert_string_equal(text, expected);
+}
+
+/* The worked example: five blocks from m(ain), one of them resized there, through 0, 1 and 2. */
+static void zero_bytes_aggregate(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "0a", 0);
+	leaf(f, "1b", 0);
+	leaf(f, "2c", 33);
+	leaf(f, "m", 17);
+	f->more = 54; /* a total of 104: 1 byte is significant */
+	expect(f, "3:50 root, 1:33 2, 0:33 c, 0:17 m, 0:0 in 2");
+}
+
+static void zero_bytes_shown(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "0a", 0);
+	leaf(f, "1b", 0);
+	leaf(f, "2c", 0);
+	leaf(f, "m", 5);
+	f->more = 35; /* a total of 40: everything is significant */
+	expect(f, "4:5 root, 0:5 m, 1:0 0, 0:0 a, 1:0 1, 0:0 b, 1:0 2, 0:0 c");
+}
+
+static void nothing_live(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "0a", 0);
+	leaf(f, "1b", 0);
+	leaf(f, "2c", 0);
+	leaf(f, "m", 0);
+	expect(f, "1:0 root, 0:0 in 4");
+}
+
+static void nothing_live_without_threshold(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "ba", 0);
+	f->threshold = 0;
+	expect(f, "1:0 root, 1:0 b, 0:0 a");
+}
+
+static void no_stacks(void **state)
+{
+	expect(*state, "0:0 root");
+}
+
+/* Leaves that differ in what isn't shown, or not at all, are one place. */
+static void equal_stacks_sum(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "abx", 10);
+	leaf(f, "aby", 20);
+	leaf(f, "ab", 70);
+	f->leaves[0].n = f->leaves[1].n = 2;
+	expect(f, "1:100 root, 1:100 a, 0:100 b");
+}
+
+/* A stack that is the beginning of another makes its place larger than what is below it. */
+static void prefix_of_another(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "a", 60);
+	leaf(f, "ab", 40);
+	expect(f, "1:100 root, 1:100 a, 0:40 b");
+}
+
+/* The aggregate is sorted in by its bytes, before an entry of as many; its places are groups. */
+static void aggregate_among_others(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "a", 100);
+	leaf(f, "b", 9);
+	leaf(f, "cx", 4);
+	leaf(f, "cy", 3);
+	leaf(f, "d", 9);
+	leaf(f, "e", 2);
+	leaf(f, "f", 10);
+	f->more = 13;
+	f->threshold = 6; /* 9 bytes of 150 */
+	expect(f, "5:137 root, 0:100 a, 0:10 f, 0:9 in 2, 0:9 b, 0:9 d");
+}
+
+/* The threshold is that of the whole on every level. */
+static void aggregate_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "ab", 30);
+	leaf(f, "ac", 30);
+	leaf(f, "d", 40);
+	f->threshold = 35;
+	expect(f, "2:100 root, 1:60 a, 0:60 in 2, 0:40 d");
+}
+
+static void equal_to_threshold_is_shown(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "a", 98);
+	leaf(f, "b", 2);
+	leaf(f, "c", 1);
+	f->threshold = 2; /* 2.02 bytes are cut to 2 */
+	expect(f, "3:101 root, 0:98 a, 0:2 b, 0:1 in 1");
+}
+
+/* Equal entries: code in no object first, then by address. */
+static void ties_by_address(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "B", 5);
+	leaf(f, "A", 5);
+	leaf(f, "b", 5);
+	leaf(f, "a", 5);
+	leaf(f, "z", 6);
+	expect(f, "5:26 root, 0:6 z, 0:5 a, 0:5 b, 0:5 A, 0:5 B");
+}
+
+/* The same frame again and again, on different levels. */
+static void recursion(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "aaab", 1);
+	leaf(f, "aab", 2);
+	leaf(f, "aaa", 4);
+	f->threshold = 0;
+	expect(f, "1:7 root, 1:7 a, 2:7 a, 1:5 a, 0:1 b, 0:2 b");
+}
+
+static void threshold_of_everything(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "a", 100);
+	leaf(f, "b", 0);
+	f->threshold = 100;
+	expect(f, "2:100 root, 0:100 a, 0:0 in 1");
+}
+
+/* Sums of a hostile trace may wrap around. */
+static void wrapping_bytes(void **state)
+{
+	struct fixture *f = *state;
+
+	leaf(f, "a", UINT64_MAX);
+	leaf(f, "b", 3);
+	f->more = UINT64_MAX;
+	expect(f, "2:2 root, 0:18446744073709551615 a, 0:3 b");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(zero_bytes_aggregate),
+		TEST(zero_bytes_shown),
+		TEST(nothing_live),
+		TEST(nothing_live_without_threshold),
+		TEST(no_stacks),
+		TEST(equal_stacks_sum),
+		TEST(prefix_of_another),
+		TEST(aggregate_among_others),
+		TEST(aggregate_alone),
+		TEST(equal_to_threshold_is_shown),
+		TEST(ties_by_address),
+		TEST(recursion),
+		TEST(threshold_of_everything),
+		TEST(wrapping_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

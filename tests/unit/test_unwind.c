@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* cfi, modules and unwind by themselves; tests/stress/unwind_exact compares whole stacks. */
+#define _GNU_SOURCE 1
+
+#include "preload/cfi.h"
+#include "preload/modules.h"
+#include "preload/unwind.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static unsigned failures;
+
+#define CHECK(condition) do { \
+	if (!(condition)) { \
+		fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__, #condition); \
+		failures++; \
+	} \
+} while (0)
+
+/* Counts what the code under test must never do. */
+void *__libc_malloc(size_t size);
+static unsigned long mallocs;
+
+void *malloc(size_t size)
+{
+	mallocs++;
+	return __libc_malloc(size);
+}
+
+/*
+ * A section made by hand: header without a table, one CIE, one FDE for [0x1000, 0x1100), whose
+ * program is the test's.
+ */
+struct section {
+	unsigned char bytes[512];
+	size_t used;
+};
+
+static void put(struct section *s, const void *bytes, size_t size)
+{
+	memcpy(s->bytes + s->used, bytes, size);
+	s->used += size;
+}
+
+static void put_u32(struct section *s, uint32_t value)
+{
+	put(s, &value, sizeof(value));
+}
+
+static void put_u64(struct section *s, uint64_t value)
+{
+	put(s, &value, sizeof(value));
+}
+
+static void fill_length(struct section *s, size_t at)
+{
+	uint32_t size = (uint32_t)(s->used - at - 4);
+
+	memcpy(s->bytes + at, &size, sizeof(size));
+}
+
+static struct cfi_section build(struct section *s, const unsigned char *program, size_t size,
+	bool signal)
+{
+	/* Version, frames pc-relative sdata4, no count, no table; frames follow at once. */
+	static const unsigned char header[] = { 1, 0x1b, 0xff, 0xff, 4, 0, 0, 0 };
+	/* CFA = rsp + 8, return address at CFA - 8. */
+	static const unsigned char initial[] = { 0x0c, 7, 8, 0x90, 1 };
+	size_t cie, fde;
+
+	s->used = 0;
+	put(s, header, sizeof(header));
+	cie = s->used;
+	put_u32(s, 0);
+	put_u32(s, 0);
+	put(s, "\1", 1);
+	put(s, signal ? "zRS" : "zR", signal ? 4 : 3);
+	put(s, "\1\x78\x10\1\0", 5);            /* factors 1 and -8, register 16, R: absolute */
+	put(s, initial, sizeof(initial));
+	fill_length(s, cie);
+	fde = s->used;
+	put_u32(s, 0);
+	put_u32(s, (uint32_t)(s->used - cie));
+	put_u64(s, 0x1000);
+	put_u64(s, 0x100);
+	put(s, "\0", 1);
+	put(s, program, size);
+	fill_length(s, fde);
+	put_u32(s, 0);
+	return (struct cfi_section){ (uintptr_t)s->bytes, (uintptr_t)s->bytes,
+		(uintptr_t)s->bytes + s->used };
+}
+
+static void test_rows(void)
+{
+	static const unsigned char program[] = {
+		0x41, 0x0e, 16, 0x86, 2,                /* +1: push rbp */
+		0x43, 0x0d, 6,                          /* +4: rbp is the base */
+		0x4c, 0x0a, 0x0c, 7, 8, 0xc6,           /* +16: an early return … */
+		0x41, 0x0b,                             /* +17: … and the rest of the body */
+		0x41, 0x08, 6, 0x07, 3, 0x14, 12, 2,    /* +18: same, undefined, val_offset */
+	};
+	struct cfi_function f;
+	struct cfi_work w;
+	struct section s;
+	struct cfi_section section = build(&s, program, sizeof(program), false);
+
+	CHECK(!cfi_find(&section, 0xfff, &f));
+	CHECK(!cfi_find(&section, 0x1100, &f));
+	CHECK(cfi_find(&section, 0x10ff, &f) && f.start == 0x1000 && f.end == 0x1100 && !f.signal);
+	CHECK(cfi_find_row(&f, 0x1000, &w) && w.row.cfa_register == CFI_RSP && w.row.cfa == 8);
+	CHECK(w.row.kind[CFI_RIP] == CFI_OFFSET && w.row.value[CFI_RIP] == -8);
+	CHECK(cfi_find_row(&f, 0x1003, &w) && w.row.cfa_register == CFI_RSP && w.row.cfa == 16);
+	CHECK(w.row.kind[CFI_RBP] == CFI_OFFSET && w.row.value[CFI_RBP] == -16);
+	CHECK(cfi_find_row(&f, 0x1004, &w) && w.row.cfa_register == CFI_RBP && w.row.cfa == 16);
+	CHECK(cfi_find_row(&f, 0x1010, &w) && w.row.cfa_register == CFI_RSP && w.row.cfa == 8);
+	CHECK(w.row.kind[CFI_RBP] == CFI_SAME);
+	CHECK(cfi_find_row(&f, 0x1011, &w) && w.row.cfa_register == CFI_RBP && w.row.cfa == 16);
+	CHECK(cfi_find_row(&f, 0x10ff, &w) && w.row.kind[CFI_RBP] == CFI_SAME);
+	CHECK(w.row.kind[CFI_RBX] == CFI_UNDEFINED);
+	CHECK(w.row.kind[CFI_R12] == CFI_VAL_OFFSET && w.row.value[CFI_R12] == -16);
+}
+
+struct memory {
+	uint64_t words[16];
+	unsigned links;
+};
+
+/* Addresses 0x8000 and up are the words. */
+static bool read_words(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value)
+{
+	struct memory *memory = context;
+
+	if (address < 0x8000 || address > 0x8000 + sizeof(memory->words) - bytes)
+		return false;
+	*value = 0;
+	memcpy(value, (const char *)memory->words + (address - 0x8000), bytes);
+	memory->links += link;
+	return true;
+}
+
+static enum cfi_result step_by(const unsigned char *program, size_t size, struct cfi_state *state,
+	struct memory *memory, struct cfi_step *step)
+{
+	struct cfi_function f;
+	struct cfi_work w;
+	struct section s;
+	struct cfi_section section = build(&s, program, size, false);
+
+	*step = (struct cfi_step){ .read = read_words, .context = memory, .state = state };
+	if (!cfi_find(&section, 0x1050, &f) || !cfi_find_row(&f, 0x1050, &w))
+		return CFI_FAILED;
+	return cfi_take_step(step, &w);
+}
+
+static void test_steps(void)
+{
+	/* A realigned frame: CFA = *(rbp - 8), rbp saved at rbp. */
+	static const unsigned char realigned[] = {
+		0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0
+	};
+	/* CFA = rsp + 8 + ((rip & 15) >= 11) * 8, as in a PLT. */
+	static const unsigned char plt[] = {
+		0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22
+	};
+	static const unsigned char outermost[] = { 0x07, 16 };
+	static const unsigned char needs_rbx[] = { 0x0d, 3 };
+	static const unsigned char endless[] = { 0x0f, 3, 0x2f, 0xfd, 0xff };
+	static const unsigned char underflow[] = { 0x0f, 2, 0x30, 0x22 };
+	const uint32_t links = 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
+	struct memory memory = { .words = { 0x8050, 0x7777, 0x4444, 0x5555 } };
+	struct cfi_state state = { .known = links };
+	struct cfi_step step;
+
+	memory.words[9] = 0x1234;               /* below CFA 0x8050 */
+	state.value[CFI_RBP] = 0x8008;
+	CHECK(step_by(realigned, sizeof(realigned), &state, &memory, &step) == CFI_OK);
+	CHECK(state.value[CFI_RSP] == 0x8050 && state.value[CFI_RIP] == 0x1234);
+	CHECK(state.value[CFI_RBP] == 0x7777 && step.return_at == 0x8048 && memory.links == 3);
+	CHECK(step.used == 1u << CFI_RBP);
+
+	state = (struct cfi_state){ .known = links };
+	state.value[CFI_RSP] = 0x8008;
+	state.value[CFI_RIP] = 0x400b;
+	CHECK(step_by(plt, sizeof(plt), &state, &memory, &step) == CFI_OK);
+	CHECK(state.value[CFI_RSP] == 0x8018 && state.value[CFI_RIP] == 0x4444);
+	state.value[CFI_RSP] = 0x8008;
+	state.value[CFI_RIP] = 0x400a;
+	CHECK(step_by(plt, sizeof(plt), &state, &memory, &step) == CFI_OK);
+	CHECK(state.value[CFI_RSP] == 0x8010 && state.value[CFI_RIP] == 0x7777);
+
+	CHECK(step_by(outermost, sizeof(outermost), &state, &memory, &step) == CFI_OUTERMOST);
+	CHECK(step_by(needs_rbx, sizeof(needs_rbx), &state, &memory, &step) == CFI_NEEDS_REGISTER);
+	CHECK(step_by(endless, sizeof(endless), &state, &memory, &step) == CFI_FAILED);
+	CHECK(step_by(underflow, sizeof(underflow), &state, &memory, &step) == CFI_FAILED);
+	state.value[CFI_RSP] = 0x9000;
+	CHECK(step_by((const unsigned char *)"", 0, &state, &memory, &step) == CFI_FAILED);
+}
+
+/* Changes a byte of what describes the code at pc. */
+static void damage_near(const struct cfi_section *copy, uintptr_t pc, unsigned random)
+{
+	struct cfi_function f;
+	unsigned char *at;
+
+	if (!cfi_find(copy, pc, &f))
+		return;
+	at = (unsigned char *)(random % 3 ? f.own_end - 1 - random % 40 : f.common_end - 1 - random % 20);
+	if ((uintptr_t)at >= copy->start && (uintptr_t)at < copy->end)
+		*at = (unsigned char)(random >> 8);
+}
+
+/* A real section, copied before a page that may not be touched, with bytes changed at random:
+ * whatever the answer, there must be one. */
+static void test_damaged(void)
+{
+	struct cfi_section real, copy;
+	size_t bytes, rounded;
+	unsigned char *pages, *start;
+	unsigned found = 0;
+
+	if (!modules_find((uintptr_t)strlen, &real) || real.header == 0) {
+		CHECK(!"libc has call frame information");
+		return;
+	}
+	bytes = real.end - real.start;
+	rounded = (bytes + 4095) & ~(size_t)4095;
+	pages = mmap(NULL, rounded + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(pages + rounded, 4096, PROT_NONE);
+	start = pages + rounded - bytes;
+	memcpy(start, (const void *)real.start, bytes);
+	copy = (struct cfi_section){ real.header - real.start + (uintptr_t)start, (uintptr_t)start,
+		(uintptr_t)start + bytes };
+	srand(1);
+	for (unsigned i = 0; i < 200000; i++) {
+		/* Pointers in the copy are relative to it. */
+		uintptr_t pc = (uintptr_t)strlen + (unsigned)rand() % 900000 - 450000 -
+			real.start + copy.start;
+		struct memory memory = { .words = { 0x8010, 0x8020, 0x8030 } };
+		struct cfi_state state = { .known = 0x1ffff };
+		struct cfi_step step = { .read = read_words, .context = &memory, .state = &state,
+			.all_registers = true };
+		struct cfi_function f;
+		struct cfi_work w;
+
+		if (i % 256 == 0)
+			memcpy(start, (const void *)real.start, bytes);
+		if (i > 20000)
+			start[(unsigned)rand() % bytes] = (unsigned char)rand();
+		for (unsigned reg = 0; reg < CFI_REGISTERS; reg++)
+			state.value[reg] = 0x8000 + reg * 8;
+		if (i > 20000 && i % 4 == 0)
+			damage_near(&copy, pc, (unsigned)rand());
+		if (cfi_find(&copy, pc, &f) && cfi_find_row(&f, pc, &w)) {
+			cfi_take_step(&step, &w);
+			found += i <= 20000;
+		}
+	}
+	CHECK(found > 5000);
+	munmap(pages, rounded + 4096);
+}
+
+static uint64_t stamp(void)
+{
+	static uint64_t now;
+
+	return ++now;
+}
+
+static struct module_table *new_table(uint32_t capacity)
+{
+	struct module_table *table = mmap(NULL, module_table_bytes(capacity, 4096),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	table->capacity = capacity;
+	table->text_capacity = 4096;
+	return table;
+}
+
+static const struct module *module_of(struct module_table *table, uintptr_t pc)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		if (pc >= table->modules[i].start && pc < table->modules[i].end)
+			return &table->modules[i];
+	return NULL;
+}
+
+static bool has_path(struct module_table *table, const struct module *module, const char *path)
+{
+	return module->path_size == strlen(path) &&
+		memcmp(module_table_text(table) + module->path, path, module->path_size) == 0;
+}
+
+static void test_modules(struct module_table *table)
+{
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), loader = getauxval(AT_BASE);
+	const struct module *module;
+	struct cfi_section section;
+	char path[4096] = "";
+	Dl_info info;
+
+	module = module_of(table, (uintptr_t)test_modules);
+	CHECK(table->count == 1 && module && module->role == MODULE_EXECUTABLE && module->order == 0);
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	CHECK(module && has_path(table, module, path));
+
+	CHECK(modules_find((uintptr_t)strlen, &section));
+	module = module_of(table, (uintptr_t)strlen);
+	CHECK(module && module->role == MODULE_LIBRARY && module->order > 0);
+	CHECK(module && module->build_id_size == 20 && module->closed == 0 && module->opened > 0);
+	CHECK(dladdr((void *)(uintptr_t)strlen, &info) != 0);
+	CHECK(module && module->bias == (uintptr_t)info.dli_fbase);
+	CHECK(module && has_path(table, module, info.dli_fname));
+
+	CHECK(modules_find(loader + 0x2000, &section));
+	module = module_of(table, loader + 0x2000);
+	CHECK(module && module->role == MODULE_INTERPRETER);
+	if (vdso != 0) {
+		CHECK(modules_find(vdso + 64, &section));
+		module = module_of(table, vdso + 64);
+		CHECK(module && module->role == MODULE_VDSO && has_path(table, module, "[vdso]"));
+	}
+	for (uint32_t i = 0; i < table->count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			CHECK(table->modules[i].order != table->modules[j].order);
+	CHECK(!modules_find((uintptr_t)&section, &section));
+	CHECK(!modules_find(0, &section));
+	CHECK(table->refused == 0);
+}
+
+/* An unloaded object is closed, and only that; what was remembered is void. */
+static void test_closing(struct module_table *table, void *handle, uintptr_t inside)
+{
+	struct cfi_section section;
+	uint64_t before = modules_state_now();
+	const struct module *module;
+
+	CHECK(modules_find(inside, &section));
+	CHECK(modules_state_now() != before);
+	module = module_of(table, inside);
+	CHECK(module && module->closed == 0);
+	before = modules_state_now();
+	modules_closing_begin();
+	CHECK(modules_state_now() & MODULES_CLOSING);
+	dlclose(handle);
+	modules_closing_end(4711);
+	CHECK(!(modules_state_now() & MODULES_CLOSING));
+	CHECK(modules_closings(modules_state_now()) != modules_closings(before));
+	CHECK(module && module->closed == 4711);
+	for (uint32_t i = 0; i < table->count; i++)
+		CHECK(&table->modules[i] == module || table->modules[i].closed == 0);
+	CHECK(!modules_find(inside, &section));
+}
+
+static void test_full_table(void)
+{
+	struct module_table *table = new_table(1);
+	struct cfi_section section;
+
+	modules_after_fork(table);
+	CHECK(table->count == 1);
+	CHECK(modules_find((uintptr_t)strlen, &section) && section.header != 0);
+	CHECK(table->count == 1 && table->refused > 0);
+}
+
+static struct unwind_stack *stack;
+
+static __attribute__((noinline)) unsigned capture(void)
+{
+	struct unwind_regs regs = {
+		(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),
+		*(uintptr_t *)__builtin_frame_address(0),
+	};
+
+	return unwind_capture(stack, &regs);
+}
+
+static __attribute__((noinline)) unsigned descend(unsigned depth)
+{
+	unsigned kept = depth > 0 ? descend(depth - 1) : capture();
+
+	__asm__ volatile("");
+	return kept;
+}
+
+static void test_capture(void)
+{
+	unsigned depth, kept;
+	unsigned long before;
+
+	stack = mmap(NULL, unwind_stack_bytes(64), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unwind_stack_init(stack, 64);
+	before = mallocs;
+	errno = 77;
+	CHECK(descend(3) == 0);
+	depth = unwind_stack_depth(stack);
+	CHECK(depth > 4 && depth < 64);
+	for (volatile unsigned i = 0; i < 3; i++) {
+		descend(3);
+		kept = capture();
+		CHECK(kept > 0 && kept <= unwind_stack_depth(stack));
+	}
+	for (volatile unsigned i = 0; i < 3; i++) {
+		kept = capture();
+		CHECK(i == 0 || kept == unwind_stack_depth(stack));
+	}
+	descend(1000);
+	CHECK(unwind_stack_depth(stack) >= 32 && unwind_stack_depth(stack) <= 64);
+	descend(40);
+	CHECK(unwind_stack_depth(stack) > 41);
+	CHECK(errno == 77 && mallocs == before);
+	CHECK(unwind_stack_frames(stack)[unwind_stack_depth(stack) - 1].pc - (uintptr_t)descend < 200);
+}
+
+int main(int argc, char **argv)
+{
+	struct module_table *table = new_table(64);
+	void *handle = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+
+	modules_init(table, (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
+	test_rows();
+	test_steps();
+	test_modules(table);
+	test_damaged();
+	if (handle)
+		test_closing(table, handle, (uintptr_t)dlsym(handle, "plugin_run"));
+	test_capture();
+	test_full_table();
+	if (failures == 0)
+		puts("ok");
+	return failures != 0;
+}
