@@ -50,7 +50,8 @@ const char *mst_strerror(int error);
 enum mst_kind_flag {
 	MST_KIND_OVERFLOW = 1, /* the product of calloc's or reallocarray's arguments overflowed */
 	MST_KIND_ALIGNED = 2,  /* given by the memalign family or aligned operator new, or by
-				* reallocs from such a block (memusage doesn't see these) */
+				* reallocs from such a block or from one never seen allocated
+				* (memusage doesn't see these) */
 };
 
 struct mst_kind {

@@ -244,11 +244,10 @@ static int write_chunk(struct mst_writer *w)
 
 int mst_writer_flush(struct mst_writer *w)
 {
-	if (!w->error && !chunk_is_empty(&w->chunk)) {
+	if (!w->error)
 		w->error = write_definitions(w);
-		if (!w->error)
-			w->error = write_chunk(w);
-	}
+	if (!w->error && !chunk_is_empty(&w->chunk))
+		w->error = write_chunk(w);
 	return w->error;
 }
 
@@ -280,8 +279,11 @@ int mst_writer_finish(struct mst_writer *w, const struct mst_end *end)
 	if (err)
 		return err;
 	index = w->bytes;
-	if ((w->error = write_index(w)))
-		return w->error;
+	err = write_index(w);
+	if (err == MST_ERR_LIMIT)
+		index = 0; /* more units than an index has room for: readers do without */
+	else if (err)
+		return w->error = err;
 	bytes_u32(&w->fields, end->reason);
 	bytes_u32(&w->fields, end->detail);
 	bytes_u64(&w->fields, end->time_ns);

@@ -9,7 +9,9 @@ bool clock_tsc_usable(void)
 {
 	unsigned a, b, c, d;
 
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
+	/* Invariant, and rdtscp (an rdtsc that waits for what comes before it) is there. */
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
+	       __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & 1u << 27);
 }
 
 static uint64_t monotonic_ns(void)

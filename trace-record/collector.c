@@ -25,7 +25,6 @@
 #define SLEEP_MAX_NS   20000000u
 #define FLUSH_NS       1000000000u       /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS  200000000u
-#define IDLE_ROUNDS    100u             /* more than an event is held back, see tracee.c */
 #define NAMES_TRIED    1000u
 #define ORPHAN_NS      200000000u        /* how long a gone parent waits for children to show up */
 
@@ -660,20 +659,12 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* Everything that is left of a process that writes no more. Rounds that only wait are not the end. */
+/* Everything that is left of a process that writes no more. */
 static void drain_rest(struct collector *c, struct recording *r)
 {
-	unsigned idle = 0;
-
-	while (r->tracee && idle < IDLE_ROUNDS) {
+	do
 		clock_sample(&c->clock);
-		if (drain(c, r, UINT64_MAX) != 0)
-			idle = 0;
-		else if (tracee_is_empty(r->tracee))
-			break;
-		else
-			idle++;
-	}
+	while (drain(c, r, UINT64_MAX) != 0);
 }
 
 /* Finishes one process that is gone; false if there is none (any more). */

@@ -30,6 +30,7 @@ struct lane {
 	uint64_t tail, head;            /* of the ring, as known here */
 	uint64_t null_frees, lost;      /* of the ring, as already accounted for */
 	bool broken;                    /* something impossible was read: the ring is given up */
+	bool told_broken;               /* and that is counted as a loss */
 
 	/* The stack: stacks[i] is the trace's stack of pcs[base..i]. */
 	uint64_t *pcs;

@@ -32,8 +32,9 @@ struct module {
 	uint64_t start, end;            /* the range that the object's segments span */
 	uint64_t bias;                  /* run-time address minus link-time address */
 	uint64_t opened;                /* stamp: when the recorder first met it */
-	_Atomic uint64_t closed;        /* stamp: when it was seen to be unloaded; 0 = still there */
-	uint32_t order;                 /* load order, 0 = executable; no two open modules share one */
+	_Atomic uint64_t closed;        /* stamp: when it was found unloaded; 0 = still there */
+	uint32_t order;                 /* load order, 0 = executable; open modules never
+					   share one */
 	uint8_t role;                   /* enum module_role */
 	uint8_t build_id_size;          /* bytes, 0 = none */
 	uint8_t pad[2];

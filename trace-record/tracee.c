@@ -9,7 +9,7 @@
 
 #define PC_CACHE    8192u       /* a power of two */
 #define FORKS_KEPT  64u         /* states kept for children that have not shown up yet */
-#define HELD_ROUNDS 50u         /* how often an allocation waits for a realloc in another thread */
+#define HOLD_NS     20000000u   /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
 #define UNKNOWN_BLOCK UINT64_MAX
 
@@ -38,7 +38,7 @@ struct tracee {
 	struct pc_entry *pcs;
 	struct lane *lanes;
 	uint32_t n_lanes;
-	uint32_t held;                  /* rounds for which an allocation has waited */
+	uint64_t held_ns;               /* since when an allocation has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
@@ -364,6 +364,8 @@ static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack,
 		if (old->cap > k.cap && !(e->flags & SHM_FAILED))
 			k.cap = old->cap;
 		k.flags |= old->flags & MST_KIND_ALIGNED;
+		if (old_kind == MST_UNKNOWN_KIND)
+			k.flags |= MST_KIND_ALIGNED;
 	}
 	return mst_writer_kind(t->writer, &k, kind);
 }
@@ -516,11 +518,11 @@ static bool other_lanes(struct tracee *t, struct lane *lane)
 
 /*
  * An event gives an address that is still live. Either another thread's realloc has given it up
- * and is not yet where its stamp belongs: then it comes first; or it will be here soon: 1 = wait;
- * or nobody will ever say: 0 = go on.
+ * and is not yet where its stamp belongs: then it comes first; or it will be here soon: 1 = wait
+ * (if `patient`); or nobody will ever say: 0 = go on.
  */
 static int settle_conflict(struct tracee *t, struct lane *lane, const struct lane_event *e,
-			   const struct clock *clock)
+			   const struct clock *clock, bool patient)
 {
 	struct lane_event first;
 	struct lane *other;
@@ -529,21 +531,21 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 
 	if (e->op == SHM_OP_FREE || e->op >= MST_OP_IMPLIED_FREE || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
-		t->held = 0;
+		t->held_ns = 0;
 		return 0;
 	}
 	other = find_releasing(t, lane, e->address, &first);
 	if (other) {
-		t->held = 0;
+		t->held_ns = 0;
 		if ((err = take_event(t, other, &first, clock)))
 			return err;
 		return 0;
 	}
-	if (t->held < HELD_ROUNDS && other_lanes(t, lane)) {
-		t->held++;
+	if (!t->held_ns)
+		t->held_ns = clock->ns[1] | 1;
+	if (patient && clock->ns[1] - t->held_ns < HOLD_NS && other_lanes(t, lane))
 		return 1;
-	}
-	t->held = 0;
+	t->held_ns = 0;
 	return 0;
 }
 
@@ -633,7 +635,8 @@ static void settle_rings(struct tracee *t)
 		lost = atomic_load_explicit(&lane->ring->lost, memory_order_relaxed);
 		if (null_frees != lane->null_frees)
 			mst_writer_null_frees(t->writer, null_frees - lane->null_frees);
-		t->lost += lost - lane->lost;
+		t->lost += lost - lane->lost + (lane->broken && !lane->told_broken);
+		lane->told_broken = lane->broken;
 		lane->null_frees = null_frees;
 		lane->lost = lost;
 		close_lane(lane);
@@ -650,8 +653,9 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 	while (!err && (lane = earliest(t, until, &limit))) {
 		struct lane_event e;
 
+		/* A process that writes no more (until = for ever) has nothing to wait for. */
 		while (lane_peek(lane, &e) && e.stamp <= limit) {
-			err = settle_conflict(t, lane, &e, clock);
+			err = settle_conflict(t, lane, &e, clock, until != UINT64_MAX);
 			if (err > 0)
 				goto held;
 			if (!err)

@@ -23,7 +23,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#define FRAMED NOINLINE
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#define FRAMED __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
+#endif
 #define FRAMES_MAX 4096
 
 /* libgcc's interface, declared here because its header bears the name of ours. */
@@ -165,7 +171,7 @@ static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 }
 
 /* What stands for malloc. The frame pointer gives the caller's rbp. */
-static __attribute__((noinline, noclone, optimize("no-omit-frame-pointer"))) void event_if(bool compared)
+static FRAMED void event_if(bool compared)
 {
 	struct unwind_regs regs = {
 		(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16,
@@ -267,7 +273,7 @@ static NOINLINE void shape_two_ways(unsigned depth)
 	sink++;
 }
 
-static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void shape_framed(unsigned depth)
+static FRAMED void shape_framed(unsigned depth)
 {
 	wander(depth);
 	sink++;
@@ -354,7 +360,7 @@ static void fill(unsigned units)
 	sink += units;
 }
 
-static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void fill_framed(unsigned units)
+static FRAMED void fill_framed(unsigned units)
 {
 	event();
 	sink += units;
@@ -431,7 +437,7 @@ static void test_stale(void)
 		rbx_ways[chance(2)](chance(8));
 }
 
-static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void below_code(void)
+static FRAMED void below_code(void)
 {
 	event();
 	event_if(true);
@@ -440,7 +446,7 @@ static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void below_co
 
 /* Code without tables, in an object and in anonymous memory. libgcc stops there, so only the part
  * inside is compared; that the walk goes on to the same callers is checked by hand. */
-static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void test_no_tables(void)
+static FRAMED void test_no_tables(void)
 {
 	static const unsigned char code[] = {
 		0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3
@@ -586,7 +592,9 @@ static void test_signals(bool alternate)
 {
 	static char other_stack[8 << 20];
 	stack_t stack = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0 };
+	struct sigaction action = {
+		.sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0
+	};
 	struct sigaction fault = {
 		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | (alternate ? SA_ONSTACK : 0)
 	};
@@ -608,7 +616,7 @@ static void test_signals(bool alternate)
 		seed = i + 500;
 		wander(7);
 		for (volatile unsigned spin = 0; spin < 200000; spin++)
-			sink += (unsigned)strlen("a string") + (unsigned)getppid() * (spin % 512 == 0);
+			sink += spin % 512 == 0 ? (unsigned)getppid() : chance(9);
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 }
@@ -723,7 +731,7 @@ __asm__(
 	"movq %rbx, %rsp\npopq %rbp\npopq %rbx\nret\n.cfi_endproc\n"
 	".size on_stack, . - on_stack\n");
 
-static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void event_unchecked(void)
+static FRAMED void event_unchecked(void)
 {
 	event_if(false);
 	sink++;

@@ -212,7 +212,7 @@ static void damage_near(const struct cfi_section *copy, uintptr_t pc, unsigned r
 
 	if (!cfi_find(copy, pc, &f))
 		return;
-	at = (unsigned char *)(random % 3 ? f.own_end - 1 - random % 40 : f.common_end - 1 - random % 20);
+	at = (unsigned char *)(random % 3 ? f.own_end : f.common_end) - 1 - random % 40;
 	if ((uintptr_t)at >= copy->start && (uintptr_t)at < copy->end)
 		*at = (unsigned char)(random >> 8);
 }
@@ -232,7 +232,8 @@ static void test_damaged(void)
 	}
 	bytes = real.end - real.start;
 	rounded = (bytes + 4095) & ~(size_t)4095;
-	pages = mmap(NULL, rounded + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, rounded + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	mprotect(pages + rounded, 4096, PROT_NONE);
 	start = pages + rounded - bytes;
 	memcpy(start, (const void *)real.start, bytes);
@@ -307,7 +308,8 @@ static void test_modules(struct module_table *table)
 	Dl_info info;
 
 	module = module_of(table, (uintptr_t)test_modules);
-	CHECK(table->count == 1 && module && module->role == MODULE_EXECUTABLE && module->order == 0);
+	CHECK(table->count == 1);
+	CHECK(module && module->role == MODULE_EXECUTABLE && module->order == 0);
 	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
 	CHECK(module && has_path(table, module, path));
 
@@ -417,7 +419,8 @@ static void test_capture(void)
 	descend(40);
 	CHECK(unwind_stack_depth(stack) > 41);
 	CHECK(errno == 77 && mallocs == before);
-	CHECK(unwind_stack_frames(stack)[unwind_stack_depth(stack) - 1].pc - (uintptr_t)descend < 200);
+	depth = unwind_stack_depth(stack);
+	CHECK(unwind_stack_frames(stack)[depth - 1].pc - (uintptr_t)descend < 200);
 }
 
 int main(int argc, char **argv)

@@ -265,7 +265,9 @@ static uintptr_t search_table(const struct cfi_section *section, const uint8_t *
 
 bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found)
 {
-	struct cursor c = { (const uint8_t *)section->header, (const uint8_t *)section->end, false };
+	struct cursor c = {
+		(const uint8_t *)section->header, (const uint8_t *)section->end, false
+	};
 	uint8_t frame_encoding, count_encoding, table_encoding;
 	uintptr_t frames, entry;
 	uint64_t count;
@@ -702,7 +704,8 @@ static enum cfi_result evaluate(struct cfi_step *step, struct cfi_work *work, in
 	const uint64_t *base, bool link, uint64_t *value)
 {
 	/* A ULEB128 length is at most ten bytes long, then follows the block. */
-	struct cursor c = { (const uint8_t *)(intptr_t)at, (const uint8_t *)(intptr_t)at + 10, false };
+	const uint8_t *block = (const uint8_t *)(intptr_t)at;
+	struct cursor c = { block, block + 10, false };
 	struct machine m = { .step = step, .stack = work->stack, .link = link };
 	uint64_t size = read_uleb(&c);
 	const uint8_t *start = c.at;

@@ -218,7 +218,8 @@ static void read_notes(struct module *module, uintptr_t at, uint64_t size)
 	while (size >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
 		uint64_t name = ((uint64_t)note->n_namesz + 3) & ~UINT64_C(3);
-		uint64_t bytes = sizeof(*note) + name + (((uint64_t)note->n_descsz + 3) & ~UINT64_C(3));
+		uint64_t id = ((uint64_t)note->n_descsz + 3) & ~UINT64_C(3);
+		uint64_t bytes = sizeof(*note) + name + id;
 
 		if (bytes > size)
 			return;

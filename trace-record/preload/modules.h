@@ -51,14 +51,14 @@ void modules_after_fork(struct module_table *table);
 bool modules_find(uintptr_t pc, struct cfi_section *section);
 
 /* Around every dlclose() of the program. Between the two, objects may be unmapped and others
- * mapped in their place, so nothing derived from the mappings is used or kept. modules_closing_end()
- * marks what is gone as closed at `stamp`. Pairs nest, and several threads may be inside. */
+ * mapped in their place, so nothing derived from the mappings is used or kept. At the end,
+ * what is gone is marked as closed at `stamp`. Pairs nest, and several threads may be inside. */
 void modules_closing_begin(void);
 void modules_closing_end(uint64_t stamp);
 
 /* Bits 0–15: threads between closing_begin and closing_end. Bits 16–39 change when an object is
  * entered, bits 40–63 when one was closed. Never 0. */
-extern _Atomic uint64_t modules_state;
+extern __attribute__((visibility("hidden"))) _Atomic uint64_t modules_state;
 
 #define MODULES_CLOSING 0xffffu
 

@@ -4,8 +4,8 @@
  * must not pull in a C++ runtime). The real operator does the work; what it asks of malloc on the
  * way is not recorded a second time.
  */
-#include <errno.h>
 
+#include "elfsym.h"
 #include "export.h"
 #include "real.h"
 #include "recorder.h"
@@ -37,27 +37,24 @@ __asm__(".pushsection .data.rel.local, \"aw\"\n"
 	".popsection\n");
 #define THROWS_THROUGH() __asm__ volatile(".cfi_personality 0x9b, msrec_new_personality_ref")
 
-/* The real operator; NULL if nobody has one. */
-static void *find(void **cache, const char *name, const void *caller)
+/* The real operator; NULL if nobody has one. Looked up once. */
+static void *find(void **known, const char *name)
 {
-	void *function = __atomic_load_n(cache, __ATOMIC_RELAXED);
+	void *function = __atomic_load_n(known, __ATOMIC_RELAXED);
 
 	if (__builtin_expect(!function, 0)) {
-		const int saved = errno;
-		void *token = recorder_own_begin();
-
-		function = real_cxx(name, caller);
-		recorder_own_end(token);
-		__atomic_store_n(cache, function, __ATOMIC_RELAXED);
-		errno = saved;
+		if (!real_ready)
+			real_resolve();
+		function = elfsym_next(name);
+		__atomic_store_n(known, function, __ATOMIC_RELAXED);
 	}
 	return function;
 }
 
-#define FIND(name)                                                                   \
-	({                                                                           \
-		static void *cache_;                                                 \
-		find(&cache_, #name, __builtin_return_address(0));                   \
+#define FIND(name)                    \
+	({                            \
+		static void *known_;  \
+		find(&known_, #name); \
 	})
 
 static inline uint8_t log2_of(size_t n)

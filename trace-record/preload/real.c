@@ -62,36 +62,3 @@ bool real_resolve(void)
 	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);
 	return true;
 }
-
-/* `name` as the object called `path` itself defines it, if it is loaded. */
-static void *find_in(const char *path, const char *name)
-{
-	void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	void *function = NULL;
-
-	if (library) {
-		function = dlsym(library, name);
-		real.dlclose(library);
-	}
-	return function;
-}
-
-/*
- * The usual order first; a C++ library opened by a C program with RTLD_LOCAL is in nobody's search
- * order but its own; and a plug-in may carry its own copy of the runtime.
- */
-void *real_cxx(const char *name, const void *caller)
-{
-	static const char *const runtimes[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
-	void *function;
-	Dl_info info;
-
-	if (!real_ready)
-		real_resolve();
-	function = dlsym(RTLD_NEXT, name);
-	for (size_t i = 0; !function && i < sizeof(runtimes) / sizeof(*runtimes); i++)
-		function = find_in(runtimes[i], name);
-	if (!function && dladdr(caller, &info) && info.dli_fname)
-		function = find_in(info.dli_fname, name);
-	return function;
-}

@@ -45,7 +45,4 @@ bool real_arena_owns(const void *p);
 /* Bytes that may be read from `p`, a block of the arena. */
 size_t real_arena_readable(const void *p);
 
-/* A C++ operator by its mangled name, wherever it is, for code at `caller`; NULL if there is none. */
-void *real_cxx(const char *name, const void *caller);
-
 #endif

@@ -31,7 +31,6 @@
 enum inside {
 	OUTSIDE = 0,
 	PUSHING,       /* an event is being made: a call now comes from a signal handler */
-	IN_OWN,        /* the recorder is using the C library */
 	IN_NEW,
 	IN_DELETE,
 };
@@ -408,7 +407,7 @@ static inline struct thread *thread_enter(void)
 {
 	struct thread *t = thread_now();
 
-	if (!t || __builtin_expect(t->inside == IN_OWN, 0))
+	if (!t)
 		return NULL;
 	if (__builtin_expect(t->inside == PUSHING, 0)) {
 		atomic_fetch_add(&the_process.segment->nested, 1);
@@ -624,7 +623,7 @@ void recorder_free(const void *p)
 {
 	struct thread *t = thread_now();
 
-	if (!t || t->inside == IN_OWN || (t->inside == IN_DELETE && p == t->deleting))
+	if (!t || (t->inside == IN_DELETE && p == t->deleting))
 		return;
 	if (t->inside == PUSHING)
 		count_loss(t);
@@ -687,26 +686,6 @@ void recorder_delete_leave(void)
 	struct thread *t = thread_now();
 
 	if (t && t->inside == IN_DELETE)
-		t->inside = OUTSIDE;
-}
-
-/* ---- ourselves ---- */
-
-void *recorder_own_begin(void)
-{
-	struct thread *t = thread_now();
-
-	if (!t || t->inside != OUTSIDE)
-		return NULL;
-	t->inside = IN_OWN;
-	return t;
-}
-
-void recorder_own_end(void *token)
-{
-	struct thread *t = token;
-
-	if (t)
 		t->inside = OUTSIDE;
 }
 

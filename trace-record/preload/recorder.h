@@ -56,13 +56,6 @@ void recorder_new_leave(const void *result);
 bool recorder_delete_enter(const void *p);
 void recorder_delete_leave(void);
 
-/*
- * Around what the recorder itself asks of the C library: not recorded. begin returns what end is to
- * be given.
- */
-void *recorder_own_begin(void);
-void recorder_own_end(void *token);
-
 /* A mark in the calling thread's events. */
 void recorder_mark(enum mst_op op);
 

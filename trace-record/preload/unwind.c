@@ -33,7 +33,7 @@
 /* unwind_frame.flags. The first two are about the frame's state, the others about its step. */
 enum {
 	FRAME_EXACT = 1 << 0,           /* pc is not a return address */
-	FRAME_NEEDS_BP = 1 << 1,        /* this step or one further out depends on this frame's bp */
+	FRAME_NEEDS_BP = 1 << 1,        /* this step or one further out depends on the bp */
 	FRAME_OPAQUE = 1 << 2,          /* the step depends on what is not compared */
 	FRAME_USES_BP = 1 << 3,         /* the step depends on bp, other than by passing it on */
 	FRAME_KEEPS_BP = 1 << 4         /* the caller's bp is this frame's */
@@ -50,7 +50,8 @@ struct step {
 	uintptr_t pc, sp, bp;
 	uintptr_t return_at;            /* where the caller's pc was read, 0 = nowhere */
 	uintptr_t return_pc;
-	uintptr_t bp_at;                /* where the caller's bp was read, 0 = nowhere or in reads */
+	uintptr_t bp_at;                /* where the caller's bp was read, 0 = nowhere, or
+					   noted in reads */
 	uintptr_t caller_bp;
 	uint32_t reads_end;             /* its entries in `reads` end here, those of the one before
 					   where they begin; they cover all that it read */
@@ -214,7 +215,8 @@ static uint64_t rule_pack(const struct cfi_function *function, const struct cfi_
 
 /* Finds the row that holds at the walk's pc, in work->row. A return address may be the first byte
  * of the next function: the call that it returns from is what counts. */
-static bool find_row(struct unwind_stack *stack, const struct walk *w, struct cfi_function *function)
+static bool find_row(struct unwind_stack *stack, const struct walk *w,
+	struct cfi_function *function)
 {
 	uintptr_t address = w->exact ? w->pc : w->pc - 1;
 	struct cfi_section section;
@@ -328,7 +330,8 @@ static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint6
 }
 
 /* Expressions and rules read the stack as a rule, but may read anything. */
-static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value)
+static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link,
+	uint64_t *value)
 {
 	struct reader *reader = context;
 
