@@ -17,7 +17,6 @@
 struct context {
 	uint32_t stack;
 	uint32_t n;
-	bool exists;            /* for the user: something was allocated here by now */
 };
 
 struct contexts {

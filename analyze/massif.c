@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Massif's counters over a trace. What a record does to them is looked up in a table made for each
- * chunk. A snapshot only notes the numbers and its place in the chunk; the trees of those that are
- * left at the chunk's end are built then, from live blocks counted by kind up to that place.
+ * chunk. A snapshot only notes the numbers and its place in the chunk; for those that are left at
+ * the chunk's end and need a tree, live blocks are counted by kind up to that place.
  *
  * Counters are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks
  * of any size.
@@ -54,9 +54,10 @@ struct massif {
 	struct live_kind *kinds;        /* after the first `applied` records of the present chunk */
 	uint32_t n_kinds;               /* at least as many as the trace has */
 	uint32_t applied;
-	bool wants_trees;               /* a snapshot of the present chunk does */
+	uint32_t n_contexts;            /* allocated from, like the kinds */
+	bool took_snapshots;            /* in the present chunk */
 
-	/* The present chunk. */
+	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
 	struct effect *effects;         /* by symbol */
@@ -83,7 +84,7 @@ static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind
 	};
 
 	snapshots_store(&m->snapshots, &s);
-	m->wants_trees = true;
+	m->took_snapshots = true;
 }
 
 /* After something happened. */
@@ -100,7 +101,7 @@ static inline void consider_peak(struct massif *m, const struct counters *now, u
 		store(m, SNAPSHOT_PEAK, *now, records);
 }
 
-/* ---- trees ---- */
+/* ---- live blocks ---- */
 
 static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, uint32_t count)
 {
@@ -108,8 +109,8 @@ static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, uint
 
 	if (symbol->role == MST_ALLOC) {
 		kind->blocks += count;
-		if (kind->context < CONTEXT_IGNORED)
-			m->contexts.items[kind->context].exists = true;
+		if (kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
+			m->n_contexts = kind->context + 1;
 	} else if (symbol->role == MST_FREE || symbol->role == MST_OUT) {
 		kind->blocks -= count;
 	}
@@ -129,81 +130,45 @@ static void apply_records(struct massif *m, uint32_t n)
 		apply_symbol(m, &chunk->symbols[chunk->records[m->applied]], 1);
 }
 
-/* Live bytes of all contexts, as leaves in the order of the contexts. */
-static void fill_leaves(const struct massif *m, struct tree_leaf *leaves)
+/* Live bytes by context, of the blocks as they are applied. NULL: no memory. */
+static struct live *copy_live(const struct massif *m)
 {
+	struct live *live = calloc(1, sizeof(*live) + m->n_contexts * sizeof(*live->bytes));
+	const struct mst_kind *kinds;
 	uint32_t n_kinds;
-	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	for (uint32_t i = 0; i < m->contexts.n; i++) {
-		const struct context *c = &m->contexts.items[i];
-
-		leaves[i] = (struct tree_leaf){ .stack = c->stack, .n = c->n };
-	}
+	if (!live || !m->reader)
+		return live;
+	live->n = m->n_contexts;
+	kinds = mst_reader_kinds(m->reader, &n_kinds);
 	for (uint32_t i = 0; i < n_kinds; i++) {
 		const struct live_kind *kind = &m->kinds[i];
 
-		if (kind->blocks > 0 && kind->context < CONTEXT_IGNORED)
-			leaves[kind->context].bytes += kinds[i].size * (uint64_t)kind->blocks;
+		if (kind->blocks > 0 && kind->context < live->n)
+			live->bytes[kind->context] += kinds[i].size * (uint64_t)kind->blocks;
 	}
+	return live;
 }
 
-/* Contexts known from later records of the chunk don't exist yet. */
-static uint32_t drop_future(const struct massif *m, struct tree_leaf *leaves)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < m->contexts.n; i++) {
-		if (m->contexts.items[i].exists)
-			leaves[n++] = leaves[i];
-	}
-	return n;
-}
-
-/* The tree of the blocks as they are applied. NULL: no memory. */
-static struct tree *build_tree(const struct massif *m, uint64_t more)
-{
-	struct tree_input in = {
-		.leaves = malloc((m->contexts.n + 1) * sizeof(*in.leaves)),
-		.more = more,
-		.threshold = m->settings->threshold,
-		.naming = m->contexts.naming,
-	};
-	struct tree *tree;
-	uint32_t n;
-
-	if (!in.leaves)
-		return NULL;
-	if (m->chunk) {
-		in.stacks = mst_reader_stacks(m->reader, &n);
-		mst_reader_frames(m->reader, &in.n_frames);
-		fill_leaves(m, in.leaves);
-		in.n_leaves = drop_future(m, in.leaves);
-	}
-	tree = tree_build(&in);
-	free(in.leaves);
-	return tree;
-}
-
-/* Builds what is missing; snapshots are in the order of their moments. False: no memory. */
-static bool build_trees(struct massif *m)
+/* For the present chunk's snapshots, which are in the order of their moments. False: no memory. */
+static bool fill_detailed(struct massif *m)
 {
 	struct snapshots *all = &m->snapshots;
 
-	if (!m->wants_trees || !m->settings->heap)
+	if (!m->took_snapshots || !m->settings->heap)
 		return true;
 	for (size_t i = 0; i < all->n; i++) {
 		struct snapshot *s = &all->items[i];
 
-		if (!s->detailed || s->tree)
+		if (!s->detailed || s->live)
 			continue;
 		if (m->chunk)
 			apply_records(m, s->records);
-		s->tree = build_tree(m, s->extra + s->stacks);
-		if (!s->tree)
+		s->live = copy_live(m);
+		if (!s->live)
 			return false;
 	}
-	m->wants_trees = false;
+	m->took_snapshots = false;
 	return true;
 }
 
@@ -400,7 +365,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!prepare_chunk(m))
 		return MST_ERR_NOMEM;
 	run_chunk(m);
-	if (!build_trees(m))
+	if (!fill_detailed(m))
 		return MST_ERR_NOMEM;
 	apply_records(m, chunk->n_records);
 	return 0;
@@ -423,7 +388,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	if (fine) {
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
-		fine = build_trees(m);
+		fine = fill_detailed(m);
 	}
 	if (!fine) {
 		massif_destroy(m);
@@ -452,4 +417,33 @@ const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)
 {
 	*n = m->snapshots.n;
 	return m->snapshots.items;
+}
+
+struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot)
+{
+	const struct live *live = snapshot->live;
+	struct tree_input in = {
+		.leaves = malloc((live->n + (size_t)1) * sizeof(*in.leaves)),
+		.n_leaves = live->n,
+		.more = snapshot->extra + snapshot->stacks,
+		.threshold = m->settings->threshold,
+		.naming = m->contexts.naming,
+	};
+	struct tree *tree;
+	uint32_t n_stacks;
+
+	if (!in.leaves)
+		return NULL;
+	for (uint32_t i = 0; i < live->n; i++) {
+		const struct context *c = &m->contexts.items[i];
+
+		in.leaves[i] = (struct tree_leaf){ .bytes = live->bytes[i], .stack = c->stack, .n = c->n };
+	}
+	if (m->reader) {
+		in.stacks = mst_reader_stacks(m->reader, &n_stacks);
+		mst_reader_frames(m->reader, &in.n_frames);
+	}
+	tree = tree_build(&in);
+	free(in.leaves);
+	return tree;
 }

@@ -37,13 +37,19 @@ struct tree {
 
 struct snapshot {
 	enum snapshot_kind kind;
-	bool detailed;       /* it has a tree, or would have one if the heap were counted */
+	bool detailed;       /* it has a tree, if the heap is counted */
 	int64_t time;        /* in the settings' time unit */
 	uint64_t heap;       /* useful bytes: those requested */
 	uint64_t extra;      /* heap-admin and rounding */
 	uint64_t stacks;
-	struct tree *tree;   /* NULL unless detailed */
+	struct live *live;   /* what massif_tree() builds the tree of; NULL: there is none */
 	uint32_t records;    /* of the chunk in which it was taken, how many were done by then */
+};
+
+/* Bytes by context at one moment, in the order in which contexts came up; later ones lack. */
+struct live {
+	uint32_t n;
+	uint64_t bytes[];
 };
 
 /* Copies nothing: `settings` and `naming` must outlive the observer. NULL when out of memory. */
@@ -53,5 +59,13 @@ struct observer *massif_observer(struct massif *massif);
 
 /* The stored snapshots, in order; valid until massif_destroy(). */
 const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
+
+/*
+ * The tree of one of them, which has one: made when asked for, since all of them together may be
+ * much larger than what they are made of. For tree_destroy(); NULL: no memory. The reader must
+ * still be there.
+ */
+struct tree *massif_tree(const struct massif *massif, const struct snapshot *snapshot);
+void tree_destroy(struct tree *tree); /* NULL is allowed */
 
 #endif

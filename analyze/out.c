@@ -80,8 +80,7 @@ void out_printf(struct out *out, const char *format, ...)
 	va_end(again);
 	va_end(args);
 	if (n < 0) {
-		if (!out->error)
-			out->error = ENOMEM;
+		out_fail(out, ENOMEM);
 		return;
 	}
 	out_write(out, text, (size_t)n);
@@ -97,6 +96,12 @@ void out_repeat(struct out *out, char c, size_t n)
 	for (; n > sizeof(run); n -= sizeof(run))
 		out_write(out, run, sizeof(run));
 	out_write(out, run, n);
+}
+
+void out_fail(struct out *out, int error)
+{
+	if (!out->error)
+		out->error = error;
 }
 
 int out_finish(struct out *out)

@@ -20,6 +20,9 @@ void out_printf(struct out *out, const char *format, ...) __attribute__((format(
 /* `n` times the character. */
 void out_repeat(struct out *out, char c, size_t n);
 
+/* Lets the output fail for a reason of the caller's, an errno; nothing more is written. */
+void out_fail(struct out *out, int error);
+
 /* Writes what is buffered and frees the object. Returns 0 or the errno of the first failure. */
 int out_finish(struct out *out);
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tree.h"
-
 bool snapshots_init(struct snapshots *s, const struct settings *settings)
 {
 	*s = (struct snapshots){
@@ -20,7 +18,7 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings)
 void snapshots_finish(struct snapshots *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		tree_destroy(s->items[i].tree);
+		free(s->items[i].live);
 	free(s->items);
 }
 
@@ -57,7 +55,7 @@ static size_t find_narrowest(const struct snapshots *s)
 
 static void remove_at(struct snapshots *s, size_t i)
 {
-	tree_destroy(s->items[i].tree);
+	free(s->items[i].live);
 	memmove(s->items + i, s->items + i + 1, (s->n - i - 1) * sizeof(*s->items));
 	s->n--;
 }
@@ -105,6 +103,7 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	if (snapshot->kind == SNAPSHOT_PEAK)
 		become_peak(s, snapshot);
 	*stored = *snapshot;
+	stored->live = NULL;
 	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
 	if (++s->n == s->max)

@@ -2,7 +2,7 @@
 /*
  * Massif's choice of snapshots: which moments are kept, which of them get a tree, which becomes
  * the peak, which give way when there are too many. Pure numbers; the caller keeps the counters
- * and builds the trees. Intervals are kept in 64 bits throughout; a hostile clock that wraps gives
+ * and says what the trees are made of. Intervals are kept in 64 bits throughout; a hostile clock that wraps gives
  * other snapshots and no harm.
  */
 #ifndef ANALYZE_SNAPSHOT_H
@@ -33,9 +33,10 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings);
 void snapshots_finish(struct snapshots *s);
 
 /*
- * Keeps a snapshot: what is stored is the argument with `detailed` decided and no tree yet. The
- * caller has asked: time >= earliest for a normal one, total > peak_limit for a peak (its total is
- * then the new mark, and the peak before becomes a normal one that keeps its tree).
+ * Keeps a snapshot: a copy with `detailed` decided and nothing `live` yet, which the caller adds
+ * if it is still there (it is freed with the snapshot). The caller has asked: time >= earliest for
+ * a normal one, total > peak_limit for a peak (its total is then the new mark, and the peak before
+ * becomes a normal one that keeps its tree).
  */
 void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
 

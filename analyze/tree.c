@@ -147,7 +147,8 @@ static bool add_subtree(struct builder *b, const struct tree_node *node, uint32_
 	drop_insignificant(b, base);
 	*added = *node;
 	added->children = (uint32_t)(b->n_groups - base);
-	qsort_r(b->groups + base, b->n_groups - base, sizeof(*b->groups), compare_groups, b->in->naming);
+	if (added->children > 1)
+		qsort_r(b->groups + base, added->children, sizeof(*b->groups), compare_groups, b->in->naming);
 	for (size_t i = base, end = b->n_groups; i < end; i++) {
 		const struct group *g = &b->groups[i];
 		const struct tree_node child = { .frame = g->frame, .places = g->places, .bytes = g->bytes };

@@ -29,6 +29,5 @@ struct tree_input {
 
 /* NULL: no memory. */
 struct tree *tree_build(const struct tree_input *input);
-void tree_destroy(struct tree *tree); /* NULL is allowed */
 
 #endif

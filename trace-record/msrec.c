@@ -18,8 +18,8 @@
 const char *argp_program_version = "msrec " MSREC_VERSION;
 
 static const char doc[] =
-	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay, "
-	"msconvert and msreport read.\v"
+	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay and "
+	"msconvert read.\v"
 	"%p in FILE stands for the process id, %e for the program's name, %n for the number of the file, "
 	"%q{VAR} for an environment variable, %% for %. Options in the environment variable MSREC_OPTS come "
 	"first.\n\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* massif.out, as Massif 3.19 writes it. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ static void write_header(struct out *out, const struct emit_view *view)
 	const struct mst_file_info *info = mst_reader_info(view->reader);
 	const char *desc = view->settings->desc;
 
-	out_printf(out, "desc: %s\ncmd:", *desc ? desc : "(none)");
-	for (uint32_t i = 0; i < info->argc; i++)
+	out_printf(out, "desc: %s\ncmd: %s", *desc ? desc : "(none)", info->argc ? info->argv[0] : info->exe);
+	for (uint32_t i = 1; i < info->argc; i++)
 		out_printf(out, " %s", info->argv[i]);
 	out_printf(out, "\ntime_unit: %s\n", unit_name(view->settings->time_unit));
 }
@@ -154,7 +155,7 @@ static void write_node(struct out *out, const struct emit_view *view, const stru
 
 static const char *tree_word(const struct snapshot *s)
 {
-	if (!s->tree)
+	if (!s->live)
 		return "empty";
 	return s->kind == SNAPSHOT_PEAK ? "peak" : "detailed";
 }
@@ -162,16 +163,22 @@ static const char *tree_word(const struct snapshot *s)
 static void write_snapshot(struct out *out, const struct emit_view *view, const struct snapshot *s,
 			   size_t number)
 {
+	struct tree *tree = s->live ? massif_tree(view->massif, s) : NULL;
 	size_t i = 0;
 
+	if (s->live && !tree) {
+		out_fail(out, ENOMEM);
+		return;
+	}
 	out_printf(out, "#-----------\nsnapshot=%zu\n#-----------\n", number);
 	out_printf(out, "time=%" PRId64 "\n", s->time);
-	out_printf(out, "mem_heap_B=%" PRIu64 "\n", s->tree ? s->tree->nodes[0].bytes : s->heap);
+	out_printf(out, "mem_heap_B=%" PRIu64 "\n", tree ? tree->nodes[0].bytes : s->heap);
 	out_printf(out, "mem_heap_extra_B=%" PRIu64 "\n", s->extra);
 	out_printf(out, "mem_stacks_B=%" PRIu64 "\n", s->stacks);
 	out_printf(out, "heap_tree=%s\n", tree_word(s));
-	if (s->tree)
-		write_node(out, view, s->tree, &i, 0);
+	if (tree)
+		write_node(out, view, tree, &i, 0);
+	tree_destroy(tree);
 }
 
 static void write_massif(struct out *out, const struct emit_view *view)

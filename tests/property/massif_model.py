@@ -4,11 +4,12 @@
 
 A random script of allocator calls is written as a trace (script2trace) and replayed with random
 options; the model below, which knows nothing but the rules, runs the same script block by block and
-prints what Massif would. The two files must be equal, byte for byte.
+prints what Massif would. The two files must be equal, byte for byte. Every tenth script is an
+impossible one (blocks freed twice, sizes beyond all memory), which only has to be got through.
 
   massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
-Exit status: 0 all equal, 1 a difference (script and options are kept and named), 2 cannot run.
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
 """
 
 import argparse
@@ -335,7 +336,7 @@ def random_script(rng, frames, path):
     grows = rng.random()
     if rng.random() < 0.5:
         lines.append('call start 0 0')
-    for i in range(rng.choice((0, 3, 40, 400, 3000))):
+    for i in range(rng.choice((0, 3, 40, 40, 400, 400, 400, 3000))):
         if rng.random() < rng.choice((0.02, 0.5)):
             now += rng.choice((1, 1, 1, 7, 1000)) * MS
             lines.append('time %d' % (now + MS // 2))
@@ -362,6 +363,20 @@ def random_script(rng, frames, path):
             lines.append('resize %d %d %d' % (block, s, size))
             steps.append(('resize', block, stacks[s], size))
     return lines, steps
+
+
+def random_impossible_script(rng, frames, path):
+    """Lines of a script that no program could have run."""
+    lines, _ = random_script(rng, frames, path)
+    stacks = sum(line.startswith('stack ') for line in lines)
+    for i in range(rng.choice((5, 100, 1000))):
+        s, block = rng.randrange(stacks), rng.randrange(60)
+        size = rng.choice((0, 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 15, rng.randrange(1 << 64)))
+        lines.append(rng.choice((
+            'time %d' % rng.choice((i * MS, (1 << 64) - 1)) if i > 90 else 'flush', 'free %d' % block,
+            'free %d' % block, 'free_by %d implied_free 0' % block, 'alloc %d malloc %d %d' % (block, s, size),
+            'alloc %d unknown %d %d' % (block, s, size), 'resize %d %d %d' % (block, s, size))))
+    return lines
 
 
 def random_options(rng):
@@ -408,9 +423,10 @@ def run_model(options, steps, frames, path):
 
 def run_tools(build, lines, words, scratch):
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
+    (scratch / 'options').write_text(' '.join(words) + '\n')
     subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
     subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
-                    scratch / 'trace'], check=True)
+                    scratch / 'trace'], check=True, timeout=60)
     return (scratch / 'ours').read_text().split('\n', 1)[1]
 
 
@@ -418,12 +434,14 @@ def try_once(seed, build, program, scratch):
     """Whether the two agree; also the number of snapshots seen."""
     rng = random.Random(seed)
     frames = program.frames(rng)
+    if seed % 10 == 0:
+        run_tools(build, random_impossible_script(rng, frames, program.path), random_options(rng)[1], scratch)
+        return True, 0
     lines, steps = random_script(rng, frames, program.path)
     options, words = random_options(rng)
     theirs = run_model(options, steps, frames, program.path)
     ours = run_tools(build, lines, words, scratch)
     (scratch / 'model').write_text(theirs)
-    (scratch / 'options').write_text(' '.join(words) + '\n')
     return ours == theirs, theirs.count('snapshot=')
 
 
@@ -434,6 +452,11 @@ def arguments():
     parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
     parser.add_argument('--keep', type=Path, help='where to leave the files of a difference')
     return parser.parse_args()
+
+
+def keep(scratch, directory):
+    if directory:
+        shutil.copytree(scratch, directory, dirs_exist_ok=True)
 
 
 def main():
@@ -448,11 +471,11 @@ def main():
             snapshots += seen
             if not equal:
                 print('DIFFERENT seed %d' % seed)
-                if options.keep:
-                    shutil.copytree(scratch, options.keep, dirs_exist_ok=True)
+                keep(scratch, options.keep)
                 return 1
-    except (OSError, subprocess.CalledProcessError) as error:
+    except (OSError, subprocess.SubprocessError) as error:
         print('massif_model: %s' % error, file=sys.stderr)
+        keep(scratch, options.keep)
         return 2
     finally:
         shutil.rmtree(scratch)

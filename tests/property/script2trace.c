@@ -299,6 +299,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "script2trace: %s\n", argc == 3 ? strerror(errno) : "usage: script2trace SCRIPT TRACE");
 		return 1;
 	}
+	for (size_t i = 0; i < MAX_BLOCKS; i++)
+		blocks[i].index = UINT64_MAX; /* unknown until it comes */
 	run_script(script, fd);
 	end.events = mst_writer_events(writer);
 	check(mst_writer_finish(writer, &end));

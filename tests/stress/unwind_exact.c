@@ -616,7 +616,7 @@ static void test_signals(bool alternate)
 		seed = i + 500;
 		wander(7);
 		for (volatile unsigned spin = 0; spin < 200000; spin++)
-			sink += spin % 512 == 0 ? (unsigned)getppid() : chance(9);
+			sink += spin % 512 == 0 ? (unsigned)getppid() : (unsigned)rand();
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 }

@@ -10,7 +10,7 @@
  *
  * Called inside the recorded program by the thread whose stack it is. Never allocates, locks,
  * prints or changes errno (for new objects see modules.h); uses no thread-local storage; needs
- * about 1 KiB of stack. A thread must not be inside unwind_capture() twice (a signal handler that
+ * about 1.5 KiB of stack. A thread must not be inside unwind_capture() twice (a signal handler that
  * interrupts a capture must not capture, and must not leave by longjmp). Memory is read only
  * where a walk of a sound stack reads, and beyond what is known to be mapped only after asking
  * the kernel: broken stacks give short lists, not crashes.
