@@ -320,15 +320,18 @@ static struct effect effect_of(const struct massif *m, const struct mst_kind *ki
 	return e;
 }
 
-/* Whether the blocks of a symbol count; finds out when the first of its kind comes or goes. */
+/* Finds out whether blocks of a kind count when the first of them comes or goes. False: no memory. */
 static bool find_context(struct massif *m, const struct mst_symbol *symbol, const struct mst_kind *kind)
 {
 	uint32_t *context = &m->kinds[symbol->kind].context;
 
-	if (*context == CONTEXT_UNKNOWN && symbol->role != MST_CALL && symbol->role != MST_KEEP)
-		*context = kind->op == MST_OP_UNKNOWN ? CONTEXT_IGNORED :
-							contexts_find(&m->contexts, m->reader, kind->stack);
-	return *context != CONTEXT_UNKNOWN || symbol->role == MST_CALL || symbol->role == MST_KEEP;
+	if (*context != CONTEXT_UNKNOWN || symbol->role == MST_CALL || symbol->role == MST_KEEP)
+		return true;
+	if (kind->op == MST_OP_UNKNOWN)
+		*context = CONTEXT_IGNORED;
+	else
+		*context = contexts_find(&m->contexts, m->reader, kind->stack);
+	return *context != CONTEXT_UNKNOWN;
 }
 
 /* Symbols are in the order of their first records, which is what contexts_find() asks for. */

@@ -12,7 +12,8 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings)
 		.peak_inaccuracy = settings->peak_inaccuracy > 0 ? settings->peak_inaccuracy : 0,
 	};
 	s->items = calloc(s->max, sizeof(*s->items));
-	return s->items != NULL;
+	s->left = calloc(s->max, sizeof(*s->left));
+	return s->items && s->left;
 }
 
 void snapshots_finish(struct snapshots *s)
@@ -20,6 +21,7 @@ void snapshots_finish(struct snapshots *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->items[i].live);
 	free(s->items);
+	free(s->left);
 }
 
 static uint64_t time_between(const struct snapshot *earlier, const struct snapshot *later)
@@ -33,43 +35,66 @@ static bool is_removable(const struct snapshots *s, size_t i)
 	return i != 0 && i != s->n - 1 && s->items[i].kind != SNAPSHOT_PEAK;
 }
 
+static bool is_peak(const struct snapshots *s, size_t at)
+{
+	return s->items[s->left[at]].kind == SNAPSHOT_PEAK;
+}
+
+/* The time between the neighbours of left[at]. It only grows while others are taken out. */
+static uint64_t span_at(const struct snapshots *s, size_t at)
+{
+	return time_between(&s->items[s->left[at - 1]], &s->items[s->left[at + 1]]);
+}
+
 /*
- * The removable snapshot with the least time between its neighbours; the first of equals. There
- * is one: at least 6 snapshots are left when it is asked for, of which at most 3 have to stay.
+ * Where in left[0..n) the snapshot with the least span is, the first of equals. There is one: at
+ * least 6 are left when it is asked for, of which at most 3 have to stay. While a clock of
+ * milliseconds stands still nearly all spans are 0, so these are looked for first, from *still on:
+ * before it there are none.
  */
-static size_t find_narrowest(const struct snapshots *s)
+static size_t find_narrowest(const struct snapshots *s, size_t n, size_t *still)
 {
 	size_t best = 0;
-	uint64_t least = 0;
 
-	for (size_t i = 1; i + 1 < s->n; i++) {
-		const uint64_t span = time_between(&s->items[i - 1], &s->items[i + 1]);
-
-		if (s->items[i].kind != SNAPSHOT_PEAK && (best == 0 || span < least)) {
-			least = span;
+	for (; *still + 1 < n; ++*still) {
+		if (!is_peak(s, *still) && span_at(s, *still) == 0)
+			return *still;
+	}
+	for (size_t i = 1; i + 1 < n; i++) {
+		if (!is_peak(s, i) && (best == 0 || span_at(s, i) < span_at(s, best)))
 			best = i;
-		}
 	}
 	return best;
 }
 
-static void remove_at(struct snapshots *s, size_t i)
+/* Takes out half of the snapshots. */
+static void remove_half(struct snapshots *s)
 {
-	free(s->items[i].live);
-	memmove(s->items + i, s->items + i + 1, (s->n - i - 1) * sizeof(*s->items));
-	s->n--;
+	size_t n = s->n, still = 1;
+
+	for (unsigned i = 0; i < n; i++)
+		s->left[i] = i;
+	for (unsigned i = 0; i < s->max / 2; i++) {
+		const size_t at = find_narrowest(s, n, &still);
+
+		free(s->items[s->left[at]].live);
+		n--;
+		memmove(s->left + at, s->left + at + 1, (n - at) * sizeof(*s->left));
+	}
+	for (size_t i = 0; i < n; i++)
+		s->items[i] = s->items[s->left[i]];
+	s->n = n;
 }
 
 /*
- * Takes out half of the snapshots and returns the least interval that is left. Two neighbours that
- * could not have been removed say nothing about how dense the others may be.
+ * Makes room and returns the least interval that is left. Two neighbours that could not have been
+ * removed say nothing about how dense the others may be.
  */
 static uint64_t cull(struct snapshots *s)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (unsigned i = 0; i < s->max / 2; i++)
-		remove_at(s, find_narrowest(s));
+	remove_half(s);
 	for (size_t i = 1; i < s->n; i++) {
 		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
 

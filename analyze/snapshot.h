@@ -2,8 +2,8 @@
 /*
  * Massif's choice of snapshots: which moments are kept, which of them get a tree, which becomes
  * the peak, which give way when there are too many. Pure numbers; the caller keeps the counters
- * and says what the trees are made of. Intervals are kept in 64 bits throughout; a hostile clock that wraps gives
- * other snapshots and no harm.
+ * and says what the trees are made of. Intervals are kept in 64 bits throughout; a hostile clock
+ * that wraps gives other snapshots and no harm.
  */
 #ifndef ANALYZE_SNAPSHOT_H
 #define ANALYZE_SNAPSHOT_H
@@ -26,9 +26,10 @@ struct snapshots {
 	uint64_t peak_limit;
 	uint64_t min_interval;
 	unsigned since_detailed;
+	unsigned *left;                 /* [max]; private: what a cull has not taken out yet */
 };
 
-/* False: no memory. */
+/* False: no memory; snapshots_finish() is still to be called. */
 bool snapshots_init(struct snapshots *s, const struct settings *settings);
 void snapshots_finish(struct snapshots *s);
 

@@ -69,18 +69,6 @@ struct collector {
 
 /* ---- life ---- */
 
-static void lock_for_life(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(mutex, &attr);
-	pthread_mutex_lock(mutex);
-	pthread_mutexattr_destroy(&attr);
-}
-
 /* A file-size limit holds for shared memory, too, and passing it would kill us. */
 static bool may_grow_to(uint64_t bytes)
 {
@@ -114,7 +102,7 @@ static int make_family(struct collector *c)
 		.libc_freeres = c->options.libc_freeres,
 		.cxx_freeres = c->options.cxx_freeres,
 	};
-	lock_for_life(&c->family->collector);
+	shm_lock_for_life(&c->family->collector);
 	snprintf(c->shm_path, sizeof(c->shm_path), "/proc/%d/fd/%d", getpid(), c->fd);
 	return 0;
 }

@@ -62,6 +62,8 @@ static struct {
 	char **argv;
 	int argc;
 	int verbosity;
+	/* What lives as long as the program. */
+	char *words, **all_words, *path, *exe, *preload;
 } config = {
 	.collector = {
 		.pattern = "trace.%p.zst",
@@ -142,10 +144,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static char **prepend_environment(int *argc, char **argv)
 {
 	const char *text = getenv("MSREC_OPTS");
-	char *copy = strdup(text ? text : ""), *save = NULL;
-	char **all = calloc((size_t)*argc + (text ? strlen(text) : 0) + 2, sizeof(*all));
+	char *copy, **all, *save = NULL;
 	int n = 0;
 
+	if (!text)
+		return argv;
+	copy = config.words = strdup(text);
+	all = config.all_words = calloc((size_t)*argc + strlen(text) + 2, sizeof(*all));
 	if (!copy || !all)
 		return argv;
 	all[n++] = argv[0];
@@ -250,8 +255,8 @@ static void end_like(int status)
 
 /* ---- the run ---- */
 
-__attribute__((noreturn, format(printf, 2, 3)))
-static void die(int status, const char *format, ...)
+__attribute__((format(printf, 1, 2)))
+static void complain(const char *format, ...)
 {
 	va_list args;
 
@@ -260,65 +265,94 @@ static void die(int status, const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
-	exit(status);
 }
 
-static void record(const char *path, const char *preload)
+/* Starts the program and gives it its file. 0, or msrec's exit status after a message. */
+static int start(struct collector *collector, struct launch *launch)
 {
-	struct collector *collector;
-	struct launch launch;
 	char *problem;
-	int err, status;
+	int err;
 
-	collector = collector_create(&config.collector, report);
-	if (!collector)
-		die(LAUNCH_FAILED, "cannot make shared memory: %s%s", strerror(errno),
-		    errno == EFBIG ? " (the limit on file sizes, ulimit -f, holds for it too)" : "");
-	if (launch_start(&launch, path, config.argv, preload, SHM_ENV, collector_shm_path(collector)) != 0)
-		die(LAUNCH_FAILED, "cannot start a process: %s", strerror(errno));
-	problem = collector_prepare(collector, launch.pid);
-	if (problem) {
-		launch_cancel(&launch);
-		die(LAUNCH_FAILED, "%s", problem);
+	if (launch_start(launch, config.path, config.argv, config.preload, SHM_ENV,
+			 collector_shm_path(collector)) != 0) {
+		complain("cannot start a process: %s", strerror(errno));
+		return LAUNCH_FAILED;
 	}
-	catch_signals(launch.pid);
-	err = launch_go(&launch);
+	problem = collector_prepare(collector, launch->pid);
+	if (problem) {
+		launch_cancel(launch);
+		complain("%s", problem);
+		free(problem);
+		return LAUNCH_FAILED;
+	}
+	catch_signals(launch->pid);
+	err = launch_go(launch);
 	if (err) {
 		collector_discard(collector);
-		die(err == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE, "%s: %s", path, strerror(err));
+		complain("%s: %s", config.path, strerror(err));
+		return err == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE;
 	}
-	status = collector_run(collector, launch.pid);
-	if (collector_unrecorded(collector))
-		fprintf(stderr, "msrec: %u processes were not recorded: too many at a time\n",
-			collector_unrecorded(collector));
+	return 0;
+}
+
+/* Records; ends as the program ended, or returns msrec's own exit status. */
+static int record(void)
+{
+	struct collector *collector = collector_create(&config.collector, report);
+	struct launch launch;
+	int failed, status = 0;
+
+	if (!collector) {
+		complain("cannot make shared memory: %s%s", strerror(errno),
+			 errno == EFBIG ? " (the limit on file sizes, ulimit -f, holds for it too)" : "");
+		return LAUNCH_FAILED;
+	}
+	failed = start(collector, &launch);
+	if (!failed) {
+		status = collector_run(collector, launch.pid);
+		if (collector_unrecorded(collector))
+			complain("%u processes were not recorded: too many at a time",
+				 collector_unrecorded(collector));
+	}
 	collector_destroy(collector);
-	end_like(status);
+	if (!failed)
+		end_like(status);
+	return failed;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { .options = options, .parser = parse,
 					  .args_doc = "PROGRAM [ARG...]", .doc = doc };
-	char *path, *preload, *objection, *exe;
+	char *objection;
 	int status;
 
 	argp_err_exit_status = LAUNCH_FAILED;
 	argv = prepend_environment(&argc, argv);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
-	if (config.argc == 0)
-		die(LAUNCH_FAILED, "no program given; 'msrec --help' tells more");
-	path = launch_find(config.argv[0], &status);
-	if (!path)
-		die(status, "%s: %s", config.argv[0], strerror(errno));
-	objection = launch_objection(path);
-	if (objection)
-		die(LAUNCH_FAILED, "%s %s", path, objection);
-	preload = find_preload();
-	if (!preload)
-		die(LAUNCH_FAILED, "libmsrec.so is neither beside this program nor where it was installed");
-	exe = realpath(path, NULL);
-	config.collector.exe = exe ? exe : path;
+	if (config.argc == 0) {
+		complain("no program given; 'msrec --help' tells more");
+		return LAUNCH_FAILED;
+	}
+	config.path = launch_find(config.argv[0], &status);
+	if (!config.path) {
+		complain("%s: %s", config.argv[0], strerror(errno));
+		return status;
+	}
+	objection = launch_objection(config.path);
+	if (objection) {
+		complain("%s %s", config.path, objection);
+		free(objection);
+		return LAUNCH_FAILED;
+	}
+	config.preload = find_preload();
+	if (!config.preload) {
+		complain("libmsrec.so is neither beside this program nor where it was installed");
+		return LAUNCH_FAILED;
+	}
+	config.exe = realpath(config.path, NULL);
+	config.collector.exe = config.exe ? config.exe : config.path;
 	config.collector.argc = config.argc;
 	config.collector.argv = config.argv;
-	record(path, preload);
+	return record();
 }

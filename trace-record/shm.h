@@ -163,6 +163,19 @@ static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
 	return NULL;
 }
 
+/* Makes the mutex the calling thread's until it is gone. */
+static inline void shm_lock_for_life(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutex_lock(mutex);
+	pthread_mutexattr_destroy(&attr);
+}
+
 /*
  * Whether the thread that locked a robust mutex is gone (dead, or its process became another
  * program). The lock word is the first member of glibc's pthread_mutex_t.

@@ -51,7 +51,7 @@ def recorders(build):
         found += [Recorder("heaptrack -r", lambda f, argv: ["heaptrack", "-r", "-o", f"{f}/h"] + argv, "h*"),
                   Recorder("heaptrack", lambda f, argv: ["heaptrack", "-o", f"{f}/h"] + argv, "h*")]
     if have("memusage"):
-        found.append(Recorder("memusage", lambda f, argv: ["memusage", "-d", f"{f}/m"] + argv, "m*"))
+        found.append(Recorder("memusage", lambda _, argv: ["memusage"] + argv))
     found.append(Recorder("count only", preloaded))
     return found
 

@@ -21,8 +21,8 @@ import tempfile
 from pathlib import Path
 
 MS = 1000000
-FUNCTIONS = ['main', '_start', '__libc_start_main', '__libc_start_call_main', 'alloc1', 'alloc2', 'ignore1',
-             'ignore2', 'work1', 'work2', 'work3', 'work4', 'malloc']
+FUNCTIONS = ['main', '_start', '__libc_start_main', '__libc_start_call_main', 'alloc1', 'alloc2',
+             'ignore1', 'ignore2', 'work1', 'work2', 'work3', 'work4', 'malloc']
 BELOW_MAIN = ('_start', '__libc_start_main', '__libc_start_call_main')
 DEFAULT_ALLOC_FNS = ['malloc', 'calloc', 'realloc', 'memalign', 'posix_memalign', 'valloc']
 
@@ -39,7 +39,8 @@ class Program:
                                   for i, name in enumerate(FUNCTIONS)))
         subprocess.run(['cc', '-O1', '-g0', '-shared', '-fPIC', '-nostdlib', '-fno-builtin', '-w',
                         '-Wl,--build-id=none', '-o', self.path, source], check=True)
-        listed = subprocess.run(['nm', '-S', '--defined-only', self.path], check=True, capture_output=True, text=True)
+        listed = subprocess.run(['nm', '-S', '--defined-only', self.path], check=True,
+                                capture_output=True, text=True)
         self.names = {}
         for fields in map(str.split, listed.stdout.splitlines()):
             if len(fields) == 4 and fields[3] in FUNCTIONS:
@@ -191,7 +192,8 @@ class Model:
     def cull(self):
         kept = self.snapshots
         for _ in range(self.o['max_snapshots'] // 2):
-            spans = [(kept[i + 1].time - kept[i - 1].time, i) for i in range(1, len(kept) - 1) if not kept[i].peak]
+            spans = [(kept[i + 1].time - kept[i - 1].time, i)
+                     for i in range(1, len(kept) - 1) if not kept[i].peak]
             del kept[min(spans)[1]]
         fixed = [i == 0 or i == len(kept) - 1 or s.peak for i, s in enumerate(kept)]
         self.min_interval = min(kept[i].time - kept[i - 1].time for i in range(1, len(kept))
@@ -210,7 +212,8 @@ class Model:
             significant = int(float(top + self.extra) * threshold / 100)
         lines = []
         entries = self.entries(members, 0, significant)
-        lines.append('n%d: %d (heap allocation functions) malloc/new/new[], --alloc-fns, etc.' % (len(entries), top))
+        lines.append('n%d: %d (heap allocation functions) malloc/new/new[], --alloc-fns, etc.' %
+                     (len(entries), top))
         self.write_entries(lines, entries, 0, significant)
         return lines
 
@@ -323,6 +326,7 @@ def random_stack(rng, frames):
         stack = [by_name[rng.choice(('alloc1', 'malloc'))]] * rng.randrange(3) + stack
     if rng.random() < 0.7:
         stack += [by_name[n] for n in ('main', '__libc_start_call_main', '_start')]
+        stack += rng.choices([f for f in frames if not frames[f]], k=rng.choice((0, 0, 0, 1, 2)))
     return stack
 
 
@@ -345,7 +349,8 @@ def random_script(rng, frames, path):
         size = rng.choice((0, largest, rng.randrange(largest + 1), rng.randrange(largest + 1)))
         what = rng.random()
         if what < 0.05:
-            lines.append(rng.choice(('call malloc %d %d' % (s, size), 'call lost 0 3', 'null_frees 2', 'flush')))
+            lines.append(rng.choice(('call malloc %d %d' % (s, size), 'call lost 0 3', 'null_frees 2',
+                                     'flush')))
         elif not live or what < 0.25 + 0.4 * grows:
             lines.append('alloc %d %s %d %d' % (i, rng.choice(('malloc', 'calloc', 'new')), s, size))
             steps.append(('alloc', i, stacks[s], size))
@@ -353,7 +358,8 @@ def random_script(rng, frames, path):
         elif what < 0.70:
             block = live.pop(rng.randrange(len(live)))
             steps.append(('free', block))
-            lines.append(rng.choice(('free %d' % block, 'free %d' % block, 'free_by %d realloc_free %d' % (block, s),
+            lines.append(rng.choice(('free %d' % block, 'free %d' % block,
+                                     'free_by %d realloc_free %d' % (block, s),
                                      'free_by %d implied_free 0' % block)))
         elif what < 0.73:
             lines.append('failed_resize %d %d %d' % (rng.choice(live), s, size))
@@ -374,7 +380,8 @@ def random_impossible_script(rng, frames, path):
         size = rng.choice((0, 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 15, rng.randrange(1 << 64)))
         lines.append(rng.choice((
             'time %d' % rng.choice((i * MS, (1 << 64) - 1)) if i > 90 else 'flush', 'free %d' % block,
-            'free %d' % block, 'free_by %d implied_free 0' % block, 'alloc %d malloc %d %d' % (block, s, size),
+            'free %d' % block, 'free_by %d implied_free 0' % block,
+            'alloc %d malloc %d %d' % (block, s, size),
             'alloc %d unknown %d %d' % (block, s, size), 'resize %d %d %d' % (block, s, size))))
     return lines
 
@@ -393,7 +400,8 @@ def random_options(rng):
         'heap': rng.choice(('yes',) * 15 + ('no',)),
         'show-below-main': rng.choice(('no', 'no', 'yes')),
     }
-    alloc = rng.choice(((), (), ('alloc1',), ('alloc1', 'alloc2', 'work1'), ('main', 'work2'), ('(below main)',)))
+    alloc = rng.choice(((), (), ('alloc1',), ('alloc1', 'alloc2', 'work1'), ('main', 'work2'),
+                        ('(below main)',)))
     ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
     options = {key.replace('-', '_'): value for key, value in texts.items()}
     for key in ('peak_inaccuracy', 'threshold'):

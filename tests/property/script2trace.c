@@ -260,8 +260,8 @@ static void begin(int fd, uint32_t records)
 {
 	static const char *const argv[] = { "script" };
 	const struct mst_file_info info = {
-		.pid = 1, .machine = 62, .page_size = 4096, .recorder = "script2trace", .exe = "/nowhere/script",
-		.cwd = "/", .argc = 1, .argv = argv,
+		.pid = 1, .machine = 62, .page_size = 4096, .recorder = "script2trace",
+		.exe = "/nowhere/script", .cwd = "/", .argc = 1, .argv = argv,
 	};
 	const struct mst_writer_options options = { .identity = true, .chunk_records = records };
 	uint32_t thread;
@@ -296,7 +296,8 @@ int main(int argc, char **argv)
 	const int fd = script ? open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 
 	if (fd < 0) {
-		fprintf(stderr, "script2trace: %s\n", argc == 3 ? strerror(errno) : "usage: script2trace SCRIPT TRACE");
+		fprintf(stderr, "script2trace: %s\n",
+			argc == 3 ? strerror(errno) : "usage: script2trace SCRIPT TRACE");
 		return 1;
 	}
 	for (size_t i = 0; i < MAX_BLOCKS; i++)

@@ -168,6 +168,23 @@ static void culling_takes_the_narrowest(void **state)
 	snapshots_finish(&h.snapshots);
 }
 
+/* From the start to an early peak is a moment, which says nothing of the others. */
+static void fixed_pair_sets_no_interval(void **state)
+{
+	struct heap h;
+
+	(void)state;
+	heap_begin(&h, 10, 1000, 0);
+	heap_alloc(&h, 1);
+	heap_free(&h, 1);
+	for (int i = 0; i < 6; i++)
+		heap_alloc(&h, 1000);
+	EXPECT_TIMES(&h, 0, 1, 1002, 3002, 6002);
+	expect_kinds(&h, ".p...");
+	assert_int_equal(h.snapshots.min_interval, 1001);
+	snapshots_finish(&h.snapshots);
+}
+
 /* A peak is not held back by the interval, and holds back the next normal one. */
 static void peak_postpones_normal(void **state)
 {
@@ -279,6 +296,7 @@ int main(void)
 		cmocka_unit_test(inaccuracy_is_cut),
 		cmocka_unit_test(odd_inaccuracies),
 		cmocka_unit_test(culling_takes_the_narrowest),
+		cmocka_unit_test(fixed_pair_sets_no_interval),
 		cmocka_unit_test(peak_postpones_normal),
 		cmocka_unit_test(old_peak_can_be_culled),
 		cmocka_unit_test(counts_to_detailed),

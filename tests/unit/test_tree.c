@@ -34,7 +34,8 @@ static int begin(void **state)
 {
 	static const char *const argv[] = { "prog" };
 	static const struct mst_file_info info = {
-		.pid = 1, .page_size = 4096, .recorder = "test", .exe = "/prog", .cwd = "/", .argc = 1, .argv = argv,
+		.pid = 1, .page_size = 4096, .recorder = "test", .exe = "/prog", .cwd = "/",
+		.argc = 1, .argv = argv,
 	};
 	static const struct mst_writer_options options = { .identity = true };
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -120,24 +121,26 @@ static void print_tree(const struct fixture *f, const struct tree *tree, char *t
 			snprintf(name, sizeof(name), "in %u", node->places);
 		else
 			snprintf(name, sizeof(name), "%c", (char)naming_address(f->naming, node->frame));
-		used += (size_t)snprintf(text + used, size - used, "%s%u:%llu %s", i ? ", " : "", node->children,
-					 (unsigned long long)node->bytes, name);
+		used += (size_t)snprintf(text + used, size - used, "%s%u:%llu %s", i ? ", " : "",
+					 node->children, (unsigned long long)node->bytes, name);
 		assert_true(used < size);
 	}
 }
 
 static void expect(struct fixture *f, const char *expected)
 {
+	struct tree_input in = {
+		.leaves = f->leaves, .n_leaves = f->n, .more = f->more, .threshold = f->threshold,
+	};
 	char text[4096];
 	struct tree *tree;
 	uint32_t n;
 
 	read_back(f);
-	tree = tree_build(&(struct tree_input){
-		.leaves = f->leaves, .n_leaves = f->n, .stacks = mst_reader_stacks(f->reader, &n),
-		.n_frames = (mst_reader_frames(f->reader, &n), n), .more = f->more, .threshold = f->threshold,
-		.naming = f->naming,
-	});
+	in.stacks = mst_reader_stacks(f->reader, &n);
+	mst_reader_frames(f->reader, &in.n_frames);
+	in.naming = f->naming;
+	tree = tree_build(&in);
 	assert_non_null(tree);
 	print_tree(f, tree, text, sizeof(text));
 	tree_destroy(tree);

@@ -94,18 +94,6 @@ static uint64_t stamp_now(void)
 
 /* ---- the process ---- */
 
-static void lock_forever(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(mutex, &attr);
-	pthread_mutex_lock(mutex);
-	pthread_mutexattr_destroy(&attr);
-}
-
 static struct shm_family *map_family(uint32_t *segments)
 {
 	static const uint32_t tries[] = { SHM_SEGMENTS, 16, 1 };
@@ -337,7 +325,7 @@ static struct thread *begin_thread(struct process *p)
 	t->base = t->known = 0;
 	ring->tid = os_tid();
 	ring->use++;
-	lock_forever(&ring->owner);
+	shm_lock_for_life(&ring->owner);
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
 	atomic_store(&t->tp, thread_pointer());
 	return t;
