@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "command.h"
 #include "outname.h"
 #include "tracee.h"
 
@@ -323,63 +324,6 @@ void collector_discard(struct collector *c)
 	recording_destroy(r);
 }
 
-/* What /proc tells of a process that was executed by a recorded one. */
-struct command {
-	char exe[4096];
-	char *line;             /* the arguments, each with its NUL */
-	size_t size;
-	const char **argv;
-	uint32_t argc;
-};
-
-static void command_read(pid_t pid, struct command *command)
-{
-	char path[64];
-	ssize_t n;
-	FILE *f;
-	size_t capacity = 0;
-
-	*command = (struct command){ 0 };
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, command->exe, sizeof(command->exe) - 1);
-	command->exe[n > 0 ? n : 0] = 0;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	f = fopen(path, "re");
-	while (f) {
-		char *grown;
-		size_t got;
-
-		if (command->size + 4096 > capacity) {
-			capacity = command->size + 65536;
-			grown = realloc(command->line, capacity);
-			if (!grown)
-				break;
-			command->line = grown;
-		}
-		got = fread(command->line + command->size, 1, 4095, f);
-		if (got == 0)
-			break;
-		command->size += got;
-	}
-	if (f)
-		fclose(f);
-	if (command->line)
-		command->line[command->size] = 0;
-	for (size_t i = 0; i < command->size; i++)
-		command->argc += command->line[i] == 0;
-	command->argv = calloc(command->argc + 1, sizeof(*command->argv));
-	if (!command->argv)
-		command->argc = 0;
-	for (size_t i = 0, a = 0; a < command->argc; i += strlen(command->line + i) + 1)
-		command->argv[a++] = command->line + i;
-}
-
-static void command_finish(struct command *command)
-{
-	free(command->line);
-	free(command->argv);
-}
-
 /* The file of a process that msrec didn't start itself. */
 static int make_file(struct collector *c, struct recording *r)
 {
@@ -388,7 +332,7 @@ static int make_file(struct collector *c, struct recording *r)
 	const char *problem;
 	int err;
 
-	command_read(r->pid, &command);
+	command_read(&command, r->pid);
 	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
 	r->fd = r->path ? create_numbered(c, &r->path) : -1;
 	if (r->fd < 0) {

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void read_exe(struct command *command, pid_t pid)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, command->exe, sizeof(command->exe) - 1);
+	command->exe[n > 0 ? n : 0] = 0;
+}
+
+static void read_line(struct command *command, pid_t pid)
+{
+	char path[64], *line = NULL;
+	size_t capacity = 0;
+	ssize_t n;
+	FILE *f, *out;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	out = open_memstream(&command->line, &command->size);
+	while (out && (n = getdelim(&line, &capacity, 0, f)) > 0)
+		fwrite(line, 1, (size_t)n, out);
+	if (out && fclose(out) != 0)
+		command->size = 0;
+	free(line);
+	fclose(f);
+}
+
+/* Points argv into the line. A last argument without its NUL has the one behind the buffer. */
+static void split_line(struct command *command)
+{
+	for (size_t i = 0; i < command->size; i += strlen(command->line + i) + 1)
+		command->argc++;
+	command->argv = calloc(command->argc + 1, sizeof(*command->argv));
+	if (!command->argv)
+		command->argc = 0;
+	for (size_t i = 0, a = 0; a < command->argc; i += strlen(command->line + i) + 1)
+		command->argv[a++] = command->line + i;
+}
+
+void command_read(struct command *command, pid_t pid)
+{
+	*command = (struct command){ 0 };
+	read_exe(command, pid);
+	read_line(command, pid);
+	split_line(command);
+}
+
+void command_finish(struct command *command)
+{
+	free(command->line);
+	free(command->argv);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc tells of how a running process was started. */
+#ifndef TRACE_RECORD_COMMAND_H
+#define TRACE_RECORD_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct command {
+	char exe[4096];         /* "" if that cannot be told */
+	char *line;             /* the arguments, each with its NUL */
+	size_t size;
+	const char **argv;
+	uint32_t argc;
+};
+
+/* What cannot be read is left empty. To be finished in any case. */
+void command_read(struct command *command, pid_t pid);
+void command_finish(struct command *command);
+
+#endif
