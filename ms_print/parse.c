@@ -127,7 +127,7 @@ static bool parse_tree(struct parser *parser, const struct snapshot *snapshot)
 
 static bool span_contains(struct span span, const char *word)
 {
-	return memmem(span.start, span.length, word, strlen(word)) != NULL;
+	return span.length && memmem(span.start, span.length, word, strlen(word)) != NULL;
 }
 
 static bool parse_heap_tree(struct parser *parser, struct snapshot *snapshot, struct span value)

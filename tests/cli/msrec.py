@@ -372,6 +372,11 @@ class Tests:
         raise AssertionError("does not end after Ctrl-C")
 
     def test_ctrl_c(self):
+        try:
+            for end in os.openpty():
+                os.close(end)
+        except OSError as e:
+            return f"no pseudo-terminals here ({e})"
         assert self.in_terminal("echo ready; exec sleep 60") == -signal.SIGINT
         assert self.build.stat(self.path("t"))["complete"] == 1
         assert self.in_terminal("trap 'exit 12' INT; echo ready; while :; do sleep 0.05; done") == 12
