@@ -46,7 +46,9 @@ def recorders(build):
     def preloaded(folder, argv):
         return ["/usr/bin/env", f"LD_PRELOAD={build.exact}", f"EXACT_OUT={folder}/account"] + argv
     found = [Recorder("native", lambda _, argv: argv),
-             Recorder("msrec", lambda folder, argv: [build.msrec, "-q", "-o", f"{folder}/t.%p"] + argv, "t.*")]
+             Recorder("msrec", lambda folder, argv: [build.msrec, "-q", "-o", f"{folder}/t.%p"] + argv, "t.*"),
+             Recorder("msrec --identity=no", lambda folder, argv: [build.msrec, "-q", "--identity=no", "-o",
+                                                                   f"{folder}/t.%p"] + argv, "t.*")]
     if have("heaptrack"):
         found += [Recorder("heaptrack -r", lambda f, argv: ["heaptrack", "-r", "-o", f"{f}/h"] + argv, "h*"),
                   Recorder("heaptrack", lambda f, argv: ["heaptrack", "-o", f"{f}/h"] + argv, "h*")]
@@ -127,6 +129,12 @@ def ratios(samples, name, what):
     return [getattr(a, what) / getattr(b, what) for a, b in pairs if a and b and getattr(b, what) > 0]
 
 
+def mean_row(title, columns):
+    """The geometric mean of each column's medians; a column that lacks one has none."""
+    means = [f"**{statistics.geometric_mean(c):.2f}**" if c and all(c) else "" for c in columns]
+    return f"| {title} | " + " | ".join(means) + " |"
+
+
 def ratio_table(results, names, what):
     lines = ["| workload | calls | native, s | " + " | ".join(names) + " |",
              "|---|--:|--:|" + "--:|" * len(names)]
@@ -134,18 +142,21 @@ def ratio_table(results, names, what):
         native = [getattr(s, what) for s in samples["native"] if s]
         cells = [spread(r) if (r := ratios(samples, name, what)) else "failed" for name in names]
         lines.append(f"| {workload.name} | {events:,} | {statistics.median(native):.2f} | " + " | ".join(cells) + " |")
-    return lines
+    medians = [[statistics.median(r) if (r := ratios(samples, name, what)) else None for _, _, samples in results]
+               for name in names]
+    return lines + [mean_row("geometric mean | |", medians)]
 
 
 def size_table(results, writers):
     lines = ["| workload | " + " | ".join(r.name for r in writers) + " |", "|---|" + "--:|" * len(writers)]
+    columns = [[] for _ in writers]
     for workload, events, samples in results:
-        cells = []
-        for r in writers:
+        for r, column in zip(writers, columns):
             sizes = [s.bytes for s in samples[r.name] if s]
-            cells.append(f"{statistics.median(sizes) / events:.2f}" if sizes else "failed")
+            column.append(statistics.median(sizes) / events if sizes else None)
+        cells = [f"{c[-1]:.3f}" if c[-1] is not None else "failed" for c in columns]
         lines.append(f"| {workload.name} | " + " | ".join(cells) + " |")
-    return lines
+    return lines + [mean_row("geometric mean", columns)]
 
 
 def loop_table(results, names):
@@ -190,7 +201,7 @@ def document(build, args, found, programs, loops):
     text += describe(build, args)
     text += ["", "## Wall time, as a multiple of native", ""] + ratio_table(programs, others, "wall")
     text += ["", "## CPU time of all processes, as a multiple of native", ""] + ratio_table(programs, others, "cpu")
-    text += ["", "## Bytes written for a call", ""] + size_table(programs + loops, writers)
+    text += ["", "## Bytes written for a call", ""] + size_table(programs, writers)
     text += ["", "## Bare malloc and free: nanoseconds more for a call", ""] + loop_table(loops, others)
     text += ["", "*count only* is a preload that counts and keeps a table of live blocks behind one lock, without any",
              "stack; *heaptrack* interprets while it records, *heaptrack -r* later; *memusage* takes no stacks.", ""]
