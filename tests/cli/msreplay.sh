@@ -16,7 +16,15 @@ t msreplay T K
 t msreplay --bogus T
 t msreplay --exact-peak T
 t msreplay --at=5 T
+t msreplay --memusage --also=--massif-out-file=x T
 t msreplay --also=--depth=3 T
+t msreplay --also= T
+t msreplay '--also=--massif-out-file=x --bogus' T
+t msreplay '--also=--massif-out-file=x --symbols=dir' T
+t msreplay '--also=--massif-out-file=x --depth' T
+t msreplay '--also=--massif-out-file=x T' T
+t msreplay "--also=--massif-out-file=x --alloc-fn='a b" T
+t msreplay --also=--massif-out-file=x '--also=--depth=0 --massif-out-file=y' T
 t msreplay --depth
 t msreplay --color=red T
 
@@ -45,6 +53,7 @@ t msreplay --pages-as-heap=yes T
 t msreplay --usable=valgrind T
 t msreplay --usable=real T
 t msreplay --xtree-memory=full T
+t msreplay '--also=--time-unit=i --massif-out-file=x' T
 t msreplay --realloc-zero-bytes-frees=no T
 
 # Bad input.
@@ -67,6 +76,24 @@ t msreplay -q --massif-out-file=dir T
 t msreplay -q --massif-out-file=none/x T
 t msreplay -q --massif-out-file=T T
 t ls -A
+t msreplay --also=--massif-out-file=massif.out.%p T
+t msreplay --also=--massif-out-file=x --also=--massif-out-file=./x T
+t msreplay --massif-out-file=dir/../x --also=--massif-out-file=x T
+t msreplay --massif-out-file=- --also=--massif-out-file=- T
+t msreplay --also=--massif-out-file=./T T
+t msreplay --also=--massif-out-file=%x T
+t ls -A
+mkdir apart together
+t sh -c 'cd apart && msreplay -q --massif-out-file=%n --alloc-fn="a  b" --time-unit=B ../T'
+t sh -c 'cd apart && mv 1 x && msreplay -q --massif-out-file=%n --ignore-fn="c d" --depth=1 ../T && mv 1 2 && mv x 1'
+cd together
+t msreplay -q --depth=3 --massif-out-file=/dev/null '--also=--massif-out-file=%n --alloc-fn="a  b" --time-unit=B' \
+	--also="  '--massif-out-file=%n' --ignore-fn='c d'	--de'pth'=1" ../T
+t ls
+cd ..
+t diff apart together
+t msreplay -q --massif-out-file=none/x --also=--massif-out-file=x --also=--massif-out-file=/dev/null --also=--massif-out-file=/dev/null T
+t ls x
 t msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 - <T | md5sum'
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T | md5sum'

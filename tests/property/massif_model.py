@@ -3,8 +3,8 @@
 """Compare msreplay's massif.out with a plain model of Massif's rules, over random programs.
 
 A random script of allocator calls is written as a trace (script2trace) and replayed with random
-options; the model below, which knows nothing but the rules, runs the same script block by block and
-prints what Massif would. The two files must be equal, byte for byte. Every tenth script is an
+options, and others in the same pass (--also); the model below, which knows nothing but the rules, runs
+the same script block by block and prints what Massif would. The files must be equal, byte for byte. Every tenth script is an
 impossible one (blocks freed twice, sizes beyond all memory), which only has to be got through.
 
   massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
@@ -14,6 +14,7 @@ Exit status: 0 all equal, 1 a difference (its files are left in the --keep direc
 
 import argparse
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -429,13 +430,15 @@ def run_model(options, steps, frames, path):
     return model.text()
 
 
-def run_tools(build, lines, words, scratch):
+def run_tools(build, lines, words, also, scratch):
+    """What msreplay says to `words`, and in the same pass to `also`."""
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
-    (scratch / 'options').write_text(' '.join(words) + '\n')
+    more = '--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])
+    (scratch / 'options').write_text(shlex.join(words + [more]) + '\n')
     subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
     subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
-                    scratch / 'trace'], check=True, timeout=60)
-    return (scratch / 'ours').read_text().split('\n', 1)[1]
+                    more, scratch / 'trace'], check=True, timeout=60)
+    return [(scratch / name).read_text().split('\n', 1)[1] for name in ('ours', 'also')]
 
 
 def try_once(seed, build, program, scratch):
@@ -443,14 +446,16 @@ def try_once(seed, build, program, scratch):
     rng = random.Random(seed)
     frames = program.frames(rng)
     if seed % 10 == 0:
-        run_tools(build, random_impossible_script(rng, frames, program.path), random_options(rng)[1], scratch)
+        run_tools(build, random_impossible_script(rng, frames, program.path), random_options(rng)[1],
+                  random_options(rng)[1], scratch)
         return True, 0
     lines, steps = random_script(rng, frames, program.path)
-    options, words = random_options(rng)
-    theirs = run_model(options, steps, frames, program.path)
-    ours = run_tools(build, lines, words, scratch)
-    (scratch / 'model').write_text(theirs)
-    return ours == theirs, theirs.count('snapshot=')
+    options, words = zip(random_options(rng), random_options(rng))
+    theirs = [run_model(o, steps, frames, program.path) for o in options]
+    ours = run_tools(build, lines, *words, scratch)
+    for name, text in zip(('model', 'model-also'), theirs):
+        (scratch / name).write_text(text)
+    return ours == theirs, sum(text.count('snapshot=') for text in theirs)
 
 
 def arguments():
