@@ -27,6 +27,7 @@ enum key {
 	KEY_OUT_FILE,
 	KEY_ALIGNMENT,
 	KEY_SHOW_BELOW_MAIN,
+	KEY_EXACT_PEAK,
 	KEY_FULLPATH_AFTER,
 	KEY_USABLE,
 	KEY_TRACE_MALLOC,
@@ -52,6 +53,8 @@ static const struct argp_option options[] = {
 	  "each Nth snapshot gets a tree, 1..1000000 (10)", 20 },
 	{ "peak-inaccuracy", KEY_PEAK_INACCURACY, "F", 0,
 	  "a new peak must be F percent above the last one (1.0)", 20 },
+	{ "exact-peak", KEY_EXACT_PEAK, NULL, 0,
+	  "the peak is the largest total there was, whatever Massif would have seen of it", 20 },
 	{ NULL, 0, NULL, 0, "Trees:", 30 },
 	{ "threshold", KEY_THRESHOLD, "F", 0,
 	  "sum up places below F percent of the total, 0..100 (1.0)", 30 },
@@ -288,8 +291,8 @@ static int append_desc(struct settings *s, int key, const char *value)
 	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE)
 		return 0;
 	char *desc;
-	if (asprintf(&desc, "%s%s--%s=%s", s->desc, *s->desc ? " " : "", option_name(key),
-		     value) < 0)
+	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
+		     value ? "=" : "", value ? value : "") < 0)
 		return ENOMEM;
 	free(s->desc);
 	s->desc = desc;
@@ -333,6 +336,9 @@ static int parse_value(struct args *args, int key, const char *value)
 		return parse_alignment(args, value);
 	case KEY_SHOW_BELOW_MAIN:
 		return parse_bool(args, key, value, &s->show_below_main);
+	case KEY_EXACT_PEAK:
+		s->exact_peak = true;
+		return 0;
 	case KEY_FULLPATH_AFTER:
 		return append_name(&s->fullpath_after, value);
 	case KEY_USABLE:

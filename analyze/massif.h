@@ -44,6 +44,7 @@ struct snapshot {
 	uint64_t stacks;
 	struct live *live;   /* what massif_tree() builds the tree of; NULL: there is none */
 	uint32_t records;    /* of the chunk in which it was taken, how many were done by then */
+	uint64_t changes;    /* how many calls had changed the counters by then */
 };
 
 /* Bytes by context at one moment, in the order in which contexts came up; later ones lack. */
@@ -57,7 +58,11 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 void massif_destroy(struct massif *massif);               /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 
-/* The stored snapshots, in order; valid until massif_destroy(). */
+/*
+ * The stored snapshots, in order; valid until massif_destroy(). With the setting exact_peak, the
+ * peak among them, after the replay, is the first moment with the largest total there was, if any
+ * is above 0.
+ */
 const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
 
 /*

@@ -14,7 +14,7 @@ t msreplay --help
 t msreplay
 t msreplay T K
 t msreplay --bogus T
-t msreplay --exact-peak T
+t msreplay --exact-peak=yes T
 t msreplay --at=5 T
 t msreplay --memusage --also=--massif-out-file=x T
 t msreplay --also=--depth=3 T
@@ -97,6 +97,9 @@ t ls x
 t msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 - <T | md5sum'
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T | md5sum'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --peak-inaccuracy=100 T | grep -B 5 -A 2 =peak'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --peak-inaccuracy=100 --exact-peak T | grep -B 5 -A 2 =peak'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --exact-peak - <T | head -n 1'
 t sh -c 'MSREPLAY_OPTS="--depth=5  --show-below-main=yes" msreplay -q --massif-out-file=- --depth=6 T | head -n 1'
 t sh -c 'msreplay -q --massif-out-file=- T >/dev/full'
 t sh -c 'msreplay -q --massif-out-file=/dev/full T'

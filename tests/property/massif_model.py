@@ -92,9 +92,12 @@ class Context:
 
 
 class Snapshot:
-    def __init__(self, time, heap, extra):
-        self.time, self.heap, self.extra = time, heap, extra
+    def __init__(self, time, heap, extra, changes):
+        self.time, self.heap, self.extra, self.changes = time, heap, extra, changes
         self.peak, self.tree = False, None
+
+    def total(self):
+        return self.heap + self.extra
 
 
 class Model:
@@ -103,7 +106,8 @@ class Model:
         self.heap = self.extra = self.clock_b = self.now_ns = 0
         self.snapshots, self.contexts = [], {}
         self.min_interval = self.earliest = self.since_detailed = self.peak_total = 0
-        self.deepest = 0
+        self.deepest = self.changes = 0
+        self.highest = None
         self.normal()
 
     # -- stacks --
@@ -163,8 +167,30 @@ class Model:
     def clock(self):
         return self.clock_b if self.o['time_unit'] == 'B' else self.now_ns // MS
 
+    def happened(self):
+        """After each call that changed something."""
+        self.changes += 1
+        if self.o['exact_peak'] and self.heap + self.extra > (self.highest.total() if self.highest else 0):
+            self.highest = self.now()
+            self.highest.tree = self.tree()
+        self.normal()
+
+    def now(self):
+        return Snapshot(self.clock(), self.heap, self.extra, self.changes)
+
+    def set_exact_peak(self):
+        """The highest total becomes the peak: a snapshot with a tree that was taken of it, or a new one."""
+        for old in self.snapshots:
+            old.peak = False
+        same = [s for s in self.snapshots if s.changes == self.highest.changes and s.tree]
+        peak = same[-1] if same else self.highest
+        peak.peak = True
+        if not same:
+            self.snapshots.append(peak)
+            self.snapshots.sort(key=lambda s: s.changes)
+
     def store(self, peak, detailed):
-        snapshot = Snapshot(self.clock(), self.heap, self.extra)
+        snapshot = self.now()
         if detailed:
             self.since_detailed = 0
             if self.o['heap']:
@@ -264,14 +290,14 @@ class Model:
         if block.context:
             block.context.bytes += block.size
             self.change(block.size, block.usable - block.size + self.o['heap_admin'])
-            self.normal()
+            self.happened()
 
     def remove(self, block):
         if block.context:
             self.peak()
             self.change(-block.size, block.size - block.usable - self.o['heap_admin'])
             block.context.bytes -= block.size
-            self.normal()
+            self.happened()
 
     def alloc(self, stack, size):
         block = Block(self.context(stack) if self.o['heap'] else None, size, self.round_up(size))
@@ -287,7 +313,7 @@ class Model:
             new.context.bytes += size
             old.context.bytes -= old.size
             self.change(size - old.size, usable - size - (old.usable - old.size))
-            self.normal()
+            self.happened()
         elif old.context:
             self.remove(old)
         else:
@@ -307,6 +333,8 @@ class Model:
     # -- output --
 
     def text(self):
+        if self.highest:
+            self.set_exact_peak()
         lines = ['cmd: script', 'time_unit: ' + self.o['time_unit']]
         for i, s in enumerate(self.snapshots):
             lines += ['#-----------', 'snapshot=%d' % i, '#-----------', 'time=%d' % s.time,
@@ -405,6 +433,7 @@ def random_options(rng):
                         ('(below main)',)))
     ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
     options = {key.replace('-', '_'): value for key, value in texts.items()}
+    options['exact_peak'] = rng.random() < 0.4
     for key in ('peak_inaccuracy', 'threshold'):
         options[key] = parse_float(options[key])
     for key in ('heap', 'show_below_main'):
@@ -413,6 +442,7 @@ def random_options(rng):
     options['ignore_fns'] = list(ignore)
     words = ['--%s=%s' % item for item in texts.items()]
     words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
+    words += ['--exact-peak'] * options['exact_peak']
     return options, words
 
 
