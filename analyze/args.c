@@ -34,6 +34,7 @@ enum key {
 	KEY_XTREE_MEMORY,
 	KEY_XTREE_FILE,
 	KEY_XTREE_COMPRESS,
+	KEY_AT,
 	KEY_ZERO_FREES,
 };
 
@@ -70,6 +71,9 @@ static const struct argp_option options[] = {
 	{ "massif-out-file", KEY_OUT_FILE, "FILE", 0,
 	  "name of the result: %p is the recorded process's id, %n a number, %q{VAR} an "
 	  "environment variable, %% a %; - is standard output", 40 },
+	{ "at", KEY_AT, "TIME", 0,
+	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
+	  "(repeatable)", 40 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "usable", KEY_USABLE, "MODEL", OPTION_HIDDEN, NULL, 0 },
@@ -229,6 +233,39 @@ static int parse_time_unit(struct args *args, const char *value)
 	return refuse_unknown(args, KEY_TIME_UNIT, value);
 }
 
+static bool is_before(const struct at *a, const struct at *b)
+{
+	return a->kind != b->kind ? a->kind < b->kind : a->time < b->time;
+}
+
+static int insert_at(struct settings *s, struct at at)
+{
+	struct at *ats = reallocarray(s->ats, s->n_ats + 1, sizeof(*ats));
+	if (!ats)
+		return ENOMEM;
+	s->ats = ats;
+	size_t i = s->n_ats++;
+	for (; i > 0 && is_before(&at, &ats[i - 1]); i--)
+		ats[i] = ats[i - 1];
+	ats[i] = at;
+	return 0;
+}
+
+static int parse_at(struct args *args, const char *value)
+{
+	struct at at = { .kind = AT_TIME };
+	int64_t n;
+	if (strcmp(value, "peak") == 0)
+		at.kind = AT_PEAK;
+	else if (strcmp(value, "end") == 0)
+		at.kind = AT_END;
+	else if (*value && number_integer(value, &n) && n >= 0)
+		at.time = (uint64_t)n;
+	else
+		return refuse_missing(args, KEY_AT, value, "should be a time, peak or end");
+	return insert_at(&args->settings, at);
+}
+
 static int parse_usable(struct args *args, const char *value)
 {
 	if (strcmp(value, "rounded") == 0)
@@ -288,7 +325,7 @@ bool args_set_out_file(struct args *args, const char *pattern)
 /* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
-	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE)
+	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_AT)
 		return 0;
 	char *desc;
 	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
@@ -350,6 +387,8 @@ static int parse_value(struct args *args, int key, const char *value)
 		return parse_xtree(args, value);
 	case KEY_XTREE_FILE:
 		return 0;
+	case KEY_AT:
+		return parse_at(args, value);
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}
@@ -407,6 +446,7 @@ void args_finish(struct args *args)
 	finish_names(&args->settings.alloc_fns);
 	finish_names(&args->settings.ignore_fns);
 	finish_names(&args->settings.fullpath_after);
+	free(args->settings.ats);
 	free(args->settings.out_file);
 	free(args->settings.desc);
 	free(args->problem);

@@ -2,6 +2,8 @@
 #include "conversion.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,31 +53,75 @@ static bool is_trace(const struct tool_trace *trace, const struct place *place)
 	       st.st_dev == place->dev && st.st_ino == place->ino;
 }
 
+/* Room for all that have been looked at. */
+struct places {
+	size_t n;
+	struct place *items;
+};
+
+static int check_name(struct places *places, const struct tool *tool, const struct tool_trace *trace,
+		      const char *name)
+{
+	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
+	if (grown)
+		places->items = grown;
+	if (!grown || find_place(&grown[places->n], name) != 0) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	const char *why = is_trace(trace, &grown[places->n]) ? "is the trace itself" : NULL;
+	for (size_t i = 0; i < places->n && !why; i++)
+		if (is_same(&grown[i], &grown[places->n]))
+			why = "two results would have this name";
+	places->n++;
+	if (!why)
+		return 0;
+	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
+	return TOOL_USAGE;
+}
+
 static int check_names(const struct conversions *c, const struct tool *tool,
 		       const struct tool_trace *trace)
 {
-	struct place *places = calloc(c->n, sizeof(*places));
-	int status = places ? 0 : (int)TOOL_NO_RESULT;
+	struct places places = { 0 };
+	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
-		const char *name = c->items[i].name, *why = NULL;
-		if (find_place(&places[i], name) != 0) {
-			status = TOOL_NO_RESULT;
-			break;
-		}
-		if (is_trace(trace, &places[i]))
-			why = "is the trace itself";
-		for (size_t k = 0; k < i && !why; k++)
-			if (is_same(&places[k], &places[i]))
-				why = "two results would have this name";
-		if (!why)
-			continue;
-		tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
-		status = TOOL_USAGE;
+		const struct conversion *item = &c->items[i];
+		status = check_name(&places, tool, trace, item->name);
+		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
+			status = check_name(&places, tool, trace, item->at_names[k]);
 	}
-	if (status == TOOL_NO_RESULT)
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-	free(places);
+	free(places.items);
 	return status;
+}
+
+/* The name of the file for a moment: that of the result, ".at-" and the moment. NULL: no memory. */
+static char *name_at(const char *result, const struct at *at)
+{
+	char *name;
+	int n = at->kind == AT_TIME ? asprintf(&name, "%s.at-%" PRIu64, result, at->time) :
+		asprintf(&name, "%s.at-%s", result, at->kind == AT_PEAK ? "peak" : "end");
+	return n < 0 ? NULL : name;
+}
+
+static int name_ats(struct conversion *item, const struct tool *tool)
+{
+	const struct settings *settings = item->settings;
+	if (settings->n_ats && strcmp(item->name, "-") == 0) {
+		tool_error(tool, "--at: standard output is no name that others can be made of; use "
+			   "--massif-out-file=FILE");
+		return TOOL_USAGE;
+	}
+	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
+	bool ok = item->at_names;
+	for (size_t i = 0; ok && i < settings->n_ats; i++) {
+		item->at_names[i] = name_at(item->name, &settings->ats[i]);
+		ok = item->at_names[i];
+	}
+	if (ok)
+		return 0;
+	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return TOOL_NO_RESULT;
 }
 
 int conversions_plan(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
@@ -92,6 +138,10 @@ int conversions_plan(struct conversions *c, const struct tool *tool, const struc
 		if (!item->name)
 			return status;
 		c->n++;
+		status = name_ats(item, tool);
+		if (status)
+			return status;
+		status = TOOL_NO_RESULT;
 	}
 	if (c->items)
 		return check_names(c, tool, trace);
@@ -101,29 +151,39 @@ int conversions_plan(struct conversions *c, const struct tool *tool, const struc
 
 void conversions_finish(struct conversions *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		free(c->items[i].name);
+	for (size_t i = 0; i < c->n; i++) {
+		struct conversion *item = &c->items[i];
+		for (size_t k = 0; item->at_names && k < item->settings->n_ats; k++)
+			free(item->at_names[k]);
+		free(item->at_names);
+		free(item->name);
+	}
 	free(c->items);
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static int write_output(const struct emitter *emitter, const struct emit_view *view, int fd)
+/* All of it by the emitter, or the one snapshot. */
+static int write_output(const struct emitter *emitter, const struct emit_view *view,
+			const struct snapshot *one, int fd)
 {
 	struct out *out = out_create(fd);
 	if (!out)
 		return -ENOMEM;
-	emitter->write(out, view);
+	if (one)
+		emit_massif_one(out, view, one);
+	else
+		emitter->write(out, view);
 	return -out_finish(out);
 }
 
 static bool write_file(const struct tool *tool, const struct emitter *emitter,
-		       const struct emit_view *view, const char *name)
+		       const struct emit_view *view, const struct snapshot *one, const char *name)
 {
 	struct outfile file;
 	int error = outfile_begin(&file, name);
 	if (!error) {
-		error = write_output(emitter, view, file.fd);
+		error = write_output(emitter, view, one, file.fd);
 		if (error)
 			outfile_abort(&file);
 		else
@@ -173,7 +233,11 @@ static bool write_all(const struct conversions *c, const struct tool *tool,
 	for (size_t i = 0; i < c->n; i++) {
 		const struct conversion *item = &c->items[i];
 		const struct emit_view view = { trace->reader, item->settings, naming, item->massif };
-		written = write_file(tool, emitter, &view, item->name) && written;
+		written = write_file(tool, emitter, &view, NULL, item->name) && written;
+		for (size_t k = 0; k < item->settings->n_ats; k++) {
+			const struct snapshot one = massif_at(item->massif, k);
+			written = write_file(tool, emitter, &view, &one, item->at_names[k]) && written;
+		}
 	}
 	return written;
 }

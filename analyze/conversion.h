@@ -12,6 +12,7 @@
 struct conversion {
 	const struct settings *settings;   /* the tool's */
 	char *name;                        /* "-" is standard output */
+	char **at_names;                   /* of the files for settings->ats, in massif.out's form */
 	struct massif *massif;             /* private */
 };
 
@@ -23,7 +24,7 @@ struct conversions {
 
 /*
  * Finds the names of all results; `output` is that of the first, NULL: what its settings say. Two
- * results of one name, or one that would replace the trace, are errors; files that aren't plain
+ * files of one name, or one that would replace the trace, are errors; files that aren't plain
  * ones, as /dev/null is, may be named more than once. Says what goes wrong; returns 0 or an exit
  * status. conversions_finish() is to be called whatever it returns.
  */

@@ -53,6 +53,7 @@ struct massif {
 	struct contexts contexts;
 	struct snapshots snapshots;
 	struct marks marks;
+	const struct snapshot *peak;    /* has the true peak's `live`, after the end */
 	struct counters counters;
 	struct live_kind *kinds;        /* after the first `applied` records of the present chunk */
 	uint32_t n_kinds;               /* at least as many as the trace has */
@@ -110,8 +111,20 @@ static inline void consider_peak(struct massif *m, const struct counters *now, u
 		store(m, SNAPSHOT_PEAK, *now, records);
 }
 
-/* After something happened, if there is anything to mark. */
-static inline void consider_marks(struct massif *m, const struct counters *now, uint32_t records)
+/* Before the clock goes on to `clock`. */
+static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
+				  uint32_t records)
+{
+	if (__builtin_expect(clock > m->marks.next_time, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
+
+		s.detailed = true;
+		marks_pass(&m->marks, &s, clock);
+	}
+}
+
+/* After something happened. */
+static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
 {
 	struct snapshot peak;
 
@@ -162,6 +175,8 @@ static struct live *copy_live(const struct massif *m)
 		return live;
 	live->n = m->n_contexts;
 	kinds = mst_reader_kinds(m->reader, &n_kinds);
+	if (n_kinds > m->n_kinds)
+		n_kinds = m->n_kinds; /* the others were defined for a chunk that could not be read */
 	for (uint32_t i = 0; i < n_kinds; i++) {
 		const struct live_kind *kind = &m->kinds[i];
 
@@ -271,6 +286,8 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 	for (; i < end; i++) {
 		const struct effect *e = &effects[records[i]];
+		const struct counters before = now;
+		const uint32_t first = i;
 
 		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
@@ -283,8 +300,10 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			do_pair(m, &now, e, &effects[records[i + 1]], i);
 			i++;
 		}
-		if (marking)
-			consider_marks(m, &now, i + 1);
+		if (marking) {
+			consider_times(m, &before, now.clock, first);
+			consider_peak_mark(m, &now, i + 1);
+		}
 	}
 	m->counters = now;
 	return i;
@@ -292,7 +311,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	return m->marks.peak_wanted ? run(m, i, end, true) : run(m, i, end, false);
+	return m->marks.watching ? run(m, i, end, true) : run(m, i, end, false);
 }
 
 static void run_chunk(struct massif *m)
@@ -308,7 +327,10 @@ static void run_chunk(struct massif *m)
 	for (uint32_t s = 0; s < chunk->n_stamps; s++) {
 		const uint32_t end = s + 1 < chunk->n_stamps ? chunk->stamps[s + 1].record : chunk->n_records;
 
-		m->counters.clock = (chunk->stamps[s].time << shift) / NS_PER_MS;
+		const uint64_t clock = (chunk->stamps[s].time << shift) / NS_PER_MS;
+
+		consider_times(m, &m->counters, clock, i);
+		m->counters.clock = clock;
 		i = run_records(m, i, end);
 	}
 }
@@ -427,14 +449,36 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	return 0;
 }
 
+/* False: no memory. */
+static bool end_peak(struct massif *m)
+{
+	struct snapshot *peak = &m->marks.peak;
+
+	if (m->settings->exact_peak && m->marks.highest) {
+		m->peak = snapshots_set_peak(&m->snapshots, peak);
+		return true;
+	}
+	m->peak = peak;
+	if (m->marks.highest == 0 && m->settings->heap)
+		peak->live = calloc(1, sizeof(*peak->live));
+	return m->marks.highest != 0 || !m->settings->heap || peak->live;
+}
+
 static int massif_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct massif *m = (struct massif *)observer;
+	struct snapshot end = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
 
 	(void)reader;
-	if (m->settings->exact_peak && m->marks.highest)
-		snapshots_set_peak(&m->snapshots, &m->marks.peak);
-	return 0;
+	end.detailed = true;
+	for (size_t i = m->marks.taken; i < m->settings->n_ats; i++) {
+		if (m->settings->ats[i].kind == AT_PEAK)
+			continue;
+		m->marks.ats[i] = end;
+		if (m->settings->heap && !(m->marks.ats[i].live = copy_live(m)))
+			return MST_ERR_NOMEM;
+	}
+	return end_peak(m) ? 0 : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
@@ -450,8 +494,8 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
-	marks_init(&m->marks, settings);
-	fine = contexts_init(&m->contexts, settings, naming) && snapshots_init(&m->snapshots, settings);
+	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
+	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
@@ -479,6 +523,17 @@ void massif_destroy(struct massif *m)
 struct observer *massif_observer(struct massif *m)
 {
 	return &m->observer;
+}
+
+struct snapshot massif_at(const struct massif *m, size_t i)
+{
+	const bool peak = m->settings->ats[i].kind == AT_PEAK;
+	struct snapshot s = peak ? m->marks.peak : m->marks.ats[i];
+
+	s.kind = SNAPSHOT_NORMAL;
+	if (peak)
+		s.live = m->peak->live;
+	return s;
 }
 
 const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)

@@ -66,7 +66,13 @@ struct observer *massif_observer(struct massif *massif);
 const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
 
 /*
- * The tree of one of them, which has one: made when asked for, since all of them together may be
+ * After the replay: the moment settings->ats[i], as an ordinary snapshot with a tree. If the total
+ * was never above 0, its peak is at the start.
+ */
+struct snapshot massif_at(const struct massif *massif, size_t i);
+
+/*
+ * The tree of one of these, which has one: made when asked for, since all of them together may be
  * much larger than what they are made of. For tree_destroy(); NULL: no memory. The reader must
  * still be there.
  */

@@ -141,7 +141,7 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;
 }
 
-void snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
+struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
 {
 	size_t at = s->n;
 
@@ -154,10 +154,11 @@ void snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
 		s->items[i - 1].kind = SNAPSHOT_PEAK;
 		free(peak->live);
 		peak->live = NULL;
-		return;
+		return &s->items[i - 1];
 	}
 	memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof(*s->items));
 	s->items[at] = *peak;
 	s->n++;
 	peak->live = NULL;
+	return &s->items[at];
 }

@@ -44,8 +44,8 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
 /*
  * After the last one: puts a peak in its place among the others, of which none is a peak then. If
  * one of them has a tree of the very same state, that one becomes the peak instead. Takes over
- * peak->live.
+ * peak->live, and returns the one that is the peak.
  */
-void snapshots_set_peak(struct snapshots *s, struct snapshot *peak);
+struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak);
 
 #endif

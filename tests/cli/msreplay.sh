@@ -15,7 +15,12 @@ t msreplay
 t msreplay T K
 t msreplay --bogus T
 t msreplay --exact-peak=yes T
-t msreplay --at=5 T
+t msreplay --at=5x T
+t msreplay --at= T
+t msreplay --at=-1 T
+t msreplay --at=start T
+t msreplay --at=peak --massif-out-file=- T
+t msreplay --memusage --at=peak T
 t msreplay --memusage --also=--massif-out-file=x T
 t msreplay --also=--depth=3 T
 t msreplay --also= T
@@ -92,6 +97,13 @@ t msreplay -q --depth=3 --massif-out-file=/dev/null '--also=--massif-out-file=%n
 t ls
 cd ..
 t diff apart together
+t msreplay --at=5 --at=end --at=05 T
+t msreplay --at=end --also=--massif-out-file=massif.out.4711.at-end T
+mkdir moments
+t msreplay -q --massif-out-file=moments/%p --time-unit=B --at=999 --at=peak --at=0 --also='--at=end --massif-out-file=moments/ms' --also='--heap=no --massif-out-file=moments/no --at=peak --at=3' T
+t sh -c 'msreplay -q --massif-out-file=moments/y --time-unit=B T && cd moments && tail -n +2 y >z && tail -n +2 4711 | cmp - z && rm y z'
+t ls moments
+t sh -c 'cd moments && head -n 12 *.at-*'
 t msreplay -q --massif-out-file=none/x --also=--massif-out-file=x --also=--massif-out-file=/dev/null --also=--massif-out-file=/dev/null T
 t ls x
 t msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T

@@ -107,6 +107,7 @@ class Model:
         self.snapshots, self.contexts = [], {}
         self.min_interval = self.earliest = self.since_detailed = self.peak_total = 0
         self.deepest = self.changes = 0
+        self.history = [(0, 0)]
         self.highest = None
         self.normal()
 
@@ -170,6 +171,7 @@ class Model:
     def happened(self):
         """After each call that changed something."""
         self.changes += 1
+        self.history.append((self.clock(), self.heap + self.extra))
         if self.o['exact_peak'] and self.heap + self.extra > (self.highest.total() if self.highest else 0):
             self.highest = self.now()
             self.highest.tree = self.tree()
@@ -332,11 +334,11 @@ class Model:
 
     # -- output --
 
-    def text(self):
+    def text(self, only=None):
         if self.highest:
             self.set_exact_peak()
         lines = ['cmd: script', 'time_unit: ' + self.o['time_unit']]
-        for i, s in enumerate(self.snapshots):
+        for i, s in enumerate([only] if only else self.snapshots):
             lines += ['#-----------', 'snapshot=%d' % i, '#-----------', 'time=%d' % s.time,
                       'mem_heap_B=%d' % s.heap, 'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=0',
                       'heap_tree=' + ('empty' if s.tree is None else 'peak' if s.peak else 'detailed')]
@@ -415,6 +417,11 @@ def random_impossible_script(rng, frames, path):
     return lines
 
 
+def random_times(rng):
+    times = {rng.randrange(1 << rng.choice((4, 10, 20, 40))) for _ in range(rng.randrange(6))}
+    return rng.sample([str(t) for t in times], len(times))
+
+
 def random_options(rng):
     """(the model's options, the command line's)"""
     texts = {
@@ -434,6 +441,8 @@ def random_options(rng):
     ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
     options = {key.replace('-', '_'): value for key, value in texts.items()}
     options['exact_peak'] = rng.random() < 0.4
+    options['at'] = rng.choice(([], [], ['peak'], ['peak', 'end', '0'], [str(rng.randrange(20)), 'end'],
+                                random_times(rng)))
     for key in ('peak_inaccuracy', 'threshold'):
         options[key] = parse_float(options[key])
     for key in ('heap', 'show_below_main'):
@@ -442,13 +451,16 @@ def random_options(rng):
     options['ignore_fns'] = list(ignore)
     words = ['--%s=%s' % item for item in texts.items()]
     words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
-    words += ['--exact-peak'] * options['exact_peak']
+    words += ['--exact-peak'] * options['exact_peak'] + ['--at=' + at for at in options['at']]
     return options, words
 
 
-def run_model(options, steps, frames, path):
+def run_model(options, steps, frames, path, changes=None):
+    """The model after all steps, or after so many changes."""
     model, blocks = Model(options, frames, path), {}
     for step in steps:
+        if model.changes == changes:
+            break
         if step[0] == 'time':
             model.now_ns = step[1]
         elif step[0] == 'alloc':
@@ -457,18 +469,48 @@ def run_model(options, steps, frames, path):
             model.remove(blocks.pop(step[1]))
         else:
             blocks[step[1]] = model.resize(blocks[step[1]], step[2], step[3])
-    return model.text()
+    return model
+
+
+def comparable(text, ats):
+    """Of a file for a moment only what the model knows: not when in ms calls were that counted nowhere."""
+    return [text.split('\n')] + [[line for line in at.split('\n') if not line.startswith('time=')
+                                  or 'time_unit: B' in at] for at in ats]
+
+
+def model_texts(options, *script):
+    """massif.out, then a file for each moment asked for, found by running as far as that again."""
+    model = run_model(options, *script)
+    history, ats = model.history, []
+    for at in options['at']:
+        if at == 'peak':
+            changes = max(range(len(history)), key=lambda i: history[i][1])
+        else:
+            changes = max(i for i, (clock, _) in enumerate(history) if at == 'end' or clock <= int(at))
+        then = run_model(options, *script, changes=changes)
+        moment = then.now()
+        moment.tree = then.tree() if options['heap'] else None
+        ats.append(then.text(moment))
+    return comparable(model.text(), ats)
+
+
+def read_texts(name, options):
+    """What msreplay has written, without the options in the first lines."""
+    ats = [name.with_name('%s.at-%s' % (name.name, at)) for at in options['at']]
+    texts = [path.read_text().split('\n', 1)[1] for path in [name] + ats]
+    for path in ats:
+        path.unlink()
+    return comparable(texts[0], texts[1:])
 
 
 def run_tools(build, lines, words, also, scratch):
-    """What msreplay says to `words`, and in the same pass to `also`."""
+    """Runs msreplay with `words`, and in the same pass with `also`."""
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
     more = '--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])
     (scratch / 'options').write_text(shlex.join(words + [more]) + '\n')
     subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
     subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
                     more, scratch / 'trace'], check=True, timeout=60)
-    return [(scratch / name).read_text().split('\n', 1)[1] for name in ('ours', 'also')]
 
 
 def try_once(seed, build, program, scratch):
@@ -481,11 +523,15 @@ def try_once(seed, build, program, scratch):
         return True, 0
     lines, steps = random_script(rng, frames, program.path)
     options, words = zip(random_options(rng), random_options(rng))
-    theirs = [run_model(o, steps, frames, program.path) for o in options]
-    ours = run_tools(build, lines, *words, scratch)
-    for name, text in zip(('model', 'model-also'), theirs):
-        (scratch / name).write_text(text)
-    return ours == theirs, sum(text.count('snapshot=') for text in theirs)
+    run_tools(build, lines, *words, scratch)
+    equal, snapshots = True, 0
+    for name, o in zip(('ours', 'also'), options):
+        theirs = model_texts(o, steps, frames, program.path)
+        ours = read_texts(scratch / name, o)
+        (scratch / (name + '-model')).write_text('\n'.join(theirs[0]))
+        equal = equal and ours == theirs
+        snapshots += sum(line.startswith('snapshot=') for text in theirs for line in text)
+    return equal, snapshots
 
 
 def arguments():
