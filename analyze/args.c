@@ -27,12 +27,14 @@ enum key {
 	KEY_OUT_FILE,
 	KEY_ALIGNMENT,
 	KEY_SHOW_BELOW_MAIN,
+	KEY_EXACT_PEAK,
 	KEY_FULLPATH_AFTER,
 	KEY_USABLE,
 	KEY_TRACE_MALLOC,
 	KEY_XTREE_MEMORY,
 	KEY_XTREE_FILE,
 	KEY_XTREE_COMPRESS,
+	KEY_AT,
 	KEY_ZERO_FREES,
 };
 
@@ -52,6 +54,8 @@ static const struct argp_option options[] = {
 	  "each Nth snapshot gets a tree, 1..1000000 (10)", 20 },
 	{ "peak-inaccuracy", KEY_PEAK_INACCURACY, "F", 0,
 	  "a new peak must be F percent above the last one (1.0)", 20 },
+	{ "exact-peak", KEY_EXACT_PEAK, NULL, 0,
+	  "the peak is the largest total there was, whatever Massif would have seen of it", 20 },
 	{ NULL, 0, NULL, 0, "Trees:", 30 },
 	{ "threshold", KEY_THRESHOLD, "F", 0,
 	  "sum up places below F percent of the total, 0..100 (1.0)", 30 },
@@ -67,6 +71,9 @@ static const struct argp_option options[] = {
 	{ "massif-out-file", KEY_OUT_FILE, "FILE", 0,
 	  "name of the result: %p is the recorded process's id, %n a number, %q{VAR} an "
 	  "environment variable, %% a %; - is standard output", 40 },
+	{ "at", KEY_AT, "TIME", 0,
+	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
+	  "(repeatable)", 40 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "usable", KEY_USABLE, "MODEL", OPTION_HIDDEN, NULL, 0 },
@@ -226,6 +233,39 @@ static int parse_time_unit(struct args *args, const char *value)
 	return refuse_unknown(args, KEY_TIME_UNIT, value);
 }
 
+static bool is_before(const struct at *a, const struct at *b)
+{
+	return a->kind != b->kind ? a->kind < b->kind : a->time < b->time;
+}
+
+static int insert_at(struct settings *s, struct at at)
+{
+	struct at *ats = reallocarray(s->ats, s->n_ats + 1, sizeof(*ats));
+	if (!ats)
+		return ENOMEM;
+	s->ats = ats;
+	size_t i = s->n_ats++;
+	for (; i > 0 && is_before(&at, &ats[i - 1]); i--)
+		ats[i] = ats[i - 1];
+	ats[i] = at;
+	return 0;
+}
+
+static int parse_at(struct args *args, const char *value)
+{
+	struct at at = { .kind = AT_TIME };
+	int64_t n;
+	if (strcmp(value, "peak") == 0)
+		at.kind = AT_PEAK;
+	else if (strcmp(value, "end") == 0)
+		at.kind = AT_END;
+	else if (*value && number_integer(value, &n) && n >= 0)
+		at.time = (uint64_t)n;
+	else
+		return refuse_missing(args, KEY_AT, value, "should be a time, peak or end");
+	return insert_at(&args->settings, at);
+}
+
 static int parse_usable(struct args *args, const char *value)
 {
 	if (strcmp(value, "rounded") == 0)
@@ -285,11 +325,11 @@ bool args_set_out_file(struct args *args, const char *pattern)
 /* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
-	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE)
+	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_AT)
 		return 0;
 	char *desc;
-	if (asprintf(&desc, "%s%s--%s=%s", s->desc, *s->desc ? " " : "", option_name(key),
-		     value) < 0)
+	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
+		     value ? "=" : "", value ? value : "") < 0)
 		return ENOMEM;
 	free(s->desc);
 	s->desc = desc;
@@ -333,6 +373,9 @@ static int parse_value(struct args *args, int key, const char *value)
 		return parse_alignment(args, value);
 	case KEY_SHOW_BELOW_MAIN:
 		return parse_bool(args, key, value, &s->show_below_main);
+	case KEY_EXACT_PEAK:
+		s->exact_peak = true;
+		return 0;
 	case KEY_FULLPATH_AFTER:
 		return append_name(&s->fullpath_after, value);
 	case KEY_USABLE:
@@ -344,6 +387,8 @@ static int parse_value(struct args *args, int key, const char *value)
 		return parse_xtree(args, value);
 	case KEY_XTREE_FILE:
 		return 0;
+	case KEY_AT:
+		return parse_at(args, value);
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}
@@ -401,6 +446,7 @@ void args_finish(struct args *args)
 	finish_names(&args->settings.alloc_fns);
 	finish_names(&args->settings.ignore_fns);
 	finish_names(&args->settings.fullpath_after);
+	free(args->settings.ats);
 	free(args->settings.out_file);
 	free(args->settings.desc);
 	free(args->problem);

@@ -2,35 +2,188 @@
 #include "conversion.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "outfile.h"
 
-/* A renamed result would take the trace's place. */
-static bool is_trace(const struct tool_trace *trace, const char *name)
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+/* What is the same for two names of one file, whether it is there already or not. */
+struct place {
+	bool shared;        /* not a plain file: any number of results may go there */
+	dev_t dev;          /* of the file, else of its directory */
+	ino_t ino;
+	const char *name;   /* in its directory, if there is no such file; else "" */
+};
+
+static int find_place(struct place *place, const char *name)
 {
-	struct stat in, out;
-	return fstat(trace->fd, &in) == 0 && stat(name, &out) == 0 && S_ISREG(out.st_mode) &&
-	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+	struct stat st;
+	*place = (struct place){ .name = name };
+	if (strcmp(name, "-") == 0)
+		return 0;
+	if (stat(name, &st) == 0) {
+		*place = (struct place){ !S_ISREG(st.st_mode), st.st_dev, st.st_ino, "" };
+		return 0;
+	}
+	const char *slash = strrchr(name, '/');
+	char *directory = slash ? strndup(name, (size_t)(slash + 1 - name)) : strdup(".");
+	if (!directory)
+		return -ENOMEM;
+	if (stat(directory, &st) == 0)
+		*place = (struct place){ false, st.st_dev, st.st_ino, slash ? slash + 1 : name };
+	free(directory);
+	return 0;
 }
 
-static int write_output(const struct emitter *emitter, const struct emit_view *view, int fd)
+static bool is_same(const struct place *a, const struct place *b)
+{
+	return !a->shared && a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
+}
+
+/* A renamed result would take the trace's place. */
+static bool is_trace(const struct tool_trace *trace, const struct place *place)
+{
+	struct stat st;
+	return fstat(trace->fd, &st) == 0 && !place->shared && *place->name == '\0' &&
+	       st.st_dev == place->dev && st.st_ino == place->ino;
+}
+
+/* Room for all that have been looked at. */
+struct places {
+	size_t n;
+	struct place *items;
+};
+
+static int check_name(struct places *places, const struct tool *tool, const struct tool_trace *trace,
+		      const char *name)
+{
+	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
+	if (grown)
+		places->items = grown;
+	if (!grown || find_place(&grown[places->n], name) != 0) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	const char *why = is_trace(trace, &grown[places->n]) ? "is the trace itself" : NULL;
+	for (size_t i = 0; i < places->n && !why; i++)
+		if (is_same(&grown[i], &grown[places->n]))
+			why = "two results would have this name";
+	places->n++;
+	if (!why)
+		return 0;
+	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
+	return TOOL_USAGE;
+}
+
+static int check_names(const struct conversions *c, const struct tool *tool,
+		       const struct tool_trace *trace)
+{
+	struct places places = { 0 };
+	int status = 0;
+	for (size_t i = 0; i < c->n && status == 0; i++) {
+		const struct conversion *item = &c->items[i];
+		status = check_name(&places, tool, trace, item->name);
+		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
+			status = check_name(&places, tool, trace, item->at_names[k]);
+	}
+	free(places.items);
+	return status;
+}
+
+/* The name of the file for a moment: that of the result, ".at-" and the moment. NULL: no memory. */
+static char *name_at(const char *result, const struct at *at)
+{
+	char *name;
+	int n = at->kind == AT_TIME ? asprintf(&name, "%s.at-%" PRIu64, result, at->time) :
+		asprintf(&name, "%s.at-%s", result, at->kind == AT_PEAK ? "peak" : "end");
+	return n < 0 ? NULL : name;
+}
+
+static int name_ats(struct conversion *item, const struct tool *tool)
+{
+	const struct settings *settings = item->settings;
+	if (settings->n_ats && strcmp(item->name, "-") == 0) {
+		tool_error(tool, "--at: standard output is no name that others can be made of; use "
+			   "--massif-out-file=FILE");
+		return TOOL_USAGE;
+	}
+	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
+	bool ok = item->at_names;
+	for (size_t i = 0; ok && i < settings->n_ats; i++) {
+		item->at_names[i] = name_at(item->name, &settings->ats[i]);
+		ok = item->at_names[i];
+	}
+	if (ok)
+		return 0;
+	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return TOOL_NO_RESULT;
+}
+
+int conversions_plan(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		     const char *output)
+{
+	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	*c = (struct conversions){ .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
+	int status = TOOL_NO_RESULT;
+	for (size_t i = 0; c->items && i <= tool->n_also; i++) {
+		struct conversion *item = &c->items[i];
+		item->settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
+		item->name = i == 0 && output ? strdup(output) :
+			     tool_out_name(tool, item->settings, &outname, &status);
+		if (!item->name)
+			return status;
+		c->n++;
+		status = name_ats(item, tool);
+		if (status)
+			return status;
+		status = TOOL_NO_RESULT;
+	}
+	if (c->items)
+		return check_names(c, tool, trace);
+	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return status;
+}
+
+void conversions_finish(struct conversions *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct conversion *item = &c->items[i];
+		for (size_t k = 0; item->at_names && k < item->settings->n_ats; k++)
+			free(item->at_names[k]);
+		free(item->at_names);
+		free(item->name);
+	}
+	free(c->items);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+/* All of it by the emitter, or the one snapshot. */
+static int write_output(const struct emitter *emitter, const struct emit_view *view,
+			const struct snapshot *one, int fd)
 {
 	struct out *out = out_create(fd);
 	if (!out)
 		return -ENOMEM;
-	emitter->write(out, view);
+	if (one)
+		emit_massif_one(out, view, one);
+	else
+		emitter->write(out, view);
 	return -out_finish(out);
 }
 
 static bool write_file(const struct tool *tool, const struct emitter *emitter,
-		       const struct emit_view *view, const char *name)
+		       const struct emit_view *view, const struct snapshot *one, const char *name)
 {
 	struct outfile file;
 	int error = outfile_begin(&file, name);
 	if (!error) {
-		error = write_output(emitter, view, file.fd);
+		error = write_output(emitter, view, one, file.fd);
 		if (error)
 			outfile_abort(&file);
 		else
@@ -49,30 +202,62 @@ static void tell_symbols(const struct tool *tool, const struct symbols *symbols)
 		tool_notice(tool, "%s", notice);
 }
 
-int conversion_run(const struct tool *tool, const struct tool_trace *trace,
-		   const struct emitter *emitter, const char *name)
+/* ---- Replay --------------------------------------------------------------------------------- */
+
+static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		  struct naming *naming)
 {
-	const struct settings *settings = &tool->args.settings;
-	if (strcmp(name, "-") != 0 && is_trace(trace, name)) {
-		tool_error(tool, "%s: is the trace itself", name);
-		return TOOL_USAGE;
-	}
-	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
-	struct massif *massif = naming ? massif_create(settings, naming) : NULL;
+	struct observer **observers = calloc(c->n, sizeof(struct observer *));
 	int status = TOOL_NO_RESULT;
-	if (massif) {
-		struct observer *observer = massif_observer(massif);
-		status = tool_replay(tool, trace, &observer, 1);
-	} else {
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	size_t n = 0;
+	while (observers && n < c->n) {
+		struct conversion *item = &c->items[n];
+		item->massif = massif_create(item->settings, naming);
+		if (!item->massif)
+			break;
+		observers[n++] = massif_observer(item->massif);
 	}
+	if (n == c->n)
+		status = tool_replay(tool, trace, observers, n);
+	else
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	free(observers);
+	return status;
+}
+
+static bool write_all(const struct conversions *c, const struct tool *tool,
+		      const struct tool_trace *trace, const struct emitter *emitter,
+		      struct naming *naming)
+{
+	bool written = true;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct conversion *item = &c->items[i];
+		const struct emit_view view = { trace->reader, item->settings, naming, item->massif };
+		written = write_file(tool, emitter, &view, NULL, item->name) && written;
+		for (size_t k = 0; k < item->settings->n_ats; k++) {
+			const struct snapshot one = massif_at(item->massif, k);
+			written = write_file(tool, emitter, &view, &one, item->at_names[k]) && written;
+		}
+	}
+	return written;
+}
+
+int conversions_run(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		    const struct emitter *emitter)
+{
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	if (!naming) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	int status = replay(c, tool, trace, naming);
 	if (status != TOOL_NO_RESULT) {
-		const struct emit_view view = { trace->reader, settings, naming, massif };
-		if (!write_file(tool, emitter, &view, name))
+		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_symbols(tool, naming_symbols(naming));
 	}
-	massif_destroy(massif);
+	for (size_t i = 0; i < c->n; i++)
+		massif_destroy(c->items[i].massif);
 	naming_destroy(naming);
 	return status;
 }

@@ -37,4 +37,7 @@ const struct emitter *emitter_find(const char *name);
 
 extern const struct emitter emit_massif;
 
+/* A massif.out of a single snapshot, which is one of those of massif_at(). */
+void emit_massif_one(struct out *out, const struct emit_view *view, const struct snapshot *snapshot);
+
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "contexts.h"
+#include "marks.h"
 #include "snapshot.h"
 #include "tree.h"
 
@@ -38,6 +39,7 @@ struct effect {
 struct counters {
 	uint64_t useful, total;
 	uint64_t clock;                 /* in the settings' time unit */
+	uint64_t changes;               /* calls that changed the others */
 };
 
 struct live_kind {
@@ -50,6 +52,8 @@ struct massif {
 	const struct settings *settings;
 	struct contexts contexts;
 	struct snapshots snapshots;
+	struct marks marks;
+	const struct snapshot *peak;    /* has the true peak's `live`, after the end */
 	struct counters counters;
 	struct live_kind *kinds;        /* after the first `applied` records of the present chunk */
 	uint32_t n_kinds;               /* at least as many as the trace has */
@@ -71,17 +75,23 @@ static uint64_t positive(uint64_t n)
 	return (int64_t)n > 0 ? n : 0;
 }
 
-/* Keeps the moment after `records` records of the chunk. */
+/* The moment after `records` records of the chunk. */
+static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now, uint32_t records)
+{
+	return (struct snapshot){
+		.kind = kind,
+		.time = (int64_t)now->clock,
+		.heap = positive(now->useful),
+		.extra = positive(now->total - now->useful),
+		.records = records,
+		.changes = now->changes,
+	};
+}
+
 static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind kind,
 					    struct counters now, uint32_t records)
 {
-	const struct snapshot s = {
-		.kind = kind,
-		.time = (int64_t)now.clock,
-		.heap = positive(now.useful),
-		.extra = positive(now.total - now.useful),
-		.records = records,
-	};
+	const struct snapshot s = snapshot_of(kind, &now, records);
 
 	snapshots_store(&m->snapshots, &s);
 	m->took_snapshots = true;
@@ -99,6 +109,30 @@ static inline void consider_peak(struct massif *m, const struct counters *now, u
 {
 	if (now->total > m->snapshots.peak_limit && positive(now->total))
 		store(m, SNAPSHOT_PEAK, *now, records);
+}
+
+/* Before the clock goes on to `clock`. */
+static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
+				  uint32_t records)
+{
+	if (__builtin_expect(clock > m->marks.next_time, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
+
+		s.detailed = true;
+		marks_pass(&m->marks, &s, clock);
+	}
+}
+
+/* After something happened. */
+static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
+{
+	struct snapshot peak;
+
+	if (positive(now->total) <= m->marks.highest)
+		return;
+	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
+	peak.detailed = true;
+	marks_raise(&m->marks, &peak, now->total);
 }
 
 /* ---- live blocks ---- */
@@ -141,6 +175,8 @@ static struct live *copy_live(const struct massif *m)
 		return live;
 	live->n = m->n_contexts;
 	kinds = mst_reader_kinds(m->reader, &n_kinds);
+	if (n_kinds > m->n_kinds)
+		n_kinds = m->n_kinds; /* the others were defined for a chunk that could not be read */
 	for (uint32_t i = 0; i < n_kinds; i++) {
 		const struct live_kind *kind = &m->kinds[i];
 
@@ -148,6 +184,23 @@ static struct live *copy_live(const struct massif *m)
 			live->bytes[kind->context] += kinds[i].size * (uint64_t)kind->blocks;
 	}
 	return live;
+}
+
+/* For the present chunk's marks, up to the one after `until` records. False: no memory. */
+static bool fill_marks(struct massif *m, uint32_t until)
+{
+	struct snapshot *mark;
+
+	while ((mark = marks_pending(&m->marks)) && mark->records <= until) {
+		struct live *live;
+
+		apply_records(m, mark->records);
+		live = copy_live(m);
+		if (!live)
+			return false;
+		marks_fill(&m->marks, mark, live);
+	}
+	return true;
 }
 
 /* For the present chunk's snapshots, which are in the order of their moments. False: no memory. */
@@ -162,6 +215,8 @@ static bool fill_detailed(struct massif *m)
 
 		if (!s->detailed || s->live)
 			continue;
+		if (!fill_marks(m, s->records))
+			return false;
 		if (m->chunk)
 			apply_records(m, s->records);
 		s->live = copy_live(m);
@@ -179,6 +234,7 @@ static inline void add(struct counters *now, const struct effect *e)
 	now->useful += e->useful;
 	now->total += e->total;
 	now->clock += e->clock;
+	now->changes++;
 }
 
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
@@ -190,6 +246,7 @@ static inline void resize(struct massif *m, struct counters *now, const struct e
 		consider_peak(m, now, i);
 	now->useful += old->useful + new->useful;
 	now->total += change;
+	now->changes++;
 	if (m->settings->time_unit == TIME_BYTES)
 		now->clock += (int64_t)change < 0 ? -change : change;
 	consider_normal(m, now, i + 2);
@@ -216,8 +273,12 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 	}
 }
 
-/* The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1. */
-static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
+/*
+ * The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1.
+ * A constant `marking` makes two functions of it: what looks for marks takes longer.
+ */
+static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
+							   bool marking)
 {
 	const uint16_t *records = m->chunk->records;
 	const struct effect *effects = m->effects;
@@ -225,6 +286,8 @@ static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 
 	for (; i < end; i++) {
 		const struct effect *e = &effects[records[i]];
+		const struct counters before = now;
+		const uint32_t first = i;
 
 		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
@@ -237,9 +300,18 @@ static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 			do_pair(m, &now, e, &effects[records[i + 1]], i);
 			i++;
 		}
+		if (marking) {
+			consider_times(m, &before, now.clock, first);
+			consider_peak_mark(m, &now, i + 1);
+		}
 	}
 	m->counters = now;
 	return i;
+}
+
+static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
+{
+	return m->marks.watching ? run(m, i, end, true) : run(m, i, end, false);
 }
 
 static void run_chunk(struct massif *m)
@@ -255,7 +327,10 @@ static void run_chunk(struct massif *m)
 	for (uint32_t s = 0; s < chunk->n_stamps; s++) {
 		const uint32_t end = s + 1 < chunk->n_stamps ? chunk->stamps[s + 1].record : chunk->n_records;
 
-		m->counters.clock = (chunk->stamps[s].time << shift) / NS_PER_MS;
+		const uint64_t clock = (chunk->stamps[s].time << shift) / NS_PER_MS;
+
+		consider_times(m, &m->counters, clock, i);
+		m->counters.clock = clock;
 		i = run_records(m, i, end);
 	}
 }
@@ -368,15 +443,47 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!prepare_chunk(m))
 		return MST_ERR_NOMEM;
 	run_chunk(m);
-	if (!fill_detailed(m))
+	if (!fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	apply_records(m, chunk->n_records);
 	return 0;
 }
 
+/* False: no memory. */
+static bool end_peak(struct massif *m)
+{
+	struct snapshot *peak = &m->marks.peak;
+
+	if (m->settings->exact_peak && m->marks.highest) {
+		m->peak = snapshots_set_peak(&m->snapshots, peak);
+		return true;
+	}
+	m->peak = peak;
+	if (m->marks.highest == 0 && m->settings->heap)
+		peak->live = calloc(1, sizeof(*peak->live));
+	return m->marks.highest != 0 || !m->settings->heap || peak->live;
+}
+
+static int massif_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct massif *m = (struct massif *)observer;
+	struct snapshot end = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
+
+	(void)reader;
+	end.detailed = true;
+	for (size_t i = m->marks.taken; i < m->settings->n_ats; i++) {
+		if (m->settings->ats[i].kind == AT_PEAK)
+			continue;
+		m->marks.ats[i] = end;
+		if (m->settings->heap && !(m->marks.ats[i].live = copy_live(m)))
+			return MST_ERR_NOMEM;
+	}
+	return end_peak(m) ? 0 : MST_ERR_NOMEM;
+}
+
 /* ---- life ---- */
 
-static const struct observer_impl massif_impl = { .chunk = massif_chunk };
+static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming)
 {
@@ -387,7 +494,8 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
-	fine = contexts_init(&m->contexts, settings, naming) && snapshots_init(&m->snapshots, settings);
+	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
+	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
@@ -406,6 +514,7 @@ void massif_destroy(struct massif *m)
 		return;
 	contexts_finish(&m->contexts);
 	snapshots_finish(&m->snapshots);
+	marks_finish(&m->marks);
 	free(m->kinds);
 	free(m->effects);
 	free(m);
@@ -414,6 +523,17 @@ void massif_destroy(struct massif *m)
 struct observer *massif_observer(struct massif *m)
 {
 	return &m->observer;
+}
+
+struct snapshot massif_at(const struct massif *m, size_t i)
+{
+	const bool peak = m->settings->ats[i].kind == AT_PEAK;
+	struct snapshot s = peak ? m->marks.peak : m->marks.ats[i];
+
+	s.kind = SNAPSHOT_NORMAL;
+	if (peak)
+		s.live = m->peak->live;
+	return s;
 }
 
 const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)

@@ -44,6 +44,7 @@ struct snapshot {
 	uint64_t stacks;
 	struct live *live;   /* what massif_tree() builds the tree of; NULL: there is none */
 	uint32_t records;    /* of the chunk in which it was taken, how many were done by then */
+	uint64_t changes;    /* how many calls had changed the counters by then */
 };
 
 /* Bytes by context at one moment, in the order in which contexts came up; later ones lack. */
@@ -57,11 +58,21 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 void massif_destroy(struct massif *massif);               /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 
-/* The stored snapshots, in order; valid until massif_destroy(). */
+/*
+ * The stored snapshots, in order; valid until massif_destroy(). With the setting exact_peak, the
+ * peak among them, after the replay, is the first moment with the largest total there was, if any
+ * is above 0.
+ */
 const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
 
 /*
- * The tree of one of them, which has one: made when asked for, since all of them together may be
+ * After the replay: the moment settings->ats[i], as an ordinary snapshot with a tree. If the total
+ * was never above 0, its peak is at the start.
+ */
+struct snapshot massif_at(const struct massif *massif, size_t i);
+
+/*
+ * The tree of one of these, which has one: made when asked for, since all of them together may be
  * much larger than what they are made of. For tree_destroy(); NULL: no memory. The reader must
  * still be there.
  */

@@ -116,16 +116,14 @@ static const struct emitter *choose_emitter(const struct command *command, const
 
 static int convert(struct command *command, const struct tool_trace *trace)
 {
-	int status;
-	char *name = command->output ? strdup(command->output) :
-		     tool_out_name(&command->tool, trace, &status);
-	if (!name)
-		return command->output ? (int)TOOL_NO_RESULT : status;
-	status = TOOL_USAGE;
-	const struct emitter *emitter = choose_emitter(command, name);
-	if (emitter && tool_settle(&command->tool, trace))
-		status = conversion_run(&command->tool, trace, emitter, name);
-	free(name);
+	struct conversions plan;
+	int status = conversions_plan(&plan, &command->tool, trace, command->output);
+	if (status == 0) {
+		const struct emitter *emitter = choose_emitter(command, plan.items[0].name);
+		status = emitter && tool_settle(&command->tool, trace) ?
+			 conversions_run(&plan, &command->tool, trace, emitter) : (int)TOOL_USAGE;
+	}
+	conversions_finish(&plan);
 	return status;
 }
 

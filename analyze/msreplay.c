@@ -64,6 +64,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!command->trace)
 			argp_error(state, "which trace?");
+		if (command->memusage && (command->tool.n_also || command->tool.args.settings.n_ats))
+			argp_error(state, "--also and --at are about Massif's answers, --memusage is none");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -95,14 +97,12 @@ static int print_memusage(const struct command *command, const struct tool_trace
 
 static int write_massif(struct command *command, const struct tool_trace *trace)
 {
-	int status;
-	char *name = tool_out_name(&command->tool, trace, &status);
-	if (!name)
-		return status;
-	status = TOOL_USAGE;
-	if (tool_settle(&command->tool, trace))
-		status = conversion_run(&command->tool, trace, &emit_massif, name);
-	free(name);
+	struct conversions plan;
+	int status = conversions_plan(&plan, &command->tool, trace, NULL);
+	if (status == 0)
+		status = tool_settle(&command->tool, trace) ?
+			 conversions_run(&plan, &command->tool, trace, &emit_massif) : (int)TOOL_USAGE;
+	conversions_finish(&plan);
 	return status;
 }
 

@@ -28,6 +28,18 @@ struct name_list {
 	char **names;      /* owned */
 };
 
+/* A moment for a file of its own; in the order of the kinds, then of the times. */
+enum at_kind {
+	AT_TIME,           /* after the last call at that time or before it */
+	AT_PEAK,           /* the first one with the largest total of all */
+	AT_END,
+};
+
+struct at {
+	enum at_kind kind;
+	uint64_t time;     /* AT_TIME: in the settings' time unit */
+};
+
 struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;
@@ -35,6 +47,7 @@ struct settings {
 	bool stacks;
 	bool pages_as_heap;
 	bool show_below_main;
+	bool exact_peak;           /* the peak is the true one */
 	unsigned heap_admin;       /* bytes a block */
 	unsigned alignment;        /* power of two, 16..4096 */
 	unsigned depth;            /* 1..200 */
@@ -45,6 +58,8 @@ struct settings {
 	struct name_list alloc_fns;  /* Massif's defaults come first */
 	struct name_list ignore_fns;
 	struct name_list fullpath_after;
+	struct at *ats;            /* in order; owned */
+	size_t n_ats;
 	char *out_file;            /* --massif-out-file pattern, owned */
 	char *desc;                /* the options as given, for massif.out's first line; owned, "" if none */
 };

@@ -114,10 +114,15 @@ static uint64_t limit_of(const struct snapshots *s, uint64_t total)
 	return total + (uint64_t)excess;
 }
 
-static void become_peak(struct snapshots *s, const struct snapshot *peak)
+static void demote_all(struct snapshots *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		s->items[i].kind = SNAPSHOT_NORMAL;
+}
+
+static void become_peak(struct snapshots *s, const struct snapshot *peak)
+{
+	demote_all(s);
 	s->peak_limit = limit_of(s, peak->heap + peak->extra + peak->stacks);
 }
 
@@ -134,4 +139,26 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	if (++s->n == s->max)
 		s->min_interval = cull(s);
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;
+}
+
+struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
+{
+	size_t at = s->n;
+
+	demote_all(s);
+	while (at > 0 && s->items[at - 1].changes > peak->changes)
+		at--;
+	for (size_t i = at; i > 0 && s->items[i - 1].changes == peak->changes; i--) {
+		if (!s->items[i - 1].detailed)
+			continue;
+		s->items[i - 1].kind = SNAPSHOT_PEAK;
+		free(peak->live);
+		peak->live = NULL;
+		return &s->items[i - 1];
+	}
+	memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof(*s->items));
+	s->items[at] = *peak;
+	s->n++;
+	peak->live = NULL;
+	return &s->items[at];
 }

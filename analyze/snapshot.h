@@ -20,7 +20,7 @@ struct snapshots {
 	double peak_inaccuracy;         /* percent; below 0 counts as 0 */
 
 	struct snapshot *items;         /* [max] */
-	size_t n;                       /* < max */
+	size_t n;                       /* < max; after snapshots_set_peak() <= max */
 	/* A normal snapshot may be taken at this time or later; a peak when the total is above this. */
 	uint64_t earliest;
 	uint64_t peak_limit;
@@ -40,5 +40,12 @@ void snapshots_finish(struct snapshots *s);
  * becomes a normal one that keeps its tree).
  */
 void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
+
+/*
+ * After the last one: puts a peak in its place among the others, of which none is a peak then. If
+ * one of them has a tree of the very same state, that one becomes the peak instead. Takes over
+ * peak->live, and returns the one that is the peak.
+ */
+struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak);
 
 #endif

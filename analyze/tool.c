@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "outname.h"
+#include "also.h"
 #include "replay.h"
 #include "term.h"
 
@@ -58,9 +58,12 @@ static const char *plural(uint64_t n)
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-enum { KEY_SYMBOLS = 0x2000 };
+enum { KEY_SYMBOLS = 0x2000, KEY_ALSO };
 
 static const struct argp_option options[] = {
+	{ "also", KEY_ALSO, "OPTIONS", 0,
+	  "in the same pass, write what these of Massif's options, apart from those beside them, ask "
+	  "for; a --massif-out-file is among them (repeatable)", TOOL_GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", TOOL_GROUP_DIAGNOSTICS },
 	{ "symbols", KEY_SYMBOLS, "DIR", 0,
 	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
@@ -82,6 +85,28 @@ static int add_symbol_dir(struct tool *tool, const char *directory)
 	return 0;
 }
 
+/* The problem becomes the tool's, behind the text that has it. */
+static int hand_on_problem(struct tool *tool, const struct args *also, const char *text)
+{
+	if (asprintf(&tool->args.problem, "--also=%s:\n%s", text, also->problem) < 0) {
+		tool->args.problem = NULL;
+		return ENOMEM;
+	}
+	tool->args.status = also->status;
+	return EINVAL;
+}
+
+static int add_also(struct tool *tool, const char *text)
+{
+	struct args *also = reallocarray(tool->also, tool->n_also + 1, sizeof(*also));
+	if (!also)
+		return ENOMEM;
+	tool->also = also;
+	also += tool->n_also++;
+	int error = also_parse(also, text);
+	return error == EINVAL ? hand_on_problem(tool, also, text) : error;
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct tool *tool = state->input;
@@ -91,6 +116,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_SYMBOLS:
 		return add_symbol_dir(tool, value);
+	case KEY_ALSO:
+		return add_also(tool, value);
 	case 'q':
 		tool->verbosity = -1;
 		return 0;
@@ -114,6 +141,9 @@ bool tool_init(struct tool *tool, const char *name)
 void tool_finish(struct tool *tool)
 {
 	args_finish(&tool->args);
+	for (size_t i = 0; i < tool->n_also; i++)
+		args_finish(&tool->also[i]);
+	free(tool->also);
 	free(tool->symbol_dirs);
 	*tool = (struct tool){ 0 };
 }
@@ -167,9 +197,10 @@ void tool_close(struct tool_trace *trace)
 	trace->fd = -1;
 }
 
-bool tool_settle(struct tool *tool, const struct tool_trace *trace)
+/* *ms is set if time is in milliseconds for want of anything else. */
+static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
+		   bool *ms)
 {
-	struct settings *settings = &tool->args.settings;
 	const char *missing = NULL;
 	if (settings->time_unit == TIME_INSTRUCTIONS)
 		missing = "--time-unit=i: no instruction counts are recorded in it, and msrec "
@@ -186,10 +217,23 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 	}
 	settings->pages_as_heap = false;
 	if (settings->time_unit == TIME_DEFAULT) {
-		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)",
-			    trace->name);
+		*ms = true;
 		settings->time_unit = TIME_MS;
 	}
+	return true;
+}
+
+bool tool_settle(struct tool *tool, const struct tool_trace *trace)
+{
+	bool ms = false;
+	if (!settle(tool, trace, &tool->args.settings, &ms))
+		return false;
+	for (size_t i = 0; i < tool->n_also; i++)
+		if (!settle(tool, trace, &tool->also[i].settings, &ms))
+			return false;
+	if (ms)
+		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)",
+			    trace->name);
 	return true;
 }
 
@@ -271,12 +315,12 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
 }
 
-char *tool_out_name(const struct tool *tool, const struct tool_trace *trace, int *status)
+char *tool_out_name(const struct tool *tool, const struct settings *settings,
+		    struct outname *outname, int *status)
 {
-	const char *pattern = tool->args.settings.out_file;
-	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	const char *pattern = settings->out_file;
 	char *why;
-	char *name = outname_expand(&outname, pattern, &why);
+	char *name = outname_expand(outname, pattern, &why);
 	if (name)
 		return name;
 	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;

@@ -15,6 +15,7 @@
 #include "args.h"
 #include "mstrace.h"
 #include "observer.h"
+#include "outname.h"
 
 enum tool_status {
 	TOOL_COMPLETE = 0,
@@ -27,6 +28,8 @@ struct tool {
 	const char *name;
 	int verbosity;       /* -1 quiet, 0 notices, 1 more */
 	struct args args;    /* Massif's options */
+	struct args *also;   /* those of each --also */
+	size_t n_also;
 	const char **symbol_dirs;
 	size_t n_symbol_dirs;
 };
@@ -69,8 +72,9 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 void tool_close(struct tool_trace *trace);
 
 /*
- * Compares what the tool's settings ask for with what the trace holds, and gives the default time
- * unit its meaning. Says what is missing and returns false if the settings can't be honoured.
+ * Compares what the tool's settings, those of --also too, ask for with what the trace holds, and
+ * gives the default time unit its meaning. Says what is missing and returns false if the settings
+ * can't be honoured.
  */
 bool tool_settle(struct tool *tool, const struct tool_trace *trace);
 
@@ -83,9 +87,10 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 			     struct observer **observers, size_t n);
 
 /*
- * The name that Massif's --massif-out-file means for this trace, for the caller to free. NULL
- * after a message: *status is the exit status, 1 where Massif's is.
+ * The name that the --massif-out-file of some settings means, for the caller to free. NULL after a
+ * message: *status is the exit status, 1 where Massif's is.
  */
-char *tool_out_name(const struct tool *tool, const struct tool_trace *trace, int *status);
+char *tool_out_name(const struct tool *tool, const struct settings *settings,
+		    struct outname *outname, int *status);
 
 #endif

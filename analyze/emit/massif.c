@@ -191,6 +191,12 @@ static void write_massif(struct out *out, const struct emit_view *view)
 		write_snapshot(out, view, &snapshots[i], i);
 }
 
+void emit_massif_one(struct out *out, const struct emit_view *view, const struct snapshot *snapshot)
+{
+	write_header(out, view);
+	write_snapshot(out, view, snapshot, 0);
+}
+
 const struct emitter emit_massif = {
 	.name = "massif",
 	.suffix = ".massif",

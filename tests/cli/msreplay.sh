@@ -14,9 +14,22 @@ t msreplay --help
 t msreplay
 t msreplay T K
 t msreplay --bogus T
-t msreplay --exact-peak T
-t msreplay --at=5 T
+t msreplay --exact-peak=yes T
+t msreplay --at=5x T
+t msreplay --at= T
+t msreplay --at=-1 T
+t msreplay --at=start T
+t msreplay --at=peak --massif-out-file=- T
+t msreplay --memusage --at=peak T
+t msreplay --memusage --also=--massif-out-file=x T
 t msreplay --also=--depth=3 T
+t msreplay --also= T
+t msreplay '--also=--massif-out-file=x --bogus' T
+t msreplay '--also=--massif-out-file=x --symbols=dir' T
+t msreplay '--also=--massif-out-file=x --depth' T
+t msreplay '--also=--massif-out-file=x T' T
+t msreplay "--also=--massif-out-file=x --alloc-fn='a b" T
+t msreplay --also=--massif-out-file=x '--also=--depth=0 --massif-out-file=y' T
 t msreplay --depth
 t msreplay --color=red T
 
@@ -45,6 +58,7 @@ t msreplay --pages-as-heap=yes T
 t msreplay --usable=valgrind T
 t msreplay --usable=real T
 t msreplay --xtree-memory=full T
+t msreplay '--also=--time-unit=i --massif-out-file=x' T
 t msreplay --realloc-zero-bytes-frees=no T
 
 # Bad input.
@@ -67,9 +81,37 @@ t msreplay -q --massif-out-file=dir T
 t msreplay -q --massif-out-file=none/x T
 t msreplay -q --massif-out-file=T T
 t ls -A
+t msreplay --also=--massif-out-file=massif.out.%p T
+t msreplay --also=--massif-out-file=x --also=--massif-out-file=./x T
+t msreplay --massif-out-file=dir/../x --also=--massif-out-file=x T
+t msreplay --massif-out-file=- --also=--massif-out-file=- T
+t msreplay --also=--massif-out-file=./T T
+t msreplay --also=--massif-out-file=%x T
+t ls -A
+mkdir apart together
+t sh -c 'cd apart && msreplay -q --massif-out-file=%n --alloc-fn="a  b" --time-unit=B ../T'
+t sh -c 'cd apart && mv 1 x && msreplay -q --massif-out-file=%n --ignore-fn="c d" --depth=1 ../T && mv 1 2 && mv x 1'
+cd together
+t msreplay -q --depth=3 --massif-out-file=/dev/null '--also=--massif-out-file=%n --alloc-fn="a  b" --time-unit=B' \
+	--also="  '--massif-out-file=%n' --ignore-fn='c d'	--de'pth'=1" ../T
+t ls
+cd ..
+t diff apart together
+t msreplay --at=5 --at=end --at=05 T
+t msreplay --at=end --also=--massif-out-file=massif.out.4711.at-end T
+mkdir moments
+t msreplay -q --massif-out-file=moments/%p --time-unit=B --at=999 --at=peak --at=0 --also='--at=end --massif-out-file=moments/ms' --also='--heap=no --massif-out-file=moments/no --at=peak --at=3' T
+t sh -c 'msreplay -q --massif-out-file=moments/y --time-unit=B T && cd moments && tail -n +2 y >z && tail -n +2 4711 | cmp - z && rm y z'
+t ls moments
+t sh -c 'cd moments && head -n 12 *.at-*'
+t msreplay -q --massif-out-file=none/x --also=--massif-out-file=x --also=--massif-out-file=/dev/null --also=--massif-out-file=/dev/null T
+t ls x
 t msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 - <T | md5sum'
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T | md5sum'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --peak-inaccuracy=100 T | grep -B 5 -A 2 =peak'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --peak-inaccuracy=100 --exact-peak T | grep -B 5 -A 2 =peak'
+t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --exact-peak - <T | head -n 1'
 t sh -c 'MSREPLAY_OPTS="--depth=5  --show-below-main=yes" msreplay -q --massif-out-file=- --depth=6 T | head -n 1'
 t sh -c 'msreplay -q --massif-out-file=- T >/dev/full'
 t sh -c 'msreplay -q --massif-out-file=/dev/full T'

@@ -3,8 +3,8 @@
 """Compare msreplay's massif.out with a plain model of Massif's rules, over random programs.
 
 A random script of allocator calls is written as a trace (script2trace) and replayed with random
-options; the model below, which knows nothing but the rules, runs the same script block by block and
-prints what Massif would. The two files must be equal, byte for byte. Every tenth script is an
+options, and others in the same pass (--also); the model below, which knows nothing but the rules, runs
+the same script block by block and prints what Massif would. The files must be equal, byte for byte. Every tenth script is an
 impossible one (blocks freed twice, sizes beyond all memory), which only has to be got through.
 
   massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
@@ -14,6 +14,7 @@ Exit status: 0 all equal, 1 a difference (its files are left in the --keep direc
 
 import argparse
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -91,9 +92,12 @@ class Context:
 
 
 class Snapshot:
-    def __init__(self, time, heap, extra):
-        self.time, self.heap, self.extra = time, heap, extra
+    def __init__(self, time, heap, extra, changes):
+        self.time, self.heap, self.extra, self.changes = time, heap, extra, changes
         self.peak, self.tree = False, None
+
+    def total(self):
+        return self.heap + self.extra
 
 
 class Model:
@@ -102,7 +106,9 @@ class Model:
         self.heap = self.extra = self.clock_b = self.now_ns = 0
         self.snapshots, self.contexts = [], {}
         self.min_interval = self.earliest = self.since_detailed = self.peak_total = 0
-        self.deepest = 0
+        self.deepest = self.changes = 0
+        self.history = [(0, 0)]
+        self.highest = None
         self.normal()
 
     # -- stacks --
@@ -162,8 +168,31 @@ class Model:
     def clock(self):
         return self.clock_b if self.o['time_unit'] == 'B' else self.now_ns // MS
 
+    def happened(self):
+        """After each call that changed something."""
+        self.changes += 1
+        self.history.append((self.clock(), self.heap + self.extra))
+        if self.o['exact_peak'] and self.heap + self.extra > (self.highest.total() if self.highest else 0):
+            self.highest = self.now()
+            self.highest.tree = self.tree()
+        self.normal()
+
+    def now(self):
+        return Snapshot(self.clock(), self.heap, self.extra, self.changes)
+
+    def set_exact_peak(self):
+        """The highest total becomes the peak: a snapshot with a tree that was taken of it, or a new one."""
+        for old in self.snapshots:
+            old.peak = False
+        same = [s for s in self.snapshots if s.changes == self.highest.changes and s.tree]
+        peak = same[-1] if same else self.highest
+        peak.peak = True
+        if not same:
+            self.snapshots.append(peak)
+            self.snapshots.sort(key=lambda s: s.changes)
+
     def store(self, peak, detailed):
-        snapshot = Snapshot(self.clock(), self.heap, self.extra)
+        snapshot = self.now()
         if detailed:
             self.since_detailed = 0
             if self.o['heap']:
@@ -263,14 +292,14 @@ class Model:
         if block.context:
             block.context.bytes += block.size
             self.change(block.size, block.usable - block.size + self.o['heap_admin'])
-            self.normal()
+            self.happened()
 
     def remove(self, block):
         if block.context:
             self.peak()
             self.change(-block.size, block.size - block.usable - self.o['heap_admin'])
             block.context.bytes -= block.size
-            self.normal()
+            self.happened()
 
     def alloc(self, stack, size):
         block = Block(self.context(stack) if self.o['heap'] else None, size, self.round_up(size))
@@ -286,7 +315,7 @@ class Model:
             new.context.bytes += size
             old.context.bytes -= old.size
             self.change(size - old.size, usable - size - (old.usable - old.size))
-            self.normal()
+            self.happened()
         elif old.context:
             self.remove(old)
         else:
@@ -305,9 +334,11 @@ class Model:
 
     # -- output --
 
-    def text(self):
+    def text(self, only=None):
+        if self.highest:
+            self.set_exact_peak()
         lines = ['cmd: script', 'time_unit: ' + self.o['time_unit']]
-        for i, s in enumerate(self.snapshots):
+        for i, s in enumerate([only] if only else self.snapshots):
             lines += ['#-----------', 'snapshot=%d' % i, '#-----------', 'time=%d' % s.time,
                       'mem_heap_B=%d' % s.heap, 'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=0',
                       'heap_tree=' + ('empty' if s.tree is None else 'peak' if s.peak else 'detailed')]
@@ -386,6 +417,11 @@ def random_impossible_script(rng, frames, path):
     return lines
 
 
+def random_times(rng):
+    times = {rng.randrange(1 << rng.choice((4, 10, 20, 40))) for _ in range(rng.randrange(6))}
+    return rng.sample([str(t) for t in times], len(times))
+
+
 def random_options(rng):
     """(the model's options, the command line's)"""
     texts = {
@@ -404,6 +440,9 @@ def random_options(rng):
                         ('(below main)',)))
     ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
     options = {key.replace('-', '_'): value for key, value in texts.items()}
+    options['exact_peak'] = rng.random() < 0.4
+    options['at'] = rng.choice(([], [], ['peak'], ['peak', 'end', '0'], [str(rng.randrange(20)), 'end'],
+                                random_times(rng)))
     for key in ('peak_inaccuracy', 'threshold'):
         options[key] = parse_float(options[key])
     for key in ('heap', 'show_below_main'):
@@ -412,12 +451,16 @@ def random_options(rng):
     options['ignore_fns'] = list(ignore)
     words = ['--%s=%s' % item for item in texts.items()]
     words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
+    words += ['--exact-peak'] * options['exact_peak'] + ['--at=' + at for at in options['at']]
     return options, words
 
 
-def run_model(options, steps, frames, path):
+def run_model(options, steps, frames, path, changes=None):
+    """The model after all steps, or after so many changes."""
     model, blocks = Model(options, frames, path), {}
     for step in steps:
+        if model.changes == changes:
+            break
         if step[0] == 'time':
             model.now_ns = step[1]
         elif step[0] == 'alloc':
@@ -426,16 +469,48 @@ def run_model(options, steps, frames, path):
             model.remove(blocks.pop(step[1]))
         else:
             blocks[step[1]] = model.resize(blocks[step[1]], step[2], step[3])
-    return model.text()
+    return model
 
 
-def run_tools(build, lines, words, scratch):
+def comparable(text, ats):
+    """Of a file for a moment only what the model knows: not when in ms calls were that counted nowhere."""
+    return [text.split('\n')] + [[line for line in at.split('\n') if not line.startswith('time=')
+                                  or 'time_unit: B' in at] for at in ats]
+
+
+def model_texts(options, *script):
+    """massif.out, then a file for each moment asked for, found by running as far as that again."""
+    model = run_model(options, *script)
+    history, ats = model.history, []
+    for at in options['at']:
+        if at == 'peak':
+            changes = max(range(len(history)), key=lambda i: history[i][1])
+        else:
+            changes = max(i for i, (clock, _) in enumerate(history) if at == 'end' or clock <= int(at))
+        then = run_model(options, *script, changes=changes)
+        moment = then.now()
+        moment.tree = then.tree() if options['heap'] else None
+        ats.append(then.text(moment))
+    return comparable(model.text(), ats)
+
+
+def read_texts(name, options):
+    """What msreplay has written, without the options in the first lines."""
+    ats = [name.with_name('%s.at-%s' % (name.name, at)) for at in options['at']]
+    texts = [path.read_text().split('\n', 1)[1] for path in [name] + ats]
+    for path in ats:
+        path.unlink()
+    return comparable(texts[0], texts[1:])
+
+
+def run_tools(build, lines, words, also, scratch):
+    """Runs msreplay with `words`, and in the same pass with `also`."""
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
-    (scratch / 'options').write_text(' '.join(words) + '\n')
+    more = '--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])
+    (scratch / 'options').write_text(shlex.join(words + [more]) + '\n')
     subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
     subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
-                    scratch / 'trace'], check=True, timeout=60)
-    return (scratch / 'ours').read_text().split('\n', 1)[1]
+                    more, scratch / 'trace'], check=True, timeout=60)
 
 
 def try_once(seed, build, program, scratch):
@@ -443,14 +518,20 @@ def try_once(seed, build, program, scratch):
     rng = random.Random(seed)
     frames = program.frames(rng)
     if seed % 10 == 0:
-        run_tools(build, random_impossible_script(rng, frames, program.path), random_options(rng)[1], scratch)
+        run_tools(build, random_impossible_script(rng, frames, program.path), random_options(rng)[1],
+                  random_options(rng)[1], scratch)
         return True, 0
     lines, steps = random_script(rng, frames, program.path)
-    options, words = random_options(rng)
-    theirs = run_model(options, steps, frames, program.path)
-    ours = run_tools(build, lines, words, scratch)
-    (scratch / 'model').write_text(theirs)
-    return ours == theirs, theirs.count('snapshot=')
+    options, words = zip(random_options(rng), random_options(rng))
+    run_tools(build, lines, *words, scratch)
+    equal, snapshots = True, 0
+    for name, o in zip(('ours', 'also'), options):
+        theirs = model_texts(o, steps, frames, program.path)
+        ours = read_texts(scratch / name, o)
+        (scratch / (name + '-model')).write_text('\n'.join(theirs[0]))
+        equal = equal and ours == theirs
+        snapshots += sum(line.startswith('snapshot=') for text in theirs for line in text)
+    return equal, snapshots
 
 
 def arguments():
