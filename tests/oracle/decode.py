@@ -1,44 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""decode.py TRACE: a trace as text, decoded by trace-format/FORMAT.md alone.
+"""decode.py TRACE: a trace as text, decoded by trace-format/FORMAT.md alone ("§" names its sections).
 
-Shares nothing with the C library; tests/tools/tracedump.c prints the same text through it, and
-decode_oracle.py compares the two. Every rule of the text that a reader can check is checked here,
-the sums of the chunks and the index among them. "§" names the section of the text.
+Shares nothing with the C library; decode_oracle.py compares it with tests/tools/tracedump.c.
 """
+import collections
 import ctypes
 import struct
 import sys
 import zlib
 
-FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, INDEX, END = 1, 2, 3, 4, 5, 6, 9, 10
-ALLOC, FREE, OUT, CALL, KEEP = range(5)
+from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KINDS, LIMIT, MASK, MODULES, OUT,
+                           STACKS, THREADS, Problem, Sums, check_index, definitions, need, signed)
+
 FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, INDEX: 4, END: 64}
-MASK = 2**64 - 1
-LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 65536,
-         KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
-         "depth": 65535, "text": 1048576, "args": 65536}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
 
 
-class Problem(Exception):
-    """Why reading stops: truncated, damaged, version, limit or not a trace."""
-
-
-def need(truth, what, kind="damaged"):
-    if not truth:
-        raise Problem(kind, what)
-
-
-def signed(value):
-    return value - 2**64 if value >> 63 else value
-
-
-class Column:
-    """The bytes of a column, read from the front (§2)."""
-
+class Column:  # its bytes, read from the front (§2)
     def __init__(self, data=b""):
         self.data, self.at = data, 0
 
@@ -64,26 +45,18 @@ class Column:
         z = self.varint()
         return (base + (z >> 1 ^ -(z & 1))) & MASK
 
-    def u32(self):
-        value = self.varint()
-        need(value < 2**32, "a value is over 32 bits")
-        return value
-
     def text(self):
-        n = self.varint()
-        need(n <= LIMIT["text"], "a text is too long", "limit")
-        text = self.bytes(n)
-        need(0 not in text, "a NUL in a text")
+        text = self.bytes(self.varint())
+        need(len(text) <= LIMIT["text"] and 0 not in text, "a text is too long or has a NUL")
         return "".join(chr(b) if 0x20 < b < 0x7f and b != 0x5c else "\\x%02x" % b for b in text)
 
 
 def decompress(data, raw):
     """One zstd frame of exactly `raw` bytes (§3)."""
     out = ctypes.create_string_buffer(max(raw, 1))
-    size = ZSTD.ZSTD_findFrameCompressedSize(data, ctypes.c_size_t(len(data)))
-    need(size == len(data), "a column is not one frame")
-    got = ZSTD.ZSTD_decompress(out, ctypes.c_size_t(raw), data, ctypes.c_size_t(len(data)))
-    need(got == raw, "a column doesn't decompress to its size")
+    n = ctypes.c_size_t(len(data))
+    need(ZSTD.ZSTD_findFrameCompressedSize(data, n) == len(data), "a column is not one frame")
+    need(ZSTD.ZSTD_decompress(out, ctypes.c_size_t(raw), data, n) == raw, "a column doesn't decompress to its size")
     return out.raw[:raw]
 
 
@@ -102,9 +75,7 @@ class Decoder:
     def unit(self):
         """The next unit: type, critical, fields, columns by id (§3)."""
         start = self.at
-        need(start < len(self.data), "the file has no END", "truncated")
-        prefix = self.take(8)
-        magic, size = struct.unpack("<II", prefix)
+        magic, size = struct.unpack("<II", self.take(8))
         need(magic == 0x184D2A5B, "no unit here")
         need(size <= 20 + LIMIT["fields"] + 12 * LIMIT["columns"], "a header's size")
         header = self.take(size)
@@ -113,22 +84,19 @@ class Decoder:
         need(size == 20 + f + 12 * n and n <= LIMIT["columns"] and f <= LIMIT["fields"], "a header's size")
         need(struct.unpack("<I", header[-4:])[0] == zlib.crc32(header[:-4]), "a header's checksum")
         need(number == len(self.units), "a unit is missing")
-        columns, ids = {}, set()
+        columns = {}
         for i in range(n):
             column, codec, _, stored, raw = struct.unpack_from("<BBHII", header, 16 + f + 12 * i)
-            need(column not in ids, "a column occurs twice")
+            need(column not in columns, "a column occurs twice")
             need(raw <= LIMIT["raw"] and stored <= LIMIT["stored"], "a column's size", "limit")
-            ids.add(column)
             frame = self.take(stored)
-            if codec == 1 and kind in FIELDS:
-                columns[column] = Column(decompress(frame, raw))
+            columns[column] = Column(decompress(frame, raw) if codec == 1 and kind in FIELDS else b"")
         need(f >= FIELDS.get(kind, 0), "fields are missing")
         self.units.append([kind, self.at - start, None, None])
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
     def file(self, fields, column):
-        version, features, shift, machine, page, pid, parent, argc, start, _ = \
-            struct.unpack_from("<8IQQ", fields)
+        version, features, shift, machine, page, pid, parent, argc, start, _ = struct.unpack_from("<8IQQ", fields)
         need(version == 1 and features == 0, "version %d, features %#x" % (version, features), "version")
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
@@ -144,13 +112,13 @@ class Decoder:
 
     def define_threads(self, fields, column):
         tids = column(0)
-        self.threads += [tids.u32() for _ in self.define(THREADS, fields, len(self.threads))]
+        self.threads += [tids.varint() for _ in self.define(THREADS, fields, len(self.threads))]
 
     def define_modules(self, fields, column):
         c = column(0)
         for _ in self.define(MODULES, fields, len(self.modules)):
-            path, role, order, start, extent, bias, n = \
-                c.text(), c.u8(), c.u32(), c.varint(), c.varint(), c.varint(), c.u8()
+            path, role, order, start = c.text(), c.u8(), c.varint(), c.varint()
+            extent, bias, n = c.varint(), c.varint(), c.u8()
             need(n <= 64, "a build id is too long")
             self.modules.append((path, role if role < 4 else 0, order, start, (start + extent) & MASK, bias,
                                  c.bytes(n).hex() or "-"))
@@ -205,19 +173,13 @@ class Decoder:
             value = column(1).zigzag(value)
             need(value & 7 <= KEEP and value >> 3 < len(self.kinds), "a symbol")
             symbols.append((value >> 3, value & 7, counts.varint()))
-        tally = [0] * s
-        for row in rows:
-            need(row < s, "a record's symbol")
-            tally[row] += 1
-        need(tally == [count for _, _, count in symbols], "the counts aren't true")
+        need(collections.Counter(rows) == {i: c for i, (_, _, c) in enumerate(symbols) if c}, "the counts aren't true")
         stamps = [(0, time)] + self.pairs(column(3), False, time, n, lambda a, b: a + b)
         runs = self.pairs(column(4), True, 0, n, lambda _, b: b)
         need(stamps[-1][1] == last <= MASK, "the last stamp")
-        need(not n or (runs and runs[0][0] == 0), "the first run")
-        need(all(thread < len(self.threads) for _, thread in runs), "a thread")
-        yield (f"chunk first={first} alloc={first_alloc} records={n} symbols={s} kinds={len(self.kinds)} "
-               f"stacks={len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} "
-               f"threads={len(self.threads)}")
+        need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
+        yield (f"chunk first={first} alloc={first_alloc} records={n} symbols={s} kinds={len(self.kinds)} stacks="
+               f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}")
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated)
@@ -226,8 +188,9 @@ class Decoder:
 
     def calls(self, records, stamps, runs, identity, stated):
         end = self.allocs + sum(role == ALLOC for _, role in records)
+        records.append((0, None))
         known, i, stamp, run, sums = 0, 0, 0, 0, Sums(self.kinds)
-        while i < len(records):
+        while i < len(records) - 1:
             while stamp + 1 < len(stamps) and stamps[stamp + 1][0] <= i:
                 stamp += 1
             while run + 1 < len(runs) and runs[run + 1][0] <= i:
@@ -238,9 +201,8 @@ class Decoder:
                 need(old < end or old == MASK, "a block that is still to come")
                 known, old = (known, "-") if old == MASK else (old, old)
             pair = role in (OUT, KEEP)
-            need(not pair or i + 1 < len(records), "a pair is cut")
             then, what = records[i + 1] if pair else (kind, role)
-            need(not pair or what == CALL or (role, what) == (OUT, ALLOC), "a pair of other roles")
+            need(not pair or what == CALL or (role, what) == (OUT, ALLOC), "a pair is cut or of other roles")
             if what == ALLOC:
                 block, self.allocs = self.allocs, self.allocs + 1
             sums.call(role, kind, what, then)
@@ -251,95 +213,38 @@ class Decoder:
             i += 1 + pair
         sums.check(stated)
 
-    def check_index(self, fields, column):
-        rows, time = column(0), 0
-        need(struct.unpack_from("<I", fields)[0] == len(self.units) - 1, "the number of entries of the index")
-        for kind, size, n, first in self.units[:-1]:
-            need((rows.u8(), rows.varint()) == (kind, size), "the index is wrong")
-            if kind == EVENTS:
-                need((rows.varint(), rows.varint()) == (n, (first - time) & MASK), "the index is wrong")
-                time = first
+    def index(self, fields, column):
+        check_index(self.units, struct.unpack_from("<I", fields)[0], column(0))
 
     def end(self, fields):
-        reason, detail, time, events, lost, unknown, implied, index, _ = struct.unpack_from("<IIQQQQQQI", fields)
+        reason, *numbers, index, _ = struct.unpack_from("<IIQQQQQQI", fields)
         has_index = self.units[-2][0] == INDEX
-        offset = sum(size for _, size, _, _ in self.units[:-2]) if has_index else 0
-        need(index == offset, "the index's offset")
+        need(index == (sum(u[1] for u in self.units[:-2]) if has_index else 0), "the index's offset")
         need(struct.unpack("<I", fields[-4:])[0] == self.units[-1][1], "END's own size")
         need(self.at == len(self.data), "something follows END")
-        yield from (f"thread {i} tid={tid}" for i, tid in enumerate(self.threads))
-        yield from ("module %d %s role=%d order=%d start=%#x end=%#x bias=%#x build=%s" % (i, *m)
-                    for i, m in enumerate(self.modules))
-        yield from ("frame %d module=%s address=%#x" % (i, *f) for i, f in enumerate(self.frames))
-        yield from ("stack %d parent=%d frame=%d" % (i, *s) for i, s in enumerate(self.stacks) if i)
-        yield from ("kind %d op=%d stack=%d size=%d cap=%d align=%d flags=%d" % (i, *k)
-                    for i, k in enumerate(self.kinds))
-        yield (f"end reason={min(reason, 4)} detail={detail} time={time} events={events} lost={lost} "
-               f"unknown={unknown} implied={implied}")
+        yield from definitions(self)
+        yield "end reason=%d detail=%d time=%d events=%d lost=%d unknown=%d implied=%d" % (min(reason, 4), *numbers)
 
     def lines(self):
-        simple = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
-                  KINDS: self.define_kinds, INDEX: self.check_index}
+        """The whole trace as text; Problem is raised where it ends early."""
+        need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
+        told = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
+        kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
+                KINDS: self.define_kinds, INDEX: self.index}
         kind = None
         while kind != END:
             before = kind
-            if before is None:
-                need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
             kind, critical, fields, column = self.unit()
-            need(before is not None or kind == FILE, "no FILE at the front", "not a trace")
-            need(before is None or kind != FILE, "a second FILE")
+            need((before is None) == (kind == FILE), "FILE stands at the front, and only there")
             need(before != INDEX or kind == END, "something between INDEX and END")
             need(kind in FIELDS or not critical, "an unknown unit", "version")
-            if kind == FILE:
-                yield from self.file(fields, column)
-            elif kind == EVENTS:
-                yield from self.events(fields, column)
-            elif kind == END:
-                yield from self.end(fields)
-            elif kind in simple:
-                simple[kind](fields, column)
-
-
-class Sums:
-    """The sums of a chunk, once more (§9)."""
-
-    def __init__(self, kinds):
-        self.kinds, self.net, self.most = kinds, [0, 0, 0], [0, 0, 0]
-        self.events = self.moved = self.steps = self.grown = self.shrunk = 0
-
-    def worth(self, kind, role):
-        op, _, size, cap, _, _ = self.kinds[kind]
-        sign = {ALLOC: 1, FREE: -1, OUT: -1}.get(role, 0) if op else 0
-        return [sign * size, sign * (cap + 15 & ~15), sign]
-
-    def call(self, role, kind, what, then):
-        worth = self.worth(kind, role)
-        if role in (OUT, KEEP):
-            worth = [a + b for a, b in zip(worth, self.worth(then, what))]
-            op, a, b = self.kinds[then][0], self.kinds[kind][2], self.kinds[then][2]
-            self.grown += b - a if op in (4, 5) and b > a else 0
-            self.shrunk += role == OUT and what == ALLOC and op in (4, 5) and b < a
-        self.net = [signed((a + b) & MASK) for a, b in zip(self.net, worth)]
-        self.most = [max(a, b) for a, b in zip(self.most, self.net)]
-        self.events, self.moved, self.steps = self.events + 1, self.moved + abs(worth[1]), self.steps + (worth[2] != 0)
-
-    def check(self, stated):
-        mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]
-        need(mine == [signed(v) if 2 <= i <= 7 else v for i, v in enumerate(stated)], "the sums of a chunk")
-
-
-def main():
-    with open(sys.argv[1], "rb") as trace:
-        data = trace.read()
-    try:
-        for line in Decoder(data).lines():
-            print(line)
-    except Problem as problem:
-        print("problem", problem.args[0])
-        print(f"decode.py: {sys.argv[1]}: {problem.args[1]}", file=sys.stderr)
-        return 1
-    return 0
+            if kind in told:
+                yield from told[kind](fields, column)
+            elif kind in kept:
+                kept[kind](fields, column)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with open(sys.argv[1], "rb") as file:
+        for row in Decoder(file.read()).lines():
+            print(row)

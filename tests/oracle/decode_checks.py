@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""What decode.py shares with nobody else: the numbers of trace-format/FORMAT.md, and the checks that a reader
+of it may leave out: the sums of a chunk, counted once more, and the index."""
+
+FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, INDEX, END = 1, 2, 3, 4, 5, 6, 9, 10
+ALLOC, FREE, OUT, CALL, KEEP = range(5)
+MASK = 2**64 - 1
+LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 65536,
+         KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
+         "depth": 65535, "text": 1048576, "args": 65536}
+
+
+class Problem(Exception):
+    """Why reading stops: truncated, damaged, version, limit or not a trace."""
+
+
+def need(truth, what, kind="damaged"):
+    if not truth:
+        raise Problem(kind, what)
+
+
+def signed(value):
+    return value - 2**64 if value >> 63 else value
+
+
+class Sums:
+    """The sums of a chunk, once more (§9)."""
+
+    def __init__(self, kinds):
+        self.kinds, self.net, self.most = kinds, [0, 0, 0], [0, 0, 0]
+        self.events = self.moved = self.steps = self.grown = self.shrunk = 0
+
+    def worth(self, kind, role):
+        op, _, size, cap, _, _ = self.kinds[kind]
+        sign = {ALLOC: 1, FREE: -1, OUT: -1}.get(role, 0) if op else 0
+        return [sign * size, sign * (cap + 15 & ~15), sign]
+
+    def call(self, role, kind, what, then):
+        worth = self.worth(kind, role)
+        if role in (OUT, KEEP):
+            worth = [a + b for a, b in zip(worth, self.worth(then, what))]
+            op, a, b = self.kinds[then][0], self.kinds[kind][2], self.kinds[then][2]
+            self.grown += b - a if op in (4, 5) and b > a else 0
+            self.shrunk += role == OUT and what == ALLOC and op in (4, 5) and b < a
+        self.net = [signed((a + b) & MASK) for a, b in zip(self.net, worth)]
+        self.most = [max(a, b) for a, b in zip(self.most, self.net)]
+        self.events, self.moved, self.steps = self.events + 1, self.moved + abs(worth[1]), self.steps + (worth[2] != 0)
+
+    def check(self, stated):
+        mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]
+        need(mine == [signed(v) if 2 <= i <= 7 else v for i, v in enumerate(stated)], "the sums of a chunk")
+
+
+def check_index(units, stated, rows):
+    """The index repeats what came before it (§10)."""
+    time = 0
+    need(stated == len(units) - 1, "the number of entries of the index")
+    for kind, size, n, first in units[:-1]:
+        need((rows.u8(), rows.varint()) == (kind, size), "the index is wrong")
+        if kind == EVENTS:
+            need((rows.varint(), rows.varint()) == (n, (first - time) & MASK), "the index is wrong")
+            time = first
+
+
+def definitions(decoder):
+    """All that was defined, as text."""
+    yield from (f"thread {i} tid={tid}" for i, tid in enumerate(decoder.threads))
+    yield from ("module %d %s role=%d order=%d start=%#x end=%#x bias=%#x build=%s" % (i, *m)
+                for i, m in enumerate(decoder.modules))
+    yield from ("frame %d module=%s address=%#x" % (i, *f) for i, f in enumerate(decoder.frames))
+    yield from ("stack %d parent=%d frame=%d" % (i, *s) for i, s in enumerate(decoder.stacks) if i)
+    yield from ("kind %d op=%d stack=%d size=%d cap=%d align=%d flags=%d" % (i, *k)
+                for i, k in enumerate(decoder.kinds))

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The trace format as FORMAT.md tells it (decode.py) against the library (tracedump), on recordings made here and
+on the golden traces of corpus/golden. zstd must accept each file, too. Prints "identical N/M"."""
+import argparse
+import difflib
+import glob
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from decode import Decoder            # noqa: E402
+from decode_checks import Problem     # noqa: E402
+
+# Programs of the corpus, with arguments; every way a trace can look.
+PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-huge", "entry realloc-fail",
+            "entry calloc-overflow", "entry memalign", "stdio", "threads", "fork", "signal", "recurse 300",
+            "new_basic", "new_aligned", "exceptions", "dl libdl_one.so libdl_two.so", "exit sigkill",
+            "script 1 3000", "script 5 20000 aligned", "culling growing"]
+MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"]]
+
+
+def record(build, folder, number, options, program):
+    """The traces of one run, those of forked children too."""
+    words = program.split()
+    path = os.path.join(folder, str(number))
+    words[0] = os.path.join(build, "corpus", words[0])
+    subprocess.run([os.path.join(build, "trace-record/msrec"), "-q", "-o", path, *options, *words],
+                   cwd=os.path.join(build, "corpus"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, timeout=60, check=False)
+    return sorted(glob.glob(path + "*"))
+
+
+def decoded(path):
+    with open(path, "rb") as trace:
+        try:
+            return list(Decoder(trace.read()).lines())
+        except Problem as problem:
+            return [f"problem {problem}"]
+
+
+def expected(path):
+    """The checksum of a golden trace's text, as it was when it was made; None for other files."""
+    sums = os.path.join(os.path.dirname(path), "SHA256SUMS")
+    if os.path.exists(sums):
+        with open(sums, encoding="ascii") as f:
+            return {name: digest for digest, name in map(str.split, f)}.get(os.path.basename(path), "none")
+    return None
+
+
+def compare(build, path, name):
+    """True if both readers say the same, and what was said before, and zstd has nothing against the file."""
+    dump = subprocess.run([os.path.join(build, "tests/tools/tracedump"), path], capture_output=True, text=True)
+    theirs, ours = dump.stdout.splitlines(), decoded(path)
+    if dump.returncode != 0 or theirs != ours:
+        print(f"DIFFERENT {name}: {dump.stderr.strip()}")
+        for line in list(difflib.unified_diff(theirs, ours, "tracedump", "decode.py", n=0, lineterm=""))[:12]:
+            print("  " + line)
+        return False
+    if expected(path) not in (None, hashlib.sha256(dump.stdout.encode()).hexdigest()):
+        print(f"DIFFERENT {name}: not what it was when it was made")
+        return False
+    tested = subprocess.run(["zstd", "-tq", path], capture_output=True, text=True)
+    if tested.returncode != 0:
+        print(f"DIFFERENT {name}: zstd -t: {tested.stderr.strip()}")
+    return tested.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    same = total = 0
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [([], p) for p in PROGRAMS] + [([o], p) for o, p in MORE]
+        traces = [(path, f"{' '.join(o)} {p}".strip()) for i, (o, p) in enumerate(runs)
+                  for path in record(build, folder, i, o, p)]
+        missing = len(runs) - len({name for _, name in traces})
+        golden = sorted(glob.glob(os.path.join(HERE, "../../corpus/golden/*/*.zst")))
+        for path, name in traces + [(path, os.path.relpath(path, HERE)) for path in golden]:
+            total += 1
+            same += compare(build, path, name)
+    if missing or not golden:
+        print(f"{missing} runs left no trace; {len(golden)} golden traces")
+    print(f"identical {same}/{total}")
+    return 0 if same == total and golden and not missing else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
