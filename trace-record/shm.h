@@ -18,6 +18,7 @@
 #ifndef TRACE_RECORD_SHM_H
 #define TRACE_RECORD_SHM_H
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -174,6 +175,16 @@ static inline void shm_lock_for_life(pthread_mutex_t *mutex)
 	pthread_mutex_init(mutex, &attr);
 	pthread_mutex_lock(mutex);
 	pthread_mutexattr_destroy(&attr);
+}
+
+/*
+ * The same for a mutex whose owner is gone. It isn't made anew, because others may be looking at it;
+ * and nothing is waited for, because nobody else takes it.
+ */
+static inline void shm_take_over(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_trylock(mutex) == EOWNERDEAD)
+		pthread_mutex_consistent(mutex);
 }
 
 /*

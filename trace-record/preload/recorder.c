@@ -45,7 +45,7 @@ struct thread {
 	struct shm_ring *ring;
 	uint8_t *data;
 	uint32_t size;
-	uint32_t slot;
+	uint32_t slot;           /* these four stay while the process is the same: anyone may read them */
 	uint64_t head;           /* our copy; the ring's is what is published */
 	uint64_t tail;           /* the ring's as last seen */
 	uint8_t inside;          /* enum inside */
@@ -70,7 +70,7 @@ struct process {
 	uint32_t depth;
 	int use_tsc;
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
-	struct thread *threads[SHM_RINGS];
+	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
 };
 
 /* NULL until the first event, and again in a forked child. */
@@ -79,10 +79,10 @@ struct wiped {
 };
 
 static struct process the_process;
-static struct wiped *wiped;
+static struct wiped *_Atomic wiped;      /* the same page for ever */
 static _Atomic bool off;                 /* recording has ended for good in this process */
 static _Atomic bool setting_up;          /* cleared by the child of a fork, see begin_process() */
-static uint32_t setting_up_pid;
+static _Atomic uint32_t setting_up_pid;
 
 /* Where threads found themselves last, by thread pointer; only a short cut. */
 static struct thread *_Atomic cache[1u << CACHE_BITS];
@@ -146,6 +146,14 @@ static inline uintptr_t thread_pointer(void)
 	return (uintptr_t)__builtin_thread_pointer();
 }
 
+/* Where the events of a slot go in this process. */
+static void place_thread(struct process *p, struct thread *t)
+{
+	t->ring = &p->segment->rings[t->slot];
+	t->data = shm_ring_data(p->segment, t->slot);
+	t->size = shm_ring_bytes(t->slot);
+}
+
 /* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */
 static uint32_t forget_threads(struct process *p)
 {
@@ -158,8 +166,10 @@ static uint32_t forget_threads(struct process *p)
 			fork = t->last_fork;
 			p->null_frees = t->null_frees;
 		}
-		if (t)
+		if (t) {
 			atomic_store(&t->tp, 0);
+			place_thread(p, t);
+		}
 	}
 	return fork;
 }
@@ -229,7 +239,9 @@ static struct process *begin_process(void)
 
 static inline struct process *process_now(void)
 {
-	return wiped ? atomic_load_explicit(&wiped->process, memory_order_acquire) : NULL;
+	struct wiped *page = atomic_load_explicit(&wiped, memory_order_acquire);
+
+	return page ? atomic_load_explicit(&page->process, memory_order_acquire) : NULL;
 }
 
 /* ---- threads ---- */
@@ -263,7 +275,9 @@ static struct thread *thread_memory(struct process *p, uint32_t slot)
 		if (!t)
 			return NULL;
 		t->stack = (struct unwind_stack *)(((uintptr_t)(t + 1) + 63) & ~(uintptr_t)63);
-		p->threads[slot] = t;
+		t->slot = slot;
+		place_thread(p, t);
+		atomic_store_explicit(&p->threads[slot], t, memory_order_release);
 	}
 	unwind_stack_init(t->stack, STACK_CAPACITY);
 	return t;
@@ -312,10 +326,6 @@ static struct thread *begin_thread(struct process *p)
 		return NULL;
 	}
 	atomic_store(&t->tp, 0);
-	t->ring = ring;
-	t->slot = slot;
-	t->data = shm_ring_data(p->segment, slot);
-	t->size = shm_ring_bytes(slot);
 	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
@@ -324,8 +334,10 @@ static struct thread *begin_thread(struct process *p)
 	t->last_fork = 0;
 	t->base = t->known = 0;
 	ring->tid = os_tid();
-	ring->use++;
-	shm_lock_for_life(&ring->owner);
+	if (ring->use++ == 0)
+		shm_lock_for_life(&ring->owner);
+	else
+		shm_take_over(&ring->owner);
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
 	atomic_store(&t->tp, thread_pointer());
 	return t;
