@@ -231,9 +231,13 @@ static void case_exchange(void)
 /* The process ends while threads are at work; nobody joins them. */
 static _Atomic int stop;
 
+static _Atomic int n_busy; /* threads that have begun to work */
+
 static void *busy_thread(void *argument)
 {
 	(void)argument;
+	churn(50);
+	n_busy++;
 	while (!stop)
 		churn(50);
 	return NULL;
@@ -245,6 +249,8 @@ static void case_leave_threads(void)
 
 	for (int i = 0; i < 4; i++)
 		start(&thread, busy_thread, NULL);
+	while (n_busy < 4)
+		usleep(1000);
 	usleep(50000);
 	_exit(6);
 }
