@@ -8,6 +8,7 @@ import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP"}
+TAIL = 30    # lines shown of a failed test's output; all of it is in the folder's testlog.txt
 
 
 def results(folder):
@@ -44,7 +45,8 @@ def main():
                 print(f"skipped: {folder}: {name}: {reason(output)}")
             else:
                 failed += 1
-                print(f"FAILED: {folder}: {name}")
+                print(f"FAILED: {folder}: {name}: {result}")
+                print("\n".join("    " + line for line in output.splitlines()[-TAIL:]))
     if passed == 0:
         failed += 1
         print("FAILED: no test ran")

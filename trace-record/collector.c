@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "command.h"
+#include "mappers.h"
 #include "outname.h"
 #include "tracee.h"
 
@@ -27,7 +28,7 @@
 #define FLUSH_NS       1000000000u       /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS  200000000u
 #define NAMES_TRIED    1000u
-#define ORPHAN_NS      200000000u        /* how long a gone parent waits for children to show up */
+#define ORPHAN_CHECK_NS 20000000u
 
 /* One process that is, or is about to be, recorded. */
 struct recording {
@@ -41,7 +42,7 @@ struct recording {
 	char *path;                 /* NULL: no file yet */
 	int fd;
 	uint64_t flushed_ns, exec_checked_ns;
-	uint64_t gone_ns;           /* when it was found gone; it may still have children to come */
+	uint64_t orphans_checked_ns;
 	int error, error_number;
 	bool dead, executed;
 };
@@ -352,6 +353,44 @@ static int make_file(struct collector *c, struct recording *r)
 	return err;
 }
 
+/* ---- draining ---- */
+
+static void note_error(struct recording *r, int err)
+{
+	if (err < 0 && !r->error) {
+		r->error_number = errno;
+		r->error = err;
+	}
+}
+
+static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
+{
+	int64_t n;
+
+	if (!r->tracee)
+		return 0;
+	if (!r->path && tracee_needs_file(r->tracee))
+		note_error(r, make_file(c, r));
+	if (!r->path)
+		return 0;
+	n = tracee_drain(r->tracee, &c->clock, until);
+	if (n < 0)
+		note_error(r, (int)n);
+	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
+		r->flushed_ns = c->clock.ns[1];
+		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+	}
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Everything that is left of a process that writes no more. */
+static void drain_rest(struct collector *c, struct recording *r)
+{
+	do
+		clock_sample(&c->clock);
+	while (drain(c, r, UINT64_MAX) != 0);
+}
+
 /* ---- processes ---- */
 
 static struct recording *recording_of_segment(struct collector *c, uint32_t segment)
@@ -370,14 +409,6 @@ static struct recording *recording_prepared(struct collector *c, pid_t pid)
 			return r;
 	}
 	return NULL;
-}
-
-static void note_error(struct recording *r, int err)
-{
-	if (err < 0 && !r->error) {
-		r->error_number = errno;
-		r->error = err;
-	}
 }
 
 /* The list is in the order of appearance, see end_one(). */
@@ -414,15 +445,24 @@ static void meet_program(struct collector *c, struct recording *r, struct shm_se
 		r->writer = NULL;
 }
 
+/* Whether the parent's events up to the fork have been read; its mark may still be on the way. */
+static bool has_read_fork(struct collector *c, struct recording *parent, const struct shm_segment *segment)
+{
+	if (!segment->parent_fork || tracee_knows_fork(parent->tracee, segment->parent_fork))
+		return true;
+	if (!parent->dead && !parent->executed)
+		return false;
+	drain_rest(c, parent);
+	return true;
+}
+
 /* A process has claimed segment `i`. */
 static void meet_process(struct collector *c, uint32_t i)
 {
 	struct shm_segment *segment = shm_segment(c->family, i);
 	struct recording *parent = recording_of_segment(c, segment->parent), *r = NULL;
 
-	/* The parent's events up to the fork must have been read; its mark may still be on the way. */
-	if (parent && !parent->dead && segment->parent_fork && c->known[i] < DEFER_ROUNDS &&
-	    !tracee_knows_fork(parent->tracee, segment->parent_fork)) {
+	if (parent && !has_read_fork(c, parent, segment) && c->known[i] < DEFER_ROUNDS) {
 		c->known[i]++;
 		return;
 	}
@@ -454,27 +494,6 @@ static void meet_processes(struct collector *c)
 	}
 }
 
-/* Whether our memory is still mapped in the process; it isn't after an exec. */
-static bool still_mapped(pid_t pid)
-{
-	char path[64], *line = NULL;
-	size_t size = 0;
-	bool found = false, any = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return true; /* not ours to look at: believe that it goes on */
-	while (!found && getline(&line, &size, f) > 0) {
-		any = true;
-		found = strstr(line, "/memfd:msrec") != NULL;
-	}
-	free(line);
-	fclose(f);
-	return found || !any; /* a process that is just ending maps nothing */
-}
-
 /* The same process in a later segment: it executed a program that is recorded too. */
 static bool came_back(struct collector *c, const struct recording *r)
 {
@@ -503,11 +522,8 @@ static void check_process(struct collector *c, struct recording *r)
 	} else if (!r->dead && !r->executed && r->tracee && tracee_is_empty(r->tracee) &&
 		   (!r->exec_checked_ns || c->clock.ns[1] - r->exec_checked_ns > EXEC_CHECK_NS)) {
 		r->exec_checked_ns = c->clock.ns[1];
-		r->executed = came_back(c, r) || !still_mapped(r->pid);
-	} else {
-		return;
+		r->executed = came_back(c, r) || mapping_of(r->pid, c->fd) == NOT_MAPPED;
 	}
-	r->gone_ns = c->clock.ns[1];
 }
 
 static void check_main(struct collector *c)
@@ -571,32 +587,27 @@ static void end_recording(struct collector *c, struct recording *r)
 
 /* ---- the loop ---- */
 
-static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
+static bool is_recorded(const void *context, pid_t pid)
 {
-	int64_t n;
-
-	if (!r->tracee)
-		return 0;
-	if (!r->path && tracee_needs_file(r->tracee))
-		note_error(r, make_file(c, r));
-	if (!r->path)
-		return 0;
-	n = tracee_drain(r->tracee, &c->clock, until);
-	if (n < 0)
-		note_error(r, (int)n);
-	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
-		r->flushed_ns = c->clock.ns[1];
-		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+	for (const struct recording *r = context; r; r = r->next) {
+		if (r->pid == pid && r->tracee && !r->dead)
+			return true;
 	}
-	return n > 0 ? (uint64_t)n : 0;
+	return false;
 }
 
-/* Everything that is left of a process that writes no more. */
-static void drain_rest(struct collector *c, struct recording *r)
+/*
+ * Whether a forked child of the process may show up yet: it does with its first event. Until then its
+ * state is kept, and with it the process that is gone.
+ */
+static bool awaits_orphans(struct collector *c, struct recording *r)
 {
-	do
-		clock_sample(&c->clock);
-	while (drain(c, r, UINT64_MAX) != 0);
+	if (!r->tracee || !tracee_awaits_children(r->tracee))
+		return false;
+	if (r->orphans_checked_ns && c->clock.ns[1] - r->orphans_checked_ns < ORPHAN_CHECK_NS)
+		return true;
+	r->orphans_checked_ns = c->clock.ns[1];
+	return has_unknown_mapper(c->fd, is_recorded, c->recordings);
 }
 
 /* Finishes one process that is gone; false if there is none (any more). */
@@ -609,8 +620,7 @@ static bool end_one(struct collector *c)
 		meet_processes(c);
 		/* Too quick to be seen between: died as the program that it became. */
 		r->executed |= r->tracee && came_back(c, r);
-		if (r->tracee && tracee_awaits_children(r->tracee) &&
-		    c->clock.ns[1] - r->gone_ns < ORPHAN_NS)
+		if (awaits_orphans(c, r))
 			continue;
 		end_recording(c, r);
 		return true;

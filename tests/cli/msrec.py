@@ -294,6 +294,11 @@ class Tests:
         mine = [f for f in r.files if f.startswith("u")]
         assert len(mine) == 4 and "u" in mine and all(re.fullmatch(r"u(\.\d+)?", f) for f in mine), mine
 
+    def test_child_that_comes_after_its_parent(self):
+        r = self.run("-o", "t.%p", self.build.file("corpus/orphan"))
+        assert len(r.files) == 2, r.files
+        assert all(self.build.stat(self.path(f))["complete"] == 1 for f in r.files)
+
     def test_executed_children(self):
         script = "env >child; env >again; true"
         r = self.run("-o", "t.%p", "sh", "-c", script)

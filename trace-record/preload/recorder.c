@@ -81,8 +81,7 @@ struct wiped {
 static struct process the_process;
 static struct wiped *_Atomic wiped;      /* the same page for ever */
 static _Atomic bool off;                 /* recording has ended for good in this process */
-static _Atomic bool setting_up;          /* cleared by the child of a fork, see begin_process() */
-static _Atomic uint32_t setting_up_pid;
+static _Atomic uint32_t setting_up;      /* the process that is at begin_process(); 0: none */
 
 /* Where threads found themselves last, by thread pointer; only a short cut. */
 static struct thread *_Atomic cache[1u << CACHE_BITS];
@@ -209,32 +208,18 @@ static bool open_process(struct process *p, uint32_t parent)
 	return true;
 }
 
-/*
- * The first event of the process, or of a forked child. One thread sets up; others, and a signal
- * handler that comes in between, go on unrecorded until it is done.
- */
-static struct process *begin_process(void)
+static bool set_up_process(struct process *p, uint32_t pid)
 {
-	const uint32_t pid = os_pid();
-	struct process *p = &the_process;
 	uint32_t parent = SHM_NO_SEGMENT;
 
-	if (atomic_load(&setting_up) && setting_up_pid != pid)
-		atomic_store(&setting_up, false); /* the one who was at it stayed in our parent */
-	if (atomic_exchange(&setting_up, true))
-		return NULL;
-	setting_up_pid = pid;
 	if (!wiped)
 		wiped = os_map_wiped_on_fork();
 	if (p->segment && p->pid != pid)
 		parent = p->segment_number;
-	if (!wiped || !open_process(p, parent)) {
-		atomic_store(&off, true);
-		return NULL;
-	}
+	if (!wiped || !open_process(p, parent))
+		return false;
 	atomic_store_explicit(&wiped->process, p, memory_order_release);
-	atomic_store(&setting_up, false);
-	return p;
+	return true;
 }
 
 static inline struct process *process_now(void)
@@ -242,6 +227,25 @@ static inline struct process *process_now(void)
 	struct wiped *page = atomic_load_explicit(&wiped, memory_order_acquire);
 
 	return page ? atomic_load_explicit(&page->process, memory_order_acquire) : NULL;
+}
+
+/*
+ * The first event of the process, or of a forked child. One thread sets up; others, and a signal
+ * handler that comes in between, go on unrecorded until it is done.
+ */
+static struct process *begin_process(void)
+{
+	const uint32_t pid = os_pid();
+	uint32_t at_it = atomic_load(&setting_up);
+
+	/* Another process's number is left of our parent: the one who was at it stayed there. */
+	if (at_it == pid || !atomic_compare_exchange_strong(&setting_up, &at_it, pid))
+		return NULL;
+	/* Another thread may have done it since we looked. */
+	if (!process_now() && !set_up_process(&the_process, pid))
+		atomic_store(&off, true);
+	atomic_store(&setting_up, 0);
+	return process_now();
 }
 
 /* ---- threads ---- */
