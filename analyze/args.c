@@ -30,6 +30,7 @@ enum key {
 	KEY_EXACT_PEAK,
 	KEY_FULLPATH_AFTER,
 	KEY_USABLE,
+	KEY_COMPAT,
 	KEY_TRACE_MALLOC,
 	KEY_XTREE_MEMORY,
 	KEY_XTREE_FILE,
@@ -46,6 +47,11 @@ static const struct argp_option options[] = {
 	  "bytes of administration a block, 0..1024 (8)", 10 },
 	{ "alignment", KEY_ALIGNMENT, "N", 0,
 	  "round blocks up to N, a power of two in 16..4096 (16)", 10 },
+	{ "usable", KEY_USABLE, "MODEL", 0,
+	  "what a block takes: 'rounded' up to --alignment, what 'valgrind' would hand out, or what "
+	  "the 'real' allocator did (rounded)", 10 },
+	{ "compat", KEY_COMPAT, "VERSION", 0,
+	  "what Massif gets wrong: 'fixed', or as in '3.19' or the 'latest' version (fixed)", 10 },
 	{ NULL, 0, NULL, 0, "Snapshots:", 20 },
 	{ "time-unit", KEY_TIME_UNIT, "ms|B", 0,
 	  "clock: milliseconds, or bytes allocated and freed (ms)", 20 },
@@ -76,7 +82,6 @@ static const struct argp_option options[] = {
 	  "(repeatable)", 40 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
-	{ "usable", KEY_USABLE, "MODEL", OPTION_HIDDEN, NULL, 0 },
 	{ "trace-malloc", KEY_TRACE_MALLOC, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "xtree-memory", KEY_XTREE_MEMORY, "none", OPTION_HIDDEN, NULL, 0 },
 	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", OPTION_HIDDEN, NULL, 0 },
@@ -266,17 +271,41 @@ static int parse_at(struct args *args, const char *value)
 	return insert_at(&args->settings, at);
 }
 
+/* The value's place in a list of words that ends in NULL. */
+static int parse_word(struct args *args, int key, const char *value, const char *const *words,
+		      const char *missing, unsigned *result)
+{
+	for (unsigned i = 0; words[i]; i++) {
+		if (strcmp(value, words[i]) != 0)
+			continue;
+		*result = i;
+		return 0;
+	}
+	return refuse_missing(args, key, value, missing);
+}
+
 static int parse_usable(struct args *args, const char *value)
 {
-	if (strcmp(value, "rounded") == 0)
-		return 0;
-	if (strcmp(value, "valgrind") == 0)
-		return refuse_missing(args, KEY_USABLE, value,
-				      "a model of Valgrind's allocator is not available");
-	if (strcmp(value, "real") == 0)
-		return refuse_missing(args, KEY_USABLE, value,
-				      "traces do not hold the sizes that the allocator gave");
-	return refuse_missing(args, KEY_USABLE, value, "no such model (rounded)");
+	static const char *const models[] = {
+		[USABLE_ROUNDED] = "rounded", [USABLE_VALGRIND] = "valgrind", [USABLE_REAL] = "real", NULL,
+	};
+	unsigned model = 0;
+	int error = parse_word(args, KEY_USABLE, value, models, "should be rounded, valgrind or real", &model);
+	if (!error)
+		args->settings.usable = (enum usable_model)model;
+	return error;
+}
+
+static int parse_compat(struct args *args, const char *value)
+{
+	static const char *const versions[] = {
+		[COMPAT_FIXED] = "fixed", [COMPAT_3_19] = "3.19", [COMPAT_LATEST] = "latest", NULL,
+	};
+	unsigned version = 0;
+	int error = parse_word(args, KEY_COMPAT, value, versions, "should be 3.19, latest or fixed", &version);
+	if (!error)
+		args->settings.compat = (enum compat)version;
+	return error;
 }
 
 static int parse_xtree(struct args *args, const char *value)
@@ -325,7 +354,8 @@ bool args_set_out_file(struct args *args, const char *pattern)
 /* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
-	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_AT)
+	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_COMPAT ||
+	    key == KEY_AT)
 		return 0;
 	char *desc;
 	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
@@ -380,6 +410,8 @@ static int parse_value(struct args *args, int key, const char *value)
 		return append_name(&s->fullpath_after, value);
 	case KEY_USABLE:
 		return parse_usable(args, value);
+	case KEY_COMPAT:
+		return parse_compat(args, value);
 	case KEY_TRACE_MALLOC:
 	case KEY_XTREE_COMPRESS:
 		return parse_bool(args, key, value, &ignored);

@@ -41,11 +41,29 @@ static const char *shown_name(const struct contexts *c, uint32_t frame)
 	return naming_function(c->naming, frame);
 }
 
+/* The innermost function inlined at the frame that is no allocation function, or NULL. */
+static const char *inlined_name(const struct contexts *c, uint32_t frame)
+{
+	const struct symbol_chain *chain;
+
+	if (c->settings->compat == COMPAT_3_19)
+		return NULL;
+	chain = naming_describe(c->naming, frame);
+	for (uint32_t i = 0; i + 1 < chain->n; i++) {
+		const char *name = chain->lines[i].function;
+
+		if (name && !in_list(&c->settings->alloc_fns, name))
+			return name;
+	}
+	return NULL;
+}
+
+/* The physical function first: the names of inlined ones take reading much more of the debug data. */
 static bool ask_alloc_fn(const struct contexts *c, uint32_t frame)
 {
 	const char *name = shown_name(c, frame);
 
-	return name && in_list(&c->settings->alloc_fns, name);
+	return name && in_list(&c->settings->alloc_fns, name) && !inlined_name(c, frame);
 }
 
 /* Asked for each stack, so the answers are kept; without memory for that they are found anew. */
@@ -93,7 +111,8 @@ static bool is_ignored(const struct contexts *c, const struct capture *cap, uint
 	if (c->settings->ignore_fns.n == 0)
 		return false;
 	for (uint32_t i = first; i < cap->n; i++) {
-		const char *name = shown_name(c, frame_of(cap, i));
+		const char *inlined = i == first ? inlined_name(c, frame_of(cap, i)) : NULL;
+		const char *name = inlined ? inlined : shown_name(c, frame_of(cap, i));
 
 		if (name)
 			return in_list(&c->settings->ignore_fns, name);
@@ -136,7 +155,13 @@ static bool select_frames(struct contexts *c, const struct capture *cap, uint32_
 	*end = cap->n;
 	while (*first < cap->n && is_alloc_fn(c, frame_of(cap, *first)))
 		++*first;
-	if (*first == cap->n || is_ignored(c, cap, *first))
+	if (*first == cap->n && c->settings->compat != COMPAT_FIXED)
+		return false;
+	if (cap->n == 0)
+		return true;
+	if (*first == cap->n)
+		--*first;
+	else if (is_ignored(c, cap, *first))
 		return false;
 	if (!c->settings->show_below_main) {
 		const uint32_t cut = find_cut(c, cap);
@@ -168,7 +193,10 @@ static uint32_t add_context(struct contexts *c, const struct mst_reader *reader,
 		c->items = items;
 		c->capacity = capacity;
 	}
-	c->items[c->n] = (struct context){ .stack = cap.ids[first], .n = end - first };
+	c->items[c->n] = (struct context){
+		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
+		.n = end - first,
+	};
 	return c->n++;
 }
 

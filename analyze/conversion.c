@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "outfile.h"
+#include "usable.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
@@ -204,20 +205,50 @@ static void tell_symbols(const struct tool *tool, const struct symbols *symbols)
 
 /* ---- Replay --------------------------------------------------------------------------------- */
 
+/* One for all conversions that agree in what it depends on. NULL: no memory. */
+static struct usable *find_usable(struct conversions *c, const struct settings *settings)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct usable *usable = c->items[i].usable;
+		if (usable && usable_serves(usable, settings))
+			return usable;
+	}
+	return NULL;
+}
+
+/* Makes the observers of one conversion, behind the `n` that are there; returns how many these are then, 0: no memory. */
+static size_t observe(struct conversions *c, struct conversion *item, struct naming *naming,
+		      struct observer **observers, size_t n)
+{
+	struct usable *usable = NULL;
+	if (usable_needed(item->settings)) {
+		usable = find_usable(c, item->settings);
+		if (!usable) {
+			usable = item->usable = usable_create(item->settings);
+			if (!usable)
+				return 0;
+			observers[n++] = usable_observer(usable);
+		}
+	}
+	item->massif = massif_create(item->settings, naming, usable);
+	if (!item->massif)
+		return 0;
+	observers[n++] = massif_observer(item->massif);
+	return n;
+}
+
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  struct naming *naming)
 {
-	struct observer **observers = calloc(c->n, sizeof(struct observer *));
+	struct observer **observers = calloc(2 * c->n, sizeof(struct observer *));
 	int status = TOOL_NO_RESULT;
 	size_t n = 0;
-	while (observers && n < c->n) {
-		struct conversion *item = &c->items[n];
-		item->massif = massif_create(item->settings, naming);
-		if (!item->massif)
-			break;
-		observers[n++] = massif_observer(item->massif);
+	bool fine = observers;
+	for (size_t i = 0; fine && i < c->n; i++) {
+		n = observe(c, &c->items[i], naming, observers, n);
+		fine = n > 0;
 	}
-	if (n == c->n)
+	if (fine)
 		status = tool_replay(tool, trace, observers, n);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
@@ -256,8 +287,10 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 			status = TOOL_NO_RESULT;
 		tell_symbols(tool, naming_symbols(naming));
 	}
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);
+		usable_destroy(c->items[i].usable);
+	}
 	naming_destroy(naming);
 	return status;
 }

@@ -13,6 +13,7 @@ struct conversion {
 	const struct settings *settings;   /* the tool's */
 	char *name;                        /* "-" is standard output */
 	char **at_names;                   /* of the files for settings->ats, in massif.out's form */
+	struct usable *usable;             /* private; may serve others, too */
 	struct massif *massif;             /* private */
 };
 

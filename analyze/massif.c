@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Massif's counters over a trace. What a record does to them is looked up in a table made for each
- * chunk. A snapshot only notes the numbers and its place in the chunk; for those that are left at
- * the chunk's end and need a tree, live blocks are counted by kind up to that place.
- *
- * Counters are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks
- * of any size.
+ * chunk: by symbol, or by record where that depends on single blocks. A snapshot only notes the
+ * numbers and its place in the chunk; for those that are left at the chunk's end and need a tree,
+ * live blocks are counted by kind up to that place.
  */
 #include "massif.h"
 
@@ -13,33 +11,18 @@
 #include <string.h>
 
 #include "contexts.h"
+#include "effect.h"
+#include "ledger.h"
 #include "marks.h"
 #include "snapshot.h"
 #include "tree.h"
 
 #define NS_PER_MS 1000000u
 
-/* What becomes of a record. */
-enum action {
-	COMES,     /* a counted block */
-	GOES,      /* a counted block, by free */
-	NOTHING,
-	PAIR,      /* the first of the two records of a realloc or of a free by another call */
-};
-
-/* What a record of a symbol does; changes are modulo 2^64. */
-struct effect {
-	uint64_t useful, total;         /* added to the counters; total includes admin and rounding */
-	uint64_t clock;                 /* added to the clock, if this is a call of its own */
-	uint8_t action;                 /* enum action */
-	bool comes;                     /* a block of the kind comes, with role MST_ALLOC */
-	bool counted;                   /* blocks of the kind are */
-};
-
 struct counters {
 	uint64_t useful, total;
 	uint64_t clock;                 /* in the settings' time unit */
-	uint64_t changes;               /* calls that changed the others */
+	uint64_t changes;               /* calls that changed the others, or the trees */
 };
 
 struct live_kind {
@@ -66,6 +49,8 @@ struct massif {
 	const struct mst_chunk *chunk;
 	struct effect *effects;         /* by symbol */
 	uint32_t n_effects;
+	bool by_record;                 /* the ledger's effects are what counts */
+	struct ledger ledger;
 };
 
 /* ---- snapshots ---- */
@@ -137,17 +122,14 @@ static inline void consider_peak_mark(struct massif *m, const struct counters *n
 
 /* ---- live blocks ---- */
 
-static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, uint32_t count)
+/* `change` blocks more of the symbol's kind. */
+static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, int64_t change)
 {
 	struct live_kind *kind = &m->kinds[symbol->kind];
 
-	if (symbol->role == MST_ALLOC) {
-		kind->blocks += count;
-		if (kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
-			m->n_contexts = kind->context + 1;
-	} else if (symbol->role == MST_FREE || symbol->role == MST_OUT) {
-		kind->blocks -= count;
-	}
+	kind->blocks += change;
+	if (change > 0 && kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
+		m->n_contexts = kind->context + 1;
 }
 
 /* Brings the live blocks to what they are after the first `n` records of the chunk. */
@@ -155,13 +137,20 @@ static void apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
-	if (m->applied == 0 && n == chunk->n_records) {
-		for (uint32_t i = 0; i < chunk->n_symbols; i++)
-			apply_symbol(m, &chunk->symbols[i], chunk->symbols[i].count);
+	if (m->applied == 0 && n == chunk->n_records && !m->by_record) {
+		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+			const struct mst_symbol *symbol = &chunk->symbols[i];
+
+			apply_symbol(m, symbol, m->effects[i].live * (int64_t)symbol->count);
+		}
 		m->applied = n;
 	}
-	for (; m->applied < n; m->applied++)
-		apply_symbol(m, &chunk->symbols[chunk->records[m->applied]], 1);
+	for (; m->applied < n; m->applied++) {
+		const uint16_t symbol = chunk->records[m->applied];
+		const struct effect *e = m->by_record ? &m->ledger.effects[m->applied] : &m->effects[symbol];
+
+		apply_symbol(m, &chunk->symbols[symbol], e->live);
+	}
 }
 
 /* Live bytes by context, of the blocks as they are applied. NULL: no memory. */
@@ -240,11 +229,14 @@ static inline void add(struct counters *now, const struct effect *e)
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
 			  const struct effect *new, uint32_t i)
 {
-	const uint64_t change = old->total + new->total, old_size = -old->useful, size = new->useful;
+	const uint64_t useful = old->useful + new->useful, old_size = -old->useful, size = new->useful;
+	uint64_t change = old->total + new->total;
 
+	if (m->settings->compat != COMPAT_FIXED)
+		change = ledger_narrow(change, useful);
 	if (size < old_size)
 		consider_peak(m, now, i);
-	now->useful += old->useful + new->useful;
+	now->useful += useful;
 	now->total += change;
 	now->changes++;
 	if (m->settings->time_unit == TIME_BYTES)
@@ -275,17 +267,18 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 
 /*
  * The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1.
- * A constant `marking` makes two functions of it: what looks for marks takes longer.
+ * Constant flags make several functions of it: what looks for marks, or at single blocks, takes
+ * longer.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							   bool marking)
+							   bool by_record, bool marking)
 {
 	const uint16_t *records = m->chunk->records;
-	const struct effect *effects = m->effects;
+	const struct effect *effects = by_record ? m->ledger.effects : m->effects;
 	struct counters now = m->counters;
 
 	for (; i < end; i++) {
-		const struct effect *e = &effects[records[i]];
+		const struct effect *e = &effects[by_record ? i : records[i]];
 		const struct counters before = now;
 		const uint32_t first = i;
 
@@ -297,8 +290,12 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			consider_normal(m, &now, i + 1);
 		} else if (e->action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			do_pair(m, &now, e, &effects[records[i + 1]], i);
+			do_pair(m, &now, e, &effects[by_record ? i + 1 : records[i + 1]], i);
 			i++;
+		} else if (by_record) {
+			if (e->action == ABANDONS)
+				consider_peak(m, &now, i);
+			now.changes += e->counted && e->live != 0;   /* in the trees alone */
 		}
 		if (marking) {
 			consider_times(m, &before, now.clock, first);
@@ -311,7 +308,9 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	return m->marks.watching ? run(m, i, end, true) : run(m, i, end, false);
+	if (m->by_record)
+		return m->marks.watching ? run(m, i, end, true, true) : run(m, i, end, true, false);
+	return m->marks.watching ? run(m, i, end, false, true) : run(m, i, end, false, false);
 }
 
 static void run_chunk(struct massif *m)
@@ -367,34 +366,6 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	return true;
 }
 
-/* What a block takes: a block that shrank in place keeps what it had. */
-static uint64_t usable_bytes(const struct settings *settings, const struct mst_kind *kind)
-{
-	const uint64_t mask = settings->alignment - 1;
-
-	return (kind->cap + mask) & ~mask;
-}
-
-static struct effect effect_of(const struct massif *m, const struct mst_kind *kind, enum mst_role role,
-			       bool counted)
-{
-	const uint64_t total = usable_bytes(m->settings, kind) + m->settings->heap_admin;
-	struct effect e = { .action = NOTHING, .counted = counted };
-
-	if (role == MST_CALL || role == MST_KEEP)
-		return e;
-	e.comes = role == MST_ALLOC;
-	e.useful = e.comes ? kind->size : -kind->size;
-	e.total = e.comes ? total : -total;
-	if (m->settings->time_unit == TIME_BYTES)
-		e.clock = total;
-	if (role == MST_OUT)
-		e.action = PAIR;
-	else if (counted)
-		e.action = e.comes ? COMES : GOES;
-	return e;
-}
-
 /* Finds out whether blocks of a kind count when the first of them comes or goes. False: no memory. */
 static bool find_context(struct massif *m, const struct mst_symbol *symbol, const struct mst_kind *kind)
 {
@@ -409,25 +380,44 @@ static bool find_context(struct massif *m, const struct mst_symbol *symbol, cons
 	return *context != CONTEXT_UNKNOWN;
 }
 
-/* Symbols are in the order of their first records, which is what contexts_find() asks for. */
+/*
+ * In the order of first use, which is what contexts_find() asks for, and which symbols are in. What
+ * is done with a block that Massif has forgotten is no use. False: no memory.
+ */
+static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	const uint64_t *blocks = m->by_record ? usable_blocks(m->ledger.usable) : NULL;
+	const uint32_t n = blocks ? chunk->n_records : chunk->n_symbols;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[blocks ? chunk->records[i] : i];
+
+		if (blocks && blocks[i] == USABLE_FORGOTTEN)
+			continue;
+		if (!find_context(m, symbol, &kinds[symbol->kind]))
+			return false;
+	}
+	return true;
+}
+
 static bool prepare_chunk(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols))
+	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols) || !find_contexts(m, kinds))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
 
-		if (!find_context(m, symbol, kind))
-			return false;
-		m->effects[i] = effect_of(m, kind, symbol->role,
-					  m->kinds[symbol->kind].context < CONTEXT_IGNORED);
+		m->effects[i] = effect_of(m->settings, kind, symbol->role,
+					  m->kinds[symbol->kind].context < CONTEXT_IGNORED,
+					  effect_usable(m->settings, kind));
 	}
-	return true;
+	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
 
 static int massif_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -485,7 +475,8 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 
 static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
 
-struct massif *massif_create(const struct settings *settings, struct naming *naming)
+struct massif *massif_create(const struct settings *settings, struct naming *naming,
+			     const struct usable *usable)
 {
 	struct massif *m = calloc(1, sizeof(*m));
 	bool fine;
@@ -494,6 +485,8 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
+	m->by_record = usable != NULL;
+	m->ledger = (struct ledger){ .settings = settings, .usable = usable };
 	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
@@ -515,6 +508,7 @@ void massif_destroy(struct massif *m)
 	contexts_finish(&m->contexts);
 	snapshots_finish(&m->snapshots);
 	marks_finish(&m->marks);
+	ledger_finish(&m->ledger);
 	free(m->kinds);
 	free(m->effects);
 	free(m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that Massif calls an option and that changes its answer. Defaults, ranges and
- * messages are those of Massif 3.19; args.c fills this from a command line.
+ * Everything that Massif calls an option and that changes its answer, and what we add. Defaults,
+ * ranges and messages are those of Massif 3.19; args.c fills this from a command line.
  */
 #ifndef ANALYZE_SETTINGS_H
 #define ANALYZE_SETTINGS_H
@@ -21,6 +21,13 @@ enum usable_model {
 	USABLE_ROUNDED,    /* the largest size along the realloc chain, rounded up to the alignment */
 	USABLE_VALGRIND,   /* what Valgrind's own allocator would have handed out */
 	USABLE_REAL,       /* what the program's allocator gave, when recorded */
+};
+
+/* Whose answer is wanted where Massif is wrong. */
+enum compat {
+	COMPAT_FIXED,      /* the right one */
+	COMPAT_3_19,       /* that of the version given, byte for byte */
+	COMPAT_LATEST,     /* that of versions since 3.22, which look at inlined functions, too */
 };
 
 struct name_list {
@@ -43,6 +50,7 @@ struct at {
 struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;
+	enum compat compat;
 	bool heap;
 	bool stacks;
 	bool pages_as_heap;

@@ -10,6 +10,7 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings)
 		.max = settings->max_snapshots,
 		.detailed_freq = settings->detailed_freq,
 		.peak_inaccuracy = settings->peak_inaccuracy > 0 ? settings->peak_inaccuracy : 0,
+		.narrow_interval = settings->compat != COMPAT_FIXED,
 	};
 	s->items = calloc(s->max, sizeof(*s->items));
 	s->left = calloc(s->max, sizeof(*s->left));
@@ -101,7 +102,7 @@ static uint64_t cull(struct snapshots *s)
 		if ((is_removable(s, i) || is_removable(s, i - 1)) && interval < least)
 			least = interval;
 	}
-	return least;
+	return s->narrow_interval ? (uint32_t)least : least;
 }
 
 /* The total that a new peak must exceed. */

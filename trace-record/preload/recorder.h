@@ -25,6 +25,14 @@ struct call {
 	size_t size;
 };
 
+/* Of an alignment as the allocator keeps it: at least a power of two. */
+static inline uint8_t align_log2_of(size_t align)
+{
+	if (align > (size_t)1 << 62)
+		return 63;
+	return align > 1 ? (uint8_t)(64 - __builtin_clzl(align - 1)) : 0;
+}
+
 /*
  * After the real call returned. `regs` is the state of the program just after its call: the macro
  * below takes it in an exported function that is compiled with a frame pointer.
