@@ -31,6 +31,7 @@ enum key {
 	KEY_FULLPATH_AFTER,
 	KEY_USABLE,
 	KEY_COMPAT,
+	KEY_STATS,
 	KEY_TRACE_MALLOC,
 	KEY_XTREE_MEMORY,
 	KEY_XTREE_FILE,
@@ -80,6 +81,8 @@ static const struct argp_option options[] = {
 	{ "at", KEY_AT, "TIME", 0,
 	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
 	  "(repeatable)", 40 },
+	{ "stats", KEY_STATS, "yes|no", 0,
+	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "trace-malloc", KEY_TRACE_MALLOC, "yes|no", OPTION_HIDDEN, NULL, 0 },
@@ -355,7 +358,7 @@ bool args_set_out_file(struct args *args, const char *pattern)
 static int append_desc(struct settings *s, int key, const char *value)
 {
 	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_COMPAT ||
-	    key == KEY_AT)
+	    key == KEY_STATS || key == KEY_AT)
 		return 0;
 	char *desc;
 	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
@@ -410,6 +413,8 @@ static int parse_value(struct args *args, int key, const char *value)
 		return append_name(&s->fullpath_after, value);
 	case KEY_USABLE:
 		return parse_usable(args, value);
+	case KEY_STATS:
+		return parse_bool(args, key, value, &s->stats);
 	case KEY_COMPAT:
 		return parse_compat(args, value);
 	case KEY_TRACE_MALLOC:

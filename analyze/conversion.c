@@ -205,54 +205,70 @@ static void tell_symbols(const struct tool *tool, const struct symbols *symbols)
 
 /* ---- Replay --------------------------------------------------------------------------------- */
 
-/* One for all conversions that agree in what it depends on. NULL: no memory. */
-static struct usable *find_usable(struct conversions *c, const struct settings *settings)
+struct observers {
+	size_t n;
+	struct observer **items;
+};
+
+/* One for all conversions that agree in what it depends on. False: no memory. */
+static bool share_usable(struct conversions *c, struct conversion *item, struct observers *observers,
+			 const struct usable **usable)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		struct usable *usable = c->items[i].usable;
-		if (usable && usable_serves(usable, settings))
-			return usable;
+	*usable = NULL;
+	if (!usable_needed(item->settings))
+		return true;
+	for (size_t i = 0; i < c->n && !*usable; i++) {
+		if (c->items[i].usable && usable_serves(c->items[i].usable, item->settings))
+			*usable = c->items[i].usable;
 	}
-	return NULL;
+	if (*usable)
+		return true;
+	*usable = item->usable = usable_create(item->settings);
+	if (*usable)
+		observers->items[observers->n++] = usable_observer(item->usable);
+	return *usable;
 }
 
-/* Makes the observers of one conversion, behind the `n` that are there; returns how many these are then, 0: no memory. */
-static size_t observe(struct conversions *c, struct conversion *item, struct naming *naming,
-		      struct observer **observers, size_t n)
+/* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
+static struct chronicle *begin_chronicle(struct conversion *item, const struct tool *tool,
+					 const struct tool_trace *trace)
 {
-	struct usable *usable = NULL;
-	if (usable_needed(item->settings)) {
-		usable = find_usable(c, item->settings);
-		if (!usable) {
-			usable = item->usable = usable_create(item->settings);
-			if (!usable)
-				return 0;
-			observers[n++] = usable_observer(usable);
-		}
-	}
-	item->massif = massif_create(item->settings, naming, usable);
-	if (!item->massif)
-		return 0;
-	observers[n++] = massif_observer(item->massif);
-	return n;
+	const bool lines = tool->verbosity > 1 && item->settings == &tool->args.settings;
+	if (!lines && !item->settings->stats)
+		return NULL;
+	item->chronicle = (struct chronicle){
+		.file = stderr, .pid = mst_reader_info(trace->reader)->pid, .lines = lines,
+	};
+	chronicle_begin(&item->chronicle, item->settings);
+	return &item->chronicle;
+}
+
+/* Makes the observers of one conversion. False: no memory. */
+static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
+		    struct naming *naming, struct observers *observers)
+{
+	const struct usable *usable;
+	if (!share_usable(c, item, observers, &usable))
+		return false;
+	item->massif = massif_create(item->settings, naming, usable, chronicle);
+	if (item->massif)
+		observers->items[observers->n++] = massif_observer(item->massif);
+	return item->massif;
 }
 
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  struct naming *naming)
 {
-	struct observer **observers = calloc(2 * c->n, sizeof(struct observer *));
+	struct observers observers = { .items = calloc(2 * c->n, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
-	size_t n = 0;
-	bool fine = observers;
-	for (size_t i = 0; fine && i < c->n; i++) {
-		n = observe(c, &c->items[i], naming, observers, n);
-		fine = n > 0;
-	}
+	bool fine = observers.items;
+	for (size_t i = 0; fine && i < c->n; i++)
+		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), naming, &observers);
 	if (fine)
-		status = tool_replay(tool, trace, observers, n);
+		status = tool_replay(tool, trace, observers.items, observers.n);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-	free(observers);
+	free(observers.items);
 	return status;
 }
 
@@ -286,6 +302,9 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_symbols(tool, naming_symbols(naming));
+		for (size_t i = 0; i < c->n; i++)
+			if (c->items[i].settings->stats)
+				chronicle_stats(&c->items[i].chronicle);
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);

@@ -18,7 +18,8 @@ struct effect effect_of(const struct settings *settings, const struct mst_kind *
 	if (role == MST_CALL || role == MST_KEEP)
 		return e;
 	e.comes = role == MST_ALLOC;
-	e.live = e.comes ? 1 : -1;
+	if (kind->op != MST_OP_UNKNOWN)
+		e.live = e.comes ? 1 : -1;
 	e.useful = e.comes ? kind->size : -kind->size;
 	e.total = e.comes ? total : -total;
 	if (settings->time_unit == TIME_BYTES)

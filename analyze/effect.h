@@ -18,7 +18,7 @@ enum action {
 	GOES,      /* a counted block, by free */
 	NOTHING,
 	PAIR,      /* the first of the two records of a realloc or of a free by another call */
-	ABANDONS,  /* counted bytes stay behind where a block shrinks: a moment for a peak, no change */
+	ABANDONS,  /* the first of two: counted bytes stay behind. No change, but maybe a peak */
 };
 
 struct effect {

@@ -50,13 +50,13 @@ static void settle_single(struct ledger *l, struct effect *e, uint64_t block)
 static bool settle_realloc(struct ledger *l, struct effect *old, struct effect *new, const uint64_t *blocks)
 {
 	const bool silent = indexmap_take(&l->silent, blocks[0], NULL);
-	const bool was_counted = old->counted && !silent, shrinks = new->useful < -old->useful;
+	const bool was_counted = old->counted && !silent;
 
 	if (was_counted && new->counted)
 		return true;
 	if (silent || was_counted)
 		silence(old);
-	old->action = was_counted && shrinks ? ABANDONS : NOTHING;
+	old->action = was_counted ? ABANDONS : NOTHING;
 	new->action = NOTHING;
 	return was_counted || !new->counted || indexmap_put(&l->silent, blocks[1], 0);
 }

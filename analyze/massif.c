@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chronicle.h"
 #include "contexts.h"
 #include "effect.h"
 #include "ledger.h"
@@ -43,6 +44,8 @@ struct massif {
 	uint32_t applied;
 	uint32_t n_contexts;            /* allocated from, like the kinds */
 	bool took_snapshots;            /* in the present chunk */
+	struct chronicle *chronicle;    /* may be NULL */
+	uint64_t n_normal;              /* stored so far; only counted for the chronicle */
 
 	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
@@ -80,6 +83,7 @@ static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind
 
 	snapshots_store(&m->snapshots, &s);
 	m->took_snapshots = true;
+	m->n_normal += kind == SNAPSHOT_NORMAL;
 }
 
 /* After something happened. */
@@ -265,6 +269,42 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 	}
 }
 
+static const struct mst_symbol *symbol_at(const struct massif *m, uint32_t i)
+{
+	return &m->chunk->symbols[m->chunk->records[i]];
+}
+
+static const struct effect *effect_at(const struct massif *m, uint32_t i)
+{
+	return m->by_record ? &m->ledger.effects[i] : &m->effects[m->chunk->records[i]];
+}
+
+/* Tells the chronicle of the call whose first or second record is `i`, before it happens. */
+static void announce(struct massif *m, uint32_t i)
+{
+	const struct mst_symbol *symbol = symbol_at(m, i);
+	const struct effect *e = effect_at(m, i);
+	const bool unknown = symbol->kind == MST_UNKNOWN_KIND ||
+			     (m->by_record && usable_blocks(m->ledger.usable)[i] == USABLE_FORGOTTEN);
+	const bool second = i > 0 && symbol_at(m, i - 1)->role == MST_OUT;
+	bool counted = e->counted;
+
+	if (unknown || second || symbol->role == MST_CALL)
+		return;
+	if (symbol->role == MST_ALLOC) {
+		chronicle_call(m->chronicle, CHRONICLE_ALLOC, counted, !counted);
+	} else if (symbol->role == MST_KEEP) {
+		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted, !counted);
+	} else if (symbol->role == MST_OUT && effect_at(m, i + 1)->comes) {
+		counted = counted && e->action != NOTHING;
+		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted,
+			       !counted || !effect_at(m, i + 1)->counted);
+	} else {
+		counted = counted && e->action != NOTHING;
+		chronicle_call(m->chronicle, CHRONICLE_FREE, counted, !counted);
+	}
+}
+
 /*
  * The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1.
  * Constant flags make several functions of it: what looks for marks, or at single blocks, takes
@@ -280,7 +320,11 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 	for (; i < end; i++) {
 		const struct effect *e = &effects[by_record ? i : records[i]];
 		const struct counters before = now;
+		const uint64_t n_normal = m->n_normal;
 		const uint32_t first = i;
+
+		if (marking && m->chronicle)
+			announce(m, i);
 
 		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
@@ -293,13 +337,16 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			do_pair(m, &now, e, &effects[by_record ? i + 1 : records[i + 1]], i);
 			i++;
 		} else if (by_record) {
-			if (e->action == ABANDONS)
+			if (e->action == ABANDONS && effects[i + 1].useful < -e->useful)
 				consider_peak(m, &now, i);
 			now.changes += e->counted && e->live != 0;   /* in the trees alone */
 		}
 		if (marking) {
 			consider_times(m, &before, now.clock, first);
 			consider_peak_mark(m, &now, i + 1);
+			if (m->chronicle && e->action != NOTHING && now.changes != before.changes &&
+			    m->n_normal == n_normal)
+				chronicle_skip(m->chronicle);
 		}
 	}
 	m->counters = now;
@@ -308,9 +355,11 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
+	const bool marking = m->marks.watching || m->chronicle;
+
 	if (m->by_record)
-		return m->marks.watching ? run(m, i, end, true, true) : run(m, i, end, true, false);
-	return m->marks.watching ? run(m, i, end, false, true) : run(m, i, end, false, false);
+		return marking ? run(m, i, end, true, true) : run(m, i, end, true, false);
+	return marking ? run(m, i, end, false, true) : run(m, i, end, false, false);
 }
 
 static void run_chunk(struct massif *m)
@@ -476,7 +525,7 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
-			     const struct usable *usable)
+			     const struct usable *usable, struct chronicle *chronicle)
 {
 	struct massif *m = calloc(1, sizeof(*m));
 	bool fine;
@@ -490,6 +539,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
+		m->chronicle = m->snapshots.chronicle = chronicle;
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
 		fine = fill_detailed(m);

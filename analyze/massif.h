@@ -16,6 +16,7 @@
 #include "settings.h"
 
 struct naming;   /* naming.h: names of the frames of a trace */
+struct chronicle;
 struct usable;   /* usable.h: what single blocks take */
 struct massif;
 
@@ -56,10 +57,11 @@ struct live {
 
 /*
  * Copies nothing: all arguments must outlive the observer. `usable`, which sees each chunk before
- * it, is NULL unless usable_needed(). NULL when out of memory.
+ * it, is NULL unless usable_needed(); `chronicle`, which is told of each step, may be NULL. NULL
+ * when out of memory.
  */
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
-			     const struct usable *usable);
+			     const struct usable *usable, struct chronicle *chronicle);
 void massif_destroy(struct massif *massif);               /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 

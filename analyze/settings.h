@@ -56,6 +56,7 @@ struct settings {
 	bool pages_as_heap;
 	bool show_below_main;
 	bool exact_peak;           /* the peak is the true one */
+	bool stats;                /* tell how many of what there were */
 	unsigned heap_admin;       /* bytes a block */
 	unsigned alignment;        /* power of two, 16..4096 */
 	unsigned depth;            /* 1..200 */

@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
 	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
 	  TOOL_GROUP_DIAGNOSTICS },
 	{ "quiet", 'q', NULL, 0, "no notices, no progress", TOOL_GROUP_DIAGNOSTICS },
-	{ "verbose", 'v', NULL, 0, "say more about the trace", TOOL_GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: tell each snapshot, as Massif does", TOOL_GROUP_DIAGNOSTICS },
 	{ 0 },
 };
 
@@ -122,7 +122,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		tool->verbosity = -1;
 		return 0;
 	case 'v':
-		tool->verbosity = 1;
+		tool->verbosity++;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;

@@ -26,7 +26,7 @@ enum tool_status {
 
 struct tool {
 	const char *name;
-	int verbosity;       /* -1 quiet, 0 notices, 1 more */
+	int verbosity;       /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
 	struct args args;    /* Massif's options */
 	struct args *also;   /* those of each --also */
 	size_t n_also;
