@@ -367,11 +367,13 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	return true;
 }
 
-/* What a block takes: a block that shrank in place keeps what it had. */
+/* What a block takes: a block that shrank in place keeps what it had; nothing rounds custom ones. */
 static uint64_t usable_bytes(const struct settings *settings, const struct mst_kind *kind)
 {
 	const uint64_t mask = settings->alignment - 1;
 
+	if (mst_op_is_custom(kind->op))
+		return kind->size;
 	return (kind->cap + mask) & ~mask;
 }
 
@@ -386,8 +388,9 @@ static struct effect effect_of(const struct massif *m, const struct mst_kind *ki
 	e.comes = role == MST_ALLOC;
 	e.useful = e.comes ? kind->size : -kind->size;
 	e.total = e.comes ? total : -total;
+	/* A custom block may be of any size, and time never goes back. */
 	if (m->settings->time_unit == TIME_BYTES)
-		e.clock = total;
+		e.clock = (int64_t)total < 0 ? -total : total;
 	if (role == MST_OUT)
 		e.action = PAIR;
 	else if (counted)
@@ -405,7 +408,7 @@ static bool find_context(struct massif *m, const struct mst_symbol *symbol, cons
 	if (kind->op == MST_OP_UNKNOWN)
 		*context = CONTEXT_IGNORED;
 	else
-		*context = contexts_find(&m->contexts, m->reader, kind->stack);
+		*context = contexts_find(&m->contexts, m->reader, kind);
 	return *context != CONTEXT_UNKNOWN;
 }
 
