@@ -489,9 +489,9 @@ static int write_freelike(struct tracee *t, uint64_t address)
 static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t stack)
 {
 	struct block block;
-	int err = 0;
+	int err = e->address ? 0 : MST_ERR_ARGUMENT;
 
-	if (e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
+	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
 		err = mst_writer_free(t->writer, block.kind, block.index);
 	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
 	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))

@@ -16,6 +16,7 @@ from harness import Build, Scratch, have, plain_environment    # noqa: E402
 
 INCLUDE = os.path.join(HERE, "../../trace-record")
 SOURCE = os.path.join(HERE, "requests.c")
+LOOP = os.path.join(HERE, "../bench/requests.c")
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wundef", "-Wpointer-arith", "-Werror"]
 C = ["gcc", "clang"]
 CXX = {"gcc": "g++", "clang": "clang++"}
@@ -182,6 +183,29 @@ class Tests:
         right = counts == [{("alloc", MALLOCLIKE): 200}, {("alloc", MALLOCLIKE): 200, ("free", MALLOCLIKE): 100}]
         self.note("fork", None if right else f"{counts}")
 
+    def cost(self):
+        """Instructions of a request where nobody records: those of a program with requests, less those without."""
+        compiler = next(filter(have, C))
+        if not have("valgrind"):
+            return
+        count = {}
+        for name, flags in (("with", []), ("without", ["-DNMSREC"])):
+            program = os.path.join(self.folder, name)
+            subprocess.run([compiler, "-O2", "-I", INCLUDE, *flags, LOOP, "-o", program], check=True)
+            for pairs in (1000, 101000):
+                done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program,
+                                       str(pairs)], capture_output=True, text=True, timeout=60, check=True)
+                count[name, pairs] = int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+        loops = {name: count[name, 101000] - count[name, 1000] for name in ("with", "without")}
+        each = (loops["with"] - loops["without"]) / 200000
+        self.note("cost", None if 2 <= each <= 4.5 else f"{each} instructions")
+        runs = {"with": [], "without": []}
+        for _ in range(5):
+            for name, times in runs.items():
+                times.append(float(self.run(os.path.join(self.folder, name), "20000000").strip()[8:]))
+        print(f"not recorded: {each:.1f} instructions a request; half a turn of a loop of two takes "
+              f"{min(runs['with']):.2f} ns, without requests {min(runs['without']):.2f} (least of 5)")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -194,6 +218,7 @@ def main():
         tests.links()
         tests.libraries()
         tests.processes()
+        tests.cost()
         print(f"{tests.done - len(tests.failed)}/{tests.done} as they should be"
               + (f"; not here: {', '.join(tests.skipped)}" if tests.skipped else ""))
         return 1 if tests.failed or not tests.done else 0

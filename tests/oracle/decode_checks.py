@@ -45,7 +45,8 @@ class Sums:
             self.shrunk += role == OUT and what == ALLOC and op in (4, 5) and b < a
         self.net = [signed((a + b) & MASK) for a, b in zip(self.net, worth)]
         self.most = [max(a, b) for a, b in zip(self.most, self.net)]
-        self.events, self.moved, self.steps = self.events + 1, self.moved + abs(signed(worth[1] & MASK)), self.steps + (worth[2] != 0)
+        self.events, self.steps = self.events + 1, self.steps + (worth[2] != 0)
+        self.moved = (self.moved + abs(signed(worth[1] & MASK))) & MASK
 
     def check(self, stated):
         mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]
