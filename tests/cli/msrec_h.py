@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 from harness import Build, Scratch, have, plain_environment    # noqa: E402
 

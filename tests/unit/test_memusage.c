@@ -271,6 +271,8 @@ static void foreign_blocks(void **state)
 		else
 			release_by(t, b, MST_OP_REALLOC_FREE);
 	}
+	release(t, alloc(t, MST_OP_MALLOCLIKE, 5000));
+	release(t, alloc(t, MST_OP_RESIZEINPLACE, 6000));
 	release(t, (struct block){ MST_UNKNOWN_KIND, UINT64_MAX });
 	nothing(state);
 }
