@@ -47,7 +47,7 @@ LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os"]
 
 # The known answer: kinds of blocks by operation, calls, and the functions that the blocks are charged to.
 MALLOCLIKE, RESIZEINPLACE = 15, 16
-TREE = re.compile(r"n\d+: (\d+) 0x[0-9A-F]+: (give_out|resize)\b.*\(requests\.c:(\d+)\)")
+TREE = re.compile(r"n\d+: (\d+) 0x[0-9A-F]+: (give_out|resize)\b.*\((?:\S*/)?requests\.c:(\d+)\)")
 
 
 def line_of(text):

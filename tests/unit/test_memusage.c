@@ -253,7 +253,7 @@ static void failures(void **state)
 	       "   large              1  33% " FULL "\n");
 }
 
-/* The memalign family stays invisible through realloc and free; unknown blocks do, too. */
+/* The memalign family stays invisible through realloc and free; custom and unknown blocks do, too. */
 static void foreign_blocks(void **state)
 {
 	struct trace *t = *state;
