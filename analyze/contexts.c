@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Massif captures 50 frames more than it shows, the innermost being the allocator's, not recorded. */
-#define CAPTURED_MORE 49u
+/*
+ * Massif captures 50 frames more than it shows. The innermost, unless a request led there, is the
+ * allocator's own and not recorded.
+ */
+#define CAPTURED_MORE 50u
 
 bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming)
 {
@@ -174,12 +177,13 @@ static bool select_frames(struct contexts *c, const struct capture *cap, uint32_
 	return true;
 }
 
-static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
+static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
 {
+	const uint32_t captured = c->settings->depth + CAPTURED_MORE - !mst_op_is_custom(kind->op);
 	uint32_t n_stacks, first, end;
 	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
 
-	for (; stack != MST_ROOT_STACK && cap.n < c->settings->depth + CAPTURED_MORE;
+	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < captured;
 	     stack = cap.stacks[stack].parent)
 		c->captured[cap.n++] = stack;
 	if (!select_frames(c, &cap, &first, &end))
@@ -200,8 +204,10 @@ static uint32_t add_context(struct contexts *c, const struct mst_reader *reader,
 	return c->n++;
 }
 
-uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
 {
+	const uint32_t stack = kind->stack;
+
 	if (stack >= c->n_by_stack) {
 		const uint32_t n = stack + stack / 2 + 256;
 		uint32_t *grown = realloc(c->by_stack, n * sizeof(*grown));
@@ -213,6 +219,6 @@ uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint
 		c->n_by_stack = n;
 	}
 	if (c->by_stack[stack] == CONTEXT_UNKNOWN)
-		c->by_stack[stack] = add_context(c, reader, stack);
+		c->by_stack[stack] = add_context(c, reader, kind);
 	return c->by_stack[stack];
 }

@@ -45,7 +45,7 @@ struct contexts {
 bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming);
 void contexts_finish(struct contexts *c);
 
-/* The number of a stack's context, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */
-uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint32_t stack);
+/* The number of the context of a kind's stack, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind);
 
 #endif

@@ -425,7 +425,7 @@ static bool find_context(struct massif *m, const struct mst_symbol *symbol, cons
 	if (kind->op == MST_OP_UNKNOWN)
 		*context = CONTEXT_IGNORED;
 	else
-		*context = contexts_find(&m->contexts, m->reader, kind->stack);
+		*context = contexts_find(&m->contexts, m->reader, kind);
 	return *context != CONTEXT_UNKNOWN;
 }
 

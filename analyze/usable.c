@@ -156,7 +156,8 @@ static bool run_call(struct usable *u, const struct mst_chunk *chunk, const stru
 	if (first->role == MST_KEEP)
 		return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
 		       indexmap_put(&u->forgotten, u->blocks[i], 0);
-	if (is_forgotten(u, i, pair && comes) || !u->arena || first->role == MST_CALL)
+	if (is_forgotten(u, i, pair && comes) || !u->arena || first->role == MST_CALL ||
+	    (comes && mst_op_is_custom(new->op)))
 		return true;
 	if (pair && comes)
 		return move(u, i, kind, new);

@@ -38,6 +38,12 @@ STACKS = (
     '--peak-inaccuracy=0 --heap-admin=1024 --threshold=2.675 --depth=200',
 )
 
+CUSTOM = STACKS + (
+    '--heap-admin=0 --threshold=0 --detailed-freq=1 --alloc-fn=pool_take',
+    '--threshold=0 --detailed-freq=1 --alloc-fn=pool_take --alloc-fn=deep --depth=35 --ignore-fn=pool_note',
+    '--max-snapshots=10 --detailed-freq=3 --peak-inaccuracy=0',
+)
+
 # Those of STACKS that reach the outer end of an ordinary stack.
 WHOLE_STACKS = (STACKS[0], STACKS[4], STACKS[5])
 
@@ -221,6 +227,15 @@ CASES = [
     case('stripped', options=STACKS),
     case('fixed', options=STACKS),
 
+    # Custom blocks. The program with msrec's requests against the one with Valgrind's, and one with both.
+    case('custom_alloc', options=CUSTOM, stand_in=('corpus/custom_alloc_valgrind',)),
+    case('custom_alloc_fast', options=CUSTOM, stand_in=('corpus/custom_alloc_valgrind_fast',)),
+    case('custom_alloc_both', options=CUSTOM),
+    case('custom_alloc_both_fast', options=CUSTOM),
+    case('custom_alloc:random', '1', '1000', options=PLAIN,
+         stand_in=('corpus/custom_alloc_valgrind', '1', '1000')),
+    case('custom_alloc_both_fast:random', '2', '3000', options=PLAIN),
+
     # Life and death of processes, threads and libraries.
     case('threads', options=STACKS, exceptions=dict.fromkeys(WHOLE_STACKS + (STACKS[2],), CLONE3)),
     case('fork', kind='fork', options=STACKS),
@@ -306,6 +321,12 @@ ANSWERS = {
     'inline_fast': (56, 0, 0),
     'inline_chain': (148, 0, 145),
     'templates': (50, 0, 0),
+    'custom_alloc': (6, 0, 5),
+    'custom_alloc_fast': (6, 0, 5),
+    'custom_alloc_both': (6, 0, 5),
+    'custom_alloc_both_fast': (6, 0, 5),
+    'custom_alloc:random': (8, 0, 8),
+    'custom_alloc_both_fast:random': (8, 0, 8),
     'exceptions': (77, 0, 32),
     'exceptions:argument': (77, 0, 32),
     'symbols_only': (4, 0, 0),

@@ -15,7 +15,7 @@
 #include "op.h"
 #include "unwind.h"
 
-/* One successful or failed allocating call. */
+/* One successful or failed allocating call, or a request about a custom block. */
 struct call {
 	enum mst_op op;
 	uint8_t align_log2;     /* requested alignment; 0 = none */
@@ -47,6 +47,9 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs);
 
 /* Before the real call; `p` is not NULL. */
 void recorder_free(const void *p);
+
+/* Before a custom block goes; `p` is not NULL. */
+void recorder_freelike(const void *p);
 
 /* free(NULL): counted only. */
 void recorder_null_free(void);
