@@ -37,6 +37,9 @@ enum key {
 	KEY_XTREE_FILE,
 	KEY_XTREE_COMPRESS,
 	KEY_AT,
+	KEY_DETAILED_SNAPSHOT,
+	KEY_SNAPSHOT,
+	KEY_ALL_SNAPSHOTS,
 	KEY_ZERO_FREES,
 };
 
@@ -81,6 +84,12 @@ static const struct argp_option options[] = {
 	{ "at", KEY_AT, "TIME", 0,
 	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
 	  "(repeatable)", 40 },
+	{ "detailed-snapshot", KEY_DETAILED_SNAPSHOT, "TIME", 0, "the same as --at", 40 },
+	{ "snapshot", KEY_SNAPSHOT, "TIME", 0,
+	  "also write FILE.snapshot-TIME with the totals alone as they were then (repeatable)", 40 },
+	{ "all-snapshots", KEY_ALL_SNAPSHOTS, "TIME", 0,
+	  "also write FILE.all-snapshots-TIME with what the result would have been then; not at the "
+	  "'peak' (repeatable)", 40 },
 	{ "stats", KEY_STATS, "yes|no", 0,
 	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
@@ -259,18 +268,19 @@ static int insert_at(struct settings *s, struct at at)
 	return 0;
 }
 
-static int parse_at(struct args *args, const char *value)
+static int parse_at(struct args *args, int key, const char *value, enum at_what what)
 {
-	struct at at = { .kind = AT_TIME };
+	struct at at = { .kind = AT_TIME, .what = what };
 	int64_t n;
-	if (strcmp(value, "peak") == 0)
+	if (strcmp(value, "peak") == 0 && what != AT_ALL)
 		at.kind = AT_PEAK;
 	else if (strcmp(value, "end") == 0)
 		at.kind = AT_END;
 	else if (*value && number_integer(value, &n) && n >= 0)
 		at.time = (uint64_t)n;
 	else
-		return refuse_missing(args, KEY_AT, value, "should be a time, peak or end");
+		return refuse_missing(args, key, value, what == AT_ALL ? "should be a time or end" :
+				      "should be a time, peak or end");
 	return insert_at(&args->settings, at);
 }
 
@@ -354,11 +364,28 @@ bool args_set_out_file(struct args *args, const char *pattern)
 	return true;
 }
 
-/* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
+/* Of Massif's own: those of Valgrind's core aren't, nor are ours. */
+static bool is_massifs(int key)
+{
+	switch (key) {
+	case KEY_SHOW_BELOW_MAIN:
+	case KEY_FULLPATH_AFTER:
+	case KEY_USABLE:
+	case KEY_COMPAT:
+	case KEY_STATS:
+	case KEY_AT:
+	case KEY_DETAILED_SNAPSHOT:
+	case KEY_SNAPSHOT:
+	case KEY_ALL_SNAPSHOTS:
+		return false;
+	}
+	return true;
+}
+
+/* Massif lists its options in the result's first line. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
-	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_COMPAT ||
-	    key == KEY_STATS || key == KEY_AT)
+	if (!is_massifs(key))
 		return 0;
 	char *desc;
 	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
@@ -425,7 +452,12 @@ static int parse_value(struct args *args, int key, const char *value)
 	case KEY_XTREE_FILE:
 		return 0;
 	case KEY_AT:
-		return parse_at(args, value);
+	case KEY_DETAILED_SNAPSHOT:
+		return parse_at(args, key, value, AT_DETAILED);
+	case KEY_SNAPSHOT:
+		return parse_at(args, key, value, AT_PLAIN);
+	case KEY_ALL_SNAPSHOTS:
+		return parse_at(args, key, value, AT_ALL);
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}

@@ -96,12 +96,16 @@ static int check_names(const struct conversions *c, const struct tool *tool,
 	return status;
 }
 
-/* The name of the file for a moment: that of the result, ".at-" and the moment. NULL: no memory. */
+/* The name of the file for a moment: that of the result, what it is, and the moment. NULL: no memory. */
 static char *name_at(const char *result, const struct at *at)
 {
+	static const char *const words[] = {
+		[AT_DETAILED] = "at", [AT_PLAIN] = "snapshot", [AT_ALL] = "all-snapshots",
+	};
+	const char *what = words[at->what];
 	char *name;
-	int n = at->kind == AT_TIME ? asprintf(&name, "%s.at-%" PRIu64, result, at->time) :
-		asprintf(&name, "%s.at-%s", result, at->kind == AT_PEAK ? "peak" : "end");
+	int n = at->kind == AT_TIME ? asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time) :
+		asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
 	return n < 0 ? NULL : name;
 }
 
@@ -109,7 +113,8 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 {
 	const struct settings *settings = item->settings;
 	if (settings->n_ats && strcmp(item->name, "-") == 0) {
-		tool_error(tool, "--at: standard output is no name that others can be made of; use "
+		tool_error(tool, "--at, --snapshot, --all-snapshots: standard output is no name that others "
+			   "can be made of; use "
 			   "--massif-out-file=FILE");
 		return TOOL_USAGE;
 	}
@@ -164,27 +169,32 @@ void conversions_finish(struct conversions *c)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* All of it by the emitter, or the one snapshot. */
-static int write_output(const struct emitter *emitter, const struct emit_view *view,
-			const struct snapshot *one, int fd)
+/* What a file is to hold: all that the emitter makes of a result, or just these snapshots. */
+struct content {
+	const struct emitter *emitter;
+	const struct snapshot *snapshots;
+	size_t n;
+};
+
+static int write_output(const struct content *content, const struct emit_view *view, int fd)
 {
 	struct out *out = out_create(fd);
 	if (!out)
 		return -ENOMEM;
-	if (one)
-		emit_massif_one(out, view, one);
+	if (content->emitter)
+		content->emitter->write(out, view);
 	else
-		emitter->write(out, view);
+		emit_massif_snapshots(out, view, content->snapshots, content->n);
 	return -out_finish(out);
 }
 
-static bool write_file(const struct tool *tool, const struct emitter *emitter,
-		       const struct emit_view *view, const struct snapshot *one, const char *name)
+static bool write_file(const struct tool *tool, const struct content *content,
+		       const struct emit_view *view, const char *name)
 {
 	struct outfile file;
 	int error = outfile_begin(&file, name);
 	if (!error) {
-		error = write_output(emitter, view, one, file.fd);
+		error = write_output(content, view, file.fd);
 		if (error)
 			outfile_abort(&file);
 		else
@@ -280,10 +290,12 @@ static bool write_all(const struct conversions *c, const struct tool *tool,
 	for (size_t i = 0; i < c->n; i++) {
 		const struct conversion *item = &c->items[i];
 		const struct emit_view view = { trace->reader, item->settings, naming, item->massif };
-		written = write_file(tool, emitter, &view, NULL, item->name) && written;
+		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) && written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
-			const struct snapshot one = massif_at(item->massif, k);
-			written = write_file(tool, emitter, &view, &one, item->at_names[k]) && written;
+			struct content content = { 0 };
+			struct snapshot one;
+			content.snapshots = massif_at(item->massif, k, &one, &content.n);
+			written = write_file(tool, &content, &view, item->at_names[k]) && written;
 		}
 	}
 	return written;

@@ -44,6 +44,7 @@ struct massif {
 	uint32_t applied;
 	uint32_t n_contexts;            /* allocated from, like the kinds */
 	bool took_snapshots;            /* in the present chunk */
+	bool failed;                    /* there was no memory */
 	struct chronicle *chronicle;    /* may be NULL */
 	uint64_t n_normal;              /* stored so far; only counted for the chronicle */
 
@@ -98,18 +99,6 @@ static inline void consider_peak(struct massif *m, const struct counters *now, u
 {
 	if (now->total > m->snapshots.peak_limit && positive(now->total))
 		store(m, SNAPSHOT_PEAK, *now, records);
-}
-
-/* Before the clock goes on to `clock`. */
-static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
-				  uint32_t records)
-{
-	if (__builtin_expect(clock > m->marks.next_time, 0)) {
-		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
-
-		s.detailed = true;
-		marks_pass(&m->marks, &s, clock);
-	}
 }
 
 /* After something happened. */
@@ -220,6 +209,28 @@ static bool fill_detailed(struct massif *m)
 	return true;
 }
 
+/* ---- moments that were asked for ---- */
+
+/* The stored snapshots as they are after the first records of the chunk. */
+static void keep_all(struct massif *m)
+{
+	if (!fill_detailed(m) || !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
+		m->failed = true;
+}
+
+/* Before the clock goes on to `clock`. */
+static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
+				  uint32_t records)
+{
+	if (__builtin_expect(clock > m->marks.next_time, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
+
+		s.detailed = true;
+		if (marks_pass(&m->marks, &s, clock))
+			keep_all(m);
+	}
+}
+
 /* ---- records ---- */
 
 static inline void add(struct counters *now, const struct effect *e)
@@ -230,21 +241,33 @@ static inline void add(struct counters *now, const struct effect *e)
 	now->changes++;
 }
 
+/* The change of the total by a realloc of a counted block that stays counted. */
+static inline uint64_t change_of(const struct massif *m, const struct effect *old, const struct effect *new)
+{
+	const uint64_t change = old->total + new->total;
+
+	return m->settings->compat == COMPAT_FIXED ? change : ledger_narrow(change, old->useful + new->useful);
+}
+
+/* How far that moves the clock. */
+static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
+{
+	if (m->settings->time_unit != TIME_BYTES)
+		return 0;
+	return (int64_t)change < 0 ? -change : change;
+}
+
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
 			  const struct effect *new, uint32_t i)
 {
-	const uint64_t useful = old->useful + new->useful, old_size = -old->useful, size = new->useful;
-	uint64_t change = old->total + new->total;
+	const uint64_t change = change_of(m, old, new), old_size = -old->useful, size = new->useful;
 
-	if (m->settings->compat != COMPAT_FIXED)
-		change = ledger_narrow(change, useful);
 	if (size < old_size)
 		consider_peak(m, now, i);
-	now->useful += useful;
+	now->useful += old->useful + new->useful;
 	now->total += change;
 	now->changes++;
-	if (m->settings->time_unit == TIME_BYTES)
-		now->clock += (int64_t)change < 0 ? -change : change;
+	now->clock += ticks_of(m, change);
 	consider_normal(m, now, i + 2);
 }
 
@@ -305,6 +328,21 @@ static void announce(struct massif *m, uint32_t i)
 	}
 }
 
+/* How far the call whose first record is `i` will move the clock. */
+static uint64_t ticks_at(const struct massif *m, uint32_t i)
+{
+	const struct effect *e = effect_at(m, i), *new;
+
+	if (e->action <= GOES)
+		return e->clock;
+	if (e->action != PAIR)
+		return 0;
+	new = effect_at(m, i + 1);
+	if (!new->comes || !new->counted)
+		return e->counted ? e->clock : 0;
+	return e->counted ? ticks_of(m, change_of(m, e, new)) : new->clock;
+}
+
 /*
  * The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1.
  * Constant flags make several functions of it: what looks for marks, or at single blocks, takes
@@ -321,10 +359,12 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		const struct effect *e = &effects[by_record ? i : records[i]];
 		const struct counters before = now;
 		const uint64_t n_normal = m->n_normal;
-		const uint32_t first = i;
 
-		if (marking && m->chronicle)
-			announce(m, i);
+		if (marking) {
+			consider_times(m, &now, now.clock + ticks_at(m, i), i);
+			if (m->chronicle)
+				announce(m, i);
+		}
 
 		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
@@ -342,7 +382,6 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			now.changes += e->counted && e->live != 0;   /* in the trees alone */
 		}
 		if (marking) {
-			consider_times(m, &before, now.clock, first);
 			consider_peak_mark(m, &now, i + 1);
 			if (m->chronicle && e->action != NOTHING && now.changes != before.changes &&
 			    m->n_normal == n_normal)
@@ -482,7 +521,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!prepare_chunk(m))
 		return MST_ERR_NOMEM;
 	run_chunk(m);
-	if (!fill_detailed(m) || !fill_marks(m, chunk->n_records))
+	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	apply_records(m, chunk->n_records);
 	return 0;
@@ -503,21 +542,32 @@ static bool end_peak(struct massif *m)
 	return m->marks.highest != 0 || !m->settings->heap || peak->live;
 }
 
+/* The end as a moment that was asked for. False: no memory. */
+static bool end_moment(struct massif *m, const struct at *at, struct moment *moment)
+{
+	moment->one = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
+	moment->one.detailed = at->what == AT_DETAILED;
+	if (moment->one.detailed && m->settings->heap)
+		moment->one.live = copy_live(m);
+	return !moment->one.detailed || !m->settings->heap || moment->one.live;
+}
+
 static int massif_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct massif *m = (struct massif *)observer;
-	struct snapshot end = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
 
 	(void)reader;
-	end.detailed = true;
+	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
+	if (!marks_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) || !end_peak(m))
+		return MST_ERR_NOMEM;
 	for (size_t i = m->marks.taken; i < m->settings->n_ats; i++) {
-		if (m->settings->ats[i].kind == AT_PEAK)
-			continue;
-		m->marks.ats[i] = end;
-		if (m->settings->heap && !(m->marks.ats[i].live = copy_live(m)))
+		const struct at *at = &m->settings->ats[i];
+		struct moment *moment = &m->marks.moments[i];
+
+		if (at->kind != AT_PEAK && !end_moment(m, at, moment))
 			return MST_ERR_NOMEM;
 	}
-	return end_peak(m) ? 0 : MST_ERR_NOMEM;
+	return marks_copy_all(&m->marks, m->settings->n_ats, m->snapshots.items, m->snapshots.n) ? 0 : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
@@ -569,15 +619,20 @@ struct observer *massif_observer(struct massif *m)
 	return &m->observer;
 }
 
-struct snapshot massif_at(const struct massif *m, size_t i)
+const struct snapshot *massif_at(const struct massif *m, size_t i, struct snapshot *one, size_t *n)
 {
-	const bool peak = m->settings->ats[i].kind == AT_PEAK;
-	struct snapshot s = peak ? m->marks.peak : m->marks.ats[i];
+	const struct at *at = &m->settings->ats[i];
+	const struct moment *moment = &m->marks.moments[i];
 
-	s.kind = SNAPSHOT_NORMAL;
-	if (peak)
-		s.live = m->peak->live;
-	return s;
+	*n = moment->n_all;
+	if (at->what == AT_ALL)
+		return moment->all;
+	*n = 1;
+	*one = at->kind == AT_PEAK ? m->marks.peak : moment->one;
+	one->kind = SNAPSHOT_NORMAL;
+	if (at->kind == AT_PEAK)
+		one->live = at->what == AT_DETAILED ? m->peak->live : NULL;
+	return one;
 }
 
 const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)

@@ -73,10 +73,10 @@ struct observer *massif_observer(struct massif *massif);
 const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
 
 /*
- * After the replay: the moment settings->ats[i], as an ordinary snapshot with a tree. If the total
- * was never above 0, its peak is at the start.
+ * After the replay: what settings->ats[i] asks for. A single snapshot is an ordinary one and is put
+ * into *one. If the total was never above 0, its peak is at the start.
  */
-struct snapshot massif_at(const struct massif *massif, size_t i);
+const struct snapshot *massif_at(const struct massif *massif, size_t i, struct snapshot *one, size_t *n);
 
 /*
  * The tree of one of these, which has one: made when asked for, since all of them together may be

@@ -42,8 +42,16 @@ enum at_kind {
 	AT_END,
 };
 
+/* What the file holds. */
+enum at_what {
+	AT_DETAILED,       /* a snapshot with a tree */
+	AT_PLAIN,          /* one without */
+	AT_ALL,            /* all snapshots that were stored by then; never AT_PEAK */
+};
+
 struct at {
 	enum at_kind kind;
+	enum at_what what;
 	uint64_t time;     /* AT_TIME: in the settings' time unit */
 };
 

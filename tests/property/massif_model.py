@@ -472,8 +472,10 @@ def random_options(rng):
     ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
     options = {key.replace('-', '_'): value for key, value in texts.items()}
     options['exact_peak'] = rng.random() < 0.4
-    options['at'] = rng.choice(([], [], ['peak'], ['peak', 'end', '0'], [str(rng.randrange(20)), 'end'],
-                                random_times(rng)))
+    ats = rng.choice(([], [], ['peak'], ['peak', 'end', '0'], [str(rng.randrange(20)), 'end'], random_times(rng)))
+    whats = [rng.choice(('at', 'at', 'snapshot', 'all-snapshots')) for _ in ats]
+    options['at'] = [('at' if at == 'peak' and what == 'all-snapshots' else what, at)
+                     for what, at in zip(whats, ats)]
     for key in ('peak_inaccuracy', 'threshold'):
         options[key] = parse_float(options[key])
     for key in ('heap', 'show_below_main'):
@@ -482,7 +484,7 @@ def random_options(rng):
     options['ignore_fns'] = list(ignore)
     words = ['--%s=%s' % item for item in texts.items()]
     words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
-    words += ['--exact-peak'] * options['exact_peak'] + ['--at=' + at for at in options['at']]
+    words += ['--exact-peak'] * options['exact_peak'] + ['--%s=%s' % at for at in options['at']]
     return options, words
 
 
@@ -517,21 +519,25 @@ def model_texts(options, *script):
     if model.aborted:
         return None
     history, ats = model.history, []
-    for at in options['at']:
+    for what, at in options['at']:
         if at == 'peak':
             changes = max(range(len(history)), key=lambda i: history[i][1])
         else:
             changes = max(i for i, (clock, _) in enumerate(history) if at == 'end' or clock <= int(at))
         then = run_model(options, *script, changes=changes)
+        if what == 'all-snapshots':
+            then.highest = then.highest if at == 'end' else None
+            ats.append(then.text())
+            continue
         moment = then.now()
-        moment.tree = then.tree() if options['heap'] else None
+        moment.tree = then.tree() if options['heap'] and what == 'at' else None
         ats.append(then.text(moment))
     return comparable(model.text(), ats)
 
 
 def read_texts(name, options):
     """What msreplay has written, without the options in the first lines."""
-    ats = [name.with_name('%s.at-%s' % (name.name, at)) for at in options['at']]
+    ats = [name.with_name('%s.%s-%s' % (name.name, what, at)) for what, at in options['at']]
     texts = [path.read_text().split('\n', 1)[1] for path in [name] + ats]
     for path in ats:
         path.unlink()
