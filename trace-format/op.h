@@ -28,6 +28,9 @@ enum mst_op {
 	MST_OP_NEW_ARRAY = 13,      /* operator new[], all forms */
 	MST_OP_REALLOCARRAY = 14,   /* only a call refused because the product overflows */
 
+	/* Gives nothing, frees a block: free, delete and their like, when their stack is recorded. */
+	MST_OP_FREE = 15,
+
 	/* Marks: no block changes hands. */
 	MST_OP_IMPLIED_FREE = 32,   /* the address came back without a free having been seen */
 	MST_OP_LOST = 33,           /* size = number of events lost just before */

@@ -29,7 +29,7 @@
 #include "module_table.h"
 
 #define SHM_MAGIC    0x6d73686d736872ull
-#define SHM_VERSION  1u
+#define SHM_VERSION  2u
 #define SHM_ENV      "MSREC_SHM"        /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE         4096u
@@ -114,6 +114,7 @@ struct shm_family {
 	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
+	uint8_t free_stacks;            /* frees are told with their stacks */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
@@ -233,7 +234,7 @@ static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, u
 #define SHM_SENT(head)   ((uint16_t)((head) >> 24))
 #define SHM_FROM(head)   ((uint32_t)((head) >> 40))
 
-/* The free functions have no number in the trace; in the ring they are this op. */
+/* A free without its stack has no number in the trace; in the ring it is this op. */
 #define SHM_OP_FREE 128u
 
 /* Words between the stamp and the frames: address and size; realloc also the old address; free and
@@ -243,6 +244,7 @@ static inline unsigned shm_operands(uint8_t op)
 	switch (op) {
 	case 3: case 4: case 5: case 6: /* the reallocs */
 		return 3;
+	case 15:                        /* a free with its stack */
 	case SHM_OP_FREE:
 		return 1;
 	default:

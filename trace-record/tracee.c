@@ -442,6 +442,23 @@ static int write_free(struct tracee *t, uint64_t address)
 	return mst_writer_free(t->writer, MST_UNKNOWN_KIND, UNKNOWN_BLOCK);
 }
 
+/* A free with its stack. */
+static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct mst_kind k = { .op = e->op };
+	struct block block = { MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+	uint32_t kind;
+
+	/* Without room for its stack the block is freed all the same. */
+	if (stack_of(t, lane, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
+		return write_free(t, e->address);
+	if (!blocks_take(&t->blocks, e->address, &block)) {
+		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		t->unknown_frees++;
+	}
+	return mst_writer_free_by(t->writer, block.kind, block.index, kind);
+}
+
 static int write_mark(struct tracee *t, const struct lane_event *e)
 {
 	const struct mst_kind k = { .op = e->op, .size = e->size, .cap = e->size };
@@ -467,6 +484,8 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 
 	if (e->op == SHM_OP_FREE)
 		return write_free(t, e->address);
+	if (e->op == MST_OP_FREE)
+		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
 	if (e->op >= MST_OP_IMPLIED_FREE)
@@ -529,7 +548,7 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 	struct block block;
 	int err;
 
-	if (e->op == SHM_OP_FREE || e->op >= MST_OP_IMPLIED_FREE || e->flags & SHM_FAILED ||
+	if (e->op == SHM_OP_FREE || e->op == MST_OP_FREE || e->op >= MST_OP_IMPLIED_FREE || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
 		t->held_ns = 0;
 		return 0;
