@@ -74,13 +74,18 @@ static const struct argp_option options[] = {
 	{ "at", KEY_AT, "TIME", 0,
 	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
 	  "(repeatable)", 40 },
+	{ "xtree-memory", KEY_XTREE_MEMORY, "none|allocs|full", 0,
+	  "also write a report of the live blocks by stack, or of all that was allocated and freed (none)",
+	  40 },
+	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", 0,
+	  "its name, as above; in massif.out's form if .ms is in its path, else in callgrind's "
+	  "(xtmemory.kcg.%p)", 40 },
+	{ "xtree-compress-strings", KEY_XTREE_COMPRESS, "yes|no", 0,
+	  "spell each name out only once in callgrind's form (yes)", 40 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "usable", KEY_USABLE, "MODEL", OPTION_HIDDEN, NULL, 0 },
 	{ "trace-malloc", KEY_TRACE_MALLOC, "yes|no", OPTION_HIDDEN, NULL, 0 },
-	{ "xtree-memory", KEY_XTREE_MEMORY, "none", OPTION_HIDDEN, NULL, 0 },
-	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", OPTION_HIDDEN, NULL, 0 },
-	{ "xtree-compress-strings", KEY_XTREE_COMPRESS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "realloc-zero-bytes-frees", KEY_ZERO_FREES, "yes", OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
 };
@@ -281,11 +286,15 @@ static int parse_usable(struct args *args, const char *value)
 
 static int parse_xtree(struct args *args, const char *value)
 {
-	if (strcmp(value, "none") == 0)
+	static const char *const reports[] = {
+		[XTREE_NONE] = "none", [XTREE_ALLOCS] = "allocs", [XTREE_FULL] = "full",
+	};
+	for (unsigned i = XTREE_NONE; i <= XTREE_FULL; i++) {
+		if (strcmp(value, reports[i]) != 0)
+			continue;
+		args->settings.xtree_memory = (enum xtree_memory)i;
 		return 0;
-	if (strcmp(value, "allocs") == 0 || strcmp(value, "full") == 0)
-		return refuse_missing(args, KEY_XTREE_MEMORY, value,
-				      "xtree reports are not available");
+	}
 	return refuse_unknown(args, KEY_XTREE_MEMORY, value);
 }
 
@@ -312,14 +321,19 @@ static int append_name(struct name_list *list, const char *name)
 	return 0;
 }
 
-bool args_set_out_file(struct args *args, const char *pattern)
+static bool replace_text(char **text, const char *by)
 {
-	char *copy = strdup(pattern);
+	char *copy = strdup(by);
 	if (!copy)
 		return false;
-	free(args->settings.out_file);
-	args->settings.out_file = copy;
+	free(*text);
+	*text = copy;
 	return true;
+}
+
+bool args_set_out_file(struct args *args, const char *pattern)
+{
+	return replace_text(&args->settings.out_file, pattern);
 }
 
 /* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
@@ -381,12 +395,13 @@ static int parse_value(struct args *args, int key, const char *value)
 	case KEY_USABLE:
 		return parse_usable(args, value);
 	case KEY_TRACE_MALLOC:
-	case KEY_XTREE_COMPRESS:
 		return parse_bool(args, key, value, &ignored);
+	case KEY_XTREE_COMPRESS:
+		return parse_bool(args, key, value, &s->xtree_compress);
 	case KEY_XTREE_MEMORY:
 		return parse_xtree(args, value);
 	case KEY_XTREE_FILE:
-		return 0;
+		return replace_text(&s->xtree_file, value) ? 0 : ENOMEM;
 	case KEY_AT:
 		return parse_at(args, value);
 	case KEY_ZERO_FREES:
@@ -422,11 +437,14 @@ bool args_init(struct args *args)
 			.max_snapshots = 100,
 			.threshold = 1.0,
 			.peak_inaccuracy = 1.0,
+			.xtree_memory = XTREE_NONE,
+			.xtree_compress = true,
 			.out_file = strdup("massif.out.%p"),
+			.xtree_file = strdup("xtmemory.kcg.%p"),
 			.desc = strdup(""),
 		},
 	};
-	bool ok = args->settings.out_file && args->settings.desc;
+	bool ok = args->settings.out_file && args->settings.xtree_file && args->settings.desc;
 	for (size_t i = 0; ok && i < sizeof(alloc_fns) / sizeof(*alloc_fns); i++)
 		ok = append_name(&args->settings.alloc_fns, alloc_fns[i]) == 0;
 	if (!ok)
@@ -448,6 +466,7 @@ void args_finish(struct args *args)
 	finish_names(&args->settings.fullpath_after);
 	free(args->settings.ats);
 	free(args->settings.out_file);
+	free(args->settings.xtree_file);
 	free(args->settings.desc);
 	free(args->problem);
 	*args = (struct args){ 0 };

@@ -13,7 +13,9 @@ struct conversion {
 	const struct settings *settings;   /* the tool's */
 	char *name;                        /* "-" is standard output */
 	char **at_names;                   /* of the files for settings->ats, in massif.out's form */
-	struct massif *massif;             /* private */
+	char *xtree_name;                  /* NULL: no xtree report is asked for */
+	struct massif *massif;             /* private; the xtree, too */
+	struct xtree *xtree;
 };
 
 /* The tool's own first, then one for each --also. */

@@ -494,7 +494,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
-	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
+	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		/* Massif considers a snapshot before the first instruction of the program. */
