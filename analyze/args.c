@@ -78,7 +78,7 @@ static const struct argp_option options[] = {
 	  "also write a report of the live blocks by stack, or of all that was allocated and freed (none)",
 	  40 },
 	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", 0,
-	  "its name, as above; in massif.out's form if .ms is in its path, else in callgrind's "
+	  "name of that report; in massif.out's form if .ms is in its path, else in callgrind's "
 	  "(xtmemory.kcg.%p)", 40 },
 	{ "xtree-compress-strings", KEY_XTREE_COMPRESS, "yes|no", 0,
 	  "spell each name out only once in callgrind's form (yes)", 40 },
