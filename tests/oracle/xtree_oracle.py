@@ -5,7 +5,8 @@
 Each program is recorded once, with the stacks of its frees; each of its reports is replayed, and written by
 valgrind --tool=massif. The two must be equal but for the pid, addresses and milliseconds; and, in a report of
 live blocks (allocs), the order of the stacks and with it the numbers of the names, which Massif leaves to a
-hash of addresses. callgrind_annotate must find the same in both.
+hash of addresses. callgrind_annotate must find the same in both. And massif.out and memusage's report must not
+depend on whether the stacks of frees were recorded.
 
 By default each program has its full report in callgrind's format and one of the five others in turn; --all:
 all six. Massif's files are kept in BUILD/oracle-cache. Prints "identical N/M". Exit status: 0 all as
@@ -92,12 +93,20 @@ class XtreeOracle(Oracle):
             shutil.move(fresh, kept)
         return in_family_order(kept, 'out' + report.suffix)
 
-    def traces(self, case, scratch):
-        status, said = run([str(self.build / 'trace-record/msrec'), '-q', '-f', '--free-stacks=yes',
-                            *self.clean_up(case), '-o', str(scratch / 'trace'), *case.argv], self.build)
-        if not in_family_order(scratch, 'trace'):
+    def traces(self, case, scratch, free_stacks='yes'):
+        name = 'trace-' + free_stacks
+        status, said = run([str(self.build / 'trace-record/msrec'), '-q', '-f', '--free-stacks=' + free_stacks,
+                            *self.clean_up(case), '-o', str(scratch / name), *case.argv], self.build)
+        if not in_family_order(scratch, name):
             raise Failure('msrec wrote nothing (status %d): %s' % (status, said))
-        return in_family_order(scratch, 'trace')
+        return in_family_order(scratch, name)
+
+    def other_results(self, trace):
+        """What a trace gives beside the report: massif.out with all its trees, and memusage's report."""
+        massif = ['--massif-out-file=-', '--time-unit=B', '--threshold=0', '--detailed-freq=1']
+        return [line for options in (massif, ['--memusage', '--color=never']) for line in subprocess.run(
+            [str(self.build / 'analyze/msreplay'), '-q', *options, str(trace)], env=ENVIRONMENT, capture_output=True,
+            check=True, text=True, errors='surrogateescape').stdout.split('\n')]
 
     def ours(self, case, report, trace):
         out = Path('%s.%d%s' % (trace, REPORTS.index(report), report.suffix))
@@ -270,6 +279,18 @@ def compare(oracle, case, report, traces):
         return False, 'FAILED    %s: %s' % (name, error)
 
 
+def compare_other(oracle, case, traces, scratch):
+    """(as expected, text): the other results, with and without the stacks of frees."""
+    name = case.name + ' [stacks of frees]'
+    try:
+        without_stacks = oracle.traces(case, scratch, 'no')
+        lines = [line for pair in zip(without_stacks, traces) for line in
+                 difflib.unified_diff(*map(oracle.other_results, pair), 'without', 'with', n=1)]
+        return judge(name, lines, None)
+    except (Failure, subprocess.CalledProcessError) as error:
+        return False, 'FAILED    %s: %s' % (name, error)
+
+
 def compare_case(oracle, number, case, every):
     """Its reports: a list of (as expected, text)."""
     reports = REPORTS if every else [REPORTS[0], REPORTS[1 + number % (len(REPORTS) - 1)]]
@@ -278,7 +299,8 @@ def compare_case(oracle, number, case, every):
             traces = oracle.traces(case, Path(directory))
         except Failure as error:
             return [(False, 'FAILED    %s: %s' % (case.name, error))]
-        return [compare(oracle, case, report, traces) for report in reports]
+        return [compare(oracle, case, report, traces) for report in reports] + \
+            [compare_other(oracle, case, traces, Path(directory))]
 
 
 def main():
