@@ -317,17 +317,16 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
 }
 
-char *tool_out_name(const struct tool *tool, const struct settings *settings,
+char *tool_out_name(const struct tool *tool, const char *option, const char *pattern,
 		    struct outname *outname, int *status)
 {
-	const char *pattern = settings->out_file;
 	char *why;
 	char *name = outname_expand(outname, pattern, &why);
 	if (name)
 		return name;
 	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
 	if (why) {
-		tool_error(tool, "Bad option: --massif-out-file=%s", pattern);
+		tool_error(tool, "Bad option: --%s=%s", option, pattern);
 		tool_lines(tool, why);
 		tool_lines(tool, ARGS_USE_HELP);
 	} else {

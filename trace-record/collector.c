@@ -103,6 +103,7 @@ static int make_family(struct collector *c)
 		.trace_children = c->options.trace_children,
 		.libc_freeres = c->options.libc_freeres,
 		.cxx_freeres = c->options.cxx_freeres,
+		.free_stacks = c->options.free_stacks,
 	};
 	shm_lock_for_life(&c->family->collector);
 	snprintf(c->shm_path, sizeof(c->shm_path), "/proc/%d/fd/%d", getpid(), c->fd);

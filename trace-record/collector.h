@@ -23,6 +23,7 @@ struct collector_options {
 	bool overwrite;
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
+	bool free_stacks;               /* the stacks of frees, too */
 };
 
 /* A finished file. */

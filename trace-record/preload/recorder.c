@@ -69,6 +69,7 @@ struct process {
 	uint32_t pid;
 	uint32_t depth;
 	int use_tsc;
+	bool free_stacks;
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
 };
@@ -192,6 +193,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->pid = os_pid();
 	p->depth = p->family->depth;
 	p->use_tsc = p->family->use_tsc;
+	p->free_stacks = p->family->free_stacks;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -549,13 +551,14 @@ static bool choose_frames(struct thread *t, uint32_t n, uint32_t depth, uint32_t
 	return reset;
 }
 
-static void push_alloc(struct thread *t, const struct call *call, const struct unwind_regs *regs)
+/* A call of `operands` words with its stack. */
+static inline __attribute__((always_inline)) void
+push_call(struct thread *t, enum mst_op op, uint8_t flags, uint8_t align_log2, const uint64_t *operand,
+	  unsigned operands, const struct unwind_regs *regs)
 {
 	const uint64_t stamp = stamp_now();
-	const unsigned operands = shm_operands((uint8_t)call->op);
 	const uint32_t kept = unwind_capture(t->stack, regs);
 	const uint32_t n = unwind_stack_depth(t->stack);
-	uint8_t flags = 0;
 	uint32_t from, words;
 	uint64_t *w;
 
@@ -563,10 +566,6 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 		t->known = kept;
 	if (choose_frames(t, n, the_process.depth, &from))
 		flags |= SHM_RESET;
-	if (!call->result)
-		flags |= SHM_FAILED;
-	if (call->overflow)
-		flags |= SHM_OVERFLOW;
 	words = 2 + operands + (n - from);
 	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
 	if (!w) {
@@ -576,17 +575,24 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 		count_loss(t);
 		return;
 	}
-	w[0] = shm_head((uint8_t)call->op, flags, call->align_log2, (uint16_t)(n - from), from);
+	w[0] = shm_head((uint8_t)op, flags, align_log2, (uint16_t)(n - from), from);
 	w[1] = stamp;
-	w[2] = (uintptr_t)call->result;
-	w[3] = call->size;
-	if (operands == 3)
-		w[4] = (uintptr_t)call->old;
-	w += 2 + operands;
+	w += 2;
+	for (unsigned i = 0; i < operands; i++)
+		*w++ = operand[i];
 	for (const struct unwind_frame *f = unwind_stack_frames(t->stack); from < n; from++)
 		*w++ = f[from].pc;
 	ring_publish(t, words);
 	t->known = n;
+}
+
+static void push_alloc(struct thread *t, const struct call *call, const struct unwind_regs *regs)
+{
+	const uint64_t operand[] = { (uintptr_t)call->result, call->size, (uintptr_t)call->old };
+	const uint8_t failed = call->result ? 0 : SHM_FAILED, overflow = call->overflow ? SHM_OVERFLOW : 0;
+
+	push_call(t, call->op, failed | overflow, call->align_log2, operand, shm_operands((uint8_t)call->op),
+		  regs);
 }
 
 /* Whether a call is what the operator new in progress asks of malloc. */
@@ -613,18 +619,20 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	t->inside = inside;
 }
 
-/* `op` is SHM_OP_FREE or SHM_OP_FREELIKE. */
-static inline void push_free(struct thread *t, uint8_t op, const void *p)
+/* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
+static inline void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
 
 	t->inside = PUSHING;
-	if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
+	if (the_process.free_stacks && op == SHM_OP_FREE)
+		push_call(t, MST_OP_FREE, 0, 0, &(const uint64_t){ (uintptr_t)p }, 1, regs);
+	else if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
 		count_loss(t);
 	t->inside = inside;
 }
 
-static inline void release(uint8_t op, const void *p)
+static inline void release(uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_now();
 
@@ -633,17 +641,17 @@ static inline void release(uint8_t op, const void *p)
 	if (t->inside == PUSHING)
 		count_loss(t);
 	else
-		push_free(t, op, p);
+		push_free(t, op, p, regs);
 }
 
-void recorder_free(const void *p)
+void recorder_free(const void *p, const struct unwind_regs *regs)
 {
-	release(SHM_OP_FREE, p);
+	release(SHM_OP_FREE, p, regs);
 }
 
 void recorder_freelike(const void *p)
 {
-	release(SHM_OP_FREELIKE, p);
+	release(SHM_OP_FREELIKE, p, NULL);
 }
 
 void recorder_null_free(void)
@@ -683,14 +691,14 @@ void recorder_new_leave(const void *result)
 	t->inside = OUTSIDE;
 }
 
-bool recorder_delete_enter(const void *p)
+bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_now();
 
 	/* Inside another operator it is the free within that is recorded. */
 	if (!t || t->inside != OUTSIDE)
 		return false;
-	push_free(t, SHM_OP_FREE, p);
+	push_free(t, SHM_OP_FREE, p, regs);
 	t->inside = IN_DELETE;
 	t->deleting = p;
 	return true;
