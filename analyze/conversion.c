@@ -325,6 +325,19 @@ static void tell_unplaced(const struct tool *tool, const struct tool_trace *trac
 			    "lack them (msrec --free-stacks=yes)", trace->name, n);
 }
 
+/* Whether a result needs to know how much the allocator gave, which no kind of block tells. */
+static bool lacks_usable(const struct conversions *c, const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	bool wanted = false;
+	for (size_t i = 0; i < c->n; i++)
+		wanted |= c->items[i].settings->usable == USABLE_REAL;
+	for (uint32_t i = 0; i < n && wanted; i++)
+		wanted = !(kinds[i].flags & MST_KIND_USABLE);
+	return wanted && n > 1;
+}
+
 static bool write_all(const struct conversions *c, const struct tool *tool,
 		      const struct tool_trace *trace, const struct emitter *emitter,
 		      struct naming *naming)
@@ -358,6 +371,11 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		return TOOL_NO_RESULT;
 	}
 	int status = replay(c, tool, trace, emitter, naming);
+	if (status != TOOL_NO_RESULT && lacks_usable(c, trace->reader)) {
+		tool_error(tool, "%s: --usable=real: how much the allocator gave is not recorded in it "
+			   "(msrec --usable=yes)", trace->name);
+		status = TOOL_NO_RESULT;
+	}
 	if (status != TOOL_NO_RESULT) {
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;

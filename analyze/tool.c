@@ -211,8 +211,6 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
-	else if (settings->usable == USABLE_REAL)
-		missing = "--usable=real: the sizes that the allocator gave are not recorded in it";
 	if (missing) {
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;

@@ -104,6 +104,7 @@ static int make_family(struct collector *c)
 		.libc_freeres = c->options.libc_freeres,
 		.cxx_freeres = c->options.cxx_freeres,
 		.free_stacks = c->options.free_stacks,
+		.usable = c->options.usable,
 	};
 	shm_lock_for_life(&c->family->collector);
 	snprintf(c->shm_path, sizeof(c->shm_path), "/proc/%d/fd/%d", getpid(), c->fd);

@@ -24,6 +24,7 @@ struct collector_options {
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
 	bool free_stacks;               /* the stacks of frees, too */
+	bool usable;                    /* what the allocator gives, beside what is asked for */
 };
 
 /* A finished file. */

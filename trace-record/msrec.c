@@ -34,6 +34,7 @@ enum {
 	OPT_DEPTH,
 	OPT_IDENTITY,
 	OPT_FREE_STACKS,
+	OPT_USABLE,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 };
@@ -50,6 +51,7 @@ static const struct argp_option options[] = {
 	{ "identity", OPT_IDENTITY, "yes|no", 0,
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
 	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
+	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
 	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
 	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", 0, "The same for libstdc++ (yes)", 2 },
@@ -123,6 +125,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_FREE_STACKS:
 		c->free_stacks = yes_or_no(state, "free-stacks", arg);
+		return 0;
+	case OPT_USABLE:
+		c->usable = yes_or_no(state, "usable", arg);
 		return 0;
 	case OPT_LIBC_FREERES:
 		c->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);

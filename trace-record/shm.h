@@ -115,6 +115,7 @@ struct shm_family {
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
 	uint8_t free_stacks;            /* frees are told with their stacks */
+	uint8_t usable;                 /* how much the allocator gave is told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
@@ -220,6 +221,7 @@ enum shm_flag {
 	SHM_FAILED = 1,
 	SHM_OVERFLOW = 2,
 	SHM_RESET = 4,
+	SHM_USABLE = 8,     /* one operand more: the bytes that the allocator gave */
 };
 
 static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, uint16_t sent, uint32_t from)

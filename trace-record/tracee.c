@@ -362,6 +362,10 @@ static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack,
 		k.flags |= MST_KIND_OVERFLOW;
 	if (is_aligned_op(e))
 		k.flags |= MST_KIND_ALIGNED;
+	if (e->flags & SHM_USABLE && e->usable >= e->size) {
+		k.flags |= MST_KIND_USABLE;
+		k.usable = e->usable;
+	}
 	if (old_kind != MST_NONE) {
 		const struct mst_kind *old = mst_writer_kind_at(t->writer, old_kind);
 

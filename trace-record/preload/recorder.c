@@ -54,6 +54,8 @@ struct thread {
 	uint64_t null_frees;     /* calls of free(NULL) by the process before that fork */
 	struct call new_call;    /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
+	const void *new_block;   /* what malloc gave it, and how much */
+	size_t new_usable;
 	const void *deleting;
 	uint64_t told_losses;
 	/* The reader's copy of frames [base, known) equals ours. */
@@ -70,6 +72,7 @@ struct process {
 	uint32_t depth;
 	int use_tsc;
 	bool free_stacks;
+	bool usable;
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
 };
@@ -194,6 +197,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->depth = p->family->depth;
 	p->use_tsc = p->family->use_tsc;
 	p->free_stacks = p->family->free_stacks;
+	p->usable = p->family->usable;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -586,13 +590,28 @@ push_call(struct thread *t, enum mst_op op, uint8_t flags, uint8_t align_log2, c
 	t->known = n;
 }
 
-static void push_alloc(struct thread *t, const struct call *call, const struct unwind_regs *regs)
+/* `usable` is what the allocator gave, 0 if that isn't known or wanted. */
+static void push_alloc(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs)
 {
-	const uint64_t operand[] = { (uintptr_t)call->result, call->size, (uintptr_t)call->old };
-	const uint8_t failed = call->result ? 0 : SHM_FAILED, overflow = call->overflow ? SHM_OVERFLOW : 0;
+	uint64_t operand[4] = { (uintptr_t)call->result, call->size, (uintptr_t)call->old };
+	unsigned operands = shm_operands((uint8_t)call->op);
+	uint8_t flags = call->result ? 0 : SHM_FAILED;
 
-	push_call(t, call->op, failed | overflow, call->align_log2, operand, shm_operands((uint8_t)call->op),
-		  regs);
+	if (call->overflow)
+		flags |= SHM_OVERFLOW;
+	if (usable) {
+		flags |= SHM_USABLE;
+		operand[operands++] = usable;
+	}
+	push_call(t, call->op, flags, call->align_log2, operand, operands, regs);
+}
+
+/* Of a block that the allocator has just given itself: nobody else's may be asked about. */
+static inline size_t usable_of(const struct call *call)
+{
+	if (!the_process.usable || !call->result || !real.malloc_usable_size || mst_op_is_custom(call->op))
+		return 0;
+	return real.malloc_usable_size((void *)call->result);
 }
 
 /* Whether a call is what the operator new in progress asks of malloc. */
@@ -612,10 +631,13 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	if (!t)
 		return;
 	inside = t->inside;
-	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call))
+	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call)) {
+		t->new_block = call->result;
+		t->new_usable = usable_of(call);
 		return;
+	}
 	t->inside = PUSHING;
-	push_alloc(t, call, regs);
+	push_alloc(t, call, usable_of(call), regs);
 	t->inside = inside;
 }
 
@@ -675,6 +697,7 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 		return false;
 	t->inside = IN_NEW;
 	t->new_call = *call;
+	t->new_block = NULL;
 	t->new_regs = *regs;
 	return true;
 }
@@ -687,7 +710,7 @@ void recorder_new_leave(const void *result)
 		return;
 	t->inside = PUSHING;
 	t->new_call.result = result;
-	push_alloc(t, &t->new_call, &t->new_regs);
+	push_alloc(t, &t->new_call, t->new_block == result ? t->new_usable : 0, &t->new_regs);
 	t->inside = OUTSIDE;
 }
 
