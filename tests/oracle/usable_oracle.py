@@ -191,42 +191,45 @@ def phases(s, scale):
             s.churn(200, lambda: rng.randint(0, top), 20, room=64 * MB)
 
 
+def crowd(s, count, low, high, where, between):
+    """`count` free blocks of `low` to `high` - 2 units in one list, with one of `high` at `where`; asks for a unit
+    less. Blocks of `between` bytes keep them apart."""
+    rng = s.rng
+    units = [rng.randint(low, high - 2) for _ in range(count)]
+    units[where] = high
+    blocks = []
+    for n in units:
+        blocks.append(s.take("m", 16 * n))
+        s.take("m", between)
+    order = list(range(count))
+    if rng.random() < 0.5:                       # Their place in the list, not that in memory, is what counts.
+        order.remove(where)
+        rng.shuffle(order)
+        order.insert(where, where)
+    for k in order:
+        s.free(blocks[k])
+    for _ in range(rng.randint(1, 4)):
+        s.take("m", 16 * (high - 1) - rng.randrange(16))
+
+
 def crowded(s, scale):
     """About a hundred free blocks in one list before one that is large enough."""
     rng = s.rng
-    for _ in range(3 * scale):
+    for _ in range(4 * scale):
         at = rng.randrange(len(LISTS) - 1)
         low, high = LISTS[at], min(LISTS[at + 1] - 1, LISTS[at] + 60)
-        if low == high:
-            continue
-        blocks = []
-        count = rng.choice((97, 98, 99, 100, 101, 102, 103, 150, 210))
-        large = {rng.randrange(count) for _ in range(rng.randrange(3))}
-        for k in range(count):
-            blocks.append(s.take("m", 16 * high if k in large else 16 * rng.randint(low, high - 1)))
-            s.take("m", rng.randint(1, 40))
-        order = rng.randrange(3)
-        if order == 0:
-            rng.shuffle(blocks)
-        elif order == 1:
-            blocks.reverse()
-        for i in blocks:
-            s.free(i)
-        for _ in range(rng.randint(1, 12)):
-            s.take("m", 16 * rng.randint(high - 2 if high - 2 > low else low, high) - rng.randrange(16))
+        count = rng.choice((98, 99, 100, 101, 102, 103, 150, 210))
+        crowd(s, count, low, high, min(count - 1, rng.choice((90, 97, 98, 99, 100, 101, 149))), 1)
         s.churn(60, lambda: 16 * rng.randint(low, high), 50, room=300 * MB)
-        if rng.random() < 0.3:
-            s.free_all()
+        s.free_all()
 
 
 def large_lists(s, scale):
     """The last list, which is walked to its end, with more than a hundred blocks."""
     rng = s.rng
     for _ in range(scale):
-        blocks = [(s.take("m", rng.randint(158300, 170000)), s.take("m", 1))[0] for _ in range(250)]
-        rng.shuffle(blocks)
-        for i in blocks[20:]:
-            s.free(i)
+        # Twelve superblocks without room for any more such blocks.
+        crowd(s, 156, LISTS[-1], LISTS[-1] + 110, rng.choice((98, 99, 100, 120, 155)), 16 * LISTS[-1])
         s.churn(300, lambda: rng.randint(150000, 172000), 150, resizing=0.05, room=200 * MB)
         s.free_all()
 
