@@ -3,14 +3,6 @@
 
 #include <stdlib.h>
 
-/* `max` is the size of the largest hole of the subtree. */
-struct hole {
-	uint64_t lo, hi;
-	uint64_t max;
-	uint32_t left, right;
-	uint32_t priority;   /* a parent's is not below its children's */
-};
-
 /* Sizes of subtrees differ by chance alone, whatever the order of calls. */
 static uint32_t priority_of(uint32_t i)
 {

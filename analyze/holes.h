@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* `max` is the size of the largest hole of the subtree. */
+struct hole {
+	uint64_t lo, hi;
+	uint64_t max;
+	uint32_t left, right;
+	uint32_t priority;   /* a parent's is not below its children's */
+};
+
 /* All zero is a space without holes. */
 struct holes {
 	struct hole *v;      /* a treap over addresses; 0 is no hole */
