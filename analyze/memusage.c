@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "datafile.h"
+
 enum row { ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE, ROW_COUNT, ROW_NONE = ROW_COUNT };
 
 #define BUCKET_B 16u
@@ -23,7 +25,10 @@ struct memusage {
 	uint64_t sized_calls;     /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
+	bool begun;
 	bool ended;               /* the report would have been printed */
+	struct datafile *data;    /* NULL: none is wanted */
+	uint64_t start, time;     /* of the first call and of the present one, in ns */
 };
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -67,6 +72,8 @@ static void move_heap(struct memusage *m, uint64_t change)
 	m->heap += change;
 	if (m->heap > m->heap_peak)
 		m->heap_peak = m->heap;
+	if (m->data)
+		datafile_add(m->data, &(struct datafile_record){ .heap = m->heap, .time = m->time });
 }
 
 /* A call that asks for `size` bytes, `grown` of them new. */
@@ -150,7 +157,12 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
+	unsigned shift = mst_reader_time_shift(reader);
 	while (!m->ended && mst_cursor_next(&cursor, &event)) {
+		m->time = event.time << shift;
+		if (!m->begun)
+			m->start = m->time;
+		m->begun = true;
 		const struct mst_kind *old = find(kinds, event.old_kind);
 		const struct mst_kind *kind = find(kinds, event.kind);
 		switch (event.type) {
@@ -171,14 +183,31 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	return 0;
 }
 
+static int memusage_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct memusage *m = (struct memusage *)observer;
+	const struct mst_end *end = mst_reader_end(reader);
+	if (!m->ended && end && end->time_ns > m->time)
+		m->time = end->time_ns;
+	/* memusagestat divides by the time that has passed. */
+	if (m->data)
+		datafile_end(m->data, &(struct datafile_head){
+			.start = m->start, .end = m->time > m->start ? m->time : m->start + 1,
+			.peak_heap = m->heap_peak, .peak_total = m->heap_peak,
+		});
+	return 0;
+}
+
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-struct memusage *memusage_create(void)
+struct memusage *memusage_create(struct datafile *data)
 {
-	static const struct observer_impl impl = { .chunk = memusage_chunk };
+	static const struct observer_impl impl = { .chunk = memusage_chunk, .end = memusage_end };
 	struct memusage *m = calloc(1, sizeof(*m));
-	if (m)
+	if (m) {
 		m->observer.impl = &impl;
+		m->data = data;
+	}
 	return m;
 }
 

@@ -17,9 +17,14 @@
 
 #include "observer.h"
 
+struct datafile;
 struct memusage;
 
-struct memusage *memusage_create(void);             /* NULL when out of memory */
+/*
+ * `data`, which may be NULL and stays the caller's, gets a record for each call that memusage would
+ * have put into its data file, and is ended with the replay. NULL when out of memory.
+ */
+struct memusage *memusage_create(struct datafile *data);
 void memusage_destroy(struct memusage *memusage);   /* NULL is allowed */
 struct observer *memusage_observer(struct memusage *memusage);
 

@@ -35,7 +35,7 @@ struct tool {
 };
 
 /* Help groups in which a tool may put options of its own. */
-enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_DIAGNOSTICS = 50 };
+enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_MEMUSAGE = 45, TOOL_GROUP_DIAGNOSTICS = 50 };
 
 /* The options that all tools have, Massif's among them; its input is a struct tool. */
 extern const struct argp tool_argp;

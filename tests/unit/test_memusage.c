@@ -112,7 +112,7 @@ static char *report(struct trace *t, bool coloured)
 	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
 	struct mst_reader *reader;
 	assert_int_equal(mst_reader_create(&reader, t->fd), 0);
-	struct memusage *m = memusage_create();
+	struct memusage *m = memusage_create(NULL);
 	assert_non_null(m);
 	struct observer *observer = memusage_observer(m);
 	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
