@@ -127,13 +127,6 @@ static bool write_file(const struct tool *tool, const struct emitter *emitter,
 	return error == 0;
 }
 
-static void tell_symbols(const struct tool *tool, const struct symbols *symbols)
-{
-	const char *notice;
-	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
-		tool_notice(tool, "%s", notice);
-}
-
 /* ---- Replay --------------------------------------------------------------------------------- */
 
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
@@ -186,7 +179,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 	if (status != TOOL_NO_RESULT) {
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
-		tell_symbols(tool, naming_symbols(naming));
+		tool_symbol_notices(tool, naming_symbols(naming));
 	}
 	for (size_t i = 0; i < c->n; i++)
 		massif_destroy(c->items[i].massif);

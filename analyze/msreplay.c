@@ -23,8 +23,9 @@ struct command {
 };
 
 static const struct argp_option options[] = {
-	{ "memusage", KEY_MEMUSAGE, NULL, 0,
-	  "print memusage's report on standard output instead", TOOL_GROUP_MEMUSAGE },
+	{ "memusage", KEY_MEMUSAGE, "full", OPTION_ARG_OPTIONAL,
+	  "print memusage's report on standard output instead; 'full': and what memusage doesn't tell",
+	  TOOL_GROUP_MEMUSAGE },
 	{ 0 },
 };
 
@@ -50,7 +51,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		state->child_inputs[1] = &command->usage;
 		return 0;
 	case KEY_MEMUSAGE:
+		if (value && strcmp(value, "full") != 0)
+			argp_error(state, "--memusage=%s: should be full, or nothing", value);
 		command->memusage = true;
+		command->usage.full = value;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (command->trace)

@@ -51,6 +51,13 @@ void tool_lines(const struct tool *tool, const char *text)
 	}
 }
 
+void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
+{
+	const char *notice;
+	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
+		tool_notice(tool, "%s", notice);
+}
+
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";

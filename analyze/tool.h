@@ -16,6 +16,7 @@
 #include "mstrace.h"
 #include "observer.h"
 #include "outname.h"
+#include "symbols.h"
 
 enum tool_status {
 	TOOL_COMPLETE = 0,
@@ -60,6 +61,9 @@ void tool_notice(const struct tool *tool, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Each line of `text` behind the tool's name. */
 void tool_lines(const struct tool *tool, const char *text);
+
+/* The notices of symbols_notice(). */
+void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols);
 
 struct tool_trace {
 	const char *name;    /* for messages */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fullusage.h"
 #include "memusage.h"
+#include "naming.h"
 #include "outfile.h"
 #include "places.h"
 
@@ -212,10 +214,39 @@ static bool write_files(const struct usage *usage, const struct tool *tool, stru
 
 /* ---- The replay ----------------------------------------------------------------------------- */
 
-static bool print_report(const struct usage *usage, const struct tool *tool, const struct memusage *memusage,
-			 FILE *report, int fd)
+/* What a replay is seen by. */
+struct observers {
+	struct memusage *memusage;
+	struct naming *naming;         /* NULL, as the next: no full report is wanted */
+	struct fullusage *full;
+};
+
+static bool create_observers(struct observers *o, const struct usage *usage, const struct tool *tool,
+			     const struct tool_trace *trace, struct datafile *data)
 {
-	memusage_print(memusage, report, term_colour_wanted(usage->colour, fd));
+	*o = (struct observers){ .memusage = memusage_create(data) };
+	if (usage->full) {
+		o->naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+		o->full = o->naming ? fullusage_create(o->naming) : NULL;
+	}
+	return o->memusage && (o->full || !usage->full);
+}
+
+static void destroy_observers(struct observers *o)
+{
+	fullusage_destroy(o->full);
+	naming_destroy(o->naming);
+	memusage_destroy(o->memusage);
+}
+
+static bool print_report(const struct observers *o, const struct usage *usage, const struct tool *tool,
+			 const struct tool_trace *trace, FILE *report, int fd)
+{
+	memusage_print(o->memusage, report, term_colour_wanted(usage->colour, fd));
+	if (o->full) {
+		fullusage_print(o->full, trace->reader, report);
+		tool_symbol_notices(tool, naming_symbols(o->naming));
+	}
 	if (fflush(report) == 0 && !ferror(report))
 		return true;
 	tool_error(tool, "standard output: cannot write");
@@ -225,19 +256,21 @@ static bool print_report(const struct usage *usage, const struct tool *tool, con
 static int replay(const struct usage *usage, const struct tool *tool, const struct tool_trace *trace,
 		  struct datafile *data, char *const names[FORM_COUNT], FILE *report, int fd)
 {
-	struct memusage *memusage = memusage_create(data);
-	if (!memusage) {
+	struct observers o;
+	int status = TOOL_NO_RESULT;
+	if (create_observers(&o, usage, tool, trace, data)) {
+		struct observer *observers[] = { memusage_observer(o.memusage),
+						 o.full ? fullusage_observer(o.full) : NULL };
+		status = tool_replay(tool, trace, observers, o.full ? 2 : 1);
+	} else {
 		tool_error(tool, "%s", strerror(ENOMEM));
-		return TOOL_NO_RESULT;
 	}
-	struct observer *observer = memusage_observer(memusage);
-	int status = tool_replay(tool, trace, &observer, 1);
 	if (status != TOOL_NO_RESULT) {
-		bool printed = print_report(usage, tool, memusage, report, fd);
+		bool printed = print_report(&o, usage, tool, trace, report, fd);
 		if (!write_files(usage, tool, data, names) || !printed)
 			status = TOOL_NO_RESULT;
 	}
-	memusage_destroy(memusage);
+	destroy_observers(&o);
 	return status;
 }
 

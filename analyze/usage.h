@@ -11,6 +11,7 @@
 #include "tool.h"
 
 struct usage {
+	bool full;                     /* also what memusage doesn't tell */
 	enum term_colour colour;
 	const char *data, *png, *svg;  /* names of files; NULL: not wanted */
 	const char *given;             /* the first option met, by its long name; NULL: none */

@@ -32,6 +32,7 @@ t msreplay "--also=--massif-out-file=x --alloc-fn='a b" T
 t msreplay --also=--massif-out-file=x '--also=--depth=0 --massif-out-file=y' T
 t msreplay --depth
 t msreplay --color=red T
+t msreplay --memusage=half T
 t msreplay --color=always T
 t msreplay -d x T
 t msreplay -t T
@@ -128,6 +129,8 @@ t msreplay --memusage K
 t msreplay -q --memusage --color=always cut
 t sh -c 'msreplay --memusage T >/dev/full'
 msreplay -q --memusage T >plain-report
+
+t sh -c 'msreplay -q --memusage=full T | diff plain-report -'
 
 # memusage's data file and pictures.
 t sh -c 'msreplay -q --memusage -d data -p picture --svg=picture.svg -x 200 -y 150 T | cmp - plain-report'
