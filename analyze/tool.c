@@ -264,7 +264,8 @@ static void tell_end(const struct tool *tool, const char *name, const struct mst
 		tool_notice(tool, "%s: recording stopped before the program did", name);
 		break;
 	case MST_END_UNKNOWN:
-		tool_notice(tool, "%s: how the program ended is not known", name);
+		if (!tool->any_end)
+			tool_notice(tool, "%s: how the program ended is not known", name);
 		break;
 	}
 }

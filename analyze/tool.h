@@ -28,6 +28,7 @@ enum tool_status {
 struct tool {
 	const char *name;
 	int verbosity;       /* -1 quiet, 0 notices, 1 more */
+	bool any_end;        /* no notice when nobody could ask how the process ended */
 	struct args args;    /* Massif's options */
 	struct args *also;   /* those of each --also */
 	size_t n_also;
