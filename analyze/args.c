@@ -30,11 +30,16 @@ enum key {
 	KEY_EXACT_PEAK,
 	KEY_FULLPATH_AFTER,
 	KEY_USABLE,
+	KEY_COMPAT,
+	KEY_STATS,
 	KEY_TRACE_MALLOC,
 	KEY_XTREE_MEMORY,
 	KEY_XTREE_FILE,
 	KEY_XTREE_COMPRESS,
 	KEY_AT,
+	KEY_DETAILED_SNAPSHOT,
+	KEY_SNAPSHOT,
+	KEY_ALL_SNAPSHOTS,
 	KEY_ZERO_FREES,
 };
 
@@ -46,6 +51,11 @@ static const struct argp_option options[] = {
 	  "bytes of administration a block, 0..1024 (8)", 10 },
 	{ "alignment", KEY_ALIGNMENT, "N", 0,
 	  "round blocks up to N, a power of two in 16..4096 (16)", 10 },
+	{ "usable", KEY_USABLE, "MODEL", 0,
+	  "what a block takes: 'rounded' up to --alignment, what 'valgrind' would hand out, or what "
+	  "the 'real' allocator did (rounded)", 10 },
+	{ "compat", KEY_COMPAT, "VERSION", 0,
+	  "what Massif gets wrong: 'fixed', or as in '3.19' or the 'latest' version (fixed)", 10 },
 	{ NULL, 0, NULL, 0, "Snapshots:", 20 },
 	{ "time-unit", KEY_TIME_UNIT, "ms|B", 0,
 	  "clock: milliseconds, or bytes allocated and freed (ms)", 20 },
@@ -74,9 +84,16 @@ static const struct argp_option options[] = {
 	{ "at", KEY_AT, "TIME", 0,
 	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
 	  "(repeatable)", 40 },
+	{ "detailed-snapshot", KEY_DETAILED_SNAPSHOT, "TIME", 0, "the same as --at", 40 },
+	{ "snapshot", KEY_SNAPSHOT, "TIME", 0,
+	  "also write FILE.snapshot-TIME with the totals alone as they were then (repeatable)", 40 },
+	{ "all-snapshots", KEY_ALL_SNAPSHOTS, "TIME", 0,
+	  "also write FILE.all-snapshots-TIME with what the result would have been then; not at the "
+	  "'peak' (repeatable)", 40 },
+	{ "stats", KEY_STATS, "yes|no", 0,
+	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
-	{ "usable", KEY_USABLE, "MODEL", OPTION_HIDDEN, NULL, 0 },
 	{ "trace-malloc", KEY_TRACE_MALLOC, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "xtree-memory", KEY_XTREE_MEMORY, "none", OPTION_HIDDEN, NULL, 0 },
 	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", OPTION_HIDDEN, NULL, 0 },
@@ -251,32 +268,57 @@ static int insert_at(struct settings *s, struct at at)
 	return 0;
 }
 
-static int parse_at(struct args *args, const char *value)
+static int parse_at(struct args *args, int key, const char *value, enum at_what what)
 {
-	struct at at = { .kind = AT_TIME };
+	struct at at = { .kind = AT_TIME, .what = what };
 	int64_t n;
-	if (strcmp(value, "peak") == 0)
+	if (strcmp(value, "peak") == 0 && what != AT_ALL)
 		at.kind = AT_PEAK;
 	else if (strcmp(value, "end") == 0)
 		at.kind = AT_END;
 	else if (*value && number_integer(value, &n) && n >= 0)
 		at.time = (uint64_t)n;
 	else
-		return refuse_missing(args, KEY_AT, value, "should be a time, peak or end");
+		return refuse_missing(args, key, value, what == AT_ALL ? "should be a time or end" :
+				      "should be a time, peak or end");
 	return insert_at(&args->settings, at);
+}
+
+/* The value's place in a list of words that ends in NULL. */
+static int parse_word(struct args *args, int key, const char *value, const char *const *words,
+		      const char *missing, unsigned *result)
+{
+	for (unsigned i = 0; words[i]; i++) {
+		if (strcmp(value, words[i]) != 0)
+			continue;
+		*result = i;
+		return 0;
+	}
+	return refuse_missing(args, key, value, missing);
 }
 
 static int parse_usable(struct args *args, const char *value)
 {
-	if (strcmp(value, "rounded") == 0)
-		return 0;
-	if (strcmp(value, "valgrind") == 0)
-		return refuse_missing(args, KEY_USABLE, value,
-				      "a model of Valgrind's allocator is not available");
-	if (strcmp(value, "real") == 0)
-		return refuse_missing(args, KEY_USABLE, value,
-				      "traces do not hold the sizes that the allocator gave");
-	return refuse_missing(args, KEY_USABLE, value, "no such model (rounded)");
+	static const char *const models[] = {
+		[USABLE_ROUNDED] = "rounded", [USABLE_VALGRIND] = "valgrind", [USABLE_REAL] = "real", NULL,
+	};
+	unsigned model = 0;
+	int error = parse_word(args, KEY_USABLE, value, models, "should be rounded, valgrind or real", &model);
+	if (!error)
+		args->settings.usable = (enum usable_model)model;
+	return error;
+}
+
+static int parse_compat(struct args *args, const char *value)
+{
+	static const char *const versions[] = {
+		[COMPAT_FIXED] = "fixed", [COMPAT_3_19] = "3.19", [COMPAT_LATEST] = "latest", NULL,
+	};
+	unsigned version = 0;
+	int error = parse_word(args, KEY_COMPAT, value, versions, "should be 3.19, latest or fixed", &version);
+	if (!error)
+		args->settings.compat = (enum compat)version;
+	return error;
 }
 
 static int parse_xtree(struct args *args, const char *value)
@@ -322,10 +364,28 @@ bool args_set_out_file(struct args *args, const char *pattern)
 	return true;
 }
 
-/* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
+/* Of Massif's own: those of Valgrind's core aren't, nor are ours. */
+static bool is_massifs(int key)
+{
+	switch (key) {
+	case KEY_SHOW_BELOW_MAIN:
+	case KEY_FULLPATH_AFTER:
+	case KEY_USABLE:
+	case KEY_COMPAT:
+	case KEY_STATS:
+	case KEY_AT:
+	case KEY_DETAILED_SNAPSHOT:
+	case KEY_SNAPSHOT:
+	case KEY_ALL_SNAPSHOTS:
+		return false;
+	}
+	return true;
+}
+
+/* Massif lists its options in the result's first line. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
-	if (key == KEY_SHOW_BELOW_MAIN || key == KEY_FULLPATH_AFTER || key == KEY_USABLE || key == KEY_AT)
+	if (!is_massifs(key))
 		return 0;
 	char *desc;
 	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
@@ -380,6 +440,10 @@ static int parse_value(struct args *args, int key, const char *value)
 		return append_name(&s->fullpath_after, value);
 	case KEY_USABLE:
 		return parse_usable(args, value);
+	case KEY_STATS:
+		return parse_bool(args, key, value, &s->stats);
+	case KEY_COMPAT:
+		return parse_compat(args, value);
 	case KEY_TRACE_MALLOC:
 	case KEY_XTREE_COMPRESS:
 		return parse_bool(args, key, value, &ignored);
@@ -388,7 +452,12 @@ static int parse_value(struct args *args, int key, const char *value)
 	case KEY_XTREE_FILE:
 		return 0;
 	case KEY_AT:
-		return parse_at(args, value);
+	case KEY_DETAILED_SNAPSHOT:
+		return parse_at(args, key, value, AT_DETAILED);
+	case KEY_SNAPSHOT:
+		return parse_at(args, key, value, AT_PLAIN);
+	case KEY_ALL_SNAPSHOTS:
+		return parse_at(args, key, value, AT_ALL);
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}

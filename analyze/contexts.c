@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Massif captures 50 frames more than it shows, the innermost being the allocator's, not recorded. */
-#define CAPTURED_MORE 49u
+/*
+ * Massif captures 50 frames more than it shows. The innermost, unless a request led there, is the
+ * allocator's own and not recorded.
+ */
+#define CAPTURED_MORE 50u
 
 bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming)
 {
@@ -41,11 +44,29 @@ static const char *shown_name(const struct contexts *c, uint32_t frame)
 	return naming_function(c->naming, frame);
 }
 
+/* The innermost function inlined at the frame that is no allocation function, or NULL. */
+static const char *inlined_name(const struct contexts *c, uint32_t frame)
+{
+	const struct symbol_chain *chain;
+
+	if (c->settings->compat == COMPAT_3_19)
+		return NULL;
+	chain = naming_describe(c->naming, frame);
+	for (uint32_t i = 0; i + 1 < chain->n; i++) {
+		const char *name = chain->lines[i].function;
+
+		if (name && !in_list(&c->settings->alloc_fns, name))
+			return name;
+	}
+	return NULL;
+}
+
+/* The physical function first: the names of inlined ones take reading much more of the debug data. */
 static bool ask_alloc_fn(const struct contexts *c, uint32_t frame)
 {
 	const char *name = shown_name(c, frame);
 
-	return name && in_list(&c->settings->alloc_fns, name);
+	return name && in_list(&c->settings->alloc_fns, name) && !inlined_name(c, frame);
 }
 
 /* Asked for each stack, so the answers are kept; without memory for that they are found anew. */
@@ -93,7 +114,8 @@ static bool is_ignored(const struct contexts *c, const struct capture *cap, uint
 	if (c->settings->ignore_fns.n == 0)
 		return false;
 	for (uint32_t i = first; i < cap->n; i++) {
-		const char *name = shown_name(c, frame_of(cap, i));
+		const char *inlined = i == first ? inlined_name(c, frame_of(cap, i)) : NULL;
+		const char *name = inlined ? inlined : shown_name(c, frame_of(cap, i));
 
 		if (name)
 			return in_list(&c->settings->ignore_fns, name);
@@ -136,7 +158,13 @@ static bool select_frames(struct contexts *c, const struct capture *cap, uint32_
 	*end = cap->n;
 	while (*first < cap->n && is_alloc_fn(c, frame_of(cap, *first)))
 		++*first;
-	if (*first == cap->n || is_ignored(c, cap, *first))
+	if (*first == cap->n && c->settings->compat != COMPAT_FIXED)
+		return false;
+	if (cap->n == 0)
+		return true;
+	if (*first == cap->n)
+		--*first;
+	else if (is_ignored(c, cap, *first))
 		return false;
 	if (!c->settings->show_below_main) {
 		const uint32_t cut = find_cut(c, cap);
@@ -149,12 +177,13 @@ static bool select_frames(struct contexts *c, const struct capture *cap, uint32_
 	return true;
 }
 
-static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
+static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
 {
+	const uint32_t captured = c->settings->depth + CAPTURED_MORE - !mst_op_is_custom(kind->op);
 	uint32_t n_stacks, first, end;
 	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
 
-	for (; stack != MST_ROOT_STACK && cap.n < c->settings->depth + CAPTURED_MORE;
+	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < captured;
 	     stack = cap.stacks[stack].parent)
 		c->captured[cap.n++] = stack;
 	if (!select_frames(c, &cap, &first, &end))
@@ -168,12 +197,17 @@ static uint32_t add_context(struct contexts *c, const struct mst_reader *reader,
 		c->items = items;
 		c->capacity = capacity;
 	}
-	c->items[c->n] = (struct context){ .stack = cap.ids[first], .n = end - first };
+	c->items[c->n] = (struct context){
+		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
+		.n = end - first,
+	};
 	return c->n++;
 }
 
-uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint32_t stack)
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
 {
+	const uint32_t stack = kind->stack;
+
 	if (stack >= c->n_by_stack) {
 		const uint32_t n = stack + stack / 2 + 256;
 		uint32_t *grown = realloc(c->by_stack, n * sizeof(*grown));
@@ -185,6 +219,6 @@ uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint
 		c->n_by_stack = n;
 	}
 	if (c->by_stack[stack] == CONTEXT_UNKNOWN)
-		c->by_stack[stack] = add_context(c, reader, stack);
+		c->by_stack[stack] = add_context(c, reader, kind);
 	return c->by_stack[stack];
 }

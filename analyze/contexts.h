@@ -2,9 +2,12 @@
 /*
  * From a recorded stack to the part of it that Massif shows: allocation functions stripped from
  * the inside, what lies below main cut off, at most --depth frames left; or nothing at all for an
- * ignored function and for a stack of nothing but allocation functions. Decided once a stack, in
- * the order in which stacks are asked for, which has to be that of their first use (Massif
- * remembers how deep main was seen). Names are those of physical functions, as in 3.19.
+ * ignored function. Decided once a stack, in the order in which stacks are asked for, which has to
+ * be that of their first use (Massif remembers how deep main was seen).
+ *
+ * Massif ignores a stack of nothing but allocation functions, too, and an empty one; with the
+ * setting compat at its default the outermost of them is shown, and the empty one is no frames.
+ * Functions that were inlined have names of their own here, except as 3.19 has it.
  */
 #ifndef ANALYZE_CONTEXTS_H
 #define ANALYZE_CONTEXTS_H
@@ -42,7 +45,7 @@ struct contexts {
 bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming);
 void contexts_finish(struct contexts *c);
 
-/* The number of a stack's context, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */
-uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, uint32_t stack);
+/* The number of the context of a kind's stack, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind);
 
 #endif

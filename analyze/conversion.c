@@ -9,6 +9,7 @@
 
 #include "outfile.h"
 #include "places.h"
+#include "usable.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
@@ -27,12 +28,16 @@ static int check_names(const struct conversions *c, const struct tool *tool,
 	return status;
 }
 
-/* The name of the file for a moment: that of the result, ".at-" and the moment. NULL: no memory. */
+/* The name of the file for a moment: that of the result, what it is, and the moment. NULL: no memory. */
 static char *name_at(const char *result, const struct at *at)
 {
+	static const char *const words[] = {
+		[AT_DETAILED] = "at", [AT_PLAIN] = "snapshot", [AT_ALL] = "all-snapshots",
+	};
+	const char *what = words[at->what];
 	char *name;
-	int n = at->kind == AT_TIME ? asprintf(&name, "%s.at-%" PRIu64, result, at->time) :
-		asprintf(&name, "%s.at-%s", result, at->kind == AT_PEAK ? "peak" : "end");
+	int n = at->kind == AT_TIME ? asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time) :
+		asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
 	return n < 0 ? NULL : name;
 }
 
@@ -40,7 +45,8 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 {
 	const struct settings *settings = item->settings;
 	if (settings->n_ats && strcmp(item->name, "-") == 0) {
-		tool_error(tool, "--at: standard output is no name that others can be made of; use "
+		tool_error(tool, "--at, --snapshot, --all-snapshots: standard output is no name that others "
+			   "can be made of; use "
 			   "--massif-out-file=FILE");
 		return TOOL_USAGE;
 	}
@@ -95,27 +101,32 @@ void conversions_finish(struct conversions *c)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* All of it by the emitter, or the one snapshot. */
-static int write_output(const struct emitter *emitter, const struct emit_view *view,
-			const struct snapshot *one, int fd)
+/* What a file is to hold: all that the emitter makes of a result, or just these snapshots. */
+struct content {
+	const struct emitter *emitter;
+	const struct snapshot *snapshots;
+	size_t n;
+};
+
+static int write_output(const struct content *content, const struct emit_view *view, int fd)
 {
 	struct out *out = out_create(fd);
 	if (!out)
 		return -ENOMEM;
-	if (one)
-		emit_massif_one(out, view, one);
+	if (content->emitter)
+		content->emitter->write(out, view);
 	else
-		emitter->write(out, view);
+		emit_massif_snapshots(out, view, content->snapshots, content->n);
 	return -out_finish(out);
 }
 
-static bool write_file(const struct tool *tool, const struct emitter *emitter,
-		       const struct emit_view *view, const struct snapshot *one, const char *name)
+static bool write_file(const struct tool *tool, const struct content *content,
+		       const struct emit_view *view, const char *name)
 {
 	struct outfile file;
 	int error = outfile_begin(&file, name);
 	if (!error) {
-		error = write_output(emitter, view, one, file.fd);
+		error = write_output(content, view, file.fd);
 		if (error)
 			outfile_abort(&file);
 		else
@@ -129,24 +140,70 @@ static bool write_file(const struct tool *tool, const struct emitter *emitter,
 
 /* ---- Replay --------------------------------------------------------------------------------- */
 
+struct observers {
+	size_t n;
+	struct observer **items;
+};
+
+/* One for all conversions that agree in what it depends on. False: no memory. */
+static bool share_usable(struct conversions *c, struct conversion *item, struct observers *observers,
+			 const struct usable **usable)
+{
+	*usable = NULL;
+	if (!usable_needed(item->settings))
+		return true;
+	for (size_t i = 0; i < c->n && !*usable; i++) {
+		if (c->items[i].usable && usable_serves(c->items[i].usable, item->settings))
+			*usable = c->items[i].usable;
+	}
+	if (*usable)
+		return true;
+	*usable = item->usable = usable_create(item->settings);
+	if (*usable)
+		observers->items[observers->n++] = usable_observer(item->usable);
+	return *usable;
+}
+
+/* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
+static struct chronicle *begin_chronicle(struct conversion *item, const struct tool *tool,
+					 const struct tool_trace *trace)
+{
+	const bool lines = tool->verbosity > 1 && item->settings == &tool->args.settings;
+	if (!lines && !item->settings->stats)
+		return NULL;
+	item->chronicle = (struct chronicle){
+		.file = stderr, .pid = mst_reader_info(trace->reader)->pid, .lines = lines,
+	};
+	chronicle_begin(&item->chronicle, item->settings);
+	return &item->chronicle;
+}
+
+/* Makes the observers of one conversion. False: no memory. */
+static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
+		    struct naming *naming, struct observers *observers)
+{
+	const struct usable *usable;
+	if (!share_usable(c, item, observers, &usable))
+		return false;
+	item->massif = massif_create(item->settings, naming, usable, chronicle);
+	if (item->massif)
+		observers->items[observers->n++] = massif_observer(item->massif);
+	return item->massif;
+}
+
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  struct naming *naming)
 {
-	struct observer **observers = calloc(c->n, sizeof(struct observer *));
+	struct observers observers = { .items = calloc(2 * c->n, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
-	size_t n = 0;
-	while (observers && n < c->n) {
-		struct conversion *item = &c->items[n];
-		item->massif = massif_create(item->settings, naming);
-		if (!item->massif)
-			break;
-		observers[n++] = massif_observer(item->massif);
-	}
-	if (n == c->n)
-		status = tool_replay(tool, trace, observers, n);
+	bool fine = observers.items;
+	for (size_t i = 0; fine && i < c->n; i++)
+		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), naming, &observers);
+	if (fine)
+		status = tool_replay(tool, trace, observers.items, observers.n);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-	free(observers);
+	free(observers.items);
 	return status;
 }
 
@@ -158,10 +215,12 @@ static bool write_all(const struct conversions *c, const struct tool *tool,
 	for (size_t i = 0; i < c->n; i++) {
 		const struct conversion *item = &c->items[i];
 		const struct emit_view view = { trace->reader, item->settings, naming, item->massif };
-		written = write_file(tool, emitter, &view, NULL, item->name) && written;
+		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) && written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
-			const struct snapshot one = massif_at(item->massif, k);
-			written = write_file(tool, emitter, &view, &one, item->at_names[k]) && written;
+			struct content content = { 0 };
+			struct snapshot one;
+			content.snapshots = massif_at(item->massif, k, &one, &content.n);
+			written = write_file(tool, &content, &view, item->at_names[k]) && written;
 		}
 	}
 	return written;
@@ -180,9 +239,14 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tool_symbol_notices(tool, naming_symbols(naming));
+		for (size_t i = 0; i < c->n; i++)
+			if (c->items[i].settings->stats)
+				chronicle_stats(&c->items[i].chronicle);
 	}
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);
+		usable_destroy(c->items[i].usable);
+	}
 	naming_destroy(naming);
 	return status;
 }

@@ -5,6 +5,7 @@
 #ifndef ANALYZE_CONVERSION_H
 #define ANALYZE_CONVERSION_H
 
+#include "chronicle.h"
 #include "emit.h"
 #include "tool.h"
 
@@ -13,6 +14,8 @@ struct conversion {
 	const struct settings *settings;   /* the tool's */
 	char *name;                        /* "-" is standard output */
 	char **at_names;                   /* of the files for settings->ats, in massif.out's form */
+	struct usable *usable;             /* private; may serve others, too */
+	struct chronicle chronicle;        /* private; without a file: nothing is to be told */
 	struct massif *massif;             /* private */
 };
 

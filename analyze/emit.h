@@ -37,7 +37,8 @@ const struct emitter *emitter_find(const char *name);
 
 extern const struct emitter emit_massif;
 
-/* A massif.out of a single snapshot, which is one of those of massif_at(). */
-void emit_massif_one(struct out *out, const struct emit_view *view, const struct snapshot *snapshot);
+/* A massif.out of other snapshots, those of massif_at(). */
+void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
+			   size_t n);
 
 #endif

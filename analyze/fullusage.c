@@ -112,8 +112,9 @@ static void count_free(struct fullusage *full, const struct mst_event *event, co
 	full->blocks -= !unknown;
 	if (call && call->op == MST_OP_IMPLIED_FREE)
 		return;
+	bool by_realloc = call && call->op == MST_OP_REALLOC_FREE;
 	if (unknown || row_of(old) != ROW_NONE)
-		count_row(full, call ? ROW_REALLOC : ROW_FREE, call ? 0 : old->size, false);
+		count_row(full, by_realloc ? ROW_REALLOC : ROW_FREE, by_realloc ? 0 : old->size, false);
 	thread->frees++;
 	thread->freed += old->size;
 }
@@ -127,6 +128,9 @@ static void count_event(struct fullusage *full, const struct mst_event *event, c
 {
 	const struct mst_kind *kind = event->kind == MST_NONE ? NULL : &kinds[event->kind];
 	const struct mst_kind *old = event->old_kind == MST_NONE ? NULL : &kinds[event->old_kind];
+	/* Custom blocks lie inside others. */
+	if (mst_op_is_custom(kind ? kind->op : old->op) || (old && mst_op_is_custom(old->op)))
+		return;
 	switch (event->type) {
 	case MST_EVENT_ALLOC:
 		full->blocks++;

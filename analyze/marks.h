@@ -8,6 +8,13 @@
 
 #include "massif.h"
 
+/* A moment that was asked for. */
+struct moment {
+	struct snapshot one;      /* how things were */
+	struct snapshot *all;     /* AT_ALL: those stored by then; with `live` of its own */
+	size_t n_all;
+};
+
 struct marks {
 	bool watching;            /* records are to be looked at one by one */
 	bool peak_wanted;
@@ -16,7 +23,7 @@ struct marks {
 	bool peak_pending;        /* it has been raised, its `live` is that of a lower one */
 
 	const struct settings *settings;
-	struct snapshot *ats;     /* for each of the settings' */
+	struct moment *moments;   /* for each of the settings' `ats` */
 	size_t n_times;           /* the first of them are moments by time, in order */
 	size_t taken, filled;     /* how many of these have numbers, and `live` */
 	uint64_t next_time;       /* of the first one not taken; UINT64_MAX: there is none */
@@ -37,8 +44,14 @@ static inline void marks_raise(struct marks *marks, const struct snapshot *peak,
 	marks->peak_pending = true;
 }
 
-/* The clock goes on to `clock`, above next_time; `before` is how things have been up to now. */
-void marks_pass(struct marks *marks, const struct snapshot *before, uint64_t clock);
+/*
+ * The clock goes on to `clock`, above next_time; `before` is how things have been up to now. True:
+ * marks_copy_all() is to be called next, with all `live` that there is in place.
+ */
+bool marks_pass(struct marks *marks, const struct snapshot *before, uint64_t clock);
+
+/* Keeps a copy of the stored snapshots for those of the first `count` that lack it. False: no memory. */
+bool marks_copy_all(struct marks *marks, size_t count, const struct snapshot *stored, size_t n);
 
 /* The earliest mark of the present chunk that waits for its `live`, until it is filled; or NULL. */
 struct snapshot *marks_pending(struct marks *marks);

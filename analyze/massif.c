@@ -1,45 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Massif's counters over a trace. What a record does to them is looked up in a table made for each
- * chunk. A snapshot only notes the numbers and its place in the chunk; for those that are left at
- * the chunk's end and need a tree, live blocks are counted by kind up to that place.
- *
- * Counters are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks
- * of any size.
+ * chunk: by symbol, or by record where that depends on single blocks. A snapshot only notes the
+ * numbers and its place in the chunk; for those that are left at the chunk's end and need a tree,
+ * live blocks are counted by kind up to that place.
  */
 #include "massif.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "chronicle.h"
 #include "contexts.h"
+#include "effect.h"
+#include "ledger.h"
 #include "marks.h"
 #include "snapshot.h"
 #include "tree.h"
 
 #define NS_PER_MS 1000000u
 
-/* What becomes of a record. */
-enum action {
-	COMES,     /* a counted block */
-	GOES,      /* a counted block, by free */
-	NOTHING,
-	PAIR,      /* the first of the two records of a realloc or of a free by another call */
-};
-
-/* What a record of a symbol does; changes are modulo 2^64. */
-struct effect {
-	uint64_t useful, total;         /* added to the counters; total includes admin and rounding */
-	uint64_t clock;                 /* added to the clock, if this is a call of its own */
-	uint8_t action;                 /* enum action */
-	bool comes;                     /* a block of the kind comes, with role MST_ALLOC */
-	bool counted;                   /* blocks of the kind are */
-};
-
 struct counters {
 	uint64_t useful, total;
 	uint64_t clock;                 /* in the settings' time unit */
-	uint64_t changes;               /* calls that changed the others */
+	uint64_t changes;               /* calls that changed the others, or the trees */
 };
 
 struct live_kind {
@@ -60,12 +44,17 @@ struct massif {
 	uint32_t applied;
 	uint32_t n_contexts;            /* allocated from, like the kinds */
 	bool took_snapshots;            /* in the present chunk */
+	bool failed;                    /* there was no memory */
+	struct chronicle *chronicle;    /* may be NULL */
+	uint64_t n_normal;              /* stored so far; only counted for the chronicle */
 
 	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
 	struct effect *effects;         /* by symbol */
 	uint32_t n_effects;
+	bool by_record;                 /* the ledger's effects are what counts */
+	struct ledger ledger;
 };
 
 /* ---- snapshots ---- */
@@ -95,6 +84,7 @@ static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind
 
 	snapshots_store(&m->snapshots, &s);
 	m->took_snapshots = true;
+	m->n_normal += kind == SNAPSHOT_NORMAL;
 }
 
 /* After something happened. */
@@ -111,18 +101,6 @@ static inline void consider_peak(struct massif *m, const struct counters *now, u
 		store(m, SNAPSHOT_PEAK, *now, records);
 }
 
-/* Before the clock goes on to `clock`. */
-static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
-				  uint32_t records)
-{
-	if (__builtin_expect(clock > m->marks.next_time, 0)) {
-		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
-
-		s.detailed = true;
-		marks_pass(&m->marks, &s, clock);
-	}
-}
-
 /* After something happened. */
 static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
 {
@@ -137,17 +115,14 @@ static inline void consider_peak_mark(struct massif *m, const struct counters *n
 
 /* ---- live blocks ---- */
 
-static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, uint32_t count)
+/* `change` blocks more of the symbol's kind. */
+static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, int64_t change)
 {
 	struct live_kind *kind = &m->kinds[symbol->kind];
 
-	if (symbol->role == MST_ALLOC) {
-		kind->blocks += count;
-		if (kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
-			m->n_contexts = kind->context + 1;
-	} else if (symbol->role == MST_FREE || symbol->role == MST_OUT) {
-		kind->blocks -= count;
-	}
+	kind->blocks += change;
+	if (change > 0 && kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
+		m->n_contexts = kind->context + 1;
 }
 
 /* Brings the live blocks to what they are after the first `n` records of the chunk. */
@@ -155,13 +130,20 @@ static void apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
-	if (m->applied == 0 && n == chunk->n_records) {
-		for (uint32_t i = 0; i < chunk->n_symbols; i++)
-			apply_symbol(m, &chunk->symbols[i], chunk->symbols[i].count);
+	if (m->applied == 0 && n == chunk->n_records && !m->by_record) {
+		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+			const struct mst_symbol *symbol = &chunk->symbols[i];
+
+			apply_symbol(m, symbol, m->effects[i].live * (int64_t)symbol->count);
+		}
 		m->applied = n;
 	}
-	for (; m->applied < n; m->applied++)
-		apply_symbol(m, &chunk->symbols[chunk->records[m->applied]], 1);
+	for (; m->applied < n; m->applied++) {
+		const uint16_t symbol = chunk->records[m->applied];
+		const struct effect *e = m->by_record ? &m->ledger.effects[m->applied] : &m->effects[symbol];
+
+		apply_symbol(m, &chunk->symbols[symbol], e->live);
+	}
 }
 
 /* Live bytes by context, of the blocks as they are applied. NULL: no memory. */
@@ -227,6 +209,28 @@ static bool fill_detailed(struct massif *m)
 	return true;
 }
 
+/* ---- moments that were asked for ---- */
+
+/* The stored snapshots as they are after the first records of the chunk. */
+static void keep_all(struct massif *m)
+{
+	if (!fill_detailed(m) || !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
+		m->failed = true;
+}
+
+/* Before the clock goes on to `clock`. */
+static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
+				  uint32_t records)
+{
+	if (__builtin_expect(clock > m->marks.next_time, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
+
+		s.detailed = true;
+		if (marks_pass(&m->marks, &s, clock))
+			keep_all(m);
+	}
+}
+
 /* ---- records ---- */
 
 static inline void add(struct counters *now, const struct effect *e)
@@ -237,18 +241,33 @@ static inline void add(struct counters *now, const struct effect *e)
 	now->changes++;
 }
 
+/* The change of the total by a realloc of a counted block that stays counted. */
+static inline uint64_t change_of(const struct massif *m, const struct effect *old, const struct effect *new)
+{
+	const uint64_t change = old->total + new->total;
+
+	return m->settings->compat == COMPAT_FIXED ? change : ledger_narrow(change, old->useful + new->useful);
+}
+
+/* How far that moves the clock. */
+static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
+{
+	if (m->settings->time_unit != TIME_BYTES)
+		return 0;
+	return (int64_t)change < 0 ? -change : change;
+}
+
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
 			  const struct effect *new, uint32_t i)
 {
-	const uint64_t change = old->total + new->total, old_size = -old->useful, size = new->useful;
+	const uint64_t change = change_of(m, old, new), old_size = -old->useful, size = new->useful;
 
 	if (size < old_size)
 		consider_peak(m, now, i);
 	now->useful += old->useful + new->useful;
 	now->total += change;
 	now->changes++;
-	if (m->settings->time_unit == TIME_BYTES)
-		now->clock += (int64_t)change < 0 ? -change : change;
+	now->clock += ticks_of(m, change);
 	consider_normal(m, now, i + 2);
 }
 
@@ -273,21 +292,79 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 	}
 }
 
+static const struct mst_symbol *symbol_at(const struct massif *m, uint32_t i)
+{
+	return &m->chunk->symbols[m->chunk->records[i]];
+}
+
+static const struct effect *effect_at(const struct massif *m, uint32_t i)
+{
+	return m->by_record ? &m->ledger.effects[i] : &m->effects[m->chunk->records[i]];
+}
+
+/* Tells the chronicle of the call whose first or second record is `i`, before it happens. */
+static void announce(struct massif *m, uint32_t i)
+{
+	const struct mst_symbol *symbol = symbol_at(m, i);
+	const struct effect *e = effect_at(m, i);
+	const bool unknown = symbol->kind == MST_UNKNOWN_KIND ||
+			     (m->by_record && usable_blocks(m->ledger.usable)[i] == USABLE_FORGOTTEN);
+	const bool second = i > 0 && symbol_at(m, i - 1)->role == MST_OUT;
+	bool counted = e->counted;
+
+	if (unknown || second || symbol->role == MST_CALL)
+		return;
+	if (symbol->role == MST_ALLOC) {
+		chronicle_call(m->chronicle, CHRONICLE_ALLOC, counted, !counted);
+	} else if (symbol->role == MST_KEEP) {
+		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted, !counted);
+	} else if (symbol->role == MST_OUT && effect_at(m, i + 1)->comes) {
+		counted = counted && e->action != NOTHING;
+		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted,
+			       !counted || !effect_at(m, i + 1)->counted);
+	} else {
+		counted = counted && e->action != NOTHING;
+		chronicle_call(m->chronicle, CHRONICLE_FREE, counted, !counted);
+	}
+}
+
+/* How far the call whose first record is `i` will move the clock. */
+static uint64_t ticks_at(const struct massif *m, uint32_t i)
+{
+	const struct effect *e = effect_at(m, i), *new;
+
+	if (e->action <= GOES)
+		return e->clock;
+	if (e->action != PAIR)
+		return 0;
+	new = effect_at(m, i + 1);
+	if (!new->comes || !new->counted)
+		return e->counted ? e->clock : 0;
+	return e->counted ? ticks_of(m, change_of(m, e, new)) : new->clock;
+}
+
 /*
  * The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1.
- * A constant `marking` makes two functions of it: what looks for marks takes longer.
+ * Constant flags make several functions of it: what looks for marks, or at single blocks, takes
+ * longer.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							   bool marking)
+							   bool by_record, bool marking)
 {
 	const uint16_t *records = m->chunk->records;
-	const struct effect *effects = m->effects;
+	const struct effect *effects = by_record ? m->ledger.effects : m->effects;
 	struct counters now = m->counters;
 
 	for (; i < end; i++) {
-		const struct effect *e = &effects[records[i]];
+		const struct effect *e = &effects[by_record ? i : records[i]];
 		const struct counters before = now;
-		const uint32_t first = i;
+		const uint64_t n_normal = m->n_normal;
+
+		if (marking) {
+			consider_times(m, &now, now.clock + ticks_at(m, i), i);
+			if (m->chronicle)
+				announce(m, i);
+		}
 
 		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
@@ -297,12 +374,18 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			consider_normal(m, &now, i + 1);
 		} else if (e->action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			do_pair(m, &now, e, &effects[records[i + 1]], i);
+			do_pair(m, &now, e, &effects[by_record ? i + 1 : records[i + 1]], i);
 			i++;
+		} else if (by_record) {
+			if (e->action == ABANDONS && effects[i + 1].useful < -e->useful)
+				consider_peak(m, &now, i);
+			now.changes += e->counted && e->live != 0;   /* in the trees alone */
 		}
 		if (marking) {
-			consider_times(m, &before, now.clock, first);
 			consider_peak_mark(m, &now, i + 1);
+			if (m->chronicle && e->action != NOTHING && now.changes != before.changes &&
+			    m->n_normal == n_normal)
+				chronicle_skip(m->chronicle);
 		}
 	}
 	m->counters = now;
@@ -311,7 +394,11 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	return m->marks.watching ? run(m, i, end, true) : run(m, i, end, false);
+	const bool marking = m->marks.watching || m->chronicle;
+
+	if (m->by_record)
+		return marking ? run(m, i, end, true, true) : run(m, i, end, true, false);
+	return marking ? run(m, i, end, false, true) : run(m, i, end, false, false);
 }
 
 static void run_chunk(struct massif *m)
@@ -367,34 +454,6 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	return true;
 }
 
-/* What a block takes: a block that shrank in place keeps what it had. */
-static uint64_t usable_bytes(const struct settings *settings, const struct mst_kind *kind)
-{
-	const uint64_t mask = settings->alignment - 1;
-
-	return (kind->cap + mask) & ~mask;
-}
-
-static struct effect effect_of(const struct massif *m, const struct mst_kind *kind, enum mst_role role,
-			       bool counted)
-{
-	const uint64_t total = usable_bytes(m->settings, kind) + m->settings->heap_admin;
-	struct effect e = { .action = NOTHING, .counted = counted };
-
-	if (role == MST_CALL || role == MST_KEEP)
-		return e;
-	e.comes = role == MST_ALLOC;
-	e.useful = e.comes ? kind->size : -kind->size;
-	e.total = e.comes ? total : -total;
-	if (m->settings->time_unit == TIME_BYTES)
-		e.clock = total;
-	if (role == MST_OUT)
-		e.action = PAIR;
-	else if (counted)
-		e.action = e.comes ? COMES : GOES;
-	return e;
-}
-
 /* Finds out whether blocks of a kind count when the first of them comes or goes. False: no memory. */
 static bool find_context(struct massif *m, const struct mst_symbol *symbol, const struct mst_kind *kind)
 {
@@ -405,29 +464,48 @@ static bool find_context(struct massif *m, const struct mst_symbol *symbol, cons
 	if (kind->op == MST_OP_UNKNOWN)
 		*context = CONTEXT_IGNORED;
 	else
-		*context = contexts_find(&m->contexts, m->reader, kind->stack);
+		*context = contexts_find(&m->contexts, m->reader, kind);
 	return *context != CONTEXT_UNKNOWN;
 }
 
-/* Symbols are in the order of their first records, which is what contexts_find() asks for. */
+/*
+ * In the order of first use, which is what contexts_find() asks for, and which symbols are in. What
+ * is done with a block that Massif has forgotten is no use. False: no memory.
+ */
+static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	const uint64_t *blocks = m->by_record ? usable_blocks(m->ledger.usable) : NULL;
+	const uint32_t n = blocks ? chunk->n_records : chunk->n_symbols;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[blocks ? chunk->records[i] : i];
+
+		if (blocks && blocks[i] == USABLE_FORGOTTEN)
+			continue;
+		if (!find_context(m, symbol, &kinds[symbol->kind]))
+			return false;
+	}
+	return true;
+}
+
 static bool prepare_chunk(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols))
+	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols) || !find_contexts(m, kinds))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
 
-		if (!find_context(m, symbol, kind))
-			return false;
-		m->effects[i] = effect_of(m, kind, symbol->role,
-					  m->kinds[symbol->kind].context < CONTEXT_IGNORED);
+		m->effects[i] = effect_of(m->settings, kind, symbol->role,
+					  m->kinds[symbol->kind].context < CONTEXT_IGNORED,
+					  effect_usable(m->settings, kind));
 	}
-	return true;
+	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
 
 static int massif_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -443,7 +521,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!prepare_chunk(m))
 		return MST_ERR_NOMEM;
 	run_chunk(m);
-	if (!fill_detailed(m) || !fill_marks(m, chunk->n_records))
+	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	apply_records(m, chunk->n_records);
 	return 0;
@@ -464,28 +542,40 @@ static bool end_peak(struct massif *m)
 	return m->marks.highest != 0 || !m->settings->heap || peak->live;
 }
 
+/* The end as a moment that was asked for. False: no memory. */
+static bool end_moment(struct massif *m, const struct at *at, struct moment *moment)
+{
+	moment->one = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
+	moment->one.detailed = at->what == AT_DETAILED;
+	if (moment->one.detailed && m->settings->heap)
+		moment->one.live = copy_live(m);
+	return !moment->one.detailed || !m->settings->heap || moment->one.live;
+}
+
 static int massif_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct massif *m = (struct massif *)observer;
-	struct snapshot end = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
 
 	(void)reader;
-	end.detailed = true;
+	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
+	if (!marks_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) || !end_peak(m))
+		return MST_ERR_NOMEM;
 	for (size_t i = m->marks.taken; i < m->settings->n_ats; i++) {
-		if (m->settings->ats[i].kind == AT_PEAK)
-			continue;
-		m->marks.ats[i] = end;
-		if (m->settings->heap && !(m->marks.ats[i].live = copy_live(m)))
+		const struct at *at = &m->settings->ats[i];
+		struct moment *moment = &m->marks.moments[i];
+
+		if (at->kind != AT_PEAK && !end_moment(m, at, moment))
 			return MST_ERR_NOMEM;
 	}
-	return end_peak(m) ? 0 : MST_ERR_NOMEM;
+	return marks_copy_all(&m->marks, m->settings->n_ats, m->snapshots.items, m->snapshots.n) ? 0 : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
 
 static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
 
-struct massif *massif_create(const struct settings *settings, struct naming *naming)
+struct massif *massif_create(const struct settings *settings, struct naming *naming,
+			     const struct usable *usable, struct chronicle *chronicle)
 {
 	struct massif *m = calloc(1, sizeof(*m));
 	bool fine;
@@ -494,9 +584,12 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
+	m->by_record = usable != NULL;
+	m->ledger = (struct ledger){ .settings = settings, .usable = usable };
 	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
+		m->chronicle = m->snapshots.chronicle = chronicle;
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
 		fine = fill_detailed(m);
@@ -515,6 +608,7 @@ void massif_destroy(struct massif *m)
 	contexts_finish(&m->contexts);
 	snapshots_finish(&m->snapshots);
 	marks_finish(&m->marks);
+	ledger_finish(&m->ledger);
 	free(m->kinds);
 	free(m->effects);
 	free(m);
@@ -525,15 +619,20 @@ struct observer *massif_observer(struct massif *m)
 	return &m->observer;
 }
 
-struct snapshot massif_at(const struct massif *m, size_t i)
+const struct snapshot *massif_at(const struct massif *m, size_t i, struct snapshot *one, size_t *n)
 {
-	const bool peak = m->settings->ats[i].kind == AT_PEAK;
-	struct snapshot s = peak ? m->marks.peak : m->marks.ats[i];
+	const struct at *at = &m->settings->ats[i];
+	const struct moment *moment = &m->marks.moments[i];
 
-	s.kind = SNAPSHOT_NORMAL;
-	if (peak)
-		s.live = m->peak->live;
-	return s;
+	*n = moment->n_all;
+	if (at->what == AT_ALL)
+		return moment->all;
+	*n = 1;
+	*one = at->kind == AT_PEAK ? m->marks.peak : moment->one;
+	one->kind = SNAPSHOT_NORMAL;
+	if (at->kind == AT_PEAK)
+		one->live = at->what == AT_DETAILED ? m->peak->live : NULL;
+	return one;
 }
 
 const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)

@@ -3,11 +3,11 @@
  * Massif's answer for one group of settings: an observer that keeps Massif's counters, takes the
  * snapshots that Massif would have taken, and hands them out at the end.
  *
- * Differences from Massif 3.19, all repairs: a realloc from a counted to an ignored function is a
- * free, one from an ignored to a counted function an allocation (3.19 leaves bytes behind in the
- * total or in the trees); a realloc that fails leaves its block as it was (3.19 forgets it); no
- * number is cut to 32 bits. As in 3.19, blocks whose whole recorded stack is allocation functions,
- * and blocks without a stack, count nowhere.
+ * With the setting compat at its default, what Massif gets wrong is right: a realloc from a counted
+ * to an ignored function is a free, one from an ignored to a counted function an allocation (Massif
+ * leaves bytes behind in the total or in the trees); a realloc that fails leaves its block as it was
+ * (Massif forgets it); no number is cut to 32 bits; a stack of nothing but allocation functions
+ * counts for the outermost of them, and one that is empty counts in the total (nowhere in Massif).
  */
 #ifndef ANALYZE_MASSIF_H
 #define ANALYZE_MASSIF_H
@@ -16,6 +16,8 @@
 #include "settings.h"
 
 struct naming;   /* naming.h: names of the frames of a trace */
+struct chronicle;
+struct usable;   /* usable.h: what single blocks take */
 struct massif;
 
 enum snapshot_kind { SNAPSHOT_NORMAL, SNAPSHOT_PEAK };
@@ -53,8 +55,13 @@ struct live {
 	uint64_t bytes[];
 };
 
-/* Copies nothing: `settings` and `naming` must outlive the observer. NULL when out of memory. */
-struct massif *massif_create(const struct settings *settings, struct naming *naming);
+/*
+ * Copies nothing: all arguments must outlive the observer. `usable`, which sees each chunk before
+ * it, is NULL unless usable_needed(); `chronicle`, which is told of each step, may be NULL. NULL
+ * when out of memory.
+ */
+struct massif *massif_create(const struct settings *settings, struct naming *naming,
+			     const struct usable *usable, struct chronicle *chronicle);
 void massif_destroy(struct massif *massif);               /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 
@@ -66,10 +73,10 @@ struct observer *massif_observer(struct massif *massif);
 const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
 
 /*
- * After the replay: the moment settings->ats[i], as an ordinary snapshot with a tree. If the total
- * was never above 0, its peak is at the start.
+ * After the replay: what settings->ats[i] asks for. A single snapshot is an ordinary one and is put
+ * into *one. If the total was never above 0, its peak is at the start.
  */
-struct snapshot massif_at(const struct massif *massif, size_t i);
+const struct snapshot *massif_at(const struct massif *massif, size_t i, struct snapshot *one, size_t *n);
 
 /*
  * The tree of one of these, which has one: made when asked for, since all of them together may be

@@ -65,7 +65,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		if (!command->trace)
 			argp_error(state, "which trace?");
 		if (command->memusage && (command->tool.n_also || command->tool.args.settings.n_ats))
-			argp_error(state, "--also and --at are about Massif's answers, --memusage is none");
+			argp_error(state, "--also, --at and their like are about Massif's answers, --memusage is none");
 		if (!command->memusage && command->usage.given)
 			argp_error(state, "--%s is about memusage's report; --memusage asks for it",
 				   command->usage.given);

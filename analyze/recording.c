@@ -156,6 +156,23 @@ int recording_run(struct recording *r, const char *const *options, char *const *
 
 /* ---- Its traces ----------------------------------------------------------------------------- */
 
+/*
+ * What the process calls itself; of one that was gone before msrec could ask, the path of its
+ * executable. To be freed; NULL when out of memory.
+ */
+static char *program_of(const struct mst_reader *reader)
+{
+	const struct mst_file_info *info = mst_reader_info(reader);
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(reader, &n);
+	if (info->argc)
+		return strdup(info->argv[0]);
+	for (uint32_t i = 0; i < n; i++)
+		if (modules[i].role == MST_MODULE_EXECUTABLE)
+			return strdup(modules[i].path);
+	return strdup("");
+}
+
 /* Reads all of it: how a process ended is at the end. */
 static int look_at(struct recording_trace *trace)
 {
@@ -169,11 +186,11 @@ static int look_at(struct recording_trace *trace)
 		const struct mst_file_info *info = mst_reader_info(reader);
 		uint64_t last = 0;
 		trace->pid = info->pid;
-		trace->program = strdup(info->argc ? info->argv[0] : "");
 		while ((status = mst_reader_next(reader, &chunk)) > 0)
 			if (chunk->n_stamps)
 				last = chunk->stamps[chunk->n_stamps - 1].time;
 		const struct mst_end *end = mst_reader_end(reader);
+		trace->program = program_of(reader);
 		trace->executed = end && end->reason == MST_END_EXEC;
 		trace->ended = info->start_ns + (end ? end->time_ns : last << mst_reader_time_shift(reader));
 		if (!trace->program)

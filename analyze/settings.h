@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that Massif calls an option and that changes its answer. Defaults, ranges and
- * messages are those of Massif 3.19; args.c fills this from a command line.
+ * Everything that Massif calls an option and that changes its answer, and what we add. Defaults,
+ * ranges and messages are those of Massif 3.19; args.c fills this from a command line.
  */
 #ifndef ANALYZE_SETTINGS_H
 #define ANALYZE_SETTINGS_H
@@ -23,6 +23,13 @@ enum usable_model {
 	USABLE_REAL,       /* what the program's allocator gave, when recorded */
 };
 
+/* Whose answer is wanted where Massif is wrong. */
+enum compat {
+	COMPAT_FIXED,      /* the right one */
+	COMPAT_3_19,       /* that of the version given, byte for byte */
+	COMPAT_LATEST,     /* that of versions since 3.22, which look at inlined functions, too */
+};
+
 struct name_list {
 	size_t n;
 	char **names;      /* owned */
@@ -35,19 +42,29 @@ enum at_kind {
 	AT_END,
 };
 
+/* What the file holds. */
+enum at_what {
+	AT_DETAILED,       /* a snapshot with a tree */
+	AT_PLAIN,          /* one without */
+	AT_ALL,            /* all snapshots that were stored by then; never AT_PEAK */
+};
+
 struct at {
 	enum at_kind kind;
+	enum at_what what;
 	uint64_t time;     /* AT_TIME: in the settings' time unit */
 };
 
 struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;
+	enum compat compat;
 	bool heap;
 	bool stacks;
 	bool pages_as_heap;
 	bool show_below_main;
 	bool exact_peak;           /* the peak is the true one */
+	bool stats;                /* tell how many of what there were */
 	unsigned heap_admin;       /* bytes a block */
 	unsigned alignment;        /* power of two, 16..4096 */
 	unsigned depth;            /* 1..200 */

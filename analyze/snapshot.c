@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chronicle.h"
+
 bool snapshots_init(struct snapshots *s, const struct settings *settings)
 {
 	*s = (struct snapshots){
 		.max = settings->max_snapshots,
 		.detailed_freq = settings->detailed_freq,
 		.peak_inaccuracy = settings->peak_inaccuracy > 0 ? settings->peak_inaccuracy : 0,
+		.narrow_interval = settings->compat != COMPAT_FIXED,
 	};
 	s->items = calloc(s->max, sizeof(*s->items));
 	s->left = calloc(s->max, sizeof(*s->left));
@@ -77,6 +80,8 @@ static void remove_half(struct snapshots *s)
 	for (unsigned i = 0; i < s->max / 2; i++) {
 		const size_t at = find_narrowest(s, n, &still);
 
+		if (s->chronicle)
+			chronicle_take_out(s->chronicle, i, span_at(s, at), &s->items[s->left[at]], s->left[at]);
 		free(s->items[s->left[at]].live);
 		n--;
 		memmove(s->left + at, s->left + at + 1, (n - at) * sizeof(*s->left));
@@ -93,14 +98,26 @@ static void remove_half(struct snapshots *s)
 static uint64_t cull(struct snapshots *s)
 {
 	uint64_t least = UINT64_MAX;
+	size_t least_at = 0;
 
+	if (s->chronicle)
+		chronicle_cull(s->chronicle);
 	remove_half(s);
 	for (size_t i = 1; i < s->n; i++) {
 		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
 
-		if ((is_removable(s, i) || is_removable(s, i - 1)) && interval < least)
+		if (!is_removable(s, i) && !is_removable(s, i - 1)) {
+			if (s->chronicle)
+				chronicle_pass_over(s->chronicle, i);
+		} else if (interval < least) {
 			least = interval;
+			least_at = i;
+		}
 	}
+	if (s->narrow_interval)
+		least = (uint32_t)least;
+	if (s->chronicle)
+		chronicle_culled(s->chronicle, s->items, s->n, s->max / 2, least, least_at);
 	return least;
 }
 
@@ -136,6 +153,8 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	stored->live = NULL;
 	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
+	if (s->chronicle)
+		chronicle_store(s->chronicle, stored, s->n);
 	if (++s->n == s->max)
 		s->min_interval = cull(s);
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;

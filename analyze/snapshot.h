@@ -2,8 +2,7 @@
 /*
  * Massif's choice of snapshots: which moments are kept, which of them get a tree, which becomes
  * the peak, which give way when there are too many. Pure numbers; the caller keeps the counters
- * and says what the trees are made of. Intervals are kept in 64 bits throughout; a hostile clock
- * that wraps gives other snapshots and no harm.
+ * and says what the trees are made of. A hostile clock that wraps gives other snapshots and no harm.
  */
 #ifndef ANALYZE_SNAPSHOT_H
 #define ANALYZE_SNAPSHOT_H
@@ -14,10 +13,14 @@
 
 #include "massif.h"
 
+struct chronicle;
+
 struct snapshots {
 	/* Settings. */
 	unsigned max, detailed_freq;
 	double peak_inaccuracy;         /* percent; below 0 counts as 0 */
+	struct chronicle *chronicle;    /* is told of all that happens; NULL: nobody is */
+	bool narrow_interval;           /* keep the low 32 bits of the least interval, as Massif does */
 
 	struct snapshot *items;         /* [max] */
 	size_t n;                       /* < max; after snapshots_set_peak() <= max */

@@ -76,7 +76,7 @@ static const struct argp_option options[] = {
 	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
 	  TOOL_GROUP_DIAGNOSTICS },
 	{ "quiet", 'q', NULL, 0, "no notices, no progress", TOOL_GROUP_DIAGNOSTICS },
-	{ "verbose", 'v', NULL, 0, "say more about the trace", TOOL_GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: tell each snapshot, as Massif does", TOOL_GROUP_DIAGNOSTICS },
 	{ 0 },
 };
 
@@ -129,7 +129,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		tool->verbosity = -1;
 		return 0;
 	case 'v':
-		tool->verbosity = 1;
+		tool->verbosity++;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -218,6 +218,8 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
+	else if (settings->usable == USABLE_REAL)
+		missing = "--usable=real: the sizes that the allocator gave are not recorded in it";
 	if (missing) {
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;

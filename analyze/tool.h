@@ -27,7 +27,7 @@ enum tool_status {
 
 struct tool {
 	const char *name;
-	int verbosity;       /* -1 quiet, 0 notices, 1 more */
+	int verbosity;       /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
 	bool any_end;        /* no notice when nobody could ask how the process ended */
 	struct args args;    /* Massif's options */
 	struct args *also;   /* those of each --also */

@@ -139,7 +139,7 @@ static struct effect symbol_effect(const struct mst_symbol *symbol, const struct
 	const struct mst_kind *kind = &kinds[symbol->kind];
 	const struct effect come = {
 		.bytes = kind->size,
-		.bytes16 = (kind->cap + 15) & ~(uint64_t)15,
+		.bytes16 = mst_op_is_custom(kind->op) ? kind->size : (kind->cap + 15) & ~(uint64_t)15,
 		.blocks = 1,
 	};
 

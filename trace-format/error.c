@@ -22,6 +22,8 @@ const char *mst_strerror(int error)
 		return "beyond a limit of the format";
 	case MST_ERR_ARGUMENT:
 		return "an id that was never defined";
+	case MST_ERR_IDENTITY:
+		return "which block each free gives back was not recorded (msrec --identity=yes)";
 	default:
 		return "unknown error";
 	}

@@ -36,6 +36,7 @@ enum mst_error {
 	MST_ERR_TRUNCATED = -6,   /* the file ends inside a unit or without an END unit */
 	MST_ERR_LIMIT = -7,       /* a limit of mst_limits.h would be exceeded */
 	MST_ERR_ARGUMENT = -8,    /* the caller named an id that doesn't exist */
+	MST_ERR_IDENTITY = -9,    /* which block a record is about is wanted, and wasn't recorded */
 };
 
 /* A constant one-line description of an enum mst_error. */

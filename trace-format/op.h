@@ -3,7 +3,7 @@
  * The operations a trace can name.
  *
  * The numbers are part of the file format (FORMAT.md, "Operations") and of the shared memory
- * between the program and msrec; they are never reused. This header has no other content so
+ * between the program and msrec; they are never reused. This header knows nothing else so
  * that the preload library, which may know nothing else of the format, can include it.
  */
 #ifndef MSTRACE_OP_H
@@ -27,6 +27,8 @@ enum mst_op {
 	MST_OP_NEW = 12,            /* operator new, all forms */
 	MST_OP_NEW_ARRAY = 13,      /* operator new[], all forms */
 	MST_OP_REALLOCARRAY = 14,   /* only a call refused because the product overflows */
+	MST_OP_MALLOCLIKE = 15,     /* a custom block, made known by a request (msrec.h) */
+	MST_OP_RESIZEINPLACE = 16,  /* the same, at the address of the block freed just before */
 
 	/* Marks: no block changes hands. */
 	MST_OP_IMPLIED_FREE = 32,   /* the address came back without a free having been seen */
@@ -38,5 +40,11 @@ enum mst_op {
 
 	MST_OP_COUNT = 64           /* numbers at or above this are invalid */
 };
+
+/* Whether blocks of the operation are custom: they lie in other memory, and take exactly their size. */
+static inline int mst_op_is_custom(unsigned op)
+{
+	return op == MST_OP_MALLOCLIKE || op == MST_OP_RESIZEINPLACE;
+}
 
 #endif

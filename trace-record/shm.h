@@ -29,7 +29,7 @@
 #include "module_table.h"
 
 #define SHM_MAGIC    0x6d73686d736872ull
-#define SHM_VERSION  1u
+#define SHM_VERSION  2u
 #define SHM_ENV      "MSREC_SHM"        /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE         4096u
@@ -233,10 +233,11 @@ static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, u
 #define SHM_SENT(head)   ((uint16_t)((head) >> 24))
 #define SHM_FROM(head)   ((uint32_t)((head) >> 40))
 
-/* The free functions have no number in the trace; in the ring they are this op. */
-#define SHM_OP_FREE 128u
+/* Frees have no number in the trace; in the ring they are these ops. */
+#define SHM_OP_FREE     128u
+#define SHM_OP_FREELIKE 129u    /* of a custom block */
 
-/* Words between the stamp and the frames: address and size; realloc also the old address; free and
+/* Words between the stamp and the frames: address and size; realloc also the old address; frees and
  * marks one word. */
 static inline unsigned shm_operands(uint8_t op)
 {

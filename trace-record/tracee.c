@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "customs.h"
 #include "lane.h"
 
 #define PC_CACHE    8192u       /* a power of two */
@@ -33,7 +34,8 @@ struct tracee {
 	struct mst_writer *writer;
 	bool has_file;
 	uint32_t depth;
-	struct blocks blocks;
+	struct blocks blocks;           /* the allocator's own */
+	struct customs customs;
 	uint32_t *module_ids;           /* by index in the module table; MST_NONE: not yet defined */
 	struct pc_entry *pcs;
 	struct lane *lanes;
@@ -73,7 +75,7 @@ struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *wri
 	if (!t)
 		return NULL;
 	t->depth = depth;
-	if (blocks_init(&t->blocks) != 0) {
+	if (blocks_init(&t->blocks) != 0 || customs_init(&t->customs) != 0) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -92,6 +94,7 @@ void tracee_destroy(struct tracee *t)
 		lane_finish(&t->lanes[i]);
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
+	customs_finish(&t->customs);
 	free(t->module_ids);
 	free(t->pcs);
 	free(t->lanes);
@@ -122,6 +125,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->implied_frees = parent->implied_frees;
 	t->lost = parent->lost;
 	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
+	    customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
 		tracee_destroy(t);
 		return NULL;
@@ -432,14 +436,66 @@ static int write_realloc(struct tracee *t, const struct lane_event *e, uint32_t 
 	return add_block(t, e->address, kind, index);
 }
 
+static int write_unknown_free(struct tracee *t)
+{
+	t->unknown_frees++;
+	return mst_writer_free(t->writer, MST_UNKNOWN_KIND, UNKNOWN_BLOCK);
+}
+
+/*
+ * free() of an address with a custom block that is newer than the allocator's: Massif, which has one table for both,
+ * takes the custom one, and the other is charged on until a request or another free takes it.
+ * From here on that one is like a custom block: its address may come back.
+ */
+static int write_free_of_custom(struct tracee *t, uint64_t address)
+{
+	struct block custom, block;
+
+	customs_take(&t->customs, address, &custom);
+	if (blocks_take(&t->blocks, address, &block) && customs_add(&t->customs, address, block) != 0)
+		return MST_ERR_NOMEM;
+	return mst_writer_free(t->writer, custom.kind, custom.index);
+}
+
 static int write_free(struct tracee *t, uint64_t address)
+{
+	struct block block, custom;
+
+	if (customs_find(&t->customs, address, &custom) &&
+	    (!blocks_find(&t->blocks, address, &block) || custom.index > block.index))
+		return write_free_of_custom(t, address);
+	if (!blocks_take(&t->blocks, address, &block))
+		return write_unknown_free(t);
+	return mst_writer_free(t->writer, block.kind, block.index);
+}
+
+/* The block that a request means: a custom one if there is any, else one of the allocator's, as for Massif. */
+static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
+{
+	return customs_take(&t->customs, address, block) || blocks_take(&t->blocks, address, block);
+}
+
+static int write_freelike(struct tracee *t, uint64_t address)
 {
 	struct block block;
 
-	if (blocks_take(&t->blocks, address, &block))
-		return mst_writer_free(t->writer, block.kind, block.index);
-	t->unknown_frees++;
-	return mst_writer_free(t->writer, MST_UNKNOWN_KIND, UNKNOWN_BLOCK);
+	if (!take_custom(t, address, &block))
+		return write_unknown_free(t);
+	return mst_writer_free(t->writer, block.kind, block.index);
+}
+
+/* A custom block comes, or takes another's place. */
+static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t stack)
+{
+	struct block block;
+	int err = e->address ? 0 : MST_ERR_ARGUMENT;
+
+	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
+		err = mst_writer_free(t->writer, block.kind, block.index);
+	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
+	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))
+		return err;
+	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
 }
 
 static int write_mark(struct tracee *t, const struct lane_event *e)
@@ -467,12 +523,16 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 
 	if (e->op == SHM_OP_FREE)
 		return write_free(t, e->address);
+	if (e->op == SHM_OP_FREELIKE)
+		return write_freelike(t, e->address);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
 	if (e->op >= MST_OP_IMPLIED_FREE)
 		return write_mark(t, e);
 	if ((err = stack_of(t, lane, e, &stack)))
 		return err;
+	if (mst_op_is_custom(e->op))
+		return write_custom(t, e, stack);
 	return is_realloc(e) ? write_realloc(t, e, stack) : write_alloc(t, e, stack);
 }
 
@@ -529,7 +589,7 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 	struct block block;
 	int err;
 
-	if (e->op == SHM_OP_FREE || e->op >= MST_OP_IMPLIED_FREE || e->flags & SHM_FAILED ||
+	if (e->op >= MST_OP_IMPLIED_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
 		t->held_ns = 0;
 		return 0;

@@ -181,20 +181,20 @@ static void write_snapshot(struct out *out, const struct emit_view *view, const 
 	tree_destroy(tree);
 }
 
-static void write_massif(struct out *out, const struct emit_view *view)
+void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
+			   size_t n)
 {
-	size_t n;
-	const struct snapshot *snapshots = massif_snapshots(view->massif, &n);
-
 	write_header(out, view);
 	for (size_t i = 0; i < n; i++)
 		write_snapshot(out, view, &snapshots[i], i);
 }
 
-void emit_massif_one(struct out *out, const struct emit_view *view, const struct snapshot *snapshot)
+static void write_massif(struct out *out, const struct emit_view *view)
 {
-	write_header(out, view);
-	write_snapshot(out, view, snapshot, 0);
+	size_t n;
+	const struct snapshot *snapshots = massif_snapshots(view->massif, &n);
+
+	emit_massif_snapshots(out, view, snapshots, n);
 }
 
 const struct emitter emit_massif = {

@@ -62,7 +62,9 @@ t msreplay --massif-out-file=%q{MSREC_NO_SUCH_VARIABLE} T
 t msreplay --time-unit=i T
 t msreplay --stacks=yes T
 t msreplay --pages-as-heap=yes T
-t msreplay --usable=valgrind T
+t msreplay --usable=guessed T
+t msreplay --compat=3.18 T
+t msreplay --all-snapshots=peak T
 t msreplay --usable=real T
 t msreplay --xtree-memory=full T
 t msreplay '--also=--time-unit=i --massif-out-file=x' T

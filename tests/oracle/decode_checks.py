@@ -4,6 +4,7 @@ of it may leave out: the sums of a chunk, counted once more, and the index."""
 
 FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, INDEX, END = 1, 2, 3, 4, 5, 6, 9, 10
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
+CUSTOM = 15, 16
 MASK = 2**64 - 1
 LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 65536,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
@@ -33,7 +34,7 @@ class Sums:
     def worth(self, kind, role):
         op, _, size, cap, _, _ = self.kinds[kind]
         sign = {ALLOC: 1, FREE: -1, OUT: -1}.get(role, 0) if op else 0
-        return [sign * size, sign * (cap + 15 & ~15), sign]
+        return [sign * size, sign * (size if op in CUSTOM else cap + 15 & ~15), sign]
 
     def call(self, role, kind, what, then):
         worth = self.worth(kind, role)
@@ -44,7 +45,8 @@ class Sums:
             self.shrunk += role == OUT and what == ALLOC and op in (4, 5) and b < a
         self.net = [signed((a + b) & MASK) for a, b in zip(self.net, worth)]
         self.most = [max(a, b) for a, b in zip(self.most, self.net)]
-        self.events, self.moved, self.steps = self.events + 1, self.moved + abs(worth[1]), self.steps + (worth[2] != 0)
+        self.events, self.steps = self.events + 1, self.steps + (worth[2] != 0)
+        self.moved = (self.moved + abs(signed(worth[1] & MASK))) & MASK
 
     def check(self, stated):
         mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]

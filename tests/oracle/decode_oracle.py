@@ -20,7 +20,7 @@ from decode_checks import Problem     # noqa: E402
 PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-huge", "entry realloc-fail",
             "entry calloc-overflow", "entry memalign", "stdio", "threads", "fork", "signal", "recurse 300",
             "new_basic", "new_aligned", "exceptions", "dl libdl_one.so libdl_two.so", "exit sigkill",
-            "script 1 3000", "script 5 20000 aligned", "culling growing"]
+            "custom_alloc", "custom_alloc 1 5000", "script 1 3000", "script 5 20000 aligned", "culling growing"]
 MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"]]
 
 

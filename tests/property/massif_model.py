@@ -82,6 +82,7 @@ def percent(value):
 class Block:
     def __init__(self, context, size, usable):
         self.context, self.size, self.usable = context, size, usable
+        self.forgotten = False
 
 
 class Context:
@@ -107,6 +108,8 @@ class Model:
         self.snapshots, self.contexts = [], {}
         self.min_interval = self.earliest = self.since_detailed = self.peak_total = 0
         self.deepest = self.changes = 0
+        self.aborted = False
+        self.faithful = options['compat'] != 'fixed'
         self.history = [(0, 0)]
         self.highest = None
         self.normal()
@@ -141,15 +144,20 @@ class Model:
         return candidate
 
     def select(self, captured):
+        """The frames shown; None if the stack is ignored."""
         first = 0
         while first < len(captured) and self.name(captured[first]) in self.o['alloc_fns']:
             first += 1
         if first == len(captured):
-            return ()
-        if self.o['ignore_fns']:
+            if self.faithful:
+                return None
+            first = max(0, first - 1)
+        elif self.o['ignore_fns']:
             named = [self.name(f) for f in captured[first:] if self.name(f)]
             if named and named[0] in self.o['ignore_fns']:
-                return ()
+                return None
+        if not captured:
+            return ()
         end = len(captured)
         if not self.o['show_below_main']:
             end = max(self.cut(captured), first) + 1
@@ -161,17 +169,20 @@ class Model:
         if captured not in self.contexts:
             self.contexts[captured] = Context(self.select(captured))
         context = self.contexts[captured]
-        return context if context.shown else None
+        return context if context.shown is not None else None
 
     # -- snapshots --
 
     def clock(self):
         return self.clock_b if self.o['time_unit'] == 'B' else self.now_ns // MS
 
-    def happened(self):
-        """After each call that changed something."""
+    def note(self):
         self.changes += 1
         self.history.append((self.clock(), self.heap + self.extra))
+
+    def happened(self):
+        """After each call that changed something."""
+        self.note()
         if self.o['exact_peak'] and self.heap + self.extra > (self.highest.total() if self.highest else 0):
             self.highest = self.now()
             self.highest.tree = self.tree()
@@ -227,12 +238,14 @@ class Model:
         fixed = [i == 0 or i == len(kept) - 1 or s.peak for i, s in enumerate(kept)]
         self.min_interval = min(kept[i].time - kept[i - 1].time for i in range(1, len(kept))
                                 if not (fixed[i] and fixed[i - 1]))
+        if self.faithful:
+            self.min_interval %= 1 << 32
 
     # -- trees --
 
     def tree(self):
         """Lines of the tree as it is now."""
-        members = [c for c in self.contexts.values() if c.shown]
+        members = [c for c in self.contexts.values() if c.shown is not None]
         top = sum(c.bytes for c in members)
         threshold = self.o['threshold']
         if top == 0 and threshold != 0:
@@ -284,9 +297,13 @@ class Model:
         return -(-size // self.o['alignment']) * self.o['alignment']
 
     def change(self, heap, extra):
+        if self.faithful:
+            extra = (extra + (1 << 31)) % (1 << 32) - (1 << 31)
         self.heap += heap
         self.extra += extra
         self.clock_b += abs(heap + extra)
+        # Massif's own check of its counters would end it here: there is no answer to compare with.
+        self.aborted = self.aborted or self.extra < 0
 
     def add(self, block):
         if block.context:
@@ -295,7 +312,7 @@ class Model:
             self.happened()
 
     def remove(self, block):
-        if block.context:
+        if block.context and not block.forgotten:
             self.peak()
             self.change(-block.size, block.size - block.usable - self.o['heap_admin'])
             block.context.bytes -= block.size
@@ -306,9 +323,14 @@ class Model:
         self.add(block)
         return block
 
+    def fail_to_resize(self, block):
+        block.forgotten = self.faithful
+
     def resize(self, old, stack, size):
+        if old.forgotten:
+            return old
         usable = old.usable if size <= old.usable else self.round_up(size)
-        if old.context and size < old.size and self.peeks(stack):
+        if old.context and size < old.size and (self.faithful or self.peeks(stack)):
             self.peak()
         new = Block(self.context(stack) if self.o['heap'] else None, size, usable)
         if old.context and new.context:
@@ -316,6 +338,11 @@ class Model:
             old.context.bytes -= old.size
             self.change(size - old.size, usable - size - (old.usable - old.size))
             self.happened()
+        elif self.faithful:
+            if new.context:
+                new.context.bytes += size
+                new.context = None
+                self.note()
         elif old.context:
             self.remove(old)
         else:
@@ -326,11 +353,11 @@ class Model:
         """Whether the stack counts, without making it a context before its time."""
         captured = tuple(stack[:self.o['depth'] + 49])
         if captured in self.contexts:
-            return bool(self.contexts[captured].shown)
+            return self.contexts[captured].shown is not None
         deepest = self.deepest
         shown = self.select(captured)
         self.deepest = deepest
-        return bool(shown)
+        return shown is not None
 
     # -- output --
 
@@ -340,7 +367,8 @@ class Model:
         lines = ['cmd: script', 'time_unit: ' + self.o['time_unit']]
         for i, s in enumerate([only] if only else self.snapshots):
             lines += ['#-----------', 'snapshot=%d' % i, '#-----------', 'time=%d' % s.time,
-                      'mem_heap_B=%d' % s.heap, 'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=0',
+                      'mem_heap_B=%d' % (int(s.tree[0].split()[1]) if s.tree else s.heap),
+                      'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=0',
                       'heap_tree=' + ('empty' if s.tree is None else 'peak' if s.peak else 'detailed')]
             lines += s.tree or []
         return '\n'.join(lines) + '\n'
@@ -393,7 +421,9 @@ def random_script(rng, frames, path):
                                      'free_by %d realloc_free %d' % (block, s),
                                      'free_by %d implied_free 0' % block)))
         elif what < 0.73:
-            lines.append('failed_resize %d %d %d' % (rng.choice(live), s, size))
+            block = rng.choice(live)
+            lines.append('failed_resize %d %d %d' % (block, s, size))
+            steps.append(('fail', block))
         else:
             block = rng.choice(live)
             size = max(size, 1)
@@ -435,14 +465,17 @@ def random_options(rng):
         'time-unit': rng.choice(('B', 'B', 'ms')),
         'heap': rng.choice(('yes',) * 15 + ('no',)),
         'show-below-main': rng.choice(('no', 'no', 'yes')),
+        'compat': rng.choice(('fixed', 'fixed', '3.19', 'latest')),
     }
     alloc = rng.choice(((), (), ('alloc1',), ('alloc1', 'alloc2', 'work1'), ('main', 'work2'),
                         ('(below main)',)))
     ignore = rng.choice(((), (), ('ignore1', 'ignore2'), ('work3', 'main'), ('(below main)', 'ignore1')))
     options = {key.replace('-', '_'): value for key, value in texts.items()}
     options['exact_peak'] = rng.random() < 0.4
-    options['at'] = rng.choice(([], [], ['peak'], ['peak', 'end', '0'], [str(rng.randrange(20)), 'end'],
-                                random_times(rng)))
+    ats = rng.choice(([], [], ['peak'], ['peak', 'end', '0'], [str(rng.randrange(20)), 'end'], random_times(rng)))
+    whats = [rng.choice(('at', 'at', 'snapshot', 'all-snapshots')) for _ in ats]
+    options['at'] = [('at' if at == 'peak' and what == 'all-snapshots' else what, at)
+                     for what, at in zip(whats, ats)]
     for key in ('peak_inaccuracy', 'threshold'):
         options[key] = parse_float(options[key])
     for key in ('heap', 'show_below_main'):
@@ -451,7 +484,7 @@ def random_options(rng):
     options['ignore_fns'] = list(ignore)
     words = ['--%s=%s' % item for item in texts.items()]
     words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
-    words += ['--exact-peak'] * options['exact_peak'] + ['--at=' + at for at in options['at']]
+    words += ['--exact-peak'] * options['exact_peak'] + ['--%s=%s' % at for at in options['at']]
     return options, words
 
 
@@ -467,6 +500,8 @@ def run_model(options, steps, frames, path, changes=None):
             blocks[step[1]] = model.alloc(step[2], step[3])
         elif step[0] == 'free':
             model.remove(blocks.pop(step[1]))
+        elif step[0] == 'fail':
+            model.fail_to_resize(blocks[step[1]])
         else:
             blocks[step[1]] = model.resize(blocks[step[1]], step[2], step[3])
     return model
@@ -479,24 +514,30 @@ def comparable(text, ats):
 
 
 def model_texts(options, *script):
-    """massif.out, then a file for each moment asked for, found by running as far as that again."""
+    """massif.out, then a file for each moment asked for, found by running as far as that again; or None."""
     model = run_model(options, *script)
+    if model.aborted:
+        return None
     history, ats = model.history, []
-    for at in options['at']:
+    for what, at in options['at']:
         if at == 'peak':
             changes = max(range(len(history)), key=lambda i: history[i][1])
         else:
             changes = max(i for i, (clock, _) in enumerate(history) if at == 'end' or clock <= int(at))
         then = run_model(options, *script, changes=changes)
+        if what == 'all-snapshots':
+            then.highest = then.highest if at == 'end' else None
+            ats.append(then.text())
+            continue
         moment = then.now()
-        moment.tree = then.tree() if options['heap'] else None
+        moment.tree = then.tree() if options['heap'] and what == 'at' else None
         ats.append(then.text(moment))
     return comparable(model.text(), ats)
 
 
 def read_texts(name, options):
     """What msreplay has written, without the options in the first lines."""
-    ats = [name.with_name('%s.at-%s' % (name.name, at)) for at in options['at']]
+    ats = [name.with_name('%s.%s-%s' % (name.name, what, at)) for what, at in options['at']]
     texts = [path.read_text().split('\n', 1)[1] for path in [name] + ats]
     for path in ats:
         path.unlink()
@@ -528,6 +569,8 @@ def try_once(seed, build, program, scratch):
     for name, o in zip(('ours', 'also'), options):
         theirs = model_texts(o, steps, frames, program.path)
         ours = read_texts(scratch / name, o)
+        if theirs is None:
+            continue
         (scratch / (name + '-model')).write_text('\n'.join(theirs[0]))
         equal = equal and ours == theirs
         snapshots += sum(line.startswith('snapshot=') for text in theirs for line in text)

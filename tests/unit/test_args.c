@@ -175,8 +175,9 @@ static void refused(void **state)
 		UNKNOWN("--time-unit="),
 		UNKNOWN("--xtree-memory=foo"),
 		UNAVAILABLE("--xtree-memory=full", "xtree reports are not available"),
-		UNAVAILABLE("--usable=valgrind", "a model of Valgrind's allocator is not available"),
-		UNAVAILABLE("--usable=real", "traces do not hold the sizes that the allocator gave"),
+		UNAVAILABLE("--usable=guessed", "should be rounded, valgrind or real"),
+		UNAVAILABLE("--usable=", "should be rounded, valgrind or real"),
+		UNAVAILABLE("--compat=3.18", "should be 3.19, latest or fixed"),
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct args args;

@@ -253,7 +253,7 @@ static void failures(void **state)
 	       "   large              1  33% " FULL "\n");
 }
 
-/* The memalign family stays invisible through realloc and free; unknown blocks do, too. */
+/* The memalign family stays invisible through realloc and free; custom and unknown blocks do, too. */
 static void foreign_blocks(void **state)
 {
 	struct trace *t = *state;
@@ -271,6 +271,8 @@ static void foreign_blocks(void **state)
 		else
 			release_by(t, b, MST_OP_REALLOC_FREE);
 	}
+	release(t, alloc(t, MST_OP_MALLOCLIKE, 5000));
+	release(t, alloc(t, MST_OP_RESIZEINPLACE, 6000));
 	release(t, (struct block){ MST_UNKNOWN_KIND, UINT64_MAX });
 	nothing(state);
 }

@@ -573,6 +573,8 @@ static struct running worth(const struct mst_kind *kinds, uint32_t kind)
 {
 	if (kind == MST_NONE || kinds[kind].op == MST_OP_UNKNOWN)
 		return (struct running){ 0 };
+	if (kinds[kind].op == MST_OP_MALLOCLIKE || kinds[kind].op == MST_OP_RESIZEINPLACE)
+		return (struct running){ kinds[kind].size, kinds[kind].size, 1 };
 	return (struct running){ kinds[kind].size, (kinds[kind].cap + 15) / 16 * 16, 1 };
 }
 

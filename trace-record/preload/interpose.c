@@ -25,11 +25,6 @@ static inline bool ready(void)
 	return __builtin_expect(real_ready, 1) || real_resolve();
 }
 
-static inline uint8_t log2_of(size_t n)
-{
-	return n ? (uint8_t)(63 - __builtin_clzl(n)) : 0;
-}
-
 EXPORT void *malloc(size_t size)
 {
 	void *p;
@@ -154,7 +149,7 @@ EXPORT void *memalign(size_t align, size_t size)
 	if (!ready())
 		return real_arena_alloc(size, align);
 	p = real.memalign(align, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN, .align_log2 = log2_of(align), .result = p,
+	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN, .align_log2 = align_log2_of(align), .result = p,
 				       .size = size }, CALLER_REGS());
 	return p;
 }
@@ -166,7 +161,7 @@ EXPORT int posix_memalign(void **result, size_t align, size_t size)
 	if (!ready())
 		return ENOMEM;
 	err = real.posix_memalign(result, align, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN, .align_log2 = log2_of(align),
+	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN, .align_log2 = align_log2_of(align),
 				       .result = err ? NULL : *result, .size = size }, CALLER_REGS());
 	return err;
 }
@@ -178,7 +173,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	if (!ready())
 		return real_arena_alloc(size, align);
 	p = real.aligned_alloc(align, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC, .align_log2 = log2_of(align), .result = p,
+	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC, .align_log2 = align_log2_of(align), .result = p,
 				       .size = size }, CALLER_REGS());
 	return p;
 }

@@ -57,11 +57,6 @@ static void *find(void **known, const char *name)
 		find(&known_, #name); \
 	})
 
-static inline uint8_t log2_of(size_t n)
-{
-	return n ? (uint8_t)(63 - __builtin_clzl(n)) : 0;
-}
-
 /* What an operator comes down to when nobody has one. */
 static void *plain_new(size_t size, size_t align)
 {
@@ -76,7 +71,7 @@ static void *plain_new(size_t size, size_t align)
 	{                                                                                        \
 		void *(*const function) params = FIND(name);                                     \
 		const bool outermost = recorder_new_enter(                                       \
-			&(struct call){ .op = op_, .align_log2 = log2_of(align_), .size = size }, \
+			&(struct call){ .op = op_, .align_log2 = align_log2_of(align_), .size = size }, \
 			CALLER_REGS());                                                         \
 		void *p;                                                                         \
                                                                                                  \

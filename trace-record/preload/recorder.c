@@ -613,17 +613,18 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	t->inside = inside;
 }
 
-static void push_free(struct thread *t, const void *p)
+/* `op` is SHM_OP_FREE or SHM_OP_FREELIKE. */
+static inline void push_free(struct thread *t, uint8_t op, const void *p)
 {
 	const uint8_t inside = t->inside;
 
 	t->inside = PUSHING;
-	if (!tell_losses(t) || !push_words(t, shm_head(SHM_OP_FREE, 0, 0, 0, 0), (uintptr_t)p))
+	if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
 		count_loss(t);
 	t->inside = inside;
 }
 
-void recorder_free(const void *p)
+static inline void release(uint8_t op, const void *p)
 {
 	struct thread *t = thread_now();
 
@@ -632,7 +633,17 @@ void recorder_free(const void *p)
 	if (t->inside == PUSHING)
 		count_loss(t);
 	else
-		push_free(t, p);
+		push_free(t, op, p);
+}
+
+void recorder_free(const void *p)
+{
+	release(SHM_OP_FREE, p);
+}
+
+void recorder_freelike(const void *p)
+{
+	release(SHM_OP_FREELIKE, p);
 }
 
 void recorder_null_free(void)
@@ -679,7 +690,7 @@ bool recorder_delete_enter(const void *p)
 	/* Inside another operator it is the free within that is recorded. */
 	if (!t || t->inside != OUTSIDE)
 		return false;
-	push_free(t, p);
+	push_free(t, SHM_OP_FREE, p);
 	t->inside = IN_DELETE;
 	t->deleting = p;
 	return true;

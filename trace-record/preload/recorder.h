@@ -15,7 +15,7 @@
 #include "op.h"
 #include "unwind.h"
 
-/* One successful or failed allocating call. */
+/* One successful or failed allocating call, or a request about a custom block. */
 struct call {
 	enum mst_op op;
 	uint8_t align_log2;     /* requested alignment; 0 = none */
@@ -24,6 +24,14 @@ struct call {
 	const void *old;        /* of a realloc */
 	size_t size;
 };
+
+/* Of an alignment as the allocator keeps it: at least a power of two. */
+static inline uint8_t align_log2_of(size_t align)
+{
+	if (align > (size_t)1 << 62)
+		return 63;
+	return align > 1 ? (uint8_t)(64 - __builtin_clzl(align - 1)) : 0;
+}
 
 /*
  * After the real call returned. `regs` is the state of the program just after its call: the macro
@@ -39,6 +47,9 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs);
 
 /* Before the real call; `p` is not NULL. */
 void recorder_free(const void *p);
+
+/* Before a custom block goes; `p` is not NULL. */
+void recorder_freelike(const void *p);
 
 /* free(NULL): counted only. */
 void recorder_null_free(void);

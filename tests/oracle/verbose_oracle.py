@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compare what msreplay tells with -v -v --stats=yes with what Massif tells.
+
+Each program of the corpus that is named below runs once under msrec, and under valgrind once for
+each set of options. Massif's own lines ("--PID-- Massif: ...") must be the same, in the same order.
+
+Exit status: 0 all identical, 1 not, 77 no valgrind.
+"""
+
+import argparse
+import difflib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAMS = ('ignored', 'culling even', 'culling growing', 'realloc', 'peak', 'deep', 'entry realloc-fail',
+            'script 2 3000', 'basic', 'zero', 'null', 'stdio')
+OPTIONS = (
+    '--max-snapshots=10',
+    '--ignore-fn=quiet_malloc --ignore-fn=quiet_realloc --ignore-fn=grow',
+    '--detailed-freq=3 --heap-admin=16 --alloc-fn=a12 --alloc-fn=a11',
+    '--peak-inaccuracy=0 --max-snapshots=13',
+)
+ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LC_ALL': 'C'}
+
+
+def massif_lines(command, build):
+    """The lines by Massif among all that is told, without the process id."""
+    done = subprocess.run(command, cwd=build, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
+    lines = done.stderr.decode('utf-8', 'replace').split('\n')
+    return [re.sub(r'^--\d+-- ', '', line) for line in lines if re.match(r'--\d+-- Massif: ', line)]
+
+
+def compare(build, program, options, trace):
+    """The difference as lines; none is what is wanted."""
+    words = ['-v', '-v', '--stats=yes', '--time-unit=B', '--massif-out-file=/dev/null', *shlex.split(options)]
+    theirs = massif_lines(['valgrind', '--tool=massif', *words, *program], build)
+    ours = massif_lines(['analyze/msreplay', '--compat=3.19', '--usable=valgrind', *words, trace], build)
+    if not theirs:
+        return ['massif told nothing']
+    return list(difflib.unified_diff(theirs, ours, 'massif', 'msreplay', lineterm='', n=1))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
+    build = parser.parse_args().build.resolve()
+    if not shutil.which('valgrind'):
+        print('SKIP: valgrind is not installed')
+        return 77
+    identical = total = 0
+    with tempfile.TemporaryDirectory(prefix='verbose-oracle.') as scratch:
+        trace = Path(scratch) / 'trace'
+        for name in PROGRAMS:
+            program = shlex.split('corpus/' + name)
+            subprocess.run(['trace-record/msrec', '-q', '-f', '-o', trace, *program], cwd=build, env=ENVIRONMENT,
+                           stdout=subprocess.DEVNULL, check=False)
+            for options in OPTIONS:
+                lines = compare(build, program, options, trace)
+                total += 1
+                identical += not lines
+                if lines:
+                    print('\n  '.join(['DIFFERENT %s [%s]' % (name, options)] + lines[:12]))
+    print('identical %d/%d' % (identical, total))
+    return 0 if identical == total else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

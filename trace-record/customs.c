@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "customs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int customs_init(struct customs *customs)
+{
+	*customs = (struct customs){ .n = 1 };
+	return blocks_init(&customs->tops);
+}
+
+void customs_finish(struct customs *customs)
+{
+	blocks_finish(&customs->tops);
+	free(customs->nodes);
+	*customs = (struct customs){ 0 };
+}
+
+int customs_copy(struct customs *to, const struct customs *from)
+{
+	*to = *from;
+	to->nodes = NULL;
+	if (blocks_copy(&to->tops, &from->tops) != 0)
+		return -1;
+	to->capacity = from->n;
+	to->nodes = malloc(from->n * sizeof(*to->nodes));
+	if (!to->nodes)
+		return -1;
+	if (from->nodes)
+		memcpy(to->nodes, from->nodes, from->n * sizeof(*to->nodes));
+	return 0;
+}
+
+/* A node to use, or 0: no memory. */
+static uint32_t take_node(struct customs *customs)
+{
+	const uint32_t node = customs->free;
+
+	if (node) {
+		customs->free = customs->nodes[node].below;
+		return node;
+	}
+	if (customs->n >= customs->capacity) {
+		const uint64_t capacity = customs->n + customs->n / 2 + 256ull;
+		struct custom *nodes;
+
+		if (capacity > UINT32_MAX)
+			return 0;
+		nodes = realloc(customs->nodes, capacity * sizeof(*nodes));
+		if (!nodes)
+			return 0;
+		customs->nodes = nodes;
+		customs->capacity = (uint32_t)capacity;
+	}
+	return customs->n++;
+}
+
+static void give_node(struct customs *customs, uint32_t node)
+{
+	customs->nodes[node].below = customs->free;
+	customs->free = node;
+}
+
+/* The node of the newest block at the address, or 0. */
+static uint32_t top_of(const struct customs *customs, uint64_t address)
+{
+	struct block top;
+
+	return blocks_find(&customs->tops, address, &top) ? (uint32_t)top.index : 0;
+}
+
+static int set_top(struct customs *customs, uint64_t address, uint32_t node)
+{
+	struct block old;
+
+	blocks_take(&customs->tops, address, &old);
+	return node ? blocks_add(&customs->tops, address, (struct block){ .index = node }) : 0;
+}
+
+int customs_add(struct customs *customs, uint64_t address, struct block block)
+{
+	const uint32_t node = take_node(customs), top = top_of(customs, address);
+	uint32_t above = 0, below = top;
+
+	if (!node)
+		return -1;
+	for (; below && customs->nodes[below].block.index > block.index; below = customs->nodes[below].below)
+		above = below;
+	customs->nodes[node] = (struct custom){ block, below };
+	if (above) {
+		customs->nodes[above].below = node;
+	} else if (set_top(customs, address, node) != 0) {
+		give_node(customs, node);
+		return -1;
+	}
+	return 0;
+}
+
+bool customs_find(const struct customs *customs, uint64_t address, struct block *block)
+{
+	const uint32_t node = top_of(customs, address);
+
+	if (node)
+		*block = customs->nodes[node].block;
+	return node;
+}
+
+bool customs_take(struct customs *customs, uint64_t address, struct block *block)
+{
+	const uint32_t node = top_of(customs, address);
+
+	if (!node)
+		return false;
+	*block = customs->nodes[node].block;
+	/* Taking one out makes room for the one below: this needs no memory. */
+	set_top(customs, address, customs->nodes[node].below);
+	give_node(customs, node);
+	return true;
+}

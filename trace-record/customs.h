@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live custom blocks of a process, by address: those that its own allocators made known by requests. Any number
+ * may be live at an address, a block of malloc besides. The one that goes first is the newest.
+ */
+#ifndef TRACE_RECORD_CUSTOMS_H
+#define TRACE_RECORD_CUSTOMS_H
+
+#include "blocks.h"
+
+struct custom {
+	struct block block;
+	uint32_t below;         /* the next older block at the address, or a free node; 0 = none */
+};
+
+struct customs {
+	struct blocks tops;     /* of each address: a block whose index is the node of the newest */
+	struct custom *nodes;   /* from 1 */
+	uint32_t n, capacity;
+	uint32_t free;          /* the first free node below n; 0 = none */
+};
+
+int customs_init(struct customs *customs);      /* 0 or -1: no memory */
+void customs_finish(struct customs *customs);
+int customs_copy(struct customs *to, const struct customs *from);
+
+/* Adds a block in its place by age, which its index tells. 0 or -1: no memory. */
+int customs_add(struct customs *customs, uint64_t address, struct block block);
+/* The newest block at the address; false if there is none. take takes it out. */
+bool customs_find(const struct customs *customs, uint64_t address, struct block *block);
+bool customs_take(struct customs *customs, uint64_t address, struct block *block);
+
+#endif
