@@ -2,14 +2,16 @@
 #include "datafile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "outfile.h"
+
 #define HEAD_RECORDS   2u
 #define BUFFER_RECORDS 4096u
+#define COPY_MOST      32768u    /* records of half of memusage's buffer */
 
 /* As it lies in the file. */
 struct raw {
@@ -91,31 +93,12 @@ static void flush(struct datafile *data)
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
-static int open_unnamed(void)
-{
-	const char *directory = getenv("TMPDIR");
-	if (!directory || !*directory)
-		directory = "/tmp";
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd;
-	char *name = malloc(strlen(directory) + sizeof("/msXXXXXX"));
-	if (!name)
-		return -1;
-	strcat(strcpy(name, directory), "/msXXXXXX");
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	free(name);
-	return fd;
-}
-
 struct datafile *datafile_create(void)
 {
 	struct datafile *data = malloc(sizeof(*data));
 	if (!data)
 		return NULL;
-	*data = (struct datafile){ .fd = open_unnamed(), .own_fd = true,
+	*data = (struct datafile){ .fd = outfile_unnamed(), .own_fd = true,
 				   .records = HEAD_RECORDS, .first = HEAD_RECORDS };
 	if (data->fd >= 0)
 		return data;
@@ -190,6 +173,36 @@ struct datafile *datafile_open(int fd, const char **problem)
 	};
 	datafile_rewind(data);
 	return data;
+}
+
+/* Whether the last `n` of the `known` last records are a copy of those before them. */
+static bool is_copy(const struct raw *last, size_t known, size_t n)
+{
+	const struct raw *copy = last + known - n;
+	return time_of(&copy[0]) < time_of(&copy[-1]) && memcmp(copy, copy - n, n * sizeof(*copy)) == 0;
+}
+
+/* A buffer of that size is just full, and has been once more than an even number of times. */
+static bool can_be_copy(uint64_t records, size_t n)
+{
+	return records % (2 * n) == 0;
+}
+
+void datafile_drop_copy(struct datafile *data)
+{
+	uint64_t count = datafile_count(data);
+	size_t known = count < 2 * COPY_MOST ? (size_t)count : 2 * COPY_MOST;
+	struct raw *last = known ? malloc(known * sizeof(*last)) : NULL;
+	if (last && read_at(data, last, known, data->records - known) == known) {
+		/* A copy of a single record changes nothing. */
+		for (size_t n = 2; n <= known / 2; n++) {
+			if (!can_be_copy(count, n) || !is_copy(last, known, n))
+				continue;
+			data->records -= n;
+			break;
+		}
+	}
+	free(last);
 }
 
 const struct datafile_head *datafile_head(const struct datafile *data)

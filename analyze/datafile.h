@@ -54,6 +54,12 @@ int datafile_end(struct datafile *data, const struct datafile_head *head);
  */
 struct datafile *datafile_open(int fd, const char **problem);
 
+/*
+ * memusage may write the last half of its buffer twice, which shows in times that go back to those of
+ * the same records: forgets such a copy of an opened file's last records.
+ */
+void datafile_drop_copy(struct datafile *data);
+
 const struct datafile_head *datafile_head(const struct datafile *data);
 
 /* Records behind the head. */

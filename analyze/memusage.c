@@ -21,6 +21,13 @@ struct memusage {
 	struct counts rows[ROW_COUNT];
 	uint64_t heap_total;      /* everything ever asked for */
 	uint64_t heap, heap_peak; /* live bytes */
+	uint64_t stack;           /* depth of the present call's thread */
+	uint64_t stack_peak;
+	uint64_t peak;            /* of live bytes and one stack together */
+	bool sampled;             /* that depth isn't in the peak yet: the call that it was seen at */
+	uint32_t sampled_thread;  /* comes next, if there is one */
+	uint64_t *stacks;         /* depths by thread */
+	uint32_t n_stacks;
 	uint64_t in_place, decreasing, realloc_frees;
 	uint64_t sized_calls;     /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
@@ -67,13 +74,21 @@ static void add_entry(struct memusage *m, uint64_t size)
 	m->sized_calls++;
 }
 
+static void raise_peak(struct memusage *m, uint64_t stack)
+{
+	if (m->heap + stack > m->peak)
+		m->peak = m->heap + stack;
+}
+
 static void move_heap(struct memusage *m, uint64_t change)
 {
 	m->heap += change;
 	if (m->heap > m->heap_peak)
 		m->heap_peak = m->heap;
+	raise_peak(m, m->stack);
+	m->sampled = false;
 	if (m->data)
-		datafile_add(m->data, &(struct datafile_record){ .heap = m->heap, .time = m->time });
+		datafile_add(m->data, &(struct datafile_record){ m->heap, m->stack, m->time });
 }
 
 /* A call that asks for `size` bytes, `grown` of them new. */
@@ -125,6 +140,23 @@ static void count_free(struct memusage *m, const struct mst_kind *old, const str
 	move_heap(m, -size_of(old));
 }
 
+static void note_stack(struct memusage *m, uint32_t thread, uint64_t depth)
+{
+	m->stacks[thread] = m->stack = depth;
+	m->sampled = true;
+	m->sampled_thread = thread;
+	if (depth > m->stack_peak)
+		m->stack_peak = depth;
+}
+
+/* A depth that was seen at no call counts with the live bytes as they are. */
+static void settle_sample(struct memusage *m)
+{
+	if (m->sampled)
+		raise_peak(m, m->stacks[m->sampled_thread]);
+	m->sampled = false;
+}
+
 /* `old` is the block that a failed realloc was given, or NULL. */
 static void count_call(struct memusage *m, const struct mst_kind *old, const struct mst_kind *kind)
 {
@@ -146,6 +178,21 @@ static const struct mst_kind *find(const struct mst_kind *kinds, uint32_t id)
 	return id == MST_NONE ? NULL : &kinds[id];
 }
 
+/* Depths of threads that are new are 0. False: no memory. */
+static bool know_threads(struct memusage *m, uint32_t n)
+{
+	if (n <= m->n_stacks)
+		return true;
+	uint64_t *stacks = reallocarray(m->stacks, n, sizeof(*stacks));
+	if (!stacks)
+		return false;
+	for (uint32_t i = m->n_stacks; i < n; i++)
+		stacks[i] = 0;
+	m->stacks = stacks;
+	m->n_stacks = n;
+	return true;
+}
+
 static int memusage_chunk(struct observer *observer, const struct mst_reader *reader,
 			  const struct mst_chunk *chunk)
 {
@@ -154,6 +201,9 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 		return 0;
 	m->null_frees += chunk->sums.null_frees;
 	uint32_t n;
+	mst_reader_threads(reader, &n);
+	if (!know_threads(m, n))
+		return MST_ERR_NOMEM;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
@@ -163,6 +213,9 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 		if (!m->begun)
 			m->start = m->time;
 		m->begun = true;
+		m->stack = m->stacks[event.thread];
+		if (event.type == MST_EVENT_CALL || event.thread != m->sampled_thread)
+			settle_sample(m);
 		const struct mst_kind *old = find(kinds, event.old_kind);
 		const struct mst_kind *kind = find(kinds, event.kind);
 		switch (event.type) {
@@ -176,7 +229,10 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 			count_resize(m, old, kind);
 			break;
 		case MST_EVENT_CALL:
-			count_call(m, old, kind);
+			if (kind->op == MST_OP_STACK)
+				note_stack(m, event.thread, kind->size);
+			else
+				count_call(m, old, kind);
 			break;
 		}
 	}
@@ -189,11 +245,12 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 	const struct mst_end *end = mst_reader_end(reader);
 	if (!m->ended && end && end->time_ns > m->time)
 		m->time = end->time_ns;
+	settle_sample(m);
 	/* memusagestat divides by the time that has passed. */
 	if (m->data)
 		datafile_end(m->data, &(struct datafile_head){
 			.start = m->start, .end = m->time > m->start ? m->time : m->start + 1,
-			.peak_heap = m->heap_peak, .peak_total = m->heap_peak,
+			.peak_heap = m->heap_peak, .peak_stack = m->stack_peak, .peak_total = m->peak,
 		});
 	return 0;
 }
@@ -213,6 +270,8 @@ struct memusage *memusage_create(struct datafile *data)
 
 void memusage_destroy(struct memusage *m)
 {
+	if (m)
+		free(m->stacks);
 	free(m);
 }
 
@@ -301,7 +360,8 @@ void memusage_print(const struct memusage *m, FILE *out, bool coloured)
 {
 	const struct paint *paint = coloured ? &coloured_paint : &plain_paint;
 	fprintf(out, "\n%sMemory usage summary:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
-		", stack peak: 0\n", paint->title, paint->title_off, m->heap_total, m->heap_peak);
+		", stack peak: %" PRIu64 "\n", paint->title, paint->title_off, m->heap_total, m->heap_peak,
+		m->stack_peak);
 	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head,
 		paint->off);
 	for (enum row row = 0; row < ROW_COUNT; row++)

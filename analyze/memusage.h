@@ -30,7 +30,7 @@ struct observer *memusage_observer(struct memusage *memusage);
 
 /*
  * Writes the report as memusage does, to a byte when coloured; without colours the escape
- * sequences are left out. Errors stay in `out`. The stack peak is 0: traces hold no stack depths.
+ * sequences are left out. Errors stay in `out`. The stack peak is 0 if the trace holds no stack depths.
  */
 void memusage_print(const struct memusage *memusage, FILE *out, bool coloured);
 

@@ -180,12 +180,16 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	*trace = (struct tool_trace){ .name = is_stdin ? "standard input" : path };
-	trace->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (trace->fd < 0) {
-		tool_error(tool, "%s: %s", path, strerror(errno));
-		return false;
-	}
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return tool_open_fd(tool, trace, is_stdin ? "standard input" : path, fd);
+	tool_error(tool, "%s: %s", path, strerror(errno));
+	return false;
+}
+
+bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
+{
+	*trace = (struct tool_trace){ .name = name, .fd = fd };
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;

@@ -74,6 +74,8 @@ struct tool_trace {
 
 /* "-" is standard input. Says what is wrong and returns false if it isn't a readable trace. */
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path);
+/* The same for a descriptor, which becomes the trace's whatever comes of it. */
+bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd);
 void tool_close(struct tool_trace *trace);
 
 /*

@@ -37,6 +37,7 @@ enum mst_op {
 	MST_OP_EXIT = 35,           /* the exit handlers are done; what follows is clean-up;
 				     * size = calls of free(NULL) before it */
 	MST_OP_FORK = 36,           /* the process forked here */
+	MST_OP_STACK = 37,          /* the thread's stack is size bytes deep from here on */
 
 	MST_OP_COUNT = 64           /* numbers at or above this are invalid */
 };

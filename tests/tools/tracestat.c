@@ -43,6 +43,7 @@ static const char *const op_name[MST_OP_COUNT] = {
 	[MST_OP_START] = "start",
 	[MST_OP_EXIT] = "exit",
 	[MST_OP_FORK] = "fork",
+	[MST_OP_STACK] = "stack",
 };
 
 static const char *const reason_name[] = {

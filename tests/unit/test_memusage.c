@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "datafile.h"
 #include "memusage.h"
 #include "replay.h"
 
@@ -320,6 +321,48 @@ static void clean_up_is_not_counted(void **state)
 	       "    0-15              1 100% " FULL "\n");
 }
 
+/* Each thread has a depth of its own; the peak is that of any. */
+static void stack_depths(void **state)
+{
+	struct trace *t = *state;
+	uint32_t other;
+	assert_int_equal(mst_writer_thread(t->writer, &(struct mst_thread){ .tid = 2 }, &other), 0);
+	call(t, MST_OP_STACK, 100, 0);
+	struct block a = alloc(t, MST_OP_MALLOC, 10);
+	mst_writer_at(t->writer, 5000, other);
+	call(t, MST_OP_STACK, 5000, 0);
+	release(t, a);
+	mst_writer_at(t->writer, 9000, 0);
+	alloc(t, MST_OP_MALLOC, 1000);
+	call(t, MST_OP_STACK, 50, 0);
+	call(t, MST_OP_EXIT, 0, 0);
+	call(t, MST_OP_STACK, 70000, 0);
+	const struct mst_end last = { .reason = MST_END_EXIT, .time_ns = 90000 };
+	assert_int_equal(mst_writer_finish(t->writer, &last), 0);
+	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
+	struct mst_reader *reader;
+	assert_int_equal(mst_reader_create(&reader, t->fd), 0);
+	struct datafile *data = datafile_create();
+	struct memusage *m = memusage_create(data);
+	struct observer *observer = memusage_observer(m);
+	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
+	assert_int_equal(datafile_error(data), 0);
+	assert_int_equal(datafile_head(data)->peak_heap, 1000);
+	assert_int_equal(datafile_head(data)->peak_stack, 5000);
+	assert_int_equal(datafile_head(data)->peak_total, 5000);
+	static const uint64_t want[][2] = { { 10, 100 }, { 0, 5000 }, { 1000, 100 } };
+	struct datafile_record record;
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		assert_true(datafile_next(data, &record));
+		assert_int_equal(record.heap, want[i][0]);
+		assert_int_equal(record.stack, want[i][1]);
+	}
+	assert_false(datafile_next(data, &record));
+	memusage_destroy(m);
+	datafile_destroy(data);
+	mst_reader_destroy(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(foreign_blocks, begin, end),
 		cmocka_unit_test_setup_teardown(news_and_implied_frees, begin, end),
 		cmocka_unit_test_setup_teardown(clean_up_is_not_counted, begin, end),
+		cmocka_unit_test_setup_teardown(stack_depths, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
