@@ -217,8 +217,8 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		missing = "--time-unit=i: no instruction counts are recorded in it, and msrec "
 			  "cannot record them; use --time-unit=ms or --time-unit=B";
 	else if (settings->stacks)
-		missing = "--stacks=yes: no stack depths are recorded in it, and msrec cannot "
-			  "record them";
+		missing = "--stacks=yes: Massif counts every change of a stack's depth, and msrec "
+			  "cannot record them";
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";

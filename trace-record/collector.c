@@ -102,6 +102,7 @@ static int make_family(struct collector *c)
 		.use_tsc = clock_tsc_usable(),
 		.trace_children = c->options.trace_children,
 		.libc_freeres = c->options.libc_freeres,
+		.stacks = c->options.stacks,
 		.cxx_freeres = c->options.cxx_freeres,
 	};
 	shm_lock_for_life(&c->family->collector);

@@ -23,6 +23,7 @@ struct collector_options {
 	bool overwrite;
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
+	bool stacks;              /* how deep stacks are */
 };
 
 /* A finished file. */

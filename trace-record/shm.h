@@ -114,6 +114,7 @@ struct shm_family {
 	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
+	uint8_t stacks;                 /* depths of stacks are told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */

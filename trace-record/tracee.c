@@ -551,17 +551,28 @@ static int take_event(struct tracee *t, struct lane *lane, const struct lane_eve
 	return err;
 }
 
+/* Looks at the lane's next event behind stack depths, which may as well come now. */
+static bool peek_behind_depths(struct tracee *t, struct lane *lane, struct lane_event *e,
+			       const struct clock *clock)
+{
+	bool any;
+
+	lane_look(lane);
+	while ((any = lane_peek(lane, e)) && e->op == MST_OP_STACK && take_event(t, lane, e, clock) == 0)
+		;
+	return any;
+}
+
 /* Another thread's realloc that gives up `address`, if it is there already. */
 static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
-				   struct lane_event *e)
+				   struct lane_event *e, const struct clock *clock)
 {
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
 
 		if (lane == except || !lane->ring)
 			continue;
-		lane_look(lane);
-		if (lane_peek(lane, e) && is_realloc(e) && e->old == address)
+		if (peek_behind_depths(t, lane, e, clock) && is_realloc(e) && e->old == address)
 			return lane;
 	}
 	return NULL;
@@ -594,7 +605,7 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 		t->held_ns = 0;
 		return 0;
 	}
-	other = find_releasing(t, lane, e->address, &first);
+	other = find_releasing(t, lane, e->address, &first, clock);
 	if (other) {
 		t->held_ns = 0;
 		if ((err = take_event(t, other, &first, clock)))

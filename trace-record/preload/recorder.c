@@ -26,6 +26,10 @@
 #define WAIT_MS        20u           /* one sleep */
 #define WAITS          100u          /* sleeps before events are dropped: 2 s */
 
+/* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
+#define STACK_MOST     ((uintptr_t)256 << 20)
+#define OWN_FRAMES     256u          /* more than the recorder's own part of a stack, at a free */
+
 #define CACHE_BITS 10
 
 enum inside {
@@ -56,6 +60,9 @@ struct thread {
 	struct unwind_regs new_regs;
 	const void *deleting;
 	uint64_t told_losses;
+	uintptr_t top;           /* the highest stack pointer seen; 0: none */
+	uint64_t told_depth;     /* how deep below it the reader has been told that the stack is */
+	uint64_t deepest;
 	/* The reader's copy of frames [base, known) equals ours. */
 	uint32_t base, known;
 	struct unwind_stack *stack;
@@ -69,6 +76,8 @@ struct process {
 	uint32_t pid;
 	uint32_t depth;
 	int use_tsc;
+	bool stacks;
+	uintptr_t top;           /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
 };
@@ -164,6 +173,7 @@ static uint32_t forget_threads(struct process *p)
 		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork) {
 			fork = t->last_fork;
 			p->null_frees = t->null_frees;
+			p->top = t->top;
 		}
 		if (t) {
 			atomic_store(&t->tp, 0);
@@ -192,6 +202,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->pid = os_pid();
 	p->depth = p->family->depth;
 	p->use_tsc = p->family->use_tsc;
+	p->stacks = p->family->stacks;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -337,6 +348,9 @@ static struct thread *begin_thread(struct process *p)
 	t->lossy = false;
 	t->last_fork = 0;
 	t->base = t->known = 0;
+	t->top = p->top;
+	p->top = 0;
+	t->told_depth = t->deepest = 0;
 	ring->tid = os_tid();
 	if (ring->use++ == 0)
 		shm_lock_for_life(&ring->owner);
@@ -589,6 +603,46 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 	t->known = n;
 }
 
+/* ---- the depth of stacks ---- */
+
+/* How deep the stack is at `sp`, if that is a point of it. */
+static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
+{
+	if (!t->top || (sp > t->top && sp - t->top < STACK_MOST))
+		t->top = sp;
+	*depth = t->top - sp;
+	return sp <= t->top && *depth < STACK_MOST;
+}
+
+/* Comes before its event, stamp and all. If there is no room for it the next event will have one. */
+static void push_depth(struct thread *t, uint64_t depth)
+{
+	if (depth == t->told_depth || !tell_losses(t) ||
+	    !push_words(t, shm_head(MST_OP_STACK, 0, 0, 0, 0), depth))
+		return;
+	t->told_depth = depth;
+	if (depth > t->deepest)
+		t->deepest = depth;
+}
+
+static inline void tell_depth(struct thread *t, uintptr_t sp)
+{
+	uint64_t depth;
+
+	if (__builtin_expect(the_process.stacks, 0) && measure_depth(t, sp, &depth))
+		push_depth(t, depth);
+}
+
+/* Of a free only our own frame is known, not its caller's: it counts where nothing has been deeper. */
+static inline void tell_depth_of_free(struct thread *t)
+{
+	uint64_t depth;
+
+	if (__builtin_expect(the_process.stacks, 0) &&
+	    measure_depth(t, (uintptr_t)__builtin_frame_address(0), &depth) && depth > t->deepest + OWN_FRAMES)
+		push_depth(t, depth - OWN_FRAMES);
+}
+
 /* Whether a call is what the operator new in progress asks of malloc. */
 static bool is_part_of_new(const struct thread *t, const struct call *call)
 {
@@ -609,6 +663,7 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call))
 		return;
 	t->inside = PUSHING;
+	tell_depth(t, regs->sp);
 	push_alloc(t, call, regs);
 	t->inside = inside;
 }
@@ -619,6 +674,7 @@ static inline void push_free(struct thread *t, uint8_t op, const void *p)
 	const uint8_t inside = t->inside;
 
 	t->inside = PUSHING;
+	tell_depth_of_free(t);
 	if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
 		count_loss(t);
 	t->inside = inside;
@@ -679,6 +735,7 @@ void recorder_new_leave(const void *result)
 		return;
 	t->inside = PUSHING;
 	t->new_call.result = result;
+	tell_depth(t, t->new_regs.sp);
 	push_alloc(t, &t->new_call, &t->new_regs);
 	t->inside = OUTSIDE;
 }
@@ -725,6 +782,8 @@ void recorder_mark(enum mst_op op)
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
+	if (op == MST_OP_START)
+		tell_depth(t, (uintptr_t)__builtin_frame_address(0));
 	if (op == MST_OP_FORK) {
 		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
 		t->null_frees = count_null_frees(&the_process);
