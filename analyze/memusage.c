@@ -6,7 +6,11 @@
 
 #include "datafile.h"
 
-enum row { ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE, ROW_COUNT, ROW_NONE = ROW_COUNT };
+enum row {
+	ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE,
+	ROW_MMAP_READ, ROW_MMAP_WRITE, ROW_MMAP_ANON, ROW_MREMAP, ROW_MUNMAP,
+	ROW_COUNT, ROW_NONE = ROW_COUNT
+};
 
 #define BUCKET_B 16u
 #define BUCKETS  4096u            /* blocks below 64 KiB; the others are "large" */
@@ -29,6 +33,10 @@ struct memusage {
 	uint64_t *stacks;         /* depths by thread */
 	uint32_t n_stacks;
 	uint64_t in_place, decreasing, realloc_frees;
+	enum memusage_maps maps;
+	uint64_t mapped;          /* of the live bytes; not with MEMUSAGE_MAPS_AS_MEMUSAGE */
+	uint64_t remapped;        /* length that the mremap to come is to change */
+	uint64_t remapped_in_place, remapped_decreasing;
 	uint64_t sized_calls;     /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
@@ -173,6 +181,84 @@ static void count_call(struct memusage *m, const struct mst_kind *old, const str
 	m->rows[row].failed++;
 }
 
+/* ---- Mappings ------------------------------------------------------------------------------- */
+
+/* More can be unmapped than was seen being mapped. */
+static void move_mapped(struct memusage *m, uint64_t plus, uint64_t minus)
+{
+	if (m->maps == MEMUSAGE_MAPS) {
+		if (minus > m->mapped && minus - m->mapped > plus)
+			minus = m->mapped + plus;
+		m->mapped += plus - minus;
+	}
+	move_heap(m, plus - minus);
+}
+
+static void count_mmap(struct memusage *m, enum row row, uint64_t size, bool failed)
+{
+	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
+	count_request(m, row, size, size);
+	m->rows[row].failed += failed && !faithful;
+	if (faithful ? row == ROW_MMAP_WRITE : !failed)
+		move_mapped(m, size, 0);
+}
+
+static void count_mremap(struct memusage *m, const struct mst_kind *kind, bool failed)
+{
+	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
+	uint64_t old = m->remapped, size = kind->size;
+	count_request(m, ROW_MREMAP, size, size > old ? size - old : 0);
+	m->rows[ROW_MREMAP].failed += failed && !faithful;
+	if (failed && !faithful)
+		return;
+	m->remapped_in_place += kind->op == MST_OP_MREMAP_IN_PLACE;
+	m->remapped_decreasing += old > size;
+	move_mapped(m, size, old);
+}
+
+static void count_munmap(struct memusage *m, uint64_t size, bool failed)
+{
+	m->rows[ROW_MUNMAP].calls++;
+	m->rows[ROW_MUNMAP].failed += failed;
+	if (failed)
+		return;
+	m->rows[ROW_MUNMAP].total += size;
+	move_mapped(m, 0, size);
+}
+
+static void count_map(struct memusage *m, const struct mst_kind *kind)
+{
+	bool failed = kind->flags & MST_KIND_FAILED;
+	switch (kind->op) {
+	case MST_OP_MMAP_READ:
+		count_mmap(m, ROW_MMAP_READ, kind->size, failed);
+		break;
+	case MST_OP_MMAP_WRITE:
+		count_mmap(m, ROW_MMAP_WRITE, kind->size, failed);
+		break;
+	case MST_OP_MMAP_ANON:
+		count_mmap(m, ROW_MMAP_ANON, kind->size, failed);
+		break;
+	case MST_OP_MREMAP_OLD:
+		m->remapped = kind->size;
+		break;
+	case MST_OP_MREMAP_MOVED:
+	case MST_OP_MREMAP_IN_PLACE:
+		count_mremap(m, kind, failed);
+		break;
+	case MST_OP_MUNMAP:
+		count_munmap(m, kind->size, failed);
+		break;
+	}
+}
+
+static bool is_map(const struct mst_kind *kind)
+{
+	return kind->op >= MST_OP_MMAP_READ && kind->op <= MST_OP_MUNMAP;
+}
+
+/* ---- The trace ------------------------------------------------------------------------------ */
+
 static const struct mst_kind *find(const struct mst_kind *kinds, uint32_t id)
 {
 	return id == MST_NONE ? NULL : &kinds[id];
@@ -214,7 +300,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 			m->start = m->time;
 		m->begun = true;
 		m->stack = m->stacks[event.thread];
-		if (event.type == MST_EVENT_CALL || event.thread != m->sampled_thread)
+		if ((event.type == MST_EVENT_CALL && !is_map(find(kinds, event.kind))) || event.thread != m->sampled_thread)
 			settle_sample(m);
 		const struct mst_kind *old = find(kinds, event.old_kind);
 		const struct mst_kind *kind = find(kinds, event.kind);
@@ -231,6 +317,8 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 		case MST_EVENT_CALL:
 			if (kind->op == MST_OP_STACK)
 				note_stack(m, event.thread, kind->size);
+			else if (is_map(kind) && m->maps != MEMUSAGE_NO_MAPS)
+				count_map(m, kind);
 			else
 				count_call(m, old, kind);
 			break;
@@ -257,13 +345,14 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-struct memusage *memusage_create(struct datafile *data)
+struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 {
 	static const struct observer_impl impl = { .chunk = memusage_chunk, .end = memusage_end };
 	struct memusage *m = calloc(1, sizeof(*m));
 	if (m) {
 		m->observer.impl = &impl;
 		m->data = data;
+		m->maps = maps;
 	}
 	return m;
 }
@@ -307,6 +396,11 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 		[ROW_REALLOC] = "realloc",
 		[ROW_CALLOC] = " calloc",
 		[ROW_FREE] = "   free",
+		[ROW_MMAP_READ] = "mmap(r)",
+		[ROW_MMAP_WRITE] = "mmap(w)",
+		[ROW_MMAP_ANON] = "mmap(a)",
+		[ROW_MREMAP] = " mremap",
+		[ROW_MUNMAP] = " munmap",
 	};
 	const struct counts *c = &m->rows[row];
 	uint64_t calls = c->calls + (row == ROW_FREE ? m->null_frees : 0);
@@ -318,6 +412,9 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 	if (row == ROW_REALLOC)
 		fprintf(out, "  (nomove:%" PRId64 ", dec:%" PRId64 ", free:%" PRId64 ")",
 			(int64_t)m->in_place, (int64_t)m->decreasing, (int64_t)m->realloc_frees);
+	if (row == ROW_MREMAP)
+		fprintf(out, "  (nomove: %" PRId64 ", dec:%" PRId64 ")", (int64_t)m->remapped_in_place,
+			(int64_t)m->remapped_decreasing);
 	fputc('\n', out);
 }
 
@@ -364,7 +461,8 @@ void memusage_print(const struct memusage *m, FILE *out, bool coloured)
 		m->stack_peak);
 	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head,
 		paint->off);
-	for (enum row row = 0; row < ROW_COUNT; row++)
+	enum row end = m->maps == MEMUSAGE_NO_MAPS ? ROW_MMAP_READ : ROW_COUNT;
+	for (enum row row = 0; row < end; row++)
 		print_row(m, out, paint, row);
 	print_histogram(m, out, paint);
 }

@@ -33,7 +33,6 @@ static const struct argp_option options[] = {
 	  "keep the traces, for msreplay and its like, as FILE (trace.%p.zst)", 1 },
 	{ "full", KEY_FULL, NULL, 0, "also tell what memusage does not", TOOL_GROUP_MEMUSAGE },
 	{ NULL, 0, NULL, 0, "Accepted for memusage's sake:", TOOL_GROUP_DIAGNOSTICS },
-	{ "mmap", 'm', NULL, 0, "no effect: mmap and its like are not recorded", TOOL_GROUP_DIAGNOSTICS },
 	{ "unbuffered", 'u', NULL, 0, "no effect: nothing recorded is lost", TOOL_GROUP_DIAGNOSTICS },
 	{ "buffer", 'b', "SIZE", 0, "no effect", TOOL_GROUP_DIAGNOSTICS },
 	{ "no-timer", KEY_NO_TIMER, NULL, 0, "no effect: no timer is used", TOOL_GROUP_DIAGNOSTICS },
@@ -63,10 +62,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_FULL:
 		command->usage.full = true;
-		return 0;
-	case 'm':
-		tool_notice(&command->tool, "-m: mmap and its like are not recorded; the report has no rows "
-			    "for them");
 		return 0;
 	case 'u':
 	case 'b':
@@ -199,11 +194,12 @@ static bool find_place(const struct command *command, char **place)
 static int record(const struct command *command, struct recording *r)
 {
 	/* Without a trace to keep, stacks are of use to nobody but the full report. */
-	static const char *const brief[] = { "-q", "--trace-children=yes", "--depth=1", "--identity=no",
-					     "--run-libc-freeres=no", "--run-cxx-freeres=no", "--stacks=yes",
-					     NULL };
-	static const char *const whole[] = { "-q", "--trace-children=yes", "--stacks=yes", NULL };
-	int status = recording_run(r, command->keep || command->usage.full ? whole : brief, command->program);
+	bool maps = command->usage.maps != MEMUSAGE_NO_MAPS, whole = command->keep || command->usage.full;
+	const char *const words[] = {
+		"-q", "--trace-children=yes", "--stacks=yes", maps ? "--mmap=yes" : "--mmap=no",
+		whole ? NULL : "--depth=1", "--identity=no", "--run-libc-freeres=no", "--run-cxx-freeres=no", NULL,
+	};
+	int status = recording_run(r, words, command->program);
 	if (status < 0) {
 		tool_error(&command->tool, "msrec: %s", strerror(-status));
 		return STATUS_FAILED;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "fullusage.h"
-#include "memusage.h"
 #include "naming.h"
 #include "outfile.h"
 #include "places.h"
@@ -23,6 +22,8 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "memusage's report and pictures:", TOOL_GROUP_MEMUSAGE },
 	{ "color", KEY_COLOR, "WHEN", 0, "colours in the report: auto, always, never (auto)",
 	  TOOL_GROUP_MEMUSAGE },
+	{ "mmap", 'm', "memusage", OPTION_ARG_OPTIONAL,
+	  "also count mmap, mremap and munmap; 'memusage': with memusage's errors", TOOL_GROUP_MEMUSAGE },
 	{ "data", 'd', "FILE", 0, "write the live bytes call by call, for memusagestat",
 	  TOOL_GROUP_MEMUSAGE },
 	{ "png", 'p', "FILE", 0, "draw memusagestat's picture", TOOL_GROUP_MEMUSAGE },
@@ -77,6 +78,11 @@ static error_t parse_key(struct usage *usage, int key, const char *value, struct
 	case KEY_COLOR:
 		if (!term_colour_parse(value, &usage->colour))
 			argp_error(state, "--color=%s: should be auto, always or never", value);
+		return 0;
+	case 'm':
+		if (value && strcmp(value, "memusage") != 0)
+			argp_error(state, "--mmap=%s: should be memusage, or nothing", value);
+		usage->maps = value ? MEMUSAGE_MAPS_AS_MEMUSAGE : MEMUSAGE_MAPS;
 		return 0;
 	case 'd':
 		usage->data = value;
@@ -224,7 +230,7 @@ struct observers {
 static bool create_observers(struct observers *o, const struct usage *usage, const struct tool *tool,
 			     const struct tool_trace *trace, struct datafile *data)
 {
-	*o = (struct observers){ .memusage = memusage_create(data) };
+	*o = (struct observers){ .memusage = memusage_create(data, usage->maps) };
 	if (usage->full) {
 		o->naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
 		o->full = o->naming ? fullusage_create(o->naming) : NULL;

@@ -7,18 +7,20 @@
 #define ANALYZE_USAGE_H
 
 #include "graph.h"
+#include "memusage.h"
 #include "term.h"
 #include "tool.h"
 
 struct usage {
 	bool full;                     /* also what memusage doesn't tell */
+	enum memusage_maps maps;
 	enum term_colour colour;
 	const char *data, *png, *svg;  /* names of files; NULL: not wanted */
 	const char *given;             /* the first option met, by its long name; NULL: none */
 	struct graph graph;
 };
 
-/* The options -d -p -t -T -x -y, --title, --svg and --color; its input is a struct usage. */
+/* The options -m -d -p -t -T -x -y, --title, --svg and --color; its input is a struct usage. */
 extern const struct argp usage_argp;
 
 void usage_init(struct usage *usage);

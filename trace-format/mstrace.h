@@ -53,6 +53,7 @@ enum mst_kind_flag {
 	MST_KIND_ALIGNED = 2,  /* given by the memalign family or aligned operator new, or by
 				* reallocs from such a block or from one never seen allocated
 				* (memusage doesn't see these) */
+	MST_KIND_FAILED = 8,   /* the call of a mark (mmap and its like) failed */
 };
 
 struct mst_kind {

@@ -103,6 +103,7 @@ static int make_family(struct collector *c)
 		.trace_children = c->options.trace_children,
 		.libc_freeres = c->options.libc_freeres,
 		.stacks = c->options.stacks,
+		.maps = c->options.maps,
 		.cxx_freeres = c->options.cxx_freeres,
 	};
 	shm_lock_for_life(&c->family->collector);

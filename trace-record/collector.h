@@ -24,6 +24,7 @@ struct collector_options {
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
 	bool stacks;              /* how deep stacks are */
+	bool maps;                /* mmap and its like */
 };
 
 /* A finished file. */

@@ -115,6 +115,7 @@ struct shm_family {
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
 	uint8_t stacks;                 /* depths of stacks are told */
+	uint8_t maps;                   /* mmap and its like are told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
@@ -247,6 +248,8 @@ static inline unsigned shm_operands(uint8_t op)
 		return 3;
 	case SHM_OP_FREE:
 		return 1;
+	case 42: case 43: /* the mremaps: old and new length */
+		return 2;
 	default:
 		return op >= 32 ? 1 : 2;
 	}

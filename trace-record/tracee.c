@@ -498,14 +498,22 @@ static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t s
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
 }
 
-static int write_mark(struct tracee *t, const struct lane_event *e)
+static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t size)
 {
-	const struct mst_kind k = { .op = e->op, .size = e->size, .cap = e->size };
+	const struct mst_kind k = { .op = op, .flags = flags, .size = size, .cap = size };
 	uint32_t kind;
 	int err = mst_writer_kind(t->writer, &k, &kind);
 
+	return err ? err : mst_writer_call(t->writer, kind);
+}
+
+static int write_mark(struct tracee *t, const struct lane_event *e)
+{
+	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
+	int err = is_mremap ? write_mark_of(t, MST_OP_MREMAP_OLD, 0, e->address) : 0;
+
 	if (!err)
-		err = mst_writer_call(t->writer, kind);
+		err = write_mark_of(t, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
 	if (!err && e->op == MST_OP_FORK)
 		keep_fork(t, (uint32_t)e->size);
 	return err;

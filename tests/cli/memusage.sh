@@ -22,3 +22,11 @@ for mode in malloc-zero free-null calloc calloc-overflow malloc-huge realloc-nul
 	memalign memalign-small posix-memalign aligned-alloc valloc pvalloc reallocarray; do
 	t report entry $mode
 done
+
+# Mappings: as they are, and as memusage has them, below nothing and failing never.
+msrec -q -f -o trace.zst --mmap=yes "$corpus/maps"
+t sh -c 'msreplay -q --memusage --mmap trace.zst | sed "/Histogram/,\$d; s/nomove: [0-9]*/nomove: N/"'
+t sh -c 'msreplay -q --memusage -mmemusage trace.zst | sed "/Histogram/,\$d; s/nomove: [0-9]*/nomove: N/"'
+t sh -c 'msreplay -q --memusage trace.zst | sed "/Histogram/,\$d; s/nomove: [0-9]*/nomove: N/"'
+t sh -c 'msreplay -q --memusage -m -d data trace.zst >/dev/null; od -A n -t d8 -w24 data | tr -s " " | cut -d " " -f 2'
+t msreplay -q --memusage --mmap=some trace.zst

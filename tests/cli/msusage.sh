@@ -22,7 +22,8 @@ t msusage -x 0x10 true
 t msusage --color=blue true
 
 t short msusage realloc_cycle
-t short msusage -m null
+t short msusage -m maps
+t short msusage --mmap=memusage maps
 t short msusage -u -b 10 --no-timer realloc_cycle
 t short msusage --full realloc_cycle
 t sh -c "msusage --color=always null 2>&1 | od -A n -c | sed -n 1,5p"

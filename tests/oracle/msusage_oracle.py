@@ -29,6 +29,9 @@ ENVIRONMENT = ('bash', 'perl', 'python3', 'make')
 # Where the commands must differ, and why.
 DIFFERENT = dict(memusage_oracle.DIFFERENT, usable="memusage's blocks are larger than malloc_usable_size says")
 
+# With -m. msusage gives the same by --mmap=memusage, which repeats memusage's errors; its own -m doesn't.
+MAPS = 'mmap:'
+
 # Programs that come back from their deepest call: memusage of glibc 2.35 to 2.39 measures stacks upside
 # down, from the deepest call upwards, which is the same for these. Up to so many bytes are frames of
 # memusage and of the recorder.
@@ -48,10 +51,10 @@ SHELL = {
 
 
 class Oracle(memusage_oracle.Oracle):
-    def both(self, argv):
+    def both(self, argv, maps):
         msusage = os.path.join(self.build, 'analyze', 'msusage')
-        return (self.run(['memusage', '--no-timer'] + argv, self.base),
-                self.run([msusage, '--color=always'] + argv, self.base))
+        return (self.run(['memusage', '--no-timer'] + ['-m'] * maps + argv, self.base),
+                self.run([msusage, '--color=always'] + ['--mmap=memusage'] * maps + argv, self.base))
 
 
 def reports(stderr):
@@ -73,7 +76,7 @@ def stack_peaks_differ(theirs, ours):
 
 def compare(oracle, name, argv, verbose):
     """True, False, or None when memusage has nothing to compare with."""
-    theirs, ours = oracle.both(argv)
+    theirs, ours = oracle.both(argv, name.startswith(MAPS))
     want, got = reports(theirs.stderr), reports(ours.stderr)
     missing = want - got
     problems = []
@@ -95,10 +98,20 @@ def compare(oracle, name, argv, verbose):
     return not problems
 
 
+def map_programs(scratch):
+    yield MAPS + 'maps', ['corpus/maps']
+    for name, *argv in memusage_oracle.real_programs(scratch):
+        if name.split(':')[0] not in ENVIRONMENT and shutil.which(argv[0]):
+            yield MAPS + name, argv
+    for name in ('realloc', 'exceptions', 'dl', 'stdio', 'fork'):
+        yield MAPS + name, ['corpus/' + name]
+
+
 def programs(scratch):
     for name, *argv in memusage_oracle.corpus_programs() + list(memusage_oracle.real_programs(scratch)):
         if name.split(':')[0] not in ENVIRONMENT and ('/' in argv[0] or shutil.which(argv[0])):
             yield name, argv
+    yield from map_programs(scratch)
     yield from STACKS.items()
     for name, script in SHELL.items():
         yield name, ['sh', '-c', script]

@@ -78,7 +78,7 @@ static struct datafile *replay(int fd, struct memusage **memusage)
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	assert_int_equal(mst_reader_create(&reader, fd), 0);
 	struct datafile *data = datafile_create();
-	*memusage = memusage_create(data);
+	*memusage = memusage_create(data, MEMUSAGE_NO_MAPS);
 	struct observer *observer = memusage_observer(*memusage);
 	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
 	mst_reader_destroy(reader);

@@ -113,7 +113,7 @@ static char *report(struct trace *t, bool coloured)
 	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
 	struct mst_reader *reader;
 	assert_int_equal(mst_reader_create(&reader, t->fd), 0);
-	struct memusage *m = memusage_create(NULL);
+	struct memusage *m = memusage_create(NULL, MEMUSAGE_NO_MAPS);
 	assert_non_null(m);
 	struct observer *observer = memusage_observer(m);
 	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
@@ -343,7 +343,7 @@ static void stack_depths(void **state)
 	struct mst_reader *reader;
 	assert_int_equal(mst_reader_create(&reader, t->fd), 0);
 	struct datafile *data = datafile_create();
-	struct memusage *m = memusage_create(data);
+	struct memusage *m = memusage_create(data, MEMUSAGE_NO_MAPS);
 	struct observer *observer = memusage_observer(m);
 	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
 	assert_int_equal(datafile_error(data), 0);

@@ -76,7 +76,7 @@ struct process {
 	uint32_t pid;
 	uint32_t depth;
 	int use_tsc;
-	bool stacks;
+	bool stacks, maps;
 	uintptr_t top;           /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
@@ -203,6 +203,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->depth = p->family->depth;
 	p->use_tsc = p->family->use_tsc;
 	p->stacks = p->family->stacks;
+	p->maps = p->family->maps;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -793,6 +794,33 @@ void recorder_mark(enum mst_op op)
 	if (!tell_losses(t) || !push_words(t, shm_head((uint8_t)op, 0, 0, 0, 0), value))
 		count_loss(t);
 	t->inside = OUTSIDE;
+}
+
+void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp)
+{
+	struct process *p = process_now();
+	struct thread *t = p && !p->maps ? NULL : thread_enter();
+	const bool two = op == MST_OP_MREMAP_MOVED || op == MST_OP_MREMAP_IN_PLACE;
+	const uint32_t words = two ? 4 : 3;
+	uint8_t inside;
+	uint64_t *w;
+
+	if (!t || !the_process.maps)
+		return;
+	inside = t->inside;
+	t->inside = PUSHING;
+	tell_depth(t, sp);
+	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
+	if (w) {
+		w[0] = shm_head((uint8_t)op, failed ? SHM_FAILED : 0, 0, 0, 0);
+		w[1] = stamp_now();
+		w[2] = two ? old_size : size;
+		w[words - 1] = size;
+		ring_publish(t, words);
+	} else {
+		count_loss(t);
+	}
+	t->inside = inside;
 }
 
 /* dlclose() may come before the first event; the module table must be there to be told. */

@@ -70,6 +70,9 @@ void recorder_delete_leave(void);
 /* A mark in the calling thread's events. */
 void recorder_mark(enum mst_op op);
 
+/* After a call of mmap or its like; `old_size` is mremap's, `sp` the caller's stack pointer. */
+void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp);
+
 /* Around the real dlclose(): what was known of unloaded code is void. */
 void recorder_closing_begin(void);
 void recorder_closing_end(void);
