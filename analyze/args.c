@@ -92,12 +92,17 @@ static const struct argp_option options[] = {
 	  "'peak' (repeatable)", 40 },
 	{ "stats", KEY_STATS, "yes|no", 0,
 	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
+	{ "xtree-memory", KEY_XTREE_MEMORY, "none|allocs|full", 0,
+	  "also write a report of the live blocks by stack, or of all that was allocated and freed (none)",
+	  40 },
+	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", 0,
+	  "name of that report; in massif.out's form if .ms is in its path, else in callgrind's "
+	  "(xtmemory.kcg.%p)", 40 },
+	{ "xtree-compress-strings", KEY_XTREE_COMPRESS, "yes|no", 0,
+	  "spell each name out only once in callgrind's form (yes)", 40 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "trace-malloc", KEY_TRACE_MALLOC, "yes|no", OPTION_HIDDEN, NULL, 0 },
-	{ "xtree-memory", KEY_XTREE_MEMORY, "none", OPTION_HIDDEN, NULL, 0 },
-	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", OPTION_HIDDEN, NULL, 0 },
-	{ "xtree-compress-strings", KEY_XTREE_COMPRESS, "yes|no", OPTION_HIDDEN, NULL, 0 },
 	{ "realloc-zero-bytes-frees", KEY_ZERO_FREES, "yes", OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
 };
@@ -323,11 +328,15 @@ static int parse_compat(struct args *args, const char *value)
 
 static int parse_xtree(struct args *args, const char *value)
 {
-	if (strcmp(value, "none") == 0)
+	static const char *const reports[] = {
+		[XTREE_NONE] = "none", [XTREE_ALLOCS] = "allocs", [XTREE_FULL] = "full",
+	};
+	for (unsigned i = XTREE_NONE; i <= XTREE_FULL; i++) {
+		if (strcmp(value, reports[i]) != 0)
+			continue;
+		args->settings.xtree_memory = (enum xtree_memory)i;
 		return 0;
-	if (strcmp(value, "allocs") == 0 || strcmp(value, "full") == 0)
-		return refuse_missing(args, KEY_XTREE_MEMORY, value,
-				      "xtree reports are not available");
+	}
 	return refuse_unknown(args, KEY_XTREE_MEMORY, value);
 }
 
@@ -354,13 +363,13 @@ static int append_name(struct name_list *list, const char *name)
 	return 0;
 }
 
-bool args_set_out_file(struct args *args, const char *pattern)
+static bool replace_text(char **text, const char *by)
 {
-	char *copy = strdup(pattern);
+	char *copy = strdup(by);
 	if (!copy)
 		return false;
-	free(args->settings.out_file);
-	args->settings.out_file = copy;
+	free(*text);
+	*text = copy;
 	return true;
 }
 
@@ -383,6 +392,12 @@ static bool is_massifs(int key)
 }
 
 /* Massif lists its options in the result's first line. */
+bool args_set_out_file(struct args *args, const char *pattern)
+{
+	return replace_text(&args->settings.out_file, pattern);
+}
+
+/* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
 	if (!is_massifs(key))
@@ -445,12 +460,13 @@ static int parse_value(struct args *args, int key, const char *value)
 	case KEY_COMPAT:
 		return parse_compat(args, value);
 	case KEY_TRACE_MALLOC:
-	case KEY_XTREE_COMPRESS:
 		return parse_bool(args, key, value, &ignored);
+	case KEY_XTREE_COMPRESS:
+		return parse_bool(args, key, value, &s->xtree_compress);
 	case KEY_XTREE_MEMORY:
 		return parse_xtree(args, value);
 	case KEY_XTREE_FILE:
-		return 0;
+		return replace_text(&s->xtree_file, value) ? 0 : ENOMEM;
 	case KEY_AT:
 	case KEY_DETAILED_SNAPSHOT:
 		return parse_at(args, key, value, AT_DETAILED);
@@ -491,11 +507,14 @@ bool args_init(struct args *args)
 			.max_snapshots = 100,
 			.threshold = 1.0,
 			.peak_inaccuracy = 1.0,
+			.xtree_memory = XTREE_NONE,
+			.xtree_compress = true,
 			.out_file = strdup("massif.out.%p"),
+			.xtree_file = strdup("xtmemory.kcg.%p"),
 			.desc = strdup(""),
 		},
 	};
-	bool ok = args->settings.out_file && args->settings.desc;
+	bool ok = args->settings.out_file && args->settings.xtree_file && args->settings.desc;
 	for (size_t i = 0; ok && i < sizeof(alloc_fns) / sizeof(*alloc_fns); i++)
 		ok = append_name(&args->settings.alloc_fns, alloc_fns[i]) == 0;
 	if (!ok)
@@ -517,6 +536,7 @@ void args_finish(struct args *args)
 	finish_names(&args->settings.fullpath_after);
 	free(args->settings.ats);
 	free(args->settings.out_file);
+	free(args->settings.xtree_file);
 	free(args->settings.desc);
 	free(args->problem);
 	*args = (struct args){ 0 };

@@ -10,9 +10,18 @@
  */
 #define CAPTURED_MORE 50u
 
-bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming)
+#define PROBES 64u
+
+/* A context of a stack with at least as many frames as are captured. */
+struct cut_short {
+	uint32_t hash, context;
+	bool used;
+};
+
+bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming,
+		   enum contexts_view view)
 {
-	*c = (struct contexts){ .settings = settings, .naming = naming };
+	*c = (struct contexts){ .settings = settings, .naming = naming, .view = view };
 	c->captured = malloc((settings->depth + CAPTURED_MORE) * sizeof(*c->captured));
 	return c->captured != NULL;
 }
@@ -22,6 +31,7 @@ void contexts_finish(struct contexts *c)
 	free(c->items);
 	free(c->by_stack);
 	free(c->captured);
+	free(c->cut_short);
 	free(c->alloc_fn);
 }
 
@@ -154,17 +164,19 @@ static uint32_t find_cut(struct contexts *c, const struct capture *cap)
 /* Frames [*first, *end) of the capture are shown; false: none, the stack is ignored. */
 static bool select_frames(struct contexts *c, const struct capture *cap, uint32_t *first, uint32_t *end)
 {
+	const bool whole = c->view == CONTEXTS_WHOLE;
+
 	*first = 0;
 	*end = cap->n;
-	while (*first < cap->n && is_alloc_fn(c, frame_of(cap, *first)))
+	while (!whole && *first < cap->n && is_alloc_fn(c, frame_of(cap, *first)))
 		++*first;
-	if (*first == cap->n && c->settings->compat != COMPAT_FIXED)
+	if (*first == cap->n && (whole || c->settings->compat != COMPAT_FIXED))
 		return false;
 	if (cap->n == 0)
 		return true;
 	if (*first == cap->n)
 		--*first;
-	else if (is_ignored(c, cap, *first))
+	else if (!whole && is_ignored(c, cap, *first))
 		return false;
 	if (!c->settings->show_below_main) {
 		const uint32_t cut = find_cut(c, cap);
@@ -172,22 +184,77 @@ static bool select_frames(struct contexts *c, const struct capture *cap, uint32_
 		/* A cut inside of what was stripped leaves the one frame behind it. */
 		*end = (cut < *first ? *first : cut) + 1;
 	}
-	if (*end - *first > c->settings->depth)
+	if (!whole && *end - *first > c->settings->depth)
 		*end = *first + c->settings->depth;
 	return true;
 }
 
-static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
-{
-	const uint32_t captured = c->settings->depth + CAPTURED_MORE - !mst_op_is_custom(kind->op);
-	uint32_t n_stacks, first, end;
-	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
+/* ---- stacks deeper than what is captured ---- */
 
-	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < captured;
-	     stack = cap.stacks[stack].parent)
-		c->captured[cap.n++] = stack;
-	if (!select_frames(c, &cap, &first, &end))
-		return CONTEXT_IGNORED;
+static uint32_t hash_frames(const struct capture *cap)
+{
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0; i < cap->n; i++)
+		hash = (hash ^ frame_of(cap, i)) * 16777619u;
+	return hash ^ hash >> 15;
+}
+
+/* Whether the frames at `stack` are the captured ones. */
+static bool same_frames(const struct capture *cap, uint32_t stack)
+{
+	for (uint32_t i = 0; i < cap->n; i++) {
+		if (stack == MST_ROOT_STACK || cap->stacks[stack].frame != frame_of(cap, i))
+			return false;
+		stack = cap->stacks[stack].parent;
+	}
+	return true;
+}
+
+/*
+ * The slot of the context of the captured frames; it is free, if there is none yet. NULL: too many
+ * others are in the way, which only a crafted trace has.
+ */
+static struct cut_short *find_cut_short(struct contexts *c, const struct capture *cap, uint32_t hash)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct cut_short *slot = &c->cut_short[(hash + i) & (c->cut_short_slots - 1)];
+
+		if (!slot->used || (slot->hash == hash && same_frames(cap, c->items[slot->context].stack)))
+			return slot;
+	}
+	return NULL;
+}
+
+/* Makes room for one more. False: no memory. */
+static bool reserve_cut_short(struct contexts *c)
+{
+	const uint32_t slots = c->cut_short_slots ? 2 * c->cut_short_slots : 256;
+	struct cut_short *grown;
+
+	if (2 * c->n_cut_short < c->cut_short_slots)
+		return true;
+	grown = calloc(slots, sizeof(*grown));
+	if (!grown)
+		return false;
+	for (uint32_t i = 0; i < c->cut_short_slots; i++) {
+		uint32_t to = c->cut_short[i].hash & (slots - 1);
+
+		if (!c->cut_short[i].used)
+			continue;
+		while (grown[to].used)
+			to = (to + 1) & (slots - 1);
+		grown[to] = c->cut_short[i];
+	}
+	free(c->cut_short);
+	c->cut_short = grown;
+	c->cut_short_slots = slots;
+	return true;
+}
+
+/* Returns its number, or CONTEXT_UNKNOWN: no memory. */
+static uint32_t append_context(struct contexts *c, const struct context *context)
+{
 	if (c->n == c->capacity) {
 		const uint32_t capacity = c->capacity + c->capacity / 2 + 256;
 		struct context *items = realloc(c->items, capacity * sizeof(*items));
@@ -197,11 +264,49 @@ static uint32_t add_context(struct contexts *c, const struct mst_reader *reader,
 		c->items = items;
 		c->capacity = capacity;
 	}
-	c->items[c->n] = (struct context){
+	c->items[c->n] = *context;
+	return c->n++;
+}
+
+/* The same for frames that another, deeper stack may have, too. */
+static uint32_t append_cut_short(struct contexts *c, const struct capture *cap, const struct context *context)
+{
+	const uint32_t hash = hash_frames(cap);
+	struct cut_short *slot;
+	uint32_t n;
+
+	if (!reserve_cut_short(c))
+		return CONTEXT_UNKNOWN;
+	slot = find_cut_short(c, cap, hash);
+	if (slot && slot->used)
+		return slot->context;
+	n = append_context(c, context);
+	if (slot && n != CONTEXT_UNKNOWN) {
+		*slot = (struct cut_short){ .hash = hash, .context = n, .used = true };
+		c->n_cut_short++;
+	}
+	return n;
+}
+
+static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
+{
+	const uint32_t most = c->settings->depth + CAPTURED_MORE - !mst_op_is_custom(kind->op);
+	uint32_t n_stacks, first, end;
+	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
+	struct context context;
+
+	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < most;
+	     stack = cap.stacks[stack].parent)
+		c->captured[cap.n++] = stack;
+	if (!select_frames(c, &cap, &first, &end))
+		return CONTEXT_IGNORED;
+	context = (struct context){
 		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
 		.n = end - first,
 	};
-	return c->n++;
+	if (c->view == CONTEXTS_WHOLE && cap.n == most)
+		return append_cut_short(c, &cap, &context);
+	return append_context(c, &context);
 }
 
 uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)

@@ -22,6 +22,11 @@ struct context {
 	uint32_t n;
 };
 
+enum contexts_view {
+	CONTEXTS_SHOWN, /* what Massif's trees show, as above */
+	CONTEXTS_WHOLE, /* only what lies below main is cut off; equal captured stacks are one context */
+};
+
 struct contexts {
 	struct context *items;  /* in the order of their numbers */
 	uint32_t n;
@@ -29,11 +34,14 @@ struct contexts {
 	/* Private. */
 	const struct settings *settings;
 	struct naming *naming;
+	enum contexts_view view;
 	uint32_t capacity;
 	uint32_t *by_stack;     /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
 	uint32_t n_by_stack;
 	uint32_t deepest;       /* frames outside of the outermost main, as seen so far */
 	uint32_t *captured;     /* stack ids of the stack at hand, innermost first */
+	struct cut_short *cut_short;    /* contexts of stacks that are deeper than that; a hash table */
+	uint32_t n_cut_short, cut_short_slots;
 	uint8_t *alloc_fn;      /* by frame: see is_alloc_fn() */
 	uint32_t n_alloc_fn;
 };
@@ -42,7 +50,8 @@ struct contexts {
 #define CONTEXT_IGNORED (UINT32_MAX - 1)
 
 /* False: no memory; contexts_finish() is still to be called. */
-bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming);
+bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming,
+		   enum contexts_view view);
 void contexts_finish(struct contexts *c);
 
 /* The number of the context of a kind's stack, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */

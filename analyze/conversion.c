@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "outfile.h"
 #include "places.h"
@@ -21,6 +22,8 @@ static int check_names(const struct conversions *c, const struct tool *tool,
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct conversion *item = &c->items[i];
 		status = places_add(&places, tool, trace, item->name);
+		if (status == 0 && item->xtree_name)
+			status = places_add(&places, tool, trace, item->xtree_name);
 		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
 			status = places_add(&places, tool, trace, item->at_names[k]);
 	}
@@ -62,29 +65,40 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 	return TOOL_NO_RESULT;
 }
 
+/* Massif writes the xtree report first, so its %n comes first. Returns 0 or an exit status. */
+static int name_results(struct conversion *item, const struct tool *tool, const char *output,
+			struct outname *outname)
+{
+	const struct settings *settings = item->settings;
+	int status = TOOL_NO_RESULT;
+	if (settings->xtree_memory != XTREE_NONE) {
+		item->xtree_name = tool_out_name(tool, "xtree-memory-file", settings->xtree_file, outname,
+						 &status);
+		if (!item->xtree_name)
+			return status;
+	}
+	item->name = output ? strdup(output) :
+		     tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
+	return item->name ? name_ats(item, tool) : status;
+}
+
 int conversions_plan(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		     const char *output)
 {
 	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
 	*c = (struct conversions){ .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
-	int status = TOOL_NO_RESULT;
-	for (size_t i = 0; c->items && i <= tool->n_also; i++) {
-		struct conversion *item = &c->items[i];
-		item->settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
-		item->name = i == 0 && output ? strdup(output) :
-			     tool_out_name(tool, item->settings, &outname, &status);
-		if (!item->name)
-			return status;
-		c->n++;
-		status = name_ats(item, tool);
+	if (!c->items) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	while (c->n <= tool->n_also) {
+		size_t i = c->n++;
+		c->items[i].settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
+		int status = name_results(&c->items[i], tool, i ? NULL : output, &outname);
 		if (status)
 			return status;
-		status = TOOL_NO_RESULT;
 	}
-	if (c->items)
-		return check_names(c, tool, trace);
-	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-	return status;
+	return check_names(c, tool, trace);
 }
 
 void conversions_finish(struct conversions *c)
@@ -94,6 +108,7 @@ void conversions_finish(struct conversions *c)
 		for (size_t k = 0; item->at_names && k < item->settings->n_ats; k++)
 			free(item->at_names[k]);
 		free(item->at_names);
+		free(item->xtree_name);
 		free(item->name);
 	}
 	free(c->items);
@@ -180,31 +195,72 @@ static struct chronicle *begin_chronicle(struct conversion *item, const struct t
 
 /* Makes the observers of one conversion. False: no memory. */
 static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
-		    struct naming *naming, struct observers *observers)
+		    const struct emitter *emitter, struct naming *naming, struct observers *observers)
 {
 	const struct usable *usable;
 	if (!share_usable(c, item, observers, &usable))
 		return false;
 	item->massif = massif_create(item->settings, naming, usable, chronicle);
-	if (item->massif)
-		observers->items[observers->n++] = massif_observer(item->massif);
-	return item->massif;
+	if (!item->massif)
+		return false;
+	observers->items[observers->n++] = massif_observer(item->massif);
+	if (!item->xtree_name && !emitter->xtree)
+		return true;
+	item->xtree = xtree_create(item->settings, naming);
+	if (item->xtree)
+		observers->items[observers->n++] = xtree_observer(item->xtree);
+	return item->xtree;
 }
 
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
-		  struct naming *naming)
+		  const struct emitter *emitter, struct naming *naming)
 {
-	struct observers observers = { .items = calloc(2 * c->n, sizeof(struct observer *)) };
+	struct observers observers = { .items = calloc(3 * c->n, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
-		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), naming, &observers);
+		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), emitter, naming,
+			       &observers);
 	if (fine)
 		status = tool_replay(tool, trace, observers.items, observers.n);
 	else
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	free(observers.items);
 	return status;
+}
+
+/* Massif's way to choose: by the whole path, not by the end of the name. */
+static const struct emitter *xtree_emitter(const char *name)
+{
+	char *directory = *name == '/' || strcmp(name, "-") == 0 ? NULL : getcwd(NULL, 0);
+	bool is_massif = strstr(name, ".ms") || (directory && strstr(directory, ".ms"));
+	free(directory);
+	return is_massif ? &emit_xtree : &emit_callgrind;
+}
+
+static void tell_unplaced(const struct tool *tool, const struct tool_trace *trace,
+			  const struct conversions *c)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->items[i].xtree && xtree_unplaced(c->items[i].xtree) > n)
+			n = xtree_unplaced(c->items[i].xtree);
+	if (n)
+		tool_notice(tool, "%s: the stacks of %" PRIu64 " frees are not recorded, so totFdB and totFdBk "
+			    "lack them (msrec --free-stacks=yes)", trace->name, n);
+}
+
+/* Whether a result needs to know how much the allocator gave, which no kind of block tells. */
+static bool lacks_usable(const struct conversions *c, const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	bool wanted = false;
+	for (size_t i = 0; i < c->n; i++)
+		wanted |= c->items[i].settings->usable == USABLE_REAL;
+	for (uint32_t i = 0; i < n && wanted; i++)
+		wanted = !(kinds[i].flags & MST_KIND_USABLE);
+	return wanted && n > 1;
 }
 
 static bool write_all(const struct conversions *c, const struct tool *tool,
@@ -214,7 +270,12 @@ static bool write_all(const struct conversions *c, const struct tool *tool,
 	bool written = true;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct conversion *item = &c->items[i];
-		const struct emit_view view = { trace->reader, item->settings, naming, item->massif };
+		const struct emit_view view = {
+			trace->reader, item->settings, naming, item->massif, item->xtree,
+		};
+		if (item->xtree_name && !emitter->xtree)
+			written = write_file(tool, &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
+					     &view, item->xtree_name) && written;
 		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) && written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
 			struct content content = { 0 };
@@ -234,10 +295,16 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
-	int status = replay(c, tool, trace, naming);
+	int status = replay(c, tool, trace, emitter, naming);
+	if (status != TOOL_NO_RESULT && lacks_usable(c, trace->reader)) {
+		tool_error(tool, "%s: --usable=real: how much the allocator gave is not recorded in it "
+			   "(msrec --usable=yes)", trace->name);
+		status = TOOL_NO_RESULT;
+	}
 	if (status != TOOL_NO_RESULT) {
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
+		tell_unplaced(tool, trace, c);
 		tool_symbol_notices(tool, naming_symbols(naming));
 		for (size_t i = 0; i < c->n; i++)
 			if (c->items[i].settings->stats)
@@ -246,6 +313,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);
 		usable_destroy(c->items[i].usable);
+		xtree_destroy(c->items[i].xtree);
 	}
 	naming_destroy(naming);
 	return status;

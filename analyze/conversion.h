@@ -14,9 +14,13 @@ struct conversion {
 	const struct settings *settings;   /* the tool's */
 	char *name;                        /* "-" is standard output */
 	char **at_names;                   /* of the files for settings->ats, in massif.out's form */
-	struct usable *usable;             /* private; may serve others, too */
-	struct chronicle chronicle;        /* private; without a file: nothing is to be told */
-	struct massif *massif;             /* private */
+	char *xtree_name;                  /* NULL: no xtree report is asked for */
+
+	/* Private. */
+	struct usable *usable;             /* may serve others, too */
+	struct chronicle chronicle;        /* without a file: nothing is to be told */
+	struct massif *massif;
+	struct xtree *xtree;
 };
 
 /* The tool's own first, then one for each --also. */

@@ -8,6 +8,8 @@ uint64_t effect_usable(const struct settings *settings, const struct mst_kind *k
 
 	if (mst_op_is_custom(kind->op))
 		return kind->size;
+	if (settings->usable == USABLE_REAL && kind->flags & MST_KIND_USABLE)
+		return kind->usable;
 	return (kind->cap + mask) & ~mask;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const struct emitter *const emitters[] = { &emit_massif, NULL };
+const struct emitter *const emitters[] = { &emit_massif, &emit_callgrind, &emit_xtree, NULL };
 
 const struct emitter *emitter_find(const char *name)
 {

@@ -13,12 +13,15 @@
 #include "naming.h"
 #include "out.h"
 #include "settings.h"
+#include "tree.h"
+#include "xtree.h"
 
 struct emit_view {
 	const struct mst_reader *reader;
 	const struct settings *settings;
 	struct naming *naming;
 	const struct massif *massif;
+	const struct xtree *xtree;    /* NULL, unless it is asked for */
 };
 
 struct emitter {
@@ -26,6 +29,7 @@ struct emitter {
 	const char *suffix;    /* by which an output file asks for it */
 	const char *help;      /* one line */
 	bool binary;           /* not for a terminal */
+	bool xtree;            /* it writes the view's xtree */
 	void (*write)(struct out *out, const struct emit_view *view);
 };
 
@@ -36,9 +40,16 @@ extern const struct emitter *const emitters[];
 const struct emitter *emitter_find(const char *name);
 
 extern const struct emitter emit_massif;
+extern const struct emitter emit_callgrind;    /* an xtree report */
+extern const struct emitter emit_xtree;        /* the same, as a massif.out with a snapshot for each event */
 
 /* A massif.out of other snapshots, those of massif_at(). */
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
 			   size_t n);
+
+/* What the xtree reports have in common with massif.out: the line with the command, and trees. */
+void emit_command(struct out *out, const struct emit_view *view);
+void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
+	       double threshold);
 
 #endif

@@ -586,7 +586,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->settings = settings;
 	m->by_record = usable != NULL;
 	m->ledger = (struct ledger){ .settings = settings, .usable = usable };
-	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming) &&
+	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = chronicle;

@@ -30,6 +30,12 @@ enum compat {
 	COMPAT_LATEST,     /* that of versions since 3.22, which look at inlined functions, too */
 };
 
+enum xtree_memory {
+	XTREE_NONE,        /* no report beside massif.out */
+	XTREE_ALLOCS,      /* of the blocks that are live at the end */
+	XTREE_FULL,        /* of all that was allocated and freed, too */
+};
+
 struct name_list {
 	size_t n;
 	char **names;      /* owned */
@@ -65,6 +71,8 @@ struct settings {
 	bool show_below_main;
 	bool exact_peak;           /* the peak is the true one */
 	bool stats;                /* tell how many of what there were */
+	enum xtree_memory xtree_memory;
+	bool xtree_compress;       /* names are spelt out once in callgrind's format */
 	unsigned heap_admin;       /* bytes a block */
 	unsigned alignment;        /* power of two, 16..4096 */
 	unsigned depth;            /* 1..200 */
@@ -78,6 +86,7 @@ struct settings {
 	struct at *ats;            /* in order; owned */
 	size_t n_ats;
 	char *out_file;            /* --massif-out-file pattern, owned */
+	char *xtree_file;          /* --xtree-memory-file pattern, owned */
 	char *desc;                /* the options as given, for massif.out's first line; owned, "" if none */
 };
 

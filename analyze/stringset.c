@@ -14,6 +14,7 @@ struct stringset {
 		char *text;   /* NULL: free slot */
 		size_t n;
 		uint64_t hash;
+		size_t number;
 	} *slots;
 };
 
@@ -83,13 +84,14 @@ void stringset_destroy(struct stringset *set)
 	free(set);
 }
 
-const char *stringset_add(struct stringset *set, const char *text, size_t n)
+/* The text's slot, filled. NULL: no memory. */
+static struct slot *slot_add(struct stringset *set, const char *text, size_t n)
 {
 	uint64_t hash = text_hash(text, n);
 	struct slot *slot = slot_find(set, text, n, hash);
 
 	if (slot->text)
-		return slot->text;
+		return slot;
 	if (2 * (set->n + 1) > set->mask) {
 		if (!stringset_grow(set))
 			return NULL;
@@ -102,6 +104,20 @@ const char *stringset_add(struct stringset *set, const char *text, size_t n)
 	slot->text[n] = '\0';
 	slot->n = n;
 	slot->hash = hash;
-	set->n++;
-	return slot->text;
+	slot->number = ++set->n;
+	return slot;
+}
+
+const char *stringset_add(struct stringset *set, const char *text, size_t n)
+{
+	const struct slot *slot = slot_add(set, text, n);
+
+	return slot ? slot->text : NULL;
+}
+
+size_t stringset_number(struct stringset *set, const char *text, size_t n)
+{
+	const struct slot *slot = slot_add(set, text, n);
+
+	return slot ? slot->number : 0;
 }

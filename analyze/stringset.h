@@ -17,4 +17,7 @@ void stringset_destroy(struct stringset *set);   /* NULL is allowed */
 /* The set's copy of text[0..n), NUL-terminated. NULL when out of memory. */
 const char *stringset_add(struct stringset *set, const char *text, size_t n);
 
+/* The same for its number: texts are numbered from 1 as they are added. 0 when out of memory. */
+size_t stringset_number(struct stringset *set, const char *text, size_t n);
+
 #endif

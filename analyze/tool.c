@@ -222,8 +222,6 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
-	else if (settings->usable == USABLE_REAL)
-		missing = "--usable=real: the sizes that the allocator gave are not recorded in it";
 	if (missing) {
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;
@@ -329,17 +327,16 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
 }
 
-char *tool_out_name(const struct tool *tool, const struct settings *settings,
+char *tool_out_name(const struct tool *tool, const char *option, const char *pattern,
 		    struct outname *outname, int *status)
 {
-	const char *pattern = settings->out_file;
 	char *why;
 	char *name = outname_expand(outname, pattern, &why);
 	if (name)
 		return name;
 	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
 	if (why) {
-		tool_error(tool, "Bad option: --massif-out-file=%s", pattern);
+		tool_error(tool, "Bad option: --%s=%s", option, pattern);
 		tool_lines(tool, why);
 		tool_lines(tool, ARGS_USE_HELP);
 	} else {

@@ -94,10 +94,10 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 			     struct observer **observers, size_t n);
 
 /*
- * The name that the --massif-out-file of some settings means, for the caller to free. NULL after a
- * message: *status is the exit status, 1 where Massif's is.
+ * The name that a pattern means, which was the value of `option`, for the caller to free. NULL after
+ * a message: *status is the exit status, 1 where Massif's is.
  */
-char *tool_out_name(const struct tool *tool, const struct settings *settings,
+char *tool_out_name(const struct tool *tool, const char *option, const char *pattern,
 		    struct outname *outname, int *status);
 
 #endif

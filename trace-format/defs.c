@@ -175,7 +175,7 @@ int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
 static bool same_kind(const struct mst_kind *a, const struct mst_kind *b)
 {
 	return a->stack == b->stack && a->size == b->size && a->op == b->op && a->cap == b->cap &&
-	       a->flags == b->flags && a->align_log2 == b->align_log2;
+	       a->flags == b->flags && a->align_log2 == b->align_log2 && a->usable == b->usable;
 }
 
 int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
@@ -192,7 +192,8 @@ int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
 			return 0;
 	}
 	if (kind->stack >= defs->stacks.n || kind->cap < kind->size || kind->op >= MST_OP_COUNT ||
-	    kind->align_log2 > 63)
+	    kind->align_log2 > 63 ||
+	    (kind->flags & MST_KIND_USABLE ? kind->usable < kind->size : kind->usable != 0))
 		return MST_ERR_ARGUMENT;
 	err = table_add(&defs->kinds, sizeof(*kind), MST_MAX_KINDS, kind, id);
 	if (!err)
@@ -272,7 +273,7 @@ void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes colu
 	pack_range(&defs->frames, fields);
 }
 
-void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[6])
+void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[7])
 {
 	const struct mst_kind *kinds = defs->kinds.items;
 	uint32_t last = 0;
@@ -284,6 +285,8 @@ void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes colum
 		bytes_varint(&columns[3], kinds[i].cap - kinds[i].size);
 		bytes_u8(&columns[4], kinds[i].align_log2);
 		bytes_u8(&columns[5], kinds[i].flags);
+		if (kinds[i].flags & MST_KIND_USABLE)
+			bytes_varint(&columns[6], kinds[i].usable - kinds[i].size);
 		last = kinds[i].stack;
 	}
 	pack_range(&defs->kinds, fields);

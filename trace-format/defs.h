@@ -47,7 +47,7 @@ uint32_t defs_pending(const struct defs *defs);
 
 /* The columns of what isn't written yet, and mark it written. */
 void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes columns[3]);
-void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[6]);
+void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[7]);
 void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
 

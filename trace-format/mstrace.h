@@ -53,6 +53,7 @@ enum mst_kind_flag {
 	MST_KIND_ALIGNED = 2,  /* given by the memalign family or aligned operator new, or by
 				* reallocs from such a block or from one never seen allocated
 				* (memusage doesn't see these) */
+	MST_KIND_USABLE = 4,   /* how many bytes the allocator gave is known */
 	MST_KIND_FAILED = 8,   /* the call of a mark (mmap and its like) failed */
 };
 
@@ -68,6 +69,7 @@ struct mst_kind {
 	 * so what the block takes is cap rounded up.
 	 */
 	uint64_t cap;
+	uint64_t usable;        /* with MST_KIND_USABLE: bytes given, at least size; else 0 */
 };
 
 struct mst_stack {

@@ -30,6 +30,9 @@ enum mst_op {
 	MST_OP_MALLOCLIKE = 15,     /* a custom block, made known by a request (msrec.h) */
 	MST_OP_RESIZEINPLACE = 16,  /* the same, at the address of the block freed just before */
 
+	/* Gives nothing, frees a block: free, delete and their like, when their stack is recorded. */
+	MST_OP_FREE = 17,
+
 	/* Marks: no block changes hands. */
 	MST_OP_IMPLIED_FREE = 32,   /* the address came back without a free having been seen */
 	MST_OP_LOST = 33,           /* size = number of events lost just before */

@@ -296,7 +296,8 @@ static int read_stacks(struct mst_reader *r)
 static int read_kinds(struct mst_reader *r)
 {
 	struct cursor ops = column_cursor(r, 0), stacks = column_cursor(r, 1), sizes = column_cursor(r, 2),
-		      caps = column_cursor(r, 3), aligns = column_cursor(r, 4), flags = column_cursor(r, 5);
+		      caps = column_cursor(r, 3), aligns = column_cursor(r, 4), flags = column_cursor(r, 5),
+		      usables = column_cursor(r, 6);
 	uint64_t stack = 0, delta, more;
 	struct mst_kind *kinds;
 	uint32_t n;
@@ -307,7 +308,7 @@ static int read_kinds(struct mst_reader *r)
 		return err;
 	kinds = r->kinds.items;
 	for (uint32_t i = 0; i < n; i++) {
-		struct mst_kind k;
+		struct mst_kind k = { 0 };
 
 		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
 			   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
@@ -318,6 +319,11 @@ static int read_kinds(struct mst_reader *r)
 			   more > UINT64_MAX - k.size, "a kind is impossible");
 		k.stack = (uint32_t)stack;
 		k.cap = k.size + more;
+		if (k.flags & MST_KIND_USABLE) {
+			DAMAGED_IF(!take_varint(&usables, &more) || more > UINT64_MAX - k.size,
+				   "a kind's usable size is malformed");
+			k.usable = k.size + more;
+		}
 		kinds[r->kinds.n++] = k;
 	}
 	return 0;

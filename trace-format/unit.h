@@ -18,7 +18,7 @@
 #define UNIT_PREFIX      8u           /* magic and frame size */
 #define UNIT_FIXED       16u          /* tag ... fields_size */
 #define UNIT_COLUMN      12u          /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 6u         /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 7u         /* the most columns that a unit of this version has */
 #define UNIT_ZSTD        1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX  (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 

@@ -183,7 +183,7 @@ static int write_definitions(struct mst_writer *w)
 	}
 	if (!err && d->kinds.n > d->kinds.written) {
 		defs_pack_kinds(d, &w->fields, w->columns);
-		err = write_unit(w, UNIT_KINDS, UNIT_CRITICAL, 6, 0, 0);
+		err = write_unit(w, UNIT_KINDS, UNIT_CRITICAL, 7, 0, 0);
 	}
 	return err;
 }

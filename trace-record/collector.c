@@ -105,6 +105,8 @@ static int make_family(struct collector *c)
 		.stacks = c->options.stacks,
 		.maps = c->options.maps,
 		.cxx_freeres = c->options.cxx_freeres,
+		.free_stacks = c->options.free_stacks,
+		.usable = c->options.usable,
 	};
 	shm_lock_for_life(&c->family->collector);
 	snprintf(c->shm_path, sizeof(c->shm_path), "/proc/%d/fd/%d", getpid(), c->fd);

@@ -23,6 +23,8 @@ struct collector_options {
 	bool overwrite;
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
+	bool free_stacks;               /* the stacks of frees, too */
+	bool usable;                    /* what the allocator gives, beside what is asked for */
 	bool stacks;              /* how deep stacks are */
 	bool maps;                /* mmap and its like */
 };

@@ -56,7 +56,7 @@ bool lane_reserve(struct lane *lane, uint32_t n)
 static uint32_t record_words(const uint64_t *w, uint64_t words)
 {
 	const uint64_t head = w[0];
-	const uint32_t n = 2 + shm_operands(SHM_OP(head)) + SHM_SENT(head);
+	const uint32_t n = 2 + shm_operands(SHM_OP(head)) + !!(SHM_FLAGS(head) & SHM_USABLE) + SHM_SENT(head);
 
 	if (n > words || SHM_FROM(head) > FRAMES_MAX || SHM_ALIGN(head) > 63)
 		return 0;
@@ -98,7 +98,7 @@ bool lane_peek(struct lane *lane, struct lane_event *e)
 		.stamp = w[1],
 		.from = SHM_FROM(w[0]),
 		.sent = SHM_SENT(w[0]),
-		.frames = w + 2 + operands,
+		.frames = w + words - SHM_SENT(w[0]),
 		.bytes = skip + words * 8ull,
 	};
 	if (operands == 1) {
@@ -108,6 +108,8 @@ bool lane_peek(struct lane *lane, struct lane_event *e)
 		e->size = w[3];
 		e->old = operands == 3 ? w[4] : 0;
 	}
+	if (e->flags & SHM_USABLE)
+		e->usable = w[2 + operands];
 	return true;
 
 broken:

@@ -16,6 +16,7 @@ struct lane_event {
 	uint8_t op, flags, align_log2;
 	uint64_t stamp;
 	uint64_t address, size, old;    /* size is the value of a mark */
+	uint64_t usable;                /* with SHM_USABLE */
 	uint32_t from, sent;
 	const uint64_t *frames;
 	uint64_t bytes;                 /* what it takes in the ring, padding before it included */

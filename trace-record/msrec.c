@@ -33,6 +33,8 @@ enum {
 	OPT_TRACE_CHILDREN = 0x100,
 	OPT_DEPTH,
 	OPT_IDENTITY,
+	OPT_FREE_STACKS,
+	OPT_USABLE,
 	OPT_MMAP,
 	OPT_STACKS,
 	OPT_LIBC_FREERES,
@@ -50,6 +52,8 @@ static const struct argp_option options[] = {
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
 	{ "identity", OPT_IDENTITY, "yes|no", 0,
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
+	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
+	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "mmap", OPT_MMAP, "yes|no", 0, "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
 	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -122,6 +126,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_IDENTITY:
 		c->identity = yes_or_no(state, "identity", arg);
+		return 0;
+	case OPT_FREE_STACKS:
+		c->free_stacks = yes_or_no(state, "free-stacks", arg);
+		return 0;
+	case OPT_USABLE:
+		c->usable = yes_or_no(state, "usable", arg);
 		return 0;
 	case OPT_MMAP:
 		c->maps = yes_or_no(state, "mmap", arg);

@@ -114,6 +114,8 @@ struct shm_family {
 	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
+	uint8_t free_stacks;            /* frees are told with their stacks */
+	uint8_t usable;                 /* how much the allocator gave is told */
 	uint8_t stacks;                 /* depths of stacks are told */
 	uint8_t maps;                   /* mmap and its like are told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
@@ -221,6 +223,7 @@ enum shm_flag {
 	SHM_FAILED = 1,
 	SHM_OVERFLOW = 2,
 	SHM_RESET = 4,
+	SHM_USABLE = 8,     /* one operand more: the bytes that the allocator gave */
 };
 
 static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, uint16_t sent, uint32_t from)
@@ -235,7 +238,7 @@ static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, u
 #define SHM_SENT(head)   ((uint16_t)((head) >> 24))
 #define SHM_FROM(head)   ((uint32_t)((head) >> 40))
 
-/* Frees have no number in the trace; in the ring they are these ops. */
+/* Frees without a stack have no number in the trace; in the ring they are these ops. */
 #define SHM_OP_FREE     128u
 #define SHM_OP_FREELIKE 129u    /* of a custom block */
 
@@ -246,6 +249,7 @@ static inline unsigned shm_operands(uint8_t op)
 	switch (op) {
 	case 3: case 4: case 5: case 6: /* the reallocs */
 		return 3;
+	case 17:                        /* a free with its stack */
 	case SHM_OP_FREE:
 		return 1;
 	case 42: case 43: /* the mremaps: old and new length */

@@ -362,6 +362,10 @@ static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack,
 		k.flags |= MST_KIND_OVERFLOW;
 	if (is_aligned_op(e))
 		k.flags |= MST_KIND_ALIGNED;
+	if (e->flags & SHM_USABLE && e->usable >= e->size) {
+		k.flags |= MST_KIND_USABLE;
+		k.usable = e->usable;
+	}
 	if (old_kind != MST_NONE) {
 		const struct mst_kind *old = mst_writer_kind_at(t->writer, old_kind);
 
@@ -436,37 +440,36 @@ static int write_realloc(struct tracee *t, const struct lane_event *e, uint32_t 
 	return add_block(t, e->address, kind, index);
 }
 
-static int write_unknown_free(struct tracee *t)
-{
-	t->unknown_frees++;
-	return mst_writer_free(t->writer, MST_UNKNOWN_KIND, UNKNOWN_BLOCK);
-}
-
 /*
- * free() of an address with a custom block that is newer than the allocator's: Massif, which has one table for both,
- * takes the custom one, and the other is charged on until a request or another free takes it.
- * From here on that one is like a custom block: its address may come back.
+ * The block that free() of an address frees; the unknown one, if there is none. Where a custom block is
+ * newer than the allocator's, Massif, which has one table for both, takes the custom one, and the
+ * other is charged on until a request or another free takes it. From here on that one is like a
+ * custom block: its address may come back.
  */
-static int write_free_of_custom(struct tracee *t, uint64_t address)
+static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 {
-	struct block custom, block;
+	struct block block;
 
-	customs_take(&t->customs, address, &custom);
+	if (!customs_find(&t->customs, address, freed) ||
+	    (blocks_find(&t->blocks, address, &block) && block.index > freed->index)) {
+		if (blocks_take(&t->blocks, address, freed))
+			return 0;
+		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		t->unknown_frees++;
+		return 0;
+	}
+	customs_take(&t->customs, address, freed);
 	if (blocks_take(&t->blocks, address, &block) && customs_add(&t->customs, address, block) != 0)
 		return MST_ERR_NOMEM;
-	return mst_writer_free(t->writer, custom.kind, custom.index);
+	return 0;
 }
 
 static int write_free(struct tracee *t, uint64_t address)
 {
-	struct block block, custom;
+	struct block block;
+	const int err = take_freed(t, address, &block);
 
-	if (customs_find(&t->customs, address, &custom) &&
-	    (!blocks_find(&t->blocks, address, &block) || custom.index > block.index))
-		return write_free_of_custom(t, address);
-	if (!blocks_take(&t->blocks, address, &block))
-		return write_unknown_free(t);
-	return mst_writer_free(t->writer, block.kind, block.index);
+	return err ? err : mst_writer_free(t->writer, block.kind, block.index);
 }
 
 /* The block that a request means: a custom one if there is any, else one of the allocator's, as for Massif. */
@@ -479,8 +482,10 @@ static int write_freelike(struct tracee *t, uint64_t address)
 {
 	struct block block;
 
-	if (!take_custom(t, address, &block))
-		return write_unknown_free(t);
+	if (!take_custom(t, address, &block)) {
+		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		t->unknown_frees++;
+	}
 	return mst_writer_free(t->writer, block.kind, block.index);
 }
 
@@ -496,6 +501,21 @@ static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t s
 	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))
 		return err;
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
+}
+
+/* A free with its stack. */
+static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct mst_kind k = { .op = e->op };
+	struct block block;
+	uint32_t kind;
+	int err;
+
+	/* Without room for its stack the block is freed all the same. */
+	if (stack_of(t, lane, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
+		return write_free(t, e->address);
+	err = take_freed(t, e->address, &block);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, kind);
 }
 
 static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t size)
@@ -533,6 +553,8 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 		return write_free(t, e->address);
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
+	if (e->op == MST_OP_FREE)
+		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
 	if (e->op >= MST_OP_IMPLIED_FREE)
@@ -608,7 +630,7 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 	struct block block;
 	int err;
 
-	if (e->op >= MST_OP_IMPLIED_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
+	if (e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
 		t->held_ns = 0;
 		return 0;

@@ -24,15 +24,23 @@ static const char *unit_name(enum time_unit unit)
 	return "ms";
 }
 
-static void write_header(struct out *out, const struct emit_view *view)
+void emit_command(struct out *out, const struct emit_view *view)
 {
 	const struct mst_file_info *info = mst_reader_info(view->reader);
-	const char *desc = view->settings->desc;
 
-	out_printf(out, "desc: %s\ncmd: %s", *desc ? desc : "(none)", info->argc ? info->argv[0] : info->exe);
+	out_printf(out, "cmd: %s", info->argc ? info->argv[0] : info->exe);
 	for (uint32_t i = 1; i < info->argc; i++)
 		out_printf(out, " %s", info->argv[i]);
-	out_printf(out, "\ntime_unit: %s\n", unit_name(view->settings->time_unit));
+	out_text(out, "\n");
+}
+
+static void write_header(struct out *out, const struct emit_view *view)
+{
+	const char *desc = view->settings->desc;
+
+	out_printf(out, "desc: %s\n", *desc ? desc : "(none)");
+	emit_command(out, view);
+	out_printf(out, "time_unit: %s\n", unit_name(view->settings->time_unit));
 }
 
 /* ---- trees ---- */
@@ -130,25 +138,31 @@ static uint32_t write_entry(struct out *out, const struct emit_view *view, const
 	return chain->n;
 }
 
-/* Writes the node at *i and all below it; leaves *i behind them. At most --depth levels. */
+/* Writes the node at *i, below the root, and all below it; leaves *i behind them. */
 static void write_node(struct out *out, const struct emit_view *view, const struct tree *tree, size_t *i,
-		       uint32_t indent)
+		       uint32_t indent, double threshold)
 {
 	const struct tree_node *node = &tree->nodes[(*i)++];
 
 	if (node->frame == TREE_AGGREGATE) {
 		out_repeat(out, ' ', indent);
-		write_aggregate(out, node, view->settings->threshold);
+		write_aggregate(out, node, threshold);
 		return;
 	}
-	if (node->frame == TREE_ROOT) {
-		out_printf(out, "n%u: %" PRIu64 " %s\n", node->children, node->bytes, ROOT_TEXT);
-		indent = 1;
-	} else {
-		indent += write_entry(out, view, node, indent);
-	}
+	indent += write_entry(out, view, node, indent);
 	for (uint32_t child = 0; child < node->children; child++)
-		write_node(out, view, tree, i, indent);
+		write_node(out, view, tree, i, indent, threshold);
+}
+
+/* Goes as deep as stacks are captured. */
+void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
+	       double threshold)
+{
+	size_t i = 1;
+
+	out_printf(out, "n%u: %" PRIu64 " %s\n", tree->nodes[0].children, tree->nodes[0].bytes, root);
+	for (uint32_t child = 0; child < tree->nodes[0].children; child++)
+		write_node(out, view, tree, &i, 1, threshold);
 }
 
 /* ---- snapshots ---- */
@@ -164,7 +178,6 @@ static void write_snapshot(struct out *out, const struct emit_view *view, const 
 			   size_t number)
 {
 	struct tree *tree = s->live ? massif_tree(view->massif, s) : NULL;
-	size_t i = 0;
 
 	if (s->live && !tree) {
 		out_fail(out, ENOMEM);
@@ -177,7 +190,7 @@ static void write_snapshot(struct out *out, const struct emit_view *view, const 
 	out_printf(out, "mem_stacks_B=%" PRIu64 "\n", s->stacks);
 	out_printf(out, "heap_tree=%s\n", tree_word(s));
 	if (tree)
-		write_node(out, view, tree, &i, 0);
+		emit_tree(out, view, tree, ROOT_TEXT, view->settings->threshold);
 	tree_destroy(tree);
 }
 

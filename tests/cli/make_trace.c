@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the trace that the command-line tests replay: cli_trace FILE [signal]. Its program lies
- * nowhere, so that names don't depend on the machine; with "signal" it was killed and the recorder
- * met everything that it has a counter for.
+ * Writes the trace that the command-line tests replay: cli_trace FILE [signal | frees]. Its program
+ * lies nowhere, so that names don't depend on the machine; with "signal" it was killed and the
+ * recorder met everything that it has a counter for; with "frees" frees have stacks.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,7 +52,19 @@ static void define_stacks(uint32_t *stacks)
 	}
 }
 
-static void write_blocks(const uint32_t *stacks)
+static void write_free(uint32_t kind, uint64_t index, uint32_t stack, bool stacks_of_frees)
+{
+	const struct mst_kind call = { .op = MST_OP_FREE, .stack = stack };
+	uint32_t by;
+	if (!stacks_of_frees) {
+		check(mst_writer_free(writer, kind, index));
+		return;
+	}
+	check(mst_writer_kind(writer, &call, &by));
+	check(mst_writer_free_by(writer, kind, index, by));
+}
+
+static void write_blocks(const uint32_t *stacks, bool stacks_of_frees)
 {
 	static const enum mst_op ops[] = { MST_OP_MALLOC, MST_OP_CALLOC, MST_OP_NEW, MST_OP_VALLOC };
 	uint32_t kinds[500];
@@ -67,7 +79,7 @@ static void write_blocks(const uint32_t *stacks)
 		check(mst_writer_kind(writer, &k, &kinds[i]));
 		check(mst_writer_alloc(writer, kinds[i], &indexes[i]));
 		if (i % 3 == 2)
-			check(mst_writer_free(writer, kinds[i - 2], indexes[i - 2]));
+			write_free(kinds[i - 2], indexes[i - 2], stacks[i % STACKS], stacks_of_frees);
 	}
 	mst_writer_null_frees(writer, 3);
 }
@@ -76,14 +88,14 @@ int main(int argc, char **argv)
 {
 	int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0666) : -1;
 	if (fd < 0) {
-		fprintf(stderr, "usage: cli_trace FILE [signal]\n");
+		fprintf(stderr, "usage: cli_trace FILE [signal | frees]\n");
 		return 1;
 	}
 	uint32_t thread, stacks[STACKS];
 	create(fd);
 	check(mst_writer_thread(writer, &(struct mst_thread){ .tid = 4711 }, &thread));
 	define_stacks(stacks);
-	write_blocks(stacks);
+	write_blocks(stacks, argc > 2 && strcmp(argv[2], "frees") == 0);
 	struct mst_end end = { .reason = MST_END_EXIT, .time_ns = 500000000,
 			       .events = mst_writer_events(writer) };
 	if (argc > 2 && strcmp(argv[2], "signal") == 0) {

@@ -25,6 +25,12 @@ t sh -c 'tail -n +2 massif.out.4711 >out; tail -n +2 massif.out.1 | cmp - out'
 t sh -c 'msconvert -q --to=massif --time-unit=B -o - - <T | tail -n +2 >out; tail -n +2 x.massif | cmp - out'
 t msconvert -q -o cut.massif cut
 t ls
+cli_trace F frees
+t msconvert -q -o x.kcg F
+t sh -c 'msconvert -q --to=callgrind --xtree-memory=allocs F | cmp - x.kcg'
+t sh -c 'msconvert -q --to=callgrind --xtree-memory=full F | tail -n 1'
+t sh -c 'msconvert -q --to=xtree F | grep -c ^snapshot='
+t sh -c 'msconvert -q --xtree-memory=full -o x.ms F && grep -c ^snapshot= x.ms'
 
 # memusage's data files.
 t msconvert --from=help

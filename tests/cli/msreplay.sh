@@ -2,6 +2,7 @@
 # What msreplay says: options, bad input, notices, names of results.
 cli_trace T
 cli_trace K signal
+cli_trace F frees
 head -c -5 T >cut # where chunks end depends on the compressor, but all lie before this
 cp T damaged
 printf 'XXX' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
@@ -53,6 +54,9 @@ t msreplay --alignment=24 T
 t msreplay --heap=maybe T
 t msreplay --time-unit=s T
 t msreplay --xtree-memory=some T
+t msreplay --xtree-compress-strings=maybe T
+t msreplay --xtree-memory=full --xtree-memory-file=%x T
+t msreplay --xtree-memory=allocs --xtree-memory-file= T
 t msreplay --massif-out-file= T
 t msreplay --massif-out-file=~x T
 t msreplay --massif-out-file=%x T
@@ -66,7 +70,6 @@ t msreplay --usable=guessed T
 t msreplay --compat=3.18 T
 t msreplay --all-snapshots=peak T
 t msreplay --usable=real T
-t msreplay --xtree-memory=full T
 t msreplay '--also=--time-unit=i --massif-out-file=x' T
 t msreplay --realloc-zero-bytes-frees=no T
 
@@ -148,3 +151,27 @@ t sh -c 'msreplay -q --memusage --svg=/dev/full -d /dev/full T >/dev/null'
 t sh -c 'msreplay -q --memusage --svg=none/x T >/dev/null'
 t sh -c 'msreplay -q --memusage -d /dev/null -p x.png/ --svg=/dev/null T >/dev/null'
 t env TMPDIR=/nonexistent msreplay -q --memusage -d x T
+
+# Reports of live blocks and of frees by stack.
+mkdir xtree
+t sh -c 'msreplay --xtree-memory=none --xtree-memory-file=%x --massif-out-file=/dev/null T && ls xtree'
+t msreplay -q --massif-out-file=xtree/massif.%n --xtree-memory=allocs --xtree-memory-file=xtree/%n.%p T
+t msreplay -q --xtree-memory=full --xtree-memory-file=xtree/1.4711 --massif-out-file=xtree/./1.4711 T
+t msreplay -q --xtree-memory=full --xtree-memory-file=T --massif-out-file=/dev/null T
+t msreplay -q --xtree-memory=full --xtree-memory-file=none/x --massif-out-file=xtree/kept T
+t ls xtree
+t cat xtree/1.4711
+t msreplay -q --massif-out-file=/dev/null --xtree-memory=full --xtree-memory-file=- F
+t msreplay --massif-out-file=/dev/null --xtree-memory=full --xtree-memory-file=xtree/full T
+t msreplay -q --massif-out-file=/dev/null --xtree-memory=full --xtree-memory-file=xtree/full.F F
+t sh -c 'cd xtree && diff full full.F | grep totals'
+t msreplay -q --massif-out-file=/dev/null --xtree-memory=allocs --xtree-compress-strings=no --depth=1 --heap=no --xtree-memory-file=- F
+t sh -c 'msreplay -q --massif-out-file=/dev/null --xtree-memory=full --xtree-compress-strings=no --xtree-memory-file=- F | head -n 22'
+t msreplay -q --massif-out-file=/dev/null --xtree-memory=full --xtree-memory-file=xtree/full.ms F
+t head -n 30 xtree/full.ms
+mkdir x.ms
+t sh -c 'cd x.ms && msreplay -q --massif-out-file=/dev/null --xtree-memory=full --xtree-memory-file=y ../F && cmp y ../xtree/full.ms'
+t sh -c 'msreplay -q --massif-out-file=xtree/a --time-unit=B T; msreplay -q --massif-out-file=xtree/b --time-unit=B F; tail -n +2 xtree/a >a; tail -n +2 xtree/b | cmp - a'
+t sh -c 'msreplay -q --memusage T >a; msreplay -q --memusage F | cmp - a'
+t msreplay --massif-out-file=/dev/null --xtree-memory=full '--also=--massif-out-file=x --xtree-memory=allocs' T
+t msreplay --massif-out-file=/dev/null --xtree-memory=full --xtree-memory-file=/dev/null cut

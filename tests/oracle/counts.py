@@ -3,7 +3,7 @@
 """Real programs under the recorder and under an independent account of every call: calls by class and
 the exact peak of requested bytes must be the same, and the recorder must have lost nothing.
 
-Together: both preloaded in one process, the recorder in front. Whatever the program does, they see the
+Together: both preloaded in one process, the recorder in front, with the stacks of frees. Whatever the program does, they see the
 same; but frees of NULL end in the recorder and are not compared. Apart: each in a run of its own, with
 equal environments and no randomised addresses, and everything is compared; for programs that allocate by
 where their memory lies, which another library changes, differences are only noted.
@@ -62,8 +62,8 @@ class Runs:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def record(self, name):
-        return [self.build.msrec, "-o", self.path(name), "--run-libc-freeres=no", "--run-cxx-freeres=no"]
+    def record(self, name, *more):
+        return [self.build.msrec, "-o", self.path(name), "--run-libc-freeres=no", "--run-cxx-freeres=no", *more]
 
     def compare(self, how, counts, account, skip, problems):
         for key in EXACT:
@@ -80,7 +80,7 @@ class Runs:
             self.problems.append(f"{how}: ends with {stat['reason']} {stat['detail']}")
 
     def together(self):
-        run(self.workload, preloading(self.record("both.zst") + self.workload.argv, self.build.exact,
+        run(self.workload, preloading(self.record("both.zst", "--free-stacks=yes") + self.workload.argv, self.build.exact,
                                       EXACT_OUT=self.path("both"), EXACT_SKIP="msrec"))
         counts, stat = read_trace(self.build, self.path("both.zst"))
         self.compare("together", counts, read_account(self.path("both")), {"null_free"}, self.problems)

@@ -13,6 +13,7 @@ import zlib
 from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KINDS, LIMIT, MASK, MODULES, OUT,
                            STACKS, THREADS, Problem, Sums, check_index, definitions, need, signed)
 
+USABLE = 4
 FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, INDEX: 4, END: 64}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
@@ -64,7 +65,7 @@ class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
         self.threads, self.modules, self.frames = [], [], []
-        self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0)], [0]
+        self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = 0
 
     def take(self, n):
@@ -141,13 +142,16 @@ class Decoder:
             self.stacks.append((parent, frame))
 
     def define_kinds(self, fields, column):
-        ops, stacks, sizes, caps, aligns, flags = (column(i) for i in range(6))
+        ops, stacks, sizes, caps, aligns, flags, usables = (column(i) for i in range(7))
         stack = 0
         for _ in self.define(KINDS, fields, len(self.kinds)):
             op, stack, size = ops.u8(), stacks.zigzag(stack), sizes.varint()
             cap, align = (size + caps.varint()) & MASK, aligns.u8()
             need(op < 64 and stack < len(self.stacks) and align < 64, "a kind")
-            self.kinds.append((op, stack, size, cap, align, flags.u8()))
+            flag = flags.u8()
+            usable = size + usables.varint() if flag & USABLE else 0
+            need(usable <= MASK, "a usable size")
+            self.kinds.append((op, stack, size, cap, align, flag, usable))
 
     def pairs(self, column, skip, value, n, step):
         """The (record, value) of the pairs of columns 3 and 4 (§8)."""

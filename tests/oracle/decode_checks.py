@@ -32,7 +32,7 @@ class Sums:
         self.events = self.moved = self.steps = self.grown = self.shrunk = 0
 
     def worth(self, kind, role):
-        op, _, size, cap, _, _ = self.kinds[kind]
+        op, _, size, cap, *_ = self.kinds[kind]
         sign = {ALLOC: 1, FREE: -1, OUT: -1}.get(role, 0) if op else 0
         return [sign * size, sign * (size if op in CUSTOM else cap + 15 & ~15), sign]
 
@@ -71,5 +71,6 @@ def definitions(decoder):
                 for i, m in enumerate(decoder.modules))
     yield from ("frame %d module=%s address=%#x" % (i, *f) for i, f in enumerate(decoder.frames))
     yield from ("stack %d parent=%d frame=%d" % (i, *s) for i, s in enumerate(decoder.stacks) if i)
-    yield from ("kind %d op=%d stack=%d size=%d cap=%d align=%d flags=%d" % (i, *k)
+    yield from ("kind %d op=%d stack=%d size=%d cap=%d align=%d flags=%d" % (i, *k[:6]) +
+                (" usable=%d" % k[6] if k[5] & 4 else "")
                 for i, k in enumerate(decoder.kinds))

@@ -21,7 +21,9 @@ PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-h
             "entry calloc-overflow", "entry memalign", "stdio", "threads", "fork", "signal", "recurse 300",
             "new_basic", "new_aligned", "exceptions", "dl libdl_one.so libdl_two.so", "exit sigkill",
             "custom_alloc", "custom_alloc 1 5000", "script 1 3000", "script 5 20000 aligned", "culling growing"]
-MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"]]
+MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"],
+        ["--usable=yes", "script 5 3000 aligned"], ["--free-stacks=yes", "script 4 3000"], ["--free-stacks=yes", "new_basic"],
+        ["--free-stacks=yes", "custom_alloc 1 5000"]]
 
 
 def record(build, folder, number, options, program):

@@ -68,10 +68,11 @@ def normalise(text, stand_in):
 
 
 class Oracle:
-    def __init__(self, build, usable, compat, use_cache):
+    def __init__(self, build, usable, compat, use_cache, more):
         self.build = build
         self.usable = usable
         self.compat = compat
+        self.more = more
         self.model = ['--usable=' + usable, '--compat=' + compat]
         self.cache = build / 'oracle-cache'
         self.cache.mkdir(exist_ok=True)
@@ -182,7 +183,7 @@ def compare_case(oracle, case, twice):
             traces = None if twice else oracle.record(case, scratch)
         except Failure as error:
             failure = error
-        for option_set in case.options:
+        for option_set in case.options + (corpus.MORE if oracle.more else ()):
             name = '%s [%s]' % (case.name, option_set)
             exception = None if twice else oracle.expected_difference(case, option_set)
             try:
@@ -243,6 +244,7 @@ def arguments():
     parser.add_argument('--usable', choices=('rounded', 'valgrind'), default='valgrind',
                         help='passed to msreplay (valgrind)')
     parser.add_argument('--compat', choices=('3.19', 'fixed'), default='3.19', help='passed to msreplay (3.19)')
+    parser.add_argument('--long', action='store_true', help="with more sets of options for each case")
     parser.add_argument('--no-cache', action='store_true', help='run valgrind even if its answer is kept')
     parser.add_argument('--twice', action='store_true',
                         help='compare Massif with a second run of itself: is each case deterministic?')
@@ -268,7 +270,8 @@ def main():
     if not shutil.which('valgrind'):
         print('massif_oracle: valgrind is not installed', file=sys.stderr)
         return 77
-    oracle = Oracle(options.build.resolve(), options.usable, options.compat, not options.no_cache)
+    oracle = Oracle(options.build.resolve(), options.usable, options.compat, not options.no_cache,
+                    options.long)
     identical = total = listed = bad = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for results in pool.map(lambda case: compare_case(oracle, case, options.twice), chosen):

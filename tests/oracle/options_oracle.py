@@ -38,7 +38,7 @@ VALUES = {
     'threshold': FLOATS,
     'peak-inaccuracy': FLOATS,
     'time-unit': ('ms', 'B', '', 'I', 's', 'b', 'ms '),
-    'xtree-memory': ('none', '', 'foo', 'None'),
+    'xtree-memory': ('none', 'allocs', 'full', '', 'foo', 'None', 'full '),
     'alloc-fn': ('', 'a b'),
     'ignore-fn': ('', 'f'),
     'massif-out-file': ('', '%', '%x', 'a%', '%n%', '%q', '%q{', '%q{A', '%q{}', '%q{MSREC_NO_SUCH}', '%%',

@@ -139,8 +139,11 @@ static void print_definitions(const struct mst_reader *r)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mst_kind *k = &kinds[i];
 
-		printf("kind %u op=%u stack=%u size=%" PRIu64 " cap=%" PRIu64 " align=%u flags=%u\n", i, k->op,
+		printf("kind %u op=%u stack=%u size=%" PRIu64 " cap=%" PRIu64 " align=%u flags=%u", i, k->op,
 		       k->stack, k->size, k->cap, k->align_log2, k->flags);
+		if (k->flags & MST_KIND_USABLE)
+			printf(" usable=%" PRIu64, k->usable);
+		putchar('\n');
 	}
 }
 

@@ -38,6 +38,7 @@ static const char *const op_name[MST_OP_COUNT] = {
 	[MST_OP_NEW] = "new",
 	[MST_OP_NEW_ARRAY] = "new_array",
 	[MST_OP_REALLOCARRAY] = "reallocarray",
+	[MST_OP_FREE] = "free_stack",
 	[MST_OP_IMPLIED_FREE] = "implied_free",
 	[MST_OP_LOST] = "lost_marks",
 	[MST_OP_START] = "start",
@@ -77,7 +78,7 @@ static void count_event(struct stat_counts *s, const struct mst_kind *kinds, con
 	}
 	if (kind)
 		s->op[kind->op]++;
-	else
+	if (!kind || kind->op == MST_OP_FREE)
 		s->frees++;
 	if (kind && kind->align_log2 && (kind->op == MST_OP_NEW || kind->op == MST_OP_NEW_ARRAY))
 		s->aligned_new++;

@@ -106,7 +106,7 @@ static void accepted(void **state)
 		"--peak-inaccuracy=-5", "--peak-inaccuracy=5000", "--time-unit=i", "--time-unit=ms",
 		"--time-unit=B", "--detailed-freq=1", "--detailed-freq=1000000", "--max-snapshots=10",
 		"--max-snapshots=1000", "--massif-out-file=%", "--alignment=16", "--alignment=4096",
-		"--alignment=18446744073709551632", "--trace-malloc=yes", "--xtree-memory=none",
+		"--alignment=18446744073709551632", "--trace-malloc=yes", "--xtree-memory=none", "--xtree-memory=allocs", "--xtree-memory=full",
 		"--xtree-memory-file=x", "--xtree-compress-strings=no",
 		"--realloc-zero-bytes-frees=yes",
 	};
@@ -174,10 +174,11 @@ static void refused(void **state)
 		UNKNOWN("--time-unit=s"),
 		UNKNOWN("--time-unit="),
 		UNKNOWN("--xtree-memory=foo"),
-		UNAVAILABLE("--xtree-memory=full", "xtree reports are not available"),
 		UNAVAILABLE("--usable=guessed", "should be rounded, valgrind or real"),
 		UNAVAILABLE("--usable=", "should be rounded, valgrind or real"),
 		UNAVAILABLE("--compat=3.18", "should be 3.19, latest or fixed"),
+		UNKNOWN("--xtree-memory="),
+		BAD("--xtree-compress-strings=1", "Invalid boolean value '1' (should be 'yes' or 'no')"),
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct args args;

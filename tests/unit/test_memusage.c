@@ -145,7 +145,7 @@ static void four_functions(struct trace *t)
 	struct block b = alloc(t, MST_OP_CALLOC, 200);
 	a = resize(t, a, MST_OP_REALLOC_MOVED, 5000, 0);
 	a = resize(t, a, MST_OP_REALLOC_IN_PLACE, 40, 0);
-	release(t, b);
+	release_by(t, b, MST_OP_FREE);
 	mst_writer_null_frees(t->writer, 1);
 	b = alloc(t, MST_OP_REALLOC, 70000);
 	release_by(t, b, MST_OP_REALLOC_FREE);

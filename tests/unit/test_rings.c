@@ -47,7 +47,7 @@
 struct note {
 	uint64_t gone, come;
 	uintptr_t from, to;             /* their addresses */
-	uint8_t op;                     /* SHM_OP_FREE for a free */
+	uint8_t op;
 	uint8_t depth;                  /* calls of record() on its stack */
 };
 
@@ -75,6 +75,7 @@ static uint32_t n_common;
 static struct account accounts[THREADS];
 static _Atomic uint32_t n_accounts, n_running;
 static struct shm_family *family;
+static bool free_stacks;
 
 static uintptr_t nth_address(uint32_t i)
 {
@@ -131,6 +132,8 @@ static __attribute__((noinline)) void record(const struct call *call, unsigned d
 {
 	if (depth)
 		record(call, depth - 1);
+	else if (call->op == MST_OP_FREE)
+		recorder_free(call->old, CALLER_REGS());
 	else
 		recorder_alloc(call, CALLER_REGS());
 	__asm__ volatile("" ::: "memory"); /* no tail call */
@@ -150,8 +153,13 @@ static struct block do_alloc(struct account *a, uintptr_t address)
 
 static void do_free(struct account *a, const struct block *block)
 {
-	recorder_free((void *)block->address);
-	a->notes[a->n++] = (struct note){ .op = SHM_OP_FREE, .gone = block->size, .from = block->address };
+	const struct call call = { .op = MST_OP_FREE, .old = (void *)block->address };
+	const uint8_t depth = a->n % 6;
+
+	record(&call, depth);
+	a->notes[a->n++] = (struct note){
+		.op = call.op, .gone = block->size, .from = block->address, .depth = depth,
+	};
 }
 
 /* A realloc that moves if there is another address. */
@@ -294,6 +302,7 @@ static void make_family(void)
 		.version = SHM_VERSION,
 		.depth = DEPTH,
 		.use_tsc = clock_tsc_usable(),
+		.free_stacks = free_stacks,
 	};
 	shm_lock_for_life(&family->collector);
 	for (uint32_t i = LARGE_RINGS; i < SMALL_RINGS; i++)
@@ -452,12 +461,15 @@ static void check_event(struct reading *r, const struct mst_event *e)
 		check_gone(r, note, e);
 	if (note->come)
 		check_come(r, note, e);
-	if (note->op != SHM_OP_FREE) {
+	if (note->op == MST_OP_FREE && !free_stacks) {
+		CHECK(e->kind == MST_NONE);
+	} else {
 		const struct mst_kind *kind = &r->kinds[e->kind];
+		const uint64_t size = (uint64_t)(a - accounts + 1) << 32 | a->checked;
 
 		/* The size of a call that failed says which call it was, too. */
 		CHECK(kind->op == note->op);
-		CHECK(kind->size == ((uint64_t)(a - accounts + 1) << 32 | a->checked));
+		CHECK(kind->size == (note->op == MST_OP_FREE ? 0 : size));
 		check_stack(r, kind, note);
 	}
 }
@@ -502,10 +514,13 @@ static void check_all(int fd)
 	free(r.sizes);
 }
 
-int main(void)
+/* With an argument, frees have stacks. */
+int main(int argc, char **argv)
 {
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
 
+	(void)argv;
+	free_stacks = argc > 1;
 	CHECK(fd >= 0 && real_resolve());
 	make_family();
 	while (n_unused < ADDRESSES) {

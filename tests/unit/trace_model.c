@@ -225,7 +225,7 @@ static uint32_t add_stack(struct model *m)
 static bool same_kind(const struct mst_kind *a, const struct mst_kind *b)
 {
 	return a->op == b->op && a->flags == b->flags && a->align_log2 == b->align_log2 &&
-	       a->stack == b->stack && a->size == b->size && a->cap == b->cap;
+	       a->stack == b->stack && a->size == b->size && a->cap == b->cap && a->usable == b->usable;
 }
 
 uint32_t model_kind(struct model *m)
@@ -242,6 +242,8 @@ uint32_t model_kind(struct model *m)
 	kind.cap = kind.size;
 	if (!model_below(m, 4) && kind.size < UINT64_MAX)
 		kind.cap += random_number(m) % (UINT64_MAX - kind.size);
+	if (kind.flags & MST_KIND_USABLE)
+		kind.usable = kind.size + (kind.size < UINT64_MAX ? random_number(m) % (UINT64_MAX - kind.size) : 0);
 	MUST(mst_writer_kind(m->writer, &kind, &id) == 0);
 	intern(&m->kinds, sizeof(kind), &kind, id);
 	MUST(same_kind(&((struct mst_kind *)m->kinds.items)[id], &kind));

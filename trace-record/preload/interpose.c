@@ -96,7 +96,7 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 }
 
 /* What all ways to free have in common: true if the real function must be called. */
-static inline bool freeing(void *p)
+static inline bool freeing(void *p, const struct unwind_regs *regs)
 {
 	if (!ready())
 		return false;
@@ -106,25 +106,25 @@ static inline bool freeing(void *p)
 	}
 	if (real_arena_owns(p))
 		return false;
-	recorder_free(p);
+	recorder_free(p, regs);
 	return true;
 }
 
 EXPORT void free(void *p)
 {
-	if (freeing(p))
+	if (freeing(p, CALLER_REGS()))
 		real.free(p);
 }
 
 EXPORT void cfree(void *p)
 {
-	if (freeing(p))
+	if (freeing(p, CALLER_REGS()))
 		real.free(p);
 }
 
 EXPORT void free_sized(void *p, size_t size)
 {
-	if (!freeing(p))
+	if (!freeing(p, CALLER_REGS()))
 		return;
 	if (real.free_sized)
 		real.free_sized(p, size);
@@ -134,7 +134,7 @@ EXPORT void free_sized(void *p, size_t size)
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
-	if (!freeing(p))
+	if (!freeing(p, CALLER_REGS()))
 		return;
 	if (real.free_aligned_sized)
 		real.free_aligned_sized(p, align, size);

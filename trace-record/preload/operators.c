@@ -87,7 +87,7 @@ static void *plain_new(size_t size, size_t align)
 	EXPORT void name params                                                                  \
 	{                                                                                        \
 		void (*const function) params = FIND(name);                                      \
-		const bool outermost = p && recorder_delete_enter(p);                            \
+		const bool outermost = p && recorder_delete_enter(p, CALLER_REGS());             \
                                                                                                  \
 		if (function)                                                                    \
 			function args;                                                           \

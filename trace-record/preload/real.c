@@ -49,6 +49,7 @@ bool real_resolve(void)
 	real.realloc = dlsym(RTLD_NEXT, "realloc");
 	real.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
 	real.free = dlsym(RTLD_NEXT, "free");
+	real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
 	real.free_sized = dlsym(RTLD_NEXT, "free_sized");
 	real.free_aligned_sized = dlsym(RTLD_NEXT, "free_aligned_sized");
 	real.memalign = dlsym(RTLD_NEXT, "memalign");

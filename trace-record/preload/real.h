@@ -20,6 +20,7 @@ struct real {
 	void *(*realloc)(void *, size_t);
 	void *(*reallocarray)(void *, size_t, size_t);
 	void (*free)(void *);
+	size_t (*malloc_usable_size)(void *);                /* may be NULL */
 	void (*free_sized)(void *, size_t);                  /* may be NULL: use free */
 	void (*free_aligned_sized)(void *, size_t, size_t);  /* may be NULL: use free */
 	void *(*memalign)(size_t, size_t);

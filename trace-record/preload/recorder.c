@@ -28,7 +28,6 @@
 
 /* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
 #define STACK_MOST     ((uintptr_t)256 << 20)
-#define OWN_FRAMES     256u          /* more than the recorder's own part of a stack, at a free */
 
 #define CACHE_BITS 10
 
@@ -58,11 +57,12 @@ struct thread {
 	uint64_t null_frees;     /* calls of free(NULL) by the process before that fork */
 	struct call new_call;    /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
+	const void *new_block;   /* what malloc gave it, and how much */
+	size_t new_usable;
 	const void *deleting;
 	uint64_t told_losses;
 	uintptr_t top;           /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth;     /* how deep below it the reader has been told that the stack is */
-	uint64_t deepest;
 	/* The reader's copy of frames [base, known) equals ours. */
 	uint32_t base, known;
 	struct unwind_stack *stack;
@@ -76,6 +76,8 @@ struct process {
 	uint32_t pid;
 	uint32_t depth;
 	int use_tsc;
+	bool free_stacks;
+	bool usable;
 	bool stacks, maps;
 	uintptr_t top;           /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
@@ -202,6 +204,8 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->pid = os_pid();
 	p->depth = p->family->depth;
 	p->use_tsc = p->family->use_tsc;
+	p->free_stacks = p->family->free_stacks;
+	p->usable = p->family->usable;
 	p->stacks = p->family->stacks;
 	p->maps = p->family->maps;
 	segment->pid = p->pid;
@@ -351,7 +355,7 @@ static struct thread *begin_thread(struct process *p)
 	t->base = t->known = 0;
 	t->top = p->top;
 	p->top = 0;
-	t->told_depth = t->deepest = 0;
+	t->told_depth = 0;
 	ring->tid = os_tid();
 	if (ring->use++ == 0)
 		shm_lock_for_life(&ring->owner);
@@ -564,13 +568,14 @@ static bool choose_frames(struct thread *t, uint32_t n, uint32_t depth, uint32_t
 	return reset;
 }
 
-static void push_alloc(struct thread *t, const struct call *call, const struct unwind_regs *regs)
+/* A call of `operands` words with its stack. */
+static inline __attribute__((always_inline)) void
+push_call(struct thread *t, enum mst_op op, uint8_t flags, uint8_t align_log2, const uint64_t *operand,
+	  unsigned operands, const struct unwind_regs *regs)
 {
 	const uint64_t stamp = stamp_now();
-	const unsigned operands = shm_operands((uint8_t)call->op);
 	const uint32_t kept = unwind_capture(t->stack, regs);
 	const uint32_t n = unwind_stack_depth(t->stack);
-	uint8_t flags = 0;
 	uint32_t from, words;
 	uint64_t *w;
 
@@ -578,10 +583,6 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 		t->known = kept;
 	if (choose_frames(t, n, the_process.depth, &from))
 		flags |= SHM_RESET;
-	if (!call->result)
-		flags |= SHM_FAILED;
-	if (call->overflow)
-		flags |= SHM_OVERFLOW;
 	words = 2 + operands + (n - from);
 	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
 	if (!w) {
@@ -591,13 +592,11 @@ static void push_alloc(struct thread *t, const struct call *call, const struct u
 		count_loss(t);
 		return;
 	}
-	w[0] = shm_head((uint8_t)call->op, flags, call->align_log2, (uint16_t)(n - from), from);
+	w[0] = shm_head((uint8_t)op, flags, align_log2, (uint16_t)(n - from), from);
 	w[1] = stamp;
-	w[2] = (uintptr_t)call->result;
-	w[3] = call->size;
-	if (operands == 3)
-		w[4] = (uintptr_t)call->old;
-	w += 2 + operands;
+	w += 2;
+	for (unsigned i = 0; i < operands; i++)
+		*w++ = operand[i];
 	for (const struct unwind_frame *f = unwind_stack_frames(t->stack); from < n; from++)
 		*w++ = f[from].pc;
 	ring_publish(t, words);
@@ -618,12 +617,9 @@ static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
 /* Comes before its event, stamp and all. If there is no room for it the next event will have one. */
 static void push_depth(struct thread *t, uint64_t depth)
 {
-	if (depth == t->told_depth || !tell_losses(t) ||
-	    !push_words(t, shm_head(MST_OP_STACK, 0, 0, 0, 0), depth))
-		return;
-	t->told_depth = depth;
-	if (depth > t->deepest)
-		t->deepest = depth;
+	if (depth != t->told_depth && tell_losses(t) &&
+	    push_words(t, shm_head(MST_OP_STACK, 0, 0, 0, 0), depth))
+		t->told_depth = depth;
 }
 
 static inline void tell_depth(struct thread *t, uintptr_t sp)
@@ -634,14 +630,28 @@ static inline void tell_depth(struct thread *t, uintptr_t sp)
 		push_depth(t, depth);
 }
 
-/* Of a free only our own frame is known, not its caller's: it counts where nothing has been deeper. */
-static inline void tell_depth_of_free(struct thread *t)
+/* `usable` is what the allocator gave, 0 if that isn't known or wanted. */
+static void push_alloc(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs)
 {
-	uint64_t depth;
+	uint64_t operand[4] = { (uintptr_t)call->result, call->size, (uintptr_t)call->old };
+	unsigned operands = shm_operands((uint8_t)call->op);
+	uint8_t flags = call->result ? 0 : SHM_FAILED;
 
-	if (__builtin_expect(the_process.stacks, 0) &&
-	    measure_depth(t, (uintptr_t)__builtin_frame_address(0), &depth) && depth > t->deepest + OWN_FRAMES)
-		push_depth(t, depth - OWN_FRAMES);
+	if (call->overflow)
+		flags |= SHM_OVERFLOW;
+	if (usable) {
+		flags |= SHM_USABLE;
+		operand[operands++] = usable;
+	}
+	push_call(t, call->op, flags, call->align_log2, operand, operands, regs);
+}
+
+/* Of a block that the allocator has just given itself: nobody else's may be asked about. */
+static inline size_t usable_of(const struct call *call)
+{
+	if (!the_process.usable || !call->result || !real.malloc_usable_size || mst_op_is_custom(call->op))
+		return 0;
+	return real.malloc_usable_size((void *)call->result);
 }
 
 /* Whether a call is what the operator new in progress asks of malloc. */
@@ -661,27 +671,33 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	if (!t)
 		return;
 	inside = t->inside;
-	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call))
+	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call)) {
+		t->new_block = call->result;
+		t->new_usable = usable_of(call);
 		return;
+	}
 	t->inside = PUSHING;
 	tell_depth(t, regs->sp);
-	push_alloc(t, call, regs);
+	push_alloc(t, call, usable_of(call), regs);
 	t->inside = inside;
 }
 
-/* `op` is SHM_OP_FREE or SHM_OP_FREELIKE. */
-static inline void push_free(struct thread *t, uint8_t op, const void *p)
+/* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
+static inline void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
 
 	t->inside = PUSHING;
-	tell_depth_of_free(t);
-	if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
+	if (regs)
+		tell_depth(t, regs->sp);
+	if (the_process.free_stacks && op == SHM_OP_FREE)
+		push_call(t, MST_OP_FREE, 0, 0, &(const uint64_t){ (uintptr_t)p }, 1, regs);
+	else if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
 		count_loss(t);
 	t->inside = inside;
 }
 
-static inline void release(uint8_t op, const void *p)
+static inline void release(uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_now();
 
@@ -690,17 +706,17 @@ static inline void release(uint8_t op, const void *p)
 	if (t->inside == PUSHING)
 		count_loss(t);
 	else
-		push_free(t, op, p);
+		push_free(t, op, p, regs);
 }
 
-void recorder_free(const void *p)
+void recorder_free(const void *p, const struct unwind_regs *regs)
 {
-	release(SHM_OP_FREE, p);
+	release(SHM_OP_FREE, p, regs);
 }
 
 void recorder_freelike(const void *p)
 {
-	release(SHM_OP_FREELIKE, p);
+	release(SHM_OP_FREELIKE, p, NULL);
 }
 
 void recorder_null_free(void)
@@ -724,6 +740,7 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 		return false;
 	t->inside = IN_NEW;
 	t->new_call = *call;
+	t->new_block = NULL;
 	t->new_regs = *regs;
 	return true;
 }
@@ -737,18 +754,18 @@ void recorder_new_leave(const void *result)
 	t->inside = PUSHING;
 	t->new_call.result = result;
 	tell_depth(t, t->new_regs.sp);
-	push_alloc(t, &t->new_call, &t->new_regs);
+	push_alloc(t, &t->new_call, t->new_block == result ? t->new_usable : 0, &t->new_regs);
 	t->inside = OUTSIDE;
 }
 
-bool recorder_delete_enter(const void *p)
+bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_now();
 
 	/* Inside another operator it is the free within that is recorded. */
 	if (!t || t->inside != OUTSIDE)
 		return false;
-	push_free(t, SHM_OP_FREE, p);
+	push_free(t, SHM_OP_FREE, p, regs);
 	t->inside = IN_DELETE;
 	t->deleting = p;
 	return true;

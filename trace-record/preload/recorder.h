@@ -45,8 +45,8 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs);
 				      .sp = (uintptr_t)(CALLER_FRAME() + 2),   \
 				      .bp = CALLER_FRAME()[0] })
 
-/* Before the real call; `p` is not NULL. */
-void recorder_free(const void *p);
+/* Before the real call; `p` is not NULL. `regs` as above. */
+void recorder_free(const void *p, const struct unwind_regs *regs);
 
 /* Before a custom block goes; `p` is not NULL. */
 void recorder_freelike(const void *p);
@@ -64,7 +64,7 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 void recorder_new_leave(const void *result);
 
 /* The same for operator delete, whose inner free of `p` is not recorded. */
-bool recorder_delete_enter(const void *p);
+bool recorder_delete_enter(const void *p, const struct unwind_regs *regs);
 void recorder_delete_leave(void);
 
 /* A mark in the calling thread's events. */

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Valgrind 3.19's xtree reports: in callgrind's format, and in that of massif.out. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit.h"
+#include "stringset.h"
+
+#define THRESHOLD 1e-14    /* percent: what is nothing is only left out where all is */
+
+static const char *const event_texts[XTREE_EVENTS] = {
+	[XTREE_LIVE_BYTES] = "curB : currently allocated Bytes",
+	[XTREE_LIVE_BLOCKS] = "curBk : currently allocated Blocks",
+	[XTREE_TOTAL_BYTES] = "totB : total allocated Bytes",
+	[XTREE_TOTAL_BLOCKS] = "totBk : total allocated Blocks",
+	[XTREE_FREED_BYTES] = "totFdB : total Freed Bytes",
+	[XTREE_FREED_BLOCKS] = "totFdBk : total Freed Blocks",
+};
+
+/* ---- callgrind's format ---- */
+
+/* Names of one sort; a compressed name is spelt out when it comes first. */
+struct names {
+	struct stringset *known;
+	size_t told;
+};
+
+struct writer {
+	struct out *out;
+	const struct emit_view *view;
+	bool compress;
+	struct names files, functions;
+	uint32_t *frames;       /* of the stack at hand, outermost first */
+	uint32_t cap_frames;
+	uint64_t totals[XTREE_EVENTS];
+};
+
+static void write_name(struct writer *w, const char *key, struct names *names, const char *name)
+{
+	size_t number;
+
+	if (!w->compress) {
+		out_printf(w->out, "%s=%s\n", key, name);
+		return;
+	}
+	number = stringset_number(names->known, name, strlen(name));
+	if (number == 0)
+		out_fail(w->out, ENOMEM);
+	if (number > names->told)
+		out_printf(w->out, "%s=(%zu) %s\n", key, number, name);
+	else
+		out_printf(w->out, "%s=(%zu)\n", key, number);
+	if (number > names->told)
+		names->told = number;
+}
+
+/*
+ * The two lines that name a frame, with the keys `file_key` and `function_key`. Returns its line:
+ * inlined calls are not shown, so it is the innermost one's, in the function they were inlined into.
+ */
+static int write_frame(struct writer *w, const char *file_key, const char *function_key, uint32_t frame)
+{
+	const struct symbol_chain *chain = naming_describe(w->view->naming, frame);
+	const struct symbol_line *inner = &chain->lines[0];
+	const char *function = chain->lines[chain->n - 1].function;
+	const char *directory = inner->directory ? inner->directory : "";
+	char *path = NULL;
+
+	if (!w->view->settings->show_below_main && naming_role(w->view->naming, frame) == SYMBOL_BELOW_MAIN)
+		function = "(below main)";
+	if (inner->file && asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", inner->file) < 0) {
+		path = NULL;
+		out_fail(w->out, ENOMEM);
+	}
+	write_name(w, file_key, &w->files, path ? path : "UnknownFile\?\?\?");
+	write_name(w, function_key, &w->functions, function ? function : "UnknownFn\?\?\?");
+	free(path);
+	return inner->file ? inner->line : 0;
+}
+
+static void write_cost(struct writer *w, int line, const uint64_t *values)
+{
+	out_printf(w->out, "%d", line);
+	for (unsigned i = 0; i < xtree_events(w->view->xtree); i++)
+		out_printf(w->out, " %" PRIu64, values[i]);
+	out_text(w->out, "\n");
+}
+
+/* False: no memory. */
+static bool list_frames(struct writer *w, const struct xtree_place *place)
+{
+	uint32_t n, stack = place->stack;
+	const struct mst_stack *stacks = mst_reader_stacks(w->view->reader, &n);
+
+	if (place->n > w->cap_frames) {
+		uint32_t *frames = realloc(w->frames, place->n * sizeof(*frames));
+
+		if (!frames)
+			return false;
+		w->frames = frames;
+		w->cap_frames = place->n;
+	}
+	for (uint32_t i = place->n; i-- > 0; stack = stacks[stack].parent)
+		w->frames[i] = stacks[stack].frame;
+	return true;
+}
+
+/* From the outermost frame inwards, each as the caller of the next. */
+static void write_place(struct writer *w, const struct xtree_place *place)
+{
+	int line, inner;
+
+	if (!list_frames(w, place)) {
+		out_fail(w->out, ENOMEM);
+		return;
+	}
+	line = write_frame(w, "fl", "fn", w->frames[0]);
+	for (uint32_t i = 1; i < place->n; i++) {
+		out_printf(w->out, "%d\n", line);
+		inner = write_frame(w, "cfi", "cfn", w->frames[i]);
+		out_printf(w->out, "calls=0 %d\n", inner);
+		write_cost(w, line, place->values);
+		line = write_frame(w, "fl", "fn", w->frames[i]);
+	}
+	write_cost(w, line, place->values);
+	out_text(w->out, "\n");
+}
+
+static bool is_empty(const struct emit_view *view, const struct xtree_place *place)
+{
+	for (unsigned i = 0; i < xtree_events(view->xtree); i++) {
+		if (place->values[i])
+			return false;
+	}
+	return true;
+}
+
+static void write_places(struct writer *w)
+{
+	const struct xtree *xtree = w->view->xtree;
+	struct xtree_place place;
+
+	for (uint32_t i = 0; i < xtree_places(xtree); i++) {
+		if (!xtree_place(xtree, i, &place) || is_empty(w->view, &place))
+			continue;
+		write_place(w, &place);
+		for (unsigned e = 0; e < xtree_events(xtree); e++)
+			w->totals[e] += place.values[e];
+	}
+	out_text(w->out, "totals:");
+	for (unsigned e = 0; e < xtree_events(xtree); e++)
+		out_printf(w->out, " %" PRIu64, w->totals[e]);
+	out_text(w->out, "\n");
+}
+
+static void write_header(struct out *out, const struct emit_view *view)
+{
+	const unsigned n = xtree_events(view->xtree);
+
+	out_printf(out, "# callgrind format\nversion: 1\ncreator: xtree-1\npid: %u\n",
+		   mst_reader_info(view->reader)->pid);
+	emit_command(out, view);
+	out_text(out, "\npositions: line\n");
+	for (unsigned i = 0; i < n; i++)
+		out_printf(out, "event: %s\n", event_texts[i]);
+	out_text(out, "events:");
+	/* With the blank that is in front of the colon. */
+	for (unsigned i = 0; i < n; i++)
+		out_printf(out, " %.*s", (int)strcspn(event_texts[i], ":"), event_texts[i]);
+	out_text(out, "\n");
+}
+
+static void write_callgrind(struct out *out, const struct emit_view *view)
+{
+	struct writer w = {
+		.out = out,
+		.view = view,
+		.compress = view->settings->xtree_compress,
+		.files = { .known = stringset_create() },
+		.functions = { .known = stringset_create() },
+	};
+
+	if (w.files.known && w.functions.known) {
+		write_header(out, view);
+		write_places(&w);
+	} else {
+		out_fail(out, ENOMEM);
+	}
+	stringset_destroy(w.files.known);
+	stringset_destroy(w.functions.known);
+	free(w.frames);
+}
+
+const struct emitter emit_callgrind = {
+	.name = "callgrind",
+	.suffix = ".kcg",
+	.help = "xtree memory report, for callgrind_annotate and kcachegrind",
+	.xtree = true,
+	.write = write_callgrind,
+};
+
+/* ---- massif.out's format ---- */
+
+/* One value of all places; NULL: no memory. */
+static struct tree *build_tree(const struct emit_view *view, enum xtree_event event)
+{
+	const uint32_t n = xtree_places(view->xtree);
+	struct tree_input in = {
+		.leaves = malloc((n + (size_t)1) * sizeof(*in.leaves)),
+		.threshold = THRESHOLD,
+		.naming = view->naming,
+	};
+	struct xtree_place place;
+	struct tree *tree;
+	uint32_t n_stacks;
+
+	if (!in.leaves)
+		return NULL;
+	in.stacks = mst_reader_stacks(view->reader, &n_stacks);
+	mst_reader_frames(view->reader, &in.n_frames);
+	for (uint32_t i = 0; i < n; i++) {
+		if (xtree_place(view->xtree, i, &place))
+			in.leaves[in.n_leaves++] = (struct tree_leaf){
+				.bytes = place.values[event], .stack = place.stack, .n = place.n,
+			};
+	}
+	tree = tree_build(&in);
+	free(in.leaves);
+	return tree;
+}
+
+static void write_event(struct out *out, const struct emit_view *view, enum xtree_event event)
+{
+	struct tree *tree = build_tree(view, event);
+
+	if (!tree) {
+		out_fail(out, ENOMEM);
+		return;
+	}
+	out_printf(out, "#-----------\nsnapshot=%u\n#-----------\n", (unsigned)event);
+	out_printf(out, "time=%" PRIu64 "\n", xtree_time(view->xtree));
+	out_printf(out, "mem_heap_B=%" PRIu64 "\n", tree->nodes[0].bytes);
+	out_text(out, "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\n");
+	emit_tree(out, view, tree, event_texts[event], THRESHOLD);
+	tree_destroy(tree);
+}
+
+static void write_xtree(struct out *out, const struct emit_view *view)
+{
+	out_text(out, "desc: xtree.produce_report\n");
+	emit_command(out, view);
+	out_text(out, "time_unit: ms\n");
+	for (unsigned i = 0; i < xtree_events(view->xtree); i++)
+		write_event(out, view, (enum xtree_event)i);
+}
+
+const struct emitter emit_xtree = {
+	.name = "xtree",
+	.suffix = ".ms",
+	.help = "xtree memory report as Massif writes it, for ms_print and massif-visualizer",
+	.xtree = true,
+	.write = write_xtree,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of any
+ * size.
+ */
+#include "xtree.h"
+
+#include <stdlib.h>
+
+#include "contexts.h"
+
+#define NS_PER_MS 1000000u
+
+struct values {
+	uint64_t of[XTREE_EVENTS];
+};
+
+/* What is known of the blocks of a kind, or of the calls of one that only frees. */
+struct kind_state {
+	uint32_t context;        /* CONTEXT_UNKNOWN: not asked for yet */
+	uint32_t shown_context;  /* in Massif's trees; the same */
+};
+
+struct xtree {
+	struct observer observer;
+	const struct settings *settings;
+	bool full;
+	struct contexts contexts;
+	struct contexts shown;
+	struct values *values;   /* by context */
+	uint32_t n_values;       /* at least as many as there are contexts */
+	struct values nobody;    /* of stacks without a frame; not in the report */
+	struct kind_state *states;
+	uint32_t n_states;       /* at least as many as the trace has kinds */
+	uint64_t time_ms;
+	uint64_t unplaced;
+
+	/* The present chunk's. */
+	const struct mst_reader *reader;
+	const struct mst_kind *kinds;
+};
+
+/* ---- kinds ---- */
+
+static bool reserve_states(struct xtree *x, uint32_t n)
+{
+	struct kind_state *states;
+
+	if (n <= x->n_states)
+		return true;
+	n += n / 2;
+	states = realloc(x->states, n * sizeof(*states));
+	if (!states)
+		return false;
+	x->states = states;
+	for (; x->n_states < n; x->n_states++)
+		states[x->n_states] = (struct kind_state){ CONTEXT_UNKNOWN, CONTEXT_UNKNOWN };
+	return true;
+}
+
+/* Makes room for the values of all contexts. False: no memory. */
+static bool reserve_values(struct xtree *x)
+{
+	const uint32_t n = x->contexts.n + x->contexts.n / 2 + 64;
+	struct values *values;
+
+	if (x->contexts.n <= x->n_values)
+		return true;
+	values = realloc(x->values, n * sizeof(*values));
+	if (!values)
+		return false;
+	x->values = values;
+	for (; x->n_values < n; x->n_values++)
+		values[x->n_values] = (struct values){ { 0 } };
+	return true;
+}
+
+/* The values of a kind's stack, valid until the next call. NULL: no memory. */
+static struct values *values_of(struct xtree *x, uint32_t kind)
+{
+	uint32_t *context = &x->states[kind].context;
+
+	if (*context == CONTEXT_UNKNOWN)
+		*context = contexts_find(&x->contexts, x->reader, &x->kinds[kind]);
+	if (*context == CONTEXT_IGNORED)
+		return &x->nobody;
+	return *context != CONTEXT_UNKNOWN && reserve_values(x) ? &x->values[*context] : NULL;
+}
+
+/* Whether Massif's own counters leave out what a kind allocates. Without memory: no. */
+static bool is_ignored(struct xtree *x, uint32_t kind)
+{
+	uint32_t *context = &x->states[kind].shown_context;
+
+	if (*context == CONTEXT_UNKNOWN)
+		*context = contexts_find(&x->shown, x->reader, &x->kinds[kind]);
+	return *context == CONTEXT_IGNORED;
+}
+
+/*
+ * Whether Massif's full report doesn't notice that a block of `old` goes, and that is wanted: one of no
+ * bytes, or one that its other counters ignore; or one that a realloc of kind `resized` (else
+ * MST_NONE) takes out of them.
+ */
+static bool is_overlooked(struct xtree *x, uint32_t old, uint32_t resized)
+{
+	if (!x->full || x->settings->compat == COMPAT_FIXED)
+		return false;
+	return x->kinds[old].size == 0 || is_ignored(x, old) || (resized != MST_NONE && is_ignored(x, resized));
+}
+
+/* ---- records ---- */
+
+/* False, here and below: no memory. */
+static bool come(struct xtree *x, uint32_t kind)
+{
+	struct values *v = values_of(x, kind);
+
+	if (!v)
+		return false;
+	v->of[XTREE_LIVE_BYTES] += x->kinds[kind].size;
+	v->of[XTREE_LIVE_BLOCKS]++;
+	v->of[XTREE_TOTAL_BYTES] += x->kinds[kind].size;
+	v->of[XTREE_TOTAL_BLOCKS]++;
+	return true;
+}
+
+static bool leave(struct xtree *x, uint32_t kind)
+{
+	struct values *v = values_of(x, kind);
+
+	if (!v)
+		return false;
+	v->of[XTREE_LIVE_BYTES] -= x->kinds[kind].size;
+	v->of[XTREE_LIVE_BLOCKS]--;
+	return true;
+}
+
+static bool is_counted(const struct xtree *x, uint32_t kind)
+{
+	return x->kinds[kind].op != MST_OP_UNKNOWN;
+}
+
+/* A block of `old` goes by a call of which nothing is known. */
+static bool do_free(struct xtree *x, uint32_t old)
+{
+	if (!is_counted(x, old) || is_overlooked(x, old, MST_NONE))
+		return true;
+	x->unplaced++;
+	return leave(x, old);
+}
+
+/* A block of `old` goes, by the call `by`, which gives another one if `resized`. */
+static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
+{
+	const bool has_stack = resized || x->kinds[by].op < MST_OP_IMPLIED_FREE;
+
+	if (is_counted(x, old) && !is_overlooked(x, old, resized ? by : MST_NONE)) {
+		struct values *v;
+
+		if (!leave(x, old))
+			return false;
+		v = has_stack ? values_of(x, by) : &x->nobody;
+		if (!v)
+			return false;
+		v->of[XTREE_FREED_BYTES] += x->kinds[old].size;
+		v->of[XTREE_FREED_BLOCKS]++;
+	}
+	return !resized || come(x, by);
+}
+
+static int xtree_chunk(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	struct xtree *x = (struct xtree *)observer;
+	uint32_t n_kinds;
+	bool fine;
+
+	x->reader = reader;
+	x->kinds = mst_reader_kinds(reader, &n_kinds);
+	fine = reserve_states(x, n_kinds);
+	for (uint32_t i = 0; fine && x->settings->heap && i < chunk->n_records; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]], *next;
+
+		switch ((enum mst_role)symbol->role) {
+		case MST_ALLOC:
+			fine = come(x, symbol->kind);
+			break;
+		case MST_FREE:
+			fine = do_free(x, symbol->kind);
+			break;
+		case MST_OUT:
+			/* The reader has proved that there is a next record. */
+			next = &chunk->symbols[chunk->records[++i]];
+			fine = do_pair(x, symbol->kind, next->kind, next->role == MST_ALLOC);
+			break;
+		case MST_CALL:
+		case MST_KEEP:
+			break;
+		}
+	}
+	if (chunk->n_stamps)
+		x->time_ms = (chunk->stamps[chunk->n_stamps - 1].time << mst_reader_time_shift(reader)) / NS_PER_MS;
+	return fine ? 0 : MST_ERR_NOMEM;
+}
+
+static int xtree_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct xtree *x = (struct xtree *)observer;
+	const struct mst_end *end = mst_reader_end(reader);
+
+	if (end)
+		x->time_ms = end->time_ns / NS_PER_MS;
+	return 0;
+}
+
+/* ---- life ---- */
+
+struct xtree *xtree_create(const struct settings *settings, struct naming *naming)
+{
+	static const struct observer_impl impl = { .chunk = xtree_chunk, .end = xtree_end };
+	struct xtree *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->observer.impl = &impl;
+	x->settings = settings;
+	x->full = settings->xtree_memory == XTREE_FULL;
+	if (!contexts_init(&x->contexts, settings, naming, CONTEXTS_WHOLE) ||
+	    !contexts_init(&x->shown, settings, naming, CONTEXTS_SHOWN)) {
+		xtree_destroy(x);
+		return NULL;
+	}
+	return x;
+}
+
+void xtree_destroy(struct xtree *x)
+{
+	if (!x)
+		return;
+	contexts_finish(&x->contexts);
+	contexts_finish(&x->shown);
+	free(x->values);
+	free(x->states);
+	free(x);
+}
+
+struct observer *xtree_observer(struct xtree *x)
+{
+	return &x->observer;
+}
+
+/* ---- the report ---- */
+
+unsigned xtree_events(const struct xtree *x)
+{
+	return x->full ? XTREE_EVENTS : XTREE_TOTAL_BYTES;
+}
+
+uint32_t xtree_places(const struct xtree *x)
+{
+	return x->contexts.n;
+}
+
+bool xtree_place(const struct xtree *x, uint32_t i, struct xtree_place *place)
+{
+	const struct context *c = &x->contexts.items[i];
+
+	*place = (struct xtree_place){ .stack = c->stack, .n = c->n, .values = x->values[i].of };
+	return x->full || place->values[XTREE_LIVE_BLOCKS] != 0;
+}
+
+uint64_t xtree_time(const struct xtree *x)
+{
+	return x->time_ms;
+}
+
+uint64_t xtree_unplaced(const struct xtree *x)
+{
+	return x->full ? x->unplaced : 0;
+}
