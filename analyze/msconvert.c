@@ -69,7 +69,7 @@ static int list_sources(void)
 
 static uint64_t parse_rate(struct argp_state *state, const char *value)
 {
-	int64_t rate;
+	int64_t rate = 0;
 	if (!*value || !number_integer(value, &rate) || rate <= 0)
 		argp_error(state, "--tick-rate=%s: should be a number above 0", value);
 	return (uint64_t)rate;

@@ -111,6 +111,7 @@ struct shm_family {
 	uint32_t version;
 	uint32_t segment_bytes_mib;     /* both sides must agree on the layout */
 	uint32_t depth;                 /* frames to keep */
+	uint32_t timer_ms;              /* CPU time from sample to sample of stack depths; 0: none */
 	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;

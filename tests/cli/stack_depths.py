@@ -25,11 +25,11 @@ def peak_of(build, trace):
     return int(re.search(r'stack peak: (\d+)', report).group(1))
 
 
-def run(build, scratch, stacks, mode, levels):
+def run(build, scratch, option, mode, levels):
     """What the program says and what the trace says."""
     trace = os.path.join(scratch, 'trace')
     program = subprocess.run(
-        [os.path.join(build, 'trace-record', 'msrec'), '-q', '-f', '-o', trace, '--stacks=' + stacks,
+        [os.path.join(build, 'trace-record', 'msrec'), '-q', '-f', '-o', trace, option,
          os.path.join(build, 'corpus', 'stack_depth'), mode, str(levels)],
         check=True, stdout=subprocess.PIPE, text=True)
     return int(program.stdout), peak_of(build, trace)
@@ -42,13 +42,20 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory(prefix='stack-depths.') as scratch:
         for mode, levels in CASES:
-            said, peak = run(build, scratch, 'yes', mode, levels)
+            said, peak = run(build, scratch, '--stacks=yes', mode, levels)
             near = abs(peak - said) < (SLACK if levels else SLACK_OF_NONE)
             failed += not near
             print('%-8s %3d  program %8d  trace %8d  %s' % (mode, levels, said, peak, 'ok' if near else 'FAR'))
-        _, peak = run(build, scratch, 'no', 'malloc', 7)
+        _, peak = run(build, scratch, '--stacks=no', 'malloc', 7)
         failed += peak != 0
         print('without --stacks: %d' % peak)
+        _, peak = run(build, scratch, '--stacks=yes', 'work', 7)
+        failed += peak > SLACK_OF_NONE
+        print('deep between calls: %d' % peak)
+        said, peak = run(build, scratch, '--timer=4', 'work', 7)
+        near = abs(peak - said) < SLACK
+        failed += not near
+        print('with --timer: program %d  trace %d  %s' % (said, peak, 'ok' if near else 'FAR'))
     return 1 if failed else 0
 
 

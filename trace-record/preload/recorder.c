@@ -813,6 +813,26 @@ void recorder_mark(enum mst_op op)
 	t->inside = OUTSIDE;
 }
 
+/* A thread that is not known yet, or inside an event, isn't sampled. */
+void recorder_sample(uintptr_t sp)
+{
+	struct process *p = process_now();
+	struct thread *t = p ? find_thread(p) : NULL;
+
+	if (!t || t->inside != OUTSIDE)
+		return;
+	t->inside = PUSHING;
+	tell_depth(t, sp);
+	t->inside = OUTSIDE;
+}
+
+uint32_t recorder_timer(void)
+{
+	struct process *p = process_now();
+
+	return p ? p->family->timer_ms : 0;
+}
+
 void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp)
 {
 	struct process *p = process_now();

@@ -67,6 +67,12 @@ void recorder_new_leave(const void *result);
 bool recorder_delete_enter(const void *p, const struct unwind_regs *regs);
 void recorder_delete_leave(void);
 
+/* In a signal handler: the program was interrupted with this stack pointer. */
+void recorder_sample(uintptr_t sp);
+
+/* How often samples are wanted: ms of CPU time, 0 = never. */
+uint32_t recorder_timer(void);
+
 /* A mark in the calling thread's events. */
 void recorder_mark(enum mst_op op);
 
