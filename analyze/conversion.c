@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digest.h"
 #include "outfile.h"
 #include "places.h"
 #include "usable.h"
@@ -179,6 +180,25 @@ static bool share_usable(struct conversions *c, struct conversion *item, struct 
 	return *usable;
 }
 
+/* The same for the sums that a plain replay passes over records by. */
+static bool share_digest(struct conversions *c, struct conversion *item, struct observers *observers,
+			 const struct digest **digest)
+{
+	*digest = NULL;
+	if (usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED || !item->settings->heap)
+		return true;
+	for (size_t i = 0; i < c->n && !*digest; i++) {
+		if (c->items[i].digest && digest_alignment(c->items[i].digest) == item->settings->alignment)
+			*digest = c->items[i].digest;
+	}
+	if (*digest)
+		return true;
+	*digest = item->digest = digest_create(item->settings->alignment);
+	if (*digest)
+		observers->items[observers->n++] = digest_observer(item->digest);
+	return *digest;
+}
+
 /* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
 static struct chronicle *begin_chronicle(struct conversion *item, const struct tool *tool,
 					 const struct tool_trace *trace)
@@ -197,10 +217,11 @@ static struct chronicle *begin_chronicle(struct conversion *item, const struct t
 static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
 		    const struct emitter *emitter, struct naming *naming, struct observers *observers)
 {
-	const struct usable *usable;
-	if (!share_usable(c, item, observers, &usable))
+	struct massif_helpers helpers = { .chronicle = chronicle };
+	if (!share_usable(c, item, observers, &helpers.usable) ||
+	    !share_digest(c, item, observers, &helpers.digest))
 		return false;
-	item->massif = massif_create(item->settings, naming, usable, chronicle);
+	item->massif = massif_create(item->settings, naming, &helpers);
 	if (!item->massif)
 		return false;
 	observers->items[observers->n++] = massif_observer(item->massif);
@@ -215,7 +236,7 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct naming *naming)
 {
-	struct observers observers = { .items = calloc(3 * c->n, sizeof(struct observer *)) };
+	struct observers observers = { .items = calloc(4 * c->n, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
@@ -313,6 +334,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);
 		usable_destroy(c->items[i].usable);
+		digest_destroy(c->items[i].digest);
 		xtree_destroy(c->items[i].xtree);
 	}
 	naming_destroy(naming);

@@ -17,7 +17,8 @@ struct conversion {
 	char *xtree_name;                  /* NULL: no xtree report is asked for */
 
 	/* Private. */
-	struct usable *usable;             /* may serve others, too */
+	struct usable *usable;             /* may serve others, too, as may the digest */
+	struct digest *digest;
 	struct chronicle chronicle;        /* without a file: nothing is to be told */
 	struct massif *massif;
 	struct xtree *xtree;

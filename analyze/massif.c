@@ -12,6 +12,7 @@
 
 #include "chronicle.h"
 #include "contexts.h"
+#include "digest.h"
 #include "effect.h"
 #include "ledger.h"
 #include "marks.h"
@@ -45,7 +46,8 @@ struct massif {
 	uint32_t n_contexts;            /* allocated from, like the kinds */
 	bool took_snapshots;            /* in the present chunk */
 	bool failed;                    /* there was no memory */
-	struct chronicle *chronicle;    /* may be NULL */
+	struct chronicle *chronicle;    /* may be NULL, and the digest, too */
+	const struct digest *digest;
 	uint64_t n_normal;              /* stored so far; only counted for the chronicle */
 
 	/* The present chunk; NULL before the first. */
@@ -53,6 +55,8 @@ struct massif {
 	const struct mst_chunk *chunk;
 	struct effect *effects;         /* by symbol */
 	uint32_t n_effects;
+	const struct spell *spell;      /* of the digest, at hand; NULL: its sums don't hold */
+	uint32_t spell_start;
 	bool by_record;                 /* the ledger's effects are what counts */
 	struct ledger ledger;
 };
@@ -392,10 +396,67 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 	return i;
 }
 
+/* ---- spells of records ---- */
+
+/* Whether the digest's sums are true for these settings in the present chunk: all blocks count. */
+static const struct spell *find_spells(const struct massif *m)
+{
+	if (!m->digest || m->by_record || m->marks.watching || m->chronicle)
+		return NULL;
+	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
+		if (m->effects[i].live && !m->effects[i].counted)
+			return NULL;
+	}
+	return digest_spells(m->digest);
+}
+
+/*
+ * Adds a spell up if nothing in it could be the moment for a snapshot: the clock doesn't get to the
+ * next one's time, nor the total above what a new peak must exceed.
+ */
+static inline bool skip_spell(struct massif *m, const struct spell *s)
+{
+	const uint64_t admin = m->settings->heap_admin;
+	struct counters *now = &m->counters;
+	uint64_t clock = now->clock;
+
+	if (m->settings->time_unit == TIME_BYTES)
+		clock += s->moved + admin * s->steps;
+	if (clock >= m->snapshots.earliest || clock < now->clock ||
+	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
+		return false;
+	now->useful += s->useful;
+	now->total += s->rounded + admin * s->blocks;
+	now->clock = clock;
+	now->changes += s->changes;
+	return true;
+}
+
+/* The records [i, end), as run() does them, spell by spell. */
+static uint32_t run_spells(struct massif *m, uint32_t i, uint32_t end)
+{
+	while (i < end) {
+		const struct spell *s = m->spell;
+		const bool whole = i == m->spell_start && s->end <= end;
+
+		if (whole && skip_spell(m, s))
+			i = s->end;
+		else
+			i = run(m, i, s->end < end ? s->end : end, false, false);
+		if (i >= s->end) {
+			m->spell_start = s->end;
+			m->spell++;
+		}
+	}
+	return i;
+}
+
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
 	const bool marking = m->marks.watching || m->chronicle;
 
+	if (m->spell)
+		return run_spells(m, i, end);
 	if (m->by_record)
 		return marking ? run(m, i, end, true, true) : run(m, i, end, true, false);
 	return marking ? run(m, i, end, false, true) : run(m, i, end, false, false);
@@ -407,6 +468,8 @@ static void run_chunk(struct massif *m)
 	const unsigned shift = mst_reader_time_shift(m->reader);
 	uint32_t i = 0;
 
+	m->spell = find_spells(m);
+	m->spell_start = 0;
 	if (m->settings->time_unit == TIME_BYTES) {
 		run_records(m, 0, chunk->n_records);
 		return;
@@ -575,7 +638,7 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
-			     const struct usable *usable, struct chronicle *chronicle)
+			     const struct massif_helpers *helpers)
 {
 	struct massif *m = calloc(1, sizeof(*m));
 	bool fine;
@@ -584,12 +647,13 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		return NULL;
 	m->observer.impl = &massif_impl;
 	m->settings = settings;
-	m->by_record = usable != NULL;
-	m->ledger = (struct ledger){ .settings = settings, .usable = usable };
+	m->by_record = helpers->usable != NULL;
+	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
+	m->digest = helpers->digest;
 	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
-		m->chronicle = m->snapshots.chronicle = chronicle;
+		m->chronicle = m->snapshots.chronicle = helpers->chronicle;
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
 		fine = fill_detailed(m);

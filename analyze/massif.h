@@ -17,6 +17,7 @@
 
 struct naming;   /* naming.h: names of the frames of a trace */
 struct chronicle;
+struct digest;   /* digest.h: sums of spells of records */
 struct usable;   /* usable.h: what single blocks take */
 struct massif;
 
@@ -55,13 +56,16 @@ struct live {
 	uint64_t bytes[];
 };
 
-/*
- * Copies nothing: all arguments must outlive the observer. `usable`, which sees each chunk before
- * it, is NULL unless usable_needed(); `chronicle`, which is told of each step, may be NULL. NULL
- * when out of memory.
- */
+/* What it works with; the first two are observers that see each chunk before it. */
+struct massif_helpers {
+	const struct usable *usable;    /* NULL unless usable_needed() */
+	const struct digest *digest;    /* of the settings' alignment; NULL: none, which takes longer */
+	struct chronicle *chronicle;    /* is told of each step; may be NULL */
+};
+
+/* All arguments but the last must outlive the observer, and what that names. NULL: no memory. */
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
-			     const struct usable *usable, struct chronicle *chronicle);
+			     const struct massif_helpers *helpers);
 void massif_destroy(struct massif *massif);               /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 

@@ -6,6 +6,14 @@
 
 #include "chronicle.h"
 
+#define NO_SPAN UINT64_MAX     /* it stays, or is gone already */
+
+/* Of those that a cull has not taken out yet. */
+struct span {
+	uint16_t before, behind;        /* its neighbours' places */
+	bool taken_out;
+};
+
 bool snapshots_init(struct snapshots *s, const struct settings *settings)
 {
 	*s = (struct snapshots){
@@ -15,8 +23,9 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings)
 		.narrow_interval = settings->compat != COMPAT_FIXED,
 	};
 	s->items = calloc(s->max, sizeof(*s->items));
-	s->left = calloc(s->max, sizeof(*s->left));
-	return s->items && s->left;
+	s->spans = calloc(s->max, sizeof(*s->spans));
+	s->widths = calloc(s->max, sizeof(*s->widths));
+	return s->items && s->spans && s->widths;
 }
 
 void snapshots_finish(struct snapshots *s)
@@ -24,7 +33,8 @@ void snapshots_finish(struct snapshots *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->items[i].live);
 	free(s->items);
-	free(s->left);
+	free(s->spans);
+	free(s->widths);
 }
 
 static uint64_t time_between(const struct snapshot *earlier, const struct snapshot *later)
@@ -38,57 +48,72 @@ static bool is_removable(const struct snapshots *s, size_t i)
 	return i != 0 && i != s->n - 1 && s->items[i].kind != SNAPSHOT_PEAK;
 }
 
-static bool is_peak(const struct snapshots *s, size_t at)
+/* Looks anew at the time between the neighbours of one that is left. */
+static void update_span(struct snapshots *s, size_t i)
 {
-	return s->items[s->left[at]].kind == SNAPSHOT_PEAK;
-}
+	const struct span *span = &s->spans[i];
+	uint64_t width;
 
-/* The time between the neighbours of left[at]. It only grows while others are taken out. */
-static uint64_t span_at(const struct snapshots *s, size_t at)
-{
-	return time_between(&s->items[s->left[at - 1]], &s->items[s->left[at + 1]]);
+	if (!is_removable(s, i))
+		return;
+	width = time_between(&s->items[span->before], &s->items[span->behind]);
+	s->widths[i] = width < NO_SPAN ? width : NO_SPAN - 1;
 }
 
 /*
- * Where in left[0..n) the snapshot with the least span is, the first of equals. There is one: at
- * least 6 are left when it is asked for, of which at most 3 have to stay. While a clock of
- * milliseconds stands still nearly all spans are 0, so these are looked for first, from *still on:
- * before it there are none.
+ * The one with the least span, the first of equals. There is one: at least 6 are left when it is
+ * asked for, of which at most 3 have to stay. Spans only grow, so others as narrow as the last one
+ * taken out can only be behind it.
  */
-static size_t find_narrowest(const struct snapshots *s, size_t n, size_t *still)
+static size_t find_narrowest(const struct snapshots *s, size_t last)
 {
-	size_t best = 0;
+	const uint64_t *widths = s->widths;
+	size_t narrowest = 0;
 
-	for (; *still + 1 < n; ++*still) {
-		if (!is_peak(s, *still) && span_at(s, *still) == 0)
-			return *still;
+	for (size_t i = last + 1; last && i < s->n; i++) {
+		if (widths[i] == s->last_width)
+			return i;
 	}
-	for (size_t i = 1; i + 1 < n; i++) {
-		if (!is_peak(s, i) && (best == 0 || span_at(s, i) < span_at(s, best)))
-			best = i;
-	}
-	return best;
+	for (size_t i = 1; i < s->n; i++)
+		narrowest = widths[i] < widths[narrowest] ? i : narrowest;
+	return narrowest;
+}
+
+static void take_out(struct snapshots *s, size_t i)
+{
+	const struct span span = s->spans[i];
+
+	s->last_width = s->widths[i];
+	s->widths[i] = NO_SPAN;
+	s->spans[i].taken_out = true;
+	s->spans[span.before].behind = span.behind;
+	s->spans[span.behind].before = span.before;
+	update_span(s, span.before);
+	update_span(s, span.behind);
+	free(s->items[i].live);
 }
 
 /* Takes out half of the snapshots. */
 static void remove_half(struct snapshots *s)
 {
-	size_t n = s->n, still = 1;
+	size_t kept = 0, at = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		s->left[i] = i;
-	for (unsigned i = 0; i < s->max / 2; i++) {
-		const size_t at = find_narrowest(s, n, &still);
-
-		if (s->chronicle)
-			chronicle_take_out(s->chronicle, i, span_at(s, at), &s->items[s->left[at]], s->left[at]);
-		free(s->items[s->left[at]].live);
-		n--;
-		memmove(s->left + at, s->left + at + 1, (n - at) * sizeof(*s->left));
+	for (size_t i = 0; i < s->n; i++) {
+		s->spans[i] = (struct span){ .before = (uint16_t)(i - 1), .behind = (uint16_t)(i + 1) };
+		s->widths[i] = NO_SPAN;
+		update_span(s, i);
 	}
-	for (size_t i = 0; i < n; i++)
-		s->items[i] = s->items[s->left[i]];
-	s->n = n;
+	for (unsigned i = 0; i < s->max / 2; i++) {
+		at = find_narrowest(s, at);
+		if (s->chronicle)
+			chronicle_take_out(s->chronicle, i, s->widths[at], &s->items[at], at);
+		take_out(s, at);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (!s->spans[i].taken_out)
+			s->items[kept++] = s->items[i];
+	}
+	s->n = kept;
 }
 
 /*

@@ -29,7 +29,11 @@ struct snapshots {
 	uint64_t peak_limit;
 	uint64_t min_interval;
 	unsigned since_detailed;
-	unsigned *left;                 /* [max]; private: what a cull has not taken out yet */
+
+	/* Private, for a cull: [max] each. */
+	struct span *spans;
+	uint64_t *widths;               /* the time between its neighbours */
+	uint64_t last_width;            /* of the one taken out last */
 };
 
 /* False: no memory; snapshots_finish() is still to be called. */
