@@ -6,82 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "digest.h"
 #include "outfile.h"
+#include "places.h"
 #include "usable.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
-
-/* What is the same for two names of one file, whether it is there already or not. */
-struct place {
-	bool shared;        /* not a plain file: any number of results may go there */
-	dev_t dev;          /* of the file, else of its directory */
-	ino_t ino;
-	const char *name;   /* in its directory, if there is no such file; else "" */
-};
-
-static int find_place(struct place *place, const char *name)
-{
-	struct stat st;
-	*place = (struct place){ .name = name };
-	if (strcmp(name, "-") == 0)
-		return 0;
-	if (stat(name, &st) == 0) {
-		*place = (struct place){ !S_ISREG(st.st_mode), st.st_dev, st.st_ino, "" };
-		return 0;
-	}
-	const char *slash = strrchr(name, '/');
-	char *directory = slash ? strndup(name, (size_t)(slash + 1 - name)) : strdup(".");
-	if (!directory)
-		return -ENOMEM;
-	if (stat(directory, &st) == 0)
-		*place = (struct place){ false, st.st_dev, st.st_ino, slash ? slash + 1 : name };
-	free(directory);
-	return 0;
-}
-
-static bool is_same(const struct place *a, const struct place *b)
-{
-	return !a->shared && a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
-}
-
-/* A renamed result would take the trace's place. */
-static bool is_trace(const struct tool_trace *trace, const struct place *place)
-{
-	struct stat st;
-	return fstat(trace->fd, &st) == 0 && !place->shared && *place->name == '\0' &&
-	       st.st_dev == place->dev && st.st_ino == place->ino;
-}
-
-/* Room for all that have been looked at. */
-struct places {
-	size_t n;
-	struct place *items;
-};
-
-static int check_name(struct places *places, const struct tool *tool, const struct tool_trace *trace,
-		      const char *name)
-{
-	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
-	if (grown)
-		places->items = grown;
-	if (!grown || find_place(&grown[places->n], name) != 0) {
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
-		return TOOL_NO_RESULT;
-	}
-	const char *why = is_trace(trace, &grown[places->n]) ? "is the trace itself" : NULL;
-	for (size_t i = 0; i < places->n && !why; i++)
-		if (is_same(&grown[i], &grown[places->n]))
-			why = "two results would have this name";
-	places->n++;
-	if (!why)
-		return 0;
-	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
-	return TOOL_USAGE;
-}
 
 static int check_names(const struct conversions *c, const struct tool *tool,
 		       const struct tool_trace *trace)
@@ -90,13 +22,13 @@ static int check_names(const struct conversions *c, const struct tool *tool,
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct conversion *item = &c->items[i];
-		status = check_name(&places, tool, trace, item->name);
+		status = places_add(&places, tool, trace, item->name);
 		if (status == 0 && item->xtree_name)
-			status = check_name(&places, tool, trace, item->xtree_name);
+			status = places_add(&places, tool, trace, item->xtree_name);
 		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
-			status = check_name(&places, tool, trace, item->at_names[k]);
+			status = places_add(&places, tool, trace, item->at_names[k]);
 	}
-	free(places.items);
+	places_finish(&places);
 	return status;
 }
 
@@ -220,13 +152,6 @@ static bool write_file(const struct tool *tool, const struct content *content,
 		tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name,
 			   strerror(-error));
 	return error == 0;
-}
-
-static void tell_symbols(const struct tool *tool, const struct symbols *symbols)
-{
-	const char *notice;
-	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
-		tool_notice(tool, "%s", notice);
 }
 
 /* ---- Replay --------------------------------------------------------------------------------- */
@@ -401,7 +326,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_unplaced(tool, trace, c);
-		tell_symbols(tool, naming_symbols(naming));
+		tool_symbol_notices(tool, naming_symbols(naming));
 		for (size_t i = 0; i < c->n; i++)
 			if (c->items[i].settings->stats)
 				chronicle_stats(&c->items[i].chronicle);

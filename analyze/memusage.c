@@ -4,7 +4,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum row { ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE, ROW_COUNT, ROW_NONE = ROW_COUNT };
+#include "datafile.h"
+
+enum row {
+	ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE,
+	ROW_MMAP_READ, ROW_MMAP_WRITE, ROW_MMAP_ANON, ROW_MREMAP, ROW_MUNMAP,
+	ROW_COUNT, ROW_NONE = ROW_COUNT
+};
 
 #define BUCKET_B 16u
 #define BUCKETS  4096u            /* blocks below 64 KiB; the others are "large" */
@@ -19,11 +25,25 @@ struct memusage {
 	struct counts rows[ROW_COUNT];
 	uint64_t heap_total;      /* everything ever asked for */
 	uint64_t heap, heap_peak; /* live bytes */
+	uint64_t stack;           /* depth of the present call's thread */
+	uint64_t stack_peak;
+	uint64_t peak;            /* of live bytes and one stack together */
+	bool sampled;             /* that depth isn't in the peak yet: the call that it was seen at */
+	uint32_t sampled_thread;  /* comes next, if there is one */
+	uint64_t *stacks;         /* depths by thread */
+	uint32_t n_stacks;
 	uint64_t in_place, decreasing, realloc_frees;
+	enum memusage_maps maps;
+	uint64_t mapped;          /* of the live bytes; not with MEMUSAGE_MAPS_AS_MEMUSAGE */
+	uint64_t remapped;        /* length that the mremap to come is to change */
+	uint64_t remapped_in_place, remapped_decreasing;
 	uint64_t sized_calls;     /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
+	bool begun;
 	bool ended;               /* the report would have been printed */
+	struct datafile *data;    /* NULL: none is wanted */
+	uint64_t start, time;     /* of the first call and of the present one, in ns */
 };
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -62,11 +82,21 @@ static void add_entry(struct memusage *m, uint64_t size)
 	m->sized_calls++;
 }
 
+static void raise_peak(struct memusage *m, uint64_t stack)
+{
+	if (m->heap + stack > m->peak)
+		m->peak = m->heap + stack;
+}
+
 static void move_heap(struct memusage *m, uint64_t change)
 {
 	m->heap += change;
 	if (m->heap > m->heap_peak)
 		m->heap_peak = m->heap;
+	raise_peak(m, m->stack);
+	m->sampled = false;
+	if (m->data)
+		datafile_add(m->data, &(struct datafile_record){ m->heap, m->stack, m->time });
 }
 
 /* A call that asks for `size` bytes, `grown` of them new. */
@@ -118,6 +148,23 @@ static void count_free(struct memusage *m, const struct mst_kind *old, const str
 	move_heap(m, -size_of(old));
 }
 
+static void note_stack(struct memusage *m, uint32_t thread, uint64_t depth)
+{
+	m->stacks[thread] = m->stack = depth;
+	m->sampled = true;
+	m->sampled_thread = thread;
+	if (depth > m->stack_peak)
+		m->stack_peak = depth;
+}
+
+/* A depth that was seen at no call counts with the live bytes as they are. */
+static void settle_sample(struct memusage *m)
+{
+	if (m->sampled)
+		raise_peak(m, m->stacks[m->sampled_thread]);
+	m->sampled = false;
+}
+
 /* `old` is the block that a failed realloc was given, or NULL. */
 static void count_call(struct memusage *m, const struct mst_kind *old, const struct mst_kind *kind)
 {
@@ -134,9 +181,102 @@ static void count_call(struct memusage *m, const struct mst_kind *old, const str
 	m->rows[row].failed++;
 }
 
+/* ---- Mappings ------------------------------------------------------------------------------- */
+
+/* More can be unmapped than was seen being mapped. */
+static void move_mapped(struct memusage *m, uint64_t plus, uint64_t minus)
+{
+	if (m->maps == MEMUSAGE_MAPS) {
+		if (minus > m->mapped && minus - m->mapped > plus)
+			minus = m->mapped + plus;
+		m->mapped += plus - minus;
+	}
+	move_heap(m, plus - minus);
+}
+
+static void count_mmap(struct memusage *m, enum row row, uint64_t size, bool failed)
+{
+	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
+	count_request(m, row, size, size);
+	m->rows[row].failed += failed && !faithful;
+	if (faithful ? row == ROW_MMAP_WRITE : !failed)
+		move_mapped(m, size, 0);
+}
+
+static void count_mremap(struct memusage *m, const struct mst_kind *kind, bool failed)
+{
+	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
+	uint64_t old = m->remapped, size = kind->size;
+	count_request(m, ROW_MREMAP, size, size > old ? size - old : 0);
+	m->rows[ROW_MREMAP].failed += failed && !faithful;
+	if (failed && !faithful)
+		return;
+	m->remapped_in_place += kind->op == MST_OP_MREMAP_IN_PLACE;
+	m->remapped_decreasing += old > size;
+	move_mapped(m, size, old);
+}
+
+static void count_munmap(struct memusage *m, uint64_t size, bool failed)
+{
+	m->rows[ROW_MUNMAP].calls++;
+	m->rows[ROW_MUNMAP].failed += failed;
+	if (failed)
+		return;
+	m->rows[ROW_MUNMAP].total += size;
+	move_mapped(m, 0, size);
+}
+
+static void count_map(struct memusage *m, const struct mst_kind *kind)
+{
+	bool failed = kind->flags & MST_KIND_FAILED;
+	switch (kind->op) {
+	case MST_OP_MMAP_READ:
+		count_mmap(m, ROW_MMAP_READ, kind->size, failed);
+		break;
+	case MST_OP_MMAP_WRITE:
+		count_mmap(m, ROW_MMAP_WRITE, kind->size, failed);
+		break;
+	case MST_OP_MMAP_ANON:
+		count_mmap(m, ROW_MMAP_ANON, kind->size, failed);
+		break;
+	case MST_OP_MREMAP_OLD:
+		m->remapped = kind->size;
+		break;
+	case MST_OP_MREMAP_MOVED:
+	case MST_OP_MREMAP_IN_PLACE:
+		count_mremap(m, kind, failed);
+		break;
+	case MST_OP_MUNMAP:
+		count_munmap(m, kind->size, failed);
+		break;
+	}
+}
+
+static bool is_map(const struct mst_kind *kind)
+{
+	return kind->op >= MST_OP_MMAP_READ && kind->op <= MST_OP_MUNMAP;
+}
+
+/* ---- The trace ------------------------------------------------------------------------------ */
+
 static const struct mst_kind *find(const struct mst_kind *kinds, uint32_t id)
 {
 	return id == MST_NONE ? NULL : &kinds[id];
+}
+
+/* Depths of threads that are new are 0. False: no memory. */
+static bool know_threads(struct memusage *m, uint32_t n)
+{
+	if (n <= m->n_stacks)
+		return true;
+	uint64_t *stacks = reallocarray(m->stacks, n, sizeof(*stacks));
+	if (!stacks)
+		return false;
+	for (uint32_t i = m->n_stacks; i < n; i++)
+		stacks[i] = 0;
+	m->stacks = stacks;
+	m->n_stacks = n;
+	return true;
 }
 
 static int memusage_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -147,10 +287,21 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 		return 0;
 	m->null_frees += chunk->sums.null_frees;
 	uint32_t n;
+	mst_reader_threads(reader, &n);
+	if (!know_threads(m, n))
+		return MST_ERR_NOMEM;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
+	unsigned shift = mst_reader_time_shift(reader);
 	while (!m->ended && mst_cursor_next(&cursor, &event)) {
+		m->time = event.time << shift;
+		if (!m->begun)
+			m->start = m->time;
+		m->begun = true;
+		m->stack = m->stacks[event.thread];
+		if ((event.type == MST_EVENT_CALL && !is_map(find(kinds, event.kind))) || event.thread != m->sampled_thread)
+			settle_sample(m);
 		const struct mst_kind *old = find(kinds, event.old_kind);
 		const struct mst_kind *kind = find(kinds, event.kind);
 		switch (event.type) {
@@ -164,26 +315,52 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 			count_resize(m, old, kind);
 			break;
 		case MST_EVENT_CALL:
-			count_call(m, old, kind);
+			if (kind->op == MST_OP_STACK)
+				note_stack(m, event.thread, kind->size);
+			else if (is_map(kind) && m->maps != MEMUSAGE_NO_MAPS)
+				count_map(m, kind);
+			else
+				count_call(m, old, kind);
 			break;
 		}
 	}
 	return 0;
 }
 
+static int memusage_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct memusage *m = (struct memusage *)observer;
+	const struct mst_end *end = mst_reader_end(reader);
+	if (!m->ended && end && end->time_ns > m->time)
+		m->time = end->time_ns;
+	settle_sample(m);
+	/* memusagestat divides by the time that has passed. */
+	if (m->data)
+		datafile_end(m->data, &(struct datafile_head){
+			.start = m->start, .end = m->time > m->start ? m->time : m->start + 1,
+			.peak_heap = m->heap_peak, .peak_stack = m->stack_peak, .peak_total = m->peak,
+		});
+	return 0;
+}
+
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-struct memusage *memusage_create(void)
+struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 {
-	static const struct observer_impl impl = { .chunk = memusage_chunk };
+	static const struct observer_impl impl = { .chunk = memusage_chunk, .end = memusage_end };
 	struct memusage *m = calloc(1, sizeof(*m));
-	if (m)
+	if (m) {
 		m->observer.impl = &impl;
+		m->data = data;
+		m->maps = maps;
+	}
 	return m;
 }
 
 void memusage_destroy(struct memusage *m)
 {
+	if (m)
+		free(m->stacks);
 	free(m);
 }
 
@@ -219,6 +396,11 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 		[ROW_REALLOC] = "realloc",
 		[ROW_CALLOC] = " calloc",
 		[ROW_FREE] = "   free",
+		[ROW_MMAP_READ] = "mmap(r)",
+		[ROW_MMAP_WRITE] = "mmap(w)",
+		[ROW_MMAP_ANON] = "mmap(a)",
+		[ROW_MREMAP] = " mremap",
+		[ROW_MUNMAP] = " munmap",
 	};
 	const struct counts *c = &m->rows[row];
 	uint64_t calls = c->calls + (row == ROW_FREE ? m->null_frees : 0);
@@ -230,6 +412,9 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 	if (row == ROW_REALLOC)
 		fprintf(out, "  (nomove:%" PRId64 ", dec:%" PRId64 ", free:%" PRId64 ")",
 			(int64_t)m->in_place, (int64_t)m->decreasing, (int64_t)m->realloc_frees);
+	if (row == ROW_MREMAP)
+		fprintf(out, "  (nomove: %" PRId64 ", dec:%" PRId64 ")", (int64_t)m->remapped_in_place,
+			(int64_t)m->remapped_decreasing);
 	fputc('\n', out);
 }
 
@@ -272,10 +457,12 @@ void memusage_print(const struct memusage *m, FILE *out, bool coloured)
 {
 	const struct paint *paint = coloured ? &coloured_paint : &plain_paint;
 	fprintf(out, "\n%sMemory usage summary:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
-		", stack peak: 0\n", paint->title, paint->title_off, m->heap_total, m->heap_peak);
+		", stack peak: %" PRIu64 "\n", paint->title, paint->title_off, m->heap_total, m->heap_peak,
+		m->stack_peak);
 	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head,
 		paint->off);
-	for (enum row row = 0; row < ROW_COUNT; row++)
+	enum row end = m->maps == MEMUSAGE_NO_MAPS ? ROW_MMAP_READ : ROW_COUNT;
+	for (enum row row = 0; row < end; row++)
 		print_row(m, out, paint, row);
 	print_histogram(m, out, paint);
 }

@@ -17,15 +17,28 @@
 
 #include "observer.h"
 
+struct datafile;
 struct memusage;
 
-struct memusage *memusage_create(void);             /* NULL when out of memory */
+/* What is made of the program's own calls of mmap and its like, if the trace holds them. */
+enum memusage_maps {
+	MEMUSAGE_NO_MAPS,          /* nothing, as memusage without -m */
+	MEMUSAGE_MAPS,             /* rows; live bytes with all that is mapped and not yet unmapped */
+	MEMUSAGE_MAPS_AS_MEMUSAGE, /* rows as with memusage -m, which adds only writable files to the live
+				    * bytes, subtracts all that is unmapped, and notices no failure */
+};
+
+/*
+ * `data`, which may be NULL and stays the caller's, gets a record for each call that memusage would
+ * have put into its data file, and is ended with the replay. NULL when out of memory.
+ */
+struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps);
 void memusage_destroy(struct memusage *memusage);   /* NULL is allowed */
 struct observer *memusage_observer(struct memusage *memusage);
 
 /*
  * Writes the report as memusage does, to a byte when coloured; without colours the escape
- * sequences are left out. Errors stay in `out`. The stack peak is 0: traces hold no stack depths.
+ * sequences are left out. Errors stay in `out`. The stack peak is 0 if the trace holds no stack depths.
  */
 void memusage_print(const struct memusage *memusage, FILE *out, bool coloured);
 

@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* msconvert: write a trace in another format. */
+/* msconvert: write a trace in another format, or what others recorded as a trace. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "conversion.h"
+#include "import.h"
+#include "number.h"
+#include "outfile.h"
 #include "tool.h"
 
 #define NAME "msconvert"
 
 const char *argp_program_version = NAME " " MSREC_VERSION;
 
-enum { KEY_TO = 0x3000 };
+#define TRACE        "trace"    /* the format that needs no emitter */
+#define TRACE_SUFFIX ".zst"
+#define COPY_BYTES   65536
+
+enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE };
 
 struct command {
 	struct tool tool;
 	const char *to;        /* NULL: guess */
+	const struct importer *from;   /* NULL: the input is a trace */
+	uint64_t tick_rate;
 	const char *output;    /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
 };
@@ -24,13 +35,17 @@ struct command {
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0,
 	  "format to write, or 'help' for a list (by the name of the output)", TOOL_GROUP_OUTPUT },
+	{ "from", KEY_FROM, "FORMAT", 0,
+	  "format of INPUT, 'help' for a list (a trace)", TOOL_GROUP_OUTPUT },
+	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
+	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
 
 static const char doc[] =
-	"Convert a heap trace recorded by msrec to another format. INPUT may be - for standard "
-	"input."
+	"Convert a heap trace recorded by msrec to another format, or what another program recorded. INPUT "
+	"may be - for standard input if it is a trace."
 	"\v"
 	"Exit status: 0 complete result; 1 partial result (damaged or cut trace), or a value that "
 	"Massif would have refused; 2 no result; 64 wrong usage.";
@@ -41,7 +56,23 @@ static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
 		printf("%-12s %-10s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
+	printf("%-12s %-10s %s\n", TRACE, TRACE_SUFFIX, "with --from: the trace itself");
 	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
+}
+
+static int list_sources(void)
+{
+	for (const struct importer *const *i = importers; *i; i++)
+		printf("%-12s %s\n", (*i)->name, (*i)->help);
+	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
+}
+
+static uint64_t parse_rate(struct argp_state *state, const char *value)
+{
+	int64_t rate = 0;
+	if (!*value || !number_integer(value, &rate) || rate <= 0)
+		argp_error(state, "--tick-rate=%s: should be a number above 0", value);
+	return (uint64_t)rate;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -55,6 +86,16 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		if (strcmp(value, "help") == 0)
 			exit(list_formats());
 		command->to = value;
+		return 0;
+	case KEY_FROM:
+		if (strcmp(value, "help") == 0)
+			exit(list_sources());
+		command->from = importer_find(value);
+		if (!command->from)
+			argp_error(state, "--from=%s: no such format (--from=help lists them)", value);
+		return 0;
+	case KEY_TICK_RATE:
+		command->tick_rate = parse_rate(state, value);
 		return 0;
 	case 'o':
 		command->output = value;
@@ -127,9 +168,105 @@ static int convert(struct command *command, const struct tool_trace *trace)
 	return status;
 }
 
+/* ---- Imported traces ------------------------------------------------------------------------ */
+
+/* A trace of the input in a file without a name; -1 after a message. */
+static int import_input(const struct command *command)
+{
+	const struct tool *tool = &command->tool;
+	struct import import = { .name = command->input, .tick_rate = command->tick_rate,
+				 .from = open(command->input, O_RDONLY | O_CLOEXEC), .to = -1 };
+	if (import.from < 0) {
+		tool_error(tool, "%s: %s", command->input, strerror(errno));
+		return -1;
+	}
+	import.to = outfile_unnamed();
+	if (import.to < 0)
+		tool_error(tool, "temporary file: %s", strerror(errno));
+	else if (command->from->read(&import) != 0 || lseek(import.to, 0, SEEK_SET) != 0) {
+		tool_error(tool, "%s: %s", command->input, import.problem ? import.problem : strerror(errno));
+		close(import.to);
+		import.to = -1;
+	}
+	close(import.from);
+	return import.to;
+}
+
+static bool is_trace_wanted(const struct command *command)
+{
+	const char *name = command->output ? command->output : "";
+	size_t length = strlen(name), suffix = strlen(TRACE_SUFFIX);
+	if (command->to)
+		return strcmp(command->to, TRACE) == 0;
+	return command->from && length > suffix && strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
+}
+
+/* 0 or a negative errno. */
+static int copy(int from, int to)
+{
+	static char buffer[COPY_BYTES];
+	struct out *out = out_create(to);
+	if (!out)
+		return -ENOMEM;
+	ssize_t n;
+	while ((n = read(from, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR))
+		out_write(out, buffer, n > 0 ? (size_t)n : 0);
+	if (n < 0)
+		out_fail(out, errno);
+	return -out_finish(out);
+}
+
+static int write_trace(const struct command *command, int fd)
+{
+	const char *name = command->output ? command->output : "-";
+	struct outfile file;
+	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO) ? -EINVAL : outfile_begin(&file, name);
+	if (!error) {
+		error = copy(fd, file.fd);
+		if (error)
+			outfile_abort(&file);
+		else
+			error = outfile_commit(&file);
+	}
+	if (!error)
+		return TOOL_COMPLETE;
+	tool_error(&command->tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name,
+		   strerror(-error));
+	return TOOL_NO_RESULT;
+}
+
+/* What is done with the trace of an input that was none. */
+static int run_import(struct command *command)
+{
+	struct tool_trace trace;
+	int fd = import_input(command);
+	if (fd < 0)
+		return TOOL_NO_RESULT;
+	if (command->from->notice)
+		tool_notice(&command->tool, "%s: %s", command->input, command->from->notice);
+	int status;
+	if (is_trace_wanted(command)) {
+		status = write_trace(command, fd);
+		close(fd);
+		return status;
+	}
+	if (!tool_open_fd(&command->tool, &trace, command->input, fd))
+		return TOOL_NO_RESULT;
+	status = convert(command, &trace);
+	tool_close(&trace);
+	return status;
+}
+
 static int run(struct command *command)
 {
 	struct tool_trace trace;
+	if (command->from)
+		return run_import(command);
+	if (is_trace_wanted(command)) {
+		tool_error(&command->tool, "--to=" TRACE ": %s is a trace; --from tells if it is none",
+			   command->input);
+		return TOOL_USAGE;
+	}
 	if (!tool_open(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = convert(command, &trace);
@@ -139,7 +276,7 @@ static int run(struct command *command)
 
 int main(int argc, char **argv)
 {
-	struct command command = { 0 };
+	struct command command = { .tick_rate = 1000000000 };
 	if (!tool_init(&command.tool, NAME) || !args_set_out_file(&command.tool.args, "-")) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;

@@ -6,28 +6,26 @@
 #include <unistd.h>
 
 #include "conversion.h"
-#include "memusage.h"
-#include "term.h"
 #include "tool.h"
+#include "usage.h"
 
 #define NAME "msreplay"
 
 const char *argp_program_version = NAME " " MSREC_VERSION;
 
-enum { KEY_MEMUSAGE = 0x3000, KEY_COLOR };
+enum { KEY_MEMUSAGE = 0x3000 };
 
 struct command {
 	struct tool tool;
 	bool memusage;
-	enum term_colour colour;
+	struct usage usage;
 	const char *trace;
 };
 
 static const struct argp_option options[] = {
-	{ "memusage", KEY_MEMUSAGE, NULL, 0,
-	  "print memusage's report on standard output instead", TOOL_GROUP_OUTPUT },
-	{ "color", KEY_COLOR, "WHEN", 0, "colours for --memusage: auto, always, never (auto)",
-	  TOOL_GROUP_OUTPUT },
+	{ "memusage", KEY_MEMUSAGE, "full", OPTION_ARG_OPTIONAL,
+	  "print memusage's report on standard output instead; 'full': and what memusage doesn't tell",
+	  TOOL_GROUP_MEMUSAGE },
 	{ 0 },
 };
 
@@ -40,7 +38,9 @@ static const char doc[] =
 	"Exit status: 0 complete result; 1 partial result (damaged or cut trace), or a value that "
 	"Massif would have refused; 2 no result; 64 wrong usage.";
 
-static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = {
+	{ &tool_argp, 0, NULL, 0 }, { &usage_argp, 0, NULL, 0 }, { 0 }
+};
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
@@ -48,13 +48,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &command->tool;
+		state->child_inputs[1] = &command->usage;
 		return 0;
 	case KEY_MEMUSAGE:
+		if (value && strcmp(value, "full") != 0)
+			argp_error(state, "--memusage=%s: should be full, or nothing", value);
 		command->memusage = true;
-		return 0;
-	case KEY_COLOR:
-		if (!term_colour_parse(value, &command->colour))
-			argp_error(state, "--color=%s: should be auto, always or never", value);
+		command->usage.full = value;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (command->trace)
@@ -66,6 +66,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			argp_error(state, "which trace?");
 		if (command->memusage && (command->tool.n_also || command->tool.args.settings.n_ats))
 			argp_error(state, "--also, --at and their like are about Massif's answers, --memusage is none");
+		if (!command->memusage && command->usage.given)
+			argp_error(state, "--%s is about memusage's report; --memusage asks for it",
+				   command->usage.given);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -75,25 +78,6 @@ static const struct argp argp = {
 	.options = options, .parser = parse_option, .args_doc = "TRACE", .doc = doc,
 	.children = children,
 };
-
-static int print_memusage(const struct command *command, const struct tool_trace *trace)
-{
-	struct memusage *memusage = memusage_create();
-	if (!memusage) {
-		tool_error(&command->tool, "%s", mst_strerror(MST_ERR_NOMEM));
-		return TOOL_NO_RESULT;
-	}
-	struct observer *observer = memusage_observer(memusage);
-	int status = tool_replay(&command->tool, trace, &observer, 1);
-	if (status != TOOL_NO_RESULT)
-		memusage_print(memusage, stdout, term_colour_wanted(command->colour, STDOUT_FILENO));
-	memusage_destroy(memusage);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		tool_error(&command->tool, "standard output: cannot write");
-		return TOOL_NO_RESULT;
-	}
-	return status;
-}
 
 static int write_massif(struct command *command, const struct tool_trace *trace)
 {
@@ -111,7 +95,8 @@ static int run(struct command *command)
 	struct tool_trace trace;
 	if (!tool_open(&command->tool, &trace, command->trace))
 		return TOOL_NO_RESULT;
-	int status = command->memusage ? print_memusage(command, &trace) :
+	int status = command->memusage ?
+		     usage_run(&command->usage, &command->tool, &trace, stdout, STDOUT_FILENO) :
 		     write_massif(command, &trace);
 	tool_close(&trace);
 	return status;
@@ -120,6 +105,7 @@ static int run(struct command *command)
 int main(int argc, char **argv)
 {
 	struct command command = { 0 };
+	usage_init(&command.usage);
 	if (!tool_init(&command.tool, NAME)) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;

@@ -51,6 +51,13 @@ void tool_lines(const struct tool *tool, const char *text)
 	}
 }
 
+void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
+{
+	const char *notice;
+	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
+		tool_notice(tool, "%s", notice);
+}
+
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
@@ -173,12 +180,16 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	*trace = (struct tool_trace){ .name = is_stdin ? "standard input" : path };
-	trace->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (trace->fd < 0) {
-		tool_error(tool, "%s: %s", path, strerror(errno));
-		return false;
-	}
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return tool_open_fd(tool, trace, is_stdin ? "standard input" : path, fd);
+	tool_error(tool, "%s: %s", path, strerror(errno));
+	return false;
+}
+
+bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
+{
+	*trace = (struct tool_trace){ .name = name, .fd = fd };
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;
@@ -206,8 +217,8 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		missing = "--time-unit=i: no instruction counts are recorded in it, and msrec "
 			  "cannot record them; use --time-unit=ms or --time-unit=B";
 	else if (settings->stacks)
-		missing = "--stacks=yes: no stack depths are recorded in it, and msrec cannot "
-			  "record them";
+		missing = "--stacks=yes: Massif counts every change of a stack's depth, and msrec "
+			  "cannot record them";
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
@@ -257,7 +268,8 @@ static void tell_end(const struct tool *tool, const char *name, const struct mst
 		tool_notice(tool, "%s: recording stopped before the program did", name);
 		break;
 	case MST_END_UNKNOWN:
-		tool_notice(tool, "%s: how the program ended is not known", name);
+		if (!tool->any_end)
+			tool_notice(tool, "%s: how the program ended is not known", name);
 		break;
 	}
 }

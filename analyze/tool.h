@@ -16,6 +16,7 @@
 #include "mstrace.h"
 #include "observer.h"
 #include "outname.h"
+#include "symbols.h"
 
 enum tool_status {
 	TOOL_COMPLETE = 0,
@@ -27,6 +28,7 @@ enum tool_status {
 struct tool {
 	const char *name;
 	int verbosity;       /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
+	bool any_end;        /* no notice when nobody could ask how the process ended */
 	struct args args;    /* Massif's options */
 	struct args *also;   /* those of each --also */
 	size_t n_also;
@@ -35,7 +37,7 @@ struct tool {
 };
 
 /* Help groups in which a tool may put options of its own. */
-enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_DIAGNOSTICS = 50 };
+enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_MEMUSAGE = 45, TOOL_GROUP_DIAGNOSTICS = 50 };
 
 /* The options that all tools have, Massif's among them; its input is a struct tool. */
 extern const struct argp tool_argp;
@@ -61,6 +63,9 @@ void tool_notice(const struct tool *tool, const char *format, ...)
 /* Each line of `text` behind the tool's name. */
 void tool_lines(const struct tool *tool, const char *text);
 
+/* The notices of symbols_notice(). */
+void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols);
+
 struct tool_trace {
 	const char *name;    /* for messages */
 	int fd;
@@ -69,6 +74,8 @@ struct tool_trace {
 
 /* "-" is standard input. Says what is wrong and returns false if it isn't a readable trace. */
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path);
+/* The same for a descriptor, which becomes the trace's whatever comes of it. */
+bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd);
 void tool_close(struct tool_trace *trace);
 
 /*

@@ -191,6 +191,7 @@ CASES = [
         '--peak-inaccuracy=0 --detailed-freq=2', "--detailed-freq=1 '--alloc-fn=grow'",
         "--detailed-freq=1 '--ignore-fn=grow'", '--max-snapshots=10 --detailed-freq=1'),
         exceptions={"--detailed-freq=1 '--ignore-fn=grow'": IGNORED_REALLOC}),
+    case('realloc_cycle'),
     case('thresholds', options=tuple(
         '--heap-admin=0 --detailed-freq=1 --threshold=%s' % t for t in ('0', '5', '10', '1.5', '20', '76'))),
 
@@ -313,6 +314,7 @@ ANSWERS = {
     'overloaded_new': (13, 0, 7),
     'peak': (40, 0, 20),
     'realloc': (3, 12, 3),
+    'realloc_cycle': (1, 40, 1),
     'thresholds': (12, 0, 1),
     'entry:malloc-zero': (5, 0, 2),
     'entry:free-null': (2, 0, 1),

@@ -54,6 +54,7 @@ enum mst_kind_flag {
 				* reallocs from such a block or from one never seen allocated
 				* (memusage doesn't see these) */
 	MST_KIND_USABLE = 4,   /* how many bytes the allocator gave is known */
+	MST_KIND_FAILED = 8,   /* the call of a mark (mmap and its like) failed */
 };
 
 struct mst_kind {

@@ -40,6 +40,14 @@ enum mst_op {
 	MST_OP_EXIT = 35,           /* the exit handlers are done; what follows is clean-up;
 				     * size = calls of free(NULL) before it */
 	MST_OP_FORK = 36,           /* the process forked here */
+	MST_OP_STACK = 37,          /* the thread's stack is size bytes deep from here on */
+	MST_OP_MMAP_READ = 38,      /* mmap of size bytes of a file, not to be written to */
+	MST_OP_MMAP_WRITE = 39,     /* the same, to be written to */
+	MST_OP_MMAP_ANON = 40,      /* mmap of size bytes of no file */
+	MST_OP_MREMAP_OLD = 41,     /* size = what the mremap that comes next was to change */
+	MST_OP_MREMAP_MOVED = 42,   /* mremap to size bytes, elsewhere or failed */
+	MST_OP_MREMAP_IN_PLACE = 43,
+	MST_OP_MUNMAP = 44,
 
 	MST_OP_COUNT = 64           /* numbers at or above this are invalid */
 };

@@ -35,6 +35,9 @@ enum {
 	OPT_IDENTITY,
 	OPT_FREE_STACKS,
 	OPT_USABLE,
+	OPT_MMAP,
+	OPT_STACKS,
+	OPT_TIMER,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 };
@@ -52,6 +55,10 @@ static const struct argp_option options[] = {
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
 	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
+	{ "mmap", OPT_MMAP, "yes|no", 0, "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
+	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)", 2 },
+	{ "timer", OPT_TIMER, "MS|off", 0,
+	  "Look at the stacks after each MS of CPU time, too, by SIGPROF; implies --stacks=yes (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
 	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
 	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", 0, "The same for libstdc++ (yes)", 2 },
@@ -128,6 +135,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_USABLE:
 		c->usable = yes_or_no(state, "usable", arg);
+		return 0;
+	case OPT_MMAP:
+		c->maps = yes_or_no(state, "mmap", arg);
+		return 0;
+	case OPT_STACKS:
+		c->stacks = yes_or_no(state, "stacks", arg);
+		return 0;
+	case OPT_TIMER:
+		c->timer_ms = strcmp(arg, "off") == 0 ? 0 : (uint32_t)number(state, "timer", arg, 1, 1000000);
 		return 0;
 	case OPT_LIBC_FREERES:
 		c->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);

@@ -111,11 +111,14 @@ struct shm_family {
 	uint32_t version;
 	uint32_t segment_bytes_mib;     /* both sides must agree on the layout */
 	uint32_t depth;                 /* frames to keep */
+	uint32_t timer_ms;              /* CPU time from sample to sample of stack depths; 0: none */
 	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
 	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
 	uint8_t free_stacks;            /* frees are told with their stacks */
 	uint8_t usable;                 /* how much the allocator gave is told */
+	uint8_t stacks;                 /* depths of stacks are told */
+	uint8_t maps;                   /* mmap and its like are told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
@@ -250,6 +253,8 @@ static inline unsigned shm_operands(uint8_t op)
 	case 17:                        /* a free with its stack */
 	case SHM_OP_FREE:
 		return 1;
+	case 42: case 43: /* the mremaps: old and new length */
+		return 2;
 	default:
 		return op >= 32 ? 1 : 2;
 	}

@@ -518,14 +518,22 @@ static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, kind);
 }
 
-static int write_mark(struct tracee *t, const struct lane_event *e)
+static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t size)
 {
-	const struct mst_kind k = { .op = e->op, .size = e->size, .cap = e->size };
+	const struct mst_kind k = { .op = op, .flags = flags, .size = size, .cap = size };
 	uint32_t kind;
 	int err = mst_writer_kind(t->writer, &k, &kind);
 
+	return err ? err : mst_writer_call(t->writer, kind);
+}
+
+static int write_mark(struct tracee *t, const struct lane_event *e)
+{
+	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
+	int err = is_mremap ? write_mark_of(t, MST_OP_MREMAP_OLD, 0, e->address) : 0;
+
 	if (!err)
-		err = mst_writer_call(t->writer, kind);
+		err = write_mark_of(t, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
 	if (!err && e->op == MST_OP_FORK)
 		keep_fork(t, (uint32_t)e->size);
 	return err;
@@ -573,17 +581,28 @@ static int take_event(struct tracee *t, struct lane *lane, const struct lane_eve
 	return err;
 }
 
+/* Looks at the lane's next event behind stack depths, which may as well come now. */
+static bool peek_behind_depths(struct tracee *t, struct lane *lane, struct lane_event *e,
+			       const struct clock *clock)
+{
+	bool any;
+
+	lane_look(lane);
+	while ((any = lane_peek(lane, e)) && e->op == MST_OP_STACK && take_event(t, lane, e, clock) == 0)
+		;
+	return any;
+}
+
 /* Another thread's realloc that gives up `address`, if it is there already. */
 static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
-				   struct lane_event *e)
+				   struct lane_event *e, const struct clock *clock)
 {
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
 
 		if (lane == except || !lane->ring)
 			continue;
-		lane_look(lane);
-		if (lane_peek(lane, e) && is_realloc(e) && e->old == address)
+		if (peek_behind_depths(t, lane, e, clock) && is_realloc(e) && e->old == address)
 			return lane;
 	}
 	return NULL;
@@ -616,7 +635,7 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 		t->held_ns = 0;
 		return 0;
 	}
-	other = find_releasing(t, lane, e->address, &first);
+	other = find_releasing(t, lane, e->address, &first, clock);
 	if (other) {
 		t->held_ns = 0;
 		if ((err = take_event(t, other, &first, clock)))

@@ -31,4 +31,18 @@ t sh -c 'msconvert -q --to=callgrind --xtree-memory=allocs F | cmp - x.kcg'
 t sh -c 'msconvert -q --to=callgrind --xtree-memory=full F | tail -n 1'
 t sh -c 'msconvert -q --to=xtree F | grep -c ^snapshot='
 t sh -c 'msconvert -q --xtree-memory=full -o x.ms F && grep -c ^snapshot= x.ms'
+
+# memusage's data files.
+t msconvert --from=help
+t msconvert --from=heap T
+t msconvert --from=memusage --tick-rate=0 data
+t msconvert --from=memusage none
+t msconvert --from=memusage -o x.zst foreign
+t msconvert --to=trace T
+msreplay -q --memusage -d data T >report
+t msconvert --from=memusage -o imported.zst data
+t sh -c 'msreplay -q --memusage imported.zst | head -n 3; head -n 3 report'
+t sh -c 'msconvert -q --from=memusage --to=trace --tick-rate=1000000 data | msreplay -v --memusage - 2>&1 >/dev/null | tail -n 1'
+t sh -c 'msconvert -q --from=memusage --to=massif --time-unit=B --max-snapshots=10 data | head -n 20'
+t msconvert --from=memusage --to=trace -o none/x data
 t ls

@@ -33,6 +33,13 @@ t msreplay "--also=--massif-out-file=x --alloc-fn='a b" T
 t msreplay --also=--massif-out-file=x '--also=--depth=0 --massif-out-file=y' T
 t msreplay --depth
 t msreplay --color=red T
+t msreplay --memusage=half T
+t msreplay --color=always T
+t msreplay -d x T
+t msreplay -t T
+t msreplay --memusage -x wide T
+t msreplay --memusage -y 16385 T
+t msreplay --memusage -y -1 T
 
 # Values that Massif refuses, in its words.
 t msreplay --depth=0 T
@@ -126,6 +133,24 @@ t msreplay --massif-out-file=/dev/null cut
 t msreplay --memusage K
 t msreplay -q --memusage --color=always cut
 t sh -c 'msreplay --memusage T >/dev/full'
+msreplay -q --memusage T >plain-report
+
+t sh -c 'msreplay -q --memusage=full T | diff plain-report -'
+
+# memusage's data file and pictures.
+t sh -c 'msreplay -q --memusage -d data -p picture --svg=picture.svg -x 200 -y 150 T | cmp - plain-report'
+t sh -c 'od -A n -t u8 -w24 data | sed -n "1,12p;\$p"; wc -c <data'
+t sh -c 'head -c 4 picture.png | tail -c 3; echo'
+t cat picture.svg
+t sh -c 'msreplay -q --memusage --svg=small.svg -t -T -x 1 -y 1 --title="<&> \"$(printf "caf\303\251 \377\001")\"" T >/dev/null; grep -v "^ *<path" small.svg'
+t sh -c 'msreplay -q --memusage -d data2 - <T >/dev/null; cmp data data2'
+t msreplay -q --memusage -d data --svg=./data T
+t msreplay -q --memusage --svg=- T
+t msreplay -q --memusage --svg=T T
+t sh -c 'msreplay -q --memusage --svg=/dev/full -d /dev/full T >/dev/null'
+t sh -c 'msreplay -q --memusage --svg=none/x T >/dev/null'
+t sh -c 'msreplay -q --memusage -d /dev/null -p x.png/ --svg=/dev/null T >/dev/null'
+t env TMPDIR=/nonexistent msreplay -q --memusage -d x T
 
 # Reports of live blocks and of frees by stack.
 mkdir xtree

@@ -37,6 +37,9 @@ DIFFERENT = {
     'entry:calloc-overflow': "memusage's calloc grants products that overflow",
     'threads': "memusage's own thread-local variables make each thread's table longer",
 }
+DIFFERENT.update(dict.fromkeys(
+    ('custom_alloc', 'custom_alloc_fast', 'custom_alloc_both', 'custom_alloc_both_fast', 'custom_alloc:random',
+     'custom_alloc_both_fast:random'), 'requests take blocks out of the account of which memusage does not know'))
 
 
 def real_programs(scratch):

@@ -106,6 +106,7 @@ static uint8_t take_op(void)
 		{ "memalign", MST_OP_MEMALIGN }, { "new", MST_OP_NEW },
 		{ "implied_free", MST_OP_IMPLIED_FREE }, { "lost", MST_OP_LOST }, { "start", MST_OP_START },
 		{ "exit", MST_OP_EXIT }, { "fork", MST_OP_FORK },
+		{ "stack", MST_OP_STACK },
 	};
 	const char *word = take_word();
 

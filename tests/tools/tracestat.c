@@ -44,6 +44,14 @@ static const char *const op_name[MST_OP_COUNT] = {
 	[MST_OP_START] = "start",
 	[MST_OP_EXIT] = "exit",
 	[MST_OP_FORK] = "fork",
+	[MST_OP_STACK] = "stack",
+	[MST_OP_MMAP_READ] = "mmap_read",
+	[MST_OP_MMAP_WRITE] = "mmap_write",
+	[MST_OP_MMAP_ANON] = "mmap_anon",
+	[MST_OP_MREMAP_OLD] = "mremap_old",
+	[MST_OP_MREMAP_MOVED] = "mremap_moved",
+	[MST_OP_MREMAP_IN_PLACE] = "mremap_in_place",
+	[MST_OP_MUNMAP] = "munmap",
 };
 
 static const char *const reason_name[] = {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "datafile.h"
 #include "memusage.h"
 #include "replay.h"
 
@@ -105,14 +106,14 @@ static void fail_resize(struct trace *t, struct block b, uint64_t size)
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-static char *report(struct trace *t, bool coloured)
+static char *report_with(struct trace *t, bool coloured, enum memusage_maps maps)
 {
 	const struct mst_end last = { .reason = MST_END_EXIT };
 	assert_int_equal(mst_writer_finish(t->writer, &last), 0);
 	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
 	struct mst_reader *reader;
 	assert_int_equal(mst_reader_create(&reader, t->fd), 0);
-	struct memusage *m = memusage_create();
+	struct memusage *m = memusage_create(NULL, maps);
 	assert_non_null(m);
 	struct observer *observer = memusage_observer(m);
 	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
@@ -124,6 +125,11 @@ static char *report(struct trace *t, bool coloured)
 	memusage_destroy(m);
 	mst_reader_destroy(reader);
 	return text;
+}
+
+static char *report(struct trace *t, bool coloured)
+{
+	return report_with(t, coloured, MEMUSAGE_NO_MAPS);
 }
 
 static void expect(struct trace *t, const char *want)
@@ -320,6 +326,104 @@ static void clean_up_is_not_counted(void **state)
 	       "    0-15              1 100% " FULL "\n");
 }
 
+static void map_calls(struct trace *t)
+{
+	alloc(t, MST_OP_MALLOC, 10);
+	call(t, MST_OP_MMAP_ANON, 8192, 0);
+	call(t, MST_OP_MMAP_WRITE, 4096, 0);
+	call(t, MST_OP_MMAP_READ, 20, 0);
+	call(t, MST_OP_MMAP_WRITE, 70000, MST_KIND_FAILED);
+	call(t, MST_OP_MREMAP_OLD, 8192, 0);
+	call(t, MST_OP_MREMAP_IN_PLACE, 4096, 0);
+	call(t, MST_OP_MREMAP_OLD, 4096, 0);
+	call(t, MST_OP_MREMAP_MOVED, 40960, MST_KIND_FAILED);
+	call(t, MST_OP_MUNMAP, 4096, MST_KIND_FAILED);
+	call(t, MST_OP_MUNMAP, 1000000, 0);
+	alloc(t, MST_OP_MALLOC, 20);
+}
+
+/* Live bytes are those of the heap and of all maps; what was never seen mapped can't be taken away. */
+static void maps(void **state)
+{
+	map_calls(*state);
+	char *text = report_with(*state, false, MEMUSAGE_MAPS);
+	assert_non_null(strstr(text,
+	       "\nMemory usage summary: heap total: 119202, heap peak: 12318, stack peak: 0\n" HEAD
+	       " malloc|          2             30              0\n"
+	       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
+	       " calloc|          0              0              0\n"
+	       "   free|          0              0\n"
+	       "mmap(r)|          1             20              0\n"
+	       "mmap(w)|          2          74096              1\n"
+	       "mmap(a)|          1           8192              0\n"
+	       " mremap|          2          36864              1  (nomove: 1, dec:1)\n"
+	       " munmap|          2        1000000              1\n"
+	       "Histogram for block sizes:\n"
+	       "    0-15              1  12% "));
+	free(text);
+}
+
+/* memusage adds files that can be written to, failed or not, and takes away whatever is unmapped. */
+static void maps_as_memusage(void **state)
+{
+	map_calls(*state);
+	char *text = report_with(*state, false, MEMUSAGE_MAPS_AS_MEMUSAGE);
+	assert_non_null(strstr(text, "heap total: 119202, heap peak: 18446744073708658510, stack peak: 0\n"));
+	assert_non_null(strstr(text, "mmap(w)|          2          74096              0\n"));
+	assert_non_null(strstr(text, " mremap|          2          36864              0  (nomove: 1, dec:1)\n"));
+	assert_non_null(strstr(text, " munmap|          2        1000000              1\n"));
+	free(text);
+}
+
+static void maps_not_wanted(void **state)
+{
+	call(*state, MST_OP_MMAP_ANON, 8192, 0);
+	call(*state, MST_OP_MUNMAP, 8192, 0);
+	nothing(state);
+}
+
+/* Each thread has a depth of its own; the peak is that of any. */
+static void stack_depths(void **state)
+{
+	struct trace *t = *state;
+	uint32_t other;
+	assert_int_equal(mst_writer_thread(t->writer, &(struct mst_thread){ .tid = 2 }, &other), 0);
+	call(t, MST_OP_STACK, 100, 0);
+	struct block a = alloc(t, MST_OP_MALLOC, 10);
+	mst_writer_at(t->writer, 5000, other);
+	call(t, MST_OP_STACK, 5000, 0);
+	release(t, a);
+	mst_writer_at(t->writer, 9000, 0);
+	alloc(t, MST_OP_MALLOC, 1000);
+	call(t, MST_OP_STACK, 50, 0);
+	call(t, MST_OP_EXIT, 0, 0);
+	call(t, MST_OP_STACK, 70000, 0);
+	const struct mst_end last = { .reason = MST_END_EXIT, .time_ns = 90000 };
+	assert_int_equal(mst_writer_finish(t->writer, &last), 0);
+	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
+	struct mst_reader *reader;
+	assert_int_equal(mst_reader_create(&reader, t->fd), 0);
+	struct datafile *data = datafile_create();
+	struct memusage *m = memusage_create(data, MEMUSAGE_NO_MAPS);
+	struct observer *observer = memusage_observer(m);
+	assert_int_equal(replay_run(reader, &observer, 1, NULL), REPLAY_COMPLETE);
+	assert_int_equal(datafile_error(data), 0);
+	assert_int_equal(datafile_head(data)->peak_heap, 1000);
+	assert_int_equal(datafile_head(data)->peak_stack, 5000);
+	assert_int_equal(datafile_head(data)->peak_total, 5000);
+	static const uint64_t want[][2] = { { 10, 100 }, { 0, 5000 }, { 1000, 100 } };
+	struct datafile_record record;
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		assert_true(datafile_next(data, &record));
+		assert_int_equal(record.heap, want[i][0]);
+		assert_int_equal(record.stack, want[i][1]);
+	}
+	assert_false(datafile_next(data, &record));
+	memusage_destroy(m);
+	datafile_destroy(data);
+	mst_reader_destroy(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +435,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(foreign_blocks, begin, end),
 		cmocka_unit_test_setup_teardown(news_and_implied_frees, begin, end),
 		cmocka_unit_test_setup_teardown(clean_up_is_not_counted, begin, end),
+		cmocka_unit_test_setup_teardown(maps, begin, end),
+		cmocka_unit_test_setup_teardown(maps_as_memusage, begin, end),
+		cmocka_unit_test_setup_teardown(maps_not_wanted, begin, end),
+		cmocka_unit_test_setup_teardown(stack_depths, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

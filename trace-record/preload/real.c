@@ -57,6 +57,9 @@ bool real_resolve(void)
 	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
 	real.valloc = dlsym(RTLD_NEXT, "valloc");
 	real.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+	real.mmap = dlsym(RTLD_NEXT, "mmap");
+	real.mremap = dlsym(RTLD_NEXT, "mremap");
+	real.munmap = dlsym(RTLD_NEXT, "munmap");
 	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
 	real.exit_now = dlsym(RTLD_NEXT, "_exit");
 	real.find_object = (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object");

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <stdint.h>
 
 #include "modules.h"
@@ -27,6 +28,9 @@ struct real {
 	void *(*aligned_alloc)(size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*munmap)(void *, size_t);
 	int (*dlclose)(void *);
 	void (*exit_now)(int) __attribute__((noreturn));     /* _exit */
 	modules_find_function *find_object;                  /* _dl_find_object, may be NULL */

@@ -26,6 +26,9 @@
 #define WAIT_MS        20u           /* one sleep */
 #define WAITS          100u          /* sleeps before events are dropped: 2 s */
 
+/* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
+#define STACK_MOST     ((uintptr_t)256 << 20)
+
 #define CACHE_BITS 10
 
 enum inside {
@@ -58,6 +61,8 @@ struct thread {
 	size_t new_usable;
 	const void *deleting;
 	uint64_t told_losses;
+	uintptr_t top;           /* the highest stack pointer seen; 0: none */
+	uint64_t told_depth;     /* how deep below it the reader has been told that the stack is */
 	/* The reader's copy of frames [base, known) equals ours. */
 	uint32_t base, known;
 	struct unwind_stack *stack;
@@ -73,6 +78,8 @@ struct process {
 	int use_tsc;
 	bool free_stacks;
 	bool usable;
+	bool stacks, maps;
+	uintptr_t top;           /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
 };
@@ -168,6 +175,7 @@ static uint32_t forget_threads(struct process *p)
 		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork) {
 			fork = t->last_fork;
 			p->null_frees = t->null_frees;
+			p->top = t->top;
 		}
 		if (t) {
 			atomic_store(&t->tp, 0);
@@ -198,6 +206,8 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->use_tsc = p->family->use_tsc;
 	p->free_stacks = p->family->free_stacks;
 	p->usable = p->family->usable;
+	p->stacks = p->family->stacks;
+	p->maps = p->family->maps;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -343,6 +353,9 @@ static struct thread *begin_thread(struct process *p)
 	t->lossy = false;
 	t->last_fork = 0;
 	t->base = t->known = 0;
+	t->top = p->top;
+	p->top = 0;
+	t->told_depth = 0;
 	ring->tid = os_tid();
 	if (ring->use++ == 0)
 		shm_lock_for_life(&ring->owner);
@@ -590,6 +603,33 @@ push_call(struct thread *t, enum mst_op op, uint8_t flags, uint8_t align_log2, c
 	t->known = n;
 }
 
+/* ---- the depth of stacks ---- */
+
+/* How deep the stack is at `sp`, if that is a point of it. */
+static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
+{
+	if (!t->top || (sp > t->top && sp - t->top < STACK_MOST))
+		t->top = sp;
+	*depth = t->top - sp;
+	return sp <= t->top && *depth < STACK_MOST;
+}
+
+/* Comes before its event, stamp and all. If there is no room for it the next event will have one. */
+static void push_depth(struct thread *t, uint64_t depth)
+{
+	if (depth != t->told_depth && tell_losses(t) &&
+	    push_words(t, shm_head(MST_OP_STACK, 0, 0, 0, 0), depth))
+		t->told_depth = depth;
+}
+
+static inline void tell_depth(struct thread *t, uintptr_t sp)
+{
+	uint64_t depth;
+
+	if (__builtin_expect(the_process.stacks, 0) && measure_depth(t, sp, &depth))
+		push_depth(t, depth);
+}
+
 /* `usable` is what the allocator gave, 0 if that isn't known or wanted. */
 static void push_alloc(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs)
 {
@@ -637,6 +677,7 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 		return;
 	}
 	t->inside = PUSHING;
+	tell_depth(t, regs->sp);
 	push_alloc(t, call, usable_of(call), regs);
 	t->inside = inside;
 }
@@ -647,6 +688,8 @@ static inline void push_free(struct thread *t, uint8_t op, const void *p, const 
 	const uint8_t inside = t->inside;
 
 	t->inside = PUSHING;
+	if (regs)
+		tell_depth(t, regs->sp);
 	if (the_process.free_stacks && op == SHM_OP_FREE)
 		push_call(t, MST_OP_FREE, 0, 0, &(const uint64_t){ (uintptr_t)p }, 1, regs);
 	else if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
@@ -710,6 +753,7 @@ void recorder_new_leave(const void *result)
 		return;
 	t->inside = PUSHING;
 	t->new_call.result = result;
+	tell_depth(t, t->new_regs.sp);
 	push_alloc(t, &t->new_call, t->new_block == result ? t->new_usable : 0, &t->new_regs);
 	t->inside = OUTSIDE;
 }
@@ -756,6 +800,8 @@ void recorder_mark(enum mst_op op)
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
+	if (op == MST_OP_START)
+		tell_depth(t, (uintptr_t)__builtin_frame_address(0));
 	if (op == MST_OP_FORK) {
 		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
 		t->null_frees = count_null_frees(&the_process);
@@ -765,6 +811,53 @@ void recorder_mark(enum mst_op op)
 	if (!tell_losses(t) || !push_words(t, shm_head((uint8_t)op, 0, 0, 0, 0), value))
 		count_loss(t);
 	t->inside = OUTSIDE;
+}
+
+/* A thread that is not known yet, or inside an event, isn't sampled. */
+void recorder_sample(uintptr_t sp)
+{
+	struct process *p = process_now();
+	struct thread *t = p ? find_thread(p) : NULL;
+
+	if (!t || t->inside != OUTSIDE)
+		return;
+	t->inside = PUSHING;
+	tell_depth(t, sp);
+	t->inside = OUTSIDE;
+}
+
+uint32_t recorder_timer(void)
+{
+	struct process *p = process_now();
+
+	return p ? p->family->timer_ms : 0;
+}
+
+void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp)
+{
+	struct process *p = process_now();
+	struct thread *t = p && !p->maps ? NULL : thread_enter();
+	const bool two = op == MST_OP_MREMAP_MOVED || op == MST_OP_MREMAP_IN_PLACE;
+	const uint32_t words = two ? 4 : 3;
+	uint8_t inside;
+	uint64_t *w;
+
+	if (!t || !the_process.maps)
+		return;
+	inside = t->inside;
+	t->inside = PUSHING;
+	tell_depth(t, sp);
+	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
+	if (w) {
+		w[0] = shm_head((uint8_t)op, failed ? SHM_FAILED : 0, 0, 0, 0);
+		w[1] = stamp_now();
+		w[2] = two ? old_size : size;
+		w[words - 1] = size;
+		ring_publish(t, words);
+	} else {
+		count_loss(t);
+	}
+	t->inside = inside;
 }
 
 /* dlclose() may come before the first event; the module table must be there to be told. */

@@ -67,8 +67,17 @@ void recorder_new_leave(const void *result);
 bool recorder_delete_enter(const void *p, const struct unwind_regs *regs);
 void recorder_delete_leave(void);
 
+/* In a signal handler: the program was interrupted with this stack pointer. */
+void recorder_sample(uintptr_t sp);
+
+/* How often samples are wanted: ms of CPU time, 0 = never. */
+uint32_t recorder_timer(void);
+
 /* A mark in the calling thread's events. */
 void recorder_mark(enum mst_op op);
+
+/* After a call of mmap or its like; `old_size` is mremap's, `sp` the caller's stack pointer. */
+void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp);
 
 /* Around the real dlclose(): what was known of unloaded code is void. */
 void recorder_closing_begin(void);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files that one run is going to write: no two results may take each other's place, and none
+ * the trace's.
+ */
+#ifndef ANALYZE_PLACES_H
+#define ANALYZE_PLACES_H
+
+#include <stddef.h>
+
+#include "tool.h"
+
+struct places {
+	size_t n;
+	struct place *items;       /* private */
+};
+
+/*
+ * Notes one more name ("-" is standard output). Names that aren't plain files, as /dev/null, may
+ * come more than once. Says what goes wrong; returns 0 or an exit status. Begin with a zeroed
+ * struct; places_finish() is to be called whatever this returns.
+ */
+int places_add(struct places *places, const struct tool *tool, const struct tool_trace *trace,
+	       const char *name);
+void places_finish(struct places *places);
+
+#endif

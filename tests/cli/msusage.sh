@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# What msusage says, leaves behind and returns; its reports are compared in memusage.sh and with memusage itself.
+PATH=$PATH:$build/corpus
+TMPDIR=$work/tmp
+export TMPDIR
+mkdir "$TMPDIR"
+
+# Reports shortened to their first line; process ids and frames are not the same everywhere.
+short()
+{
+	"$@" 2>message
+	status=$?
+	grep -a -E '^(msusage|msrec|Memory|Calls)' message | sed 's/stack peak: [0-9]*/stack peak: N/; s/[0-9][0-9]*\.zst/PID.zst/; s/\.[0-9][0-9]*:/.PID:/'
+	return $status
+}
+
+t msusage --help
+t msusage
+t msusage --bogus true
+t msusage -b
+t msusage -x 0x10 true
+t msusage --color=blue true
+
+t short msusage realloc_cycle
+t short msusage -m maps
+t short msusage --mmap=memusage maps
+t short msusage -u -b 10 --no-timer realloc_cycle
+t short msusage --full realloc_cycle
+t sh -c "msusage --color=always null 2>&1 | od -A n -c | sed -n 1,5p"
+t short msusage -n realloc_cycle realloc_cycle
+t short msusage -n other realloc_cycle
+t short msusage -n realloc_cycle sh -c "null; realloc_cycle; one; exit 7"
+
+# The program's output, input and status.
+t sh -c "echo in | msusage cat 2>/dev/null; echo \$?"
+t sh -c 'msusage sh -c "echo out; exit 9" 2>/dev/null; echo $?'
+t short msusage exit sigkill
+t short msusage exit segv
+t short msusage /nonexistent/program
+t short msusage /etc/passwd
+
+# Files.
+t short msusage -d data -p picture --svg picture.svg realloc_cycle
+t sh -c 'wc -c <data; head -c 4 picture.png | tail -c 3; echo; head -c 4 picture.svg; echo'
+t short msusage --keep=kept realloc_cycle
+t short msusage --keep=kept realloc_cycle
+t sh -c 'msreplay -q --memusage kept | sed -n 2s/,.stack.*//p; cmp kept kept.2 >/dev/null; echo $?'
+t sh -c 'msusage --keep true 2>/dev/null; ls | sed "s/[0-9][0-9]*.zst/PID.zst/"'
+t short msusage --keep=none/x null
+t short msusage -d none/x null
+t short msusage -d none/x exit exit
+t sh -c 'ls -A "$TMPDIR"'
+t env TMPDIR=/nonexistent msusage true

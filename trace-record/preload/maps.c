@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mmap and its like as the program calls them; what libc maps for itself doesn't come here. Without
+ * --mmap they are passed on and nothing else.
+ */
+#undef _FILE_OFFSET_BITS /* or mmap would be another name for mmap64, and both are wanted */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "export.h"
+#include "os.h"
+#include "real.h"
+#include "recorder.h"
+
+#define CALLER_SP() ((uintptr_t)(CALLER_FRAME() + 2))
+
+/* Until the real functions can be called, and while they are looked up, the kernel's are. */
+static inline bool ready(void)
+{
+	return __builtin_expect(real_ready, 1) || real_resolve();
+}
+
+/* A system call's result as libc gives it. */
+static long result_of(long result)
+{
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+static enum mst_op op_of(int protection, int flags)
+{
+	if (flags & MAP_ANONYMOUS)
+		return MST_OP_MMAP_ANON;
+	return protection & PROT_WRITE ? MST_OP_MMAP_WRITE : MST_OP_MMAP_READ;
+}
+
+static inline void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset,
+			uintptr_t sp)
+{
+	void *p = ready() ? real.mmap(address, size, protection, flags, fd, offset) :
+		  (void *)result_of(os_call6(SYS_mmap, (long)address, (long)size, protection, flags, fd, offset));
+
+	recorder_map(op_of(protection, flags), p == MAP_FAILED, 0, size, sp);
+	return p;
+}
+
+EXPORT void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return map(address, size, protection, flags, fd, offset, CALLER_SP());
+}
+
+EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
+{
+	return map(address, size, protection, flags, fd, offset, CALLER_SP());
+}
+
+EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
+{
+	void *wanted = NULL, *p;
+	va_list list;
+
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
+		va_start(list, flags);
+		wanted = va_arg(list, void *);
+		va_end(list);
+	}
+	p = ready() ? real.mremap(old, old_size, size, flags, wanted) :
+	    (void *)result_of(os_call6(SYS_mremap, (long)old, (long)old_size, (long)size, flags, (long)wanted, 0));
+	recorder_map(p == old ? MST_OP_MREMAP_IN_PLACE : MST_OP_MREMAP_MOVED, p == MAP_FAILED, old_size, size,
+		     CALLER_SP());
+	return p;
+}
+
+EXPORT int munmap(void *address, size_t size)
+{
+	const int result = ready() ? real.munmap(address, size) :
+			   (int)result_of(os_call6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0));
+
+	recorder_map(MST_OP_MUNMAP, result != 0, 0, size, CALLER_SP());
+	return result;
+}
