@@ -1,428 +1,440 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Superblocks are mapped as needed and tiled by blocks; free blocks wait in circular lists by size.
- * A block is 32 bytes larger than its payload, and its payload begins 16 bytes behind its start.
- */
 #include "arena.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define PAGE            4096u
-#define UNIT            16u                     /* payloads are multiples of it */
-#define OVERHEAD        32u                     /* of a block */
-#define HEADER          32u                     /* of a superblock */
-#define FRONT           16u                     /* from a block to its payload */
-#define SUPERBLOCK_MIN  (UINT64_C(4) << 20)
-#define SUPERBLOCKS_MAX 65536u
-#define SIZE_MAX_BYTES  (UINT64_C(1) << 46)
-#define ADDRESS_FIRST   (UINT64_C(1) << 26)
-#define ADDRESS_END     (UINT64_C(1) << 47)
-#define LISTS           112u
-#define LISTS_EXACT     64u                     /* of one payload each */
-#define VISITS_MAX      100u
-#define NEIGHBOURS      5u
+#include "holes.h"
 
-/* Payloads, in units, from which on each of the other lists holds blocks. */
-static const uint16_t bounds[LISTS - LISTS_EXACT - 1] = {
-	67, 70, 74, 77, 81, 85, 90, 94, 99, 104, 109, 114, 120, 126, 133, 139, 153, 169, 185, 204, 224, 247, 272,
-	299, 329, 362, 398, 438, 482, 530, 583, 641, 770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312, 3974,
-	4769, 5723, 6868, 8241, 9890,
+enum {
+	GRAIN = 16,            /* of payloads and addresses */
+	BEFORE = 16,           /* bytes of a block before its payload */
+	OVERHEAD = 32,         /* and in all; also the size of the smallest block */
+	HEADER = 32,           /* of a superblock */
+	PAGE = 4096,
+	SUPERBLOCK = 4194304,  /* the smallest */
+	SMALL_LISTS = 64,      /* these hold one size each */
+	LISTS = 112,
+	WALK = 100,            /* this block of a list isn't looked at any more */
+	LOWERING = 5,          /* neighbours on each side that may become the head of a list */
 };
 
+/* A request beyond can't be met; up to it no sum of sizes overflows. */
+#define SIZE_LIMIT ARENA_END
+
+/* In the low bits of a block's size. */
+enum {
+	LIVE = 1,
+	WHOLE = 2,   /* its superblock is of no other use and goes with it */
+	FLAGS = 15,
+};
+
+/*
+ * Blocks of a superblock are chained in the order of addresses. The first record of that chain
+ * stays the first as long as the superblock exists and so stands for it: blocks are split and
+ * joined such that the lower part keeps or gives the record.
+ */
 struct block {
-	uint64_t address, size;
-	uint32_t before, behind;        /* in the superblock; ARENA_NONE at its ends */
-	uint32_t previous, next;        /* in the list; `next` chains unused records, too */
-	uint32_t superblock;
-	bool is_free;
-};
-
-struct superblock {
-	uint64_t address, size;
-	uint32_t first;                 /* its first block, always the same record */
-	bool whole;                     /* one block for ever, unmapped when that is freed */
-	uint32_t next;                  /* unused records */
+	uint64_t address;
+	uint64_t size;         /* a multiple of GRAIN, and flags */
+	uint32_t prev, next;   /* in the superblock; next is also the chain of vacant records */
+	uint32_t left, right;  /* in the circle of its list, if free */
 };
 
 struct arena {
 	struct block *blocks;
-	uint32_t n_blocks, unused_block;
-	struct superblock *superblocks;
-	uint32_t n_superblocks, unused_superblock;
-	uint32_t *mapped;               /* superblocks by address */
-	uint32_t n_mapped;
-	uint32_t packed;                /* there is no hole before so many of them */
-	uint32_t deferred;              /* a superblock all free, kept until there is another */
+	uint32_t n;                  /* records in use or vacant */
+	uint32_t capacity;
+	uint32_t vacant;             /* chain of vacant records */
+	uint32_t vacancies;
 	uint32_t heads[LISTS];
+	uint64_t filled[2];          /* bit l % 64 of word l / 64: list l is not empty */
+	uint32_t deferred;           /* superblock that goes next, if it is still free */
+	uint32_t superblocks;
+	struct holes holes;          /* room for two at first and one a superblock */
 };
 
-/* ---- records ---- */
+/* Payloads, in units of GRAIN, with which lists 65 and up begin. */
+static const uint16_t bounds[LISTS - SMALL_LISTS - 1] = {
+	67, 70, 74, 77, 81, 85, 90, 94, 99, 104, 109, 114, 120, 126, 133, 139, 153, 169, 185, 204, 224, 247,
+	272, 299, 329, 362, 398, 438, 482, 530, 583, 641, 770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312,
+	3974, 4769, 5723, 6868, 8241, 9890,
+};
 
-static uint32_t new_block(struct arena *a)
+static uint64_t round_up(uint64_t n, uint64_t unit)
 {
-	uint32_t i = a->unused_block;
-
-	if (i != ARENA_NONE) {
-		a->unused_block = a->blocks[i].next;
-		return i;
-	}
-	/* The size doubles at powers of two. */
-	i = a->n_blocks;
-	if ((i & (i - 1)) == 0) {
-		struct block *grown = realloc(a->blocks, (i ? 2 * (size_t)i : 1) * sizeof(*grown));
-
-		if (!grown || i == UINT32_MAX / 2 + 1)
-			return ARENA_NONE;
-		a->blocks = grown;
-	}
-	return a->n_blocks++;
+	return (n + unit - 1) & ~(unit - 1);
 }
 
-static void drop_block(struct arena *a, uint32_t i)
+static uint64_t block_size(const struct block *block)
 {
-	a->blocks[i].next = a->unused_block;
-	a->unused_block = i;
+	return block->size & ~(uint64_t)FLAGS;
 }
 
-static uint32_t new_superblock_record(struct arena *a)
+/* ---- Records -------------------------------------------------------------------------------- */
+
+static bool records_reserve(struct arena *arena, uint32_t more)
 {
-	const uint32_t i = a->unused_superblock;
+	uint64_t capacity = 2 * (uint64_t)arena->capacity;
+	struct block *blocks;
+
+	if (arena->vacancies + (arena->capacity - arena->n) >= more)
+		return true;
+	if (capacity > UINT32_MAX)
+		return false;
+	blocks = realloc(arena->blocks, capacity * sizeof(*blocks));
+	if (!blocks)
+		return false;
+	arena->blocks = blocks;
+	arena->capacity = (uint32_t)capacity;
+	return true;
+}
+
+static uint32_t record_take(struct arena *arena)
+{
+	uint32_t i = arena->vacant;
 
 	if (i == ARENA_NONE)
-		return a->n_superblocks < SUPERBLOCKS_MAX ? a->n_superblocks++ : ARENA_NONE;
-	a->unused_superblock = a->superblocks[i].next;
+		return arena->n++;
+	arena->vacant = arena->blocks[i].next;
+	arena->vacancies--;
 	return i;
 }
 
-static void drop_superblock_record(struct arena *a, uint32_t i)
+static void record_drop(struct arena *arena, uint32_t i)
 {
-	a->superblocks[i].next = a->unused_superblock;
-	a->unused_superblock = i;
+	arena->blocks[i].next = arena->vacant;
+	arena->vacant = i;
+	arena->vacancies++;
 }
 
-/* ---- lists of free blocks ---- */
+/* ---- Free lists ----------------------------------------------------------------------------- */
 
-static unsigned list_of(uint64_t payload)
+static unsigned list_of(uint64_t size)
 {
-	const uint64_t units = payload / UNIT;
-	unsigned list = LISTS_EXACT;
+	uint64_t k = (size - OVERHEAD) / GRAIN;
+	unsigned lo = 0, hi = LISTS - SMALL_LISTS - 1;
 
-	if (units < LISTS_EXACT)
-		return (unsigned)units;
-	while (list < LISTS - 1 && units >= bounds[list - LISTS_EXACT])
-		list++;
-	return list;
+	if (k < SMALL_LISTS)
+		return (unsigned)k;
+	while (lo < hi) {
+		unsigned middle = (lo + hi) / 2;
+
+		if (bounds[middle] <= k)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return SMALL_LISTS + lo;
 }
 
-/* At the end: just before the head. */
-static void insert(struct arena *a, uint32_t i)
+/* At the tail: before the head, which stays. */
+static void list_insert(struct arena *arena, uint32_t i)
 {
-	struct block *b = &a->blocks[i];
-	uint32_t *head = &a->heads[list_of(b->size - OVERHEAD)];
+	struct block *block = &arena->blocks[i];
+	unsigned l = list_of(block_size(block));
+	uint32_t head = arena->heads[l];
 
-	b->is_free = true;
-	if (*head == ARENA_NONE) {
-		b->previous = b->next = *head = i;
+	if (head == ARENA_NONE) {
+		block->left = block->right = arena->heads[l] = i;
+		arena->filled[l / 64] |= UINT64_C(1) << l % 64;
 		return;
 	}
-	b->next = *head;
-	b->previous = a->blocks[*head].previous;
-	a->blocks[b->previous].next = i;
-	a->blocks[b->next].previous = i;
+	block->left = arena->blocks[head].left;
+	block->right = head;
+	arena->blocks[block->left].right = i;
+	arena->blocks[head].left = i;
 }
 
-/* Makes the lowest of the blocks around the head the head. */
-static void lower_head(struct arena *a, uint32_t *head)
+/* The lowest address among `head` and its neighbours. */
+static uint32_t list_lower(const struct arena *arena, uint32_t head)
 {
-	uint32_t lowest = *head, next = *head, previous = *head;
+	const struct block *blocks = arena->blocks;
+	uint32_t left = head, right = head, lowest = head;
 
-	for (unsigned n = 0; n < NEIGHBOURS; n++) {
-		next = a->blocks[next].next;
-		previous = a->blocks[previous].previous;
-		if (a->blocks[next].address < a->blocks[lowest].address)
-			lowest = next;
-		if (a->blocks[previous].address < a->blocks[lowest].address)
-			lowest = previous;
+	for (int i = 0; i < LOWERING; i++) {
+		right = blocks[right].right;
+		if (blocks[right].address < blocks[lowest].address)
+			lowest = right;
+		left = blocks[left].left;
+		if (blocks[left].address < blocks[lowest].address)
+			lowest = left;
 	}
-	*head = lowest;
+	return lowest;
 }
 
-static void unlink_block(struct arena *a, uint32_t i)
+/* The predecessor becomes the head even if the block wasn't, or one near it at a lower address. */
+static void list_remove(struct arena *arena, uint32_t i)
 {
-	struct block *b = &a->blocks[i];
-	uint32_t *head = &a->heads[list_of(b->size - OVERHEAD)];
+	struct block *block = &arena->blocks[i];
+	unsigned l = list_of(block_size(block));
 
-	b->is_free = false;
-	if (b->next == i) {
-		*head = ARENA_NONE;
+	if (block->left == i) {
+		arena->heads[l] = ARENA_NONE;
+		arena->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
 		return;
 	}
-	a->blocks[b->previous].next = b->next;
-	a->blocks[b->next].previous = b->previous;
-	*head = b->previous;
-	lower_head(a, head);
+	arena->blocks[block->left].right = block->right;
+	arena->blocks[block->right].left = block->left;
+	arena->heads[l] = list_lower(arena, block->left);
 }
 
-/* A free block of at least `size` bytes of the list or a later one; the search of one list is bounded. */
-static uint32_t find_free(struct arena *a, uint64_t size)
+/* The first list from l on that isn't empty, LISTS if there is none. */
+static unsigned list_filled(const struct arena *arena, unsigned l)
 {
-	for (unsigned list = list_of(size - OVERHEAD); list < LISTS; list++) {
-		uint32_t i = a->heads[list];
+	for (unsigned word = l / 64; word < 2; word++, l = 64 * word) {
+		uint64_t bits = arena->filled[word] >> l % 64;
 
-		if (i == ARENA_NONE)
-			continue;
-		for (unsigned visits = 1;; visits++) {
-			if (visits == VISITS_MAX && list < LISTS - 1) {
-				a->heads[list] = a->blocks[a->heads[list]].next;
-				break;
-			}
-			if (a->blocks[i].size >= size)
-				return i;
-			i = a->blocks[i].next;
-			if (i == a->heads[list])
-				break;
+		if (bits)
+			return l + (unsigned)__builtin_ctzll(bits);
+	}
+	return LISTS;
+}
+
+/* The first block from the head on of at least `size`; long lists are given up, and turned. */
+static uint32_t list_walk(struct arena *arena, unsigned l, uint64_t size)
+{
+	const struct block *blocks = arena->blocks;
+	uint32_t head = arena->heads[l], i = head;
+	unsigned visits = 0;
+
+	do {
+		if (++visits == WALK && l < LISTS - 1) {
+			arena->heads[l] = blocks[head].right;
+			return ARENA_NONE;
 		}
-	}
+		if (block_size(&blocks[i]) >= size)
+			return i;
+		i = blocks[i].right;
+	} while (i != head);
 	return ARENA_NONE;
 }
 
-/* ---- superblocks ---- */
-
-/* Where in `mapped` a superblock of `size` bytes goes: the lowest hole that holds it. False: nowhere. */
-static bool find_hole(struct arena *a, uint64_t size, uint32_t *at, uint64_t *address)
+/* Only in the list of `size` itself can blocks be too small; of the others any will do. */
+static uint32_t lists_find(struct arena *arena, uint64_t size)
 {
-	uint64_t end = ADDRESS_FIRST;
-	uint32_t i = a->packed;
+	unsigned own = list_of(size), l = list_filled(arena, own);
 
-	if (i > 0)
-		end = a->superblocks[a->mapped[i - 1]].address + a->superblocks[a->mapped[i - 1]].size;
-	for (; i < a->n_mapped; i++) {
-		const struct superblock *s = &a->superblocks[a->mapped[i]];
+	if (l == own) {
+		uint32_t i = list_walk(arena, l, size);
 
-		if (s->address - end >= size)
-			break;
-		/* Nothing is smaller than the least superblock. */
-		if (i == a->packed && s->address - end < SUPERBLOCK_MIN)
-			a->packed++;
-		end = s->address + s->size;
+		if (i != ARENA_NONE)
+			return i;
+		l = l + 1 < LISTS ? list_filled(arena, l + 1) : LISTS;
 	}
-	*at = i;
-	*address = end;
-	return ADDRESS_END - end >= size;
+	return l < LISTS ? arena->heads[l] : ARENA_NONE;
 }
 
-static void unmap(struct arena *a, uint32_t superblock)
+/* ---- Superblocks ---------------------------------------------------------------------------- */
+
+/* Of a block that fills its superblock. */
+static void superblock_unmap(struct arena *arena, uint32_t i)
 {
-	uint32_t low = 0, high = a->n_mapped;
+	const struct block *block = &arena->blocks[i];
 
-	while (low < high) {
-		const uint32_t middle = (low + high) / 2;
+	holes_give(&arena->holes, block->address - HEADER, block_size(block) + HEADER);
+	record_drop(arena, i);
+	arena->superblocks--;
+}
 
-		if (a->superblocks[a->mapped[middle]].address < a->superblocks[superblock].address)
-			low = middle + 1;
-		else
-			high = middle;
+/*
+ * A superblock that is all free goes when another one becomes so, or when a new one is needed,
+ * if it is still free then. `i` is that other one or ARENA_NONE.
+ */
+static void superblock_defer(struct arena *arena, uint32_t i)
+{
+	uint32_t old = arena->deferred;
+
+	if (old != ARENA_NONE && old != i && !(arena->blocks[old].size & LIVE) &&
+	    arena->blocks[old].next == ARENA_NONE) {
+		list_remove(arena, old);
+		superblock_unmap(arena, old);
 	}
-	a->n_mapped--;
-	memmove(a->mapped + low, a->mapped + low + 1, (a->n_mapped - low) * sizeof(*a->mapped));
-	if (a->packed > low)
-		a->packed = low;
-	drop_superblock_record(a, superblock);
+	arena->deferred = i;
 }
 
-static bool is_all_free(const struct block *b)
+/* A new superblock as one free block, in its list. ARENA_NONE if there is no room. */
+static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be_whole)
 {
-	return b->is_free && b->before == ARENA_NONE && b->behind == ARENA_NONE;
-}
+	uint64_t size = round_up(needed + HEADER, PAGE), address;
+	uint32_t i;
 
-/* A superblock has become all free; ARENA_NONE: another one is about to be mapped. */
-static void defer(struct arena *a, uint32_t superblock)
-{
-	const uint32_t before = a->deferred;
-
-	a->deferred = superblock;
-	if (before != ARENA_NONE && before != superblock) {
-		const uint32_t block = a->superblocks[before].first;
-
-		if (!is_all_free(&a->blocks[block]))
-			return;
-		unlink_block(a, block);
-		drop_block(a, block);
-		unmap(a, before);
-	}
-}
-
-/* Maps a superblock for a block of `size` bytes; returns the free block that fills it. */
-static uint32_t map(struct arena *a, uint64_t size, bool splittable)
-{
-	uint64_t bytes = size + HEADER < SUPERBLOCK_MIN ? SUPERBLOCK_MIN : size + HEADER, address;
-	uint32_t superblock, block, at;
-
-	bytes = (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	defer(a, ARENA_NONE);
-	block = new_block(a);
-	if (block == ARENA_NONE)
+	superblock_defer(arena, ARENA_NONE);
+	if (size < SUPERBLOCK)
+		size = SUPERBLOCK;
+	if (!holes_reserve(&arena->holes, arena->superblocks + 3) || !holes_take(&arena->holes, size, &address))
 		return ARENA_NONE;
-	superblock = new_superblock_record(a);
-	if (superblock == ARENA_NONE || !find_hole(a, bytes, &at, &address)) {
-		if (superblock != ARENA_NONE)
-			drop_superblock_record(a, superblock);
-		drop_block(a, block);
-		return ARENA_NONE;
-	}
-	a->superblocks[superblock] = (struct superblock){
-		.address = address, .size = bytes, .first = block,
-		.whole = bytes > SUPERBLOCK_MIN && !splittable,
+	arena->superblocks++;
+	i = record_take(arena);
+	arena->blocks[i] = (struct block){
+		.address = address + HEADER,
+		.size = size - HEADER,
+		.prev = ARENA_NONE,
+		.next = ARENA_NONE,
 	};
-	memmove(a->mapped + at + 1, a->mapped + at, (a->n_mapped - at) * sizeof(*a->mapped));
-	a->mapped[at] = superblock;
-	a->n_mapped++;
-	a->blocks[block] = (struct block){
-		.address = address + HEADER, .size = bytes - HEADER, .before = ARENA_NONE, .behind = ARENA_NONE,
-		.superblock = superblock,
-	};
-	insert(a, block);
-	return block;
-}
-
-/* ---- blocks ---- */
-
-/* Cuts a block behind its first `size` bytes; returns what is behind. ARENA_NONE: no memory. */
-static uint32_t split(struct arena *a, uint32_t i, uint64_t size)
-{
-	const uint32_t rest = new_block(a);
-	struct block *b;
-
-	if (rest == ARENA_NONE)
-		return ARENA_NONE;
-	b = &a->blocks[i];
-	a->blocks[rest] = (struct block){
-		.address = b->address + size, .size = b->size - size, .before = i, .behind = b->behind,
-		.superblock = b->superblock,
-	};
-	if (b->behind != ARENA_NONE)
-		a->blocks[b->behind].before = rest;
-	b->behind = rest;
-	b->size = size;
-	return rest;
-}
-
-/* Joins two neighbours, which are in no list, in the first one's record. */
-static void join(struct arena *a, uint32_t first, uint32_t second)
-{
-	struct block *b = &a->blocks[first];
-
-	b->size += a->blocks[second].size;
-	b->behind = a->blocks[second].behind;
-	if (b->behind != ARENA_NONE)
-		a->blocks[b->behind].before = first;
-	drop_block(a, second);
-}
-
-/* A used block of `size` bytes, or of 16 more when what is left over can be no block. */
-static uint32_t take(struct arena *a, uint64_t size, bool splittable)
-{
-	uint32_t i = find_free(a, size), rest = ARENA_NONE;
-
-	if (i == ARENA_NONE)
-		i = map(a, size, splittable);
-	if (i == ARENA_NONE)
-		return ARENA_NONE;
-	unlink_block(a, i);
-	if (a->blocks[i].size - size >= OVERHEAD && !a->superblocks[a->blocks[i].superblock].whole)
-		rest = split(a, i, size);
-	if (rest != ARENA_NONE)
-		insert(a, rest);
+	if (size > SUPERBLOCK && may_be_whole)
+		arena->blocks[i].size |= WHOLE;
+	list_insert(arena, i);
 	return i;
 }
 
-/* A block whose payload is aligned; what is before it becomes free, what is behind it stays with it. */
-static uint32_t take_aligned(struct arena *a, uint64_t size, uint64_t align)
+/* ---- Blocks --------------------------------------------------------------------------------- */
+
+/* Cuts a block in no list after its first `size` bytes; returns the rest, which is in none either. */
+static uint32_t block_cut(struct arena *arena, uint32_t i, uint64_t size)
 {
-	const uint32_t i = take(a, size + OVERHEAD + align, true);
-	uint64_t payload;
-	uint32_t result;
+	uint32_t rest = record_take(arena);
+	struct block *block = &arena->blocks[i];
+
+	arena->blocks[rest] = (struct block){
+		.address = block->address + size,
+		.size = block->size - size,
+		.prev = i,
+		.next = block->next,
+	};
+	if (block->next != ARENA_NONE)
+		arena->blocks[block->next].prev = rest;
+	block->next = rest;
+	block->size = size;
+	return rest;
+}
+
+/* Joins a free block and the one after it, free too; the lower one remains. */
+static void block_join(struct arena *arena, uint32_t i)
+{
+	struct block *block = &arena->blocks[i];
+	uint32_t next = block->next;
+
+	block->size += arena->blocks[next].size;
+	block->next = arena->blocks[next].next;
+	if (block->next != ARENA_NONE)
+		arena->blocks[block->next].prev = i;
+	record_drop(arena, next);
+	list_insert(arena, i);
+}
+
+static bool block_is_free(const struct arena *arena, uint32_t i)
+{
+	return i != ARENA_NONE && !(arena->blocks[i].size & LIVE);
+}
+
+/* A block of at least `size`, with all that can't become a block of its own. */
+static uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
+{
+	uint32_t i = lists_find(arena, size);
+	struct block *block;
 
 	if (i == ARENA_NONE)
+		i = superblock_map(arena, size, may_be_whole);
+	if (i == ARENA_NONE)
 		return ARENA_NONE;
-	payload = (a->blocks[i].address + FRONT + OVERHEAD + align - 1) & ~(align - 1);
-	result = split(a, i, payload - FRONT - a->blocks[i].address);
-	if (result == ARENA_NONE)
-		return i;
-	insert(a, i);
-	return result;
+	list_remove(arena, i);
+	block = &arena->blocks[i];
+	if (!(block->size & WHOLE) && block->size - size >= OVERHEAD)
+		list_insert(arena, block_cut(arena, i, size));
+	arena->blocks[i].size |= LIVE;
+	return i;
 }
 
-uint32_t arena_alloc(struct arena *a, uint64_t size, uint64_t align)
+/* Frees the part of a live block before what an aligned payload needs; returns what is left. */
+static uint32_t block_align(struct arena *arena, uint32_t i, uint64_t align)
 {
-	uint64_t block_size;
+	struct block *block = &arena->blocks[i];
+	uint64_t payload = round_up(block->address + OVERHEAD + BEFORE, align);
+	uint32_t rest;
 
-	if (size > SIZE_MAX_BYTES || align > SIZE_MAX_BYTES)
-		return ARENA_NONE;
-	block_size = ((size + UNIT - 1) & ~(uint64_t)(UNIT - 1)) + OVERHEAD;
-	return align <= UNIT ? take(a, block_size, false) : take_aligned(a, block_size, align);
+	block->size &= ~(uint64_t)LIVE;
+	rest = block_cut(arena, i, payload - BEFORE - block->address);
+	list_insert(arena, i);
+	arena->blocks[rest].size |= LIVE;
+	return rest;
 }
 
-void arena_free(struct arena *a, uint32_t i)
-{
-	struct block *b = &a->blocks[i];
-	uint32_t behind = b->behind, before = b->before;
-
-	if (a->superblocks[b->superblock].whole) {
-		unmap(a, b->superblock);
-		drop_block(a, i);
-		return;
-	}
-	insert(a, i);
-	if (behind != ARENA_NONE && a->blocks[behind].is_free) {
-		unlink_block(a, i);
-		unlink_block(a, behind);
-		join(a, i, behind);
-		insert(a, i);
-	}
-	if (before != ARENA_NONE && a->blocks[before].is_free) {
-		unlink_block(a, before);
-		unlink_block(a, i);
-		join(a, before, i);
-		insert(a, before);
-		i = before;
-	}
-	if (is_all_free(&a->blocks[i]))
-		defer(a, a->blocks[i].superblock);
-}
-
-uint64_t arena_usable(const struct arena *a, uint32_t i)
-{
-	return a->blocks[i].size - OVERHEAD;
-}
-
-/* ---- life ---- */
+/* ---- Interface ------------------------------------------------------------------------------ */
 
 struct arena *arena_create(void)
 {
-	struct arena *a = calloc(1, sizeof(*a));
+	struct arena *arena = calloc(1, sizeof(*arena));
 
-	if (!a)
+	if (!arena)
 		return NULL;
-	a->superblocks = malloc(SUPERBLOCKS_MAX * sizeof(*a->superblocks));
-	a->mapped = malloc(SUPERBLOCKS_MAX * sizeof(*a->mapped));
-	if (!a->superblocks || !a->mapped) {
-		arena_destroy(a);
+	arena->capacity = 64;
+	arena->blocks = malloc(arena->capacity * sizeof(*arena->blocks));
+	if (!arena->blocks || !holes_reserve(&arena->holes, 2)) {
+		arena_destroy(arena);
 		return NULL;
 	}
-	a->unused_block = a->unused_superblock = a->deferred = ARENA_NONE;
-	memset(a->heads, 0xff, sizeof(a->heads));
-	return a;
+	arena->vacant = arena->deferred = ARENA_NONE;
+	for (unsigned l = 0; l < LISTS; l++)
+		arena->heads[l] = ARENA_NONE;
+	holes_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
+	holes_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
+	return arena;
 }
 
-void arena_destroy(struct arena *a)
+void arena_destroy(struct arena *arena)
 {
-	if (!a)
+	if (!arena)
 		return;
-	free(a->blocks);
-	free(a->superblocks);
-	free(a->mapped);
-	free(a);
+	holes_finish(&arena->holes);
+	free(arena->blocks);
+	free(arena);
+}
+
+uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable)
+{
+	uint64_t needed, power = GRAIN;
+	uint32_t i;
+
+	/* A superblock's, that of the rest and that of what precedes an aligned block. */
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena, 3))
+		return ARENA_NONE;
+	needed = round_up(size, GRAIN) + OVERHEAD;
+	while (power < align)
+		power *= 2;
+	if (power == GRAIN)
+		i = block_take(arena, needed, true);
+	else
+		i = block_take(arena, needed + OVERHEAD + power, false);
+	if (i != ARENA_NONE && power > GRAIN)
+		i = block_align(arena, i, power);
+	if (i != ARENA_NONE)
+		*usable = arena_usable(arena, i);
+	return i;
+}
+
+void arena_free(struct arena *arena, uint32_t i)
+{
+	struct block *block = &arena->blocks[i];
+	uint32_t prev = block->prev;
+
+	block->size &= ~(uint64_t)LIVE;
+	if (block->size & WHOLE) {
+		superblock_unmap(arena, i);
+		return;
+	}
+	list_insert(arena, i);
+	if (block_is_free(arena, block->next)) {
+		list_remove(arena, i);
+		list_remove(arena, block->next);
+		block_join(arena, i);
+	}
+	if (block_is_free(arena, prev)) {
+		list_remove(arena, i);
+		list_remove(arena, prev);
+		block_join(arena, prev);
+		i = prev;
+	}
+	if (arena->blocks[i].prev == ARENA_NONE && arena->blocks[i].next == ARENA_NONE)
+		superblock_defer(arena, i);
+}
+
+uint64_t arena_usable(const struct arena *arena, uint32_t handle)
+{
+	return block_size(&arena->blocks[handle]) - OVERHEAD;
+}
+
+uint64_t arena_address(const struct arena *arena, uint32_t handle)
+{
+	return arena->blocks[handle].address + BEFORE;
 }

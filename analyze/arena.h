@@ -1,32 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of the heap that Valgrind gives a program: which usable size each block gets. The real
- * one is deterministic in the sequence of requests; addresses matter only in comparisons, and here
- * as if the heap were alone in an empty address space. No block's memory exists.
+ * A model of Valgrind's heap for the program it runs: which usable size each block gets, and with
+ * it what Massif counts as its slop. No memory stands behind the blocks; only their places and
+ * sizes are kept.
  *
- * The rules were found by experiment with 3.19, the oracle test compares them with it. What cannot
- * be modelled is where alignments above a page fall, and other mappings between those of the heap.
+ * A block of n bytes takes a payload of n rounded up to 16, and 32 bytes around it. Free blocks lie
+ * in 112 lists by size, and the first that is large enough is taken; what remains of it becomes a
+ * free block, unless it is 16 bytes, which stay with the block: that is why the usable size depends
+ * on the whole history. Blocks of more than about 4 MiB fill pages of their own; the memalign
+ * family keeps all bytes after the aligned address.
+ *
+ * The rules are those of Valgrind 3.19 with Massif's red zone of 0, and were found from outside:
+ * tests/oracle/usable_oracle.py compares them with the real one. Left out is what the program maps
+ * otherwise, which may change the order of far-apart blocks, and what depends on it: alignments
+ * above 4096 get the sizes of a program whose heap begins at ARENA_FIRST.
+ *
+ * Sizes are bytes. Memory: 32 bytes a live or free block. Single-threaded.
  */
 #ifndef ANALYZE_ARENA_H
 #define ANALYZE_ARENA_H
 
 #include <stdint.h>
 
-struct arena;
-
 #define ARENA_NONE UINT32_MAX
 
-/* NULL: no memory. */
-struct arena *arena_create(void);
-void arena_destroy(struct arena *arena); /* NULL is allowed */
+/* Where the heap of a small program begins under Massif, and what lies in its way. */
+#define ARENA_FIRST 0x4a3a000U
+#define ARENA_TOOL_BEGIN 0x58000000U
+#define ARENA_TOOL_END 0x58c2d000U
+#define ARENA_END (UINT64_C(1) << 47)
+
+struct arena;
+
+struct arena *arena_create(void);             /* NULL when out of memory */
+void arena_destroy(struct arena *arena);      /* NULL is allowed */
 
 /*
- * A block of `size` bytes, by malloc's way if `align` is 16, else by memalign's; `align` is a power
- * of two. Returns a number for it until it is freed, or ARENA_NONE: no memory, or the block, or one
- * more mapping, is beyond what the model holds (2^46 bytes, 65536 mappings of 4 MiB or more).
+ * Allocates and stores the usable size, at least `size`. An alignment of at most 16 is malloc,
+ * calloc, a moving realloc and plain new; others are rounded up to a power of two and take
+ * memalign's way. Blocks of realloc that stay in place (the new size is at most the usable one)
+ * need no call; others are allocated before the old one is freed.
+ *
+ * Returns a handle, valid until arena_free() and then used again, or ARENA_NONE if the address
+ * space has no room for the block or we are out of memory.
  */
-uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align);
-void arena_free(struct arena *arena, uint32_t block);
-uint64_t arena_usable(const struct arena *arena, uint32_t block);
+uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable);
+
+void arena_free(struct arena *arena, uint32_t handle);
+
+/* Of a live block: its usable size, and the address of its first byte in the model. */
+uint64_t arena_usable(const struct arena *arena, uint32_t handle);
+uint64_t arena_address(const struct arena *arena, uint32_t handle);
 
 #endif

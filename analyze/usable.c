@@ -88,10 +88,12 @@ static uint64_t alignment_of(const struct usable *u, const struct mst_kind *kind
 /* A block comes into the arena. False: no memory. */
 static bool put(struct usable *u, uint32_t i, const struct mst_kind *kind)
 {
-	const uint32_t handle = arena_alloc(u->arena, kind->size, alignment_of(u, kind));
+	const uint32_t handle = arena_alloc(u->arena, kind->size, alignment_of(u, kind), &u->bytes[i]);
 
-	u->bytes[i] = handle == ARENA_NONE ? effect_usable(u->settings, kind) : arena_usable(u->arena, handle);
-	return handle == ARENA_NONE || indexmap_put(&u->handles, u->blocks[i], handle);
+	if (handle != ARENA_NONE)
+		return indexmap_put(&u->handles, u->blocks[i], handle);
+	u->bytes[i] = effect_usable(u->settings, kind);
+	return true;
 }
 
 static void take(struct usable *u, uint32_t i, const struct mst_kind *kind)

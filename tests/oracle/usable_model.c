@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The model's heap, used as a replay uses it. */
+#include "arena.h"
+#include "usable_script.h"
+
+static struct arena *arena;
+static uint32_t slots[SLOTS];
+
+bool heap_begin(void)
+{
+	arena = arena_create();
+	for (unsigned i = 0; i < SLOTS; i++)
+		slots[i] = ARENA_NONE;
+	return arena;
+}
+
+bool heap_alloc(unsigned slot, uint64_t size, uint64_t align, bool zeroed, uint64_t *usable)
+{
+	(void)zeroed;
+	slots[slot] = arena_alloc(arena, size, align, usable);
+	return slots[slot] != ARENA_NONE;
+}
+
+bool heap_resize(unsigned slot, uint64_t size, uint64_t *usable)
+{
+	uint32_t old = slots[slot];
+
+	if (old != ARENA_NONE && size <= arena_usable(arena, old)) {
+		*usable = arena_usable(arena, old);
+		return true;
+	}
+	slots[slot] = arena_alloc(arena, size, 16, usable);
+	if (old != ARENA_NONE)
+		arena_free(arena, old);
+	return slots[slot] != ARENA_NONE;
+}
+
+void heap_free(unsigned slot)
+{
+	if (slots[slot] != ARENA_NONE)
+		arena_free(arena, slots[slot]);
+	slots[slot] = ARENA_NONE;
+}
