@@ -345,7 +345,7 @@ static void many_superblocks(void **state)
 	free(v);
 }
 
-/* A block at the end of a long last list; looking at each before it would take minutes. */
+/* A block at the end of a long last list; looking at each before it takes a hundred times as long. */
 static void a_long_last_list(void **state)
 {
 	enum { N = 200000 };
