@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "fits.h"
 #include "holes.h"
 
 enum {
@@ -15,7 +16,8 @@ enum {
 	SUPERBLOCK = 4194304,  /* the smallest */
 	SMALL_LISTS = 64,      /* these hold one size each */
 	LISTS = 112,
-	WALK = 100,            /* this block of a list isn't looked at any more */
+	LAST = LISTS - 1,      /* the list of the largest blocks, searched to its end */
+	WALK = 100,            /* this block of another isn't looked at any more */
 	LOWERING = 5,          /* neighbours on each side that may become the head of a list */
 };
 
@@ -50,6 +52,7 @@ struct arena {
 	uint32_t heads[LISTS];
 	uint64_t filled[2];          /* bit l % 64 of word l / 64: list l is not empty */
 	uint32_t deferred;           /* superblock that goes next, if it is still free */
+	struct fits last;            /* the list LAST once more, for the search */
 	uint32_t superblocks;
 	struct holes holes;          /* room for two at first and one a superblock */
 };
@@ -86,6 +89,8 @@ static bool records_reserve(struct arena *arena, uint32_t more)
 	if (!blocks)
 		return false;
 	arena->blocks = blocks;
+	if (!fits_reserve(&arena->last, (uint32_t)capacity))
+		return false;
 	arena->capacity = (uint32_t)capacity;
 	return true;
 }
@@ -135,6 +140,8 @@ static void list_insert(struct arena *arena, uint32_t i)
 	unsigned l = list_of(block_size(block));
 	uint32_t head = arena->heads[l];
 
+	if (l == LAST)
+		fits_insert(&arena->last, i, block_size(block), head);
 	if (head == ARENA_NONE) {
 		block->left = block->right = arena->heads[l] = i;
 		arena->filled[l / 64] |= UINT64_C(1) << l % 64;
@@ -169,6 +176,8 @@ static void list_remove(struct arena *arena, uint32_t i)
 	struct block *block = &arena->blocks[i];
 	unsigned l = list_of(block_size(block));
 
+	if (l == LAST)
+		fits_remove(&arena->last, i);
 	if (block->left == i) {
 		arena->heads[l] = ARENA_NONE;
 		arena->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
@@ -191,15 +200,17 @@ static unsigned list_filled(const struct arena *arena, unsigned l)
 	return LISTS;
 }
 
-/* The first block from the head on of at least `size`; long lists are given up, and turned. */
+/* The first block from the head on of at least `size`. Long lists but the last are given up, and turned. */
 static uint32_t list_walk(struct arena *arena, unsigned l, uint64_t size)
 {
 	const struct block *blocks = arena->blocks;
 	uint32_t head = arena->heads[l], i = head;
 	unsigned visits = 0;
 
+	if (l == LAST)
+		return fits_find(&arena->last, head, size);
 	do {
-		if (++visits == WALK && l < LISTS - 1) {
+		if (++visits == WALK) {
 			arena->heads[l] = blocks[head].right;
 			return ARENA_NONE;
 		}
@@ -220,7 +231,7 @@ static uint32_t lists_find(struct arena *arena, uint64_t size)
 
 		if (i != ARENA_NONE)
 			return i;
-		l = l + 1 < LISTS ? list_filled(arena, l + 1) : LISTS;
+		l = l < LAST ? list_filled(arena, l + 1) : LISTS;
 	}
 	return l < LISTS ? arena->heads[l] : ARENA_NONE;
 }
@@ -360,7 +371,8 @@ struct arena *arena_create(void)
 		return NULL;
 	arena->capacity = 64;
 	arena->blocks = malloc(arena->capacity * sizeof(*arena->blocks));
-	if (!arena->blocks || !holes_reserve(&arena->holes, 2)) {
+	fits_begin(&arena->last);
+	if (!arena->blocks || !fits_reserve(&arena->last, arena->capacity) || !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
@@ -377,6 +389,7 @@ void arena_destroy(struct arena *arena)
 	if (!arena)
 		return;
 	holes_finish(&arena->holes);
+	fits_finish(&arena->last);
 	free(arena->blocks);
 	free(arena);
 }

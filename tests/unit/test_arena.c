@@ -47,6 +47,25 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 	return n;
 }
 
+/* What the index finds in the last list is what a walk from the head finds. */
+static void check_search(const struct arena *arena, uint64_t size)
+{
+	uint32_t head = arena->heads[LAST], i = head;
+
+	if (head == ARENA_NONE) {
+		assert_int_equal(arena->last.root, FITS_NONE);
+		return;
+	}
+	while (block_size(&arena->blocks[i]) < size) {
+		i = arena->blocks[i].right;
+		if (i == head) {
+			i = FITS_NONE;
+			break;
+		}
+	}
+	assert_int_equal(fits_find(&arena->last, head, size), i);
+}
+
 /* The blocks from the first of a superblock fill it; no two free ones touch. Returns how many are live. */
 static uint32_t check_superblock(const struct arena *arena, uint32_t first, const uint8_t *listed,
 				 uint64_t *end, uint32_t *n_free)
@@ -103,6 +122,8 @@ static void check_arena(const struct arena *arena, uint32_t n_live)
 
 	assert_true(listed && vacant && ranges);
 	in_lists = check_lists(arena, listed);
+	for (uint64_t size = 100000; size < UINT64_C(1) << 34; size += size / 9)
+		check_search(arena, size);
 	for (uint32_t i = arena->vacant; i != ARENA_NONE; i = arena->blocks[i].next, vacancies++)
 		vacant[i] = 1;
 	assert_int_equal(vacancies, arena->vacancies);
@@ -324,6 +345,29 @@ static void many_superblocks(void **state)
 	free(v);
 }
 
+/* A block at the end of a long last list; looking at each before it takes a hundred times as long. */
+static void a_long_last_list(void **state)
+{
+	enum { N = 200000 };
+	struct arena *arena = *state;
+	uint32_t *v = calloc(N, sizeof(*v)), large;
+	uint64_t usable;
+
+	assert_non_null(v);
+	for (uint32_t i = 0; i < N; i++)
+		v[i] = arena_alloc(arena, 160000 + i % 1000, 16, &usable);
+	large = take(arena, 300000, 16, 300000);
+	take(arena, 300000, 16, 300000);
+	for (uint32_t i = 0; i < N; i += 2)
+		arena_free(arena, v[i]);
+	for (uint32_t i = 0; i < N; i++) {
+		arena_free(arena, large);
+		large = take(arena, 300000, 16, 300000);
+	}
+	check_arena(arena, N / 2 + 2);
+	free(v);
+}
+
 /* ---- At random ------------------------------------------------------------------------------ */
 
 static uint64_t random_next(uint64_t *state)
@@ -372,7 +416,7 @@ static void slot_empty(struct slots *slots, unsigned i)
 
 static void random_operations(void **state)
 {
-	static const uint64_t limits[] = { 7, 10, 13, 18, 23, 27, 45, 63 };
+	static const uint64_t limits[] = { 7, 10, 13, 19, 21, 27, 45, 63 };
 
 	(void)state;
 	for (unsigned seed = 0; seed < 24; seed++) {
@@ -402,6 +446,7 @@ static void random_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_long_last_list, begin, end),
 		cmocka_unit_test_setup_teardown(sizes_on_a_fresh_heap, begin, end),
 		cmocka_unit_test(aligned_blocks_keep_their_tail),
 		cmocka_unit_test_setup_teardown(a_remainder_of_16_stays, begin, end),
