@@ -77,6 +77,7 @@ FAILED_ALIGNED = ('always', "what a failed request for an aligned block leaves b
 TAKEN_FOR_OTHER = ('always', "what a free that took a custom block for the allocator's own gives back isn't recorded")
 BYPASS = ('always', 'an exit around libc gives nobody in the process a chance to clean up')
 
+CUSTOM_DEEP = {CUSTOM[len(STACKS) + 1]: ALL_ALLOC_FNS}
 CUSTOM_ALIGNED = dict.fromkeys((MORE[0], MORE[1], MORE[3]), TAKEN_FOR_OTHER)
 
 
@@ -248,10 +249,10 @@ CASES = [
     case('fixed', options=STACKS),
 
     # Custom blocks. The program with msrec's requests against the one with Valgrind's, and one with both.
-    case('custom_alloc', options=CUSTOM, exceptions=CUSTOM_ALIGNED, stand_in=('corpus/custom_alloc_valgrind',)),
+    case('custom_alloc', options=CUSTOM, exceptions=CUSTOM_ALIGNED | CUSTOM_DEEP, stand_in=('corpus/custom_alloc_valgrind',)),
     case('custom_alloc_fast', options=CUSTOM, exceptions=CUSTOM_ALIGNED,
          stand_in=('corpus/custom_alloc_valgrind_fast',)),
-    case('custom_alloc_both', options=CUSTOM, exceptions=CUSTOM_ALIGNED),
+    case('custom_alloc_both', options=CUSTOM, exceptions=CUSTOM_ALIGNED | CUSTOM_DEEP),
     case('custom_alloc_both_fast', options=CUSTOM, exceptions=CUSTOM_ALIGNED),
     case('custom_alloc:random', '1', '1000', options=PLAIN,
          stand_in=('corpus/custom_alloc_valgrind', '1', '1000')),

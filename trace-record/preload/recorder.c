@@ -79,7 +79,7 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool stacks, maps;
-	uintptr_t top;           /* of the thread whose fork made this process, until it has begun anew */
+	_Atomic uintptr_t top;   /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
 };
@@ -353,8 +353,7 @@ static struct thread *begin_thread(struct process *p)
 	t->lossy = false;
 	t->last_fork = 0;
 	t->base = t->known = 0;
-	t->top = p->top;
-	p->top = 0;
+	t->top = atomic_exchange(&p->top, 0);
 	t->told_depth = 0;
 	ring->tid = os_tid();
 	if (ring->use++ == 0)
