@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define SPELL_RECORDS 128u      /* short enough that few settings find something in it */
+#define SPELL_RECORDS 32u      /* short enough that few settings find something in it */
 
 /* What a record of a symbol does; nothing if the block was never seen allocated. */
 struct weight {
