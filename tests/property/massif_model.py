@@ -559,9 +559,9 @@ def try_once(seed, build, program, scratch):
     rng = random.Random(seed)
     frames = program.frames(rng)
     if seed % 10 == 0:
-        more = ['--usable=valgrind', '--xtree-memory=full', '--xtree-memory-file=%s' % (scratch / 'xtree')]
+        more = [['--usable=valgrind'], ['--xtree-memory=full', '--xtree-memory-file=%s' % (scratch / 'xtree')]]
         run_tools(build, random_impossible_script(rng, frames, program.path),
-                  random_options(rng)[1] + rng.sample(more, rng.randrange(4)), random_options(rng)[1], scratch)
+                  random_options(rng)[1] + sum(rng.sample(more, rng.randrange(3)), []), random_options(rng)[1], scratch)
         return True, 0
     lines, steps = random_script(rng, frames, program.path)
     options, words = zip(random_options(rng), random_options(rng))
