@@ -5,7 +5,7 @@ cli_trace K signal
 cli_trace F frees
 head -c -5 T >cut # where chunks end depends on the compressor, but all lie before this
 cp T damaged
-printf 'XXX' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
+printf '###' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
 : >empty
 echo 'neither a trace nor empty' >foreign
 mkdir dir

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Process and thread state, and the producer's side of the rings.
- *
- * No thread-local storage: a TLS segment in a preloaded library makes the C library's own block for
- * each new thread larger, and what we measure must not depend on us. A thread finds its state by its
- * thread pointer, which another thread may have had before: so the owner of the ring must be alive.
- *
- * State that a forked child must not use is reached through one pointer in memory that the kernel
- * wipes on fork: the child finds NULL there, whatever way it was made, and sets itself up anew.
- * Nothing of the parent needs to be unlocked or repaired, because there is no lock to inherit.
- */
+/* Makes events of calls: the producer's side of the rings. */
 #include "recorder.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,432 +9,15 @@
 #include "os.h"
 #include "real.h"
 #include "shm.h"
+#include "thread.h"
 
-#define STACK_CAPACITY 16384u        /* frames remembered a thread; SHM_DEPTH_MAX must fit twice */
 #define SPINS          200u          /* looks at a full ring before sleeping */
 #define WAIT_MS        20u           /* one sleep */
-#define WAITS          100u          /* sleeps before events are dropped: 2 s */
 
 /* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
 #define STACK_MOST     ((uintptr_t)256 << 20)
 
-#define CACHE_BITS 10
-
-enum inside {
-	OUTSIDE = 0,
-	PUSHING,       /* an event is being made: a call now comes from a signal handler */
-	IN_NEW,
-	IN_DELETE,
-};
-
-/*
- * One recorded thread. Belongs to the slot: the next thread on the slot takes it over, setting `tp`
- * to 0 before it makes the ring's owner its own and to its thread pointer when all is ready. So who
- * finds the owner alive and then its own thread pointer is that owner.
- */
-struct thread {
-	_Atomic uintptr_t tp;
-	struct shm_ring *ring;
-	uint8_t *data;
-	uint32_t size;
-	uint32_t slot;           /* these four stay while the process is the same: anyone may read them */
-	uint64_t head;           /* our copy; the ring's is what is published */
-	uint64_t tail;           /* the ring's as last seen */
-	uint8_t inside;          /* enum inside */
-	bool lossy;              /* the last event was dropped: don't wait again until there is room */
-	uint32_t last_fork;      /* number of this thread's last fork */
-	uint64_t null_frees;     /* calls of free(NULL) by the process before that fork */
-	struct call new_call;    /* the operator new in progress, and who called it */
-	struct unwind_regs new_regs;
-	const void *new_block;   /* what malloc gave it, and how much */
-	size_t new_usable;
-	const void *deleting;
-	uint64_t told_losses;
-	uintptr_t top;           /* the highest stack pointer seen; 0: none */
-	uint64_t told_depth;     /* how deep below it the reader has been told that the stack is */
-	/* The reader's copy of frames [base, known) equals ours. */
-	uint32_t base, known;
-	struct unwind_stack *stack;
-};
-
-struct process {
-	struct shm_family *family;
-	struct shm_segment *segment;
-	uint32_t segments;       /* as many as we could map */
-	uint32_t segment_number;
-	uint32_t pid;
-	uint32_t depth;
-	int use_tsc;
-	bool free_stacks;
-	bool usable;
-	bool stacks, maps;
-	_Atomic uintptr_t top;   /* of the thread whose fork made this process, until it has begun anew */
-	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
-	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
-};
-
-/* NULL until the first event, and again in a forked child. */
-struct wiped {
-	struct process *_Atomic process;
-};
-
-static struct process the_process;
-static struct wiped *_Atomic wiped;      /* the same page for ever */
-static _Atomic bool off;                 /* recording has ended for good in this process */
-static _Atomic uint32_t setting_up;      /* the process that is at begin_process(); 0: none */
-
-/* Where threads found themselves last, by thread pointer; only a short cut. */
-static struct thread *_Atomic cache[1u << CACHE_BITS];
-
-static uint64_t stamp_now(void)
-{
-	return os_stamp(the_process.use_tsc);
-}
-
-/* ---- the process ---- */
-
-static struct shm_family *map_family(uint32_t *segments)
-{
-	static const uint32_t tries[] = { SHM_SEGMENTS, 16, 1 };
-	char initial[64];
-	const char *path = getenv(SHM_ENV);
-	struct shm_family *family;
-
-	/* Before libc's own constructor there is no environment (.preinit_array runs then). */
-	if (!path && os_initial_variable(SHM_ENV, initial, sizeof(initial)))
-		path = initial;
-	for (size_t i = 0; path && i < sizeof(tries) / sizeof(*tries); i++) {
-		family = os_map_shared(path, shm_bytes(tries[i]));
-		if (!family)
-			continue;
-		if (family->magic != SHM_MAGIC || family->version != SHM_VERSION)
-			return NULL;
-		*segments = tries[i];
-		return family;
-	}
-	return NULL;
-}
-
-/* A free segment, claimed, or SHM_NO_SEGMENT. */
-static uint32_t claim_segment(struct shm_family *family, uint32_t segments)
-{
-	for (uint32_t i = 0; i < segments; i++) {
-		uint32_t state = SHM_SEGMENT_FREE;
-
-		uint32_t used = atomic_load(&family->segments_used);
-
-		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
-						    SHM_SEGMENT_CLAIMED))
-			continue;
-		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
-			;
-		return i;
-	}
-	return SHM_NO_SEGMENT;
-}
-
-static void ring_bell(struct shm_family *family)
-{
-	atomic_fetch_add(&family->bell, 1);
-	if (atomic_load(&family->asleep))
-		os_wake(&family->bell);
-}
-
-static inline uintptr_t thread_pointer(void)
-{
-	return (uintptr_t)__builtin_thread_pointer();
-}
-
-/* Where the events of a slot go in this process. */
-static void place_thread(struct process *p, struct thread *t)
-{
-	t->ring = &p->segment->rings[t->slot];
-	t->data = shm_ring_data(p->segment, t->slot);
-	t->size = shm_ring_bytes(t->slot);
-}
-
-/* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */
-static uint32_t forget_threads(struct process *p)
-{
-	uint32_t fork = 0;
-
-	for (uint32_t i = 0; i < SHM_RINGS; i++) {
-		struct thread *t = p->threads[i];
-
-		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork) {
-			fork = t->last_fork;
-			p->null_frees = t->null_frees;
-			p->top = t->top;
-		}
-		if (t) {
-			atomic_store(&t->tp, 0);
-			place_thread(p, t);
-		}
-	}
-	return fork;
-}
-
-/* Gives this process a segment; `parent` is the one inherited from before a fork. */
-static bool open_process(struct process *p, uint32_t parent)
-{
-	const bool forked = parent != SHM_NO_SEGMENT;
-	struct shm_segment *segment;
-
-	if (!p->family)
-		p->family = map_family(&p->segments);
-	if (!p->family)
-		return false;
-	p->segment_number = claim_segment(p->family, p->segments);
-	if (p->segment_number == SHM_NO_SEGMENT) {
-		atomic_fetch_add(&p->family->unrecorded, 1);
-		return false;
-	}
-	segment = p->segment = shm_segment(p->family, p->segment_number);
-	p->pid = os_pid();
-	p->depth = p->family->depth;
-	p->use_tsc = p->family->use_tsc;
-	p->free_stacks = p->family->free_stacks;
-	p->usable = p->family->usable;
-	p->stacks = p->family->stacks;
-	p->maps = p->family->maps;
-	segment->pid = p->pid;
-	segment->parent_pid = os_parent_pid();
-	segment->parent = parent;
-	segment->parent_fork = forked ? forget_threads(p) : 0;
-	segment->start = os_stamp(p->use_tsc);
-	shm_modules(segment)->capacity = SHM_MODULES;
-	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
-	if (forked)
-		modules_after_fork(shm_modules(segment));
-	else
-		modules_init(shm_modules(segment), real.find_object, stamp_now);
-	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
-	ring_bell(p->family);
-	return true;
-}
-
-static bool set_up_process(struct process *p, uint32_t pid)
-{
-	uint32_t parent = SHM_NO_SEGMENT;
-
-	if (!wiped)
-		wiped = os_map_wiped_on_fork();
-	if (p->segment && p->pid != pid)
-		parent = p->segment_number;
-	if (!wiped || !open_process(p, parent))
-		return false;
-	atomic_store_explicit(&wiped->process, p, memory_order_release);
-	return true;
-}
-
-static inline struct process *process_now(void)
-{
-	struct wiped *page = atomic_load_explicit(&wiped, memory_order_acquire);
-
-	return page ? atomic_load_explicit(&page->process, memory_order_acquire) : NULL;
-}
-
-/*
- * The first event of the process, or of a forked child. One thread sets up; others, and a signal
- * handler that comes in between, go on unrecorded until it is done.
- */
-static struct process *begin_process(void)
-{
-	const uint32_t pid = os_pid();
-	uint32_t at_it = atomic_load(&setting_up);
-
-	/* Another process's number is left of our parent: the one who was at it stayed there. */
-	if (at_it == pid || !atomic_compare_exchange_strong(&setting_up, &at_it, pid))
-		return NULL;
-	/* Another thread may have done it since we looked. */
-	if (!process_now() && !set_up_process(&the_process, pid))
-		atomic_store(&off, true);
-	atomic_store(&setting_up, 0);
-	return process_now();
-}
-
-/* ---- threads ---- */
-
-static struct shm_ring *claim_ring(struct process *p, uint32_t *slot)
-{
-	for (uint32_t i = 0; i < SHM_RINGS; i++) {
-		struct shm_ring *ring = &p->segment->rings[i];
-		uint32_t state = SHM_RING_FREE;
-		uint32_t used;
-
-		if (atomic_load_explicit(&ring->state, memory_order_relaxed) != SHM_RING_FREE ||
-		    !atomic_compare_exchange_strong(&ring->state, &state, SHM_RING_CLAIMED))
-			continue;
-		used = atomic_load(&p->segment->rings_used);
-		while (used <= i && !atomic_compare_exchange_weak(&p->segment->rings_used, &used, i + 1))
-			;
-		*slot = i;
-		return ring;
-	}
-	return NULL;
-}
-
-static struct thread *thread_memory(struct process *p, uint32_t slot)
-{
-	const size_t stack_bytes = unwind_stack_bytes(STACK_CAPACITY);
-	struct thread *t = p->threads[slot];
-
-	if (!t) {
-		t = os_map(sizeof(*t) + 64 + stack_bytes);
-		if (!t)
-			return NULL;
-		t->stack = (struct unwind_stack *)(((uintptr_t)(t + 1) + 63) & ~(uintptr_t)63);
-		t->slot = slot;
-		place_thread(p, t);
-		atomic_store_explicit(&p->threads[slot], t, memory_order_release);
-	}
-	unwind_stack_init(t->stack, STACK_CAPACITY);
-	return t;
-}
-
-static bool any_owner_gone(struct process *p)
-{
-	for (uint32_t i = 0; i < SHM_RINGS; i++) {
-		if (shm_owner_gone(&p->segment->rings[i].owner))
-			return true;
-	}
-	return false;
-}
-
-/* All slots are taken, but some by threads that are gone: msrec frees those when it gets to it. */
-static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
-{
-	static _Atomic uint32_t nobody_wakes;
-	struct shm_ring *ring = NULL;
-
-	for (unsigned i = 0; !ring && i < WAITS && any_owner_gone(p); i++) {
-		if (shm_owner_gone(&p->family->collector))
-			return NULL;
-		ring_bell(p->family);
-		os_wait(&nobody_wakes, 0, 1);
-		ring = claim_ring(p, slot);
-	}
-	return ring;
-}
-
-/* Gives the calling thread a ring, or NULL. */
-static struct thread *begin_thread(struct process *p)
-{
-	struct thread *t;
-	struct shm_ring *ring;
-	uint32_t slot;
-
-	ring = claim_ring(p, &slot);
-	if (!ring)
-		ring = await_ring(p, &slot);
-	if (!ring)
-		return NULL;
-	t = thread_memory(p, slot);
-	if (!t) {
-		atomic_store(&ring->state, SHM_RING_FREE);
-		return NULL;
-	}
-	atomic_store(&t->tp, 0);
-	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
-	t->inside = OUTSIDE;
-	t->lossy = false;
-	t->last_fork = 0;
-	t->base = t->known = 0;
-	t->top = atomic_exchange(&p->top, 0);
-	t->told_depth = 0;
-	ring->tid = os_tid();
-	if (ring->use++ == 0)
-		shm_lock_for_life(&ring->owner);
-	else
-		shm_take_over(&ring->owner);
-	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
-	atomic_store(&t->tp, thread_pointer());
-	return t;
-}
-
-static inline bool is_own(struct thread *t, uintptr_t tp)
-{
-	return !shm_owner_gone(&t->ring->owner) && atomic_load_explicit(&t->tp, memory_order_acquire) == tp;
-}
-
-/* The state of the calling thread, if it has one. */
-static struct thread *find_thread(struct process *p)
-{
-	const uint32_t n = atomic_load(&p->segment->rings_used);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct thread *t = p->threads[i];
-
-		if (t && atomic_load(&t->tp) == thread_pointer() && is_own(t, thread_pointer()))
-			return t;
-	}
-	return NULL;
-}
-
-static inline struct thread *_Atomic *cache_entry(uintptr_t tp)
-{
-	return &cache[(tp * 0x9e3779b97f4a7c15u) >> (64 - CACHE_BITS)];
-}
-
-/* The slow half of thread_now(): a new thread, a new process, or the child of a fork. */
-static __attribute__((noinline)) struct thread *thread_begin(void)
-{
-	const int saved = errno;
-	struct process *p = process_now();
-	struct thread *t = NULL;
-
-	if (!p)
-		p = begin_process();
-	if (p) {
-		t = find_thread(p);
-		if (!t)
-			t = begin_thread(p);
-		if (!t)
-			atomic_fetch_add(&p->segment->nested, 1);
-	}
-	if (t)
-		atomic_store(cache_entry(thread_pointer()), t);
-	errno = saved;
-	return t;
-}
-
-/* The calling thread's state; NULL if it cannot be recorded. */
-static inline struct thread *thread_now(void)
-{
-	const uintptr_t tp = thread_pointer();
-	struct thread *t = atomic_load_explicit(cache_entry(tp), memory_order_acquire);
-
-	if (__builtin_expect(t && process_now() && is_own(t, tp), 1))
-		return t;
-	if (atomic_load_explicit(&off, memory_order_relaxed))
-		return NULL;
-	return thread_begin();
-}
-
-/* The same, for recording: NULL too, and counted, if the thread is inside an event. */
-static inline struct thread *thread_enter(void)
-{
-	struct thread *t = thread_now();
-
-	if (!t)
-		return NULL;
-	if (__builtin_expect(t->inside == PUSHING, 0)) {
-		atomic_fetch_add(&the_process.segment->nested, 1);
-		return NULL;
-	}
-	return t;
-}
-
 /* ---- the ring ---- */
-
-/* Recording ends for good: nobody reads. The program runs on at its own speed. */
-static void give_up(void)
-{
-	atomic_store(&off, true);
-	atomic_store(&wiped->process, NULL);
-}
 
 static inline uint64_t ring_room(struct thread *t)
 {
@@ -457,7 +29,7 @@ static __attribute__((noinline)) bool ring_wait(struct thread *t, uint64_t bytes
 {
 	struct shm_ring *ring = t->ring;
 
-	for (unsigned i = 0; i < SPINS + WAITS; i++) {
+	for (unsigned i = 0; i < SPINS + THREAD_WAITS; i++) {
 		const uint32_t seen = atomic_load(&ring->space);
 
 		t->tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
@@ -467,7 +39,7 @@ static __attribute__((noinline)) bool ring_wait(struct thread *t, uint64_t bytes
 		}
 		if (shm_owner_gone(&the_process.family->collector) ||
 		    atomic_load(&the_process.segment->refused)) {
-			give_up();
+			thread_give_up();
 			return false;
 		}
 		if (t->lossy)
@@ -816,7 +388,7 @@ void recorder_mark(enum mst_op op)
 void recorder_sample(uintptr_t sp)
 {
 	struct process *p = process_now();
-	struct thread *t = p ? find_thread(p) : NULL;
+	struct thread *t = p ? thread_find(p) : NULL;
 
 	if (!t || t->inside != OUTSIDE)
 		return;
@@ -886,7 +458,7 @@ bool recorder_traces_children(bool *yes)
 {
 	struct process *p = process_now();
 
-	if (!p || atomic_load(&off))
+	if (!p || atomic_load(&thread_off))
 		return false;
 	*yes = p->family->trace_children;
 	return true;
@@ -896,7 +468,7 @@ bool recorder_freeres_wanted(bool *libc, bool *cxx)
 {
 	struct process *p = process_now();
 
-	if (!p || atomic_load(&off) || p->pid != os_pid())
+	if (!p || atomic_load(&thread_off) || p->pid != os_pid())
 		return false;
 	*libc = p->family->libc_freeres;
 	*cxx = p->family->cxx_freeres;

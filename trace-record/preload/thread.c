@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "modules.h"
+#include "real.h"
+
+#define STACK_CAPACITY 16384u        /* frames remembered a thread; SHM_DEPTH_MAX must fit twice */
+
+struct process the_process;
+struct wiped *_Atomic thread_wiped;
+_Atomic bool thread_off;
+struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];
+
+static _Atomic uint32_t setting_up;      /* the process that is at begin_process(); 0: none */
+
+/* ---- the process ---- */
+
+static struct shm_family *map_family(uint32_t *segments)
+{
+	static const uint32_t tries[] = { SHM_SEGMENTS, 16, 1 };
+	char initial[64];
+	const char *path = getenv(SHM_ENV);
+	struct shm_family *family;
+
+	/* Before libc's own constructor there is no environment (.preinit_array runs then). */
+	if (!path && os_initial_variable(SHM_ENV, initial, sizeof(initial)))
+		path = initial;
+	for (size_t i = 0; path && i < sizeof(tries) / sizeof(*tries); i++) {
+		family = os_map_shared(path, shm_bytes(tries[i]));
+		if (!family)
+			continue;
+		if (family->magic != SHM_MAGIC || family->version != SHM_VERSION)
+			return NULL;
+		*segments = tries[i];
+		return family;
+	}
+	return NULL;
+}
+
+/* A free segment, claimed, or SHM_NO_SEGMENT. */
+static uint32_t claim_segment(struct shm_family *family, uint32_t segments)
+{
+	for (uint32_t i = 0; i < segments; i++) {
+		uint32_t state = SHM_SEGMENT_FREE;
+
+		uint32_t used = atomic_load(&family->segments_used);
+
+		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
+						    SHM_SEGMENT_CLAIMED))
+			continue;
+		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
+			;
+		return i;
+	}
+	return SHM_NO_SEGMENT;
+}
+
+/* Where the events of a slot go in this process. */
+static void place_thread(struct process *p, struct thread *t)
+{
+	t->ring = &p->segment->rings[t->slot];
+	t->data = shm_ring_data(p->segment, t->slot);
+	t->size = shm_ring_bytes(t->slot);
+}
+
+/* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */
+static uint32_t forget_threads(struct process *p)
+{
+	uint32_t fork = 0;
+
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		struct thread *t = p->threads[i];
+
+		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork) {
+			fork = t->last_fork;
+			p->null_frees = t->null_frees;
+			p->top = t->top;
+		}
+		if (t) {
+			atomic_store(&t->tp, 0);
+			place_thread(p, t);
+		}
+	}
+	return fork;
+}
+
+/* Gives this process a segment; `parent` is the one inherited from before a fork. */
+static bool open_process(struct process *p, uint32_t parent)
+{
+	const bool forked = parent != SHM_NO_SEGMENT;
+	struct shm_segment *segment;
+
+	if (!p->family)
+		p->family = map_family(&p->segments);
+	if (!p->family)
+		return false;
+	p->segment_number = claim_segment(p->family, p->segments);
+	if (p->segment_number == SHM_NO_SEGMENT) {
+		atomic_fetch_add(&p->family->unrecorded, 1);
+		return false;
+	}
+	segment = p->segment = shm_segment(p->family, p->segment_number);
+	p->pid = os_pid();
+	p->depth = p->family->depth;
+	p->use_tsc = p->family->use_tsc;
+	p->free_stacks = p->family->free_stacks;
+	p->usable = p->family->usable;
+	p->stacks = p->family->stacks;
+	p->maps = p->family->maps;
+	segment->pid = p->pid;
+	segment->parent_pid = os_parent_pid();
+	segment->parent = parent;
+	segment->parent_fork = forked ? forget_threads(p) : 0;
+	segment->start = os_stamp(p->use_tsc);
+	shm_modules(segment)->capacity = SHM_MODULES;
+	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
+	if (forked)
+		modules_after_fork(shm_modules(segment));
+	else
+		modules_init(shm_modules(segment), real.find_object, stamp_now);
+	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	ring_bell(p->family);
+	return true;
+}
+
+static bool set_up_process(struct process *p, uint32_t pid)
+{
+	uint32_t parent = SHM_NO_SEGMENT;
+
+	if (!thread_wiped)
+		thread_wiped = os_map_wiped_on_fork();
+	if (p->segment && p->pid != pid)
+		parent = p->segment_number;
+	if (!thread_wiped || !open_process(p, parent))
+		return false;
+	atomic_store_explicit(&thread_wiped->process, p, memory_order_release);
+	return true;
+}
+
+/*
+ * The first event of the process, or of a forked child. One thread sets up; others, and a signal
+ * handler that comes in between, go on unrecorded until it is done.
+ */
+static struct process *begin_process(void)
+{
+	const uint32_t pid = os_pid();
+	uint32_t at_it = atomic_load(&setting_up);
+
+	/* Another process's number is left of our parent: the one who was at it stayed there. */
+	if (at_it == pid || !atomic_compare_exchange_strong(&setting_up, &at_it, pid))
+		return NULL;
+	/* Another thread may have done it since we looked. */
+	if (!process_now() && !set_up_process(&the_process, pid))
+		atomic_store(&thread_off, true);
+	atomic_store(&setting_up, 0);
+	return process_now();
+}
+
+/* ---- threads ---- */
+
+static struct shm_ring *claim_ring(struct process *p, uint32_t *slot)
+{
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		struct shm_ring *ring = &p->segment->rings[i];
+		uint32_t state = SHM_RING_FREE;
+		uint32_t used;
+
+		if (atomic_load_explicit(&ring->state, memory_order_relaxed) != SHM_RING_FREE ||
+		    !atomic_compare_exchange_strong(&ring->state, &state, SHM_RING_CLAIMED))
+			continue;
+		used = atomic_load(&p->segment->rings_used);
+		while (used <= i && !atomic_compare_exchange_weak(&p->segment->rings_used, &used, i + 1))
+			;
+		*slot = i;
+		return ring;
+	}
+	return NULL;
+}
+
+static struct thread *thread_memory(struct process *p, uint32_t slot)
+{
+	const size_t stack_bytes = unwind_stack_bytes(STACK_CAPACITY);
+	struct thread *t = p->threads[slot];
+
+	if (!t) {
+		t = os_map(sizeof(*t) + 64 + stack_bytes);
+		if (!t)
+			return NULL;
+		t->stack = (struct unwind_stack *)(((uintptr_t)(t + 1) + 63) & ~(uintptr_t)63);
+		t->slot = slot;
+		place_thread(p, t);
+		atomic_store_explicit(&p->threads[slot], t, memory_order_release);
+	}
+	unwind_stack_init(t->stack, STACK_CAPACITY);
+	return t;
+}
+
+static bool any_owner_gone(struct process *p)
+{
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		if (shm_owner_gone(&p->segment->rings[i].owner))
+			return true;
+	}
+	return false;
+}
+
+/* All slots are taken, but some by threads that are gone: msrec frees those when it gets to it. */
+static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
+{
+	static _Atomic uint32_t nobody_wakes;
+	struct shm_ring *ring = NULL;
+
+	for (unsigned i = 0; !ring && i < THREAD_WAITS && any_owner_gone(p); i++) {
+		if (shm_owner_gone(&p->family->collector))
+			return NULL;
+		ring_bell(p->family);
+		os_wait(&nobody_wakes, 0, 1);
+		ring = claim_ring(p, slot);
+	}
+	return ring;
+}
+
+/* Gives the calling thread a ring, or NULL. */
+static struct thread *begin_thread(struct process *p)
+{
+	struct thread *t;
+	struct shm_ring *ring;
+	uint32_t slot;
+
+	ring = claim_ring(p, &slot);
+	if (!ring)
+		ring = await_ring(p, &slot);
+	if (!ring)
+		return NULL;
+	t = thread_memory(p, slot);
+	if (!t) {
+		atomic_store(&ring->state, SHM_RING_FREE);
+		return NULL;
+	}
+	atomic_store(&t->tp, 0);
+	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+	t->inside = OUTSIDE;
+	t->lossy = false;
+	t->last_fork = 0;
+	t->base = t->known = 0;
+	t->top = atomic_exchange(&p->top, 0);
+	t->told_depth = 0;
+	ring->tid = os_tid();
+	if (ring->use++ == 0)
+		shm_lock_for_life(&ring->owner);
+	else
+		shm_take_over(&ring->owner);
+	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
+	atomic_store(&t->tp, thread_pointer());
+	return t;
+}
+
+struct thread *thread_find(struct process *p)
+{
+	const uint32_t n = atomic_load(&p->segment->rings_used);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct thread *t = p->threads[i];
+
+		if (t && atomic_load(&t->tp) == thread_pointer() && is_own(t, thread_pointer()))
+			return t;
+	}
+	return NULL;
+}
+
+struct thread *thread_begin(void)
+{
+	const int saved = errno;
+	struct process *p = process_now();
+	struct thread *t = NULL;
+
+	if (!p)
+		p = begin_process();
+	if (p) {
+		t = thread_find(p);
+		if (!t)
+			t = begin_thread(p);
+		if (!t)
+			atomic_fetch_add(&p->segment->nested, 1);
+	}
+	if (t)
+		atomic_store(cache_entry(thread_pointer()), t);
+	errno = saved;
+	return t;
+}
+
+void thread_give_up(void)
+{
+	atomic_store(&thread_off, true);
+	atomic_store(&thread_wiped->process, NULL);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the recorder knows of the process and of each of its threads, and how a thread finds its own.
+ *
+ * No thread-local storage: a TLS segment in a preloaded library makes the C library's own block for
+ * each new thread larger, and what we measure must not depend on us. A thread finds its state by its
+ * thread pointer, which another thread may have had before: so the owner of the ring must be alive.
+ *
+ * State that a forked child must not use is reached through one pointer in memory that the kernel
+ * wipes on fork: the child finds NULL there, whatever way it was made, and sets itself up anew.
+ * Nothing of the parent needs to be unlocked or repaired, because there is no lock to inherit.
+ */
+#ifndef PRELOAD_THREAD_H
+#define PRELOAD_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os.h"
+#include "recorder.h"
+#include "shm.h"
+#include "unwind.h"
+
+#define THREAD_WAITS      100u       /* sleeps before a thread goes on without what it waits for */
+#define THREAD_CACHE_BITS 10
+
+enum inside {
+	OUTSIDE = 0,
+	PUSHING,       /* an event is being made: a call now comes from a signal handler */
+	IN_NEW,
+	IN_DELETE,
+};
+
+/*
+ * One recorded thread. Belongs to the slot: the next thread on the slot takes it over, setting `tp`
+ * to 0 before it makes the ring's owner its own and to its thread pointer when all is ready. So who
+ * finds the owner alive and then its own thread pointer is that owner.
+ */
+struct thread {
+	_Atomic uintptr_t tp;
+	struct shm_ring *ring;
+	uint8_t *data;
+	uint32_t size;
+	uint32_t slot;           /* these four stay while the process is the same: anyone may read them */
+	uint64_t head;           /* our copy; the ring's is what is published */
+	uint64_t tail;           /* the ring's as last seen */
+	uint8_t inside;          /* enum inside */
+	bool lossy;              /* the last event was dropped: don't wait again until there is room */
+	uint32_t last_fork;      /* number of this thread's last fork */
+	uint64_t null_frees;     /* calls of free(NULL) by the process before that fork */
+	struct call new_call;    /* the operator new in progress, and who called it */
+	struct unwind_regs new_regs;
+	const void *new_block;   /* what malloc gave it, and how much */
+	size_t new_usable;
+	const void *deleting;
+	uint64_t told_losses;
+	uintptr_t top;           /* the highest stack pointer seen; 0: none */
+	uint64_t told_depth;     /* how deep below it the reader has been told that the stack is */
+	/* The reader's copy of frames [base, known) equals ours. */
+	uint32_t base, known;
+	struct unwind_stack *stack;
+};
+
+struct process {
+	struct shm_family *family;
+	struct shm_segment *segment;
+	uint32_t segments;       /* as many as we could map */
+	uint32_t segment_number;
+	uint32_t pid;
+	uint32_t depth;
+	int use_tsc;
+	bool free_stacks;
+	bool usable;
+	bool stacks, maps;
+	_Atomic uintptr_t top;   /* of the thread whose fork made this process, until it has begun anew */
+	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
+	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
+};
+
+/* NULL until the first event, and again in a forked child. */
+struct wiped {
+	struct process *_Atomic process;
+};
+
+extern struct process the_process;
+extern struct wiped *_Atomic thread_wiped;      /* the same page for ever */
+extern _Atomic bool thread_off;                 /* recording has ended for good in this process */
+
+/* Where threads found themselves last, by thread pointer; only a short cut. */
+extern struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];
+
+/* The slow half of thread_now(): a new thread, a new process, or the child of a fork. */
+struct thread *thread_begin(void);
+
+/* The state of the calling thread, if it has one. */
+struct thread *thread_find(struct process *p);
+
+/* Recording ends for good: nobody reads. The program runs on at its own speed. */
+void thread_give_up(void);
+
+static inline uint64_t stamp_now(void)
+{
+	return os_stamp(the_process.use_tsc);
+}
+
+static inline void ring_bell(struct shm_family *family)
+{
+	atomic_fetch_add(&family->bell, 1);
+	if (atomic_load(&family->asleep))
+		os_wake(&family->bell);
+}
+
+static inline uintptr_t thread_pointer(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
+static inline struct process *process_now(void)
+{
+	struct wiped *page = atomic_load_explicit(&thread_wiped, memory_order_acquire);
+
+	return page ? atomic_load_explicit(&page->process, memory_order_acquire) : NULL;
+}
+
+static inline bool is_own(struct thread *t, uintptr_t tp)
+{
+	return !shm_owner_gone(&t->ring->owner) && atomic_load_explicit(&t->tp, memory_order_acquire) == tp;
+}
+
+static inline struct thread *_Atomic *cache_entry(uintptr_t tp)
+{
+	return &thread_cache[(tp * 0x9e3779b97f4a7c15u) >> (64 - THREAD_CACHE_BITS)];
+}
+
+/* The calling thread's state; NULL if it cannot be recorded. */
+static inline struct thread *thread_now(void)
+{
+	const uintptr_t tp = thread_pointer();
+	struct thread *t = atomic_load_explicit(cache_entry(tp), memory_order_acquire);
+
+	if (__builtin_expect(t && process_now() && is_own(t, tp), 1))
+		return t;
+	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
+		return NULL;
+	return thread_begin();
+}
+
+/* The same, for recording: NULL too, and counted, if the thread is inside an event. */
+static inline struct thread *thread_enter(void)
+{
+	struct thread *t = thread_now();
+
+	if (!t)
+		return NULL;
+	if (__builtin_expect(t->inside == PUSHING, 0)) {
+		atomic_fetch_add(&the_process.segment->nested, 1);
+		return NULL;
+	}
+	return t;
+}
+
+#endif
