@@ -76,8 +76,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return refuse(args, value, "not an option");
 	case ARGP_KEY_ERROR:
 		/* Either it has been said why, or argp keeps to itself which of these it is. */
-		return args->problem ? 0 : refuse(args, state->argv[state->next - 1],
-						  "not one of Massif's options, or without its value");
+		return args->problem ? 0
+				     : refuse(args, state->argv[state->next - 1],
+					      "not one of Massif's options, or without its value");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -96,8 +97,8 @@ int also_parse(struct args *args, const char *text)
 	char **words = split_words(text, &n, &closed);
 	if (!words)
 		return ENOMEM;
-	int error = closed ? argp_parse(&argp, n, words, ARGP_SILENT, NULL, args) :
-		    refuse(args, "", "a quote is not closed");
+	int error = closed ? argp_parse(&argp, n, words, ARGP_SILENT, NULL, args)
+			   : refuse(args, "", "a quote is not closed");
 	free(words);
 	if (error == 0 && !args->settings.out_file)
 		error = refuse(args, "", "a --massif-out-file is missing");

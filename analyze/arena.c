@@ -8,17 +8,17 @@
 #include "holes.h"
 
 enum {
-	GRAIN = 16,            /* of payloads and addresses */
-	BEFORE = 16,           /* bytes of a block before its payload */
-	OVERHEAD = 32,         /* and in all; also the size of the smallest block */
-	HEADER = 32,           /* of a superblock */
+	GRAIN = 16,    /* of payloads and addresses */
+	BEFORE = 16,   /* bytes of a block before its payload */
+	OVERHEAD = 32, /* and in all; also the size of the smallest block */
+	HEADER = 32,   /* of a superblock */
 	PAGE = 4096,
-	SUPERBLOCK = 4194304,  /* the smallest */
-	SMALL_LISTS = 64,      /* these hold one size each */
+	SUPERBLOCK = 4194304, /* the smallest */
+	SMALL_LISTS = 64,     /* these hold one size each */
 	LISTS = 112,
-	LAST = LISTS - 1,      /* the list of the largest blocks, searched to its end */
-	WALK = 100,            /* this block of another isn't looked at any more */
-	LOWERING = 5,          /* neighbours on each side that may become the head of a list */
+	LAST = LISTS - 1, /* the list of the largest blocks, searched to its end */
+	WALK = 100,       /* this block of another isn't looked at any more */
+	LOWERING = 5,     /* neighbours on each side that may become the head of a list */
 };
 
 /* A request beyond can't be met; up to it no sum of sizes overflows. */
@@ -27,7 +27,7 @@ enum {
 /* In the low bits of a block's size. */
 enum {
 	LIVE = 1,
-	WHOLE = 2,   /* its superblock is of no other use and goes with it */
+	WHOLE = 2, /* its superblock is of no other use and goes with it */
 	FLAGS = 15,
 };
 
@@ -38,30 +38,30 @@ enum {
  */
 struct block {
 	uint64_t address;
-	uint64_t size;         /* a multiple of GRAIN, and flags */
-	uint32_t prev, next;   /* in the superblock; next is also the chain of vacant records */
-	uint32_t left, right;  /* in the circle of its list, if free */
+	uint64_t size;        /* a multiple of GRAIN, and flags */
+	uint32_t prev, next;  /* in the superblock; next is also the chain of vacant records */
+	uint32_t left, right; /* in the circle of its list, if free */
 };
 
 struct arena {
 	struct block *blocks;
-	uint32_t n;                  /* records in use or vacant */
+	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t vacant;             /* chain of vacant records */
+	uint32_t vacant; /* chain of vacant records */
 	uint32_t vacancies;
 	uint32_t heads[LISTS];
-	uint64_t filled[2];          /* bit l % 64 of word l / 64: list l is not empty */
-	uint32_t deferred;           /* superblock that goes next, if it is still free */
-	struct fits last;            /* the list LAST once more, for the search */
+	uint64_t filled[2]; /* bit l % 64 of word l / 64: list l is not empty */
+	uint32_t deferred;  /* superblock that goes next, if it is still free */
+	struct fits last;   /* the list LAST once more, for the search */
 	uint32_t superblocks;
-	struct holes holes;          /* room for two at first and one a superblock */
+	struct holes holes; /* room for two at first and one a superblock */
 };
 
 /* Payloads, in units of GRAIN, with which lists 65 and up begin. */
 static const uint16_t bounds[LISTS - SMALL_LISTS - 1] = {
-	67, 70, 74, 77, 81, 85, 90, 94, 99, 104, 109, 114, 120, 126, 133, 139, 153, 169, 185, 204, 224, 247,
-	272, 299, 329, 362, 398, 438, 482, 530, 583, 641, 770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312,
-	3974, 4769, 5723, 6868, 8241, 9890,
+	67,  70,  74,   77,   81,   85,   90,   94,   99,   104,  109,  114,  120,  126,  133,  139,
+	153, 169, 185,  204,  224,  247,  272,  299,  329,  362,  398,  438,  482,  530,  583,  641,
+	770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312, 3974, 4769, 5723, 6868, 8241, 9890,
 };
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
@@ -273,7 +273,8 @@ static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be
 	superblock_defer(arena, ARENA_NONE);
 	if (size < SUPERBLOCK)
 		size = SUPERBLOCK;
-	if (!holes_reserve(&arena->holes, arena->superblocks + 3) || !holes_take(&arena->holes, size, &address))
+	if (!holes_reserve(&arena->holes, arena->superblocks + 3) ||
+	    !holes_take(&arena->holes, size, &address))
 		return ARENA_NONE;
 	arena->superblocks++;
 	i = record_take(arena);
@@ -372,7 +373,8 @@ struct arena *arena_create(void)
 	arena->capacity = 64;
 	arena->blocks = malloc(arena->capacity * sizeof(*arena->blocks));
 	fits_begin(&arena->last);
-	if (!arena->blocks || !fits_reserve(&arena->last, arena->capacity) || !holes_reserve(&arena->holes, 2)) {
+	if (!arena->blocks || !fits_reserve(&arena->last, arena->capacity) ||
+	    !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}

@@ -33,8 +33,8 @@
 
 struct arena;
 
-struct arena *arena_create(void);             /* NULL when out of memory */
-void arena_destroy(struct arena *arena);      /* NULL is allowed */
+struct arena *arena_create(void);        /* NULL when out of memory */
+void arena_destroy(struct arena *arena); /* NULL is allowed */
 
 /*
  * Allocates and stores the usable size, at least `size`. An alignment of at most 16 is malloc,

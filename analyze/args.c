@@ -47,49 +47,48 @@ enum key {
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Accounting:", 10 },
 	{ "heap", KEY_HEAP, "yes|no", 0, "count heap blocks (yes)", 10 },
-	{ "heap-admin", KEY_HEAP_ADMIN, "N", 0,
-	  "bytes of administration a block, 0..1024 (8)", 10 },
-	{ "alignment", KEY_ALIGNMENT, "N", 0,
-	  "round blocks up to N, a power of two in 16..4096 (16)", 10 },
+	{ "heap-admin", KEY_HEAP_ADMIN, "N", 0, "bytes of administration a block, 0..1024 (8)", 10 },
+	{ "alignment", KEY_ALIGNMENT, "N", 0, "round blocks up to N, a power of two in 16..4096 (16)", 10 },
 	{ "usable", KEY_USABLE, "MODEL", 0,
 	  "what a block takes: 'rounded' up to --alignment, what 'valgrind' would hand out, or what "
-	  "the 'real' allocator did (rounded)", 10 },
+	  "the 'real' allocator did (rounded)",
+	  10 },
 	{ "compat", KEY_COMPAT, "VERSION", 0,
 	  "what Massif gets wrong: 'fixed', or as in '3.19' or the 'latest' version (fixed)", 10 },
 	{ NULL, 0, NULL, 0, "Snapshots:", 20 },
-	{ "time-unit", KEY_TIME_UNIT, "ms|B", 0,
-	  "clock: milliseconds, or bytes allocated and freed (ms)", 20 },
+	{ "time-unit", KEY_TIME_UNIT, "ms|B", 0, "clock: milliseconds, or bytes allocated and freed (ms)",
+	  20 },
 	{ "max-snapshots", KEY_MAX_SNAPSHOTS, "N", 0, "keep at most N, 10..1000 (100)", 20 },
-	{ "detailed-freq", KEY_DETAILED_FREQ, "N", 0,
-	  "each Nth snapshot gets a tree, 1..1000000 (10)", 20 },
+	{ "detailed-freq", KEY_DETAILED_FREQ, "N", 0, "each Nth snapshot gets a tree, 1..1000000 (10)", 20 },
 	{ "peak-inaccuracy", KEY_PEAK_INACCURACY, "F", 0,
 	  "a new peak must be F percent above the last one (1.0)", 20 },
 	{ "exact-peak", KEY_EXACT_PEAK, NULL, 0,
 	  "the peak is the largest total there was, whatever Massif would have seen of it", 20 },
 	{ NULL, 0, NULL, 0, "Trees:", 30 },
-	{ "threshold", KEY_THRESHOLD, "F", 0,
-	  "sum up places below F percent of the total, 0..100 (1.0)", 30 },
+	{ "threshold", KEY_THRESHOLD, "F", 0, "sum up places below F percent of the total, 0..100 (1.0)",
+	  30 },
 	{ "depth", KEY_DEPTH, "N", 0, "keep N frames of a stack, 1..200 (30)", 30 },
-	{ "alloc-fn", KEY_ALLOC_FN, "NAME", 0,
-	  "treat function NAME as an allocator (repeatable)", 30 },
-	{ "ignore-fn", KEY_IGNORE_FN, "NAME", 0,
-	  "leave out what function NAME allocates (repeatable)", 30 },
+	{ "alloc-fn", KEY_ALLOC_FN, "NAME", 0, "treat function NAME as an allocator (repeatable)", 30 },
+	{ "ignore-fn", KEY_IGNORE_FN, "NAME", 0, "leave out what function NAME allocates (repeatable)", 30 },
 	{ "show-below-main", KEY_SHOW_BELOW_MAIN, "yes|no", 0, "show the callers of main (no)", 30 },
 	{ "fullpath-after", KEY_FULLPATH_AFTER, "TEXT", 0,
 	  "show source directories, without what comes up to TEXT (repeatable)", 30 },
 	{ NULL, 0, NULL, 0, "Output:", 40 },
 	{ "massif-out-file", KEY_OUT_FILE, "FILE", 0,
 	  "name of the result: %p is the recorded process's id, %n a number, %q{VAR} an "
-	  "environment variable, %% a %; - is standard output", 40 },
+	  "environment variable, %% a %; - is standard output",
+	  40 },
 	{ "at", KEY_AT, "TIME", 0,
 	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
-	  "(repeatable)", 40 },
+	  "(repeatable)",
+	  40 },
 	{ "detailed-snapshot", KEY_DETAILED_SNAPSHOT, "TIME", 0, "the same as --at", 40 },
 	{ "snapshot", KEY_SNAPSHOT, "TIME", 0,
 	  "also write FILE.snapshot-TIME with the totals alone as they were then (repeatable)", 40 },
 	{ "all-snapshots", KEY_ALL_SNAPSHOTS, "TIME", 0,
 	  "also write FILE.all-snapshots-TIME with what the result would have been then; not at the "
-	  "'peak' (repeatable)", 40 },
+	  "'peak' (repeatable)",
+	  40 },
 	{ "stats", KEY_STATS, "yes|no", 0,
 	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
 	{ "xtree-memory", KEY_XTREE_MEMORY, "none|allocs|full", 0,
@@ -97,7 +96,8 @@ static const struct argp_option options[] = {
 	  40 },
 	{ "xtree-memory-file", KEY_XTREE_FILE, "FILE", 0,
 	  "name of that report; in massif.out's form if .ms is in its path, else in callgrind's "
-	  "(xtmemory.kcg.%p)", 40 },
+	  "(xtmemory.kcg.%p)",
+	  40 },
 	{ "xtree-compress-strings", KEY_XTREE_COMPRESS, "yes|no", 0,
 	  "spell each name out only once in callgrind's form (yes)", 40 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_HIDDEN, NULL, 0 },
@@ -170,8 +170,8 @@ refuse_value(struct args *args, int key, const char *value, const char *format, 
 /* Massif looks for known values of these options; any other makes them unknown. */
 static int refuse_unknown(struct args *args, int key, const char *value)
 {
-	return refuse(args, ARGS_STATUS_MASSIF, "Unknown option: --%s=%s\n" ARGS_USE_HELP,
-		      option_name(key), value);
+	return refuse(args, ARGS_STATUS_MASSIF, "Unknown option: --%s=%s\n" ARGS_USE_HELP, option_name(key),
+		      value);
 }
 
 static int refuse_missing(struct args *args, int key, const char *value, const char *missing)
@@ -186,13 +186,12 @@ static int parse_bool(struct args *args, int key, const char *value, bool *resul
 	*result = strcmp(value, "yes") == 0;
 	if (*result || strcmp(value, "no") == 0)
 		return 0;
-	return refuse_value(args, key, value,
-			    "Invalid boolean value '%s' (should be 'yes' or 'no')", value);
+	return refuse_value(args, key, value, "Invalid boolean value '%s' (should be 'yes' or 'no')", value);
 }
 
 /* What doesn't fit [least, most], the range of Massif's variable, isn't a number to Massif. */
-static int parse_integer(struct args *args, int key, const char *value, int64_t least,
-			 int64_t most, int64_t *result)
+static int parse_integer(struct args *args, int key, const char *value, int64_t least, int64_t most,
+			 int64_t *result)
 {
 	if (number_integer(value, result) && *result >= least && *result <= most)
 		return 0;
@@ -204,13 +203,12 @@ static int parse_range(struct args *args, int key, const char *value, int64_t lo
 {
 	bool word = key == KEY_HEAP_ADMIN;
 	int64_t n;
-	int error = parse_integer(args, key, value, word ? INT64_MIN : INT_MIN,
-				  word ? INT64_MAX : INT_MAX, &n);
+	int error =
+		parse_integer(args, key, value, word ? INT64_MIN : INT_MIN, word ? INT64_MAX : INT_MAX, &n);
 	if (error)
 		return error;
 	if (n < low || n > high)
-		return refuse_value(args, key, value,
-				    "'--%s' argument must be between %lld and %lld",
+		return refuse_value(args, key, value, "'--%s' argument must be between %lld and %lld",
 				    option_name(key), (long long)low, (long long)high);
 	*result = (unsigned)n;
 	return 0;
@@ -235,8 +233,7 @@ static int parse_float(struct args *args, int key, const char *value, double *re
 	if (!number_float(value, &n))
 		return refuse_value(args, key, value, "Invalid floating point value '%s'", value);
 	if (key == KEY_THRESHOLD && !(n >= 0 && n <= 100))
-		return refuse_value(args, key, value,
-				    "--threshold must be between 0.0 and 100.0");
+		return refuse_value(args, key, value, "--threshold must be between 0.0 and 100.0");
 	*result = n;
 	return 0;
 }
@@ -244,7 +241,9 @@ static int parse_float(struct args *args, int key, const char *value, double *re
 static int parse_time_unit(struct args *args, const char *value)
 {
 	static const char *const units[] = {
-		[TIME_INSTRUCTIONS] = "i", [TIME_MS] = "ms", [TIME_BYTES] = "B",
+		[TIME_INSTRUCTIONS] = "i",
+		[TIME_MS] = "ms",
+		[TIME_BYTES] = "B",
 	};
 	for (unsigned i = TIME_INSTRUCTIONS; i <= TIME_BYTES; i++) {
 		if (strcmp(value, units[i]) != 0)
@@ -284,8 +283,9 @@ static int parse_at(struct args *args, int key, const char *value, enum at_what 
 	else if (*value && number_integer(value, &n) && n >= 0)
 		at.time = (uint64_t)n;
 	else
-		return refuse_missing(args, key, value, what == AT_ALL ? "should be a time or end" :
-				      "should be a time, peak or end");
+		return refuse_missing(args, key, value,
+				      what == AT_ALL ? "should be a time or end"
+						     : "should be a time, peak or end");
 	return insert_at(&args->settings, at);
 }
 
@@ -305,10 +305,14 @@ static int parse_word(struct args *args, int key, const char *value, const char 
 static int parse_usable(struct args *args, const char *value)
 {
 	static const char *const models[] = {
-		[USABLE_ROUNDED] = "rounded", [USABLE_VALGRIND] = "valgrind", [USABLE_REAL] = "real", NULL,
+		[USABLE_ROUNDED] = "rounded",
+		[USABLE_VALGRIND] = "valgrind",
+		[USABLE_REAL] = "real",
+		NULL,
 	};
 	unsigned model = 0;
-	int error = parse_word(args, KEY_USABLE, value, models, "should be rounded, valgrind or real", &model);
+	int error =
+		parse_word(args, KEY_USABLE, value, models, "should be rounded, valgrind or real", &model);
 	if (!error)
 		args->settings.usable = (enum usable_model)model;
 	return error;
@@ -317,10 +321,14 @@ static int parse_usable(struct args *args, const char *value)
 static int parse_compat(struct args *args, const char *value)
 {
 	static const char *const versions[] = {
-		[COMPAT_FIXED] = "fixed", [COMPAT_3_19] = "3.19", [COMPAT_LATEST] = "latest", NULL,
+		[COMPAT_FIXED] = "fixed",
+		[COMPAT_3_19] = "3.19",
+		[COMPAT_LATEST] = "latest",
+		NULL,
 	};
 	unsigned version = 0;
-	int error = parse_word(args, KEY_COMPAT, value, versions, "should be 3.19, latest or fixed", &version);
+	int error =
+		parse_word(args, KEY_COMPAT, value, versions, "should be 3.19, latest or fixed", &version);
 	if (!error)
 		args->settings.compat = (enum compat)version;
 	return error;
@@ -329,7 +337,9 @@ static int parse_compat(struct args *args, const char *value)
 static int parse_xtree(struct args *args, const char *value)
 {
 	static const char *const reports[] = {
-		[XTREE_NONE] = "none", [XTREE_ALLOCS] = "allocs", [XTREE_FULL] = "full",
+		[XTREE_NONE] = "none",
+		[XTREE_ALLOCS] = "allocs",
+		[XTREE_FULL] = "full",
 	};
 	for (unsigned i = XTREE_NONE; i <= XTREE_FULL; i++) {
 		if (strcmp(value, reports[i]) != 0)
@@ -403,8 +413,8 @@ static int append_desc(struct settings *s, int key, const char *value)
 	if (!is_massifs(key))
 		return 0;
 	char *desc;
-	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key),
-		     value ? "=" : "", value ? value : "") < 0)
+	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key), value ? "=" : "",
+		     value ? value : "") < 0)
 		return ENOMEM;
 	free(s->desc);
 	s->desc = desc;

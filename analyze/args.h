@@ -15,8 +15,8 @@
 #include "settings.h"
 
 enum args_status {
-	ARGS_STATUS_MASSIF = 1,   /* a refusal that mirrors Massif's: same text, same exit status */
-	ARGS_STATUS_USAGE = 64,   /* a value that is fine with Massif and that we can't honour */
+	ARGS_STATUS_MASSIF = 1, /* a refusal that mirrors Massif's: same text, same exit status */
+	ARGS_STATUS_USAGE = 64, /* a value that is fine with Massif and that we can't honour */
 };
 
 /* The last line of each refusal that mirrors Massif's. */
@@ -24,8 +24,8 @@ enum args_status {
 
 struct args {
 	struct settings settings;
-	char *problem;            /* what was refused, lines separated by '\n'; NULL if nothing */
-	int status;               /* enum args_status, meaningful with a problem */
+	char *problem; /* what was refused, lines separated by '\n'; NULL if nothing */
+	int status;    /* enum args_status, meaningful with a problem */
 };
 
 /* Its input is a struct args. */

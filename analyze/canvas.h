@@ -9,7 +9,12 @@
 #include "out.h"
 
 enum canvas_colour {
-	CANVAS_BACKGROUND, CANVAS_RED, CANVAS_GREEN, CANVAS_BLUE, CANVAS_YELLOW, CANVAS_BLACK,
+	CANVAS_BACKGROUND,
+	CANVAS_RED,
+	CANVAS_GREEN,
+	CANVAS_BLUE,
+	CANVAS_YELLOW,
+	CANVAS_BLACK,
 	CANVAS_COLOURS
 };
 
@@ -30,8 +35,8 @@ struct canvas_impl {
 	/* (x, y) is the top left of the text; of `text_up`, which runs upwards, its bottom left. */
 	void (*text)(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
 		     const char *text);
-	void (*text_up)(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x,
-			int y, const char *text);
+	void (*text_up)(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
+			const char *text);
 	/* Writes what isn't written yet, and frees the canvas. */
 	void (*finish)(struct canvas *canvas);
 };
@@ -39,7 +44,7 @@ struct canvas_impl {
 /* Embedded as the first member of each canvas's own struct. */
 struct canvas {
 	const struct canvas_impl *impl;
-	struct out *out;           /* the caller's; takes the file and its errors */
+	struct out *out; /* the caller's; takes the file and its errors */
 	int width, height;
 };
 

@@ -54,8 +54,8 @@ static void draw_text(struct canvas *canvas, enum canvas_font font, enum canvas_
 	gdImageString(png->image, font_of(font), x, y, (unsigned char *)text, png->colours[colour]);
 }
 
-static void draw_text_up(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
-			 const char *text)
+static void draw_text_up(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x,
+			 int y, const char *text)
 {
 	struct png *png = png_of(canvas);
 	gdImageStringUp(png->image, font_of(font), x, y, (unsigned char *)text, png->colours[colour]);
@@ -76,8 +76,14 @@ static void finish(struct canvas *canvas)
 }
 
 static const struct canvas_impl impl = {
-	.outline = outline, .fill = fill, .line = line, .dashes = dashes, .curve = line,
-	.text = draw_text, .text_up = draw_text_up, .finish = finish,
+	.outline = outline,
+	.fill = fill,
+	.line = line,
+	.dashes = dashes,
+	.curve = line,
+	.text = draw_text,
+	.text_up = draw_text_up,
+	.finish = finish,
 };
 
 struct canvas *canvas_png(struct out *out, int width, int height)
@@ -85,8 +91,7 @@ struct canvas *canvas_png(struct out *out, int width, int height)
 	struct png *png = malloc(sizeof(*png));
 	if (!png)
 		return NULL;
-	*png = (struct png){ .canvas = { &impl, out, width, height },
-			     .image = gdImageCreate(width, height) };
+	*png = (struct png){ .canvas = { &impl, out, width, height }, .image = gdImageCreate(width, height) };
 	if (!png->image) {
 		free(png);
 		return NULL;

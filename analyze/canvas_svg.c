@@ -14,20 +14,20 @@
  * goes on at that height.
  */
 struct curve {
-	FILE *path;                /* the text so far */
+	FILE *path; /* the text so far */
 	char *text;
 	size_t size;
 	bool begun;
-	int column;                /* the present one */
+	int column; /* the present one */
 	int first, low, high, last;
-	int end;                   /* height of the last point in the text */
-	int held;                  /* column that ends a flat stretch not in the text; -1: none */
+	int end;  /* height of the last point in the text */
+	int held; /* column that ends a flat stretch not in the text; -1: none */
 };
 
 struct svg {
 	struct canvas canvas;
 	struct curve curves[CANVAS_COLOURS];
-	bool any_band;             /* a rectangle that the next may go on from */
+	bool any_band; /* a rectangle that the next may go on from */
 	enum canvas_colour band_colour;
 	int band[4];
 };
@@ -167,8 +167,11 @@ static bool finish_curve(struct svg *svg, enum canvas_colour colour)
 /* Bytes of the UTF-8 character at `s` that XML allows, 0 if there is none. */
 static size_t character_size(const unsigned char *s)
 {
-	size_t n = *s < 0x80 ? 1 : *s >= 0xC2 && *s < 0xE0 ? 2 : *s >= 0xE0 && *s < 0xF0 ? 3 :
-		   *s >= 0xF0 && *s < 0xF5 ? 4 : 0;
+	size_t n = *s < 0x80                 ? 1
+		   : *s >= 0xC2 && *s < 0xE0 ? 2
+		   : *s >= 0xE0 && *s < 0xF0 ? 3
+		   : *s >= 0xF0 && *s < 0xF5 ? 4
+					     : 0;
 	uint32_t code = n > 1 ? *s & (0x7Fu >> n) : *s;
 	for (size_t i = 1; i < n; i++) {
 		if ((s[i] & 0xC0) != 0x80)
@@ -176,8 +179,8 @@ static size_t character_size(const unsigned char *s)
 		code = code << 6 | (s[i] & 0x3F);
 	}
 	static const uint32_t least[] = { 0, 0x20, 0x80, 0x800, 0x10000 };
-	bool allowed = code >= least[n] && code != 0x7F && (code & ~0x7FFu) != 0xD800 &&
-		       code < 0x110000 && (code & ~1u) != 0xFFFE;
+	bool allowed = code >= least[n] && code != 0x7F && (code & ~0x7FFu) != 0xD800 && code < 0x110000 &&
+		       (code & ~1u) != 0xFFFE;
 	return allowed ? n : 0;
 }
 
@@ -233,8 +236,8 @@ static void draw_text(struct canvas *canvas, enum canvas_font font, enum canvas_
 	put_element(canvas, font, colour, x, y + ascent_of(font), "", text + strspn(text, " \t"));
 }
 
-static void draw_text_up(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
-			 const char *text)
+static void draw_text_up(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x,
+			 int y, const char *text)
 {
 	char turn[64];
 	int base = x + ascent_of(font);
@@ -247,7 +250,8 @@ static void draw_text_up(struct canvas *canvas, enum canvas_font font, enum canv
 static void put_head(const struct svg *svg)
 {
 	struct out *out = svg->canvas.out;
-	out_printf(out, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
+	out_printf(out,
+		   "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
 		   "viewBox='0 0 %d %d'>\n<style>rect,path{fill:none}path{stroke-linecap:square}"
 		   ".s{font:10px monospace}.l{font:13px monospace}.d{stroke-dasharray:4}",
 		   svg->canvas.width, svg->canvas.height, svg->canvas.width, svg->canvas.height);
@@ -263,8 +267,8 @@ static void put_head(const struct svg *svg)
 static void finish(struct canvas *canvas)
 {
 	struct svg *svg = svg_of(canvas);
-	static const enum canvas_colour order[] = { CANVAS_BLACK, CANVAS_RED, CANVAS_GREEN, CANVAS_BLUE,
-						    CANVAS_YELLOW, CANVAS_BACKGROUND };
+	static const enum canvas_colour order[] = { CANVAS_BLACK, CANVAS_RED,    CANVAS_GREEN,
+						    CANVAS_BLUE,  CANVAS_YELLOW, CANVAS_BACKGROUND };
 	flush_band(svg);
 	bool ok = true;
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
@@ -276,17 +280,20 @@ static void finish(struct canvas *canvas)
 }
 
 static const struct canvas_impl impl = {
-	.outline = outline, .fill = fill, .line = line, .dashes = dashes, .curve = curve,
-	.text = draw_text, .text_up = draw_text_up, .finish = finish,
+	.outline = outline,
+	.fill = fill,
+	.line = line,
+	.dashes = dashes,
+	.curve = curve,
+	.text = draw_text,
+	.text_up = draw_text_up,
+	.finish = finish,
 };
 
 const unsigned char canvas_rgb[CANVAS_COLOURS][3] = {
-	[CANVAS_BACKGROUND] = { 224, 224, 224 },
-	[CANVAS_RED] = { 255, 0, 0 },
-	[CANVAS_GREEN] = { 0, 130, 0 },
-	[CANVAS_BLUE] = { 0, 0, 255 },
-	[CANVAS_YELLOW] = { 154, 205, 50 },
-	[CANVAS_BLACK] = { 0, 0, 0 },
+	[CANVAS_BACKGROUND] = { 224, 224, 224 }, [CANVAS_RED] = { 255, 0, 0 },
+	[CANVAS_GREEN] = { 0, 130, 0 },          [CANVAS_BLUE] = { 0, 0, 255 },
+	[CANVAS_YELLOW] = { 154, 205, 50 },      [CANVAS_BLACK] = { 0, 0, 0 },
 };
 
 struct canvas *canvas_svg(struct out *out, int width, int height)

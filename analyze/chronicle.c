@@ -55,8 +55,10 @@ void chronicle_skip(struct chronicle *c)
 void chronicle_store(struct chronicle *c, const struct snapshot *snapshot, size_t at)
 {
 	static const char *const words[] = {
-		[CHRONICLE_START] = "startup", [CHRONICLE_ALLOC] = "  alloc",
-		[CHRONICLE_FREE] = "dealloc", [CHRONICLE_REALLOC] = "realloc",
+		[CHRONICLE_START] = "startup",
+		[CHRONICLE_ALLOC] = "  alloc",
+		[CHRONICLE_FREE] = "dealloc",
+		[CHRONICLE_REALLOC] = "realloc",
 	};
 	const char *peak = c->call == CHRONICLE_REALLOC ? "re-PEAK" : "de-PEAK";
 
@@ -79,7 +81,8 @@ void chronicle_cull(struct chronicle *c)
 		tell(c, "Culling...");
 }
 
-void chronicle_take_out(struct chronicle *c, unsigned n, uint64_t span, const struct snapshot *snapshot, size_t at)
+void chronicle_take_out(struct chronicle *c, unsigned n, uint64_t span, const struct snapshot *snapshot,
+			size_t at)
 {
 	char what[64];
 

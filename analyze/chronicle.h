@@ -15,12 +15,12 @@ enum chronicle_call { CHRONICLE_START, CHRONICLE_ALLOC, CHRONICLE_FREE, CHRONICL
 
 struct chronicle {
 	FILE *file;
-	uint32_t pid;                   /* of the recorded process, for the lines' beginnings */
-	bool lines;                     /* tell each step */
+	uint32_t pid; /* of the recorded process, for the lines' beginnings */
+	bool lines;   /* tell each step */
 
 	/* Private. */
 	enum chronicle_call call;
-	unsigned skipped;               /* moments since the last snapshot at which one was due too soon */
+	unsigned skipped; /* moments since the last snapshot at which one was due too soon */
 	uint64_t calls[CHRONICLE_REALLOC + 1], ignored[CHRONICLE_REALLOC + 1];
 	uint64_t all_skipped, snapshots, detailed, peaks, cullings;
 };
@@ -37,11 +37,11 @@ void chronicle_store(struct chronicle *chronicle, const struct snapshot *snapsho
 
 /* The steps of a cull, in this order. Places are those before it for what is taken out, else after it. */
 void chronicle_cull(struct chronicle *chronicle);
-void chronicle_take_out(struct chronicle *chronicle, unsigned n, uint64_t span, const struct snapshot *snapshot,
-			size_t at);
+void chronicle_take_out(struct chronicle *chronicle, unsigned n, uint64_t span,
+			const struct snapshot *snapshot, size_t at);
 void chronicle_pass_over(struct chronicle *chronicle, size_t at);
-void chronicle_culled(struct chronicle *chronicle, const struct snapshot *left, size_t n_left, unsigned taken_out,
-		      uint64_t interval, size_t at);
+void chronicle_culled(struct chronicle *chronicle, const struct snapshot *left, size_t n_left,
+		      unsigned taken_out, uint64_t interval, size_t at);
 
 /* The figures at the end. */
 void chronicle_stats(const struct chronicle *chronicle);

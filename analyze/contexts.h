@@ -28,7 +28,7 @@ enum contexts_view {
 };
 
 struct contexts {
-	struct context *items;  /* in the order of their numbers */
+	struct context *items; /* in the order of their numbers */
 	uint32_t n;
 
 	/* Private. */
@@ -36,13 +36,13 @@ struct contexts {
 	struct naming *naming;
 	enum contexts_view view;
 	uint32_t capacity;
-	uint32_t *by_stack;     /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
+	uint32_t *by_stack; /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
 	uint32_t n_by_stack;
-	uint32_t deepest;       /* frames outside of the outermost main, as seen so far */
-	uint32_t *captured;     /* stack ids of the stack at hand, innermost first */
-	struct cut_short *cut_short;    /* contexts of stacks that are deeper than that; a hash table */
+	uint32_t deepest;            /* frames outside of the outermost main, as seen so far */
+	uint32_t *captured;          /* stack ids of the stack at hand, innermost first */
+	struct cut_short *cut_short; /* contexts of stacks that are deeper than that; a hash table */
 	uint32_t n_cut_short, cut_short_slots;
-	uint8_t *alloc_fn;      /* by frame: see is_alloc_fn() */
+	uint8_t *alloc_fn; /* by frame: see is_alloc_fn() */
 	uint32_t n_alloc_fn;
 };
 

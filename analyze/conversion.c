@@ -15,8 +15,7 @@
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-static int check_names(const struct conversions *c, const struct tool *tool,
-		       const struct tool_trace *trace)
+static int check_names(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
 {
 	struct places places = { 0 };
 	int status = 0;
@@ -36,12 +35,15 @@ static int check_names(const struct conversions *c, const struct tool *tool,
 static char *name_at(const char *result, const struct at *at)
 {
 	static const char *const words[] = {
-		[AT_DETAILED] = "at", [AT_PLAIN] = "snapshot", [AT_ALL] = "all-snapshots",
+		[AT_DETAILED] = "at",
+		[AT_PLAIN] = "snapshot",
+		[AT_ALL] = "all-snapshots",
 	};
 	const char *what = words[at->what];
 	char *name;
-	int n = at->kind == AT_TIME ? asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time) :
-		asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
+	int n = at->kind == AT_TIME
+			? asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time)
+			: asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
 	return n < 0 ? NULL : name;
 }
 
@@ -50,8 +52,8 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 	const struct settings *settings = item->settings;
 	if (settings->n_ats && strcmp(item->name, "-") == 0) {
 		tool_error(tool, "--at, --snapshot, --all-snapshots: standard output is no name that others "
-			   "can be made of; use "
-			   "--massif-out-file=FILE");
+				 "can be made of; use "
+				 "--massif-out-file=FILE");
 		return TOOL_USAGE;
 	}
 	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
@@ -73,13 +75,13 @@ static int name_results(struct conversion *item, const struct tool *tool, const 
 	const struct settings *settings = item->settings;
 	int status = TOOL_NO_RESULT;
 	if (settings->xtree_memory != XTREE_NONE) {
-		item->xtree_name = tool_out_name(tool, "xtree-memory-file", settings->xtree_file, outname,
-						 &status);
+		item->xtree_name =
+			tool_out_name(tool, "xtree-memory-file", settings->xtree_file, outname, &status);
 		if (!item->xtree_name)
 			return status;
 	}
-	item->name = output ? strdup(output) :
-		     tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
+	item->name = output ? strdup(output)
+			    : tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
 	return item->name ? name_ats(item, tool) : status;
 }
 
@@ -136,8 +138,8 @@ static int write_output(const struct content *content, const struct emit_view *v
 	return -out_finish(out);
 }
 
-static bool write_file(const struct tool *tool, const struct content *content,
-		       const struct emit_view *view, const char *name)
+static bool write_file(const struct tool *tool, const struct content *content, const struct emit_view *view,
+		       const char *name)
 {
 	struct outfile file;
 	int error = outfile_begin(&file, name);
@@ -185,7 +187,8 @@ static bool share_digest(struct conversions *c, struct conversion *item, struct 
 			 const struct digest **digest)
 {
 	*digest = NULL;
-	if (usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED || !item->settings->heap)
+	if (usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
+	    !item->settings->heap)
 		return true;
 	for (size_t i = 0; i < c->n && !*digest; i++) {
 		if (c->items[i].digest && digest_alignment(c->items[i].digest) == item->settings->alignment)
@@ -207,7 +210,9 @@ static struct chronicle *begin_chronicle(struct conversion *item, const struct t
 	if (!lines && !item->settings->stats)
 		return NULL;
 	item->chronicle = (struct chronicle){
-		.file = stderr, .pid = mst_reader_info(trace->reader)->pid, .lines = lines,
+		.file = stderr,
+		.pid = mst_reader_info(trace->reader)->pid,
+		.lines = lines,
 	};
 	chronicle_begin(&item->chronicle, item->settings);
 	return &item->chronicle;
@@ -267,8 +272,10 @@ static void tell_unplaced(const struct tool *tool, const struct tool_trace *trac
 		if (c->items[i].xtree && xtree_unplaced(c->items[i].xtree) > n)
 			n = xtree_unplaced(c->items[i].xtree);
 	if (n)
-		tool_notice(tool, "%s: the stacks of %" PRIu64 " frees are not recorded, so totFdB and totFdBk "
-			    "lack them (msrec --free-stacks=yes)", trace->name, n);
+		tool_notice(tool,
+			    "%s: the stacks of %" PRIu64 " frees are not recorded, so totFdB and totFdBk "
+			    "lack them (msrec --free-stacks=yes)",
+			    trace->name, n);
 }
 
 /* Whether a result needs to know how much the allocator gave, which no kind of block tells. */
@@ -284,9 +291,8 @@ static bool lacks_usable(const struct conversions *c, const struct mst_reader *r
 	return wanted && n > 1;
 }
 
-static bool write_all(const struct conversions *c, const struct tool *tool,
-		      const struct tool_trace *trace, const struct emitter *emitter,
-		      struct naming *naming)
+static bool write_all(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		      const struct emitter *emitter, struct naming *naming)
 {
 	bool written = true;
 	for (size_t i = 0; i < c->n; i++) {
@@ -295,9 +301,12 @@ static bool write_all(const struct conversions *c, const struct tool *tool,
 			trace->reader, item->settings, naming, item->massif, item->xtree,
 		};
 		if (item->xtree_name && !emitter->xtree)
-			written = write_file(tool, &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
-					     &view, item->xtree_name) && written;
-		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) && written;
+			written = write_file(tool,
+					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
+					     &view, item->xtree_name) &&
+				  written;
+		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) &&
+			  written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
 			struct content content = { 0 };
 			struct snapshot one;
@@ -318,8 +327,10 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 	}
 	int status = replay(c, tool, trace, emitter, naming);
 	if (status != TOOL_NO_RESULT && lacks_usable(c, trace->reader)) {
-		tool_error(tool, "%s: --usable=real: how much the allocator gave is not recorded in it "
-			   "(msrec --usable=yes)", trace->name);
+		tool_error(tool,
+			   "%s: --usable=real: how much the allocator gave is not recorded in it "
+			   "(msrec --usable=yes)",
+			   trace->name);
 		status = TOOL_NO_RESULT;
 	}
 	if (status != TOOL_NO_RESULT) {

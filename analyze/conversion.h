@@ -11,15 +11,15 @@
 
 /* One replay's result and where it goes. */
 struct conversion {
-	const struct settings *settings;   /* the tool's */
-	char *name;                        /* "-" is standard output */
-	char **at_names;                   /* of the files for settings->ats, in massif.out's form */
-	char *xtree_name;                  /* NULL: no xtree report is asked for */
+	const struct settings *settings; /* the tool's */
+	char *name;                      /* "-" is standard output */
+	char **at_names;                 /* of the files for settings->ats, in massif.out's form */
+	char *xtree_name;                /* NULL: no xtree report is asked for */
 
 	/* Private. */
-	struct usable *usable;             /* may serve others, too, as may the digest */
+	struct usable *usable; /* may serve others, too, as may the digest */
 	struct digest *digest;
-	struct chronicle chronicle;        /* without a file: nothing is to be told */
+	struct chronicle chronicle; /* without a file: nothing is to be told */
 	struct massif *massif;
 	struct xtree *xtree;
 };

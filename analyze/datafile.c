@@ -9,9 +9,9 @@
 
 #include "outfile.h"
 
-#define HEAD_RECORDS   2u
+#define HEAD_RECORDS 2u
 #define BUFFER_RECORDS 4096u
-#define COPY_MOST      32768u    /* records of half of memusage's buffer */
+#define COPY_MOST 32768u /* records of half of memusage's buffer */
 
 /* As it lies in the file. */
 struct raw {
@@ -28,9 +28,9 @@ _Static_assert(sizeof(struct raw) == DATAFILE_RECORD_B, "records are packed");
 struct datafile {
 	int fd;
 	bool own_fd;
-	int error;                 /* errno of the first failure */
+	int error; /* errno of the first failure */
 	struct datafile_head head;
-	uint64_t records;          /* those of the head, too */
+	uint64_t records; /* those of the head, too */
 	uint64_t first, next;
 	size_t used;
 	struct raw buffer[BUFFER_RECORDS];
@@ -71,8 +71,8 @@ static size_t read_at(struct datafile *data, struct raw *records, size_t n, uint
 	char *to = (char *)records;
 	size_t size = n * sizeof(*records), done = 0;
 	while (done < size) {
-		ssize_t got = pread(data->fd, to + done, size - done,
-				    (off_t)(number * sizeof(*records) + done));
+		ssize_t got =
+			pread(data->fd, to + done, size - done, (off_t)(number * sizeof(*records) + done));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -98,8 +98,9 @@ struct datafile *datafile_create(void)
 	struct datafile *data = malloc(sizeof(*data));
 	if (!data)
 		return NULL;
-	*data = (struct datafile){ .fd = outfile_unnamed(), .own_fd = true,
-				   .records = HEAD_RECORDS, .first = HEAD_RECORDS };
+	*data = (struct datafile){
+		.fd = outfile_unnamed(), .own_fd = true, .records = HEAD_RECORDS, .first = HEAD_RECORDS
+	};
 	if (data->fd >= 0)
 		return data;
 	int error = errno;
@@ -168,8 +169,11 @@ struct datafile *datafile_open(int fd, const char **problem)
 	if (head[0].heap != 0)
 		return fail(data, problem, "not a data file of memusage: its first record is no head");
 	data->head = (struct datafile_head){
-		.start = time_of(&head[0]), .end = time_of(&head[1]), .peak_heap = head[1].heap,
-		.peak_stack = head[1].stack, .peak_total = head[0].stack,
+		.start = time_of(&head[0]),
+		.end = time_of(&head[1]),
+		.peak_heap = head[1].heap,
+		.peak_stack = head[1].stack,
+		.peak_total = head[0].stack,
 	};
 	datafile_rewind(data);
 	return data;

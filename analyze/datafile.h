@@ -25,12 +25,12 @@
 #define DATAFILE_RECORD_B 24u
 
 struct datafile_record {
-	uint64_t heap, stack;      /* bytes */
+	uint64_t heap, stack; /* bytes */
 	uint64_t time;
 };
 
 struct datafile_head {
-	uint64_t start, end;       /* times */
+	uint64_t start, end; /* times */
 	uint64_t peak_heap, peak_stack, peak_total;
 };
 

@@ -3,18 +3,18 @@
 
 #include <stdlib.h>
 
-#define SPELL_RECORDS 32u      /* short enough that few settings find something in it */
+#define SPELL_RECORDS 32u /* short enough that few settings find something in it */
 
 /* What a record of a symbol does; nothing if the block was never seen allocated. */
 struct weight {
 	uint64_t useful, rounded, blocks;
-	bool pair;                      /* an OUT: the next record is of the same call */
+	bool pair; /* an OUT: the next record is of the same call */
 };
 
 struct digest {
 	struct observer observer;
 	unsigned alignment;
-	struct weight *weights;         /* by symbol of the present chunk */
+	struct weight *weights; /* by symbol of the present chunk */
 	uint32_t n_weights;
 	struct spell *spells;
 	uint32_t n_spells, capacity;

@@ -11,18 +11,18 @@
 
 /* Some calls in a row, and what they do if all blocks count. Most is seen from the start of the spell. */
 struct spell {
-	uint32_t end;                   /* the first record behind it, where a call begins */
-	uint32_t changes;               /* calls that change anything */
-	uint64_t useful, rounded, blocks;      /* by how much there is more of it, modulo 2^64 */
-	uint64_t most_rounded, most_blocks;    /* how much more there is at most, after any call */
-	uint64_t moved, steps;          /* sums of the absolute changes by each call */
+	uint32_t end;                       /* the first record behind it, where a call begins */
+	uint32_t changes;                   /* calls that change anything */
+	uint64_t useful, rounded, blocks;   /* by how much there is more of it, modulo 2^64 */
+	uint64_t most_rounded, most_blocks; /* how much more there is at most, after any call */
+	uint64_t moved, steps;              /* sums of the absolute changes by each call */
 };
 
 struct digest;
 
 /* Sizes are rounded up to `alignment`, a power of two. NULL: no memory. */
 struct digest *digest_create(unsigned alignment);
-void digest_destroy(struct digest *digest);             /* NULL is allowed */
+void digest_destroy(struct digest *digest); /* NULL is allowed */
 struct observer *digest_observer(struct digest *digest);
 unsigned digest_alignment(const struct digest *digest);
 

@@ -14,20 +14,20 @@
 
 /* What becomes of a record. */
 enum action {
-	COMES,     /* a counted block */
-	GOES,      /* a counted block, by free */
+	COMES, /* a counted block */
+	GOES,  /* a counted block, by free */
 	NOTHING,
-	PAIR,      /* the first of the two records of a realloc or of a free by another call */
-	ABANDONS,  /* the first of two: counted bytes stay behind. No change, but maybe a peak */
+	PAIR,     /* the first of the two records of a realloc or of a free by another call */
+	ABANDONS, /* the first of two: counted bytes stay behind. No change, but maybe a peak */
 };
 
 struct effect {
-	uint64_t useful, total;         /* added to the counters; total includes admin and rounding */
-	uint64_t clock;                 /* added to the clock of bytes, if this is a call of its own */
-	uint8_t action;                 /* enum action */
-	bool comes;                     /* a block of the kind comes, with role MST_ALLOC */
-	bool counted;                   /* blocks of the kind are */
-	int8_t live;                    /* added to the live blocks of the kind */
+	uint64_t useful, total; /* added to the counters; total includes admin and rounding */
+	uint64_t clock;         /* added to the clock of bytes, if this is a call of its own */
+	uint8_t action;         /* enum action */
+	bool comes;             /* a block of the kind comes, with role MST_ALLOC */
+	bool counted;           /* blocks of the kind are */
+	int8_t live;            /* added to the live blocks of the kind */
 };
 
 /* The bytes that a block of the kind takes, by the settings' model unless that needs single blocks. */

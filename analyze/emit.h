@@ -21,15 +21,15 @@ struct emit_view {
 	const struct settings *settings;
 	struct naming *naming;
 	const struct massif *massif;
-	const struct xtree *xtree;    /* NULL, unless it is asked for */
+	const struct xtree *xtree; /* NULL, unless it is asked for */
 };
 
 struct emitter {
-	const char *name;      /* --to=NAME */
-	const char *suffix;    /* by which an output file asks for it */
-	const char *help;      /* one line */
-	bool binary;           /* not for a terminal */
-	bool xtree;            /* it writes the view's xtree */
+	const char *name;   /* --to=NAME */
+	const char *suffix; /* by which an output file asks for it */
+	const char *help;   /* one line */
+	bool binary;        /* not for a terminal */
+	bool xtree;         /* it writes the view's xtree */
 	void (*write)(struct out *out, const struct emit_view *view);
 };
 
@@ -40,8 +40,8 @@ extern const struct emitter *const emitters[];
 const struct emitter *emitter_find(const char *name);
 
 extern const struct emitter emit_massif;
-extern const struct emitter emit_callgrind;    /* an xtree report */
-extern const struct emitter emit_xtree;        /* the same, as a massif.out with a snapshot for each event */
+extern const struct emitter emit_callgrind; /* an xtree report */
+extern const struct emitter emit_xtree;     /* the same, as a massif.out with a snapshot for each event */
 
 /* A massif.out of other snapshots, those of massif_at(). */
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,

@@ -110,7 +110,8 @@ void fits_remove(struct fits *fits, uint32_t item)
 	struct fit *v = fits->v;
 
 	while (v[item].low != FITS_NONE && v[item].high != FITS_NONE)
-		fit_rotate(fits, v[v[item].low].priority >= v[v[item].high].priority ? v[item].low : v[item].high);
+		fit_rotate(fits,
+			   v[v[item].low].priority >= v[v[item].high].priority ? v[item].low : v[item].high);
 	fit_replace(fits, v[item].up, item, v[item].low != FITS_NONE ? v[item].low : v[item].high);
 	for (uint32_t up = v[item].up; up != FITS_NONE; up = v[up].up)
 		fit_update(v, up);

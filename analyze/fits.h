@@ -16,17 +16,17 @@
 struct fit {
 	uint64_t size;
 	uint64_t max;
-	uint32_t up, low, high;   /* FITS_NONE: none */
-	uint32_t priority;        /* a parent's is not below its children's */
+	uint32_t up, low, high; /* FITS_NONE: none */
+	uint32_t priority;      /* a parent's is not below its children's */
 };
 
 struct fits {
-	struct fit *v;            /* by item; unset for those that aren't in the sequence */
+	struct fit *v; /* by item; unset for those that aren't in the sequence */
 	uint32_t root;
 };
 
-void fits_begin(struct fits *fits);    /* the empty sequence */
-void fits_finish(struct fits *fits);   /* frees what it holds */
+void fits_begin(struct fits *fits);  /* the empty sequence */
+void fits_finish(struct fits *fits); /* frees what it holds */
 
 /* Room for items below n. Pages of items that never were in the sequence are not touched. False when
  * out of memory. */

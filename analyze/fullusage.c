@@ -5,13 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST 10u               /* requests that are listed ... */
-#define FRAMES  3u                /* ... with so many frames of their stack */
+#define LARGEST 10u /* requests that are listed ... */
+#define FRAMES 3u   /* ... with so many frames of their stack */
 
 /* What memusage passes over; the last three have no block that it knows. */
 enum row {
-	ROW_MEMALIGN, ROW_POSIX_MEMALIGN, ROW_ALIGNED_ALLOC, ROW_VALLOC, ROW_PVALLOC, ROW_NEW,
-	ROW_REALLOC, ROW_REALLOCARRAY, ROW_FREE, ROW_COUNT, ROW_NONE = ROW_COUNT
+	ROW_MEMALIGN,
+	ROW_POSIX_MEMALIGN,
+	ROW_ALIGNED_ALLOC,
+	ROW_VALLOC,
+	ROW_PVALLOC,
+	ROW_NEW,
+	ROW_REALLOC,
+	ROW_REALLOCARRAY,
+	ROW_FREE,
+	ROW_COUNT,
+	ROW_NONE = ROW_COUNT
 };
 
 static const char *const row_names[ROW_COUNT] = {
@@ -31,7 +40,7 @@ struct row_counts {
 };
 
 struct thread_counts {
-	uint64_t requests, requested;  /* calls that asked for memory, bytes that they added */
+	uint64_t requests, requested; /* calls that asked for memory, bytes that they added */
 	uint64_t frees, freed;
 };
 
@@ -40,11 +49,11 @@ struct fullusage {
 	struct naming *naming;
 	struct row_counts rows[ROW_COUNT];
 	uint64_t null_frees;
-	uint64_t live, peak, blocks;   /* of all functions together */
+	uint64_t live, peak, blocks; /* of all functions together */
 	bool ended;
 	struct thread_counts *threads; /* by id */
 	uint32_t n_threads;
-	uint64_t *requests;            /* by kind: blocks given */
+	uint64_t *requests; /* by kind: blocks given */
 	uint32_t n_requests;
 };
 
@@ -230,7 +239,8 @@ struct observer *fullusage_observer(struct fullusage *full)
 static void print_rows(const struct fullusage *full, FILE *out)
 {
 	fputs("Calls that memusage does not count:\n"
-	      "                total calls   total memory   failed calls\n", out);
+	      "                total calls   total memory   failed calls\n",
+	      out);
 	for (enum row row = 0; row < ROW_COUNT; row++) {
 		const struct row_counts *c = &full->rows[row];
 		fprintf(out, "%14s| %10" PRIu64 "   %12" PRIu64, row_names[row], c->calls, c->total);
@@ -240,8 +250,10 @@ static void print_rows(const struct fullusage *full, FILE *out)
 			fprintf(out, "   %12" PRIu64 "\n", c->failed);
 	}
 	fprintf(out, "Of the frees in the table above, %" PRIu64 " were of NULL.\n", full->null_frees);
-	fprintf(out, "All functions together: heap peak: %" PRIu64 ", at the end: %" PRIu64 " in %" PRIu64
-		" blocks\n", full->peak, full->live, full->blocks);
+	fprintf(out,
+		"All functions together: heap peak: %" PRIu64 ", at the end: %" PRIu64 " in %" PRIu64
+		" blocks\n",
+		full->peak, full->live, full->blocks);
 }
 
 static void print_threads(const struct fullusage *full, const struct mst_reader *reader, FILE *out)
@@ -249,12 +261,15 @@ static void print_threads(const struct fullusage *full, const struct mst_reader 
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(reader, &n);
 	fputs("Threads:\n"
-	      "     id     requests   total memory          frees   freed memory\n", out);
+	      "     id     requests   total memory          frees   freed memory\n",
+	      out);
 	for (uint32_t i = 0; i < n && i < full->n_threads; i++) {
 		const struct thread_counts *c = &full->threads[i];
 		if (c->requests || c->frees)
-			fprintf(out, "%7" PRIu32 "| %10" PRIu64 "   %12" PRIu64 "     %10" PRIu64 "   %12" PRIu64
-				"\n", threads[i].tid, c->requests, c->requested, c->frees, c->freed);
+			fprintf(out,
+				"%7" PRIu32 "| %10" PRIu64 "   %12" PRIu64 "     %10" PRIu64 "   %12" PRIu64
+				"\n",
+				threads[i].tid, c->requests, c->requested, c->frees, c->freed);
 	}
 }
 
@@ -344,7 +359,8 @@ static void print_largest(const struct fullusage *full, const struct mst_reader 
 		if (full->requests[id])
 			found = insert_request(list, found, kinds, id, full->requests[id]);
 	fputs("Largest blocks:\n"
-	      "        size         blocks\n", out);
+	      "        size         blocks\n",
+	      out);
 	for (unsigned i = 0; i < found; i++) {
 		const struct mst_kind *kind = &kinds[list[i].kind];
 		fprintf(out, "%12" PRIu64 "   %12" PRIu64 "  %s", kind->size, list[i].n, call_name(kind));

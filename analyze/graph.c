@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEFT   40      /* margins of the frame */
-#define TOP    20
-#define RIGHT  40
+#define LEFT 40 /* margins of the frame */
+#define TOP 20
+#define RIGHT 40
 #define BOTTOM 20
-#define BANDS  20      /* pieces into which time is cut, every other one yellow */
-#define TICKS  20
+#define BANDS 20 /* pieces into which time is cut, every other one yellow */
+#define TICKS 20
 
 /* The scale of one of the vertical axes. */
 struct scale {
-	uint64_t most;         /* at the top; 0: there is nothing to show */
+	uint64_t most; /* at the top; 0: there is nothing to show */
 	uint64_t unit;
 	const char *suffix;
 };
@@ -24,9 +24,9 @@ struct drawing {
 	struct canvas *canvas;
 	const struct canvas_impl *to;
 	int width, height;
-	uint64_t across, up;   /* pixels of the frame */
+	uint64_t across, up; /* pixels of the frame */
 	uint64_t calls;
-	uint64_t start, span;  /* times; span is never 0 */
+	uint64_t start, span; /* times; span is never 0 */
 	struct scale heap, stack;
 };
 
@@ -90,11 +90,13 @@ static void draw_names(const struct drawing *d)
 {
 	static const struct {
 		enum canvas_colour colour;
-		int x;             /* from the right edge, if negative */
+		int x; /* from the right edge, if negative */
 		const char *text;
 	} names[] = {
-		{ CANVAS_RED, 1, "allocated" }, { CANVAS_RED, 11, "memory" },
-		{ CANVAS_GREEN, -39, "used" }, { CANVAS_GREEN, -27, "stack" },
+		{ CANVAS_RED, 1, "allocated" },
+		{ CANVAS_RED, 11, "memory" },
+		{ CANVAS_GREEN, -39, "used" },
+		{ CANVAS_GREEN, -27, "stack" },
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		int x = names[i].x < 0 ? d->width + names[i].x : names[i].x;
@@ -186,7 +188,8 @@ static void draw_call_ticks(const struct drawing *d)
 static void draw_time_bands(const struct drawing *d)
 {
 	for (unsigned i = 0; i < BANDS; i += 2)
-		draw_band(d, LEFT + (int)(i * d->across / BANDS), LEFT - 1 + (int)((i + 1) * d->across / BANDS));
+		draw_band(d, LEFT + (int)(i * d->across / BANDS),
+			  LEFT - 1 + (int)((i + 1) * d->across / BANDS));
 }
 
 /* The axis' name, that of the time axis as memusagestat has it: tabs, blanks and all. */
@@ -241,10 +244,15 @@ void graph_draw(const struct graph *graph, struct canvas *canvas, struct datafil
 {
 	const struct datafile_head *head = datafile_head(data);
 	struct drawing d = {
-		.graph = graph, .canvas = canvas, .to = canvas->impl,
-		.width = (int)graph->width, .height = (int)graph->height,
-		.across = graph->width - LEFT - RIGHT, .up = graph->height - TOP - BOTTOM,
-		.calls = datafile_count(data), .start = head->start,
+		.graph = graph,
+		.canvas = canvas,
+		.to = canvas->impl,
+		.width = (int)graph->width,
+		.height = (int)graph->height,
+		.across = graph->width - LEFT - RIGHT,
+		.up = graph->height - TOP - BOTTOM,
+		.calls = datafile_count(data),
+		.start = head->start,
 		.span = head->end > head->start ? head->end - head->start : 1,
 		.heap = scale_for(graph->total ? head->peak_total : head->peak_heap),
 		.stack = scale_for(graph->total ? head->peak_total : head->peak_stack),

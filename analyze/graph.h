@@ -10,17 +10,17 @@
 #include "canvas.h"
 #include "datafile.h"
 
-#define GRAPH_WIDTH      800u  /* unless told otherwise */
-#define GRAPH_HEIGHT     600u
-#define GRAPH_LEAST_WIDTH  100u
+#define GRAPH_WIDTH 800u /* unless told otherwise */
+#define GRAPH_HEIGHT 600u
+#define GRAPH_LEAST_WIDTH 100u
 #define GRAPH_LEAST_HEIGHT 80u
-#define GRAPH_MOST       16384u
+#define GRAPH_MOST 16384u
 
 struct graph {
-	bool by_time;              /* the axis is time, the ticks below it are calls; else the reverse */
-	bool total;                /* also the sum of both, in black; all by one scale */
-	const char *title;         /* NULL or "": none */
-	unsigned width, height;    /* pixels, GRAPH_LEAST_... to GRAPH_MOST */
+	bool by_time;           /* the axis is time, the ticks below it are calls; else the reverse */
+	bool total;             /* also the sum of both, in black; all by one scale */
+	const char *title;      /* NULL or "": none */
+	unsigned width, height; /* pixels, GRAPH_LEAST_... to GRAPH_MOST */
 };
 
 /* Draws the whole picture; the canvas has the graph's size. Errors of reading are the data's. */

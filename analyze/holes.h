@@ -14,15 +14,15 @@ struct hole {
 	uint64_t lo, hi;
 	uint64_t max;
 	uint32_t left, right;
-	uint32_t priority;   /* a parent's is not below its children's */
+	uint32_t priority; /* a parent's is not below its children's */
 };
 
 /* All zero is a space without holes. */
 struct holes {
-	struct hole *v;      /* a treap over addresses; 0 is no hole */
-	uint32_t n;          /* records in use or vacant */
+	struct hole *v; /* a treap over addresses; 0 is no hole */
+	uint32_t n;     /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t vacant;     /* chain of records without a hole */
+	uint32_t vacant; /* chain of records without a hole */
 	uint32_t root;
 };
 
@@ -38,6 +38,6 @@ bool holes_take(struct holes *holes, uint64_t size, uint64_t *address);
  */
 void holes_give(struct holes *holes, uint64_t address, uint64_t size);
 
-void holes_finish(struct holes *holes);   /* frees what it holds; no holes are left */
+void holes_finish(struct holes *holes); /* frees what it holds; no holes are left */
 
 #endif

@@ -9,17 +9,17 @@
 #include <stdint.h>
 
 struct import {
-	int from;              /* a regular file, read from its beginning */
-	int to;                /* empty, for reading and writing: the trace */
-	const char *name;      /* of the file, for the trace */
-	uint64_t tick_rate;    /* ticks a second of a clock whose unit the file doesn't tell */
-	const char *problem;   /* set on failure: constant text, NULL: errno tells */
+	int from;            /* a regular file, read from its beginning */
+	int to;              /* empty, for reading and writing: the trace */
+	const char *name;    /* of the file, for the trace */
+	uint64_t tick_rate;  /* ticks a second of a clock whose unit the file doesn't tell */
+	const char *problem; /* set on failure: constant text, NULL: errno tells */
 };
 
 struct importer {
-	const char *name;      /* --from=NAME */
-	const char *help;      /* one line */
-	const char *notice;    /* what such a trace can't answer, one line; NULL: nothing */
+	const char *name;   /* --from=NAME */
+	const char *help;   /* one line */
+	const char *notice; /* what such a trace can't answer, one line; NULL: nothing */
 	/* 0 or -1; memory and time are bounded by the size of the file. */
 	int (*read)(struct import *import);
 };

@@ -9,7 +9,7 @@
 
 /* All zero is an empty map. Takes memory for as many blocks as were in it at once. */
 struct indexmap {
-	struct indexmap_slot *slots;    /* [mask + 1] */
+	struct indexmap_slot *slots; /* [mask + 1] */
 	size_t mask, n;
 };
 

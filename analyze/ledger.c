@@ -107,8 +107,8 @@ bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct m
 			const uint16_t s = chunk->records[i + k];
 			const struct mst_symbol *symbol = &chunk->symbols[s];
 
-			e[k] = effect_of(l->settings, &kinds[symbol->kind], symbol->role, by_symbol[s].counted,
-					 bytes[i + k]);
+			e[k] = effect_of(l->settings, &kinds[symbol->kind], symbol->role,
+					 by_symbol[s].counted, bytes[i + k]);
 		}
 		if (n == 1)
 			settle_single(l, e, blocks[i]);

@@ -14,8 +14,8 @@
 struct ledger {
 	const struct settings *settings;
 	const struct usable *usable;
-	struct indexmap silent;      /* blocks of counted kinds that don't count */
-	struct effect *effects;      /* by record of the present chunk */
+	struct indexmap silent; /* blocks of counted kinds that don't count */
+	struct effect *effects; /* by record of the present chunk */
 	uint32_t n_effects;
 };
 

@@ -19,20 +19,20 @@
 #define SCOPE_NONE UINT32_MAX
 
 struct scope {
-	Dwarf_Die die;       /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
-	uint32_t parent;     /* of an inlined one: the scope that it was inlined into */
+	Dwarf_Die die;   /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
+	uint32_t parent; /* of an inlined one: the scope that it was inlined into */
 };
 
 struct unit {
-	Dwarf_Die lines_die;    /* has the line table */
-	Dwarf_Die tree_die;     /* has the functions: the same one, or that of the .dwo file */
+	Dwarf_Die lines_die; /* has the line table */
+	Dwarf_Die tree_die;  /* has the functions: the same one, or that of the .dwo file */
 	bool loaded;
-	const char *folder;     /* where it was compiled; NULL: not recorded */
+	const char *folder; /* where it was compiled; NULL: not recorded */
 	Dwarf_Lines *lines;
 	Dwarf_Files *files;
 	size_t n_files;
-	struct ranges line_map;     /* value: index in `lines` */
-	struct ranges scope_map;    /* value: index in `scopes` */
+	struct ranges line_map;  /* value: index in `lines` */
+	struct ranges scope_map; /* value: index in `scopes` */
 	struct scope *scopes;
 	uint32_t n_scopes;
 	uint32_t scopes_capacity;
@@ -40,8 +40,8 @@ struct unit {
 
 struct lineinfo {
 	Dwarf *dwarf;
-	uint64_t shift;          /* DWARF address minus link-time address */
-	struct ranges unit_map;  /* value: index in `units` */
+	uint64_t shift;         /* DWARF address minus link-time address */
+	struct ranges unit_map; /* value: index in `units` */
 	struct unit *units;
 	uint32_t n_units;
 	uint32_t units_capacity;
@@ -55,8 +55,8 @@ struct walk {
 };
 
 /* A range at 0 is what linkers leave of functions that they threw away. */
-static bool die_ranges(struct lineinfo *lineinfo, Dwarf_Die *die, struct ranges *ranges,
-		       uint32_t value, bool *any)
+static bool die_ranges(struct lineinfo *lineinfo, Dwarf_Die *die, struct ranges *ranges, uint32_t value,
+		       bool *any)
 {
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t offset = 0;
@@ -227,7 +227,7 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int dept
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
 		scope = scope_add(walk, die, SCOPE_NONE);
-		if (scope == SCOPE_NONE)   /* a declaration or the model of inlined copies */
+		if (scope == SCOPE_NONE) /* a declaration or the model of inlined copies */
 			return;
 		break;
 	case DW_TAG_inlined_subroutine: {
@@ -277,8 +277,9 @@ static size_t unit_die_limit(struct unit *unit)
 	size_t header;
 
 	start -= dwarf_cuoffset(&unit->tree_die);
-	if (dwarf_nextcu(dwarf_cu_getdwarf(unit->tree_die.cu), start, &next, &header, NULL, NULL,
-			 NULL) != 0 || next <= start)
+	if (dwarf_nextcu(dwarf_cu_getdwarf(unit->tree_die.cu), start, &next, &header, NULL, NULL, NULL) !=
+		    0 ||
+	    next <= start)
 		return 0;
 	return next - start;
 }
@@ -364,8 +365,7 @@ static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
 	return &lineinfo->units[index];
 }
 
-size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address,
-		       struct lineinfo_frame *frames, size_t max)
+size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames, size_t max)
 {
 	struct unit *unit = unit_find(lineinfo, address + lineinfo->shift);
 	struct lineinfo_frame frame = { .line = 0 };

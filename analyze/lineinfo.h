@@ -17,14 +17,14 @@ struct lineinfo;
 
 /* NULL if the module has no debug information, or when out of memory. `module` must outlive it. */
 struct lineinfo *lineinfo_open(Dwfl_Module *module);
-void lineinfo_close(struct lineinfo *lineinfo);   /* NULL is allowed */
+void lineinfo_close(struct lineinfo *lineinfo); /* NULL is allowed */
 
 struct lineinfo_frame {
-	const char *inlined;   /* plain name of an inlined function; NULL: unknown, or last */
-	const char *base;      /* the directory that a relative `path` starts from; NULL: none */
-	const char *path;      /* directory, slash, file as recorded; NULL: unknown */
-	const char *file;      /* inside `path`: the file's name as the line table has it */
-	int line;              /* 0: unknown */
+	const char *inlined; /* plain name of an inlined function; NULL: unknown, or last */
+	const char *base;    /* the directory that a relative `path` starts from; NULL: none */
+	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
+	const char *file;    /* inside `path`: the file's name as the line table has it */
+	int line;            /* 0: unknown */
 };
 
 /*
@@ -32,7 +32,7 @@ struct lineinfo_frame {
  * ones are left out then. The last one is the out-of-line function, named by its symbol, not here.
  * Returns how many; 0 if nothing is known. The strings live until lineinfo_close().
  */
-size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address,
-		       struct lineinfo_frame *frames, size_t max);
+size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
+		       size_t max);
 
 #endif

@@ -15,7 +15,8 @@ static bool wants(const struct settings *settings, enum at_kind kind)
 
 static void find_next(struct marks *marks)
 {
-	marks->next_time = marks->taken < marks->n_times ? marks->settings->ats[marks->taken].time : UINT64_MAX;
+	marks->next_time =
+		marks->taken < marks->n_times ? marks->settings->ats[marks->taken].time : UINT64_MAX;
 }
 
 bool marks_init(struct marks *marks, const struct settings *settings)

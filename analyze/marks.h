@@ -10,23 +10,23 @@
 
 /* A moment that was asked for. */
 struct moment {
-	struct snapshot one;      /* how things were */
-	struct snapshot *all;     /* AT_ALL: those stored by then; with `live` of its own */
+	struct snapshot one;  /* how things were */
+	struct snapshot *all; /* AT_ALL: those stored by then; with `live` of its own */
 	size_t n_all;
 };
 
 struct marks {
-	bool watching;            /* records are to be looked at one by one */
+	bool watching; /* records are to be looked at one by one */
 	bool peak_wanted;
-	uint64_t highest;         /* total of the peak so far; 0: there is none */
-	struct snapshot peak;     /* the first moment with that total */
-	bool peak_pending;        /* it has been raised, its `live` is that of a lower one */
+	uint64_t highest;     /* total of the peak so far; 0: there is none */
+	struct snapshot peak; /* the first moment with that total */
+	bool peak_pending;    /* it has been raised, its `live` is that of a lower one */
 
 	const struct settings *settings;
-	struct moment *moments;   /* for each of the settings' `ats` */
-	size_t n_times;           /* the first of them are moments by time, in order */
-	size_t taken, filled;     /* how many of these have numbers, and `live` */
-	uint64_t next_time;       /* of the first one not taken; UINT64_MAX: there is none */
+	struct moment *moments; /* for each of the settings' `ats` */
+	size_t n_times;         /* the first of them are moments by time, in order */
+	size_t taken, filled;   /* how many of these have numbers, and `live` */
+	uint64_t next_time;     /* of the first one not taken; UINT64_MAX: there is none */
 };
 
 /* False: no memory; marks_finish() is still to be called. */

@@ -23,13 +23,13 @@
 
 struct counters {
 	uint64_t useful, total;
-	uint64_t clock;                 /* in the settings' time unit */
-	uint64_t changes;               /* calls that changed the others, or the trees */
+	uint64_t clock;   /* in the settings' time unit */
+	uint64_t changes; /* calls that changed the others, or the trees */
 };
 
 struct live_kind {
-	int64_t blocks;                 /* below 0 in a hostile trace */
-	uint32_t context;               /* of its blocks; CONTEXT_UNKNOWN before the first came */
+	int64_t blocks;   /* below 0 in a hostile trace */
+	uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
 };
 
 struct massif {
@@ -38,26 +38,26 @@ struct massif {
 	struct contexts contexts;
 	struct snapshots snapshots;
 	struct marks marks;
-	const struct snapshot *peak;    /* has the true peak's `live`, after the end */
+	const struct snapshot *peak; /* has the true peak's `live`, after the end */
 	struct counters counters;
-	struct live_kind *kinds;        /* after the first `applied` records of the present chunk */
-	uint32_t n_kinds;               /* at least as many as the trace has */
+	struct live_kind *kinds; /* after the first `applied` records of the present chunk */
+	uint32_t n_kinds;        /* at least as many as the trace has */
 	uint32_t applied;
-	uint32_t n_contexts;            /* allocated from, like the kinds */
-	bool took_snapshots;            /* in the present chunk */
-	bool failed;                    /* there was no memory */
-	struct chronicle *chronicle;    /* may be NULL, and the digest, too */
+	uint32_t n_contexts;         /* allocated from, like the kinds */
+	bool took_snapshots;         /* in the present chunk */
+	bool failed;                 /* there was no memory */
+	struct chronicle *chronicle; /* may be NULL, and the digest, too */
 	const struct digest *digest;
-	uint64_t n_normal;              /* stored so far; only counted for the chronicle */
+	uint64_t n_normal; /* stored so far; only counted for the chronicle */
 
 	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
-	struct effect *effects;         /* by symbol */
+	struct effect *effects; /* by symbol */
 	uint32_t n_effects;
-	const struct spell *spell;      /* of the digest, at hand; NULL: its sums don't hold */
+	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;
-	bool by_record;                 /* the ledger's effects are what counts */
+	bool by_record; /* the ledger's effects are what counts */
 	struct ledger ledger;
 };
 
@@ -81,8 +81,8 @@ static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counter
 	};
 }
 
-static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind kind,
-					    struct counters now, uint32_t records)
+static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind kind, struct counters now,
+					    uint32_t records)
 {
 	const struct snapshot s = snapshot_of(kind, &now, records);
 
@@ -218,7 +218,8 @@ static bool fill_detailed(struct massif *m)
 /* The stored snapshots as they are after the first records of the chunk. */
 static void keep_all(struct massif *m)
 {
-	if (!fill_detailed(m) || !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
+	if (!fill_detailed(m) ||
+	    !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
 		m->failed = true;
 }
 
@@ -250,7 +251,8 @@ static inline uint64_t change_of(const struct massif *m, const struct effect *ol
 {
 	const uint64_t change = old->total + new->total;
 
-	return m->settings->compat == COMPAT_FIXED ? change : ledger_narrow(change, old->useful + new->useful);
+	return m->settings->compat == COMPAT_FIXED ? change
+						   : ledger_narrow(change, old->useful + new->useful);
 }
 
 /* How far that moves the clock. */
@@ -282,7 +284,7 @@ static inline void resize(struct massif *m, struct counters *now, const struct e
 static inline void do_pair(struct massif *m, struct counters *now, const struct effect *old,
 			   const struct effect *new, uint32_t i)
 {
-	const bool comes = new->comes && new->counted;
+	const bool comes = new->comes &&new->counted;
 
 	if (old->counted && comes) {
 		resize(m, now, old, new, i);
@@ -353,7 +355,7 @@ static uint64_t ticks_at(const struct massif *m, uint32_t i)
  * longer.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							   bool by_record, bool marking)
+							  bool by_record, bool marking)
 {
 	const uint16_t *records = m->chunk->records;
 	const struct effect *effects = by_record ? m->ledger.effects : m->effects;
@@ -383,7 +385,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		} else if (by_record) {
 			if (e->action == ABANDONS && effects[i + 1].useful < -e->useful)
 				consider_peak(m, &now, i);
-			now.changes += e->counted && e->live != 0;   /* in the trees alone */
+			now.changes += e->counted && e->live != 0; /* in the trees alone */
 		}
 		if (marking) {
 			consider_peak_mark(m, &now, i + 1);
@@ -630,7 +632,9 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 		if (at->kind != AT_PEAK && !end_moment(m, at, moment))
 			return MST_ERR_NOMEM;
 	}
-	return marks_copy_all(&m->marks, m->settings->n_ats, m->snapshots.items, m->snapshots.n) ? 0 : MST_ERR_NOMEM;
+	return marks_copy_all(&m->marks, m->settings->n_ats, m->snapshots.items, m->snapshots.n)
+		       ? 0
+		       : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
@@ -650,7 +654,8 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->by_record = helpers->usable != NULL;
 	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
 	m->digest = helpers->digest;
-	fine = marks_init(&m->marks, settings) && contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
+	fine = marks_init(&m->marks, settings) &&
+	       contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;

@@ -15,22 +15,22 @@
 #include "observer.h"
 #include "settings.h"
 
-struct naming;   /* naming.h: names of the frames of a trace */
+struct naming; /* naming.h: names of the frames of a trace */
 struct chronicle;
-struct digest;   /* digest.h: sums of spells of records */
-struct usable;   /* usable.h: what single blocks take */
+struct digest; /* digest.h: sums of spells of records */
+struct usable; /* usable.h: what single blocks take */
 struct massif;
 
 enum snapshot_kind { SNAPSHOT_NORMAL, SNAPSHOT_PEAK };
 
 /* A node of a snapshot's stack tree, in the order massif.out prints them: parent before children. */
 struct tree_node {
-	uint32_t frame;      /* frame id of the trace; TREE_ROOT, TREE_AGGREGATE */
-	uint32_t children;   /* number of direct children that follow */
-	uint32_t places;     /* TREE_AGGREGATE: how many entries it stands for */
+	uint32_t frame;    /* frame id of the trace; TREE_ROOT, TREE_AGGREGATE */
+	uint32_t children; /* number of direct children that follow */
+	uint32_t places;   /* TREE_AGGREGATE: how many entries it stands for */
 	uint64_t bytes;
 };
-#define TREE_ROOT      (UINT32_MAX - 1)
+#define TREE_ROOT (UINT32_MAX - 1)
 #define TREE_AGGREGATE (UINT32_MAX - 2)
 
 struct tree {
@@ -40,14 +40,14 @@ struct tree {
 
 struct snapshot {
 	enum snapshot_kind kind;
-	bool detailed;       /* it has a tree, if the heap is counted */
-	int64_t time;        /* in the settings' time unit */
-	uint64_t heap;       /* useful bytes: those requested */
-	uint64_t extra;      /* heap-admin and rounding */
+	bool detailed;  /* it has a tree, if the heap is counted */
+	int64_t time;   /* in the settings' time unit */
+	uint64_t heap;  /* useful bytes: those requested */
+	uint64_t extra; /* heap-admin and rounding */
 	uint64_t stacks;
-	struct live *live;   /* what massif_tree() builds the tree of; NULL: there is none */
-	uint32_t records;    /* of the chunk in which it was taken, how many were done by then */
-	uint64_t changes;    /* how many calls had changed the counters by then */
+	struct live *live; /* what massif_tree() builds the tree of; NULL: there is none */
+	uint32_t records;  /* of the chunk in which it was taken, how many were done by then */
+	uint64_t changes;  /* how many calls had changed the counters by then */
 };
 
 /* Bytes by context at one moment, in the order in which contexts came up; later ones lack. */
@@ -58,15 +58,15 @@ struct live {
 
 /* What it works with; the first two are observers that see each chunk before it. */
 struct massif_helpers {
-	const struct usable *usable;    /* NULL unless usable_needed() */
-	const struct digest *digest;    /* of the settings' alignment; NULL: none, which takes longer */
-	struct chronicle *chronicle;    /* is told of each step; may be NULL */
+	const struct usable *usable; /* NULL unless usable_needed() */
+	const struct digest *digest; /* of the settings' alignment; NULL: none, which takes longer */
+	struct chronicle *chronicle; /* is told of each step; may be NULL */
 };
 
 /* All arguments but the last must outlive the observer, and what that names. NULL: no memory. */
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
 			     const struct massif_helpers *helpers);
-void massif_destroy(struct massif *massif);               /* NULL is allowed */
+void massif_destroy(struct massif *massif); /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 
 /*

@@ -7,13 +7,21 @@
 #include "datafile.h"
 
 enum row {
-	ROW_MALLOC, ROW_REALLOC, ROW_CALLOC, ROW_FREE,
-	ROW_MMAP_READ, ROW_MMAP_WRITE, ROW_MMAP_ANON, ROW_MREMAP, ROW_MUNMAP,
-	ROW_COUNT, ROW_NONE = ROW_COUNT
+	ROW_MALLOC,
+	ROW_REALLOC,
+	ROW_CALLOC,
+	ROW_FREE,
+	ROW_MMAP_READ,
+	ROW_MMAP_WRITE,
+	ROW_MMAP_ANON,
+	ROW_MREMAP,
+	ROW_MUNMAP,
+	ROW_COUNT,
+	ROW_NONE = ROW_COUNT
 };
 
 #define BUCKET_B 16u
-#define BUCKETS  4096u            /* blocks below 64 KiB; the others are "large" */
+#define BUCKETS 4096u /* blocks below 64 KiB; the others are "large" */
 
 /* All counters are machine words that wrap, as memusage's. */
 struct counts {
@@ -27,23 +35,23 @@ struct memusage {
 	uint64_t heap, heap_peak; /* live bytes */
 	uint64_t stack;           /* depth of the present call's thread */
 	uint64_t stack_peak;
-	uint64_t peak;            /* of live bytes and one stack together */
-	bool sampled;             /* that depth isn't in the peak yet: the call that it was seen at */
-	uint32_t sampled_thread;  /* comes next, if there is one */
-	uint64_t *stacks;         /* depths by thread */
+	uint64_t peak;           /* of live bytes and one stack together */
+	bool sampled;            /* that depth isn't in the peak yet: the call that it was seen at */
+	uint32_t sampled_thread; /* comes next, if there is one */
+	uint64_t *stacks;        /* depths by thread */
 	uint32_t n_stacks;
 	uint64_t in_place, decreasing, realloc_frees;
 	enum memusage_maps maps;
-	uint64_t mapped;          /* of the live bytes; not with MEMUSAGE_MAPS_AS_MEMUSAGE */
-	uint64_t remapped;        /* length that the mremap to come is to change */
+	uint64_t mapped;   /* of the live bytes; not with MEMUSAGE_MAPS_AS_MEMUSAGE */
+	uint64_t remapped; /* length that the mremap to come is to change */
 	uint64_t remapped_in_place, remapped_decreasing;
-	uint64_t sized_calls;     /* entries of the histogram */
+	uint64_t sized_calls; /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
 	bool begun;
-	bool ended;               /* the report would have been printed */
-	struct datafile *data;    /* NULL: none is wanted */
-	uint64_t start, time;     /* of the first call and of the present one, in ns */
+	bool ended;            /* the report would have been printed */
+	struct datafile *data; /* NULL: none is wanted */
+	uint64_t start, time;  /* of the first call and of the present one, in ns */
 };
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -300,7 +308,8 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 			m->start = m->time;
 		m->begun = true;
 		m->stack = m->stacks[event.thread];
-		if ((event.type == MST_EVENT_CALL && !is_map(find(kinds, event.kind))) || event.thread != m->sampled_thread)
+		if ((event.type == MST_EVENT_CALL && !is_map(find(kinds, event.kind))) ||
+		    event.thread != m->sampled_thread)
 			settle_sample(m);
 		const struct mst_kind *old = find(kinds, event.old_kind);
 		const struct mst_kind *kind = find(kinds, event.kind);
@@ -337,9 +346,12 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 	/* memusagestat divides by the time that has passed. */
 	if (m->data)
 		datafile_end(m->data, &(struct datafile_head){
-			.start = m->start, .end = m->time > m->start ? m->time : m->start + 1,
-			.peak_heap = m->heap_peak, .peak_stack = m->stack_peak, .peak_total = m->peak,
-		});
+					      .start = m->start,
+					      .end = m->time > m->start ? m->time : m->start + 1,
+					      .peak_heap = m->heap_peak,
+					      .peak_stack = m->stack_peak,
+					      .peak_total = m->peak,
+				      });
 	return 0;
 }
 
@@ -392,20 +404,14 @@ static const struct paint plain_paint = { "", "", "", "", "", "", "", "" };
 static void print_row(const struct memusage *m, FILE *out, const struct paint *paint, enum row row)
 {
 	static const char *const labels[ROW_COUNT] = {
-		[ROW_MALLOC] = " malloc",
-		[ROW_REALLOC] = "realloc",
-		[ROW_CALLOC] = " calloc",
-		[ROW_FREE] = "   free",
-		[ROW_MMAP_READ] = "mmap(r)",
-		[ROW_MMAP_WRITE] = "mmap(w)",
-		[ROW_MMAP_ANON] = "mmap(a)",
-		[ROW_MREMAP] = " mremap",
-		[ROW_MUNMAP] = " munmap",
+		[ROW_MALLOC] = " malloc",    [ROW_REALLOC] = "realloc",   [ROW_CALLOC] = " calloc",
+		[ROW_FREE] = "   free",      [ROW_MMAP_READ] = "mmap(r)", [ROW_MMAP_WRITE] = "mmap(w)",
+		[ROW_MMAP_ANON] = "mmap(a)", [ROW_MREMAP] = " mremap",    [ROW_MUNMAP] = " munmap",
 	};
 	const struct counts *c = &m->rows[row];
 	uint64_t calls = c->calls + (row == ROW_FREE ? m->null_frees : 0);
-	fprintf(out, "%s%s|%s %10" PRIu64 "   %12" PRIu64, paint->label, labels[row], paint->off,
-		calls, c->total);
+	fprintf(out, "%s%s|%s %10" PRIu64 "   %12" PRIu64, paint->label, labels[row], paint->off, calls,
+		c->total);
 	if (row != ROW_FREE)
 		fprintf(out, "   %s%12" PRIu64 "%s", c->failed ? paint->failure : "", c->failed,
 			paint->row_off);
@@ -456,11 +462,11 @@ static void print_histogram(const struct memusage *m, FILE *out, const struct pa
 void memusage_print(const struct memusage *m, FILE *out, bool coloured)
 {
 	const struct paint *paint = coloured ? &coloured_paint : &plain_paint;
-	fprintf(out, "\n%sMemory usage summary:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
-		", stack peak: %" PRIu64 "\n", paint->title, paint->title_off, m->heap_total, m->heap_peak,
-		m->stack_peak);
-	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head,
-		paint->off);
+	fprintf(out,
+		"\n%sMemory usage summary:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
+		", stack peak: %" PRIu64 "\n",
+		paint->title, paint->title_off, m->heap_total, m->heap_peak, m->stack_peak);
+	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head, paint->off);
 	enum row end = m->maps == MEMUSAGE_NO_MAPS ? ROW_MMAP_READ : ROW_COUNT;
 	for (enum row row = 0; row < end; row++)
 		print_row(m, out, paint, row);

@@ -33,7 +33,7 @@ enum memusage_maps {
  * have put into its data file, and is ended with the replay. NULL when out of memory.
  */
 struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps);
-void memusage_destroy(struct memusage *memusage);   /* NULL is allowed */
+void memusage_destroy(struct memusage *memusage); /* NULL is allowed */
 struct observer *memusage_observer(struct memusage *memusage);
 
 /*

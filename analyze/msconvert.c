@@ -17,26 +17,25 @@
 
 const char *argp_program_version = NAME " " MSREC_VERSION;
 
-#define TRACE        "trace"    /* the format that needs no emitter */
+#define TRACE "trace" /* the format that needs no emitter */
 #define TRACE_SUFFIX ".zst"
-#define COPY_BYTES   65536
+#define COPY_BYTES 65536
 
 enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE };
 
 struct command {
 	struct tool tool;
-	const char *to;        /* NULL: guess */
-	const struct importer *from;   /* NULL: the input is a trace */
+	const char *to;              /* NULL: guess */
+	const struct importer *from; /* NULL: the input is a trace */
 	uint64_t tick_rate;
-	const char *output;    /* NULL: as --massif-out-file says, by default standard output */
+	const char *output; /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
 };
 
 static const struct argp_option options[] = {
-	{ "to", KEY_TO, "FORMAT", 0,
-	  "format to write, or 'help' for a list (by the name of the output)", TOOL_GROUP_OUTPUT },
-	{ "from", KEY_FROM, "FORMAT", 0,
-	  "format of INPUT, 'help' for a list (a trace)", TOOL_GROUP_OUTPUT },
+	{ "to", KEY_TO, "FORMAT", 0, "format to write, or 'help' for a list (by the name of the output)",
+	  TOOL_GROUP_OUTPUT },
+	{ "from", KEY_FROM, "FORMAT", 0, "format of INPUT, 'help' for a list (a trace)", TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
@@ -114,7 +113,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = options, .parser = parse_option, .args_doc = "INPUT", .doc = doc,
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "INPUT",
+	.doc = doc,
 	.children = children,
 };
 
@@ -139,7 +141,8 @@ static const struct emitter *choose_emitter(const struct command *command, const
 {
 	const char *format = command->to ? command->to : guess_format(output);
 	if (!format) {
-		tool_error(&command->tool, "%s: the name tells no format; use --to=FORMAT "
+		tool_error(&command->tool,
+			   "%s: the name tells no format; use --to=FORMAT "
 			   "(--to=help lists them)",
 			   strcmp(output, "-") == 0 ? "standard output" : output);
 		return NULL;
@@ -148,8 +151,7 @@ static const struct emitter *choose_emitter(const struct command *command, const
 	if (!emitter)
 		tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", format);
 	else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
-		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE",
-			   format);
+		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE", format);
 		return NULL;
 	}
 	return emitter;
@@ -161,8 +163,9 @@ static int convert(struct command *command, const struct tool_trace *trace)
 	int status = conversions_plan(&plan, &command->tool, trace, command->output);
 	if (status == 0) {
 		const struct emitter *emitter = choose_emitter(command, plan.items[0].name);
-		status = emitter && tool_settle(&command->tool, trace) ?
-			 conversions_run(&plan, &command->tool, trace, emitter) : (int)TOOL_USAGE;
+		status = emitter && tool_settle(&command->tool, trace)
+				 ? conversions_run(&plan, &command->tool, trace, emitter)
+				 : (int)TOOL_USAGE;
 	}
 	conversions_finish(&plan);
 	return status;
@@ -174,8 +177,10 @@ static int convert(struct command *command, const struct tool_trace *trace)
 static int import_input(const struct command *command)
 {
 	const struct tool *tool = &command->tool;
-	struct import import = { .name = command->input, .tick_rate = command->tick_rate,
-				 .from = open(command->input, O_RDONLY | O_CLOEXEC), .to = -1 };
+	struct import import = { .name = command->input,
+				 .tick_rate = command->tick_rate,
+				 .from = open(command->input, O_RDONLY | O_CLOEXEC),
+				 .to = -1 };
 	if (import.from < 0) {
 		tool_error(tool, "%s: %s", command->input, strerror(errno));
 		return -1;

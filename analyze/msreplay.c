@@ -38,9 +38,9 @@ static const char doc[] =
 	"Exit status: 0 complete result; 1 partial result (damaged or cut trace), or a value that "
 	"Massif would have refused; 2 no result; 64 wrong usage.";
 
-static const struct argp_child children[] = {
-	{ &tool_argp, 0, NULL, 0 }, { &usage_argp, 0, NULL, 0 }, { 0 }
-};
+static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 },
+					      { &usage_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
@@ -65,7 +65,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		if (!command->trace)
 			argp_error(state, "which trace?");
 		if (command->memusage && (command->tool.n_also || command->tool.args.settings.n_ats))
-			argp_error(state, "--also, --at and their like are about Massif's answers, --memusage is none");
+			argp_error(
+				state,
+				"--also, --at and their like are about Massif's answers, --memusage is none");
 		if (!command->memusage && command->usage.given)
 			argp_error(state, "--%s is about memusage's report; --memusage asks for it",
 				   command->usage.given);
@@ -75,7 +77,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = options, .parser = parse_option, .args_doc = "TRACE", .doc = doc,
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "TRACE",
+	.doc = doc,
 	.children = children,
 };
 
@@ -84,8 +89,9 @@ static int write_massif(struct command *command, const struct tool_trace *trace)
 	struct conversions plan;
 	int status = conversions_plan(&plan, &command->tool, trace, NULL);
 	if (status == 0)
-		status = tool_settle(&command->tool, trace) ?
-			 conversions_run(&plan, &command->tool, trace, &emit_massif) : (int)TOOL_USAGE;
+		status = tool_settle(&command->tool, trace)
+				 ? conversions_run(&plan, &command->tool, trace, &emit_massif)
+				 : (int)TOOL_USAGE;
 	conversions_finish(&plan);
 	return status;
 }
@@ -95,9 +101,9 @@ static int run(struct command *command)
 	struct tool_trace trace;
 	if (!tool_open(&command->tool, &trace, command->trace))
 		return TOOL_NO_RESULT;
-	int status = command->memusage ?
-		     usage_run(&command->usage, &command->tool, &trace, stdout, STDOUT_FILENO) :
-		     write_massif(command, &trace);
+	int status = command->memusage
+			     ? usage_run(&command->usage, &command->tool, &trace, stdout, STDOUT_FILENO)
+			     : write_massif(command, &trace);
 	tool_close(&trace);
 	return status;
 }

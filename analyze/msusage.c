@@ -22,8 +22,8 @@ enum { KEY_NO_TIMER = 0x3000, KEY_KEEP, KEY_FULL };
 struct command {
 	struct tool tool;
 	struct usage usage;
-	const char *only;      /* report on processes of this name; NULL: on all */
-	const char *keep;      /* pattern of the traces' names; NULL: they are removed */
+	const char *only; /* report on processes of this name; NULL: on all */
+	const char *keep; /* pattern of the traces' names; NULL: they are removed */
 	char **program;
 };
 
@@ -78,7 +78,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = options, .parser = parse_option, .args_doc = "PROGRAM [ARG...]", .doc = doc,
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "PROGRAM [ARG...]",
+	.doc = doc,
 	.children = children,
 };
 
@@ -183,8 +186,9 @@ static bool find_place(const struct command *command, char **place)
 	if (!command->keep)
 		return true;
 	const char *slash = strrchr(command->keep, '/');
-	*place = !slash ? strdup(".") : slash == command->keep ? strdup("/") :
-		 strndup(command->keep, (size_t)(slash - command->keep));
+	*place = !slash                   ? strdup(".")
+		 : slash == command->keep ? strdup("/")
+					  : strndup(command->keep, (size_t)(slash - command->keep));
 	return *place;
 }
 
@@ -196,8 +200,15 @@ static int record(const struct command *command, struct recording *r)
 	/* Without a trace to keep, stacks are of use to nobody but the full report. */
 	bool maps = command->usage.maps != MEMUSAGE_NO_MAPS, whole = command->keep || command->usage.full;
 	const char *const words[] = {
-		"-q", "--trace-children=yes", "--stacks=yes", maps ? "--mmap=yes" : "--mmap=no",
-		whole ? NULL : "--depth=1", "--identity=no", "--run-libc-freeres=no", "--run-cxx-freeres=no", NULL,
+		"-q",
+		"--trace-children=yes",
+		"--stacks=yes",
+		maps ? "--mmap=yes" : "--mmap=no",
+		whole ? NULL : "--depth=1",
+		"--identity=no",
+		"--run-libc-freeres=no",
+		"--run-cxx-freeres=no",
+		NULL,
 	};
 	int status = recording_run(r, words, command->program);
 	if (status < 0) {

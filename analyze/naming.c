@@ -6,7 +6,7 @@
 struct naming {
 	const struct mst_reader *reader;
 	struct symbols *symbols;
-	uint32_t *modules;      /* by module of the trace: index in the symbolizer */
+	uint32_t *modules; /* by module of the trace: index in the symbolizer */
 	uint32_t n_modules;
 };
 

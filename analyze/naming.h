@@ -20,8 +20,8 @@ void naming_destroy(struct naming *naming); /* NULL is allowed */
 enum symbol_role naming_role(struct naming *naming, uint32_t frame);
 const char *naming_function(struct naming *naming, uint32_t frame);
 const struct symbol_chain *naming_describe(struct naming *naming, uint32_t frame);
-const char *naming_object(struct naming *naming, uint32_t frame);   /* NULL: code in no object */
-uint64_t naming_address(struct naming *naming, uint32_t frame);     /* as printed: link-time */
+const char *naming_object(struct naming *naming, uint32_t frame); /* NULL: code in no object */
+uint64_t naming_address(struct naming *naming, uint32_t frame);   /* as printed: link-time */
 
 /*
  * Massif orders equal entries by address. Without a real address space the order is: code in no

@@ -18,8 +18,7 @@ struct notices {
 };
 
 /* printf-like, without a newline. Dropped when out of memory. */
-void notices_add(struct notices *notices, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void notices_add(struct notices *notices, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void notices_finish(struct notices *notices);
 

@@ -19,7 +19,7 @@
 struct objfile_search {
 	size_t n;
 	char **dirs;
-	char *debug_path;            /* libdwfl's list of folders */
+	char *debug_path; /* libdwfl's list of folders */
 	Dwfl_Callbacks callbacks;
 };
 
@@ -107,8 +107,7 @@ static bool elf_fits(Elf *elf, const char *file, const struct wanted *wanted)
 	size = dwelf_elf_gnu_build_id(elf, &id);
 	if (size < 0 || (size_t)size != wanted->build_id_size ||
 	    memcmp(id, wanted->build_id, wanted->build_id_size) != 0) {
-		notices_add(wanted->notices, "%s: build id differs from the recorded one, not used",
-			    file);
+		notices_add(wanted->notices, "%s: build id differs from the recorded one, not used", file);
 		return false;
 	}
 	return true;
@@ -177,8 +176,7 @@ static bool joined_report(struct objfile *objfile, const char *dir, const char *
 	return found;
 }
 
-static bool debug_file_report(struct objfile *objfile, const char *dir,
-			      const struct wanted *wanted)
+static bool debug_file_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
 {
 	char rest[2 * BUILD_ID_MAX + 32];
 	int n = snprintf(rest, sizeof(rest), ".build-id/%02x/", wanted->build_id[0]);

@@ -31,11 +31,11 @@ struct objfile_search;
 
 /* `dirs` is copied. NULL when out of memory. */
 struct objfile_search *objfile_search_create(const char *const *dirs, size_t n);
-void objfile_search_destroy(struct objfile_search *search);   /* NULL is allowed */
+void objfile_search_destroy(struct objfile_search *search); /* NULL is allowed */
 
 struct objfile {
-	Dwfl *dwfl;             /* holds this one module; owned */
-	Dwfl_Module *module;    /* owned by dwfl */
+	Dwfl *dwfl;          /* holds this one module; owned */
+	Dwfl_Module *module; /* owned by dwfl */
 };
 
 /*
@@ -44,6 +44,6 @@ struct objfile {
  */
 bool objfile_open(struct objfile *objfile, const struct objfile_search *search, const char *path,
 		  const uint8_t *build_id, size_t build_id_size, struct notices *notices);
-void objfile_close(struct objfile *objfile);   /* also after a failed objfile_open() */
+void objfile_close(struct objfile *objfile); /* also after a failed objfile_open() */
 
 #endif

@@ -23,8 +23,8 @@ static int create_beside(struct outfile *file)
 	const char *slash = strrchr(file->path, '/');
 	int directory = slash ? (int)(slash + 1 - file->path) : 0;
 	for (unsigned i = 0; i < 1000; i++) {
-		if (asprintf(&file->temporary, "%.*s.ms-%ld-%u.tmp", directory, file->path,
-			     (long)getpid(), i) < 0) {
+		if (asprintf(&file->temporary, "%.*s.ms-%ld-%u.tmp", directory, file->path, (long)getpid(),
+			     i) < 0) {
 			file->temporary = NULL;
 			return -ENOMEM;
 		}

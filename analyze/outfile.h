@@ -8,8 +8,8 @@
 #define ANALYZE_OUTFILE_H
 
 struct outfile {
-	int fd;           /* to write to; the outfile's */
-	char *path;       /* what temporary becomes; NULL if written directly */
+	int fd;     /* to write to; the outfile's */
+	char *path; /* what temporary becomes; NULL if written directly */
 	char *temporary;
 };
 

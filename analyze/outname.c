@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char tilde[] =
-	"Filename begins with '~'\n"
-	"If the shell was meant to replace it by a home directory, it has not:\n"
-	"not every shell does so after the '=' of an option.\n"
-	"Try $HOME in its place.";
+static const char tilde[] = "Filename begins with '~'\n"
+			    "If the shell was meant to replace it by a home directory, it has not:\n"
+			    "not every shell does so after the '=' of an option.\n"
+			    "Try $HOME in its place.";
 
 static void __attribute__((format(printf, 2, 3))) explain(char **why, const char *format, ...)
 {

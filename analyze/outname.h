@@ -9,8 +9,8 @@
 
 /* What the letters stand for. */
 struct outname {
-	uint32_t pid;       /* %p: the recorded process, so that the name tells what was recorded */
-	unsigned sequence;  /* %n: numbers given so far; the next one is sequence + 1 */
+	uint32_t pid;      /* %p: the recorded process, so that the name tells what was recorded */
+	unsigned sequence; /* %n: numbers given so far; the next one is sequence + 1 */
 };
 
 /*

@@ -8,10 +8,10 @@
 
 /* What is the same for two names of one file, whether it is there already or not. */
 struct place {
-	bool shared;        /* not a plain file: any number of results may go there */
-	dev_t dev;          /* of the file, else of its directory */
+	bool shared; /* not a plain file: any number of results may go there */
+	dev_t dev;   /* of the file, else of its directory */
 	ino_t ino;
-	const char *name;   /* in its directory, if there is no such file; else "" */
+	const char *name; /* in its directory, if there is no such file; else "" */
 };
 
 static int find_place(struct place *place, const char *name)

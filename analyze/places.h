@@ -12,7 +12,7 @@
 
 struct places {
 	size_t n;
-	struct place *items;       /* private */
+	struct place *items; /* private */
 };
 
 /*

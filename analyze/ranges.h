@@ -18,11 +18,11 @@ struct ranges {
 	size_t n;
 	size_t capacity;
 	struct range {
-		uint64_t lo;       /* first address */
-		uint64_t hi;       /* first address after it */
+		uint64_t lo; /* first address */
+		uint64_t hi; /* first address after it */
 		uint32_t value;
-		uint32_t order;    /* position of its ranges_add() */
-	} *v;                      /* after ranges_seal(): sorted, disjoint, none empty */
+		uint32_t order; /* position of its ranges_add() */
+	} * v;                  /* after ranges_seal(): sorted, disjoint, none empty */
 };
 
 /* Empty ranges are left out. False when out of memory, or after 2^31 ranges. */
@@ -34,6 +34,6 @@ bool ranges_seal(struct ranges *ranges);
 /* The value at `address`, RANGES_NONE if no range covers it. O(log n). */
 uint32_t ranges_find(const struct ranges *ranges, uint64_t address);
 
-void ranges_finish(struct ranges *ranges);   /* frees what it holds; it is empty then */
+void ranges_finish(struct ranges *ranges); /* frees what it holds; it is empty then */
 
 #endif

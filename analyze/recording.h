@@ -13,14 +13,14 @@
 struct recording_trace {
 	char *path;
 	uint32_t pid;
-	char *program;         /* argv[0] of the process, or its executable; "": not known */
-	bool executed;         /* the process went on as another program */
-	uint64_t ended;        /* CLOCK_REALTIME, ns; of the last call if the end isn't known */
+	char *program;  /* argv[0] of the process, or its executable; "": not known */
+	bool executed;  /* the process went on as another program */
+	uint64_t ended; /* CLOCK_REALTIME, ns; of the last call if the end isn't known */
 };
 
 struct recording {
 	char *directory;
-	uint32_t pid;          /* of the program itself, with traces */
+	uint32_t pid; /* of the program itself, with traces */
 	struct recording_trace *traces;
 	size_t n;
 };

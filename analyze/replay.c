@@ -3,8 +3,8 @@
 
 #include "term.h"
 
-static int show_chunk(struct mst_reader *reader, const struct mst_chunk *chunk,
-		      struct observer **observers, size_t n)
+static int show_chunk(struct mst_reader *reader, const struct mst_chunk *chunk, struct observer **observers,
+		      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		int error = observers[i]->impl->chunk(observers[i], reader, chunk);
@@ -25,8 +25,7 @@ static int show_end(struct mst_reader *reader, struct observer **observers, size
 	return 0;
 }
 
-int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
-	       struct progress *progress)
+int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress)
 {
 	const struct mst_chunk *chunk;
 	int status;

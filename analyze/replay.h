@@ -13,7 +13,7 @@ struct progress;
 
 enum replay_result {
 	REPLAY_COMPLETE = 0,
-	REPLAY_PARTIAL = 1,  /* the trace is damaged or cut: the observers know all before that */
+	REPLAY_PARTIAL = 1, /* the trace is damaged or cut: the observers know all before that */
 };
 
 /*
@@ -24,8 +24,7 @@ enum replay_result {
  * The observers haven't been told an end then and may only be destroyed. With REPLAY_PARTIAL,
  * replay_problem() tells what is wrong.
  */
-int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
-	       struct progress *progress);
+int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress);
 
 /* One line about why `reader` has stopped, valid until it is destroyed. */
 const char *replay_problem(const struct mst_reader *reader);

@@ -11,54 +11,54 @@
 #include <stdint.h>
 
 enum time_unit {
-	TIME_DEFAULT,      /* i if the trace has instruction counts, else ms */
+	TIME_DEFAULT, /* i if the trace has instruction counts, else ms */
 	TIME_INSTRUCTIONS,
 	TIME_MS,
 	TIME_BYTES,
 };
 
 enum usable_model {
-	USABLE_ROUNDED,    /* the largest size along the realloc chain, rounded up to the alignment */
-	USABLE_VALGRIND,   /* what Valgrind's own allocator would have handed out */
-	USABLE_REAL,       /* what the program's allocator gave, when recorded */
+	USABLE_ROUNDED,  /* the largest size along the realloc chain, rounded up to the alignment */
+	USABLE_VALGRIND, /* what Valgrind's own allocator would have handed out */
+	USABLE_REAL,     /* what the program's allocator gave, when recorded */
 };
 
 /* Whose answer is wanted where Massif is wrong. */
 enum compat {
-	COMPAT_FIXED,      /* the right one */
-	COMPAT_3_19,       /* that of the version given, byte for byte */
-	COMPAT_LATEST,     /* that of versions since 3.22, which look at inlined functions, too */
+	COMPAT_FIXED,  /* the right one */
+	COMPAT_3_19,   /* that of the version given, byte for byte */
+	COMPAT_LATEST, /* that of versions since 3.22, which look at inlined functions, too */
 };
 
 enum xtree_memory {
-	XTREE_NONE,        /* no report beside massif.out */
-	XTREE_ALLOCS,      /* of the blocks that are live at the end */
-	XTREE_FULL,        /* of all that was allocated and freed, too */
+	XTREE_NONE,   /* no report beside massif.out */
+	XTREE_ALLOCS, /* of the blocks that are live at the end */
+	XTREE_FULL,   /* of all that was allocated and freed, too */
 };
 
 struct name_list {
 	size_t n;
-	char **names;      /* owned */
+	char **names; /* owned */
 };
 
 /* A moment for a file of its own; in the order of the kinds, then of the times. */
 enum at_kind {
-	AT_TIME,           /* after the last call at that time or before it */
-	AT_PEAK,           /* the first one with the largest total of all */
+	AT_TIME, /* after the last call at that time or before it */
+	AT_PEAK, /* the first one with the largest total of all */
 	AT_END,
 };
 
 /* What the file holds. */
 enum at_what {
-	AT_DETAILED,       /* a snapshot with a tree */
-	AT_PLAIN,          /* one without */
-	AT_ALL,            /* all snapshots that were stored by then; never AT_PEAK */
+	AT_DETAILED, /* a snapshot with a tree */
+	AT_PLAIN,    /* one without */
+	AT_ALL,      /* all snapshots that were stored by then; never AT_PEAK */
 };
 
 struct at {
 	enum at_kind kind;
 	enum at_what what;
-	uint64_t time;     /* AT_TIME: in the settings' time unit */
+	uint64_t time; /* AT_TIME: in the settings' time unit */
 };
 
 struct settings {
@@ -69,25 +69,25 @@ struct settings {
 	bool stacks;
 	bool pages_as_heap;
 	bool show_below_main;
-	bool exact_peak;           /* the peak is the true one */
-	bool stats;                /* tell how many of what there were */
+	bool exact_peak; /* the peak is the true one */
+	bool stats;      /* tell how many of what there were */
 	enum xtree_memory xtree_memory;
-	bool xtree_compress;       /* names are spelt out once in callgrind's format */
-	unsigned heap_admin;       /* bytes a block */
-	unsigned alignment;        /* power of two, 16..4096 */
-	unsigned depth;            /* 1..200 */
+	bool xtree_compress; /* names are spelt out once in callgrind's format */
+	unsigned heap_admin; /* bytes a block */
+	unsigned alignment;  /* power of two, 16..4096 */
+	unsigned depth;      /* 1..200 */
 	unsigned detailed_freq;
-	unsigned max_snapshots;    /* 10..1000 */
-	double threshold;          /* percent */
-	double peak_inaccuracy;    /* percent */
-	struct name_list alloc_fns;  /* Massif's defaults come first */
+	unsigned max_snapshots;     /* 10..1000 */
+	double threshold;           /* percent */
+	double peak_inaccuracy;     /* percent */
+	struct name_list alloc_fns; /* Massif's defaults come first */
 	struct name_list ignore_fns;
 	struct name_list fullpath_after;
-	struct at *ats;            /* in order; owned */
+	struct at *ats; /* in order; owned */
 	size_t n_ats;
-	char *out_file;            /* --massif-out-file pattern, owned */
-	char *xtree_file;          /* --xtree-memory-file pattern, owned */
-	char *desc;                /* the options as given, for massif.out's first line; owned, "" if none */
+	char *out_file;   /* --massif-out-file pattern, owned */
+	char *xtree_file; /* --xtree-memory-file pattern, owned */
+	char *desc;       /* the options as given, for massif.out's first line; owned, "" if none */
 };
 
 #endif

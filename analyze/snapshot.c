@@ -6,11 +6,11 @@
 
 #include "chronicle.h"
 
-#define NO_SPAN UINT64_MAX     /* it stays, or is gone already */
+#define NO_SPAN UINT64_MAX /* it stays, or is gone already */
 
 /* Of those that a cull has not taken out yet. */
 struct span {
-	uint16_t before, behind;        /* its neighbours' places */
+	uint16_t before, behind; /* its neighbours' places */
 	bool taken_out;
 };
 

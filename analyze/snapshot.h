@@ -18,12 +18,12 @@ struct chronicle;
 struct snapshots {
 	/* Settings. */
 	unsigned max, detailed_freq;
-	double peak_inaccuracy;         /* percent; below 0 counts as 0 */
-	struct chronicle *chronicle;    /* is told of all that happens; NULL: nobody is */
-	bool narrow_interval;           /* keep the low 32 bits of the least interval, as Massif does */
+	double peak_inaccuracy;      /* percent; below 0 counts as 0 */
+	struct chronicle *chronicle; /* is told of all that happens; NULL: nobody is */
+	bool narrow_interval;        /* keep the low 32 bits of the least interval, as Massif does */
 
-	struct snapshot *items;         /* [max] */
-	size_t n;                       /* < max; after snapshots_set_peak() <= max */
+	struct snapshot *items; /* [max] */
+	size_t n;               /* < max; after snapshots_set_peak() <= max */
 	/* A normal snapshot may be taken at this time or later; a peak when the total is above this. */
 	uint64_t earliest;
 	uint64_t peak_limit;
@@ -32,8 +32,8 @@ struct snapshots {
 
 	/* Private, for a cull: [max] each. */
 	struct span *spans;
-	uint64_t *widths;               /* the time between its neighbours */
-	uint64_t last_width;            /* of the one taken out last */
+	uint64_t *widths;    /* the time between its neighbours */
+	uint64_t last_width; /* of the one taken out last */
 };
 
 /* False: no memory; snapshots_finish() is still to be called. */

@@ -11,11 +11,11 @@ struct stringset {
 	size_t n;
 	size_t mask;
 	struct slot {
-		char *text;   /* NULL: free slot */
+		char *text; /* NULL: free slot */
 		size_t n;
 		uint64_t hash;
 		size_t number;
-	} *slots;
+	} * slots;
 };
 
 static uint64_t text_hash(const char *text, size_t n)
@@ -27,8 +27,7 @@ static uint64_t text_hash(const char *text, size_t n)
 	return hash ^ hash >> 29;
 }
 
-static struct slot *slot_find(const struct stringset *set, const char *text, size_t n,
-			      uint64_t hash)
+static struct slot *slot_find(const struct stringset *set, const char *text, size_t n, uint64_t hash)
 {
 	size_t i = hash & set->mask;
 

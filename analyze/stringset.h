@@ -11,8 +11,8 @@
 
 struct stringset;
 
-struct stringset *stringset_create(void);           /* NULL when out of memory */
-void stringset_destroy(struct stringset *set);   /* NULL is allowed */
+struct stringset *stringset_create(void);      /* NULL when out of memory */
+void stringset_destroy(struct stringset *set); /* NULL is allowed */
 
 /* The set's copy of text[0..n), NUL-terminated. NULL when out of memory. */
 const char *stringset_add(struct stringset *set, const char *text, size_t n);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "demangle.h"
-#include "stringset.h"
 #include "lineinfo.h"
 #include "notices.h"
 #include "objfile.h"
+#include "stringset.h"
 #include "symtab.h"
 
 /* Real code has inlined chains of some twenty calls; a crafted file must not make them endless. */
@@ -24,10 +24,10 @@ struct module {
 	uint8_t *build_id;
 	size_t build_id_size;
 	bool opened;
-	bool described;               /* `lineinfo` has been asked for */
-	struct objfile objfile;       /* cleared if there is no file */
-	struct symtab *symtab;        /* NULL without a file */
-	struct lineinfo *lineinfo;    /* NULL without debug information */
+	bool described;            /* `lineinfo` has been asked for */
+	struct objfile objfile;    /* cleared if there is no file */
+	struct symtab *symtab;     /* NULL without a file */
+	struct lineinfo *lineinfo; /* NULL without debug information */
 };
 
 struct chain {
@@ -39,8 +39,8 @@ struct chain {
 struct answer {
 	uint64_t address;
 	uint32_t module;
-	struct symbol *symbol;     /* in the module's symtab; NULL: none */
-	struct chain *chain;       /* NULL until it is asked for */
+	struct symbol *symbol; /* in the module's symtab; NULL: none */
+	struct chain *chain;   /* NULL until it is asked for */
 };
 
 struct symbols {
@@ -50,9 +50,9 @@ struct symbols {
 	struct module *modules;
 	uint32_t n_modules;
 	uint32_t modules_capacity;
-	struct answer *answers;    /* open addressing; at most half of the slots in use */
+	struct answer *answers; /* open addressing; at most half of the slots in use */
 	size_t n_answers;
-	size_t mask;               /* number of slots - 1, a power of two - 1 */
+	size_t mask; /* number of slots - 1, a power of two - 1 */
 };
 
 static const struct symbol_line unknown_line = { NULL, NULL, NULL, 0 };
@@ -121,8 +121,7 @@ static void module_load_symbols(struct module *module)
 		Elf *elf = NULL;
 		size_t known = 0;
 
-		if (!dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, &elf,
-					     &bias) || !elf)
+		if (!dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, &elf, &bias) || !elf)
 			continue;
 		while (known < n_elfs && elfs[known] != elf)
 			known++;
@@ -318,8 +317,7 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	struct symbol_line line = { NULL, NULL, NULL, 0 };
 
 	if (frame->inlined)
-		line.function = stringset_add(symbols->strings, frame->inlined,
-					   strlen(frame->inlined));
+		line.function = stringset_add(symbols->strings, frame->inlined, strlen(frame->inlined));
 	if (!frame->path)
 		return line;
 	line.file = stringset_add(symbols->strings, frame->file, strlen(frame->file));
@@ -355,8 +353,7 @@ static struct chain *chain_create(struct symbols *symbols, const struct answer *
 	return chain;
 }
 
-const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module,
-					    uint64_t address)
+const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address)
 {
 	struct answer *answer = symbols_answer(symbols, module, address);
 

@@ -25,9 +25,9 @@
 struct symbols;
 
 struct symbols_module {
-	const char *path;          /* as recorded */
-	const uint8_t *build_id;   /* NULL if there is none */
-	size_t build_id_size;      /* bytes; 0: any file at `path` is taken on trust */
+	const char *path;        /* as recorded */
+	const uint8_t *build_id; /* NULL if there is none */
+	size_t build_id_size;    /* bytes; 0: any file at `path` is taken on trust */
 };
 
 #define SYMBOLS_NO_MODULE UINT32_MAX
@@ -37,7 +37,7 @@ struct symbols_module {
  * paths; copied, may be empty. NULL when out of memory.
  */
 struct symbols *symbols_create(const char *const *search_dirs, size_t n);
-void symbols_destroy(struct symbols *symbols);   /* NULL is allowed */
+void symbols_destroy(struct symbols *symbols); /* NULL is allowed */
 
 /*
  * Makes a module known; copies all of it and opens nothing yet. Returns its index, dense from 0,
@@ -59,10 +59,10 @@ enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t
 const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address);
 
 struct symbol_line {
-	const char *function;    /* NULL: unknown */
-	const char *directory;   /* without a slash at its end; NULL: unknown or none recorded */
-	const char *file;        /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
-	int line;                /* 0: unknown, or code of no one line */
+	const char *function;  /* NULL: unknown */
+	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
+	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
+	int line;              /* 0: unknown, or code of no one line */
 };
 
 /*
@@ -72,13 +72,12 @@ struct symbol_line {
  * with line 0 is what compilers write for code that belongs to no one line, and Massif prints it.
  */
 struct symbol_chain {
-	uint32_t n;              /* at least 1 */
+	uint32_t n; /* at least 1 */
 	const struct symbol_line *lines;
 };
 
 /* Never NULL: one line without any content stands for "unknown". Valid until symbols_destroy(). */
-const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module,
-					    uint64_t address);
+const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address);
 
 /* The module's path as recorded; NULL for an index that was never given out. */
 const char *symbols_object(struct symbols *symbols, uint32_t module);

@@ -102,8 +102,7 @@ static bool section_read(struct symtab *symtab, Elf *elf, Elf_Scn *section, size
 			continue;
 		if (strings[symbol.st_name] == '\0' || !symbol_counts(elf, &symbol))
 			continue;
-		if (!symtab_add(symtab, symbol.st_value + shift, symbol.st_size,
-				strings + symbol.st_name))
+		if (!symtab_add(symtab, symbol.st_value + shift, symbol.st_size, strings + symbol.st_name))
 			return false;
 	}
 	return true;

@@ -19,16 +19,16 @@
 #include <libelf.h>
 
 struct symbol {
-	uint64_t lo;           /* link-time address */
-	uint64_t hi;           /* first address after it */
-	const char *name;      /* as in the file, owned by the Elf */
-	const char *readable;  /* for the caller's use; NULL at first */
+	uint64_t lo;          /* link-time address */
+	uint64_t hi;          /* first address after it */
+	const char *name;     /* as in the file, owned by the Elf */
+	const char *readable; /* for the caller's use; NULL at first */
 };
 
 struct symtab;
 
-struct symtab *symtab_create(void);           /* NULL when out of memory */
-void symtab_destroy(struct symtab *symtab);   /* NULL is allowed */
+struct symtab *symtab_create(void);         /* NULL when out of memory */
+void symtab_destroy(struct symtab *symtab); /* NULL is allowed */
 
 /*
  * Adds the .symtab and .dynsym of `elf`, `shift` bytes further up. The names stay in `elf`, which

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define FIRST_S 1.0
-#define EACH_S  0.2
+#define EACH_S 0.2
 
 bool term_colour_parse(const char *text, enum term_colour *colour)
 {

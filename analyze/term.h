@@ -24,8 +24,8 @@ bool term_colour_wanted(enum term_colour colour, int fd);
 struct progress {
 	bool enabled, shown;
 	const char *tool;
-	int fd;                 /* the input; its offset gives the percentage */
-	int64_t size;           /* of the input; 0: unknown */
+	int fd;       /* the input; its offset gives the percentage */
+	int64_t size; /* of the input; 0: unknown */
 	uint64_t events;
 	struct timespec start, last;
 };

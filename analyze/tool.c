@@ -70,13 +70,15 @@ enum { KEY_SYMBOLS = 0x2000, KEY_ALSO };
 static const struct argp_option options[] = {
 	{ "also", KEY_ALSO, "OPTIONS", 0,
 	  "in the same pass, write what these of Massif's options, apart from those beside them, ask "
-	  "for; a --massif-out-file is among them (repeatable)", TOOL_GROUP_OUTPUT },
+	  "for; a --massif-out-file is among them (repeatable)",
+	  TOOL_GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", TOOL_GROUP_DIAGNOSTICS },
 	{ "symbols", KEY_SYMBOLS, "DIR", 0,
 	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
 	  TOOL_GROUP_DIAGNOSTICS },
 	{ "quiet", 'q', NULL, 0, "no notices, no progress", TOOL_GROUP_DIAGNOSTICS },
-	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: tell each snapshot, as Massif does", TOOL_GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: tell each snapshot, as Massif does",
+	  TOOL_GROUP_DIAGNOSTICS },
 	{ 0 },
 };
 
@@ -136,7 +138,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 }
 
 const struct argp tool_argp = {
-	.options = options, .parser = parse_option, .children = children,
+	.options = options,
+	.parser = parse_option,
+	.children = children,
 };
 
 bool tool_init(struct tool *tool, const char *name)
@@ -155,8 +159,8 @@ void tool_finish(struct tool *tool)
 	*tool = (struct tool){ 0 };
 }
 
-int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv,
-	       const char *variable, void *input, char ***words)
+int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv, const char *variable,
+	       void *input, char ***words)
 {
 	argp_err_exit_status = TOOL_USAGE;
 	*words = args_prepend(variable ? getenv(variable) : NULL, &argc, argv);
@@ -193,8 +197,7 @@ bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char 
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;
-	tool_error(tool, "%s: %s", trace->name,
-		   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	tool_error(tool, "%s: %s", trace->name, error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
 	tool_close(trace);
 	return false;
 }
@@ -243,8 +246,7 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 		if (!settle(tool, trace, &tool->also[i].settings, &ms))
 			return false;
 	if (ms)
-		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)",
-			    trace->name);
+		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
 	return true;
 }
 
@@ -257,8 +259,8 @@ static void tell_end(const struct tool *tool, const char *name, const struct mst
 		break;
 	case MST_END_SIGNAL: {
 		const char *text = sigdescr_np((int)end->detail);
-		tool_notice(tool, "%s: the program was killed by signal %" PRIu32 " (%s)", name,
-			    end->detail, text ? text : "unknown");
+		tool_notice(tool, "%s: the program was killed by signal %" PRIu32 " (%s)", name, end->detail,
+			    text ? text : "unknown");
 		break;
 	}
 	case MST_END_EXEC:
@@ -283,8 +285,8 @@ static void tell_losses(const struct tool *tool, const char *name, const struct 
 		tool_notice(tool, "%s: %" PRIu64 " free%s of blocks never seen allocated", name,
 			    end->unknown_frees, plural(end->unknown_frees));
 	if (end->implied_frees)
-		tool_notice(tool, "%s: %" PRIu64 " block%s whose free was not seen", name,
-			    end->implied_frees, plural(end->implied_frees));
+		tool_notice(tool, "%s: %" PRIu64 " block%s whose free was not seen", name, end->implied_frees,
+			    plural(end->implied_frees));
 }
 
 static void tell_figures(const struct tool *tool, const struct tool_trace *trace,
@@ -293,13 +295,13 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 	uint32_t stacks, kinds;
 	mst_reader_stacks(trace->reader, &stacks);
 	mst_reader_kinds(trace->reader, &kinds);
-	tool_notice(tool, "%s: %" PRIu64 " events, %" PRIu32 " stack nodes, %" PRIu32
-		    " kinds of call; replayed in %.2f s", trace->name, progress->events, stacks,
-		    kinds, progress_seconds(progress));
+	tool_notice(tool,
+		    "%s: %" PRIu64 " events, %" PRIu32 " stack nodes, %" PRIu32
+		    " kinds of call; replayed in %.2f s",
+		    trace->name, progress->events, stacks, kinds, progress_seconds(progress));
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
-		tool_notice(tool, "%s: the program ran for %.3f s", trace->name,
-			    (double)end->time_ns / 1e9);
+		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
 }
 
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
@@ -314,9 +316,8 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 		return TOOL_NO_RESULT;
 	}
 	if (result == REPLAY_PARTIAL)
-		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used",
-			   trace->name, replay_problem(trace->reader), progress.events,
-			   plural(progress.events));
+		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
+			   replay_problem(trace->reader), progress.events, plural(progress.events));
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end) {
 		tell_end(tool, trace->name, end);
@@ -327,8 +328,8 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
 }
 
-char *tool_out_name(const struct tool *tool, const char *option, const char *pattern,
-		    struct outname *outname, int *status)
+char *tool_out_name(const struct tool *tool, const char *option, const char *pattern, struct outname *outname,
+		    int *status)
 {
 	char *why;
 	char *name = outname_expand(outname, pattern, &why);

@@ -20,17 +20,17 @@
 
 enum tool_status {
 	TOOL_COMPLETE = 0,
-	TOOL_PARTIAL = 1,    /* the trace is damaged or cut; the result is of what is intact */
+	TOOL_PARTIAL = 1, /* the trace is damaged or cut; the result is of what is intact */
 	TOOL_NO_RESULT = 2,
 	TOOL_USAGE = 64,
 };
 
 struct tool {
 	const char *name;
-	int verbosity;       /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
-	bool any_end;        /* no notice when nobody could ask how the process ended */
-	struct args args;    /* Massif's options */
-	struct args *also;   /* those of each --also */
+	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
+	bool any_end;      /* no notice when nobody could ask how the process ended */
+	struct args args;  /* Massif's options */
+	struct args *also; /* those of each --also */
 	size_t n_also;
 	const char **symbol_dirs;
 	size_t n_symbol_dirs;
@@ -51,15 +51,13 @@ void tool_finish(struct tool *tool);
  * status; a usage error that argp finds exits by itself with TOOL_USAGE. The words of the command
  * line must live as long as the tool; *words is what to free then.
  */
-int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv,
-	       const char *variable, void *input, char ***words);
+int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv, const char *variable,
+	       void *input, char ***words);
 
 /* One line behind the tool's name. */
-void tool_error(const struct tool *tool, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void tool_error(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same, unless the tool is to be quiet. */
-void tool_notice(const struct tool *tool, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void tool_notice(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Each line of `text` behind the tool's name. */
 void tool_lines(const struct tool *tool, const char *text);
 
@@ -67,7 +65,7 @@ void tool_lines(const struct tool *tool, const char *text);
 void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols);
 
 struct tool_trace {
-	const char *name;    /* for messages */
+	const char *name; /* for messages */
 	int fd;
 	struct mst_reader *reader;
 };
@@ -97,7 +95,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
  * The name that a pattern means, which was the value of `option`, for the caller to free. NULL after
  * a message: *status is the exit status, 1 where Massif's is.
  */
-char *tool_out_name(const struct tool *tool, const char *option, const char *pattern,
-		    struct outname *outname, int *status);
+char *tool_out_name(const struct tool *tool, const char *option, const char *pattern, struct outname *outname,
+		    int *status);
 
 #endif

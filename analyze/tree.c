@@ -15,16 +15,16 @@ void tree_destroy(struct tree *tree)
 /* An entry of one level: the leaves that have a frame there, or all insignificant ones. */
 struct group {
 	uint64_t bytes;
-	uint32_t frame;                 /* TREE_AGGREGATE */
-	uint32_t leaves;                /* list by index and tree_leaf.next */
+	uint32_t frame;  /* TREE_AGGREGATE */
+	uint32_t leaves; /* list by index and tree_leaf.next */
 	uint32_t places;
 };
 
 struct builder {
 	const struct tree_input *in;
-	uint64_t significant;           /* bytes from which on an entry is shown */
-	uint32_t *slots;                /* by frame: its group on the present level plus 1, else 0 */
-	struct group *groups;           /* a stack: those of each level on the way to the present one */
+	uint64_t significant; /* bytes from which on an entry is shown */
+	uint32_t *slots;      /* by frame: its group on the present level plus 1, else 0 */
+	struct group *groups; /* a stack: those of each level on the way to the present one */
 	size_t n_groups, cap_groups;
 	struct tree *tree;
 	size_t cap_nodes;

@@ -14,17 +14,17 @@ struct tree_leaf {
 	uint64_t bytes;
 	uint32_t stack;
 	uint32_t n;
-	uint32_t next;       /* scratch */
+	uint32_t next; /* scratch */
 };
 
 struct tree_input {
-	struct tree_leaf *leaves;       /* every stack allocated from so far; used up */
+	struct tree_leaf *leaves; /* every stack allocated from so far; used up */
 	uint32_t n_leaves;
 	const struct mst_stack *stacks; /* the trace's tables */
 	uint32_t n_frames;
-	uint64_t more;                  /* bytes beside those of the leaves, for the threshold */
-	double threshold;               /* percent of all bytes */
-	struct naming *naming;          /* naming_compare() orders equal entries */
+	uint64_t more;         /* bytes beside those of the leaves, for the threshold */
+	double threshold;      /* percent of all bytes */
+	struct naming *naming; /* naming_compare() orders equal entries */
 };
 
 /* NULL: no memory. */

@@ -12,8 +12,8 @@
 struct usable {
 	struct observer observer;
 	const struct settings *settings;
-	struct arena *arena;         /* NULL: what a block takes can be told from its kind */
-	struct indexmap handles;     /* live blocks in the arena */
+	struct arena *arena;     /* NULL: what a block takes can be told from its kind */
+	struct indexmap handles; /* live blocks in the arena */
 	struct indexmap forgotten;
 	/* By record of the present chunk. */
 	uint64_t *blocks, *bytes;
@@ -146,8 +146,8 @@ static const struct mst_symbol *symbol_at(const struct mst_chunk *chunk, uint32_
 }
 
 /* The call whose first record is `i`, of two if it is a `pair`. False: no memory. */
-static bool run_call(struct usable *u, const struct mst_chunk *chunk, const struct mst_kind *kinds, uint32_t i,
-		     bool pair)
+static bool run_call(struct usable *u, const struct mst_chunk *chunk, const struct mst_kind *kinds,
+		     uint32_t i, bool pair)
 {
 	const struct mst_symbol *first = symbol_at(chunk, i), *last = symbol_at(chunk, i + pair);
 	const struct mst_kind *kind = &kinds[first->kind], *new = &kinds[last->kind];

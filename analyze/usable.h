@@ -23,7 +23,7 @@ bool usable_needed(const struct settings *settings);
 
 /* NULL: no memory. `settings` must outlive it. */
 struct usable *usable_create(const struct settings *settings);
-void usable_destroy(struct usable *usable);               /* NULL is allowed */
+void usable_destroy(struct usable *usable); /* NULL is allowed */
 struct observer *usable_observer(struct usable *usable);
 
 /* Whether it gives what other settings ask for, too. */

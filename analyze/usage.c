@@ -223,7 +223,7 @@ static bool write_files(const struct usage *usage, const struct tool *tool, stru
 /* What a replay is seen by. */
 struct observers {
 	struct memusage *memusage;
-	struct naming *naming;         /* NULL, as the next: no full report is wanted */
+	struct naming *naming; /* NULL, as the next: no full report is wanted */
 	struct fullusage *full;
 };
 

@@ -12,11 +12,11 @@
 #include "tool.h"
 
 struct usage {
-	bool full;                     /* also what memusage doesn't tell */
+	bool full; /* also what memusage doesn't tell */
 	enum memusage_maps maps;
 	enum term_colour colour;
-	const char *data, *png, *svg;  /* names of files; NULL: not wanted */
-	const char *given;             /* the first option met, by its long name; NULL: none */
+	const char *data, *png, *svg; /* names of files; NULL: not wanted */
+	const char *given;            /* the first option met, by its long name; NULL: none */
 	struct graph graph;
 };
 

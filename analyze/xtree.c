@@ -17,8 +17,8 @@ struct values {
 
 /* What is known of the blocks of a kind, or of the calls of one that only frees. */
 struct kind_state {
-	uint32_t context;        /* CONTEXT_UNKNOWN: not asked for yet */
-	uint32_t shown_context;  /* in Massif's trees; the same */
+	uint32_t context;       /* CONTEXT_UNKNOWN: not asked for yet */
+	uint32_t shown_context; /* in Massif's trees; the same */
 };
 
 struct xtree {
@@ -27,11 +27,11 @@ struct xtree {
 	bool full;
 	struct contexts contexts;
 	struct contexts shown;
-	struct values *values;   /* by context */
-	uint32_t n_values;       /* at least as many as there are contexts */
-	struct values nobody;    /* of stacks without a frame; not in the report */
+	struct values *values; /* by context */
+	uint32_t n_values;     /* at least as many as there are contexts */
+	struct values nobody;  /* of stacks without a frame; not in the report */
 	struct kind_state *states;
-	uint32_t n_states;       /* at least as many as the trace has kinds */
+	uint32_t n_states; /* at least as many as the trace has kinds */
 	uint64_t time_ms;
 	uint64_t unplaced;
 
@@ -106,7 +106,8 @@ static bool is_overlooked(struct xtree *x, uint32_t old, uint32_t resized)
 {
 	if (!x->full || x->settings->compat == COMPAT_FIXED)
 		return false;
-	return x->kinds[old].size == 0 || is_ignored(x, old) || (resized != MST_NONE && is_ignored(x, resized));
+	return x->kinds[old].size == 0 || is_ignored(x, old) ||
+	       (resized != MST_NONE && is_ignored(x, resized));
 }
 
 /* ---- records ---- */
@@ -169,7 +170,8 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 	return !resized || come(x, by);
 }
 
-static int xtree_chunk(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
+static int xtree_chunk(struct observer *observer, const struct mst_reader *reader,
+		       const struct mst_chunk *chunk)
 {
 	struct xtree *x = (struct xtree *)observer;
 	uint32_t n_kinds;
@@ -199,7 +201,8 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 		}
 	}
 	if (chunk->n_stamps)
-		x->time_ms = (chunk->stamps[chunk->n_stamps - 1].time << mst_reader_time_shift(reader)) / NS_PER_MS;
+		x->time_ms = (chunk->stamps[chunk->n_stamps - 1].time << mst_reader_time_shift(reader)) /
+			     NS_PER_MS;
 	return fine ? 0 : MST_ERR_NOMEM;
 }
 

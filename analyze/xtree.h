@@ -38,7 +38,7 @@ enum xtree_event {
 struct xtree_place {
 	uint32_t stack;
 	uint32_t n;
-	const uint64_t *values;    /* by enum xtree_event; all of them are there */
+	const uint64_t *values; /* by enum xtree_event; all of them are there */
 };
 
 /*
@@ -46,7 +46,7 @@ struct xtree_place {
  * `settings` and `naming` must outlive the observer. NULL when out of memory.
  */
 struct xtree *xtree_create(const struct settings *settings, struct naming *naming);
-void xtree_destroy(struct xtree *xtree);              /* NULL is allowed */
+void xtree_destroy(struct xtree *xtree); /* NULL is allowed */
 struct observer *xtree_observer(struct xtree *xtree);
 
 /* How many of enum xtree_event the report has: 2 or 6. */

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 
 #define NOINLINE __attribute__((noinline))
-#define REDZONE  8
-#define SLOTS    64u
-#define SLOT     96u
+#define REDZONE 8
+#define SLOTS 64u
+#define SLOT 96u
 
 struct pool {
 	char *memory;
@@ -30,7 +30,7 @@ struct pool {
 };
 
 static char arena[1 << 16] __attribute__((aligned(64)));
-static volatile size_t shrunk;   /* keeps the parameters of pool_resize() */
+static volatile size_t shrunk; /* keeps the parameters of pool_resize() */
 
 static NOINLINE void *pool_take(struct pool *pool, size_t n)
 {
@@ -132,7 +132,7 @@ static void odd(void)
 	pool_note(arena + 62000, (size_t)-5);
 	pool_give(arena + 61000);
 	pool_resize(arena + 62000, (size_t)-5, (size_t)-3);
-	pool_give(p);           /* malloc's block, to a tool with one table */
+	pool_give(p); /* malloc's block, to a tool with one table */
 	pool_note(p, 400);
 	pool_give(p);
 }

@@ -31,6 +31,5 @@ int main(int argc, char **argv)
 {
 	if (argc != 3)
 		return 2;
-	return use(argv[1], 1000, RTLD_NOW) || use(argv[2], 2000, RTLD_NOW) ||
-		use(argv[1], 3000, RTLD_LAZY);
+	return use(argv[1], 1000, RTLD_NOW) || use(argv[2], 2000, RTLD_NOW) || use(argv[1], 3000, RTLD_LAZY);
 }

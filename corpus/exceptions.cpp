@@ -18,7 +18,10 @@ static void make(std::size_t n)
 }
 
 struct guard {
-	~guard() { make(48); }
+	~guard()
+	{
+		make(48);
+	}
 };
 
 static void throwing(int level)

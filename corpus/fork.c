@@ -11,7 +11,10 @@
 
 static void *volatile keep;
 
-static void *before(size_t n) { return malloc(n); }
+static void *before(size_t n)
+{
+	return malloc(n);
+}
 
 static void child(void *shared)
 {

@@ -9,8 +9,14 @@
 
 static void *volatile keep[2];
 
-static void *large(size_t n) { return malloc(n); }
-static void *change(void *p, size_t n) { return realloc(p, n); }
+static void *large(size_t n)
+{
+	return malloc(n);
+}
+static void *change(void *p, size_t n)
+{
+	return realloc(p, n);
+}
 
 int main(void)
 {

@@ -7,10 +7,22 @@
  */
 #include <stdlib.h>
 
-static void *quiet_malloc(size_t n) { return malloc(n); }
-static void *quiet_realloc(void *p, size_t n) { return realloc(p, n); }
-static void *loud_malloc(size_t n) { return malloc(n); }
-static void *loud_realloc(void *p, size_t n) { return realloc(p, n); }
+static void *quiet_malloc(size_t n)
+{
+	return malloc(n);
+}
+static void *quiet_realloc(void *p, size_t n)
+{
+	return realloc(p, n);
+}
+static void *loud_malloc(size_t n)
+{
+	return malloc(n);
+}
+static void *loud_realloc(void *p, size_t n)
+{
+	return realloc(p, n);
+}
 
 static void counted_both(void)
 {

@@ -12,21 +12,32 @@
 
 #define NOINLINE __attribute__((noinline))
 
-namespace shop {
+namespace shop
+{
 
-class item {
-public:
-	explicit item(int n) : name(static_cast<std::size_t>(20 + n), 'i'), data(static_cast<std::size_t>(n)) {}
-	std::size_t weight() const { return name.size() + data.size(); }
+class item
+{
+      public:
+	explicit item(int n) : name(static_cast<std::size_t>(20 + n), 'i'), data(static_cast<std::size_t>(n))
+	{
+	}
+	std::size_t weight() const
+	{
+		return name.size() + data.size();
+	}
 
-private:
+      private:
 	std::string name;
 	std::vector<long> data;
 };
 
-class shelf {
-public:
-	void put(int n) { items.push_back(std::make_unique<item>(n)); }
+class shelf
+{
+      public:
+	void put(int n)
+	{
+		items.push_back(std::make_unique<item>(n));
+	}
 	std::size_t weight() const
 	{
 		std::size_t sum = 0;
@@ -36,11 +47,11 @@ public:
 		return sum;
 	}
 
-private:
+      private:
 	std::vector<std::unique_ptr<item>> items;
 };
 
-}
+} // namespace shop
 
 static void *volatile forgotten;
 

@@ -9,11 +9,11 @@
 
 static void *volatile keep;
 
-#define NAMED(i, name)                                  \
-	void *f##i(size_t n) __asm__(name);             \
-	__attribute__((noinline)) void *f##i(size_t n)  \
-	{                                               \
-		return malloc(n);                       \
+#define NAMED(i, name)                                                                                       \
+	void *f##i(size_t n) __asm__(name);                                                                  \
+	__attribute__((noinline)) void *f##i(size_t n)                                                       \
+	{                                                                                                    \
+		return malloc(n);                                                                            \
 	}
 
 NAMED(1, "_ZN3std6vector4pushEm")

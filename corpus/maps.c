@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE     4096u
+#define PAGE 4096u
 #define NO_PLACE ((void *)1)
 
 static void map_anonymous(void)
@@ -39,7 +39,8 @@ static int fail(void)
 {
 	return mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, -1, 0) != MAP_FAILED ||
 	       mmap(NULL, 10 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, -1, 0) != MAP_FAILED ||
-	       munmap(NO_PLACE, PAGE) == 0 || mremap((void *)(uintptr_t)PAGE, PAGE, 2 * PAGE, 0) != MAP_FAILED;
+	       munmap(NO_PLACE, PAGE) == 0 ||
+	       mremap((void *)(uintptr_t)PAGE, PAGE, 2 * PAGE, 0) != MAP_FAILED;
 }
 
 int main(void)

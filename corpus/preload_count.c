@@ -27,13 +27,22 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum count {
-	MALLOC, CALLOC, REALLOC, FREE, FREE_NULL, ALIGNED, FAILED, REALLOC_FAILED, REALLOC_NULL, REALLOC_ZERO,
+	MALLOC,
+	CALLOC,
+	REALLOC,
+	FREE,
+	FREE_NULL,
+	ALIGNED,
+	FAILED,
+	REALLOC_FAILED,
+	REALLOC_NULL,
+	REALLOC_ZERO,
 	COUNTS
 };
 
 static const char *const count_name[COUNTS] = {
-	"malloc", "calloc", "realloc", "free", "free_null", "aligned", "failed", "realloc_failed",
-	"realloc_null", "realloc_zero",
+	"malloc",  "calloc", "realloc",        "free",         "free_null",
+	"aligned", "failed", "realloc_failed", "realloc_null", "realloc_zero",
 };
 
 static _Atomic uint64_t count[COUNTS];

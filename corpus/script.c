@@ -48,13 +48,34 @@ static size_t pick_size(enum flavour flavour)
 	return below(scale + 1);
 }
 
-static void *site_small(size_t n) { return malloc(n); }
-static void *site_table(size_t n) { return calloc(1, n); }
-static void *site_inner(size_t n) { return malloc(n); }
-static void *site_nested(size_t n) { return site_inner(n); }
-static void *site_grow(void *p, size_t n) { return realloc(p, n); }
-static void *site_aligned(size_t n) { return memalign((size_t)32 << below(3), n); }
-static void site_drop(void *p) { free(p); }
+static void *site_small(size_t n)
+{
+	return malloc(n);
+}
+static void *site_table(size_t n)
+{
+	return calloc(1, n);
+}
+static void *site_inner(size_t n)
+{
+	return malloc(n);
+}
+static void *site_nested(size_t n)
+{
+	return site_inner(n);
+}
+static void *site_grow(void *p, size_t n)
+{
+	return realloc(p, n);
+}
+static void *site_aligned(size_t n)
+{
+	return memalign((size_t)32 << below(3), n);
+}
+static void site_drop(void *p)
+{
+	free(p);
+}
 
 static void make(void **where, enum flavour flavour)
 {

@@ -10,19 +10,36 @@
 
 static void *volatile keep;
 
-namespace {
+namespace
+{
 
 template <typename T, int N> struct box {
 	T inner;
 
-	template <typename F> void fill(F make) { inner.fill(make); }
+	template <typename F> void fill(F make)
+	{
+		inner.fill(make);
+	}
 };
 
 template <int N> struct box<char, N> {
-	template <typename F> void fill(F make) { make(100); }
-	void operator()(std::size_t n) const { keep = std::malloc(n); }
-	operator bool() const { keep = std::malloc(400); return true; }
-	void member(const char *, unsigned long n) { keep = std::malloc(n); }
+	template <typename F> void fill(F make)
+	{
+		make(100);
+	}
+	void operator()(std::size_t n) const
+	{
+		keep = std::malloc(n);
+	}
+	operator bool() const
+	{
+		keep = std::malloc(400);
+		return true;
+	}
+	void member(const char *, unsigned long n)
+	{
+		keep = std::malloc(n);
+	}
 };
 
 template <typename... T> void variadic(T... n)
@@ -30,7 +47,7 @@ template <typename... T> void variadic(T... n)
 	keep = std::malloc((... + n));
 }
 
-}
+} // namespace
 
 int main()
 {

@@ -8,8 +8,15 @@
 
 static void *volatile keep;
 
-static void leaf(size_t n) { keep = malloc(n); }
-static void half(size_t n) { leaf(n); keep = malloc(n); }
+static void leaf(size_t n)
+{
+	keep = malloc(n);
+}
+static void half(size_t n)
+{
+	leaf(n);
+	keep = malloc(n);
+}
 
 static void a1(void)
 {

@@ -147,7 +147,7 @@ static void canvas_print(FILE *out, const struct canvas *canvas, const char *lab
 
 static struct column column_from_number(struct number n)
 {
-	struct column column = {.place = number_real(n)};
+	struct column column = { .place = number_real(n) };
 
 	if (n.kind == NUMBER_INTEGER)
 		column.index = (int64_t)(n.negative ? -n.magnitude : n.magnitude);
@@ -215,14 +215,16 @@ static struct bar scale_bar(const struct scale *scale, const struct profile *pro
 	return (struct bar){
 		.column = scale_column(scale, number_parse(snapshot->time), size.columns),
 		.height = scale_height(scale, snapshot->total, size.rows),
-		.fill = profile_is_peak(profile, i) ? '#' : snapshot->tree ? '@' : ':',
+		.fill = profile_is_peak(profile, i) ? '#'
+			: snapshot->tree            ? '@'
+						    : ':',
 	};
 }
 
 static enum graph_problem canvas_draw_all(struct canvas *canvas, const struct scale *scale,
 					  const struct profile *profile)
 {
-	struct bar last = {0};
+	struct bar last = { 0 };
 
 	for (size_t i = 0; i < profile->count; i++) {
 		struct bar bar = scale_bar(scale, profile, i, canvas->size);
@@ -247,8 +249,8 @@ static void graph_print_axes(FILE *out, const struct canvas *canvas, const struc
 
 enum graph_problem graph_print(FILE *out, const struct profile *profile, struct graph_size size)
 {
-	struct canvas canvas = {0};
-	struct scale scale = {0};
+	struct canvas canvas = { 0 };
+	struct scale scale = { 0 };
 	struct unit x, y;
 	enum graph_problem problem = scale_init(&scale, profile, size.rows);
 

@@ -22,7 +22,7 @@ enum graph_problem {
 	GRAPH_NO_MEMORY,
 	GRAPH_NO_SNAPSHOTS,
 	GRAPH_BAD_TIME_UNIT,
-	GRAPH_BAD_END,     /* the last snapshot's time is negative, infinite or not a number */
+	GRAPH_BAD_END,      /* the last snapshot's time is negative, infinite or not a number */
 	GRAPH_OUT_OF_RANGE, /* a snapshot is too far left of the time axis */
 };
 

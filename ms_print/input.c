@@ -58,7 +58,7 @@ static size_t capacity_for(int fd)
 
 int input_read(const char *path, char **text, size_t *size)
 {
-	struct buffer buffer = {0};
+	struct buffer buffer = { 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int err;
 

@@ -68,8 +68,8 @@ static void print_header(FILE *out, const struct profile *profile)
 	struct span unit = profile->time_unit;
 
 	fputs(rule, out);
-	fprintf(out, "  n %*s%.*s) %16s %16s %13s %12s\n", 13 - (int)unit.length, "time(",
-		(int)unit.length, unit.start, "total(B)", "useful-heap(B)", "extra-heap(B)", "stacks(B)");
+	fprintf(out, "  n %*s%.*s) %16s %16s %13s %12s\n", 13 - (int)unit.length, "time(", (int)unit.length,
+		unit.start, "total(B)", "useful-heap(B)", "extra-heap(B)", "stacks(B)");
 	fputs(rule, out);
 }
 
@@ -80,7 +80,7 @@ static void print_row(FILE *out, const struct snapshot *snapshot)
 
 	print_padded(out, snapshot->number.start, snapshot->number.length, 3);
 	print_column(out, snapshot->time, 14);
-	print_column(out, (struct span){total, length}, 16);
+	print_column(out, (struct span){ total, length }, 16);
 	print_column(out, snapshot->heap, 16);
 	print_column(out, snapshot->extra, 13);
 	print_column(out, snapshot->stacks, 12);
@@ -145,7 +145,7 @@ static void tree_print_hidden(const struct tree *tree, size_t depth, const struc
 	fputs("->", tree->out);
 	print_percentage(tree->out, tree_percentage(tree, level->hidden_bytes));
 	fputs(" (", tree->out);
-	print_commas(tree->out, (struct span){bytes, length});
+	print_commas(tree->out, (struct span){ bytes, length });
 	fprintf(tree->out, "B) in %" PRIu64 "+ places, all below ms_print's threshold (", level->hidden);
 	print_percentage(tree->out, number_real(tree->threshold));
 	fputs(")\n", tree->out);
@@ -247,14 +247,14 @@ static void print_detailed_list(FILE *out, const struct profile *profile)
 
 bool listing_print(FILE *out, const struct profile *profile, struct number threshold)
 {
-	struct tree tree = {.out = out, .threshold = threshold};
+	struct tree tree = { .out = out, .threshold = threshold };
 	bool complete = true;
 
 	print_detailed_list(out, profile);
 	print_header(out, profile);
 	for (size_t i = 0; i < profile->count && complete; i++) {
 		const struct snapshot *snapshot = &profile->snapshots[i];
-		struct lines lines = {.number = 0};
+		struct lines lines = { .number = 0 };
 
 		print_row(out, snapshot);
 		if (!snapshot->tree)

@@ -152,7 +152,7 @@ static int print_file(const struct options *options, int argc, char **argv)
 		fprintf(stderr, "Cannot open %s for reading\n", options->input);
 		return EXIT_UNREADABLE;
 	}
-	if (profile_parse(&profile, (struct span){text, size}, &error)) {
+	if (profile_parse(&profile, (struct span){ text, size }, &error)) {
 		status = print_profile(&profile, options, argc, argv);
 		profile_finish(&profile);
 	} else {

@@ -15,12 +15,12 @@ static const uint64_t negative_limit = UINT64_C(1) << 63;
 
 static struct number number_from_real(enum number_kind kind, double value)
 {
-	return (struct number){.kind = kind, .real = value};
+	return (struct number){ .kind = kind, .real = value };
 }
 
 struct number number_from_integer(uint64_t value)
 {
-	return (struct number){.kind = NUMBER_INTEGER, .magnitude = value};
+	return (struct number){ .kind = NUMBER_INTEGER, .magnitude = value };
 }
 
 /* The integer with this sign and magnitude, or the nearest double when it is too negative. */
@@ -89,7 +89,7 @@ struct layout {
 
 static struct layout layout_find(struct span text)
 {
-	struct layout layout = {.digits = {text.start, span_digits(text)}};
+	struct layout layout = { .digits = { text.start, span_digits(text) } };
 	struct span rest = span_skip(text, layout.digits.length);
 
 	if (rest.length > 0 && rest.start[0] == '.') {

@@ -8,7 +8,7 @@ static bool option_value(const char *argument, const char *name, struct span *va
 
 	if (strncmp(argument, name, length) != 0)
 		return false;
-	*value = (struct span){argument + length, strlen(argument + length)};
+	*value = (struct span){ argument + length, strlen(argument + length) };
 	if (value->length > 0 && span_end(*value)[-1] == '\n')
 		value->length--;
 	return true;
@@ -55,7 +55,8 @@ static enum options_result parse_option(struct options *options, const char *arg
 
 enum options_result options_parse(struct options *options, int argc, char **argv)
 {
-	*options = (struct options){.size = {.columns = 72, .rows = 20}, .threshold = number_from_integer(1)};
+	*options = (struct options){ .size = { .columns = 72, .rows = 20 },
+				     .threshold = number_from_integer(1) };
 	for (int i = 1; i < argc; i++) {
 		enum options_result result = OPTIONS_OK;
 

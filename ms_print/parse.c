@@ -25,7 +25,7 @@ bool lines_next(struct lines *lines, struct span *line)
 		if (span_skip_space(*line).length > 0)
 			return true;
 	}
-	*line = (struct span){NULL, 0};
+	*line = (struct span){ NULL, 0 };
 	return false;
 }
 
@@ -44,12 +44,12 @@ bool node_parse(struct span line, struct node *node)
 	line = span_skip_space(line);
 	if (!span_take_prefix(&line, "n"))
 		return false;
-	node->children = (struct span){line.start, span_digits(line)};
+	node->children = (struct span){ line.start, span_digits(line) };
 	line = span_skip(line, node->children.length);
 	if (node->children.length == 0 || !span_take_prefix(&line, ":"))
 		return false;
 	line = span_skip_space(line);
-	node->bytes = (struct span){line.start, span_digits(line)};
+	node->bytes = (struct span){ line.start, span_digits(line) };
 	node->text = span_skip(line, node->bytes.length);
 	return node->bytes.length > 0;
 }
@@ -193,7 +193,7 @@ static bool parser_reserve_snapshot(struct parser *parser)
 		return true;
 	grown = reallocarray(profile->snapshots, capacity, sizeof(*grown));
 	if (!grown)
-		return parser_fail(parser, PARSE_NO_MEMORY, (struct span){NULL, 0});
+		return parser_fail(parser, PARSE_NO_MEMORY, (struct span){ NULL, 0 });
 	profile->snapshots = grown;
 	parser->capacity = capacity;
 	return true;
@@ -215,9 +215,9 @@ static bool parse_snapshots(struct parser *parser)
 
 bool profile_parse(struct profile *profile, struct span text, struct parse_error *error)
 {
-	struct parser parser = {.lines = {text, 0}, .profile = profile};
+	struct parser parser = { .lines = { text, 0 }, .profile = profile };
 
-	*profile = (struct profile){.text = text};
+	*profile = (struct profile){ .text = text };
 	if (parse_header(&parser) && parse_snapshots(&parser))
 		return true;
 	*error = parser.error;
@@ -229,7 +229,7 @@ void profile_finish(struct profile *profile)
 {
 	free(profile->description);
 	free(profile->snapshots);
-	*profile = (struct profile){0};
+	*profile = (struct profile){ 0 };
 }
 
 bool profile_is_peak(const struct profile *profile, size_t index)

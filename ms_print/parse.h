@@ -47,7 +47,7 @@ enum parse_problem {
 	PARSE_NO_MEMORY,
 	PARSE_NO_COMMAND,
 	PARSE_NO_TIME_UNIT,
-	PARSE_EXPECTED_KEY,  /* `key`; `line` is what stood there instead */
+	PARSE_EXPECTED_KEY, /* `key`; `line` is what stood there instead */
 	PARSE_BAD_HEAP_TREE,
 	PARSE_EXPECTED_NODE, /* `line` is what stood there instead */
 	PARSE_NODE_TOO_LARGE,

@@ -28,7 +28,7 @@ static inline bool byte_is_digit(char c)
 
 static inline struct span span_from(const char *start, const char *end)
 {
-	return (struct span){start, (size_t)(end - start)};
+	return (struct span){ start, (size_t)(end - start) };
 }
 
 static inline const char *span_end(struct span span)
@@ -44,7 +44,7 @@ static inline bool span_equals(struct span span, const char *text)
 /* Without its first `count` bytes; `count` must not exceed the length. */
 static inline struct span span_skip(struct span span, size_t count)
 {
-	return (struct span){span.start + count, span.length - count};
+	return (struct span){ span.start + count, span.length - count };
 }
 
 static inline struct span span_skip_space(struct span span)

@@ -11,19 +11,21 @@ struct step {
 };
 
 static const struct step bytes[] = {
-	{"B", 1000, 1024},  {"KB", 1000, 1024}, {"MB", 1000, 1024}, {"GB", 1000, 1024}, {"TB", 1000, 1024},
-	{"PB", 1000, 1024}, {"EB", 1000, 1024}, {"ZB", 1000, 1024}, {"YB", INFINITY, 1},
+	{ "B", 1000, 1024 },  { "KB", 1000, 1024 }, { "MB", 1000, 1024 },
+	{ "GB", 1000, 1024 }, { "TB", 1000, 1024 }, { "PB", 1000, 1024 },
+	{ "EB", 1000, 1024 }, { "ZB", 1000, 1024 }, { "YB", INFINITY, 1 },
 };
 
 static const struct step instructions[] = {
-	{"i", 1000, 1024},  {"ki", 1000, 1024}, {"Mi", 1000, 1024}, {"Gi", 1000, 1024}, {"Ti", 1000, 1024},
-	{"Pi", 1000, 1024}, {"Ei", 1000, 1024}, {"Zi", 1000, 1024}, {"Yi", INFINITY, 1},
+	{ "i", 1000, 1024 },  { "ki", 1000, 1024 }, { "Mi", 1000, 1024 },
+	{ "Gi", 1000, 1024 }, { "Ti", 1000, 1024 }, { "Pi", 1000, 1024 },
+	{ "Ei", 1000, 1024 }, { "Zi", 1000, 1024 }, { "Yi", INFINITY, 1 },
 };
 
 static const struct step milliseconds[] = {
-	{"ms", 1000, 1000},
-	{"s", 3600, 3600},
-	{"h", INFINITY, 1},
+	{ "ms", 1000, 1000 },
+	{ "s", 3600, 3600 },
+	{ "h", INFINITY, 1 },
 };
 
 static void unit_set_label(struct unit *unit, double value, double scaled)

@@ -12,7 +12,7 @@
 struct bytes {
 	uint8_t *data;
 	size_t size, capacity;
-	bool failed;    /* memory ran out; the content is incomplete */
+	bool failed; /* memory ran out; the content is incomplete */
 };
 
 void bytes_free(struct bytes *bytes);

@@ -8,7 +8,7 @@
 
 /* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
 #define STAMP_RECORDS 64u
-#define STAMP_UNITS   64u
+#define STAMP_UNITS 64u
 
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
@@ -177,8 +177,8 @@ static bool is_realloc(const struct mst_kind *kind)
 }
 
 /* What reallocs (done or failed) add to the growth and shrink counters. */
-static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols,
-			const struct mst_kind *kinds, const uint16_t *at)
+static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols, const struct mst_kind *kinds,
+			const uint16_t *at)
 {
 	const struct mst_symbol *now = &symbols[at[1]];
 	const uint64_t size = kinds[now->kind].size, old = kinds[symbols[at[0]].kind].size;
@@ -224,8 +224,7 @@ int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct m
 	return 0;
 }
 
-void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,
-		struct bytes *counts)
+void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols, struct bytes *counts)
 {
 	const bool narrow = chunk->n_symbols <= 256;
 	uint8_t *at = bytes_reserve(records, chunk->n_records * (narrow ? 1 : 2));

@@ -16,14 +16,14 @@ static inline uint32_t chunk_symbol(uint32_t kind, enum mst_role role)
 }
 
 struct chunk {
-	uint32_t capacity;       /* records */
+	uint32_t capacity; /* records */
 	uint32_t n_records;
-	uint16_t *records;       /* local symbol numbers */
+	uint16_t *records; /* local symbol numbers */
 	uint32_t n_symbols;
 	struct mst_symbol *symbols;
-	uint32_t *local;         /* by global symbol: epoch << 16 | local number */
+	uint32_t *local; /* by global symbol: epoch << 16 | local number */
 	uint32_t n_local;
-	uint16_t epoch;          /* entries of `local` with another epoch are void */
+	uint16_t epoch; /* entries of `local` with another epoch are void */
 
 	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
 	uint64_t time_first, time_last; /* of the first record; of the last stamp */

@@ -9,8 +9,7 @@
 
 /* ---- tables ---- */
 
-static int table_add(struct table *table, size_t item_size, uint32_t limit, const void *item,
-		     uint32_t *id)
+static int table_add(struct table *table, size_t item_size, uint32_t limit, const void *item, uint32_t *id)
 {
 	if (table->n >= limit)
 		return MST_ERR_LIMIT;

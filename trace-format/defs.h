@@ -17,12 +17,12 @@ struct table {
 };
 
 struct defs {
-	struct table frames;     /* struct mst_frame */
-	struct table stacks;     /* struct mst_stack; item 0 is the root */
-	struct table depths;     /* uint16_t, frames of each stack */
-	struct table kinds;      /* struct mst_kind; item 0 is the unknown kind */
-	struct table modules;    /* struct mst_module, path owned */
-	struct table threads;    /* struct mst_thread */
+	struct table frames;  /* struct mst_frame */
+	struct table stacks;  /* struct mst_stack; item 0 is the root */
+	struct table depths;  /* uint16_t, frames of each stack */
+	struct table kinds;   /* struct mst_kind; item 0 is the unknown kind */
+	struct table modules; /* struct mst_module, path owned */
+	struct table threads; /* struct mst_thread */
 	struct intern frame_index, stack_index, kind_index;
 };
 

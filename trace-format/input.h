@@ -15,8 +15,8 @@ struct input {
 	int fd;
 	uint8_t *data;
 	size_t capacity;
-	size_t start, end;     /* unread bytes are data[start..end) */
-	uint64_t offset;       /* file position of data[start] */
+	size_t start, end; /* unread bytes are data[start..end) */
+	uint64_t offset;   /* file position of data[start] */
 	bool eof;
 };
 
@@ -25,7 +25,7 @@ void input_finish(struct input *input);
 
 /* Makes `n` bytes available: 1 and *data, 0 if the input ends before, or an error. */
 int input_peek(struct input *input, size_t n, const uint8_t **data);
-void input_skip(struct input *input, size_t n);    /* bytes that were peeked */
+void input_skip(struct input *input, size_t n); /* bytes that were peeked */
 
 /* Bytes available without reading: how much a cut unit still has. */
 size_t input_left(const struct input *input);

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 struct intern {
-	uint64_t *slots;    /* hash in the high half, id + 1 in the low half; 0 = free */
-	uint32_t mask;      /* slots - 1; at least half of the slots are free */
+	uint64_t *slots; /* hash in the high half, id + 1 in the low half; 0 = free */
+	uint32_t mask;   /* slots - 1; at least half of the slots are free */
 	uint32_t used;
 };
 

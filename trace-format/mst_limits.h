@@ -6,19 +6,19 @@
 #ifndef MSTRACE_LIMITS_H
 #define MSTRACE_LIMITS_H
 
-#define MST_MAX_COLUMNS       32u
-#define MST_MAX_FIELDS        4096u          /* bytes of a unit's fixed fields */
-#define MST_MAX_COLUMN_RAW    (16u << 20)    /* bytes of a column, uncompressed */
-#define MST_MAX_COLUMN_STORED (17u << 20)    /* bytes of a column, as stored */
+#define MST_MAX_COLUMNS 32u
+#define MST_MAX_FIELDS 4096u              /* bytes of a unit's fixed fields */
+#define MST_MAX_COLUMN_RAW (16u << 20)    /* bytes of a column, uncompressed */
+#define MST_MAX_COLUMN_STORED (17u << 20) /* bytes of a column, as stored */
 #define MST_MAX_CHUNK_RECORDS 65536u
-#define MST_MAX_KINDS         (1u << 24)
-#define MST_MAX_STACKS        (1u << 26)
-#define MST_MAX_FRAMES        (1u << 24)
-#define MST_MAX_MODULES       (1u << 16)
-#define MST_MAX_THREADS       (1u << 20)
-#define MST_MAX_DEPTH         65535u         /* frames of a stack */
-#define MST_MAX_TEXT          (1u << 20)     /* bytes of one string */
-#define MST_MAX_ARGS          65536u
-#define MST_MAX_TIME_SHIFT    30u
+#define MST_MAX_KINDS (1u << 24)
+#define MST_MAX_STACKS (1u << 26)
+#define MST_MAX_FRAMES (1u << 24)
+#define MST_MAX_MODULES (1u << 16)
+#define MST_MAX_THREADS (1u << 20)
+#define MST_MAX_DEPTH 65535u    /* frames of a stack */
+#define MST_MAX_TEXT (1u << 20) /* bytes of one string */
+#define MST_MAX_ARGS 65536u
+#define MST_MAX_TIME_SHIFT 30u
 
 #endif

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 enum mst_error {
-	MST_ERR_IO = -1,          /* errno tells more */
+	MST_ERR_IO = -1, /* errno tells more */
 	MST_ERR_NOMEM = -2,
 	MST_ERR_NOT_A_TRACE = -3, /* the file doesn't begin with a FILE unit */
 	MST_ERR_VERSION = -4,     /* a version or an incompatible feature that this reader lacks */
@@ -42,9 +42,9 @@ enum mst_error {
 /* A constant one-line description of an enum mst_error. */
 const char *mst_strerror(int error);
 
-#define MST_NONE UINT32_MAX         /* no kind, no module */
-#define MST_ROOT_STACK 0u           /* the empty stack */
-#define MST_UNKNOWN_KIND 0u         /* kind 0 is always MST_OP_UNKNOWN with no stack and no size */
+#define MST_NONE UINT32_MAX /* no kind, no module */
+#define MST_ROOT_STACK 0u   /* the empty stack */
+#define MST_UNKNOWN_KIND 0u /* kind 0 is always MST_OP_UNKNOWN with no stack and no size */
 
 /* ---- What a trace is made of -------------------------------------------------------------- */
 
@@ -58,28 +58,28 @@ enum mst_kind_flag {
 };
 
 struct mst_kind {
-	uint8_t op;             /* enum mst_op */
-	uint8_t flags;          /* enum mst_kind_flag */
-	uint8_t align_log2;     /* requested alignment, 0 = none asked for */
+	uint8_t op;         /* enum mst_op */
+	uint8_t flags;      /* enum mst_kind_flag */
+	uint8_t align_log2; /* requested alignment, 0 = none asked for */
 	uint32_t stack;
-	uint64_t size;          /* bytes requested */
+	uint64_t size; /* bytes requested */
 	/*
 	 * The largest size requested along the chain of in-place or moving reallocs that led to
 	 * this block, itself included (cap >= size). Massif leaves a block in place when it shrinks,
 	 * so what the block takes is cap rounded up.
 	 */
 	uint64_t cap;
-	uint64_t usable;        /* with MST_KIND_USABLE: bytes given, at least size; else 0 */
+	uint64_t usable; /* with MST_KIND_USABLE: bytes given, at least size; else 0 */
 };
 
 struct mst_stack {
-	uint32_t parent;        /* the next outer frame's stack; MST_ROOT_STACK at the outermost */
+	uint32_t parent; /* the next outer frame's stack; MST_ROOT_STACK at the outermost */
 	uint32_t frame;
 };
 
 struct mst_frame {
-	uint32_t module;        /* MST_NONE: code in no known object */
-	uint64_t address;       /* link-time address in the module, else the run-time address;
+	uint32_t module;  /* MST_NONE: code in no known object */
+	uint64_t address; /* link-time address in the module, else the run-time address;
 				 * the return address minus one */
 };
 
@@ -93,42 +93,42 @@ enum mst_module_role {
 #define MST_BUILD_ID_MAX 64
 
 struct mst_module {
-	const char *path;       /* absolute path, or a name in brackets such as "[vdso]" */
-	uint8_t role;           /* enum mst_module_role */
-	uint8_t build_id_size;  /* 0 = it has none */
+	const char *path;      /* absolute path, or a name in brackets such as "[vdso]" */
+	uint8_t role;          /* enum mst_module_role */
+	uint8_t build_id_size; /* 0 = it has none */
 	uint8_t build_id[MST_BUILD_ID_MAX];
-	uint32_t order;         /* position in load order */
-	uint64_t start, end;    /* run-time addresses */
-	uint64_t bias;          /* run-time address minus link-time address */
+	uint32_t order;      /* position in load order */
+	uint64_t start, end; /* run-time addresses */
+	uint64_t bias;       /* run-time address minus link-time address */
 };
 
 struct mst_thread {
-	uint32_t tid;           /* the kernel's thread id */
+	uint32_t tid; /* the kernel's thread id */
 };
 
 struct mst_file_info {
 	uint32_t pid;
-	uint32_t parent_pid;    /* of the process this one forked from, 0 if it was started */
-	uint16_t machine;       /* ELF e_machine of the recorded program */
+	uint32_t parent_pid; /* of the process this one forked from, 0 if it was started */
+	uint16_t machine;    /* ELF e_machine of the recorded program */
 	uint32_t page_size;
-	uint64_t start_ns;      /* CLOCK_REALTIME at time 0 */
-	const char *recorder;   /* program and version that wrote the trace */
-	const char *exe;        /* absolute path of the executable */
-	const char *cwd;        /* working directory at the start */
+	uint64_t start_ns;    /* CLOCK_REALTIME at time 0 */
+	const char *recorder; /* program and version that wrote the trace */
+	const char *exe;      /* absolute path of the executable */
+	const char *cwd;      /* working directory at the start */
 	uint32_t argc;
 	const char *const *argv;
 };
 
 enum mst_end_reason {
-	MST_END_EXIT = 0,       /* detail = exit status */
-	MST_END_SIGNAL = 1,     /* detail = signal number */
-	MST_END_EXEC = 2,       /* the process went on as another program */
-	MST_END_DETACHED = 3,   /* recording stopped, the process went on */
-	MST_END_UNKNOWN = 4,    /* the process is gone, nobody could ask how */
+	MST_END_EXIT = 0,     /* detail = exit status */
+	MST_END_SIGNAL = 1,   /* detail = signal number */
+	MST_END_EXEC = 2,     /* the process went on as another program */
+	MST_END_DETACHED = 3, /* recording stopped, the process went on */
+	MST_END_UNKNOWN = 4,  /* the process is gone, nobody could ask how */
 };
 
 struct mst_end {
-	uint8_t reason;         /* enum mst_end_reason */
+	uint8_t reason; /* enum mst_end_reason */
 	uint32_t detail;
 	uint64_t time_ns;       /* since time 0 */
 	uint64_t events;        /* API calls in the trace, free(NULL) included */
@@ -193,8 +193,7 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_inde
 /* A call that changed nothing: it failed, or `kind` is a mark. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
 /* A realloc that failed: the old block stays. */
-int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index,
-			     uint32_t kind);
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind);
 /* free(NULL) is only counted, by chunk. */
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
 
@@ -214,51 +213,51 @@ struct mst_reader;
 
 /* What a record does to the blocks of its kind. */
 enum mst_role {
-	MST_ALLOC = 0,  /* one more */
-	MST_FREE = 1,   /* one less */
-	MST_OUT = 2,    /* one less, by the call that the next record names */
-	MST_CALL = 3,   /* none: a failed call, or a mark; or what did the OUT or KEEP before it */
-	MST_KEEP = 4,   /* none: the block that a failed realloc, the next record, left alone */
+	MST_ALLOC = 0, /* one more */
+	MST_FREE = 1,  /* one less */
+	MST_OUT = 2,   /* one less, by the call that the next record names */
+	MST_CALL = 3,  /* none: a failed call, or a mark; or what did the OUT or KEEP before it */
+	MST_KEEP = 4,  /* none: the block that a failed realloc, the next record, left alone */
 };
 
 struct mst_symbol {
 	uint32_t kind;
-	uint32_t role;          /* enum mst_role */
-	uint32_t count;         /* records of the chunk that are this symbol */
+	uint32_t role;  /* enum mst_role */
+	uint32_t count; /* records of the chunk that are this symbol */
 };
 
 /* What a chunk did, known without decoding its records. Bytes are those requested; "16" means
  * cap rounded up to 16. max_* are the largest running values inside the chunk, seen from its
  * start and never below 0, taken between calls (a realloc is one step). */
 struct mst_sums {
-	uint64_t events;        /* API calls, without free(NULL) */
+	uint64_t events; /* API calls, without free(NULL) */
 	uint64_t null_frees;
 	int64_t net_bytes, net_bytes16, net_blocks;
 	int64_t max_bytes, max_bytes16, max_blocks;
-	uint64_t moved16;       /* sum of |change of bytes16| over the calls */
-	uint64_t steps;         /* calls that changed the number of blocks */
-	uint64_t grown;         /* bytes by which reallocs asked for more than the block had */
-	uint64_t shrunk;        /* successful reallocs to a smaller size, not 0 */
+	uint64_t moved16; /* sum of |change of bytes16| over the calls */
+	uint64_t steps;   /* calls that changed the number of blocks */
+	uint64_t grown;   /* bytes by which reallocs asked for more than the block had */
+	uint64_t shrunk;  /* successful reallocs to a smaller size, not 0 */
 };
 
 struct mst_stamp {
-	uint32_t record;        /* from this record of the chunk on ... */
-	uint64_t time;          /* ... the time is this, in units of 2^time_shift ns */
+	uint32_t record; /* from this record of the chunk on ... */
+	uint64_t time;   /* ... the time is this, in units of 2^time_shift ns */
 };
 
 struct mst_run {
-	uint32_t record;        /* from this record of the chunk on ... */
-	uint32_t thread;        /* ... this thread made the records */
+	uint32_t record; /* from this record of the chunk on ... */
+	uint32_t thread; /* ... this thread made the records */
 };
 
 /* One chunk of records, decoded. Valid until the next call on the reader. */
 struct mst_chunk {
-	uint64_t first_record;          /* number of its first record in the file */
-	uint64_t first_alloc;           /* index of its first allocation */
+	uint64_t first_record; /* number of its first record in the file */
+	uint64_t first_alloc;  /* index of its first allocation */
 	uint32_t n_records;
 	uint32_t n_symbols;
 	uint32_t n_stamps, n_runs;
-	uint32_t n_freed;               /* entries of freed[], 0 when identity wasn't recorded */
+	uint32_t n_freed; /* entries of freed[], 0 when identity wasn't recorded */
 	const struct mst_symbol *symbols;
 	const uint16_t *records;        /* index into symbols[], one a record */
 	const struct mst_stamp *stamps; /* the first is at record 0 */
@@ -299,10 +298,10 @@ const char *mst_reader_problem(const struct mst_reader *reader);
 /* ---- Event by event ------------------------------------------------------------------------- */
 
 enum mst_event_type {
-	MST_EVENT_ALLOC,   /* a block of `kind` came */
-	MST_EVENT_FREE,    /* a block of `old_kind` went; `kind` = the call that did it, or MST_NONE */
-	MST_EVENT_RESIZE,  /* a block of `old_kind` became one of `kind` */
-	MST_EVENT_CALL,    /* nothing changed: failed call or mark of `kind`; `old_kind` = the block
+	MST_EVENT_ALLOC,  /* a block of `kind` came */
+	MST_EVENT_FREE,   /* a block of `old_kind` went; `kind` = the call that did it, or MST_NONE */
+	MST_EVENT_RESIZE, /* a block of `old_kind` became one of `kind` */
+	MST_EVENT_CALL,   /* nothing changed: failed call or mark of `kind`; `old_kind` = the block
 			    * that a failed realloc was given, or MST_NONE */
 };
 
@@ -310,9 +309,9 @@ struct mst_event {
 	enum mst_event_type type;
 	uint32_t kind, old_kind;
 	uint32_t thread;
-	uint64_t time;        /* units of 2^time_shift ns since time 0 */
-	uint64_t index;       /* of the block that came; UINT64_MAX if none */
-	uint64_t old_index;   /* of the block that went or stayed; UINT64_MAX if unknown */
+	uint64_t time;      /* units of 2^time_shift ns since time 0 */
+	uint64_t index;     /* of the block that came; UINT64_MAX if none */
+	uint64_t old_index; /* of the block that went or stayed; UINT64_MAX if unknown */
 };
 
 /* Walks the calls of one chunk. Plain data: start with MST_CURSOR(chunk). */

@@ -34,28 +34,28 @@ struct column {
 struct mst_reader {
 	struct input input;
 	ZSTD_DCtx *zstd;
-	int state;                 /* 1 = more to come, 0 = proper end, else the error it ended with */
+	int state; /* 1 = more to come, 0 = proper end, else the error it ended with */
 	char problem[160];
-	uint64_t unit_start;       /* file position of the unit being read */
-	uint32_t n_units;          /* units whose header was sound */
+	uint64_t unit_start; /* file position of the unit being read */
+	uint32_t n_units;    /* units whose header was sound */
 
 	struct unit_header header;
 	uint8_t header_bytes[UNIT_HEADER_MAX];
-	struct column columns[UNIT_KNOWN_COLUMNS];     /* by column id */
+	struct column columns[UNIT_KNOWN_COLUMNS]; /* by column id */
 
 	unsigned time_shift;
 	struct mst_file_info info;
-	char **text;               /* recorder, exe, cwd, then the arguments */
+	char **text; /* recorder, exe, cwd, then the arguments */
 	uint32_t n_text;
 	struct array kinds, stacks, depths, frames, modules, threads;
 	bool ended;
 	struct mst_end end;
 
 	uint64_t next_record, next_alloc;
-	uint64_t time;             /* of the last stamp */
+	uint64_t time; /* of the last stamp */
 	struct mst_chunk chunk;
 	struct mst_symbol *symbols;
-	uint32_t *seen;            /* by symbol: records found so far */
+	uint32_t *seen; /* by symbol: records found so far */
 	uint16_t *records;
 	struct mst_stamp *stamps;
 	struct mst_run *runs;
@@ -65,12 +65,11 @@ struct mst_reader {
 /* ---- problems ---- */
 
 /* Notes what is wrong with the current unit and returns `error`. */
-__attribute__((format(printf, 3, 4)))
-static int fail(struct mst_reader *r, int error, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fail(struct mst_reader *r, int error, const char *format,
+						      ...)
 {
 	va_list args;
-	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ",
-			 (unsigned long long)r->unit_start);
+	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ", (unsigned long long)r->unit_start);
 
 	va_start(args, format);
 	vsnprintf(r->problem + n, sizeof(r->problem) - (size_t)n, format, args);
@@ -78,10 +77,10 @@ static int fail(struct mst_reader *r, int error, const char *format, ...)
 	return error;
 }
 
-#define DAMAGED_IF(condition, ...)                                          \
-	do {                                                                \
-		if (condition)                                              \
-			return fail(r, MST_ERR_DAMAGED, __VA_ARGS__);       \
+#define DAMAGED_IF(condition, ...)                                                                           \
+	do {                                                                                                 \
+		if (condition)                                                                               \
+			return fail(r, MST_ERR_DAMAGED, __VA_ARGS__);                                        \
 	} while (0)
 
 /* ---- columns ---- */
@@ -121,8 +120,7 @@ static bool take_text(struct cursor *c, char **text)
 {
 	uint64_t n;
 
-	if (!take_varint(c, &n) || n > MST_MAX_TEXT || n > (size_t)(c->end - c->p) ||
-	    memchr(c->p, 0, n))
+	if (!take_varint(c, &n) || n > MST_MAX_TEXT || n > (size_t)(c->end - c->p) || memchr(c->p, 0, n))
 		return false;
 	*text = strndup((const char *)c->p, n);
 	c->p += n;
@@ -311,12 +309,13 @@ static int read_kinds(struct mst_reader *r)
 		struct mst_kind k = { 0 };
 
 		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
-			   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
-			   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
+				   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
+				   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
 			   "a kind is malformed");
 		stack += (uint64_t)wire_unzigzag(delta);
 		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
-			   more > UINT64_MAX - k.size, "a kind is impossible");
+				   more > UINT64_MAX - k.size,
+			   "a kind is impossible");
 		k.stack = (uint32_t)stack;
 		k.cap = k.size + more;
 		if (k.flags & MST_KIND_USABLE) {
@@ -442,13 +441,15 @@ static int read_records(struct mst_reader *r)
 		   "the record column has the wrong size");
 	memset(r->seen, 0, n_symbols * sizeof(*r->seen));
 	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t number = narrow ? c->data[i] : c->data[2 * i] | (uint32_t)c->data[2 * i + 1] << 8;
+		const uint32_t number =
+			narrow ? c->data[i] : c->data[2 * i] | (uint32_t)c->data[2 * i + 1] << 8;
 		uint32_t role;
 
 		DAMAGED_IF(number >= n_symbols, "a record is impossible");
 		role = r->symbols[number].role;
 		DAMAGED_IF((before == MST_OUT && role != MST_ALLOC && role != MST_CALL) ||
-			   (before == MST_KEEP && role != MST_CALL), "half a call is missing");
+				   (before == MST_KEEP && role != MST_CALL),
+			   "half a call is missing");
 		r->records[i] = (uint16_t)number;
 		r->seen[number]++;
 		before = role;
@@ -483,7 +484,7 @@ static int read_times(struct mst_reader *r, uint64_t first)
 		struct mst_stamp last = r->stamps[r->chunk.n_stamps - 1];
 
 		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) || skip == 0 ||
-			   skip >= r->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
+				   skip >= r->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
 			   "the time column is malformed");
 		last.record += (uint32_t)skip;
 		last.time += delta;
@@ -532,7 +533,8 @@ static int read_identity(struct mst_reader *r)
 
 		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
 		index = last + (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(index != UINT64_MAX && index >= r->next_alloc, "a block is freed before it exists");
+		DAMAGED_IF(index != UINT64_MAX && index >= r->next_alloc,
+			   "a block is freed before it exists");
 		r->freed[i] = index;
 		if (index != UINT64_MAX)
 			last = index;
@@ -575,8 +577,8 @@ static int read_chunk(struct mst_reader *r)
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
 	unpack_sums(f + 48, &chunk->sums);
-	if ((err = read_symbols(r)) || (err = read_records(r)) ||
-	    (err = read_times(r, wire_u64(f + 16))) || (err = read_runs(r)))
+	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
+	    (err = read_runs(r)))
 		return err;
 	r->next_record += chunk->n_records;
 	r->next_alloc += count_role(r, MST_ALLOC);
@@ -670,7 +672,8 @@ static int read_file_unit(struct mst_reader *r)
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
 	if (wire_u32(f) != FORMAT_VERSION)
-		return fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f), FORMAT_VERSION);
+		return fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
+			    FORMAT_VERSION);
 	if (wire_u32(f + 4) != 0)
 		return fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)", wire_u32(f + 4));
 	r->time_shift = wire_u32(f + 8);
@@ -732,7 +735,9 @@ int mst_reader_create(struct mst_reader **reader, int fd)
 	r->stamps = malloc(n * sizeof(*r->stamps));
 	r->runs = malloc(n * sizeof(*r->runs));
 	r->freed = malloc(n * sizeof(*r->freed));
-	err = r->zstd && r->symbols && r->seen && r->records && r->stamps && r->runs && r->freed ? 0 : MST_ERR_NOMEM;
+	err = r->zstd && r->symbols && r->seen && r->records && r->stamps && r->runs && r->freed
+		      ? 0
+		      : MST_ERR_NOMEM;
 	if (err || (err = seed_definitions(r)) || (err = open_trace(r))) {
 		mst_reader_destroy(r);
 		return err;

@@ -7,8 +7,8 @@
 #include "mstrace.h"
 #include "wire.h"
 
-static int compress_columns(struct bytes *out, ZSTD_CCtx *zstd, const struct unit_column *columns,
-			    size_t n, uint32_t *stored)
+static int compress_columns(struct bytes *out, ZSTD_CCtx *zstd, const struct unit_column *columns, size_t n,
+			    uint32_t *stored)
 {
 	for (size_t i = 0; i < n; i++) {
 		const size_t bound = ZSTD_compressBound(columns[i].size);
@@ -29,8 +29,8 @@ static int compress_columns(struct bytes *out, ZSTD_CCtx *zstd, const struct uni
 	return 0;
 }
 
-static uint8_t *put_header(uint8_t *p, uint8_t type, uint8_t flags, uint32_t seq,
-			   const struct bytes *fields, size_t n)
+static uint8_t *put_header(uint8_t *p, uint8_t type, uint8_t flags, uint32_t seq, const struct bytes *fields,
+			   size_t n)
 {
 	wire_put_u32(p, UNIT_TAG);
 	p[4] = type;

@@ -13,14 +13,14 @@
 #include "bytes.h"
 #include "mst_limits.h"
 
-#define UNIT_MAGIC       0x184d2a5bu  /* one of zstd's sixteen skippable magics */
-#define UNIT_TAG         0x5254534du  /* "MSTR" */
-#define UNIT_PREFIX      8u           /* magic and frame size */
-#define UNIT_FIXED       16u          /* tag ... fields_size */
-#define UNIT_COLUMN      12u          /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 7u         /* the most columns that a unit of this version has */
-#define UNIT_ZSTD        1u           /* the codec of every column of this version */
-#define UNIT_HEADER_MAX  (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
+#define UNIT_MAGIC 0x184d2a5bu /* one of zstd's sixteen skippable magics */
+#define UNIT_TAG 0x5254534du   /* "MSTR" */
+#define UNIT_PREFIX 8u         /* magic and frame size */
+#define UNIT_FIXED 16u         /* tag ... fields_size */
+#define UNIT_COLUMN 12u        /* a column's row in the header */
+#define UNIT_KNOWN_COLUMNS 7u  /* the most columns that a unit of this version has */
+#define UNIT_ZSTD 1u           /* the codec of every column of this version */
+#define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
 enum unit_type {
 	UNIT_FILE = 1,
@@ -34,7 +34,7 @@ enum unit_type {
 };
 
 enum unit_flag {
-	UNIT_CRITICAL = 1,   /* a reader that doesn't know the type must stop */
+	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
 };
 
 /* Columns of the EVENTS unit; those of other units are numbered in their order. */
@@ -48,9 +48,9 @@ enum events_column {
 };
 
 /* Fixed part of the fields of the units that have one. */
-#define FIELDS_FILE   48u
+#define FIELDS_FILE 48u
 #define FIELDS_EVENTS 144u
-#define FIELDS_END    64u
+#define FIELDS_END 64u
 
 struct unit_column {
 	uint8_t id;

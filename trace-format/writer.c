@@ -17,12 +17,12 @@
 #include "unit.h"
 #include "wire.h"
 
-#define FORMAT_VERSION   1u
-#define TIME_SHIFT       10u           /* units of 1.024 us */
-#define DEFAULT_LEVEL    1
-#define DEFAULT_RECORDS  65536u
-#define MIN_RECORDS      2u            /* a pair is never split */
-#define PENDING_MAX      (1u << 17)    /* definitions kept back at most */
+#define FORMAT_VERSION 1u
+#define TIME_SHIFT 10u /* units of 1.024 us */
+#define DEFAULT_LEVEL 1
+#define DEFAULT_RECORDS 65536u
+#define MIN_RECORDS 2u         /* a pair is never split */
+#define PENDING_MAX (1u << 17) /* definitions kept back at most */
 
 /* A unit already written, for the index. */
 struct unit_entry {
@@ -34,17 +34,17 @@ struct unit_entry {
 
 struct mst_writer {
 	int fd;
-	int error;                  /* sticky: after a failed write nothing more is written */
+	int error; /* sticky: after a failed write nothing more is written */
 	bool identity;
 	int level;
 	ZSTD_CCtx *zstd;
 	struct defs defs;
 	struct chunk chunk;
-	uint64_t time;              /* in the file's units */
+	uint64_t time; /* in the file's units */
 	uint32_t thread;
-	uint64_t records;           /* in sealed chunks */
-	uint64_t allocs;            /* allocations recorded; the next one's index */
-	uint64_t first_alloc;       /* `allocs` at the chunk's start */
+	uint64_t records;     /* in sealed chunks */
+	uint64_t allocs;      /* allocations recorded; the next one's index */
+	uint64_t first_alloc; /* `allocs` at the chunk's start */
 	uint64_t events;
 	uint64_t bytes;
 	struct unit_entry *units;
@@ -114,8 +114,8 @@ static int note_unit(struct mst_writer *w, struct unit_entry entry)
 }
 
 /* Writes one unit from w->fields and w->columns (numbered as they stand) and clears both. */
-static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns,
-		      uint32_t records, uint64_t time_first)
+static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns, uint32_t records,
+		      uint64_t time_first)
 {
 	struct unit_column columns[UNIT_KNOWN_COLUMNS];
 	int err = 0;
@@ -328,8 +328,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		records = MST_MAX_CHUNK_RECORDS;
 	if (records < MIN_RECORDS)
 		records = MIN_RECORDS;
-	if ((err = set_zstd(w)) || (err = defs_init(&w->defs)) ||
-	    (err = chunk_init(&w->chunk, records)) || (err = write_file_unit(w, info))) {
+	if ((err = set_zstd(w)) || (err = defs_init(&w->defs)) || (err = chunk_init(&w->chunk, records)) ||
+	    (err = write_file_unit(w, info))) {
 		mst_writer_destroy(w);
 		return err;
 	}
@@ -413,7 +413,8 @@ static int copy_prefix(struct mst_writer *w)
 
 	while (from < (off_t)w->prefix_end) {
 		const size_t left = (size_t)((off_t)w->prefix_end - from);
-		const ssize_t n = pread(w->prefix_fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), from);
+		const ssize_t n =
+			pread(w->prefix_fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), from);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -577,8 +578,7 @@ int mst_writer_call(struct mst_writer *w, uint32_t kind)
 	return err ? err : add(w, kind, MST_CALL);
 }
 
-int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index,
-			     uint32_t kind)
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind)
 {
 	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_kind(w, kind));
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define FIRST_SLOTS 4096u
-#define INDEX_BITS  40
+#define INDEX_BITS 40
 
 static uint64_t home(const struct blocks *blocks, uint64_t address)
 {
@@ -21,7 +21,8 @@ static struct block_slot pack(uint64_t address, struct block block)
 
 static struct block unpack(struct block_slot slot)
 {
-	return (struct block){ (uint32_t)(slot.value >> INDEX_BITS), slot.value & ((1ull << INDEX_BITS) - 1) };
+	return (struct block){ (uint32_t)(slot.value >> INDEX_BITS),
+			       slot.value & ((1ull << INDEX_BITS) - 1) };
 }
 
 int blocks_init(struct blocks *blocks)

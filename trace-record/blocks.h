@@ -8,13 +8,13 @@
 
 struct block {
 	uint32_t kind;
-	uint64_t index;         /* of its allocation */
+	uint64_t index; /* of its allocation */
 };
 
 /* One slot: 0 in `address` means free; address 0 is never a block. */
 struct block_slot {
 	uint64_t address;
-	uint64_t value;         /* kind << 40 | index */
+	uint64_t value; /* kind << 40 | index */
 };
 
 /* Open addressing. Blocks of a page lie together, so a program's locality is the table's. */
@@ -23,7 +23,7 @@ struct blocks {
 	uint64_t mask, used;
 };
 
-int blocks_init(struct blocks *blocks);         /* 0 or -1: no memory */
+int blocks_init(struct blocks *blocks); /* 0 or -1: no memory */
 void blocks_finish(struct blocks *blocks);
 int blocks_copy(struct blocks *to, const struct blocks *from);
 

@@ -12,9 +12,9 @@
 
 struct clock {
 	bool use_tsc;
-	uint64_t start_ns;              /* CLOCK_MONOTONIC at the start */
-	uint64_t stamp[2], ns[2];       /* the last two samples; ns since the start */
-	uint64_t scale;                 /* ns a stamp between them, times 2^32 */
+	uint64_t start_ns;        /* CLOCK_MONOTONIC at the start */
+	uint64_t stamp[2], ns[2]; /* the last two samples; ns since the start */
+	uint64_t scale;           /* ns a stamp between them, times 2^32 */
 };
 
 /* Whether the time-stamp counter runs at one rate on all CPUs. */

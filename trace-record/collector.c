@@ -22,24 +22,24 @@
 #include "outname.h"
 #include "tracee.h"
 
-#define MARGIN_STAMPS  20000u            /* no look-ahead of a CPU is as long as this */
-#define SLEEP_MIN_NS   500000u
-#define SLEEP_MAX_NS   20000000u
-#define FLUSH_NS       1000000000u       /* a killed msrec loses at most what came after this */
-#define EXEC_CHECK_NS  200000000u
-#define NAMES_TRIED    1000u
+#define MARGIN_STAMPS 20000u /* no look-ahead of a CPU is as long as this */
+#define SLEEP_MIN_NS 500000u
+#define SLEEP_MAX_NS 20000000u
+#define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
+#define EXEC_CHECK_NS 200000000u
+#define NAMES_TRIED 1000u
 #define ORPHAN_CHECK_NS 20000000u
 
 /* One process that is, or is about to be, recorded. */
 struct recording {
 	struct recording *next;
 	pid_t pid;
-	int pidfd;                  /* -1: none; the main process is asked about by waitpid() */
-	uint32_t segment;           /* SHM_NO_SEGMENT: not shown up yet */
-	uint32_t parent_pid;        /* it was forked from; 0 = it was executed */
+	int pidfd;           /* -1: none; the main process is asked about by waitpid() */
+	uint32_t segment;    /* SHM_NO_SEGMENT: not shown up yet */
+	uint32_t parent_pid; /* it was forked from; 0 = it was executed */
 	struct tracee *tracee;
-	struct mst_writer *writer;  /* until there is a tracee to own it */
-	char *path;                 /* NULL: no file yet */
+	struct mst_writer *writer; /* until there is a tracee to own it */
+	char *path;                /* NULL: no file yet */
 	int fd;
 	uint64_t flushed_ns, exec_checked_ns;
 	uint64_t orphans_checked_ns;
@@ -58,16 +58,16 @@ struct collector {
 	uint64_t start_realtime_ns;
 	struct recording *recordings;
 	uint32_t files;
-	char **made;                /* paths of this run's files: never overwritten */
+	char **made; /* paths of this run's files: never overwritten */
 	uint32_t n_made;
 	pid_t main_pid;
 	bool main_ended;
-	int main_status;            /* as waitpid() gave it */
-	uint8_t *known;             /* by segment: KNOWN = has a recording, else rounds deferred */
+	int main_status; /* as waitpid() gave it */
+	uint8_t *known;  /* by segment: KNOWN = has a recording, else rounds deferred */
 };
 
-#define KNOWN          255u
-#define DEFER_ROUNDS   100u
+#define KNOWN 255u
+#define DEFER_ROUNDS 100u
 
 /* ---- life ---- */
 
@@ -310,8 +310,8 @@ char *collector_prepare(struct collector *c, pid_t pid)
 	if (err) {
 		const char *hint = errno == EEXIST ? " (-f overwrites it)" : "";
 
-		if (asprintf(&text, "%s: %s%s", r->path, err == MST_ERR_IO ? strerror(errno) : mst_strerror(err),
-			     hint) < 0)
+		if (asprintf(&text, "%s: %s%s", r->path,
+			     err == MST_ERR_IO ? strerror(errno) : mst_strerror(err), hint) < 0)
 			text = NULL;
 		recording_destroy(r);
 		return text ? text : strdup("out of memory");
@@ -494,7 +494,8 @@ static void meet_processes(struct collector *c)
 	const uint32_t n = atomic_load(&c->family->segments_used);
 
 	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++) {
-		if (c->known[i] != KNOWN && atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE)
+		if (c->known[i] != KNOWN &&
+		    atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE)
 			meet_process(c, i);
 	}
 }
@@ -572,7 +573,8 @@ static void free_segment(struct collector *c, uint32_t i)
 	const off_t start = (off_t)((char *)segment - (char *)c->family);
 
 	c->known[i] = 0;
-	if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, (off_t)SHM_SEGMENT_BYTES) != 0)
+	if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, (off_t)SHM_SEGMENT_BYTES) !=
+	    0)
 		memset(segment, 0, sizeof(*segment));
 }
 

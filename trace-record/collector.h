@@ -13,31 +13,31 @@
 struct collector;
 
 struct collector_options {
-	const char *pattern;      /* of the trace files, see outname.h */
-	const char *exe;          /* the program's file */
+	const char *pattern; /* of the trace files, see outname.h */
+	const char *exe;     /* the program's file */
 	int argc;
-	char *const *argv;        /* as the program gets it */
+	char *const *argv; /* as the program gets it */
 	uint32_t depth;
-	int level;                /* zstd, 0 = default */
+	int level; /* zstd, 0 = default */
 	bool identity;
 	bool overwrite;
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
-	bool free_stacks;               /* the stacks of frees, too */
-	bool usable;                    /* what the allocator gives, beside what is asked for */
-	bool stacks;              /* how deep stacks are */
-	uint32_t timer_ms;        /* CPU time from sample to sample of that; 0: only at calls */
-	bool maps;                /* mmap and its like */
+	bool free_stacks;  /* the stacks of frees, too */
+	bool usable;       /* what the allocator gives, beside what is asked for */
+	bool stacks;       /* how deep stacks are */
+	uint32_t timer_ms; /* CPU time from sample to sample of that; 0: only at calls */
+	bool maps;         /* mmap and its like */
 };
 
 /* A finished file. */
 struct collector_report {
 	const char *path;
 	uint64_t events, lost, bytes;
-	bool recorded;            /* the recorder was loaded into the process */
-	bool executed;            /* it went on as another program */
-	int error;                /* negative enum mst_error of the first failed write, or 0 */
-	int error_number;         /* errno then */
+	bool recorded;    /* the recorder was loaded into the process */
+	bool executed;    /* it went on as another program */
+	int error;        /* negative enum mst_error of the first failed write, or 0 */
+	int error_number; /* errno then */
 };
 
 /* `report` is called once for each file, when it is finished. NULL with errno on failure. */

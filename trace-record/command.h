@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 struct command {
-	char exe[4096];         /* "" if that cannot be told */
-	char *line;             /* the arguments, each with its NUL */
+	char exe[4096]; /* "" if that cannot be told */
+	char *line;     /* the arguments, each with its NUL */
 	size_t size;
 	const char **argv;
 	uint32_t argc;

@@ -10,17 +10,17 @@
 
 struct custom {
 	struct block block;
-	uint32_t below;         /* the next older block at the address, or a free node; 0 = none */
+	uint32_t below; /* the next older block at the address, or a free node; 0 = none */
 };
 
 struct customs {
-	struct blocks tops;     /* of each address: a block whose index is the node of the newest */
-	struct custom *nodes;   /* from 1 */
+	struct blocks tops;   /* of each address: a block whose index is the node of the newest */
+	struct custom *nodes; /* from 1 */
 	uint32_t n, capacity;
-	uint32_t free;          /* the first free node below n; 0 = none */
+	uint32_t free; /* the first free node below n; 0 = none */
 };
 
-int customs_init(struct customs *customs);      /* 0 or -1: no memory */
+int customs_init(struct customs *customs); /* 0 or -1: no memory */
 void customs_finish(struct customs *customs);
 int customs_copy(struct customs *to, const struct customs *from);
 

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAMES_MAX 65536u       /* more than a program ever sends */
+#define FRAMES_MAX 65536u /* more than a program ever sends */
 
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 {

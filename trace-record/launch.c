@@ -66,8 +66,7 @@ char *launch_find(const char *name, int *status)
 
 /* ---- judging ---- */
 
-__attribute__((format(printf, 1, 2)))
-static char *sentence(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
 {
 	char *text = NULL;
 	va_list args;
@@ -97,7 +96,8 @@ static char *judge_elf64(int fd, const Elf64_Ehdr *header)
 		interpreted |= segment.p_type == PT_INTERP;
 	}
 	if (!interpreted)
-		return sentence("is statically linked: there is no dynamic loader that could load the recorder");
+		return sentence(
+			"is statically linked: there is no dynamic loader that could load the recorder");
 	return NULL;
 }
 
@@ -117,8 +117,10 @@ static char *judge_privileges(int fd)
 
 	if (fstat(fd, &st) != 0)
 		return NULL;
-	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) || (st.st_mode & S_ISGID && st.st_gid != getegid()))
-		return sentence("is set-user-ID or set-group-ID: the loader will not load the recorder into it");
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
+		return sentence(
+			"is set-user-ID or set-group-ID: the loader will not load the recorder into it");
 	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && geteuid() != 0)
 		return sentence("has file capabilities: the loader will not load the recorder into it");
 	return NULL;
@@ -189,8 +191,7 @@ static int add_environment(const char *preload, const char *variable, const char
 }
 
 /* The child: waits for a byte, becomes the program, or reports why it could not. */
-__attribute__((noreturn))
-static void become(int gate, int report, const char *path, char **argv)
+__attribute__((noreturn)) static void become(int gate, int report, const char *path, char **argv)
 {
 	char byte;
 	int err;

@@ -28,8 +28,8 @@ char *launch_objection(const char *path);
 /* A started program that waits for the word to go on. */
 struct launch {
 	pid_t pid;
-	int gate;       /* write end of the pipe that it waits on */
-	int report;     /* read end: an errno if it could not execute */
+	int gate;   /* write end of the pipe that it waits on */
+	int report; /* read end: an errno if it could not execute */
 };
 
 /*

@@ -12,7 +12,7 @@
 enum mapping {
 	MAPPED,
 	NOT_MAPPED,
-	MAPPING_UNKNOWN,        /* the process is not ours to look at, or is just ending */
+	MAPPING_UNKNOWN, /* the process is not ours to look at, or is just ending */
 };
 
 /* Whether the process maps the file that is open at `fd`. */

@@ -21,7 +21,7 @@
 
 enum module_role {
 	MODULE_EXECUTABLE = 0,
-	MODULE_INTERPRETER = 1,         /* the dynamic loader */
+	MODULE_INTERPRETER = 1, /* the dynamic loader */
 	MODULE_LIBRARY = 2,
 	MODULE_VDSO = 3
 };
@@ -29,28 +29,28 @@ enum module_role {
 #define MODULE_BUILD_ID_MAX 32
 
 struct module {
-	uint64_t start, end;            /* the range that the object's segments span */
-	uint64_t bias;                  /* run-time address minus link-time address */
-	uint64_t opened;                /* stamp: when the recorder first met it */
-	_Atomic uint64_t closed;        /* stamp: when it was found unloaded; 0 = still there */
-	uint32_t order;                 /* load order, 0 = executable; open modules never
+	uint64_t start, end;     /* the range that the object's segments span */
+	uint64_t bias;           /* run-time address minus link-time address */
+	uint64_t opened;         /* stamp: when the recorder first met it */
+	_Atomic uint64_t closed; /* stamp: when it was found unloaded; 0 = still there */
+	uint32_t order;          /* load order, 0 = executable; open modules never
 					   share one */
-	uint8_t role;                   /* enum module_role */
-	uint8_t build_id_size;          /* bytes, 0 = none */
+	uint8_t role;            /* enum module_role */
+	uint8_t build_id_size;   /* bytes, 0 = none */
 	uint8_t pad[2];
 	uint8_t build_id[MODULE_BUILD_ID_MAX];
-	uint32_t path;                  /* offset in the text area; not NUL-terminated */
-	uint32_t path_size;             /* bytes; 0 = unknown or no room */
+	uint32_t path;      /* offset in the text area; not NUL-terminated */
+	uint32_t path_size; /* bytes; 0 = unknown or no room */
 };
 
 struct module_table {
-	_Atomic uint32_t count;         /* entries that may be read; stored with release */
-	_Atomic uint32_t text_used;     /* bytes of text that may be read */
-	uint32_t capacity;              /* entries; set by the creator, as is text_capacity */
+	_Atomic uint32_t count;     /* entries that may be read; stored with release */
+	_Atomic uint32_t text_used; /* bytes of text that may be read */
+	uint32_t capacity;          /* entries; set by the creator, as is text_capacity */
 	uint32_t text_capacity;
-	_Atomic uint32_t refused;       /* not 0: some objects found no room */
+	_Atomic uint32_t refused; /* not 0: some objects found no room */
 	uint32_t pad;
-	struct module modules[];        /* [capacity], then text_capacity bytes of text */
+	struct module modules[]; /* [capacity], then text_capacity bytes of text */
 };
 
 _Static_assert(sizeof(struct module) == 88, "shared layout");
@@ -59,8 +59,7 @@ _Static_assert(sizeof(struct module_table) == 24, "shared layout");
 /* Bytes that a table with these capacities takes. */
 static inline size_t module_table_bytes(uint32_t capacity, uint32_t text_capacity)
 {
-	return sizeof(struct module_table) + (size_t)capacity * sizeof(struct module) +
-		text_capacity;
+	return sizeof(struct module_table) + (size_t)capacity * sizeof(struct module) + text_capacity;
 }
 
 /* The text area. */

@@ -55,8 +55,10 @@ static const struct argp_option options[] = {
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
 	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
-	{ "mmap", OPT_MMAP, "yes|no", 0, "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
-	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)", 2 },
+	{ "mmap", OPT_MMAP, "yes|no", 0,
+	  "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
+	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
+	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGPROF; implies --stacks=yes (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -191,7 +193,8 @@ static char **prepend_environment(int *argc, char **argv)
 /* Where the preload library is: beside us in a build tree, else where it is installed. */
 static char *find_preload(void)
 {
-	static const char *const places[] = { "preload/libmsrec.so", "../" MSREC_LIBDIR "/msrec/libmsrec.so" };
+	static const char *const places[] = { "preload/libmsrec.so",
+					      "../" MSREC_LIBDIR "/msrec/libmsrec.so" };
 	char self[4096], *slash, *path;
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -221,8 +224,10 @@ static void report(const struct collector_report *r)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);
 	if (r->executed && config.verbosity > 0)
-		fprintf(stderr, "msrec: %s: ends where the program executed another one "
-			"(--trace-children=yes records that too)\n", r->path);
+		fprintf(stderr,
+			"msrec: %s: ends where the program executed another one "
+			"(--trace-children=yes records that too)\n",
+			r->path);
 	if (config.verbosity > 0)
 		fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", r->path,
 			(unsigned long long)r->events, (unsigned long long)r->lost,
@@ -262,8 +267,7 @@ static void catch_signals(pid_t pid)
 }
 
 /* Ends as the program ended. */
-__attribute__((noreturn))
-static void end_like(int status)
+__attribute__((noreturn)) static void end_like(int status)
 {
 	if (WIFSIGNALED(status)) {
 		const struct rlimit no_core = { 0, 0 };
@@ -281,8 +285,7 @@ static void end_like(int status)
 
 /* ---- the run ---- */
 
-__attribute__((format(printf, 1, 2)))
-static void complain(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
 	va_list args;
 
@@ -348,8 +351,9 @@ static int record(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { .options = options, .parser = parse,
-					  .args_doc = "PROGRAM [ARG...]", .doc = doc };
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]", .doc = doc
+	};
 	char *objection;
 	int status;
 

@@ -50,56 +50,59 @@ void msrec_resizeinplace(const void *block, size_t size);
  * address in the code, which linkers settle to be 0 for good. An entry of the offset table is left
  * to the loader.
  */
-#define MSREC_LOAD_(function, name)                           \
-	__asm__(".weak " name "\n\t"                          \
-		"{movq\t" name "@GOTPCREL(%%rip), %0|"        \
-		"mov\t%0, QWORD PTR " name "@GOTPCREL[rip]}"  \
+#define MSREC_LOAD_(function, name)                                                                          \
+	__asm__(".weak " name "\n\t"                                                                         \
+		"{movq\t" name "@GOTPCREL(%%rip), %0|"                                                       \
+		"mov\t%0, QWORD PTR " name "@GOTPCREL[rip]}"                                                 \
 		: "=r"(function))
 
 /* The empty statement behind the call keeps it from replacing the frame that it is to be seen in. */
-#define MSREC_CALL_(name, arguments)                                  \
-	do {                                                          \
-		__typeof__(&name) msrec_function_;                    \
-		MSREC_LOAD_(msrec_function_, #name);                  \
-		if (__builtin_expect(!!msrec_function_, 0)) {         \
-			msrec_function_ arguments;                    \
-			__asm__ __volatile__("");                     \
-		}                                                     \
+#define MSREC_CALL_(name, arguments)                                                                         \
+	do {                                                                                                 \
+		__typeof__(&name) msrec_function_;                                                           \
+		MSREC_LOAD_(msrec_function_, #name);                                                         \
+		if (__builtin_expect(!!msrec_function_, 0)) {                                                \
+			msrec_function_ arguments;                                                           \
+			__asm__ __volatile__("");                                                            \
+		}                                                                                            \
 	} while (0)
 
-#define MSREC_RECORDING                                               \
-	(__extension__({                                              \
-		__typeof__(&msrec_malloclike) msrec_function_;        \
-		MSREC_LOAD_(msrec_function_, "msrec_malloclike");     \
-		(int)!!msrec_function_;                               \
+#define MSREC_RECORDING                                                                                      \
+	(__extension__({                                                                                     \
+		__typeof__(&msrec_malloclike) msrec_function_;                                               \
+		MSREC_LOAD_(msrec_function_, "msrec_malloclike");                                            \
+		(int)!!msrec_function_;                                                                      \
 	}))
 
 #else
-#define MSREC_CALL_(name, arguments) do { (void)msrec_block_; } while (0)
+#define MSREC_CALL_(name, arguments)                                                                         \
+	do {                                                                                                 \
+		(void)msrec_block_;                                                                          \
+	} while (0)
 #define MSREC_RECORDING 0
 #endif
 
-#define MSREC_MALLOCLIKE(block, size)                                          \
-	do {                                                                   \
-		const void *const msrec_block_ = (const void *)(block);        \
-		const size_t msrec_size_ = (size_t)(size);                     \
-		(void)msrec_size_;                                             \
-		MSREC_CALL_(msrec_malloclike, (msrec_block_, msrec_size_));    \
+#define MSREC_MALLOCLIKE(block, size)                                                                        \
+	do {                                                                                                 \
+		const void *const msrec_block_ = (const void *)(block);                                      \
+		const size_t msrec_size_ = (size_t)(size);                                                   \
+		(void)msrec_size_;                                                                           \
+		MSREC_CALL_(msrec_malloclike, (msrec_block_, msrec_size_));                                  \
 	} while (0)
 
-#define MSREC_FREELIKE(block)                                                  \
-	do {                                                                   \
-		const void *const msrec_block_ = (const void *)(block);        \
-		MSREC_CALL_(msrec_freelike, (msrec_block_));                   \
+#define MSREC_FREELIKE(block)                                                                                \
+	do {                                                                                                 \
+		const void *const msrec_block_ = (const void *)(block);                                      \
+		MSREC_CALL_(msrec_freelike, (msrec_block_));                                                 \
 	} while (0)
 
-#define MSREC_RESIZEINPLACE(block, old_size, new_size)                         \
-	do {                                                                   \
-		const void *const msrec_block_ = (const void *)(block);        \
-		const size_t msrec_size_ = (size_t)(new_size);                 \
-		(void)(old_size);                                              \
-		(void)msrec_size_;                                             \
-		MSREC_CALL_(msrec_resizeinplace, (msrec_block_, msrec_size_)); \
+#define MSREC_RESIZEINPLACE(block, old_size, new_size)                                                       \
+	do {                                                                                                 \
+		const void *const msrec_block_ = (const void *)(block);                                      \
+		const size_t msrec_size_ = (size_t)(new_size);                                               \
+		(void)(old_size);                                                                            \
+		(void)msrec_size_;                                                                           \
+		MSREC_CALL_(msrec_resizeinplace, (msrec_block_, msrec_size_));                               \
 	} while (0)
 
 #endif
@@ -113,7 +116,10 @@ void msrec_resizeinplace(const void *block, size_t size);
 #define MSREC_VALGRIND_(request, a, b, c, d) VALGRIND_DO_CLIENT_REQUEST_STMT(request, a, b, c, d, 0)
 #define MSREC_ON_VALGRIND_ VALGRIND_DO_CLIENT_REQUEST_EXPR(0, VG_USERREQ__RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0)
 #else
-#define MSREC_VALGRIND_(request, a, b, c, d) do { (void)(a), (void)(b), (void)(c), (void)(d); } while (0)
+#define MSREC_VALGRIND_(request, a, b, c, d)                                                                 \
+	do {                                                                                                 \
+		(void)(a), (void)(b), (void)(c), (void)(d);                                                  \
+	} while (0)
 #define MSREC_ON_VALGRIND_ 0
 #endif
 
@@ -124,27 +130,27 @@ void msrec_resizeinplace(const void *block, size_t size);
 
 #define RUNNING_ON_VALGRIND ((unsigned)MSREC_ON_VALGRIND_ + (unsigned)MSREC_RECORDING)
 
-#define VALGRIND_MALLOCLIKE_BLOCK(addr, sizeB, rzB, is_zeroed)                              \
-	do {                                                                                \
-		const void *const msrec_at_ = (const void *)(addr);                         \
-		const size_t msrec_n_ = (size_t)(sizeB);                                    \
-		MSREC_VALGRIND_(VG_USERREQ__MALLOCLIKE_BLOCK, msrec_at_, msrec_n_, rzB, is_zeroed); \
-		MSREC_MALLOCLIKE(msrec_at_, msrec_n_);                                      \
+#define VALGRIND_MALLOCLIKE_BLOCK(addr, sizeB, rzB, is_zeroed)                                               \
+	do {                                                                                                 \
+		const void *const msrec_at_ = (const void *)(addr);                                          \
+		const size_t msrec_n_ = (size_t)(sizeB);                                                     \
+		MSREC_VALGRIND_(VG_USERREQ__MALLOCLIKE_BLOCK, msrec_at_, msrec_n_, rzB, is_zeroed);          \
+		MSREC_MALLOCLIKE(msrec_at_, msrec_n_);                                                       \
 	} while (0)
 
-#define VALGRIND_FREELIKE_BLOCK(addr, rzB)                                                  \
-	do {                                                                                \
-		const void *const msrec_at_ = (const void *)(addr);                         \
-		MSREC_VALGRIND_(VG_USERREQ__FREELIKE_BLOCK, msrec_at_, rzB, 0, 0);          \
-		MSREC_FREELIKE(msrec_at_);                                                  \
+#define VALGRIND_FREELIKE_BLOCK(addr, rzB)                                                                   \
+	do {                                                                                                 \
+		const void *const msrec_at_ = (const void *)(addr);                                          \
+		MSREC_VALGRIND_(VG_USERREQ__FREELIKE_BLOCK, msrec_at_, rzB, 0, 0);                           \
+		MSREC_FREELIKE(msrec_at_);                                                                   \
 	} while (0)
 
-#define VALGRIND_RESIZEINPLACE_BLOCK(addr, oldSizeB, newSizeB, rzB)                         \
-	do {                                                                                \
-		const void *const msrec_at_ = (const void *)(addr);                         \
-		const size_t msrec_old_ = (size_t)(oldSizeB), msrec_n_ = (size_t)(newSizeB); \
-		MSREC_VALGRIND_(VG_USERREQ__RESIZEINPLACE_BLOCK, msrec_at_, msrec_old_, msrec_n_, rzB); \
-		MSREC_RESIZEINPLACE(msrec_at_, msrec_old_, msrec_n_);                       \
+#define VALGRIND_RESIZEINPLACE_BLOCK(addr, oldSizeB, newSizeB, rzB)                                          \
+	do {                                                                                                 \
+		const void *const msrec_at_ = (const void *)(addr);                                          \
+		const size_t msrec_old_ = (size_t)(oldSizeB), msrec_n_ = (size_t)(newSizeB);                 \
+		MSREC_VALGRIND_(VG_USERREQ__RESIZEINPLACE_BLOCK, msrec_at_, msrec_old_, msrec_n_, rzB);      \
+		MSREC_RESIZEINPLACE(msrec_at_, msrec_old_, msrec_n_);                                        \
 	} while (0)
 
 #endif

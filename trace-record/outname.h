@@ -8,9 +8,9 @@
 
 struct outname_values {
 	uint32_t pid;
-	const char *program;    /* its file name, for %e */
-	uint32_t number;        /* for %n: counts the files of this run from 1 */
-	bool forked;            /* a child: needs a name of its own */
+	const char *program; /* its file name, for %e */
+	uint32_t number;     /* for %n: counts the files of this run from 1 */
+	bool forked;         /* a child: needs a name of its own */
 };
 
 /*

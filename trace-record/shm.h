@@ -28,50 +28,50 @@
 
 #include "module_table.h"
 
-#define SHM_MAGIC    0x6d73686d736872ull
-#define SHM_VERSION  2u
-#define SHM_ENV      "MSREC_SHM"        /* path of the memfd, for the preload library; private */
+#define SHM_MAGIC 0x6d73686d736872ull
+#define SHM_VERSION 2u
+#define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
-#define SHM_PAGE         4096u
-#define SHM_SEGMENTS     256u
-#define SHM_RINGS        1024u          /* threads of a process at one time */
-#define SHM_MODULES      4096u
-#define SHM_MODULE_TEXT  (1u << 20)
-#define SHM_DEPTH_MAX    2048u          /* frames a stack, --depth */
+#define SHM_PAGE 4096u
+#define SHM_SEGMENTS 256u
+#define SHM_RINGS 1024u /* threads of a process at one time */
+#define SHM_MODULES 4096u
+#define SHM_MODULE_TEXT (1u << 20)
+#define SHM_DEPTH_MAX 2048u /* frames a stack, --depth */
 
 /* ---- rings ---- */
 
 /* Ring data sizes by slot: the first threads of a process are the busy ones. */
 #define SHM_RING_CLASSES 4
 static const struct shm_ring_class {
-	uint32_t first;         /* slot */
-	uint32_t bytes;         /* a power of two, and all records fit the smallest */
+	uint32_t first; /* slot */
+	uint32_t bytes; /* a power of two, and all records fit the smallest */
 } shm_ring_classes[SHM_RING_CLASSES + 1] = {
 	{ 0, 4u << 20 }, { 4, 1u << 20 }, { 64, 256u << 10 }, { 256, 64u << 10 }, { SHM_RINGS, 0 },
 };
 
 enum shm_ring_state {
 	SHM_RING_FREE = 0,
-	SHM_RING_CLAIMED = 1,   /* being set up by its thread */
-	SHM_RING_USED = 2,      /* until msrec has seen the owner gone and everything read */
+	SHM_RING_CLAIMED = 1, /* being set up by its thread */
+	SHM_RING_USED = 2,    /* until msrec has seen the owner gone and everything read */
 };
 
 struct shm_ring {
 	/* The producer's line. */
-	_Atomic uint64_t head;          /* bytes written since the slot was made; release */
-	_Atomic uint64_t null_frees;    /* free(NULL) calls */
-	_Atomic uint64_t lost;          /* events dropped, all told */
+	_Atomic uint64_t head;       /* bytes written since the slot was made; release */
+	_Atomic uint64_t null_frees; /* free(NULL) calls */
+	_Atomic uint64_t lost;       /* events dropped, all told */
 	char pad_head[40];
 	/* The consumer's line. */
-	_Atomic uint64_t tail;          /* bytes read; release */
-	_Atomic uint32_t space;         /* futex: changes when the consumer has made room for a waiter */
+	_Atomic uint64_t tail;  /* bytes read; release */
+	_Atomic uint32_t space; /* futex: changes when the consumer has made room for a waiter */
 	char pad_tail[52];
 	/* Seldom touched. */
-	_Atomic uint32_t state;         /* enum shm_ring_state */
-	_Atomic uint32_t waiting;       /* the producer sleeps on `space` */
+	_Atomic uint32_t state;   /* enum shm_ring_state */
+	_Atomic uint32_t waiting; /* the producer sleeps on `space` */
 	uint32_t tid;
-	uint32_t use;                   /* counts the threads that had this slot */
-	pthread_mutex_t owner;          /* robust; locked by the thread for its life */
+	uint32_t use;          /* counts the threads that had this slot */
+	pthread_mutex_t owner; /* robust; locked by the thread for its life */
 };
 
 /* ---- segments ---- */
@@ -86,34 +86,34 @@ enum shm_segment_state {
 
 struct shm_segment {
 	_Atomic uint32_t state;
-	_Atomic uint32_t rings_used;    /* slots below this have been used at some time */
-	_Atomic uint32_t forks;         /* numbers the forks of this process from 1 */
+	_Atomic uint32_t rings_used; /* slots below this have been used at some time */
+	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
 	uint32_t pid;
 	uint32_t parent_pid;
-	uint32_t parent;                /* segment of the process this one forked from */
-	uint32_t parent_fork;           /* number of that fork; 0 = not known */
-	_Atomic uint32_t nested;        /* calls inside calls that could not be recorded */
-	_Atomic uint32_t refused;       /* msrec will not read this segment: stop recording */
-	uint64_t start;                 /* stamp */
+	uint32_t parent;          /* segment of the process this one forked from */
+	uint32_t parent_fork;     /* number of that fork; 0 = not known */
+	_Atomic uint32_t nested;  /* calls inside calls that could not be recorded */
+	_Atomic uint32_t refused; /* msrec will not read this segment: stop recording */
+	uint64_t start;           /* stamp */
 	struct shm_ring rings[SHM_RINGS];
 };
 
-#define SHM_ROUND(n)        (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
-#define SHM_MODULES_BYTES   SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
-#define SHM_DATA_BYTES      ((4ull * (4u << 20)) + (60ull * (1u << 20)) + (192ull * (256u << 10)) + \
-			     (768ull * (64u << 10)))
-#define SHM_SEGMENT_BYTES   (SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_DATA_BYTES)
+#define SHM_ROUND(n) (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
+#define SHM_MODULES_BYTES SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
+#define SHM_DATA_BYTES                                                                                       \
+	((4ull * (4u << 20)) + (60ull * (1u << 20)) + (192ull * (256u << 10)) + (768ull * (64u << 10)))
+#define SHM_SEGMENT_BYTES (SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_DATA_BYTES)
 
 /* ---- the family ---- */
 
 struct shm_family {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t segment_bytes_mib;     /* both sides must agree on the layout */
-	uint32_t depth;                 /* frames to keep */
-	uint32_t timer_ms;              /* CPU time from sample to sample of stack depths; 0: none */
-	uint8_t use_tsc;                /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
-	uint8_t trace_children;         /* exec'd programs too: the environment is left alone */
+	uint32_t segment_bytes_mib; /* both sides must agree on the layout */
+	uint32_t depth;             /* frames to keep */
+	uint32_t timer_ms;          /* CPU time from sample to sample of stack depths; 0: none */
+	uint8_t use_tsc;            /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
+	uint8_t trace_children;     /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
 	uint8_t free_stacks;            /* frees are told with their stacks */
 	uint8_t usable;                 /* how much the allocator gave is told */
@@ -224,7 +224,7 @@ enum shm_flag {
 	SHM_FAILED = 1,
 	SHM_OVERFLOW = 2,
 	SHM_RESET = 4,
-	SHM_USABLE = 8,     /* one operand more: the bytes that the allocator gave */
+	SHM_USABLE = 8, /* one operand more: the bytes that the allocator gave */
 };
 
 static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, uint16_t sent, uint32_t from)
@@ -233,27 +233,31 @@ static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, u
 	       (uint64_t)from << 40;
 }
 
-#define SHM_OP(head)     ((uint8_t)(head))
-#define SHM_FLAGS(head)  ((uint8_t)((head) >> 8))
-#define SHM_ALIGN(head)  ((uint8_t)((head) >> 16))
-#define SHM_SENT(head)   ((uint16_t)((head) >> 24))
-#define SHM_FROM(head)   ((uint32_t)((head) >> 40))
+#define SHM_OP(head) ((uint8_t)(head))
+#define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
+#define SHM_ALIGN(head) ((uint8_t)((head) >> 16))
+#define SHM_SENT(head) ((uint16_t)((head) >> 24))
+#define SHM_FROM(head) ((uint32_t)((head) >> 40))
 
 /* Frees without a stack have no number in the trace; in the ring they are these ops. */
-#define SHM_OP_FREE     128u
-#define SHM_OP_FREELIKE 129u    /* of a custom block */
+#define SHM_OP_FREE 128u
+#define SHM_OP_FREELIKE 129u /* of a custom block */
 
 /* Words between the stamp and the frames: address and size; realloc also the old address; frees and
  * marks one word. */
 static inline unsigned shm_operands(uint8_t op)
 {
 	switch (op) {
-	case 3: case 4: case 5: case 6: /* the reallocs */
+	case 3:
+	case 4:
+	case 5:
+	case 6: /* the reallocs */
 		return 3;
-	case 17:                        /* a free with its stack */
+	case 17: /* a free with its stack */
 	case SHM_OP_FREE:
 		return 1;
-	case 42: case 43: /* the mremaps: old and new length */
+	case 42:
+	case 43: /* the mremaps: old and new length */
 		return 2;
 	default:
 		return op >= 32 ? 1 : 2;

@@ -8,9 +8,9 @@
 #include "customs.h"
 #include "lane.h"
 
-#define PC_CACHE    8192u       /* a power of two */
-#define FORKS_KEPT  64u         /* states kept for children that have not shown up yet */
-#define HOLD_NS     20000000u   /* how long an allocation waits for a realloc in another thread */
+#define PC_CACHE 8192u    /* a power of two */
+#define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
+#define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
 #define UNKNOWN_BLOCK UINT64_MAX
 
@@ -18,8 +18,8 @@
 struct pc_entry {
 	uint64_t pc;
 	uint32_t frame;
-	uint32_t module;        /* in the module table; MST_NONE: in none */
-	uint32_t modules;       /* size of the table when that was found out */
+	uint32_t module;  /* in the module table; MST_NONE: in none */
+	uint32_t modules; /* size of the table when that was found out */
 };
 
 /* The state of the process at a fork, for the child. */
@@ -34,13 +34,13 @@ struct tracee {
 	struct mst_writer *writer;
 	bool has_file;
 	uint32_t depth;
-	struct blocks blocks;           /* the allocator's own */
+	struct blocks blocks; /* the allocator's own */
 	struct customs customs;
-	uint32_t *module_ids;           /* by index in the module table; MST_NONE: not yet defined */
+	uint32_t *module_ids; /* by index in the module table; MST_NONE: not yet defined */
 	struct pc_entry *pcs;
 	struct lane *lanes;
 	uint32_t n_lanes;
-	uint64_t held_ns;               /* since when an allocation has been waiting; 0 = none is */
+	uint64_t held_ns; /* since when an allocation has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
@@ -270,8 +270,9 @@ static int frame_of(struct tracee *t, uint64_t pc, uint64_t stamp, uint32_t *fra
 	uint32_t i = 0;
 	int err;
 
-	if (e->pc == pc && (e->module == MST_NONE ? e->modules == n :
-			    module_holds(&t->modules->modules[e->module], pc, stamp))) {
+	if (e->pc == pc &&
+	    (e->module == MST_NONE ? e->modules == n
+				   : module_holds(&t->modules->modules[e->module], pc, stamp))) {
 		*frame = e->frame;
 		return 0;
 	}
@@ -789,8 +790,8 @@ bool tracee_is_empty(struct tracee *t)
 		const uint32_t state = atomic_load(&ring->state);
 
 		if (state == SHM_RING_CLAIMED ||
-		    (state == SHM_RING_USED && (!shm_owner_gone(&ring->owner) ||
-						atomic_load(&ring->head) != atomic_load(&ring->tail))))
+		    (state == SHM_RING_USED &&
+		     (!shm_owner_gone(&ring->owner) || atomic_load(&ring->head) != atomic_load(&ring->tail))))
 			return false;
 	}
 	return true;

@@ -32,7 +32,7 @@ struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *p
 bool tracee_knows_fork(const struct tracee *tracee, uint32_t number);
 bool tracee_awaits_children(const struct tracee *tracee);
 
-void tracee_destroy(struct tracee *tracee);     /* NULL is allowed */
+void tracee_destroy(struct tracee *tracee); /* NULL is allowed */
 
 struct mst_writer *tracee_writer(struct tracee *tracee);
 struct shm_segment *tracee_segment(struct tracee *tracee);

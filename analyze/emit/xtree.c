@@ -9,7 +9,7 @@
 #include "emit.h"
 #include "stringset.h"
 
-#define THRESHOLD 1e-14    /* percent: what is nothing is only left out where all is */
+#define THRESHOLD 1e-14 /* percent: what is nothing is only left out where all is */
 
 static const char *const event_texts[XTREE_EVENTS] = {
 	[XTREE_LIVE_BYTES] = "curB : currently allocated Bytes",
@@ -33,7 +33,7 @@ struct writer {
 	const struct emit_view *view;
 	bool compress;
 	struct names files, functions;
-	uint32_t *frames;       /* of the stack at hand, outermost first */
+	uint32_t *frames; /* of the stack at hand, outermost first */
 	uint32_t cap_frames;
 	uint64_t totals[XTREE_EVENTS];
 };
@@ -224,7 +224,9 @@ static struct tree *build_tree(const struct emit_view *view, enum xtree_event ev
 	for (uint32_t i = 0; i < n; i++) {
 		if (xtree_place(view->xtree, i, &place))
 			in.leaves[in.n_leaves++] = (struct tree_leaf){
-				.bytes = place.values[event], .stack = place.stack, .n = place.n,
+				.bytes = place.values[event],
+				.stack = place.stack,
+				.n = place.n,
 			};
 	}
 	tree = tree_build(&in);

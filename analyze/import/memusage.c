@@ -15,9 +15,9 @@
 #include "import.h"
 #include "mstrace.h"
 
-#define NO_BLOCK    UINT32_MAX
+#define NO_BLOCK UINT32_MAX
 #define BLOCKS_MOST (UINT32_MAX - 1)
-#define NS_PER_S    1000000000u
+#define NS_PER_S 1000000000u
 
 /*
  * Live blocks, in a list from the newest to the oldest and in one for each kind, also from the newest
@@ -26,7 +26,7 @@
 struct block {
 	uint32_t kind;
 	uint32_t newer, older;
-	uint32_t below;        /* the next older one of the kind */
+	uint32_t below; /* the next older one of the kind */
 };
 
 struct state {
@@ -35,9 +35,9 @@ struct state {
 	struct block *blocks;
 	uint32_t n_blocks, room;
 	uint32_t unused, newest;
-	uint32_t *tops;        /* by kind: its newest block */
+	uint32_t *tops; /* by kind: its newest block */
 	uint32_t n_tops;
-	uint64_t heap, stack;  /* as of the last record */
+	uint64_t heap, stack; /* as of the last record */
 };
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
@@ -66,8 +66,8 @@ static int add_block(struct state *s, uint32_t kind)
 	} else {
 		if (s->n_blocks == s->room) {
 			uint32_t room = s->room < BLOCKS_MOST / 2 ? s->room * 2 + 64 : BLOCKS_MOST;
-			struct block *blocks = room > s->room ?
-					       reallocarray(s->blocks, room, sizeof(*blocks)) : NULL;
+			struct block *blocks =
+				room > s->room ? reallocarray(s->blocks, room, sizeof(*blocks)) : NULL;
 			if (!blocks)
 				return MST_ERR_NOMEM;
 			s->blocks = blocks;
@@ -219,8 +219,12 @@ static int begin_trace(struct state *s)
 {
 	const char *const argv[] = { s->import->name };
 	const struct mst_file_info info = {
-		.page_size = 4096, .recorder = "memusage, by msconvert " MSREC_VERSION, .exe = s->import->name,
-		.cwd = "", .argc = 1, .argv = argv,
+		.page_size = 4096,
+		.recorder = "memusage, by msconvert " MSREC_VERSION,
+		.exe = s->import->name,
+		.cwd = "",
+		.argc = 1,
+		.argv = argv,
 	};
 	static const struct mst_writer_options options = { .identity = false };
 	uint32_t thread;

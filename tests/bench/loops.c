@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < n; i++)
 		pthread_join(threads[i], NULL);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf("pair=%.1f\n", ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) /
-	       (double)(pairs * n));
+	printf("pair=%.1f\n",
+	       ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) /
+		       (double)(pairs * n));
 	return 0;
 }

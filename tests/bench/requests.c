@@ -38,7 +38,8 @@ int main(int argc, char **argv)
 	for (long i = 0; i < n; i++)
 		give(take(&used, (size_t)i & 63));
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf("request=%.3f\n", ((double)(end.tv_sec - start.tv_sec) * 1e9 +
-				  (double)(end.tv_nsec - start.tv_nsec)) / (2.0 * (double)n));
+	printf("request=%.3f\n",
+	       ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) /
+		       (2.0 * (double)n));
 	return 0;
 }

@@ -28,8 +28,14 @@ static void create(int fd)
 {
 	static const char *const argv[] = { "./prog", "a", "b c" };
 	static const struct mst_file_info info = {
-		.pid = 4711, .machine = 62, .page_size = 4096, .recorder = "cli_trace",
-		.exe = "/nowhere/prog", .cwd = "/nowhere", .argc = 3, .argv = argv,
+		.pid = 4711,
+		.machine = 62,
+		.page_size = 4096,
+		.recorder = "cli_trace",
+		.exe = "/nowhere/prog",
+		.cwd = "/nowhere",
+		.argc = 3,
+		.argv = argv,
 	};
 	static const struct mst_writer_options options = { .identity = true, .chunk_records = 64 };
 	check(mst_writer_create(&writer, fd, &info, &options));
@@ -38,7 +44,9 @@ static void create(int fd)
 static void define_stacks(uint32_t *stacks)
 {
 	static const struct mst_module program = {
-		.path = "/nowhere/prog", .role = MST_MODULE_EXECUTABLE, .end = 0x10000,
+		.path = "/nowhere/prog",
+		.role = MST_MODULE_EXECUTABLE,
+		.end = 0x10000,
 	};
 	uint32_t module, frame;
 	check(mst_writer_module(writer, &program, &module));
@@ -71,9 +79,12 @@ static void write_blocks(const uint32_t *stacks, bool stacks_of_frees)
 	uint64_t indexes[500];
 	for (unsigned i = 0; i < 500; i++) {
 		const struct mst_kind k = {
-			.op = (uint8_t)ops[i % 4], .flags = i % 4 == 3 ? MST_KIND_ALIGNED : 0,
-			.align_log2 = i % 4 == 3 ? 12 : 0, .stack = stacks[i % STACKS],
-			.size = i * 37 % 1000, .cap = i * 37 % 1000,
+			.op = (uint8_t)ops[i % 4],
+			.flags = i % 4 == 3 ? MST_KIND_ALIGNED : 0,
+			.align_log2 = i % 4 == 3 ? 12 : 0,
+			.stack = stacks[i % STACKS],
+			.size = i * 37 % 1000,
+			.cap = i * 37 % 1000,
 		};
 		mst_writer_at(writer, 1000000 * i, 0);
 		check(mst_writer_kind(writer, &k, &kinds[i]));
@@ -96,7 +107,8 @@ int main(int argc, char **argv)
 	check(mst_writer_thread(writer, &(struct mst_thread){ .tid = 4711 }, &thread));
 	define_stacks(stacks);
 	write_blocks(stacks, argc > 2 && strcmp(argv[2], "frees") == 0);
-	struct mst_end end = { .reason = MST_END_EXIT, .time_ns = 500000000,
+	struct mst_end end = { .reason = MST_END_EXIT,
+			       .time_ns = 500000000,
 			       .events = mst_writer_events(writer) };
 	if (argc > 2 && strcmp(argv[2], "signal") == 0) {
 		end.reason = MST_END_SIGNAL;

@@ -21,7 +21,7 @@
 #endif
 
 #define THREADS 4
-#define BLOCKS  5000
+#define BLOCKS 5000
 
 #ifdef __cplusplus
 extern "C" {

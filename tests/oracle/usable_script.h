@@ -28,7 +28,7 @@ bool heap_begin(void);
 
 /* `size` bytes into an empty slot. False when it fails. */
 bool heap_alloc(unsigned slot, uint64_t size, uint64_t align, bool zeroed, uint64_t *usable);
-bool heap_resize(unsigned slot, uint64_t size, uint64_t *usable);   /* which may be empty; size > 0 */
-void heap_free(unsigned slot);   /* which may be empty */
+bool heap_resize(unsigned slot, uint64_t size, uint64_t *usable); /* which may be empty; size > 0 */
+void heap_free(unsigned slot);                                    /* which may be empty */
 
 #endif

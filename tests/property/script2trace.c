@@ -100,12 +100,22 @@ static uint32_t take_stack(void)
 
 static uint8_t take_op(void)
 {
-	static const struct { const char *name; enum mst_op op; } names[] = {
-		{ "unknown", MST_OP_UNKNOWN }, { "malloc", MST_OP_MALLOC }, { "calloc", MST_OP_CALLOC },
-		{ "realloc", MST_OP_REALLOC }, { "realloc_free", MST_OP_REALLOC_FREE },
-		{ "memalign", MST_OP_MEMALIGN }, { "new", MST_OP_NEW },
-		{ "implied_free", MST_OP_IMPLIED_FREE }, { "lost", MST_OP_LOST }, { "start", MST_OP_START },
-		{ "exit", MST_OP_EXIT }, { "fork", MST_OP_FORK },
+	static const struct {
+		const char *name;
+		enum mst_op op;
+	} names[] = {
+		{ "unknown", MST_OP_UNKNOWN },
+		{ "malloc", MST_OP_MALLOC },
+		{ "calloc", MST_OP_CALLOC },
+		{ "realloc", MST_OP_REALLOC },
+		{ "realloc_free", MST_OP_REALLOC_FREE },
+		{ "memalign", MST_OP_MEMALIGN },
+		{ "new", MST_OP_NEW },
+		{ "implied_free", MST_OP_IMPLIED_FREE },
+		{ "lost", MST_OP_LOST },
+		{ "start", MST_OP_START },
+		{ "exit", MST_OP_EXIT },
+		{ "fork", MST_OP_FORK },
 		{ "stack", MST_OP_STACK },
 	};
 	const char *word = take_word();
@@ -132,7 +142,9 @@ static uint32_t make_kind(uint8_t op, uint32_t stack, uint64_t size, uint64_t ca
 static void do_module(void)
 {
 	const struct mst_module module = {
-		.path = take_word(), .role = MST_MODULE_EXECUTABLE, .end = UINT64_C(1) << 32,
+		.path = take_word(),
+		.role = MST_MODULE_EXECUTABLE,
+		.end = UINT64_C(1) << 32,
 	};
 
 	check(mst_writer_module(writer, &module, &module_id));
@@ -237,10 +249,14 @@ static void do_flush(void)
 
 static void run_line(char *line)
 {
-	static const struct { const char *name; void (*run)(void); } commands[] = {
-		{ "module", do_module }, { "stack", do_stack }, { "time", do_time }, { "alloc", do_alloc },
-		{ "free", do_free }, { "resize", do_resize }, { "free_by", do_free_by }, { "call", do_call },
-		{ "failed_resize", do_failed_resize }, { "null_frees", do_null_frees }, { "flush", do_flush },
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} commands[] = {
+		{ "module", do_module },         { "stack", do_stack }, { "time", do_time },
+		{ "alloc", do_alloc },           { "free", do_free },   { "resize", do_resize },
+		{ "free_by", do_free_by },       { "call", do_call },   { "failed_resize", do_failed_resize },
+		{ "null_frees", do_null_frees }, { "flush", do_flush },
 	};
 	const char *word = strtok(line, " \n");
 
@@ -261,8 +277,14 @@ static void begin(int fd, uint32_t records)
 {
 	static const char *const argv[] = { "script" };
 	const struct mst_file_info info = {
-		.pid = 1, .machine = 62, .page_size = 4096, .recorder = "script2trace",
-		.exe = "/nowhere/script", .cwd = "/", .argc = 1, .argv = argv,
+		.pid = 1,
+		.machine = 62,
+		.page_size = 4096,
+		.recorder = "script2trace",
+		.exe = "/nowhere/script",
+		.cwd = "/",
+		.argc = 1,
+		.argv = argv,
 	};
 	const struct mst_writer_options options = { .identity = true, .chunk_records = records };
 	uint32_t thread;

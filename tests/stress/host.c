@@ -105,7 +105,8 @@ static void preinit(int argc, char **argv, char **env)
 	early[0] = take(100);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const preinit_entry)(int, char **, char **) = preinit;
+__attribute__((section(".preinit_array"), used)) static void (*const preinit_entry)(int, char **,
+										    char **) = preinit;
 
 __attribute__((constructor(101))) static void construct(void)
 {
@@ -608,14 +609,29 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{ "early", case_early }, { "tls", case_tls }, { "short-threads", case_short_threads },
-	{ "many-threads", case_many_threads }, { "exchange", case_exchange },
-	{ "leave-threads", case_leave_threads }, { "fork", case_fork }, { "vfork", case_vfork },
-	{ "spawn", case_spawn }, { "daemon", case_daemon }, { "chroot", case_chroot },
-	{ "setuid", case_setuid }, { "clearenv", case_clearenv }, { "nofile", case_nofile },
-	{ "address-space", case_address_space }, { "storm", case_storm }, { "altstack", case_altstack },
-	{ "longjmp", case_longjmp }, { "coroutines", case_coroutines }, { "deep", case_deep },
-	{ "dlopen", case_dlopen }, { "deepbind", case_deepbind }, { "endless", case_endless },
+	{ "early", case_early },
+	{ "tls", case_tls },
+	{ "short-threads", case_short_threads },
+	{ "many-threads", case_many_threads },
+	{ "exchange", case_exchange },
+	{ "leave-threads", case_leave_threads },
+	{ "fork", case_fork },
+	{ "vfork", case_vfork },
+	{ "spawn", case_spawn },
+	{ "daemon", case_daemon },
+	{ "chroot", case_chroot },
+	{ "setuid", case_setuid },
+	{ "clearenv", case_clearenv },
+	{ "nofile", case_nofile },
+	{ "address-space", case_address_space },
+	{ "storm", case_storm },
+	{ "altstack", case_altstack },
+	{ "longjmp", case_longjmp },
+	{ "coroutines", case_coroutines },
+	{ "deep", case_deep },
+	{ "dlopen", case_dlopen },
+	{ "deepbind", case_deepbind },
+	{ "endless", case_endless },
 	{ "busy", case_busy },
 };
 

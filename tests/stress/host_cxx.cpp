@@ -29,8 +29,12 @@ void *operator new(std::size_t size)
 	return pool + pool_used - size;
 }
 
-void operator delete(void *) noexcept {}
-void operator delete(void *, std::size_t) noexcept {}
+void operator delete(void *) noexcept
+{
+}
+void operator delete(void *, std::size_t) noexcept
+{
+}
 #endif
 
 static volatile std::size_t huge = std::size_t(1) << 62;
@@ -45,7 +49,10 @@ template <class T> static T *counted(T *p)
 #ifdef PLUGIN
 struct global {
 	char *p = counted(new char[100]);
-	~global() { delete[] p; }
+	~global()
+	{
+		delete[] p;
+	}
 };
 static global plugin_global;
 
@@ -104,7 +111,10 @@ static void with_handler(int times)
 
 struct thread_owner {
 	std::string *text = new std::string(100, 'x');
-	~thread_owner() { delete text; }
+	~thread_owner()
+	{
+		delete text;
+	}
 };
 static thread_local thread_owner owner;
 

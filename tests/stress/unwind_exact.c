@@ -48,14 +48,14 @@ struct reference {
 struct observer {
 	struct unwind_stack *stack;
 	struct reference reference;
-	uintptr_t before[FRAMES_MAX];   /* the last capture, outermost first */
+	uintptr_t before[FRAMES_MAX]; /* the last capture, outermost first */
 	unsigned before_count;
 	volatile sig_atomic_t busy;
 };
 
 static __thread struct observer *observer;
 static __thread unsigned capacity = FRAMES_MAX;
-static __thread bool partial;           /* libgcc cannot see all: compare what it sees */
+static __thread bool partial; /* libgcc cannot see all: compare what it sees */
 static _Atomic unsigned long events, failures, nested;
 static volatile unsigned sink;
 
@@ -83,10 +83,8 @@ static struct observer *observe(void)
 {
 	size_t bytes = unwind_stack_bytes(capacity);
 
-	observer = mmap(NULL, sizeof(*observer), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	observer->stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	observer = mmap(NULL, sizeof(*observer), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	observer->stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unwind_stack_init(observer->stack, capacity);
 	return observer;
 }
@@ -98,8 +96,7 @@ static void forget(void)
 	observer = NULL;
 }
 
-static void report(const struct observer *o, unsigned depth, unsigned expected, unsigned first,
-	unsigned bad)
+static void report(const struct observer *o, unsigned depth, unsigned expected, unsigned first, unsigned bad)
 {
 	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
 
@@ -108,8 +105,7 @@ static void report(const struct observer *o, unsigned depth, unsigned expected, 
 	fprintf(stderr, "event %lu: frame %u differs, %u frames, %u expected\n", events, bad, depth,
 		expected);
 	for (unsigned i = bad > 3 ? bad - 3 : 0; i < bad + 4; i++)
-		fprintf(stderr, "  %3u %#14lx %#14lx\n", i,
-			i < depth ? frames[depth - 1 - i].pc : 0,
+		fprintf(stderr, "  %3u %#14lx %#14lx\n", i, i < depth ? frames[depth - 1 - i].pc : 0,
 			i < expected ? o->reference.pc[first + i] : 0);
 }
 
@@ -174,7 +170,8 @@ static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 static FRAMED void event_if(bool compared)
 {
 	struct unwind_regs regs = {
-		(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0) + 16,
+		(uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_frame_address(0) + 16,
 		*(uintptr_t *)__builtin_frame_address(0),
 	};
 
@@ -296,8 +293,8 @@ static NOINLINE void shape_huge(unsigned depth)
 }
 
 static shape_function *const shapes[] = {
-	shape_plain, shape_large, shape_alloca, shape_aligned, shape_registers, shape_tail,
-	shape_two_ways, shape_framed, shape_many, shape_huge,
+	shape_plain, shape_large,    shape_alloca, shape_aligned, shape_registers,
+	shape_tail,  shape_two_ways, shape_framed, shape_many,    shape_huge,
 };
 
 static void test_shapes(void)
@@ -312,8 +309,7 @@ static void test_shapes(void)
 void through_rbx(void (*call)(void));
 void through_r12(void (*call)(void));
 void without_tables(void (*call)(void));
-__asm__(
-	".text\n.type through_rbx, @function\nthrough_rbx:\n.cfi_startproc\n"
+__asm__(".text\n.type through_rbx, @function\nthrough_rbx:\n.cfi_startproc\n"
 	"pushq %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"
 	"movq %rsp, %rbx\n.cfi_def_cfa_register rbx\n"
 	"andq $-64, %rsp\nsubq $256, %rsp\ncall *%rdi\n"
@@ -448,9 +444,8 @@ static FRAMED void below_code(void)
  * inside is compared; that the walk goes on to the same callers is checked by hand. */
 static FRAMED void test_no_tables(void)
 {
-	static const unsigned char code[] = {
-		0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3
-	};
+	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+					      0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3 };
 	void (*made)(void (*)(void));
 	const struct unwind_frame *frames;
 	uintptr_t outer[FRAMES_MAX];
@@ -561,8 +556,7 @@ static void on_signal(int number)
 
 /* Faults at its first instruction, where pc - 1 belongs to another function. */
 void fault_at_once(void);
-__asm__(
-	".text\n.type fault_at_once, @function\nfault_at_once:\n.cfi_startproc\n"
+__asm__(".text\n.type fault_at_once, @function\nfault_at_once:\n.cfi_startproc\n"
 	"movq (%rax), %rax\nret\n.cfi_endproc\n.size fault_at_once, . - fault_at_once\n");
 
 static void on_fault(int number, siginfo_t *info, void *data)
@@ -571,7 +565,7 @@ static void on_fault(int number, siginfo_t *info, void *data)
 
 	(void)info;
 	if (context->uc_mcontext.gregs[REG_RIP] != (greg_t)fault_at_once) {
-		signal(number, SIG_DFL);        /* a fault that nobody ordered */
+		signal(number, SIG_DFL); /* a fault that nobody ordered */
 		return;
 	}
 	event();
@@ -592,12 +586,9 @@ static void test_signals(bool alternate)
 {
 	static char other_stack[8 << 20];
 	stack_t stack = { .ss_sp = other_stack, .ss_size = sizeof(other_stack) };
-	struct sigaction action = {
-		.sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0
-	};
-	struct sigaction fault = {
-		.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | (alternate ? SA_ONSTACK : 0)
-	};
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = alternate ? SA_ONSTACK : 0 };
+	struct sigaction fault = { .sa_sigaction = on_fault,
+				   .sa_flags = SA_SIGINFO | (alternate ? SA_ONSTACK : 0) };
 	struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
 
 	sigaltstack(&stack, NULL);
@@ -724,8 +715,7 @@ static void test_recursion(void)
 
 /* A stack that ends in nothing: above its only page is a hole, its words are nonsense. */
 void on_stack(void *top, uintptr_t bp, void (*call)(void));
-__asm__(
-	".text\n.type on_stack, @function\non_stack:\n.cfi_startproc\n"
+__asm__(".text\n.type on_stack, @function\non_stack:\n.cfi_startproc\n"
 	"pushq %rbx\n.cfi_adjust_cfa_offset 8\npushq %rbp\n.cfi_adjust_cfa_offset 8\n"
 	"movq %rsp, %rbx\nmovq %rdi, %rsp\nmovq %rsi, %rbp\ncall *%rdx\n"
 	"movq %rbx, %rsp\npopq %rbp\npopq %rbx\nret\n.cfi_endproc\n"
@@ -739,8 +729,8 @@ static FRAMED void event_unchecked(void)
 
 static void test_broken(void)
 {
-	unsigned char *memory = mmap(NULL, 4 << 12, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *memory =
+		mmap(NULL, 4 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t words[] = { 0, 1, UINTPTR_MAX, (uintptr_t)event, (uintptr_t)memory };
 
 	munmap(memory + (3 << 12), 1 << 12);
@@ -788,8 +778,8 @@ static void test_plugins(int count, char **paths)
 
 static struct module_table *new_table(void)
 {
-	struct module_table *table = mmap(NULL, module_table_bytes(256, 1 << 16),
-		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct module_table *table = mmap(NULL, module_table_bytes(256, 1 << 16), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	table->capacity = 256;
 	table->text_capacity = 1 << 16;
@@ -826,8 +816,8 @@ int main(int argc, char **argv)
 
 	argv += old;
 	argc -= old;
-	modules_init(new_table(), old ? NULL :
-		(modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
+	modules_init(new_table(),
+		     old ? NULL : (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
 	event();
 	test_shapes(), run("shapes");
 	test_registers(), run("registers");

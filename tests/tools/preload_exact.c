@@ -24,15 +24,32 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum exact {
-	MALLOC, CALLOC, REALLOC_NULL, REALLOC_BLOCK, REALLOC_ZERO, ALIGNED, NEW, NEW_ARRAY, OVERFLOWED,
-	FAILED, FAILED_RESIZE, FREE, FREE_NULL, LIVE, PEAK, BLOCKS, UNKNOWN, IMPLIED, FULL,
+	MALLOC,
+	CALLOC,
+	REALLOC_NULL,
+	REALLOC_BLOCK,
+	REALLOC_ZERO,
+	ALIGNED,
+	NEW,
+	NEW_ARRAY,
+	OVERFLOWED,
+	FAILED,
+	FAILED_RESIZE,
+	FREE,
+	FREE_NULL,
+	LIVE,
+	PEAK,
+	BLOCKS,
+	UNKNOWN,
+	IMPLIED,
+	FULL,
 	EXACT_COUNTS
 };
 
-#define TABLE_SLOTS (1u << 23)      /* 128 MiB of address space, touched as needed */
+#define TABLE_SLOTS (1u << 23) /* 128 MiB of address space, touched as needed */
 
 struct slot {
-	uint64_t address;           /* 0 = free */
+	uint64_t address; /* 0 = free */
 	uint64_t size;
 };
 
@@ -320,22 +337,22 @@ EXPORT void *pvalloc(size_t n)
 
 /* ---- operators ---- */
 
-#define OPERATOR(name, which_, params, args)                                  \
-	EXPORT void *name params;                                             \
-	EXPORT void *name params                                              \
-	{                                                                     \
-		static void *(*real) params;                                  \
-		void *p;                                                      \
-                                                                              \
-		if (!real)                                                    \
-			resolve_one(&real, #name);                            \
-		if (operator_new.which == MALLOC) {                           \
-			operator_new.which = which_;                          \
-			operator_new.size = size;                             \
-		}                                                             \
-		p = real args;                                                \
-		operator_new.which = MALLOC;                                  \
-		return p;                                                     \
+#define OPERATOR(name, which_, params, args)                                                                 \
+	EXPORT void *name params;                                                                            \
+	EXPORT void *name params                                                                             \
+	{                                                                                                    \
+		static void *(*real)params;                                                                  \
+		void *p;                                                                                     \
+                                                                                                             \
+		if (!real)                                                                                   \
+			resolve_one(&real, #name);                                                           \
+		if (operator_new.which == MALLOC) {                                                          \
+			operator_new.which = which_;                                                         \
+			operator_new.size = size;                                                            \
+		}                                                                                            \
+		p = real args;                                                                               \
+		operator_new.which = MALLOC;                                                                 \
+		return p;                                                                                    \
 	}
 
 OPERATOR(_Znwm, NEW, (size_t size), (size))

@@ -33,8 +33,9 @@ static void print_info(const struct mst_reader *r)
 {
 	const struct mst_file_info *info = mst_reader_info(r);
 
-	printf("file shift=%u machine=%u page=%u pid=%u parent=%u start=%" PRIu64 "\n", mst_reader_time_shift(r),
-	       info->machine, info->page_size, info->pid, info->parent_pid, info->start_ns);
+	printf("file shift=%u machine=%u page=%u pid=%u parent=%u start=%" PRIu64 "\n",
+	       mst_reader_time_shift(r), info->machine, info->page_size, info->pid, info->parent_pid,
+	       info->start_ns);
 	print_line("recorder", info->recorder);
 	print_line("exe", info->exe);
 	print_line("cwd", info->cwd);
@@ -76,7 +77,8 @@ static void print_sums(const struct mst_sums *s)
 	printf("sums %" PRIu64 " %" PRIu64, s->events, s->null_frees);
 	printf(" %" PRId64 " %" PRId64 " %" PRId64, s->net_bytes, s->net_bytes16, s->net_blocks);
 	printf(" %" PRId64 " %" PRId64 " %" PRId64, s->max_bytes, s->max_bytes16, s->max_blocks);
-	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->moved16, s->steps, s->grown, s->shrunk);
+	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->moved16, s->steps, s->grown,
+	       s->shrunk);
 }
 
 static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chunk)
@@ -91,8 +93,9 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	mst_reader_modules(r, &modules);
 	mst_reader_threads(r, &threads);
 	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u symbols=%u kinds=%u stacks=%u frames=%u "
-	       "modules=%u threads=%u\n", chunk->first_record, chunk->first_alloc, chunk->n_records,
-	       chunk->n_symbols, kinds, stacks, frames, modules, threads);
+	       "modules=%u threads=%u\n",
+	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_symbols, kinds, stacks,
+	       frames, modules, threads);
 	print_sums(&chunk->sums);
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *s = &chunk->symbols[i];
@@ -150,8 +153,9 @@ static void print_definitions(const struct mst_reader *r)
 static void print_end(const struct mst_end *end)
 {
 	printf("end reason=%u detail=%u time=%" PRIu64 " events=%" PRIu64 " lost=%" PRIu64 " unknown=%" PRIu64
-	       " implied=%" PRIu64 "\n", end->reason, end->detail, end->time_ns, end->events, end->lost,
-	       end->unknown_frees, end->implied_frees);
+	       " implied=%" PRIu64 "\n",
+	       end->reason, end->detail, end->time_ns, end->events, end->lost, end->unknown_frees,
+	       end->implied_frees);
 }
 
 static int print_problem(const char *path, const char *problem, int err)

@@ -55,11 +55,8 @@ static const char *const op_name[MST_OP_COUNT] = {
 };
 
 static const char *const reason_name[] = {
-	[MST_END_EXIT] = "exit",
-	[MST_END_SIGNAL] = "signal",
-	[MST_END_EXEC] = "exec",
-	[MST_END_DETACHED] = "detached",
-	[MST_END_UNKNOWN] = "unknown",
+	[MST_END_EXIT] = "exit",         [MST_END_SIGNAL] = "signal",   [MST_END_EXEC] = "exec",
+	[MST_END_DETACHED] = "detached", [MST_END_UNKNOWN] = "unknown",
 };
 
 struct stat_counts {
@@ -174,7 +171,8 @@ int main(int argc, char **argv)
 	int err;
 
 	if (fd < 0) {
-		fprintf(stderr, "tracestat: %s\n", argc == 2 ? "cannot open the trace" : "usage: tracestat TRACE");
+		fprintf(stderr, "tracestat: %s\n",
+			argc == 2 ? "cannot open the trace" : "usage: tracestat TRACE");
 		return 1;
 	}
 	err = mst_reader_create(&reader, fd);
@@ -187,7 +185,8 @@ int main(int argc, char **argv)
 	print_counts(&counts, reader);
 	print_end(mst_reader_end(reader));
 	if (err)
-		fprintf(stderr, "tracestat: %s: %s: %s\n", argv[1], mst_strerror(err), mst_reader_problem(reader));
+		fprintf(stderr, "tracestat: %s: %s: %s\n", argv[1], mst_strerror(err),
+			mst_reader_problem(reader));
 	mst_reader_destroy(reader);
 	return err == 0 || err == MST_ERR_TRUNCATED ? 0 : 3;
 }

@@ -39,7 +39,8 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 				assert_int_equal(k, l);
 			else
 				assert_true((l == SMALL_LISTS || k >= bounds[l - SMALL_LISTS - 1]) &&
-					    k >= SMALL_LISTS && (l == LISTS - 1 || k < bounds[l - SMALL_LISTS]));
+					    k >= SMALL_LISTS &&
+					    (l == LISTS - 1 || k < bounds[l - SMALL_LISTS]));
 			assert_int_equal(arena->blocks[block->right].left, i);
 			i = block->right;
 		} while (i != head);
@@ -116,7 +117,7 @@ static size_t add_holes(const struct holes *holes, uint32_t i, uint64_t (*ranges
 static void check_arena(const struct arena *arena, uint32_t n_live)
 {
 	uint8_t *listed = calloc(arena->n + 1, 1), *vacant = calloc(arena->n + 1, 1);
-	uint64_t (*ranges)[2] = calloc(2 * (size_t)arena->superblocks + 4, sizeof(*ranges));
+	uint64_t(*ranges)[2] = calloc(2 * (size_t)arena->superblocks + 4, sizeof(*ranges));
 	uint32_t in_lists, in_blocks = 0, live = 0, vacancies = 0;
 	size_t n;
 
@@ -195,7 +196,9 @@ static void aligned_blocks_keep_their_tail(void **state)
 {
 	static const struct {
 		uint64_t align, size, usable;
-	} known[] = { { 32, 10, 32 }, { 64, 10, 32 }, { 128, 100, 192 }, { 4096, 10, 96 }, { 100, 100, 192 } };
+	} known[] = {
+		{ 32, 10, 32 }, { 64, 10, 32 }, { 128, 100, 192 }, { 4096, 10, 96 }, { 100, 100, 192 }
+	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		struct arena *arena = arena_create();
@@ -286,8 +289,13 @@ static void handles_outlive_their_neighbours(void **state)
 
 static void what_cannot_be_is_refused(void **state)
 {
-	static const uint64_t sizes[] = { UINT64_MAX, UINT64_MAX - 50, UINT64_C(1) << 63, INT64_MAX,
-					  (UINT64_C(1) << 47) + 1, UINT64_C(1) << 47, (UINT64_C(1) << 47) - 64 };
+	static const uint64_t sizes[] = { UINT64_MAX,
+					  UINT64_MAX - 50,
+					  UINT64_C(1) << 63,
+					  INT64_MAX,
+					  (UINT64_C(1) << 47) + 1,
+					  UINT64_C(1) << 47,
+					  (UINT64_C(1) << 47) - 64 };
 	struct arena *arena = *state;
 	uint64_t usable;
 
@@ -384,9 +392,9 @@ enum { SLOTS = 400 };
 struct slots {
 	struct arena *arena;
 	uint64_t random;
-	uint64_t limit;                /* sizes have up to this many bits */
+	uint64_t limit; /* sizes have up to this many bits */
 	uint32_t n_live;
-	uint32_t block[SLOTS];         /* ARENA_NONE: empty */
+	uint32_t block[SLOTS]; /* ARENA_NONE: empty */
 	uint64_t address[SLOTS];
 	uint64_t usable[SLOTS];
 };
@@ -394,7 +402,8 @@ struct slots {
 static void slot_fill(struct slots *slots, unsigned i)
 {
 	uint64_t size = random_next(&slots->random) >> (64 - 1 - random_next(&slots->random) % slots->limit);
-	uint64_t align = random_next(&slots->random) % 4 ? 16 : UINT64_C(1) << random_next(&slots->random) % 16;
+	uint64_t align =
+		random_next(&slots->random) % 4 ? 16 : UINT64_C(1) << random_next(&slots->random) % 16;
 
 	slots->block[i] = arena_alloc(slots->arena, size, align, &slots->usable[i]);
 	if (slots->block[i] == ARENA_NONE)

@@ -22,9 +22,18 @@ static void integers(void **state)
 		bool ok;
 		int64_t value;
 	} cases[] = {
-		{ "", true, 0 }, { "0", true, 0 }, { " \t\n\v\f\r7", true, 7 }, { "+5", true, 5 },
-		{ "-5", true, -5 }, { "-", false, 0 }, { "  ", false, 0 }, { "- 5", false, 0 },
-		{ "5 ", false, 0 }, { "0x10", false, 0 }, { "5x", false, 0 }, { "x", false, 0 },
+		{ "", true, 0 },
+		{ "0", true, 0 },
+		{ " \t\n\v\f\r7", true, 7 },
+		{ "+5", true, 5 },
+		{ "-5", true, -5 },
+		{ "-", false, 0 },
+		{ "  ", false, 0 },
+		{ "- 5", false, 0 },
+		{ "5 ", false, 0 },
+		{ "0x10", false, 0 },
+		{ "5x", false, 0 },
+		{ "x", false, 0 },
 		{ "9223372036854775807", true, INT64_MAX },
 		{ "-9223372036854775808", true, INT64_MIN },
 		{ "18446744073709551646", true, 30 }, /* wraps */
@@ -45,11 +54,12 @@ static void floats(void **state)
 		bool ok;
 		double value;
 	} cases[] = {
-		{ "", true, 0 }, { ".", true, 0 }, { "-", true, 0 }, { "+", true, 0 },
-		{ "  ", true, 0 }, { "1.", true, 1 }, { ".5", true, 0.5 }, { " +1.5", true, 1.5 },
-		{ "-2.25", true, -2.25 }, { "100.0000", true, 100 }, { "1e3", false, 0 },
-		{ "1.5.5", false, 0 }, { "--5", false, 0 }, { "5 ", false, 0 }, { "nan", false, 0 },
-		{ "inf", false, 0 }, { "0x1", false, 0 }, { "- 3", false, 0 },
+		{ "", true, 0 },           { ".", true, 0 },       { "-", true, 0 },
+		{ "+", true, 0 },          { "  ", true, 0 },      { "1.", true, 1 },
+		{ ".5", true, 0.5 },       { " +1.5", true, 1.5 }, { "-2.25", true, -2.25 },
+		{ "100.0000", true, 100 }, { "1e3", false, 0 },    { "1.5.5", false, 0 },
+		{ "--5", false, 0 },       { "5 ", false, 0 },     { "nan", false, 0 },
+		{ "inf", false, 0 },       { "0x1", false, 0 },    { "- 3", false, 0 },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		double value;
@@ -100,14 +110,39 @@ static void accepted(void **state)
 {
 	(void)state;
 	static const char *const options[] = {
-		"--heap=no", "--heap-admin=0", "--heap-admin=1024", "--heap-admin=18446744073709551617",
-		"--stacks=yes", "--pages-as-heap=no", "--depth=1", "--depth=200", "--depth= 5",
-		"--alloc-fn=", "--alloc-fn=a b", "--ignore-fn=f", "--threshold=0", "--threshold=100",
-		"--peak-inaccuracy=-5", "--peak-inaccuracy=5000", "--time-unit=i", "--time-unit=ms",
-		"--time-unit=B", "--detailed-freq=1", "--detailed-freq=1000000", "--max-snapshots=10",
-		"--max-snapshots=1000", "--massif-out-file=%", "--alignment=16", "--alignment=4096",
-		"--alignment=18446744073709551632", "--trace-malloc=yes", "--xtree-memory=none", "--xtree-memory=allocs", "--xtree-memory=full",
-		"--xtree-memory-file=x", "--xtree-compress-strings=no",
+		"--heap=no",
+		"--heap-admin=0",
+		"--heap-admin=1024",
+		"--heap-admin=18446744073709551617",
+		"--stacks=yes",
+		"--pages-as-heap=no",
+		"--depth=1",
+		"--depth=200",
+		"--depth= 5",
+		"--alloc-fn=",
+		"--alloc-fn=a b",
+		"--ignore-fn=f",
+		"--threshold=0",
+		"--threshold=100",
+		"--peak-inaccuracy=-5",
+		"--peak-inaccuracy=5000",
+		"--time-unit=i",
+		"--time-unit=ms",
+		"--time-unit=B",
+		"--detailed-freq=1",
+		"--detailed-freq=1000000",
+		"--max-snapshots=10",
+		"--max-snapshots=1000",
+		"--massif-out-file=%",
+		"--alignment=16",
+		"--alignment=4096",
+		"--alignment=18446744073709551632",
+		"--trace-malloc=yes",
+		"--xtree-memory=none",
+		"--xtree-memory=allocs",
+		"--xtree-memory=full",
+		"--xtree-memory-file=x",
+		"--xtree-compress-strings=no",
 		"--realloc-zero-bytes-frees=yes",
 	};
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
@@ -124,7 +159,9 @@ static void undescribed(void **state)
 {
 	(void)state;
 	static const char *const options[] = {
-		"--show-below-main=yes", "--fullpath-after=/x", "--usable=rounded",
+		"--show-below-main=yes",
+		"--fullpath-after=/x",
+		"--usable=rounded",
 	};
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		struct args args;
@@ -135,11 +172,18 @@ static void undescribed(void **state)
 	}
 }
 
-#define BAD(option, why) \
-	{ option, "Bad option: " option "\n" why "\n" ARGS_USE_HELP, ARGS_STATUS_MASSIF }
-#define UNKNOWN(option) \
-	{ option, "Unknown option: " option "\n" ARGS_USE_HELP, ARGS_STATUS_MASSIF }
-#define UNAVAILABLE(option, why) { option, option ": " why, ARGS_STATUS_USAGE }
+#define BAD(option, why)                                                                                     \
+	{                                                                                                    \
+		option, "Bad option: " option "\n" why "\n" ARGS_USE_HELP, ARGS_STATUS_MASSIF                \
+	}
+#define UNKNOWN(option)                                                                                      \
+	{                                                                                                    \
+		option, "Unknown option: " option "\n" ARGS_USE_HELP, ARGS_STATUS_MASSIF                     \
+	}
+#define UNAVAILABLE(option, why)                                                                             \
+	{                                                                                                    \
+		option, option ": " why, ARGS_STATUS_USAGE                                                   \
+	}
 
 static void refused(void **state)
 {

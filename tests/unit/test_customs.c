@@ -10,7 +10,7 @@
 
 #include "customs.h"
 
-#define STEPS     20000u
+#define STEPS 20000u
 #define ADDRESSES 61u
 
 struct entry {
@@ -92,7 +92,8 @@ static void test_newest_first(void **state)
 	assert_true(list && at_copy);
 	assert_int_equal(customs_init(&customs), 0);
 	for (uint64_t step = 1; step <= STEPS; step++) {
-		const uint64_t address = 1 + next_number(&numbers) % ADDRESSES, what = next_number(&numbers) % 100;
+		const uint64_t address = 1 + next_number(&numbers) % ADDRESSES,
+			       what = next_number(&numbers) % 100;
 		/* Now and then one that is older than what is there. */
 		const uint64_t index = what < 5 ? step - next_number(&numbers) % step : step;
 		/* Twice the steps and a bit apart, so that no two are of one age. */

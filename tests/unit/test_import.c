@@ -62,7 +62,9 @@ static void add(struct file *f, uint64_t heap, uint64_t stack, uint64_t time)
 /* The trace of a file, -1 if it can't be one; *problem says why. */
 static int import_fd(int fd, uint64_t tick_rate, const char **problem)
 {
-	struct import import = { .from = fd, .to = outfile_unnamed(), .name = "data", .tick_rate = tick_rate };
+	struct import import = {
+		.from = fd, .to = outfile_unnamed(), .name = "data", .tick_rate = tick_rate
+	};
 	assert_true(import.to >= 0);
 	if (import_memusage.read(&import) == 0)
 		return import.to;
@@ -102,7 +104,8 @@ static void check(struct file *f, size_t n)
 		const struct datafile_record *want = &f->records[i];
 		for (; heap != want->heap; heap = record.heap) {
 			assert_true(datafile_next(data, &record));
-			assert_true(record.heap == want->heap || (want->heap < record.heap && record.heap < heap));
+			assert_true(record.heap == want->heap ||
+				    (want->heap < record.heap && record.heap < heap));
 			assert_int_equal(record.stack, want->stack);
 		}
 		peak = heap > peak ? heap : peak;
@@ -157,13 +160,12 @@ static void four_functions(void **state)
 		add(&f, heaps[i], i == 3 ? 48 : 16, 1000 + 10 * i);
 	int trace = import_fd(f.fd, 1000000000, &problem);
 	assert_true(trace >= 0);
-	report_of(trace,
-		  "\nMemory usage summary: heap total: 75200, heap peak: 70040, stack peak: 48\n"
-		  "         total calls   total memory   failed calls\n"
-		  " malloc|          4          75200              0\n"
-		  "realloc|          2              0              0  (nomove:2, dec:2, free:0)\n"
-		  " calloc|          0              0              0\n"
-		  "   free|          4          75080\n");
+	report_of(trace, "\nMemory usage summary: heap total: 75200, heap peak: 70040, stack peak: 48\n"
+			 "         total calls   total memory   failed calls\n"
+			 " malloc|          4          75200              0\n"
+			 "realloc|          2              0              0  (nomove:2, dec:2, free:0)\n"
+			 " calloc|          0              0              0\n"
+			 "   free|          4          75080\n");
 	close(trace);
 	check(&f, f.n);
 }
@@ -266,12 +268,8 @@ static void random_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing),
-		cmocka_unit_test(four_functions),
-		cmocka_unit_test(random_walks),
-		cmocka_unit_test(odd_files),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(random_bytes),
+		cmocka_unit_test(nothing),   cmocka_unit_test(four_functions), cmocka_unit_test(random_walks),
+		cmocka_unit_test(odd_files), cmocka_unit_test(refused),        cmocka_unit_test(random_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

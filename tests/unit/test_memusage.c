@@ -28,8 +28,13 @@ static int begin(void **state)
 {
 	static const char *const argv[] = { "prog" };
 	static const struct mst_file_info info = {
-		.pid = 1, .page_size = 4096, .recorder = "test", .exe = "/prog", .cwd = "/",
-		.argc = 1, .argv = argv,
+		.pid = 1,
+		.page_size = 4096,
+		.recorder = "test",
+		.exe = "/prog",
+		.cwd = "/",
+		.argc = 1,
+		.argv = argv,
 	};
 	static const struct mst_writer_options options = { .identity = true };
 	struct trace *t = calloc(1, sizeof(*t));
@@ -85,8 +90,7 @@ static void release_by(struct trace *t, struct block b, enum mst_op op)
 	assert_int_equal(mst_writer_free_by(t->writer, b.kind, b.index, kind(t, op, 0, 0)), 0);
 }
 
-static struct block resize(struct trace *t, struct block b, enum mst_op op, uint64_t size,
-			   uint8_t flags)
+static struct block resize(struct trace *t, struct block b, enum mst_op op, uint64_t size, uint8_t flags)
 {
 	struct block new = { .kind = kind(t, op, size, flags) };
 	assert_int_equal(mst_writer_resize(t->writer, b.kind, b.index, new.kind, &new.index), 0);
@@ -100,8 +104,9 @@ static void call(struct trace *t, enum mst_op op, uint64_t size, uint8_t flags)
 
 static void fail_resize(struct trace *t, struct block b, uint64_t size)
 {
-	assert_int_equal(mst_writer_failed_resize(t->writer, b.kind, b.index,
-						  kind(t, MST_OP_REALLOC_MOVED, size, 0)), 0);
+	assert_int_equal(
+		mst_writer_failed_resize(t->writer, b.kind, b.index, kind(t, MST_OP_REALLOC_MOVED, size, 0)),
+		0);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -160,18 +165,17 @@ static void four_functions(struct trace *t)
 static void plain(void **state)
 {
 	four_functions(*state);
-	expect(*state,
-	       "\nMemory usage summary: heap total: 75200, heap peak: 70040, stack peak: 0\n" HEAD
-	       " malloc|          1            100              0\n"
-	       "realloc|          4          74900              0  (nomove:1, dec:1, free:1)\n"
-	       " calloc|          1            200              0\n"
-	       "   free|          3          70240\n"
-	       "Histogram for block sizes:\n"
-	       "   32-47              1  20% " FULL "\n"
-	       "   96-111             1  20% " FULL "\n"
-	       "  192-207             1  20% " FULL "\n"
-	       " 4992-5007            1  20% " FULL "\n"
-	       "   large              1  20% " FULL "\n");
+	expect(*state, "\nMemory usage summary: heap total: 75200, heap peak: 70040, stack peak: 0\n" HEAD
+		       " malloc|          1            100              0\n"
+		       "realloc|          4          74900              0  (nomove:1, dec:1, free:1)\n"
+		       " calloc|          1            200              0\n"
+		       "   free|          3          70240\n"
+		       "Histogram for block sizes:\n"
+		       "   32-47              1  20% " FULL "\n"
+		       "   96-111             1  20% " FULL "\n"
+		       "  192-207             1  20% " FULL "\n"
+		       " 4992-5007            1  20% " FULL "\n"
+		       "   large              1  20% " FULL "\n");
 }
 
 #define E "\033["
@@ -180,33 +184,30 @@ static void coloured(void **state)
 {
 	four_functions(*state);
 	char *text = report(*state, true);
-	assert_string_equal(text,
-	       "\n" E "01;32mMemory usage summary:" E "0;0m heap total: 75200, heap peak: 70040,"
-	       " stack peak: 0\n"
-	       E "04;34m         total calls   total memory   failed calls" E "0m\n"
-	       E "00;34m malloc|" E "0m          1            100              0" E "00;00m\n"
-	       E "00;34mrealloc|" E "0m          4          74900              0" E "00;00m"
-	       "  (nomove:1, dec:1, free:1)\n"
-	       E "00;34m calloc|" E "0m          1            200              0" E "00;00m\n"
-	       E "00;34m   free|" E "0m          3          70240\n"
-	       E "01;32mHistogram for block sizes:" E "0;0m\n"
-	       "   32-47              1  20% " E "41;37m" FULL E "0;0m\n"
-	       "   96-111             1  20% " E "41;37m" FULL E "0;0m\n"
-	       "  192-207             1  20% " E "41;37m" FULL E "0;0m\n"
-	       " 4992-5007            1  20% " E "41;37m" FULL E "0;0m\n"
-	       "   large              1  20% " E "41;37m" FULL E "0;0m\n");
+	assert_string_equal(
+		text, "\n" E "01;32mMemory usage summary:" E "0;0m heap total: 75200, heap peak: 70040,"
+		      " stack peak: 0\n" E "04;34m         total calls   total memory   failed calls" E
+		      "0m\n" E "00;34m malloc|" E "0m          1            100              0" E "00;00m\n" E
+		      "00;34mrealloc|" E "0m          4          74900              0" E "00;00m"
+		      "  (nomove:1, dec:1, free:1)\n" E "00;34m calloc|" E
+		      "0m          1            200              0" E "00;00m\n" E "00;34m   free|" E
+		      "0m          3          70240\n" E "01;32mHistogram for block sizes:" E "0;0m\n"
+		      "   32-47              1  20% " E "41;37m" FULL E "0;0m\n"
+		      "   96-111             1  20% " E "41;37m" FULL E "0;0m\n"
+		      "  192-207             1  20% " E "41;37m" FULL E "0;0m\n"
+		      " 4992-5007            1  20% " E "41;37m" FULL E "0;0m\n"
+		      "   large              1  20% " E "41;37m" FULL E "0;0m\n");
 	free(text);
 }
 
 static void nothing(void **state)
 {
-	expect(*state,
-	       "\nMemory usage summary: heap total: 0, heap peak: 0, stack peak: 0\n" HEAD
-	       " malloc|          0              0              0\n"
-	       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
-	       " calloc|          0              0              0\n"
-	       "   free|          0              0\n"
-	       "Histogram for block sizes:\n");
+	expect(*state, "\nMemory usage summary: heap total: 0, heap peak: 0, stack peak: 0\n" HEAD
+		       " malloc|          0              0              0\n"
+		       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
+		       " calloc|          0              0              0\n"
+		       "   free|          0              0\n"
+		       "Histogram for block sizes:\n");
 }
 
 static void rounding(void **state)
@@ -217,24 +218,23 @@ static void rounding(void **state)
 		enum mst_op op;
 		uint64_t size;
 	} calls[] = {
-		{ 1000, MST_OP_MALLOC, 8 }, { 29, MST_OP_MALLOC, 20 }, { 10, MST_OP_MALLOC, 65535 },
-		{ 7, MST_OP_MALLOC, 65536 }, { 1, MST_OP_MALLOC, 15 }, { 1, MST_OP_MALLOC, 16 },
+		{ 1000, MST_OP_MALLOC, 8 },  { 29, MST_OP_MALLOC, 20 }, { 10, MST_OP_MALLOC, 65535 },
+		{ 7, MST_OP_MALLOC, 65536 }, { 1, MST_OP_MALLOC, 15 },  { 1, MST_OP_MALLOC, 16 },
 		{ 1, MST_OP_CALLOC, 15 },
 	};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		for (unsigned j = 0; j < calls[i].n; j++)
 			release(t, alloc(t, calls[i].op, calls[i].size));
-	expect(t,
-	       "\nMemory usage summary: heap total: 1122728, heap peak: 65536, stack peak: 0\n" HEAD
-	       " malloc|       1048        1122713              0\n"
-	       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
-	       " calloc|          1             15              0\n"
-	       "   free|       1049        1122728\n"
-	       "Histogram for block sizes:\n"
-	       "    0-15           1002  95% " FULL "\n"
-	       "   16-31             30   2% =\n"
-	       "65520-65535          10  <1% \n"
-	       "   large              7  <1% \n");
+	expect(t, "\nMemory usage summary: heap total: 1122728, heap peak: 65536, stack peak: 0\n" HEAD
+		  " malloc|       1048        1122713              0\n"
+		  "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
+		  " calloc|          1             15              0\n"
+		  "   free|       1049        1122728\n"
+		  "Histogram for block sizes:\n"
+		  "    0-15           1002  95% " FULL "\n"
+		  "   16-31             30   2% =\n"
+		  "65520-65535          10  <1% \n"
+		  "   large              7  <1% \n");
 }
 
 static void failures(void **state)
@@ -245,18 +245,16 @@ static void failures(void **state)
 	call(t, MST_OP_CALLOC, 40, MST_KIND_OVERFLOW);
 	call(t, MST_OP_REALLOCARRAY, 40, MST_KIND_OVERFLOW);
 	call(t, MST_OP_POSIX_MEMALIGN, 40, MST_KIND_ALIGNED);
-	expect(t,
-	       "\nMemory usage summary: heap total: 4611686018427387944, heap peak: 10,"
-	       " stack peak: 0\n" HEAD
-	       " malloc|          1             10              0\n"
-	       "realloc|          1   4611686018427387894              1"
-	       "  (nomove:0, dec:0, free:0)\n"
-	       " calloc|          1             40              1\n"
-	       "   free|          0              0\n"
-	       "Histogram for block sizes:\n"
-	       "    0-15              1  33% " FULL "\n"
-	       "   32-47              1  33% " FULL "\n"
-	       "   large              1  33% " FULL "\n");
+	expect(t, "\nMemory usage summary: heap total: 4611686018427387944, heap peak: 10,"
+		  " stack peak: 0\n" HEAD " malloc|          1             10              0\n"
+		  "realloc|          1   4611686018427387894              1"
+		  "  (nomove:0, dec:0, free:0)\n"
+		  " calloc|          1             40              1\n"
+		  "   free|          0              0\n"
+		  "Histogram for block sizes:\n"
+		  "    0-15              1  33% " FULL "\n"
+		  "   32-47              1  33% " FULL "\n"
+		  "   large              1  33% " FULL "\n");
 }
 
 /* The memalign family stays invisible through realloc and free; custom and unknown blocks do, too. */
@@ -264,8 +262,8 @@ static void foreign_blocks(void **state)
 {
 	struct trace *t = *state;
 	static const enum mst_op ops[] = {
-		MST_OP_MEMALIGN, MST_OP_POSIX_MEMALIGN, MST_OP_ALIGNED_ALLOC, MST_OP_VALLOC,
-		MST_OP_PVALLOC, MST_OP_NEW, MST_OP_NEW_ARRAY,
+		MST_OP_MEMALIGN, MST_OP_POSIX_MEMALIGN, MST_OP_ALIGNED_ALLOC, MST_OP_VALLOC, MST_OP_PVALLOC,
+		MST_OP_NEW,      MST_OP_NEW_ARRAY,
 	};
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
 		struct block b = alloc_flagged(t, ops[i], 100, MST_KIND_ALIGNED);
@@ -290,16 +288,15 @@ static void news_and_implied_frees(void **state)
 	release(t, alloc(t, MST_OP_NEW, 0));
 	release_by(t, alloc(t, MST_OP_NEW_ARRAY, 100), MST_OP_IMPLIED_FREE);
 	alloc(t, MST_OP_MALLOC, 50);
-	expect(t,
-	       "\nMemory usage summary: heap total: 151, heap peak: 150, stack peak: 0\n" HEAD
-	       " malloc|          3            151              0\n"
-	       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
-	       " calloc|          0              0              0\n"
-	       "   free|          1              1\n"
-	       "Histogram for block sizes:\n"
-	       "    0-15              1  33% " FULL "\n"
-	       "   48-63              1  33% " FULL "\n"
-	       "   96-111             1  33% " FULL "\n");
+	expect(t, "\nMemory usage summary: heap total: 151, heap peak: 150, stack peak: 0\n" HEAD
+		  " malloc|          3            151              0\n"
+		  "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
+		  " calloc|          0              0              0\n"
+		  "   free|          1              1\n"
+		  "Histogram for block sizes:\n"
+		  "    0-15              1  33% " FULL "\n"
+		  "   48-63              1  33% " FULL "\n"
+		  "   96-111             1  33% " FULL "\n");
 }
 
 /* The report is made at the first exit mark, which knows the null frees; what follows isn't counted. */
@@ -316,14 +313,13 @@ static void clean_up_is_not_counted(void **state)
 	assert_int_equal(mst_writer_flush(t->writer), 0);
 	alloc(t, MST_OP_MALLOC, 1000);
 	mst_writer_null_frees(t->writer, 9);
-	expect(t,
-	       "\nMemory usage summary: heap total: 10, heap peak: 10, stack peak: 0\n" HEAD
-	       " malloc|          1             10              0\n"
-	       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
-	       " calloc|          0              0              0\n"
-	       "   free|          2              0\n"
-	       "Histogram for block sizes:\n"
-	       "    0-15              1 100% " FULL "\n");
+	expect(t, "\nMemory usage summary: heap total: 10, heap peak: 10, stack peak: 0\n" HEAD
+		  " malloc|          1             10              0\n"
+		  "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
+		  " calloc|          0              0              0\n"
+		  "   free|          2              0\n"
+		  "Histogram for block sizes:\n"
+		  "    0-15              1 100% " FULL "\n");
 }
 
 static void map_calls(struct trace *t)
@@ -347,19 +343,19 @@ static void maps(void **state)
 {
 	map_calls(*state);
 	char *text = report_with(*state, false, MEMUSAGE_MAPS);
-	assert_non_null(strstr(text,
-	       "\nMemory usage summary: heap total: 119202, heap peak: 12318, stack peak: 0\n" HEAD
-	       " malloc|          2             30              0\n"
-	       "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
-	       " calloc|          0              0              0\n"
-	       "   free|          0              0\n"
-	       "mmap(r)|          1             20              0\n"
-	       "mmap(w)|          2          74096              1\n"
-	       "mmap(a)|          1           8192              0\n"
-	       " mremap|          2          36864              1  (nomove: 1, dec:1)\n"
-	       " munmap|          2        1000000              1\n"
-	       "Histogram for block sizes:\n"
-	       "    0-15              1  12% "));
+	assert_non_null(strstr(
+		text, "\nMemory usage summary: heap total: 119202, heap peak: 12318, stack peak: 0\n" HEAD
+		      " malloc|          2             30              0\n"
+		      "realloc|          0              0              0  (nomove:0, dec:0, free:0)\n"
+		      " calloc|          0              0              0\n"
+		      "   free|          0              0\n"
+		      "mmap(r)|          1             20              0\n"
+		      "mmap(w)|          2          74096              1\n"
+		      "mmap(a)|          1           8192              0\n"
+		      " mremap|          2          36864              1  (nomove: 1, dec:1)\n"
+		      " munmap|          2        1000000              1\n"
+		      "Histogram for block sizes:\n"
+		      "    0-15              1  12% "));
 	free(text);
 }
 
@@ -370,7 +366,8 @@ static void maps_as_memusage(void **state)
 	char *text = report_with(*state, false, MEMUSAGE_MAPS_AS_MEMUSAGE);
 	assert_non_null(strstr(text, "heap total: 119202, heap peak: 18446744073708658510, stack peak: 0\n"));
 	assert_non_null(strstr(text, "mmap(w)|          2          74096              0\n"));
-	assert_non_null(strstr(text, " mremap|          2          36864              0  (nomove: 1, dec:1)\n"));
+	assert_non_null(
+		strstr(text, " mremap|          2          36864              0  (nomove: 1, dec:1)\n"));
 	assert_non_null(strstr(text, " munmap|          2        1000000              1\n"));
 	free(text);
 }

@@ -24,44 +24,44 @@
 #include "shm.h"
 #include "tracee.h"
 
-#define WORKERS       4u
-#define CALLS         12000u            /* of a worker: many times what its ring holds */
-#define SPELL         400u              /* a worker's calls between two short-lived threads */
-#define SHORT_CALLS   25u
-#define THREADS       (WORKERS * (1 + CALLS / SPELL))
-#define ADDRESSES     64u               /* few, so that they come back at once */
-#define LARGE_RINGS   2u                /* that threads may have; then come small ones ... */
-#define SMALL_RINGS   (shm_ring_classes[SHM_RING_CLASSES - 1].first)   /* ... from this slot on */
-#define MARGIN        20000u            /* stamps, as msrec keeps away from the present */
-#define DEPTH         32u
+#define WORKERS 4u
+#define CALLS 12000u /* of a worker: many times what its ring holds */
+#define SPELL 400u   /* a worker's calls between two short-lived threads */
+#define SHORT_CALLS 25u
+#define THREADS (WORKERS * (1 + CALLS / SPELL))
+#define ADDRESSES 64u  /* few, so that they come back at once */
+#define LARGE_RINGS 2u /* that threads may have; then come small ones ... */
+#define SMALL_RINGS (shm_ring_classes[SHM_RING_CLASSES - 1].first) /* ... from this slot on */
+#define MARGIN 20000u /* stamps, as msrec keeps away from the present */
+#define DEPTH 32u
 
-#define CHECK(what)                                                                              \
-	do {                                                                                     \
-		if (!(what)) {                                                                   \
-			fprintf(stderr, "test_rings: line %d: not so: %s\n", __LINE__, #what);   \
-			exit(1);                                                                 \
-		}                                                                                \
+#define CHECK(what)                                                                                          \
+	do {                                                                                                 \
+		if (!(what)) {                                                                               \
+			fprintf(stderr, "test_rings: line %d: not so: %s\n", __LINE__, #what);               \
+			exit(1);                                                                             \
+		}                                                                                            \
 	} while (0)
 
 /* A call as its thread remembers it; sizes name blocks, 0 is none. */
 struct note {
 	uint64_t gone, come;
-	uintptr_t from, to;             /* their addresses */
+	uintptr_t from, to; /* their addresses */
 	uint8_t op;
-	uint8_t depth;                  /* calls of record() on its stack */
+	uint8_t depth; /* calls of record() on its stack */
 };
 
 struct block {
 	uintptr_t address;
-	uint64_t size;                  /* 0: it isn't there */
+	uint64_t size; /* 0: it isn't there */
 };
 
 struct account {
 	uint32_t tid;
 	uint32_t n, calls;
-	struct note *notes;             /* [n] of [calls] */
-	struct block own;               /* that nobody else touches */
-	uint32_t checked;               /* found in the trace so far */
+	struct note *notes; /* [n] of [calls] */
+	struct block own;   /* that nobody else touches */
+	uint32_t checked;   /* found in the trace so far */
 	bool in_trace;
 };
 
@@ -146,7 +146,10 @@ static struct block do_alloc(struct account *a, uintptr_t address)
 
 	record(&call, depth);
 	a->notes[a->n++] = (struct note){
-		.op = call.op, .come = address ? call.size : 0, .to = address, .depth = depth,
+		.op = call.op,
+		.come = address ? call.size : 0,
+		.to = address,
+		.depth = depth,
 	};
 	return (struct block){ address, call.size };
 }
@@ -158,7 +161,10 @@ static void do_free(struct account *a, const struct block *block)
 
 	record(&call, depth);
 	a->notes[a->n++] = (struct note){
-		.op = call.op, .gone = block->size, .from = block->address, .depth = depth,
+		.op = call.op,
+		.gone = block->size,
+		.from = block->address,
+		.depth = depth,
 	};
 }
 
@@ -176,8 +182,12 @@ static struct block do_realloc(struct account *a, const struct block *old)
 
 	record(&call, depth);
 	a->notes[a->n++] = (struct note){
-		.op = call.op, .gone = old->size, .come = call.size,
-		.from = old->address, .to = address, .depth = depth,
+		.op = call.op,
+		.gone = old->size,
+		.come = call.size,
+		.from = old->address,
+		.to = address,
+		.depth = depth,
 	};
 	if (other)
 		give_address(old->address);
@@ -313,8 +323,12 @@ static void make_family(void)
 static struct mst_writer *make_writer(int fd)
 {
 	const struct mst_file_info info = {
-		.pid = os_pid(), .machine = EM_X86_64, .page_size = 4096,
-		.recorder = "test_rings", .exe = "/test_rings", .cwd = "/",
+		.pid = os_pid(),
+		.machine = EM_X86_64,
+		.page_size = 4096,
+		.recorder = "test_rings",
+		.exe = "/test_rings",
+		.cwd = "/",
 	};
 	const struct mst_writer_options options = { .identity = true };
 	struct mst_writer *writer;
@@ -382,9 +396,9 @@ struct reading {
 	struct mst_reader *reader;
 	const struct mst_kind *kinds;
 	const struct mst_thread *threads;
-	struct account *accounts[THREADS];      /* by the trace's threads */
-	uint64_t live[ADDRESSES + THREADS];     /* size by address */
-	uint64_t *sizes;                        /* by index */
+	struct account *accounts[THREADS];  /* by the trace's threads */
+	uint64_t live[ADDRESSES + THREADS]; /* size by address */
+	uint64_t *sizes;                    /* by index */
 	uint64_t events, null_frees;
 };
 

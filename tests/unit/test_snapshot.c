@@ -18,7 +18,9 @@ struct heap {
 static void heap_begin(struct heap *h, unsigned max, unsigned detailed_freq, double inaccuracy)
 {
 	const struct settings settings = {
-		.max_snapshots = max, .detailed_freq = detailed_freq, .peak_inaccuracy = inaccuracy,
+		.max_snapshots = max,
+		.detailed_freq = detailed_freq,
+		.peak_inaccuracy = inaccuracy,
 	};
 
 	*h = (struct heap){ 0 };
@@ -71,10 +73,11 @@ static void expect_kinds(const struct heap *h, const char *kinds)
 	assert_string_equal(found, kinds);
 }
 
-#define EXPECT_TIMES(h, ...) do { \
-	static const int64_t times[] = { __VA_ARGS__ }; \
-	expect_times(h, times, sizeof(times) / sizeof(*times)); \
-} while (0)
+#define EXPECT_TIMES(h, ...)                                                                                 \
+	do {                                                                                                 \
+		static const int64_t times[] = { __VA_ARGS__ };                                              \
+		expect_times(h, times, sizeof(times) / sizeof(*times));                                      \
+	} while (0)
 
 /* A new peak has to exceed the last one by more than one per cent; peaks restart the count. */
 static void peaks_exceed_the_last(void **state)

@@ -34,28 +34,28 @@ __asm__(".text\n"
 	"tests_code:\n"
 	"\tplace tests_full, function, 16\n"
 	"\t.fill 16, 1, 0\n"
-	"\tplace tests_outer, function, 48\n"          /* +16 */
+	"\tplace tests_outer, function, 48\n" /* +16 */
 	"\t.fill 16, 1, 0\n"
-	"\tplace tests_inner, function, 16\n"          /* +32 */
+	"\tplace tests_inner, function, 16\n" /* +32 */
 	"\t.fill 32, 1, 0\n"
-	"\tplace tests_together_long, function, 32\n"  /* +64 */
+	"\tplace tests_together_long, function, 32\n" /* +64 */
 	"\tplace tests_together, function, 16\n"
 	"\t.fill 32, 1, 0\n"
-	"\tplace tests_bb, function, 16\n"             /* +96 */
+	"\tplace tests_bb, function, 16\n" /* +96 */
 	"\tplace tests_ba, function, 16\n"
 	"\tplace tests_aaa, function, 16\n"
 	"\t.fill 16, 1, 0\n"
-	"\tplace tests_sizeless, function, 0\n"        /* +112 */
+	"\tplace tests_sizeless, function, 0\n" /* +112 */
 	"\t.fill 16, 1, 0\n"
-	"\tplace tests_typeless, notype, 16\n"         /* +128 */
+	"\tplace tests_typeless, notype, 16\n" /* +128 */
 	"\t.fill 16, 1, 0\n"
-	"\tplace tests_data, object, 16\n"             /* +144 */
+	"\tplace tests_data, object, 16\n" /* +144 */
 	"\t.fill 16, 1, 0\n"
-	"\tplace _ZN3foo3barEi, function, 16\n"        /* +160 */
+	"\tplace _ZN3foo3barEi, function, 16\n" /* +160 */
 	"\t.fill 16, 1, 0\n"
 	"\tplace __libc_start_main.old, function, 16\n" /* +176 */
 	"\t.fill 16, 1, 0\n"
-	"\tplace __libc_start_mainly, function, 16\n"  /* +192 */
+	"\tplace __libc_start_mainly, function, 16\n" /* +192 */
 	"\t.fill 16, 1, 0\n");
 extern const char tests_code[];
 
@@ -94,7 +94,7 @@ static int own_module(struct dl_phdr_info *info, size_t size, void *data)
 		if (info->dlpi_phdr[i].p_type == PT_NOTE)
 			notes_read((const uint8_t *)load_bias + info->dlpi_phdr[i].p_vaddr,
 				   info->dlpi_phdr[i].p_memsz);
-	return 1;   /* the program itself is always the first */
+	return 1; /* the program itself is always the first */
 }
 
 static int group_setup(void **state)
@@ -137,12 +137,20 @@ static void test_choice(void **state)
 		size_t offset;
 		const char *name;
 	} cases[] = {
-		{ 0, "tests_full" }, { 15, "tests_full" },
-		{ 16, "tests_outer" }, { 31, "tests_outer" },
-		{ 32, "tests_inner" }, { 47, "tests_inner" }, { 48, NULL }, { 63, NULL },
-		{ 64, "tests_together" }, { 79, "tests_together" }, { 80, "tests_together_long" },
+		{ 0, "tests_full" },
+		{ 15, "tests_full" },
+		{ 16, "tests_outer" },
+		{ 31, "tests_outer" },
+		{ 32, "tests_inner" },
+		{ 47, "tests_inner" },
+		{ 48, NULL },
+		{ 63, NULL },
+		{ 64, "tests_together" },
+		{ 79, "tests_together" },
+		{ 80, "tests_together_long" },
 		{ 96, "tests_ba" },
-		{ 112, NULL }, { 128, NULL },
+		{ 112, NULL },
+		{ 128, NULL },
 		{ 144, "tests_data" },
 		{ 160, "foo::bar(int)" },
 	};
@@ -152,8 +160,7 @@ static void test_choice(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *name = symbols_function(symbols, module, code(cases[i].offset));
-		const struct symbol_chain *chain =
-			symbols_describe(symbols, module, code(cases[i].offset));
+		const struct symbol_chain *chain = symbols_describe(symbols, module, code(cases[i].offset));
 
 		if (!cases[i].name) {
 			assert_null(name);
@@ -183,7 +190,7 @@ static void test_role(void **state)
 }
 
 static uint64_t caller_address;
-static volatile int one = 1;   /* keeps the calls from becoming jumps or constants */
+static volatile int one = 1; /* keeps the calls from becoming jumps or constants */
 
 static __attribute__((noinline)) int note_caller(void)
 {
@@ -269,8 +276,7 @@ static void test_unknown(void **state)
 	assert_null(symbols_object(symbols, SYMBOLS_NO_MODULE));
 	assert_string_equal(symbols_notice(symbols, 0),
 			    "/nonexistent/lib.so: not found, its functions have no names");
-	assert_string_equal(symbols_notice(symbols, 2),
-			    "/etc/passwd: not a usable ELF file, not used");
+	assert_string_equal(symbols_notice(symbols, 2), "/etc/passwd: not a usable ELF file, not used");
 	assert_null(symbols_notice(symbols, 3));
 	symbols_destroy(symbols);
 	symbols_destroy(NULL);
@@ -335,8 +341,8 @@ static void test_build_id(void **state)
 	assert_non_null(name_with(NULL, own_path, build_id, build_id_size, notice));
 	assert_string_equal(notice, "");
 	assert_null(name_with(NULL, own_path, wrong, build_id_size, notice));
-	snprintf(expected, sizeof(expected),
-		 "%s: build id differs from the recorded one, not used", own_path);
+	snprintf(expected, sizeof(expected), "%s: build id differs from the recorded one, not used",
+		 own_path);
 	assert_string_equal(notice, expected);
 	assert_null(name_with(NULL, own_path, build_id, build_id_size - 1, notice));
 
@@ -399,11 +405,16 @@ static void test_ranges(void **state)
 	for (uint64_t i = 0; i < 400; i++) {
 		uint32_t value = RANGES_NONE;
 
-		if (i >= 100 && i < 200) value = 1;
-		if (i >= 120 && i < 180) value = 2;
-		if (i >= 130 && i < 140) value = 3;
-		if (i >= 170 && i < 250) value = 4;
-		if (i >= 300) value = 6;
+		if (i >= 100 && i < 200)
+			value = 1;
+		if (i >= 120 && i < 180)
+			value = 2;
+		if (i >= 130 && i < 140)
+			value = 3;
+		if (i >= 170 && i < 250)
+			value = 4;
+		if (i >= 300)
+			value = 6;
 		assert_int_equal(ranges_find(&ranges, i), value);
 	}
 	ranges_finish(&ranges);
@@ -448,7 +459,11 @@ static void test_demangle(void **state)
 		  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
 		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
 		{ "_RNvNtCskwGfYPst2Cb_3foo3bar3baz", "foo::bar::baz" },
-		{ "main", NULL }, { "_ZN", NULL }, { "", NULL }, { "_Z", NULL }, { "_R", NULL },
+		{ "main", NULL },
+		{ "_ZN", NULL },
+		{ "", NULL },
+		{ "_Z", NULL },
+		{ "_R", NULL },
 		{ "_ZN3foo3barEi@@V1", NULL },
 		{ "_D3std5stdio9writelnFZv", NULL },
 		{ "_GLOBAL__sub_I_x", NULL },
@@ -492,16 +507,11 @@ static void test_demangle_bomb(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choice),
-		cmocka_unit_test(test_role),
-		cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_ranges_random),
-		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_choice),        cmocka_unit_test(test_role),
+		cmocka_unit_test(test_inlined),       cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_build_id),      cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_cache),         cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_ranges_random), cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_demangle_bomb),
 	};
 

@@ -97,7 +97,7 @@ static void craft_events(struct part *p, uint32_t first_record, uint32_t first_a
 static void craft_begin(struct craft *c)
 {
 	static const uint8_t types[] = { UNIT_FILE,  UNIT_THREADS, UNIT_MODULES, UNIT_STACKS,
-					 UNIT_KINDS, UNIT_EVENTS,  UNIT_EVENTS,	 UNIT_END };
+					 UNIT_KINDS, UNIT_EVENTS,  UNIT_EVENTS,  UNIT_END };
 	static const size_t n_columns[] = { 1, 1, 1, 3, 6, 6, 6, 0 };
 
 	*c = (struct craft){ .n = 8 };

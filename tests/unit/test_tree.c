@@ -34,8 +34,13 @@ static int begin(void **state)
 {
 	static const char *const argv[] = { "prog" };
 	static const struct mst_file_info info = {
-		.pid = 1, .page_size = 4096, .recorder = "test", .exe = "/prog", .cwd = "/",
-		.argc = 1, .argv = argv,
+		.pid = 1,
+		.page_size = 4096,
+		.recorder = "test",
+		.exe = "/prog",
+		.cwd = "/",
+		.argc = 1,
+		.argv = argv,
 	};
 	static const struct mst_writer_options options = { .identity = true };
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -62,7 +67,9 @@ static int end(void **state)
 static uint32_t make_frame(struct fixture *f, char letter)
 {
 	static const struct mst_module module = {
-		.path = "/nowhere/prog", .role = MST_MODULE_EXECUTABLE, .end = 0x1000,
+		.path = "/nowhere/prog",
+		.role = MST_MODULE_EXECUTABLE,
+		.end = 0x1000,
 	};
 	struct mst_frame frame = { .module = MST_NONE, .address = (uint64_t)letter };
 	uint32_t id;
@@ -130,7 +137,10 @@ static void print_tree(const struct fixture *f, const struct tree *tree, char *t
 static void expect(struct fixture *f, const char *expected)
 {
 	struct tree_input in = {
-		.leaves = f->leaves, .n_leaves = f->n, .more = f->more, .threshold = f->threshold,
+		.leaves = f->leaves,
+		.n_leaves = f->n,
+		.more = f->more,
+		.threshold = f->threshold,
 	};
 	char text[4096];
 	struct tree *tree;

@@ -17,12 +17,13 @@
 
 static unsigned failures;
 
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__, #condition); \
-		failures++; \
-	} \
-} while (0)
+#define CHECK(condition)                                                                                     \
+	do {                                                                                                 \
+		if (!(condition)) {                                                                          \
+			fprintf(stderr, "%s:%d: %s\n", __func__, __LINE__, #condition);                      \
+			failures++;                                                                          \
+		}                                                                                            \
+	} while (0)
 
 /* Counts what the code under test must never do. */
 void *__libc_malloc(size_t size);
@@ -66,8 +67,7 @@ static void fill_length(struct section *s, size_t at)
 	memcpy(s->bytes + at, &size, sizeof(size));
 }
 
-static struct cfi_section build(struct section *s, const unsigned char *program, size_t size,
-	bool signal)
+static struct cfi_section build(struct section *s, const unsigned char *program, size_t size, bool signal)
 {
 	/* Version, frames pc-relative sdata4, no count, no table; frames follow at once. */
 	static const unsigned char header[] = { 1, 0x1b, 0xff, 0xff, 4, 0, 0, 0 };
@@ -82,7 +82,7 @@ static struct cfi_section build(struct section *s, const unsigned char *program,
 	put_u32(s, 0);
 	put(s, "\1", 1);
 	put(s, signal ? "zRS" : "zR", signal ? 4 : 3);
-	put(s, "\1\x78\x10\1\0", 5);            /* factors 1 and -8, register 16, R: absolute */
+	put(s, "\1\x78\x10\1\0", 5); /* factors 1 and -8, register 16, R: absolute */
 	put(s, initial, sizeof(initial));
 	fill_length(s, cie);
 	fde = s->used;
@@ -95,17 +95,17 @@ static struct cfi_section build(struct section *s, const unsigned char *program,
 	fill_length(s, fde);
 	put_u32(s, 0);
 	return (struct cfi_section){ (uintptr_t)s->bytes, (uintptr_t)s->bytes,
-		(uintptr_t)s->bytes + s->used };
+				     (uintptr_t)s->bytes + s->used };
 }
 
 static void test_rows(void)
 {
 	static const unsigned char program[] = {
-		0x41, 0x0e, 16, 0x86, 2,                /* +1: push rbp */
+		0x41, 0x0e, 16,   0x86, 2,              /* +1: push rbp */
 		0x43, 0x0d, 6,                          /* +4: rbp is the base */
-		0x4c, 0x0a, 0x0c, 7, 8, 0xc6,           /* +16: an early return … */
+		0x4c, 0x0a, 0x0c, 7,    8, 0xc6,        /* +16: an early return … */
 		0x41, 0x0b,                             /* +17: … and the rest of the body */
-		0x41, 0x08, 6, 0x07, 3, 0x14, 12, 2,    /* +18: same, undefined, val_offset */
+		0x41, 0x08, 6,    0x07, 3, 0x14, 12, 2, /* +18: same, undefined, val_offset */
 	};
 	struct cfi_function f;
 	struct cfi_work w;
@@ -147,7 +147,7 @@ static bool read_words(void *context, uintptr_t address, unsigned bytes, bool li
 }
 
 static enum cfi_result step_by(const unsigned char *program, size_t size, struct cfi_state *state,
-	struct memory *memory, struct cfi_step *step)
+			       struct memory *memory, struct cfi_step *step)
 {
 	struct cfi_function f;
 	struct cfi_work w;
@@ -163,13 +163,10 @@ static enum cfi_result step_by(const unsigned char *program, size_t size, struct
 static void test_steps(void)
 {
 	/* A realigned frame: CFA = *(rbp - 8), rbp saved at rbp. */
-	static const unsigned char realigned[] = {
-		0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0
-	};
+	static const unsigned char realigned[] = { 0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0 };
 	/* CFA = rsp + 8 + ((rip & 15) >= 11) * 8, as in a PLT. */
-	static const unsigned char plt[] = {
-		0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22
-	};
+	static const unsigned char plt[] = { 0x0f, 11,   0x77, 8,    0x80, 0,   0x3f,
+					     0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22 };
 	static const unsigned char outermost[] = { 0x07, 16 };
 	static const unsigned char needs_rbx[] = { 0x0d, 3 };
 	static const unsigned char endless[] = { 0x0f, 3, 0x2f, 0xfd, 0xff };
@@ -179,7 +176,7 @@ static void test_steps(void)
 	struct cfi_state state = { .known = links };
 	struct cfi_step step;
 
-	memory.words[9] = 0x1234;               /* below CFA 0x8050 */
+	memory.words[9] = 0x1234; /* below CFA 0x8050 */
 	state.value[CFI_RBP] = 0x8008;
 	CHECK(step_by(realigned, sizeof(realigned), &state, &memory, &step) == CFI_OK);
 	CHECK(state.value[CFI_RSP] == 0x8050 && state.value[CFI_RIP] == 0x1234);
@@ -232,22 +229,22 @@ static void test_damaged(void)
 	}
 	bytes = real.end - real.start;
 	rounded = (bytes + 4095) & ~(size_t)4095;
-	pages = mmap(NULL, rounded + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	pages = mmap(NULL, rounded + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(pages + rounded, 4096, PROT_NONE);
 	start = pages + rounded - bytes;
 	memcpy(start, (const void *)real.start, bytes);
 	copy = (struct cfi_section){ real.header - real.start + (uintptr_t)start, (uintptr_t)start,
-		(uintptr_t)start + bytes };
+				     (uintptr_t)start + bytes };
 	srand(1);
 	for (unsigned i = 0; i < 200000; i++) {
 		/* Pointers in the copy are relative to it. */
-		uintptr_t pc = (uintptr_t)strlen + (unsigned)rand() % 900000 - 450000 -
-			real.start + copy.start;
+		uintptr_t pc =
+			(uintptr_t)strlen + (unsigned)rand() % 900000 - 450000 - real.start + copy.start;
 		struct memory memory = { .words = { 0x8010, 0x8020, 0x8030 } };
 		struct cfi_state state = { .known = 0x1ffff };
-		struct cfi_step step = { .read = read_words, .context = &memory, .state = &state,
-			.all_registers = true };
+		struct cfi_step step = {
+			.read = read_words, .context = &memory, .state = &state, .all_registers = true
+		};
 		struct cfi_function f;
 		struct cfi_work w;
 
@@ -277,8 +274,8 @@ static uint64_t stamp(void)
 
 static struct module_table *new_table(uint32_t capacity)
 {
-	struct module_table *table = mmap(NULL, module_table_bytes(capacity, 4096),
-		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct module_table *table = mmap(NULL, module_table_bytes(capacity, 4096), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	table->capacity = capacity;
 	table->text_capacity = 4096;
@@ -296,7 +293,7 @@ static const struct module *module_of(struct module_table *table, uintptr_t pc)
 static bool has_path(struct module_table *table, const struct module *module, const char *path)
 {
 	return module->path_size == strlen(path) &&
-		memcmp(module_table_text(table) + module->path, path, module->path_size) == 0;
+	       memcmp(module_table_text(table) + module->path, path, module->path_size) == 0;
 }
 
 static void test_modules(struct module_table *table)
@@ -377,7 +374,8 @@ static struct unwind_stack *stack;
 static __attribute__((noinline)) unsigned capture(void)
 {
 	struct unwind_regs regs = {
-		(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),
+		(uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_dwarf_cfa(),
 		*(uintptr_t *)__builtin_frame_address(0),
 	};
 
@@ -397,8 +395,8 @@ static void test_capture(void)
 	unsigned depth, kept;
 	unsigned long before;
 
-	stack = mmap(NULL, unwind_stack_bytes(64), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack = mmap(NULL, unwind_stack_bytes(64), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	unwind_stack_init(stack, 64);
 	before = mallocs;
 	errno = 77;

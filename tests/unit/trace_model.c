@@ -11,7 +11,7 @@
 #include "wire.h"
 
 #define TIME_SHIFT 10u
-#define STAMP_UNITS 64u	  /* a stamp lags behind by less than this, ... */
+#define STAMP_UNITS 64u   /* a stamp lags behind by less than this, ... */
 #define STAMP_RECORDS 64u /* ... and only for so many records */
 
 void model_must(bool condition, const char *text, const char *file, int line)
@@ -243,7 +243,8 @@ uint32_t model_kind(struct model *m)
 	if (!model_below(m, 4) && kind.size < UINT64_MAX)
 		kind.cap += random_number(m) % (UINT64_MAX - kind.size);
 	if (kind.flags & MST_KIND_USABLE)
-		kind.usable = kind.size + (kind.size < UINT64_MAX ? random_number(m) % (UINT64_MAX - kind.size) : 0);
+		kind.usable = kind.size +
+			      (kind.size < UINT64_MAX ? random_number(m) % (UINT64_MAX - kind.size) : 0);
 	MUST(mst_writer_kind(m->writer, &kind, &id) == 0);
 	intern(&m->kinds, sizeof(kind), &kind, id);
 	MUST(same_kind(&((struct mst_kind *)m->kinds.items)[id], &kind));

@@ -28,15 +28,15 @@ struct model_block {
 };
 
 struct model {
-	uint64_t random;               /* state of the generator */
+	uint64_t random; /* state of the generator */
 	struct mst_writer *writer;
-	int fd;                        /* a memfd, -1 between fork_state and fork_file */
+	int fd; /* a memfd, -1 between fork_state and fork_file */
 	bool identity;
 	struct mst_file_info info;
-	struct model_vector modules;   /* struct mst_module, as given */
+	struct model_vector modules; /* struct mst_module, as given */
 	struct model_vector threads, frames, stacks, kinds;
-	struct model_vector events;    /* struct mst_event; the time is the true one */
-	struct model_vector blocks;    /* struct model_block, live */
+	struct model_vector events; /* struct mst_event; the time is the true one */
+	struct model_vector blocks; /* struct model_block, live */
 	uint64_t null_frees, allocs;
 	uint64_t time_ns;
 	uint32_t thread;
@@ -65,8 +65,8 @@ int model_memfd(const void *data, size_t size);
 
 /* How a reading went. */
 struct model_reading {
-	int status;           /* of mst_reader_create() or the last mst_reader_next() */
-	size_t events;        /* delivered, all equal to the model's first ones */
+	int status;    /* of mst_reader_create() or the last mst_reader_next() */
+	size_t events; /* delivered, all equal to the model's first ones */
 	uint64_t null_frees;
 	char problem[160];
 };

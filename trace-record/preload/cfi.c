@@ -4,115 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Pointer encodings (DW_EH_PE_*). */
-enum {
-	PE_ABSOLUTE = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03,
-	PE_UDATA8 = 0x04, PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
-	PE_FORMAT = 0x0f,
-	PE_PC_RELATIVE = 0x10, PE_DATA_RELATIVE = 0x30, PE_ALIGNED = 0x50, PE_RELATION = 0x70,
-	PE_INDIRECT = 0x80, PE_OMIT = 0xff
-};
+#include "cfi_read.h"
 
 /* An expression that takes more operations than this is a loop. */
 #define EXPRESSION_OPERATIONS_MAX 1000
-
-/* Reads bytes from `at` on, never at or after `end`. Whoever asks for more sets `bad` and reads
- * zeros, so a parser may check once at its end. */
-struct cursor {
-	const uint8_t *at, *end;
-	bool bad;
-};
-
-static uint64_t read_bytes(struct cursor *c, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(c->end - c->at) < bytes) {
-		c->bad = true;
-		c->at = c->end;
-		return 0;
-	}
-	memcpy(&value, c->at, bytes);
-	c->at += bytes;
-	return value;
-}
-
-static int64_t read_signed(struct cursor *c, unsigned bytes)
-{
-	unsigned shift = 64 - 8 * bytes;
-
-	return (int64_t)(read_bytes(c, bytes) << shift) >> shift;
-}
-
-static uint64_t read_uleb(struct cursor *c)
-{
-	uint64_t value = 0;
-
-	for (unsigned shift = 0; ; shift += 7) {
-		uint8_t byte = (uint8_t)read_bytes(c, 1);
-
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-}
-
-static int64_t read_sleb(struct cursor *c)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = (uint8_t)read_bytes(c, 1);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		value |= ~(uint64_t)0 << shift;
-	return (int64_t)value;
-}
-
-static void skip_bytes(struct cursor *c, uint64_t bytes)
-{
-	if ((uint64_t)(c->end - c->at) < bytes) {
-		c->bad = true;
-		c->at = c->end;
-	} else {
-		c->at += bytes;
-	}
-}
-
-/* Reads a pointer without following PE_INDIRECT; `data` is the base of data-relative ones. */
-static uint64_t read_pointer(struct cursor *c, uint8_t encoding, uintptr_t data)
-{
-	uintptr_t here = (uintptr_t)c->at;
-	uint64_t value = 0;
-
-	if (encoding == PE_OMIT)
-		return 0;
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSOLUTE:
-	case PE_UDATA8:
-	case PE_SDATA8: value = read_bytes(c, 8); break;
-	case PE_ULEB128: value = read_uleb(c); break;
-	case PE_SLEB128: value = (uint64_t)read_sleb(c); break;
-	case PE_UDATA2: value = read_bytes(c, 2); break;
-	case PE_SDATA2: value = (uint64_t)read_signed(c, 2); break;
-	case PE_UDATA4: value = read_bytes(c, 4); break;
-	case PE_SDATA4: value = (uint64_t)read_signed(c, 4); break;
-	default: c->bad = true;
-	}
-	switch (encoding & PE_RELATION) {
-	case 0: break;
-	case PE_PC_RELATIVE: value += here; break;
-	case PE_DATA_RELATIVE: value += data; break;
-	default: c->bad = true;
-	}
-	return value;
-}
 
 /* What a common information entry says beyond the fields of struct cfi_function. */
 struct augmentation {
@@ -138,7 +33,7 @@ static bool open_entry(const struct cfi_section *section, uintptr_t at, struct c
 }
 
 static bool parse_augmentation(struct cursor *c, const char *letters, struct cfi_function *f,
-	struct augmentation *augmentation)
+			       struct augmentation *augmentation)
 {
 	uint64_t size = read_uleb(c);
 	struct cursor data = { c->at, c->at, false };
@@ -150,8 +45,12 @@ static bool parse_augmentation(struct cursor *c, const char *letters, struct cfi
 	augmentation->sized = true;
 	for (letters++; *letters; letters++) {
 		switch (*letters) {
-		case 'R': augmentation->pointers = (uint8_t)read_bytes(&data, 1); break;
-		case 'L': read_bytes(&data, 1); break;
+		case 'R':
+			augmentation->pointers = (uint8_t)read_bytes(&data, 1);
+			break;
+		case 'L':
+			read_bytes(&data, 1);
+			break;
 		case 'P': {
 			uint8_t encoding = (uint8_t)read_bytes(&data, 1);
 
@@ -160,15 +59,18 @@ static bool parse_augmentation(struct cursor *c, const char *letters, struct cfi
 			read_pointer(&data, encoding & PE_FORMAT, 0);
 			break;
 		}
-		case 'S': f->signal = true; break;
-		default: return !data.bad;      /* the size lets us pass over what is unknown */
+		case 'S':
+			f->signal = true;
+			break;
+		default:
+			return !data.bad; /* the size lets us pass over what is unknown */
 		}
 	}
 	return !data.bad;
 }
 
 static bool parse_common(const struct cfi_section *section, uintptr_t at, struct cfi_function *f,
-	struct augmentation *augmentation)
+			 struct augmentation *augmentation)
 {
 	struct cursor c;
 	const char *letters;
@@ -180,7 +82,8 @@ static bool parse_common(const struct cfi_section *section, uintptr_t at, struct
 	if (version != 1 && version != 3)
 		return false;
 	letters = (const char *)c.at;
-	while (read_bytes(&c, 1) != 0) {}
+	while (read_bytes(&c, 1) != 0) {
+	}
 	f->code_factor = read_uleb(&c);
 	f->data_factor = read_sleb(&c);
 	f->return_register = (uint8_t)(version == 1 ? read_bytes(&c, 1) : read_uleb(&c));
@@ -227,13 +130,12 @@ static bool parse_function(const struct cfi_section *section, uintptr_t at, stru
 
 /* For objects without a search table: every entry in turn. */
 static bool find_linearly(const struct cfi_section *section, uintptr_t at, uintptr_t address,
-	struct cfi_function *found)
+			  struct cfi_function *found)
 {
 	struct cursor entry;
 
 	while (open_entry(section, at, &entry)) {
-		if (parse_function(section, at, found) && address >= found->start &&
-		    address < found->end)
+		if (parse_function(section, at, found) && address >= found->start && address < found->end)
 			return true;
 		at = (uintptr_t)entry.end;
 	}
@@ -241,8 +143,8 @@ static bool find_linearly(const struct cfi_section *section, uintptr_t at, uintp
 }
 
 /* The search table: pairs (function start, entry), both relative to the header, ascending. */
-static uintptr_t search_table(const struct cfi_section *section, const uint8_t *table,
-	uint64_t count, uintptr_t address)
+static uintptr_t search_table(const struct cfi_section *section, const uint8_t *table, uint64_t count,
+			      uintptr_t address)
 {
 	int64_t wanted = (int64_t)(address - section->header);
 	uint64_t low = 0, high = count;
@@ -265,15 +167,12 @@ static uintptr_t search_table(const struct cfi_section *section, const uint8_t *
 
 bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found)
 {
-	struct cursor c = {
-		(const uint8_t *)section->header, (const uint8_t *)section->end, false
-	};
+	struct cursor c = { (const uint8_t *)section->header, (const uint8_t *)section->end, false };
 	uint8_t frame_encoding, count_encoding, table_encoding;
 	uintptr_t frames, entry;
 	uint64_t count;
 
-	if (section->header < section->start || section->header >= section->end ||
-	    read_bytes(&c, 1) != 1)
+	if (section->header < section->start || section->header >= section->end || read_bytes(&c, 1) != 1)
 		return false;
 	frame_encoding = (uint8_t)read_bytes(&c, 1);
 	count_encoding = (uint8_t)read_bytes(&c, 1);
@@ -288,7 +187,7 @@ bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_f
 		return false;
 	entry = search_table(section, c.at, count, address);
 	return entry != 0 && parse_function(section, entry, found) && address >= found->start &&
-		address < found->end;
+	       address < found->end;
 }
 
 /* A program being run for the row at `address`. */
@@ -298,7 +197,7 @@ struct program {
 	struct cursor code;
 	uintptr_t location, address;
 	unsigned remembered;
-	bool initial;                   /* the common program: advances and restores mean nothing */
+	bool initial; /* the common program: advances and restores mean nothing */
 };
 
 static void set_rule(struct program *p, uint64_t reg, enum cfi_kind kind, int64_t value)
@@ -373,9 +272,13 @@ static bool run_primary(struct program *p, uint8_t op)
 	uint64_t low = op & 0x3f;
 
 	switch (op >> 6) {
-	case 1: return advance(p, low);
-	case 2: set_rule(p, low, CFI_OFFSET, factored(p, (int64_t)read_uleb(&p->code))); break;
-	default: restore_rule(p, low);
+	case 1:
+		return advance(p, low);
+	case 2:
+		set_rule(p, low, CFI_OFFSET, factored(p, (int64_t)read_uleb(&p->code)));
+		break;
+	default:
+		restore_rule(p, low);
 	}
 	return true;
 }
@@ -383,10 +286,13 @@ static bool run_primary(struct program *p, uint8_t op)
 static bool run_move(struct program *p, uint8_t op)
 {
 	switch (op) {
-	case 0x02: return advance(p, read_bytes(&p->code, 1));
-	case 0x03: return advance(p, read_bytes(&p->code, 2));
-	case 0x04: return advance(p, read_bytes(&p->code, 4));
-	default: {                                              /* set_loc */
+	case 0x02:
+		return advance(p, read_bytes(&p->code, 1));
+	case 0x03:
+		return advance(p, read_bytes(&p->code, 2));
+	case 0x04:
+		return advance(p, read_bytes(&p->code, 4));
+	default: { /* set_loc */
 		uintptr_t next = read_pointer(&p->code, p->function->encoding, 0);
 
 		if (next > p->address)
@@ -407,29 +313,60 @@ static void run_rule(struct program *p, uint8_t op)
 	if (op != 0x0e && op != 0x0f && op != 0x13)
 		reg = read_uleb(c);
 	switch (op) {
-	case 0x05: set_rule(p, reg, CFI_OFFSET, factored(p, (int64_t)read_uleb(c))); break;
-	case 0x06: restore_rule(p, reg); break;
-	case 0x07: set_rule(p, reg, CFI_UNDEFINED, 0); break;
-	case 0x08: set_rule(p, reg, CFI_SAME, 0); break;
-	case 0x09: set_rule(p, reg, CFI_IN_REGISTER, (int64_t)read_uleb(c)); break;
-	case 0x0c: set_cfa(p, reg, (int64_t)read_uleb(c)); break;
-	case 0x0d: set_cfa(p, reg, row->cfa); break;
-	case 0x0e: set_cfa(p, row->cfa_register, (int64_t)read_uleb(c)); break;
+	case 0x05:
+		set_rule(p, reg, CFI_OFFSET, factored(p, (int64_t)read_uleb(c)));
+		break;
+	case 0x06:
+		restore_rule(p, reg);
+		break;
+	case 0x07:
+		set_rule(p, reg, CFI_UNDEFINED, 0);
+		break;
+	case 0x08:
+		set_rule(p, reg, CFI_SAME, 0);
+		break;
+	case 0x09:
+		set_rule(p, reg, CFI_IN_REGISTER, (int64_t)read_uleb(c));
+		break;
+	case 0x0c:
+		set_cfa(p, reg, (int64_t)read_uleb(c));
+		break;
+	case 0x0d:
+		set_cfa(p, reg, row->cfa);
+		break;
+	case 0x0e:
+		set_cfa(p, row->cfa_register, (int64_t)read_uleb(c));
+		break;
 	case 0x0f:
 		row->cfa = take_expression(p);
 		row->cfa_is_expression = true;
 		break;
-	case 0x10: set_rule(p, reg, CFI_EXPRESSION, take_expression(p)); break;
-	case 0x11: set_rule(p, reg, CFI_OFFSET, factored(p, read_sleb(c))); break;
-	case 0x12: set_cfa(p, reg, factored(p, read_sleb(c))); break;
-	case 0x13: set_cfa(p, row->cfa_register, factored(p, read_sleb(c))); break;
-	case 0x14: set_rule(p, reg, CFI_VAL_OFFSET, factored(p, (int64_t)read_uleb(c))); break;
-	case 0x15: set_rule(p, reg, CFI_VAL_OFFSET, factored(p, read_sleb(c))); break;
-	case 0x16: set_rule(p, reg, CFI_VAL_EXPRESSION, take_expression(p)); break;
-	case 0x2f:                              /* GNU_negative_offset_extended */
+	case 0x10:
+		set_rule(p, reg, CFI_EXPRESSION, take_expression(p));
+		break;
+	case 0x11:
+		set_rule(p, reg, CFI_OFFSET, factored(p, read_sleb(c)));
+		break;
+	case 0x12:
+		set_cfa(p, reg, factored(p, read_sleb(c)));
+		break;
+	case 0x13:
+		set_cfa(p, row->cfa_register, factored(p, read_sleb(c)));
+		break;
+	case 0x14:
+		set_rule(p, reg, CFI_VAL_OFFSET, factored(p, (int64_t)read_uleb(c)));
+		break;
+	case 0x15:
+		set_rule(p, reg, CFI_VAL_OFFSET, factored(p, read_sleb(c)));
+		break;
+	case 0x16:
+		set_rule(p, reg, CFI_VAL_EXPRESSION, take_expression(p));
+		break;
+	case 0x2f: /* GNU_negative_offset_extended */
 		set_rule(p, reg, CFI_OFFSET, -factored(p, (int64_t)read_uleb(c)));
 		break;
-	default: c->bad = true;
+	default:
+		c->bad = true;
 	}
 }
 
@@ -444,15 +381,26 @@ static bool run_program(struct program *p)
 			continue;
 		}
 		switch (op) {
-		case 0x00: break;
-		case 0x01: case 0x02: case 0x03: case 0x04:
+		case 0x00:
+			break;
+		case 0x01:
+		case 0x02:
+		case 0x03:
+		case 0x04:
 			if (!run_move(p, op))
 				return !p->code.bad;
 			break;
-		case 0x0a: remember(p); break;
-		case 0x0b: recall(p); break;
-		case 0x2e: read_uleb(&p->code); break;  /* GNU_args_size: for landing pads only */
-		default: run_rule(p, op);
+		case 0x0a:
+			remember(p);
+			break;
+		case 0x0b:
+			recall(p);
+			break;
+		case 0x2e:
+			read_uleb(&p->code);
+			break; /* GNU_args_size: for landing pads only */
+		default:
+			run_rule(p, op);
 		}
 	}
 	return !p->code.bad;
@@ -461,7 +409,9 @@ static bool run_program(struct program *p)
 bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct cfi_work *work)
 {
 	struct program p = {
-		.function = function, .work = work, .location = function->start,
+		.function = function,
+		.work = work,
+		.location = function->start,
 		.address = address,
 		.code = { function->common, function->common_end, false },
 	};
@@ -475,8 +425,7 @@ bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct
 	p.location = function->start;
 	p.remembered = 0;
 	p.code = (struct cursor){ function->own, function->own_end, false };
-	return run_program(&p) &&
-		(work->row.cfa_is_expression || work->row.cfa_register < CFI_REGISTERS);
+	return run_program(&p) && (work->row.cfa_is_expression || work->row.cfa_register < CFI_REGISTERS);
 }
 
 /* An expression being evaluated. */
@@ -485,7 +434,7 @@ struct machine {
 	uint64_t *stack;
 	unsigned depth;
 	bool link;
-	enum cfi_result result;         /* CFI_OK until something fails */
+	enum cfi_result result; /* CFI_OK until something fails */
 };
 
 static void fail(struct machine *m, enum cfi_result why)
@@ -520,8 +469,7 @@ static uint64_t pick(struct machine *m, uint64_t index)
 	return m->stack[m->depth - 1 - index];
 }
 
-static enum cfi_result read_register(struct cfi_step *step, uint64_t reg, bool link,
-	uint64_t *value)
+static enum cfi_result read_register(struct cfi_step *step, uint64_t reg, bool link, uint64_t *value)
 {
 	*value = 0;
 	if (reg >= CFI_REGISTERS)
@@ -593,22 +541,53 @@ static void run_binary(struct machine *m, uint8_t op)
 	uint64_t b = pop(m), a = pop(m);
 
 	switch (op) {
-	case 0x1a: push(m, a & b); break;
-	case 0x1c: push(m, a - b); break;
-	case 0x1e: push(m, a * b); break;
-	case 0x21: push(m, a | b); break;
-	case 0x22: push(m, a + b); break;
-	case 0x24: push(m, b < 64 ? a << b : 0); break;
-	case 0x25: push(m, b < 64 ? a >> b : 0); break;
-	case 0x26: push(m, (uint64_t)((int64_t)a >> (b < 64 ? b : 63))); break;
-	case 0x27: push(m, a ^ b); break;
-	case 0x29: push(m, a == b); break;
-	case 0x2a: push(m, (int64_t)a >= (int64_t)b); break;
-	case 0x2b: push(m, (int64_t)a > (int64_t)b); break;
-	case 0x2c: push(m, (int64_t)a <= (int64_t)b); break;
-	case 0x2d: push(m, (int64_t)a < (int64_t)b); break;
-	case 0x2e: push(m, a != b); break;
-	default: fail(m, CFI_FAILED);
+	case 0x1a:
+		push(m, a & b);
+		break;
+	case 0x1c:
+		push(m, a - b);
+		break;
+	case 0x1e:
+		push(m, a * b);
+		break;
+	case 0x21:
+		push(m, a | b);
+		break;
+	case 0x22:
+		push(m, a + b);
+		break;
+	case 0x24:
+		push(m, b < 64 ? a << b : 0);
+		break;
+	case 0x25:
+		push(m, b < 64 ? a >> b : 0);
+		break;
+	case 0x26:
+		push(m, (uint64_t)((int64_t)a >> (b < 64 ? b : 63)));
+		break;
+	case 0x27:
+		push(m, a ^ b);
+		break;
+	case 0x29:
+		push(m, a == b);
+		break;
+	case 0x2a:
+		push(m, (int64_t)a >= (int64_t)b);
+		break;
+	case 0x2b:
+		push(m, (int64_t)a > (int64_t)b);
+		break;
+	case 0x2c:
+		push(m, (int64_t)a <= (int64_t)b);
+		break;
+	case 0x2d:
+		push(m, (int64_t)a < (int64_t)b);
+		break;
+	case 0x2e:
+		push(m, a != b);
+		break;
+	default:
+		fail(m, CFI_FAILED);
 	}
 }
 
@@ -617,10 +596,17 @@ static void run_unary(struct machine *m, struct cursor *c, uint8_t op)
 	uint64_t a = pop(m);
 
 	switch (op) {
-	case 0x19: push(m, (int64_t)a < 0 ? -a : a); break;
-	case 0x1f: push(m, -a); break;
-	case 0x20: push(m, ~a); break;
-	default: push(m, a + read_uleb(c));     /* 0x23, plus_uconst */
+	case 0x19:
+		push(m, (int64_t)a < 0 ? -a : a);
+		break;
+	case 0x1f:
+		push(m, -a);
+		break;
+	case 0x20:
+		push(m, ~a);
+		break;
+	default:
+		push(m, a + read_uleb(c)); /* 0x23, plus_uconst */
 	}
 }
 
@@ -636,17 +622,39 @@ static void jump(struct cursor *c, const uint8_t *start, int64_t delta)
 static bool run_constant(struct machine *m, struct cursor *c, uint8_t op)
 {
 	switch (op) {
-	case 0x03: push(m, read_bytes(c, 8)); return true;
-	case 0x08: push(m, read_bytes(c, 1)); return true;
-	case 0x09: push(m, (uint64_t)read_signed(c, 1)); return true;
-	case 0x0a: push(m, read_bytes(c, 2)); return true;
-	case 0x0b: push(m, (uint64_t)read_signed(c, 2)); return true;
-	case 0x0c: push(m, read_bytes(c, 4)); return true;
-	case 0x0d: push(m, (uint64_t)read_signed(c, 4)); return true;
-	case 0x0e: case 0x0f: push(m, read_bytes(c, 8)); return true;
-	case 0x10: push(m, read_uleb(c)); return true;
-	case 0x11: push(m, (uint64_t)read_sleb(c)); return true;
-	default: return false;
+	case 0x03:
+		push(m, read_bytes(c, 8));
+		return true;
+	case 0x08:
+		push(m, read_bytes(c, 1));
+		return true;
+	case 0x09:
+		push(m, (uint64_t)read_signed(c, 1));
+		return true;
+	case 0x0a:
+		push(m, read_bytes(c, 2));
+		return true;
+	case 0x0b:
+		push(m, (uint64_t)read_signed(c, 2));
+		return true;
+	case 0x0c:
+		push(m, read_bytes(c, 4));
+		return true;
+	case 0x0d:
+		push(m, (uint64_t)read_signed(c, 4));
+		return true;
+	case 0x0e:
+	case 0x0f:
+		push(m, read_bytes(c, 8));
+		return true;
+	case 0x10:
+		push(m, read_uleb(c));
+		return true;
+	case 0x11:
+		push(m, (uint64_t)read_sleb(c));
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -671,37 +679,68 @@ static void run_operation(struct machine *m, struct cursor *c, const uint8_t *st
 	if (run_constant(m, c, op))
 		return;
 	switch (op) {
-	case 0x06: dereference(m, 8); break;
-	case 0x12: push(m, pick(m, 0)); break;
-	case 0x13: pop(m); break;
-	case 0x14: push(m, pick(m, 1)); break;
-	case 0x15: push(m, pick(m, read_bytes(c, 1))); break;
-	case 0x16: swap(m); break;
-	case 0x17: rotate(m); break;
-	case 0x19: case 0x1f: case 0x20: case 0x23: run_unary(m, c, op); break;
-	case 0x1b: divide(m, false); break;
-	case 0x1d: divide(m, true); break;
+	case 0x06:
+		dereference(m, 8);
+		break;
+	case 0x12:
+		push(m, pick(m, 0));
+		break;
+	case 0x13:
+		pop(m);
+		break;
+	case 0x14:
+		push(m, pick(m, 1));
+		break;
+	case 0x15:
+		push(m, pick(m, read_bytes(c, 1)));
+		break;
+	case 0x16:
+		swap(m);
+		break;
+	case 0x17:
+		rotate(m);
+		break;
+	case 0x19:
+	case 0x1f:
+	case 0x20:
+	case 0x23:
+		run_unary(m, c, op);
+		break;
+	case 0x1b:
+		divide(m, false);
+		break;
+	case 0x1d:
+		divide(m, true);
+		break;
 	case 0x28:
 		delta = read_signed(c, 2);
 		if (pop(m) != 0)
 			jump(c, start, delta);
 		break;
-	case 0x2f: jump(c, start, read_signed(c, 2)); break;
-	case 0x90: push_register(m, read_uleb(c), 0); break;
+	case 0x2f:
+		jump(c, start, read_signed(c, 2));
+		break;
+	case 0x90:
+		push_register(m, read_uleb(c), 0);
+		break;
 	case 0x92:
 		reg = read_uleb(c);
 		push_register(m, reg, read_sleb(c));
 		break;
-	case 0x94: dereference(m, read_bytes(c, 1)); break;
-	case 0x96: break;
-	default: run_binary(m, op);
+	case 0x94:
+		dereference(m, read_bytes(c, 1));
+		break;
+	case 0x96:
+		break;
+	default:
+		run_binary(m, op);
 	}
 }
 
 /* Evaluates the expression block at `at`, whose length cfi_find_row() checked. `base` is pushed
  * first when it is not NULL. */
 static enum cfi_result evaluate(struct cfi_step *step, struct cfi_work *work, int64_t at,
-	const uint64_t *base, bool link, uint64_t *value)
+				const uint64_t *base, bool link, uint64_t *value)
 {
 	/* A ULEB128 length is at most ten bytes long, then follows the block. */
 	const uint8_t *block = (const uint8_t *)(intptr_t)at;
@@ -723,8 +762,8 @@ static enum cfi_result evaluate(struct cfi_step *step, struct cfi_work *work, in
 }
 
 /* A register of the caller. *at: where it was read, 0 = nowhere. */
-static enum cfi_result restore(struct cfi_step *step, struct cfi_work *work, unsigned reg,
-	uint64_t cfa, bool link, uint64_t *value, uintptr_t *at)
+static enum cfi_result restore(struct cfi_step *step, struct cfi_work *work, unsigned reg, uint64_t cfa,
+			       bool link, uint64_t *value, uintptr_t *at)
 {
 	int64_t rule = work->row.value[reg];
 	uint64_t address;
@@ -769,13 +808,12 @@ static enum cfi_result find_cfa(struct cfi_step *step, struct cfi_work *work, ui
 /* rip and rsp of the caller must be found; rbp may be lost, but not for want of a register that a
  * walk with all registers would know. */
 static enum cfi_result restore_links(struct cfi_step *step, struct cfi_work *work, uint64_t cfa,
-	struct cfi_state *caller)
+				     struct cfi_state *caller)
 {
 	enum cfi_result result;
 	uintptr_t at;
 
-	result = restore(step, work, CFI_RIP, cfa, true, &caller->value[CFI_RIP],
-		&step->return_at);
+	result = restore(step, work, CFI_RIP, cfa, true, &caller->value[CFI_RIP], &step->return_at);
 	if (result != CFI_OK)
 		return result;
 	caller->value[CFI_RSP] = cfa;

@@ -17,9 +17,21 @@
 
 /* DWARF register numbers of x86-64. */
 enum cfi_register {
-	CFI_RAX = 0, CFI_RDX = 1, CFI_RCX = 2, CFI_RBX = 3, CFI_RSI = 4, CFI_RDI = 5,
-	CFI_RBP = 6, CFI_RSP = 7, CFI_R8 = 8, CFI_R12 = 12, CFI_R13 = 13, CFI_R14 = 14,
-	CFI_R15 = 15, CFI_RIP = 16, CFI_REGISTERS = 17
+	CFI_RAX = 0,
+	CFI_RDX = 1,
+	CFI_RCX = 2,
+	CFI_RBX = 3,
+	CFI_RSI = 4,
+	CFI_RDI = 5,
+	CFI_RBP = 6,
+	CFI_RSP = 7,
+	CFI_R8 = 8,
+	CFI_R12 = 12,
+	CFI_R13 = 13,
+	CFI_R14 = 14,
+	CFI_R15 = 15,
+	CFI_RIP = 16,
+	CFI_REGISTERS = 17
 };
 
 /* An object's tables. The header is .eh_frame_hdr (PT_GNU_EH_FRAME); [start, end) is readable
@@ -30,25 +42,25 @@ struct cfi_section {
 
 /* One function description: a frame description entry with what it takes from its common entry. */
 struct cfi_function {
-	uintptr_t start, end;                   /* the code it describes */
-	const uint8_t *common, *common_end;     /* the program shared by the functions of one CIE */
-	const uint8_t *own, *own_end;           /* the function's program */
+	uintptr_t start, end;               /* the code it describes */
+	const uint8_t *common, *common_end; /* the program shared by the functions of one CIE */
+	const uint8_t *own, *own_end;       /* the function's program */
 	uint64_t code_factor;
 	int64_t data_factor;
 	uint8_t return_register;
-	uint8_t encoding;                       /* of pointers in the program */
-	bool signal;                            /* a signal handler returns into it: the caller was
+	uint8_t encoding; /* of pointers in the program */
+	bool signal;      /* a signal handler returns into it: the caller was
 						   interrupted, its pc is not a return address */
 };
 
 enum cfi_kind {
-	CFI_SAME = 0,           /* unchanged by the function, or nothing said */
-	CFI_UNDEFINED,          /* lost; for the return address: outermost frame */
-	CFI_OFFSET,             /* saved at CFA + value */
-	CFI_VAL_OFFSET,         /* equals CFA + value */
-	CFI_IN_REGISTER,        /* is in register `value` */
-	CFI_EXPRESSION,         /* saved where the expression at address `value` says */
-	CFI_VAL_EXPRESSION      /* what the expression at address `value` says */
+	CFI_SAME = 0,      /* unchanged by the function, or nothing said */
+	CFI_UNDEFINED,     /* lost; for the return address: outermost frame */
+	CFI_OFFSET,        /* saved at CFA + value */
+	CFI_VAL_OFFSET,    /* equals CFA + value */
+	CFI_IN_REGISTER,   /* is in register `value` */
+	CFI_EXPRESSION,    /* saved where the expression at address `value` says */
+	CFI_VAL_EXPRESSION /* what the expression at address `value` says */
 };
 
 /* The rules that hold at one pc. */
@@ -57,7 +69,7 @@ struct cfi_row {
 	uint8_t kind[CFI_REGISTERS];
 	uint8_t cfa_register;
 	bool cfa_is_expression;
-	int64_t cfa;                            /* offset from cfa_register, or the expression */
+	int64_t cfa; /* offset from cfa_register, or the expression */
 };
 
 #define CFI_REMEMBERED 8
@@ -79,24 +91,23 @@ struct cfi_state {
 
 enum cfi_result {
 	CFI_OK,
-	CFI_OUTERMOST,          /* the frame has no caller */
-	CFI_NEEDS_REGISTER,     /* a rule reads a register that is not known */
-	CFI_FAILED              /* no rule, broken rule, or unreadable memory */
+	CFI_OUTERMOST,      /* the frame has no caller */
+	CFI_NEEDS_REGISTER, /* a rule reads a register that is not known */
+	CFI_FAILED          /* no rule, broken rule, or unreadable memory */
 };
 
 /* Reads `bytes` (1, 2, 4 or 8) of the program's memory, zero-extended; false = not readable.
  * `link` says that the caller's rip, rsp or rbp may depend on the value. */
-typedef bool cfi_read_function(void *context, uintptr_t address, unsigned bytes, bool link,
-	uint64_t *value);
+typedef bool cfi_read_function(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value);
 
 /* One step outwards and what it depended on. */
 struct cfi_step {
 	cfi_read_function *read;
 	void *context;
-	struct cfi_state *state;        /* in: the frame's registers; out: the caller's */
-	bool all_registers;             /* false: only rip, rsp and rbp are wanted */
-	uint32_t used;                  /* out: registers that rip, rsp and rbp depended on */
-	uintptr_t return_at;            /* out: where the return address was read, 0 = nowhere */
+	struct cfi_state *state; /* in: the frame's registers; out: the caller's */
+	bool all_registers;      /* false: only rip, rsp and rbp are wanted */
+	uint32_t used;           /* out: registers that rip, rsp and rbp depended on */
+	uintptr_t return_at;     /* out: where the return address was read, 0 = nowhere */
 };
 
 /* Finds the description of the code at `address`. */

@@ -9,7 +9,7 @@
 
 /* What an object's dynamic section tells of its symbols. */
 struct tables {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *gnu_hash;
 };
@@ -50,7 +50,7 @@ static uint32_t hash_of(const char *name)
 }
 
 /* The table: four numbers, a Bloom filter, buckets, and chains of hashes whose last has bit 0 set. */
-static const ElfW(Sym) *find_symbol(const struct tables *t, const char *name)
+static const ElfW(Sym) * find_symbol(const struct tables *t, const char *name)
 {
 	const uint32_t n_buckets = t->gnu_hash[0], first = t->gnu_hash[1], n_bloom = t->gnu_hash[2];
 	const uint32_t *buckets = t->gnu_hash + 4 + n_bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -92,7 +92,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *data)
 {
 	struct search *search = data;
 	struct tables tables;
-	const ElfW(Sym) *symbol;
+	const ElfW(Sym) * symbol;
 
 	(void)size;
 	if (!search->past_us) {

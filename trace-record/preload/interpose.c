@@ -45,8 +45,9 @@ EXPORT void *calloc(size_t n, size_t size)
 	if (!ready())
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_CALLOC, .result = p, .size = product,
-				       .overflow = overflow }, CALLER_REGS());
+	recorder_alloc(
+		&(struct call){ .op = MST_OP_CALLOC, .result = p, .size = product, .overflow = overflow },
+		CALLER_REGS());
 	return p;
 }
 
@@ -90,8 +91,8 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	if (!ready())
 		return NULL;
 	if (__builtin_mul_overflow(n, size, &product))
-		recorder_alloc(&(struct call){ .op = MST_OP_REALLOCARRAY, .size = product,
-					       .overflow = true }, CALLER_REGS());
+		recorder_alloc(&(struct call){ .op = MST_OP_REALLOCARRAY, .size = product, .overflow = true },
+			       CALLER_REGS());
 	return real.reallocarray(old, n, size);
 }
 
@@ -149,8 +150,11 @@ EXPORT void *memalign(size_t align, size_t size)
 	if (!ready())
 		return real_arena_alloc(size, align);
 	p = real.memalign(align, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN, .align_log2 = align_log2_of(align), .result = p,
-				       .size = size }, CALLER_REGS());
+	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN,
+				       .align_log2 = align_log2_of(align),
+				       .result = p,
+				       .size = size },
+		       CALLER_REGS());
 	return p;
 }
 
@@ -161,8 +165,11 @@ EXPORT int posix_memalign(void **result, size_t align, size_t size)
 	if (!ready())
 		return ENOMEM;
 	err = real.posix_memalign(result, align, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN, .align_log2 = align_log2_of(align),
-				       .result = err ? NULL : *result, .size = size }, CALLER_REGS());
+	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN,
+				       .align_log2 = align_log2_of(align),
+				       .result = err ? NULL : *result,
+				       .size = size },
+		       CALLER_REGS());
 	return err;
 }
 
@@ -173,8 +180,11 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	if (!ready())
 		return real_arena_alloc(size, align);
 	p = real.aligned_alloc(align, size);
-	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC, .align_log2 = align_log2_of(align), .result = p,
-				       .size = size }, CALLER_REGS());
+	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC,
+				       .align_log2 = align_log2_of(align),
+				       .result = p,
+				       .size = size },
+		       CALLER_REGS());
 	return p;
 }
 
@@ -187,8 +197,9 @@ EXPORT void *valloc(size_t size)
 	if (!ready())
 		return real_arena_alloc(size, (size_t)1 << PAGE_LOG2);
 	p = real.valloc(size);
-	recorder_alloc(&(struct call){ .op = MST_OP_VALLOC, .align_log2 = PAGE_LOG2, .result = p,
-				       .size = size }, CALLER_REGS());
+	recorder_alloc(
+		&(struct call){ .op = MST_OP_VALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
+		CALLER_REGS());
 	return p;
 }
 
@@ -199,8 +210,9 @@ EXPORT void *pvalloc(size_t size)
 	if (!ready())
 		return real_arena_alloc(size, (size_t)1 << PAGE_LOG2);
 	p = real.pvalloc(size);
-	recorder_alloc(&(struct call){ .op = MST_OP_PVALLOC, .align_log2 = PAGE_LOG2, .result = p,
-				       .size = size }, CALLER_REGS());
+	recorder_alloc(
+		&(struct call){ .op = MST_OP_PVALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
+		CALLER_REGS());
 	return p;
 }
 

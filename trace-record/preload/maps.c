@@ -40,8 +40,9 @@ static enum mst_op op_of(int protection, int flags)
 static inline void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset,
 			uintptr_t sp)
 {
-	void *p = ready() ? real.mmap(address, size, protection, flags, fd, offset) :
-		  (void *)result_of(os_call6(SYS_mmap, (long)address, (long)size, protection, flags, fd, offset));
+	void *p = ready() ? real.mmap(address, size, protection, flags, fd, offset)
+			  : (void *)result_of(os_call6(SYS_mmap, (long)address, (long)size, protection, flags,
+						       fd, offset));
 
 	recorder_map(op_of(protection, flags), p == MAP_FAILED, 0, size, sp);
 	return p;
@@ -67,8 +68,9 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 		wanted = va_arg(list, void *);
 		va_end(list);
 	}
-	p = ready() ? real.mremap(old, old_size, size, flags, wanted) :
-	    (void *)result_of(os_call6(SYS_mremap, (long)old, (long)old_size, (long)size, flags, (long)wanted, 0));
+	p = ready() ? real.mremap(old, old_size, size, flags, wanted)
+		    : (void *)result_of(os_call6(SYS_mremap, (long)old, (long)old_size, (long)size, flags,
+						 (long)wanted, 0));
 	recorder_map(p == old ? MST_OP_MREMAP_IN_PLACE : MST_OP_MREMAP_MOVED, p == MAP_FAILED, old_size, size,
 		     CALLER_SP());
 	return p;
@@ -76,8 +78,9 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 
 EXPORT int munmap(void *address, size_t size)
 {
-	const int result = ready() ? real.munmap(address, size) :
-			   (int)result_of(os_call6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0));
+	const int result =
+		ready() ? real.munmap(address, size)
+			: (int)result_of(os_call6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0));
 
 	recorder_map(MST_OP_MUNMAP, result != 0, 0, size, CALLER_SP());
 	return result;

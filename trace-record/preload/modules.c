@@ -18,21 +18,21 @@
 
 /* An object as the loader describes it. */
 struct sighting {
-	uintptr_t start, end, bias;             /* start, end: perhaps of one segment only, until
+	uintptr_t start, end, bias; /* start, end: perhaps of one segment only, until
 						   complete_sighting() */
-	const void *identity;                   /* link map, or the program headers' address */
-	const struct link_map *map;             /* NULL when found by dl_iterate_phdr */
+	const void *identity;       /* link map, or the program headers' address */
+	const struct link_map *map; /* NULL when found by dl_iterate_phdr */
 	const char *name;
-	const ElfW(Phdr) *headers;              /* NULL = not known */
+	const ElfW(Phdr) * headers; /* NULL = not known */
 	unsigned header_count;
 	uintptr_t frames;
-	uint32_t order;                         /* used when map is NULL */
+	uint32_t order; /* used when map is NULL */
 };
 
 /* What this process needs of a table entry; objects[i] belongs to table->modules[i]. */
 struct object {
 	uintptr_t start, end;
-	uintptr_t inside;                       /* an address that the loader found in it */
+	uintptr_t inside; /* an address that the loader found in it */
 	const void *identity;
 	struct cfi_section section;
 	_Atomic bool open;
@@ -44,13 +44,12 @@ static struct module_table *table;
 static modules_find_function *find_object;
 static uint64_t (*stamp_now)(void);
 static struct object objects[OBJECTS_MAX];
-static _Atomic uint32_t object_count;           /* release: objects below are complete */
+static _Atomic uint32_t object_count; /* release: objects below are complete */
 static _Atomic bool table_lock;
 
 static void lock_table(void)
 {
-	for (unsigned tries = 1;
-	     atomic_exchange_explicit(&table_lock, true, memory_order_acquire); tries++)
+	for (unsigned tries = 1; atomic_exchange_explicit(&table_lock, true, memory_order_acquire); tries++)
 		if (tries % 64 == 0)
 			probe_syscall(SYS_sched_yield, 0, 0, 0, 0);
 		else
@@ -67,8 +66,7 @@ static bool find_headers_at(struct sighting *seen, uintptr_t at)
 {
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)at;
 
-	if (at % 4096 != 0 || !probe_readable(at) ||
-	    memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (at % 4096 != 0 || !probe_readable(at) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    elf->e_phentsize != sizeof(ElfW(Phdr)) || elf->e_phoff > 4096 ||
 	    elf->e_phnum > (4096 - elf->e_phoff) / sizeof(ElfW(Phdr)))
 		return false;
@@ -122,9 +120,13 @@ static bool find_by_loader(uintptr_t pc, struct sighting *seen)
 	if (find_object((void *)pc, &found) != 0)
 		return false;
 	*seen = (struct sighting){
-		.start = (uintptr_t)found.map_start, .end = (uintptr_t)found.map_end,
-		.bias = found.map->l_addr, .identity = found.map, .map = found.map,
-		.name = found.map->l_name, .frames = (uintptr_t)found.frames,
+		.start = (uintptr_t)found.map_start,
+		.end = (uintptr_t)found.map_end,
+		.bias = found.map->l_addr,
+		.identity = found.map,
+		.map = found.map,
+		.name = found.map->l_name,
+		.frames = (uintptr_t)found.frames,
 	};
 	return true;
 }
@@ -140,9 +142,14 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct iteration *iteration = data;
 	struct sighting seen = {
-		.start = iteration->pc, .end = iteration->pc, .bias = info->dlpi_addr,
-		.identity = info->dlpi_phdr, .name = info->dlpi_name, .headers = info->dlpi_phdr,
-		.header_count = info->dlpi_phnum, .order = iteration->position++,
+		.start = iteration->pc,
+		.end = iteration->pc,
+		.bias = info->dlpi_addr,
+		.identity = info->dlpi_phdr,
+		.name = info->dlpi_name,
+		.headers = info->dlpi_phdr,
+		.header_count = info->dlpi_phnum,
+		.order = iteration->position++,
 	};
 
 	(void)size;
@@ -167,8 +174,7 @@ static bool find_sighting(uintptr_t pc, struct sighting *seen)
 
 static bool is_same(const struct object *object, const struct sighting *seen)
 {
-	return object->identity == seen->identity && object->start <= seen->start &&
-		seen->end <= object->end;
+	return object->identity == seen->identity && object->start <= seen->start && seen->end <= object->end;
 }
 
 static struct object *find_known(const struct sighting *seen)
@@ -255,8 +261,7 @@ static enum module_role find_role(const struct sighting *seen)
 		return MODULE_VDSO;
 	if (loader != 0 && seen->start == loader)
 		return MODULE_INTERPRETER;
-	if (loader != 0 ? entry >= seen->start && entry < seen->end :
-	    seen->map && !seen->map->l_prev)
+	if (loader != 0 ? entry >= seen->start && entry < seen->end : seen->map && !seen->map->l_prev)
 		return MODULE_EXECUTABLE;
 	return MODULE_LIBRARY;
 }
@@ -295,8 +300,8 @@ static uint32_t append_text(uint32_t at, const char *text, size_t size)
 
 static uint32_t append_link(uint32_t at, const char *link)
 {
-	long size = probe_syscall(SYS_readlinkat, AT_FDCWD, (long)link,
-		(long)(module_table_text(table) + at), (long)(table->text_capacity - at));
+	long size = probe_syscall(SYS_readlinkat, AT_FDCWD, (long)link, (long)(module_table_text(table) + at),
+				  (long)(table->text_capacity - at));
 
 	return size > 0 ? at + (uint32_t)size : at;
 }
@@ -306,7 +311,7 @@ static uint32_t append_link(uint32_t at, const char *link)
 static uint32_t append_directory(uint32_t at)
 {
 	long size = probe_syscall(SYS_getcwd, (long)(module_table_text(table) + at),
-		(long)(table->text_capacity - at), 0, 0);
+				  (long)(table->text_capacity - at), 0, 0);
 
 	/* The size counts the NUL, in whose place goes the slash. */
 	if (size <= 1 || module_table_text(table)[at] != '/')
@@ -329,7 +334,8 @@ static void append_path(struct module *module, const struct sighting *seen)
 		at = append_link(at, "/proc/self/exe");
 	} else {
 		while (name[0] == '.' && name[1] == '/')
-			for (name += 2; name[0] == '/'; name++) {}
+			for (name += 2; name[0] == '/'; name++) {
+			}
 		if (name[0] != '/')
 			at = append_directory(at);
 		at = append_text(at, name, strlen(name));
@@ -389,8 +395,7 @@ static bool is_there(const struct object *object, const struct sighting *now)
 	struct sighting seen;
 
 	if (now)
-		return is_same(object, now) || now->start >= object->end ||
-			now->end <= object->start;
+		return is_same(object, now) || now->start >= object->end || now->end <= object->start;
 	return find_sighting(object->inside, &seen) && is_same(object, &seen);
 }
 
@@ -448,8 +453,8 @@ void modules_closing_end(uint64_t stamp)
 	/* A child forked inside dlclose() ends more than it began. */
 	do {
 		next = old + change - ((old & MODULES_CLOSING) != 0);
-	} while (!atomic_compare_exchange_weak_explicit(&modules_state, &old, next,
-		memory_order_acq_rel, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(&modules_state, &old, next, memory_order_acq_rel,
+							memory_order_relaxed));
 }
 
 static void enter_executable(void)
@@ -459,8 +464,7 @@ static void enter_executable(void)
 	modules_find(getauxval(AT_BASE) ? getauxval(AT_ENTRY) : getauxval(AT_PHDR), &section);
 }
 
-void modules_init(struct module_table *empty, modules_find_function *find,
-	uint64_t (*stamp)(void))
+void modules_init(struct module_table *empty, modules_find_function *find, uint64_t (*stamp)(void))
 {
 	table = empty;
 	find_object = find;
@@ -475,8 +479,8 @@ void modules_after_fork(struct module_table *empty)
 	/* The thread that held the lock, or was inside dlclose(), may not exist here. */
 	atomic_store_explicit(&table_lock, false, memory_order_relaxed);
 	atomic_store_explicit(&object_count, 0, memory_order_relaxed);
-	atomic_store_explicit(&modules_state,
-		(state & ~(uint64_t)MODULES_CLOSING) + STATE_CLOSED, memory_order_release);
+	atomic_store_explicit(&modules_state, (state & ~(uint64_t)MODULES_CLOSING) + STATE_CLOSED,
+			      memory_order_release);
 	table = empty;
 	enter_executable();
 }

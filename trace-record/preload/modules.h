@@ -30,7 +30,7 @@ struct modules_found {
 	unsigned long long flags;
 	void *map_start, *map_end;
 	struct link_map *map;
-	void *frames;                           /* .eh_frame_hdr, or NULL */
+	void *frames; /* .eh_frame_hdr, or NULL */
 	unsigned long long reserved[7];
 };
 
@@ -40,8 +40,7 @@ typedef int modules_find_function(void *pc, struct modules_found *found);
  * _dl_find_object, or NULL where the C library has none. `stamp` gives the time for opened and
  * closed, in the caller's unit. Enters the executable. Call once, before any other function here,
  * while no other thread is inside this module. */
-void modules_init(struct module_table *table, modules_find_function *find,
-	uint64_t (*stamp)(void));
+void modules_init(struct module_table *table, modules_find_function *find, uint64_t (*stamp)(void));
 
 /* In a forked child: goes on with another, empty table. Everything is found and entered anew. */
 void modules_after_fork(struct module_table *table);

@@ -16,13 +16,13 @@
  * that say so (Itanium C++ ABI, 2.5.2), called by the C++ runtime as it unwinds; they have no other
  * clean-up, so there is nothing to land on.
  */
-#define CLEANUP_PHASE   2
+#define CLEANUP_PHASE 2
 #define CONTINUE_UNWIND 8
 
 int msrec_new_personality(int version, int actions, uint64_t type, void *exception, void *context);
 
-__attribute__((visibility("hidden"), used)) int
-msrec_new_personality(int version, int actions, uint64_t type, void *exception, void *context)
+__attribute__((visibility("hidden"), used)) int msrec_new_personality(int version, int actions, uint64_t type,
+								      void *exception, void *context)
 {
 	(void)version, (void)type, (void)exception, (void)context;
 	if (actions & CLEANUP_PHASE)
@@ -51,10 +51,10 @@ static void *find(void **known, const char *name)
 	return function;
 }
 
-#define FIND(name)                    \
-	({                            \
-		static void *known_;  \
-		find(&known_, #name); \
+#define FIND(name)                                                                                           \
+	({                                                                                                   \
+		static void *known_;                                                                         \
+		find(&known_, #name);                                                                        \
 	})
 
 /* What an operator comes down to when nobody has one. */
@@ -65,36 +65,36 @@ static void *plain_new(size_t size, size_t align)
 	return align ? real.memalign(align, size) : real.malloc(size);
 }
 
-#define NEW(name, op_, align_, params, args)                                                     \
-	EXPORT void *name params;                                                                \
-	EXPORT void *name params                                                                 \
-	{                                                                                        \
-		void *(*const function) params = FIND(name);                                     \
-		const bool outermost = recorder_new_enter(                                       \
-			&(struct call){ .op = op_, .align_log2 = align_log2_of(align_), .size = size }, \
-			CALLER_REGS());                                                         \
-		void *p;                                                                         \
-                                                                                                 \
-		THROWS_THROUGH();                                                                \
-		p = function ? function args : plain_new(size, align_);                          \
-		if (outermost)                                                                   \
-			recorder_new_leave(p);                                                   \
-		return p;                                                                        \
+#define NEW(name, op_, align_, params, args)                                                                 \
+	EXPORT void *name params;                                                                            \
+	EXPORT void *name params                                                                             \
+	{                                                                                                    \
+		void *(*const function)params = FIND(name);                                                  \
+		const bool outermost = recorder_new_enter(                                                   \
+			&(struct call){ .op = op_, .align_log2 = align_log2_of(align_), .size = size },      \
+			CALLER_REGS());                                                                      \
+		void *p;                                                                                     \
+                                                                                                             \
+		THROWS_THROUGH();                                                                            \
+		p = function ? function args : plain_new(size, align_);                                      \
+		if (outermost)                                                                               \
+			recorder_new_leave(p);                                                               \
+		return p;                                                                                    \
 	}
 
-#define DELETE(name, params, args)                                                               \
-	EXPORT void name params;                                                                 \
-	EXPORT void name params                                                                  \
-	{                                                                                        \
-		void (*const function) params = FIND(name);                                      \
-		const bool outermost = p && recorder_delete_enter(p, CALLER_REGS());             \
-                                                                                                 \
-		if (function)                                                                    \
-			function args;                                                           \
-		else                                                                             \
-			real.free(p);                                                            \
-		if (outermost)                                                                   \
-			recorder_delete_leave();                                                 \
+#define DELETE(name, params, args)                                                                           \
+	EXPORT void name params;                                                                             \
+	EXPORT void name params                                                                              \
+	{                                                                                                    \
+		void(*const function) params = FIND(name);                                                   \
+		const bool outermost = p && recorder_delete_enter(p, CALLER_REGS());                         \
+                                                                                                             \
+		if (function)                                                                                \
+			function args;                                                                       \
+		else                                                                                         \
+			real.free(p);                                                                        \
+		if (outermost)                                                                               \
+			recorder_delete_leave();                                                             \
 	}
 
 /* The last parameter of the nothrow forms is a reference to an empty object. */
@@ -106,8 +106,8 @@ NEW(_ZnwmSt11align_val_t, MST_OP_NEW, align, (size_t size, size_t align), (size,
 NEW(_ZnamSt11align_val_t, MST_OP_NEW_ARRAY, align, (size_t size, size_t align), (size, align))
 NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, MST_OP_NEW, align, (size_t size, size_t align, const void *tag),
     (size, align, tag))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, MST_OP_NEW_ARRAY, align,
-    (size_t size, size_t align, const void *tag), (size, align, tag))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, MST_OP_NEW_ARRAY, align, (size_t size, size_t align, const void *tag),
+    (size, align, tag))
 
 DELETE(_ZdlPv, (void *p), (p))
 DELETE(_ZdaPv, (void *p), (p))

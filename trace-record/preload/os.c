@@ -35,8 +35,8 @@ struct search {
 	const char *name;
 	char *value;
 	size_t size;
-	size_t matched;         /* bytes of the name; SIZE_MAX = this is another variable */
-	size_t taken;           /* bytes of the value */
+	size_t matched; /* bytes of the name; SIZE_MAX = this is another variable */
+	size_t taken;   /* bytes of the value */
 	bool in_value;
 };
 

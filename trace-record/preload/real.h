@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "modules.h"
 
@@ -20,9 +20,9 @@ struct real {
 	void *(*realloc)(void *, size_t);
 	void *(*reallocarray)(void *, size_t, size_t);
 	void (*free)(void *);
-	size_t (*malloc_usable_size)(void *);                /* may be NULL */
-	void (*free_sized)(void *, size_t);                  /* may be NULL: use free */
-	void (*free_aligned_sized)(void *, size_t, size_t);  /* may be NULL: use free */
+	size_t (*malloc_usable_size)(void *);               /* may be NULL */
+	void (*free_sized)(void *, size_t);                 /* may be NULL: use free */
+	void (*free_aligned_sized)(void *, size_t, size_t); /* may be NULL: use free */
 	void *(*memalign)(size_t, size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
@@ -32,8 +32,8 @@ struct real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*munmap)(void *, size_t);
 	int (*dlclose)(void *);
-	void (*exit_now)(int) __attribute__((noreturn));     /* _exit */
-	modules_find_function *find_object;                  /* _dl_find_object, may be NULL */
+	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
+	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };
 
 extern struct real real;

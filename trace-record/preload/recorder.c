@@ -11,11 +11,11 @@
 #include "shm.h"
 #include "thread.h"
 
-#define SPINS          200u          /* looks at a full ring before sleeping */
-#define WAIT_MS        20u           /* one sleep */
+#define SPINS 200u  /* looks at a full ring before sleeping */
+#define WAIT_MS 20u /* one sleep */
 
 /* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
-#define STACK_MOST     ((uintptr_t)256 << 20)
+#define STACK_MOST ((uintptr_t)256 << 20)
 
 /* ---- the ring ---- */
 
@@ -140,9 +140,9 @@ static bool choose_frames(struct thread *t, uint32_t n, uint32_t depth, uint32_t
 }
 
 /* A call of `operands` words with its stack. */
-static inline __attribute__((always_inline)) void
-push_call(struct thread *t, enum mst_op op, uint8_t flags, uint8_t align_log2, const uint64_t *operand,
-	  unsigned operands, const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void push_call(struct thread *t, enum mst_op op, uint8_t flags,
+							    uint8_t align_log2, const uint64_t *operand,
+							    unsigned operands, const struct unwind_regs *regs)
 {
 	const uint64_t stamp = stamp_now();
 	const uint32_t kept = unwind_capture(t->stack, regs);
@@ -202,7 +202,8 @@ static inline void tell_depth(struct thread *t, uintptr_t sp)
 }
 
 /* `usable` is what the allocator gave, 0 if that isn't known or wanted. */
-static void push_alloc(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs)
+static void push_alloc(struct thread *t, const struct call *call, size_t usable,
+		       const struct unwind_regs *regs)
 {
 	uint64_t operand[4] = { (uintptr_t)call->result, call->size, (uintptr_t)call->old };
 	unsigned operands = shm_operands((uint8_t)call->op);

@@ -18,10 +18,10 @@
 /* One successful or failed allocating call, or a request about a custom block. */
 struct call {
 	enum mst_op op;
-	uint8_t align_log2;     /* requested alignment; 0 = none */
-	bool overflow;          /* refused because a product overflowed; size is the wrapped one */
-	const void *result;     /* NULL = failed (or freed, for MST_OP_REALLOC_FREE) */
-	const void *old;        /* of a realloc */
+	uint8_t align_log2; /* requested alignment; 0 = none */
+	bool overflow;      /* refused because a product overflowed; size is the wrapped one */
+	const void *result; /* NULL = failed (or freed, for MST_OP_REALLOC_FREE) */
+	const void *old;    /* of a realloc */
 	size_t size;
 };
 
@@ -40,10 +40,9 @@ static inline uint8_t align_log2_of(size_t align)
 void recorder_alloc(const struct call *call, const struct unwind_regs *regs);
 
 #define CALLER_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
-#define CALLER_REGS()                                                          \
-	(&(const struct unwind_regs){ .pc = CALLER_FRAME()[1],                 \
-				      .sp = (uintptr_t)(CALLER_FRAME() + 2),   \
-				      .bp = CALLER_FRAME()[0] })
+#define CALLER_REGS()                                                                                        \
+	(&(const struct unwind_regs){                                                                        \
+		.pc = CALLER_FRAME()[1], .sp = (uintptr_t)(CALLER_FRAME() + 2), .bp = CALLER_FRAME()[0] })
 
 /* Before the real call; `p` is not NULL. `regs` as above. */
 void recorder_free(const void *p, const struct unwind_regs *regs);

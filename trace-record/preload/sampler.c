@@ -13,7 +13,7 @@
 #include "os.h"
 #include "recorder.h"
 
-#define MS_PER_S  1000u
+#define MS_PER_S 1000u
 #define NS_PER_MS 1000000u
 
 static void sample(int signal_number, siginfo_t *info, void *context)
@@ -28,7 +28,8 @@ static void sample(int signal_number, siginfo_t *info, void *context)
 /* The signal is ours only if the program was started without any use for it. */
 static bool take_signal(void)
 {
-	const struct sigaction ours = { .sa_sigaction = sample, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	const struct sigaction ours = { .sa_sigaction = sample,
+					.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigaction theirs;
 
 	return sigaction(SIGPROF, NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL &&

@@ -7,14 +7,14 @@
 #include "modules.h"
 #include "real.h"
 
-#define STACK_CAPACITY 16384u        /* frames remembered a thread; SHM_DEPTH_MAX must fit twice */
+#define STACK_CAPACITY 16384u /* frames remembered a thread; SHM_DEPTH_MAX must fit twice */
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
 _Atomic bool thread_off;
 struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];
 
-static _Atomic uint32_t setting_up;      /* the process that is at begin_process(); 0: none */
+static _Atomic uint32_t setting_up; /* the process that is at begin_process(); 0: none */
 
 /* ---- the process ---- */
 

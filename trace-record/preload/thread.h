@@ -22,12 +22,12 @@
 #include "shm.h"
 #include "unwind.h"
 
-#define THREAD_WAITS      100u       /* sleeps before a thread goes on without what it waits for */
+#define THREAD_WAITS 100u /* sleeps before a thread goes on without what it waits for */
 #define THREAD_CACHE_BITS 10
 
 enum inside {
 	OUTSIDE = 0,
-	PUSHING,       /* an event is being made: a call now comes from a signal handler */
+	PUSHING, /* an event is being made: a call now comes from a signal handler */
 	IN_NEW,
 	IN_DELETE,
 };
@@ -42,21 +42,21 @@ struct thread {
 	struct shm_ring *ring;
 	uint8_t *data;
 	uint32_t size;
-	uint32_t slot;           /* these four stay while the process is the same: anyone may read them */
-	uint64_t head;           /* our copy; the ring's is what is published */
-	uint64_t tail;           /* the ring's as last seen */
-	uint8_t inside;          /* enum inside */
-	bool lossy;              /* the last event was dropped: don't wait again until there is room */
-	uint32_t last_fork;      /* number of this thread's last fork */
-	uint64_t null_frees;     /* calls of free(NULL) by the process before that fork */
-	struct call new_call;    /* the operator new in progress, and who called it */
+	uint32_t slot;        /* these four stay while the process is the same: anyone may read them */
+	uint64_t head;        /* our copy; the ring's is what is published */
+	uint64_t tail;        /* the ring's as last seen */
+	uint8_t inside;       /* enum inside */
+	bool lossy;           /* the last event was dropped: don't wait again until there is room */
+	uint32_t last_fork;   /* number of this thread's last fork */
+	uint64_t null_frees;  /* calls of free(NULL) by the process before that fork */
+	struct call new_call; /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
-	const void *new_block;   /* what malloc gave it, and how much */
+	const void *new_block; /* what malloc gave it, and how much */
 	size_t new_usable;
 	const void *deleting;
 	uint64_t told_losses;
-	uintptr_t top;           /* the highest stack pointer seen; 0: none */
-	uint64_t told_depth;     /* how deep below it the reader has been told that the stack is */
+	uintptr_t top;       /* the highest stack pointer seen; 0: none */
+	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
 	/* The reader's copy of frames [base, known) equals ours. */
 	uint32_t base, known;
 	struct unwind_stack *stack;
@@ -65,7 +65,7 @@ struct thread {
 struct process {
 	struct shm_family *family;
 	struct shm_segment *segment;
-	uint32_t segments;       /* as many as we could map */
+	uint32_t segments; /* as many as we could map */
 	uint32_t segment_number;
 	uint32_t pid;
 	uint32_t depth;
@@ -73,9 +73,9 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool stacks, maps;
-	_Atomic uintptr_t top;   /* of the thread whose fork made this process, until it has begun anew */
-	uint64_t null_frees;     /* calls of free(NULL) before the fork that made this process */
-	struct thread *_Atomic threads[SHM_RINGS];      /* by slot; release */
+	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
+	uint64_t null_frees;   /* calls of free(NULL) before the fork that made this process */
+	struct thread *_Atomic threads[SHM_RINGS]; /* by slot; release */
 };
 
 /* NULL until the first event, and again in a forked child. */
@@ -84,8 +84,8 @@ struct wiped {
 };
 
 extern struct process the_process;
-extern struct wiped *_Atomic thread_wiped;      /* the same page for ever */
-extern _Atomic bool thread_off;                 /* recording has ended for good in this process */
+extern struct wiped *_Atomic thread_wiped; /* the same page for ever */
+extern _Atomic bool thread_off;            /* recording has ended for good in this process */
 
 /* Where threads found themselves last, by thread pointer; only a short cut. */
 extern struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];

@@ -32,11 +32,11 @@
 
 /* unwind_frame.flags. The first two are about the frame's state, the others about its step. */
 enum {
-	FRAME_EXACT = 1 << 0,           /* pc is not a return address */
-	FRAME_NEEDS_BP = 1 << 1,        /* this step or one further out depends on the bp */
-	FRAME_OPAQUE = 1 << 2,          /* the step depends on what is not compared */
-	FRAME_USES_BP = 1 << 3,         /* the step depends on bp, other than by passing it on */
-	FRAME_KEEPS_BP = 1 << 4         /* the caller's bp is this frame's */
+	FRAME_EXACT = 1 << 0,    /* pc is not a return address */
+	FRAME_NEEDS_BP = 1 << 1, /* this step or one further out depends on the bp */
+	FRAME_OPAQUE = 1 << 2,   /* the step depends on what is not compared */
+	FRAME_USES_BP = 1 << 3,  /* the step depends on bp, other than by passing it on */
+	FRAME_KEEPS_BP = 1 << 4  /* the caller's bp is this frame's */
 };
 
 /* A word of memory that a step depends on, and what it held. */
@@ -48,29 +48,29 @@ struct link {
 /* A frame of the present walk, and its step. */
 struct step {
 	uintptr_t pc, sp, bp;
-	uintptr_t return_at;            /* where the caller's pc was read, 0 = nowhere */
+	uintptr_t return_at; /* where the caller's pc was read, 0 = nowhere */
 	uintptr_t return_pc;
-	uintptr_t bp_at;                /* where the caller's bp was read, 0 = nowhere, or
+	uintptr_t bp_at; /* where the caller's bp was read, 0 = nowhere, or
 					   noted in reads */
 	uintptr_t caller_bp;
-	uint32_t reads_end;             /* its entries in `reads` end here, those of the one before
+	uint32_t reads_end; /* its entries in `reads` end here, those of the one before
 					   where they begin; they cover all that it read */
 	uint32_t flags;
 };
 
 struct unwind_stack {
-	uint64_t state;                 /* modules_state of the frames; 0 = void */
+	uint64_t state; /* modules_state of the frames; 0 = void */
 	unsigned depth, capacity;
-	unsigned opaque;                /* frames from this one inwards cannot be compared */
-	bool truncated;                 /* frames[0] is not the outermost of the true stack */
-	uintptr_t low, high;            /* readable memory where the walk is */
-	struct unwind_frame *frames;    /* outermost first */
-	struct link *links;             /* what the steps depend on, in the order of frames; within
+	unsigned opaque;             /* frames from this one inwards cannot be compared */
+	bool truncated;              /* frames[0] is not the outermost of the true stack */
+	uintptr_t low, high;         /* readable memory where the walk is */
+	struct unwind_frame *frames; /* outermost first */
+	struct link *links;          /* what the steps depend on, in the order of frames; within
 					   a frame what was read first comes last */
-	struct step *steps;             /* of the present capture, innermost first */
-	struct link *reads;             /* of steps that are not simple, in their order */
+	struct step *steps;          /* of the present capture, innermost first */
+	struct link *reads;          /* of steps that are not simple, in their order */
 	struct cfi_work work;
-	struct cfi_state registers;     /* of the present frame, in walks with all registers */
+	struct cfi_state registers; /* of the present frame, in walks with all registers */
 };
 
 /* A simple step has at most two links; those of other steps share what is kept for them. */
@@ -81,13 +81,13 @@ struct unwind_stack {
 /* A walk: the state of the frame to be stepped from. */
 struct walk {
 	uintptr_t pc, sp, bp;
-	unsigned count, reads;          /* entries of steps and reads */
-	bool exact;                     /* pc is not a return address */
-	bool caching;                   /* rules may be looked up and kept */
-	bool all_registers;             /* stack->registers is kept up to date */
-	bool wants_all_registers;       /* the walk stopped for want of a register */
-	bool reads_lost;                /* a read could not be noted */
-	bool truncated;                 /* there was more than fits */
+	unsigned count, reads;    /* entries of steps and reads */
+	bool exact;               /* pc is not a return address */
+	bool caching;             /* rules may be looked up and kept */
+	bool all_registers;       /* stack->registers is kept up to date */
+	bool wants_all_registers; /* the walk stopped for want of a register */
+	bool reads_lost;          /* a read could not be noted */
+	bool truncated;           /* there was more than fits */
 };
 
 /*
@@ -107,13 +107,13 @@ struct walk {
 #define RULE_SLOTS 8
 #define RULE_TAG_BITS 35
 #define RULE_TAG_MASK ((UINT64_C(1) << RULE_TAG_BITS) - 1)
-#define RULE_SPREAD UINT64_C(0x9e3779b97f4b)    /* odd, so that the product is one-to-one */
+#define RULE_SPREAD UINT64_C(0x9e3779b97f4b) /* odd, so that the product is one-to-one */
 
 enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 
 /* Bits of a word. Compact: CFA = (bp or sp) + 8 * CFA words, return address at CFA - 8, the
  * caller's bp at CFA - 8 * BP words, or unchanged when that is 0. */
-#define RULE_KIND(rule) ((rule) & 3)
+#define RULE_KIND(rule) ((rule)&3)
 #define RULE_FROM_BP (UINT64_C(1) << 2)
 #define RULE_CFA_SHIFT 3
 #define RULE_CFA_WORDS_MAX ((UINT64_C(1) << 17) - 1)
@@ -125,7 +125,7 @@ _Static_assert(RULE_BUCKET_BITS + RULE_TAG_BITS == 48, "the tag completes the bu
 _Static_assert(RULE_TAG_SHIFT + RULE_TAG_BITS <= 64, "a rule is one word");
 
 static _Alignas(64) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
-static _Atomic uint64_t rules_closings;         /* the rules are free of modules closed before */
+static _Atomic uint64_t rules_closings; /* the rules are free of modules closed before */
 
 struct rule_place {
 	_Atomic uint64_t *bucket, *home;
@@ -181,8 +181,7 @@ static void rules_renew(uint64_t state)
 	for (unsigned bucket = 0; bucket < 1 << RULE_BUCKET_BITS; bucket++)
 		for (unsigned slot = 0; slot < RULE_SLOTS; slot++)
 			if (atomic_load_explicit(&rules[bucket][slot], memory_order_relaxed) != 0)
-				atomic_store_explicit(&rules[bucket][slot], 0,
-					memory_order_relaxed);
+				atomic_store_explicit(&rules[bucket][slot], 0, memory_order_relaxed);
 	atomic_store_explicit(&rules_closings, closings, memory_order_release);
 }
 
@@ -196,11 +195,9 @@ static uint64_t rule_pack(const struct cfi_function *function, const struct cfi_
 	if (function->signal || row->cfa_is_expression || row->cfa <= 0 || row->cfa % 8 != 0 ||
 	    words > RULE_CFA_WORDS_MAX)
 		return RULE_GENERAL;
-	if (row->kind[CFI_RIP] != CFI_OFFSET || row->value[CFI_RIP] != -8 ||
-	    row->kind[CFI_RSP] != CFI_SAME)
+	if (row->kind[CFI_RIP] != CFI_OFFSET || row->value[CFI_RIP] != -8 || row->kind[CFI_RSP] != CFI_SAME)
 		return RULE_GENERAL;
-	if (row->kind[CFI_RBP] == CFI_OFFSET && row->value[CFI_RBP] < 0 &&
-	    row->value[CFI_RBP] % 8 == 0)
+	if (row->kind[CFI_RBP] == CFI_OFFSET && row->value[CFI_RBP] < 0 && row->value[CFI_RBP] % 8 == 0)
 		bp_words = (uint64_t)-row->value[CFI_RBP] / 8;
 	else if (row->kind[CFI_RBP] != CFI_SAME)
 		return RULE_GENERAL;
@@ -215,14 +212,13 @@ static uint64_t rule_pack(const struct cfi_function *function, const struct cfi_
 
 /* Finds the row that holds at the walk's pc, in work->row. A return address may be the first byte
  * of the next function: the call that it returns from is what counts. */
-static bool find_row(struct unwind_stack *stack, const struct walk *w,
-	struct cfi_function *function)
+static bool find_row(struct unwind_stack *stack, const struct walk *w, struct cfi_function *function)
 {
 	uintptr_t address = w->exact ? w->pc : w->pc - 1;
 	struct cfi_section section;
 
 	return modules_find(address, &section) && cfi_find(&section, address, function) &&
-		cfi_find_row(function, address, &stack->work);
+	       cfi_find_row(function, address, &stack->work);
 }
 
 static __attribute__((noinline)) uint64_t rule_learn(struct unwind_stack *stack, struct walk *w)
@@ -330,8 +326,7 @@ static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint6
 }
 
 /* Expressions and rules read the stack as a rule, but may read anything. */
-static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link,
-	uint64_t *value)
+static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value)
 {
 	struct reader *reader = context;
 
@@ -348,8 +343,7 @@ static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool l
 }
 
 /* Moves the walk to the caller; false when that can be none. */
-static inline bool move_to(struct walk *w, struct step *step, uintptr_t pc, uintptr_t sp,
-	uintptr_t bp)
+static inline bool move_to(struct walk *w, struct step *step, uintptr_t pc, uintptr_t sp, uintptr_t bp)
 {
 	step->return_pc = pc;
 	step->caller_bp = bp;
@@ -364,8 +358,7 @@ static inline bool move_to(struct walk *w, struct step *step, uintptr_t pc, uint
 
 static inline uintptr_t compact_cfa(const struct walk *w, uint64_t rule)
 {
-	return (rule & RULE_FROM_BP ? w->bp : w->sp) +
-		8 * ((rule >> RULE_CFA_SHIFT) & RULE_CFA_WORDS_MAX);
+	return (rule & RULE_FROM_BP ? w->bp : w->sp) + 8 * ((rule >> RULE_CFA_SHIFT) & RULE_CFA_WORDS_MAX);
 }
 
 static inline uintptr_t compact_bp_words(uint64_t rule)
@@ -388,8 +381,7 @@ static inline bool finish_compact(struct walk *w, struct step *step, uint64_t ru
 	return move_to(w, step, load(cfa - 8), cfa, bp);
 }
 
-static bool step_compact(struct unwind_stack *stack, struct walk *w, struct step *step,
-	uint64_t rule)
+static bool step_compact(struct unwind_stack *stack, struct walk *w, struct step *step, uint64_t rule)
 {
 	uintptr_t cfa = compact_cfa(w, rule), bp_words = compact_bp_words(rule);
 
@@ -407,8 +399,8 @@ static bool step_frame_pointer(struct unwind_stack *stack, struct walk *w, struc
 	uintptr_t bp = w->bp;
 
 	step->flags |= FRAME_USES_BP;
-	if (bp % 8 != 0 || bp < w->sp || bp - w->sp > POINTER_FRAME_BYTES_MAX ||
-	    !region_has(stack, bp) || !region_has(stack, bp + 8))
+	if (bp % 8 != 0 || bp < w->sp || bp - w->sp > POINTER_FRAME_BYTES_MAX || !region_has(stack, bp) ||
+	    !region_has(stack, bp + 8))
 		return false;
 	step->bp_at = bp;
 	step->return_at = bp + 8;
@@ -425,7 +417,7 @@ static bool is_sigreturn(uintptr_t pc)
 	if (!probe_readable(pc) || !probe_readable(pc + sizeof(long_form) - 8))
 		return false;
 	return memcmp((const void *)pc, short_form, sizeof(short_form)) == 0 ||
-		memcmp((const void *)pc, long_form, sizeof(long_form)) == 0;
+	       memcmp((const void *)pc, long_form, sizeof(long_form)) == 0;
 }
 
 /* The kernel left the interrupted registers in the ucontext that the stack pointer points to. */
@@ -457,8 +449,7 @@ static void load_registers(struct unwind_stack *stack, const struct walk *w)
 }
 
 /* What the outcome of a step by the tables depended on, in the frame's flags. */
-static void mark_dependence(struct step *step, const struct cfi_step *tables,
-	enum cfi_result result)
+static void mark_dependence(struct step *step, const struct cfi_step *tables, enum cfi_result result)
 {
 	uint32_t compared = 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
 
@@ -470,12 +461,14 @@ static void mark_dependence(struct step *step, const struct cfi_step *tables,
 
 /* A step by the full meaning of the tables. */
 static bool step_tables(struct unwind_stack *stack, struct walk *w, struct step *step,
-	const struct cfi_function *function)
+			const struct cfi_function *function)
 {
 	struct cfi_state *registers = &stack->registers;
 	struct reader reader = { stack, w };
 	struct cfi_step tables = {
-		.read = read_memory, .context = &reader, .state = registers,
+		.read = read_memory,
+		.context = &reader,
+		.state = registers,
 		.all_registers = w->all_registers,
 	};
 	enum cfi_result result;
@@ -491,14 +484,14 @@ static bool step_tables(struct unwind_stack *stack, struct walk *w, struct step 
 	if (!(registers->known & 1u << CFI_RBP))
 		registers->value[CFI_RBP] = 0;
 	if (!move_to(w, step, registers->value[CFI_RIP], registers->value[CFI_RSP],
-		registers->value[CFI_RBP]))
+		     registers->value[CFI_RBP]))
 		return false;
 	w->exact = function->signal;
 	return true;
 }
 
 static __attribute__((noinline)) bool step_general(struct unwind_stack *stack, struct walk *w,
-	struct step *step)
+						   struct step *step)
 {
 	struct cfi_function function;
 
@@ -552,9 +545,8 @@ static inline bool step_quickly(struct unwind_stack *stack, struct walk *w)
 	uintptr_t cfa = compact_cfa(w, rule), bp_at = cfa - 8 * compact_bp_words(rule);
 	struct step *step;
 
-	if (unlikely(rule >> RULE_TAG_SHIFT != place.tag || RULE_KIND(rule) != RULE_COMPACT ||
-	    cfa <= w->sp || cfa % 8 != 0 || !region_has_quickly(stack, cfa - 8) ||
-	    bp_at < w->sp))
+	if (unlikely(rule >> RULE_TAG_SHIFT != place.tag || RULE_KIND(rule) != RULE_COMPACT || cfa <= w->sp ||
+		     cfa % 8 != 0 || !region_has_quickly(stack, cfa - 8) || bp_at < w->sp))
 		return false;
 	/* What ends a walk is left to step_any(). */
 	if (unlikely(load(cfa - 8) - PC_MIN >= PC_MAX - PC_MIN))
@@ -591,7 +583,7 @@ static inline int frames_changed(const struct unwind_stack *stack, int i)
 	/* Four to a round; the first difference still ends it. */
 	for (; left >= 4; left -= 4)
 		if (unlikely(!link_holds(--link) || !link_holds(--link) || !link_holds(--link) ||
-		    !link_holds(--link)))
+			     !link_holds(--link)))
 			return frame_of_link(stack, i, link);
 	for (; left > 0; left--)
 		if (unlikely(!link_holds(--link)))
@@ -602,8 +594,8 @@ static inline int frames_changed(const struct unwind_stack *stack, int i)
 static inline bool frame_is(const struct unwind_frame *frame, const struct walk *w)
 {
 	return frame->sp == w->sp && frame->pc == w->pc - 1 &&
-		(frame->flags & FRAME_EXACT) == (w->exact ? FRAME_EXACT : 0) &&
-		(!(frame->flags & FRAME_NEEDS_BP) || frame->bp == w->bp);
+	       (frame->flags & FRAME_EXACT) == (w->exact ? FRAME_EXACT : 0) &&
+	       (!(frame->flags & FRAME_NEEDS_BP) || frame->bp == w->bp);
 }
 
 /* Walks outwards until the rest is known or there is no more. Returns the innermost of the frames
@@ -612,7 +604,7 @@ static int walk_out(struct unwind_stack *stack, struct walk *walk)
 {
 	int known = (int)(stack->depth < stack->opaque ? stack->depth : stack->opaque) - 1;
 	bool quick = walk->caching && !walk->all_registers;
-	struct walk w = *walk;          /* a copy that can live in registers */
+	struct walk w = *walk; /* a copy that can live in registers */
 
 	for (;;) {
 		while (known >= 0 && stack->frames[known].sp < w.sp)
@@ -659,8 +651,7 @@ static void drop_outer(struct unwind_stack *stack, unsigned count)
 
 /* Adds the links of a step that is not simple, first read last; returns where they end. When there
  * is no room the frame cannot be compared. */
-static uint32_t link_reads(const struct unwind_stack *stack, unsigned i, uint32_t links,
-	uint32_t *flags)
+static uint32_t link_reads(const struct unwind_stack *stack, unsigned i, uint32_t links, uint32_t *flags)
 {
 	uint32_t first = i > 0 ? stack->steps[i - 1].reads_end : 0, end = stack->steps[i].reads_end;
 
@@ -704,14 +695,14 @@ static unsigned commit(struct unwind_stack *stack, const struct walk *w, unsigne
 	unsigned before = stack->depth, half = stack->capacity / 2, same = kept;
 
 	stack->depth = kept;
-	stack->opaque = FRAMES_MAX;     /* frames that may be kept are not opaque */
+	stack->opaque = FRAMES_MAX; /* frames that may be kept are not opaque */
 	if (kept == 0)
 		stack->truncated = w->truncated;
 	if (unlikely(kept + w->count > stack->capacity)) {
 		drop_outer(stack, w->count < half ? kept + w->count - half : kept);
 		before = same = 0;
 	}
-	for (unsigned i = w->count; i-- > 0; ) {
+	for (unsigned i = w->count; i-- > 0;) {
 		unsigned at = stack->depth;
 		uintptr_t old_pc = stack->frames[at].pc;
 
@@ -732,19 +723,24 @@ static void walk_start(struct walk *w, const struct unwind_regs *regs, bool cach
  * lead there, the walk starts without the registers, and stops where they are missed.
  */
 static __attribute__((noinline)) void walk_start_all(struct unwind_stack *stack, struct walk *w,
-	const struct unwind_regs *regs, bool caching)
+						     const struct unwind_regs *regs, bool caching)
 {
 	uint64_t *value = stack->registers.value;
 	struct step step;
 
-	__asm__ volatile(
-		"movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"
-		"movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"
-		"movq %%r15, 120(%0)\n\tleaq 0f(%%rip), %%rax\n\t0:\n\tmovq %%rax, 128(%0)"
-		: : "r"(value) : "rax", "memory");
+	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)\n\tleaq 0f(%%rip), %%rax\n\t0:\n\tmovq %%rax, 128(%0)"
+			 :
+			 : "r"(value)
+			 : "rax", "memory");
 	*w = (struct walk){
-		.pc = value[CFI_RIP], .sp = value[CFI_RSP], .bp = value[CFI_RBP],
-		.exact = true, .all_registers = true, .caching = caching,
+		.pc = value[CFI_RIP],
+		.sp = value[CFI_RSP],
+		.bp = value[CFI_RBP],
+		.exact = true,
+		.all_registers = true,
+		.caching = caching,
 	};
 	stack->registers.known = 1u << CFI_RBX | 0xfu << CFI_R12;
 	region_start(stack, w->sp);
@@ -763,8 +759,7 @@ static __attribute__((noinline)) void walk_start_all(struct unwind_stack *stack,
 }
 
 /* A capture other than of the same stack again. */
-static __attribute__((noinline)) unsigned capture(struct unwind_stack *stack,
-	const struct unwind_regs *regs)
+static __attribute__((noinline)) unsigned capture(struct unwind_stack *stack, const struct unwind_regs *regs)
 {
 	uint64_t state = modules_state_now();
 	bool caching = !(state & MODULES_CLOSING);
@@ -783,8 +778,7 @@ static __attribute__((noinline)) unsigned capture(struct unwind_stack *stack,
 	walk_start(&w, regs, caching);
 	known = walk_out(stack, &w);
 	/* What is left of a truncated stack may have become too short. */
-	if (known >= 0 && stack->truncated &&
-	    (unsigned)known + 1 + w.count < stack->capacity / 2) {
+	if (known >= 0 && stack->truncated && (unsigned)known + 1 + w.count < stack->capacity / 2) {
 		stack->depth = 0;
 		walk_start(&w, regs, caching);
 		known = walk_out(stack, &w);
@@ -814,11 +808,10 @@ static size_t rounded(size_t bytes)
 
 size_t unwind_stack_bytes(unsigned capacity)
 {
-	return rounded(sizeof(struct unwind_stack)) +
-		rounded(capacity * sizeof(struct unwind_frame)) +
-		rounded(LINKS_PER_FRAME * capacity * sizeof(struct link)) +
-		rounded(capacity * sizeof(struct step)) +
-		rounded(READS_PER_FRAME * capacity * sizeof(struct link));
+	return rounded(sizeof(struct unwind_stack)) + rounded(capacity * sizeof(struct unwind_frame)) +
+	       rounded(LINKS_PER_FRAME * capacity * sizeof(struct link)) +
+	       rounded(capacity * sizeof(struct step)) +
+	       rounded(READS_PER_FRAME * capacity * sizeof(struct link));
 }
 
 void unwind_stack_init(struct unwind_stack *stack, unsigned capacity)

@@ -25,17 +25,17 @@
 
 /* The state right after the intercepted call returned. */
 struct unwind_regs {
-	uintptr_t pc;           /* its return address */
-	uintptr_t sp;           /* its CFA: the stack pointer after the return */
-	uintptr_t bp;           /* rbp of the caller */
+	uintptr_t pc; /* its return address */
+	uintptr_t sp; /* its CFA: the stack pointer after the return */
+	uintptr_t bp; /* rbp of the caller */
 };
 
 /* A frame. The caller of this module reads `pc` alone. */
 struct unwind_frame {
-	uintptr_t pc;           /* return address - 1, which lies in the call; minus one, too, in a
+	uintptr_t pc;     /* return address - 1, which lies in the call; minus one, too, in a
 				   frame that a signal interrupted: so Valgrind shows it */
-	uintptr_t sp, bp;       /* the frame's registers, before the step to its caller */
-	uint32_t links;         /* links of the stack up to and with this frame's step */
+	uintptr_t sp, bp; /* the frame's registers, before the step to its caller */
+	uint32_t links;   /* links of the stack up to and with this frame's step */
 	uint32_t flags;
 };
 

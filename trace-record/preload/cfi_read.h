@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers and pointers that call frame information is written in. */
+#ifndef PRELOAD_CFI_READ_H
+#define PRELOAD_CFI_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Pointer encodings (DW_EH_PE_*). */
+enum {
+	PE_ABSOLUTE = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_FORMAT = 0x0f,
+	PE_PC_RELATIVE = 0x10,
+	PE_DATA_RELATIVE = 0x30,
+	PE_ALIGNED = 0x50,
+	PE_RELATION = 0x70,
+	PE_INDIRECT = 0x80,
+	PE_OMIT = 0xff
+};
+
+/* Reads bytes from `at` on, never at or after `end`. Whoever asks for more sets `bad` and reads
+ * zeros, so a parser may check once at its end. */
+struct cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static inline uint64_t read_bytes(struct cursor *c, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(c->end - c->at) < bytes) {
+		c->bad = true;
+		c->at = c->end;
+		return 0;
+	}
+	memcpy(&value, c->at, bytes);
+	c->at += bytes;
+	return value;
+}
+
+static inline int64_t read_signed(struct cursor *c, unsigned bytes)
+{
+	unsigned shift = 64 - 8 * bytes;
+
+	return (int64_t)(read_bytes(c, bytes) << shift) >> shift;
+}
+
+static inline uint64_t read_uleb(struct cursor *c)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte = (uint8_t)read_bytes(c, 1);
+
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+}
+
+static inline int64_t read_sleb(struct cursor *c)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = (uint8_t)read_bytes(c, 1);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && (byte & 0x40))
+		value |= ~(uint64_t)0 << shift;
+	return (int64_t)value;
+}
+
+static inline void skip_bytes(struct cursor *c, uint64_t bytes)
+{
+	if ((uint64_t)(c->end - c->at) < bytes) {
+		c->bad = true;
+		c->at = c->end;
+	} else {
+		c->at += bytes;
+	}
+}
+
+/* Reads a pointer without following PE_INDIRECT; `data` is the base of data-relative ones. */
+static inline uint64_t read_pointer(struct cursor *c, uint8_t encoding, uintptr_t data)
+{
+	uintptr_t here = (uintptr_t)c->at;
+	uint64_t value = 0;
+
+	if (encoding == PE_OMIT)
+		return 0;
+	switch (encoding & PE_FORMAT) {
+	case PE_ABSOLUTE:
+	case PE_UDATA8:
+	case PE_SDATA8:
+		value = read_bytes(c, 8);
+		break;
+	case PE_ULEB128:
+		value = read_uleb(c);
+		break;
+	case PE_SLEB128:
+		value = (uint64_t)read_sleb(c);
+		break;
+	case PE_UDATA2:
+		value = read_bytes(c, 2);
+		break;
+	case PE_SDATA2:
+		value = (uint64_t)read_signed(c, 2);
+		break;
+	case PE_UDATA4:
+		value = read_bytes(c, 4);
+		break;
+	case PE_SDATA4:
+		value = (uint64_t)read_signed(c, 4);
+		break;
+	default:
+		c->bad = true;
+	}
+	switch (encoding & PE_RELATION) {
+	case 0:
+		break;
+	case PE_PC_RELATIVE:
+		value += here;
+		break;
+	case PE_DATA_RELATIVE:
+		value += data;
+		break;
+	default:
+		c->bad = true;
+	}
+	return value;
+}
+
+#endif
