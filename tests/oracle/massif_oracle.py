@@ -268,7 +268,7 @@ def main():
     if options.answers:
         return check_answers(options.build.resolve(), chosen)
     if not shutil.which('valgrind'):
-        print('massif_oracle: valgrind is not installed', file=sys.stderr)
+        print('SKIP: valgrind is not installed')
         return 77
     oracle = Oracle(options.build.resolve(), options.usable, options.compat, not options.no_cache,
                     options.long)

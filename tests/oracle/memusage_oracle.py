@@ -201,7 +201,7 @@ def main():
     arguments = parse_arguments()
     library = find_memusage()
     if not library:
-        print('memusage is not installed')
+        print('SKIP: memusage is not installed')
         return 77
     scratch = arguments.keep or tempfile.mkdtemp(prefix='memusage-oracle.')
     os.makedirs(scratch, exist_ok=True)

@@ -168,7 +168,7 @@ def main():
     arguments = parser.parse_args()
     library = memusage_oracle.find_memusage()
     if not library or not shutil.which('memusagestat'):
-        print('memusage or memusagestat is not installed')
+        print('SKIP: memusage or memusagestat is not installed')
         return 77
     with tempfile.TemporaryDirectory(prefix='memusagestat-oracle.') as scratch:
         oracle = Oracle(os.path.abspath(arguments.build), scratch, library)

@@ -384,7 +384,7 @@ def main():
     options = parser.parse_args()
     options.ms_print = os.path.abspath(options.ms_print)
     if not shutil.which(options.real):
-        print(f"no {options.real}: nothing to compare with")
+        print(f"SKIP: no {options.real}: nothing to compare with")
         return 77
     count = options.count * 6 if options.long else options.count
     indices = range(count) if options.only is None else [options.only]

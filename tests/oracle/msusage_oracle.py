@@ -125,7 +125,7 @@ def main():
     arguments = parser.parse_args()
     library = memusage_oracle.find_memusage()
     if not library:
-        print('memusage is not installed')
+        print('SKIP: memusage is not installed')
         return 77
     identical = compared = stale = 0
     with tempfile.TemporaryDirectory(prefix='msusage-oracle.') as scratch:

@@ -68,7 +68,7 @@ def main():
     parser.add_argument('--build', required=True)
     build = os.path.abspath(parser.parse_args().build)
     if not shutil.which('valgrind'):
-        print('Valgrind is not installed')
+        print('SKIP: valgrind is not installed')
         return 77
     identical = compared = 0
     with tempfile.TemporaryDirectory(prefix='options-oracle.') as scratch:

@@ -312,7 +312,7 @@ def main():
     parser.add_argument('--no-cache', action='store_true', help='run valgrind even if its answer is kept')
     options = parser.parse_args()
     if not shutil.which('valgrind'):
-        print('xtree_oracle: valgrind is not installed', file=sys.stderr)
+        print('SKIP: valgrind is not installed')
         return 77
     named = {case.name: case for case in corpus.CASES}
     chosen = [(i, named[name]) for i, name in enumerate(CASES) if not options.case or name in options.case]
