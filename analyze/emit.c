@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-const struct emitter *const emitters[] = { &emit_massif, &emit_callgrind, &emit_xtree, NULL };
+#include "callstack.h"
+
+const struct emitter *const emitters[] = { &emit_massif,     &emit_callgrind, &emit_xtree, &emit_folded,
+					   &emit_speedscope, &emit_pprof,     NULL };
 
 const struct emitter *emitter_find(const char *name)
 {
@@ -12,4 +15,33 @@ const struct emitter *emitter_find(const char *name)
 	while (*e && strcmp((*e)->name, name) != 0)
 		e++;
 	return *e;
+}
+
+static bool fill_tree(struct calltree *tree, const struct samples *samples, const struct emit_view *view)
+{
+	struct callstack stack;
+	bool fine = true;
+	callstack_init(&stack, view->reader, view->naming, view->settings);
+	for (size_t i = 0; fine && i < samples->n; i++) {
+		const uint64_t value = samples->items[i].values[view->query->value];
+		uint32_t node;
+		if (value == 0)
+			continue;
+		fine = callstack_load(&stack, samples->items[i].stack) &&
+		       calltree_find(tree, stack.frames, stack.n, &node);
+		if (fine)
+			tree->nodes[node].value += value;
+	}
+	callstack_finish(&stack);
+	return fine;
+}
+
+bool emit_calltree(struct calltree *tree, const struct emit_view *view)
+{
+	struct samples samples;
+	const bool fine =
+		samples_collect(&samples, view->reader, view->profile, &view->query->filter, false) &&
+		fill_tree(tree, &samples, view);
+	samples_finish(&samples);
+	return fine;
 }

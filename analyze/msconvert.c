@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "conversion.h"
+#include "export.h"
 #include "import.h"
 #include "number.h"
 #include "outfile.h"
 #include "tool.h"
+#include "usable.h"
 
 #define NAME "msconvert"
 
@@ -21,7 +23,7 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define TRACE_SUFFIX ".zst"
 #define COPY_BYTES 65536
 
-enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE };
+enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE, KEY_VALUE, KEY_UNTIL, KEY_THREAD, KEY_MODULE };
 
 struct command {
 	struct tool tool;
@@ -30,15 +32,29 @@ struct command {
 	uint64_t tick_rate;
 	const char *output; /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
+	struct emit_query query;
+	uint32_t *tids;             /* the filters' */
+	const char **modules;       /* the words are the command line's */
+	const char *profile_option; /* the last one given that only profiles know */
 };
 
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "format to write, or 'help' for a list (by the name of the output)",
 	  TOOL_GROUP_OUTPUT },
-	{ "from", KEY_FROM, "FORMAT", 0, "format of INPUT, 'help' for a list (a trace)", TOOL_GROUP_OUTPUT },
+	{ "from", KEY_FROM, "FORMAT", 0,
+	  "format of INPUT, 'help' for a list (a trace); or, a number, as --until: leave out what was "
+	  "allocated before that time",
+	  TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
+	{ "value", KEY_VALUE, "VALUE", 0,
+	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
+	  TOOL_GROUP_OUTPUT },
+	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
+	{ "thread", KEY_THREAD, "TID", 0, "only what this thread allocated (repeatable)", TOOL_GROUP_OUTPUT },
+	{ "module", KEY_MODULE, "PATTERN", 0,
+	  "only stacks with code in such a program or library (repeatable)", TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
 
@@ -74,6 +90,78 @@ static uint64_t parse_rate(struct argp_state *state, const char *value)
 	return (uint64_t)rate;
 }
 
+static uint64_t parse_time(struct argp_state *state, const char *option, const char *value)
+{
+	int64_t time = 0;
+	if (!*value || !number_integer(value, &time) || time < 0)
+		argp_error(state, "--%s=%s: should be a time", option, value);
+	return (uint64_t)time;
+}
+
+static enum profile_value parse_value(struct argp_state *state, const char *value)
+{
+	unsigned i = 0;
+	while (i < PROFILE_VALUES && strcmp(value, profile_value_names[i]) != 0)
+		i++;
+	if (i == PROFILE_VALUES)
+		argp_error(state,
+			   "--value=%s: should be inuse_bytes, inuse_objects, alloc_bytes or "
+			   "alloc_objects",
+			   value);
+	return (enum profile_value)i;
+}
+
+static error_t add_thread(struct command *command, struct argp_state *state, const char *value)
+{
+	int64_t tid = 0;
+	if (!*value || !number_integer(value, &tid) || tid < 0 || tid > UINT32_MAX)
+		argp_error(state, "--thread=%s: should be a thread's number", value);
+	uint32_t *tids = reallocarray(command->tids, command->query.filter.n_tids + 1, sizeof(*tids));
+	if (!tids)
+		return ENOMEM;
+	tids[command->query.filter.n_tids++] = (uint32_t)tid;
+	command->query.filter.tids = command->tids = tids;
+	return 0;
+}
+
+static error_t add_module(struct command *command, const char *value)
+{
+	const char **modules =
+		reallocarray(command->modules, command->query.filter.n_modules + 1, sizeof(*modules));
+	if (!modules)
+		return ENOMEM;
+	modules[command->query.filter.n_modules++] = value;
+	command->query.filter.modules = command->modules = modules;
+	return 0;
+}
+
+/* Options about profiles and single events. */
+static error_t parse_query(struct command *command, struct argp_state *state, int key, const char *value)
+{
+	switch (key) {
+	case KEY_FROM:
+		command->profile_option = "--from=TIME";
+		command->query.profile.from = parse_time(state, "from", value);
+		return 0;
+	case KEY_UNTIL:
+		command->profile_option = "--until";
+		command->query.profile.until = parse_time(state, "until", value);
+		return 0;
+	case KEY_VALUE:
+		command->profile_option = "--value";
+		command->query.value = parse_value(state, value);
+		command->query.one = true;
+		return 0;
+	case KEY_THREAD:
+		command->profile_option = "--thread";
+		return add_thread(command, state, value);
+	case KEY_MODULE:
+		command->profile_option = "--module";
+		return add_module(command, value);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct command *command = state->input;
@@ -89,6 +177,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_FROM:
 		if (strcmp(value, "help") == 0)
 			exit(list_sources());
+		if (*value >= '0' && *value <= '9')
+			return parse_query(command, state, key, value);
 		command->from = importer_find(value);
 		if (!command->from)
 			argp_error(state, "--from=%s: no such format (--from=help lists them)", value);
@@ -109,7 +199,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			argp_error(state, "which input?");
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return parse_query(command, state, key, value);
 }
 
 static const struct argp argp = {
@@ -120,54 +210,122 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* Massif's own file names have their distinction in front. */
-static const char *guess_format(const char *name)
+/* By the end of the first `length` bytes of a name; NULL if it tells nothing. */
+static const struct emitter *emitter_by_suffix(const char *name, size_t length)
+{
+	for (const struct emitter *const *e = emitters; *e; e++) {
+		const size_t suffix = strlen((*e)->suffix);
+		if (length > suffix && strncmp(name + length - suffix, (*e)->suffix, suffix) == 0)
+			return *e;
+	}
+	return NULL;
+}
+
+/* Massif's own file names have their distinction in front; .gz or .zst may come last. */
+static const struct emitter *guess_format(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	const char *base = slash ? slash + 1 : name;
 	if (strncmp(base, "massif.out", strlen("massif.out")) == 0)
-		return "massif";
-	size_t length = strlen(base);
-	for (const struct emitter *const *e = emitters; *e; e++) {
-		size_t suffix = strlen((*e)->suffix);
-		if (length > suffix && strcmp(base + length - suffix, (*e)->suffix) == 0)
-			return (*e)->name;
-	}
-	return NULL;
+		return &emit_massif;
+	const struct emitter *emitter = emitter_by_suffix(base, strlen(base));
+	if (emitter || pack_by_name(base) == PACK_NONE)
+		return emitter;
+	emitter = emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
+	return emitter && emitter->source != EMIT_SNAPSHOTS && emitter->source != EMIT_XTREE ? emitter : NULL;
 }
 
 /* NULL after a message. */
 static const struct emitter *choose_emitter(const struct command *command, const char *output)
 {
-	const char *format = command->to ? command->to : guess_format(output);
-	if (!format) {
+	const struct emitter *emitter = command->to ? emitter_find(command->to) : guess_format(output);
+	if (!emitter && command->to)
+		tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", command->to);
+	else if (!emitter)
 		tool_error(&command->tool,
 			   "%s: the name tells no format; use --to=FORMAT "
 			   "(--to=help lists them)",
 			   strcmp(output, "-") == 0 ? "standard output" : output);
-		return NULL;
-	}
-	const struct emitter *emitter = emitter_find(format);
-	if (!emitter)
-		tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", format);
 	else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
-		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE", format);
+		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE",
+			   emitter->name);
 		return NULL;
 	}
 	return emitter;
 }
 
-static int convert(struct command *command, const struct tool_trace *trace)
+/* ---- Conversion ----------------------------------------------------------------------------- */
+
+/* The moment of a profile is what --at says. Says what is wrong and returns false. */
+static bool settle_query(struct command *command, const struct emitter *emitter)
+{
+	const struct tool *tool = &command->tool;
+	struct settings *settings = &command->tool.args.settings;
+	const char *refused = NULL;
+	if (settings->n_ats > 1)
+		refused = "--at, more than one";
+	else if (settings->n_ats == 1 && settings->ats[0].what != AT_DETAILED)
+		refused = "--snapshot, --all-snapshots";
+	else if (settings->n_ats == 1 && emitter->source == EMIT_EVENTS)
+		refused = "--at";
+	else if (tool->n_also)
+		refused = "--also";
+	else if (usable_needed(settings))
+		refused = "--usable=valgrind, --compat";
+	if (refused)
+		tool_error(tool, "%s: not with the format %s", refused, emitter->name);
+	if (settings->n_ats)
+		command->query.profile.at = settings->ats[0];
+	command->query.one |= settings->n_ats != 0;
+	if (settings->time_unit == TIME_DEFAULT)
+		settings->time_unit = TIME_MS; /* only an option could bring it to light */
+	return !refused;
+}
+
+/* NULL after a message: *status tells. */
+static char *output_name(const struct command *command, const struct tool_trace *trace, int *status)
+{
+	const struct tool *tool = &command->tool;
+	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	if (!command->output)
+		return tool_out_name(tool, "massif-out-file", tool->args.settings.out_file, &outname, status);
+	char *name = strdup(command->output);
+	if (!name)
+		tool_error(tool, "%s", strerror(errno));
+	return name;
+}
+
+static int write_results(struct command *command, const struct tool_trace *trace,
+			 const struct emitter *emitter)
 {
 	struct conversions plan;
+	if (command->profile_option) {
+		tool_error(&command->tool, "%s: not with the format %s", command->profile_option,
+			   emitter->name);
+		return TOOL_USAGE;
+	}
 	int status = conversions_plan(&plan, &command->tool, trace, command->output);
-	if (status == 0) {
-		const struct emitter *emitter = choose_emitter(command, plan.items[0].name);
-		status = emitter && tool_settle(&command->tool, trace)
+	if (status == 0)
+		status = tool_settle(&command->tool, trace)
 				 ? conversions_run(&plan, &command->tool, trace, emitter)
 				 : (int)TOOL_USAGE;
-	}
 	conversions_finish(&plan);
+	return status;
+}
+
+static int convert(struct command *command, const struct tool_trace *trace)
+{
+	int status = TOOL_NO_RESULT;
+	char *name = output_name(command, trace, &status);
+	if (!name)
+		return status;
+	const struct emitter *emitter = choose_emitter(command, name);
+	status = TOOL_USAGE;
+	if (emitter && (emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE))
+		status = write_results(command, trace, emitter);
+	else if (emitter && settle_query(command, emitter) && tool_settle(&command->tool, trace))
+		status = export_run(&command->tool, trace, emitter, &command->query, name);
+	free(name);
 	return status;
 }
 
@@ -281,7 +439,10 @@ static int run(struct command *command)
 
 int main(int argc, char **argv)
 {
-	struct command command = { .tick_rate = 1000000000 };
+	struct command command = {
+		.tick_rate = 1000000000,
+		.query.profile = { .at.kind = AT_PEAK, .until = PROFILE_NO_TIME },
+	};
 	if (!tool_init(&command.tool, NAME) || !args_set_out_file(&command.tool.args, "-")) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;
@@ -291,6 +452,8 @@ int main(int argc, char **argv)
 	if (status == 0)
 		status = run(&command);
 	free(words);
+	free(command.tids);
+	free(command.modules);
 	tool_finish(&command.tool);
 	return status;
 }

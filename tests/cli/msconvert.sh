@@ -32,6 +32,29 @@ t sh -c 'msconvert -q --to=callgrind --xtree-memory=full F | tail -n 1'
 t sh -c 'msconvert -q --to=xtree F | grep -c ^snapshot='
 t sh -c 'msconvert -q --xtree-memory=full -o x.ms F && grep -c ^snapshot= x.ms'
 
+# Profiles.
+t msconvert --to=folded T
+t msconvert --to=folded --value=inuse_objects --at=end T
+t msconvert --to=folded --value=alloc_objects --from=100 --until=149 T
+t msconvert --to=folded --at=20 --module=prog T
+t msconvert --to=folded --thread=1 T
+t msconvert --to=folded --thread=4711 --value=alloc_bytes T
+t sh -c 'msconvert -o out.folded T && msconvert --to=folded T | cmp - out.folded'
+t msconvert --to=speedscope --value=inuse_bytes --at=1 T
+t sh -c 'msconvert -o x.pb.gz T && gzip -t x.pb.gz'
+t script -qec 'msconvert --to=pprof T' /dev/null
+t msconvert --to=folded --value=bytes T
+t msconvert --to=folded --at=1 --at=2 T
+t msconvert --to=folded --snapshot=1 T
+t msconvert --to=folded "--also=--massif-out-file=x --depth=3" T
+t msconvert --to=folded --usable=valgrind T
+t msconvert --to=massif --value=inuse_bytes T
+t msconvert --to=folded --until=x T
+t msconvert --to=folded --thread=-1 T
+t msconvert --to=folded -o T T
+t msconvert --to=folded -o none/x T
+t msconvert --to=folded cut
+
 # memusage's data files.
 t msconvert --from=help
 t msconvert --from=heap T
