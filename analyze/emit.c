@@ -5,8 +5,10 @@
 
 #include "callstack.h"
 
-const struct emitter *const emitters[] = { &emit_massif,     &emit_callgrind, &emit_xtree, &emit_folded,
-					   &emit_speedscope, &emit_pprof,     NULL };
+const struct emitter *const emitters[] = {
+	&emit_massif,     &emit_callgrind, &emit_xtree,     &emit_folded,
+	&emit_speedscope, &emit_pprof,     &emit_heaptrack, NULL,
+};
 
 const struct emitter *emitter_find(const char *name)
 {

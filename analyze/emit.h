@@ -76,6 +76,7 @@ extern const struct emitter emit_xtree;     /* the same, as a massif.out with a 
 extern const struct emitter emit_folded;
 extern const struct emitter emit_speedscope;
 extern const struct emitter emit_pprof;
+extern const struct emitter emit_heaptrack;
 
 /* A massif.out of other snapshots, those of massif_at(). */
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,

@@ -270,6 +270,8 @@ static bool settle_query(struct command *command, const struct emitter *emitter)
 		refused = "--at";
 	else if (tool->n_also)
 		refused = "--also";
+	else if (command->profile_option && emitter->source == EMIT_EVENTS)
+		refused = command->profile_option;
 	else if (usable_needed(settings))
 		refused = "--usable=valgrind, --compat";
 	if (refused)
