@@ -62,7 +62,7 @@ static bool add_modules(struct naming *n, uint32_t wanted)
 	n->modules = grown;
 	for (; n->n_modules < count; n->n_modules++) {
 		const struct mst_module *m = &modules[n->n_modules];
-		const struct symbols_module module = { m->path, m->build_id, m->build_id_size };
+		const struct symbols_module module = { m->path, m->build_id, m->build_id_size, NULL };
 
 		n->modules[n->n_modules] = symbols_add_module(n->symbols, &module);
 	}

@@ -16,8 +16,8 @@
  * what is missing, damaged or of another build is "unknown", never an error. Nothing is printed.
  * All strings live until symbols_destroy().
  */
-#ifndef ANALYZE_SYMBOLS_H
-#define ANALYZE_SYMBOLS_H
+#ifndef NAMES_SYMBOLS_H
+#define NAMES_SYMBOLS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +28,7 @@ struct symbols_module {
 	const char *path;        /* as recorded */
 	const uint8_t *build_id; /* NULL if there is none */
 	size_t build_id_size;    /* bytes; 0: any file at `path` is taken on trust */
+	const char *held;        /* where to open the file instead (/proc/self/fd/N), or NULL */
 };
 
 #define SYMBOLS_NO_MODULE UINT32_MAX
