@@ -21,13 +21,14 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define TRACE_SUFFIX ".zst"
 #define COPY_BYTES 65536
 
-enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE };
+enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE, KEY_EMBED_SYMBOLS };
 
 struct command {
 	struct tool tool;
 	const char *to;              /* NULL: guess */
 	const struct importer *from; /* NULL: the input is a trace */
 	uint64_t tick_rate;
+	bool embed_symbols;
 	const char *output; /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
 };
@@ -38,6 +39,9 @@ static const struct argp_option options[] = {
 	{ "from", KEY_FROM, "FORMAT", 0, "format of INPUT, 'help' for a list (a trace)", TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
+	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
+	  "write a trace that has the names of its frames in it, to be read where no program is",
+	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
@@ -55,7 +59,7 @@ static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
 		printf("%-12s %-10s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
-	printf("%-12s %-10s %s\n", TRACE, TRACE_SUFFIX, "with --from: the trace itself");
+	printf("%-12s %-10s %s\n", TRACE, TRACE_SUFFIX, "with --from or --embed-symbols: the trace itself");
 	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
 }
 
@@ -96,6 +100,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_TICK_RATE:
 		command->tick_rate = parse_rate(state, value);
 		return 0;
+	case KEY_EMBED_SYMBOLS:
+		command->embed_symbols = true;
+		return 0;
 	case 'o':
 		command->output = value;
 		return 0;
@@ -107,6 +114,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!command->input)
 			argp_error(state, "which input?");
+		if (command->embed_symbols && command->from)
+			argp_error(
+				state,
+				"--embed-symbols is about traces of msrec; what --from reads has no frames");
+		if (command->embed_symbols && command->to && strcmp(command->to, TRACE) != 0)
+			argp_error(state, "--embed-symbols writes a trace, not --to=%s", command->to);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -262,13 +275,97 @@ static int run_import(struct command *command)
 	return status;
 }
 
+/* ---- Names in traces ------------------------------------------------------------------------ */
+
+/* The trace in a file without a name, with the names of its frames. */
+static int embed(const struct command *command, const struct tool_trace *trace, int from, int *to)
+{
+	const struct tool *tool = &command->tool;
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	struct mst_writer *writer = NULL;
+	int error = naming ? 0 : MST_ERR_NOMEM;
+	*to = outfile_unnamed();
+	if (!error)
+		error = *to < 0 ? MST_ERR_IO
+				: mst_writer_extend(&writer, *to, from,
+						    mst_reader_sound_bytes(trace->reader));
+	if (!error)
+		error = naming_embed(naming, writer);
+	/* Without an end the result stays what the trace is: cut. */
+	if (!error)
+		error = end ? mst_writer_finish(writer, end) : mst_writer_flush(writer);
+	if (!error)
+		tool_symbol_notices(tool, naming_symbols(naming));
+	mst_writer_destroy(writer);
+	naming_destroy(naming);
+	return error;
+}
+
+static int write_embedded(const struct command *command, const struct tool_trace *trace, int from)
+{
+	enum tool_status status = tool_replay(&command->tool, trace, NULL, 0);
+	if (status == TOOL_NO_RESULT)
+		return status;
+	int to, error = embed(command, trace, from, &to);
+	if (!error && lseek(to, 0, SEEK_SET) != 0)
+		error = MST_ERR_IO;
+	if (error)
+		tool_error(&command->tool, "%s: %s", trace->name,
+			   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	int written = error ? (int)TOOL_NO_RESULT : write_trace(command, to);
+	if (to >= 0)
+		close(to);
+	return written ? written : (int)status;
+}
+
+/* A descriptor of the input that can be read twice; -1 after a message. */
+static int open_twice(const struct command *command)
+{
+	bool is_stdin = strcmp(command->input, "-") == 0;
+	int fd = is_stdin ? dup(STDIN_FILENO) : open(command->input, O_RDONLY | O_CLOEXEC), spooled;
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
+		spooled = outfile_unnamed();
+		int error = spooled < 0 ? -errno : copy(fd, spooled);
+		close(fd);
+		if (error && spooled >= 0)
+			close(spooled);
+		fd = error ? -1 : spooled;
+		errno = -error;
+	}
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
+		tool_error(&command->tool, "%s: %s", is_stdin ? "standard input" : command->input,
+			   strerror(errno));
+	return fd;
+}
+
+static int run_embedding(const struct command *command)
+{
+	struct tool_trace trace;
+	int fd = open_twice(command), copied = fd < 0 ? -1 : dup(fd);
+	if (copied < 0)
+		return TOOL_NO_RESULT;
+	int status = TOOL_NO_RESULT;
+	const char *name = strcmp(command->input, "-") == 0 ? "standard input" : command->input;
+	if (tool_open_fd(&command->tool, &trace, name, fd)) {
+		status = write_embedded(command, &trace, copied);
+		tool_close(&trace);
+	}
+	close(copied);
+	return status;
+}
+
 static int run(struct command *command)
 {
 	struct tool_trace trace;
 	if (command->from)
 		return run_import(command);
+	if (command->embed_symbols)
+		return run_embedding(command);
 	if (is_trace_wanted(command)) {
-		tool_error(&command->tool, "--to=" TRACE ": %s is a trace; --from tells if it is none",
+		tool_error(&command->tool,
+			   "--to=" TRACE ": %s is a trace; --from tells if it is none, "
+			   "--embed-symbols writes another",
 			   command->input);
 		return TOOL_USAGE;
 	}

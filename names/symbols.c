@@ -263,17 +263,33 @@ static bool has_stem(const char *name, const char *stem)
 	return strncmp(name, stem, n) == 0 && (name[n] == '\0' || name[n] == '.');
 }
 
-enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
+enum symbol_role symbol_role_of(const char *name)
 {
-	const struct answer *answer = symbols_answer(symbols, module, address);
-	const char *name = answer && answer->symbol ? answer->symbol->name : "";
-
+	if (!name)
+		return SYMBOL_OTHER;
 	if (strcmp(name, "main") == 0)
 		return SYMBOL_MAIN;
 	if (strcmp(name, "_start") == 0 || strcmp(name, "__libc_start_call_main") == 0 ||
 	    has_stem(name, "__libc_start_main") || has_stem(name, "generic_start_main"))
 		return SYMBOL_BELOW_MAIN;
 	return SYMBOL_OTHER;
+}
+
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	const struct answer *answer = symbols_answer(symbols, module, address);
+
+	return answer && answer->symbol ? answer->symbol->name : NULL;
+}
+
+enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	return symbol_role_of(symbols_linker_name(symbols, module, address));
+}
+
+bool symbols_has_file(struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;
 }
 
 static const char *symbol_readable(struct symbols *symbols, struct symbol *symbol)

@@ -19,6 +19,7 @@
 #ifndef NAMES_SYMBOLS_H
 #define NAMES_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,9 +56,16 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
  */
 enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
 enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address);
+enum symbol_role symbol_role_of(const char *name); /* NULL is allowed */
 
 /* The readable name of the out-of-line function at `address`; NULL if unknown. Reads no DWARF. */
 const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* The same name as it stands in the file. */
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* Whether there is a file to look names up in. */
+bool symbols_has_file(struct symbols *symbols, uint32_t module);
 
 struct symbol_line {
 	const char *function;  /* NULL: unknown */
