@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conversion.h"
@@ -13,6 +14,7 @@
 #include "number.h"
 #include "outfile.h"
 #include "tool.h"
+#include "unpack.h"
 #include "usable.h"
 
 #define NAME "msconvert"
@@ -22,14 +24,25 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define TRACE "trace" /* the format that needs no emitter */
 #define TRACE_SUFFIX ".zst"
 #define COPY_BYTES 65536
+#define HEAD_BYTES 256
 
-enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE, KEY_VALUE, KEY_UNTIL, KEY_THREAD, KEY_MODULE };
+enum {
+	KEY_TO = 0x3000,
+	KEY_FROM,
+	KEY_TICK_RATE,
+	KEY_EMBED_SYMBOLS,
+	KEY_VALUE,
+	KEY_UNTIL,
+	KEY_THREAD,
+	KEY_MODULE,
+};
 
 struct command {
 	struct tool tool;
 	const char *to;              /* NULL: guess */
 	const struct importer *from; /* NULL: the input is a trace */
 	uint64_t tick_rate;
+	bool embed_symbols;
 	const char *output; /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
 	struct emit_query query;
@@ -42,11 +55,14 @@ static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "format to write, or 'help' for a list (by the name of the output)",
 	  TOOL_GROUP_OUTPUT },
 	{ "from", KEY_FROM, "FORMAT", 0,
-	  "format of INPUT, 'help' for a list (a trace); or, a number, as --until: leave out what was "
+	  "format of INPUT, 'help' for a list (what its content says); or, a number, as --until: leave out what was "
 	  "allocated before that time",
 	  TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
+	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
+	  "write a trace that has the names of its frames in it, to be read where no program is",
+	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
 	{ "value", KEY_VALUE, "VALUE", 0,
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
@@ -71,7 +87,7 @@ static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
 		printf("%-12s %-10s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
-	printf("%-12s %-10s %s\n", TRACE, TRACE_SUFFIX, "with --from: the trace itself");
+	printf("%-12s %-10s %s\n", TRACE, TRACE_SUFFIX, "with --from or --embed-symbols: the trace itself");
 	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
 }
 
@@ -186,6 +202,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_TICK_RATE:
 		command->tick_rate = parse_rate(state, value);
 		return 0;
+	case KEY_EMBED_SYMBOLS:
+		command->embed_symbols = true;
+		return 0;
 	case 'o':
 		command->output = value;
 		return 0;
@@ -197,6 +216,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!command->input)
 			argp_error(state, "which input?");
+		if (command->embed_symbols && command->from)
+			argp_error(state, "--embed-symbols is about traces of msrec, not what --from reads");
+		if (command->embed_symbols && command->to && strcmp(command->to, TRACE) != 0)
+			argp_error(state, "--embed-symbols writes a trace, not --to=%s", command->to);
 		return 0;
 	}
 	return parse_query(command, state, key, value);
@@ -333,8 +356,22 @@ static int convert(struct command *command, const struct tool_trace *trace)
 
 /* ---- Imported traces ------------------------------------------------------------------------ */
 
-/* A trace of the input in a file without a name; -1 after a message. */
-static int import_input(const struct command *command)
+/* What the beginning of a file that isn't called a trace says. NULL: it may be one. */
+static const struct importer *recognize(const char *input)
+{
+	char head[HEAD_BYTES];
+	struct stat st;
+	const struct importer *found = NULL;
+	int fd = strcmp(input, "-") == 0 ? -1 : open(input, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		found = importer_recognize(head, unpack_head(fd, head, sizeof(head)));
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* A trace of the input in a file without a name; -1 after a message. *whole: nothing is lacking. */
+static int import_input(const struct command *command, bool *whole)
 {
 	const struct tool *tool = &command->tool;
 	struct import import = { .name = command->input,
@@ -352,8 +389,10 @@ static int import_input(const struct command *command)
 		tool_error(tool, "%s: %s", command->input, import.problem ? import.problem : strerror(errno));
 		close(import.to);
 		import.to = -1;
-	}
+	} else if (import.warning)
+		tool_error(tool, "%s: %s", command->input, import.warning);
 	close(import.from);
+	*whole = !import.warning;
 	return import.to;
 }
 
@@ -404,7 +443,8 @@ static int write_trace(const struct command *command, int fd)
 static int run_import(struct command *command)
 {
 	struct tool_trace trace;
-	int fd = import_input(command);
+	bool whole;
+	int fd = import_input(command, &whole);
 	if (fd < 0)
 		return TOOL_NO_RESULT;
 	if (command->from->notice)
@@ -413,22 +453,108 @@ static int run_import(struct command *command)
 	if (is_trace_wanted(command)) {
 		status = write_trace(command, fd);
 		close(fd);
-		return status;
+	} else {
+		if (!tool_open_fd(&command->tool, &trace, command->input, fd))
+			return TOOL_NO_RESULT;
+		status = convert(command, &trace);
+		tool_close(&trace);
 	}
-	if (!tool_open_fd(&command->tool, &trace, command->input, fd))
+	return status == TOOL_COMPLETE && !whole ? (int)TOOL_PARTIAL : status;
+}
+
+/* ---- Names in traces ------------------------------------------------------------------------ */
+
+/* The trace in a file without a name, with the names of its frames. */
+static int embed(const struct command *command, const struct tool_trace *trace, int from, int *to)
+{
+	const struct tool *tool = &command->tool;
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	struct mst_writer *writer = NULL;
+	int error = naming ? 0 : MST_ERR_NOMEM;
+	*to = outfile_unnamed();
+	if (!error)
+		error = *to < 0 ? MST_ERR_IO
+				: mst_writer_extend(&writer, *to, from,
+						    mst_reader_sound_bytes(trace->reader));
+	if (!error)
+		error = naming_embed(naming, writer);
+	/* Without an end the result stays what the trace is: cut. */
+	if (!error)
+		error = end ? mst_writer_finish(writer, end) : mst_writer_flush(writer);
+	if (!error)
+		tool_symbol_notices(tool, naming_symbols(naming));
+	mst_writer_destroy(writer);
+	naming_destroy(naming);
+	return error;
+}
+
+static int write_embedded(const struct command *command, const struct tool_trace *trace, int from)
+{
+	enum tool_status status = tool_replay(&command->tool, trace, NULL, 0);
+	if (status == TOOL_NO_RESULT)
+		return status;
+	int to, error = embed(command, trace, from, &to);
+	if (!error && lseek(to, 0, SEEK_SET) != 0)
+		error = MST_ERR_IO;
+	if (error)
+		tool_error(&command->tool, "%s: %s", trace->name,
+			   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	int written = error ? (int)TOOL_NO_RESULT : write_trace(command, to);
+	if (to >= 0)
+		close(to);
+	return written ? written : (int)status;
+}
+
+/* A descriptor of the input that can be read twice; -1 after a message. */
+static int open_twice(const struct command *command)
+{
+	bool is_stdin = strcmp(command->input, "-") == 0;
+	int fd = is_stdin ? dup(STDIN_FILENO) : open(command->input, O_RDONLY | O_CLOEXEC), spooled;
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
+		spooled = outfile_unnamed();
+		int error = spooled < 0 ? -errno : copy(fd, spooled);
+		close(fd);
+		if (error && spooled >= 0)
+			close(spooled);
+		fd = error ? -1 : spooled;
+		errno = -error;
+	}
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
+		tool_error(&command->tool, "%s: %s", is_stdin ? "standard input" : command->input,
+			   strerror(errno));
+	return fd;
+}
+
+static int run_embedding(const struct command *command)
+{
+	struct tool_trace trace;
+	int fd = open_twice(command), copied = fd < 0 ? -1 : dup(fd);
+	if (copied < 0)
 		return TOOL_NO_RESULT;
-	status = convert(command, &trace);
-	tool_close(&trace);
+	int status = TOOL_NO_RESULT;
+	const char *name = strcmp(command->input, "-") == 0 ? "standard input" : command->input;
+	if (tool_open_fd(&command->tool, &trace, name, fd)) {
+		status = write_embedded(command, &trace, copied);
+		tool_close(&trace);
+	}
+	close(copied);
 	return status;
 }
 
 static int run(struct command *command)
 {
 	struct tool_trace trace;
+	if (!command->from && !command->embed_symbols)
+		command->from = recognize(command->input);
 	if (command->from)
 		return run_import(command);
+	if (command->embed_symbols)
+		return run_embedding(command);
 	if (is_trace_wanted(command)) {
-		tool_error(&command->tool, "--to=" TRACE ": %s is a trace; --from tells if it is none",
+		tool_error(&command->tool,
+			   "--to=" TRACE ": %s is a trace; --from tells if it is none, "
+			   "--embed-symbols writes another",
 			   command->input);
 		return TOOL_USAGE;
 	}

@@ -20,5 +20,9 @@
 #define MST_MAX_TEXT (1u << 20) /* bytes of one string */
 #define MST_MAX_ARGS 65536u
 #define MST_MAX_TIME_SHIFT 30u
+#define MST_MAX_NAME_TEXTS (1u << 24)
+#define MST_MAX_NAME_BYTES (1u << 30) /* of all their texts together */
+#define MST_MAX_NAMES 1024u           /* calls that one frame stands for */
+#define MST_MAX_ALL_NAMES (1u << 26)
 
 #endif

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../import.h"
-#include "../stringset.h"
-#include "../unpack.h"
+#include "import.h"
 #include "mst_limits.h"
 #include "mstrace.h"
+#include "stringset.h"
+#include "unpack.h"
 
 #define NS_PER_MS 1000000u
 #define TEXT_MOST ((uint64_t)512 << 20)
@@ -113,7 +113,7 @@ static bool next_number(const char **at, uint64_t *value)
 	while (*c == ' ')
 		c++;
 	for (;; c++, digits++) {
-		const unsigned digit = *c >= '0' && *c <= '9' ? (unsigned)(*c - '0')
+		const unsigned digit = *c >= '0' && *c <= '9'   ? (unsigned)(*c - '0')
 				       : *c >= 'a' && *c <= 'f' ? (unsigned)(*c - 'a' + 10)
 								: 16;
 		if (digit == 16 || digits == 17)
@@ -218,13 +218,13 @@ static const char *string_at(const struct state *s, uint64_t number)
 	return number == 0 ? NULL : s->strings[number - 1];
 }
 
-/* Function, file and line for each call, innermost first. */
+/* Function, file and line for each call, innermost first; the last one may be a function alone. */
 static int read_calls(struct state *s, const char *at, struct named_frame *named)
 {
 	named->first = s->n_calls;
 	for (uint64_t function, file, line; next_number(&at, &function);) {
 		if (!next_number(&at, &file) || !next_number(&at, &line))
-			break; /* heaptrack takes no notice either */
+			file = line = 0;
 		if (function > s->n_strings || file > s->n_strings)
 			return refuse(s, "a string that isn't there");
 		if (named->n == INLINED_MOST ||
@@ -331,14 +331,20 @@ static int read_call(struct state *s, const char *at, bool comes)
 	return error ? refuse_error(s, error) : 0;
 }
 
+/* The middle of the millisecond, which stays in it when the trace rounds it. */
+static uint64_t ns_of(uint64_t ms)
+{
+	return ms * NS_PER_MS + NS_PER_MS / 2;
+}
+
 static int read_time(struct state *s, const char *at)
 {
 	uint64_t ms;
-	if (!next_number(&at, &ms) || ms > INT64_MAX / NS_PER_MS)
+	if (!next_number(&at, &ms) || ms > INT64_MAX / NS_PER_MS - 1)
 		return refuse(s, "a time that is none");
 	if (ms > s->ms)
 		s->ms = ms;
-	mst_writer_at(s->writer, s->ms * NS_PER_MS, 0);
+	mst_writer_at(s->writer, ns_of(s->ms), 0);
 	return 0;
 }
 
@@ -420,7 +426,7 @@ static int end_trace(struct state *s)
 {
 	struct mst_end end = {
 		.reason = MST_END_UNKNOWN,
-		.time_ns = s->ms * NS_PER_MS,
+		.time_ns = ns_of(s->ms),
 		.unknown_frees = s->unknown_frees,
 	};
 	if (!s->writer)

@@ -55,6 +55,16 @@ t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T
 t msconvert --to=folded cut
 
+# heaptrack's files.
+t msconvert --to=heaptrack -o x.heaptrack T
+t sh -c 'head -n 16 x.heaptrack; tail -n 3 x.heaptrack'
+t sh -c 'msconvert -o y.heaptrack.gz T 2>/dev/null && gzip -dc y.heaptrack.gz | cmp - x.heaptrack'
+t msconvert --to=heaptrack --value=inuse_bytes T
+t msconvert --to=heaptrack --at=peak T
+t msconvert --to=folded x.heaptrack
+t msconvert -q --from=heaptrack -o x.zst y.heaptrack.gz
+t msconvert --from=heaptrack --to=folded T
+
 # memusage's data files.
 t msconvert --from=help
 t msconvert --from=heap T

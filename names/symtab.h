@@ -10,8 +10,8 @@
  * - equal ranges: the name with the shortest part before `@`; then one with a version; then the
  *   first in byte order.
  */
-#ifndef ANALYZE_SYMTAB_H
-#define ANALYZE_SYMTAB_H
+#ifndef NAMES_SYMTAB_H
+#define NAMES_SYMTAB_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * for. Everything that DWARF says is taken as a claim of an untrusted file: work and depth are
  * bounded by the size of what is read, and what makes no sense is unknown.
  */
-#ifndef ANALYZE_LINEINFO_H
-#define ANALYZE_LINEINFO_H
+#ifndef NAMES_LINEINFO_H
+#define NAMES_LINEINFO_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * One-line remarks that a library part wants a user to see and may not print itself. Each text is
  * kept once; the order is that of their first occurrence.
  */
-#ifndef ANALYZE_NOTICES_H
-#define ANALYZE_NOTICES_H
+#ifndef NAMES_NOTICES_H
+#define NAMES_NOTICES_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  * Where ranges overlap the one added last wins, so that adding a tree in pre-order yields its
  * innermost node. Single-threaded.
  */
-#ifndef ANALYZE_RANGES_H
-#define ANALYZE_RANGES_H
+#ifndef NAMES_RANGES_H
+#define NAMES_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -21,6 +21,7 @@
 
 struct module {
 	char *path;
+	char *held; /* NULL: none */
 	uint8_t *build_id;
 	size_t build_id_size;
 	bool opened;
@@ -136,12 +137,13 @@ static void module_load_symbols(struct module *module)
 static struct module *module_open(struct symbols *symbols, uint32_t index)
 {
 	struct module *module = &symbols->modules[index];
+	const struct objfile_name name = { module->path, module->held, module->build_id,
+					   module->build_id_size };
 
 	if (module->opened)
 		return module;
 	module->opened = true;
-	if (!objfile_open(&module->objfile, symbols->search, module->path, module->build_id,
-			  module->build_id_size, &symbols->notices))
+	if (!objfile_open(&module->objfile, symbols->search, &name, &symbols->notices))
 		return module;
 	module->symtab = symtab_create();
 	if (module->symtab) {
@@ -157,6 +159,7 @@ static void module_finish(struct module *module)
 	symtab_destroy(module->symtab);
 	objfile_close(&module->objfile);
 	free(module->build_id);
+	free(module->held);
 	free(module->path);
 }
 
@@ -239,8 +242,9 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 	copy = &symbols->modules[symbols->n_modules];
 	memset(copy, 0, sizeof(*copy));
 	copy->path = strdup(module->path);
+	copy->held = module->held ? strdup(module->held) : NULL;
 	copy->build_id = malloc(module->build_id_size + 1);
-	if (!copy->path || !copy->build_id) {
+	if (!copy->path || !copy->build_id || (module->held && !copy->held)) {
 		module_finish(copy);
 		return SYMBOLS_NO_MODULE;
 	}
@@ -259,17 +263,33 @@ static bool has_stem(const char *name, const char *stem)
 	return strncmp(name, stem, n) == 0 && (name[n] == '\0' || name[n] == '.');
 }
 
-enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
+enum symbol_role symbol_role_of(const char *name)
 {
-	const struct answer *answer = symbols_answer(symbols, module, address);
-	const char *name = answer && answer->symbol ? answer->symbol->name : "";
-
+	if (!name)
+		return SYMBOL_OTHER;
 	if (strcmp(name, "main") == 0)
 		return SYMBOL_MAIN;
 	if (strcmp(name, "_start") == 0 || strcmp(name, "__libc_start_call_main") == 0 ||
 	    has_stem(name, "__libc_start_main") || has_stem(name, "generic_start_main"))
 		return SYMBOL_BELOW_MAIN;
 	return SYMBOL_OTHER;
+}
+
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	const struct answer *answer = symbols_answer(symbols, module, address);
+
+	return answer && answer->symbol ? answer->symbol->name : NULL;
+}
+
+enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	return symbol_role_of(symbols_linker_name(symbols, module, address));
+}
+
+bool symbols_has_file(struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;
 }
 
 static const char *symbol_readable(struct symbols *symbols, struct symbol *symbol)

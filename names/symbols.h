@@ -16,9 +16,10 @@
  * what is missing, damaged or of another build is "unknown", never an error. Nothing is printed.
  * All strings live until symbols_destroy().
  */
-#ifndef ANALYZE_SYMBOLS_H
-#define ANALYZE_SYMBOLS_H
+#ifndef NAMES_SYMBOLS_H
+#define NAMES_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct symbols_module {
 	const char *path;        /* as recorded */
 	const uint8_t *build_id; /* NULL if there is none */
 	size_t build_id_size;    /* bytes; 0: any file at `path` is taken on trust */
+	const char *held;        /* where to open the file instead (/proc/self/fd/N), or NULL */
 };
 
 #define SYMBOLS_NO_MODULE UINT32_MAX
@@ -54,9 +56,16 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
  */
 enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
 enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address);
+enum symbol_role symbol_role_of(const char *name); /* NULL is allowed */
 
 /* The readable name of the out-of-line function at `address`; NULL if unknown. Reads no DWARF. */
 const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* The same name as it stands in the file. */
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* Whether there is a file to look names up in. */
+bool symbols_has_file(struct symbols *symbols, uint32_t module);
 
 struct symbol_line {
 	const char *function;  /* NULL: unknown */

@@ -11,6 +11,8 @@
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 
+#include "debuginfod.h"
+
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
 
 /* Build ids are 20 bytes as a rule; what is longer has no place in a .build-id folder. */
@@ -21,11 +23,13 @@ struct objfile_search {
 	char **dirs;
 	char *debug_path; /* libdwfl's list of folders */
 	Dwfl_Callbacks callbacks;
+	struct debuginfod debuginfod;
 };
 
 struct wanted {
-	const struct objfile_search *search;
+	struct objfile_search *search;
 	const char *path;
+	const char *held;
 	const uint8_t *build_id;
 	size_t build_id_size;
 	struct notices *notices;
@@ -86,6 +90,7 @@ void objfile_search_destroy(struct objfile_search *search)
 		return;
 	for (size_t i = 0; i < search->n; i++)
 		free(search->dirs[i]);
+	debuginfod_finish(&search->debuginfod);
 	free(search->dirs);
 	free(search->debug_path);
 	free(search);
@@ -138,10 +143,14 @@ static int file_open(const char *file, const struct wanted *wanted)
 	return fd;
 }
 
-/* Base 0: the module's addresses in libdwfl are then the link-time ones. */
-static bool file_report(struct objfile *objfile, const char *file, const struct wanted *wanted)
+/*
+ * Takes the file at `place` as the one called `file`. Base 0: the module's addresses in libdwfl are
+ * then the link-time ones.
+ */
+static bool place_report(struct objfile *objfile, const char *file, const char *place,
+			 const struct wanted *wanted)
 {
-	int fd = file_open(file, wanted);
+	int fd = file_open(place, wanted);
 
 	if (fd < 0)
 		return false;
@@ -163,19 +172,26 @@ static bool file_report(struct objfile *objfile, const char *file, const struct 
 	return true;
 }
 
-static bool joined_report(struct objfile *objfile, const char *dir, const char *rest,
+static bool file_report(struct objfile *objfile, const char *file, const struct wanted *wanted)
+{
+	return place_report(objfile, file, file, wanted);
+}
+
+/* The file whose name is the three parts one after the other. */
+static bool joined_report(struct objfile *objfile, const char *dir, const char *rest, const char *suffix,
 			  const struct wanted *wanted)
 {
 	char *file;
 	bool found;
 
-	if (asprintf(&file, "%s/%s", dir, rest) < 0)
+	if (asprintf(&file, "%s/%s%s", dir, rest, suffix) < 0)
 		return false;
 	found = file_report(objfile, file, wanted);
 	free(file);
 	return found;
 }
 
+/* Debug files alone: where build ids, then where names tell. */
 static bool debug_file_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
 {
 	char rest[2 * BUILD_ID_MAX + 32];
@@ -183,8 +199,33 @@ static bool debug_file_report(struct objfile *objfile, const char *dir, const st
 
 	for (size_t i = 1; i < wanted->build_id_size; i++)
 		n += snprintf(rest + n, sizeof(rest) - (size_t)n, "%02x", wanted->build_id[i]);
-	snprintf(rest + n, sizeof(rest) - (size_t)n, ".debug");
-	return joined_report(objfile, dir, rest, wanted);
+	return joined_report(objfile, dir, rest, "", wanted) ||
+	       joined_report(objfile, dir, rest, ".debug", wanted) ||
+	       joined_report(objfile, dir, wanted->path + 1, ".debug", wanted);
+}
+
+/* A search folder may be a sysroot, or hold debug files itself. */
+static bool search_dir_debug_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
+{
+	char *debug_dir;
+	bool found;
+
+	if (asprintf(&debug_dir, "%s%s", dir, SYSTEM_DEBUG_DIR) < 0)
+		return false;
+	found = debug_file_report(objfile, dir, wanted) || debug_file_report(objfile, debug_dir, wanted) ||
+		joined_report(objfile, dir, strrchr(wanted->path, '/') + 1, ".debug", wanted);
+	free(debug_dir);
+	return found;
+}
+
+static bool fetched_report(struct objfile *objfile, enum debuginfod_what what, const struct wanted *wanted)
+{
+	char *file =
+		debuginfod_fetch(&wanted->search->debuginfod, what, wanted->build_id, wanted->build_id_size);
+	bool found = file && file_report(objfile, file, wanted);
+
+	free(file);
+	return found;
 }
 
 static bool module_report(struct objfile *objfile, const struct wanted *wanted)
@@ -193,29 +234,35 @@ static bool module_report(struct objfile *objfile, const struct wanted *wanted)
 	const char *base = strrchr(wanted->path, '/') + 1;
 
 	for (size_t i = 0; i < search->n; i++)
-		if (joined_report(objfile, search->dirs[i], wanted->path + 1, wanted) ||
-		    joined_report(objfile, search->dirs[i], base, wanted))
+		if (joined_report(objfile, search->dirs[i], wanted->path + 1, "", wanted) ||
+		    joined_report(objfile, search->dirs[i], base, "", wanted))
 			return true;
-	if (file_report(objfile, wanted->path, wanted))
+	if (wanted->held ? place_report(objfile, wanted->path, wanted->held, wanted)
+			 : file_report(objfile, wanted->path, wanted))
 		return true;
 	if (wanted->build_id_size < 2 || wanted->build_id_size > BUILD_ID_MAX)
 		return false;
 	for (size_t i = 0; i < search->n; i++)
-		if (debug_file_report(objfile, search->dirs[i], wanted))
+		if (search_dir_debug_report(objfile, search->dirs[i], wanted))
 			return true;
-	return debug_file_report(objfile, SYSTEM_DEBUG_DIR, wanted);
+	return debug_file_report(objfile, SYSTEM_DEBUG_DIR, wanted) ||
+	       fetched_report(objfile, DEBUGINFOD_EXECUTABLE, wanted) ||
+	       fetched_report(objfile, DEBUGINFOD_DEBUGINFO, wanted);
 }
 
-bool objfile_open(struct objfile *objfile, const struct objfile_search *search, const char *path,
-		  const uint8_t *build_id, size_t build_id_size, struct notices *notices)
+bool objfile_open(struct objfile *objfile, struct objfile_search *search, const struct objfile_name *name,
+		  struct notices *notices)
 {
-	const struct wanted wanted = { search, path, build_id, build_id_size, notices };
+	const struct wanted wanted = {
+		search, name->path, name->held, name->build_id, name->build_id_size, notices,
+	};
+	const char *path = name->path;
 	size_t before = notices->n;
 
 	*objfile = (struct objfile){ NULL, NULL };
-	if (path[0] != '/')
-		return false;
 	elf_version(EV_CURRENT);
+	if (path[0] != '/')
+		return name->held && place_report(objfile, path, name->held, &wanted);
 	if (module_report(objfile, &wanted))
 		return true;
 	if (notices->n == before)

@@ -4,8 +4,8 @@
  * of functions, files and directories, of which a program has few and its frames have many.
  * Single-threaded.
  */
-#ifndef ANALYZE_STRINGSET_H
-#define ANALYZE_STRINGSET_H
+#ifndef NAMES_STRINGSET_H
+#define NAMES_STRINGSET_H
 
 #include <stddef.h>
 

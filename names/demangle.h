@@ -5,8 +5,8 @@
  * The rules are those of GNU libiberty; other languages, and names with a version suffix
  * (`_Znwm@@GLIBCXX_3.4`), stay as they are, as they do in Massif.
  */
-#ifndef ANALYZE_DEMANGLE_H
-#define ANALYZE_DEMANGLE_H
+#ifndef NAMES_DEMANGLE_H
+#define NAMES_DEMANGLE_H
 
 /* A few bytes of mangled name can stand for gigabytes of text: longer results are given up. */
 #define DEMANGLE_MAX (1U << 20)
