@@ -77,6 +77,17 @@ extern const struct emitter emit_folded;
 extern const struct emitter emit_speedscope;
 extern const struct emitter emit_pprof;
 extern const struct emitter emit_heaptrack;
+extern const struct emitter emit_heapprofile;
+extern const struct emitter emit_dhat;
+/* Tables; of one form, that of events has a suffix that ends the others', too, and comes last. */
+extern const struct emitter emit_csv_stacks;
+extern const struct emitter emit_csv_frames;
+extern const struct emitter emit_csv_snapshots;
+extern const struct emitter emit_csv;
+extern const struct emitter emit_ndjson_stacks;
+extern const struct emitter emit_ndjson_frames;
+extern const struct emitter emit_ndjson_snapshots;
+extern const struct emitter emit_ndjson;
 
 /* A massif.out of other snapshots, those of massif_at(). */
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,

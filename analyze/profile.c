@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk in which nothing is to be noticed (no limit of time, no new peak) is added up symbol by
- * symbol. What was live at the moment is kept lazily: a row remembers it when it changes for the
+ * A chunk in which no single block and no limit of time matter is added up symbol by symbol, in two
+ * parts if the peak is in it. What was live at the moment is kept lazily: a row remembers it when it changes for the
  * first time after the moment, so that a new peak costs nothing.
  *
  * Numbers are unsigned and may wrap: a hostile trace may free more than it allocates.
@@ -9,6 +9,7 @@
 #include "profile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "effect.h"
 #include "indexmap.h"
@@ -52,6 +53,10 @@ struct profile {
 	uint64_t last_time;        /* of the last call, in the settings' unit */
 	uint64_t first_block;      /* blocks with a lower index are from before the window */
 	bool begun, passed, ended; /* the window; the moment of AT_TIME */
+
+	uint64_t *changes; /* by symbol of a chunk: of the total */
+	uint32_t *counts;  /* by symbol: records */
+	uint32_t n_changes;
 
 	/* The present chunk's. */
 	const struct mst_kind *kinds;
@@ -183,35 +188,105 @@ static bool is_one_thread(struct profile *p, const struct mst_chunk *chunk)
 	return !p->many_threads;
 }
 
+/* Whether no single record matters but one that makes the peak. The clock of bytes is that of single calls. */
 static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 {
-	/* The clock of bytes is that of single calls. */
-	if (!is_one_thread(p, chunk) || !is_timeless(p, chunk) || p->first_block ||
-	    p->settings->time_unit == TIME_BYTES)
-		return false;
-	return p->query->at.kind != AT_PEAK || highest_total(p, chunk) <= p->best;
+	return is_one_thread(p, chunk) && is_timeless(p, chunk) && p->first_block == 0 &&
+	       p->settings->time_unit != TIME_BYTES;
 }
 
-static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
+/* What a record adds to the total. */
+static uint64_t change_of(const struct profile *p, const struct mst_symbol *s)
+{
+	if (s->role >= MST_CALL || !is_counted(p, s->kind))
+		return 0;
+	return s->role == MST_ALLOC ? weight_of(p, s->kind) : -weight_of(p, s->kind);
+}
+
+/* Adds `n` records of each symbol. */
+static int add_symbols(struct profile *p, const struct mst_chunk *chunk, const uint32_t *n)
 {
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *s = &chunk->symbols[i];
-		if (s->role >= MST_CALL || !is_counted(p, s->kind))
+		if (n[i] == 0 || s->role >= MST_CALL || !is_counted(p, s->kind))
 			continue;
 		const uint32_t id = first_row(p, s->kind);
 		if (id == NO_ROW)
 			return MST_ERR_NOMEM;
 		struct row *row = touch(p, id);
-		const uint64_t n = s->role == MST_ALLOC ? s->count : -(uint64_t)s->count;
-		row->live += n;
+		row->live += s->role == MST_ALLOC ? n[i] : -(uint64_t)n[i];
 		if (s->role == MST_ALLOC)
-			row->allocated += n;
-		p->total += n * weight_of(p, s->kind);
+			row->allocated += n[i];
+		p->total += n[i] * change_of(p, s);
 	}
+	return 0;
+}
+
+static bool reserve_symbols(struct profile *p, uint32_t n)
+{
+	if (n <= p->n_changes)
+		return true;
+	uint64_t *changes = reallocarray(p->changes, n, sizeof(*changes));
+	if (changes)
+		p->changes = changes;
+	uint32_t *counts = reallocarray(p->counts, n, sizeof(*counts));
+	if (counts)
+		p->counts = counts;
+	p->n_changes = changes && counts ? n : p->n_changes;
+	return changes && counts;
+}
+
+/*
+ * The number of records up to the largest total inside the chunk, if it is above the best so far; else
+ * 0. A realloc is one step without being looked at: its first record makes the total smaller.
+ */
+static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
+{
+	uint64_t total = p->total;
+	uint32_t found = 0;
+	if (p->query->at.kind != AT_PEAK || highest_total(p, chunk) <= p->best)
+		return 0;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		p->changes[i] = change_of(p, &chunk->symbols[i]);
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		total += p->changes[chunk->records[i]];
+		if (total > p->best) {
+			p->best = total;
+			found = i + 1;
+		}
+	}
+	return found;
+}
+
+static uint64_t time_at(const struct mst_chunk *chunk, uint32_t record)
+{
+	uint32_t i = 0;
+	while (i + 1 < chunk->n_stamps && chunk->stamps[i + 1].record <= record)
+		i++;
+	return chunk->n_stamps ? chunk->stamps[i].time : 0;
+}
+
+static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
+{
+	if (!reserve_symbols(p, chunk->n_symbols))
+		return MST_ERR_NOMEM;
+	const uint32_t peak = find_peak(p, chunk);
+	int error = 0;
+	memset(p->counts, 0, chunk->n_symbols * sizeof(*p->counts));
+	if (peak) {
+		for (uint32_t i = 0; i < peak; i++)
+			p->counts[chunk->records[i]]++;
+		error = add_symbols(p, chunk, p->counts);
+		set_mark(p, ms_of(p, time_at(chunk, peak - 1)));
+	}
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		p->counts[i] = chunk->symbols[i].count - p->counts[i];
+	if (!error)
+		error = add_symbols(p, chunk, p->counts);
 	if (chunk->n_stamps)
 		p->now_ns = chunk->stamps[chunk->n_stamps - 1].time << p->time_shift;
 	p->last_time = p->now_ns / NS_PER_MS;
-	return 0;
+	return error;
 }
 
 /* ---- Record by record ----------------------------------------------------------------------- */
@@ -227,14 +302,6 @@ struct walk {
 static const struct mst_symbol *symbol_at(const struct walk *w, uint32_t record)
 {
 	return &w->chunk->symbols[w->chunk->records[record]];
-}
-
-/* What a record adds to the total. */
-static uint64_t change_of(const struct profile *p, const struct mst_symbol *s)
-{
-	if (s->role >= MST_CALL || !is_counted(p, s->kind))
-		return 0;
-	return s->role == MST_ALLOC ? weight_of(p, s->kind) : -weight_of(p, s->kind);
 }
 
 static void tell_time(struct profile *p, struct walk *w)
@@ -416,6 +483,8 @@ void profile_destroy(struct profile *p)
 	indexmap_finish(&p->other_rows);
 	indexmap_finish(&p->threads);
 	free(p->first_rows);
+	free(p->changes);
+	free(p->counts);
 	free(p->rows);
 	free(p);
 }

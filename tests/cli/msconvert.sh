@@ -55,6 +55,17 @@ t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T
 t msconvert --to=folded cut
 
+# Tables and others.
+t msconvert -q --to=csv-stacks --at=end T
+t msconvert -q --to=csv-frames T
+t msconvert -q --to=ndjson-frames T
+t sh -c 'msconvert -q --to=csv T | sed -n "1,4p;\$p"'
+t sh -c 'msconvert -q --to=ndjson T | sed -n "1,4p;\$p"'
+t sh -c 'msconvert -q --to=csv-snapshots T | head -n 3'
+t msconvert -q --to=heapprofile --value=alloc_objects T
+t msconvert -q --to=dhat T
+t sh -c 'msconvert -q -o t.stacks.csv T && msconvert -q -o t.csv.gz T && head -n 1 t.stacks.csv && gzip -dc t.csv.gz | head -n 1'
+
 # heaptrack's files.
 t msconvert --to=heaptrack -o x.heaptrack T
 t sh -c 'head -n 16 x.heaptrack; tail -n 3 x.heaptrack'
@@ -74,6 +85,9 @@ t msconvert --from=memusage -o x.zst foreign
 t msconvert --to=trace T
 msreplay -q --memusage -d data T >report
 t msconvert --from=memusage -o imported.zst data
+t msconvert -q --to=dhat -o no.json imported.zst
+t msconvert -q --to=folded --from=1 imported.zst
+t msconvert -q --to=folded --thread=0 imported.zst
 t sh -c 'msreplay -q --memusage imported.zst | head -n 3; head -n 3 report'
 t sh -c 'msconvert -q --from=memusage --to=trace --tick-rate=1000000 data | msreplay -v --memusage - 2>&1 >/dev/null | tail -n 1'
 t sh -c 'msconvert -q --from=memusage --to=massif --time-unit=B --max-snapshots=10 data | head -n 20'
