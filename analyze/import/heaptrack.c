@@ -17,28 +17,18 @@
 #include "import.h"
 #include "mst_limits.h"
 #include "mstrace.h"
+#include "namestore.h"
 #include "stringset.h"
 #include "unpack.h"
 
 #define NS_PER_MS 1000000u
 #define TEXT_MOST ((uint64_t)512 << 20)
 #define VERSION_MOST 3
-#define INLINED_MOST 1000u
 
 /* Definitions of one sort, numbered from 0. */
 struct table {
 	uint32_t *items;
 	uint32_t n, room;
-};
-
-/* One call of a frame: numbers of strings, 0 is none. */
-struct call {
-	uint32_t function, file, line;
-};
-
-/* The calls of a frame of the trace: [first, first + n) of state.calls. */
-struct named_frame {
-	uint32_t frame, first, n;
 };
 
 struct kind {
@@ -61,10 +51,7 @@ struct state {
 	struct table stacks; /* from 1 on: stacks of the trace */
 	struct kind *kinds;
 	uint32_t n_kinds, room_kinds;
-	struct call *calls;
-	uint32_t n_calls, room_calls;
-	struct named_frame *named;
-	uint32_t n_named, room_named;
+	struct namestore *names;
 	uint64_t ms, unknown_frees;
 };
 
@@ -219,23 +206,18 @@ static const char *string_at(const struct state *s, uint64_t number)
 }
 
 /* Function, file and line for each call, innermost first; the last one may be a function alone. */
-static int read_calls(struct state *s, const char *at, struct named_frame *named)
+static int read_calls(struct state *s, const char *at, uint32_t frame)
 {
-	named->first = s->n_calls;
+	if (!namestore_frame(s->names, frame))
+		return refuse_error(s, MST_ERR_NOMEM);
 	for (uint64_t function, file, line; next_number(&at, &function);) {
 		if (!next_number(&at, &file) || !next_number(&at, &line))
 			file = line = 0;
 		if (function > s->n_strings || file > s->n_strings)
 			return refuse(s, "a string that isn't there");
-		if (named->n == INLINED_MOST ||
-		    !reserve(&s->calls, s->n_calls, &s->room_calls, sizeof(*s->calls), 1u << 26))
+		if (!namestore_call(s->names, string_at(s, function), string_at(s, file),
+				    line > INT32_MAX ? 0 : (uint32_t)line))
 			return refuse(s, "too many inlined calls");
-		s->calls[s->n_calls++] = (struct call){
-			(uint32_t)function,
-			(uint32_t)file,
-			line > INT32_MAX ? 0 : (uint32_t)line,
-		};
-		named->n++;
 	}
 	return 0;
 }
@@ -256,19 +238,15 @@ static int add_frame(struct state *s, uint64_t address, const char *path, uint32
 
 static int read_frame(struct state *s, const char *at)
 {
-	struct named_frame named = { 0 };
 	uint64_t address, module;
+	uint32_t frame;
 	if (!next_number(&at, &address) || !next_number(&at, &module))
 		return refuse(s, "a frame without an address");
 	if (module > s->n_strings)
 		return refuse(s, "a string that isn't there");
-	if (add_frame(s, address, string_at(s, module), &named.frame) != 0 || read_calls(s, at, &named) != 0)
+	if (add_frame(s, address, string_at(s, module), &frame) != 0 || read_calls(s, at, frame) != 0)
 		return -1;
-	if (!reserve(&s->named, s->n_named, &s->room_named, sizeof(*s->named), MST_MAX_FRAMES))
-		return refuse(s, "too many definitions");
-	if (named.n)
-		s->named[s->n_named++] = named;
-	return add_number(s, &s->frames, named.frame, MST_MAX_FRAMES);
+	return add_number(s, &s->frames, frame, MST_MAX_FRAMES);
 }
 
 static int read_stack(struct state *s, const char *at)
@@ -380,48 +358,6 @@ static int read_line(struct state *s, const char *line, size_t n)
 	return read_call(s, line + 2, what == '+');
 }
 
-static int compare_named(const void *a, const void *b)
-{
-	const struct named_frame *x = a, *y = b;
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return (x->first > y->first) - (x->first < y->first);
-}
-
-static struct mst_name name_of(const struct state *s, const struct call *call, char *directory)
-{
-	const char *path = string_at(s, call->file), *slash = path ? strrchr(path, '/') : NULL;
-	struct mst_name name = { .function = string_at(s, call->function), .line = call->line };
-	name.file = slash ? slash + 1 : path;
-	if (slash && slash > path && (size_t)(slash - path) < MST_MAX_TEXT) {
-		memcpy(directory, path, (size_t)(slash - path));
-		directory[slash - path] = '\0';
-		name.directory = stringset_add(s->texts, directory, (size_t)(slash - path));
-	}
-	return name;
-}
-
-/* Frames that came up twice keep the names that they had first. */
-static int write_names(struct state *s)
-{
-	struct mst_name *names = calloc(INLINED_MOST, sizeof(*names));
-	char *directory = malloc(MST_MAX_TEXT);
-	int error = names && directory ? 0 : MST_ERR_NOMEM;
-	if (s->n_named)
-		qsort(s->named, s->n_named, sizeof(*s->named), compare_named);
-	for (uint32_t i = 0; i < s->n_named && !error; i++) {
-		const struct named_frame *named = &s->named[i];
-		if (i && named->frame == s->named[i - 1].frame)
-			continue;
-		for (uint32_t k = 0; k < named->n; k++)
-			names[k] = name_of(s, &s->calls[named->first + k], directory);
-		error = mst_writer_names(s->writer, named->frame, names, named->n);
-	}
-	free(names);
-	free(directory);
-	return error;
-}
-
 static int end_trace(struct state *s)
 {
 	struct mst_end end = {
@@ -432,7 +368,7 @@ static int end_trace(struct state *s)
 	if (!s->writer)
 		return refuse(s, "not a file of heaptrack");
 	end.events = mst_writer_events(s->writer);
-	int error = write_names(s);
+	int error = namestore_write(s->names, s->writer);
 	if (!error)
 		error = mst_writer_finish(s->writer, &end);
 	return error ? refuse_error(s, error) : 0;
@@ -460,20 +396,22 @@ static int read_file(struct state *s, struct unpack *unpack)
 
 static int import_file(struct import *import)
 {
-	struct state s = { .import = import, .page_size = 4096, .texts = stringset_create() };
+	struct state s = {
+		.import = import, .page_size = 4096, .texts = stringset_create(), .names = namestore_create()
+	};
 	struct unpack *unpack = unpack_create(import->from);
-	const int status = s.texts && unpack ? read_file(&s, unpack) : refuse_error(&s, MST_ERR_NOMEM);
+	const int status =
+		s.texts && s.names && unpack ? read_file(&s, unpack) : refuse_error(&s, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
 	unpack_destroy(unpack);
 	stringset_destroy(s.texts);
+	namestore_destroy(s.names);
 	free(s.command);
 	free(s.strings);
 	free(s.frames.items);
 	free(s.stacks.items);
 	free(s.kinds);
-	free(s.calls);
-	free(s.named);
 	errno = saved;
 	return status;
 }
