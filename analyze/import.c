@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct importer *const importers[] = { &import_heaptrack, &import_memusage, NULL };
+const struct importer *const importers[] = { &import_heaptrack, &import_massif, &import_memusage,
+					     &import_mtrace, NULL };
 
 const struct importer *importer_find(const char *name)
 {

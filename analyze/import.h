@@ -39,6 +39,8 @@ const struct importer *importer_find(const char *name);
 const struct importer *importer_recognize(const char *head, size_t n);
 
 extern const struct importer import_heaptrack;
+extern const struct importer import_massif;
 extern const struct importer import_memusage;
+extern const struct importer import_mtrace;
 
 #endif

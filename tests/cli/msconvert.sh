@@ -76,6 +76,13 @@ t msconvert --to=folded x.heaptrack
 t msconvert -q --from=heaptrack -o x.zst y.heaptrack.gz
 t msconvert --from=heaptrack --to=folded T
 
+# massif.out and mtrace's logs.
+t msconvert -q --to=folded --usable=requested --heap-admin=0 massif.out.1
+printf '= Start\n@ ./a b:(f+0x5)[0x15] + 0x100 0x20\n@ ./a b:(f+0x5)[0x15] < 0x100\n@ ./a b:(f+0x5)[0x15] > 0x200 0x30\n@ [0x77] + 0x300 0x1\n- 0x300\n' >mtrace.log
+t msconvert --to=csv mtrace.log
+t msconvert -q --to=folded mtrace.log
+t msconvert --from=mtrace --to=folded T
+
 # memusage's data files.
 t msconvert --from=help
 t msconvert --from=heap T
