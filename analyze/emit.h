@@ -79,6 +79,7 @@ extern const struct emitter emit_pprof;
 extern const struct emitter emit_heaptrack;
 extern const struct emitter emit_heapprofile;
 extern const struct emitter emit_dhat;
+extern const struct emitter emit_memusage;
 /* Tables; of one form, that of events has a suffix that ends the others', too, and comes last. */
 extern const struct emitter emit_csv_stacks;
 extern const struct emitter emit_csv_frames;

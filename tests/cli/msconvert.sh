@@ -91,6 +91,7 @@ t msconvert --from=memusage none
 t msconvert --from=memusage -o x.zst foreign
 t msconvert --to=trace T
 msreplay -q --memusage -d data T >report
+t sh -c 'msconvert -q -o t.memusage T && cmp t.memusage data && memusagestat t.memusage t.png'
 t msconvert --from=memusage -o imported.zst data
 t msconvert -q --to=dhat -o no.json imported.zst
 t msconvert -q --to=folded --from=1 imported.zst
