@@ -6,17 +6,31 @@
 void callstack_init(struct callstack *c, const struct mst_reader *reader, struct naming *naming,
 		    const struct settings *settings)
 {
-	uint32_t n;
+	uint32_t n, n_frames;
+	mst_reader_frames(reader, &n_frames);
 	*c = (struct callstack){
 		.stacks = mst_reader_stacks(reader, &n),
 		.naming = naming,
 		.below_main = settings->show_below_main,
+		.roles = calloc(n_frames + (size_t)1, 1),
 	};
 }
 
 void callstack_finish(struct callstack *c)
 {
 	free(c->frames);
+	free(c->roles);
+}
+
+static bool is_main(struct callstack *c, uint32_t frame)
+{
+	enum { NOT_ASKED, OTHER, MAIN };
+	if (c->roles && c->roles[frame] != NOT_ASKED)
+		return c->roles[frame] == MAIN;
+	const bool found = naming_role(c->naming, frame) == SYMBOL_MAIN;
+	if (c->roles)
+		c->roles[frame] = found ? MAIN : OTHER;
+	return found;
 }
 
 static bool add_frame(struct callstack *c, uint32_t frame)
@@ -41,7 +55,7 @@ bool callstack_load(struct callstack *c, uint32_t stack)
 			return false;
 	}
 	for (uint32_t i = c->n; i-- > 0 && !c->below_main;) {
-		if (naming_role(c->naming, c->frames[i]) == SYMBOL_MAIN) {
+		if (is_main(c, c->frames[i])) {
 			c->n = i + 1;
 			break;
 		}

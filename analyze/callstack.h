@@ -16,8 +16,10 @@ struct callstack {
 	bool below_main;
 	uint32_t *frames; /* of the loaded stack, innermost first */
 	uint32_t n, room;
+	uint8_t *roles; /* private: by frame, whether it is main */
 };
 
+/* Without memory for what makes it fast it is slow. */
 void callstack_init(struct callstack *c, const struct mst_reader *reader, struct naming *naming,
 		    const struct settings *settings);
 void callstack_finish(struct callstack *c);

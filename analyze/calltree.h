@@ -8,6 +8,8 @@
 
 #include "calls.h"
 #include "indexmap.h"
+#include "mstrace.h"
+#include "settings.h"
 
 struct calltree_node {
 	uint32_t parent; /* of the root: itself */
@@ -23,13 +25,24 @@ struct calltree {
 	bool lines;                  /* calls on different lines are different */
 	struct calltree_node *nodes; /* the first is the root; parents come first */
 	uint32_t n, room;
+	/* Private. */
 	struct indexmap children; /* by parent and call */
+	const struct mst_stack *stacks;
+	struct naming *naming;
+	struct calltree_stack *known; /* by stack of the trace */
+	bool below_main;
+	uint32_t *path; /* stacks on the way outwards to one that is known */
+	uint32_t room_path;
 };
 
 #define CALLTREE_ROOT 0u
 
-/* False: no memory; calltree_finish() is still to be called. `calls` must outlive it. */
-bool calltree_init(struct calltree *tree, struct calls *calls, bool lines);
+/*
+ * For the stacks of a trace after the replay, as callstack.h has them. False: no memory;
+ * calltree_finish() is still to be called. All arguments must outlive it.
+ */
+bool calltree_init(struct calltree *tree, struct calls *calls, bool lines, const struct mst_reader *reader,
+		   struct naming *naming, const struct settings *settings);
 void calltree_finish(struct calltree *tree);
 
 /*
@@ -38,7 +51,7 @@ void calltree_finish(struct calltree *tree);
  */
 uint32_t calltree_next(const struct calltree *tree, uint32_t node, uint32_t *depth);
 
-/* The node of a stack, given as frames with the innermost first; made if need be. False: no memory. */
-bool calltree_find(struct calltree *tree, const uint32_t *frames, uint32_t n, uint32_t *node);
+/* The node of a stack, made if need be. False: no memory. */
+bool calltree_find(struct calltree *tree, uint32_t stack, uint32_t *node);
 
 #endif

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "callstack.h"
-
 const struct emitter *const emitters[] = {
 	&emit_massif,        &emit_callgrind,        &emit_xtree,         &emit_folded, &emit_speedscope,
 	&emit_pprof,         &emit_heapprofile,      &emit_heaptrack,     &emit_dhat,   &emit_memusage,
@@ -23,21 +21,16 @@ const struct emitter *emitter_find(const char *name)
 
 static bool fill_tree(struct calltree *tree, const struct samples *samples, const struct emit_view *view)
 {
-	struct callstack stack;
-	bool fine = true;
-	callstack_init(&stack, view->reader, view->naming, view->settings);
-	for (size_t i = 0; fine && i < samples->n; i++) {
+	for (size_t i = 0; i < samples->n; i++) {
 		const uint64_t value = samples->items[i].values[view->query->value];
 		uint32_t node;
 		if (value == 0)
 			continue;
-		fine = callstack_load(&stack, samples->items[i].stack) &&
-		       calltree_find(tree, stack.frames, stack.n, &node);
-		if (fine)
-			tree->nodes[node].value += value;
+		if (!calltree_find(tree, samples->items[i].stack, &node))
+			return false;
+		tree->nodes[node].value += value;
 	}
-	callstack_finish(&stack);
-	return fine;
+	return true;
 }
 
 bool emit_calltree(struct calltree *tree, const struct emit_view *view)

@@ -65,7 +65,8 @@ static void write_folded(struct out *out, const struct emit_view *view)
 	struct calltree tree = { 0 };
 	struct path path = { 0 };
 	size_t *ends = NULL;
-	if (calls && calltree_init(&tree, calls, false) && emit_calltree(&tree, view))
+	if (calls && calltree_init(&tree, calls, false, view->reader, view->naming, view->settings) &&
+	    emit_calltree(&tree, view))
 		ends = malloc((size_t)tree.n * sizeof(*ends));
 	if (ends)
 		write_tree(out, &tree, &path, ends);

@@ -59,7 +59,8 @@ static void write_heapprofile(struct out *out, const struct emit_view *view)
 {
 	struct calls *calls = calls_create(view->naming);
 	struct calltree tree = { 0 };
-	if (calls && calltree_init(&tree, calls, true) && emit_calltree(&tree, view)) {
+	if (calls && calltree_init(&tree, calls, true, view->reader, view->naming, view->settings) &&
+	    emit_calltree(&tree, view)) {
 		out_text(out, "{\"head\":");
 		write_tree(out, &tree);
 		out_text(out, ",\n\"samples\":[");
