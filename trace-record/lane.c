@@ -3,10 +3,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define FRAMES_MAX 65536u /* more than a program ever sends */
 
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 {
@@ -16,59 +15,74 @@ void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 		.size = shm_ring_bytes(slot),
 	};
 	lane->tail = lane->head = atomic_load(&lane->ring->tail);
-	lane->null_frees = 0;
 }
 
 void lane_finish(struct lane *lane)
 {
-	free(lane->pcs);
-	free(lane->frames);
-	free(lane->stacks);
+	free(lane->nodes);
 	*lane = (struct lane){ 0 };
 }
 
-bool lane_reserve(struct lane *lane, uint32_t n)
+bool lane_reserve(struct lane *lane, uint16_t node)
 {
-	uint32_t capacity = lane->capacity ? lane->capacity : 256;
-	uint64_t *pcs;
-	uint32_t *frames, *stacks;
+	uint32_t n = lane->n_nodes ? lane->n_nodes : 256;
+	struct lane_node *nodes;
 
-	if (n <= lane->capacity)
+	if (node < lane->n_nodes)
 		return true;
-	while (capacity < n)
-		capacity *= 2;
-	pcs = realloc(lane->pcs, capacity * sizeof(*pcs));
-	if (pcs)
-		lane->pcs = pcs;
-	frames = realloc(lane->frames, capacity * sizeof(*frames));
-	if (frames)
-		lane->frames = frames;
-	stacks = realloc(lane->stacks, capacity * sizeof(*stacks));
-	if (stacks)
-		lane->stacks = stacks;
-	if (!pcs || !frames || !stacks)
+	while (n <= node)
+		n *= 2;
+	nodes = realloc(lane->nodes, n * sizeof(*nodes));
+	if (!nodes)
 		return false;
-	lane->capacity = capacity;
+	memset(nodes + lane->n_nodes, 0, (n - lane->n_nodes) * sizeof(*nodes));
+	lane->nodes = nodes;
+	lane->n_nodes = n;
 	return true;
 }
 
-/* The size of the record at `w`, of which `words` can be read; 0 = impossible. */
-static uint32_t record_words(const uint64_t *w, uint64_t words)
+void lane_forget(struct lane *lane)
 {
-	const uint64_t head = w[0];
-	const uint32_t n = 2 + shm_operands(SHM_OP(head)) + !!(SHM_FLAGS(head) & SHM_USABLE) + SHM_SENT(head);
+	if (lane->nodes)
+		memset(lane->nodes, 0, lane->n_nodes * sizeof(*lane->nodes));
+}
 
-	if (n > words || SHM_FROM(head) > FRAMES_MAX || SHM_ALIGN(head) > 63)
-		return 0;
-	return n;
+/* Reads the record at `w`, all of which is there. */
+static void parse(const struct lane *lane, const uint64_t *w, struct lane_event *e)
+{
+	const uint64_t head = *w++;
+	const bool has_stack = shm_has_stack(SHM_OP(head));
+
+	*e = (struct lane_event){
+		.op = SHM_OP(head),
+		.flags = SHM_FLAGS(head),
+		.stamp = lane->stamp,
+		.node = SHM_NODE(head),
+		.size = has_stack ? SHM_SIZE(head) : SHM_VALUE(head),
+	};
+	if (e->flags & SHM_STAMPED)
+		e->stamp = *w++;
+	if (e->flags & SHM_WIDE)
+		e->size = *w++;
+	if (e->op == SHM_OP_NODE)
+		e->parent = SHM_PARENT(head);
+	if (shm_operands(e->op) > 0)
+		e->address = *w++;
+	else
+		e->address = e->size;
+	if (shm_operands(e->op) > 1)
+		e->old = *w++;
+	if (e->flags & SHM_ALIGNED)
+		e->align_log2 = *w++ & 63;
+	if (e->flags & SHM_USABLE)
+		e->usable = *w;
 }
 
 bool lane_peek(struct lane *lane, struct lane_event *e)
 {
 	const uint64_t *w;
 	uint64_t skip = 0, at, room;
-	uint32_t words;
-	unsigned operands;
+	unsigned words;
 
 	if (lane->broken || lane->tail == lane->head)
 		return false;
@@ -86,30 +100,11 @@ bool lane_peek(struct lane *lane, struct lane_event *e)
 	room = lane->head - lane->tail - skip;
 	if (room > lane->size - at)
 		room = lane->size - at;
-	words = record_words(w, room / 8);
-	if (!words)
+	words = shm_words(w[0]);
+	if (words > room / 8)
 		goto broken;
-
-	operands = shm_operands(SHM_OP(w[0]));
-	*e = (struct lane_event){
-		.op = SHM_OP(w[0]),
-		.flags = SHM_FLAGS(w[0]),
-		.align_log2 = SHM_ALIGN(w[0]),
-		.stamp = w[1],
-		.from = SHM_FROM(w[0]),
-		.sent = SHM_SENT(w[0]),
-		.frames = w + words - SHM_SENT(w[0]),
-		.bytes = skip + words * 8ull,
-	};
-	if (operands == 1) {
-		e->address = e->size = w[2];
-	} else {
-		e->address = w[2];
-		e->size = w[3];
-		e->old = operands == 3 ? w[4] : 0;
-	}
-	if (e->flags & SHM_USABLE)
-		e->usable = w[2 + operands];
+	parse(lane, w, e);
+	e->bytes = skip + words * 8ull;
 	return true;
 
 broken:
@@ -120,6 +115,7 @@ broken:
 void lane_take(struct lane *lane, const struct lane_event *event)
 {
 	lane->tail += event->bytes;
+	lane->stamp = event->stamp;
 }
 
 void lane_release(struct lane *lane)

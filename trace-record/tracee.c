@@ -14,6 +14,8 @@
 #define RELEASE_BYTES (64u << 10)
 #define UNKNOWN_BLOCK UINT64_MAX
 
+_Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
+
 /* Where a pc belongs, remembered. */
 struct pc_entry {
 	uint64_t pc;
@@ -290,53 +292,61 @@ static int frame_of(struct tracee *t, uint64_t pc, uint64_t stamp, uint32_t *fra
 	return err;
 }
 
-/* The stack of the innermost `depth` frames, when there are more. */
-static int deep_stack(struct tracee *t, struct lane *lane, uint32_t *stack)
+/* A node of a thread's stacks gets another meaning. */
+static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	uint32_t s = MST_ROOT_STACK;
+	struct lane_node *node, *parent = NULL;
+	int err;
 
-	for (uint32_t i = lane->n - t->depth; !lane->deep_known && i < lane->n; i++) {
-		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, lane->frames[i] }, &s);
+	if (!e->node || e->parent == e->node || (e->parent && (e->parent >= lane->n_nodes)))
+		return MST_ERR_ARGUMENT;
+	if (!lane_reserve(lane, e->node))
+		return MST_ERR_NOMEM;
+	node = &lane->nodes[e->node];
+	if (e->parent)
+		parent = &lane->nodes[e->parent];
+	*node = (struct lane_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
+	if (parent && !parent->depth)
+		return MST_ERR_ARGUMENT;
+	if (parent)
+		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
+	if ((err = frame_of(t, e->address, e->stamp, &node->frame)) || node->depth > t->depth)
+		return err;
+	return mst_writer_stack(t->writer,
+				&(struct mst_stack){ parent ? parent->stack : MST_ROOT_STACK, node->frame },
+				&node->stack);
+}
+
+/* The trace's stack of the innermost frames, of a node that has more than are wanted. */
+static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
+{
+	uint32_t frames[SHM_DEPTH_MAX];
+	uint32_t n = 0, s = MST_ROOT_STACK;
+
+	for (; n < t->depth && number; number = lane->nodes[number].parent)
+		frames[n++] = lane->nodes[number].frame;
+	while (n > 0) {
+		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 
 		if (err)
 			return err;
 	}
-	if (!lane->deep_known) {
-		lane->deep_stack = s;
-		lane->deep_known = true;
-	}
-	*stack = lane->deep_stack;
+	*stack = s;
 	return 0;
 }
 
-/* Brings the lane's stack up to date with the event and gives the trace's id of it. */
+/* The trace's id of the event's stack. */
 static int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
 {
-	const uint32_t n = e->from + e->sent;
+	struct lane_node *node;
 	int err;
 
-	if (e->flags & SHM_RESET)
-		lane->base = e->from;
-	else if (e->from < lane->base || e->from > lane->n)
+	if (!e->node || e->node >= lane->n_nodes || !lane->nodes[e->node].depth)
 		return MST_ERR_ARGUMENT;
-	if (!lane_reserve(lane, n + 1))
-		return MST_ERR_NOMEM;
-	if (e->sent || n != lane->n)
-		lane->deep_known = false;
-	lane->n = e->from;
-	for (uint32_t i = 0; i < e->sent; i++) {
-		const uint32_t at = lane->n;
-		const uint32_t parent = at > lane->base ? lane->stacks[at - 1] : MST_ROOT_STACK;
-
-		if ((err = frame_of(t, e->frames[i], e->stamp, &lane->frames[at])) ||
-		    (err = mst_writer_stack(t->writer, &(struct mst_stack){ parent, lane->frames[at] },
-					    &lane->stacks[at])))
-			return err;
-		lane->n++;
-	}
-	if (lane->n - lane->base > t->depth)
-		return deep_stack(t, lane, stack);
-	*stack = lane->n > lane->base ? lane->stacks[lane->n - 1] : MST_ROOT_STACK;
+	node = &lane->nodes[e->node];
+	if (node->stack == MST_NONE && (err = deep_stack(t, lane, e->node, &node->stack)))
+		return err;
+	*stack = node->stack;
 	return 0;
 }
 
@@ -554,6 +564,8 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 		return write_free(t, e->address);
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
+	if (e->op == SHM_OP_NODE)
+		return define_node(t, lane, e);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
@@ -582,14 +594,15 @@ static int take_event(struct tracee *t, struct lane *lane, const struct lane_eve
 	return err;
 }
 
-/* Looks at the lane's next event behind stack depths, which may as well come now. */
-static bool peek_behind_depths(struct tracee *t, struct lane *lane, struct lane_event *e,
+/* Looks at the lane's next call, behind what may as well come now. */
+static bool peek_call(struct tracee *t, struct lane *lane, struct lane_event *e,
 			       const struct clock *clock)
 {
 	bool any;
 
 	lane_look(lane);
-	while ((any = lane_peek(lane, e)) && e->op == MST_OP_STACK && take_event(t, lane, e, clock) == 0)
+	while ((any = lane_peek(lane, e)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	       take_event(t, lane, e, clock) == 0)
 		;
 	return any;
 }
@@ -603,7 +616,7 @@ static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64
 
 		if (lane == except || !lane->ring)
 			continue;
-		if (peek_behind_depths(t, lane, e, clock) && is_realloc(e) && e->old == address)
+		if (peek_call(t, lane, e, clock) && is_realloc(e) && e->old == address)
 			return lane;
 	}
 	return NULL;
@@ -692,7 +705,7 @@ static int open_lane(struct tracee *t, uint32_t slot)
 		const struct mst_thread thread = { .tid = ring->tid };
 
 		lane->use = ring->use;
-		lane->n = lane->base = 0;
+		lane_forget(lane);
 		return mst_writer_thread(t->writer, &thread, &lane->thread);
 	}
 	return 0;

@@ -57,8 +57,9 @@ struct thread {
 	uint64_t told_losses;
 	uintptr_t top;       /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
-	/* The reader's copy of frames [base, known) equals ours. */
-	uint32_t base, known;
+	uint32_t tick;       /* the family's at the last stamp */
+	uint32_t stamped;    /* events with a stamp since then */
+	uint32_t unstamped;  /* events that may follow without one */
 	struct unwind_stack *stack;
 };
 
@@ -73,6 +74,7 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool stacks, maps;
+	_Atomic bool many;     /* more than one thread has, or had, a ring */
 	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;   /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS]; /* by slot; release */
