@@ -14,7 +14,7 @@ void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 		.data = shm_ring_data(segment, slot),
 		.size = shm_ring_bytes(slot),
 	};
-	lane->tail = lane->head = atomic_load(&lane->ring->tail);
+	lane->tail = lane->read = lane->head = atomic_load(&lane->ring->tail);
 }
 
 void lane_finish(struct lane *lane)
@@ -47,75 +47,71 @@ void lane_forget(struct lane *lane)
 		memset(lane->nodes, 0, lane->n_nodes * sizeof(*lane->nodes));
 }
 
-/* Reads the record at `w`, all of which is there. */
-static void parse(const struct lane *lane, const uint64_t *w, struct lane_event *e)
+/* Reads the record at `w`, all of which is there; returns where it ends. */
+static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct lane_event *e)
 {
 	const uint64_t head = *w++;
-	const bool has_stack = shm_has_stack(SHM_OP(head));
+	const uint8_t op = SHM_OP(head), flags = SHM_FLAGS(head);
+	const unsigned operands = shm_operands(op);
 
-	*e = (struct lane_event){
-		.op = SHM_OP(head),
-		.flags = SHM_FLAGS(head),
-		.stamp = lane->stamp,
-		.node = SHM_NODE(head),
-		.size = has_stack ? SHM_SIZE(head) : SHM_VALUE(head),
-	};
-	if (e->flags & SHM_STAMPED)
-		e->stamp = *w++;
-	if (e->flags & SHM_WIDE)
+	e->op = op;
+	e->flags = flags;
+	e->align_log2 = 0;
+	e->node = SHM_NODE(head);
+	e->parent = SHM_PARENT(head);
+	e->size = shm_has_stack(op) ? SHM_SIZE(head) : SHM_VALUE(head);
+	if (flags & SHM_STAMPED)
+		lane->stamp = *w++;
+	e->stamp = lane->stamp;
+	if (__builtin_expect(flags & SHM_WIDE, 0))
 		e->size = *w++;
-	if (e->op == SHM_OP_NODE)
-		e->parent = SHM_PARENT(head);
-	if (shm_operands(e->op) > 0)
-		e->address = *w++;
-	else
-		e->address = e->size;
-	if (shm_operands(e->op) > 1)
+	e->address = operands > 0 ? *w++ : e->size;
+	if (operands > 1)
 		e->old = *w++;
-	if (e->flags & SHM_ALIGNED)
+	if (__builtin_expect(flags & SHM_ALIGNED, 0))
 		e->align_log2 = *w++ & 63;
-	if (e->flags & SHM_USABLE)
-		e->usable = *w;
+	if (__builtin_expect(flags & SHM_USABLE, 0))
+		e->usable = *w++;
+	return w;
 }
 
-bool lane_peek(struct lane *lane, struct lane_event *e)
+/* Reads one event from the ring, at lane->read. */
+static bool read_event(struct lane *lane, struct lane_event *e)
 {
-	const uint64_t *w;
-	uint64_t skip = 0, at, room;
-	unsigned words;
+	const uint64_t left = lane->head - lane->read;
+	uint64_t skip = 0, at = lane->read & (lane->size - 1), room;
+	const uint64_t *w = (const uint64_t *)(lane->data + at), *end;
 
-	if (lane->broken || lane->tail == lane->head)
-		return false;
-	if (lane->head - lane->tail > lane->size || (lane->head | lane->tail) & 7)
-		goto broken;
-	at = lane->tail & (lane->size - 1);
-	w = (const uint64_t *)(lane->data + at);
-	if (SHM_OP(w[0]) == SHM_PAD) {
+	if (__builtin_expect(SHM_OP(w[0]) == SHM_PAD, 0)) {
 		skip = lane->size - at;
 		w = (const uint64_t *)lane->data;
 		at = 0;
-		if (lane->head - lane->tail <= skip)
-			goto broken;
+		if (left <= skip)
+			return false;
 	}
-	room = lane->head - lane->tail - skip;
+	room = left - skip;
 	if (room > lane->size - at)
 		room = lane->size - at;
-	words = shm_words(w[0]);
-	if (words > room / 8)
-		goto broken;
-	parse(lane, w, e);
-	e->bytes = skip + words * 8ull;
+	if (__builtin_expect(room < SHM_RECORD_WORDS * 8, 0) && shm_words(w[0]) > room / 8)
+		return false;
+	end = parse(lane, w, e);
+	e->bytes = skip + (uint64_t)(end - w) * 8;
+	lane->read += e->bytes;
 	return true;
-
-broken:
-	lane->broken = true;
-	return false;
 }
 
-void lane_take(struct lane *lane, const struct lane_event *event)
+bool lane_read(struct lane *lane)
 {
-	lane->tail += event->bytes;
-	lane->stamp = event->stamp;
+	lane->first = lane->end = 0;
+	if (!lane->broken && (lane->head - lane->read > lane->size || (lane->head | lane->read) & 7))
+		lane->broken = true;
+	while (!lane->broken && lane->read != lane->head && lane->end < LANE_WINDOW) {
+		if (read_event(lane, &lane->window[lane->end]))
+			lane->end++;
+		else
+			lane->broken = true;
+	}
+	return lane->end > 0;
 }
 
 void lane_release(struct lane *lane)

@@ -32,17 +32,24 @@ struct lane_node {
 
 #define LANE_DEPTH_MOST UINT16_MAX
 
+#define LANE_WINDOW 32u
+
 struct lane {
 	struct shm_ring *ring;
 	const uint8_t *data;
 	uint32_t size;
 	uint32_t use;              /* of the slot, when `thread` was defined */
 	uint32_t thread;           /* id in the trace */
-	uint64_t tail, head;       /* of the ring, as known here */
-	uint64_t stamp;            /* of the last event taken that had one */
+	uint64_t tail, head;       /* of the ring, as known here; tail: of what was taken */
+	uint64_t read;             /* of what was read */
+	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
+
+	/* Events read ahead, so that memory that they need can be on its way: [first, end). */
+	struct lane_event window[LANE_WINDOW];
+	uint32_t first, end;
 
 	struct lane_node *nodes; /* by number; those that were never defined have depth 0 */
 	uint32_t n_nodes;
@@ -51,10 +58,20 @@ struct lane {
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot);
 void lane_finish(struct lane *lane);
 
-/* The next event, without taking it; false if there is none (or the lane is broken). */
-bool lane_peek(struct lane *lane, struct lane_event *event);
+/* Reads events ahead into the empty window; false if there are none (or the lane is broken). */
+bool lane_read(struct lane *lane);
+
+/* The next event, without taking it; NULL if none has been read. */
+static inline const struct lane_event *lane_peek(const struct lane *lane)
+{
+	return lane->first < lane->end ? &lane->window[lane->first] : NULL;
+}
+
 /* Takes it. */
-void lane_take(struct lane *lane, const struct lane_event *event);
+static inline void lane_take(struct lane *lane)
+{
+	lane->tail += lane->window[lane->first++].bytes;
+}
 
 /* Looks how far the producer is. */
 static inline void lane_look(struct lane *lane)

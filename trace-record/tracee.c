@@ -581,42 +581,64 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 
 /* ---- the order ---- */
 
-static int take_event(struct tracee *t, struct lane *lane, const struct lane_event *e,
-		      const struct clock *clock)
+/* Where an event looks first. */
+static inline uint64_t address_needed(const struct lane_event *e)
 {
+	return is_realloc(e) ? e->old : e->address;
+}
+
+/* The lane's next event; NULL if there is none. The memory that events need is asked for well ahead. */
+static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
+{
+	const struct lane_event *e = lane_peek(lane);
+
+	if (__builtin_expect(e != NULL, 1) || !lane_read(lane))
+		return e;
+	for (uint32_t i = 0; i < lane->end; i++)
+		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
+	for (uint32_t i = 0; i < lane->end; i++)
+		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
+	return lane_peek(lane);
+}
+
+/* Takes the lane's next event. */
+static int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
+{
+	const struct lane_event *e = lane_peek(lane);
 	int err;
 
 	mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
 	err = write_event(t, lane, e);
-	lane_take(lane, e);
+	lane_take(lane);
 	if (lane->tail - atomic_load_explicit(&lane->ring->tail, memory_order_relaxed) >= RELEASE_BYTES)
 		lane_release(lane);
 	return err;
 }
 
-/* Looks at the lane's next call, behind what may as well come now. */
-static bool peek_call(struct tracee *t, struct lane *lane, struct lane_event *e,
-			       const struct clock *clock)
+/* The lane's next call, behind what may as well come now. */
+static const struct lane_event *next_call(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
-	bool any;
+	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((any = lane_peek(lane, e)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
-	       take_event(t, lane, e, clock) == 0)
+	while ((e = next_event(t, lane)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	       take_event(t, lane, clock) == 0)
 		;
-	return any;
+	return e;
 }
 
 /* Another thread's realloc that gives up `address`, if it is there already. */
 static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
-				   struct lane_event *e, const struct clock *clock)
+				   const struct clock *clock)
 {
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
+		const struct lane_event *e;
 
 		if (lane == except || !lane->ring)
 			continue;
-		if (peek_call(t, lane, e, clock) && is_realloc(e) && e->old == address)
+		e = next_call(t, lane, clock);
+		if (e && is_realloc(e) && e->old == address)
 			return lane;
 	}
 	return NULL;
@@ -634,27 +656,23 @@ static bool other_lanes(struct tracee *t, struct lane *lane)
 /*
  * An event gives an address that is still live. Either another thread's realloc has given it up
  * and is not yet where its stamp belongs: then it comes first; or it will be here soon: 1 = wait
- * (if `patient`); or nobody will ever say: 0 = go on.
+ * (if `patient`); or nobody will ever say: 0 = go on. With one thread there is no conflict.
  */
 static int settle_conflict(struct tracee *t, struct lane *lane, const struct lane_event *e,
 			   const struct clock *clock, bool patient)
 {
-	struct lane_event first;
 	struct lane *other;
 	struct block block;
-	int err;
 
-	if (e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
+	if (t->n_lanes == 1 || e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
 		t->held_ns = 0;
 		return 0;
 	}
-	other = find_releasing(t, lane, e->address, &first, clock);
+	other = find_releasing(t, lane, e->address, clock);
 	if (other) {
 		t->held_ns = 0;
-		if ((err = take_event(t, other, &first, clock)))
-			return err;
-		return 0;
+		return take_event(t, other, clock);
 	}
 	if (!t->held_ns)
 		t->held_ns = clock->ns[1] | 1;
@@ -673,17 +691,17 @@ static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 	*limit = until;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
-		struct lane_event e;
+		const struct lane_event *e = lane->ring ? next_event(t, lane) : NULL;
 
-		if (!lane->ring || !lane_peek(lane, &e) || e.stamp > until)
+		if (!e || e->stamp > until)
 			continue;
-		if (e.stamp < best_stamp) {
+		if (e->stamp < best_stamp) {
 			if (best)
 				*limit = best_stamp;
 			best = lane;
-			best_stamp = e.stamp;
-		} else if (e.stamp < *limit) {
-			*limit = e.stamp;
+			best_stamp = e->stamp;
+		} else if (e->stamp < *limit) {
+			*limit = e->stamp;
 		}
 	}
 	return best;
@@ -716,7 +734,8 @@ static void close_lane(struct lane *lane)
 {
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
-		lane->tail = lane->head = atomic_load(&lane->ring->head);
+		lane->tail = lane->read = lane->head = atomic_load(&lane->ring->head);
+		lane->first = lane->end = 0;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);
 	}
@@ -766,15 +785,15 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 	int err = look_at_rings(t), first_err = 0;
 
 	while (!err && (lane = earliest(t, until, &limit))) {
-		struct lane_event e;
+		const struct lane_event *e;
 
 		/* A process that writes no more (until = for ever) has nothing to wait for. */
-		while (lane_peek(lane, &e) && e.stamp <= limit) {
-			err = settle_conflict(t, lane, &e, clock, until != UINT64_MAX);
+		while ((e = next_event(t, lane)) && e->stamp <= limit) {
+			err = settle_conflict(t, lane, e, clock, until != UINT64_MAX);
 			if (err > 0)
 				goto held;
 			if (!err)
-				err = take_event(t, lane, &e, clock);
+				err = take_event(t, lane, clock);
 			if (err) {
 				/* Counted, not fatal: the program goes on, and so do later events. */
 				if (!first_err)
