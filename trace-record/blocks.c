@@ -99,7 +99,7 @@ static struct block_page *page_copy(const struct block_page *page)
 int blocks_init(struct blocks *blocks)
 {
 	*blocks = (struct blocks){ .mask = FIRST_PLACES - 1 };
-	blocks->places = calloc(FIRST_PLACES, sizeof(*blocks->places));
+	blocks->recent = blocks->places = calloc(FIRST_PLACES, sizeof(*blocks->places));
 	return blocks->places ? 0 : -1;
 }
 
@@ -112,19 +112,22 @@ void blocks_finish(struct blocks *blocks)
 }
 
 /* The place of a key, or the free one where the search ends. */
-static struct block_place *search(const struct blocks *blocks, uint64_t key)
+static inline struct block_place *search(struct blocks *blocks, uint64_t key)
 {
-	uint64_t i = blocks_home(blocks, key);
+	uint64_t i;
 
+	if (blocks->recent->key == key)
+		return blocks->recent;
+	i = blocks_home(blocks, key);
 	while (blocks->places[i].key && blocks->places[i].key != key)
 		i = (i + 1) & blocks->mask;
-	return &blocks->places[i];
+	return blocks->recent = &blocks->places[i];
 }
 
 int blocks_copy(struct blocks *to, const struct blocks *from)
 {
 	*to = (struct blocks){ .mask = from->mask };
-	to->places = calloc(from->mask + 1, sizeof(*to->places));
+	to->recent = to->places = calloc(from->mask + 1, sizeof(*to->places));
 	if (!to->places)
 		return -1;
 	for (uint64_t i = 0; i <= from->mask; i++) {
@@ -153,7 +156,7 @@ static int renew(struct blocks *blocks)
 		live += blocks->places[i].page && blocks->places[i].page->n > 0;
 	if (live > blocks->mask / 4)
 		fresh.mask = blocks->mask * 2 + 1;
-	fresh.places = calloc(fresh.mask + 1, sizeof(*fresh.places));
+	fresh.recent = fresh.places = calloc(fresh.mask + 1, sizeof(*fresh.places));
 	if (!fresh.places)
 		return -1;
 	fresh.used = live;
@@ -193,7 +196,7 @@ int blocks_add(struct blocks *blocks, uint64_t address, struct block block)
 	return 0;
 }
 
-bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block)
+bool blocks_find(struct blocks *blocks, uint64_t address, struct block *block)
 {
 	struct block_page *page = search(blocks, blocks_key(address))->page;
 	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;

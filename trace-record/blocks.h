@@ -30,6 +30,7 @@ struct blocks {
 		struct block_page *page;
 	} *places;
 	uint64_t mask, used;
+	struct block_place *recent; /* where the last search ended: one event asks more than once */
 };
 
 int blocks_init(struct blocks *blocks); /* 0 or -1: no memory */
@@ -38,7 +39,7 @@ int blocks_copy(struct blocks *to, const struct blocks *from);
 
 /* Adds a block at an address that isn't there yet. 0 or -1: no memory. */
 int blocks_add(struct blocks *blocks, uint64_t address, struct block block);
-bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block);
+bool blocks_find(struct blocks *blocks, uint64_t address, struct block *block);
 /* Takes the block out; false if there is none. */
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 

@@ -14,7 +14,7 @@ void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 		.data = shm_ring_data(segment, slot),
 		.size = shm_ring_bytes(slot),
 	};
-	lane->tail = lane->read = lane->head = atomic_load(&lane->ring->tail);
+	lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->tail);
 }
 
 void lane_finish(struct lane *lane)
@@ -51,26 +51,31 @@ void lane_forget(struct lane *lane)
 static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct lane_event *e)
 {
 	const uint64_t head = *w++;
-	const uint8_t op = SHM_OP(head), flags = SHM_FLAGS(head);
-	const unsigned operands = shm_operands(op);
+	const uint8_t flags = SHM_FLAGS(head);
+	unsigned operands;
 
-	e->op = op;
+	e->op = SHM_OP(head);
 	e->flags = flags;
-	e->align_log2 = 0;
-	e->node = SHM_NODE(head);
-	e->parent = SHM_PARENT(head);
-	e->size = shm_has_stack(op) ? SHM_SIZE(head) : SHM_VALUE(head);
 	if (flags & SHM_STAMPED)
 		lane->stamp = *w++;
 	e->stamp = lane->stamp;
-	if (__builtin_expect(flags & SHM_WIDE, 0))
+	if (e->op == SHM_OP_FREE && !(flags & ~SHM_STAMPED)) {
+		e->address = SHM_VALUE(head);
+		return w;
+	}
+	e->node = SHM_NODE(head);
+	e->parent = SHM_PARENT(head);
+	e->align_log2 = 0;
+	e->size = shm_has_stack(e->op) ? SHM_SIZE(head) : SHM_VALUE(head);
+	if (flags & SHM_WIDE)
 		e->size = *w++;
+	operands = shm_operands(e->op);
 	e->address = operands > 0 ? *w++ : e->size;
 	if (operands > 1)
 		e->old = *w++;
-	if (__builtin_expect(flags & SHM_ALIGNED, 0))
+	if (flags & SHM_ALIGNED)
 		e->align_log2 = *w++ & 63;
-	if (__builtin_expect(flags & SHM_USABLE, 0))
+	if (flags & SHM_USABLE)
 		e->usable = *w++;
 	return w;
 }
@@ -118,8 +123,9 @@ void lane_release(struct lane *lane)
 {
 	struct shm_ring *ring = lane->ring;
 
-	if (atomic_load_explicit(&ring->tail, memory_order_relaxed) == lane->tail)
+	if (lane->released == lane->tail)
 		return;
+	lane->released = lane->tail;
 	/* All reads of the records come before the producer may overwrite them; and the producer's
 	 * `waiting` is looked at after the tail is out (it looks the other way round). */
 	atomic_store(&ring->tail, lane->tail);

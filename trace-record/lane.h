@@ -41,7 +41,7 @@ struct lane {
 	uint32_t use;              /* of the slot, when `thread` was defined */
 	uint32_t thread;           /* id in the trace */
 	uint64_t tail, head;       /* of the ring, as known here; tail: of what was taken */
-	uint64_t read;             /* of what was read */
+	uint64_t read, released;   /* of what was read, and of what the producer may overwrite */
 	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
 	bool broken;               /* something impossible was read: the ring is given up */

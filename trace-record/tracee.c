@@ -8,7 +8,8 @@
 #include "customs.h"
 #include "lane.h"
 
-#define PC_CACHE 8192u    /* a power of two */
+#define PC_CACHE 8192u    /* a power of two, as the next one */
+#define KIND_CACHE 4096u
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
@@ -22,6 +23,14 @@ struct pc_entry {
 	uint32_t frame;
 	uint32_t module;  /* in the module table; MST_NONE: in none */
 	uint32_t modules; /* size of the table when that was found out */
+};
+
+/* The kind of a call, remembered: one that is not a realloc, and has no kind of block before. */
+struct kind_entry {
+	uint64_t size, usable;
+	uint32_t stack, kind;
+	uint8_t op, flags, align_log2;
+	bool known;
 };
 
 /* The state of the process at a fork, for the child. */
@@ -40,6 +49,9 @@ struct tracee {
 	struct customs customs;
 	uint32_t *module_ids; /* by index in the module table; MST_NONE: not yet defined */
 	struct pc_entry *pcs;
+	struct kind_entry *kinds;
+	uint64_t at_stamp; /* what the writer was told last of time and thread */
+	uint32_t at_thread;
 	struct lane *lanes;
 	uint32_t n_lanes;
 	uint64_t held_ns; /* since when an allocation has been waiting; 0 = none is */
@@ -59,10 +71,12 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	t->segment = segment;
 	if (segment)
 		t->modules = shm_modules(segment);
+	t->at_thread = MST_NONE;
 	t->pcs = calloc(PC_CACHE, sizeof(*t->pcs));
+	t->kinds = calloc(KIND_CACHE, sizeof(*t->kinds));
 	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
 	t->module_ids = malloc(SHM_MODULES * sizeof(*t->module_ids));
-	if (!t->pcs || !t->lanes || !t->module_ids) {
+	if (!t->pcs || !t->kinds || !t->lanes || !t->module_ids) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -99,6 +113,7 @@ void tracee_destroy(struct tracee *t)
 	customs_finish(&t->customs);
 	free(t->module_ids);
 	free(t->pcs);
+	free(t->kinds);
 	free(t->lanes);
 	free(t);
 }
@@ -358,8 +373,8 @@ static bool is_aligned_op(const struct lane_event *e)
 	       ((e->op == MST_OP_NEW || e->op == MST_OP_NEW_ARRAY) && e->align_log2);
 }
 
-static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
-		   uint32_t *kind)
+static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
+		       uint32_t *kind)
 {
 	struct mst_kind k = {
 		.op = e->op,
@@ -389,6 +404,26 @@ static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack,
 	return mst_writer_kind(t->writer, &k, kind);
 }
 
+/* The kind of a call that takes no block's place. */
+static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
+{
+	const uint64_t usable = e->flags & SHM_USABLE ? e->usable : 0;
+	const uint8_t flags = e->flags & (SHM_FAILED | SHM_OVERFLOW | SHM_USABLE);
+	struct kind_entry *k =
+		&t->kinds[(((uint64_t)stack << 32 ^ e->size) * 0x9e3779b97f4a7c15u) >> 52 & (KIND_CACHE - 1)];
+	int err;
+
+	if (k->known && k->stack == stack && k->size == e->size && k->op == e->op && k->flags == flags &&
+	    k->align_log2 == e->align_log2 && k->usable == usable) {
+		*kind = k->kind;
+		return 0;
+	}
+	err = define_kind(t, e, stack, MST_NONE, kind);
+	if (!err)
+		*k = (struct kind_entry){ e->size, usable, stack, *kind, e->op, flags, e->align_log2, true };
+	return err;
+}
+
 static int add_block(struct tracee *t, uint64_t address, uint32_t kind, uint64_t index)
 {
 	return blocks_add(&t->blocks, address, (struct block){ kind, index }) ? MST_ERR_NOMEM : 0;
@@ -413,7 +448,7 @@ static int write_alloc(struct tracee *t, const struct lane_event *e, uint32_t st
 {
 	uint64_t index;
 	uint32_t kind;
-	int err = kind_of(t, e, stack, MST_NONE, &kind);
+	int err = kind_of(t, e, stack, &kind);
 
 	if (err)
 		return err;
@@ -435,7 +470,7 @@ static int write_realloc(struct tracee *t, const struct lane_event *e, uint32_t 
 
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-	if ((err = kind_of(t, e, stack, freed ? MST_NONE : old.kind, &kind)))
+	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &kind)))
 		return err;
 	if (e->flags & SHM_FAILED && !freed)
 		return mst_writer_failed_resize(t->writer, old.kind, old.index, kind);
@@ -461,7 +496,7 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 {
 	struct block block;
 
-	if (!customs_find(&t->customs, address, freed) ||
+	if (!customs_any(&t->customs) || !customs_find(&t->customs, address, freed) ||
 	    (blocks_find(&t->blocks, address, &block) && block.index > freed->index)) {
 		if (blocks_take(&t->blocks, address, freed))
 			return 0;
@@ -508,7 +543,7 @@ static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t s
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
 		err = mst_writer_free(t->writer, block.kind, block.index);
-	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
+	if (err || (err = kind_of(t, e, stack, &block.kind)) ||
 	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))
 		return err;
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
@@ -607,10 +642,14 @@ static int take_event(struct tracee *t, struct lane *lane, const struct clock *c
 	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
+	if (e->stamp != t->at_stamp || lane->thread != t->at_thread) {
+		t->at_stamp = e->stamp;
+		t->at_thread = lane->thread;
+		mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
+	}
 	err = write_event(t, lane, e);
 	lane_take(lane);
-	if (lane->tail - atomic_load_explicit(&lane->ring->tail, memory_order_relaxed) >= RELEASE_BYTES)
+	if (lane->tail - lane->released >= RELEASE_BYTES)
 		lane_release(lane);
 	return err;
 }
@@ -734,7 +773,7 @@ static void close_lane(struct lane *lane)
 {
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
-		lane->tail = lane->read = lane->head = atomic_load(&lane->ring->head);
+		lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->head);
 		lane->first = lane->end = 0;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);

@@ -90,10 +90,8 @@ static inline void ring_publish(struct thread *t, uint32_t words)
 
 static void count_loss(struct thread *t)
 {
-	struct shm_ring *ring = t->ring;
-
-	atomic_store_explicit(&ring->lost, atomic_load_explicit(&ring->lost, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	t->losses++;
+	atomic_store_explicit(&t->ring->lost, t->losses, memory_order_relaxed);
 }
 
 /* ---- time ---- */
@@ -134,11 +132,12 @@ static inline bool needs_stamp(struct thread *t)
 /* ---- records ---- */
 
 /* An op with a value and, if it has one, an operand. */
-static bool push_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value, const uint64_t *operand)
+static inline __attribute__((always_inline)) bool push_quickly(struct thread *t, uint8_t op, uint8_t flags,
+							       uint64_t value, const uint64_t *operand)
 {
 	uint64_t *const start = ring_reserve(t, SHM_RECORD_WORDS), *w = start + 1;
 
-	if (!start)
+	if (__builtin_expect(!start, 0))
 		return false;
 	if (needs_stamp(t)) {
 		flags |= SHM_STAMPED;
@@ -155,17 +154,24 @@ static bool push_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t val
 	return true;
 }
 
-/* The loss becomes an event as soon as there is room again. */
-static bool tell_losses(struct thread *t)
+static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value,
+						 const uint64_t *operand)
 {
-	const uint64_t lost = atomic_load_explicit(&t->ring->lost, memory_order_relaxed);
+	return push_quickly(t, op, flags, value, operand);
+}
 
-	if (__builtin_expect(lost == t->told_losses, 1))
-		return true;
-	if (!push_value(t, MST_OP_LOST, 0, lost - t->told_losses, NULL))
+/* The loss becomes an event as soon as there is room again. */
+static __attribute__((noinline)) bool push_losses(struct thread *t)
+{
+	if (!push_value(t, MST_OP_LOST, 0, t->losses - t->told_losses, NULL))
 		return false;
-	t->told_losses = lost;
+	t->told_losses = t->losses;
 	return true;
+}
+
+static inline bool tell_losses(struct thread *t)
+{
+	return __builtin_expect(t->losses == t->told_losses, 1) || push_losses(t);
 }
 
 /* ---- events ---- */
@@ -291,7 +297,7 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
-static inline void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
 
@@ -300,7 +306,7 @@ static inline void push_free(struct thread *t, uint8_t op, const void *p, const 
 		tell_depth(t, regs->sp);
 	if (the_process.free_stacks && op == SHM_OP_FREE)
 		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
-	else if (!tell_losses(t) || !push_value(t, op, 0, (uintptr_t)p, NULL))
+	else if (!tell_losses(t) || !push_quickly(t, op, 0, (uintptr_t)p, NULL))
 		count_loss(t);
 	t->inside = inside;
 }

@@ -253,7 +253,7 @@ static struct thread *begin_thread(struct process *p)
 	atomic_store(&t->tp, 0);
 	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+	t->losses = t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
 	t->inside = OUTSIDE;
 	t->lossy = false;
 	t->last_fork = 0;
