@@ -14,6 +14,8 @@
 
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
+#define RING_LAP (64u << 10)
+
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
 _Atomic bool thread_off;
@@ -69,6 +71,7 @@ static void place_thread(struct process *p, struct thread *t)
 	t->ring = &p->segment->rings[t->slot];
 	t->data = shm_ring_data(p->segment, t->slot);
 	t->size = shm_ring_bytes(t->slot);
+	t->lap = t->size / 4 < RING_LAP ? t->size / 4 : RING_LAP;
 }
 
 /* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */

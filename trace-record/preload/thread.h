@@ -42,7 +42,8 @@ struct thread {
 	struct shm_ring *ring;
 	uint8_t *data;
 	uint32_t size;
-	uint32_t slot;        /* these four stay while the process is the same: anyone may read them */
+	uint32_t lap;         /* bytes of the ring; see ring_turn() */
+	uint32_t slot;        /* these five stay while the process is the same: anyone may read them */
 	uint64_t head;        /* our copy; the ring's is what is published */
 	uint64_t tail;        /* the ring's as last seen */
 	uint8_t inside;       /* enum inside */
