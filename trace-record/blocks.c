@@ -196,6 +196,18 @@ int blocks_add(struct blocks *blocks, uint64_t address, struct block block)
 	return 0;
 }
 
+void blocks_expect_slot(const struct blocks *blocks, uint64_t address)
+{
+	const uint64_t key = blocks_key(address);
+	const struct block_place *place = &blocks->places[blocks_home(blocks, key)];
+	uint32_t i;
+
+	if (place->key != key)
+		return;
+	i = page_search(place->page, tag_of(address));
+	__builtin_prefetch(&page_slots(place->page)[i != NONE ? i : place->page->n], 1);
+}
+
 bool blocks_find(struct blocks *blocks, uint64_t address, struct block *block)
 {
 	struct block_page *page = search(blocks, blocks_key(address))->page;

@@ -54,7 +54,7 @@ static inline uint64_t blocks_home(const struct blocks *blocks, uint64_t key)
 	return (key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask;
 }
 
-/* These say that an address will be looked for soon, first the one, somewhat later the other. */
+/* These say, one after the other and with some work between, that an address will be looked for soon. */
 static inline void blocks_expect(const struct blocks *blocks, uint64_t address)
 {
 	__builtin_prefetch(&blocks->places[blocks_home(blocks, blocks_key(address))]);
@@ -65,10 +65,10 @@ static inline void blocks_expect_page(const struct blocks *blocks, uint64_t addr
 	const uint64_t key = blocks_key(address);
 	const struct block_place *place = &blocks->places[blocks_home(blocks, key)];
 
-	if (place->key == key) {
+	if (place->key == key)
 		__builtin_prefetch(place->page, 1);
-		__builtin_prefetch((const char *)place->page + 64, 1);
-	}
 }
+
+void blocks_expect_slot(const struct blocks *blocks, uint64_t address);
 
 #endif

@@ -32,7 +32,7 @@ struct lane_node {
 
 #define LANE_DEPTH_MOST UINT16_MAX
 
-#define LANE_WINDOW 32u
+#define LANE_WINDOW 64u
 
 struct lane {
 	struct shm_ring *ring;

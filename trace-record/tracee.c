@@ -15,6 +15,10 @@
 #define RELEASE_BYTES (64u << 10)
 #define UNKNOWN_BLOCK UINT64_MAX
 
+/* How many events ahead the table of blocks is told of an address. */
+#define PAGE_AHEAD 12u
+#define SLOT_AHEAD 6u
+
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
 /* Where a pc belongs, remembered. */
@@ -622,18 +626,35 @@ static inline uint64_t address_needed(const struct lane_event *e)
 	return is_realloc(e) ? e->old : e->address;
 }
 
-/* The lane's next event; NULL if there is none. The memory that events need is asked for well ahead. */
+/* When event i is taken: asks for the memory that later ones need. */
+static inline void expect(struct tracee *t, const struct lane *lane, uint32_t i)
+{
+	if (i + PAGE_AHEAD < lane->end)
+		blocks_expect_page(&t->blocks, address_needed(&lane->window[i + PAGE_AHEAD]));
+	if (i + SLOT_AHEAD < lane->end)
+		blocks_expect_slot(&t->blocks, address_needed(&lane->window[i + SLOT_AHEAD]));
+}
+
+/* Reads more events; NULL if there are none. */
+static const struct lane_event *read_events(struct tracee *t, struct lane *lane)
+{
+	if (!lane_read(lane))
+		return NULL;
+	for (uint32_t i = 0; i < lane->end; i++)
+		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
+	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
+		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
+	for (uint32_t i = 0; i < lane->end && i < SLOT_AHEAD; i++)
+		blocks_expect_slot(&t->blocks, address_needed(&lane->window[i]));
+	return lane_peek(lane);
+}
+
+/* The lane's next event; NULL if there is none. */
 static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
 {
 	const struct lane_event *e = lane_peek(lane);
 
-	if (__builtin_expect(e != NULL, 1) || !lane_read(lane))
-		return e;
-	for (uint32_t i = 0; i < lane->end; i++)
-		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
-	for (uint32_t i = 0; i < lane->end; i++)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
-	return lane_peek(lane);
+	return __builtin_expect(e != NULL, 1) ? e : read_events(t, lane);
 }
 
 /* Takes the lane's next event. */
@@ -647,6 +668,7 @@ static int take_event(struct tracee *t, struct lane *lane, const struct clock *c
 		t->at_thread = lane->thread;
 		mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
 	}
+	expect(t, lane, lane->first);
 	err = write_event(t, lane, e);
 	lane_take(lane);
 	if (lane->tail - lane->released >= RELEASE_BYTES)
