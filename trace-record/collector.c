@@ -18,7 +18,9 @@
 
 #include "clock.h"
 #include "command.h"
+#include "keeper.h"
 #include "mappers.h"
+#include "namer.h"
 #include "outname.h"
 #include "tracee.h"
 
@@ -41,6 +43,7 @@ struct recording {
 	struct mst_writer *writer; /* until there is a tracee to own it */
 	char *path;                /* NULL: no file yet */
 	int fd;
+	struct keeper keeper;
 	uint64_t flushed_ns, exec_checked_ns;
 	uint64_t orphans_checked_ns;
 	int error, error_number;
@@ -147,6 +150,7 @@ static void recording_destroy(struct recording *r)
 {
 	tracee_destroy(r->tracee);
 	mst_writer_destroy(r->writer);
+	keeper_finish(&r->keeper);
 	if (r->fd >= 0)
 		close(r->fd);
 	if (r->pidfd >= 0)
@@ -381,6 +385,7 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 	n = tracee_drain(r->tracee, &c->clock, until);
 	if (n < 0)
 		note_error(r, (int)n);
+	keeper_look(&r->keeper, tracee_writer(r->tracee), r->pid);
 	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = c->clock.ns[1];
 		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
@@ -540,8 +545,24 @@ static void check_main(struct collector *c)
 
 /* ---- the end of a process ---- */
 
+static void add_names(struct collector *c, struct recording *r, struct notices *said)
+{
+	const struct namer_task task = {
+		.writer = tracee_writer(r->tracee),
+		.keeper = &r->keeper,
+		.pid = r->pid,
+		.folder = c->cwd,
+		.since = c->start_realtime_ns,
+		.all = c->options.embed_symbols,
+		.said = said,
+	};
+
+	note_error(r, namer_run(&task));
+}
+
 static void finish_file(struct collector *c, struct recording *r)
 {
+	struct notices said = { 0 };
 	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
 	struct collector_report report = { .path = r->path, .recorded = r->tracee, .executed = r->executed };
 	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = c->clock.ns[1] };
@@ -557,13 +578,17 @@ static void finish_file(struct collector *c, struct recording *r)
 	}
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
+	if (r->tracee && !r->error)
+		add_names(c, r, &said);
 	note_error(r, mst_writer_finish(writer, &end));
 	report.events = end.events;
 	report.lost = end.lost;
 	report.bytes = mst_writer_bytes(writer);
 	report.error = r->error;
 	report.error_number = r->error_number;
+	report.notices = &said;
 	c->report(&report);
+	notices_finish(&said);
 }
 
 /* Gives the segment back, all zero. */
