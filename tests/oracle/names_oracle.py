@@ -33,7 +33,7 @@ CLASSES = {
     "local type": "a member function of a function's own type: Massif sees no inlined calls in it",
 }
 
-ELF_EACH = 16  # eu-addr2line takes some milliseconds for a frame
+ELF_EACH = 64  # eu-addr2line takes some milliseconds for a frame
 
 CXX = r"""
 #include <algorithm>
