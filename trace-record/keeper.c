@@ -2,6 +2,7 @@
 #include "keeper.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,9 @@
 #define FDS_SPARED 128
 
 #define SELF "/proc/self/"
+
+/* What Linux puts behind the name of a file that has none any more. */
+#define DELETED " (deleted)"
 
 struct kept {
 	int fd; /* -1: none */
@@ -95,17 +99,34 @@ static int open_named(pid_t pid, const char *name)
 	return fd;
 }
 
+/* The executable whatever became of its file; but the process may run another program by now. */
+static int open_executable(pid_t pid, const char *path)
+{
+	char link[64], *text = malloc(PATH_MAX);
+	const size_t length = strlen(path);
+	ssize_t n;
+	int fd = -1;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = text ? readlink(link, text, PATH_MAX - 1) : -1;
+	if (n >= 0) {
+		text[n] = 0;
+		if (strncmp(text, path, length) == 0 &&
+		    (!text[length] || strcmp(text + length, DELETED) == 0))
+			fd = open_regular(link);
+	}
+	free(text);
+	return fd;
+}
+
 static int open_module(pid_t pid, const struct mst_module *module)
 {
-	char exe[64];
 	int fd = -1;
 
 	if (module->role == MST_MODULE_VDSO)
 		return open_vdso();
-	if (module->role == MST_MODULE_EXECUTABLE) {
-		snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
-		fd = open_regular(exe);
-	}
+	if (module->role == MST_MODULE_EXECUTABLE)
+		fd = open_executable(pid, module->path);
 	if (fd < 0)
 		fd = open_named(pid, module->path);
 	return fd < 0 ? open_mapped(pid, module->start) : fd;

@@ -28,16 +28,30 @@ struct namer {
 
 /* ---- modules ---- */
 
-static struct plan plan_module(const struct namer *n, uint32_t module)
+static bool is_gone(const struct namer_task *task, uint32_t module, const struct mst_module *m)
 {
-	const struct mst_module *m = &n->modules[module];
-	const bool gone =
-		m->role != MST_MODULE_VDSO && keeper_state(n->task->keeper, module, m->path) != KEPT_SAME;
+	return m->role != MST_MODULE_VDSO && keeper_state(task->keeper, module, m->path) != KEPT_SAME;
+}
 
-	return (struct plan){
-		.wanted = n->task->all || gone || m->role == MST_MODULE_VDSO,
-		.gone = gone,
-	};
+static struct plan plan_module(const struct namer_task *task, uint32_t module, const struct mst_module *m)
+{
+	const bool gone = is_gone(task, module, m);
+
+	return (struct plan){ .wanted = task->all || gone || m->role == MST_MODULE_VDSO, .gone = gone };
+}
+
+bool namer_has_work(const struct namer_task *task)
+{
+	uint32_t n_modules, n_frames;
+	const struct mst_module *modules = mst_writer_modules(task->writer, &n_modules);
+	const struct mst_frame *frames = mst_writer_frames(task->writer, &n_frames);
+	bool any = false;
+
+	for (uint32_t i = 0; i < n_modules && !any; i++)
+		any = plan_module(task, i, &modules[i]).wanted;
+	for (uint32_t i = 0; i < n_frames && !any; i++)
+		any = frames[i].module == MST_NONE;
+	return any;
 }
 
 static bool add_module(struct namer *n, uint32_t i)
@@ -64,7 +78,7 @@ static int prepare(struct namer *n)
 	if (!n->plans || !n->symbols)
 		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < n->n_modules; i++) {
-		n->plans[i] = plan_module(n, i);
+		n->plans[i] = plan_module(n->task, i, &n->modules[i]);
 		if (!add_module(n, i))
 			return MST_ERR_NOMEM;
 	}

@@ -25,6 +25,9 @@ struct namer_task {
 	struct notices *said; /* remarks are added here */
 };
 
+/* Whether there may be any names to look up; false is certain. Cheap. */
+bool namer_has_work(const struct namer_task *task);
+
 /* 0 or a negative enum mst_error. */
 int namer_run(const struct namer_task *task);
 

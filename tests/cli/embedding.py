@@ -222,8 +222,11 @@ class Bench:
 
 def check_asked(check, bench):
     """With everything in the trace, nothing else is needed."""
+    for folder in ("moved", "stripped"):
+        os.makedirs(bench.file(folder))
     for name in ("host", "liba.so"):
-        shutil.copy(bench.file(name), bench.file("moved-" + name))
+        shutil.copy(bench.file(name), bench.file("moved", name))
+        subprocess.run(["strip", "-o", bench.file("stripped", name), bench.file(name)], check=True)
     words = [bench.file("host"), "load", bench.file("liba.so")]
     bench.record("plain.zst", *words)
     bench.record("whole.zst", "--embed-symbols", *words)
@@ -249,13 +252,23 @@ def check_asked(check, bench):
     with open(again, "rb") as trace:
         check("embedding again keeps what is there", trace.read() == piped.stdout and
               bench.replay("again.zst")[0] == plain)
+    with_folder = bench.replay("plain.zst", f"--symbols={bench.file('moved')}")
+    check("not embedded, files in another folder: the same answer", with_folder == (plain, notices, 0), with_folder)
+    answer, said, status = bench.replay("whole.zst", f"--symbols={bench.file('stripped')}")
+    check("embedded, files without debug information in a folder: that of the trace", answer == plain and status == 0,
+          answer[:900] + said)
+    shutil.copy(bench.file("libb.so"), bench.file("liba.so"))
+    answer, said, status = bench.replay("plain.zst")
+    os.unlink(bench.file("liba.so"))
+    check("not embedded, another file in its place: a notice", "enter_" not in answer and status == 0 and
+          f"{bench.file('liba.so')}: build id differs from the recorded one, not used" in said, said)
     answer, said, status = bench.replay("plain.zst")
     check("not embedded: addresses and files", f"(in {bench.file('liba.so')})" in answer and
           "enter_a" not in answer and status == 0, answer[:400])
     check("not embedded: a notice for each file", all(f"{bench.file(name)}: not found, its functions have no names"
                                                       in said for name in ("host", "liba.so")), said)
     for name in ("host", "liba.so"):
-        shutil.move(bench.file("moved-" + name), bench.file(name))
+        shutil.move(bench.file("moved", name), bench.file(name))
     check_cut(check, bench, plain)
     check_chroot(check, bench, plain)
 
@@ -341,6 +354,19 @@ def check_vdso(check, bench):
           "vdso" not in notices, answer[-900:] + notices)
 
 
+def check_many(check, bench):
+    """Names are looked up beside the recording of other processes."""
+    script = bench.file("many.sh")
+    with open(script, "w") as file:
+        file.write("for i in 1 2 3 4; do %s & done; wait; exec %s\n" % (bench.file("host"), bench.file("host")))
+    said, _ = bench.record("many.%p.zst", "--embed-symbols", "--trace-children=yes", "bash", script)
+    traces = sorted(name for name in os.listdir(bench.path) if name.startswith("many.") and "zst" in name)
+    hosts = [name for name in traces if "work (host.c:" in bench.replay(name)[0]]
+    check("many processes: each has its names", len(hosts) == 5 and "build id" not in said, f"{traces} {said}")
+    check("many processes: all traces are whole, each is told of", all(bench.replay(name)[2] == 0 for name in traces) and
+          sum(said.count(f"{name}: ") > 0 for name in traces) == len(traces), f"{traces} {said}")
+
+
 def check_made(check, bench):
     """Code that the program made."""
     for way, line in (("map", "made by a compiler (in ???)"), ("dump", "made::code(int) (made.script:9)")):
@@ -369,6 +395,7 @@ def main():
         bench.compile(TICKER, "ticker")
         check_lost(check, bench)
         check_vdso(check, bench)
+        check_many(check, bench)
         check_made(check, bench)
         check_asked(check, bench)
     return 1 if check.failed else 0
