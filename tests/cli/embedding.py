@@ -292,6 +292,9 @@ def check_chroot(check, bench, plain):
     os.makedirs(root + "/tmp")
     needed = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", bench.replayer], check=True, capture_output=True,
                                                      text=True).stdout)
+    if any("libasan" in path for path in needed):
+        print("SKIP: chroot: AddressSanitizer wants /proc")
+        return
     for path in [*needed, bench.replayer, bench.file("whole.zst"), bench.file("plain.zst")]:
         shutil.copy(path, root + "/tools/")
     loader = "/tools/" + next(os.path.basename(path) for path in needed if "ld-linux" in path)
