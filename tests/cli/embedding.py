@@ -285,6 +285,12 @@ def check_cut(check, bench, plain):
     check("cut trace: stays cut, has names", done.returncode == 1 and status == 1 and answer == plain, said)
 
 
+def change_root(root):
+    if os.geteuid() != 0:
+        ctypes.CDLL(None).unshare(0x10000000)  # CLONE_NEWUSER
+    os.chroot(root)
+
+
 def check_chroot(check, bench, plain):
     """Replayed where there is no program, no library, no debug file."""
     root = bench.file("root")
@@ -298,13 +304,15 @@ def check_chroot(check, bench, plain):
     for path in [*needed, bench.replayer, bench.file("whole.zst"), bench.file("plain.zst")]:
         shutil.copy(path, root + "/tools/")
     loader = "/tools/" + next(os.path.basename(path) for path in needed if "ld-linux" in path)
-    if ctypes.CDLL(None).unshare(0x10000000) != 0 and os.geteuid() != 0:  # CLONE_NEWUSER
-        print("SKIP: neither root nor user namespaces")
+    try:
+        subprocess.run([loader, "--help"], preexec_fn=lambda: change_root(root), stdout=subprocess.DEVNULL, cwd="/")
+    except subprocess.SubprocessError:
+        print("SKIP: chroot: neither root nor user namespaces")
         return
     for trace in ("whole.zst", "plain.zst"):
         done = subprocess.run([loader, "--library-path", "/tools", "/tools/msreplay", "--time-unit=B",
                                "--massif-out-file=-", "--threshold=0", "--detailed-freq=1", "/tools/" + trace],
-                              capture_output=True, text=True, preexec_fn=lambda: os.chroot(root), cwd="/",
+                              capture_output=True, text=True, preexec_fn=lambda: change_root(root), cwd="/",
                               env={"PATH": "/"})
         answer = done.stdout.split("\n", 1)[-1]
         if trace == "whole.zst":
