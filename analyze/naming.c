@@ -103,14 +103,16 @@ static const char *linker_name_in_files(struct naming *n, uint32_t frame)
 	return module_of(n, f, &module) ? symbols_linker_name(n->symbols, module, f->address) : NULL;
 }
 
-/* Whether the trace is to be believed: it has names, and nothing else comes first and knows any. */
+/* Whether the trace is to be believed: it has names, and no file comes first and knows as much. */
 static bool is_told(struct naming *n, uint32_t frame)
 {
 	if (mst_reader_names(n->reader, frame) == 0)
 		return false;
-	if (!n->files_first || linker_name_in_files(n, frame))
-		return !n->files_first;
-	return !chain_in_files(n, frame)->lines[0].file;
+	if (!n->files_first)
+		return true;
+	if (chain_in_files(n, frame)->lines[0].file)
+		return false;
+	return !linker_name_in_files(n, frame) || mst_reader_name(n->reader, frame, 0).file;
 }
 
 static const char *linker_name(struct naming *n, uint32_t frame)

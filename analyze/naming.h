@@ -5,7 +5,7 @@
  *
  * Names that the trace itself holds come first: they are those of the files that the program ran
  * from. With search folders it is the other way round: files are asked, then the trace about what
- * they don't know.
+ * they know less of.
  */
 #ifndef ANALYZE_NAMING_H
 #define ANALYZE_NAMING_H

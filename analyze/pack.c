@@ -10,7 +10,7 @@
 
 #define BUFFER_BYTES ((size_t)64 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: the largest window, in gzip's format */
-#define GZIP_LEVEL 3 /* a third of the time of 6, and hardly more bytes */
+#define GZIP_LEVEL 3          /* a third of the time of 6, and hardly more bytes */
 #define GZIP_MEMORY 8
 
 struct pack {

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "pool.h"
 #include "stringset.h"
 
 struct told {
 	const struct mst_reader *reader;
 	struct stringset *strings;
-	struct symbol_chain **chains; /* by frame; NULL: not yet asked for, or none */
+	struct pool pool;
+	struct symbol_chain **chains; /* in the pool, by frame; NULL: not yet asked for, or none */
 	uint32_t n_chains;
 };
 
@@ -31,9 +33,8 @@ void told_destroy(struct told *told)
 {
 	if (!told)
 		return;
-	for (uint32_t i = 0; i < told->n_chains; i++)
-		free(told->chains[i]);
 	free(told->chains);
+	pool_finish(&told->pool);
 	stringset_destroy(told->strings);
 	free(told);
 }
@@ -65,7 +66,7 @@ static const char *readable(struct told *told, const char *name)
 
 static struct symbol_chain *chain_create(struct told *told, uint32_t frame, uint32_t n)
 {
-	struct symbol_chain *chain = malloc(sizeof(*chain) + n * sizeof(*chain->lines));
+	struct symbol_chain *chain = pool_take(&told->pool, sizeof(*chain) + n * sizeof(*chain->lines));
 	if (!chain)
 		return NULL;
 	struct symbol_line *lines = (struct symbol_line *)(chain + 1);

@@ -21,7 +21,7 @@ void unpack_destroy(struct unpack *unpack); /* NULL is allowed */
 enum unpack_result {
 	UNPACK_LINE = 1,
 	UNPACK_END = 0,
-	UNPACK_CUT = -1,     /* the compressed data or the last line end too early, or are damaged */
+	UNPACK_CUT = -1,      /* the compressed data or the last line end too early, or are damaged */
 	UNPACK_TOO_LONG = -2, /* a line */
 	UNPACK_NOMEM = -3,
 	UNPACK_IO = -4, /* errno tells */

@@ -33,7 +33,8 @@ static bool client_begin(struct debuginfod *debuginfod)
 	if (debuginfod->client)
 		return true;
 	if (!debuginfod->library)
-		debuginfod->library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+		/* It stays: the HTTP and TLS libraries behind it keep memory for their whole process. */
+		debuginfod->library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	if (debuginfod->library && find_function(debuginfod, "debuginfod_begin", &begin))
 		debuginfod->client = begin();
 	return debuginfod->client;
@@ -65,7 +66,5 @@ void debuginfod_finish(struct debuginfod *debuginfod)
 
 	if (debuginfod->client && find_function(debuginfod, "debuginfod_end", &end))
 		end(debuginfod->client);
-	if (debuginfod->library)
-		dlclose(debuginfod->library);
 	*debuginfod = (struct debuginfod){ NULL, NULL };
 }

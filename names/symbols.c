@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers.h"
 #include "demangle.h"
 #include "lineinfo.h"
 #include "notices.h"
@@ -31,19 +32,6 @@ struct module {
 	struct lineinfo *lineinfo; /* NULL without debug information */
 };
 
-struct chain {
-	struct symbol_chain public;
-	struct symbol_line lines[];
-};
-
-/* What is known of one address; `module` is SYMBOLS_NO_MODULE in a free slot. */
-struct answer {
-	uint64_t address;
-	uint32_t module;
-	struct symbol *symbol; /* in the module's symtab; NULL: none */
-	struct chain *chain;   /* NULL until it is asked for */
-};
-
 struct symbols {
 	struct objfile_search *search;
 	struct stringset *strings;
@@ -51,55 +39,11 @@ struct symbols {
 	struct module *modules;
 	uint32_t n_modules;
 	uint32_t modules_capacity;
-	struct answer *answers; /* open addressing; at most half of the slots in use */
-	size_t n_answers;
-	size_t mask; /* number of slots - 1, a power of two - 1 */
+	struct answers answers;
 };
 
 static const struct symbol_line unknown_line = { NULL, NULL, NULL, 0 };
 static const struct symbol_chain unknown_chain = { 1, &unknown_line };
-
-/* Answers */
-
-static struct answer *answers_create(size_t slots)
-{
-	struct answer *answers = calloc(slots, sizeof(*answers));
-
-	for (size_t i = 0; answers && i < slots; i++)
-		answers[i].module = SYMBOLS_NO_MODULE;
-	return answers;
-}
-
-static struct answer *answer_slot(const struct symbols *symbols, uint32_t module, uint64_t address)
-{
-	uint64_t hash = (address ^ (uint64_t)module << 48) * 0x9e3779b97f4a7c15U;
-	size_t i = (hash ^ hash >> 32) & symbols->mask;
-
-	for (;; i = (i + 1) & symbols->mask) {
-		struct answer *answer = &symbols->answers[i];
-
-		if (answer->module == SYMBOLS_NO_MODULE ||
-		    (answer->module == module && answer->address == address))
-			return answer;
-	}
-}
-
-static bool answers_grow(struct symbols *symbols)
-{
-	struct answer *old = symbols->answers;
-	size_t old_mask = symbols->mask;
-	struct answer *answers = answers_create(2 * (old_mask + 1));
-
-	if (!answers)
-		return false;
-	symbols->answers = answers;
-	symbols->mask = 2 * old_mask + 1;
-	for (size_t i = 0; i <= old_mask; i++)
-		if (old[i].module != SYMBOLS_NO_MODULE)
-			*answer_slot(symbols, old[i].module, old[i].address) = old[i];
-	free(old);
-	return true;
-}
 
 /* Modules */
 
@@ -168,23 +112,25 @@ static struct answer *symbols_answer(struct symbols *symbols, uint32_t index, ui
 {
 	struct answer *answer;
 	struct module *module;
+	bool fresh;
 
 	if (index >= symbols->n_modules)
 		return NULL;
-	answer = answer_slot(symbols, index, address);
-	if (answer->module != SYMBOLS_NO_MODULE)
+	answer = answers_at(&symbols->answers, index, address, &fresh);
+	if (!answer || !fresh)
 		return answer;
-	if (2 * (symbols->n_answers + 1) > symbols->mask) {
-		if (!answers_grow(symbols))
-			return NULL;
-		answer = answer_slot(symbols, index, address);
-	}
 	module = module_open(symbols, index);
-	answer->module = index;
-	answer->address = address;
-	answer->symbol = module->symtab ? symtab_find(module->symtab, address) : NULL;
-	symbols->n_answers++;
+	if (module->symtab)
+		answer->symbol = symtab_find(module->symtab, address);
 	return answer;
+}
+
+/* Its symbol; NULL: none. */
+static struct symbol *answer_symbol(const struct symbols *symbols, const struct answer *answer)
+{
+	if (!answer || answer->symbol == SYMTAB_NONE)
+		return NULL;
+	return symtab_at(symbols->modules[answer->module].symtab, answer->symbol);
 }
 
 /* Life */
@@ -197,9 +143,7 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 		return NULL;
 	symbols->search = objfile_search_create(search_dirs, n);
 	symbols->strings = stringset_create();
-	symbols->mask = 1023;
-	symbols->answers = answers_create(symbols->mask + 1);
-	if (symbols->search && symbols->strings && symbols->answers)
+	if (answers_init(&symbols->answers) && symbols->search && symbols->strings)
 		return symbols;
 	symbols_destroy(symbols);
 	return NULL;
@@ -209,9 +153,7 @@ void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; symbols->answers && i <= symbols->mask; i++)
-		free(symbols->answers[i].chain);
-	free(symbols->answers);
+	answers_finish(&symbols->answers);
 	for (uint32_t i = 0; i < symbols->n_modules; i++)
 		module_finish(&symbols->modules[i]);
 	free(symbols->modules);
@@ -277,9 +219,9 @@ enum symbol_role symbol_role_of(const char *name)
 
 const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
 {
-	const struct answer *answer = symbols_answer(symbols, module, address);
+	const struct symbol *symbol = answer_symbol(symbols, symbols_answer(symbols, module, address));
 
-	return answer && answer->symbol ? answer->symbol->name : NULL;
+	return symbol ? symbol->name : NULL;
 }
 
 enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
@@ -312,9 +254,9 @@ static const char *symbol_readable(struct symbols *symbols, struct symbol *symbo
 
 const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address)
 {
-	const struct answer *answer = symbols_answer(symbols, module, address);
+	struct symbol *symbol = answer_symbol(symbols, symbols_answer(symbols, module, address));
 
-	return answer && answer->symbol ? symbol_readable(symbols, answer->symbol) : NULL;
+	return symbol ? symbol_readable(symbols, symbol) : NULL;
 }
 
 static const char *frame_directory(struct symbols *symbols, const struct lineinfo_frame *frame)
@@ -347,11 +289,13 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	return line;
 }
 
-static struct chain *chain_create(struct symbols *symbols, const struct answer *answer)
+static const struct symbol_chain *chain_create(struct symbols *symbols, const struct answer *answer)
 {
 	struct module *module = &symbols->modules[answer->module];
+	struct symbol *symbol = answer_symbol(symbols, answer);
 	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
-	struct chain *chain;
+	struct symbol_chain *chain;
+	struct symbol_line *lines;
 	size_t n = 0;
 
 	if (!module->described && module->objfile.module)
@@ -361,15 +305,15 @@ static struct chain *chain_create(struct symbols *symbols, const struct answer *
 		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
 	if (n == 0)
 		n = 1;
-	chain = malloc(sizeof(*chain) + n * sizeof(*chain->lines));
+	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + n * sizeof(*lines));
 	if (!chain)
 		return NULL;
+	lines = (struct symbol_line *)(chain + 1);
 	for (size_t i = 0; i < n; i++)
-		chain->lines[i] = line_create(symbols, &frames[i]);
-	if (answer->symbol)
-		chain->lines[n - 1].function = symbol_readable(symbols, answer->symbol);
-	chain->public.n = (uint32_t)n;
-	chain->public.lines = chain->lines;
+		lines[i] = line_create(symbols, &frames[i]);
+	if (symbol)
+		lines[n - 1].function = symbol_readable(symbols, symbol);
+	*chain = (struct symbol_chain){ (uint32_t)n, lines };
 	return chain;
 }
 
@@ -379,7 +323,7 @@ const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t mo
 
 	if (answer && !answer->chain)
 		answer->chain = chain_create(symbols, answer);
-	return answer && answer->chain ? &answer->chain->public : &unknown_chain;
+	return answer && answer->chain ? answer->chain : &unknown_chain;
 }
 
 const char *symbols_object(struct symbols *symbols, uint32_t module)

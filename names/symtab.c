@@ -200,7 +200,7 @@ void symtab_seal(struct symtab *symtab)
 	symtab->n = n;
 }
 
-struct symbol *symtab_find(struct symtab *symtab, uint64_t address)
+uint32_t symtab_find(const struct symtab *symtab, uint64_t address)
 {
 	size_t lo = 0, hi = symtab->n;
 
@@ -212,5 +212,10 @@ struct symbol *symtab_find(struct symtab *symtab, uint64_t address)
 		else
 			hi = middle;
 	}
-	return lo < symtab->n && symtab->v[lo].lo <= address ? &symtab->v[lo] : NULL;
+	return lo < symtab->n && lo < SYMTAB_NONE && symtab->v[lo].lo <= address ? (uint32_t)lo : SYMTAB_NONE;
+}
+
+struct symbol *symtab_at(struct symtab *symtab, uint32_t number)
+{
+	return &symtab->v[number];
 }

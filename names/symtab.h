@@ -25,6 +25,8 @@ struct symbol {
 	const char *readable; /* for the caller's use; NULL at first */
 };
 
+#define SYMTAB_NONE UINT32_MAX
+
 struct symtab;
 
 struct symtab *symtab_create(void);         /* NULL when out of memory */
@@ -40,7 +42,8 @@ bool symtab_read(struct symtab *symtab, Elf *elf, uint64_t shift);
 /* To be called once, after the last symtab_read(). */
 void symtab_seal(struct symtab *symtab);
 
-/* The symbol that covers `address`, NULL if none does. O(log n). */
-struct symbol *symtab_find(struct symtab *symtab, uint64_t address);
+/* The number of the symbol that covers `address`, SYMTAB_NONE if none does. O(log n). */
+uint32_t symtab_find(const struct symtab *symtab, uint64_t address);
+struct symbol *symtab_at(struct symtab *symtab, uint32_t number);
 
 #endif

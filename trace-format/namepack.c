@@ -177,14 +177,15 @@ static int pack_names(struct mst_writer *w, uint32_t frame, const struct mst_nam
 int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n)
 {
 	const uint32_t n_frames = w->frames_before + w->defs.frames.n;
+	int err;
 
 	if (w->error)
 		return w->error;
 	if (n == 0 || n > MST_MAX_NAMES || frame >= n_frames || (w->names && frame < w->names->next))
 		return MST_ERR_ARGUMENT;
-	if (!w->names)
-		w->error = packer_create(w);
-	if (!w->error)
-		w->error = pack_names(w, frame, names, n);
-	return w->error;
+	if (!w->names && (w->error = packer_create(w)))
+		return w->error;
+	err = pack_names(w, frame, names, n);
+	/* Beyond a limit only this frame goes without names. */
+	return err == MST_ERR_LIMIT ? err : (w->error = err);
 }

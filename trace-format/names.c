@@ -138,6 +138,7 @@ static bool may_hold(const struct names_column *column, uint32_t n, size_t bytes
 const char *names_take(struct names *names, const struct unit_header *header,
 		       const struct names_column columns[3])
 {
+	const struct names before = *names;
 	const uint8_t *f = header->fields;
 	const char *wrong = NULL;
 	uint32_t n_texts, n_frames;
@@ -159,8 +160,13 @@ const char *names_take(struct names *names, const struct unit_header *header,
 		wrong = take_texts(names, n_texts, &columns[COLUMN_TEXTS]);
 	if (!wrong && n_frames)
 		wrong = take_frames(names, n_frames, &columns[COLUMN_NAMED], &columns[COLUMN_NAMES]);
-	if (!wrong)
+	if (!wrong) {
 		names->units++;
+		return NULL;
+	}
+	names->n_texts = before.n_texts;
+	names->n_frames = before.n_frames;
+	names->n_names = before.n_names;
 	return wrong;
 }
 

@@ -38,8 +38,8 @@ struct names_column {
 void names_finish(struct names *names);
 
 /*
- * Takes a NAMES unit. NULL, or what is wrong with it ("" when out of memory); what came before stays
- * sound.
+ * Takes a NAMES unit. NULL, or what is wrong with it ("" when out of memory); of such a unit nothing is
+ * kept.
  */
 const char *names_take(struct names *names, const struct unit_header *header,
 		       const struct names_column columns[3]);

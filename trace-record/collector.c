@@ -18,7 +18,9 @@
 
 #include "clock.h"
 #include "command.h"
+#include "keeper.h"
 #include "mappers.h"
+#include "namer.h"
 #include "outname.h"
 #include "tracee.h"
 
@@ -41,6 +43,7 @@ struct recording {
 	struct mst_writer *writer; /* until there is a tracee to own it */
 	char *path;                /* NULL: no file yet */
 	int fd;
+	struct keeper keeper;
 	uint64_t flushed_ns, exec_checked_ns;
 	uint64_t orphans_checked_ns;
 	int error, error_number;
@@ -147,6 +150,7 @@ static void recording_destroy(struct recording *r)
 {
 	tracee_destroy(r->tracee);
 	mst_writer_destroy(r->writer);
+	keeper_finish(&r->keeper);
 	if (r->fd >= 0)
 		close(r->fd);
 	if (r->pidfd >= 0)
@@ -381,6 +385,7 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 	n = tracee_drain(r->tracee, &c->clock, until);
 	if (n < 0)
 		note_error(r, (int)n);
+	keeper_look(&r->keeper, tracee_writer(r->tracee), r->pid);
 	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = c->clock.ns[1];
 		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
@@ -532,19 +537,85 @@ static void check_process(struct collector *c, struct recording *r)
 	}
 }
 
-static void check_main(struct collector *c)
+/* Children of ours are the program, and those that look names up. */
+static void check_children(struct collector *c)
 {
-	if (!c->main_ended && waitpid(c->main_pid, &c->main_status, WNOHANG) == c->main_pid)
-		c->main_ended = true;
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == c->main_pid) {
+			c->main_status = status;
+			c->main_ended = true;
+		}
+	}
 }
 
 /* ---- the end of a process ---- */
 
-static void finish_file(struct collector *c, struct recording *r)
+static bool any_other_lives(const struct collector *c, const struct recording *r)
+{
+	for (const struct recording *other = c->recordings; other; other = other->next) {
+		if (other != r && other->tracee && !other->dead && !other->executed)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Looking names up takes its time, and nobody may wait for us meanwhile: while other processes are
+ * recorded, another process of ours does it, which has all that it needs. True in the process that is
+ * to write on.
+ */
+static bool step_aside(struct collector *c, const struct recording *r, bool *aside)
+{
+	const pid_t pid = any_other_lives(c, r) ? fork() : -1;
+
+	*aside = pid == 0;
+	if (pid == 0) {
+		/* Who maps this or holds it open counts as a recorded process. */
+		munmap(c->family, shm_bytes(SHM_SEGMENTS));
+		close(c->fd);
+	}
+	return pid <= 0;
+}
+
+static void write_end(struct collector *c, struct recording *r, const struct mst_end *end,
+		      const struct namer_task *task)
 {
 	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
-	struct collector_report report = { .path = r->path, .recorded = r->tracee, .executed = r->executed };
+	struct collector_report report = {
+		.path = r->path,
+		.recorded = r->tracee,
+		.executed = r->executed,
+		.notices = task->said,
+	};
+
+	if (r->tracee && !r->error)
+		note_error(r, namer_run(task));
+	note_error(r, mst_writer_finish(writer, end));
+	report.events = end->events;
+	report.lost = end->lost;
+	report.bytes = mst_writer_bytes(writer);
+	report.error = r->error;
+	report.error_number = r->error_number;
+	c->report(&report);
+}
+
+static void finish_file(struct collector *c, struct recording *r)
+{
+	struct notices said = { 0 };
+	const struct namer_task task = {
+		.writer = r->tracee ? tracee_writer(r->tracee) : NULL,
+		.keeper = &r->keeper,
+		.pid = r->pid,
+		.folder = c->cwd,
+		.since = c->start_realtime_ns,
+		.all = c->options.embed_symbols,
+		.said = &said,
+	};
 	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = c->clock.ns[1] };
+	bool aside = false;
 
 	if (r->executed) {
 		end.reason = MST_END_EXEC;
@@ -557,13 +628,11 @@ static void finish_file(struct collector *c, struct recording *r)
 	}
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
-	note_error(r, mst_writer_finish(writer, &end));
-	report.events = end.events;
-	report.lost = end.lost;
-	report.bytes = mst_writer_bytes(writer);
-	report.error = r->error;
-	report.error_number = r->error_number;
-	c->report(&report);
+	if (!r->tracee || !namer_has_work(&task) || step_aside(c, r, &aside))
+		write_end(c, r, &end, &task);
+	notices_finish(&said);
+	if (aside)
+		_exit(0);
 }
 
 /* Gives the segment back, all zero. */
@@ -640,7 +709,7 @@ static uint64_t round_of(struct collector *c)
 	const uint64_t until = clock_sample(&c->clock) - MARGIN_STAMPS;
 	uint64_t events = 0;
 
-	check_main(c);
+	check_children(c);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		check_process(c, r);
 	for (struct recording *r = c->recordings; r; r = r->next)
@@ -675,5 +744,7 @@ int collector_run(struct collector *c, pid_t pid)
 		if (c->recordings || !c->main_ended)
 			sleep_until_bell(c, sleep_ns);
 	}
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
 	return c->main_status;
 }

@@ -255,8 +255,11 @@ static int define_module(struct tracee *t, uint32_t i)
 
 	if (text_used <= SHM_MODULE_TEXT && m->path_size <= text_used && m->path <= text_used - m->path_size)
 		path = strndup(module_table_text(t->modules) + m->path, m->path_size);
-	/* The loader's name may go through symbolic links; the file's own name is what others show. */
-	real = path && path[0] == '/' ? realpath(path, NULL) : NULL;
+	/*
+	 * The loader's name may go through symbolic links; the file's own name is what others show. What
+	 * /proc/self leads to is another thing here.
+	 */
+	real = path && path[0] == '/' && strncmp(path, "/proc/", 6) != 0 ? realpath(path, NULL) : NULL;
 	if (real) {
 		free(path);
 		path = real;

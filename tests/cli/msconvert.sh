@@ -90,6 +90,11 @@ t msconvert --from=memusage --tick-rate=0 data
 t msconvert --from=memusage none
 t msconvert --from=memusage -o x.zst foreign
 t msconvert --to=trace T
+t msconvert --embed-symbols --to=massif T
+t msconvert --embed-symbols --from=memusage data
+t msconvert -q --embed-symbols -o named.zst T
+t sh -c 'msconvert -q --to=massif named.zst | cmp - massif.out.1'
+t msconvert --embed-symbols nothing
 msreplay -q --memusage -d data T >report
 t sh -c 'msconvert -q -o t.memusage T && cmp t.memusage data && memusagestat t.memusage t.png'
 t msconvert --from=memusage -o imported.zst data
