@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What large clients make of msconvert's files: Valgrind's dh_view.html and speedscope in headless
-Chromium, DuckDB. speedscope and DuckDB come from npm, into the build directory.
+Chromium, DuckDB, massif-visualizer. speedscope and DuckDB come from npm, into the build directory.
 
   clients.py --build DIR
 """
@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
@@ -111,6 +112,38 @@ def check_speedscope(tools, trace, modules):
                 assert word in text, word
 
 
+def check_massif_visualizer(tools, trace):
+    """It tells on its console what it read, and never ends by itself."""
+    path = tools.path("x.massif")
+    tools.convert(trace, "--to=massif", "--exact-peak", "--time-unit=B", "-o", path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    peak = re.search(r"snapshot=(\d+)\n#-+\ntime=(\d+)\nmem_heap_B=(\d+)\nmem_heap_extra_B=(\d+)\n"
+                     r"mem_stacks_B=0\nheap_tree=peak", text)
+    program = subprocess.Popen(["massif-visualizer", path], stderr=subprocess.PIPE, text=True,
+                               env=harness.plain_environment(HOME=tools.directory, QT_QPA_PLATFORM="offscreen"))
+    told = {}
+    timer = threading.Timer(60, program.kill)
+    timer.start()
+    for line in program.stderr:
+        m = re.match(r"(snapshots|peak|peak cost|time unit): *(.*)$", line)
+        if m:
+            told[m[1]] = m[2]
+        if "peak cost" in told or "invalid line" in line:
+            break
+    timer.cancel()
+    program.kill()
+    program.wait()
+    expect("massif-visualizer's snapshots", told.get("snapshots"), str(text.count("snapshot=")))
+    numbers = [int(n) for n in re.findall(r"\d+", told.get("peak", ""))]
+    expect("massif-visualizer's peak", numbers[:2], [int(peak[1]), int(peak[2])])
+    units = {"B": 1, "KiB": 1024, "MiB": 1024 ** 2}
+    cost = re.match(r'"([\d.]+) (\w+)" heap "([\d.]+) (\w+)" heap extra', told.get("peak cost", ""))
+    for number, unit, wanted in ((cost[1], cost[2], peak[3]), (cost[3], cost[4], peak[4])):
+        expect("massif-visualizer's peak cost", abs(float(number) * units[unit] - int(wanted)) <= units[unit] / 20,
+               True)
+
+
 def check_duckdb(tools, trace, modules):
     """Three questions, of CSV and of NDJSON."""
     stat = tools.build.stat(trace)
@@ -145,6 +178,7 @@ def main():
         check_dh_view(tools, trace)
         check_speedscope(tools, trace, modules)
         check_duckdb(tools, trace, modules)
+        check_massif_visualizer(tools, trace)
     print(f"{len(failures)} differences")
     return 1 if failures else 0
 
