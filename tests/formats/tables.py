@@ -126,6 +126,67 @@ def check_dhat(tools, name, trace, tables):
                [a for i, a in enumerate(frames) if i == 0 or a != frames[i - 1]])
 
 
+def model(events, unit, at, begin, until, tid):
+    """What a table of stacks says, from the calls alone: by stack blocks and bytes in use and allocated."""
+    births, live, best, clock, total = {}, {}, 0, 0, 0
+    allocated, marked, passed = collections.defaultdict(lambda: [0, 0]), {}, False
+    for event in events:
+        came = event["size"] if event["type"] in ("alloc", "resize") else 0
+        went = event["old_size"] if event["type"] in ("free", "resize") and event["old_size"] is not None else 0
+        clock += abs(came - went)
+        now = clock if unit == "B" else event["time_ns"] // 1000000
+        if at not in ("peak", "end") and now > at and not passed:
+            passed, marked = True, dict(live)
+        if now > until:
+            break
+        if event["type"] in ("free", "resize"):
+            births.pop(event["old_block"], None)
+            live.pop(event["old_block"], None)
+        total += came - went
+        if event["type"] in ("alloc", "resize") and now >= begin:
+            births[event["block"]] = True
+            if tid in (None, event["tid"]):
+                live[event["block"]] = event["stack"], event["size"]
+                allocated[event["stack"]][0] += 1
+                allocated[event["stack"]][1] += event["size"]
+        if at == "peak" and now >= begin and total > best:
+            best, marked = total, dict(live)
+    if at == "end" or (at != "peak" and not passed):
+        marked = live
+    rows = collections.defaultdict(lambda: [0, 0, 0, 0])
+    for stack, size in marked.values():
+        rows[stack][0] += 1
+        rows[stack][1] += size
+    for stack, (blocks, size) in allocated.items():
+        rows[stack][2:] = blocks, size
+    return dict(rows)
+
+
+def check_model(tools, name, trace, tables):
+    """Moments, windows and threads as a model has them."""
+    events = tables["events"]
+    changes = [abs((e["size"] or 0) * (e["type"] in ("alloc", "resize"))
+                   - (e["old_size"] or 0) * (e["type"] in ("free", "resize"))) for e in events]
+    tids = sorted({e["tid"] for e in events})
+    last = {"B": sum(changes), "ms": events[-1]["time_ns"] // 1000000 + 1}
+    cases = [("peak", 0, None, None), ("end", 0, None, None), ("peak", 0, None, tids[-1]), ("end", 0, None, tids[0])]
+    for i in range(1, 10):
+        cases += [(i / 10, 0, None, None), ("peak", i / 12, None, None), ("peak", 0, i / 12, None),
+                  ("end", i / 13, 0.9, tids[i % len(tids)]), (i / 9, i / 20, i / 10, tids[-i % len(tids)])]
+    for at, begin, until, tid in cases:
+        for unit in ("B", "ms"):
+            at_time = at if isinstance(at, str) else int(at * last[unit])
+            window = int(begin * last[unit]), None if until is None else int(until * last[unit])
+            options = [f"--time-unit={unit}", f"--at={at_time}", "--usable=requested", "--heap-admin=0"]
+            options += [f"--from={window[0]}"] * (begin > 0) + [f"--until={window[1]}"] * (until is not None)
+            options += [f"--thread={tid}"] * (tid is not None)
+            rows = read_csv(tools.convert(trace, "--to=csv-stacks", *options))
+            found = {int(r["stack"]): [int(r[key]) for key in ("inuse_objects", "inuse_bytes", "alloc_objects",
+                                                                "alloc_bytes")] for r in rows}
+            wanted = model(events, unit, at_time, window[0], 1 << 62 if until is None else window[1], tid)
+            expect(f"{name}: {' '.join(options)}", {s: r for s, r in found.items() if any(r)}, wanted)
+
+
 def check_heapprofile(tools, name, trace):
     profile = json.loads(tools.convert(trace, "--to=heapprofile"))
     folded = read_folded(tools.convert(trace, "--to=folded"))
@@ -163,6 +224,8 @@ def main():
             check_sql(tools, name, trace)
             check_dhat(tools, name, trace, tables)
             check_heapprofile(tools, name, trace)
+            if name in ("threads", "realloc"):
+                check_model(tools, name, trace, tables)
     print(f"{len(failures)} differences")
     return 1 if failures else 0
 
