@@ -89,6 +89,10 @@ extern const struct emitter emit_ndjson_stacks;
 extern const struct emitter emit_ndjson_frames;
 extern const struct emitter emit_ndjson_snapshots;
 extern const struct emitter emit_ndjson;
+extern const struct emitter emit_parquet_stacks;
+extern const struct emitter emit_parquet_frames;
+extern const struct emitter emit_parquet_snapshots;
+extern const struct emitter emit_parquet;
 
 /* A massif.out of other snapshots, those of massif_at(). */
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,

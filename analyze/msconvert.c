@@ -86,8 +86,8 @@ static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } 
 static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
-		printf("%-16s %-17s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
-	printf("%-16s %-17s %s\n", TRACE, TRACE_SUFFIX, "with --from or --embed-symbols: the trace itself");
+		printf("%-17s %-18s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
+	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "with --from or --embed-symbols: the trace itself");
 	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
 }
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
+#include "utf8.h"
 
 static void write_csv_text(struct out *out, const char *text)
 {
@@ -21,15 +25,33 @@ static void write_csv_text(struct out *out, const char *text)
 	out_text(out, text);
 }
 
-void table_begin(struct table *t, struct out *out, enum table_form form, const char *const *columns)
+void table_begin(struct table *t, struct out *out, enum table_form form, const struct parquet_column *columns)
 {
 	*t = (struct table){ .out = out, .form = form, .columns = columns };
-	for (unsigned i = 0; form == TABLE_CSV && columns[i]; i++) {
+	for (unsigned i = 0; form == TABLE_CSV && columns[i].name; i++) {
 		out_text(out, i ? "," : "");
-		out_text(out, columns[i]);
+		out_text(out, columns[i].name);
 	}
 	if (form == TABLE_CSV)
 		out_text(out, "\n");
+	if (form != TABLE_PARQUET)
+		return;
+	t->parquet = parquet_create(out, columns);
+	if (!t->parquet)
+		out_fail(out, ENOMEM);
+}
+
+void table_end(struct table *t)
+{
+	if (t->parquet)
+		parquet_finish(t->parquet);
+	t->parquet = NULL;
+}
+
+void table_drop(struct table *t)
+{
+	parquet_destroy(t->parquet);
+	t->parquet = NULL;
 }
 
 static void begin_value(struct table *t)
@@ -40,13 +62,13 @@ static void begin_value(struct table *t)
 		return;
 	}
 	out_text(t->out, t->column ? ",\"" : "{\"");
-	out_text(t->out, t->columns[t->column]);
+	out_text(t->out, t->columns[t->column].name);
 	out_text(t->out, "\":");
 }
 
 static void end_value(struct table *t)
 {
-	if (t->columns[++t->column])
+	if (t->columns[++t->column].name)
 		return;
 	out_text(t->out, t->form == TABLE_CSV ? "\n" : "}\n");
 	t->column = 0;
@@ -56,6 +78,11 @@ void table_number(struct table *t, uint64_t value)
 {
 	char text[24];
 	size_t at = sizeof(text);
+	if (t->form == TABLE_PARQUET) {
+		if (t->parquet)
+			parquet_number(t->parquet, value);
+		return;
+	}
 	begin_value(t);
 	do {
 		text[--at] = (char)('0' + value % 10);
@@ -65,8 +92,13 @@ void table_number(struct table *t, uint64_t value)
 	end_value(t);
 }
 
-void table_text(struct table *t, const char *text)
+static void write_text(struct table *t, const char *text)
 {
+	if (t->form == TABLE_PARQUET) {
+		if (t->parquet)
+			parquet_text(t->parquet, text);
+		return;
+	}
 	begin_value(t);
 	if (t->form == TABLE_CSV)
 		write_csv_text(t->out, text);
@@ -75,15 +107,33 @@ void table_text(struct table *t, const char *text)
 	end_value(t);
 }
 
+void table_text(struct table *t, const char *text)
+{
+	if (utf8_is_valid(text)) {
+		write_text(t, text);
+		return;
+	}
+	char *repaired = utf8_repair(text);
+	if (!repaired)
+		out_fail(t->out, ENOMEM);
+	write_text(t, repaired ? repaired : "");
+	free(repaired);
+}
+
 void table_hex(struct table *t, uint64_t value)
 {
-	begin_value(t);
-	out_printf(t->out, t->form == TABLE_CSV ? "0x%" PRIx64 : "\"0x%" PRIx64 "\"", value);
-	end_value(t);
+	char text[24];
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	table_text(t, text);
 }
 
 void table_nothing(struct table *t)
 {
+	if (t->form == TABLE_PARQUET) {
+		if (t->parquet)
+			parquet_nothing(t->parquet);
+		return;
+	}
 	begin_value(t);
 	if (t->form == TABLE_NDJSON)
 		out_text(t->out, "null");

@@ -13,19 +13,31 @@
 #include "emit.h"
 #include "table.h"
 
-static const char *const event_columns[] = {
-	"event", "time_ns", "tid",       "type",     "operation", "stack",
-	"size",  "block",   "old_stack", "old_size", "old_block", NULL,
+static const struct parquet_column event_columns[] = {
+	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
+	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
+	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { NULL, false },
 };
-static const char *const stack_columns[] = {
-	"stack",       "parent",      "frame",     "depth", "inuse_objects", "inuse_bytes", "alloc_objects",
-	"alloc_bytes", "end_objects", "end_bytes", NULL,
+static const struct parquet_column stack_columns[] = {
+	{ "stack", false },
+	{ "parent", false },
+	{ "frame", false },
+	{ "depth", false },
+	{ "inuse_objects", false },
+	{ "inuse_bytes", false },
+	{ "alloc_objects", false },
+	{ "alloc_bytes", false },
+	{ "end_objects", false },
+	{ "end_bytes", false },
+	{ NULL, false },
 };
-static const char *const frame_columns[] = {
-	"frame", "call", "function", "file", "line", "module", "build_id", "address", NULL,
+static const struct parquet_column frame_columns[] = {
+	{ "frame", false }, { "call", false },    { "function", true }, { "file", true }, { "line", false },
+	{ "module", true }, { "build_id", true }, { "address", true },  { NULL, false },
 };
-static const char *const snapshot_columns[] = {
-	"snapshot", "time", "time_unit", "heap_bytes", "extra_bytes", "stack_bytes", "kind", NULL,
+static const struct parquet_column snapshot_columns[] = {
+	{ "snapshot", false },    { "time", false },        { "time_unit", true }, { "heap_bytes", false },
+	{ "extra_bytes", false }, { "stack_bytes", false }, { "kind", true },      { NULL, false },
 };
 
 /* ---- Events --------------------------------------------------------------------------------- */
@@ -133,9 +145,16 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	return 0;
 }
 
+static int see_end(struct observer *observer, const struct mst_reader *reader)
+{
+	(void)reader;
+	table_end(&((struct events *)observer)->table);
+	return 0;
+}
+
 static struct observer *create_events(struct out *out, const struct emit_view *view, enum table_form form)
 {
-	static const struct observer_impl impl = { .chunk = see_chunk };
+	static const struct observer_impl impl = { .chunk = see_chunk, .end = see_end };
 	struct events *e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
@@ -155,8 +174,15 @@ static struct observer *create_ndjson(struct out *out, const struct emit_view *v
 	return create_events(out, view, TABLE_NDJSON);
 }
 
+static struct observer *create_parquet(struct out *out, const struct emit_view *view)
+{
+	return create_events(out, view, TABLE_PARQUET);
+}
+
 static void destroy_events(struct observer *observer)
 {
+	if (observer)
+		table_drop(&((struct events *)observer)->table);
 	free(observer);
 }
 
@@ -215,6 +241,7 @@ static void write_stacks(struct out *out, const struct emit_view *view, enum tab
 		const struct sample sum = next_values(&samples, &at, i);
 		write_stack(&table, stacks, i, depths, &sum);
 	}
+	table_end(&table);
 	samples_finish(&samples);
 	free(depths);
 }
@@ -227,6 +254,11 @@ static void write_stacks_csv(struct out *out, const struct emit_view *view)
 static void write_stacks_ndjson(struct out *out, const struct emit_view *view)
 {
 	write_stacks(out, view, TABLE_NDJSON);
+}
+
+static void write_stacks_parquet(struct out *out, const struct emit_view *view)
+{
+	write_stacks(out, view, TABLE_PARQUET);
 }
 
 /* ---- Frames --------------------------------------------------------------------------------- */
@@ -287,6 +319,7 @@ static void write_frames(struct out *out, const struct emit_view *view, enum tab
 			table_hex(&table, frames[i].address);
 		}
 	}
+	table_end(&table);
 	calls_destroy(calls);
 }
 
@@ -298,6 +331,11 @@ static void write_frames_csv(struct out *out, const struct emit_view *view)
 static void write_frames_ndjson(struct out *out, const struct emit_view *view)
 {
 	write_frames(out, view, TABLE_NDJSON);
+}
+
+static void write_frames_parquet(struct out *out, const struct emit_view *view)
+{
+	write_frames(out, view, TABLE_PARQUET);
 }
 
 /* ---- Snapshots ------------------------------------------------------------------------------ */
@@ -318,6 +356,7 @@ static void write_snapshots(struct out *out, const struct emit_view *view, enum 
 		table_number(&table, s->stacks);
 		table_text(&table, !s->live ? "plain" : s->kind == SNAPSHOT_PEAK ? "peak" : "detailed");
 	}
+	table_end(&table);
 }
 
 static void write_snapshots_csv(struct out *out, const struct emit_view *view)
@@ -330,10 +369,16 @@ static void write_snapshots_ndjson(struct out *out, const struct emit_view *view
 	write_snapshots(out, view, TABLE_NDJSON);
 }
 
+static void write_snapshots_parquet(struct out *out, const struct emit_view *view)
+{
+	write_snapshots(out, view, TABLE_PARQUET);
+}
+
 /* ---- The formats ---------------------------------------------------------------------------- */
 
 static const struct emit_pass csv_pass = { create_csv, destroy_events };
 static const struct emit_pass ndjson_pass = { create_ndjson, destroy_events };
+static const struct emit_pass parquet_pass = { create_parquet, destroy_events };
 
 const struct emitter emit_csv = {
 	.name = "csv",
@@ -397,4 +442,40 @@ const struct emitter emit_ndjson_snapshots = {
 	.help = "snapshots",
 	.source = EMIT_SNAPSHOTS,
 	.write = write_snapshots_ndjson,
+};
+
+const struct emitter emit_parquet = {
+	.name = "parquet",
+	.suffix = ".parquet",
+	.help = "the same tables as Parquet files: all calls",
+	.source = EMIT_EVENTS,
+	.binary = true,
+	.pass = &parquet_pass,
+};
+
+const struct emitter emit_parquet_stacks = {
+	.name = "parquet-stacks",
+	.suffix = ".stacks.parquet",
+	.help = "stacks",
+	.source = EMIT_PROFILE,
+	.binary = true,
+	.write = write_stacks_parquet,
+};
+
+const struct emitter emit_parquet_frames = {
+	.name = "parquet-frames",
+	.suffix = ".frames.parquet",
+	.help = "frames",
+	.source = EMIT_PROFILE,
+	.binary = true,
+	.write = write_frames_parquet,
+};
+
+const struct emitter emit_parquet_snapshots = {
+	.name = "parquet-snapshots",
+	.suffix = ".snapshots.parquet",
+	.help = "snapshots",
+	.source = EMIT_SNAPSHOTS,
+	.binary = true,
+	.write = write_snapshots_parquet,
 };

@@ -62,6 +62,8 @@ t msconvert -q --to=ndjson-frames T
 t sh -c 'msconvert -q --to=csv T | sed -n "1,4p;\$p"'
 t sh -c 'msconvert -q --to=ndjson T | sed -n "1,4p;\$p"'
 t sh -c 'msconvert -q --to=csv-snapshots T | head -n 3'
+t script -qec 'msconvert -q --to=parquet T' /dev/null
+t msconvert -q -o t.frames.parquet T
 t msconvert -q --to=heapprofile --value=alloc_objects T
 t msconvert -q --to=dhat T
 t sh -c 'msconvert -q -o t.stacks.csv T && msconvert -q -o t.csv.gz T && head -n 1 t.stacks.csv && gzip -dc t.csv.gz | head -n 1'

@@ -145,14 +145,14 @@ def check_massif_visualizer(tools, trace):
 
 
 def check_duckdb(tools, trace, modules):
-    """Three questions, of CSV and of NDJSON."""
+    """Three questions, of CSV, of NDJSON and of Parquet."""
     stat = tools.build.stat(trace)
     wanted = [[str(sum(stat[key] for key in ALLOCATIONS))], [str(tools.massif_bytes(trace, "peak"))],
               [str(tools.massif_bytes(trace, "end"))]]
     script = tools.path("ask.js")
     with open(script, "w", encoding="utf-8") as file:
         file.write(DUCKDB)
-    for form, reader in (("csv", "read_csv"), ("ndjson", "read_json")):
+    for form, reader in (("csv", "read_csv"), ("ndjson", "read_json"), ("parquet", "read_parquet")):
         paths = {}
         for table in ("events", "stacks"):
             paths[table] = tools.path(f"t.{form}" if table == "events" else f"t.{table}.{form}")

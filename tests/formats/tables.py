@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables (CSV, NDJSON), DHAT's JSON and V8's heap profile: SQL questions put to sqlite3 have msreplay's
+"""Tables (CSV, NDJSON, Parquet), DHAT's JSON and V8's heap profile: SQL questions put to sqlite3 have msreplay's
 answers, and what DHAT's file says of each stack follows from the table of events.
 
   tables.py --build DIR [--long]
@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
+import parquet  # noqa: E402
 from profiles import ALLOCATIONS, SQL, Tools, expect, failures, read_folded  # noqa: E402
 
 TABLES = ("events", "stacks", "frames", "snapshots")
@@ -29,7 +30,7 @@ def read_csv(data):
 
 
 def check_forms(tools, name, trace):
-    """A table says the same in both forms."""
+    """A table says the same in all forms."""
     tables = {}
     for table in TABLES:
         rows = read_csv(tools.convert(trace, f"--to={format_of('csv', table)}"))
@@ -37,6 +38,8 @@ def check_forms(tools, name, trace):
         objects = [json.loads(line) for line in lines]
         as_text = [{key: "" if value is None else str(value) for key, value in row.items()} for row in objects]
         expect(f"{name}: {table} in both forms", as_text == rows, True)
+        expect(f"{name}: {table} as Parquet",
+               parquet.read(tools.convert(trace, f"--to={format_of('parquet', table)}")) == objects, True)
         tables[table] = objects
     return tables
 
@@ -215,7 +218,7 @@ def main():
     build = harness.Build(args.build)
     with harness.Scratch() as directory:
         tools = Tools(build, directory)
-        for name, command in {"sqlite3": ["sqlite3", ":memory:", SQL if args.long else SQL.replace("4000", "300")],
+        for name, command in {"sqlite3": ["sqlite3", ":memory:", SQL.replace("4000", "20000" if args.long else "300")],
                               "threads": [build.file("corpus/threads")],
                               "realloc": [build.file("corpus/realloc")],
                               "inline_chain": [build.file("corpus/inline_chain")]}.items():
