@@ -93,9 +93,9 @@ static inline int path_changed(const struct unwind_memory *m, int i, uint32_t fr
 	return -1;
 }
 
-static inline bool is_on_path(const struct unwind_memory *m, const struct unwind_node *node)
+static inline bool is_on_path(const struct unwind_memory *m, uint32_t number, uint32_t depth)
 {
-	return node->depth <= m->path_depth && m->stack.nodes + m->path[node->depth - 1].node == node;
+	return depth <= m->path_depth && m->path[depth - 1].node == number;
 }
 
 /* Whether the step of a node whose frame is there still leads to its parent. */
@@ -121,21 +121,23 @@ static inline bool node_is_at(const struct unwind_node *node, uintptr_t pc, uint
 }
 
 /*
- * Given that the thread now has a frame in the state of `node`, whether the walk outwards from it
+ * Given that the thread now has a frame in the state of node `number`, whether the walk outwards from it
  * gives its ancestors, as far as they matter. `stray`: frames that were not on the path.
  */
-static inline bool ancestors_hold(const struct unwind_memory *m, const struct unwind_node *node,
-				  uint32_t *stray)
+static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number, uint32_t *stray)
 {
+	const struct unwind_node *node = &m->stack.nodes[number];
+
 	for (uint32_t i = 0; i < m->wanted; i++) {
 		*stray = i;
-		if (is_on_path(m, node))
+		if (is_on_path(m, number, node->depth))
 			return path_changed(m, (int)node->depth - 1, m->wanted - i) < 0;
 		if (!step_holds(m, node))
 			return false;
-		if (node->parent == UNWIND_ROOT)
+		number = node->parent;
+		if (number == UNWIND_ROOT)
 			return true;
-		node = &m->stack.nodes[node->parent];
+		node = &m->stack.nodes[number];
 	}
 	return true;
 }
@@ -165,7 +167,7 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 	uint32_t *const way = (uint32_t *)m->walker.steps; /* free between walks */
 	uint32_t n = 0;
 
-	while (number != UNWIND_ROOT && !is_on_path(m, &nodes[number])) {
+	while (number != UNWIND_ROOT && !is_on_path(m, number, nodes[number].depth)) {
 		way[n++] = number;
 		number = nodes[number].parent;
 	}
@@ -374,7 +376,7 @@ static inline bool is_now(struct unwind_memory *m, uint32_t number, const struct
 	uint32_t stray = 0;
 
 	if (!node_is_at(node, regs->pc, regs->sp, regs->bp) || node->flags & (NODE_OPAQUE | STEP_EXACT) ||
-	    !ancestors_hold(m, node, &stray))
+	    !ancestors_hold(m, number, &stray))
 		return false;
 	if (unlikely(node->flags & NODE_CUT) && node->depth < m->wanted)
 		return false;
