@@ -65,9 +65,8 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 		bytes_varint(&chunk->thread, thread);
 		chunk->thread_last = thread;
 	} else {
-		if (time != chunk->time_last &&
-		    (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
-		     time - chunk->time_last >= CHUNK_STAMP_UNITS)) {
+		if (time != chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
+						 time - chunk->time_last >= CHUNK_STAMP_UNITS)) {
 			bytes_varint(&chunk->time, at - chunk->stamped);
 			bytes_varint(&chunk->time, time - chunk->time_last);
 			chunk->stamped = at;

@@ -57,8 +57,8 @@ static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_
 	const uint32_t at = chunk->n_records;
 
 	if (at == 0 || thread != chunk->thread_last ||
-	    (time > chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
-					 time - chunk->time_last >= CHUNK_STAMP_UNITS)))
+	    (time > chunk->time_last &&
+	     (at - chunk->stamped >= CHUNK_STAMP_RECORDS || time - chunk->time_last >= CHUNK_STAMP_UNITS)))
 		chunk_note(chunk, time, thread);
 	chunk->events++;
 }

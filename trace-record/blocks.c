@@ -49,9 +49,9 @@ static uint64_t *page_slots(struct block_page *page)
 /* A page with more room and what `page` has; NULL: no memory. */
 static struct block_page *page_grow(struct block_page *page)
 {
-	const uint32_t capacity = !page                             ? FIRST_CAPACITY
+	const uint32_t capacity = !page                            ? FIRST_CAPACITY
 				  : page->capacity < NEXT_CAPACITY ? NEXT_CAPACITY
-								    : page->capacity * 2u;
+								   : page->capacity * 2u;
 	struct block_page *grown = malloc(page_bytes(capacity));
 
 	if (!grown)

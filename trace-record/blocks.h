@@ -28,7 +28,7 @@ struct blocks {
 	struct block_place {
 		uint64_t key; /* see blocks_key(); 0 = free place */
 		struct block_page *page;
-	} *places;
+	} * places;
 	uint64_t mask, used;
 	struct block_place *recent; /* where the last search ended: one event asks more than once */
 };

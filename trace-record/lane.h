@@ -14,9 +14,9 @@
 /* An event as it was in the ring. */
 struct lane_event {
 	uint8_t op, flags, align_log2;
-	uint16_t node;   /* of the stack */
-	uint16_t parent; /* of SHM_OP_NODE */
-	uint64_t stamp;  /* that of the last event which had one */
+	uint16_t node;               /* of the stack */
+	uint16_t parent;             /* of SHM_OP_NODE */
+	uint64_t stamp;              /* that of the last event which had one */
 	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
 	uint64_t bytes;              /* what it takes in the ring, padding before it included */

@@ -224,7 +224,7 @@ static inline bool shm_owner_gone(pthread_mutex_t *mutex)
  */
 enum shm_op {
 	/* Those of op.h, and: */
-	SHM_OP_FREE = 128, /* without a stack: has no number in the trace */
+	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
 	SHM_PAD = 255,
@@ -239,7 +239,7 @@ enum shm_flag {
 	SHM_ALIGNED = 32,
 };
 
-#define SHM_NODES 65536u     /* node numbers are below this */
+#define SHM_NODES 65536u    /* node numbers are below this */
 #define SHM_RECORD_WORDS 7u /* at most */
 
 #define SHM_OP(head) ((uint8_t)(head))

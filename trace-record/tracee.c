@@ -8,7 +8,7 @@
 #include "customs.h"
 #include "lane.h"
 
-#define PC_CACHE 8192u    /* a power of two, as the next one */
+#define PC_CACHE 8192u /* a power of two, as the next one */
 #define KIND_CACHE 4096u
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */

@@ -97,8 +97,7 @@ static struct observer *observe(void)
 
 	observer = mmap(NULL, observer_bytes() + bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	observer->stack =
-		unwind_stack_init((char *)observer + observer_bytes(), capacity, capacity / 4);
+	observer->stack = unwind_stack_init((char *)observer + observer_bytes(), capacity, capacity / 4);
 	return observer;
 }
 

@@ -87,8 +87,7 @@ static __attribute__((noinline)) void ring_turn(struct thread *t)
 
 	t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
 	unread = t->head - t->tail;
-	if (unread >= t->size / 4 &&
-	    atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
+	if (unread >= t->size / 4 && atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
 		ring_bell(the_process.family);
 	if (unread >= t->lap || at < 2 * t->lap)
 		return;
@@ -219,8 +218,7 @@ static inline __attribute__((always_inline)) void push_call(struct thread *t, co
 	uint8_t flags = 0;
 	uint64_t *start, *w;
 
-	if (!tell_losses(t) ||
-	    __builtin_expect(t->stack->told != t->stack->n_nodes && !tell_nodes(t), 0) ||
+	if (!tell_losses(t) || __builtin_expect(t->stack->told != t->stack->n_nodes && !tell_nodes(t), 0) ||
 	    !(start = ring_reserve(t, SHM_RECORD_WORDS))) {
 		count_loss(t);
 		return;
@@ -267,8 +265,7 @@ static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
 /* Comes before its event, stamp and all. If there is no room for it the next event will have one. */
 static void push_depth(struct thread *t, uint64_t depth)
 {
-	if (depth != t->told_depth && tell_losses(t) &&
-	    push_value(t, MST_OP_STACK, 0, depth, NULL))
+	if (depth != t->told_depth && tell_losses(t) && push_value(t, MST_OP_STACK, 0, depth, NULL))
 		t->told_depth = depth;
 }
 
@@ -317,7 +314,8 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
-static inline __attribute__((always_inline)) void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void push_free(struct thread *t, uint8_t op, const void *p,
+							    const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
 
@@ -480,8 +478,7 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	inside = t->inside;
 	t->inside = PUSHING;
 	tell_depth(t, sp);
-	if (!tell_losses(t) ||
-	    !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
+	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
 		count_loss(t);
 	t->inside = inside;
 }

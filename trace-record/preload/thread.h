@@ -55,7 +55,8 @@ struct thread {
 	const void *new_block; /* what malloc gave it, and how much */
 	size_t new_usable;
 	const void *deleting;
-	uint64_t losses, told_losses; /* events dropped by threads on this slot; as far as the reader was told */
+	uint64_t losses,
+		told_losses; /* events dropped by threads on this slot; as far as the reader was told */
 	uintptr_t top;       /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
 	uint32_t tick;       /* the family's at the last stamp */

@@ -226,7 +226,8 @@ static inline struct unwind_node node_of(struct unwind_memory *m, uint32_t paren
 }
 
 /* Keeps what the step of a new node depends on beside its parent's pc and bp. */
-static void keep_reads(struct unwind_memory *m, struct unwind_node *node, const struct link *reads, uint32_t n)
+static void keep_reads(struct unwind_memory *m, struct unwind_node *node, const struct link *reads,
+		       uint32_t n)
 {
 	node->reads = m->n_reads;
 	node->n_reads = (uint16_t)n;
@@ -277,10 +278,10 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 		if (known >= 0 && m->path[known].sp == w.sp) {
 			const struct unwind_node *node = &nodes[m->path[known].node];
 
-			if (node_is_at(node, w.pc, w.sp, w.bp) &&
-			    !(node->flags & NODE_OPAQUE) && !(node->flags & STEP_EXACT) == !w.exact) {
-				const int changed = path_changed(
-					m, known, m->wanted > w.count ? m->wanted - w.count : 1);
+			if (node_is_at(node, w.pc, w.sp, w.bp) && !(node->flags & NODE_OPAQUE) &&
+			    !(node->flags & STEP_EXACT) == !w.exact) {
+				const int changed =
+					path_changed(m, known, m->wanted > w.count ? m->wanted - w.count : 1);
 
 				if (changed < 0)
 					break;

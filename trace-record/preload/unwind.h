@@ -46,7 +46,7 @@ struct unwind_node {
 	uint32_t reads;      /* what else the step depends on begins here in stack->reads */
 	uint16_t n_reads;
 	uint16_t flags;
-	uint16_t guess;      /* the node that was captured after this one */
+	uint16_t guess; /* the node that was captured after this one */
 };
 
 /* What a reader of the trace calls the frame's place: an address within the call; minus one, too, in a

@@ -245,14 +245,13 @@ static bool step_tables(struct walker *walker, struct walk *w, struct step *step
 	if (!(registers->known & 1u << CFI_RBP))
 		registers->value[CFI_RBP] = 0;
 	if (!walk_move(w, step, registers->value[CFI_RIP], registers->value[CFI_RSP],
-		     registers->value[CFI_RBP]))
+		       registers->value[CFI_RBP]))
 		return false;
 	w->exact = function->signal;
 	return true;
 }
 
-static __attribute__((noinline)) bool step_general(struct walker *walker, struct walk *w,
-						   struct step *step)
+static __attribute__((noinline)) bool step_general(struct walker *walker, struct walk *w, struct step *step)
 {
 	struct cfi_function function;
 
@@ -346,4 +345,3 @@ void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_r
 		walker->registers.known = 0;
 	}
 }
-
