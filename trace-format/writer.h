@@ -35,6 +35,7 @@ struct mst_writer {
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
 	uint32_t thread;
+	uint32_t room;        /* records that may be added before something else is due; see begin_slowly() */
 	uint64_t records;     /* in sealed chunks */
 	uint64_t allocs;      /* allocations recorded; the next one's index */
 	uint64_t first_alloc; /* `allocs` at the chunk's start */
