@@ -66,7 +66,9 @@ struct collector {
 	pid_t main_pid;
 	bool main_ended;
 	int main_status; /* as waitpid() gave it */
-	uint8_t *known;  /* by segment: KNOWN = has a recording, else rounds deferred */
+	pid_t *aside;    /* processes of ours that finish files, see step_aside() */
+	uint32_t n_aside;
+	uint8_t *known; /* by segment: KNOWN = has a recording, else rounds deferred */
 };
 
 #define KNOWN 255u
@@ -176,6 +178,7 @@ void collector_destroy(struct collector *c)
 	for (uint32_t i = 0; i < c->n_made; i++)
 		free(c->made[i]);
 	free(c->made);
+	free(c->aside);
 	free(c->known);
 	free(c->cwd);
 	free(c);
@@ -537,18 +540,27 @@ static void check_process(struct collector *c, struct recording *r)
 	}
 }
 
-/* Children of ours are the program, and those that look names up. */
-static void check_children(struct collector *c)
+static void check_main(struct collector *c)
 {
-	pid_t pid;
-	int status;
+	if (!c->main_ended && waitpid(c->main_pid, &c->main_status, WNOHANG) == c->main_pid)
+		c->main_ended = true;
+}
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == c->main_pid) {
-			c->main_status = status;
-			c->main_ended = true;
-		}
+/* Forgets the processes that have stepped aside and are done; with `options` 0, waits for all of them. */
+static void check_aside(struct collector *c, int options)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_aside; i++) {
+		pid_t got;
+
+		do
+			got = waitpid(c->aside[i], NULL, options);
+		while (got < 0 && errno == EINTR);
+		if (got == 0)
+			c->aside[n++] = c->aside[i];
 	}
+	c->n_aside = n;
 }
 
 /* ---- the end of a process ---- */
@@ -569,8 +581,16 @@ static bool any_other_lives(const struct collector *c, const struct recording *r
  */
 static bool step_aside(struct collector *c, const struct recording *r, bool *aside)
 {
-	const pid_t pid = any_other_lives(c, r) ? fork() : -1;
+	pid_t *grown = NULL, pid = -1;
 
+	if (any_other_lives(c, r))
+		grown = realloc(c->aside, (c->n_aside + 1) * sizeof(*grown));
+	if (grown) {
+		c->aside = grown;
+		pid = fork();
+	}
+	if (pid > 0)
+		c->aside[c->n_aside++] = pid;
 	*aside = pid == 0;
 	if (pid == 0) {
 		/* Who maps this or holds it open counts as a recorded process. */
@@ -709,7 +729,8 @@ static uint64_t round_of(struct collector *c)
 	const uint64_t until = clock_sample(&c->clock) - MARGIN_STAMPS;
 	uint64_t events = 0;
 
-	check_children(c);
+	check_main(c);
+	check_aside(c, WNOHANG);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		check_process(c, r);
 	for (struct recording *r = c->recordings; r; r = r->next)
@@ -744,7 +765,6 @@ int collector_run(struct collector *c, pid_t pid)
 		if (c->recordings || !c->main_ended)
 			sleep_until_bell(c, sleep_ns);
 	}
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		;
+	check_aside(c, 0);
 	return c->main_status;
 }

@@ -90,7 +90,8 @@ static void tell_gone(struct namer *n, uint32_t module)
 	const char *path = n->modules[module].path;
 	const bool deleted = keeper_state(n->task->keeper, module, path) == KEPT_DELETED;
 
-	if (!n->plans[module].gone || n->plans[module].told)
+	/* A library in memory was never anywhere else. */
+	if (!n->plans[module].gone || n->plans[module].told || strncmp(path, "/proc/", 6) == 0)
 		return;
 	n->plans[module].told = true;
 	notices_add(n->task->said, "%s %s; the names of its functions are kept in the trace", path,

@@ -374,6 +374,9 @@ def check_many(check, bench):
     traces = sorted(name for name in os.listdir(bench.path) if name.startswith("many.") and "zst" in name)
     hosts = [name for name in traces if "work (host.c:" in bench.replay(name)[0]]
     check("many processes: each has its names", len(hosts) == 5 and "build id" not in said, f"{traces} {said}")
+    done = subprocess.run(["bash", "-c", "sleep 20 & exec " + f"{bench.build.msrec} -f --embed-symbols -o {bench.file('own.zst')} "
+                           "bash -c 'true & wait'"], capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=15)
+    check("many processes: those of others are not waited for", done.returncode == 0)
     check("many processes: all traces are whole, each is told of", all(bench.replay(name)[2] == 0 for name in traces) and
           sum(said.count(f"{name}: ") > 0 for name in traces) == len(traces), f"{traces} {said}")
 

@@ -4,7 +4,7 @@
 
   names_oracle.py --build DIR [--frames N]
 
-Frames are those of recorded runs (cc1plus, python3), and addresses sampled from the functions of programs: C++, D and
+Frames are those of recorded runs (cc1plus, clang, python3), and addresses sampled from the functions of programs: C++, D and
 Rust, optimised and with debug information, python3 with its debug file, and msrec itself. Each frame must agree with
 addr2line in the number of calls, and in function, file and line of each, or differ in one of the ways
 listed below, which are Massif's and not addr2line's. Prints how many agree and differ, by class.
@@ -314,8 +314,11 @@ def main():
             n = options.frames * (3 if path == python else 1)
             account.program(build, what, path, sampled(path, n))
         cc1plus = run(["g++", "-print-prog-name=cc1plus"]).strip()
+        with open(os.path.join(work, "small.c"), "w") as file:
+            file.write("#include <stdio.h>\nint main(int n, char **v) { while (n--) puts(v[n]); return 0; }\n")
         whole = compiled(work, "whole.cpp", CXX, "g++", "-E")
         runs = {"cc1plus": [cc1plus, "-quiet", "-fpreprocessed", whole, "-o", "/dev/null"],
+                "clang": ["clang", "-c", "-O1", "-o", "/dev/null", os.path.join(work, "small.c")],
                 "python3": [python, "-c", "import json, re, decimal, email.parser; re.compile('(a|b)*c'); json.dumps([1] * 99)"]}
         for what, words in runs.items():
             for path, addresses in recorded(build, work, what, words).items():

@@ -221,7 +221,7 @@ static void test_damaged_dump(void **state)
 	unsigned seed = 1;
 
 	(void)state;
-	for (unsigned i = 0; i < 3000; i++) {
+	for (unsigned i = 0; i < 800; i++) {
 		struct jit *jit;
 
 		make_dump(&dump);
