@@ -402,7 +402,8 @@ static bool is_trace_wanted(const struct command *command)
 	size_t length = strlen(name), suffix = strlen(TRACE_SUFFIX);
 	if (command->to)
 		return strcmp(command->to, TRACE) == 0;
-	return command->from && length > suffix && strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
+	return command->from && !guess_format(name) && length > suffix &&
+	       strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
 /* 0 or a negative errno. */

@@ -76,6 +76,7 @@ t msconvert --to=heaptrack --value=inuse_bytes T
 t msconvert --to=heaptrack --at=peak T
 t msconvert --to=folded x.heaptrack
 t msconvert -q --from=heaptrack -o x.zst y.heaptrack.gz
+t sh -c 'msconvert -q -o x.folded.zst y.heaptrack.gz && zstd -dc x.folded.zst | head -n 1'
 t msconvert --from=heaptrack --to=folded T
 
 # massif.out and mtrace's logs.
