@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 1 },
 	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%p.zst)", 1 },
 	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
-	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (1)", 1 },
+	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
 	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
 	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },

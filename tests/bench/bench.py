@@ -27,9 +27,10 @@ sys.path.insert(0, os.path.join(HERE, "../tools"))
 import workloads                                          # noqa: E402
 from harness import Build, Scratch, have                  # noqa: E402
 
-# (name, pairs in thousands, arguments of loops.c around their number: depth; threads, and ways there)
-LOOPS = [("3 frames", 2000, [3], [1]), ("30 frames", 2000, [30], [1]),
-         ("30 frames, 5 innermost changing", 1000, [30], [1, 8]), ("8 threads", 250, [3], [8])]
+# (name, program, pairs in thousands of each thread, arguments before and after their number, threads)
+LOOPS = [("3 frames", "loops", 2000, [3], [1], 1), ("30 frames", "loops", 2000, [30], [1], 1),
+         ("30 frames, 5 innermost changing", "loops", 1000, [30], [1, 8], 1), ("8 threads", "loops", 250, [3], [8], 8),
+         ("8 threads that fill and exchange blocks", "sharing", 250, [], [8], 8)]
 CAPTURES = [("3 frames, the same", ["same", "3"]), ("30 frames, the same", ["same", "30"]),
             ("30 frames, 5 innermost changing", ["changing", "30"])]
 TIMEOUT = 300
@@ -293,10 +294,10 @@ def document(build, args, found, programs, loops, memory, startup):
     return "\n".join(text)
 
 
-def make_loops(folder):
-    program = os.path.join(folder, "loops")
+def compile_loop(name, folder):
+    program = os.path.join(folder, name)
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-g", "-D_GNU_SOURCE", "-pthread", "-fno-builtin",
-                    os.path.join(HERE, "loops.c"), "-o", program], check=True)
+                    os.path.join(HERE, name + ".c"), "-o", program], check=True)
     return program
 
 
@@ -317,11 +318,10 @@ def main():
         for workload in workloads.make(folder, 1 if args.quick else 10, args.names):
             events = count_events(build, workload, folder)
             programs.append((workload, events, measure(found, workload, args.runs, folder)))
-        program = make_loops(folder)
-        for name, thousands, before, after in LOOPS:
+        for name, source, thousands, before, after, threads in LOOPS:
             pairs = thousands * (100 if args.quick else 1000)
-            workload = workloads.Workload(name, [program] + [str(n) for n in before + [pairs] + after])
-            loops.append((workload, 2 * pairs * after[0], measure(found, workload, args.runs, folder)))
+            workload = workloads.Workload(name, [compile_loop(source, folder)] + [str(n) for n in before + [pairs] + after])
+            loops.append((workload, 2 * pairs * threads, measure(found, workload, args.runs, folder)))
         startup = measure(found, workloads.Workload("true", ["true"]), 1 if args.quick else 5 * args.runs, folder)
         memory = [(workload, {r.name: measure_memory(r, workload, os.path.join(folder, "work")) for r in found})
                   for workload, _, _ in programs]
