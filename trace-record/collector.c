@@ -416,16 +416,29 @@ static struct recording *recording_prepared(struct collector *c, pid_t pid)
 	return NULL;
 }
 
-/* The list is in the order of appearance, see end_one(). */
-static struct recording *add_recording(struct collector *c, pid_t pid)
+static bool is_recorded(const void *context, pid_t pid)
 {
+	for (const struct recording *r = context; r; r = r->next) {
+		if (r->pid == pid && r->tracee && !r->dead)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * `number` is what the process calls itself. A process that is gone already has no pidfd and is seen to be
+ * dead by that. The list is in the order of appearance, see end_one().
+ */
+static struct recording *add_recording(struct collector *c, pid_t number)
+{
+	const pid_t pid = mapper_numbered(c->fd, number, is_recorded, c->recordings);
 	struct recording *r = calloc(1, sizeof(*r)), **end = &c->recordings;
 
 	if (!r)
 		return NULL;
-	r->pid = pid;
+	r->pid = pid > 0 ? pid : number;
 	r->fd = -1;
-	r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	r->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	while (*end)
 		end = &(*end)->next;
 	*end = r;
@@ -593,15 +606,6 @@ static void end_recording(struct collector *c, struct recording *r)
 }
 
 /* ---- the loop ---- */
-
-static bool is_recorded(const void *context, pid_t pid)
-{
-	for (const struct recording *r = context; r; r = r->next) {
-		if (r->pid == pid && r->tracee && !r->dead)
-			return true;
-	}
-	return false;
-}
 
 /*
  * Whether a forked child of the process may show up yet: it does with its first event. Until then its

@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]", .doc = doc
 	};
-	char *objection;
+	char *objection, *remark;
 	int status;
 
 	argp_err_exit_status = LAUNCH_FAILED;
@@ -369,12 +369,15 @@ int main(int argc, char **argv)
 		complain("%s: %s", config.argv[0], strerror(errno));
 		return status;
 	}
-	objection = launch_objection(config.path);
+	objection = launch_objection(config.path, &remark);
 	if (objection) {
 		complain("%s %s", config.path, objection);
 		free(objection);
 		return LAUNCH_FAILED;
 	}
+	if (remark && config.verbosity > 0)
+		complain("%s %s", config.path, remark);
+	free(remark);
 	config.preload = find_preload();
 	if (!config.preload) {
 		complain("libmsrec.so is neither beside this program nor where it was installed");
