@@ -20,7 +20,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Scratch, plain_environment    # noqa: E402
+import kinds                                                   # noqa: E402
+from harness import Build, MemoryGroup, Scratch, plain_environment    # noqa: E402
 
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 CXXFLAGS = ["-std=c++17", "-O1", "-g", "-pthread"]
@@ -119,12 +120,12 @@ def own_calls(out):
 
 # ---- hosts that end by themselves ----
 
-def run_case(bench, name, env=None, program=None, same_output=True, calls=True, **allowed):
+def run_case(bench, name, env=None, program=None, same_output=True, calls=True, options=(), **allowed):
     """Natively and recorded; returns the figures."""
     argv = [program or bench.host, name]
     env = plain_environment(**(env or {}))
     status, out = bench.native(argv, env)
-    got, recorded_out, err, stats = bench.record(argv, env=env)
+    got, recorded_out, err, stats = bench.record(argv, options, env=env)
     expect(got == status, f"status {got}, alone {status}: {err.strip()[-200:]}")
     expect(recorded_out == out or not same_output, f"says {recorded_out!r}, alone {out!r}")
     expect(stats, f"no trace: {err.strip()[-200:]}")
@@ -192,6 +193,131 @@ def little_memory(bench):
     whole = sum(s["aligned_alloc"] for s in stats) == own_calls(out)
     expect(whole or "not recorded" in err, f"calls are missing and nothing is said: {err}")
     return "recorded in 400 MB of address space" if whole else "not recorded, and said so"
+
+
+def more_threads(bench):
+    """What those have done that found no place is lost, and counted."""
+    argv = [bench.host, "more-threads"]
+    got, out, err, stats = bench.record(argv)
+    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
+    missing = own_calls(out) - stats[0]["aligned_alloc"]
+    expect(0 < missing <= stats[0]["lost"], f"{missing} calls missing, {stats[0]['lost']} events lost")
+    check_whole(stats[0], lost=None, unknown=None, implied=None)
+    return f"{stats[0]['threads']} of them recorded, {missing} calls missing, {stats[0]['lost']} events lost"
+
+
+def many_processes(bench):
+    got, _, err, stats = bench.record([bench.host, "many-processes"])
+    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
+    said = re.search(r"(\d+) processes were not recorded", err)
+    expect(said and len(stats) + int(said.group(1)) == 301, f"{len(stats)} traces: {err[-200:]}")
+    for stat in stats:
+        check_whole(stat)
+        expect(stat is stats[0] or stat["memalign"] == 2, f"a child has {stat['memalign']} calls, not 2")
+    return f"{len(stats)} recorded, {said.group(1)} not, and said so"
+
+
+def pid_namespace(bench):
+    """Nobody waits for the process that is 1 outside."""
+    got, out, err, stats = bench.record([bench.host, "pid-namespace"])
+    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
+    for stat in stats:
+        check_whole(stat)
+    calls = sorted((s["memalign"], s["aligned_alloc"]) for s in stats)
+    expect(calls == [(0, own_calls(out)), (100, 12), (101, 12)], f"calls in the traces: {calls}")
+    return "three traces"
+
+
+def late_reader(bench):
+    """More short threads than there are rings while msrec is kept from running for a moment: nothing is lost."""
+    where = bench.new_folder()
+    process = bench.start(where, [bench.host, "short-threads"])
+    time.sleep(0.03)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGCONT)
+    process.wait(TIMEOUT)
+    with open(os.path.join(where, "out")) as out:
+        counted = own_calls(out.read())
+    stat = bench.stats(where)[0]
+    check_whole(stat)
+    expect(stat["aligned_alloc"] == counted, f"{counted} calls, {stat['aligned_alloc']} in the trace")
+    return f"{stat['threads']} threads, {stat['events']} events"
+
+
+def memory_group(bench):
+    """Program, msrec and the memory between them have 24 MiB together."""
+    group = MemoryGroup(24)
+    if not group.path:
+        return f"skip: {group.why}"
+    try:
+        where = bench.new_folder()
+        process = bench.start(where, [bench.host, "exchange"], preexec_fn=group.enter)
+        process.wait(TIMEOUT)
+        with open(os.path.join(where, "out")) as out:
+            counted = own_calls(out.read())
+        expect(process.returncode == 0, f"status {process.returncode}")
+        stat = bench.stats(where)[0]
+        check_whole(stat)
+        expect(stat["aligned_alloc"] == counted, f"{counted} calls, {stat['aligned_alloc']} in the trace")
+    finally:
+        group.remove()
+    return f"{stat['events']} events"
+
+
+def utilities(bench):
+    """Small programs of every day, as alone."""
+    def without_addresses(out):
+        return re.sub(r"0x[0-9a-f]+", "0x", out)
+    commands = [["true"], ["false"], ["env"], ["ldd", "/bin/ls"], ["bash", "-c", "f() { echo $#; }; f a b; (exit 3)"],
+                ["ls", "/"], ["sed", "-n", "s/root/x/p", "/etc/passwd"], ["awk", "BEGIN { print length(\"abc\") }"],
+                ["find", "/etc/apt", "-name", "*.list"], ["perl", "-e", "print join(\",\", map { $_ * 2 } 1..9), \"\\n\"; exit 4"],
+                ["python3", "-c", "import json; print(json.dumps(list(range(9))))"], ["git", "--version"],
+                ["tar", "-cf", "/dev/null", "/etc/apt"], ["sort", "/etc/passwd"], ["xargs", "-n1", "echo"], ["date", "+%Y"]]
+    events = 0
+    for argv in commands:
+        status, out = bench.native(argv)
+        got, recorded, err, stats = bench.record(argv)
+        expect(got == status and without_addresses(recorded) == without_addresses(out),
+               f"{argv[0]}: {got} instead of {status}: {err[-200:]}")
+        for stat in stats:
+            check_whole(stat, unknown=None)
+        events += stats[0]["events"]
+    return f"{len(commands)} programs, {events} events"
+
+
+def kind(number, text, command, words):
+    """Recorded whole, or refused in a line that says why."""
+    def run(bench):
+        program = kinds.build(bench.folder, number, text, command)
+        got, out, err, stats = bench.record([program])
+        if words is None:
+            expect(got == 0 and out == "calls 1000\n", f"status {got}: {err}")
+            check_whole(stats[0])
+            expect(stats[0]["aligned_alloc"] == 1000, f"{stats[0]['aligned_alloc']} of 1000 calls")
+            return f"{stats[0]['events']} events"
+        expect(got == 125 and words in err and err.count("\n") == 1 and not out and not stats, f"status {got}: {err}")
+        return "refused: " + err.strip().split(" ", 2)[2]
+    return run
+
+
+def go_with_c(bench):
+    """Go that was linked with C: recorded, and it is said what is missing."""
+    program = kinds.build(bench.folder, "go", kinds.PLAIN + kinds.GO_NOTE, ["gcc"])
+    got, out, err, stats = bench.record([program])
+    expect(got == 0 and out == "calls 1000\n" and stats[0]["aligned_alloc"] == 1000, f"status {got}: {err}")
+    expect("Go program" in err and "not" in err, f"says {err}")
+    return err.splitlines()[0].split(" ", 2)[2]
+
+
+def rust(bench):
+    program = kinds.build_rust(bench.folder)
+    status, out = bench.native([program])
+    got, recorded, err, stats = bench.record([program])
+    expect(got == status and recorded == out == "10000 true\n", f"status {got}: {recorded!r}: {err}")
+    check_whole(stats[0])
+    expect(stats[0]["threads"] == 5 and stats[0]["events"] > 1000, f"{stats[0]['events']} events")
+    return f"{stats[0]['events']} events, {stats[0]['threads']} threads, a panic"
 
 
 def storm(bench):
@@ -400,10 +526,14 @@ HOSTS = [
     ("malloc before main", simple("early")),
     ("key destructors, pthread_exit", simple("tls")),
     ("2000 short threads", simple("short-threads")),
+    ("2000 short threads, msrec late", late_reader),
     ("300 threads at once", simple("many-threads")),
+    ("1100 threads at once", more_threads),
     ("blocks that change hands", simple("exchange", same_output=False)),
     ("exit while threads work", leave_threads),
     ("fork with threads", forks),
+    ("300 processes at once", many_processes),
+    ("namespace of processes", pid_namespace if ROOT else None),
     ("vfork and exec", simple("vfork")),
     ("posix_spawn, system, popen", spawn),
     ("daemon without descriptors", daemon),
@@ -411,10 +541,13 @@ HOSTS = [
     ("setuid", simple("setuid") if ROOT else None),
     ("clearenv, environ = NULL", simple("clearenv")),
     ("RLIMIT_NOFILE 0", simple("nofile")),
+    ("other limits", simple("limits")),
     ("RLIMIT_AS reached", address_space),
     ("RLIMIT_AS before the start", little_memory),
     ("timer storm", storm),
     ("timer storm, losses counted", nested_counts),
+    ("handlers of SIGSEGV, SIGSYS, SIGPROF", simple("handlers", calls=False)),
+    ("handlers, and --timer", simple("handlers", calls=False, options=["--timer=1"])),
     ("alternate signal stack", simple("altstack")),
     ("longjmp", simple("longjmp")),
     ("coroutines", simple("coroutines")),
@@ -430,6 +563,11 @@ HOSTS = [
     ("jemalloc", allocator("libjemalloc.so.2")),
     ("tcmalloc_minimal", allocator("libtcmalloc_minimal.so.4")),
     ("mimalloc", allocator("libmimalloc.so.2")),
+    ("memory limit of a cgroup", memory_group),
+    ("shell utilities", utilities),
+    ("Rust", rust),
+    ("Go linked with C", go_with_c),
+] + [(name, kind(i, *how)) for i, (name, *how) in enumerate(kinds.KINDS)] + [
     ("disk full", disk_full if can_mount() else None),
     ("file-size limit", file_size_limit),
 ]
@@ -464,8 +602,10 @@ def main():
                 failed += 1
                 print(f"not ok {name}: {e}", flush=True)
                 continue
-            word = "skip" if outcome is None else "ok"
-            print(f"{word} {name}: {outcome or 'not installed'} ({time.monotonic() - begin:.1f} s)", flush=True)
+            if outcome is None or outcome.startswith("skip: "):
+                print(f"SKIP {name}: {outcome[6:] if outcome else 'not installed'}", flush=True)
+                continue
+            print(f"ok {name}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
     return 1 if failed else 0
 
 

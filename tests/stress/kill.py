@@ -9,7 +9,6 @@ it would have. One line for each question, and "lost N" for the kills.
 
 import argparse
 import ctypes
-import errno
 import mmap
 import os
 import random
@@ -22,7 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, os.path.join(HERE, "../oracle"))
-from harness import Build, Scratch, plain_environment    # noqa: E402
+from harness import Build, MemoryGroup, Scratch, plain_environment    # noqa: E402
 from decode import Decoder                                # noqa: E402
 from decode_checks import EVENTS                          # noqa: E402
 
@@ -268,41 +267,6 @@ def ends(name):
                       None if STATUS[name] >= 0 else "killed by signal")
         return f"{stat['events']} events, {stat['reason']} {stat['detail']}"
     return run
-
-
-class MemoryGroup:
-    """A cgroup with a limit on memory, of either version; or a reason why there is none."""
-
-    def __init__(self, megabytes):
-        self.path, self.why = None, "no cgroup of memory can be made here"
-        for root, limit in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
-            path = os.path.join(root, f"msrec-test-{os.getpid()}")
-            try:
-                os.mkdir(path)
-                self.path = path
-                # The kernel has made it: a folder that is no group has no such file.
-                with open(os.path.join(path, limit), "r+") as f:
-                    f.write(str(megabytes << 20))
-                return
-            except OSError as e:
-                self.why = f"no cgroup of memory can be made here ({e.strerror})"
-                self.remove()
-
-    def enter(self):
-        with open(os.path.join(self.path, "cgroup.procs"), "w") as f:
-            f.write(str(os.getpid()))
-
-    def remove(self):
-        for _ in range(100):
-            try:
-                if self.path:
-                    os.rmdir(self.path)
-                self.path = None
-                return
-            except OSError as e:
-                if e.errno != errno.EBUSY:
-                    return
-                time.sleep(0.05)
 
 
 def out_of_memory(bench):
