@@ -260,6 +260,12 @@ static char *name_file(struct collector *c, const struct recording *r, const cha
 	return outname_expand(c->options.pattern, &values, problem);
 }
 
+/* How much of a command line goes into the trace. */
+static uint32_t shown_args(const struct collector *c, uint32_t argc)
+{
+	return c->options.no_args && argc > 1 ? 1 : argc;
+}
+
 static void fill_info(const struct collector *c, const struct recording *r, struct mst_file_info *info)
 {
 	*info = (struct mst_file_info){
@@ -271,7 +277,7 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,
 		.cwd = c->cwd ? c->cwd : "",
-		.argc = (uint32_t)c->options.argc,
+		.argc = shown_args(c, (uint32_t)c->options.argc),
 		.argv = (const char *const *)c->options.argv,
 	};
 }
@@ -350,7 +356,7 @@ static int make_file(struct collector *c, struct recording *r)
 		err = mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info);
 	} else {
 		info.exe = command.exe;
-		info.argc = command.argc;
+		info.argc = shown_args(c, command.argc);
 		info.argv = command.argv;
 		err = start_writer(c, r, &info);
 	}

@@ -16,6 +16,7 @@ struct collector_options {
 	const char *pattern; /* of the trace files, see outname.h */
 	const char *exe;     /* the program's file */
 	int argc;
+	bool no_args;      /* of a command line only the name goes into a trace */
 	char *const *argv; /* as the program gets it */
 	uint32_t depth;
 	int level; /* zstd, 0 = default */

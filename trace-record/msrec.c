@@ -33,6 +33,7 @@ enum {
 	OPT_TRACE_CHILDREN = 0x100,
 	OPT_DEPTH,
 	OPT_IDENTITY,
+	OPT_NO_ARGS,
 	OPT_FREE_STACKS,
 	OPT_USABLE,
 	OPT_MMAP,
@@ -53,6 +54,7 @@ static const struct argp_option options[] = {
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
 	{ "identity", OPT_IDENTITY, "yes|no", 0,
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
+	{ "no-args", OPT_NO_ARGS, NULL, 0, "Keep the arguments of programs out of the traces", 2 },
 	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "mmap", OPT_MMAP, "yes|no", 0,
@@ -131,6 +133,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_IDENTITY:
 		c->identity = yes_or_no(state, "identity", arg);
+		return 0;
+	case OPT_NO_ARGS:
+		c->no_args = true;
 		return 0;
 	case OPT_FREE_STACKS:
 		c->free_stacks = yes_or_no(state, "free-stacks", arg);
