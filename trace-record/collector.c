@@ -29,6 +29,8 @@
 #define EXEC_CHECK_NS 200000000u
 #define NAMES_TRIED 1000u
 #define ORPHAN_CHECK_NS 20000000u
+#define ROOM_CHECK_NS 20000000u  /* a full disk is tried again so often */
+#define ROOM_WAIT_NS 2000000000u /* and no longer than this when nobody is recorded any more */
 
 /* One process that is, or is about to be, recorded. */
 struct recording {
@@ -62,8 +64,11 @@ struct collector {
 	uint32_t n_made;
 	pid_t main_pid;
 	bool main_ended;
-	int main_status; /* as waitpid() gave it */
-	uint8_t *known;  /* by segment: KNOWN = has a recording, else rounds deferred */
+	int main_status;           /* as waitpid() gave it */
+	struct recording *writing; /* whose file is at work */
+	bool room_wanted;          /* it waits for room, and that was told */
+	uint64_t alone_ns;         /* since when it has waited with nobody left to record */
+	uint8_t *known;            /* by segment: KNOWN = has a recording, else rounds deferred */
 };
 
 #define KNOWN 255u
@@ -282,11 +287,15 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 	};
 }
 
+static bool wait_for_room(void *context);
+
 static int start_writer(struct collector *c, struct recording *r, const struct mst_file_info *info)
 {
 	const struct mst_writer_options options = {
 		.level = c->options.level,
 		.identity = c->options.identity,
+		.wait_for_room = wait_for_room,
+		.context = c,
 	};
 
 	return mst_writer_create(&r->writer, r->fd, info, &options);
@@ -384,6 +393,7 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 		note_error(r, make_file(c, r));
 	if (!r->path)
 		return 0;
+	c->writing = r;
 	n = tracee_drain(r->tracee, &c->clock, until);
 	if (n < 0)
 		note_error(r, (int)n);
@@ -557,6 +567,42 @@ static void check_main(struct collector *c)
 		c->main_ended = true;
 }
 
+static bool anyone_alive(struct collector *c)
+{
+	check_main(c);
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (!r->dead && !r->executed && !is_dead(c, r))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The disk is full. While anybody is recorded there is hope: their rings fill, they wait within bounds and
+ * then count what is lost, and go on being recorded as soon as there is room.
+ */
+static bool wait_for_room(void *context)
+{
+	struct collector *c = context;
+	const struct timespec pause = { 0, ROOM_CHECK_NS };
+
+	if (!c->main_pid || !c->writing)
+		return false;
+	if (!c->room_wanted)
+		c->report(&(struct collector_report){
+			.path = c->writing->path, .waiting = true, .error_number = errno });
+	c->room_wanted = true;
+	clock_sample(&c->clock);
+	if (anyone_alive(c))
+		c->alone_ns = 0;
+	else if (!c->alone_ns)
+		c->alone_ns = c->clock.ns[1];
+	else if (c->clock.ns[1] - c->alone_ns > ROOM_WAIT_NS)
+		return false;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	return true;
+}
+
 /* ---- the end of a process ---- */
 
 static void finish_file(struct collector *c, struct recording *r)
@@ -576,6 +622,7 @@ static void finish_file(struct collector *c, struct recording *r)
 	}
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
+	c->writing = r;
 	note_error(r, mst_writer_finish(writer, &end));
 	report.events = end.events;
 	report.lost = end.lost;
@@ -608,6 +655,8 @@ static void end_recording(struct collector *c, struct recording *r)
 	while (*link != r)
 		link = &(*link)->next;
 	*link = r->next;
+	if (c->writing == r)
+		c->writing = NULL;
 	recording_destroy(r);
 }
 
@@ -650,6 +699,7 @@ static uint64_t round_of(struct collector *c)
 	const uint64_t until = clock_sample(&c->clock) - MARGIN_STAMPS;
 	uint64_t events = 0;
 
+	c->room_wanted = false;
 	check_main(c);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		check_process(c, r);

@@ -37,11 +37,12 @@ struct collector_report {
 	uint64_t events, lost, bytes;
 	bool recorded;    /* the recorder was loaded into the process */
 	bool executed;    /* it went on as another program */
+	bool waiting;     /* not finished: there is no room for more of it, error_number tells why */
 	int error;        /* negative enum mst_error of the first failed write, or 0 */
 	int error_number; /* errno then */
 };
 
-/* `report` is called once for each file, when it is finished. NULL with errno on failure. */
+/* `report` is called once for each file, when it is finished, and when it has to wait for room. NULL with errno on failure. */
 struct collector *collector_create(const struct collector_options *options,
 				   void (*report)(const struct collector_report *));
 void collector_destroy(struct collector *collector); /* NULL is allowed */

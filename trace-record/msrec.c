@@ -90,8 +90,6 @@ static struct {
 	.verbosity = 1,
 };
 
-static bool lost_any, failed_any;
-
 static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
 {
 	if (strcmp(arg, "yes") != 0 && strcmp(arg, "no") != 0)
@@ -220,8 +218,11 @@ static char *find_preload(void)
 
 static void report(const struct collector_report *r)
 {
-	lost_any |= r->lost != 0;
-	failed_any |= r->error != 0;
+	if (r->waiting) {
+		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
+			strerror(r->error_number));
+		return;
+	}
 	if (r->error)
 		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path,
 			r->error == -1 ? strerror(r->error_number) : "internal error");

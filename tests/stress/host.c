@@ -29,14 +29,13 @@
 
 extern char **environ;
 
-static _Atomic unsigned long private_calls;
-static _Atomic unsigned long *calls = &private_calls;
+static _Atomic unsigned long calls;
 
 static void *take(size_t n)
 {
 	void *p = aligned_alloc(16, (n + 15) & ~(size_t)15);
 
-	atomic_fetch_add(calls, 1);
+	atomic_fetch_add(&calls, 1);
 	if (p)
 		memset(p, 1, n < 64 ? n : 64);
 	return p;
@@ -122,7 +121,7 @@ __attribute__((destructor(101))) static void destruct(void)
 static void at_exit(void)
 {
 	churn(10);
-	printf("calls %lu\n", atomic_load(calls));
+	printf("calls %lu\n", atomic_load(&calls));
 	fflush(stdout);
 }
 
@@ -702,37 +701,6 @@ static void case_deepbind(void)
 	use_plugin(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, 20);
 }
 
-/* ---- to be killed: counts in a file that outlives us ---- */
-
-static void case_endless(void)
-{
-	const char *path = getenv("HOST_PAGE");
-	const int fd = path ? open(path, O_RDWR) : -1;
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (page == MAP_FAILED)
-		fail("HOST_PAGE");
-	calls = page;
-	atomic_fetch_add(calls, atomic_load(&private_calls));
-	for (;;)
-		churn(1000);
-}
-
-/* As many seconds of work as HOST_SECONDS says. */
-static void case_busy(void)
-{
-	const char *text = getenv("HOST_SECONDS");
-	struct timespec start_time, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &start_time);
-	do {
-		churn(1000);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - start_time.tv_sec) + (double)(now.tv_nsec - start_time.tv_nsec) / 1e9 <
-		 (text ? atof(text) : 1.0));
-	exit(5);
-}
-
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -764,8 +732,6 @@ static const struct {
 	{ "deep", case_deep },
 	{ "dlopen", case_dlopen },
 	{ "deepbind", case_deepbind },
-	{ "endless", case_endless },
-	{ "busy", case_busy },
 };
 
 int main(int argc, char **argv)
