@@ -69,14 +69,6 @@ void bytes_u64(struct bytes *bytes, uint64_t v)
 	bytes_append(bytes, wire, sizeof(wire));
 }
 
-void bytes_varint(struct bytes *bytes, uint64_t v)
-{
-	uint8_t *at = bytes_reserve(bytes, WIRE_VARINT_MAX);
-
-	if (at)
-		bytes->size = (size_t)(wire_put_varint(at, v) - bytes->data);
-}
-
 void bytes_text(struct bytes *bytes, const char *text)
 {
 	const size_t n = strnlen(text, MST_MAX_TEXT);

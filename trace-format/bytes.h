@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire.h"
+
 struct bytes {
 	uint8_t *data;
 	size_t size, capacity;
@@ -25,7 +27,17 @@ void bytes_append(struct bytes *bytes, const void *data, size_t n);
 void bytes_u8(struct bytes *bytes, uint8_t v);
 void bytes_u32(struct bytes *bytes, uint32_t v);
 void bytes_u64(struct bytes *bytes, uint64_t v);
-void bytes_varint(struct bytes *bytes, uint64_t v);
+
+static inline void bytes_varint(struct bytes *bytes, uint64_t v)
+{
+	uint8_t *at = bytes->data + bytes->size;
+
+	if (__builtin_expect(bytes->capacity - bytes->size < WIRE_VARINT_MAX, 0))
+		at = bytes_reserve(bytes, WIRE_VARINT_MAX);
+	if (at)
+		bytes->size = (size_t)(wire_put_varint(at, v) - bytes->data);
+}
+
 /* A varint length and the characters; what is beyond MST_MAX_TEXT is cut off. */
 void bytes_text(struct bytes *bytes, const char *text);
 

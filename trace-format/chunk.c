@@ -6,10 +6,6 @@
 
 #include "wire.h"
 
-/* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
-#define STAMP_RECORDS 64u
-#define STAMP_UNITS 64u
-
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
 	*chunk = (struct chunk){ .capacity = capacity, .epoch = 1, .freed_last = 0 };
@@ -57,7 +53,7 @@ void chunk_reset(struct chunk *chunk)
 	}
 }
 
-void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread)
+void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 {
 	const uint32_t at = chunk->n_records;
 
@@ -69,8 +65,8 @@ void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread)
 		bytes_varint(&chunk->thread, thread);
 		chunk->thread_last = thread;
 	} else {
-		if (time != chunk->time_last &&
-		    (at - chunk->stamped >= STAMP_RECORDS || time - chunk->time_last >= STAMP_UNITS)) {
+		if (time != chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
+						 time - chunk->time_last >= CHUNK_STAMP_UNITS)) {
 			bytes_varint(&chunk->time, at - chunk->stamped);
 			bytes_varint(&chunk->time, time - chunk->time_last);
 			chunk->stamped = at;
@@ -83,7 +79,6 @@ void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread)
 			chunk->thread_last = thread;
 		}
 	}
-	chunk->events++;
 }
 
 static int grow_local(struct chunk *chunk, uint32_t symbol)
@@ -102,31 +97,17 @@ static int grow_local(struct chunk *chunk, uint32_t symbol)
 	return 0;
 }
 
-int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role)
+int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
-	const uint32_t symbol = chunk_symbol(kind, role);
-	uint32_t number;
+	const uint32_t symbol = chunk_symbol(kind, role), number = chunk->n_symbols;
 
 	if (symbol >= chunk->n_local && grow_local(chunk, symbol) != 0)
 		return MST_ERR_NOMEM;
-	if (chunk->local[symbol] >> 16 == chunk->epoch) {
-		number = chunk->local[symbol] & 0xffff;
-		chunk->symbols[number].count++;
-	} else {
-		number = chunk->n_symbols++;
-		chunk->local[symbol] = (uint32_t)chunk->epoch << 16 | number;
-		chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role, .count = 1 };
-	}
+	chunk->n_symbols++;
+	chunk->local[symbol] = (uint32_t)chunk->epoch << 16 | number;
+	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role, .count = 1 };
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
-}
-
-void chunk_add_identity(struct chunk *chunk, uint64_t index)
-{
-	/* Unknown blocks have index 2^64 - 1; the difference wraps and comes back when read. */
-	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(index - chunk->freed_last)));
-	if (index != UINT64_MAX)
-		chunk->freed_last = index;
 }
 
 /* What a symbol or a call adds, modulo 2^64: sizes can be anything. */

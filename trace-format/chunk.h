@@ -44,14 +44,50 @@ static inline bool chunk_is_empty(const struct chunk *chunk)
 	return chunk->n_records == 0 && chunk->null_frees == 0;
 }
 
-/* Begins a call: stamps time and thread when they are news. 0 or MST_ERR_NOMEM (sticky bytes). */
-void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread);
+/* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
+#define CHUNK_STAMP_RECORDS 64u
+#define CHUNK_STAMP_UNITS 64u
+
+/* Stamps time and thread when they are news. NOMEM is sticky in the columns. */
+void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread);
+
+/* Begins a call. */
+static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread)
+{
+	const uint32_t at = chunk->n_records;
+
+	if (at == 0 || thread != chunk->thread_last ||
+	    (time > chunk->time_last &&
+	     (at - chunk->stamped >= CHUNK_STAMP_RECORDS || time - chunk->time_last >= CHUNK_STAMP_UNITS)))
+		chunk_note(chunk, time, thread);
+	chunk->events++;
+}
+
+/* Adds the first record of its symbol. */
+int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
 /* Adds one record; the caller has made sure that there is room. 0 or MST_ERR_NOMEM. */
-int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role);
+static inline int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role)
+{
+	const uint32_t symbol = chunk_symbol(kind, role);
+	uint32_t number;
+
+	if (symbol >= chunk->n_local || chunk->local[symbol] >> 16 != chunk->epoch)
+		return chunk_add_symbol(chunk, kind, role);
+	number = chunk->local[symbol] & 0xffff;
+	chunk->symbols[number].count++;
+	chunk->records[chunk->n_records++] = (uint16_t)number;
+	return 0;
+}
 
 /* Says which block the last record freed or named. */
-void chunk_add_identity(struct chunk *chunk, uint64_t index);
+static inline void chunk_add_identity(struct chunk *chunk, uint64_t index)
+{
+	/* Unknown blocks have index 2^64 - 1; the difference wraps and comes back when read. */
+	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(index - chunk->freed_last)));
+	if (index != UINT64_MAX)
+		chunk->freed_last = index;
+}
 
 /* The sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
 int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);

@@ -233,11 +233,6 @@ int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id
 	return table_add(&defs->threads, sizeof(*thread), MST_MAX_THREADS, thread, id);
 }
 
-uint32_t defs_pending(const struct defs *defs)
-{
-	return defs->stacks.n - defs->stacks.written + (defs->kinds.n - defs->kinds.written);
-}
-
 /* ---- columns ---- */
 
 static void pack_range(struct table *table, struct bytes *fields)

@@ -43,7 +43,10 @@ static inline const struct mst_kind *defs_kinds(const struct defs *defs)
 }
 
 /* Definitions waiting to be written; a writer lets them grow only so far. */
-uint32_t defs_pending(const struct defs *defs);
+static inline uint32_t defs_pending(const struct defs *defs)
+{
+	return defs->stacks.n - defs->stacks.written + (defs->kinds.n - defs->kinds.written);
+}
 
 /* The columns of what isn't written yet, and mark it written. */
 void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes columns[3]);

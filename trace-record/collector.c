@@ -705,6 +705,8 @@ static uint64_t round_of(struct collector *c)
 		check_process(c, r);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		events += drain(c, r, until);
+	/* Whoever makes an event from here on knows that time has passed. */
+	atomic_fetch_add_explicit(&c->family->tick, 1, memory_order_relaxed);
 	meet_processes(c);
 	while (end_one(c))
 		;

@@ -63,7 +63,7 @@ static void give_node(struct customs *customs, uint32_t node)
 }
 
 /* The node of the newest block at the address, or 0. */
-static uint32_t top_of(const struct customs *customs, uint64_t address)
+static uint32_t top_of(struct customs *customs, uint64_t address)
 {
 	struct block top;
 
@@ -97,7 +97,7 @@ int customs_add(struct customs *customs, uint64_t address, struct block block)
 	return 0;
 }
 
-bool customs_find(const struct customs *customs, uint64_t address, struct block *block)
+bool customs_find(struct customs *customs, uint64_t address, struct block *block)
 {
 	const uint32_t node = top_of(customs, address);
 

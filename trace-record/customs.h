@@ -26,8 +26,14 @@ int customs_copy(struct customs *to, const struct customs *from);
 
 /* Adds a block in its place by age, which its index tells. 0 or -1: no memory. */
 int customs_add(struct customs *customs, uint64_t address, struct block block);
+/* Whether there was ever one. */
+static inline bool customs_any(const struct customs *customs)
+{
+	return customs->n > 1;
+}
+
 /* The newest block at the address; false if there is none. take takes it out. */
-bool customs_find(const struct customs *customs, uint64_t address, struct block *block);
+bool customs_find(struct customs *customs, uint64_t address, struct block *block);
 bool customs_take(struct customs *customs, uint64_t address, struct block *block);
 
 #endif

@@ -3,10 +3,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define FRAMES_MAX 65536u /* more than a program ever sends */
 
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 {
@@ -15,119 +14,118 @@ void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 		.data = shm_ring_data(segment, slot),
 		.size = shm_ring_bytes(slot),
 	};
-	lane->tail = lane->head = atomic_load(&lane->ring->tail);
-	lane->null_frees = 0;
+	lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->tail);
 }
 
 void lane_finish(struct lane *lane)
 {
-	free(lane->pcs);
-	free(lane->frames);
-	free(lane->stacks);
+	free(lane->nodes);
 	*lane = (struct lane){ 0 };
 }
 
-bool lane_reserve(struct lane *lane, uint32_t n)
+bool lane_reserve(struct lane *lane, uint16_t node)
 {
-	uint32_t capacity = lane->capacity ? lane->capacity : 256;
-	uint64_t *pcs;
-	uint32_t *frames, *stacks;
+	uint32_t n = lane->n_nodes ? lane->n_nodes : 256;
+	struct lane_node *nodes;
 
-	if (n <= lane->capacity)
+	if (node < lane->n_nodes)
 		return true;
-	while (capacity < n)
-		capacity *= 2;
-	pcs = realloc(lane->pcs, capacity * sizeof(*pcs));
-	if (pcs)
-		lane->pcs = pcs;
-	frames = realloc(lane->frames, capacity * sizeof(*frames));
-	if (frames)
-		lane->frames = frames;
-	stacks = realloc(lane->stacks, capacity * sizeof(*stacks));
-	if (stacks)
-		lane->stacks = stacks;
-	if (!pcs || !frames || !stacks)
+	while (n <= node)
+		n *= 2;
+	nodes = realloc(lane->nodes, n * sizeof(*nodes));
+	if (!nodes)
 		return false;
-	lane->capacity = capacity;
+	memset(nodes + lane->n_nodes, 0, (n - lane->n_nodes) * sizeof(*nodes));
+	lane->nodes = nodes;
+	lane->n_nodes = n;
 	return true;
 }
 
-/* The size of the record at `w`, of which `words` can be read; 0 = impossible. */
-static uint32_t record_words(const uint64_t *w, uint64_t words)
+void lane_forget(struct lane *lane)
 {
-	const uint64_t head = w[0];
-	const uint32_t n = 2 + shm_operands(SHM_OP(head)) + !!(SHM_FLAGS(head) & SHM_USABLE) + SHM_SENT(head);
-
-	if (n > words || SHM_FROM(head) > FRAMES_MAX || SHM_ALIGN(head) > 63)
-		return 0;
-	return n;
+	if (lane->nodes)
+		memset(lane->nodes, 0, lane->n_nodes * sizeof(*lane->nodes));
 }
 
-bool lane_peek(struct lane *lane, struct lane_event *e)
+/* Reads the record at `w`, all of which is there; returns where it ends. */
+static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct lane_event *e)
 {
-	const uint64_t *w;
-	uint64_t skip = 0, at, room;
-	uint32_t words;
+	const uint64_t head = *w++;
+	const uint8_t flags = SHM_FLAGS(head);
 	unsigned operands;
 
-	if (lane->broken || lane->tail == lane->head)
-		return false;
-	if (lane->head - lane->tail > lane->size || (lane->head | lane->tail) & 7)
-		goto broken;
-	at = lane->tail & (lane->size - 1);
-	w = (const uint64_t *)(lane->data + at);
-	if (SHM_OP(w[0]) == SHM_PAD) {
+	e->op = SHM_OP(head);
+	e->flags = flags;
+	if (flags & SHM_STAMPED)
+		lane->stamp = *w++;
+	e->stamp = lane->stamp;
+	if (e->op == SHM_OP_FREE && !(flags & ~SHM_STAMPED)) {
+		e->address = SHM_VALUE(head);
+		return w;
+	}
+	e->node = SHM_NODE(head);
+	e->parent = SHM_PARENT(head);
+	e->align_log2 = 0;
+	e->size = shm_has_stack(e->op) ? SHM_SIZE(head) : SHM_VALUE(head);
+	if (flags & SHM_WIDE)
+		e->size = *w++;
+	operands = shm_operands(e->op);
+	e->address = operands > 0 ? *w++ : e->size;
+	if (operands > 1)
+		e->old = *w++;
+	if (flags & SHM_ALIGNED)
+		e->align_log2 = *w++ & 63;
+	if (flags & SHM_USABLE)
+		e->usable = *w++;
+	return w;
+}
+
+/* Reads one event from the ring, at lane->read. */
+static bool read_event(struct lane *lane, struct lane_event *e)
+{
+	const uint64_t left = lane->head - lane->read;
+	uint64_t skip = 0, at = lane->read & (lane->size - 1), room;
+	const uint64_t *w = (const uint64_t *)(lane->data + at), *end;
+
+	if (__builtin_expect(SHM_OP(w[0]) == SHM_PAD, 0)) {
 		skip = lane->size - at;
 		w = (const uint64_t *)lane->data;
 		at = 0;
-		if (lane->head - lane->tail <= skip)
-			goto broken;
+		if (left <= skip)
+			return false;
 	}
-	room = lane->head - lane->tail - skip;
+	room = left - skip;
 	if (room > lane->size - at)
 		room = lane->size - at;
-	words = record_words(w, room / 8);
-	if (!words)
-		goto broken;
-
-	operands = shm_operands(SHM_OP(w[0]));
-	*e = (struct lane_event){
-		.op = SHM_OP(w[0]),
-		.flags = SHM_FLAGS(w[0]),
-		.align_log2 = SHM_ALIGN(w[0]),
-		.stamp = w[1],
-		.from = SHM_FROM(w[0]),
-		.sent = SHM_SENT(w[0]),
-		.frames = w + words - SHM_SENT(w[0]),
-		.bytes = skip + words * 8ull,
-	};
-	if (operands == 1) {
-		e->address = e->size = w[2];
-	} else {
-		e->address = w[2];
-		e->size = w[3];
-		e->old = operands == 3 ? w[4] : 0;
-	}
-	if (e->flags & SHM_USABLE)
-		e->usable = w[2 + operands];
+	if (__builtin_expect(room < SHM_RECORD_WORDS * 8, 0) && shm_words(w[0]) > room / 8)
+		return false;
+	end = parse(lane, w, e);
+	e->bytes = skip + (uint64_t)(end - w) * 8;
+	lane->read += e->bytes;
 	return true;
-
-broken:
-	lane->broken = true;
-	return false;
 }
 
-void lane_take(struct lane *lane, const struct lane_event *event)
+bool lane_read(struct lane *lane)
 {
-	lane->tail += event->bytes;
+	lane->first = lane->end = 0;
+	if (!lane->broken && (lane->head - lane->read > lane->size || (lane->head | lane->read) & 7))
+		lane->broken = true;
+	while (!lane->broken && lane->read != lane->head && lane->end < LANE_WINDOW) {
+		if (read_event(lane, &lane->window[lane->end]))
+			lane->end++;
+		else
+			lane->broken = true;
+	}
+	return lane->end > 0;
 }
 
 void lane_release(struct lane *lane)
 {
 	struct shm_ring *ring = lane->ring;
 
-	if (atomic_load_explicit(&ring->tail, memory_order_relaxed) == lane->tail)
+	if (lane->released == lane->tail)
 		return;
+	lane->released = lane->tail;
 	/* All reads of the records come before the producer may overwrite them; and the producer's
 	 * `waiting` is looked at after the tail is out (it looks the other way round). */
 	atomic_store(&ring->tail, lane->tail);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The consumer's side of one ring: takes events off it, checks them (the program may have written
- * anything), and keeps the thread's present stack.
+ * anything), and keeps the thread's stacks.
  */
 #ifndef TRACE_RECORD_LANE_H
 #define TRACE_RECORD_LANE_H
@@ -11,16 +11,28 @@
 
 #include "shm.h"
 
-/* An event as it stands in the ring; pointers go into shared memory. */
+/* An event as it was in the ring. */
 struct lane_event {
 	uint8_t op, flags, align_log2;
-	uint64_t stamp;
-	uint64_t address, size, old; /* size is the value of a mark */
+	uint16_t node;               /* of the stack */
+	uint16_t parent;             /* of SHM_OP_NODE */
+	uint64_t stamp;              /* that of the last event which had one */
+	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
-	uint32_t from, sent;
-	const uint64_t *frames;
-	uint64_t bytes; /* what it takes in the ring, padding before it included */
+	uint64_t bytes;              /* what it takes in the ring, padding before it included */
 };
+
+/* A node of the thread's stacks, as last defined. */
+struct lane_node {
+	uint32_t frame;  /* in the trace */
+	uint32_t stack;  /* in the trace; MST_NONE: deeper than wanted and not yet asked for */
+	uint16_t parent; /* 0: none */
+	uint16_t depth;  /* frames, at most LANE_DEPTH_MOST */
+};
+
+#define LANE_DEPTH_MOST UINT16_MAX
+
+#define LANE_WINDOW 64u
 
 struct lane {
 	struct shm_ring *ring;
@@ -28,26 +40,38 @@ struct lane {
 	uint32_t size;
 	uint32_t use;              /* of the slot, when `thread` was defined */
 	uint32_t thread;           /* id in the trace */
-	uint64_t tail, head;       /* of the ring, as known here */
+	uint64_t tail, head;       /* of the ring, as known here; tail: of what was taken */
+	uint64_t read, released;   /* of what was read, and of what the producer may overwrite */
+	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
 
-	/* The stack: stacks[i] is the trace's stack of pcs[base..i]. */
-	uint64_t *pcs;
-	uint32_t *frames, *stacks;
-	uint32_t n, base, capacity;
-	uint32_t deep_stack; /* of the innermost frames, when there are more than wanted */
-	bool deep_known;
+	/* Events read ahead, so that memory that they need can be on its way: [first, end). */
+	struct lane_event window[LANE_WINDOW];
+	uint32_t first, end;
+
+	struct lane_node *nodes; /* by number; those that were never defined have depth 0 */
+	uint32_t n_nodes;
 };
 
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot);
 void lane_finish(struct lane *lane);
 
-/* The next event, without taking it; false if there is none (or the lane is broken). */
-bool lane_peek(struct lane *lane, struct lane_event *event);
+/* Reads events ahead into the empty window; false if there are none (or the lane is broken). */
+bool lane_read(struct lane *lane);
+
+/* The next event, without taking it; NULL if none has been read. */
+static inline const struct lane_event *lane_peek(const struct lane *lane)
+{
+	return lane->first < lane->end ? &lane->window[lane->first] : NULL;
+}
+
 /* Takes it. */
-void lane_take(struct lane *lane, const struct lane_event *event);
+static inline void lane_take(struct lane *lane)
+{
+	lane->tail += lane->window[lane->first++].bytes;
+}
 
 /* Looks how far the producer is. */
 static inline void lane_look(struct lane *lane)
@@ -61,7 +85,10 @@ void lane_release(struct lane *lane);
 /* Whether the thread is gone and everything that it wrote has been taken. */
 bool lane_done(const struct lane *lane);
 
-/* Room for a stack of `n` frames. False: no memory. */
-bool lane_reserve(struct lane *lane, uint32_t n);
+/* Room for the node of that number. False: no memory. */
+bool lane_reserve(struct lane *lane, uint16_t node);
+
+/* Forgets all nodes: another thread's stacks come now. */
+void lane_forget(struct lane *lane);
 
 #endif

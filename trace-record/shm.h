@@ -29,7 +29,7 @@
 #include "module_table.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 2u
+#define SHM_VERSION 3u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -124,6 +124,8 @@ struct shm_family {
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
 	_Atomic uint32_t asleep;        /* msrec waits on the bell */
 	pthread_mutex_t collector;      /* robust; locked by msrec for its life */
+	/* A line of its own: every event looks at it. */
+	_Alignas(64) _Atomic uint32_t tick; /* changes whenever msrec has looked */
 };
 
 #define SHM_FAMILY_BYTES SHM_PAGE
@@ -208,60 +210,86 @@ static inline bool shm_owner_gone(pthread_mutex_t *mutex)
 /*
  * A record is a sequence of 64-bit words that never wraps around the ring's end:
  *
- *     head    op | flags | align_log2 | frames sent | index of the first of them
- *     stamp
- *     address, size, old address: as many as the op has, see shm_operands()
- *     frames, outermost first
+ *     head     op, flags, and 48 bits of what the op is about, see below
+ *     stamp    with SHM_STAMPED; without, the event comes right after the one before it
+ *     wide     with SHM_WIDE: what doesn't fit the head
+ *     and as the op has them: address, old address, alignment (SHM_ALIGNED), usable (SHM_USABLE)
  *
- * The stack of a thread is an array of return addresses minus one, outermost first. An event
- * replaces everything from `from` on by the frames it sends. With SHM_RESET the outer frames
- * [0, from) are not known to the reader (the stack is deeper than it needs to be told).
- * An op of SHM_PAD fills the ring up to its end; only the head word is there.
+ * The head's 48 bits are, of calls with a stack: the node of the stack's innermost frame (16) and the
+ * size (32); of all others a value: the address of a free, the number that goes with a mark.
+ *
+ * A stack is told as a tree of frames that the reader rebuilds: SHM_OP_NODE says that a node, whose
+ * number may have had another meaning before, is from here on the frame at `pc` below the node
+ * `parent` (0: outermost). An op of SHM_PAD fills the ring up to its end.
  */
-#define SHM_PAD 255u
+enum shm_op {
+	/* Those of op.h, and: */
+	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
+	SHM_OP_FREELIKE = 129, /* of a custom block */
+	SHM_OP_NODE = 130,
+	SHM_PAD = 255,
+};
 
 enum shm_flag {
 	SHM_FAILED = 1,
 	SHM_OVERFLOW = 2,
-	SHM_RESET = 4,
-	SHM_USABLE = 8, /* one operand more: the bytes that the allocator gave */
+	SHM_STAMPED = 4,
+	SHM_USABLE = 8, /* the bytes that the allocator gave are told */
+	SHM_WIDE = 16,
+	SHM_ALIGNED = 32,
 };
 
-static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint8_t align_log2, uint16_t sent, uint32_t from)
-{
-	return op | (uint64_t)flags << 8 | (uint64_t)align_log2 << 16 | (uint64_t)sent << 24 |
-	       (uint64_t)from << 40;
-}
+#define SHM_NODES 65536u    /* node numbers are below this */
+#define SHM_RECORD_WORDS 7u /* at most */
 
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
-#define SHM_ALIGN(head) ((uint8_t)((head) >> 16))
-#define SHM_SENT(head) ((uint16_t)((head) >> 24))
-#define SHM_FROM(head) ((uint32_t)((head) >> 40))
+#define SHM_VALUE(head) ((head) >> 16)
+#define SHM_NODE(head) ((uint16_t)((head) >> 16))
+#define SHM_SIZE(head) ((uint32_t)((head) >> 32))
+#define SHM_PARENT(head) ((uint16_t)((head) >> 32)) /* of SHM_OP_NODE */
 
-/* Frees without a stack have no number in the trace; in the ring they are these ops. */
-#define SHM_OP_FREE 128u
-#define SHM_OP_FREELIKE 129u /* of a custom block */
+static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint64_t value)
+{
+	return op | (uint64_t)flags << 8 | value << 16;
+}
 
-/* Words between the stamp and the frames: address and size; realloc also the old address; frees and
- * marks one word. */
+/* Whether a value must go into a word of its own. */
+static inline bool shm_is_wide(uint64_t value)
+{
+	return value >> 48 != 0;
+}
+
+/* Whether the op is a call with a stack. */
+static inline bool shm_has_stack(uint8_t op)
+{
+	return op < 32;
+}
+
+/* Words after the optional ones: the address, and more; what shm_flag adds not counted. */
 static inline unsigned shm_operands(uint8_t op)
 {
 	switch (op) {
 	case 3:
 	case 4:
 	case 5:
-	case 6: /* the reallocs */
-		return 3;
-	case 17: /* a free with its stack */
-	case SHM_OP_FREE:
-		return 1;
-	case 42:
-	case 43: /* the mremaps: old and new length */
+	case 6: /* the reallocs: also the old address */
 		return 2;
+	case 42:
+	case 43: /* the mremaps: the old length */
+	case SHM_OP_NODE:
+		return 1;
 	default:
-		return op >= 32 ? 1 : 2;
+		return shm_has_stack(op) ? 1 : 0;
 	}
+}
+
+/* Words of a whole record. */
+static inline unsigned shm_words(uint64_t head)
+{
+	const unsigned optional = SHM_FLAGS(head) & (SHM_STAMPED | SHM_WIDE | SHM_ALIGNED | SHM_USABLE);
+
+	return 1 + shm_operands(SHM_OP(head)) + (unsigned)__builtin_popcount(optional);
 }
 
 #endif

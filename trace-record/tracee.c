@@ -8,11 +8,18 @@
 #include "customs.h"
 #include "lane.h"
 
-#define PC_CACHE 8192u    /* a power of two */
+#define PC_CACHE 8192u /* a power of two, as the next one */
+#define KIND_CACHE 4096u
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
 #define UNKNOWN_BLOCK UINT64_MAX
+
+/* How many events ahead the table of blocks is told of an address. */
+#define PAGE_AHEAD 12u
+#define SLOT_AHEAD 6u
+
+_Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
 /* Where a pc belongs, remembered. */
 struct pc_entry {
@@ -20,6 +27,14 @@ struct pc_entry {
 	uint32_t frame;
 	uint32_t module;  /* in the module table; MST_NONE: in none */
 	uint32_t modules; /* size of the table when that was found out */
+};
+
+/* The kind of a call, remembered: one that is not a realloc, and has no kind of block before. */
+struct kind_entry {
+	uint64_t size, usable;
+	uint32_t stack, kind;
+	uint8_t op, flags, align_log2;
+	bool known;
 };
 
 /* The state of the process at a fork, for the child. */
@@ -38,6 +53,9 @@ struct tracee {
 	struct customs customs;
 	uint32_t *module_ids; /* by index in the module table; MST_NONE: not yet defined */
 	struct pc_entry *pcs;
+	struct kind_entry *kinds;
+	uint64_t at_stamp; /* what the writer was told last of time and thread */
+	uint32_t at_thread;
 	struct lane *lanes;
 	uint32_t n_lanes;
 	uint64_t held_ns; /* since when an allocation has been waiting; 0 = none is */
@@ -57,10 +75,12 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	t->segment = segment;
 	if (segment)
 		t->modules = shm_modules(segment);
+	t->at_thread = MST_NONE;
 	t->pcs = calloc(PC_CACHE, sizeof(*t->pcs));
+	t->kinds = calloc(KIND_CACHE, sizeof(*t->kinds));
 	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
 	t->module_ids = malloc(SHM_MODULES * sizeof(*t->module_ids));
-	if (!t->pcs || !t->lanes || !t->module_ids) {
+	if (!t->pcs || !t->kinds || !t->lanes || !t->module_ids) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -97,6 +117,7 @@ void tracee_destroy(struct tracee *t)
 	customs_finish(&t->customs);
 	free(t->module_ids);
 	free(t->pcs);
+	free(t->kinds);
 	free(t->lanes);
 	free(t);
 }
@@ -290,53 +311,61 @@ static int frame_of(struct tracee *t, uint64_t pc, uint64_t stamp, uint32_t *fra
 	return err;
 }
 
-/* The stack of the innermost `depth` frames, when there are more. */
-static int deep_stack(struct tracee *t, struct lane *lane, uint32_t *stack)
+/* A node of a thread's stacks gets another meaning. */
+static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	uint32_t s = MST_ROOT_STACK;
+	struct lane_node *node, *parent = NULL;
+	int err;
 
-	for (uint32_t i = lane->n - t->depth; !lane->deep_known && i < lane->n; i++) {
-		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, lane->frames[i] }, &s);
+	if (!e->node || e->parent == e->node || (e->parent && (e->parent >= lane->n_nodes)))
+		return MST_ERR_ARGUMENT;
+	if (!lane_reserve(lane, e->node))
+		return MST_ERR_NOMEM;
+	node = &lane->nodes[e->node];
+	if (e->parent)
+		parent = &lane->nodes[e->parent];
+	*node = (struct lane_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
+	if (parent && !parent->depth)
+		return MST_ERR_ARGUMENT;
+	if (parent)
+		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
+	if ((err = frame_of(t, e->address, e->stamp, &node->frame)) || node->depth > t->depth)
+		return err;
+	return mst_writer_stack(t->writer,
+				&(struct mst_stack){ parent ? parent->stack : MST_ROOT_STACK, node->frame },
+				&node->stack);
+}
+
+/* The trace's stack of the innermost frames, of a node that has more than are wanted. */
+static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
+{
+	uint32_t frames[SHM_DEPTH_MAX];
+	uint32_t n = 0, s = MST_ROOT_STACK;
+
+	for (; n < t->depth && number; number = lane->nodes[number].parent)
+		frames[n++] = lane->nodes[number].frame;
+	while (n > 0) {
+		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 
 		if (err)
 			return err;
 	}
-	if (!lane->deep_known) {
-		lane->deep_stack = s;
-		lane->deep_known = true;
-	}
-	*stack = lane->deep_stack;
+	*stack = s;
 	return 0;
 }
 
-/* Brings the lane's stack up to date with the event and gives the trace's id of it. */
+/* The trace's id of the event's stack. */
 static int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
 {
-	const uint32_t n = e->from + e->sent;
+	struct lane_node *node;
 	int err;
 
-	if (e->flags & SHM_RESET)
-		lane->base = e->from;
-	else if (e->from < lane->base || e->from > lane->n)
+	if (!e->node || e->node >= lane->n_nodes || !lane->nodes[e->node].depth)
 		return MST_ERR_ARGUMENT;
-	if (!lane_reserve(lane, n + 1))
-		return MST_ERR_NOMEM;
-	if (e->sent || n != lane->n)
-		lane->deep_known = false;
-	lane->n = e->from;
-	for (uint32_t i = 0; i < e->sent; i++) {
-		const uint32_t at = lane->n;
-		const uint32_t parent = at > lane->base ? lane->stacks[at - 1] : MST_ROOT_STACK;
-
-		if ((err = frame_of(t, e->frames[i], e->stamp, &lane->frames[at])) ||
-		    (err = mst_writer_stack(t->writer, &(struct mst_stack){ parent, lane->frames[at] },
-					    &lane->stacks[at])))
-			return err;
-		lane->n++;
-	}
-	if (lane->n - lane->base > t->depth)
-		return deep_stack(t, lane, stack);
-	*stack = lane->n > lane->base ? lane->stacks[lane->n - 1] : MST_ROOT_STACK;
+	node = &lane->nodes[e->node];
+	if (node->stack == MST_NONE && (err = deep_stack(t, lane, e->node, &node->stack)))
+		return err;
+	*stack = node->stack;
 	return 0;
 }
 
@@ -348,8 +377,8 @@ static bool is_aligned_op(const struct lane_event *e)
 	       ((e->op == MST_OP_NEW || e->op == MST_OP_NEW_ARRAY) && e->align_log2);
 }
 
-static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
-		   uint32_t *kind)
+static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
+		       uint32_t *kind)
 {
 	struct mst_kind k = {
 		.op = e->op,
@@ -379,6 +408,26 @@ static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack,
 	return mst_writer_kind(t->writer, &k, kind);
 }
 
+/* The kind of a call that takes no block's place. */
+static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
+{
+	const uint64_t usable = e->flags & SHM_USABLE ? e->usable : 0;
+	const uint8_t flags = e->flags & (SHM_FAILED | SHM_OVERFLOW | SHM_USABLE);
+	struct kind_entry *k =
+		&t->kinds[(((uint64_t)stack << 32 ^ e->size) * 0x9e3779b97f4a7c15u) >> 52 & (KIND_CACHE - 1)];
+	int err;
+
+	if (k->known && k->stack == stack && k->size == e->size && k->op == e->op && k->flags == flags &&
+	    k->align_log2 == e->align_log2 && k->usable == usable) {
+		*kind = k->kind;
+		return 0;
+	}
+	err = define_kind(t, e, stack, MST_NONE, kind);
+	if (!err)
+		*k = (struct kind_entry){ e->size, usable, stack, *kind, e->op, flags, e->align_log2, true };
+	return err;
+}
+
 static int add_block(struct tracee *t, uint64_t address, uint32_t kind, uint64_t index)
 {
 	return blocks_add(&t->blocks, address, (struct block){ kind, index }) ? MST_ERR_NOMEM : 0;
@@ -403,7 +452,7 @@ static int write_alloc(struct tracee *t, const struct lane_event *e, uint32_t st
 {
 	uint64_t index;
 	uint32_t kind;
-	int err = kind_of(t, e, stack, MST_NONE, &kind);
+	int err = kind_of(t, e, stack, &kind);
 
 	if (err)
 		return err;
@@ -425,7 +474,7 @@ static int write_realloc(struct tracee *t, const struct lane_event *e, uint32_t 
 
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-	if ((err = kind_of(t, e, stack, freed ? MST_NONE : old.kind, &kind)))
+	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &kind)))
 		return err;
 	if (e->flags & SHM_FAILED && !freed)
 		return mst_writer_failed_resize(t->writer, old.kind, old.index, kind);
@@ -451,7 +500,7 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 {
 	struct block block;
 
-	if (!customs_find(&t->customs, address, freed) ||
+	if (!customs_any(&t->customs) || !customs_find(&t->customs, address, freed) ||
 	    (blocks_find(&t->blocks, address, &block) && block.index > freed->index)) {
 		if (blocks_take(&t->blocks, address, freed))
 			return 0;
@@ -498,7 +547,7 @@ static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t s
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
 		err = mst_writer_free(t->writer, block.kind, block.index);
-	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
+	if (err || (err = kind_of(t, e, stack, &block.kind)) ||
 	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))
 		return err;
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
@@ -554,6 +603,8 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 		return write_free(t, e->address);
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
+	if (e->op == SHM_OP_NODE)
+		return define_node(t, lane, e);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
@@ -569,41 +620,86 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 
 /* ---- the order ---- */
 
-static int take_event(struct tracee *t, struct lane *lane, const struct lane_event *e,
-		      const struct clock *clock)
+/* Where an event looks first. */
+static inline uint64_t address_needed(const struct lane_event *e)
 {
+	return is_realloc(e) ? e->old : e->address;
+}
+
+/* When event i is taken: asks for the memory that later ones need. */
+static inline void expect(struct tracee *t, const struct lane *lane, uint32_t i)
+{
+	if (i + PAGE_AHEAD < lane->end)
+		blocks_expect_page(&t->blocks, address_needed(&lane->window[i + PAGE_AHEAD]));
+	if (i + SLOT_AHEAD < lane->end)
+		blocks_expect_slot(&t->blocks, address_needed(&lane->window[i + SLOT_AHEAD]));
+}
+
+/* Reads more events; NULL if there are none. */
+static const struct lane_event *read_events(struct tracee *t, struct lane *lane)
+{
+	if (!lane_read(lane))
+		return NULL;
+	for (uint32_t i = 0; i < lane->end; i++)
+		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
+	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
+		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
+	for (uint32_t i = 0; i < lane->end && i < SLOT_AHEAD; i++)
+		blocks_expect_slot(&t->blocks, address_needed(&lane->window[i]));
+	return lane_peek(lane);
+}
+
+/* The lane's next event; NULL if there is none. */
+static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
+{
+	const struct lane_event *e = lane_peek(lane);
+
+	return __builtin_expect(e != NULL, 1) ? e : read_events(t, lane);
+}
+
+/* Takes the lane's next event. */
+static int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
+{
+	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
+	if (e->stamp != t->at_stamp || lane->thread != t->at_thread) {
+		t->at_stamp = e->stamp;
+		t->at_thread = lane->thread;
+		mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
+	}
+	expect(t, lane, lane->first);
 	err = write_event(t, lane, e);
-	lane_take(lane, e);
-	if (lane->tail - atomic_load_explicit(&lane->ring->tail, memory_order_relaxed) >= RELEASE_BYTES)
+	lane_take(lane);
+	if (lane->tail - lane->released >= RELEASE_BYTES)
 		lane_release(lane);
 	return err;
 }
 
-/* Looks at the lane's next event behind stack depths, which may as well come now. */
-static bool peek_behind_depths(struct tracee *t, struct lane *lane, struct lane_event *e,
-			       const struct clock *clock)
+/* The lane's next call, behind what may as well come now. */
+static const struct lane_event *next_call(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
-	bool any;
+	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((any = lane_peek(lane, e)) && e->op == MST_OP_STACK && take_event(t, lane, e, clock) == 0)
+	while ((e = next_event(t, lane)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	       take_event(t, lane, clock) == 0)
 		;
-	return any;
+	return e;
 }
 
 /* Another thread's realloc that gives up `address`, if it is there already. */
 static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
-				   struct lane_event *e, const struct clock *clock)
+				   const struct clock *clock)
 {
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
+		const struct lane_event *e;
 
 		if (lane == except || !lane->ring)
 			continue;
-		if (peek_behind_depths(t, lane, e, clock) && is_realloc(e) && e->old == address)
+		e = next_call(t, lane, clock);
+		if (e && is_realloc(e) && e->old == address)
 			return lane;
 	}
 	return NULL;
@@ -621,27 +717,23 @@ static bool other_lanes(struct tracee *t, struct lane *lane)
 /*
  * An event gives an address that is still live. Either another thread's realloc has given it up
  * and is not yet where its stamp belongs: then it comes first; or it will be here soon: 1 = wait
- * (if `patient`); or nobody will ever say: 0 = go on.
+ * (if `patient`); or nobody will ever say: 0 = go on. With one thread there is no conflict.
  */
 static int settle_conflict(struct tracee *t, struct lane *lane, const struct lane_event *e,
 			   const struct clock *clock, bool patient)
 {
-	struct lane_event first;
 	struct lane *other;
 	struct block block;
-	int err;
 
-	if (e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
+	if (t->n_lanes == 1 || e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
 		t->held_ns = 0;
 		return 0;
 	}
-	other = find_releasing(t, lane, e->address, &first, clock);
+	other = find_releasing(t, lane, e->address, clock);
 	if (other) {
 		t->held_ns = 0;
-		if ((err = take_event(t, other, &first, clock)))
-			return err;
-		return 0;
+		return take_event(t, other, clock);
 	}
 	if (!t->held_ns)
 		t->held_ns = clock->ns[1] | 1;
@@ -660,17 +752,17 @@ static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 	*limit = until;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
-		struct lane_event e;
+		const struct lane_event *e = lane->ring ? next_event(t, lane) : NULL;
 
-		if (!lane->ring || !lane_peek(lane, &e) || e.stamp > until)
+		if (!e || e->stamp > until)
 			continue;
-		if (e.stamp < best_stamp) {
+		if (e->stamp < best_stamp) {
 			if (best)
 				*limit = best_stamp;
 			best = lane;
-			best_stamp = e.stamp;
-		} else if (e.stamp < *limit) {
-			*limit = e.stamp;
+			best_stamp = e->stamp;
+		} else if (e->stamp < *limit) {
+			*limit = e->stamp;
 		}
 	}
 	return best;
@@ -692,7 +784,7 @@ static int open_lane(struct tracee *t, uint32_t slot)
 		const struct mst_thread thread = { .tid = ring->tid };
 
 		lane->use = ring->use;
-		lane->n = lane->base = 0;
+		lane_forget(lane);
 		return mst_writer_thread(t->writer, &thread, &lane->thread);
 	}
 	return 0;
@@ -703,7 +795,8 @@ static void close_lane(struct lane *lane)
 {
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
-		lane->tail = lane->head = atomic_load(&lane->ring->head);
+		lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->head);
+		lane->first = lane->end = 0;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);
 	}
@@ -753,15 +846,15 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 	int err = look_at_rings(t), first_err = 0;
 
 	while (!err && (lane = earliest(t, until, &limit))) {
-		struct lane_event e;
+		const struct lane_event *e;
 
 		/* A process that writes no more (until = for ever) has nothing to wait for. */
-		while (lane_peek(lane, &e) && e.stamp <= limit) {
-			err = settle_conflict(t, lane, &e, clock, until != UINT64_MAX);
+		while ((e = next_event(t, lane)) && e->stamp <= limit) {
+			err = settle_conflict(t, lane, e, clock, until != UINT64_MAX);
 			if (err > 0)
 				goto held;
 			if (!err)
-				err = take_event(t, lane, &e, clock);
+				err = take_event(t, lane, clock);
 			if (err) {
 				/* Counted, not fatal: the program goes on, and so do later events. */
 				if (!first_err)

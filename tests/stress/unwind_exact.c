@@ -39,22 +39,29 @@ int _Unwind_Backtrace(trace_function *, void *);
 uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
 
 struct reference {
-	uintptr_t pc[FRAMES_MAX + 16];  /* as unwind_frame.pc, innermost first */
+	uintptr_t pc[FRAMES_MAX + 16];  /* as unwind_node_pc(), innermost first */
 	uintptr_t raw[FRAMES_MAX + 16]; /* with room for the frames of the test itself */
 	unsigned count;
+};
+
+/* A frame as somebody knows it who was told of all nodes. */
+struct mirrored {
+	uintptr_t pc;
+	uint32_t parent;
 };
 
 /* What a thread needs. */
 struct observer {
 	struct unwind_stack *stack;
 	struct reference reference;
-	uintptr_t before[FRAMES_MAX]; /* the last capture, outermost first */
-	unsigned before_count;
+	struct mirrored mirror[UNWIND_CAPACITY_MAX];
+	uintptr_t frames[FRAMES_MAX]; /* the last capture, innermost first */
+	unsigned depth;
 	volatile sig_atomic_t busy;
 };
 
 static __thread struct observer *observer;
-static __thread unsigned capacity = FRAMES_MAX;
+static __thread unsigned capacity = 4 * FRAMES_MAX;
 static __thread bool partial; /* libgcc cannot see all: compare what it sees */
 static _Atomic unsigned long events, failures, nested;
 static volatile unsigned sink;
@@ -79,56 +86,53 @@ static int take_frame(struct _Unwind_Context *context, void *data)
 	return 0;
 }
 
+static size_t observer_bytes(void)
+{
+	return (sizeof(struct observer) + 4095) / 4096 * 4096;
+}
+
 static struct observer *observe(void)
 {
-	size_t bytes = unwind_stack_bytes(capacity);
+	const size_t bytes = unwind_stack_bytes(capacity);
 
-	observer = mmap(NULL, sizeof(*observer), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	observer->stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unwind_stack_init(observer->stack, capacity);
+	observer = mmap(NULL, observer_bytes() + bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	observer->stack = unwind_stack_init((char *)observer + observer_bytes(), capacity, capacity / 4);
 	return observer;
 }
 
 static void forget(void)
 {
-	munmap(observer->stack, unwind_stack_bytes(capacity));
-	munmap(observer, sizeof(*observer));
+	munmap(observer, observer_bytes() + unwind_stack_bytes(capacity));
 	observer = NULL;
 }
 
-static void report(const struct observer *o, unsigned depth, unsigned expected, unsigned first, unsigned bad)
+static void report(const struct observer *o, unsigned expected, unsigned first, unsigned bad)
 {
-	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
-
 	if (atomic_fetch_add(&failures, 1) > 3)
 		return;
-	fprintf(stderr, "event %lu: frame %u differs, %u frames, %u expected\n", events, bad, depth,
+	fprintf(stderr, "event %lu: frame %u differs, %u frames, %u expected\n", events, bad, o->depth,
 		expected);
 	for (unsigned i = bad > 3 ? bad - 3 : 0; i < bad + 4; i++)
-		fprintf(stderr, "  %3u %#14lx %#14lx\n", i, i < depth ? frames[depth - 1 - i].pc : 0,
+		fprintf(stderr, "  %3u %#14lx %#14lx\n", i, i < o->depth ? o->frames[i] : 0,
 			i < expected ? o->reference.pc[first + i] : 0);
 }
 
-/* What is said to be kept must be what was there; goes on with the rest as the caller would. */
-static void follow(struct observer *o, unsigned kept, bool compared)
+/* Takes note of the nodes that are new, and spells the captured one out. */
+static void follow(struct observer *o, uint32_t node)
 {
-	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
-	unsigned depth = unwind_stack_depth(o->stack);
+	struct unwind_stack *stack = o->stack;
 
-	if (kept > o->before_count || kept > depth)
-		report(o, depth, 0, 0, kept);
-	for (unsigned i = 0; compared && i < kept; i++)
-		if (frames[i].pc != o->before[i])
-			report(o, depth, 0, 0, i);
-	for (unsigned i = kept; i < depth; i++)
-		o->before[i] = frames[i].pc;
-	o->before_count = depth;
+	for (; stack->told < stack->n_nodes; stack->told++)
+		o->mirror[stack->told] = (struct mirrored){ unwind_node_pc(&stack->nodes[stack->told]),
+							    stack->nodes[stack->told].parent };
+	for (o->depth = 0; node && o->depth < capacity / 4; node = o->mirror[node].parent)
+		o->frames[o->depth++] = o->mirror[node].pc;
 }
 
 static void compare(struct observer *o, const struct unwind_regs *regs)
 {
-	const struct unwind_frame *frames = unwind_stack_frames(o->stack);
-	unsigned depth = unwind_stack_depth(o->stack), first = 0, expected, i;
+	unsigned first = 0, expected, i;
 
 	o->reference.count = 0;
 	_Unwind_Backtrace(take_frame, &o->reference);
@@ -138,27 +142,26 @@ static void compare(struct observer *o, const struct unwind_regs *regs)
 	/* libgcc lists the end of the chain, pc 0, where a coroutine or clone() leaves one. */
 	while (expected > 0 && o->reference.raw[first + expected - 1] < 4096)
 		expected--;
-	for (i = 0; i < depth && i < expected; i++)
-		if (frames[depth - 1 - i].pc != o->reference.pc[first + i]) {
-			report(o, depth, expected, first, i);
+	if (expected > capacity / 4)
+		expected = capacity / 4;
+	for (i = 0; i < o->depth && i < expected; i++)
+		if (o->frames[i] != o->reference.pc[first + i]) {
+			report(o, expected, first, i);
 			return;
 		}
-	if (depth < expected ? depth < capacity / 2 : depth > expected && !partial)
-		report(o, depth, expected, first, i);
+	if (o->depth < expected || (o->depth > expected && !partial))
+		report(o, expected, first, i);
 }
 
 static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 {
 	struct observer *o = observer ? observer : observe();
-	unsigned kept;
-
 	if (o->busy) {
 		atomic_fetch_add(&nested, 1);
 		return;
 	}
 	o->busy = 1;
-	kept = unwind_capture(o->stack, regs);
-	follow(o, kept, compared);
+	follow(o, unwind_capture(o->stack, regs));
 	if (compared) {
 		atomic_fetch_add(&events, 1);
 		compare(o, regs);
@@ -447,7 +450,6 @@ static FRAMED void test_no_tables(void)
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
 					      0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3 };
 	void (*made)(void (*)(void));
-	const struct unwind_frame *frames;
 	uintptr_t outer[FRAMES_MAX];
 	unsigned depth;
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -456,22 +458,21 @@ static FRAMED void test_no_tables(void)
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);
 	memcpy(&made, &page, sizeof(made));
 	event();
-	depth = unwind_stack_depth(observer->stack);
-	frames = unwind_stack_frames(observer->stack);
+	depth = observer->depth;
 	for (unsigned i = 0; i < depth; i++)
-		outer[i] = frames[i].pc;
+		outer[i] = observer->frames[depth - 1 - i];
 	partial = true;
 	for (unsigned round = 0; round < 20; round++) {
 		unsigned now;
 
 		(round % 2 ? made : without_tables)(below_code);
-		now = unwind_stack_depth(observer->stack);
+		now = observer->depth;
 		/* outer[…] main, test, event; now: main, test, code, below_code. */
 		if (now != depth + 1)
-			report(observer, now, depth + 1, 0, 0);
+			report(observer, depth + 1, 0, 0);
 		for (unsigned i = 0; i + 2 < depth; i++)
-			if (frames[i].pc != outer[i])
-				report(observer, now, depth, 0, i);
+			if (observer->frames[now - 1 - i] != outer[i])
+				report(observer, depth, 0, i);
 	}
 	partial = false;
 	munmap(page, 4096);
@@ -693,15 +694,15 @@ static void *recurse_main(void *data)
 {
 	capacity = *(unsigned *)data;
 	recurse(100000, 2503);
-	recurse(capacity, 1);
-	recurse(capacity / 2 + 1, 1);
+	recurse(capacity / 4, 1);
+	recurse(capacity / 8 + 1, 1);
 	forget();
 	return NULL;
 }
 
 static void test_recursion(void)
 {
-	unsigned sizes[] = { 64, 612, FRAMES_MAX };
+	unsigned sizes[] = { 64, 1024, 4 * FRAMES_MAX };
 	pthread_attr_t attributes;
 	pthread_t thread;
 

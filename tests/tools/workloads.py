@@ -115,15 +115,25 @@ def cc1plus(folder, scale):
                     by_address=True)
 
 
+def clang(folder, scale):
+    source = "#include <algorithm>\n#include <map>\n#include <string>\n#include <vector>\n" + "".join(
+        f"std::map<std::string, std::vector<int>> m{i};\nint f{i}(int n) {{ auto &v = m{i}[std::to_string(n)];"
+        f" std::sort(v.begin(), v.end()); return (int)v.size() + {i}; }}\n" for i in range(12 * scale))
+    path = write(os.path.join(folder, "x.cc"), source)
+    what = ["-c", "-O1"] if scale > 1 else ["-fsyntax-only"]
+    return Workload("clang", ["clang++"] + what + ["-w", path, "-o", "/dev/null"], by_address=True)
+
+
 MAKERS = {"sqlite3": sqlite, "python3": python, "perl": perl, "git": git, "xmllint": xmllint, "jq": jq,
-          "cc1plus": cc1plus}
+          "cc1plus": cc1plus, "clang": clang}
+PROGRAMS = {"cc1plus": "g++", "clang": "clang++"}       # where the name is not the program's
 
 
 def make(folder, scale=1, names=None):
     """The workloads whose programs are installed, their inputs made in `folder`."""
     made = []
     for name, maker in MAKERS.items():
-        if (names and name not in names) or not have("g++" if name == "cc1plus" else name):
+        if (names and name not in names) or not have(PROGRAMS.get(name, name)):
             continue
         own = os.path.join(folder, name)
         os.mkdir(own)

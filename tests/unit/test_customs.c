@@ -55,7 +55,7 @@ static void list_remove(struct list *list, size_t i)
 		list->entries[i] = list->entries[i + 1];
 }
 
-static void check_address(const struct customs *customs, const struct list *list, uint64_t address)
+static void check_address(struct customs *customs, const struct list *list, uint64_t address)
 {
 	const size_t i = list_find(list, address);
 	struct block block;
@@ -131,11 +131,13 @@ static void test_room_comes_back(void **state)
 	(void)state;
 	assert_int_equal(customs_init(&customs), 0);
 	for (uint32_t i = 0; i < 100000; i++) {
-		assert_int_equal(customs_add(&customs, i % 7 + 16, (struct block){ i, i }), 0);
-		assert_true(customs_take(&customs, i % 7 + 16, &block));
+		const uint64_t address = (i % 7 + 16) << 20;
+
+		assert_int_equal(customs_add(&customs, address, (struct block){ i, i }), 0);
+		assert_true(customs_take(&customs, address, &block));
 		assert_int_equal(block.index, i);
 	}
-	assert_true(customs.n < 10 && customs.tops.used == 0);
+	assert_true(customs.n < 10 && customs.tops.used < 10);
 	customs_finish(&customs);
 }
 

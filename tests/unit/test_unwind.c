@@ -371,7 +371,7 @@ static void test_full_table(void)
 
 static struct unwind_stack *stack;
 
-static __attribute__((noinline)) unsigned capture(void)
+static __attribute__((noinline)) uint32_t capture(void)
 {
 	struct unwind_regs regs = {
 		(uintptr_t)__builtin_return_address(0),
@@ -382,43 +382,50 @@ static __attribute__((noinline)) unsigned capture(void)
 	return unwind_capture(stack, &regs);
 }
 
-static __attribute__((noinline)) unsigned descend(unsigned depth)
+static __attribute__((noinline)) uint32_t descend(unsigned depth)
 {
-	unsigned kept = depth > 0 ? descend(depth - 1) : capture();
+	uint32_t node = depth > 0 ? descend(depth - 1) : capture();
 
 	__asm__ volatile("");
-	return kept;
+	return node;
+}
+
+static uint32_t depth_of(uint32_t node)
+{
+	return stack->nodes[node].depth;
 }
 
 static void test_capture(void)
 {
-	unsigned depth, kept;
+	const size_t bytes = unwind_stack_bytes(256);
+	uint32_t node, again, made;
 	unsigned long before;
 
-	stack = mmap(NULL, unwind_stack_bytes(64), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	unwind_stack_init(stack, 64);
+	stack = unwind_stack_init(
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 256, 32);
 	before = mallocs;
 	errno = 77;
-	CHECK(descend(3) == 0);
-	depth = unwind_stack_depth(stack);
-	CHECK(depth > 4 && depth < 64);
+	node = descend(3);
+	CHECK(depth_of(node) > 4 && depth_of(node) < 64);
+	CHECK(unwind_node_pc(&stack->nodes[node]) - (uintptr_t)descend < 200);
+	/* The same stack is the same node, whatever came between; a node has one meaning. */
 	for (volatile unsigned i = 0; i < 3; i++) {
-		descend(3);
-		kept = capture();
-		CHECK(kept > 0 && kept <= unwind_stack_depth(stack));
+		node = descend(3);
+		again = capture();
+		CHECK(again != node && depth_of(again) < depth_of(node));
 	}
-	for (volatile unsigned i = 0; i < 3; i++) {
-		kept = capture();
-		CHECK(i == 0 || kept == unwind_stack_depth(stack));
+	made = stack->n_nodes;
+	for (volatile unsigned i = 0; i < 30; i++) {
+		again = descend(i % 3);
+		CHECK(depth_of(again) == depth_of(node) - 3 + i % 3);
 	}
-	descend(1000);
-	CHECK(unwind_stack_depth(stack) >= 32 && unwind_stack_depth(stack) <= 64);
-	descend(40);
-	CHECK(unwind_stack_depth(stack) > 41);
+	CHECK(stack->n_nodes <= made + 6);
+	/* What is wanted is there, however deep the stack is; and numbers begin anew when there is no room. */
+	stack->told = stack->n_nodes;
+	CHECK(depth_of(descend(1000)) >= 32);
+	CHECK(stack->told < stack->n_nodes && stack->n_nodes <= 256);
+	CHECK(depth_of(descend(40)) >= 32);
 	CHECK(errno == 77 && mallocs == before);
-	depth = unwind_stack_depth(stack);
-	CHECK(unwind_stack_frames(stack)[depth - 1].pc - (uintptr_t)descend < 200);
 }
 
 int main(int argc, char **argv)

@@ -32,6 +32,7 @@ static void free_resources(void *unused)
 	/* Other threads may still use what would be freed; Valgrind has stopped them, we cannot. */
 	if (!recorder_freeres_wanted(&libc, &cxx) || os_threads() != 1 || atomic_exchange(&done, true))
 		return;
+	real_ending = true;
 	if (cxx && _ZN9__gnu_cxx9__freeresEv)
 		_ZN9__gnu_cxx9__freeresEv();
 	if (libc && __libc_freeres)

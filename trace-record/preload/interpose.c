@@ -108,7 +108,7 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 	if (real_arena_owns(p))
 		return false;
 	recorder_free(p, regs);
-	return true;
+	return !real_ending;
 }
 
 EXPORT void free(void *p)

@@ -8,6 +8,7 @@
 
 struct real real;
 bool real_ready;
+bool real_ending;
 
 static char arena[ARENA_BYTES] __attribute__((aligned(4096)));
 static _Atomic size_t arena_used;

@@ -76,102 +76,179 @@ static inline uint64_t *ring_reserve(struct thread *t, uint32_t words)
 	return (uint64_t *)t->data;
 }
 
+/*
+ * After every lap of the ring. While the reader follows closely the ring is used from its beginning
+ * again, so that it stays in the caches; when it doesn't, all of it is used, and the reader is woken.
+ */
+static __attribute__((noinline)) void ring_turn(struct thread *t)
+{
+	const uint64_t at = t->head & (t->size - 1);
+	uint64_t unread;
+
+	t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
+	unread = t->head - t->tail;
+	if (unread >= t->size / 4 && atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
+		ring_bell(the_process.family);
+	if (unread >= t->lap || at < 2 * t->lap)
+		return;
+	*(uint64_t *)(t->data + at) = SHM_PAD;
+	t->head += t->size - at;
+	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
+}
+
 static inline void ring_publish(struct thread *t, uint32_t words)
 {
-	const uint64_t quarter = t->size / 4, old = t->head;
+	const uint64_t old = t->head;
 
 	t->head += (uint64_t)words * 8;
 	/* Everything of the record is in place before the reader can see that it is there. */
 	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
-	if (__builtin_expect((old ^ t->head) & quarter, 0) &&
-	    atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
-		ring_bell(the_process.family);
+	if (__builtin_expect((old ^ t->head) & t->lap, 0))
+		ring_turn(t);
 }
 
 static void count_loss(struct thread *t)
 {
-	struct shm_ring *ring = t->ring;
-
-	atomic_store_explicit(&ring->lost, atomic_load_explicit(&ring->lost, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	t->losses++;
+	atomic_store_explicit(&t->ring->lost, t->losses, memory_order_relaxed);
 }
 
-static bool push_words(struct thread *t, uint64_t head, uint64_t value)
-{
-	uint64_t *w = ring_reserve(t, 3);
+/* ---- time ---- */
 
-	if (!w)
-		return false;
-	w[0] = head;
-	w[1] = stamp_now();
-	w[2] = value;
-	ring_publish(t, 3);
+/*
+ * While the process has one thread the order of events is that of its ring, and stamps, which cost as
+ * much as all the rest and let the CPU overlap nothing, only say when: so often that time is known well,
+ * and always where events are rare. From the second thread on every event has one, which another thread
+ * sees before it can see anything that the new one did.
+ */
+#define STAMP_EVERY 64u
+#define STAMP_FIRST 16u /* after a look of msrec, which follows a pause more closely the shorter it is */
+
+static __attribute__((noinline)) bool stamp_due(struct thread *t, uint32_t tick)
+{
+	if (tick != t->tick) {
+		t->tick = tick;
+		t->stamped = 0;
+	}
+	if (t->stamped < STAMP_FIRST)
+		t->stamped++;
+	else
+		t->unstamped = STAMP_EVERY - 1;
 	return true;
+}
+
+static inline bool needs_stamp(struct thread *t)
+{
+	const uint32_t tick = atomic_load_explicit(&the_process.family->tick, memory_order_relaxed);
+
+	if (__builtin_expect(t->unstamped > 0 && tick == t->tick && !the_process.many, 1)) {
+		t->unstamped--;
+		return false;
+	}
+	return stamp_due(t, tick);
+}
+
+/* ---- records ---- */
+
+/* An op with a value and, if it has one, an operand. */
+static inline __attribute__((always_inline)) bool push_quickly(struct thread *t, uint8_t op, uint8_t flags,
+							       uint64_t value, const uint64_t *operand)
+{
+	uint64_t *const start = ring_reserve(t, SHM_RECORD_WORDS), *w = start + 1;
+
+	if (__builtin_expect(!start, 0))
+		return false;
+	if (needs_stamp(t)) {
+		flags |= SHM_STAMPED;
+		*w++ = stamp_now();
+	}
+	if (__builtin_expect(shm_is_wide(value), 0)) {
+		flags |= SHM_WIDE;
+		*w++ = value;
+	}
+	if (operand)
+		*w++ = *operand;
+	*start = shm_head(op, flags, value);
+	ring_publish(t, (uint32_t)(w - start));
+	return true;
+}
+
+static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value,
+						 const uint64_t *operand)
+{
+	return push_quickly(t, op, flags, value, operand);
 }
 
 /* The loss becomes an event as soon as there is room again. */
-static bool tell_losses(struct thread *t)
+static __attribute__((noinline)) bool push_losses(struct thread *t)
 {
-	const uint64_t lost = atomic_load_explicit(&t->ring->lost, memory_order_relaxed);
-
-	if (__builtin_expect(lost == t->told_losses, 1))
-		return true;
-	if (!push_words(t, shm_head(MST_OP_LOST, 0, 0, 0, 0), lost - t->told_losses))
+	if (!push_value(t, MST_OP_LOST, 0, t->losses - t->told_losses, NULL))
 		return false;
-	t->told_losses = lost;
+	t->told_losses = t->losses;
 	return true;
+}
+
+static inline bool tell_losses(struct thread *t)
+{
+	return __builtin_expect(t->losses == t->told_losses, 1) || push_losses(t);
 }
 
 /* ---- events ---- */
 
-/* Which frames the reader must be told: [*from, n), and whether it must forget the outer ones. */
-static bool choose_frames(struct thread *t, uint32_t n, uint32_t depth, uint32_t *from)
+/* Tells the reader of stacks that it doesn't know yet. */
+static __attribute__((noinline)) bool tell_nodes(struct thread *t)
 {
-	const uint32_t needed = n > depth ? n - depth : 0;
-	const bool reset = t->base > needed || t->known < t->base || n - t->known > 2 * depth;
+	struct unwind_stack *stack = t->stack;
 
-	*from = t->known;
-	if (reset) {
-		/* More than needed, so that a deep recursion's way back costs little. */
-		*from = n > 2 * depth ? n - 2 * depth : 0;
-		t->base = *from;
+	for (; stack->told < stack->n_nodes; stack->told++) {
+		const struct unwind_node *node = &stack->nodes[stack->told];
+		const uint64_t pc = unwind_node_pc(node);
+
+		if (!push_value(t, SHM_OP_NODE, 0, stack->told | (uint64_t)node->parent << 16, &pc))
+			return false;
 	}
-	return reset;
+	return true;
 }
 
-/* A call of `operands` words with its stack. */
-static inline __attribute__((always_inline)) void push_call(struct thread *t, enum mst_op op, uint8_t flags,
-							    uint8_t align_log2, const uint64_t *operand,
-							    unsigned operands, const struct unwind_regs *regs)
+/* A call with its stack; `usable` is what the allocator gave, 0 if that isn't known or wanted. */
+static inline __attribute__((always_inline)) void push_call(struct thread *t, const struct call *call,
+							    size_t usable, const struct unwind_regs *regs)
 {
-	const uint64_t stamp = stamp_now();
-	const uint32_t kept = unwind_capture(t->stack, regs);
-	const uint32_t n = unwind_stack_depth(t->stack);
-	uint32_t from, words;
-	uint64_t *w;
+	const uint64_t node = unwind_capture(t->stack, regs);
+	uint8_t flags = 0;
+	uint64_t *start, *w;
 
-	if (t->known > kept)
-		t->known = kept;
-	if (choose_frames(t, n, the_process.depth, &from))
-		flags |= SHM_RESET;
-	words = 2 + operands + (n - from);
-	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
-	if (!w) {
-		/* The reader doesn't get these frames: what it knows ends where they would begin. */
-		if (flags & SHM_RESET)
-			t->base = t->known = n;
+	if (!tell_losses(t) || __builtin_expect(t->stack->told != t->stack->n_nodes && !tell_nodes(t), 0) ||
+	    !(start = ring_reserve(t, SHM_RECORD_WORDS))) {
 		count_loss(t);
 		return;
 	}
-	w[0] = shm_head((uint8_t)op, flags, align_log2, (uint16_t)(n - from), from);
-	w[1] = stamp;
-	w += 2;
-	for (unsigned i = 0; i < operands; i++)
-		*w++ = operand[i];
-	for (const struct unwind_frame *f = unwind_stack_frames(t->stack); from < n; from++)
-		*w++ = f[from].pc;
-	ring_publish(t, words);
-	t->known = n;
+	w = start + 1;
+	if (needs_stamp(t)) {
+		flags |= SHM_STAMPED;
+		*w++ = stamp_now();
+	}
+	if (__builtin_expect(call->size >> 32 != 0, 0)) {
+		flags |= SHM_WIDE;
+		*w++ = call->size;
+	}
+	*w++ = (uintptr_t)call->result;
+	if (shm_operands((uint8_t)call->op) == 2)
+		*w++ = (uintptr_t)call->old;
+	if (call->align_log2) {
+		flags |= SHM_ALIGNED;
+		*w++ = call->align_log2;
+	}
+	if (usable) {
+		flags |= SHM_USABLE;
+		*w++ = usable;
+	}
+	if (!call->result)
+		flags |= SHM_FAILED;
+	if (call->overflow)
+		flags |= SHM_OVERFLOW;
+	*start = shm_head((uint8_t)call->op, flags, node | call->size << 16);
+	ring_publish(t, (uint32_t)(w - start));
 }
 
 /* ---- the depth of stacks ---- */
@@ -188,8 +265,7 @@ static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
 /* Comes before its event, stamp and all. If there is no room for it the next event will have one. */
 static void push_depth(struct thread *t, uint64_t depth)
 {
-	if (depth != t->told_depth && tell_losses(t) &&
-	    push_words(t, shm_head(MST_OP_STACK, 0, 0, 0, 0), depth))
+	if (depth != t->told_depth && tell_losses(t) && push_value(t, MST_OP_STACK, 0, depth, NULL))
 		t->told_depth = depth;
 }
 
@@ -199,23 +275,6 @@ static inline void tell_depth(struct thread *t, uintptr_t sp)
 
 	if (__builtin_expect(the_process.stacks, 0) && measure_depth(t, sp, &depth))
 		push_depth(t, depth);
-}
-
-/* `usable` is what the allocator gave, 0 if that isn't known or wanted. */
-static void push_alloc(struct thread *t, const struct call *call, size_t usable,
-		       const struct unwind_regs *regs)
-{
-	uint64_t operand[4] = { (uintptr_t)call->result, call->size, (uintptr_t)call->old };
-	unsigned operands = shm_operands((uint8_t)call->op);
-	uint8_t flags = call->result ? 0 : SHM_FAILED;
-
-	if (call->overflow)
-		flags |= SHM_OVERFLOW;
-	if (usable) {
-		flags |= SHM_USABLE;
-		operand[operands++] = usable;
-	}
-	push_call(t, call->op, flags, call->align_log2, operand, operands, regs);
 }
 
 /* Of a block that the allocator has just given itself: nobody else's may be asked about. */
@@ -250,12 +309,13 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	}
 	t->inside = PUSHING;
 	tell_depth(t, regs->sp);
-	push_alloc(t, call, usable_of(call), regs);
+	push_call(t, call, usable_of(call), regs);
 	t->inside = inside;
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
-static inline void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void push_free(struct thread *t, uint8_t op, const void *p,
+							    const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
 
@@ -263,8 +323,8 @@ static inline void push_free(struct thread *t, uint8_t op, const void *p, const 
 	if (regs)
 		tell_depth(t, regs->sp);
 	if (the_process.free_stacks && op == SHM_OP_FREE)
-		push_call(t, MST_OP_FREE, 0, 0, &(const uint64_t){ (uintptr_t)p }, 1, regs);
-	else if (!tell_losses(t) || !push_words(t, shm_head(op, 0, 0, 0, 0), (uintptr_t)p))
+		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
+	else if (!tell_losses(t) || !push_quickly(t, op, 0, (uintptr_t)p, NULL))
 		count_loss(t);
 	t->inside = inside;
 }
@@ -326,7 +386,7 @@ void recorder_new_leave(const void *result)
 	t->inside = PUSHING;
 	t->new_call.result = result;
 	tell_depth(t, t->new_regs.sp);
-	push_alloc(t, &t->new_call, t->new_block == result ? t->new_usable : 0, &t->new_regs);
+	push_call(t, &t->new_call, t->new_block == result ? t->new_usable : 0, &t->new_regs);
 	t->inside = OUTSIDE;
 }
 
@@ -380,7 +440,7 @@ void recorder_mark(enum mst_op op)
 	} else if (op == MST_OP_EXIT) {
 		value = count_null_frees(&the_process);
 	}
-	if (!tell_losses(t) || !push_words(t, shm_head((uint8_t)op, 0, 0, 0, 0), value))
+	if (!tell_losses(t) || !push_value(t, (uint8_t)op, 0, value, NULL))
 		count_loss(t);
 	t->inside = OUTSIDE;
 }
@@ -410,44 +470,35 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	struct process *p = process_now();
 	struct thread *t = p && !p->maps ? NULL : thread_enter();
 	const bool two = op == MST_OP_MREMAP_MOVED || op == MST_OP_MREMAP_IN_PLACE;
-	const uint32_t words = two ? 4 : 3;
+	const uint64_t old = old_size;
 	uint8_t inside;
-	uint64_t *w;
 
 	if (!t || !the_process.maps)
 		return;
 	inside = t->inside;
 	t->inside = PUSHING;
 	tell_depth(t, sp);
-	w = tell_losses(t) ? ring_reserve(t, words) : NULL;
-	if (w) {
-		w[0] = shm_head((uint8_t)op, failed ? SHM_FAILED : 0, 0, 0, 0);
-		w[1] = stamp_now();
-		w[2] = two ? old_size : size;
-		w[words - 1] = size;
-		ring_publish(t, words);
-	} else {
+	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
 		count_loss(t);
-	}
 	t->inside = inside;
 }
 
 /* dlclose() may come before the first event; the module table must be there to be told. */
-static bool modules_ready(void)
-{
-	return thread_now() != NULL;
-}
-
 void recorder_closing_begin(void)
 {
-	if (modules_ready())
+	if (thread_now())
 		modules_closing_begin();
 }
 
+/* What comes next must be known to come after the closing: the same pc may be other code. */
 void recorder_closing_end(void)
 {
-	if (modules_ready())
-		modules_closing_end(stamp_now());
+	struct thread *t = thread_now();
+
+	if (!t)
+		return;
+	modules_closing_end(stamp_now());
+	t->unstamped = 0;
 }
 
 void recorder_after_fork(void)

@@ -7,8 +7,15 @@
 #include "modules.h"
 #include "real.h"
 
-#define STACK_CAPACITY 16384u /* frames remembered a thread; SHM_DEPTH_MAX must fit twice */
-#define RING_WAITS 2000u      /* milliseconds that a thread waits for a ring: as long as for room in one */
+/* Nodes of stacks remembered a thread: many for the first ones, which are the busy ones. */
+#define STACK_CAPACITY_FIRST 16384u
+#define STACK_CAPACITY 8192u
+#define STACK_FIRSTS 4u
+
+_Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
+
+#define RING_LAP (64u << 10)
+#define RING_WAITS 2000u /* milliseconds that a thread waits for a ring: as long as for room in one */
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
@@ -66,6 +73,7 @@ static void place_thread(struct process *p, struct thread *t)
 	t->ring = &p->segment->rings[t->slot];
 	t->data = shm_ring_data(p->segment, t->slot);
 	t->size = shm_ring_bytes(t->slot);
+	t->lap = t->size / 4 < RING_LAP ? t->size / 4 : RING_LAP;
 }
 
 /* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */
@@ -116,6 +124,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
 	segment->parent_fork = forked ? forget_threads(p) : 0;
+	atomic_store(&p->many, false);
 	segment->start = os_stamp(p->use_tsc);
 	shm_modules(segment)->capacity = SHM_MODULES;
 	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
@@ -176,27 +185,31 @@ static struct shm_ring *claim_ring(struct process *p, uint32_t *slot)
 		used = atomic_load(&p->segment->rings_used);
 		while (used <= i && !atomic_compare_exchange_weak(&p->segment->rings_used, &used, i + 1))
 			;
+		if (i > 0)
+			atomic_store(&p->many, true);
 		*slot = i;
 		return ring;
 	}
 	return NULL;
 }
 
+/* Of a thread's memory, what it is itself; its stack follows. */
+#define THREAD_BYTES ((sizeof(struct thread) + 63) / 64 * 64)
+
 static struct thread *thread_memory(struct process *p, uint32_t slot)
 {
-	const size_t stack_bytes = unwind_stack_bytes(STACK_CAPACITY);
+	const uint32_t capacity = slot < STACK_FIRSTS ? STACK_CAPACITY_FIRST : STACK_CAPACITY;
 	struct thread *t = p->threads[slot];
 
 	if (!t) {
-		t = os_map(sizeof(*t) + 64 + stack_bytes);
+		t = os_map(THREAD_BYTES + unwind_stack_bytes(capacity));
 		if (!t)
 			return NULL;
-		t->stack = (struct unwind_stack *)(((uintptr_t)(t + 1) + 63) & ~(uintptr_t)63);
 		t->slot = slot;
 		place_thread(p, t);
 		atomic_store_explicit(&p->threads[slot], t, memory_order_release);
 	}
-	unwind_stack_init(t->stack, STACK_CAPACITY);
+	t->stack = unwind_stack_init((char *)t + THREAD_BYTES, capacity, p->depth);
 	return t;
 }
 
@@ -248,11 +261,12 @@ static struct thread *begin_thread(struct process *p)
 	atomic_store(&t->tp, 0);
 	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-	t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+	t->losses = t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
 	t->inside = OUTSIDE;
 	t->lossy = false;
 	t->last_fork = 0;
-	t->base = t->known = 0;
+	t->tick = atomic_load_explicit(&p->family->tick, memory_order_relaxed) - 1;
+	t->unstamped = 0;
 	t->top = atomic_exchange(&p->top, 0);
 	t->told_depth = 0;
 	ring->tid = os_tid();

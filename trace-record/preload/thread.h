@@ -42,7 +42,8 @@ struct thread {
 	struct shm_ring *ring;
 	uint8_t *data;
 	uint32_t size;
-	uint32_t slot;        /* these four stay while the process is the same: anyone may read them */
+	uint32_t lap;         /* bytes of the ring; see ring_turn() */
+	uint32_t slot;        /* these five stay while the process is the same: anyone may read them */
 	uint64_t head;        /* our copy; the ring's is what is published */
 	uint64_t tail;        /* the ring's as last seen */
 	uint8_t inside;       /* enum inside */
@@ -54,11 +55,13 @@ struct thread {
 	const void *new_block; /* what malloc gave it, and how much */
 	size_t new_usable;
 	const void *deleting;
-	uint64_t told_losses;
+	uint64_t losses,
+		told_losses; /* events dropped by threads on this slot; as far as the reader was told */
 	uintptr_t top;       /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
-	/* The reader's copy of frames [base, known) equals ours. */
-	uint32_t base, known;
+	uint32_t tick;       /* the family's at the last stamp */
+	uint32_t stamped;    /* events with a stamp since then */
+	uint32_t unstamped;  /* events that may follow without one */
 	struct unwind_stack *stack;
 };
 
@@ -73,6 +76,7 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool stacks, maps;
+	_Atomic bool many;     /* more than one thread has, or had, a ring */
 	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;   /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS]; /* by slot; release */

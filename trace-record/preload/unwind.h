@@ -2,18 +2,21 @@
 /*
  * The stack unwinder: which calls led here, exactly, many million times a second.
  *
- * Each thread keeps its last captured stack. A capture steps outwards from the caller, by rules
- * remembered for each pc, only until it meets a frame of that stack in the same state; then it
- * compares the memory that the remaining steps read with what they read last time. Equal inputs
- * give equal steps, so what is reused is what a full walk would have found: nothing is guessed.
- * Rules come from .eh_frame; code without (JIT compilers) is stepped over by frame pointers.
+ * Each thread keeps the stacks that it has seen as a tree of nodes: a node is a frame (where it is
+ * in the code, and where on the stack) below its caller's node, so the innermost frame's node stands
+ * for the whole stack. Nodes never change; when there is no room for more, or code may have changed its
+ * meaning, all are forgotten and their numbers begin anew.
+ *
+ * A capture guesses which node comes now (the one that followed the present one the last time) and
+ * compares the memory that the steps from it outwards read with what they read then. Equal inputs
+ * give equal steps, so what holds is what a full walk would find: nothing is taken on trust. Where
+ * the guess fails it walks (walk.h) until it meets a frame of the stack it remembers best, compares the
+ * rest, and finds or makes the nodes of the inner frames.
  *
  * Called inside the recorded program by the thread whose stack it is. Never allocates, locks,
  * prints or changes errno (for new objects see modules.h); uses no thread-local storage; needs
  * about 1.5 KiB of stack. A thread must not be inside unwind_capture() twice (a signal handler that
- * interrupts a capture must not capture, and must not leave by longjmp). Memory is read only
- * where a walk of a sound stack reads, and beyond what is known to be mapped only after asking
- * the kernel: broken stacks give short lists, not crashes.
+ * interrupts a capture must not capture, and must not leave by longjmp).
  *
  * modules_init() comes first.
  */
@@ -30,34 +33,51 @@ struct unwind_regs {
 	uintptr_t bp; /* rbp of the caller */
 };
 
-/* A frame. The caller of this module reads `pc` alone. */
-struct unwind_frame {
-	uintptr_t pc;     /* return address - 1, which lies in the call; minus one, too, in a
-				   frame that a signal interrupted: so Valgrind shows it */
-	uintptr_t sp, bp; /* the frame's registers, before the step to its caller */
-	uint32_t links;   /* links of the stack up to and with this frame's step */
-	uint32_t flags;
+#define UNWIND_ROOT 0u /* the node outside the outermost frame */
+
+/* A frame. Others than unwind.c read `pc`, `parent` and `depth` alone. */
+struct unwind_node {
+	uintptr_t pc;        /* return address, or where a signal interrupted */
+	uintptr_t sp, bp;    /* the frame's registers, before the step to its caller */
+	uintptr_t return_at; /* where the step finds parent's pc; 0: noted in reads */
+	uintptr_t bp_at;     /* where it finds parent's bp, if that matters; 0: it doesn't, or in reads */
+	uint32_t parent;     /* the caller's node */
+	uint32_t depth;      /* frames up to and with this one; 1: outermost */
+	uint32_t reads;      /* what else the step depends on begins here in stack->reads */
+	uint16_t n_reads;
+	uint16_t flags;
+	uint16_t guess; /* the node that was captured after this one */
 };
 
-struct unwind_stack;
+/* What a reader of the trace calls the frame's place: an address within the call; minus one, too, in a
+ * frame that a signal interrupted: so Valgrind shows it. */
+static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
+{
+	return node->pc - 1;
+}
 
-#define UNWIND_CAPACITY_MIN 16
+/* One thread's. Others than unwind.c read `nodes`, `n_nodes` and `told` alone, and set `told`. */
+struct unwind_stack {
+	struct unwind_node *nodes; /* by number; [UNWIND_ROOT] is none */
+	uint32_t n_nodes;
+	uint32_t told; /* the nodes below this were told to whom they concern; UNWIND_ROOT + 1 when
+			  all numbers have begun anew */
+	struct unwind_memory *memory;
+};
 
-/* Bytes of (zeroed, private, page-aligned or at least 64-byte aligned) memory for a stack of
- * `capacity` frames, at least UNWIND_CAPACITY_MIN. About 200 bytes a frame, touched as needed. */
-size_t unwind_stack_bytes(unsigned capacity);
+#define UNWIND_CAPACITY_MIN 64u
+#define UNWIND_CAPACITY_MAX 65536u
 
-/* Makes an empty stack in that memory. Also before the memory is used for another thread. */
-void unwind_stack_init(struct unwind_stack *stack, unsigned capacity);
+/* Bytes of zeroed, private, page-aligned memory for `capacity` nodes, a power of two. About 300 bytes
+ * a node, touched as needed. */
+size_t unwind_stack_bytes(uint32_t capacity);
 
-/* Captures the present stack, and returns how many leading (outermost) frames are the same as
- * after the previous capture; 0 when modules came or went since, as the same pcs may then mean
- * other code. Of a stack deeper than the capacity the outer part is left out: at least the
- * innermost capacity / 2 frames are there. */
-unsigned unwind_capture(struct unwind_stack *stack, const struct unwind_regs *regs);
+/* Makes an empty stack in that memory. Also before the memory is used for another thread. Of each stack
+ * the `wanted` innermost frames matter, at most capacity / 4; frames further out may be missing, or be
+ * those of an earlier capture. */
+struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t wanted);
 
-/* The stack last captured, outermost frame first. */
-unsigned unwind_stack_depth(const struct unwind_stack *stack);
-const struct unwind_frame *unwind_stack_frames(const struct unwind_stack *stack);
+/* Captures the present stack and returns its innermost frame's node. */
+uint32_t unwind_capture(struct unwind_stack *stack, const struct unwind_regs *regs);
 
 #endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules.h"
+
+_Alignas(64) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
+static _Atomic uint64_t rules_closings; /* the rules are free of modules closed before */
+
+uint64_t rule_search(const struct rule_place *place)
+{
+	for (unsigned slot = 0; slot < RULE_SLOTS; slot++) {
+		uint64_t rule = rule_load(&place->bucket[slot]);
+
+		if (rule_is(rule, place))
+			return rule;
+	}
+	return RULE_NONE;
+}
+
+void rule_keep(const struct rule_place *place, uint64_t rule)
+{
+	_Atomic uint64_t *slot = place->home;
+
+	for (unsigned i = 0; i < RULE_SLOTS && rule_load(slot) != 0; i++)
+		slot = &place->bucket[i];
+	if (rule_load(slot) != 0)
+		slot = place->home;
+	atomic_store_explicit(slot, rule | place->tag << RULE_TAG_SHIFT, memory_order_relaxed);
+}
+
+void rules_renew(uint64_t closings)
+{
+	if (atomic_load_explicit(&rules_closings, memory_order_acquire) == closings)
+		return;
+	for (unsigned bucket = 0; bucket < 1 << RULE_BUCKET_BITS; bucket++)
+		for (unsigned slot = 0; slot < RULE_SLOTS; slot++)
+			if (rule_load(&rules[bucket][slot]) != 0)
+				atomic_store_explicit(&rules[bucket][slot], 0, memory_order_relaxed);
+	atomic_store_explicit(&rules_closings, closings, memory_order_release);
+}
+
+uint64_t rule_pack(const struct cfi_function *function, const struct cfi_row *row)
+{
+	uint64_t rule = RULE_COMPACT, words = (uint64_t)row->cfa / 8, bp_words = 0;
+
+	if (row->kind[CFI_RIP] == CFI_UNDEFINED && !function->signal)
+		return RULE_OUTERMOST;
+	if (function->signal || row->cfa_is_expression || row->cfa <= 0 || row->cfa % 8 != 0 ||
+	    words > RULE_CFA_WORDS_MAX)
+		return RULE_GENERAL;
+	if (row->kind[CFI_RIP] != CFI_OFFSET || row->value[CFI_RIP] != -8 || row->kind[CFI_RSP] != CFI_SAME)
+		return RULE_GENERAL;
+	if (row->kind[CFI_RBP] == CFI_OFFSET && row->value[CFI_RBP] < 0 && row->value[CFI_RBP] % 8 == 0)
+		bp_words = (uint64_t)-row->value[CFI_RBP] / 8;
+	else if (row->kind[CFI_RBP] != CFI_SAME)
+		return RULE_GENERAL;
+	if (bp_words > RULE_BP_WORDS_MAX)
+		return RULE_GENERAL;
+	if (row->cfa_register == CFI_RBP)
+		rule |= RULE_FROM_BP;
+	else if (row->cfa_register != CFI_RSP)
+		return RULE_GENERAL;
+	return rule | words << RULE_CFA_SHIFT | bp_words << RULE_BP_SHIFT;
+}

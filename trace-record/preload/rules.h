@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules by pc: how to step from a frame to its caller, learned from .eh_frame once for each pc.
+ *
+ * One 64-bit word holds a whole rule and enough of its key to make it unmistakable, so that any
+ * thread may read and write any slot at any time without a lock.
+ *
+ * Key: pc * 2 + exact, 48 bits, spread by a multiplication modulo 2^48 (done in the upper bits of
+ * a word). The top 13 bits of the product choose the bucket, the other 35 are the tag. A bucket is
+ * one cache line of eight slots; the tag's top 3 bits choose the home slot, which is looked at
+ * first, and replaced when the bucket is full.
+ *
+ * Rules of closed modules are cleared before the first capture that could meet other code at
+ * their addresses. A thread that adds a rule has the pc on its stack, so no program that is sound
+ * can unload that code before the capture is over: what is added during a clearing is valid.
+ */
+#ifndef PRELOAD_RULES_H
+#define PRELOAD_RULES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cfi.h"
+
+#define RULE_BUCKET_BITS 13
+#define RULE_SLOTS 8
+#define RULE_TAG_BITS 35
+#define RULE_TAG_MASK ((UINT64_C(1) << RULE_TAG_BITS) - 1)
+#define RULE_SPREAD UINT64_C(0x9e3779b97f4b) /* odd, so that the product is one-to-one */
+
+enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
+
+/* Bits of a word. Compact: CFA = (bp or sp) + 8 * CFA words, return address at CFA - 8, the
+ * caller's bp at CFA - 8 * BP words, or unchanged when that is 0. */
+#define RULE_KIND(rule) ((rule)&3)
+#define RULE_FROM_BP (UINT64_C(1) << 2)
+#define RULE_CFA_SHIFT 3
+#define RULE_CFA_WORDS_MAX ((UINT64_C(1) << 17) - 1)
+#define RULE_BP_SHIFT 20
+#define RULE_BP_WORDS_MAX UINT64_C(255)
+#define RULE_TAG_SHIFT 28
+
+_Static_assert(RULE_BUCKET_BITS + RULE_TAG_BITS == 48, "the tag completes the bucket");
+_Static_assert(RULE_TAG_SHIFT + RULE_TAG_BITS <= 64, "a rule is one word");
+
+extern __attribute__((visibility("hidden"))) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
+
+struct rule_place {
+	_Atomic uint64_t *bucket, *home;
+	uint64_t tag;
+};
+
+static inline struct rule_place rule_place(uintptr_t pc, bool exact)
+{
+	uint64_t spread = ((uint64_t)pc << 1 | exact) * (RULE_SPREAD << 16);
+
+	return (struct rule_place){
+		.home = &rules[0][0] + (spread >> 48),
+		.bucket = rules[spread >> (16 + RULE_TAG_BITS)],
+		.tag = (spread >> 16) & RULE_TAG_MASK,
+	};
+}
+
+static inline uint64_t rule_load(_Atomic uint64_t *slot)
+{
+	return atomic_load_explicit(slot, memory_order_relaxed);
+}
+
+/* Whether what was loaded from the home slot is the rule of the place. */
+static inline bool rule_is(uint64_t rule, const struct rule_place *place)
+{
+	return rule >> RULE_TAG_SHIFT == place->tag && RULE_KIND(rule) != RULE_NONE;
+}
+
+/* The rule of the place, wherever it is in its bucket; RULE_NONE if it isn't there. */
+uint64_t rule_search(const struct rule_place *place);
+
+/* Keeps a rule (without its tag). */
+void rule_keep(const struct rule_place *place, uint64_t rule);
+
+/* The row of the tables as a rule; RULE_GENERAL for what a compact one cannot say. */
+uint64_t rule_pack(const struct cfi_function *function, const struct cfi_row *row);
+
+/* Drops all rules if a module was closed since the last time. Threads may do so side by side;
+ * each goes on only after it has cleared everything itself or seen that another one had.
+ * `closings` is modules_closings() of the capture's state. */
+void rules_renew(uint64_t closings);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1
+
+#include "walk.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+#include "modules.h"
+#include "probe.h"
+
+#define PAGE ((uintptr_t)4096)
+
+/* A frame larger than this is not believed when only the frame pointer tells its size. */
+#define POINTER_FRAME_BYTES_MAX ((uintptr_t)1 << 20)
+
+/* Reads farther than this from the readable region start another one. */
+#define REGION_STEP ((uintptr_t)64 << 10)
+
+/* Frames between us and the caller of the intercepted function. */
+#define OWN_FRAMES_MAX 16
+
+/* Finds the row that holds at the walk's pc, in work->row. A return address may be the first byte
+ * of the next function: the call that it returns from is what counts. */
+static bool find_row(struct walker *walker, const struct walk *w, struct cfi_function *function)
+{
+	uintptr_t address = w->exact ? w->pc : w->pc - 1;
+	struct cfi_section section;
+
+	return modules_find(address, &section) && cfi_find(&section, address, function) &&
+	       cfi_find_row(function, address, &walker->work);
+}
+
+static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, struct walk *w)
+{
+	struct rule_place place = rule_place(w->pc, w->exact);
+	struct cfi_function function;
+	uint64_t rule;
+
+	if (!find_row(walker, w, &function))
+		return RULE_GENERAL;
+	rule = rule_pack(&function, &walker->work.row);
+	if (w->caching)
+		rule_keep(&place, rule);
+	return rule;
+}
+
+static inline uint64_t rule_find(struct walker *walker, struct walk *w)
+{
+	struct rule_place place = rule_place(w->pc, w->exact);
+	uint64_t rule = rule_load(place.home);
+
+	if (unlikely(!w->caching))
+		return rule_learn(walker, w);
+	if (likely(rule_is(rule, &place)))
+		return rule;
+	rule = rule_search(&place);
+	return rule != RULE_NONE ? rule : rule_learn(walker, w);
+}
+
+/*
+ * Readable memory. [low, high) is a run of pages around the place where the walk is, each of which
+ * the kernel was asked about. It starts anew when the walk or the program goes elsewhere, so what
+ * was learned about a stack that may be gone is not used again.
+ */
+static void region_start(struct walker *walker, uintptr_t at)
+{
+	walker->low = at & ~(PAGE - 1);
+	walker->high = walker->low + PAGE;
+}
+
+static bool region_grow(struct walker *walker, uintptr_t at)
+{
+	if (at - walker->high < REGION_STEP) {
+		while (at >= walker->high && probe_readable(walker->high))
+			walker->high += PAGE;
+		return at < walker->high;
+	}
+	if (walker->low - at <= REGION_STEP) {
+		while (at < walker->low && probe_readable(walker->low - PAGE))
+			walker->low -= PAGE;
+		return at >= walker->low;
+	}
+	return false;
+}
+
+static __attribute__((noinline)) bool region_move(struct walker *walker, uintptr_t at)
+{
+	if (at % 8 != 0)
+		return false;
+	if (region_grow(walker, at))
+		return true;
+	if (!probe_readable(at))
+		return false;
+	region_start(walker, at);
+	return true;
+}
+
+/* Whether the word at `at` may be read; an unaligned one outside the region is refused. */
+static inline bool region_has(struct walker *walker, uintptr_t at)
+{
+	return walk_has_quickly(walker, at) || region_move(walker, at);
+}
+
+/* Stacks grow down, so callers are found upwards; unless the program changed to another stack. */
+static inline bool is_outwards(const struct walker *walker, const struct walk *w, uintptr_t sp)
+{
+	return likely(sp > w->sp) || sp <= walker->low || sp > walker->high;
+}
+
+struct reader {
+	struct walker *walker;
+	struct walk *walk;
+};
+
+/* Notes that the present step depends on a word of memory. */
+static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint64_t value)
+{
+	struct walker *walker = reader->walker;
+	struct walk *w = reader->walk;
+
+	if (bytes != 8 || w->reads == walker->reads_most)
+		w->reads_lost = true;
+	else
+		walker->reads[w->reads++] = (struct link){ at, value };
+}
+
+/* Expressions and rules read the stack as a rule, but may read anything. */
+static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value)
+{
+	struct reader *reader = context;
+
+	if (address % bytes != 0)
+		return false;
+	if (!(address % 8 == 0 && region_has(reader->walker, address)) &&
+	    !probe_readable(address & ~(uintptr_t)7))
+		return false;
+	*value = 0;
+	memcpy(value, (const void *)address, bytes);
+	if (link)
+		note_read(reader, address, bytes, *value);
+	return true;
+}
+
+static bool step_compact(struct walker *walker, struct walk *w, struct step *step, uint64_t rule)
+{
+	uintptr_t cfa = walk_compact_cfa(w, rule), bp_words = walk_compact_bp_words(rule);
+
+	step->flags |= rule & RULE_FROM_BP ? STEP_USES_BP : 0;
+	if (cfa % 8 != 0 || !is_outwards(walker, w, cfa) || !region_has(walker, cfa - 8) ||
+	    (bp_words != 0 && !region_has(walker, cfa - 8 * bp_words)))
+		return false;
+	return walk_finish_compact(w, step, rule, cfa);
+}
+
+/* Last resort, for code that no table describes: rbp points to the caller's saved rbp, below the
+ * return address. */
+static bool step_frame_pointer(struct walker *walker, struct walk *w, struct step *step)
+{
+	uintptr_t bp = w->bp;
+
+	step->flags |= STEP_USES_BP;
+	if (bp % 8 != 0 || bp < w->sp || bp - w->sp > POINTER_FRAME_BYTES_MAX || !region_has(walker, bp) ||
+	    !region_has(walker, bp + 8))
+		return false;
+	step->bp_at = bp;
+	step->return_at = bp + 8;
+	return walk_move(w, step, walk_load(bp + 8), bp + 16, walk_load(bp));
+}
+
+/* Whether the code at pc makes the system call that ends a signal handler, as the restorers of
+ * other run-time systems do, which come without tables. */
+static bool is_sigreturn(uintptr_t pc)
+{
+	static const unsigned char long_form[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const unsigned char short_form[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+
+	if (!probe_readable(pc) || !probe_readable(pc + sizeof(long_form) - 8))
+		return false;
+	return memcmp((const void *)pc, short_form, sizeof(short_form)) == 0 ||
+	       memcmp((const void *)pc, long_form, sizeof(long_form)) == 0;
+}
+
+/* The kernel left the interrupted registers in the ucontext that the stack pointer points to. */
+static bool step_sigreturn(struct walker *walker, struct walk *w, struct step *step)
+{
+	static const unsigned fields[3] = { REG_RIP, REG_RSP, REG_RBP };
+	struct reader reader = { walker, w };
+	uintptr_t saved = w->sp + offsetof(ucontext_t, uc_mcontext.gregs);
+	uint64_t value[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!read_memory(&reader, saved + sizeof(greg_t) * fields[i], 8, true, &value[i]))
+			return false;
+	w->exact = walk_move(w, step, value[0], value[1], value[2]);
+	return w->exact;
+}
+
+/* The walk's registers as the tables' rules see them. */
+static void load_registers(struct walker *walker, const struct walk *w)
+{
+	struct cfi_state *registers = &walker->registers;
+
+	if (!w->all_registers)
+		registers->known = 0;
+	registers->value[CFI_RIP] = w->pc;
+	registers->value[CFI_RSP] = w->sp;
+	registers->value[CFI_RBP] = w->bp;
+	registers->known |= 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
+}
+
+/* What the outcome of a step by the tables depended on, in the frame's flags. */
+static void mark_dependence(struct step *step, const struct cfi_step *tables, enum cfi_result result)
+{
+	uint32_t compared = 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
+
+	if (tables->used & 1u << CFI_RBP)
+		step->flags |= STEP_USES_BP;
+	if (tables->used & ~compared || (tables->return_at == 0 && result != CFI_OUTERMOST))
+		step->flags |= STEP_OPAQUE;
+}
+
+/* A step by the full meaning of the tables. */
+static bool step_tables(struct walker *walker, struct walk *w, struct step *step,
+			const struct cfi_function *function)
+{
+	struct cfi_state *registers = &walker->registers;
+	struct reader reader = { walker, w };
+	struct cfi_step tables = {
+		.read = read_memory,
+		.context = &reader,
+		.state = registers,
+		.all_registers = w->all_registers,
+	};
+	enum cfi_result result;
+
+	load_registers(walker, w);
+	result = cfi_take_step(&tables, &walker->work);
+	mark_dependence(step, &tables, result);
+	w->wants_all_registers = result == CFI_NEEDS_REGISTER && !w->all_registers;
+	if (result != CFI_OK)
+		return false;
+	if (!function->signal && !is_outwards(walker, w, registers->value[CFI_RSP]))
+		return false;
+	if (!(registers->known & 1u << CFI_RBP))
+		registers->value[CFI_RBP] = 0;
+	if (!walk_move(w, step, registers->value[CFI_RIP], registers->value[CFI_RSP],
+		       registers->value[CFI_RBP]))
+		return false;
+	w->exact = function->signal;
+	return true;
+}
+
+static __attribute__((noinline)) bool step_general(struct walker *walker, struct walk *w, struct step *step)
+{
+	struct cfi_function function;
+
+	if (find_row(walker, w, &function))
+		return step_tables(walker, w, step, &function);
+	/* What code without tables did with the other registers is not known. */
+	walker->registers.known = 0;
+	if (is_sigreturn(w->pc))
+		return step_sigreturn(walker, w, step);
+	return step_frame_pointer(walker, w, step);
+}
+
+/* The step leads to no frame: what was found instead of the caller's pc is a read like others. */
+static void note_end(struct walker *walker, struct walk *w, struct step *step)
+{
+	struct reader reader = { walker, w };
+
+	if (step->return_at != 0)
+		note_read(&reader, step->return_at, 8, step->return_pc);
+	step->return_at = step->bp_at = 0;
+}
+
+void walk_cut(struct walker *walker, struct walk *w)
+{
+	struct step *step = &walker->steps[w->count - 1];
+
+	w->truncated = true;
+	note_end(walker, w, step);
+	if (w->reads_lost)
+		step->flags |= STEP_OPAQUE;
+	step->reads_end = w->reads;
+}
+
+bool walk_step(struct walker *walker, struct walk *w)
+{
+	struct step *step = walk_add_step(walker, w);
+	uint64_t rule = w->all_registers ? RULE_GENERAL : rule_find(walker, w);
+	bool more = false;
+
+	if (RULE_KIND(rule) == RULE_COMPACT)
+		more = step_compact(walker, w, step, rule);
+	else if (RULE_KIND(rule) == RULE_GENERAL)
+		more = step_general(walker, w, step);
+	if (!more)
+		note_end(walker, w, step);
+	if (w->reads_lost)
+		step->flags |= STEP_OPAQUE;
+	step->reads_end = w->reads;
+	return more;
+}
+
+void walk_start(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching)
+{
+	/* The word below the stack pointer held the return address; that at it may not exist. */
+	if (regs->sp - 8 - walker->low >= walker->high - walker->low)
+		region_start(walker, regs->sp - 8);
+	*w = (struct walk){ .pc = regs->pc, .sp = regs->sp, .bp = regs->bp, .caching = caching };
+}
+
+void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching)
+{
+	uint64_t *value = walker->registers.value;
+	struct step step;
+
+	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"
+			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"
+			 "movq %%r15, 120(%0)\n\tleaq 0f(%%rip), %%rax\n\t0:\n\tmovq %%rax, 128(%0)"
+			 :
+			 : "r"(value)
+			 : "rax", "memory");
+	*w = (struct walk){
+		.pc = value[CFI_RIP],
+		.sp = value[CFI_RSP],
+		.bp = value[CFI_RBP],
+		.exact = true,
+		.all_registers = true,
+		.caching = caching,
+	};
+	walker->registers.known = 1u << CFI_RBX | 0xfu << CFI_R12;
+	region_start(walker, w->sp);
+	for (unsigned n = 0; n < OWN_FRAMES_MAX && (w->sp != regs->sp || w->pc != regs->pc); n++) {
+		step = (struct step){ .return_at = 0 };
+		if (!step_general(walker, w, &step))
+			break;
+	}
+	w->reads = 0;
+	w->reads_lost = false;
+	if (w->sp != regs->sp || w->pc != regs->pc) {
+		walk_start(walker, w, regs, caching);
+		w->all_registers = true;
+		walker->registers.known = 0;
+	}
+}

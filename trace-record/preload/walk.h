@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A walk outwards over the frames of a stack, a step at a time: by the rules remembered for each
+ * pc, by the full meaning of .eh_frame where these cannot say it, and by frame pointers in code that
+ * has no tables. Each step says what it depended on, so that it can be compared later instead of
+ * being taken again (unwind.c).
+ *
+ * Memory is read only where a walk of a sound stack reads, and beyond what is known to be mapped
+ * only after asking the kernel: broken stacks give short lists, not crashes.
+ */
+#ifndef PRELOAD_WALK_H
+#define PRELOAD_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cfi.h"
+#include "rules.h"
+#include "unwind.h"
+
+/* Addresses outside are no code: the first page is never mapped, the top half is the kernel's. */
+#define WALK_PC_MIN ((uintptr_t)4096)
+#define WALK_PC_MAX ((uintptr_t)1 << 47)
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* A word of memory that a step depends on, and what it held. */
+struct link {
+	uintptr_t at;
+	uint64_t value;
+};
+
+/* What a step depends on. */
+enum {
+	STEP_EXACT = 1 << 0,   /* of the frame: pc is not a return address */
+	STEP_OPAQUE = 1 << 1,  /* on what is not compared */
+	STEP_USES_BP = 1 << 2, /* on bp, other than by passing it on */
+	STEP_KEEPS_BP = 1 << 3 /* the caller's bp is this frame's */
+};
+
+/* A frame, and the step to its caller. */
+struct step {
+	uintptr_t pc, sp, bp;
+	uintptr_t return_at; /* where the caller's pc was read, 0 = nowhere */
+	uintptr_t return_pc;
+	uintptr_t bp_at; /* where the caller's bp was read, 0 = nowhere, or noted in reads */
+	uintptr_t caller_bp;
+	uint32_t reads_end; /* its entries in `reads` end here, those of the one before where they
+			       begin; they cover all that it read */
+	uint32_t flags;
+};
+
+/* A thread's memory for walks. */
+struct walker {
+	uintptr_t low, high; /* readable memory where the walk is */
+	struct step *steps;  /* of the present walk, innermost first */
+	struct link *reads;  /* of steps that are not simple, in their order */
+	unsigned reads_most;
+	struct cfi_work work;
+	struct cfi_state registers; /* of the present frame, in walks with all registers */
+};
+
+/* The state of the frame to be stepped from. */
+struct walk {
+	uintptr_t pc, sp, bp;
+	unsigned count, reads;    /* entries of steps and reads */
+	bool exact;               /* pc is not a return address */
+	bool caching;             /* rules may be looked up and kept */
+	bool all_registers;       /* walker->registers is kept up to date */
+	bool wants_all_registers; /* the walk stopped for want of a register */
+	bool reads_lost;          /* a read could not be noted */
+	bool truncated;           /* there was more than is wanted */
+};
+
+/* Begins at the caller of the intercepted function. */
+void walk_start(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching);
+
+/*
+ * The same for a walk that knows all registers which a function preserves: takes them here, and
+ * walks out through our own frames. Should these not lead to the caller of the intercepted function,
+ * the walk starts without the registers, and stops where they are missed.
+ */
+void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching);
+
+/* Notes the walk's frame and moves to its caller. False: it is the last. */
+bool walk_step(struct walker *walker, struct walk *w);
+
+/* Ends the walk with the frame last noted, though it has a caller. */
+void walk_cut(struct walker *walker, struct walk *w);
+
+static inline uint64_t walk_load(uintptr_t at)
+{
+	return *(const uint64_t *)at;
+}
+
+/* The parts of a step that all kinds have in common. */
+
+static inline struct step *walk_add_step(struct walker *walker, struct walk *w)
+{
+	struct step *step = &walker->steps[w->count++];
+
+	/* Field by field: what is left out is set by whoever sets return_at or bp_at. */
+	step->pc = w->pc;
+	step->sp = w->sp;
+	step->bp = w->bp;
+	step->return_at = 0;
+	step->bp_at = 0;
+	step->reads_end = w->reads;
+	step->flags = w->exact ? STEP_EXACT : 0;
+	return step;
+}
+
+/* Moves the walk to the caller; false when that can be none. */
+static inline bool walk_move(struct walk *w, struct step *step, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+	step->return_pc = pc;
+	step->caller_bp = bp;
+	if (unlikely(pc - WALK_PC_MIN >= WALK_PC_MAX - WALK_PC_MIN))
+		return false;
+	w->pc = pc;
+	w->sp = sp;
+	w->bp = bp;
+	w->exact = false;
+	return true;
+}
+
+static inline bool walk_has_quickly(const struct walker *walker, uintptr_t at)
+{
+	return likely(at - walker->low <= walker->high - walker->low - 8);
+}
+
+static inline uintptr_t walk_compact_cfa(const struct walk *w, uint64_t rule)
+{
+	return (rule & RULE_FROM_BP ? w->bp : w->sp) + 8 * ((rule >> RULE_CFA_SHIFT) & RULE_CFA_WORDS_MAX);
+}
+
+static inline uintptr_t walk_compact_bp_words(uint64_t rule)
+{
+	return (rule >> RULE_BP_SHIFT) & RULE_BP_WORDS_MAX;
+}
+
+/* The part of a compact step after the addresses were found good. */
+static inline bool walk_finish_compact(struct walk *w, struct step *step, uint64_t rule, uintptr_t cfa)
+{
+	uintptr_t bp_words = walk_compact_bp_words(rule), bp = w->bp;
+
+	step->return_at = cfa - 8;
+	if (bp_words == 0) {
+		step->flags |= STEP_KEEPS_BP;
+	} else {
+		step->bp_at = cfa - 8 * bp_words;
+		bp = walk_load(step->bp_at);
+	}
+	return walk_move(w, step, walk_load(cfa - 8), cfa, bp);
+}
+
+/* walk_step() for the common case; false, with nothing done, when it is another one. */
+static inline bool walk_step_quickly(struct walker *walker, struct walk *w)
+{
+	struct rule_place place = rule_place(w->pc, w->exact);
+	uint64_t rule = rule_load(place.home);
+	uintptr_t cfa = walk_compact_cfa(w, rule), bp_at = cfa - 8 * walk_compact_bp_words(rule);
+	struct step *step;
+
+	if (unlikely(rule >> RULE_TAG_SHIFT != place.tag || RULE_KIND(rule) != RULE_COMPACT || cfa <= w->sp ||
+		     cfa % 8 != 0 || !walk_has_quickly(walker, cfa - 8) || bp_at < w->sp))
+		return false;
+	/* What ends a walk is left to walk_step(). */
+	if (unlikely(walk_load(cfa - 8) - WALK_PC_MIN >= WALK_PC_MAX - WALK_PC_MIN))
+		return false;
+	step = walk_add_step(walker, w);
+	step->flags |= rule & RULE_FROM_BP ? STEP_USES_BP : 0;
+	return walk_finish_compact(w, step, rule, cfa);
+}
+
+#endif
