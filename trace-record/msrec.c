@@ -13,6 +13,7 @@
 
 #include "collector.h"
 #include "launch.h"
+#include "mstrace.h"
 #include "shm.h"
 
 const char *argp_program_version = "msrec " MSREC_VERSION;
@@ -225,7 +226,7 @@ static void report(const struct collector_report *r)
 	}
 	if (r->error)
 		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path,
-			r->error == -1 ? strerror(r->error_number) : "internal error");
+			r->error == -1 ? strerror(r->error_number) : mst_strerror(r->error));
 	if (!r->recorded)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);
