@@ -190,19 +190,32 @@ def wait_for(pid):
     raise Problem(f"the program hangs: still there after {TIMEOUT} s")
 
 
-def kill_recorder(bench, instant, end):
+def lacks(counts, stat):
+    return [name for name, counted in zip(COUNTS, counts) if stat[name] < counted]
+
+
+def stop_and_await(bench, child, trace, page):
+    """Stops the program; what it has done is in the file soon, a second later if the machine is idle."""
+    os.kill(child, signal.SIGSTOP)
+    counts, end = page.counts(), time.monotonic() + 30
+    while lacks(counts, bench.build.stat(trace)):
+        expect(time.monotonic() < end, "what the program did half a minute ago is not in the file")
+        time.sleep(0.1)
+    return counts
+
+
+def kill_recorder(bench, instant, end, late):
     """Returns whether the program had begun, and how long it took to end after it was told to."""
     trace, page = bench.new_run()
     process = bench.start(trace, page, end)
-    child, seen = child_of(process), [(time.monotonic(), page.counts())]
-    begin = time.monotonic()
-    while time.monotonic() - begin < instant:
-        time.sleep(min(0.1, max(0, begin + instant - time.monotonic())))
-        seen.append((time.monotonic(), page.counts()))
-    killed = time.monotonic()
+    child, kept = child_of(process), []
+    expect(child is not None, "there is no program")
+    time.sleep(instant)
+    if late:
+        kept = stop_and_await(bench, child, trace, page)
     process.kill()
     process.wait()
-    expect(child is not None, "there is no program")
+    os.kill(child, signal.SIGCONT)
     time.sleep(random.uniform(0, 0.1))
     told = time.monotonic()
     page.stop()
@@ -216,17 +229,16 @@ def kill_recorder(bench, instant, end):
     code, lines = bench.replay(trace)
     expect(code == 1 and len(lines) == 1 or not page.begun, f"msreplay: {code}: {lines}")
     if page.begun:
-        check_kept(bench.build.stat(trace), [counts for at, counts in seen if at < killed - 2.5])
+        check_kept(bench.build.stat(trace), kept)
     if os.path.exists(trace):
         os.unlink(trace)
     return True, took
 
 
-def check_kept(stat, before):
-    """A second's chunk may be lost with msrec, not what was before that; half of it more for a busy machine."""
+def check_kept(stat, kept):
+    """Of what was in the file nothing goes with msrec."""
     expect(stat["complete"] == 0, "the trace claims to be complete")
-    for name, counted in zip(COUNTS, before[-1] if before else []):
-        expect(stat[name] >= counted, f"{counted} calls of {name} long before the kill, {stat[name]} in the trace")
+    expect(not lacks(kept, stat), f"{kept} calls were in the file, now {stat}")
 
 
 def recorder_killed(times, late):
@@ -234,8 +246,7 @@ def recorder_killed(times, late):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         begun, slowest = 0, 0
         for i in range(times):
-            instant = random.uniform(2.6, 4) if i < late else an_instant() * 4
-            ran, took = kill_recorder(bench, instant, random.choice(["exit", "_exit", "segv", "abort"]))
+            ran, took = kill_recorder(bench, an_instant() * 4, random.choice(["exit", "_exit", "segv", "abort"]), i < late)
             begun, slowest = begun + ran, max(slowest, took)
         return f"{times} kills, {begun} after the program had begun: all ended as they would have, in {slowest:.1f} s at most"
     return run
@@ -288,12 +299,15 @@ def all_killed(bench):
     """Program and msrec at one blow, as with a container: what was written can be read."""
     trace, page = bench.new_run()
     process = bench.start(trace, page, start_new_session=True)
-    time.sleep(2.6)
-    before = page.counts()
-    time.sleep(2.5)
+    child = child_of(process)
+    while not page.begun:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    kept = stop_and_await(bench, child, trace, page)
+    os.kill(child, signal.SIGCONT)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process)
-    check_kept(bench.build.stat(trace), [before])
+    check_kept(bench.build.stat(trace), kept)
     code, lines = bench.replay(trace)
     expect(code == 1 and len(lines) == 1, f"msreplay: {code}: {lines}")
     return lines[0].split(": ", 2)[2]
