@@ -688,14 +688,6 @@ static const struct lane_event *next_call(struct tracee *t, struct lane *lane, c
 	return e;
 }
 
-/* Whether the lane is that of the slot's present thread: another one may have come since we looked. */
-static bool is_open(const struct lane *lane)
-{
-	return lane->ring &&
-	       atomic_load_explicit(&lane->ring->state, memory_order_acquire) == SHM_RING_USED &&
-	       lane->use == lane->ring->use;
-}
-
 /* Another thread's realloc that gives up `address`, if it is there already. */
 static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
 				   const struct clock *clock)
@@ -704,7 +696,7 @@ static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64
 		struct lane *lane = &t->lanes[i];
 		const struct lane_event *e;
 
-		if (lane == except || !is_open(lane))
+		if (lane == except || !lane_is_current(lane))
 			continue;
 		e = next_call(t, lane, clock);
 		if (e && is_realloc(e) && e->old == address)
