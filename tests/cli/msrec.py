@@ -443,6 +443,7 @@ def main():
     parser.add_argument("names", nargs="*", help="tests, without test_")
     args = parser.parse_args()
     tests = Tests(Build(args.build))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)    # nohup leaves it ignored, and then no shell can catch it
     failed = 0
     for name in [n for n in dir(tests) if n.startswith("test_")]:
         if args.names and name[5:] not in args.names:
