@@ -490,13 +490,31 @@ static bool has_read_fork(struct collector *c, struct recording *parent, const s
 	return true;
 }
 
+/* Whether the process in a segment is yet to be met. */
+static bool is_unmet(const struct collector *c, uint32_t i)
+{
+	return c->known[i] != KNOWN && atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE;
+}
+
+/* Whether what the process goes on from isn't known yet, and may soon be. */
+static bool comes_too_early(struct collector *c, uint32_t i, struct recording *parent)
+{
+	const struct shm_segment *segment = shm_segment(c->family, i);
+
+	if (parent)
+		return c->known[i] < DEFER_ROUNDS && !has_read_fork(c, parent, segment);
+	/* Its parent, itself a child, may have come too early, too. */
+	return segment->parent < SHM_SEGMENTS && c->known[i] < 2 * DEFER_ROUNDS &&
+	       is_unmet(c, segment->parent);
+}
+
 /* A process has claimed segment `i`. */
 static void meet_process(struct collector *c, uint32_t i)
 {
 	struct shm_segment *segment = shm_segment(c->family, i);
 	struct recording *parent = recording_of_segment(c, segment->parent), *r = NULL;
 
-	if (parent && !has_read_fork(c, parent, segment) && c->known[i] < DEFER_ROUNDS) {
+	if (comes_too_early(c, i, parent)) {
 		c->known[i]++;
 		return;
 	}
@@ -523,8 +541,7 @@ static void meet_processes(struct collector *c)
 	const uint32_t n = atomic_load(&c->family->segments_used);
 
 	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++) {
-		if (c->known[i] != KNOWN &&
-		    atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE)
+		if (is_unmet(c, i))
 			meet_process(c, i);
 	}
 }

@@ -292,6 +292,27 @@ static void case_fork(void)
 		pthread_join(thread[i], NULL);
 }
 
+static void descend(int generations)
+{
+	const pid_t pid = generations ? fork() : -1;
+
+	if (pid == 0) {
+		free(take_in_child(10));
+		descend(generations - 1);
+		_exit(7);
+	}
+	if (pid > 0)
+		await(pid, 7);
+}
+
+/* Each has the calls of all before it, and one of its own. */
+static void case_generations(void)
+{
+	usleep(100000);
+	churn(10);
+	descend(20);
+}
+
 /* More at one time than can be recorded. */
 static void case_many_processes(void)
 {
@@ -713,6 +734,7 @@ static const struct {
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
 	{ "fork", case_fork },
+	{ "generations", case_generations },
 	{ "many-processes", case_many_processes },
 	{ "pid-namespace", case_pid_namespace },
 	{ "vfork", case_vfork },

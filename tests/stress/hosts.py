@@ -243,6 +243,26 @@ def late_reader(bench):
     return f"{stat['threads']} threads, {stat['events']} events"
 
 
+def generations(bench):
+    """Children of children, all gone before msrec has heard of any of them: each has its ancestors' history."""
+    where = bench.new_folder()
+    process = bench.start(where, [bench.host, "generations"])
+    time.sleep(0.03)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGCONT)
+    process.wait(TIMEOUT)
+    with open(os.path.join(where, "out")) as out:
+        calls = own_calls(out.read())
+    stats = bench.stats(where)
+    for stat in stats:
+        check_whole(stat)
+    seen = sorted((s["memalign"], s["aligned_alloc"]) for s in stats)
+    before = calls - 10    # those of main's end
+    expect(seen == [(0, calls)] + [(n, before) for n in range(1, 21)], f"calls in the traces: {seen}")
+    return f"{len(stats)} traces"
+
+
 def memory_group(bench):
     """Program, msrec and the memory between them have 24 MiB together."""
     group = MemoryGroup(24)
@@ -380,6 +400,7 @@ HOSTS = [
     ("blocks that change hands", simple("exchange", same_output=False)),
     ("exit while threads work", leave_threads),
     ("fork with threads", forks),
+    ("20 generations, msrec late", generations),
     ("300 processes at once", many_processes),
     ("namespace of processes", pid_namespace if ROOT else None),
     ("vfork and exec", simple("vfork")),
