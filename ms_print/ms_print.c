@@ -7,6 +7,7 @@
 #include "terminal.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifndef MSREC_VERSION
 #error "MSREC_VERSION must be defined"
@@ -39,10 +40,19 @@ static void print_bytes(FILE *out, const char *start, size_t length)
 		fwrite(start, 1, length, out);
 }
 
+/* A part of the input, for a message. */
+static void print_quoted(struct span text)
+{
+	if (isatty(STDERR_FILENO))
+		printable_lines(stderr, text.start, text.length);
+	else
+		print_bytes(stderr, text.start, text.length);
+}
+
 static void print_problem_line(const char *what, struct span line)
 {
 	fprintf(stderr, "%s, got:\n", what);
-	printable_lines(stderr, line.start, line.length);
+	print_quoted(line);
 	fputc('\n', stderr);
 }
 
@@ -96,7 +106,7 @@ static void report_graph_problem(enum graph_problem problem, struct span time_un
 		break;
 	case GRAPH_BAD_TIME_UNIT:
 		fputs("bad time_unit: ", stderr);
-		printable_lines(stderr, time_unit.start, time_unit.length);
+		print_quoted(time_unit);
 		fputc('\n', stderr);
 		break;
 	case GRAPH_BAD_END:
