@@ -128,7 +128,7 @@ static __attribute__((noinline)) bool stamp_due(struct thread *t, uint32_t tick)
 {
 	if (tick != t->tick) {
 		t->tick = tick;
-		t->stamped = 0;
+		t->stamped = t->unstamped = 0;
 	}
 	if (t->stamped < STAMP_FIRST)
 		t->stamped++;
