@@ -37,6 +37,11 @@ enum unit_flag {
 	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
 };
 
+/* Incompatible features. */
+enum file_feature {
+	FEATURE_SAMPLED = 1,
+};
+
 /* Columns of the EVENTS unit; those of other units are numbered in their order. */
 enum events_column {
 	COLUMN_RECORDS = 0,
@@ -49,6 +54,7 @@ enum events_column {
 
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 48u
+#define FIELDS_FILE_SAMPLED 56u
 #define FIELDS_EVENTS 144u
 #define FIELDS_END 64u
 

@@ -12,6 +12,8 @@
 #include "export.h"
 #include "real.h"
 #include "recorder.h"
+#include "sample.h"
+#include "thread.h"
 
 /* Not (or not everywhere) in libc's headers. */
 EXPORT void cfree(void *p);
@@ -32,7 +34,9 @@ EXPORT void *malloc(size_t size)
 	if (!ready())
 		return real_arena_alloc(size, 16);
 	p = real.malloc(size);
-	recorder_alloc(&(struct call){ .op = MST_OP_MALLOC, .result = p, .size = size }, CALLER_REGS());
+	if (!thread_passes_over(size))
+		recorder_alloc(&(struct call){ .op = MST_OP_MALLOC, .result = p, .size = size },
+			       CALLER_REGS());
 	return p;
 }
 
@@ -45,9 +49,12 @@ EXPORT void *calloc(size_t n, size_t size)
 	if (!ready())
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
-	recorder_alloc(
-		&(struct call){ .op = MST_OP_CALLOC, .result = p, .size = product, .overflow = overflow },
-		CALLER_REGS());
+	if (!thread_passes_over(product))
+		recorder_alloc(&(struct call){ .op = MST_OP_CALLOC,
+					       .result = p,
+					       .size = product,
+					       .overflow = overflow },
+			       CALLER_REGS());
 	return p;
 }
 
@@ -63,6 +70,27 @@ static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs
 	return p;
 }
 
+/* While blocks are sampled. `old` leaves the set before anyone else can get its address. */
+static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *regs)
+{
+	const bool sampled = old && sample_take(sample_key(old));
+	void *p = real.realloc(old, size);
+	enum mst_op op = p == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
+
+	if (!sampled) {
+		if (p && !thread_passes_over(size))
+			recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size }, regs);
+		return p;
+	}
+	if (!p && size == 0)
+		op = MST_OP_REALLOC_FREE;
+	if (!p && size > 0)
+		sample_put(sample_key(old));
+	else
+		recorder_alloc(&(struct call){ .op = op, .result = p, .old = old, .size = size }, regs);
+	return p;
+}
+
 EXPORT void *realloc(void *old, size_t size)
 {
 	enum mst_op op = MST_OP_REALLOC_MOVED;
@@ -72,6 +100,8 @@ EXPORT void *realloc(void *old, size_t size)
 		return old ? NULL : real_arena_alloc(size, 16);
 	if (real_arena_owns(old))
 		return realloc_from_arena(old, size, CALLER_REGS());
+	if (sample_on)
+		return realloc_sampled(old, size, CALLER_REGS());
 	p = real.realloc(old, size);
 	if (!old)
 		op = MST_OP_REALLOC;
@@ -107,6 +137,8 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 	}
 	if (real_arena_owns(p))
 		return false;
+	if (sample_on && !sample_may_hold(sample_key(p)))
+		return true;
 	recorder_free(p, regs);
 	return !real_ending;
 }

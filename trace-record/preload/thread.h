@@ -19,6 +19,7 @@
 
 #include "os.h"
 #include "recorder.h"
+#include "sample.h"
 #include "shm.h"
 #include "unwind.h"
 
@@ -62,6 +63,7 @@ struct thread {
 	uint32_t tick;       /* the family's at the last stamp */
 	uint32_t stamped;    /* events with a stamp since then */
 	uint32_t unstamped;  /* events that may follow without one */
+	struct sample_countdown countdown;
 	struct unwind_stack *stack;
 };
 
@@ -148,6 +150,24 @@ static inline struct thread *thread_now(void)
 	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
 		return NULL;
 	return thread_begin();
+}
+
+/*
+ * Whether a block of `size` bytes is none of the sample, so that nothing is to be told of it. A short
+ * cut, which doesn't ask whether the state is that of a thread that had this thread pointer before:
+ * whose countdown goes on doesn't matter. False: the long way must be gone.
+ */
+static inline bool thread_passes_over(size_t size)
+{
+	const uintptr_t tp = thread_pointer();
+	struct thread *t;
+
+	if (__builtin_expect(!sample_on, 1))
+		return false;
+	t = atomic_load_explicit(cache_entry(tp), memory_order_acquire);
+	return __builtin_expect(t && atomic_load_explicit(&t->tp, memory_order_relaxed) == tp &&
+					t->inside == OUTSIDE && sample_passes(&t->countdown, size),
+				1);
 }
 
 /* The same, for recording: NULL too, and counted, if the thread is inside an event. */
