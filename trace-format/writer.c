@@ -145,7 +145,8 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	struct bytes *text = &w->columns[0];
 	const uint32_t argc = info->argc < MST_MAX_ARGS ? info->argc : MST_MAX_ARGS;
 
-	if (info->sample_bytes && (info->sample_bytes < MST_SAMPLE_MIN || info->sample_bytes > MST_SAMPLE_MAX))
+	if (info->sample_bytes &&
+	    (info->sample_bytes < MST_SAMPLE_MIN || info->sample_bytes > MST_SAMPLE_MAX))
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
 	bytes_u32(&w->fields, info->sample_bytes ? FEATURE_SAMPLED : 0);

@@ -50,11 +50,10 @@ EXPORT void *calloc(size_t n, size_t size)
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
 	if (!thread_passes_over(product))
-		recorder_alloc(&(struct call){ .op = MST_OP_CALLOC,
-					       .result = p,
-					       .size = product,
-					       .overflow = overflow },
-			       CALLER_REGS());
+		recorder_alloc(
+			&(struct call){
+				.op = MST_OP_CALLOC, .result = p, .size = product, .overflow = overflow },
+			CALLER_REGS());
 	return p;
 }
 
@@ -79,7 +78,8 @@ static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *r
 
 	if (!sampled) {
 		if (p && !thread_passes_over(size))
-			recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size }, regs);
+			recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size },
+				       regs);
 		return p;
 	}
 	if (!p && size == 0)

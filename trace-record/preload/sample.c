@@ -40,9 +40,9 @@ static uint64_t draw(uint64_t *random)
 	return z ^ z >> 31;
 }
 
-#define LOG_BITS 40u             /* behind the point */
-#define LN2 2977044472ull        /* ln 2 ... */
-#define LN2_BITS 32u             /* ... times 2 to this power */
+#define LOG_BITS 40u      /* behind the point */
+#define LN2 2977044472ull /* ln 2 ... */
+#define LN2_BITS 32u      /* ... times 2 to this power */
 
 /* -log2(u / 2^64), u above 0, bit by bit: squaring a number doubles its logarithm. */
 static uint64_t minus_log2(uint64_t u)
