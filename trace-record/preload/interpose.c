@@ -31,12 +31,12 @@ EXPORT void *malloc(size_t size)
 {
 	void *p;
 
+	if (thread_passes(size))
+		return real.malloc(size);
 	if (!ready())
 		return real_arena_alloc(size, 16);
 	p = real.malloc(size);
-	if (!thread_passes_over(size))
-		recorder_alloc(&(struct call){ .op = MST_OP_MALLOC, .result = p, .size = size },
-			       CALLER_REGS());
+	recorder_alloc(&(struct call){ .op = MST_OP_MALLOC, .result = p, .size = size }, CALLER_REGS());
 	return p;
 }
 
@@ -46,14 +46,14 @@ EXPORT void *calloc(size_t n, size_t size)
 	const bool overflow = __builtin_mul_overflow(n, size, &product);
 	void *p;
 
+	if (thread_passes(product))
+		return real.calloc(n, size);
 	if (!ready())
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
-	if (!thread_passes_over(product))
-		recorder_alloc(
-			&(struct call){
-				.op = MST_OP_CALLOC, .result = p, .size = product, .overflow = overflow },
-			CALLER_REGS());
+	recorder_alloc(
+		&(struct call){ .op = MST_OP_CALLOC, .result = p, .size = product, .overflow = overflow },
+		CALLER_REGS());
 	return p;
 }
 
@@ -77,7 +77,7 @@ static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *r
 	enum mst_op op = p == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
 
 	if (!sampled) {
-		if (p && !thread_passes_over(size))
+		if (p)
 			recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size },
 				       regs);
 		return p;
@@ -100,6 +100,8 @@ EXPORT void *realloc(void *old, size_t size)
 		return old ? NULL : real_arena_alloc(size, 16);
 	if (real_arena_owns(old))
 		return realloc_from_arena(old, size, CALLER_REGS());
+	if (thread_frees_unseen(old) && thread_passes(size))
+		return real.realloc(old, size);
 	if (sample_on)
 		return realloc_sampled(old, size, CALLER_REGS());
 	p = real.realloc(old, size);
@@ -137,15 +139,15 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 	}
 	if (real_arena_owns(p))
 		return false;
-	if (sample_on && !sample_may_hold(sample_key(p)))
-		return true;
 	recorder_free(p, regs);
 	return !real_ending;
 }
 
 EXPORT void free(void *p)
 {
-	if (freeing(p, CALLER_REGS()))
+	if (thread_frees_unseen(p) && p && !real_arena_owns(p))
+		real.free(p);
+	else if (freeing(p, CALLER_REGS()))
 		real.free(p);
 }
 
