@@ -103,8 +103,8 @@ class Decoder:
         sample = struct.unpack_from("<Q", fields, 48)[0] if features else 0
         need(not features or 4096 <= sample <= 1 << 30, "the sample's mean")
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
-        yield f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start} "
-               f"sample={sample}"
+        yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
+               + (f" sample={sample}" if sample else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
