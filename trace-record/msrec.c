@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 1 },
 	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%p.zst)", 1 },
 	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
-	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (1)", 1 },
+	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },

@@ -18,6 +18,7 @@
 /* How many events ahead the table of blocks is told of an address. */
 #define PAGE_AHEAD 12u
 #define SLOT_AHEAD 6u
+#define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
@@ -50,6 +51,7 @@ struct tracee {
 	bool has_file;
 	uint32_t depth;
 	struct blocks blocks; /* the allocator's own */
+	bool expecting;       /* the table is told of addresses ahead */
 	struct customs customs;
 	uint32_t *module_ids; /* by index in the module table; MST_NONE: not yet defined */
 	struct pc_entry *pcs;
@@ -640,6 +642,9 @@ static const struct lane_event *read_events(struct tracee *t, struct lane *lane)
 {
 	if (!lane_read(lane))
 		return NULL;
+	t->expecting = t->blocks.used > FEW_PAGES;
+	if (!t->expecting)
+		return lane_peek(lane);
 	for (uint32_t i = 0; i < lane->end; i++)
 		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
 	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
@@ -658,7 +663,7 @@ static inline const struct lane_event *next_event(struct tracee *t, struct lane 
 }
 
 /* Takes the lane's next event. */
-static int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
+static inline int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
 	const struct lane_event *e = lane_peek(lane);
 	int err;
@@ -668,7 +673,8 @@ static int take_event(struct tracee *t, struct lane *lane, const struct clock *c
 		t->at_thread = lane->thread;
 		mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
 	}
-	expect(t, lane, lane->first);
+	if (t->expecting)
+		expect(t, lane, lane->first);
 	err = write_event(t, lane, e);
 	lane_take(lane);
 	if (lane->tail - lane->released >= RELEASE_BYTES)
@@ -725,7 +731,7 @@ static int settle_conflict(struct tracee *t, struct lane *lane, const struct lan
 	struct lane *other;
 	struct block block;
 
-	if (t->n_lanes == 1 || e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
+	if (e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
 	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
 		t->held_ns = 0;
 		return 0;
@@ -850,12 +856,12 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 
 		/* A process that writes no more (until = for ever) has nothing to wait for. */
 		while ((e = next_event(t, lane)) && e->stamp <= limit) {
-			err = settle_conflict(t, lane, e, clock, until != UINT64_MAX);
+			err = t->n_lanes > 1 ? settle_conflict(t, lane, e, clock, until != UINT64_MAX) : 0;
 			if (err > 0)
 				goto held;
 			if (!err)
 				err = take_event(t, lane, clock);
-			if (err) {
+			if (__builtin_expect(err, 0)) {
 				/* Counted, not fatal: the program goes on, and so do later events. */
 				if (!first_err)
 					first_err = err;

@@ -27,9 +27,14 @@ sys.path.insert(0, os.path.join(HERE, "../tools"))
 import workloads                                          # noqa: E402
 from harness import Build, Scratch, have                  # noqa: E402
 
-# (name, depth, pairs in thousands, threads)
-LOOPS = [("loop, 3 frames", 3, 2000, 1), ("loop, 30 frames", 30, 2000, 1), ("loop, 8 threads", 3, 250, 8)]
+# (name, program, pairs in thousands of each thread, arguments before and after their number, threads)
+LOOPS = [("3 frames", "loops", 2000, [3], [1], 1), ("30 frames", "loops", 2000, [30], [1], 1),
+         ("30 frames, 5 innermost changing", "loops", 1000, [30], [1, 8], 1), ("8 threads", "loops", 250, [3], [8], 8),
+         ("8 threads that fill and exchange blocks", "sharing", 250, [], [8], 8)]
+CAPTURES = [("3 frames, the same", ["same", "3"]), ("30 frames, the same", ["same", "30"]),
+            ("30 frames, 5 innermost changing", ["changing", "30"])]
 TIMEOUT = 300
+LOOK_EVERY = 0.01       # seconds between looks at the memory of processes
 
 
 class Recorder:
@@ -110,6 +115,43 @@ def measure(all_recorders, workload, runs, folder):
     return samples
 
 
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            direct = [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+    return direct + [grandchild for child in direct for grandchild in children(child)]
+
+
+def peak_of(pid):
+    """A process's name and its resident memory at most so far, in KiB."""
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            fields = dict(line.split(":", 1) for line in f)
+        return fields["Name"].strip(), int(fields["VmHWM"].split()[0])
+    except (OSError, KeyError):
+        return None, 0
+
+
+def measure_memory(recorder, workload, folder):
+    """(KiB of the program, KiB of all other processes) at most."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    name = os.path.basename(workload.argv[0])[:15]
+    peaks = {}
+    with open(workload.stdin) as stdin:
+        process = subprocess.Popen(recorder.command(folder, workload.argv), stdin=stdin, cwd=workload.cwd,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=workload.environment())
+        while process.poll() is None:
+            for pid in [process.pid] + children(process.pid):
+                found, kib = peak_of(pid)
+                peaks[pid] = (found or peaks.get(pid, (None,))[0], max(kib, peaks.get(pid, (None, 0))[1]))
+            time.sleep(LOOK_EVERY)
+    program = [kib for found, kib in peaks.values() if found == name]
+    return max(program, default=0), sum(kib for found, kib in peaks.values() if found != name)
+
+
 def count_events(build, workload, folder):
     """Calls that the workload makes, free(NULL) included."""
     recorder = Recorder("", lambda f, argv: [build.msrec, "-q", "-o", f"{f}/t"] + argv)
@@ -120,6 +162,8 @@ def count_events(build, workload, folder):
 
 def spread(values):
     """Median and quartiles, as text."""
+    if not values:
+        return "failed"
     if len(values) < 3:
         return f"{statistics.median(values):.2f}"
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -142,7 +186,7 @@ def ratio_table(results, names, what):
              "|---|--:|--:|" + "--:|" * len(names)]
     for workload, events, samples in results:
         native = [getattr(s, what) for s in samples["native"] if s]
-        cells = [spread(r) if (r := ratios(samples, name, what)) else "failed" for name in names]
+        cells = [spread(ratios(samples, name, what)) for name in names]
         lines.append(f"| {workload.name} | {events:,} | {statistics.median(native):.2f} | " + " | ".join(cells) + " |")
     medians = [[statistics.median(r) if (r := ratios(samples, name, what)) else None for _, _, samples in results]
                for name in names]
@@ -169,8 +213,44 @@ def loop_table(results, names):
         cells = []
         for name in names:
             more = [(loop_time(a) - loop_time(b)) / 2 for a, b in zip(samples[name], samples["native"]) if a and b]
-            cells.append(spread(more) if more else "failed")
+            cells.append(spread(more))
         lines.append(f"| {workload.name} | {statistics.median(native):.1f} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def memory_table(rows, names):
+    lines = ["| workload | native, MiB | " + " | ".join(names) + " |", "|---|--:|" + "--:|" * len(names)]
+    for workload, peaks in rows:
+        native = peaks["native"][0]
+        cells = [f"{(peaks[n][0] - native) / 1024:+.0f} / {peaks[n][1] / 1024:.0f}" for n in names]
+        lines.append(f"| {workload.name} | {native / 1024:.0f} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def startup_table(samples, names):
+    native = statistics.median(s.wall for s in samples["native"] if s) * 1000
+    cells = [spread([(a.wall - b.wall) * 1000 for a, b in zip(samples[n], samples["native"]) if a and b]) for n in names]
+    return ["| native, ms | " + " | ".join(names) + " |", "|--:|" + "--:|" * len(names),
+            f"| {native:.1f} | " + " | ".join(cells) + " |"]
+
+
+def instructions(command):
+    """That a command executes, as callgrind counts them."""
+    with Scratch() as folder:
+        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"] + command,
+                              capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+
+
+def capture_table(build, runs):
+    """The unwinder alone, by time and by instructions."""
+    program = build.file("tests/capture")
+    lines = ["| stack | ns | instructions |", "|---|--:|--:|"]
+    for name, arguments in CAPTURES:
+        times = [float(subprocess.run([program] + arguments + ["1000000"], capture_output=True, text=True,
+                                      check=True).stdout.split("=")[1]) for _ in range(runs)]
+        few, many = (instructions([program] + arguments + [str(n)]) for n in (10000, 20000))
+        lines.append(f"| {name} | {spread(times)} | {(many - few) / 10000:.0f} |")
     return lines
 
 
@@ -196,7 +276,7 @@ def describe(build, args):
             f"- command: `tests/bench/bench.py {shlex.join(args.shown)}`"]
 
 
-def document(build, args, found, programs, loops):
+def document(build, args, found, programs, loops, memory, startup):
     others = [r.name for r in found if r.name != "native"]
     writers = [r for r in found if r.files]
     text = ["# Benchmarks", "", "Medians, quartiles in brackets; made by one command, see below.", ""]
@@ -205,15 +285,21 @@ def document(build, args, found, programs, loops):
     text += ["", "## CPU time of all processes, as a multiple of native", ""] + ratio_table(programs, others, "cpu")
     text += ["", "## Bytes written for a call", ""] + size_table(programs, writers)
     text += ["", "## Bare malloc and free: nanoseconds more for a call", ""] + loop_table(loops, others)
+    text += ["", "As a multiple of native, in wall time:", ""] + ratio_table(loops, others, "wall")[:-1]
+    text += ["", "## The unwinder alone", "", "Of one capture, without the call that it is for.", ""]
+    text += capture_table(build, args.runs)
+    text += ["", "## Start and end: `true`, milliseconds more", ""] + startup_table(startup, others)
+    text += ["", "## Memory at most", "", "MiB that the program has more / MiB of the recorder's own processes.", ""]
+    text += memory_table(memory, others)
     text += ["", "*count only* is a preload that counts and keeps a table of live blocks behind one lock, without any",
              "stack; *heaptrack* interprets while it records, *heaptrack -r* later; *memusage* takes no stacks.", ""]
     return "\n".join(text)
 
 
-def make_loops(folder):
-    program = os.path.join(folder, "loops")
+def compile_loop(name, folder):
+    program = os.path.join(folder, name)
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-g", "-D_GNU_SOURCE", "-pthread", "-fno-builtin",
-                    os.path.join(HERE, "loops.c"), "-o", program], check=True)
+                    os.path.join(HERE, name + ".c"), "-o", program], check=True)
     return program
 
 
@@ -236,13 +322,15 @@ def main():
         for workload in workloads.make(folder, 1 if args.quick else 10, args.names):
             events = count_events(build, workload, folder)
             programs.append((workload, events, measure(found, workload, args.runs, folder)))
-        program = make_loops(folder)
-        for name, depth, thousands, threads in LOOPS:
+        for name, source, thousands, before, after, threads in LOOPS:
             pairs = thousands * (100 if args.quick else 1000)
-            workload = workloads.Workload(name, [program, str(depth), str(pairs), str(threads)])
+            workload = workloads.Workload(name, [compile_loop(source, folder)] + [str(n) for n in before + [pairs] + after])
             loops.append((workload, 2 * pairs * threads, measure(found, workload, args.runs, folder)))
+        startup = measure(found, workloads.Workload("true", ["true"]), 1 if args.quick else 5 * args.runs, folder)
+        memory = [(workload, {r.name: measure_memory(r, workload, os.path.join(folder, "work")) for r in found})
+                  for workload, _, _ in programs]
     with open(args.output, "w", encoding="utf-8") as f:
-        f.write(document(build, args, found, programs, loops))
+        f.write(document(build, args, found, programs, loops, memory, startup))
     print(args.output, file=sys.stderr)
 
 

@@ -337,11 +337,13 @@ static struct mst_writer *make_writer(int fd)
 	return writer;
 }
 
+/* Now with pauses, so that rings fill up, now at every record. */
 static void drain(struct tracee *tracee, struct clock *clock)
 {
-	while (atomic_load(&n_running)) {
+	for (unsigned round = 0; atomic_load(&n_running); round++) {
 		CHECK(tracee_drain(tracee, clock, clock_sample(clock) - MARGIN) >= 0);
-		usleep(500);
+		if (round / 64 % 2)
+			usleep(500);
 	}
 }
 

@@ -37,6 +37,7 @@ static void free_resources(void *unused)
 		_ZN9__gnu_cxx9__freeresEv();
 	if (libc && __libc_freeres)
 		__libc_freeres();
+	real_ending = false;
 }
 
 static void free_resources_quickly(void)

@@ -41,8 +41,8 @@ extern struct real real;
 /* Whether `real` is complete. */
 extern bool real_ready;
 
-/* Set when all that is still freed goes with the process: it is told, and then left where it is. Giving
- * much memory back, as the libraries' clean-up does, can take longer than the program ran. */
+/* Set during the libraries' clean-up at the end: what it frees is told, and then left where it is, because
+ * it goes with the process. Giving it back can make the allocator put millions of free blocks together. */
 extern bool real_ending;
 
 /* Makes it so; false while the look-up itself is what calls us: use the arena. */

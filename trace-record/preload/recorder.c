@@ -92,9 +92,9 @@ static __attribute__((noinline)) void ring_turn(struct thread *t)
 		ring_bell(the_process.family);
 	if (unread >= t->lap || at < 2 * t->lap)
 		return;
+	/* Published with the next record: the reader never finds padding alone. */
 	*(uint64_t *)(t->data + at) = SHM_PAD;
 	t->head += t->size - at;
-	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
 }
 
 static inline void ring_publish(struct thread *t, uint32_t words)

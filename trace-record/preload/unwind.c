@@ -15,8 +15,9 @@ enum {
 	NODE_CUT = 1 << 6       /* the frames outside the outermost one are not known */
 };
 
-/* Guesses by the innermost frame alone, for where the last stack says nothing. */
-#define HINTS 1024u
+/* Guesses by the innermost frame, and by where earlier guesses failed, for where the last stack says nothing. */
+#define HINTS 4096u
+#define HINTS_TRIED 4u
 
 /* A guess that leaves the path this far is made the path. */
 #define STRAY_MOST 8u
@@ -61,21 +62,13 @@ static inline bool link_holds(const struct link *link)
 	return walk_load(link->at) == link->value;
 }
 
-/* The frame, i or further out, whose step has this link. */
-static int frame_of_link(const struct unwind_memory *m, int i, const struct link *link)
-{
-	while (i > 0 && m->links + m->path[i - 1].links > link)
-		i--;
-	return i;
-}
-
 /*
  * Given that the thread now has a frame in the state of path[i], whether the walk outwards from it
  * still gives path[i-1] … path[0] and nothing more, or gives the first `frames` of them. Goes from the
  * inside outwards and stops at the first difference, so each word read is one that a walk would read:
- * its address was derived from values just found to hold. Returns the frame whose step changed, or -1.
+ * its address was derived from values just found to hold. Returns the link that changed, or NULL.
  */
-static inline int path_changed(const struct unwind_memory *m, int i, uint32_t frames)
+static inline const struct link *path_changed(const struct unwind_memory *m, int i, uint32_t frames)
 {
 	const struct link *link = m->links + m->path[i].links;
 	uint32_t left = m->path[i].links;
@@ -86,29 +79,39 @@ static inline int path_changed(const struct unwind_memory *m, int i, uint32_t fr
 	for (; left >= 4; left -= 4)
 		if (unlikely(!link_holds(--link) || !link_holds(--link) || !link_holds(--link) ||
 			     !link_holds(--link)))
-			return frame_of_link(m, i, link);
+			return link;
 	for (; left > 0; left--)
 		if (unlikely(!link_holds(--link)))
-			return frame_of_link(m, i, link);
-	return -1;
+			return link;
+	return NULL;
 }
 
-static inline bool is_on_path(const struct unwind_memory *m, const struct unwind_node *node)
+/* The frame, i or further out, whose step has this link. */
+static int frame_of_link(const struct unwind_memory *m, int i, const struct link *link)
 {
-	return node->depth <= m->path_depth && m->stack.nodes + m->path[node->depth - 1].node == node;
+	while (i > 0 && m->links + m->path[i - 1].links > link)
+		i--;
+	return i;
 }
 
-/* Whether the step of a node whose frame is there still leads to its parent. */
-static inline bool step_holds(const struct unwind_memory *m, const struct unwind_node *node)
+static inline bool is_on_path(const struct unwind_memory *m, uint32_t number, uint32_t depth)
+{
+	return depth <= m->path_depth && m->path[depth - 1].node == number;
+}
+
+/* Whether the step of a node whose frame is there still leads to its parent. If not, *at is where not. */
+static inline bool step_holds(const struct unwind_memory *m, const struct unwind_node *node, uintptr_t *at)
 {
 	const struct unwind_node *parent = &m->stack.nodes[node->parent];
 
+	*at = node->return_at;
 	if (node->return_at != 0 && walk_load(node->return_at) != parent->pc)
 		return false;
-	if (unlikely(node->bp_at != 0) && walk_load(node->bp_at) != parent->bp)
+	if (unlikely(node->bp_at != 0) && walk_load(*at = node->bp_at) != parent->bp)
 		return false;
 	/* First read, first compared. */
 	for (uint32_t i = 0; unlikely(i < node->n_reads); i++) {
+		*at = m->reads[node->reads + i].at;
 		if (!link_holds(&m->reads[node->reads + i]))
 			return false;
 	}
@@ -121,21 +124,30 @@ static inline bool node_is_at(const struct unwind_node *node, uintptr_t pc, uint
 }
 
 /*
- * Given that the thread now has a frame in the state of `node`, whether the walk outwards from it
- * gives its ancestors, as far as they matter. `stray`: frames that were not on the path.
+ * Given that the thread now has a frame in the state of node `number`, whether the walk outwards from it
+ * gives its ancestors, as far as they matter. *stray: frames that were not on the path. If not, *at is
+ * where something else was found.
  */
-static inline bool ancestors_hold(const struct unwind_memory *m, const struct unwind_node *node,
-				  uint32_t *stray)
+static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number, uint32_t *stray,
+				  uintptr_t *at)
 {
+	const struct unwind_node *node = &m->stack.nodes[number];
+
 	for (uint32_t i = 0; i < m->wanted; i++) {
 		*stray = i;
-		if (is_on_path(m, node))
-			return path_changed(m, (int)node->depth - 1, m->wanted - i) < 0;
-		if (!step_holds(m, node))
+		if (is_on_path(m, number, node->depth)) {
+			const struct link *changed = path_changed(m, (int)node->depth - 1, m->wanted - i);
+
+			if (unlikely(changed != NULL))
+				*at = changed->at;
+			return likely(!changed);
+		}
+		if (!step_holds(m, node, at))
 			return false;
-		if (node->parent == UNWIND_ROOT)
+		number = node->parent;
+		if (number == UNWIND_ROOT)
 			return true;
-		node = &m->stack.nodes[node->parent];
+		node = &m->stack.nodes[number];
 	}
 	return true;
 }
@@ -165,7 +177,7 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 	uint32_t *const way = (uint32_t *)m->walker.steps; /* free between walks */
 	uint32_t n = 0;
 
-	while (number != UNWIND_ROOT && !is_on_path(m, &nodes[number])) {
+	while (number != UNWIND_ROOT && !is_on_path(m, number, nodes[number].depth)) {
 		way[n++] = number;
 		number = nodes[number].parent;
 	}
@@ -280,13 +292,13 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 
 			if (node_is_at(node, w.pc, w.sp, w.bp) && !(node->flags & NODE_OPAQUE) &&
 			    !(node->flags & STEP_EXACT) == !w.exact) {
-				const int changed =
+				const struct link *changed =
 					path_changed(m, known, m->wanted > w.count ? m->wanted - w.count : 1);
 
-				if (changed < 0)
+				if (!changed)
 					break;
 				/* Nothing from the changed step inwards can be kept. */
-				known = changed - 1;
+				known = frame_of_link(m, known, changed) - 1;
 			}
 		}
 		if (unlikely(w.count == m->walked_most)) {
@@ -362,20 +374,29 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 	return commit(m, &w, known);
 }
 
-static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_regs *regs)
+/* A hint about a stack of which this much is known: its innermost frame, and a word somewhere further out. */
+static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_regs *regs, uintptr_t at,
+				uint64_t value)
 {
-	return &m->hints[((regs->pc ^ regs->sp << 16) * 0x9e3779b97f4a7c15u) >> 54];
+	const uint64_t key = (regs->pc ^ regs->sp << 16) + (value ^ at << 16) * 0xd6e8feb86659fd93u;
+
+	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & (HINTS - 1)];
 }
 
-/* Whether the present stack is that of node `number`, a mere guess. */
-static inline bool is_now(struct unwind_memory *m, uint32_t number, const struct unwind_regs *regs)
+/*
+ * Whether the present stack is that of node `number`, a mere guess. If not, *at is where another word was
+ * found than expected, or stays 0.
+ */
+static inline bool is_now(struct unwind_memory *m, uint32_t number, const struct unwind_regs *regs,
+			  uintptr_t *at)
 {
 	const struct unwind_node *node = &m->stack.nodes[number];
 	uint32_t stray = 0;
 
 	if (!node_is_at(node, regs->pc, regs->sp, regs->bp) || node->flags & (NODE_OPAQUE | STEP_EXACT) ||
-	    !ancestors_hold(m, node, &stray))
+	    !ancestors_hold(m, number, &stray, at))
 		return false;
+	*at = 0;
 	if (unlikely(node->flags & NODE_CUT) && node->depth < m->wanted)
 		return false;
 	if (unlikely(stray > STRAY_MOST))
@@ -383,27 +404,42 @@ static inline bool is_now(struct unwind_memory *m, uint32_t number, const struct
 	return true;
 }
 
+/* A capture where the last stack has not told the present one. */
+static __attribute__((noinline)) uint32_t capture_by_hints(struct unwind_memory *m,
+							   const struct unwind_regs *regs, uintptr_t at)
+{
+	uint16_t *hint = NULL;
+	uint32_t number;
+
+	for (unsigned i = 0; i < HINTS_TRIED; i++) {
+		hint = hint_of(m, regs, at, at != 0 ? walk_load(at) : 0);
+		at = 0;
+		if (is_now(m, *hint, regs, &at))
+			return *hint;
+		if (at == 0)
+			break;
+	}
+	number = capture(m, regs);
+	*hint = (uint16_t)number;
+	return number;
+}
+
 uint32_t unwind_capture(struct unwind_stack *stack, const struct unwind_regs *regs)
 {
 	struct unwind_memory *m = stack->memory;
-	struct unwind_node *last = &stack->nodes[m->last];
-	uint16_t *hint;
-	uint32_t number;
+	const uint32_t last = m->last, guess = stack->nodes[last].guess;
+	uintptr_t at = 0;
 
 	if (likely(m->state == modules_state_now())) {
-		if (likely(is_now(m, last->guess, regs)))
-			return m->last = last->guess;
-		hint = hint_of(m, regs);
-		if (*hint != last->guess && is_now(m, *hint, regs)) {
-			last->guess = *hint;
-			return m->last = *hint;
-		}
+		if (likely(is_now(m, guess, regs, &at)))
+			return m->last = guess;
+		m->last = capture_by_hints(m, regs, at);
+	} else {
+		m->last = capture(m, regs);
 	}
-	number = capture(m, regs);
-	/* m->last is the root where all was forgotten. */
-	stack->nodes[m->last].guess = (uint16_t)number;
-	*hint_of(m, regs) = (uint16_t)number;
-	return m->last = number;
+	/* Where all was forgotten this is no more than a bad guess. */
+	stack->nodes[last].guess = (uint16_t)m->last;
+	return m->last;
 }
 
 /* ---- memory ---- */
