@@ -23,7 +23,7 @@ from harness import Build, Scratch                        # noqa: E402
 
 SIGMAS = 5
 MEANS = {"4k": 4096, "64K": 65536}
-MODES = ["plain", "freed", "threads", "fork", "realloc", "custom"]
+MODES = ["plain", "freed", "threads", "fork", "realloc", "custom", "new"]
 COLUMNS = ["live bytes", "live blocks", "bytes", "blocks"]
 failed = 0
 
@@ -118,14 +118,14 @@ def compare(build, folder, mode, text, mean):
             e.check(f"{mode} {text} {name} {column}", sites[name, column])
     report = run([build.file("analyze/msreplay"), "-q", "--memusage", trace]).stdout
     check(f"{mode}: memusage is marked", f"(estimates: a sample of one block in {mean} bytes)" in report)
-    if mode in ("plain", "freed", "threads", "fork", "realloc"):
+    if mode in ("plain", "freed", "threads", "fork", "realloc", "new"):
         compare_rows(expected, rows_of(report), mode, text)
     return trace
 
 
 def compare_rows(sites, rows, mode, text):
     """memusage's calls: those of functions together."""
-    for row, names in (("malloc", ("small", "middle", "large")), ("calloc", ("cleared",)), ("realloc", ("grown",))):
+    for row, names in (("malloc", ("small", "middle", "large", "built")), ("calloc", ("cleared",)), ("realloc", ("grown",))):
         together = Expected()
         for name in names:
             if name in sites:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocates from a few functions in many sizes and says what it did, for sample.py:
- * sample_program plain | freed | threads | fork | realloc | custom. A line "FUNCTION SIZE BLOCKS LIVE" for each
+ * sample_program plain | freed | threads | fork | realloc | custom | new. A line "FUNCTION SIZE BLOCKS LIVE" for each
  * function and size, of blocks given and of those that are left at the end.
  */
 #include <pthread.h>
@@ -16,11 +16,11 @@
 
 #include "msrec.h"
 
-enum site { SMALL, MIDDLE, LARGE, CLEARED, GROWN, CUSTOM, SITES };
+enum site { SMALL, MIDDLE, LARGE, CLEARED, GROWN, CUSTOM, BUILT, SITES };
 
-static const char *const names[SITES] = { "small", "middle", "large", "cleared", "grown", "custom" };
-static const unsigned steps[SITES] = { 1, 97, 20011, 13, 173, 29 }; /* from size to size */
-static const unsigned blocks[SITES] = { 120000, 20000, 800, 60000, 20000, 60000 };
+static const char *const names[SITES] = { "small", "middle", "large", "cleared", "grown", "custom", "built" };
+static const unsigned steps[SITES] = { 1, 97, 20011, 13, 173, 29, 31 }; /* from size to size */
+static const unsigned blocks[SITES] = { 120000, 20000, 800, 60000, 20000, 60000, 60000 };
 
 #define SIZES 100u
 #define KEPT 4u /* one block in so many stays */
@@ -79,8 +79,19 @@ SITE custom(void *old, size_t size)
 	return p;
 }
 
+/* operator new(size_t) and operator delete(void *), as C++ calls them. */
+void *_Znwm(size_t size);
+void _ZdlPv(void *p);
+
+SITE built(void *old, size_t size)
+{
+	void *volatile p = _Znwm(size);
+	(void)old;
+	return p;
+}
+
 typedef void *give(void *, size_t);
-static give *const gives[SITES] = { small, middle, large, cleared, grown, custom };
+static give *const gives[SITES] = { small, middle, large, cleared, grown, custom, built };
 
 /* Blocks of one function, of which some stay. */
 static void run(enum site site, unsigned n)
@@ -102,6 +113,8 @@ static void run(enum site site, unsigned n)
 		} else if (!stays) {
 			if (site == CUSTOM)
 				MSREC_FREELIKE(p);
+			else if (site == BUILT)
+				_ZdlPv(p);
 			else
 				free(p);
 			atomic_fetch_sub(&left[site][size], 1);
@@ -188,6 +201,8 @@ int main(int argc, char **argv)
 		run(GROWN, 4 * blocks[GROWN]);
 	else if (strcmp(mode, "custom") == 0)
 		run(CUSTOM, blocks[CUSTOM]);
+	else if (strcmp(mode, "new") == 0)
+		run(BUILT, blocks[BUILT]);
 	else
 		return 2;
 	tell();
