@@ -50,8 +50,8 @@ static const struct argp_option options[] = {
 	{ "heap-admin", KEY_HEAP_ADMIN, "N", 0, "bytes of administration a block, 0..1024 (8)", 10 },
 	{ "alignment", KEY_ALIGNMENT, "N", 0, "round blocks up to N, a power of two in 16..4096 (16)", 10 },
 	{ "usable", KEY_USABLE, "MODEL", 0,
-	  "what a block takes: 'rounded' up to --alignment, what 'valgrind' would hand out, or what "
-	  "the 'real' allocator did (rounded)",
+	  "what a block takes: 'rounded' up to --alignment, what 'valgrind' would hand out, what "
+	  "the 'real' allocator did, or what was 'requested' (rounded)",
 	  10 },
 	{ "compat", KEY_COMPAT, "VERSION", 0,
 	  "what Massif gets wrong: 'fixed', or as in '3.19' or the 'latest' version (fixed)", 10 },
@@ -308,11 +308,12 @@ static int parse_usable(struct args *args, const char *value)
 		[USABLE_ROUNDED] = "rounded",
 		[USABLE_VALGRIND] = "valgrind",
 		[USABLE_REAL] = "real",
+		[USABLE_REQUESTED] = "requested",
 		NULL,
 	};
 	unsigned model = 0;
-	int error =
-		parse_word(args, KEY_USABLE, value, models, "should be rounded, valgrind or real", &model);
+	int error = parse_word(args, KEY_USABLE, value, models,
+			       "should be rounded, valgrind, real or requested", &model);
 	if (!error)
 		args->settings.usable = (enum usable_model)model;
 	return error;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "digest.h"
-#include "outfile.h"
 #include "places.h"
+#include "result.h"
 #include "usable.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -126,34 +126,17 @@ struct content {
 	size_t n;
 };
 
-static int write_output(const struct content *content, const struct emit_view *view, int fd)
-{
-	struct out *out = out_create(fd);
-	if (!out)
-		return -ENOMEM;
-	if (content->emitter)
-		content->emitter->write(out, view);
-	else
-		emit_massif_snapshots(out, view, content->snapshots, content->n);
-	return -out_finish(out);
-}
-
 static bool write_file(const struct tool *tool, const struct content *content, const struct emit_view *view,
 		       const char *name)
 {
-	struct outfile file;
-	int error = outfile_begin(&file, name);
-	if (!error) {
-		error = write_output(content, view, file.fd);
-		if (error)
-			outfile_abort(&file);
-		else
-			error = outfile_commit(&file);
-	}
-	if (error)
-		tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name,
-			   strerror(-error));
-	return error == 0;
+	struct result result;
+	if (!result_begin(&result, tool, name, PACK_NONE))
+		return false;
+	if (content->emitter)
+		content->emitter->write(result.out, view);
+	else
+		emit_massif_snapshots(result.out, view, content->snapshots, content->n);
+	return result_end(&result, true);
 }
 
 /* ---- Replay --------------------------------------------------------------------------------- */
@@ -230,7 +213,7 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 	if (!item->massif)
 		return false;
 	observers->items[observers->n++] = massif_observer(item->massif);
-	if (!item->xtree_name && !emitter->xtree)
+	if (!item->xtree_name && emitter->source != EMIT_XTREE)
 		return true;
 	item->xtree = xtree_create(item->settings, naming);
 	if (item->xtree)
@@ -298,9 +281,13 @@ static bool write_all(const struct conversions *c, const struct tool *tool, cons
 	for (size_t i = 0; i < c->n; i++) {
 		const struct conversion *item = &c->items[i];
 		const struct emit_view view = {
-			trace->reader, item->settings, naming, item->massif, item->xtree,
+			.reader = trace->reader,
+			.settings = item->settings,
+			.naming = naming,
+			.massif = item->massif,
+			.xtree = item->xtree,
 		};
-		if (item->xtree_name && !emitter->xtree)
+		if (item->xtree_name && emitter->source != EMIT_XTREE)
 			written = write_file(tool,
 					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
 					     &view, item->xtree_name) &&

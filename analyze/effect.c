@@ -8,7 +8,7 @@ uint64_t effect_usable(const struct settings *settings, const struct mst_kind *k
 {
 	const uint64_t mask = settings->alignment - 1;
 
-	if (mst_op_is_custom(kind->op))
+	if (mst_op_is_custom(kind->op) || settings->usable == USABLE_REQUESTED)
 		return kind->size;
 	if (settings->usable == USABLE_REAL && kind->flags & MST_KIND_USABLE)
 		return kind->usable;

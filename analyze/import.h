@@ -6,6 +6,8 @@
 #ifndef ANALYZE_IMPORT_H
 #define ANALYZE_IMPORT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct import {
@@ -14,13 +16,16 @@ struct import {
 	const char *name;    /* of the file, for the trace */
 	uint64_t tick_rate;  /* ticks a second of a clock whose unit the file doesn't tell */
 	const char *problem; /* set on failure: constant text, NULL: errno tells */
+	const char *warning; /* set on success if the trace isn't all of it: constant text */
 };
 
 struct importer {
 	const char *name;   /* --from=NAME */
 	const char *help;   /* one line */
 	const char *notice; /* what such a trace can't answer, one line; NULL: nothing */
-	/* 0 or -1; memory and time are bounded by the size of the file. */
+	/* Whether a file that begins so, unpacked, is one; NULL: they have no mark. */
+	bool (*recognize)(const char *head, size_t n);
+	/* 0 or -1; memory and time are bounded by the size of the file, unpacked, memory by a limit, too. */
 	int (*read)(struct import *import);
 };
 
@@ -30,6 +35,12 @@ extern const struct importer *const importers[];
 /* By name; NULL if there is none. */
 const struct importer *importer_find(const char *name);
 
+/* By the first bytes of a file; NULL: it is something else. */
+const struct importer *importer_recognize(const char *head, size_t n);
+
+extern const struct importer import_heaptrack;
+extern const struct importer import_massif;
 extern const struct importer import_memusage;
+extern const struct importer import_mtrace;
 
 #endif

@@ -5,13 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conversion.h"
+#include "export.h"
 #include "import.h"
 #include "number.h"
 #include "outfile.h"
 #include "tool.h"
+#include "unpack.h"
+#include "usable.h"
 
 #define NAME "msconvert"
 
@@ -20,25 +24,53 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define TRACE "trace" /* the format that needs no emitter */
 #define TRACE_SUFFIX ".zst"
 #define COPY_BYTES 65536
+#define HEAD_BYTES 256
 
-enum { KEY_TO = 0x3000, KEY_FROM, KEY_TICK_RATE };
+enum {
+	KEY_TO = 0x3000,
+	KEY_FROM,
+	KEY_TICK_RATE,
+	KEY_EMBED_SYMBOLS,
+	KEY_VALUE,
+	KEY_UNTIL,
+	KEY_THREAD,
+	KEY_MODULE,
+};
 
 struct command {
 	struct tool tool;
 	const char *to;              /* NULL: guess */
 	const struct importer *from; /* NULL: the input is a trace */
 	uint64_t tick_rate;
+	bool embed_symbols;
 	const char *output; /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
+	struct emit_query query;
+	uint32_t *tids;             /* the filters' */
+	const char **modules;       /* the words are the command line's */
+	const char *profile_option; /* the last one given that only profiles know */
 };
 
 static const struct argp_option options[] = {
 	{ "to", KEY_TO, "FORMAT", 0, "format to write, or 'help' for a list (by the name of the output)",
 	  TOOL_GROUP_OUTPUT },
-	{ "from", KEY_FROM, "FORMAT", 0, "format of INPUT, 'help' for a list (a trace)", TOOL_GROUP_OUTPUT },
+	{ "from", KEY_FROM, "FORMAT", 0,
+	  "format of INPUT, 'help' for a list (what its content says); or, a number, as --until: leave out what was "
+	  "allocated before that time",
+	  TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
+	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
+	  "write a trace that has the names of its frames in it, to be read where no program is",
+	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
+	{ "value", KEY_VALUE, "VALUE", 0,
+	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
+	  TOOL_GROUP_OUTPUT },
+	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
+	{ "thread", KEY_THREAD, "TID", 0, "only what this thread allocated (repeatable)", TOOL_GROUP_OUTPUT },
+	{ "module", KEY_MODULE, "PATTERN", 0,
+	  "only stacks with code in such a program or library (repeatable)", TOOL_GROUP_OUTPUT },
 	{ 0 },
 };
 
@@ -54,8 +86,8 @@ static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } 
 static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
-		printf("%-12s %-10s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
-	printf("%-12s %-10s %s\n", TRACE, TRACE_SUFFIX, "with --from: the trace itself");
+		printf("%-17s %-18s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
+	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "with --from or --embed-symbols: the trace itself");
 	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
 }
 
@@ -74,6 +106,78 @@ static uint64_t parse_rate(struct argp_state *state, const char *value)
 	return (uint64_t)rate;
 }
 
+static uint64_t parse_time(struct argp_state *state, const char *option, const char *value)
+{
+	int64_t time = 0;
+	if (!*value || !number_integer(value, &time) || time < 0)
+		argp_error(state, "--%s=%s: should be a time", option, value);
+	return (uint64_t)time;
+}
+
+static enum profile_value parse_value(struct argp_state *state, const char *value)
+{
+	unsigned i = 0;
+	while (i < PROFILE_VALUES && strcmp(value, profile_value_names[i]) != 0)
+		i++;
+	if (i == PROFILE_VALUES)
+		argp_error(state,
+			   "--value=%s: should be inuse_bytes, inuse_objects, alloc_bytes or "
+			   "alloc_objects",
+			   value);
+	return (enum profile_value)i;
+}
+
+static error_t add_thread(struct command *command, struct argp_state *state, const char *value)
+{
+	int64_t tid = 0;
+	if (!*value || !number_integer(value, &tid) || tid < 0 || tid > UINT32_MAX)
+		argp_error(state, "--thread=%s: should be a thread's number", value);
+	uint32_t *tids = reallocarray(command->tids, command->query.filter.n_tids + 1, sizeof(*tids));
+	if (!tids)
+		return ENOMEM;
+	tids[command->query.filter.n_tids++] = (uint32_t)tid;
+	command->query.filter.tids = command->tids = tids;
+	return 0;
+}
+
+static error_t add_module(struct command *command, const char *value)
+{
+	const char **modules =
+		reallocarray(command->modules, command->query.filter.n_modules + 1, sizeof(*modules));
+	if (!modules)
+		return ENOMEM;
+	modules[command->query.filter.n_modules++] = value;
+	command->query.filter.modules = command->modules = modules;
+	return 0;
+}
+
+/* Options about profiles and single events. */
+static error_t parse_query(struct command *command, struct argp_state *state, int key, const char *value)
+{
+	switch (key) {
+	case KEY_FROM:
+		command->profile_option = "--from=TIME";
+		command->query.profile.from = parse_time(state, "from", value);
+		return 0;
+	case KEY_UNTIL:
+		command->profile_option = "--until";
+		command->query.profile.until = parse_time(state, "until", value);
+		return 0;
+	case KEY_VALUE:
+		command->profile_option = "--value";
+		command->query.value = parse_value(state, value);
+		command->query.one = true;
+		return 0;
+	case KEY_THREAD:
+		command->profile_option = "--thread";
+		return add_thread(command, state, value);
+	case KEY_MODULE:
+		command->profile_option = "--module";
+		return add_module(command, value);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct command *command = state->input;
@@ -89,12 +193,17 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_FROM:
 		if (strcmp(value, "help") == 0)
 			exit(list_sources());
+		if (*value >= '0' && *value <= '9')
+			return parse_query(command, state, key, value);
 		command->from = importer_find(value);
 		if (!command->from)
 			argp_error(state, "--from=%s: no such format (--from=help lists them)", value);
 		return 0;
 	case KEY_TICK_RATE:
 		command->tick_rate = parse_rate(state, value);
+		return 0;
+	case KEY_EMBED_SYMBOLS:
+		command->embed_symbols = true;
 		return 0;
 	case 'o':
 		command->output = value;
@@ -107,9 +216,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!command->input)
 			argp_error(state, "which input?");
+		if (command->embed_symbols && command->from)
+			argp_error(state, "--embed-symbols is about traces of msrec, not what --from reads");
+		if (command->embed_symbols && command->to && strcmp(command->to, TRACE) != 0)
+			argp_error(state, "--embed-symbols writes a trace, not --to=%s", command->to);
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return parse_query(command, state, key, value);
 }
 
 static const struct argp argp = {
@@ -120,61 +233,145 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* Massif's own file names have their distinction in front. */
-static const char *guess_format(const char *name)
+/* By the end of the first `length` bytes of a name; NULL if it tells nothing. */
+static const struct emitter *emitter_by_suffix(const char *name, size_t length)
+{
+	for (const struct emitter *const *e = emitters; *e; e++) {
+		const size_t suffix = strlen((*e)->suffix);
+		if (length > suffix && strncmp(name + length - suffix, (*e)->suffix, suffix) == 0)
+			return *e;
+	}
+	return NULL;
+}
+
+/* Massif's own file names have their distinction in front; .gz or .zst may come last. */
+static const struct emitter *guess_format(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	const char *base = slash ? slash + 1 : name;
 	if (strncmp(base, "massif.out", strlen("massif.out")) == 0)
-		return "massif";
-	size_t length = strlen(base);
-	for (const struct emitter *const *e = emitters; *e; e++) {
-		size_t suffix = strlen((*e)->suffix);
-		if (length > suffix && strcmp(base + length - suffix, (*e)->suffix) == 0)
-			return (*e)->name;
-	}
-	return NULL;
+		return &emit_massif;
+	const struct emitter *emitter = emitter_by_suffix(base, strlen(base));
+	if (emitter || pack_by_name(base) == PACK_NONE)
+		return emitter;
+	emitter = emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
+	return emitter && emitter->source != EMIT_SNAPSHOTS && emitter->source != EMIT_XTREE ? emitter : NULL;
 }
 
 /* NULL after a message. */
 static const struct emitter *choose_emitter(const struct command *command, const char *output)
 {
-	const char *format = command->to ? command->to : guess_format(output);
-	if (!format) {
+	const struct emitter *emitter = command->to ? emitter_find(command->to) : guess_format(output);
+	if (!emitter && command->to)
+		tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", command->to);
+	else if (!emitter)
 		tool_error(&command->tool,
 			   "%s: the name tells no format; use --to=FORMAT "
 			   "(--to=help lists them)",
 			   strcmp(output, "-") == 0 ? "standard output" : output);
-		return NULL;
-	}
-	const struct emitter *emitter = emitter_find(format);
-	if (!emitter)
-		tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", format);
 	else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
-		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE", format);
+		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE",
+			   emitter->name);
 		return NULL;
 	}
 	return emitter;
 }
 
-static int convert(struct command *command, const struct tool_trace *trace)
+/* ---- Conversion ----------------------------------------------------------------------------- */
+
+/* The moment of a profile is what --at says. Says what is wrong and returns false. */
+static bool settle_query(struct command *command, const struct emitter *emitter)
+{
+	const struct tool *tool = &command->tool;
+	struct settings *settings = &command->tool.args.settings;
+	const char *refused = NULL;
+	if (settings->n_ats > 1)
+		refused = "--at, more than one";
+	else if (settings->n_ats == 1 && settings->ats[0].what != AT_DETAILED)
+		refused = "--snapshot, --all-snapshots";
+	else if (settings->n_ats == 1 && emitter->source == EMIT_EVENTS)
+		refused = "--at";
+	else if (tool->n_also)
+		refused = "--also";
+	else if (command->profile_option && emitter->source == EMIT_EVENTS)
+		refused = command->profile_option;
+	else if (usable_needed(settings))
+		refused = "--usable=valgrind, --compat";
+	if (refused)
+		tool_error(tool, "%s: not with the format %s", refused, emitter->name);
+	if (settings->n_ats)
+		command->query.profile.at = settings->ats[0];
+	command->query.one |= settings->n_ats != 0;
+	if (settings->time_unit == TIME_DEFAULT)
+		settings->time_unit = TIME_MS; /* only an option could bring it to light */
+	return !refused;
+}
+
+/* NULL after a message: *status tells. */
+static char *output_name(const struct command *command, const struct tool_trace *trace, int *status)
+{
+	const struct tool *tool = &command->tool;
+	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	if (!command->output)
+		return tool_out_name(tool, "massif-out-file", tool->args.settings.out_file, &outname, status);
+	char *name = strdup(command->output);
+	if (!name)
+		tool_error(tool, "%s", strerror(errno));
+	return name;
+}
+
+static int write_results(struct command *command, const struct tool_trace *trace,
+			 const struct emitter *emitter)
 {
 	struct conversions plan;
+	if (command->profile_option) {
+		tool_error(&command->tool, "%s: not with the format %s", command->profile_option,
+			   emitter->name);
+		return TOOL_USAGE;
+	}
 	int status = conversions_plan(&plan, &command->tool, trace, command->output);
-	if (status == 0) {
-		const struct emitter *emitter = choose_emitter(command, plan.items[0].name);
-		status = emitter && tool_settle(&command->tool, trace)
+	if (status == 0)
+		status = tool_settle(&command->tool, trace)
 				 ? conversions_run(&plan, &command->tool, trace, emitter)
 				 : (int)TOOL_USAGE;
-	}
 	conversions_finish(&plan);
+	return status;
+}
+
+static int convert(struct command *command, const struct tool_trace *trace)
+{
+	int status = TOOL_NO_RESULT;
+	char *name = output_name(command, trace, &status);
+	if (!name)
+		return status;
+	const struct emitter *emitter = choose_emitter(command, name);
+	status = TOOL_USAGE;
+	if (emitter && (emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE))
+		status = write_results(command, trace, emitter);
+	else if (emitter && settle_query(command, emitter) && tool_settle(&command->tool, trace))
+		status = export_run(&command->tool, trace, emitter, &command->query, name);
+	free(name);
 	return status;
 }
 
 /* ---- Imported traces ------------------------------------------------------------------------ */
 
-/* A trace of the input in a file without a name; -1 after a message. */
-static int import_input(const struct command *command)
+/* What the beginning of a file that isn't called a trace says. NULL: it may be one. */
+static const struct importer *recognize(const char *input)
+{
+	char head[HEAD_BYTES];
+	struct stat st;
+	const struct importer *found = NULL;
+	int fd = strcmp(input, "-") == 0 ? -1 : open(input, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		found = importer_recognize(head, unpack_head(fd, head, sizeof(head)));
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* A trace of the input in a file without a name; -1 after a message. *whole: nothing is lacking. */
+static int import_input(const struct command *command, bool *whole)
 {
 	const struct tool *tool = &command->tool;
 	struct import import = { .name = command->input,
@@ -192,8 +389,10 @@ static int import_input(const struct command *command)
 		tool_error(tool, "%s: %s", command->input, import.problem ? import.problem : strerror(errno));
 		close(import.to);
 		import.to = -1;
-	}
+	} else if (import.warning)
+		tool_error(tool, "%s: %s", command->input, import.warning);
 	close(import.from);
+	*whole = !import.warning;
 	return import.to;
 }
 
@@ -203,7 +402,8 @@ static bool is_trace_wanted(const struct command *command)
 	size_t length = strlen(name), suffix = strlen(TRACE_SUFFIX);
 	if (command->to)
 		return strcmp(command->to, TRACE) == 0;
-	return command->from && length > suffix && strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
+	return command->from && !guess_format(name) && length > suffix &&
+	       strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
 /* 0 or a negative errno. */
@@ -244,7 +444,8 @@ static int write_trace(const struct command *command, int fd)
 static int run_import(struct command *command)
 {
 	struct tool_trace trace;
-	int fd = import_input(command);
+	bool whole;
+	int fd = import_input(command, &whole);
 	if (fd < 0)
 		return TOOL_NO_RESULT;
 	if (command->from->notice)
@@ -253,22 +454,108 @@ static int run_import(struct command *command)
 	if (is_trace_wanted(command)) {
 		status = write_trace(command, fd);
 		close(fd);
-		return status;
+	} else {
+		if (!tool_open_fd(&command->tool, &trace, command->input, fd))
+			return TOOL_NO_RESULT;
+		status = convert(command, &trace);
+		tool_close(&trace);
 	}
-	if (!tool_open_fd(&command->tool, &trace, command->input, fd))
+	return status == TOOL_COMPLETE && !whole ? (int)TOOL_PARTIAL : status;
+}
+
+/* ---- Names in traces ------------------------------------------------------------------------ */
+
+/* The trace in a file without a name, with the names of its frames. */
+static int embed(const struct command *command, const struct tool_trace *trace, int from, int *to)
+{
+	const struct tool *tool = &command->tool;
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	struct mst_writer *writer = NULL;
+	int error = naming ? 0 : MST_ERR_NOMEM;
+	*to = outfile_unnamed();
+	if (!error)
+		error = *to < 0 ? MST_ERR_IO
+				: mst_writer_extend(&writer, *to, from,
+						    mst_reader_sound_bytes(trace->reader));
+	if (!error)
+		error = naming_embed(naming, writer);
+	/* Without an end the result stays what the trace is: cut. */
+	if (!error)
+		error = end ? mst_writer_finish(writer, end) : mst_writer_flush(writer);
+	if (!error)
+		tool_symbol_notices(tool, naming_symbols(naming));
+	mst_writer_destroy(writer);
+	naming_destroy(naming);
+	return error;
+}
+
+static int write_embedded(const struct command *command, const struct tool_trace *trace, int from)
+{
+	enum tool_status status = tool_replay(&command->tool, trace, NULL, 0);
+	if (status == TOOL_NO_RESULT)
+		return status;
+	int to, error = embed(command, trace, from, &to);
+	if (!error && lseek(to, 0, SEEK_SET) != 0)
+		error = MST_ERR_IO;
+	if (error)
+		tool_error(&command->tool, "%s: %s", trace->name,
+			   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	int written = error ? (int)TOOL_NO_RESULT : write_trace(command, to);
+	if (to >= 0)
+		close(to);
+	return written ? written : (int)status;
+}
+
+/* A descriptor of the input that can be read twice; -1 after a message. */
+static int open_twice(const struct command *command)
+{
+	bool is_stdin = strcmp(command->input, "-") == 0;
+	int fd = is_stdin ? dup(STDIN_FILENO) : open(command->input, O_RDONLY | O_CLOEXEC), spooled;
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
+		spooled = outfile_unnamed();
+		int error = spooled < 0 ? -errno : copy(fd, spooled);
+		close(fd);
+		if (error && spooled >= 0)
+			close(spooled);
+		fd = error ? -1 : spooled;
+		errno = -error;
+	}
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
+		tool_error(&command->tool, "%s: %s", is_stdin ? "standard input" : command->input,
+			   strerror(errno));
+	return fd;
+}
+
+static int run_embedding(const struct command *command)
+{
+	struct tool_trace trace;
+	int fd = open_twice(command), copied = fd < 0 ? -1 : dup(fd);
+	if (copied < 0)
 		return TOOL_NO_RESULT;
-	status = convert(command, &trace);
-	tool_close(&trace);
+	int status = TOOL_NO_RESULT;
+	const char *name = strcmp(command->input, "-") == 0 ? "standard input" : command->input;
+	if (tool_open_fd(&command->tool, &trace, name, fd)) {
+		status = write_embedded(command, &trace, copied);
+		tool_close(&trace);
+	}
+	close(copied);
 	return status;
 }
 
 static int run(struct command *command)
 {
 	struct tool_trace trace;
+	if (!command->from && !command->embed_symbols)
+		command->from = recognize(command->input);
 	if (command->from)
 		return run_import(command);
+	if (command->embed_symbols)
+		return run_embedding(command);
 	if (is_trace_wanted(command)) {
-		tool_error(&command->tool, "--to=" TRACE ": %s is a trace; --from tells if it is none",
+		tool_error(&command->tool,
+			   "--to=" TRACE ": %s is a trace; --from tells if it is none, "
+			   "--embed-symbols writes another",
 			   command->input);
 		return TOOL_USAGE;
 	}
@@ -281,7 +568,10 @@ static int run(struct command *command)
 
 int main(int argc, char **argv)
 {
-	struct command command = { .tick_rate = 1000000000 };
+	struct command command = {
+		.tick_rate = 1000000000,
+		.query.profile = { .at.kind = AT_PEAK, .until = PROFILE_NO_TIME },
+	};
 	if (!tool_init(&command.tool, NAME) || !args_set_out_file(&command.tool.args, "-")) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;
@@ -291,6 +581,8 @@ int main(int argc, char **argv)
 	if (status == 0)
 		status = run(&command);
 	free(words);
+	free(command.tids);
+	free(command.modules);
 	tool_finish(&command.tool);
 	return status;
 }

@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
+#include "embed.h"
+#include "told.h"
+
 struct naming {
 	const struct mst_reader *reader;
+	struct told *told;
+	bool files_first;
 	struct symbols *symbols;
 	uint32_t *modules; /* by module of the trace: index in the symbolizer */
 	uint32_t n_modules;
@@ -18,8 +23,10 @@ struct naming *naming_create(const struct mst_reader *reader, const char *const 
 	if (!n)
 		return NULL;
 	n->reader = reader;
+	n->files_first = n_search_dirs > 0;
+	n->told = told_create(reader);
 	n->symbols = symbols_create(search_dirs, n_search_dirs);
-	if (!n->symbols) {
+	if (!n->symbols || !n->told) {
 		naming_destroy(n);
 		return NULL;
 	}
@@ -30,6 +37,7 @@ void naming_destroy(struct naming *n)
 {
 	if (!n)
 		return;
+	told_destroy(n->told);
 	symbols_destroy(n->symbols);
 	free(n->modules);
 	free(n);
@@ -62,7 +70,7 @@ static bool add_modules(struct naming *n, uint32_t wanted)
 	n->modules = grown;
 	for (; n->n_modules < count; n->n_modules++) {
 		const struct mst_module *m = &modules[n->n_modules];
-		const struct symbols_module module = { m->path, m->build_id, m->build_id_size };
+		const struct symbols_module module = { m->path, m->build_id, m->build_id_size, NULL };
 
 		n->modules[n->n_modules] = symbols_add_module(n->symbols, &module);
 	}
@@ -78,30 +86,81 @@ static bool module_of(struct naming *n, const struct mst_frame *frame, uint32_t 
 	return true;
 }
 
-enum symbol_role naming_role(struct naming *n, uint32_t frame)
+static const struct symbol_chain *chain_in_files(struct naming *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
-	return module_of(n, f, &module) ? symbols_role(n->symbols, module, f->address) : SYMBOL_OTHER;
+	return symbols_describe(n->symbols, module_of(n, f, &module) ? module : SYMBOLS_NO_MODULE,
+				f->address);
+}
+
+static const char *linker_name_in_files(struct naming *n, uint32_t frame)
+{
+	const struct mst_frame *f = frame_at(n, frame);
+	uint32_t module;
+
+	return module_of(n, f, &module) ? symbols_linker_name(n->symbols, module, f->address) : NULL;
+}
+
+/* Whether the trace is to be believed: it has names, and no file comes first and knows as much. */
+static bool is_told(struct naming *n, uint32_t frame)
+{
+	if (mst_reader_names(n->reader, frame) == 0)
+		return false;
+	if (!n->files_first)
+		return true;
+	if (chain_in_files(n, frame)->lines[0].file)
+		return false;
+	return !linker_name_in_files(n, frame) || mst_reader_name(n->reader, frame, 0).file;
+}
+
+static const char *linker_name(struct naming *n, uint32_t frame)
+{
+	return is_told(n, frame) ? told_linker_name(n->told, frame) : linker_name_in_files(n, frame);
+}
+
+enum symbol_role naming_role(struct naming *n, uint32_t frame)
+{
+	return symbol_role_of(linker_name(n, frame));
+}
+
+const struct symbol_chain *naming_describe(struct naming *n, uint32_t frame)
+{
+	const struct symbol_chain *told = is_told(n, frame) ? told_chain(n->told, frame) : NULL;
+
+	return told ? told : chain_in_files(n, frame);
 }
 
 const char *naming_function(struct naming *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
+	const struct symbol_chain *told = is_told(n, frame) ? told_chain(n->told, frame) : NULL;
 	uint32_t module;
 
+	if (told)
+		return told->lines[told->n - 1].function;
 	return module_of(n, f, &module) ? symbols_function(n->symbols, module, f->address) : NULL;
 }
 
-const struct symbol_chain *naming_describe(struct naming *n, uint32_t frame)
+static bool is_worth_embedding(struct naming *n, uint32_t frame)
 {
-	static const struct symbol_line unknown_line = { 0 };
-	static const struct symbol_chain unknown = { .n = 1, .lines = &unknown_line };
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
-	return module_of(n, f, &module) ? symbols_describe(n->symbols, module, f->address) : &unknown;
+	return is_told(n, frame) || (module_of(n, f, &module) && symbols_has_file(n->symbols, module));
+}
+
+int naming_embed(struct naming *n, struct mst_writer *writer)
+{
+	uint32_t n_frames;
+	int error = 0;
+
+	mst_reader_frames(n->reader, &n_frames);
+	for (uint32_t i = 0; i < n_frames && !error; i++)
+		if (is_worth_embedding(n, i))
+			error = embed_names(writer, i, naming_describe(n, i), linker_name(n, i));
+	return error;
 }
 
 const char *naming_object(struct naming *n, uint32_t frame)

@@ -2,6 +2,10 @@
 /*
  * The names of a trace's frames: binds the module table of the reader to the symbolizer, so that
  * policy code asks for frame ids and never sees modules, addresses or DWARF.
+ *
+ * Names that the trace itself holds come first: they are those of the files that the program ran
+ * from. With search folders it is the other way round: files are asked, then the trace about what
+ * they know less of.
  */
 #ifndef ANALYZE_NAMING_H
 #define ANALYZE_NAMING_H
@@ -29,6 +33,12 @@ uint64_t naming_address(struct naming *naming, uint32_t frame);   /* as printed:
  * Returns <0, 0, >0.
  */
 int naming_compare(struct naming *naming, uint32_t a, uint32_t b);
+
+/*
+ * Gives a trace that is being written, which has the reader's frames, the names of all of them but
+ * those of modules without any file. Returns 0 or a negative enum mst_error.
+ */
+int naming_embed(struct naming *naming, struct mst_writer *writer);
 
 /* One-line notices about files that could not be used; see symbols_notice(). */
 struct symbols *naming_symbols(struct naming *naming);

@@ -13,6 +13,7 @@
 struct out {
 	int fd;
 	int error;
+	struct pack *pack; /* NULL: what is written goes out as it is */
 	size_t used;
 	char buffer[BUFFER_BYTES];
 };
@@ -24,6 +25,7 @@ struct out *out_create(int fd)
 	if (out) {
 		out->fd = fd;
 		out->error = 0;
+		out->pack = NULL;
 		out->used = 0;
 	}
 	return out;
@@ -43,9 +45,35 @@ static void write_all(struct out *out, const char *data, size_t size)
 	}
 }
 
+static void write_packed(void *data, const void *bytes, size_t size)
+{
+	write_all(data, bytes, size);
+}
+
+struct out *out_create_packed(int fd, enum packing packing)
+{
+	struct out *out = out_create(fd);
+
+	if (!out || packing == PACK_NONE)
+		return out;
+	out->pack = pack_create(packing, write_packed, out);
+	if (out->pack)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static void pass_on(struct out *out, const char *data, size_t size)
+{
+	if (!out->pack)
+		write_all(out, data, size);
+	else if (!out->error && !pack_write(out->pack, data, size))
+		out_fail(out, ENOMEM);
+}
+
 static void flush(struct out *out)
 {
-	write_all(out, out->buffer, out->used);
+	pass_on(out, out->buffer, out->used);
 	out->used = 0;
 }
 
@@ -54,7 +82,7 @@ void out_write(struct out *out, const void *data, size_t size)
 	if (size > BUFFER_BYTES - out->used)
 		flush(out);
 	if (size > BUFFER_BYTES) {
-		write_all(out, data, size);
+		pass_on(out, data, size);
 		return;
 	}
 	memcpy(out->buffer + out->used, data, size);
@@ -109,7 +137,10 @@ int out_finish(struct out *out)
 	int error;
 
 	flush(out);
+	if (out->pack && !out->error && !pack_end(out->pack))
+		out_fail(out, ENOMEM);
 	error = out->error;
+	pack_destroy(out->pack);
 	free(out);
 	return error;
 }

@@ -8,10 +8,14 @@
 
 #include <stddef.h>
 
+#include "pack.h"
+
 struct out;
 
 /* `fd` stays the caller's. NULL when out of memory. */
 struct out *out_create(int fd);
+/* The same, compressed. */
+struct out *out_create_packed(int fd, enum packing packing);
 
 void out_write(struct out *out, const void *data, size_t size);
 void out_text(struct out *out, const char *text);

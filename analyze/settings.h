@@ -18,9 +18,10 @@ enum time_unit {
 };
 
 enum usable_model {
-	USABLE_ROUNDED,  /* the largest size along the realloc chain, rounded up to the alignment */
-	USABLE_VALGRIND, /* what Valgrind's own allocator would have handed out */
-	USABLE_REAL,     /* what the program's allocator gave, when recorded */
+	USABLE_ROUNDED,   /* the largest size along the realloc chain, rounded up to the alignment */
+	USABLE_VALGRIND,  /* what Valgrind's own allocator would have handed out */
+	USABLE_REAL,      /* what the program's allocator gave, when recorded */
+	USABLE_REQUESTED, /* what was asked for */
 };
 
 /* Whose answer is wanted where Massif is wrong. */

@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@ void input_init(struct input *input, int fd)
 void input_finish(struct input *input)
 {
 	free(input->data);
+	if (input->owned)
+		close(input->fd);
 }
 
 size_t input_left(const struct input *input)
@@ -76,6 +79,60 @@ int input_peek(struct input *input, size_t n, const uint8_t **data)
 	}
 	*data = input->data + input->start;
 	return 1;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t size)
+{
+	while (size) {
+		const ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return MST_ERR_IO;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Everything that is unread, in a file without a name; its descriptor, or an error. */
+static int spool(struct input *input)
+{
+	FILE *file = tmpfile();
+	int fd = file ? dup(fileno(file)) : -1, err = fd < 0 ? MST_ERR_IO : 0;
+
+	if (file)
+		fclose(file);
+	while (!err) {
+		err = write_all(fd, input->data + input->start, input_left(input));
+		input->start = input->end = 0;
+		if (err || input->eof)
+			break;
+		err = fill(input);
+	}
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+int input_seekable(struct input *input, uint64_t *position)
+{
+	off_t at = lseek(input->fd, 0, SEEK_CUR);
+	int fd;
+
+	if (at >= 0) {
+		*position = (uint64_t)at - input_left(input);
+		return 0;
+	}
+	fd = spool(input);
+	if (fd < 0)
+		return fd;
+	*position = 0;
+	input->fd = fd;
+	input->owned = true;
+	input->eof = false;
+	return lseek(fd, 0, SEEK_SET) == 0 ? 0 : MST_ERR_IO;
 }
 
 void input_skip(struct input *input, size_t n)

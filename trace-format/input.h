@@ -18,6 +18,7 @@ struct input {
 	size_t start, end; /* unread bytes are data[start..end) */
 	uint64_t offset;   /* file position of data[start] */
 	bool eof;
+	bool owned; /* the descriptor is ours to close */
 };
 
 void input_init(struct input *input, int fd);
@@ -26,6 +27,12 @@ void input_finish(struct input *input);
 /* Makes `n` bytes available: 1 and *data, 0 if the input ends before, or an error. */
 int input_peek(struct input *input, size_t n, const uint8_t **data);
 void input_skip(struct input *input, size_t n); /* bytes that were peeked */
+
+/*
+ * Makes sure that the input is a file, by copying what is left of a pipe to one without a name, and
+ * tells at which position of the descriptor the unread bytes begin. 0 or an error.
+ */
+int input_seekable(struct input *input, uint64_t *position);
 
 /* Bytes available without reading: how much a cut unit still has. */
 size_t input_left(const struct input *input);

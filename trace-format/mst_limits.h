@@ -22,5 +22,9 @@
 #define MST_SAMPLE_MIN (4u << 10) /* mean distance of sample points, bytes */
 #define MST_SAMPLE_MAX (1u << 30)
 #define MST_MAX_TIME_SHIFT 30u
+#define MST_MAX_NAME_TEXTS (1u << 24)
+#define MST_MAX_NAME_BYTES (1u << 30) /* of all their texts together */
+#define MST_MAX_NAMES 1024u           /* calls that one frame stands for */
+#define MST_MAX_ALL_NAMES (1u << 26)
 
 #endif

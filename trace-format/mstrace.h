@@ -106,6 +106,15 @@ struct mst_thread {
 	uint32_t tid; /* the kernel's thread id */
 };
 
+/* One of the calls that a frame stands for. Texts are NULL where nothing is known. */
+struct mst_name {
+	const char *function; /* of the last: as in the symbol table, not demangled; of others: the
+				 * plain name of the inlined function */
+	const char *directory;
+	const char *file; /* as in the line table: a base name as a rule */
+	uint32_t line;    /* 0: unknown, or code of no one line */
+};
+
 struct mst_file_info {
 	uint32_t pid;
 	uint32_t parent_pid; /* of the process this one forked from, 0 if it was started */
@@ -198,6 +207,24 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 /* free(NULL) is only counted, by chunk. */
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
 
+/*
+ * Keeps the names of a frame in the trace: the calls that it stands for, innermost first, at least one.
+ * To be called behind the last record, for frames in ascending order.
+ */
+int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n);
+
+/* Frames and modules defined so far; valid until the next definition. */
+const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *n);
+const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n);
+
+/*
+ * Begins a trace on `fd`, as for mst_writer_create(), with the first `bytes` of the one on `from`, which
+ * must be a file: mst_reader_sound_bytes() of a reader that has come to its end. Names, index and end
+ * are left out. All that may follow are mst_writer_names() and mst_writer_finish(), whose `end` is that of
+ * the reader.
+ */
+int mst_writer_extend(struct mst_writer **writer, int fd, int from, uint64_t bytes);
+
 /* Writes what is buffered; the file is readable up to here whatever happens next. */
 int mst_writer_flush(struct mst_writer *w);
 
@@ -270,7 +297,8 @@ struct mst_chunk {
 
 /*
  * Opens a trace for reading from the present position of `fd` (a file or a pipe), which stays the
- * caller's. On error *reader is NULL.
+ * caller's. On error *reader is NULL. Names, which are behind the records, are read beforehand; for that
+ * a trace with names that comes through a pipe is first copied to a file without a name in /tmp.
  */
 int mst_reader_create(struct mst_reader **reader, int fd);
 void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
@@ -290,8 +318,19 @@ const struct mst_stack *mst_reader_stacks(const struct mst_reader *reader, uint3
 const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint32_t *n);
 const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
 const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
+
+/*
+ * How many calls are known to be behind a frame (0: the trace has no names of it), and call `i` of
+ * them, innermost first. The texts live until mst_reader_destroy().
+ */
+uint32_t mst_reader_names(const struct mst_reader *reader, uint32_t frame);
+struct mst_name mst_reader_name(const struct mst_reader *reader, uint32_t frame, uint32_t i);
+
 /* The END unit; NULL before the proper end. */
 const struct mst_end *mst_reader_end(const struct mst_reader *reader);
+
+/* Bytes from where reading began up to the end of the last unit that was read and is sound. */
+uint64_t mst_reader_sound_bytes(const struct mst_reader *reader);
 
 /* What was wrong, for people: "at byte 4711: checksum of column 2 differs". "" if nothing. */
 const char *mst_reader_problem(const struct mst_reader *reader);

@@ -13,6 +13,7 @@
 
 #include "input.h"
 #include "mst_limits.h"
+#include "names.h"
 #include "unit.h"
 #include "wire.h"
 
@@ -48,6 +49,8 @@ struct mst_reader {
 	char **text; /* recorder, exe, cwd, then the arguments */
 	uint32_t n_text;
 	struct array kinds, stacks, depths, frames, modules, threads;
+	struct names names;
+	uint32_t names_units; /* met so far in their place */
 	bool ended;
 	struct mst_end end;
 
@@ -386,11 +389,30 @@ static int read_threads(struct mst_reader *r)
 	return 0;
 }
 
+/* Most often the names have been read beforehand, as far as they are sound. */
+static int read_names(struct mst_reader *r)
+{
+	struct names_column columns[3] = { { NULL, 0 } };
+	const char *wrong;
+
+	if (r->names_units++ < r->names.units)
+		return 0;
+	for (uint32_t i = 0; i < 3; i++)
+		if (r->columns[i].present)
+			columns[i] = (struct names_column){ r->columns[i].data, r->columns[i].size };
+	wrong = names_take(&r->names, &r->header, columns);
+	if (!wrong)
+		return 0;
+	return *wrong ? fail(r, MST_ERR_DAMAGED, "%s", wrong) : fail(r, MST_ERR_NOMEM, "no memory for names");
+}
+
 static int read_end(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_END, "the END unit lacks fields");
+	DAMAGED_IF(r->names.n_frames && r->names.frames[r->names.n_frames - 1].frame >= r->frames.n,
+		   "names of a frame that isn't there");
 	r->end = (struct mst_end){
 		.reason = (uint8_t)wire_u32(f),
 		.detail = wire_u32(f + 4),
@@ -619,6 +641,9 @@ static int read_next(struct mst_reader *r)
 	case UNIT_THREADS:
 		err = read_threads(r);
 		break;
+	case UNIT_NAMES:
+		err = read_names(r);
+		break;
 	case UNIT_END:
 		err = read_end(r);
 		break;
@@ -693,6 +718,17 @@ static int read_file_unit(struct mst_reader *r)
 	return read_info_text(r);
 }
 
+/* The names of a trace stand behind its records; who replays these wants them before. */
+static int look_ahead(struct mst_reader *r)
+{
+	uint64_t position;
+	int err = input_seekable(&r->input, &position);
+
+	if (!err)
+		names_scan(&r->names, r->input.fd, position);
+	return err ? fail(r, err, "cannot be copied to a temporary file") : 0;
+}
+
 static int open_trace(struct mst_reader *r)
 {
 	const uint8_t *data;
@@ -706,7 +742,9 @@ static int open_trace(struct mst_reader *r)
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;
 	got = read_unit(r);
-	return got < 0 ? got : read_file_unit(r);
+	if (got < 0 || (got = read_file_unit(r)))
+		return got;
+	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
 }
 
 static int seed_definitions(struct mst_reader *r)
@@ -767,6 +805,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->frames.items);
 	free(r->modules.items);
 	free(r->threads.items);
+	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);
 	free(r->symbols);
@@ -820,6 +859,26 @@ const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t
 {
 	*n = r->threads.n;
 	return r->threads.items;
+}
+
+uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
+{
+	uint32_t first;
+
+	return names_of(&r->names, frame, &first);
+}
+
+struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint32_t i)
+{
+	uint32_t first;
+	const uint32_t n = names_of(&r->names, frame, &first);
+
+	return i < n ? names_at(&r->names, first + i) : (struct mst_name){ 0 };
+}
+
+uint64_t mst_reader_sound_bytes(const struct mst_reader *r)
+{
+	return r->state == 0 || r->state == 1 ? r->input.offset : r->unit_start;
 }
 
 const struct mst_end *mst_reader_end(const struct mst_reader *r)

@@ -31,15 +31,30 @@ enum unit_type {
 	UNIT_EVENTS = 6,
 	UNIT_INDEX = 9,
 	UNIT_END = 10,
+	UNIT_NAMES = 11,
 };
+
+/* Bits of the FILE unit's compatible features. */
+enum file_feature {
+	FEATURE_NAMES = 1, /* there are NAMES units, behind the last EVENTS unit */
+};
+
+/* Where these bits are in a FILE unit's fields. */
+#define FILE_FEATURES_AT 40u
 
 enum unit_flag {
 	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
 };
 
-/* Incompatible features. */
-enum file_feature {
+/* Bits of the incompatible features. */
+enum file_incompatible {
 	FEATURE_SAMPLED = 1,
+};
+
+enum name_column {
+	COLUMN_TEXTS = 0,
+	COLUMN_NAMED = 1, /* frames, and how many names each has */
+	COLUMN_NAMES = 2,
 };
 
 /* Columns of the EVENTS unit; those of other units are numbered in their order. */
@@ -57,6 +72,7 @@ enum events_column {
 #define FIELDS_FILE_SAMPLED 56u
 #define FIELDS_EVENTS 144u
 #define FIELDS_END 64u
+#define FIELDS_NAMES 12u
 
 struct unit_column {
 	uint8_t id;
@@ -83,6 +99,16 @@ struct unit_header {
 		uint32_t stored, raw;
 	} columns[MST_MAX_COLUMNS];
 };
+
+/* Bytes of the whole unit whose header has `size` bytes. */
+static inline uint64_t unit_bytes(const struct unit_header *header, size_t size)
+{
+	uint64_t bytes = UNIT_PREFIX + size;
+
+	for (uint32_t i = 0; i < header->n_columns; i++)
+		bytes += header->columns[i].stored;
+	return bytes;
+}
 
 /* Parses and checks what follows the prefix. Returns NULL, or what is wrong. */
 const char *unit_parse(const uint8_t *data, size_t size, struct unit_header *header);

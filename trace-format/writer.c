@@ -11,52 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk.h"
-#include "defs.h"
 #include "mst_limits.h"
-#include "unit.h"
 #include "wire.h"
+#include "writer.h"
 
 #define FORMAT_VERSION 1u
-#define TIME_SHIFT 10u /* units of 1.024 us */
+#define TIME_SHIFT 10u  /* units of 1.024 us */
 #define DEFAULT_LEVEL 5 /* a fifth smaller than 1, for a hundredth of the recorder's time */
 #define DEFAULT_RECORDS 65536u
 #define MIN_RECORDS 2u         /* a pair is never split */
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
-
-/* A unit already written, for the index. */
-struct unit_entry {
-	uint8_t type;
-	uint32_t size;
-	uint32_t records;
-	uint64_t time_first;
-};
-
-struct mst_writer {
-	int fd;
-	int error; /* sticky: after a failed write nothing more is written */
-	bool identity;
-	int level;
-	ZSTD_CCtx *zstd;
-	struct defs defs;
-	struct chunk chunk;
-	uint64_t time; /* in the file's units */
-	uint32_t thread;
-	uint32_t room;        /* records that may be added before something else is due; see begin_slowly() */
-	uint64_t records;     /* in sealed chunks */
-	uint64_t allocs;      /* allocations recorded; the next one's index */
-	uint64_t first_alloc; /* `allocs` at the chunk's start */
-	uint64_t events;
-	uint64_t bytes;
-	struct unit_entry *units;
-	uint32_t n_units, cap_units;
-	struct bytes out, fields;
-	struct bytes columns[UNIT_KNOWN_COLUMNS];
-
-	/* Of a writer made by mst_writer_fork_state(): where its history is until it has a file. */
-	int prefix_fd;
-	uint64_t prefix_start, prefix_end;
-};
 
 /* ---- output ---- */
 
@@ -99,7 +63,7 @@ static int write_out(struct mst_writer *w)
 	return 0;
 }
 
-static int note_unit(struct mst_writer *w, struct unit_entry entry)
+int writer_note_unit(struct mst_writer *w, struct unit_entry entry)
 {
 	if (w->n_units == w->cap_units) {
 		const uint32_t capacity = w->cap_units ? w->cap_units * 2 : 64;
@@ -114,9 +78,8 @@ static int note_unit(struct mst_writer *w, struct unit_entry entry)
 	return 0;
 }
 
-/* Writes one unit from w->fields and w->columns (numbered as they stand) and clears both. */
-static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns, uint32_t records,
-		      uint64_t time_first)
+int writer_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns, uint32_t records,
+		uint64_t time_first)
 {
 	struct unit_column columns[UNIT_KNOWN_COLUMNS];
 	int err = 0;
@@ -132,7 +95,8 @@ static int write_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t 
 	if (!err)
 		err = write_out(w);
 	if (!err)
-		err = note_unit(w, (struct unit_entry){ type, (uint32_t)w->out.size, records, time_first });
+		err = writer_note_unit(
+			w, (struct unit_entry){ type, (uint32_t)w->out.size, records, time_first });
 	bytes_clear(&w->fields);
 	for (size_t i = 0; i < n_columns; i++)
 		bytes_clear(&w->columns[i]);
@@ -167,7 +131,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_text(text, info->cwd);
 	for (uint32_t i = 0; i < argc; i++)
 		bytes_text(text, info->argv[i]);
-	return write_unit(w, UNIT_FILE, UNIT_CRITICAL, 1, 0, 0);
+	return writer_unit(w, UNIT_FILE, UNIT_CRITICAL, 1, 0, 0);
 }
 
 static int write_definitions(struct mst_writer *w)
@@ -177,19 +141,19 @@ static int write_definitions(struct mst_writer *w)
 
 	if (d->modules.n > d->modules.written) {
 		defs_pack_modules(d, &w->fields, &w->columns[0]);
-		err = write_unit(w, UNIT_MODULES, 0, 1, 0, 0);
+		err = writer_unit(w, UNIT_MODULES, 0, 1, 0, 0);
 	}
 	if (!err && d->threads.n > d->threads.written) {
 		defs_pack_threads(d, &w->fields, &w->columns[0]);
-		err = write_unit(w, UNIT_THREADS, 0, 1, 0, 0);
+		err = writer_unit(w, UNIT_THREADS, 0, 1, 0, 0);
 	}
 	if (!err && (d->stacks.n > d->stacks.written || d->frames.n > d->frames.written)) {
 		defs_pack_stacks(d, &w->fields, w->columns);
-		err = write_unit(w, UNIT_STACKS, UNIT_CRITICAL, 3, 0, 0);
+		err = writer_unit(w, UNIT_STACKS, UNIT_CRITICAL, 3, 0, 0);
 	}
 	if (!err && d->kinds.n > d->kinds.written) {
 		defs_pack_kinds(d, &w->fields, w->columns);
-		err = write_unit(w, UNIT_KINDS, UNIT_CRITICAL, 7, 0, 0);
+		err = writer_unit(w, UNIT_KINDS, UNIT_CRITICAL, 7, 0, 0);
 	}
 	return err;
 }
@@ -240,7 +204,7 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_TIME], &chunk->time);
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
-	err = write_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 6, chunk->n_records, chunk->time_first);
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 6, chunk->n_records, chunk->time_first);
 
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
@@ -255,6 +219,8 @@ int mst_writer_flush(struct mst_writer *w)
 		w->error = write_definitions(w);
 	if (!w->error && !chunk_is_empty(&w->chunk))
 		w->error = write_chunk(w);
+	if (!w->error)
+		w->error = name_packer_flush(w);
 	return w->error;
 }
 
@@ -275,7 +241,7 @@ static int write_index(struct mst_writer *w)
 			time = u->time_first;
 		}
 	}
-	return write_unit(w, UNIT_INDEX, 0, 1, 0, 0);
+	return writer_unit(w, UNIT_INDEX, 0, 1, 0, 0);
 }
 
 int mst_writer_finish(struct mst_writer *w, const struct mst_end *end)
@@ -301,7 +267,7 @@ int mst_writer_finish(struct mst_writer *w, const struct mst_end *end)
 	bytes_u64(&w->fields, index);
 	bytes_u32(&w->fields, 0); /* reserved */
 	bytes_u32(&w->fields, UNIT_PREFIX + UNIT_FIXED + FIELDS_END + 4);
-	return w->error = write_unit(w, UNIT_END, UNIT_CRITICAL, 0, 0, 0);
+	return w->error = writer_unit(w, UNIT_END, UNIT_CRITICAL, 0, 0, 0);
 }
 
 /* ---- life ---- */
@@ -317,11 +283,9 @@ static int set_zstd(struct mst_writer *w)
 	return 0;
 }
 
-int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
-		      const struct mst_writer_options *options)
+int writer_alloc(struct mst_writer **writer, int fd, int level)
 {
 	struct mst_writer *w = calloc(1, sizeof(*w));
-	uint32_t records = options->chunk_records ? options->chunk_records : DEFAULT_RECORDS;
 	int err;
 
 	*writer = NULL;
@@ -329,13 +293,31 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		return MST_ERR_NOMEM;
 	w->fd = fd;
 	w->prefix_fd = -1;
+	w->level = level ? level : DEFAULT_LEVEL;
+	if ((err = set_zstd(w))) {
+		mst_writer_destroy(w);
+		return err;
+	}
+	*writer = w;
+	return 0;
+}
+
+int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
+		      const struct mst_writer_options *options)
+{
+	uint32_t records = options->chunk_records ? options->chunk_records : DEFAULT_RECORDS;
+	struct mst_writer *w;
+	int err = writer_alloc(&w, fd, options->level);
+
+	*writer = NULL;
+	if (err)
+		return err;
 	w->identity = options->identity;
-	w->level = options->level ? options->level : DEFAULT_LEVEL;
 	if (records > MST_MAX_CHUNK_RECORDS)
 		records = MST_MAX_CHUNK_RECORDS;
 	if (records < MIN_RECORDS)
 		records = MIN_RECORDS;
-	if ((err = set_zstd(w)) || (err = defs_init(&w->defs)) || (err = chunk_init(&w->chunk, records)) ||
+	if ((err = defs_init(&w->defs)) || (err = chunk_init(&w->chunk, records)) ||
 	    (err = write_file_unit(w, info))) {
 		mst_writer_destroy(w);
 		return err;
@@ -353,6 +335,7 @@ void mst_writer_destroy(struct mst_writer *w)
 	ZSTD_freeCCtx(w->zstd);
 	defs_finish(&w->defs);
 	chunk_finish(&w->chunk);
+	name_packer_destroy(w->names);
 	free(w->units);
 	bytes_free(&w->out);
 	bytes_free(&w->fields);
@@ -413,23 +396,22 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	return 0;
 }
 
-static int copy_prefix(struct mst_writer *w)
+int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to)
 {
-	off_t from = (off_t)w->prefix_start;
+	off_t at = (off_t)from;
 	uint8_t buffer[65536];
 
-	while (from < (off_t)w->prefix_end) {
-		const size_t left = (size_t)((off_t)w->prefix_end - from);
-		const ssize_t n =
-			pread(w->prefix_fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), from);
+	while (at < (off_t)to) {
+		const size_t left = (size_t)((off_t)to - at);
+		const ssize_t n = pread(fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0 || write_all(w->fd, buffer, (size_t)n) != 0)
 			return drop_cut_unit(w);
-		from += n;
+		at += n;
 	}
-	w->bytes += w->prefix_end - w->prefix_start;
+	w->bytes += to - from;
 	return 0;
 }
 
@@ -442,7 +424,7 @@ int mst_writer_fork_file(struct mst_writer *child, int fd, const struct mst_file
 	child->error = write_file_unit(child, info);
 	child->n_units = n_units;
 	if (!child->error)
-		child->error = copy_prefix(child);
+		child->error = writer_copy(child, child->prefix_fd, child->prefix_start, child->prefix_end);
 	close(child->prefix_fd);
 	child->prefix_fd = -1;
 	return child->error;
@@ -486,6 +468,18 @@ int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t 
 
 	look_at_pending(w);
 	return err;
+}
+
+const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *n)
+{
+	*n = w->defs.frames.n;
+	return w->defs.frames.items;
+}
+
+const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n)
+{
+	*n = w->defs.modules.n;
+	return w->defs.modules.items;
 }
 
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id)

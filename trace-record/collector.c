@@ -18,7 +18,9 @@
 
 #include "clock.h"
 #include "command.h"
+#include "keeper.h"
 #include "mappers.h"
+#include "namer.h"
 #include "outname.h"
 #include "tracee.h"
 
@@ -41,6 +43,7 @@ struct recording {
 	struct mst_writer *writer; /* until there is a tracee to own it */
 	char *path;                /* NULL: no file yet */
 	int fd;
+	struct keeper keeper;
 	uint64_t flushed_ns, exec_checked_ns;
 	uint64_t orphans_checked_ns;
 	int error, error_number;
@@ -63,7 +66,9 @@ struct collector {
 	pid_t main_pid;
 	bool main_ended;
 	int main_status; /* as waitpid() gave it */
-	uint8_t *known;  /* by segment: KNOWN = has a recording, else rounds deferred */
+	pid_t *aside;    /* processes of ours that finish files, see step_aside() */
+	uint32_t n_aside;
+	uint8_t *known; /* by segment: KNOWN = has a recording, else rounds deferred */
 };
 
 #define KNOWN 255u
@@ -148,6 +153,7 @@ static void recording_destroy(struct recording *r)
 {
 	tracee_destroy(r->tracee);
 	mst_writer_destroy(r->writer);
+	keeper_finish(&r->keeper);
 	if (r->fd >= 0)
 		close(r->fd);
 	if (r->pidfd >= 0)
@@ -173,6 +179,7 @@ void collector_destroy(struct collector *c)
 	for (uint32_t i = 0; i < c->n_made; i++)
 		free(c->made[i]);
 	free(c->made);
+	free(c->aside);
 	free(c->known);
 	free(c->cwd);
 	free(c);
@@ -383,6 +390,7 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 	n = tracee_drain(r->tracee, &c->clock, until);
 	if (n < 0)
 		note_error(r, (int)n);
+	keeper_look(&r->keeper, tracee_writer(r->tracee), r->pid);
 	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = c->clock.ns[1];
 		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
@@ -540,13 +548,96 @@ static void check_main(struct collector *c)
 		c->main_ended = true;
 }
 
+/* Forgets the processes that have stepped aside and are done; with `options` 0, waits for all of them. */
+static void check_aside(struct collector *c, int options)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_aside; i++) {
+		pid_t got;
+
+		do
+			got = waitpid(c->aside[i], NULL, options);
+		while (got < 0 && errno == EINTR);
+		if (got == 0)
+			c->aside[n++] = c->aside[i];
+	}
+	c->n_aside = n;
+}
+
 /* ---- the end of a process ---- */
+
+static bool any_other_lives(const struct collector *c, const struct recording *r)
+{
+	for (const struct recording *other = c->recordings; other; other = other->next) {
+		if (other != r && other->tracee && !other->dead && !other->executed)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Looking names up takes its time, and nobody may wait for us meanwhile: while other processes are
+ * recorded, another process of ours does it, which has all that it needs. True in the process that is
+ * to write on.
+ */
+static bool step_aside(struct collector *c, const struct recording *r, bool *aside)
+{
+	pid_t *grown = NULL, pid = -1;
+
+	if (any_other_lives(c, r))
+		grown = realloc(c->aside, (c->n_aside + 1) * sizeof(*grown));
+	if (grown) {
+		c->aside = grown;
+		pid = fork();
+	}
+	if (pid > 0)
+		c->aside[c->n_aside++] = pid;
+	*aside = pid == 0;
+	if (pid == 0) {
+		/* Who maps this or holds it open counts as a recorded process. */
+		munmap(c->family, shm_bytes(SHM_SEGMENTS));
+		close(c->fd);
+	}
+	return pid <= 0;
+}
+
+static void write_end(struct collector *c, struct recording *r, const struct mst_end *end,
+		      const struct namer_task *task)
+{
+	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
+	struct collector_report report = {
+		.path = r->path,
+		.recorded = r->tracee,
+		.executed = r->executed,
+		.notices = task->said,
+	};
+
+	if (r->tracee && !r->error)
+		note_error(r, namer_run(task));
+	note_error(r, mst_writer_finish(writer, end));
+	report.events = end->events;
+	report.lost = end->lost;
+	report.bytes = mst_writer_bytes(writer);
+	report.error = r->error;
+	report.error_number = r->error_number;
+	c->report(&report);
+}
 
 static void finish_file(struct collector *c, struct recording *r)
 {
-	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
-	struct collector_report report = { .path = r->path, .recorded = r->tracee, .executed = r->executed };
+	struct notices said = { 0 };
+	const struct namer_task task = {
+		.writer = r->tracee ? tracee_writer(r->tracee) : NULL,
+		.keeper = &r->keeper,
+		.pid = r->pid,
+		.folder = c->cwd,
+		.since = c->start_realtime_ns,
+		.all = c->options.embed_symbols,
+		.said = &said,
+	};
 	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = c->clock.ns[1] };
+	bool aside = false;
 
 	if (r->executed) {
 		end.reason = MST_END_EXEC;
@@ -559,13 +650,11 @@ static void finish_file(struct collector *c, struct recording *r)
 	}
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
-	note_error(r, mst_writer_finish(writer, &end));
-	report.events = end.events;
-	report.lost = end.lost;
-	report.bytes = mst_writer_bytes(writer);
-	report.error = r->error;
-	report.error_number = r->error_number;
-	c->report(&report);
+	if (!r->tracee || !namer_has_work(&task) || step_aside(c, r, &aside))
+		write_end(c, r, &end, &task);
+	notices_finish(&said);
+	if (aside)
+		_exit(0);
 }
 
 /* Gives the segment back, all zero. */
@@ -643,6 +732,7 @@ static uint64_t round_of(struct collector *c)
 	uint64_t events = 0;
 
 	check_main(c);
+	check_aside(c, WNOHANG);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		check_process(c, r);
 	for (struct recording *r = c->recordings; r; r = r->next)
@@ -677,5 +767,6 @@ int collector_run(struct collector *c, pid_t pid)
 		if (c->recordings || !c->main_ended)
 			sleep_until_bell(c, sleep_ns);
 	}
+	check_aside(c, 0);
 	return c->main_status;
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "notices.h"
+
 struct collector;
 
 struct collector_options {
@@ -29,6 +31,9 @@ struct collector_options {
 	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
 	bool maps;             /* mmap and its like */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
+
+	/* The names of all frames, not only of those that nobody could find later. */
+	bool embed_symbols;
 };
 
 /* A finished file. */
@@ -39,6 +44,9 @@ struct collector_report {
 	bool executed;    /* it went on as another program */
 	int error;        /* negative enum mst_error of the first failed write, or 0 */
 	int error_number; /* errno then */
+
+	/* About the names that are in the trace. */
+	const struct notices *notices;
 };
 
 /* `report` is called once for each file, when it is finished. NULL with errno on failure. */

@@ -43,6 +43,7 @@ enum {
 	OPT_SAMPLE,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
+	OPT_EMBED_SYMBOLS,
 };
 
 static const struct argp_option options[] = {
@@ -50,6 +51,8 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%p.zst)", 1 },
 	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
 	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
+	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
+	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
@@ -183,6 +186,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CXX_FREERES:
 		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
 		return 0;
+	case OPT_EMBED_SYMBOLS:
+		c->embed_symbols = true;
+		return 0;
 	case 'q':
 		config.verbosity = 0;
 		return 0;
@@ -253,6 +259,8 @@ static void report(const struct collector_report *r)
 	if (!r->recorded)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);
+	for (size_t i = 0; i < r->notices->n && config.verbosity > 0; i++)
+		fprintf(stderr, "msrec: %s: %s\n", r->path, r->notices->text[i]);
 	if (r->executed && config.verbosity > 0)
 		fprintf(stderr,
 			"msrec: %s: ends where the program executed another one "

@@ -6,10 +6,10 @@
 
 #include "blocks.h"
 #include "customs.h"
+#include "frames.h"
 #include "lane.h"
 
-#define PC_CACHE 8192u /* a power of two, as the next one */
-#define KIND_CACHE 4096u
+#define KIND_CACHE 4096u  /* a power of two */
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
@@ -21,14 +21,6 @@
 #define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
-
-/* Where a pc belongs, remembered. */
-struct pc_entry {
-	uint64_t pc;
-	uint32_t frame;
-	uint32_t module;  /* in the module table; MST_NONE: in none */
-	uint32_t modules; /* size of the table when that was found out */
-};
 
 /* The kind of a call, remembered: one that is not a realloc, and has no kind of block before. */
 struct kind_entry {
@@ -46,15 +38,13 @@ struct fork_state {
 
 struct tracee {
 	struct shm_segment *segment;
-	struct module_table *modules;
 	struct mst_writer *writer;
 	bool has_file;
 	uint32_t depth;
 	struct blocks blocks; /* the allocator's own */
 	bool expecting;       /* the table is told of addresses ahead */
 	struct customs customs;
-	uint32_t *module_ids; /* by index in the module table; MST_NONE: not yet defined */
-	struct pc_entry *pcs;
+	struct frames frames;
 	struct kind_entry *kinds;
 	uint64_t at_stamp; /* what the writer was told last of time and thread */
 	uint32_t at_thread;
@@ -75,18 +65,15 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	if (!t)
 		return NULL;
 	t->segment = segment;
-	if (segment)
-		t->modules = shm_modules(segment);
 	t->at_thread = MST_NONE;
-	t->pcs = calloc(PC_CACHE, sizeof(*t->pcs));
 	t->kinds = calloc(KIND_CACHE, sizeof(*t->kinds));
 	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
-	t->module_ids = malloc(SHM_MODULES * sizeof(*t->module_ids));
-	if (!t->pcs || !t->kinds || !t->lanes || !t->module_ids) {
+	if (!t->kinds || !t->lanes || frames_init(&t->frames) != 0) {
 		tracee_destroy(t);
 		return NULL;
 	}
-	memset(t->module_ids, 0xff, SHM_MODULES * sizeof(*t->module_ids));
+	if (segment)
+		t->frames.modules = shm_modules(segment);
 	return t;
 }
 
@@ -117,8 +104,7 @@ void tracee_destroy(struct tracee *t)
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
 	customs_finish(&t->customs);
-	free(t->module_ids);
-	free(t->pcs);
+	frames_finish(&t->frames);
 	free(t->kinds);
 	free(t->lanes);
 	free(t);
@@ -204,7 +190,7 @@ struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *p
 		t = copy_state(parent);
 	if (t) {
 		t->segment = segment;
-		t->modules = shm_modules(segment);
+		t->frames.modules = shm_modules(segment);
 	}
 	return t;
 }
@@ -224,94 +210,7 @@ bool tracee_needs_file(struct tracee *t)
 	return false;
 }
 
-/* ---- frames and stacks ---- */
-
-static uint32_t module_role(uint8_t role)
-{
-	switch (role) {
-	case MODULE_EXECUTABLE:
-		return MST_MODULE_EXECUTABLE;
-	case MODULE_INTERPRETER:
-		return MST_MODULE_INTERPRETER;
-	case MODULE_VDSO:
-		return MST_MODULE_VDSO;
-	default:
-		return MST_MODULE_LIBRARY;
-	}
-}
-
-static int define_module(struct tracee *t, uint32_t i)
-{
-	const struct module *m = &t->modules->modules[i];
-	const uint32_t text_used = atomic_load(&t->modules->text_used);
-	struct mst_module module = {
-		.role = (uint8_t)module_role(m->role),
-		.build_id_size = m->build_id_size <= MODULE_BUILD_ID_MAX ? m->build_id_size : 0,
-		.order = m->order,
-		.start = m->start,
-		.end = m->end,
-		.bias = m->bias,
-	};
-	char *path = NULL, *real;
-	int err;
-
-	if (text_used <= SHM_MODULE_TEXT && m->path_size <= text_used && m->path <= text_used - m->path_size)
-		path = strndup(module_table_text(t->modules) + m->path, m->path_size);
-	/* The loader's name may go through symbolic links; the file's own name is what others show. */
-	real = path && path[0] == '/' ? realpath(path, NULL) : NULL;
-	if (real) {
-		free(path);
-		path = real;
-	}
-	memcpy(module.build_id, m->build_id, module.build_id_size);
-	module.path = path ? path : "";
-	err = mst_writer_module(t->writer, &module, &t->module_ids[i]);
-	free(path);
-	return err;
-}
-
-static bool module_holds(const struct module *m, uint64_t pc, uint64_t stamp)
-{
-	const uint64_t closed = atomic_load_explicit(&m->closed, memory_order_acquire);
-
-	return pc >= m->start && pc < m->end && (closed == 0 || stamp < closed);
-}
-
-static uint32_t modules_known(struct tracee *t)
-{
-	const uint32_t n = atomic_load_explicit(&t->modules->count, memory_order_acquire);
-
-	return n < SHM_MODULES ? n : SHM_MODULES;
-}
-
-/* The trace's frame for a pc that was captured at `stamp`. */
-static int frame_of(struct tracee *t, uint64_t pc, uint64_t stamp, uint32_t *frame)
-{
-	struct pc_entry *e = &t->pcs[(pc * 0x9e3779b97f4a7c15u) >> 51 & (PC_CACHE - 1)];
-	const uint32_t n = modules_known(t);
-	struct mst_frame f = { .module = MST_NONE, .address = pc };
-	uint32_t i = 0;
-	int err;
-
-	if (e->pc == pc &&
-	    (e->module == MST_NONE ? e->modules == n
-				   : module_holds(&t->modules->modules[e->module], pc, stamp))) {
-		*frame = e->frame;
-		return 0;
-	}
-	while (i < n && !module_holds(&t->modules->modules[i], pc, stamp))
-		i++;
-	if (i < n) {
-		if (t->module_ids[i] == MST_NONE && (err = define_module(t, i)))
-			return err;
-		f.module = t->module_ids[i];
-		f.address = pc - t->modules->modules[i].bias;
-	}
-	err = mst_writer_frame(t->writer, &f, frame);
-	if (!err)
-		*e = (struct pc_entry){ pc, *frame, i < n ? i : MST_NONE, n };
-	return err;
-}
+/* ---- stacks ---- */
 
 /* A node of a thread's stacks gets another meaning. */
 static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
@@ -331,7 +230,8 @@ static int define_node(struct tracee *t, struct lane *lane, const struct lane_ev
 		return MST_ERR_ARGUMENT;
 	if (parent)
 		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
-	if ((err = frame_of(t, e->address, e->stamp, &node->frame)) || node->depth > t->depth)
+	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)) ||
+	    node->depth > t->depth)
 		return err;
 	return mst_writer_stack(t->writer,
 				&(struct mst_stack){ parent ? parent->stack : MST_ROOT_STACK, node->frame },

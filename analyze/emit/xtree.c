@@ -199,7 +199,7 @@ const struct emitter emit_callgrind = {
 	.name = "callgrind",
 	.suffix = ".kcg",
 	.help = "xtree memory report, for callgrind_annotate and kcachegrind",
-	.xtree = true,
+	.source = EMIT_XTREE,
 	.write = write_callgrind,
 };
 
@@ -266,6 +266,6 @@ const struct emitter emit_xtree = {
 	.name = "xtree",
 	.suffix = ".ms",
 	.help = "xtree memory report as Massif writes it, for ms_print and massif-visualizer",
-	.xtree = true,
+	.source = EMIT_XTREE,
 	.write = write_xtree,
 };

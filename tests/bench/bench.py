@@ -288,7 +288,7 @@ def document(build, args, found, programs, loops, memory, startup):
     text += ["", "As a multiple of native, in wall time:", ""] + ratio_table(loops, others, "wall")[:-1]
     text += ["", "## The unwinder alone", "", "Of one capture, without the call that it is for.", ""]
     text += capture_table(build, args.runs)
-    text += ["", "## Start and end: `true`, milliseconds more", ""] + startup_table(startup, others)
+    text += ["", "## Start and end: `true --version`, milliseconds more", ""] + startup_table(startup, others)
     text += ["", "## Memory at most", "", "MiB that the program has more / MiB of the recorder's own processes.", ""]
     text += memory_table(memory, others)
     text += ["", "*count only* is a preload that counts and keeps a table of live blocks behind one lock, without any",
@@ -326,7 +326,7 @@ def main():
             pairs = thousands * (100 if args.quick else 1000)
             workload = workloads.Workload(name, [compile_loop(source, folder)] + [str(n) for n in before + [pairs] + after])
             loops.append((workload, 2 * pairs * threads, measure(found, workload, args.runs, folder)))
-        startup = measure(found, workloads.Workload("true", ["true"]), 1 if args.quick else 5 * args.runs, folder)
+        startup = measure(found, workloads.Workload("true", ["true", "--version"]), 1 if args.quick else 5 * args.runs, folder)
         memory = [(workload, {r.name: measure_memory(r, workload, os.path.join(folder, "work")) for r in found})
                   for workload, _, _ in programs]
     with open(args.output, "w", encoding="utf-8") as f:

@@ -42,7 +42,10 @@ static __attribute__((noinline)) void work(void)
 	FRAME(chain_##n##_5, chain_##n##_4)
 
 CHAIN(0)
-CHAIN(1) CHAIN(2) CHAIN(3) CHAIN(4) CHAIN(5) CHAIN(6) CHAIN(7)
+CHAIN(1)
+CHAIN(2)
+CHAIN(3)
+CHAIN(4) CHAIN(5) CHAIN(6) CHAIN(7)
 
 	static __attribute__((noinline)) void work_in_chains(void)
 {

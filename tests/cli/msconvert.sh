@@ -32,6 +32,60 @@ t sh -c 'msconvert -q --to=callgrind --xtree-memory=full F | tail -n 1'
 t sh -c 'msconvert -q --to=xtree F | grep -c ^snapshot='
 t sh -c 'msconvert -q --xtree-memory=full -o x.ms F && grep -c ^snapshot= x.ms'
 
+# Profiles.
+t msconvert --to=folded T
+t msconvert --to=folded --value=inuse_objects --at=end T
+t msconvert --to=folded --value=alloc_objects --from=100 --until=149 T
+t msconvert --to=folded --at=20 --module=prog T
+t msconvert --to=folded --thread=1 T
+t msconvert --to=folded --thread=4711 --value=alloc_bytes T
+t sh -c 'msconvert -o out.folded T && msconvert --to=folded T | cmp - out.folded'
+t msconvert --to=speedscope --value=inuse_bytes --at=1 T
+t sh -c 'msconvert -o x.pb.gz T && gzip -t x.pb.gz'
+t script -qec 'msconvert --to=pprof T' /dev/null
+t msconvert --to=folded --value=bytes T
+t msconvert --to=folded --at=1 --at=2 T
+t msconvert --to=folded --snapshot=1 T
+t msconvert --to=folded "--also=--massif-out-file=x --depth=3" T
+t msconvert --to=folded --usable=valgrind T
+t msconvert --to=massif --value=inuse_bytes T
+t msconvert --to=folded --until=x T
+t msconvert --to=folded --thread=-1 T
+t msconvert --to=folded -o T T
+t msconvert --to=folded -o none/x T
+t msconvert --to=folded cut
+
+# Tables and others.
+t msconvert -q --to=csv-stacks --at=end T
+t msconvert -q --to=csv-frames T
+t msconvert -q --to=ndjson-frames T
+t sh -c 'msconvert -q --to=csv T | sed -n "1,4p;\$p"'
+t sh -c 'msconvert -q --to=ndjson T | sed -n "1,4p;\$p"'
+t sh -c 'msconvert -q --to=csv-snapshots T | head -n 3'
+t script -qec 'msconvert -q --to=parquet T' /dev/null
+t msconvert -q -o t.frames.parquet T
+t msconvert -q --to=heapprofile --value=alloc_objects T
+t msconvert -q --to=dhat T
+t sh -c 'msconvert -q -o t.stacks.csv T && msconvert -q -o t.csv.gz T && head -n 1 t.stacks.csv && gzip -dc t.csv.gz | head -n 1'
+
+# heaptrack's files.
+t msconvert --to=heaptrack -o x.heaptrack T
+t sh -c 'head -n 16 x.heaptrack; tail -n 3 x.heaptrack'
+t sh -c 'msconvert -o y.heaptrack.gz T 2>/dev/null && gzip -dc y.heaptrack.gz | cmp - x.heaptrack'
+t msconvert --to=heaptrack --value=inuse_bytes T
+t msconvert --to=heaptrack --at=peak T
+t msconvert --to=folded x.heaptrack
+t msconvert -q --from=heaptrack -o x.zst y.heaptrack.gz
+t sh -c 'msconvert -q -o x.folded.zst y.heaptrack.gz && zstd -dc x.folded.zst | head -n 1'
+t msconvert --from=heaptrack --to=folded T
+
+# massif.out and mtrace's logs.
+t msconvert -q --to=folded --usable=requested --heap-admin=0 massif.out.1
+printf '= Start\n@ ./a b:(f+0x5)[0x15] + 0x100 0x20\n@ ./a b:(f+0x5)[0x15] < 0x100\n@ ./a b:(f+0x5)[0x15] > 0x200 0x30\n@ [0x77] + 0x300 0x1\n- 0x300\n' >mtrace.log
+t msconvert --to=csv mtrace.log
+t msconvert -q --to=folded mtrace.log
+t msconvert --from=mtrace --to=folded T
+
 # memusage's data files.
 t msconvert --from=help
 t msconvert --from=heap T
@@ -39,8 +93,17 @@ t msconvert --from=memusage --tick-rate=0 data
 t msconvert --from=memusage none
 t msconvert --from=memusage -o x.zst foreign
 t msconvert --to=trace T
+t msconvert --embed-symbols --to=massif T
+t msconvert --embed-symbols --from=memusage data
+t msconvert -q --embed-symbols -o named.zst T
+t sh -c 'msconvert -q --to=massif named.zst | cmp - massif.out.1'
+t msconvert --embed-symbols nothing
 msreplay -q --memusage -d data T >report
+t sh -c 'msconvert -q -o t.memusage T && cmp t.memusage data && memusagestat t.memusage t.png'
 t msconvert --from=memusage -o imported.zst data
+t msconvert -q --to=dhat -o no.json imported.zst
+t msconvert -q --to=folded --from=1 imported.zst
+t msconvert -q --to=folded --thread=0 imported.zst
 t sh -c 'msreplay -q --memusage imported.zst | head -n 3; head -n 3 report'
 t sh -c 'msconvert -q --from=memusage --to=trace --tick-rate=1000000 data | msreplay -v --memusage - 2>&1 >/dev/null | tail -n 1'
 t sh -c 'msconvert -q --from=memusage --to=massif --time-unit=B --max-snapshots=10 data | head -n 20'

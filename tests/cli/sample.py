@@ -140,6 +140,8 @@ def compare_refusals(build, trace):
         done = run([build.file("analyze/msreplay"), option, "--massif-out-file=-", trace])
         check(f"{option} is refused", done.returncode == 64 and not done.stdout and
               "the trace is a sample" in done.stderr and done.stderr.count("\n") == 1)
+    done = run([build.file("analyze/msconvert"), "--to=pprof", "-o", "/dev/null", trace])
+    check("formats without estimates are refused", done.returncode == 64 and "the trace is a sample" in done.stderr)
     done = run([build.file("analyze/msreplay"), "-q", "--massif-out-file=-", trace])
     check("-q is quiet", done.returncode == 0 and not done.stderr)
 

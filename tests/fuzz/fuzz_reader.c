@@ -9,6 +9,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -48,6 +49,25 @@ static void walk_definitions(const struct mst_reader *r)
 	}
 	for (uint32_t i = 0; i < n_threads; i++)
 		sink = sink + threads[i].tid;
+}
+
+static void walk_names(const struct mst_reader *r)
+{
+	uint32_t n_frames;
+	volatile size_t sink = 0;
+
+	mst_reader_frames(r, &n_frames);
+	for (uint32_t frame = 0; frame <= n_frames; frame++) {
+		const uint32_t n = mst_reader_names(r, frame);
+
+		for (uint32_t i = 0; i < n; i++) {
+			const struct mst_name name = mst_reader_name(r, frame, i);
+
+			sink = sink + (name.function ? strlen(name.function) : 0) +
+			       (name.directory ? strlen(name.directory) : 0) +
+			       (name.file ? strlen(name.file) : 0);
+		}
+	}
 }
 
 static void walk_info(const struct mst_reader *r)
@@ -109,6 +129,7 @@ static void read_trace(int fd)
 	check((mst_reader_problem(r)[0] == 0) == (status == 0));
 	check((mst_reader_end(r) != NULL) == (status == 0));
 	walk_definitions(r);
+	walk_names(r);
 	mst_reader_destroy(r);
 }
 

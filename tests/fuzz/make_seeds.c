@@ -17,8 +17,9 @@ static void save(const char *folder, const char *name, const uint8_t *data, size
 }
 
 static void seed(const char *folder, const char *name, uint32_t events,
-		 const struct mst_writer_options *options)
+		 const struct mst_writer_options *options, bool named)
 {
+	static const struct mst_name names[] = { { "f", "/d", "f.c", 1 }, { "main", "/d", "m.c", 300 } };
 	char recipe_name[64];
 	struct bytes recipe = { 0 };
 	struct model m;
@@ -28,6 +29,8 @@ static void seed(const char *folder, const char *name, uint32_t events,
 	model_create(&m, events, options);
 	while (m.events.n < events)
 		model_step(&m);
+	for (uint32_t i = 0; named && i < m.frames.n; i += 2)
+		MUST(mst_writer_names(m.writer, i, names, 1 + i / 2 % 2) == 0);
 	model_finish(&m);
 	bytes = model_bytes(&m, &size);
 	recipe_from_trace(&recipe, bytes, size);
@@ -46,10 +49,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
 		return 64;
 	}
-	seed(argv[1], "empty", 0, &(struct mst_writer_options){ 0 });
-	seed(argv[1], "short", 12, &(struct mst_writer_options){ .identity = true });
-	seed(argv[1], "chunks", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 });
-	seed(argv[1], "plain", 300, &(struct mst_writer_options){ .chunk_records = 100 });
-	seed(argv[1], "wide", 700, &(struct mst_writer_options){ .identity = true });
+	seed(argv[1], "empty", 0, &(struct mst_writer_options){ 0 }, false);
+	seed(argv[1], "short", 12, &(struct mst_writer_options){ .identity = true }, false);
+	seed(argv[1], "chunks", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },
+	     false);
+	seed(argv[1], "plain", 300, &(struct mst_writer_options){ .chunk_records = 100 }, false);
+	seed(argv[1], "wide", 700, &(struct mst_writer_options){ .identity = true }, false);
+	seed(argv[1], "named", 40, &(struct mst_writer_options){ .identity = true }, true);
 	return 0;
 }

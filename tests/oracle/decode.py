@@ -10,11 +10,11 @@ import struct
 import sys
 import zlib
 
-from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KINDS, LIMIT, MASK, MODULES, OUT,
-                           STACKS, THREADS, Problem, Sums, check_index, definitions, need, signed)
+from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KINDS, LIMIT, MASK, MODULES, NAMES,
+                           OUT, STACKS, THREADS, Names, Problem, Sums, check_index, definitions, need, signed)
 
 USABLE = 4
-FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, INDEX: 4, END: 64}
+FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, INDEX: 4, END: 64, NAMES: 12}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -67,6 +67,7 @@ class Decoder:
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = 0
+        self.names = Names()
 
     def take(self, n):
         need(self.at + n <= len(self.data), "the file ends inside a unit", "truncated")
@@ -221,6 +222,9 @@ class Decoder:
             i += 1 + pair
         sums.check(stated)
 
+    def define_names(self, fields, column):
+        self.names.read(fields, column, *struct.unpack_from("<III", fields))
+
     def index(self, fields, column):
         check_index(self.units, struct.unpack_from("<I", fields)[0], column(0))
 
@@ -230,7 +234,9 @@ class Decoder:
         need(index == (sum(u[1] for u in self.units[:-2]) if has_index else 0), "the index's offset")
         need(struct.unpack("<I", fields[-4:])[0] == self.units[-1][1], "END's own size")
         need(self.at == len(self.data), "something follows END")
+        need(max(self.names.frames, default=-1) < len(self.frames), "names of a frame that isn't there")
         yield from definitions(self)
+        yield from self.names.lines()
         yield "end reason=%d detail=%d time=%d events=%d lost=%d unknown=%d implied=%d" % (min(reason, 4), *numbers)
 
     def lines(self):
@@ -238,7 +244,7 @@ class Decoder:
         need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
         told = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
-                KINDS: self.define_kinds, INDEX: self.index}
+                KINDS: self.define_kinds, NAMES: self.define_names, INDEX: self.index}
         kind = None
         while kind != END:
             before = kind

@@ -2,13 +2,14 @@
 """What decode.py shares with nobody else: the numbers of trace-format/FORMAT.md, and the checks that a reader
 of it may leave out: the sums of a chunk, counted once more, and the index."""
 
-FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, INDEX, END = 1, 2, 3, 4, 5, 6, 9, 10
+FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, INDEX, END, NAMES = 1, 2, 3, 4, 5, 6, 9, 10, 11
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
 LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 65536,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
-         "depth": 65535, "text": 1048576, "args": 65536}
+         "depth": 65535, "text": 1048576, "args": 65536,
+         NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
 
 
 class Problem(Exception):
@@ -62,6 +63,36 @@ def check_index(units, stated, rows):
         if kind == EVENTS:
             need((rows.varint(), rows.varint()) == (n, (first - time) & MASK), "the index is wrong")
             time = first
+
+
+class Names:
+    """The names of frames, as NAMES units tell them one after the other (§5)."""
+
+    def __init__(self):
+        self.texts, self.frames, self.bytes, self.count = [None], {}, 0, 0
+
+    def read(self, fields, column, first, texts, frames):
+        need(first == len(self.texts), "texts are missing")
+        need(first + texts <= LIMIT[NAMES], "too many texts", "limit")
+        text, named, names = column(0), column(1), column(2)
+        self.bytes += len(text.data)
+        need(self.bytes <= LIMIT["name bytes"], "too many bytes of texts", "limit")
+        self.texts += [text.text() for _ in range(texts)]
+        frame = 0
+        for _ in range(frames):
+            frame, n = frame + named.varint(), named.varint()
+            need(frame > max(self.frames, default=-1), "frames don't ascend")
+            self.count += n
+            need(1 <= n <= LIMIT["names"] and self.count <= LIMIT["all names"], "a number of names", "limit")
+            self.frames[frame] = [[names.varint() for _ in range(4)] for _ in range(n)]
+            need(all(max(name[:3]) < len(self.texts) and name[3] < 2**31 for name in self.frames[frame]), "a name")
+
+    def lines(self):
+        for frame, names in self.frames.items():
+            for *texts, line in names:
+                shown = ((what, self.texts[number]) for what, number in zip(("function", "directory", "file"), texts))
+                yield f"name frame={frame} line={line}" + "".join(
+                    f" {what}{' ' * bool(text)}{text}" for what, text in shown if text is not None)
 
 
 def definitions(decoder):

@@ -148,6 +148,11 @@ class Oracle:
         return reports
 
 
+# libxml2 seeds its hash tables by the clock, and those that XPath needs then fill otherwise.
+BY_THE_SECOND = ('xmllint:xpath',)
+TRIES = 8
+
+
 def mask(report):
     for pattern, text in MASKS:
         report = re.sub(pattern, text, report)
@@ -160,6 +165,15 @@ def show_difference(want, got):
                                  lineterm='', n=0)
     for line in lines:
         print('    ' + line.replace('\x1b', '^['))
+
+
+def compare_in_a_second(compare, oracle, name, argv, verbose):
+    """compare(), for programs that begin otherwise every second until all runs have fallen into one."""
+    for _ in range(TRIES if name.endswith(BY_THE_SECOND) else 1):
+        same = compare(oracle, name, argv, verbose)
+        if same:
+            break
+    return same
 
 
 def compare(oracle, name, argv, verbose):
@@ -213,7 +227,7 @@ def main():
         if '/' not in argv[0] and not shutil.which(argv[0]):
             print('%-24s -  not installed' % name)
             continue
-        same = compare(oracle, name, argv, arguments.verbose)
+        same = compare_in_a_second(compare, oracle, name, argv, arguments.verbose)
         # bash keeps its process id as text, and that may have gained a digit since memusage's run.
         if same is False and name not in DIFFERENT:
             same = compare(oracle, name, argv, arguments.verbose)

@@ -152,6 +152,27 @@ static void print_definitions(const struct mst_reader *r)
 	}
 }
 
+static void print_names(const struct mst_reader *r)
+{
+	uint32_t n_frames;
+
+	mst_reader_frames(r, &n_frames);
+	for (uint32_t frame = 0; frame < n_frames; frame++) {
+		for (uint32_t i = 0; i < mst_reader_names(r, frame); i++) {
+			const struct mst_name name = mst_reader_name(r, frame, i);
+
+			printf("name frame=%u line=%u", frame, name.line);
+			if (name.function)
+				print_text(" function", name.function);
+			if (name.directory)
+				print_text(" directory", name.directory);
+			if (name.file)
+				print_text(" file", name.file);
+			putchar('\n');
+		}
+	}
+}
+
 static void print_end(const struct mst_end *end)
 {
 	printf("end reason=%u detail=%u time=%" PRIu64 " events=%" PRIu64 " lost=%" PRIu64 " unknown=%" PRIu64
@@ -189,6 +210,7 @@ static int dump(const char *path, int fd)
 		print_chunk(r, chunk);
 	if (err == 0) {
 		print_definitions(r);
+		print_names(r);
 		print_end(mst_reader_end(r));
 	} else {
 		err = print_problem(path, mst_reader_problem(r), err);

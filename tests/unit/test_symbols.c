@@ -122,7 +122,7 @@ static uint64_t code(size_t offset)
 
 static struct symbols *own_symbols(uint32_t *module)
 {
-	const struct symbols_module own = { own_path, NULL, 0 };
+	const struct symbols_module own = { .path = own_path };
 	struct symbols *symbols = symbols_create(NULL, 0);
 
 	assert_non_null(symbols);
@@ -257,7 +257,7 @@ static void test_unknown(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		const struct symbols_module module = { paths[i], NULL, 0 };
+		const struct symbols_module module = { .path = paths[i] };
 
 		assert_int_equal(symbols_add_module(symbols, &module), i);
 		assert_null(symbols_notice(symbols, 0));
@@ -314,7 +314,7 @@ static void copy_write(const char *name, long n, unsigned damage, unsigned seed)
 static const char *name_with(const char *dir, const char *path, const uint8_t *id, size_t id_size,
 			     char *notice)
 {
-	const struct symbols_module module = { path, id, id_size };
+	const struct symbols_module module = { path, id, id_size, NULL };
 	struct symbols *symbols = symbols_create(&dir, dir ? 1 : 0);
 	const char *name, *text;
 
@@ -361,7 +361,7 @@ static void test_build_id(void **state)
 static void test_damaged(void **state)
 {
 	static char path[4096];
-	const struct symbols_module module = { path, NULL, 0 };
+	const struct symbols_module module = { .path = path };
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/damaged", scratch);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "calltree.h"
+
+#include <stdlib.h>
+
+/* Whether a stack has a main, from the outside inwards. */
+enum main_place { NOT_ASKED, NO_MAIN, IS_MAIN, INSIDE_MAIN };
+
+struct calltree_stack {
+	uint32_t node;
+	bool has_node;
+	uint8_t main; /* enum main_place */
+};
+
+/* UINT32_MAX: no memory. */
+static uint32_t add_node(struct calltree *t, uint32_t parent, uint32_t call)
+{
+	if (t->n == t->room) {
+		const uint32_t room = t->room < UINT32_MAX / 4 ? t->room * 2 + 256 : t->room;
+		struct calltree_node *nodes =
+			room > t->room ? reallocarray(t->nodes, room, sizeof(*nodes)) : NULL;
+		if (!nodes)
+			return UINT32_MAX;
+		t->nodes = nodes;
+		t->room = room;
+	}
+	t->nodes[t->n] = (struct calltree_node){ .parent = parent, .call = call };
+	return t->n++;
+}
+
+bool calltree_init(struct calltree *t, struct calls *calls, bool lines, const struct mst_reader *reader,
+		   struct naming *naming, const struct settings *settings)
+{
+	uint32_t n;
+	*t = (struct calltree){
+		.calls = calls,
+		.lines = lines,
+		.stacks = mst_reader_stacks(reader, &n),
+		.naming = naming,
+		.below_main = settings->show_below_main,
+	};
+	t->known = calloc(n + (size_t)1, sizeof(*t->known));
+	if (!t->known || add_node(t, CALLTREE_ROOT, 0) == UINT32_MAX)
+		return false;
+	t->known[MST_ROOT_STACK].main = NO_MAIN;
+	t->known[MST_ROOT_STACK].has_node = true;
+	return true;
+}
+
+void calltree_finish(struct calltree *t)
+{
+	indexmap_finish(&t->children);
+	free(t->nodes);
+	free(t->known);
+	free(t->path);
+}
+
+static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
+{
+	const uint32_t what = t->lines ? call : calls_at(t->calls, call)->number_of_function;
+	const uint64_t key = (uint64_t)parent << 32 | what;
+	uint32_t child;
+	if (indexmap_find(&t->children, key, &child))
+		return child;
+	child = add_node(t, parent, call);
+	if (child == UINT32_MAX || !indexmap_put(&t->children, key, child))
+		return UINT32_MAX;
+	struct calltree_node *above = &t->nodes[parent];
+	if (above->child)
+		t->nodes[above->last_child].sibling = child;
+	else
+		above->child = child;
+	above->last_child = child;
+	return child;
+}
+
+static bool push(struct calltree *t, uint32_t n, uint32_t stack)
+{
+	if (n == t->room_path) {
+		const uint32_t room = t->room_path * 2 + 64;
+		uint32_t *path = reallocarray(t->path, room, sizeof(*path));
+		if (!path)
+			return false;
+		t->path = path;
+		t->room_path = room;
+	}
+	t->path[n] = stack;
+	return true;
+}
+
+/* Finds out whether there is a main in a stack, and where the outermost is. */
+static bool look_for_main(struct calltree *t, uint32_t stack)
+{
+	uint32_t n = 0;
+	for (; t->known[stack].main == NOT_ASKED; stack = t->stacks[stack].parent) {
+		if (!push(t, n++, stack))
+			return false;
+	}
+	while (n-- > 0) {
+		struct calltree_stack *s = &t->known[t->path[n]];
+		const struct mst_stack *in = &t->stacks[t->path[n]];
+		if (t->known[in->parent].main != NO_MAIN)
+			s->main = INSIDE_MAIN;
+		else if (!t->below_main && naming_role(t->naming, in->frame) == SYMBOL_MAIN)
+			s->main = IS_MAIN;
+		else
+			s->main = NO_MAIN;
+	}
+	return true;
+}
+
+/* A frame's calls below a node. */
+static bool add_calls(struct calltree *t, uint32_t frame, uint32_t *node)
+{
+	uint32_t n;
+	const uint32_t *calls = calls_of(t->calls, frame, &n);
+	if (!calls)
+		return false;
+	while (n-- > 0) {
+		*node = child_of(t, *node, calls[n]);
+		if (*node == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+bool calltree_find(struct calltree *t, uint32_t stack, uint32_t *node)
+{
+	uint32_t n = 0;
+	if (!look_for_main(t, stack))
+		return false;
+	for (; !t->known[stack].has_node; stack = t->stacks[stack].parent) {
+		if (!push(t, n++, stack))
+			return false;
+		if (t->known[stack].main == IS_MAIN) {
+			stack = MST_ROOT_STACK;
+			break;
+		}
+	}
+	*node = t->known[stack].node;
+	while (n-- > 0) {
+		if (!add_calls(t, t->stacks[t->path[n]].frame, node))
+			return false;
+		t->known[t->path[n]].node = *node;
+		t->known[t->path[n]].has_node = true;
+	}
+	return true;
+}
+
+uint32_t calltree_next(const struct calltree *t, uint32_t node, uint32_t *depth)
+{
+	if (t->nodes[node].child) {
+		++*depth;
+		return t->nodes[node].child;
+	}
+	while (node != CALLTREE_ROOT && !t->nodes[node].sibling) {
+		node = t->nodes[node].parent;
+		--*depth;
+	}
+	return node == CALLTREE_ROOT ? CALLTREE_ROOT : t->nodes[node].sibling;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Folded stacks, as flamegraph.pl and its kin read them: "main;f;g 4096", outermost function first. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calltree.h"
+#include "emit.h"
+
+/* The path of a node, written to and cut back as the tree is walked. */
+struct path {
+	char *text;
+	size_t n, room;
+};
+
+/* A function's name with what would end it made harmless. False: no memory. */
+static bool append(struct path *path, const char *function)
+{
+	const size_t n = strlen(function) + 1;
+	if (path->n + n > path->room) {
+		const size_t room = (path->n + n) * 2;
+		char *text = realloc(path->text, room);
+		if (!text)
+			return false;
+		path->text = text;
+		path->room = room;
+	}
+	if (path->n)
+		path->text[path->n++] = ';';
+	for (; *function; function++)
+		path->text[path->n++] = *function == ';' ? ':' : *function == '\n' ? ' ' : *function;
+	return true;
+}
+
+static void write_line(struct out *out, const struct path *path, uint64_t value)
+{
+	if (value == 0)
+		return;
+	out_write(out, path->n ? path->text : "[no stack]", path->n ? path->n : strlen("[no stack]"));
+	out_printf(out, " %" PRIu64 "\n", value);
+}
+
+/* `ends`: where the path ends at each depth. */
+static void write_tree(struct out *out, const struct calltree *tree, struct path *path, size_t *ends)
+{
+	uint32_t depth = 0;
+	ends[0] = 0;
+	write_line(out, path, tree->nodes[CALLTREE_ROOT].value);
+	for (uint32_t at = calltree_next(tree, CALLTREE_ROOT, &depth); at != CALLTREE_ROOT;
+	     at = calltree_next(tree, at, &depth)) {
+		path->n = ends[depth - 1];
+		if (!append(path, calls_at(tree->calls, tree->nodes[at].call)->function)) {
+			out_fail(out, ENOMEM);
+			return;
+		}
+		ends[depth] = path->n;
+		write_line(out, path, tree->nodes[at].value);
+	}
+}
+
+static void write_folded(struct out *out, const struct emit_view *view)
+{
+	struct calls *calls = calls_create(view->naming);
+	struct calltree tree = { 0 };
+	struct path path = { 0 };
+	size_t *ends = NULL;
+	if (calls && calltree_init(&tree, calls, false, view->reader, view->naming, view->settings) &&
+	    emit_calltree(&tree, view))
+		ends = malloc((size_t)tree.n * sizeof(*ends));
+	if (ends)
+		write_tree(out, &tree, &path, ends);
+	else
+		out_fail(out, ENOMEM);
+	free(ends);
+	free(path.text);
+	calltree_finish(&tree);
+	calls_destroy(calls);
+}
+
+const struct emitter emit_folded = {
+	.name = "folded",
+	.suffix = ".folded",
+	.help = "folded stacks, one line each: for flamegraph.pl, inferno, speedscope",
+	.source = EMIT_PROFILE,
+	.write = write_folded,
+};

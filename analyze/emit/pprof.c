@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof's profile.proto, as heap profilers write it: four sample types, the frames with their
+ * mappings and build ids, labels for the thread that allocated and for the blocks' size. Frames
+ * without a name have just their address, so that pprof itself may look for one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "callstack.h"
+#include "emit.h"
+#include "protobuf.h"
+#include "stringset.h"
+
+/* Fields of the messages, by the names they have in profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_NUM_UNIT = 4 };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILENAMES = 8,
+	MAPPING_HAS_LINE_NUMBERS = 9,
+	MAPPING_HAS_INLINE_FRAMES = 10,
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
+
+static const struct sample_type {
+	const char *type, *unit;
+	enum profile_value value;
+} sample_types[] = {
+	{ "alloc_objects", "count", PROFILE_ALLOC_OBJECTS },
+	{ "alloc_space", "bytes", PROFILE_ALLOC_BYTES },
+	{ "inuse_objects", "count", PROFILE_INUSE_OBJECTS },
+	{ "inuse_space", "bytes", PROFILE_INUSE_BYTES },
+};
+#define N_SAMPLE_TYPES (sizeof(sample_types) / sizeof(*sample_types))
+
+/* What is known of the names of a module's frames. */
+struct naming_seen {
+	bool functions, files, lines, inlines;
+};
+
+struct writer {
+	struct out *out;
+	const struct emit_view *view;
+	struct calls *calls;
+	struct callstack stack;
+	struct stringset *strings; /* numbered as in the table, which begins with "" */
+	size_t told;               /* strings that are in the file */
+	bool *frames;              /* by frame: it has a location */
+	bool *functions;           /* by number of function */
+	uint32_t n_functions;
+	struct naming_seen *modules; /* by module */
+	struct message outer, inner, list;
+};
+
+/* The number of a text in the table, where it is put if need be. */
+static uint64_t string_number(struct writer *w, const char *text)
+{
+	if (!*text)
+		return 0;
+	const size_t number = stringset_number(w->strings, text, strlen(text));
+	if (number == 0)
+		out_fail(w->out, ENOMEM);
+	if (number > w->told)
+		message_write_bytes(w->out, PROFILE_STRING_TABLE, text, strlen(text));
+	if (number > w->told)
+		w->told = number;
+	return number;
+}
+
+static void write_value_type(struct writer *w, unsigned field, const char *type, const char *unit)
+{
+	message_clear(&w->outer);
+	message_number(&w->outer, VALUE_TYPE_TYPE, string_number(w, type));
+	message_number(&w->outer, VALUE_TYPE_UNIT, string_number(w, unit));
+	message_write(w->out, field, &w->outer);
+}
+
+static void write_head(struct writer *w)
+{
+	const struct mst_file_info *info = mst_reader_info(w->view->reader);
+	message_write_bytes(w->out, PROFILE_STRING_TABLE, "", 0);
+	for (size_t i = 0; i < N_SAMPLE_TYPES; i++)
+		write_value_type(w, PROFILE_SAMPLE_TYPE, sample_types[i].type, sample_types[i].unit);
+	for (size_t i = 0; i < N_SAMPLE_TYPES; i++) {
+		if (sample_types[i].value == w->view->query->value)
+			message_write_number(w->out, PROFILE_DEFAULT_SAMPLE_TYPE,
+					     string_number(w, sample_types[i].type));
+	}
+	write_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes");
+	message_write_number(w->out, PROFILE_PERIOD, 1);
+	message_write_number(w->out, PROFILE_TIME_NANOS, info->start_ns);
+	message_write_number(w->out, PROFILE_DURATION_NANOS, profile_end_ns(w->view->profile));
+	message_write_number(w->out, PROFILE_COMMENT, string_number(w, info->recorder));
+}
+
+/* ---- Frames --------------------------------------------------------------------------------- */
+
+static void write_function(struct writer *w, const struct call *call)
+{
+	const uint32_t number = call->number_of_function;
+	if (number >= w->n_functions) {
+		const uint32_t n = number + number / 2 + 64;
+		bool *grown = realloc(w->functions, n * sizeof(*grown));
+		if (!grown) {
+			out_fail(w->out, ENOMEM);
+			return;
+		}
+		memset(grown + w->n_functions, 0, (n - w->n_functions) * sizeof(*grown));
+		w->functions = grown;
+		w->n_functions = n;
+	}
+	if (w->functions[number])
+		return;
+	w->functions[number] = true;
+	const uint64_t name = string_number(w, call->function);
+	message_clear(&w->inner);
+	message_number(&w->inner, FUNCTION_ID, number + (uint64_t)1);
+	message_number(&w->inner, FUNCTION_NAME, name);
+	message_number(&w->inner, FUNCTION_SYSTEM_NAME, name);
+	message_number(&w->inner, FUNCTION_FILENAME, string_number(w, call->file));
+	message_write(w->out, PROFILE_FUNCTION, &w->inner);
+}
+
+static void note_names(struct writer *w, uint32_t module, const struct call *call, uint32_t n)
+{
+	if (module == MST_NONE)
+		return;
+	struct naming_seen *seen = &w->modules[module];
+	seen->functions = true;
+	seen->files |= *call->file != '\0';
+	seen->lines |= call->line > 0;
+	seen->inlines |= n > 1;
+}
+
+static void write_lines(struct writer *w, uint32_t frame, uint32_t module)
+{
+	uint32_t n;
+	const uint32_t *numbers = calls_of(w->calls, frame, &n);
+	if (!numbers)
+		out_fail(w->out, ENOMEM);
+	for (uint32_t i = 0; numbers && i < n; i++) {
+		const struct call *call = calls_at(w->calls, numbers[i]);
+		if (!call->named && n == 1)
+			continue;
+		note_names(w, module, call, n);
+		write_function(w, call);
+		message_clear(&w->inner);
+		message_number(&w->inner, LINE_FUNCTION_ID, call->number_of_function + (uint64_t)1);
+		message_number(&w->inner, LINE_LINE, (uint64_t)call->line);
+		message_message(&w->outer, LOCATION_LINE, &w->inner);
+	}
+}
+
+/* The frame's location, the number of which is the frame's. */
+static void write_location(struct writer *w, uint32_t frame)
+{
+	uint32_t n;
+	if (w->frames[frame])
+		return;
+	w->frames[frame] = true;
+	const struct mst_frame *f = &mst_reader_frames(w->view->reader, &n)[frame];
+	uint64_t address = f->address;
+	message_clear(&w->outer);
+	message_number(&w->outer, LOCATION_ID, frame + (uint64_t)1);
+	if (f->module != MST_NONE) {
+		address += mst_reader_modules(w->view->reader, &n)[f->module].bias;
+		message_number(&w->outer, LOCATION_MAPPING_ID, f->module + (uint64_t)1);
+	}
+	message_number(&w->outer, LOCATION_ADDRESS, address);
+	write_lines(w, frame, f->module);
+	message_write(w->out, PROFILE_LOCATION, &w->outer);
+}
+
+/* ---- Samples -------------------------------------------------------------------------------- */
+
+static void add_thread(struct writer *w, uint32_t thread)
+{
+	uint32_t n;
+	char text[16];
+	const struct mst_thread *threads = mst_reader_threads(w->view->reader, &n);
+	if (thread >= n)
+		return;
+	snprintf(text, sizeof(text), "%u", (unsigned)threads[thread].tid);
+	message_clear(&w->inner);
+	message_number(&w->inner, LABEL_KEY, string_number(w, "thread"));
+	message_number(&w->inner, LABEL_STR, string_number(w, text));
+	message_message(&w->outer, SAMPLE_LABEL, &w->inner);
+}
+
+static void add_size(struct writer *w, uint64_t size)
+{
+	if (size == 0)
+		return;
+	message_clear(&w->inner);
+	message_number(&w->inner, LABEL_KEY, string_number(w, "bytes"));
+	message_number(&w->inner, LABEL_NUM, size);
+	message_number(&w->inner, LABEL_NUM_UNIT, string_number(w, "bytes"));
+	message_message(&w->outer, SAMPLE_LABEL, &w->inner);
+}
+
+static bool is_shown(const struct sample *s)
+{
+	uint64_t any = 0;
+	for (unsigned v = 0; v < PROFILE_VALUES; v++)
+		any |= s->values[v];
+	return any != 0;
+}
+
+static void write_sample(struct writer *w, const struct sample *s)
+{
+	if (!callstack_load(&w->stack, s->stack)) {
+		out_fail(w->out, ENOMEM);
+		return;
+	}
+	for (uint32_t i = 0; i < w->stack.n; i++)
+		write_location(w, w->stack.frames[i]);
+	message_clear(&w->outer);
+	message_clear(&w->list);
+	for (uint32_t i = 0; i < w->stack.n; i++)
+		message_packed(&w->list, w->stack.frames[i] + (uint64_t)1);
+	message_message(&w->outer, SAMPLE_LOCATION_ID, &w->list);
+	message_clear(&w->list);
+	for (size_t i = 0; i < N_SAMPLE_TYPES; i++)
+		message_packed(&w->list, s->values[sample_types[i].value]);
+	message_message(&w->outer, SAMPLE_VALUE, &w->list);
+	add_thread(w, s->thread);
+	add_size(w, s->size);
+	message_write(w->out, PROFILE_SAMPLE, &w->outer);
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------- */
+
+static const char *build_id_text(const struct mst_module *module, char text[2 * MST_BUILD_ID_MAX + 1])
+{
+	for (unsigned i = 0; i < module->build_id_size; i++)
+		sprintf(text + 2 * i, "%02x", module->build_id[i]);
+	text[2 * module->build_id_size] = '\0';
+	return text;
+}
+
+static void write_mapping(struct writer *w, uint32_t number, const struct mst_module *module)
+{
+	const struct naming_seen *seen = &w->modules[number];
+	char text[2 * MST_BUILD_ID_MAX + 1];
+	message_clear(&w->outer);
+	message_number(&w->outer, MAPPING_ID, number + (uint64_t)1);
+	message_number(&w->outer, MAPPING_START, module->start);
+	message_number(&w->outer, MAPPING_LIMIT, module->end);
+	message_number(&w->outer, MAPPING_FILENAME, string_number(w, module->path));
+	message_number(&w->outer, MAPPING_BUILD_ID, string_number(w, build_id_text(module, text)));
+	message_number(&w->outer, MAPPING_HAS_FUNCTIONS, seen->functions);
+	message_number(&w->outer, MAPPING_HAS_FILENAMES, seen->files);
+	message_number(&w->outer, MAPPING_HAS_LINE_NUMBERS, seen->lines);
+	message_number(&w->outer, MAPPING_HAS_INLINE_FRAMES, seen->inlines);
+	message_write(w->out, PROFILE_MAPPING, &w->outer);
+}
+
+/* pprof takes the first one for the program. */
+static void write_mappings(struct writer *w)
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(w->view->reader, &n);
+	for (unsigned executables = 2; executables-- > 0;) {
+		for (uint32_t i = 0; i < n; i++) {
+			if ((modules[i].role == MST_MODULE_EXECUTABLE) == executables)
+				write_mapping(w, i, &modules[i]);
+		}
+	}
+}
+
+static bool begin(struct writer *w)
+{
+	uint32_t n_frames, n_modules;
+	mst_reader_frames(w->view->reader, &n_frames);
+	mst_reader_modules(w->view->reader, &n_modules);
+	callstack_init(&w->stack, w->view->reader, w->view->naming, w->view->settings);
+	w->calls = calls_create(w->view->naming);
+	w->strings = stringset_create();
+	w->frames = calloc(n_frames + (size_t)1, sizeof(*w->frames));
+	w->modules = calloc(n_modules + (size_t)1, sizeof(*w->modules));
+	return w->calls && w->strings && w->frames && w->modules;
+}
+
+static void finish(struct writer *w)
+{
+	message_finish(&w->outer);
+	message_finish(&w->inner);
+	message_finish(&w->list);
+	callstack_finish(&w->stack);
+	calls_destroy(w->calls);
+	stringset_destroy(w->strings);
+	free(w->frames);
+	free(w->functions);
+	free(w->modules);
+}
+
+static void write_pprof(struct out *out, const struct emit_view *view)
+{
+	struct writer w = { .out = out, .view = view };
+	struct samples samples = { 0 };
+	if (begin(&w) && samples_collect(&samples, view->reader, view->profile, &view->query->filter, true)) {
+		write_head(&w);
+		for (size_t i = 0; i < samples.n; i++) {
+			if (is_shown(&samples.items[i]))
+				write_sample(&w, &samples.items[i]);
+		}
+		write_mappings(&w);
+	} else {
+		out_fail(out, ENOMEM);
+	}
+	samples_finish(&samples);
+	finish(&w);
+}
+
+const struct emitter emit_pprof = {
+	.name = "pprof",
+	.suffix = ".pb.gz",
+	.help = "pprof's profile.proto, gzipped: for go tool pprof, Pyroscope, Parca",
+	.source = EMIT_PROFILE,
+	.binary = true,
+	.packing = PACK_GZIP,
+	.threads = true,
+	.write = write_pprof,
+};

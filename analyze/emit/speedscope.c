@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * speedscope's own format: stacks with weights. Unless one value is asked for, a file has three
+ * profiles to choose from: what was live at the moment, what was still live at the end, and all that
+ * was allocated.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "callstack.h"
+#include "emit.h"
+#include "json.h"
+
+enum source { AT_MOMENT, AT_THE_END };
+
+struct writer {
+	struct out *out;
+	const struct emit_view *view;
+	struct calls *calls;
+	struct callstack stack;
+	struct samples samples;
+	bool any; /* a profile is there already */
+};
+
+static uint64_t weight(const struct sample *s, enum profile_value value, enum source source)
+{
+	if (source == AT_THE_END && value == PROFILE_INUSE_BYTES)
+		return s->bytes_at_end;
+	return s->values[value];
+}
+
+/* Makes the calls of all stacks known. False: no memory. */
+static bool name_calls(struct writer *w)
+{
+	for (size_t i = 0; i < w->samples.n; i++) {
+		uint32_t n;
+		if (!callstack_load(&w->stack, w->samples.items[i].stack))
+			return false;
+		for (uint32_t k = 0; k < w->stack.n; k++) {
+			if (!calls_of(w->calls, w->stack.frames[k], &n))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void write_calls(struct writer *w)
+{
+	for (uint32_t i = 0; i < calls_count(w->calls); i++) {
+		const struct call *call = calls_at(w->calls, i);
+		out_text(w->out, i ? ",\n{\"name\":" : "\n{\"name\":");
+		json_string(w->out, call->function);
+		if (*call->file) {
+			out_text(w->out, ",\"file\":");
+			json_string(w->out, call->file);
+		}
+		if (call->line > 0)
+			out_printf(w->out, ",\"line\":%d", call->line);
+		out_text(w->out, "}");
+	}
+}
+
+/* The calls of a stack, outermost first. */
+static void write_stack(struct writer *w, uint32_t stack, const char *before)
+{
+	const char *separator = "";
+	if (!callstack_load(&w->stack, stack)) {
+		out_fail(w->out, ENOMEM);
+		return;
+	}
+	out_text(w->out, before);
+	out_text(w->out, "[");
+	for (uint32_t i = w->stack.n; i-- > 0;) {
+		uint32_t n;
+		const uint32_t *calls = calls_of(w->calls, w->stack.frames[i], &n);
+		for (uint32_t k = n; calls && k-- > 0;) {
+			out_printf(w->out, "%s%" PRIu32, separator, calls[k]);
+			separator = ",";
+		}
+	}
+	out_text(w->out, "]");
+}
+
+static void write_profile(struct writer *w, const char *name, enum profile_value value, enum source source)
+{
+	const bool bytes = value == PROFILE_INUSE_BYTES || value == PROFILE_ALLOC_BYTES;
+	uint64_t total = 0;
+	const char *before = "\n";
+	out_printf(w->out, "%s\n{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[",
+		   w->any ? "," : "", name, bytes ? "bytes" : "none");
+	for (size_t i = 0; i < w->samples.n; i++) {
+		if (weight(&w->samples.items[i], value, source) == 0)
+			continue;
+		write_stack(w, w->samples.items[i].stack, before);
+		before = ",\n";
+	}
+	out_text(w->out, "],\"weights\":[");
+	before = "";
+	for (size_t i = 0; i < w->samples.n; i++) {
+		const uint64_t n = weight(&w->samples.items[i], value, source);
+		if (n == 0)
+			continue;
+		out_printf(w->out, "%s%" PRIu64, before, n);
+		before = ",";
+		total += n;
+	}
+	out_printf(w->out, "],\"startValue\":0,\"endValue\":%" PRIu64 "}", total);
+	w->any = true;
+}
+
+static const char *moment_word(const struct emit_view *view)
+{
+	switch (view->query->profile.at.kind) {
+	case AT_PEAK:
+		return "peak";
+	case AT_END:
+		return "end";
+	case AT_TIME:
+		break;
+	}
+	return "time";
+}
+
+static void write_profiles(struct writer *w)
+{
+	const struct emit_query *query = w->view->query;
+	char name[64];
+	if (query->one) {
+		snprintf(name, sizeof(name), "%s, %s", profile_value_names[query->value],
+			 moment_word(w->view));
+		write_profile(w, name, query->value, AT_MOMENT);
+		return;
+	}
+	snprintf(name, sizeof(name), "in use, %s", moment_word(w->view));
+	write_profile(w, name, PROFILE_INUSE_BYTES, AT_MOMENT);
+	write_profile(w, "in use, end", PROFILE_INUSE_BYTES, AT_THE_END);
+	write_profile(w, "allocated", PROFILE_ALLOC_BYTES, AT_MOMENT);
+}
+
+static void write_speedscope(struct out *out, const struct emit_view *view)
+{
+	const struct mst_file_info *info = mst_reader_info(view->reader);
+	struct writer w = { .out = out, .view = view, .calls = calls_create(view->naming) };
+	callstack_init(&w.stack, view->reader, view->naming, view->settings);
+	if (w.calls &&
+	    samples_collect(&w.samples, view->reader, view->profile, &view->query->filter, false) &&
+	    name_calls(&w)) {
+		out_text(out,
+			 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
+		json_string(out, info->argc ? info->argv[0] : info->exe);
+		out_text(out, ",\n\"exporter\":\"msconvert " MSREC_VERSION
+			      "\",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[");
+		write_calls(&w);
+		out_text(out, "]},\n\"profiles\":[");
+		write_profiles(&w);
+		out_text(out, "]}\n");
+	} else {
+		out_fail(out, ENOMEM);
+	}
+	samples_finish(&w.samples);
+	callstack_finish(&w.stack);
+	calls_destroy(w.calls);
+}
+
+const struct emitter emit_speedscope = {
+	.name = "speedscope",
+	.suffix = ".speedscope.json",
+	.help = "speedscope's JSON: what is in use at a moment, at the end, and all that was allocated",
+	.source = EMIT_PROFILE,
+	.write = write_speedscope,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "export.h"
+
+#include <string.h>
+
+#include "places.h"
+#include "result.h"
+
+static enum packing packing_of(const struct emitter *emitter, const char *name)
+{
+	return emitter->packing != PACK_NONE ? emitter->packing : pack_by_name(name);
+}
+
+static void tell_threads(const struct tool *tool, const struct tool_trace *trace)
+{
+	tool_notice(tool,
+		    "%s: which block each free gives back is not recorded, so threads are not told apart "
+		    "(msrec --identity=yes)",
+		    trace->name);
+}
+
+/* Whether the query can be answered; says what can't. */
+static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
+			const struct profile *profile, const struct emit_query *query)
+{
+	if (!profile_lacks_threads(profile))
+		return true;
+	if (query->filter.n_tids == 0) {
+		tell_threads(tool, trace);
+		return true;
+	}
+	tool_error(tool,
+		   "%s: --thread: which block each free gives back is not recorded in it "
+		   "(msrec --identity=yes)",
+		   trace->name);
+	return false;
+}
+
+static int write_profile(const struct tool *tool, const struct tool_trace *trace,
+			 const struct emitter *emitter, struct emit_view *view, const char *name)
+{
+	struct profile_query query = view->query->profile;
+	query.threads = emitter->threads || view->query->filter.n_tids;
+	struct profile *profile = profile_create(view->settings, &query);
+	if (!profile) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	struct observer *observer = profile_observer(profile);
+	struct result result;
+	int status = tool_replay(tool, trace, &observer, 1);
+	view->profile = profile;
+	if (status != TOOL_NO_RESULT && !is_answered(tool, trace, profile, view->query))
+		status = TOOL_NO_RESULT;
+	if (status != TOOL_NO_RESULT) {
+		bool fine = result_begin(&result, tool, name, packing_of(emitter, name));
+		if (fine) {
+			emitter->write(result.out, view);
+			fine = result_end(&result, true);
+		}
+		status = fine ? status : TOOL_NO_RESULT;
+	}
+	profile_destroy(profile);
+	return status;
+}
+
+/* What is written while the trace passes by. */
+static int write_pass(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
+		      const struct emit_view *view, const char *name)
+{
+	struct result result;
+	if (!result_begin(&result, tool, name, packing_of(emitter, name)))
+		return TOOL_NO_RESULT;
+	int status = TOOL_NO_RESULT;
+	struct observer *observer = emitter->pass->create(result.out, view);
+	if (observer) {
+		status = tool_replay(tool, trace, &observer, 1);
+		emitter->pass->destroy(observer);
+	} else {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	}
+	if (!result_end(&result, status != TOOL_NO_RESULT))
+		status = TOOL_NO_RESULT;
+	return status;
+}
+
+static bool check_place(const struct tool *tool, const struct tool_trace *trace, const char *name,
+			int *status)
+{
+	struct places places = { 0 };
+	*status = places_add(&places, tool, trace, name);
+	places_finish(&places);
+	return *status == 0;
+}
+
+int export_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
+	       const struct emit_query *query, const char *name)
+{
+	int status;
+	if (mst_reader_info(trace->reader)->sample_bytes) {
+		tool_error(
+			tool,
+			"%s: the trace is a sample, and %s shows no estimates; massif, xtree and callgrind do",
+			trace->name, emitter->name);
+		return TOOL_USAGE;
+	}
+	if (!check_place(tool, trace, name, &status))
+		return status;
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	if (!naming) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	struct emit_view view = {
+		.reader = trace->reader,
+		.settings = &tool->args.settings,
+		.naming = naming,
+		.query = query,
+	};
+	status = emitter->pass ? write_pass(tool, trace, emitter, &view, name)
+			       : write_profile(tool, trace, emitter, &view, name);
+	tool_symbol_notices(tool, naming_symbols(naming));
+	naming_destroy(naming);
+	return status;
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heaptrack's files as traces: format versions 1 to 3, plain or compressed. Each "+" is a malloc, each
+ * "-" a free of a block of that size and stack (which of them isn't told); what was a realloc is one of
+ * each. The file has names and no modules, so names go into the trace with it. Addresses are those
+ * of the run.
+ *
+ * All indices are checked where they are read. What a file defines is kept within the trace format's
+ * own limits, and its texts within TEXT_MOST bytes together.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import.h"
+#include "mst_limits.h"
+#include "mstrace.h"
+#include "namestore.h"
+#include "stringset.h"
+#include "unpack.h"
+
+#define NS_PER_MS 1000000u
+#define TEXT_MOST ((uint64_t)512 << 20)
+#define VERSION_MOST 3
+
+/* Definitions of one sort, numbered from 0. */
+struct table {
+	uint32_t *items;
+	uint32_t n, room;
+};
+
+struct kind {
+	uint32_t id;   /* in the trace */
+	uint64_t live; /* blocks */
+};
+
+struct state {
+	struct import *import;
+	struct mst_writer *writer;
+	unsigned version;
+	char *command; /* NULL: not told */
+	uint64_t page_size;
+
+	const char **strings; /* from 1 on; of `texts` */
+	uint32_t n_strings, room_strings;
+	uint64_t text_bytes;
+	struct stringset *texts;
+	struct table frames; /* from 1 on: frames of the trace */
+	struct table stacks; /* from 1 on: stacks of the trace */
+	struct kind *kinds;
+	uint32_t n_kinds, room_kinds;
+	struct namestore *names;
+	uint64_t ms, unknown_frees;
+};
+
+static int refuse(struct state *s, const char *problem)
+{
+	s->import->problem = problem;
+	return -1;
+}
+
+static int refuse_error(struct state *s, int error)
+{
+	return refuse(s, error == MST_ERR_IO ? NULL : mst_strerror(error));
+}
+
+/* Room for one more of `size` bytes each; false: no memory, or more than `most`. */
+static bool reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most)
+{
+	void **array = items;
+	if (n < *room)
+		return true;
+	const uint32_t wanted = *room < most / 2 ? *room * 2 + 256 : most;
+	void *grown = wanted > n ? reallocarray(*array, wanted, size) : NULL;
+	if (!grown)
+		return false;
+	*array = grown;
+	*room = wanted;
+	return true;
+}
+
+static int add_number(struct state *s, struct table *table, uint32_t value, uint32_t most)
+{
+	if (!reserve(&table->items, table->n, &table->room, sizeof(*table->items), most))
+		return refuse(s, "too many definitions");
+	table->items[table->n++] = value;
+	return 0;
+}
+
+/* ---- Lines ---------------------------------------------------------------------------------- */
+
+/* The next number of a line, in hexadecimal; false: there is none. */
+static bool next_number(const char **at, uint64_t *value)
+{
+	const char *c = *at;
+	uint64_t n = 0;
+	unsigned digits = 0;
+	while (*c == ' ')
+		c++;
+	for (;; c++, digits++) {
+		const unsigned digit = *c >= '0' && *c <= '9'   ? (unsigned)(*c - '0')
+				       : *c >= 'a' && *c <= 'f' ? (unsigned)(*c - 'a' + 10)
+								: 16;
+		if (digit == 16 || digits == 17)
+			break;
+		n = n << 4 | digit;
+	}
+	*value = n;
+	*at = c;
+	return digits > 0 && digits <= 16 && (*c == ' ' || *c == '\0');
+}
+
+/* ---- The trace's head ----------------------------------------------------------------------- */
+
+/* The words of the command line, at blanks; for free(). NULL: no memory. */
+static const char **split_command(char *command, uint32_t *argc)
+{
+	const char **argv = calloc(MST_MAX_ARGS < strlen(command) + 1 ? MST_MAX_ARGS : strlen(command) + 1,
+				   sizeof(*argv));
+	char *rest = NULL;
+	*argc = 0;
+	for (char *word = strtok_r(command, " ", &rest); argv && word && *argc < MST_MAX_ARGS;
+	     word = strtok_r(NULL, " ", &rest))
+		argv[(*argc)++] = word;
+	return argv;
+}
+
+static int begin_trace(struct state *s)
+{
+	static const struct mst_writer_options options = { .identity = false };
+	struct mst_file_info info = {
+		.page_size = (uint32_t)s->page_size,
+		.recorder = "heaptrack, by msconvert " MSREC_VERSION,
+		.exe = s->import->name,
+		.cwd = "",
+	};
+	const char **argv = s->command ? split_command(s->command, &info.argc) : NULL;
+	uint32_t thread;
+	if (s->command && !argv)
+		return refuse_error(s, MST_ERR_NOMEM);
+	info.argv = argv;
+	if (info.argc)
+		info.exe = argv[0];
+	int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
+	if (!error)
+		error = mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread);
+	free(argv);
+	return error ? refuse_error(s, error) : 0;
+}
+
+static int read_version(struct state *s, const char *at)
+{
+	uint64_t writer, version = 1; /* files from before there were versions of the format */
+	if (!next_number(&at, &writer))
+		return refuse(s, "heaptrack's version is no number");
+	if (*at && !next_number(&at, &version))
+		return refuse(s, "the format's version is no number");
+	if (version == 0 || version > VERSION_MOST)
+		return refuse(s, "a version of heaptrack's format that isn't known");
+	s->version = (unsigned)version;
+	return 0;
+}
+
+static int read_command(struct state *s, const char *text)
+{
+	free(s->command);
+	s->command = strdup(text);
+	return s->command ? 0 : refuse_error(s, MST_ERR_NOMEM);
+}
+
+static void read_system(struct state *s, const char *at)
+{
+	uint64_t size;
+	if (next_number(&at, &size) && size && size <= 1u << 30)
+		s->page_size = size;
+}
+
+/* ---- Definitions ---------------------------------------------------------------------------- */
+
+static int read_string(struct state *s, const char *text, size_t n)
+{
+	if (s->version >= 3) {
+		const char *at = text;
+		uint64_t size;
+		if (!next_number(&at, &size) || *at != ' ' || size > n - (size_t)(at + 1 - text))
+			return refuse(s, "a string that is shorter than it says");
+		text = at + 1;
+		n = (size_t)size;
+	}
+	s->text_bytes += n;
+	if (n >= MST_MAX_TEXT || s->text_bytes > TEXT_MOST || memchr(text, '\0', n) ||
+	    !reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings), MST_MAX_FRAMES))
+		return refuse(s, "too many strings, or one that is none");
+	const char *kept = stringset_add(s->texts, text, n);
+	if (!kept)
+		return refuse_error(s, MST_ERR_NOMEM);
+	s->strings[s->n_strings++] = kept;
+	return 0;
+}
+
+static const char *string_at(const struct state *s, uint64_t number)
+{
+	return number == 0 ? NULL : s->strings[number - 1];
+}
+
+/* Function, file and line for each call, innermost first; the last one may be a function alone. */
+static int read_calls(struct state *s, const char *at, uint32_t frame)
+{
+	if (!namestore_frame(s->names, frame))
+		return refuse_error(s, MST_ERR_NOMEM);
+	for (uint64_t function, file, line; next_number(&at, &function);) {
+		if (!next_number(&at, &file) || !next_number(&at, &line))
+			file = line = 0;
+		if (function > s->n_strings || file > s->n_strings)
+			return refuse(s, "a string that isn't there");
+		if (!namestore_call(s->names, string_at(s, function), string_at(s, file),
+				    line > INT32_MAX ? 0 : (uint32_t)line))
+			return refuse(s, "too many inlined calls");
+	}
+	return 0;
+}
+
+static int add_frame(struct state *s, uint64_t address, const char *path, uint32_t *frame)
+{
+	const struct mst_module module = {
+		.path = path ? path : "",
+		.role = MST_MODULE_LIBRARY,
+		.end = UINT64_MAX,
+	};
+	struct mst_frame f = { .module = MST_NONE, .address = address };
+	int error = path ? mst_writer_module(s->writer, &module, &f.module) : 0;
+	if (!error)
+		error = mst_writer_frame(s->writer, &f, frame);
+	return error ? refuse_error(s, error) : 0;
+}
+
+static int read_frame(struct state *s, const char *at)
+{
+	uint64_t address, module;
+	uint32_t frame;
+	if (!next_number(&at, &address) || !next_number(&at, &module))
+		return refuse(s, "a frame without an address");
+	if (module > s->n_strings)
+		return refuse(s, "a string that isn't there");
+	if (add_frame(s, address, string_at(s, module), &frame) != 0 || read_calls(s, at, frame) != 0)
+		return -1;
+	return add_number(s, &s->frames, frame, MST_MAX_FRAMES);
+}
+
+static int read_stack(struct state *s, const char *at)
+{
+	uint64_t frame, parent;
+	uint32_t id;
+	if (!next_number(&at, &frame) || !next_number(&at, &parent))
+		return refuse(s, "a stack without a frame");
+	if (frame == 0 || frame > s->frames.n || parent > s->stacks.n)
+		return refuse(s, "a frame or a stack that isn't there");
+	const struct mst_stack stack = {
+		.frame = s->frames.items[frame - 1],
+		.parent = parent ? s->stacks.items[parent - 1] : MST_ROOT_STACK,
+	};
+	const int error = mst_writer_stack(s->writer, &stack, &id);
+	return error ? refuse_error(s, error) : add_number(s, &s->stacks, id, MST_MAX_STACKS);
+}
+
+static int read_kind(struct state *s, const char *at)
+{
+	uint64_t size, stack;
+	struct kind kind = { 0 };
+	if (!next_number(&at, &size) || !next_number(&at, &stack))
+		return refuse(s, "a kind of block without a size");
+	if (stack > s->stacks.n || size > INT64_MAX)
+		return refuse(s, "a stack that isn't there, or a size that can't be");
+	const struct mst_kind k = {
+		.op = MST_OP_MALLOC,
+		.stack = stack ? s->stacks.items[stack - 1] : MST_ROOT_STACK,
+		.size = size,
+		.cap = size,
+	};
+	const int error = mst_writer_kind(s->writer, &k, &kind.id);
+	if (error)
+		return refuse_error(s, error);
+	if (!reserve(&s->kinds, s->n_kinds, &s->room_kinds, sizeof(*s->kinds), MST_MAX_KINDS))
+		return refuse(s, "too many definitions");
+	s->kinds[s->n_kinds++] = kind;
+	return 0;
+}
+
+/* ---- Calls ---------------------------------------------------------------------------------- */
+
+static int read_call(struct state *s, const char *at, bool comes)
+{
+	uint64_t number, index;
+	if (!next_number(&at, &number) || number >= s->n_kinds)
+		return refuse(s, "a kind of block that isn't there");
+	struct kind *kind = &s->kinds[number];
+	int error = 0;
+	if (comes) {
+		kind->live++;
+		error = mst_writer_alloc(s->writer, kind->id, &index);
+	} else if (kind->live) {
+		kind->live--;
+		error = mst_writer_free(s->writer, kind->id, UINT64_MAX);
+	} else {
+		s->unknown_frees++;
+	}
+	return error ? refuse_error(s, error) : 0;
+}
+
+/* The middle of the millisecond, which stays in it when the trace rounds it. */
+static uint64_t ns_of(uint64_t ms)
+{
+	return ms * NS_PER_MS + NS_PER_MS / 2;
+}
+
+static int read_time(struct state *s, const char *at)
+{
+	uint64_t ms;
+	if (!next_number(&at, &ms) || ms > INT64_MAX / NS_PER_MS - 1)
+		return refuse(s, "a time that is none");
+	if (ms > s->ms)
+		s->ms = ms;
+	mst_writer_at(s->writer, ns_of(s->ms), 0);
+	return 0;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+static int read_line(struct state *s, const char *line, size_t n)
+{
+	const char what = n > 1 && line[1] == ' ' ? *line : '\0';
+	if (s->version == 0 && what != 'v')
+		return *line == '#' || n == 0 ? 0 : refuse(s, "not a file of heaptrack with a version");
+	if (what == 'v')
+		return s->writer ? refuse(s, "a second version") : read_version(s, line + 2);
+	if (what == 'X')
+		return read_command(s, line + 2);
+	if (what == 'I')
+		read_system(s, line + 2);
+	if (!what || !strchr("sita+-c", what))
+		return 0;
+	if (!s->writer && begin_trace(s) != 0)
+		return -1;
+	switch (what) {
+	case 's':
+		return read_string(s, line + 2, n - 2);
+	case 'i':
+		return read_frame(s, line + 2);
+	case 't':
+		return read_stack(s, line + 2);
+	case 'a':
+		return read_kind(s, line + 2);
+	case 'c':
+		return read_time(s, line + 2);
+	}
+	return read_call(s, line + 2, what == '+');
+}
+
+static int end_trace(struct state *s)
+{
+	struct mst_end end = {
+		.reason = MST_END_UNKNOWN,
+		.time_ns = ns_of(s->ms),
+		.unknown_frees = s->unknown_frees,
+	};
+	if (!s->writer)
+		return refuse(s, "not a file of heaptrack");
+	end.events = mst_writer_events(s->writer);
+	int error = namestore_write(s->names, s->writer);
+	if (!error)
+		error = mst_writer_finish(s->writer, &end);
+	return error ? refuse_error(s, error) : 0;
+}
+
+static int read_file(struct state *s, struct unpack *unpack)
+{
+	enum unpack_result result;
+	char *line;
+	size_t n;
+	while ((result = unpack_line(unpack, &line, &n)) == UNPACK_LINE) {
+		if (read_line(s, line, n) != 0)
+			return -1;
+	}
+	if (result == UNPACK_IO)
+		return -1;
+	if (result == UNPACK_NOMEM)
+		return refuse_error(s, MST_ERR_NOMEM);
+	if (result == UNPACK_TOO_LONG)
+		return refuse(s, "a line that is too long");
+	if (result == UNPACK_CUT)
+		s->import->warning = "it is cut or damaged; what is before that is used";
+	return end_trace(s);
+}
+
+static int import_file(struct import *import)
+{
+	struct state s = {
+		.import = import, .page_size = 4096, .texts = stringset_create(), .names = namestore_create()
+	};
+	struct unpack *unpack = unpack_create(import->from);
+	const int status =
+		s.texts && s.names && unpack ? read_file(&s, unpack) : refuse_error(&s, MST_ERR_NOMEM);
+	const int saved = errno;
+	mst_writer_destroy(s.writer);
+	unpack_destroy(unpack);
+	stringset_destroy(s.texts);
+	namestore_destroy(s.names);
+	free(s.command);
+	free(s.strings);
+	free(s.frames.items);
+	free(s.stacks.items);
+	free(s.kinds);
+	errno = saved;
+	return status;
+}
+
+/* "v" with hexadecimal numbers, and nothing else in that line. */
+static bool recognize(const char *head, size_t n)
+{
+	size_t i = 2;
+	while (i < n && head[i] && strchr("0123456789abcdef ", head[i]))
+		i++;
+	return n > 4 && head[0] == 'v' && head[1] == ' ' && i > 2 && i < n && head[i] == '\n';
+}
+
+const struct importer import_heaptrack = {
+	.name = "heaptrack",
+	.help = "a recording of heaptrack, plain, .gz or .zst",
+	.recognize = recognize,
+	.read = import_file,
+};

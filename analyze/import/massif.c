@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * massif.out files as traces: the trees of the detailed snapshots. At each of them the trace has one
+ * block for each path of its tree, so that what is in use then, and at the peak among them, is
+ * what the file says; numbers of calls and blocks are not in it. A unit of the file's time, whatever it
+ * is, is a millisecond. What Massif summed up has a frame that says so.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import.h"
+#include "indexmap.h"
+#include "mst_limits.h"
+#include "mstrace.h"
+#include "namestore.h"
+#include "stringset.h"
+#include "unpack.h"
+
+#define NS_PER_UNIT 1000000u
+#define DEPTH_MOST 4096u
+#define SYNTHETIC ((uint64_t)1 << 60) /* addresses of frames whose own has another name, too */
+
+/* A node of the tree at hand, on the way to the present one; the root is at 0. */
+struct node {
+	uint32_t frame;
+	uint64_t children; /* that must still come */
+	uint64_t bytes;    /* less those of the children that came */
+};
+
+/* The block that stands for a stack. */
+struct place {
+	uint32_t stack, kind;
+	uint64_t index;
+	uint64_t bytes, wanted;
+	bool active;
+};
+
+struct state {
+	struct import *import;
+	struct mst_writer *writer;
+	struct namestore *names;
+	struct stringset *labels; /* by number: their frames in frame_of_label */
+	uint32_t *frame_of_label;
+	size_t n_labels, room_labels;
+	struct indexmap label_of_frame;
+	struct indexmap place_of_stack;
+	struct place *places;
+	uint32_t n_places, room_places;
+	uint32_t *active; /* places with bytes at the last tree or in the present one; has room for all */
+	uint32_t n_active;
+	struct node nodes[DEPTH_MOST];
+	unsigned depth; /* of the present node plus 1; 0: not in a tree */
+	uint64_t last_ns;
+	bool any;
+	char *command;
+};
+
+static int refuse(struct state *s, const char *problem)
+{
+	s->import->problem = problem;
+	return -1;
+}
+
+static int check(struct state *s, int error)
+{
+	return error ? refuse(s, error == MST_ERR_IO ? NULL : mst_strerror(error)) : 0;
+}
+
+/* ---- Frames --------------------------------------------------------------------------------- */
+
+/* What a label says: "0xADDRESS: FUNCTION (FILE:LINE)", "... (in OBJECT)". Ends its parts. */
+struct label {
+	uint64_t address;
+	const char *function, *object, *file;
+	uint32_t line;
+};
+
+static void split_where(struct label *label, char *where)
+{
+	const size_t n = strlen(where);
+	char *colon;
+	if (n && where[n - 1] == ')')
+		where[n - 1] = '\0';
+	if (strncmp(where, "in ", 3) == 0) {
+		label->object = where + 3;
+		return;
+	}
+	colon = strrchr(where, ':');
+	if (!colon)
+		return;
+	*colon = '\0';
+	label->file = where;
+	label->line = (uint32_t)strtoul(colon + 1, NULL, 10);
+	if (label->line > INT32_MAX)
+		label->line = 0;
+}
+
+static struct label split_label(char *text)
+{
+	struct label label = { .function = text };
+	char *end, *where = NULL;
+	if (strncmp(text, "0x", 2) != 0)
+		return label;
+	label.address = strtoull(text, &end, 16);
+	if (strncmp(end, ": ", 2) != 0)
+		return label;
+	label.function = end + 2;
+	for (char *at = end + 2; (at = strstr(at, " (")); at++)
+		where = at;
+	if (where) {
+		*where = '\0';
+		split_where(&label, where + 2);
+	}
+	if (strcmp(label.function, "\?\?\?") == 0)
+		label.function = NULL;
+	return label;
+}
+
+/* An inlined call has the address of the one around it, and must not become the same frame. */
+static int make_frame(struct state *s, char *text, uint32_t number, uint32_t *frame)
+{
+	const struct label label = split_label(text);
+	struct mst_frame f = { .module = MST_NONE, .address = label.address };
+	const struct mst_module module = { .path = label.object,
+					   .role = MST_MODULE_LIBRARY,
+					   .end = UINT64_MAX };
+	uint32_t other;
+	int error = label.object ? mst_writer_module(s->writer, &module, &f.module) : 0;
+	if (!error)
+		error = mst_writer_frame(s->writer, &f, frame);
+	if (!error && indexmap_find(&s->label_of_frame, *frame, &other)) {
+		f.address = SYNTHETIC + number;
+		error = mst_writer_frame(s->writer, &f, frame);
+	}
+	if (error)
+		return check(s, error);
+	const bool fine = indexmap_put(&s->label_of_frame, *frame, number) &&
+			  ((!label.function && !label.file) ||
+			   (namestore_frame(s->names, *frame) &&
+			    namestore_call(s->names, label.function, label.file, label.line)));
+	return fine ? 0 : check(s, MST_ERR_NOMEM);
+}
+
+static int find_frame(struct state *s, char *text, uint32_t *frame)
+{
+	const size_t number = stringset_number(s->labels, text, strlen(text));
+	if (number == 0 || number >= MST_MAX_FRAMES)
+		return check(s, MST_ERR_NOMEM);
+	if (number <= s->n_labels) {
+		*frame = s->frame_of_label[number - 1];
+		return 0;
+	}
+	if (number > s->room_labels) {
+		const size_t room = s->room_labels * 2 + 256;
+		uint32_t *grown = reallocarray(s->frame_of_label, room, sizeof(*grown));
+		if (!grown)
+			return check(s, MST_ERR_NOMEM);
+		s->frame_of_label = grown;
+		s->room_labels = room;
+	}
+	if (make_frame(s, text, (uint32_t)number, frame) != 0)
+		return -1;
+	s->frame_of_label[s->n_labels++] = *frame;
+	return 0;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------- */
+
+static int find_place(struct state *s, uint32_t stack, struct place **place)
+{
+	uint32_t number;
+	if (!indexmap_find(&s->place_of_stack, stack, &number)) {
+		number = s->n_places;
+		if (number == s->room_places) {
+			const uint32_t room = s->room_places * 2 + 256;
+			struct place *grown = reallocarray(s->places, room, sizeof(*grown));
+			if (!grown)
+				return check(s, MST_ERR_NOMEM);
+			s->places = grown;
+			uint32_t *active = reallocarray(s->active, room, sizeof(*active));
+			if (!active)
+				return check(s, MST_ERR_NOMEM);
+			s->active = active;
+			s->room_places = room;
+		}
+		if (!indexmap_put(&s->place_of_stack, stack, number))
+			return check(s, MST_ERR_NOMEM);
+		s->places[s->n_places++] = (struct place){ .stack = stack };
+	}
+	*place = &s->places[number];
+	return 0;
+}
+
+/* Bytes that end at the present node: Massif's trees grow from the inside outwards, stacks inwards. */
+static int add_bytes(struct state *s, uint64_t bytes)
+{
+	struct place *place;
+	uint32_t stack = MST_ROOT_STACK;
+	for (unsigned i = s->depth; i-- > 1;) {
+		const struct mst_stack one = { .parent = stack, .frame = s->nodes[i].frame };
+		if (check(s, mst_writer_stack(s->writer, &one, &stack)) != 0)
+			return -1;
+	}
+	if (find_place(s, stack, &place) != 0)
+		return -1;
+	place->wanted += bytes;
+	if (!place->active)
+		s->active[s->n_active++] = (uint32_t)(place - s->places);
+	place->active = true;
+	return 0;
+}
+
+static int settle_place(struct state *s, struct place *place)
+{
+	const struct mst_kind k = {
+		.op = place->bytes ? MST_OP_REALLOC_IN_PLACE : MST_OP_MALLOC,
+		.stack = place->stack,
+		.size = place->wanted,
+		.cap = place->wanted,
+	};
+	uint32_t kind;
+	int error;
+	if (place->wanted == 0) {
+		error = mst_writer_free(s->writer, place->kind, place->index);
+	} else {
+		error = mst_writer_kind(s->writer, &k, &kind);
+		if (!error && place->bytes)
+			error = mst_writer_resize(s->writer, place->kind, place->index, kind, &place->index);
+		else if (!error)
+			error = mst_writer_alloc(s->writer, kind, &place->index);
+		place->kind = kind;
+	}
+	place->bytes = place->wanted;
+	return check(s, error);
+}
+
+/* The tree is whole. What becomes less goes first, so that there never is more than the file says. */
+static int settle_tree(struct state *s)
+{
+	uint32_t n = 0;
+	for (unsigned growing = 0; growing < 2; growing++) {
+		for (uint32_t i = 0; i < s->n_active; i++) {
+			struct place *place = &s->places[s->active[i]];
+			if (place->bytes == place->wanted || (place->wanted > place->bytes) != growing)
+				continue;
+			if (settle_place(s, place) != 0)
+				return -1;
+		}
+	}
+	for (uint32_t i = 0; i < s->n_active; i++) {
+		struct place *place = &s->places[s->active[i]];
+		place->wanted = 0;
+		place->active = place->bytes != 0;
+		if (place->active)
+			s->active[n++] = s->active[i];
+	}
+	s->n_active = n;
+	s->any = true;
+	return 0;
+}
+
+/* ---- Lines ---------------------------------------------------------------------------------- */
+
+/* All children of the present node have come: it ends, and so may those around it. */
+static int end_nodes(struct state *s)
+{
+	while (s->depth && s->nodes[s->depth - 1].children == 0) {
+		if (s->nodes[s->depth - 1].bytes && add_bytes(s, s->nodes[s->depth - 1].bytes) != 0)
+			return -1;
+		s->depth--;
+	}
+	return s->depth ? 0 : settle_tree(s);
+}
+
+/* "n3: 4711 LABEL" behind its blanks, of which Massif writes one for each level. */
+static int read_node(struct state *s, char *line)
+{
+	struct node node = { 0 };
+	char *end;
+	node.children = strtoull(line + 1, &end, 10);
+	if (*end != ':' || end[1] != ' ' || end == line + 1)
+		return refuse(s, "a line of a tree that is none");
+	line = end + 2;
+	node.bytes = strtoull(line, &end, 10);
+	if (end == line || *end != ' ' || node.bytes > INT64_MAX)
+		return refuse(s, "a line of a tree without its bytes");
+	if (s->depth) {
+		struct node *above = &s->nodes[s->depth - 1];
+		if (node.bytes > above->bytes)
+			return refuse(s, "a tree whose parts are more than the whole");
+		above->bytes -= node.bytes;
+		above->children--;
+		if (find_frame(s, end + 1, &node.frame) != 0)
+			return -1;
+	}
+	if (s->depth == DEPTH_MOST)
+		return refuse(s, "a tree that is too deep");
+	s->nodes[s->depth++] = node;
+	return node.children ? 0 : end_nodes(s);
+}
+
+static int begin_trace(struct state *s)
+{
+	static const struct mst_writer_options options = { .identity = true };
+	const char *const argv[] = { s->command ? s->command : s->import->name };
+	const struct mst_file_info info = {
+		.page_size = 4096,
+		.recorder = "massif, by msconvert " MSREC_VERSION,
+		.exe = argv[0],
+		.cwd = "",
+		.argc = 1,
+		.argv = argv,
+	};
+	uint32_t thread;
+	const int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
+	return check(s, error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
+}
+
+static int read_time(struct state *s, const char *text)
+{
+	char *end;
+	const uint64_t time = strtoull(text, &end, 10);
+	if (end == text || *end || time > INT64_MAX / NS_PER_UNIT - 1)
+		return refuse(s, "a time that is none");
+	s->last_ns = time * NS_PER_UNIT + NS_PER_UNIT / 2; /* stays in the unit when it is rounded */
+	mst_writer_at(s->writer, s->last_ns, 0);
+	return 0;
+}
+
+static int read_line(struct state *s, char *line)
+{
+	char *at = line + strspn(line, " ");
+	if (s->depth || (*at == 'n' && at[1] >= '0' && at[1] <= '9')) {
+		if (*at != 'n' || !s->writer)
+			return refuse(s, "a tree that ends too early, or begins so");
+		return read_node(s, at);
+	}
+	if (strncmp(line, "cmd: ", 5) == 0 && !s->command) {
+		s->command = strdup(line + 5);
+		return s->command ? 0 : check(s, MST_ERR_NOMEM);
+	}
+	if (strncmp(line, "snapshot=", 9) == 0 && !s->writer)
+		return begin_trace(s);
+	if (strncmp(line, "time=", 5) == 0)
+		return s->writer ? read_time(s, line + 5) : refuse(s, "a time without a snapshot");
+	return 0;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+static int end_trace(struct state *s)
+{
+	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = s->last_ns };
+	if (!s->any)
+		return refuse(s, "a massif.out without a detailed snapshot");
+	end.events = mst_writer_events(s->writer);
+	const int error = namestore_write(s->names, s->writer);
+	return check(s, error ? error : mst_writer_finish(s->writer, &end));
+}
+
+static int read_file(struct state *s, struct unpack *unpack)
+{
+	enum unpack_result result;
+	char *line;
+	size_t n;
+	while ((result = unpack_line(unpack, &line, &n)) == UNPACK_LINE) {
+		if (read_line(s, line) != 0)
+			return -1;
+	}
+	if (result == UNPACK_IO)
+		return -1;
+	if (result == UNPACK_NOMEM)
+		return check(s, MST_ERR_NOMEM);
+	if (result == UNPACK_TOO_LONG)
+		return refuse(s, "a line that is too long");
+	if (result == UNPACK_CUT || s->depth)
+		s->import->warning = "it is cut or damaged; what is before that is used";
+	return end_trace(s);
+}
+
+static int import_file(struct import *import)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	struct unpack *unpack = unpack_create(import->from);
+	int status = -1;
+	if (s && unpack) {
+		s->import = import;
+		s->names = namestore_create();
+		s->labels = stringset_create();
+		status = s->names && s->labels ? read_file(s, unpack) : check(s, MST_ERR_NOMEM);
+	} else {
+		import->problem = mst_strerror(MST_ERR_NOMEM);
+	}
+	const int saved = errno;
+	unpack_destroy(unpack);
+	if (s) {
+		mst_writer_destroy(s->writer);
+		namestore_destroy(s->names);
+		stringset_destroy(s->labels);
+		indexmap_finish(&s->label_of_frame);
+		indexmap_finish(&s->place_of_stack);
+		free(s->frame_of_label);
+		free(s->places);
+		free(s->active);
+		free(s->command);
+	}
+	free(s);
+	errno = saved;
+	return status;
+}
+
+static bool recognize(const char *head, size_t n)
+{
+	return n > 6 && memcmp(head, "desc: ", 6) == 0;
+}
+
+const struct importer import_massif = {
+	.name = "massif",
+	.help = "a massif.out file: its detailed snapshots",
+	.notice = "a massif.out tells what was live, in trees; numbers of calls and blocks are not in it",
+	.recognize = recognize,
+	.read = import_file,
+};

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Logs of glibc's mtrace as traces. Each line has one caller and an address, so each call has a stack
+ * of one frame and it is known which block is freed. There are no times: a call is a millisecond
+ * later than the one before.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import.h"
+#include "indexmap.h"
+#include "mst_limits.h"
+#include "mstrace.h"
+#include "namestore.h"
+#include "stringset.h"
+#include "unpack.h"
+
+#define NS_A_CALL 1000000u
+#define NO_BLOCK UINT32_MAX
+
+struct block {
+	uint64_t index;
+	uint32_t kind;
+};
+
+struct state {
+	struct import *import;
+	struct mst_writer *writer;
+	struct namestore *names;
+	struct stringset *places; /* callers, by number: their stacks */
+	uint32_t *stacks;
+	size_t n_stacks, room_stacks;
+	struct indexmap addresses; /* of live blocks: numbers of `blocks` */
+	struct block *blocks;
+	uint32_t n_blocks, room;
+	uint32_t *unused; /* numbers of blocks that are gone */
+	uint32_t n_unused;
+	struct block resized; /* what "<" took, for the ">" that follows */
+	uint64_t resized_from;
+	bool resizing;
+	uint64_t calls, unknown_frees, implied_frees;
+};
+
+static int refuse(struct state *s, const char *problem)
+{
+	s->import->problem = problem;
+	return -1;
+}
+
+static int check(struct state *s, int error)
+{
+	return error ? refuse(s, error == MST_ERR_IO ? NULL : mst_strerror(error)) : 0;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------- */
+
+static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t index)
+{
+	if (!s->n_unused && s->n_blocks == s->room) {
+		const uint32_t room = s->room < NO_BLOCK / 4 ? s->room * 2 + 1024 : s->room;
+		struct block *blocks = room > s->room ? reallocarray(s->blocks, room, sizeof(*blocks)) : NULL;
+		if (blocks)
+			s->blocks = blocks;
+		uint32_t *unused = blocks ? reallocarray(s->unused, room, sizeof(*unused)) : NULL;
+		if (!unused)
+			return check(s, MST_ERR_NOMEM);
+		s->unused = unused;
+		s->room = room;
+	}
+	const uint32_t number = s->n_unused ? s->unused[--s->n_unused] : s->n_blocks++;
+	s->blocks[number] = (struct block){ index, kind };
+	return indexmap_put(&s->addresses, address, number) ? 0 : check(s, MST_ERR_NOMEM);
+}
+
+/* False: no block is known there. */
+static bool take_block(struct state *s, uint64_t address, struct block *block)
+{
+	uint32_t number;
+	*block = (struct block){ UINT64_MAX, MST_UNKNOWN_KIND };
+	if (!indexmap_take(&s->addresses, address, &number))
+		return false;
+	*block = s->blocks[number];
+	s->unused[s->n_unused++] = number;
+	return true;
+}
+
+/* A block whose address comes anew has been freed out of mtrace's sight. */
+static int end_block(struct state *s, uint64_t address)
+{
+	const struct mst_kind implied = { .op = MST_OP_IMPLIED_FREE };
+	struct block old;
+	uint32_t by;
+	if (!take_block(s, address, &old))
+		return 0;
+	s->implied_frees++;
+	int error = mst_writer_kind(s->writer, &implied, &by);
+	if (!error)
+		error = mst_writer_free_by(s->writer, old.kind, old.index, by);
+	return check(s, error);
+}
+
+/* ---- Callers -------------------------------------------------------------------------------- */
+
+/* Ends "MODULE:(FUNCTION+OFFSET)[ADDRESS]" behind each part; those that lack are NULL. */
+static uint64_t split_place(char *place, const char **module, const char **function)
+{
+	char *address = strrchr(place, '['), *name = strstr(place, ":(");
+	*module = *function = NULL;
+	if (!address)
+		return 0;
+	*address++ = '\0';
+	if (name) {
+		*name = '\0';
+		name += strlen(":(");
+		name[strcspn(name, "+)")] = '\0';
+		*function = *name ? name : NULL;
+	} else {
+		place[strcspn(place, ":")] = '\0';
+	}
+	*module = *place ? place : NULL;
+	return strtoull(address, NULL, 16);
+}
+
+static int make_stack(struct state *s, char *place, uint32_t *stack)
+{
+	const char *path, *function;
+	struct mst_frame f = { .module = MST_NONE, .address = split_place(place, &path, &function) };
+	struct mst_module module = { .path = path, .role = MST_MODULE_LIBRARY, .end = UINT64_MAX };
+	struct mst_stack one = { .parent = MST_ROOT_STACK };
+	int error = path ? mst_writer_module(s->writer, &module, &f.module) : 0;
+	if (!error)
+		error = mst_writer_frame(s->writer, &f, &one.frame);
+	if (!error)
+		error = mst_writer_stack(s->writer, &one, stack);
+	if (error || !function)
+		return check(s, error);
+	const bool kept = namestore_frame(s->names, one.frame) && namestore_call(s->names, function, NULL, 0);
+	return kept ? 0 : check(s, MST_ERR_NOMEM);
+}
+
+static int find_stack(struct state *s, char *place, uint32_t *stack)
+{
+	const size_t number = stringset_number(s->places, place, strlen(place));
+	if (number == 0 || number >= MST_MAX_STACKS)
+		return check(s, MST_ERR_NOMEM);
+	if (number <= s->n_stacks) {
+		*stack = s->stacks[number - 1];
+		return 0;
+	}
+	if (number > s->room_stacks) {
+		const size_t room_stacks = s->room_stacks * 2 + 256;
+		uint32_t *stacks = reallocarray(s->stacks, room_stacks, sizeof(*stacks));
+		if (!stacks)
+			return check(s, MST_ERR_NOMEM);
+		s->stacks = stacks;
+		s->room_stacks = room_stacks;
+	}
+	if (make_stack(s, place, stack) != 0)
+		return -1;
+	s->stacks[s->n_stacks++] = *stack;
+	return 0;
+}
+
+/* ---- Calls ---------------------------------------------------------------------------------- */
+
+static int make_kind(struct state *s, uint8_t op, uint32_t stack, uint64_t size, uint64_t cap, uint32_t *kind)
+{
+	const struct mst_kind k = { .op = op, .stack = stack, .size = size, .cap = cap > size ? cap : size };
+	return check(s, mst_writer_kind(s->writer, &k, kind));
+}
+
+static int do_alloc(struct state *s, uint32_t stack, uint64_t address, uint64_t size)
+{
+	uint32_t kind;
+	uint64_t index;
+	if (make_kind(s, MST_OP_MALLOC, stack, size, size, &kind) != 0)
+		return -1;
+	if (address == 0)
+		return check(s, mst_writer_call(s->writer, kind));
+	if (end_block(s, address) != 0 || check(s, mst_writer_alloc(s->writer, kind, &index)) != 0)
+		return -1;
+	return put_block(s, address, kind, index);
+}
+
+static int do_free(struct state *s, uint32_t stack, uint64_t address)
+{
+	struct block old;
+	uint32_t by;
+	if (address == 0)
+		return 0;
+	s->unknown_frees += !take_block(s, address, &old);
+	if (make_kind(s, MST_OP_FREE, stack, 0, 0, &by) != 0)
+		return -1;
+	return check(s, mst_writer_free_by(s->writer, old.kind, old.index, by));
+}
+
+/* The second line of a realloc. */
+static int do_resize(struct state *s, uint32_t stack, uint64_t address, uint64_t size)
+{
+	const uint64_t cap = mst_writer_kind_at(s->writer, s->resized.kind)->cap;
+	const uint8_t op = address == s->resized_from ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
+	uint32_t kind;
+	uint64_t index;
+	s->resizing = false;
+	if (address != s->resized_from && end_block(s, address) != 0)
+		return -1;
+	if (make_kind(s, op, stack, size, cap, &kind) != 0 ||
+	    check(s, mst_writer_resize(s->writer, s->resized.kind, s->resized.index, kind, &index)) != 0)
+		return -1;
+	return put_block(s, address, kind, index);
+}
+
+/* The middle of a millisecond, which stays in it when the trace rounds it. */
+static uint64_t ns_of(uint64_t call)
+{
+	return call * NS_A_CALL + NS_A_CALL / 2;
+}
+
+static int do_call(struct state *s, char what, uint32_t stack, uint64_t address, uint64_t size)
+{
+	uint32_t kind;
+	if (s->resizing != (what == '>'))
+		return refuse(s, "a realloc of which half is missing");
+	mst_writer_at(s->writer, ns_of(++s->calls), 0);
+	switch (what) {
+	case '+':
+		return do_alloc(s, stack, address, size);
+	case '-':
+		return do_free(s, stack, address);
+	case '<':
+		s->unknown_frees += !take_block(s, address, &s->resized);
+		s->resized_from = address;
+		s->resizing = true;
+		return 0;
+	case '>':
+		return do_resize(s, stack, address, size);
+	}
+	/* "!": a realloc that failed; its block stays. */
+	if (make_kind(s, MST_OP_REALLOC_MOVED, stack, size, size, &kind) != 0)
+		return -1;
+	return check(s, mst_writer_call(s->writer, kind));
+}
+
+/* ---- Lines ---------------------------------------------------------------------------------- */
+
+/* "0x12", "0" or "(nil)". */
+static bool next_number(char **at, uint64_t *value)
+{
+	char *end;
+	*at += strspn(*at, " ");
+	if (strncmp(*at, "(nil)", 5) == 0) {
+		*value = 0;
+		*at += 5;
+		return true;
+	}
+	if (!**at || !strchr("0123456789", **at))
+		return false;
+	errno = 0;
+	*value = strtoull(*at, &end, 0);
+	*at = end;
+	return errno == 0 && (*end == ' ' || *end == '\0');
+}
+
+/* "@ PLACE + ADDRESS SIZE"; the place may lack. Blanks in a path are its own. */
+static int read_line(struct state *s, char *line)
+{
+	char *at = line, *place = NULL;
+	uint64_t address, size = 0;
+	uint32_t stack = MST_ROOT_STACK;
+	if (*at == '=' || *at == '\0')
+		return 0;
+	if (strncmp(at, "@ ", 2) == 0) {
+		char *end = strrchr(at, ']');
+		if (!end || end[1] != ' ')
+			return refuse(s, "a line without a call");
+		place = at + 2;
+		at = end + 2;
+		end[1] = '\0';
+	}
+	const char what = *at;
+	if (!what || !strchr("+-<>!", what) || at[1] != ' ')
+		return refuse(s, "a line that is no call");
+	at++;
+	if (!next_number(&at, &address) || (what != '-' && what != '<' && !next_number(&at, &size)))
+		return refuse(s, "a call without a number");
+	if (address == UINT64_MAX || size > INT64_MAX)
+		return refuse(s, "a number that can't be");
+	if (place && find_stack(s, place, &stack) != 0)
+		return -1;
+	return do_call(s, what, stack, address, size);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+static int begin_trace(struct state *s)
+{
+	static const struct mst_writer_options options = { .identity = true };
+	const char *const argv[] = { s->import->name };
+	const struct mst_file_info info = {
+		.page_size = 4096,
+		.recorder = "mtrace, by msconvert " MSREC_VERSION,
+		.exe = s->import->name,
+		.cwd = "",
+		.argc = 1,
+		.argv = argv,
+	};
+	uint32_t thread;
+	const int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
+	return check(s, error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
+}
+
+static int end_trace(struct state *s)
+{
+	const struct mst_end end = {
+		.reason = MST_END_UNKNOWN,
+		.time_ns = ns_of(s->calls),
+		.events = mst_writer_events(s->writer),
+		.unknown_frees = s->unknown_frees,
+		.implied_frees = s->implied_frees,
+	};
+	const int error = namestore_write(s->names, s->writer);
+	return check(s, error ? error : mst_writer_finish(s->writer, &end));
+}
+
+static int read_file(struct state *s, struct unpack *unpack)
+{
+	enum unpack_result result;
+	char *line;
+	size_t n;
+	if (begin_trace(s) != 0)
+		return -1;
+	while ((result = unpack_line(unpack, &line, &n)) == UNPACK_LINE) {
+		if (read_line(s, line) != 0)
+			return -1;
+	}
+	if (result == UNPACK_IO)
+		return -1;
+	if (result == UNPACK_NOMEM)
+		return check(s, MST_ERR_NOMEM);
+	if (result == UNPACK_TOO_LONG)
+		return refuse(s, "a line that is too long");
+	if (result == UNPACK_CUT)
+		s->import->warning = "it is cut or damaged; what is before that is used";
+	return end_trace(s);
+}
+
+static int import_file(struct import *import)
+{
+	struct state s = { .import = import, .names = namestore_create(), .places = stringset_create() };
+	struct unpack *unpack = unpack_create(import->from);
+	const int status = s.names && s.places && unpack ? read_file(&s, unpack) : check(&s, MST_ERR_NOMEM);
+	const int saved = errno;
+	mst_writer_destroy(s.writer);
+	namestore_destroy(s.names);
+	stringset_destroy(s.places);
+	free(s.stacks);
+	unpack_destroy(unpack);
+	indexmap_finish(&s.addresses);
+	free(s.blocks);
+	free(s.unused);
+	errno = saved;
+	return status;
+}
+
+static bool recognize(const char *head, size_t n)
+{
+	static const char start[] = "= Start\n";
+	return n >= strlen(start) && memcmp(head, start, strlen(start)) == 0;
+}
+
+const struct importer import_mtrace = {
+	.name = "mtrace",
+	.help = "a log of glibc's mtrace()",
+	.notice = "mtrace's log has no times; a call counts as a millisecond",
+	.recognize = recognize,
+	.read = import_file,
+};

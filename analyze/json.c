@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "json.h"
+
+#include "utf8.h"
+
+static void write_character(struct out *out, const char *s, unsigned n)
+{
+	if (n == 0)
+		out_text(out, "\\ufffd");
+	else if (n == 1 && ((unsigned char)*s < 0x20 || *s == 0x7f))
+		out_printf(out, "\\u%04x", (unsigned char)*s);
+	else if (n == 1 && (*s == '"' || *s == '\\'))
+		out_printf(out, "\\%c", *s);
+	else
+		out_write(out, s, n);
+}
+
+void json_string(struct out *out, const char *text)
+{
+	out_text(out, "\"");
+	while (*text) {
+		const unsigned n = utf8_length(text);
+		write_character(out, text, n);
+		text += n ? n : 1;
+	}
+	out_text(out, "\"");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long blocks live, as an observer: for each stack what DHAT tells of a place in the program. The
+ * clock is the trace's. A realloc ends the old block's life and begins the new one's, whose
+ * stack is that of the realloc.
+ */
+#ifndef ANALYZE_LIFETIMES_H
+#define ANALYZE_LIFETIMES_H
+
+#include "observer.h"
+
+struct lifetimes;
+
+/* NULL: no memory. */
+struct lifetimes *lifetimes_create(void);
+void lifetimes_destroy(struct lifetimes *lifetimes); /* NULL is allowed */
+
+/* The observer ends the replay with MST_ERR_IDENTITY if which block is freed isn't recorded. */
+struct observer *lifetimes_observer(struct lifetimes *lifetimes);
+
+struct lifetimes_place {
+	uint64_t bytes, blocks;           /* all that was allocated */
+	uint64_t lifetime_ns;             /* of all blocks together; those still live end with the trace */
+	uint64_t most_bytes, most_blocks; /* the place's own peak of bytes, and the blocks then */
+	uint64_t peak_bytes, peak_blocks; /* at the peak of bytes of all places together */
+	uint64_t end_bytes, end_blocks;
+};
+
+/* After the replay: stacks are those of the trace; false: nothing was allocated there. */
+bool lifetimes_place(const struct lifetimes *lifetimes, uint32_t stack, struct lifetimes_place *place);
+
+uint64_t lifetimes_peak_ns(const struct lifetimes *lifetimes);
+uint64_t lifetimes_end_ns(const struct lifetimes *lifetimes);
+
+#endif

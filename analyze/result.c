@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "result.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool complain(const struct result *r, int error)
+{
+	tool_error(r->tool, "%s: %s", strcmp(r->name, "-") == 0 ? "standard output" : r->name,
+		   strerror(error));
+	return false;
+}
+
+bool result_begin(struct result *r, const struct tool *tool, const char *name, enum packing packing)
+{
+	*r = (struct result){ .tool = tool, .name = name };
+	const int error = outfile_begin(&r->file, name);
+	if (error)
+		return complain(r, -error);
+	r->out = out_create_packed(r->file.fd, packing);
+	if (r->out)
+		return true;
+	outfile_abort(&r->file);
+	return complain(r, ENOMEM);
+}
+
+bool result_end(struct result *r, bool keep)
+{
+	int error = out_finish(r->out);
+	if (error || !keep)
+		outfile_abort(&r->file);
+	else
+		error = -outfile_commit(&r->file);
+	return error ? complain(r, error) : true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source lines and inlined calls of one module, from DWARF 2 to 5, split units included. An index
+ * of the units is made at first, that of a unit's lines and scopes when an address in it is asked
+ * for. Everything that DWARF says is taken as a claim of an untrusted file: work and depth are
+ * bounded by the size of what is read, and what makes no sense is unknown.
+ */
+#ifndef NAMES_LINEINFO_H
+#define NAMES_LINEINFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elfutils/libdwfl.h>
+
+struct lineinfo;
+
+/* NULL if the module has no debug information, or when out of memory. `module` must outlive it. */
+struct lineinfo *lineinfo_open(Dwfl_Module *module);
+void lineinfo_close(struct lineinfo *lineinfo); /* NULL is allowed */
+
+struct lineinfo_frame {
+	const char *inlined; /* plain name of an inlined function; NULL: unknown, or last */
+	const char *base;    /* the directory that a relative `path` starts from; NULL: none */
+	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
+	const char *file;    /* inside `path`: the file's name as the line table has it */
+	int line;            /* 0: unknown */
+};
+
+/*
+ * The frames at a link-time address, innermost first; at most `max` (at least 1), the outermost
+ * ones are left out then. The last one is the out-of-line function, named by its symbol, not here.
+ * Returns how many; 0 if nothing is known. The strings live until lineinfo_close().
+ */
+size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
+		       size_t max);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "objfile.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+
+#include "debuginfod.h"
+
+#define SYSTEM_DEBUG_DIR "/usr/lib/debug"
+
+/* Build ids are 20 bytes as a rule; what is longer has no place in a .build-id folder. */
+#define BUILD_ID_MAX 64
+
+struct objfile_search {
+	size_t n;
+	char **dirs;
+	char *debug_path; /* libdwfl's list of folders */
+	Dwfl_Callbacks callbacks;
+	struct debuginfod debuginfod;
+};
+
+struct wanted {
+	struct objfile_search *search;
+	const char *path;
+	const char *held;
+	const uint8_t *build_id;
+	size_t build_id_size;
+	struct notices *notices;
+};
+
+/* Sysroots keep debug files below usr/lib/debug, plain folders of debug files do not. */
+static char *debug_path_create(const char *const *dirs, size_t n)
+{
+	char *list = strdup("");
+
+	for (size_t i = 0; i < n && list; i++) {
+		char *longer = NULL;
+
+		if (asprintf(&longer, "%s%s%s:%s:", list, dirs[i], SYSTEM_DEBUG_DIR, dirs[i]) < 0)
+			longer = NULL;
+		free(list);
+		list = longer;
+	}
+	if (list) {
+		char *whole = NULL;
+
+		if (asprintf(&whole, "%s:.debug:%s", list, SYSTEM_DEBUG_DIR) < 0)
+			whole = NULL;
+		free(list);
+		list = whole;
+	}
+	return list;
+}
+
+struct objfile_search *objfile_search_create(const char *const *dirs, size_t n)
+{
+	struct objfile_search *search = calloc(1, sizeof(*search));
+
+	if (!search)
+		return NULL;
+	search->dirs = calloc(n + 1, sizeof(*search->dirs));
+	search->debug_path = debug_path_create(dirs, n);
+	if (!search->dirs || !search->debug_path)
+		goto error;
+	for (; search->n < n; search->n++) {
+		search->dirs[search->n] = strdup(dirs[search->n]);
+		if (!search->dirs[search->n])
+			goto error;
+	}
+	search->callbacks.find_elf = dwfl_build_id_find_elf;
+	search->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
+	search->callbacks.section_address = dwfl_offline_section_address;
+	search->callbacks.debuginfo_path = &search->debug_path;
+	return search;
+error:
+	objfile_search_destroy(search);
+	return NULL;
+}
+
+void objfile_search_destroy(struct objfile_search *search)
+{
+	if (!search)
+		return;
+	for (size_t i = 0; i < search->n; i++)
+		free(search->dirs[i]);
+	debuginfod_finish(&search->debuginfod);
+	free(search->dirs);
+	free(search->debug_path);
+	free(search);
+}
+
+static bool elf_fits(Elf *elf, const char *file, const struct wanted *wanted)
+{
+	const void *id;
+	GElf_Ehdr header;
+	ssize_t size;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
+		notices_add(wanted->notices, "%s: not a usable ELF file, not used", file);
+		return false;
+	}
+	if (wanted->build_id_size == 0)
+		return true;
+	size = dwelf_elf_gnu_build_id(elf, &id);
+	if (size < 0 || (size_t)size != wanted->build_id_size ||
+	    memcmp(id, wanted->build_id, wanted->build_id_size) != 0) {
+		notices_add(wanted->notices, "%s: build id differs from the recorded one, not used", file);
+		return false;
+	}
+	return true;
+}
+
+static int file_open(const char *file, const struct wanted *wanted)
+{
+	struct stat status;
+	Elf *elf;
+	bool fits;
+	int fd;
+
+	/* A recorded path may name anything by now: opening a device can have effects. */
+	if (stat(file, &status) != 0 || !S_ISREG(status.st_mode))
+		return -1;
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		notices_add(wanted->notices, "%s: %m, not used", file);
+		return -1;
+	}
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	fits = elf_fits(elf, file, wanted);
+	elf_end(elf);
+	if (!fits) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/*
+ * Takes the file at `place` as the one called `file`. Base 0: the module's addresses in libdwfl are
+ * then the link-time ones.
+ */
+static bool place_report(struct objfile *objfile, const char *file, const char *place,
+			 const struct wanted *wanted)
+{
+	int fd = file_open(place, wanted);
+
+	if (fd < 0)
+		return false;
+	objfile->dwfl = dwfl_begin(&wanted->search->callbacks);
+	if (!objfile->dwfl) {
+		close(fd);
+		return false;
+	}
+	dwfl_report_begin(objfile->dwfl);
+	objfile->module = dwfl_report_elf(objfile->dwfl, file, file, fd, 0, true);
+	if (!objfile->module)
+		close(fd);
+	dwfl_report_end(objfile->dwfl, NULL, NULL);
+	if (!objfile->module) {
+		notices_add(wanted->notices, "%s: %s, not used", file, dwfl_errmsg(-1));
+		objfile_close(objfile);
+		return false;
+	}
+	return true;
+}
+
+static bool file_report(struct objfile *objfile, const char *file, const struct wanted *wanted)
+{
+	return place_report(objfile, file, file, wanted);
+}
+
+/* The file whose name is the three parts one after the other. */
+static bool joined_report(struct objfile *objfile, const char *dir, const char *rest, const char *suffix,
+			  const struct wanted *wanted)
+{
+	char *file;
+	bool found;
+
+	if (asprintf(&file, "%s/%s%s", dir, rest, suffix) < 0)
+		return false;
+	found = file_report(objfile, file, wanted);
+	free(file);
+	return found;
+}
+
+/* Debug files alone: where build ids, then where names tell. */
+static bool debug_file_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
+{
+	char rest[2 * BUILD_ID_MAX + 32];
+	int n = snprintf(rest, sizeof(rest), ".build-id/%02x/", wanted->build_id[0]);
+
+	for (size_t i = 1; i < wanted->build_id_size; i++)
+		n += snprintf(rest + n, sizeof(rest) - (size_t)n, "%02x", wanted->build_id[i]);
+	return joined_report(objfile, dir, rest, "", wanted) ||
+	       joined_report(objfile, dir, rest, ".debug", wanted) ||
+	       joined_report(objfile, dir, wanted->path + 1, ".debug", wanted);
+}
+
+/* A search folder may be a sysroot, or hold debug files itself. */
+static bool search_dir_debug_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
+{
+	char *debug_dir;
+	bool found;
+
+	if (asprintf(&debug_dir, "%s%s", dir, SYSTEM_DEBUG_DIR) < 0)
+		return false;
+	found = debug_file_report(objfile, dir, wanted) || debug_file_report(objfile, debug_dir, wanted) ||
+		joined_report(objfile, dir, strrchr(wanted->path, '/') + 1, ".debug", wanted);
+	free(debug_dir);
+	return found;
+}
+
+static bool fetched_report(struct objfile *objfile, enum debuginfod_what what, const struct wanted *wanted)
+{
+	char *file =
+		debuginfod_fetch(&wanted->search->debuginfod, what, wanted->build_id, wanted->build_id_size);
+	bool found = file && file_report(objfile, file, wanted);
+
+	free(file);
+	return found;
+}
+
+static bool module_report(struct objfile *objfile, const struct wanted *wanted)
+{
+	const struct objfile_search *search = wanted->search;
+	const char *base = strrchr(wanted->path, '/') + 1;
+
+	for (size_t i = 0; i < search->n; i++)
+		if (joined_report(objfile, search->dirs[i], wanted->path + 1, "", wanted) ||
+		    joined_report(objfile, search->dirs[i], base, "", wanted))
+			return true;
+	if (wanted->held ? place_report(objfile, wanted->path, wanted->held, wanted)
+			 : file_report(objfile, wanted->path, wanted))
+		return true;
+	if (wanted->build_id_size < 2 || wanted->build_id_size > BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < search->n; i++)
+		if (search_dir_debug_report(objfile, search->dirs[i], wanted))
+			return true;
+	return debug_file_report(objfile, SYSTEM_DEBUG_DIR, wanted) ||
+	       fetched_report(objfile, DEBUGINFOD_EXECUTABLE, wanted) ||
+	       fetched_report(objfile, DEBUGINFOD_DEBUGINFO, wanted);
+}
+
+bool objfile_open(struct objfile *objfile, struct objfile_search *search, const struct objfile_name *name,
+		  struct notices *notices)
+{
+	const struct wanted wanted = {
+		search, name->path, name->held, name->build_id, name->build_id_size, notices,
+	};
+	const char *path = name->path;
+	size_t before = notices->n;
+
+	*objfile = (struct objfile){ NULL, NULL };
+	elf_version(EV_CURRENT);
+	if (path[0] != '/')
+		return name->held && place_report(objfile, path, name->held, &wanted);
+	if (module_report(objfile, &wanted))
+		return true;
+	if (notices->n == before)
+		notices_add(notices, "%s: not found, its functions have no names", path);
+	return false;
+}
+
+void objfile_close(struct objfile *objfile)
+{
+	if (objfile->dwfl)
+		dwfl_end(objfile->dwfl);
+	*objfile = (struct objfile){ NULL, NULL };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A set of strings: equal texts share one copy, which lives until the set is destroyed. For names
+ * of functions, files and directories, of which a program has few and its frames have many.
+ * Single-threaded.
+ */
+#ifndef NAMES_STRINGSET_H
+#define NAMES_STRINGSET_H
+
+#include <stddef.h>
+
+struct stringset;
+
+struct stringset *stringset_create(void);      /* NULL when out of memory */
+void stringset_destroy(struct stringset *set); /* NULL is allowed */
+
+/* The set's copy of text[0..n), NUL-terminated. NULL when out of memory. */
+const char *stringset_add(struct stringset *set, const char *text, size_t n);
+
+/* The same for its number: texts are numbered from 1 as they are added. 0 when out of memory. */
+size_t stringset_number(struct stringset *set, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answers.h"
+#include "demangle.h"
+#include "lineinfo.h"
+#include "notices.h"
+#include "objfile.h"
+#include "stringset.h"
+#include "symtab.h"
+
+/* Real code has inlined chains of some twenty calls; a crafted file must not make them endless. */
+#define CHAIN_MAX 128
+
+/* A module's symbols come from its own file, a debug file, and a table embedded in the former. */
+#define MODULE_ELFS 4
+
+struct module {
+	char *path;
+	char *held; /* NULL: none */
+	uint8_t *build_id;
+	size_t build_id_size;
+	bool opened;
+	bool described;            /* `lineinfo` has been asked for */
+	struct objfile objfile;    /* cleared if there is no file */
+	struct symtab *symtab;     /* NULL without a file */
+	struct lineinfo *lineinfo; /* NULL without debug information */
+};
+
+struct symbols {
+	struct objfile_search *search;
+	struct stringset *strings;
+	struct notices notices;
+	struct module *modules;
+	uint32_t n_modules;
+	uint32_t modules_capacity;
+	struct answers answers;
+};
+
+static const struct symbol_line unknown_line = { NULL, NULL, NULL, 0 };
+static const struct symbol_chain unknown_chain = { 1, &unknown_line };
+
+/* Modules */
+
+static void module_load_symbols(struct module *module)
+{
+	Dwfl_Module *dwfl_module = module->objfile.module;
+	Elf *elfs[MODULE_ELFS];
+	GElf_Addr main_bias;
+	size_t n_elfs = 0;
+	int n = dwfl_module_getsymtab(dwfl_module);
+	Elf *main_elf = dwfl_module_getelf(dwfl_module, &main_bias);
+
+	if (!main_elf || !symtab_read(module->symtab, main_elf, 0))
+		return;
+	elfs[n_elfs++] = main_elf;
+	/* libdwfl tells the files behind its merged table only symbol by symbol. */
+	for (int i = 0; i < n && n_elfs < MODULE_ELFS; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address, bias;
+		Elf *elf = NULL;
+		size_t known = 0;
+
+		if (!dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, &elf, &bias) || !elf)
+			continue;
+		while (known < n_elfs && elfs[known] != elf)
+			known++;
+		if (known < n_elfs)
+			continue;
+		elfs[n_elfs++] = elf;
+		if (!symtab_read(module->symtab, elf, bias - main_bias))
+			return;
+	}
+}
+
+static struct module *module_open(struct symbols *symbols, uint32_t index)
+{
+	struct module *module = &symbols->modules[index];
+	const struct objfile_name name = { module->path, module->held, module->build_id,
+					   module->build_id_size };
+
+	if (module->opened)
+		return module;
+	module->opened = true;
+	if (!objfile_open(&module->objfile, symbols->search, &name, &symbols->notices))
+		return module;
+	module->symtab = symtab_create();
+	if (module->symtab) {
+		module_load_symbols(module);
+		symtab_seal(module->symtab);
+	}
+	return module;
+}
+
+static void module_finish(struct module *module)
+{
+	lineinfo_close(module->lineinfo);
+	symtab_destroy(module->symtab);
+	objfile_close(&module->objfile);
+	free(module->build_id);
+	free(module->held);
+	free(module->path);
+}
+
+/* The cached answer for an address; NULL for an unknown module, or when out of memory. */
+static struct answer *symbols_answer(struct symbols *symbols, uint32_t index, uint64_t address)
+{
+	struct answer *answer;
+	struct module *module;
+	bool fresh;
+
+	if (index >= symbols->n_modules)
+		return NULL;
+	answer = answers_at(&symbols->answers, index, address, &fresh);
+	if (!answer || !fresh)
+		return answer;
+	module = module_open(symbols, index);
+	if (module->symtab)
+		answer->symbol = symtab_find(module->symtab, address);
+	return answer;
+}
+
+/* Its symbol; NULL: none. */
+static struct symbol *answer_symbol(const struct symbols *symbols, const struct answer *answer)
+{
+	if (!answer || answer->symbol == SYMTAB_NONE)
+		return NULL;
+	return symtab_at(symbols->modules[answer->module].symtab, answer->symbol);
+}
+
+/* Life */
+
+struct symbols *symbols_create(const char *const *search_dirs, size_t n)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->search = objfile_search_create(search_dirs, n);
+	symbols->strings = stringset_create();
+	if (answers_init(&symbols->answers) && symbols->search && symbols->strings)
+		return symbols;
+	symbols_destroy(symbols);
+	return NULL;
+}
+
+void symbols_destroy(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	answers_finish(&symbols->answers);
+	for (uint32_t i = 0; i < symbols->n_modules; i++)
+		module_finish(&symbols->modules[i]);
+	free(symbols->modules);
+	notices_finish(&symbols->notices);
+	stringset_destroy(symbols->strings);
+	objfile_search_destroy(symbols->search);
+	free(symbols);
+}
+
+static bool modules_grow(struct symbols *symbols)
+{
+	uint32_t capacity = symbols->modules_capacity * 2 + 32;
+	struct module *modules = realloc(symbols->modules, capacity * sizeof(*modules));
+
+	if (!modules)
+		return false;
+	symbols->modules = modules;
+	symbols->modules_capacity = capacity;
+	return true;
+}
+
+uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module *module)
+{
+	struct module *copy;
+
+	if (symbols->n_modules == symbols->modules_capacity && !modules_grow(symbols))
+		return SYMBOLS_NO_MODULE;
+	copy = &symbols->modules[symbols->n_modules];
+	memset(copy, 0, sizeof(*copy));
+	copy->path = strdup(module->path);
+	copy->held = module->held ? strdup(module->held) : NULL;
+	copy->build_id = malloc(module->build_id_size + 1);
+	if (!copy->path || !copy->build_id || (module->held && !copy->held)) {
+		module_finish(copy);
+		return SYMBOLS_NO_MODULE;
+	}
+	copy->build_id_size = module->build_id_size;
+	if (module->build_id_size)
+		memcpy(copy->build_id, module->build_id, module->build_id_size);
+	return symbols->n_modules++;
+}
+
+/* Questions */
+
+static bool has_stem(const char *name, const char *stem)
+{
+	size_t n = strlen(stem);
+
+	return strncmp(name, stem, n) == 0 && (name[n] == '\0' || name[n] == '.');
+}
+
+enum symbol_role symbol_role_of(const char *name)
+{
+	if (!name)
+		return SYMBOL_OTHER;
+	if (strcmp(name, "main") == 0)
+		return SYMBOL_MAIN;
+	if (strcmp(name, "_start") == 0 || strcmp(name, "__libc_start_call_main") == 0 ||
+	    has_stem(name, "__libc_start_main") || has_stem(name, "generic_start_main"))
+		return SYMBOL_BELOW_MAIN;
+	return SYMBOL_OTHER;
+}
+
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	const struct symbol *symbol = answer_symbol(symbols, symbols_answer(symbols, module, address));
+
+	return symbol ? symbol->name : NULL;
+}
+
+enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	return symbol_role_of(symbols_linker_name(symbols, module, address));
+}
+
+bool symbols_has_file(struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;
+}
+
+static const char *symbol_readable(struct symbols *symbols, struct symbol *symbol)
+{
+	char *readable;
+
+	if (symbol->readable)
+		return symbol->readable;
+	symbol->readable = symbol->name;
+	readable = demangle_name(symbol->name);
+	if (readable) {
+		const char *kept = stringset_add(symbols->strings, readable, strlen(readable));
+
+		if (kept)
+			symbol->readable = kept;
+		free(readable);
+	}
+	return symbol->readable;
+}
+
+const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	struct symbol *symbol = answer_symbol(symbols, symbols_answer(symbols, module, address));
+
+	return symbol ? symbol_readable(symbols, symbol) : NULL;
+}
+
+static const char *frame_directory(struct symbols *symbols, const struct lineinfo_frame *frame)
+{
+	int n = frame->file > frame->path + 1 ? (int)(frame->file - frame->path) - 1 : 0;
+	const char *directory;
+	char *joined;
+
+	if (!frame->base)
+		return n ? stringset_add(symbols->strings, frame->path, (size_t)n) : NULL;
+	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
+		return NULL;
+	directory = stringset_add(symbols->strings, joined, strlen(joined));
+	free(joined);
+	return directory;
+}
+
+static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
+{
+	struct symbol_line line = { NULL, NULL, NULL, 0 };
+
+	if (frame->inlined)
+		line.function = stringset_add(symbols->strings, frame->inlined, strlen(frame->inlined));
+	if (!frame->path)
+		return line;
+	line.file = stringset_add(symbols->strings, frame->file, strlen(frame->file));
+	line.directory = frame_directory(symbols, frame);
+	if (line.file)
+		line.line = frame->line;
+	return line;
+}
+
+static const struct symbol_chain *chain_create(struct symbols *symbols, const struct answer *answer)
+{
+	struct module *module = &symbols->modules[answer->module];
+	struct symbol *symbol = answer_symbol(symbols, answer);
+	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
+	struct symbol_chain *chain;
+	struct symbol_line *lines;
+	size_t n = 0;
+
+	if (!module->described && module->objfile.module)
+		module->lineinfo = lineinfo_open(module->objfile.module);
+	module->described = true;
+	if (module->lineinfo)
+		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
+	if (n == 0)
+		n = 1;
+	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + n * sizeof(*lines));
+	if (!chain)
+		return NULL;
+	lines = (struct symbol_line *)(chain + 1);
+	for (size_t i = 0; i < n; i++)
+		lines[i] = line_create(symbols, &frames[i]);
+	if (symbol)
+		lines[n - 1].function = symbol_readable(symbols, symbol);
+	*chain = (struct symbol_chain){ (uint32_t)n, lines };
+	return chain;
+}
+
+const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	struct answer *answer = symbols_answer(symbols, module, address);
+
+	if (answer && !answer->chain)
+		answer->chain = chain_create(symbols, answer);
+	return answer && answer->chain ? answer->chain : &unknown_chain;
+}
+
+const char *symbols_object(struct symbols *symbols, uint32_t module)
+{
+	return module < symbols->n_modules ? symbols->modules[module].path : NULL;
+}
+
+const char *symbols_notice(const struct symbols *symbols, size_t i)
+{
+	return i < symbols->notices.n ? symbols->notices.text[i] : NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names for code addresses, as Massif would have printed them: functions from the symbol tables,
+ * source lines and inlined calls from DWARF. Works offline on recorded modules; see objfile.h for
+ * where their files are looked for, symtab.h for the choice among several names.
+ *
+ * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space:
+ * program counter minus load bias) inside an instruction, i.e. a return address minus 1.
+ *
+ * Known differences from Massif 3.19, where it knows less: inlined calls in DWARF 5 written by
+ * clang, names of inlined functions described in another unit (link-time optimisation, Rust), and
+ * lines of code outside the section .text.
+ *
+ * Lazy: a module's file is opened when its first address is asked for, its debug information read
+ * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:
+ * what is missing, damaged or of another build is "unknown", never an error. Nothing is printed.
+ * All strings live until symbols_destroy().
+ */
+#ifndef NAMES_SYMBOLS_H
+#define NAMES_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols;
+
+struct symbols_module {
+	const char *path;        /* as recorded */
+	const uint8_t *build_id; /* NULL if there is none */
+	size_t build_id_size;    /* bytes; 0: any file at `path` is taken on trust */
+	const char *held;        /* where to open the file instead (/proc/self/fd/N), or NULL */
+};
+
+#define SYMBOLS_NO_MODULE UINT32_MAX
+
+/*
+ * `search_dirs` are sysroots or folders of debug files (--symbols=DIR), asked before the recorded
+ * paths; copied, may be empty. NULL when out of memory.
+ */
+struct symbols *symbols_create(const char *const *search_dirs, size_t n);
+void symbols_destroy(struct symbols *symbols); /* NULL is allowed */
+
+/*
+ * Makes a module known; copies all of it and opens nothing yet. Returns its index, dense from 0,
+ * or SYMBOLS_NO_MODULE when out of memory. In all functions below an index that was never given
+ * out, like SYMBOLS_NO_MODULE, is a module of which nothing is known.
+ */
+uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module *module);
+
+/*
+ * What the below-main cut needs (Massif's manual calls it --show-below-main). Decided by the name
+ * as it stands in the file: `main`; `_start`, `__libc_start_main`, `__libc_start_call_main`,
+ * `generic_start_main`, and both `*start_main` names with any `.suffix`. A name with a
+ * version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
+ */
+enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
+enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address);
+enum symbol_role symbol_role_of(const char *name); /* NULL is allowed */
+
+/* The readable name of the out-of-line function at `address`; NULL if unknown. Reads no DWARF. */
+const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* The same name as it stands in the file. */
+const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* Whether there is a file to look names up in. */
+bool symbols_has_file(struct symbols *symbols, uint32_t module);
+
+struct symbol_line {
+	const char *function;  /* NULL: unknown */
+	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
+	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
+	int line;              /* 0: unknown, or code of no one line */
+};
+
+/*
+ * The calls that one address stands for, innermost first. All but the last are inlined functions
+ * by their plain names; the last is that of symbols_function(). The first has the line of the
+ * address, each further one that of the call inside it. Without a file there is no line; a file
+ * with line 0 is what compilers write for code that belongs to no one line, and Massif prints it.
+ */
+struct symbol_chain {
+	uint32_t n; /* at least 1 */
+	const struct symbol_line *lines;
+};
+
+/* Never NULL: one line without any content stands for "unknown". Valid until symbols_destroy(). */
+const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address);
+
+/* The module's path as recorded; NULL for an index that was never given out. */
+const char *symbols_object(struct symbols *symbols, uint32_t module);
+
+/*
+ * Remarks for the user about files that were refused or not found, one line each without a
+ * newline, each once: `/usr/lib/x.so: build id differs from the recorded one, not used`. They come
+ * up as modules are opened, so ask at the end. Text `i` of them, NULL when there are no more.
+ */
+const char *symbols_notice(const struct symbols *symbols, size_t i);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "symtab.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gelf.h>
+
+/* Ranges that begin together are put one after another; a crafted file could make that last. */
+#define SEAL_ROUNDS 16
+
+struct symtab {
+	size_t n;
+	size_t capacity;
+	struct symbol *v;
+};
+
+struct symtab *symtab_create(void)
+{
+	return calloc(1, sizeof(struct symtab));
+}
+
+void symtab_destroy(struct symtab *symtab)
+{
+	if (!symtab)
+		return;
+	free(symtab->v);
+	free(symtab);
+}
+
+static bool symtab_add(struct symtab *symtab, uint64_t lo, uint64_t size, const char *name)
+{
+	if (size == 0 || lo + size < lo)
+		return true;
+	if (symtab->n == symtab->capacity) {
+		size_t capacity = symtab->capacity ? 2 * symtab->capacity : 256;
+		struct symbol *v = realloc(symtab->v, capacity * sizeof(*v));
+
+		if (!v)
+			return false;
+		symtab->v = v;
+		symtab->capacity = capacity;
+	}
+	symtab->v[symtab->n++] = (struct symbol){ lo, lo + size, name, NULL };
+	return true;
+}
+
+static bool section_is_code(Elf *elf, size_t index)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_getscn(elf, index);
+
+	return section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR);
+}
+
+static bool symbol_counts(Elf *elf, const GElf_Sym *symbol)
+{
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
+		return false;
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_OBJECT:
+		return section_is_code(elf, symbol->st_shndx);
+	default:
+		return false;
+	}
+}
+
+/* The bytes of a string section up to its last NUL: every offset below is a terminated string. */
+static const char *section_strings(Elf *elf, size_t index, size_t *n)
+{
+	Elf_Scn *section = elf_getscn(elf, index);
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	const char *last;
+
+	if (!data || !data->d_buf)
+		return NULL;
+	last = memrchr(data->d_buf, '\0', data->d_size);
+	*n = last ? (size_t)(last - (const char *)data->d_buf) + 1 : 0;
+	return data->d_buf;
+}
+
+static bool section_read(struct symtab *symtab, Elf *elf, Elf_Scn *section, size_t strings_index,
+			 uint64_t shift)
+{
+	size_t n_strings, n;
+	const char *strings = section_strings(elf, strings_index, &n_strings);
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+
+	if (!strings || !data || !data->d_buf || size == 0)
+		return true;
+	n = data->d_size / size;
+	for (size_t i = 0; i < n && i < INT_MAX; i++) {
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= n_strings)
+			continue;
+		if (strings[symbol.st_name] == '\0' || !symbol_counts(elf, &symbol))
+			continue;
+		if (!symtab_add(symtab, symbol.st_value + shift, symbol.st_size, strings + symbol.st_name))
+			return false;
+	}
+	return true;
+}
+
+bool symtab_read(struct symtab *symtab, Elf *elf, uint64_t shift)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)
+			continue;
+		if (!section_read(symtab, elf, section, header.sh_link, shift))
+			return false;
+	}
+	return true;
+}
+
+static int name_compare(const char *a, const char *b)
+{
+	size_t length_a = strcspn(a, "@"), length_b = strcspn(b, "@");
+
+	if (length_a != length_b)
+		return length_a < length_b ? -1 : 1;
+	if ((a[length_a] == '@') != (b[length_b] == '@'))
+		return a[length_a] == '@' ? -1 : 1;
+	return strcmp(a, b);
+}
+
+static int symbol_compare(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	if (x->hi != y->hi)
+		return x->hi < y->hi ? -1 : 1;
+	return name_compare(x->name, y->name);
+}
+
+static void symtab_sort(struct symtab *symtab)
+{
+	size_t n = 0;
+
+	if (symtab->n == 0)
+		return;
+	qsort(symtab->v, symtab->n, sizeof(*symtab->v), symbol_compare);
+	for (size_t i = 1; i < symtab->n; i++) {
+		const struct symbol *symbol = &symtab->v[i];
+
+		if (symbol->lo != symtab->v[n].lo || symbol->hi != symtab->v[n].hi)
+			symtab->v[++n] = *symbol;
+	}
+	symtab->n = n + 1;
+}
+
+/* Puts symbols that begin together one behind the other. False if there was none. */
+static bool symtab_spread(struct symtab *symtab)
+{
+	bool changed = false;
+	uint64_t lo = 0;
+
+	for (size_t i = 0; i < symtab->n; i++) {
+		struct symbol *symbol = &symtab->v[i];
+		bool together = i && symbol->lo == lo;
+
+		lo = symbol->lo;
+		if (together) {
+			symbol->lo = symtab->v[i - 1].hi;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+void symtab_seal(struct symtab *symtab)
+{
+	size_t n = 0;
+
+	symtab_sort(symtab);
+	for (int i = 0; i < SEAL_ROUNDS && symtab_spread(symtab); i++)
+		symtab_sort(symtab);
+	for (size_t i = 0; i < symtab->n; i++) {
+		struct symbol symbol = symtab->v[i];
+
+		if (i + 1 < symtab->n && symtab->v[i + 1].lo < symbol.hi)
+			symbol.hi = symtab->v[i + 1].lo;
+		if (symbol.lo < symbol.hi)
+			symtab->v[n++] = symbol;
+	}
+	symtab->n = n;
+}
+
+uint32_t symtab_find(const struct symtab *symtab, uint64_t address)
+{
+	size_t lo = 0, hi = symtab->n;
+
+	while (lo < hi) {
+		size_t middle = lo + (hi - lo) / 2;
+
+		if (symtab->v[middle].hi <= address)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo < symtab->n && lo < SYMTAB_NONE && symtab->v[lo].lo <= address ? (uint32_t)lo : SYMTAB_NONE;
+}
+
+struct symbol *symtab_at(struct symtab *symtab, uint32_t number)
+{
+	return &symtab->v[number];
+}

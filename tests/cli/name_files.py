@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Where names come from: each way in which a program's symbols and debug information can be kept.
+
+  name_files.py --build DIR
+
+A C++ program with inlined calls is compiled once. Its names, files, lines and chains are asked for with
+everything in place, and then for each arrangement of stripped, split, packed and moved files: all of
+them must say the same, or as much of it as they hold.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import harness  # noqa: E402
+
+PROGRAM = r"""
+#include <vector>
+#include <string>
+#include <cstdio>
+namespace {
+struct shape { virtual ~shape() = default; virtual double area() const = 0; };
+template <int N> struct box : shape {
+	double side;
+	explicit box(double s) : side(s) {}
+	double area() const override { double a = 1; for (int i = 0; i < N; i++) a *= side; return a; }
+};
+inline __attribute__((always_inline)) double twice(const shape &s) { return s.area() + s.area(); }
+inline __attribute__((always_inline)) double sum(const std::vector<shape *> &v)
+{
+	double all = 0;
+	for (auto *s : v)
+		all += twice(*s);
+	return all;
+}
+}
+static __attribute__((noinline)) std::string text_of(double d) { return std::to_string(d) + "!"; }
+extern "C" __attribute__((noinline)) double exported(const std::vector<shape *> &v) { return sum(v); }
+int main(int argc, char **)
+{
+	std::vector<shape *> v;
+	for (int i = 0; i < argc; i++) {
+		v.push_back(new box<2>(i));
+		v.push_back(new box<3>(i + 0.5));
+	}
+	std::puts(text_of(exported(v)).c_str());
+}
+"""
+
+
+def sh(*words, **more):
+    return subprocess.run(words, check=True, capture_output=True, text=True, **more).stdout
+
+
+class Names:
+    """Answers of the symbolizer for the addresses of one program."""
+
+    def __init__(self, build, program):
+        self.tool = build.file("tests/tools/frame_names")
+        self.build_id = re.search(r"Build ID: (\w+)", sh("readelf", "-n", program)).group(1)
+        section = re.search(r"\] \.text +PROGBITS +(\w+) \w+ (\w+)", sh("readelf", "-SW", program))
+        start, size = (int(value, 16) for value in section.groups())
+        self.addresses = range(start, start + size, 3)
+
+    def ask(self, path, *dirs, build_id=None, env=None):
+        """The answers as one text, and the notices."""
+        words = [self.tool, "-b", build_id or self.build_id]
+        for directory in dirs:
+            words += ["-s", directory]
+        done = subprocess.run(words + [path], input="".join(f"{a:x}\n" for a in self.addresses),
+                              capture_output=True, text=True, check=True,
+                              env=harness.plain_environment(**(env or {})))
+        return done.stdout, done.stderr
+
+
+def functions(answer):
+    """The outermost function of each address: what a symbol table alone can tell."""
+    found, last = [], None
+    for line in answer.splitlines() + ["0x"]:
+        if line.startswith("0x"):
+            found.append(last)
+        else:
+            last = line.split("\t")[0]
+    return found
+
+
+class Checks:
+    def __init__(self):
+        self.failed = 0
+
+    def __call__(self, what, condition, detail=""):
+        self.failed += not condition
+        print(f"{'ok' if condition else 'FAILED':7}{what}{'' if condition else ': ' + detail[:300]}")
+
+
+def strip_to(program, folder):
+    """A stripped copy of the program, under its own name."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "program")
+    sh("strip", "-o", path, program)
+    return path
+
+
+def check_debuglink(check, names, program, work, whole):
+    base = os.path.join(work, "link")
+    debug = os.path.join(base, "elsewhere", "program.dbg")
+    stripped = strip_to(program, os.path.join(base, "bin"))
+    os.makedirs(os.path.dirname(debug))
+    sh("objcopy", "--only-keep-debug", program, debug)
+    sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
+    # By its build id libdwfl would find it too: only the link may lead to it here.
+    check("debuglink: not found without a hint", names.ask(stripped)[0] != whole)
+    check("debuglink: in a folder of debug files", names.ask(stripped, os.path.dirname(debug))[0] == whole)
+    os.makedirs(os.path.join(base, "bin", ".debug"))
+    beside = os.path.join(base, "bin", ".debug", "program.dbg")
+    shutil.copy(debug, beside)
+    check("debuglink: in .debug beside the file", names.ask(stripped)[0] == whole)
+    with open(beside, "ab") as file:
+        file.write(b"\0")
+    # A build id in the debug file counts for more than the checksum of all its bytes; without one:
+    plain = os.path.join(base, "plain")
+    os.makedirs(plain)
+    for name in ("program", "program.dbg"):
+        sh("objcopy", "--remove-section=.note.gnu.build-id",
+           stripped if name == "program" else debug, os.path.join(plain, name))
+    bare = os.path.join(plain, "program")
+    sh("objcopy", "--remove-section=.gnu_debuglink", bare)
+    sh("objcopy", "--add-gnu-debuglink=" + os.path.join(plain, "program.dbg"), bare)
+    check("debuglink: without build ids", ask_on_trust(names, bare) == whole)
+    with open(os.path.join(plain, "program.dbg"), "ab") as file:
+        file.write(b"\0")
+    check("debuglink: another checksum is refused", ask_on_trust(names, bare) != whole)
+
+
+def ask_on_trust(names, path):
+    """Of a program that was recorded without a build id."""
+    return subprocess.run([names.tool, path], input="".join(f"{a:x}\n" for a in names.addresses),
+                          capture_output=True, text=True, check=True,
+                          env=harness.plain_environment()).stdout
+
+
+def check_build_id(check, names, program, work, whole):
+    base = os.path.join(work, "ids")
+    stripped = strip_to(program, os.path.join(base, "bin"))
+    for sub in ("", "usr/lib/debug"):
+        folder = os.path.join(base, "store" + sub.replace("/", "-"))
+        place = os.path.join(folder, sub, ".build-id", names.build_id[:2])
+        os.makedirs(place)
+        sh("objcopy", "--only-keep-debug", program, os.path.join(place, names.build_id[2:] + ".debug"))
+        kind = "sysroot" if sub else "folder of debug files"
+        check(f"build id: in a {kind}", names.ask(stripped, folder)[0] == whole)
+        answer = names.ask("/nonexistent/program", folder)[0]
+        check(f"build id: in a {kind}, the program itself gone", answer == whole)
+
+
+def check_tree(check, names, program, work, whole):
+    root = os.path.join(work, "root")
+    os.makedirs(os.path.join(root, "opt/app/bin"))
+    shutil.copy(program, os.path.join(root, "opt/app/bin/program"))
+    check("other folder tree", names.ask("/opt/app/bin/program", root)[0] == whole)
+    check("other folder, by its own name", names.ask("/opt/app/bin/program", root + "/opt/app/bin")[0] == whole)
+    answer, notices = names.ask("/opt/app/bin/program")
+    check("gone: nothing is known", set(functions(answer)[1:]) == {"?"})
+    check("gone: a notice names it", "/opt/app/bin/program: not found" in notices, notices)
+
+
+def check_wrong_build_id(check, names, program, work, whole):
+    other = names.build_id[:-1] + ("0" if names.build_id[-1] != "0" else "1")
+    answer, notices = names.ask(program, build_id=other)
+    check("wrong build id: nothing is used", set(functions(answer)[1:]) == {"?"})
+    check("wrong build id: a notice names the file",
+          notices == f"{program}: build id differs from the recorded one, not used\n", notices)
+    root = os.path.join(work, "wrong")
+    os.makedirs(root)
+    source = os.path.join(work, "program.cpp")
+    sh("g++", "-g", "-O2", "-Wl,--build-id=0x" + other, "-o", os.path.join(root, "program"), source)
+    answer, notices = names.ask(program, root)
+    check("wrong build id: the next place is used", answer == whole)
+    check("wrong build id: a notice all the same", f"{root}/program: build id differs" in notices, notices)
+
+
+def check_packed(check, names, program, work, whole):
+    folder = os.path.join(work, "packed")
+    os.makedirs(folder)
+    for kind in ("zlib-gabi", "zlib-gnu"):
+        packed = os.path.join(folder, kind)
+        sh("objcopy", "--compress-debug-sections=" + kind, program, packed)
+        check(f"compressed sections: {kind}", names.ask(packed)[0] == whole)
+    alone = os.path.join(folder, "alone")
+    shutil.copy(program, alone)
+    sh("dwz", alone)
+    check("dwz", names.ask(alone)[0] == whole)
+    pair = [os.path.join(folder, name) for name in ("one", "two")]
+    for path in pair:
+        shutil.copy(program, path)
+    sh("dwz", "-m", os.path.join(folder, "common"), "-r", *pair)
+    linked = ".gnu_debugaltlink" in sh("readelf", "-SW", pair[0])
+    check("dwz with a common file", linked and names.ask(pair[0])[0] == whole, f"linked: {linked}")
+
+
+def check_split(check, names, work):
+    """Debug information in .dwo files; of a build of its own, since the compiler says where they are."""
+    folder = os.path.join(work, "split")
+    os.makedirs(folder)
+    source = os.path.join(folder, "program.cpp")
+    shutil.copy(os.path.join(work, "program.cpp"), source)
+    for version in ("4", "5"):
+        built = {}
+        for option in ("-gno-split-dwarf", "-gsplit-dwarf"):
+            name = os.path.join(folder, "program" + version + option)
+            sh("g++", "-gdwarf-" + version, option, "-O2", "-Wl,--build-id", "-c", "-o", name + ".o", source,
+               cwd=folder)
+            sh("g++", "-Wl,--build-id=0x0123456789abcdef", "-o", name, name + ".o", cwd=folder)
+            built[option] = Names.ask(names, name, build_id="0123456789abcdef")[0]
+        same = built["-gno-split-dwarf"] == built["-gsplit-dwarf"]
+        check(f"split debug information, DWARF {version}", same and "program.cpp" in built["-gsplit-dwarf"])
+
+
+def check_symbols_only(check, names, program, work, whole):
+    folder = os.path.join(work, "symbols")
+    stripped = strip_to(program, folder)
+    exported = {name for name in functions(names.ask(stripped)[0])[1:] if name != "?"}
+    check("stripped: the dynamic symbols are left", "exported" in exported and "main" not in exported,
+          str(exported))
+    mini = os.path.join(folder, "mini")
+    sh("objcopy", "--strip-debug", "--remove-section=.comment", "--only-keep-debug", program, mini)
+    sh("xz", "-f", mini)
+    packed = os.path.join(folder, "packed")
+    sh("objcopy", "--add-section", f".gnu_debugdata={mini}.xz", stripped, packed)
+    check("MiniDebugInfo", functions(names.ask(packed)[0]) == functions(whole))
+
+
+@contextlib.contextmanager
+def debuginfod(folder, work):
+    """A server of what is in the folder; gives its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = open(os.path.join(work, "debuginfod.log"), "w")
+    server = subprocess.Popen(["debuginfod", "-p", str(port), "-d", os.path.join(work, "index.sqlite"), "-F", folder],
+                              stdout=log, stderr=log, env={**os.environ, "DEBUGINFOD_URLS": ""})
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+        log.close()
+
+
+def check_debuginfod(check, names, program, work, whole):
+    store = os.path.join(work, "server")
+    os.makedirs(store)
+    shutil.copy(program, os.path.join(store, "program"))
+    sh("objcopy", "--only-keep-debug", program, os.path.join(store, "program.debug"))
+    stripped = strip_to(program, os.path.join(work, "client"))
+    with debuginfod(store, work) as url:
+        answers = {}
+        deadline = time.monotonic() + 60
+        round_of = 0
+        while time.monotonic() < deadline:
+            # Misses are remembered in the cache: a new one for each try, until the index is there.
+            round_of += 1
+            env = {"DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": os.path.join(work, f"cache{round_of}")}
+            answers = {path: names.ask(path, env=env)[0] for path in (stripped, "/nonexistent/program")}
+            if all(answer == whole for answer in answers.values()):
+                break
+            time.sleep(0.3)
+        check("debuginfod: debug information of a stripped file", answers[stripped] == whole)
+        check("debuginfod: a program that is gone", answers["/nonexistent/program"] == whole)
+        check("debuginfod: not asked unless wanted", names.ask(stripped)[0] != whole)
+    answer, _ = names.ask(stripped, env={"DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": work + "/fresh"})
+    check("debuginfod: a server that is gone", functions(answer) == functions(names.ask(stripped)[0]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", required=True)
+    build = harness.Build(parser.parse_args().build)
+    check = Checks()
+    with harness.Scratch() as work:
+        source, program = os.path.join(work, "program.cpp"), os.path.join(work, "original", "program")
+        with open(source, "w") as file:
+            file.write(PROGRAM)
+        os.makedirs(os.path.dirname(program))
+        sh("g++", "-g", "-O2", "-Wl,--export-dynamic-symbol=exported", "-Wl,--build-id",
+           "-o", program, source)
+        names = Names(build, program)
+        whole, notices = names.ask(program)
+        inlined = "sum\t" in whole and "twice\t" in whole and "program.cpp" in whole
+        check("everything in place", inlined and "exported" in whole and not notices, whole[:200] + notices)
+        for part in (check_debuglink, check_build_id, check_tree, check_wrong_build_id, check_packed,
+                     check_symbols_only, check_debuginfod):
+            part(check, names, program, work, whole)
+        check_split(check, names, work)
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

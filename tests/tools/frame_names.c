@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asks the symbolizer about one file, for tests: reads link-time addresses in hexadecimal, one a line, and
+ * prints for each of them the address and then a line for each call of its chain, innermost first:
+ * function, tab, directory, tab, file, tab, line; "?" stands for what is unknown.
+ *
+ *   frame_names [-s DIR]... [-b BUILD-ID] PATH
+ *
+ * -s: a search folder; -b: the recorded build id, in hexadecimal. Notices go to standard error.
+ * Exit status 0; 2 for wrong usage or when out of memory.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols.h"
+
+#define DIRS_MAX 16
+#define ID_MAX 64
+
+struct question {
+	const char *dirs[DIRS_MAX];
+	size_t n_dirs;
+	uint8_t id[ID_MAX];
+	size_t id_size;
+	const char *path;
+};
+
+static int parse(struct question *question, int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "s:b:")) != -1) {
+		if (option == 's' && question->n_dirs < DIRS_MAX) {
+			question->dirs[question->n_dirs++] = optarg;
+		} else if (option == 'b' && strlen(optarg) <= 2 * ID_MAX) {
+			unsigned byte;
+
+			for (; sscanf(optarg, "%2x", &byte) == 1; optarg += 2)
+				question->id[question->id_size++] = (uint8_t)byte;
+		} else {
+			return -1;
+		}
+	}
+	question->path = argv[optind];
+	return argc == optind + 1 ? 0 : -1;
+}
+
+static const char *or_unknown(const char *text)
+{
+	return text ? text : "?";
+}
+
+static void print_names(struct symbols *symbols, uint64_t address)
+{
+	const struct symbol_chain *chain = symbols_describe(symbols, 0, address);
+
+	printf("0x%" PRIx64 "\n", address);
+	for (uint32_t i = 0; i < chain->n; i++) {
+		const struct symbol_line *line = &chain->lines[i];
+
+		printf("%s\t%s\t%s\t%d\n", or_unknown(line->function), or_unknown(line->directory),
+		       or_unknown(line->file), line->line);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct question question = { .n_dirs = 0 };
+	struct symbols_module module;
+	struct symbols *symbols;
+	const char *notice;
+	char line[64];
+
+	if (parse(&question, argc, argv) != 0) {
+		fputs("usage: frame_names [-s DIR]... [-b BUILD-ID] PATH\n", stderr);
+		return 2;
+	}
+	module = (struct symbols_module){ question.path, question.id, question.id_size, NULL };
+	symbols = symbols_create(question.dirs, question.n_dirs);
+	if (!symbols || symbols_add_module(symbols, &module) != 0)
+		return 2;
+	while (fgets(line, sizeof(line), stdin))
+		print_names(symbols, strtoull(line, NULL, 16));
+	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
+		fprintf(stderr, "%s\n", notice);
+	symbols_destroy(symbols);
+	return 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names side of the writer: each text once, each frame's names as numbers of texts.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crc32.h"
+#include "mst_limits.h"
+#include "wire.h"
+#include "writer.h"
+
+#define UNIT_BYTES ((size_t)1 << 20) /* a unit is written when a column has as much */
+
+struct name_packer {
+	struct bytes all;  /* every text so far, with its NUL */
+	uint32_t *offsets; /* in `all`; of text number i + 1 */
+	uint32_t n_texts, capacity, written;
+	struct intern index;
+	uint32_t frames;     /* in the columns */
+	uint32_t last, next; /* frame of the entry before in this unit; lowest that may come */
+	struct bytes columns[3];
+};
+
+/* ---- the feature bit ---- */
+
+/* Readers learn from the file's first unit that names follow its records. */
+static int set_feature(struct mst_writer *w)
+{
+	uint8_t header[UNIT_HEADER_MAX], prefix[UNIT_PREFIX];
+	uint32_t size;
+
+	if (pread(w->fd, prefix, sizeof(prefix), 0) != (ssize_t)sizeof(prefix))
+		return MST_ERR_IO;
+	size = wire_u32(prefix + 4);
+	if (size > sizeof(header) || size < UNIT_FIXED + FIELDS_FILE + 4 ||
+	    pread(w->fd, header, size, UNIT_PREFIX) != (ssize_t)size)
+		return MST_ERR_IO;
+	header[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;
+	wire_put_u32(header + size - 4, crc32_of(header, size - 4));
+	return pwrite(w->fd, header, size, UNIT_PREFIX) == (ssize_t)size ? 0 : MST_ERR_IO;
+}
+
+/* ---- packing ---- */
+
+static int packer_create(struct mst_writer *w)
+{
+	int err = mst_writer_flush(w);
+
+	if (err || (err = set_feature(w)))
+		return err;
+	w->names = calloc(1, sizeof(*w->names));
+	return w->names ? intern_init(&w->names->index) : MST_ERR_NOMEM;
+}
+
+void name_packer_destroy(struct name_packer *names)
+{
+	if (!names)
+		return;
+	bytes_free(&names->all);
+	free(names->offsets);
+	intern_finish(&names->index);
+	for (size_t i = 0; i < 3; i++)
+		bytes_free(&names->columns[i]);
+	free(names);
+}
+
+int name_packer_flush(struct mst_writer *w)
+{
+	struct name_packer *names = w->names;
+
+	if (!names || (names->written == names->n_texts && names->frames == 0))
+		return 0;
+	bytes_u32(&w->fields, names->written + 1);
+	bytes_u32(&w->fields, names->n_texts - names->written);
+	bytes_u32(&w->fields, names->frames);
+	for (size_t i = 0; i < 3; i++) {
+		const struct bytes empty = w->columns[i];
+
+		w->columns[i] = names->columns[i];
+		names->columns[i] = empty;
+	}
+	names->written = names->n_texts;
+	names->frames = names->last = 0;
+	return writer_unit(w, UNIT_NAMES, 0, 3, 0, 0);
+}
+
+static uint32_t text_hash(const char *text, size_t n)
+{
+	uint64_t hash = n;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+	return intern_hash(hash, n);
+}
+
+static int reserve_text(struct name_packer *names, size_t n)
+{
+	const uint32_t capacity = names->capacity * 2 + 256;
+	uint32_t *offsets;
+
+	if (names->n_texts >= MST_MAX_NAME_TEXTS - 1 || n > MST_MAX_TEXT ||
+	    names->all.size + n + 1 > MST_MAX_NAME_BYTES)
+		return MST_ERR_LIMIT;
+	if (names->n_texts < names->capacity)
+		return 0;
+	offsets = realloc(names->offsets, capacity * sizeof(*offsets));
+	if (!offsets)
+		return MST_ERR_NOMEM;
+	names->offsets = offsets;
+	names->capacity = capacity;
+	return 0;
+}
+
+/* The number of a text; 0 for NULL. */
+static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
+{
+	struct name_packer *names = w->names;
+	const size_t n = text ? strlen(text) : 0;
+	const uint32_t hash = text_hash(text, n);
+	int err;
+
+	*number = 0;
+	if (!text)
+		return 0;
+	if ((err = intern_reserve(&names->index)))
+		return err;
+	for (uint32_t i = intern_first(&names->index, hash), id; intern_next(&names->index, hash, &i, &id);) {
+		*number = id + 1;
+		if (strcmp((const char *)names->all.data + names->offsets[id], text) == 0)
+			return 0;
+	}
+	if ((err = reserve_text(names, n)) ||
+	    (names->columns[COLUMN_TEXTS].size + n > UNIT_BYTES && (err = name_packer_flush(w))))
+		return err;
+	names->offsets[names->n_texts] = (uint32_t)names->all.size;
+	bytes_append(&names->all, text, n + 1);
+	if (names->all.failed)
+		return MST_ERR_NOMEM;
+	bytes_text(&names->columns[COLUMN_TEXTS], text);
+	intern_add(&names->index, hash, names->n_texts);
+	*number = ++names->n_texts;
+	return 0;
+}
+
+static int pack_names(struct mst_writer *w, uint32_t frame, const struct mst_name *given, uint32_t n)
+{
+	struct name_packer *names = w->names;
+	uint32_t(*texts)[3] = malloc(n * sizeof(*texts));
+	int err = texts ? 0 : MST_ERR_NOMEM;
+
+	/* Texts first: one of them may need a unit of its own, in front of the frame's. */
+	for (uint32_t i = 0; i < n && !err; i++) {
+		if (!(err = text_number(w, given[i].function, &texts[i][0])) &&
+		    !(err = text_number(w, given[i].directory, &texts[i][1])))
+			err = text_number(w, given[i].file, &texts[i][2]);
+	}
+	if (!err) {
+		bytes_varint(&names->columns[COLUMN_NAMED], frame - names->last);
+		bytes_varint(&names->columns[COLUMN_NAMED], n);
+		for (uint32_t i = 0; i < n; i++) {
+			for (size_t k = 0; k < 3; k++)
+				bytes_varint(&names->columns[COLUMN_NAMES], texts[i][k]);
+			bytes_varint(&names->columns[COLUMN_NAMES], given[i].line);
+		}
+		names->last = frame;
+		names->next = frame + 1;
+		names->frames++;
+	}
+	free(texts);
+	if (!err && names->columns[COLUMN_NAMES].size + names->columns[COLUMN_NAMED].size > UNIT_BYTES)
+		err = name_packer_flush(w);
+	return err;
+}
+
+int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n)
+{
+	const uint32_t n_frames = w->frames_before + w->defs.frames.n;
+	int err;
+
+	if (w->error)
+		return w->error;
+	if (n == 0 || n > MST_MAX_NAMES || frame >= n_frames || (w->names && frame < w->names->next))
+		return MST_ERR_ARGUMENT;
+	w->room = 0; /* what comes now may fail for good */
+	if (!w->names && (w->error = packer_create(w)))
+		return w->error;
+	err = pack_names(w, frame, names, n);
+	/* Beyond a limit only this frame goes without names. */
+	return err == MST_ERR_LIMIT ? err : (w->error = err);
+}

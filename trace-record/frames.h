@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process's frames: which module each pc was in when it was captured, and what the trace calls it. The
+ * module table is the program's and may hold anything.
+ */
+#ifndef TRACE_RECORD_FRAMES_H
+#define TRACE_RECORD_FRAMES_H
+
+#include <stdint.h>
+
+#include "module_table.h"
+#include "mstrace.h"
+
+struct frames {
+	struct module_table *modules; /* shared with the program; set by the owner */
+	uint32_t *ids; /* the trace's modules by index in the table; MST_NONE: not yet defined */
+	struct frame_entry *entries; /* frames found before, by pc */
+};
+
+int frames_init(struct frames *frames); /* 0 or -1: no memory */
+void frames_finish(struct frames *frames);
+
+/* The trace's frame for a pc that was captured at `stamp`; defines frame and module where they are new. 0 or
+ * a negative enum mst_error. */
+int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
+		uint32_t *frame);
+
+#endif
