@@ -470,7 +470,8 @@ static int embed(const struct command *command, const struct tool_trace *trace, 
 {
 	const struct tool *tool = &command->tool;
 	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
-	const struct mst_end *end = mst_reader_end(trace->reader);
+	const struct mst_end *const there = mst_reader_end(trace->reader);
+	struct mst_end end = there ? *there : (struct mst_end){ 0 };
 	struct mst_writer *writer = NULL;
 	int error = naming ? 0 : MST_ERR_NOMEM;
 	*to = outfile_unnamed();
@@ -482,7 +483,7 @@ static int embed(const struct command *command, const struct tool_trace *trace, 
 		error = naming_embed(naming, writer);
 	/* Without an end the result stays what the trace is: cut. */
 	if (!error)
-		error = end ? mst_writer_finish(writer, end) : mst_writer_flush(writer);
+		error = there ? mst_writer_finish(writer, &end) : mst_writer_flush(writer);
 	if (!error)
 		tool_symbol_notices(tool, naming_symbols(naming));
 	mst_writer_destroy(writer);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "printable.h"
+
 #define BUFFER_BYTES ((size_t)64 << 10)
 
 struct out {
@@ -92,6 +94,24 @@ void out_write(struct out *out, const void *data, size_t size)
 void out_text(struct out *out, const char *text)
 {
 	out_write(out, text, strlen(text));
+}
+
+void out_name(struct out *out, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (;;) {
+		const size_t run = printable_run(name, n);
+		char escape[PRINTABLE_ESCAPE];
+
+		out_write(out, name, run);
+		if (run == n)
+			return;
+		printable_escape(escape, name[run]);
+		out_text(out, escape);
+		name += run + 1;
+		n -= run + 1;
+	}
 }
 
 void out_printf(struct out *out, const char *format, ...)

@@ -21,6 +21,9 @@ void out_write(struct out *out, const void *data, size_t size);
 void out_text(struct out *out, const char *text);
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A name or another text from strangers, in the form of printable.h: never more than one line. */
+void out_name(struct out *out, const char *name);
+
 /* `n` times the character. */
 void out_repeat(struct out *out, char c, size_t n);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "also.h"
+#include "printable.h"
 #include "replay.h"
 #include "term.h"
 
@@ -19,9 +20,14 @@
 static void __attribute__((format(printf, 2, 0)))
 print_line(const struct tool *tool, const char *format, va_list list)
 {
+	char *text;
+	int n = vasprintf(&text, format, list);
+	if (n < 0)
+		return;
 	fprintf(stderr, "%s: ", tool->name);
-	vfprintf(stderr, format, list);
+	printable_lines(stderr, text, (size_t)n);
 	fputc('\n', stderr);
+	free(text);
 }
 
 void tool_error(const struct tool *tool, const char *format, ...)

@@ -3,8 +3,11 @@
 #include "input.h"
 #include "listing.h"
 #include "options.h"
+#include "printable.h"
+#include "terminal.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifndef MSREC_VERSION
 #error "MSREC_VERSION must be defined"
@@ -37,10 +40,19 @@ static void print_bytes(FILE *out, const char *start, size_t length)
 		fwrite(start, 1, length, out);
 }
 
+/* A part of the input, for a message. */
+static void print_quoted(struct span text)
+{
+	if (isatty(STDERR_FILENO))
+		printable_lines(stderr, text.start, text.length);
+	else
+		print_bytes(stderr, text.start, text.length);
+}
+
 static void print_problem_line(const char *what, struct span line)
 {
 	fprintf(stderr, "%s, got:\n", what);
-	print_bytes(stderr, line.start, line.length);
+	print_quoted(line);
 	fputc('\n', stderr);
 }
 
@@ -94,7 +106,7 @@ static void report_graph_problem(enum graph_problem problem, struct span time_un
 		break;
 	case GRAPH_BAD_TIME_UNIT:
 		fputs("bad time_unit: ", stderr);
-		print_bytes(stderr, time_unit.start, time_unit.length);
+		print_quoted(time_unit);
 		fputc('\n', stderr);
 		break;
 	case GRAPH_BAD_END:
@@ -122,18 +134,19 @@ static void print_preamble(FILE *out, const struct profile *profile, int argc, c
 	fprintf(out, "\n%s\n\n", rule);
 }
 
-static int print_profile(const struct profile *profile, const struct options *options, int argc, char **argv)
+static int print_profile(FILE *out, const struct profile *profile, const struct options *options, int argc,
+			 char **argv)
 {
 	enum graph_problem problem;
 
-	print_preamble(stdout, profile, argc, argv);
-	problem = graph_print(stdout, profile, options->size);
+	print_preamble(out, profile, argc, argv);
+	problem = graph_print(out, profile, options->size);
 	if (problem != GRAPH_OK) {
-		fflush(stdout);
+		fflush(out);
 		report_graph_problem(problem, profile->time_unit);
 		return EXIT_MALFORMED;
 	}
-	if (!listing_print(stdout, profile, options->threshold)) {
+	if (!listing_print(out, profile, options->threshold)) {
 		fputs("ms_print: out of memory\n", stderr);
 		return EXIT_MALFORMED;
 	}
@@ -147,19 +160,26 @@ static int print_file(const struct options *options, int argc, char **argv)
 	char *text;
 	size_t size;
 	int status = EXIT_MALFORMED;
+	FILE *out;
 
 	if (input_read(options->input, &text, &size) != 0) {
 		fprintf(stderr, "Cannot open %s for reading\n", options->input);
 		return EXIT_UNREADABLE;
 	}
+	out = terminal_open(stdout);
+	if (!out) {
+		fputs("ms_print: out of memory\n", stderr);
+		free(text);
+		return EXIT_MALFORMED;
+	}
 	if (profile_parse(&profile, (struct span){ text, size }, &error)) {
-		status = print_profile(&profile, options, argc, argv);
+		status = print_profile(out, &profile, options, argc, argv);
 		profile_finish(&profile);
 	} else {
 		report_parse_error(&error);
 	}
 	free(text);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if (!terminal_close(out, stdout)) {
 		fputs("ms_print: cannot write the output\n", stderr);
 		return EXIT_MALFORMED;
 	}

@@ -11,6 +11,7 @@
 #include "lineinfo.h"
 #include "notices.h"
 #include "objfile.h"
+#include "printable.h"
 #include "stringset.h"
 #include "symtab.h"
 
@@ -234,21 +235,32 @@ bool symbols_has_file(struct symbols *symbols, uint32_t module)
 	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;
 }
 
+/* Names are shown on terminals and in files of lines: they are kept as they can be shown. */
+static const char *keep_name(struct symbols *symbols, const char *name, size_t n)
+{
+	const char *kept;
+	char *copy;
+
+	if (printable_run(name, n) == n)
+		return stringset_add(symbols->strings, name, n);
+	copy = printable_copy(name, n);
+	kept = copy ? stringset_add(symbols->strings, copy, strlen(copy)) : NULL;
+	free(copy);
+	return kept;
+}
+
 static const char *symbol_readable(struct symbols *symbols, struct symbol *symbol)
 {
 	char *readable;
 
 	if (symbol->readable)
 		return symbol->readable;
-	symbol->readable = symbol->name;
 	readable = demangle_name(symbol->name);
-	if (readable) {
-		const char *kept = stringset_add(symbols->strings, readable, strlen(readable));
-
-		if (kept)
-			symbol->readable = kept;
-		free(readable);
-	}
+	if (readable)
+		symbol->readable = keep_name(symbols, readable, strlen(readable));
+	else
+		symbol->readable = keep_name(symbols, symbol->name, strlen(symbol->name));
+	free(readable);
 	return symbol->readable;
 }
 
@@ -266,10 +278,10 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 	char *joined;
 
 	if (!frame->base)
-		return n ? stringset_add(symbols->strings, frame->path, (size_t)n) : NULL;
+		return n ? keep_name(symbols, frame->path, (size_t)n) : NULL;
 	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
 		return NULL;
-	directory = stringset_add(symbols->strings, joined, strlen(joined));
+	directory = keep_name(symbols, joined, strlen(joined));
 	free(joined);
 	return directory;
 }
@@ -279,10 +291,10 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	struct symbol_line line = { NULL, NULL, NULL, 0 };
 
 	if (frame->inlined)
-		line.function = stringset_add(symbols->strings, frame->inlined, strlen(frame->inlined));
+		line.function = keep_name(symbols, frame->inlined, strlen(frame->inlined));
 	if (!frame->path)
 		return line;
-	line.file = stringset_add(symbols->strings, frame->file, strlen(frame->file));
+	line.file = keep_name(symbols, frame->file, strlen(frame->file));
 	line.directory = frame_directory(symbols, frame);
 	if (line.file)
 		line.line = frame->line;
@@ -328,7 +340,9 @@ const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t mo
 
 const char *symbols_object(struct symbols *symbols, uint32_t module)
 {
-	return module < symbols->n_modules ? symbols->modules[module].path : NULL;
+	const char *path = module < symbols->n_modules ? symbols->modules[module].path : NULL;
+
+	return path ? keep_name(symbols, path, strlen(path)) : NULL;
 }
 
 const char *symbols_notice(const struct symbols *symbols, size_t i)

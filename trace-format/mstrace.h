@@ -155,6 +155,12 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk, 0 = default */
 	bool identity;          /* write which block of its kind a free names */
+	/*
+	 * Asked with `context` when a disk or a quota is full, by the call that wanted to write: true =
+	 * try again (it is this function that waits). NULL: the write fails.
+	 */
+	bool (*wait_for_room)(void *context);
+	void *context;
 };
 
 /*
@@ -228,8 +234,12 @@ int mst_writer_extend(struct mst_writer **writer, int fd, int from, uint64_t byt
 /* Writes what is buffered; the file is readable up to here whatever happens next. */
 int mst_writer_flush(struct mst_writer *w);
 
-/* Flushes, writes index and end. `end->events` and the losses are taken from the caller. */
-int mst_writer_finish(struct mst_writer *w, const struct mst_end *end);
+/*
+ * Flushes, writes index and end. `end->events` and the losses are taken from the caller. After a failed
+ * write the trace is ended all the same, if there is room for so little: what could not be written is added
+ * to the losses in *end, and taken from its events. The error is returned again then.
+ */
+int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
 /* API calls recorded so far, and bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);

@@ -43,22 +43,38 @@ static int write_all(int fd, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* After a failed write: forgets what follows the last whole unit. errno stays. */
-static int drop_cut_unit(struct mst_writer *w)
+/* After a failed write: forgets what follows the last whole unit. */
+static void drop_cut_unit(struct mst_writer *w)
 {
-	const int saved = errno;
-
 	if (ftruncate(w->fd, (off_t)w->bytes) == 0)
 		(void)lseek(w->fd, (off_t)w->bytes, SEEK_SET);
-	errno = saved;
-	return MST_ERR_IO;
+}
+
+static bool is_full(int error_number)
+{
+	return error_number == ENOSPC || error_number == EDQUOT;
+}
+
+/* After a failed write, whether it shall be tried again. errno stays. */
+static bool try_again(struct mst_writer *w)
+{
+	const int error_number = errno;
+	bool again;
+
+	drop_cut_unit(w);
+	errno = error_number;
+	again = is_full(error_number) && w->wait_for_room && w->wait_for_room(w->context);
+	errno = error_number;
+	return again;
 }
 
 /* Puts what unit_encode() made into the file. */
 static int write_out(struct mst_writer *w)
 {
-	if (write_all(w->fd, w->out.data, w->out.size) != 0)
-		return drop_cut_unit(w);
+	while (write_all(w->fd, w->out.data, w->out.size) != 0) {
+		if (!try_again(w))
+			return MST_ERR_IO;
+	}
 	w->bytes += w->out.size;
 	return 0;
 }
@@ -206,6 +222,7 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 6, chunk->n_records, chunk->time_first);
 
+	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
 	chunk_reset(chunk);
@@ -244,19 +261,9 @@ static int write_index(struct mst_writer *w)
 	return writer_unit(w, UNIT_INDEX, 0, 1, 0, 0);
 }
 
-int mst_writer_finish(struct mst_writer *w, const struct mst_end *end)
+/* `index` is the offset of the INDEX unit, 0 = there is none. */
+static int write_end(struct mst_writer *w, const struct mst_end *end, uint64_t index)
 {
-	uint64_t index;
-	int err = mst_writer_flush(w);
-
-	if (err)
-		return err;
-	index = w->bytes;
-	err = write_index(w);
-	if (err == MST_ERR_LIMIT)
-		index = 0; /* more units than an index has room for: readers do without */
-	else if (err)
-		return w->error = err;
 	bytes_u32(&w->fields, end->reason);
 	bytes_u32(&w->fields, end->detail);
 	bytes_u64(&w->fields, end->time_ns);
@@ -267,7 +274,39 @@ int mst_writer_finish(struct mst_writer *w, const struct mst_end *end)
 	bytes_u64(&w->fields, index);
 	bytes_u32(&w->fields, 0); /* reserved */
 	bytes_u32(&w->fields, UNIT_PREFIX + UNIT_FIXED + FIELDS_END + 4);
-	return w->error = writer_unit(w, UNIT_END, UNIT_CRITICAL, 0, 0, 0);
+	return writer_unit(w, UNIT_END, UNIT_CRITICAL, 0, 0, 0);
+}
+
+/* The end of a trace whose last part could not be written, in what room there is. */
+static int end_cut_trace(struct mst_writer *w, struct mst_end *end)
+{
+	const int error_number = errno;
+
+	w->wait_for_room = NULL;
+	end->lost += end->events - w->written;
+	end->events = w->written;
+	if (w->n_units > 0)
+		(void)write_end(w, end, 0);
+	errno = error_number;
+	return w->error;
+}
+
+int mst_writer_finish(struct mst_writer *w, struct mst_end *end)
+{
+	uint64_t index;
+	int err = mst_writer_flush(w);
+
+	if (err == MST_ERR_IO)
+		return end_cut_trace(w, end);
+	if (err)
+		return err;
+	index = w->bytes;
+	err = write_index(w);
+	if (err == MST_ERR_LIMIT)
+		index = 0; /* more units than an index has room for: readers do without */
+	else if (err)
+		return w->error = err;
+	return w->error = write_end(w, end, index);
 }
 
 /* ---- life ---- */
@@ -313,6 +352,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
+	w->wait_for_room = options->wait_for_room;
+	w->context = options->context;
 	if (records > MST_MAX_CHUNK_RECORDS)
 		records = MST_MAX_CHUNK_RECORDS;
 	if (records < MIN_RECORDS)
@@ -374,7 +415,9 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
-	w->events = parent->events;
+	w->events = w->written = parent->events;
+	w->wait_for_room = parent->wait_for_room;
+	w->context = parent->context;
 	if (parent->prefix_fd >= 0) {
 		/* The parent has no file of its own yet: what it would begin with is all there is. */
 		w->prefix_start = parent->prefix_start;
@@ -407,9 +450,13 @@ int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0 || write_all(w->fd, buffer, (size_t)n) != 0)
-			return drop_cut_unit(w);
-		at += n;
+		if (n > 0 && write_all(w->fd, buffer, (size_t)n) == 0) {
+			at += n;
+			continue;
+		}
+		if (n <= 0 || !try_again(w))
+			return MST_ERR_IO;
+		at = (off_t)from;
 	}
 	w->bytes += to - from;
 	return 0;
@@ -422,9 +469,12 @@ int mst_writer_fork_file(struct mst_writer *child, int fd, const struct mst_file
 	child->fd = fd;
 	child->n_units = 0; /* the child's own FILE unit takes the place of its parent's */
 	child->error = write_file_unit(child, info);
-	child->n_units = n_units;
 	if (!child->error)
 		child->error = writer_copy(child, child->prefix_fd, child->prefix_start, child->prefix_end);
+	if (child->error)
+		child->written = 0; /* nothing of the history is there */
+	else
+		child->n_units = n_units;
 	close(child->prefix_fd);
 	child->prefix_fd = -1;
 	return child->error;

@@ -31,6 +31,8 @@
 #define EXEC_CHECK_NS 200000000u
 #define NAMES_TRIED 1000u
 #define ORPHAN_CHECK_NS 20000000u
+#define ROOM_CHECK_NS 20000000u  /* a full disk is tried again so often */
+#define ROOM_WAIT_NS 2000000000u /* and no longer than this when nobody is recorded any more */
 
 /* One process that is, or is about to be, recorded. */
 struct recording {
@@ -68,7 +70,10 @@ struct collector {
 	int main_status; /* as waitpid() gave it */
 	pid_t *aside;    /* processes of ours that finish files, see step_aside() */
 	uint32_t n_aside;
-	uint8_t *known; /* by segment: KNOWN = has a recording, else rounds deferred */
+	struct recording *writing; /* whose file is at work; NULL: it shall not wait for room */
+	bool room_wanted;          /* it waits for room, and that was told */
+	uint64_t alone_ns;         /* since when it has waited with nobody left to record */
+	uint8_t *known;            /* by segment: KNOWN = has a recording, else rounds deferred */
 };
 
 #define KNOWN 255u
@@ -268,6 +273,12 @@ static char *name_file(struct collector *c, const struct recording *r, const cha
 	return outname_expand(c->options.pattern, &values, problem);
 }
 
+/* How much of a command line goes into the trace. */
+static uint32_t shown_args(const struct collector *c, uint32_t argc)
+{
+	return c->options.no_args && argc > 1 ? 1 : argc;
+}
+
 static void fill_info(const struct collector *c, const struct recording *r, struct mst_file_info *info)
 {
 	*info = (struct mst_file_info){
@@ -280,16 +291,20 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,
 		.cwd = c->cwd ? c->cwd : "",
-		.argc = (uint32_t)c->options.argc,
+		.argc = shown_args(c, (uint32_t)c->options.argc),
 		.argv = (const char *const *)c->options.argv,
 	};
 }
+
+static bool wait_for_room(void *context);
 
 static int start_writer(struct collector *c, struct recording *r, const struct mst_file_info *info)
 {
 	const struct mst_writer_options options = {
 		.level = c->options.level,
 		.identity = c->options.identity,
+		.wait_for_room = wait_for_room,
+		.context = c,
 	};
 
 	return mst_writer_create(&r->writer, r->fd, info, &options);
@@ -359,7 +374,7 @@ static int make_file(struct collector *c, struct recording *r)
 		err = mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info);
 	} else {
 		info.exe = command.exe;
-		info.argc = command.argc;
+		info.argc = shown_args(c, command.argc);
 		info.argv = command.argv;
 		err = start_writer(c, r, &info);
 	}
@@ -387,6 +402,7 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 		note_error(r, make_file(c, r));
 	if (!r->path)
 		return 0;
+	c->writing = r;
 	n = tracee_drain(r->tracee, &c->clock, until);
 	if (n < 0)
 		note_error(r, (int)n);
@@ -426,16 +442,29 @@ static struct recording *recording_prepared(struct collector *c, pid_t pid)
 	return NULL;
 }
 
-/* The list is in the order of appearance, see end_one(). */
-static struct recording *add_recording(struct collector *c, pid_t pid)
+static bool is_recorded(const void *context, pid_t pid)
 {
+	for (const struct recording *r = context; r; r = r->next) {
+		if (r->pid == pid && r->tracee && !r->dead)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * `number` is what the process calls itself. A process that is gone already has no pidfd and is seen to be
+ * dead by that. The list is in the order of appearance, see end_one().
+ */
+static struct recording *add_recording(struct collector *c, pid_t number)
+{
+	const pid_t pid = mapper_numbered(c->fd, number, is_recorded, c->recordings);
 	struct recording *r = calloc(1, sizeof(*r)), **end = &c->recordings;
 
 	if (!r)
 		return NULL;
-	r->pid = pid;
+	r->pid = pid > 0 ? pid : number;
 	r->fd = -1;
-	r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	r->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	while (*end)
 		end = &(*end)->next;
 	*end = r;
@@ -471,13 +500,31 @@ static bool has_read_fork(struct collector *c, struct recording *parent, const s
 	return true;
 }
 
+/* Whether the process in a segment is yet to be met. */
+static bool is_unmet(const struct collector *c, uint32_t i)
+{
+	return c->known[i] != KNOWN && atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE;
+}
+
+/* Whether what the process goes on from isn't known yet, and may soon be. */
+static bool comes_too_early(struct collector *c, uint32_t i, struct recording *parent)
+{
+	const struct shm_segment *segment = shm_segment(c->family, i);
+
+	if (parent)
+		return c->known[i] < DEFER_ROUNDS && !has_read_fork(c, parent, segment);
+	/* Its parent, itself a child, may have come too early, too. */
+	return segment->parent < SHM_SEGMENTS && c->known[i] < 2 * DEFER_ROUNDS &&
+	       is_unmet(c, segment->parent);
+}
+
 /* A process has claimed segment `i`. */
 static void meet_process(struct collector *c, uint32_t i)
 {
 	struct shm_segment *segment = shm_segment(c->family, i);
 	struct recording *parent = recording_of_segment(c, segment->parent), *r = NULL;
 
-	if (parent && !has_read_fork(c, parent, segment) && c->known[i] < DEFER_ROUNDS) {
+	if (comes_too_early(c, i, parent)) {
 		c->known[i]++;
 		return;
 	}
@@ -504,8 +551,7 @@ static void meet_processes(struct collector *c)
 	const uint32_t n = atomic_load(&c->family->segments_used);
 
 	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++) {
-		if (c->known[i] != KNOWN &&
-		    atomic_load(&shm_segment(c->family, i)->state) == SHM_SEGMENT_LIVE)
+		if (is_unmet(c, i))
 			meet_process(c, i);
 	}
 }
@@ -565,6 +611,42 @@ static void check_aside(struct collector *c, int options)
 	c->n_aside = n;
 }
 
+static bool anyone_alive(struct collector *c)
+{
+	check_main(c);
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (!r->dead && !r->executed && !is_dead(c, r))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The disk is full. While anybody is recorded there is hope: their rings fill, they wait within bounds and
+ * then count what is lost, and go on being recorded as soon as there is room.
+ */
+static bool wait_for_room(void *context)
+{
+	struct collector *c = context;
+	const struct timespec pause = { 0, ROOM_CHECK_NS };
+
+	if (!c->main_pid || !c->writing)
+		return false;
+	if (!c->room_wanted)
+		c->report(&(struct collector_report){
+			.path = c->writing->path, .waiting = true, .error_number = errno });
+	c->room_wanted = true;
+	clock_sample(&c->clock);
+	if (anyone_alive(c))
+		c->alone_ns = 0;
+	else if (!c->alone_ns)
+		c->alone_ns = c->clock.ns[1];
+	else if (c->clock.ns[1] - c->alone_ns > ROOM_WAIT_NS)
+		return false;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	return true;
+}
+
 /* ---- the end of a process ---- */
 
 static bool any_other_lives(const struct collector *c, const struct recording *r)
@@ -598,11 +680,12 @@ static bool step_aside(struct collector *c, const struct recording *r, bool *asi
 		/* Who maps this or holds it open counts as a recorded process. */
 		munmap(c->family, shm_bytes(SHM_SEGMENTS));
 		close(c->fd);
+		c->writing = NULL;
 	}
 	return pid <= 0;
 }
 
-static void write_end(struct collector *c, struct recording *r, const struct mst_end *end,
+static void write_end(struct collector *c, struct recording *r, struct mst_end *end,
 		      const struct namer_task *task)
 {
 	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
@@ -650,6 +733,7 @@ static void finish_file(struct collector *c, struct recording *r)
 	}
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
+	c->writing = r;
 	if (!r->tracee || !namer_has_work(&task) || step_aside(c, r, &aside))
 		write_end(c, r, &end, &task);
 	notices_finish(&said);
@@ -680,19 +764,12 @@ static void end_recording(struct collector *c, struct recording *r)
 	while (*link != r)
 		link = &(*link)->next;
 	*link = r->next;
+	if (c->writing == r)
+		c->writing = NULL;
 	recording_destroy(r);
 }
 
 /* ---- the loop ---- */
-
-static bool is_recorded(const void *context, pid_t pid)
-{
-	for (const struct recording *r = context; r; r = r->next) {
-		if (r->pid == pid && r->tracee && !r->dead)
-			return true;
-	}
-	return false;
-}
 
 /*
  * Whether a forked child of the process may show up yet: it does with its first event. Until then its
@@ -731,6 +808,7 @@ static uint64_t round_of(struct collector *c)
 	const uint64_t until = clock_sample(&c->clock) - MARGIN_STAMPS;
 	uint64_t events = 0;
 
+	c->room_wanted = false;
 	check_main(c);
 	check_aside(c, WNOHANG);
 	for (struct recording *r = c->recordings; r; r = r->next)

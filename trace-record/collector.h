@@ -18,6 +18,7 @@ struct collector_options {
 	const char *pattern; /* of the trace files, see outname.h */
 	const char *exe;     /* the program's file */
 	int argc;
+	bool no_args;      /* of a command line only the name goes into a trace */
 	char *const *argv; /* as the program gets it */
 	uint32_t depth;
 	int level; /* zstd, 0 = default */
@@ -42,6 +43,7 @@ struct collector_report {
 	uint64_t events, lost, bytes;
 	bool recorded;    /* the recorder was loaded into the process */
 	bool executed;    /* it went on as another program */
+	bool waiting;     /* not finished: there is no room for more of it, error_number tells why */
 	int error;        /* negative enum mst_error of the first failed write, or 0 */
 	int error_number; /* errno then */
 
@@ -49,7 +51,7 @@ struct collector_report {
 	const struct notices *notices;
 };
 
-/* `report` is called once for each file, when it is finished. NULL with errno on failure. */
+/* `report` is called once for each file, when it is finished, and when it has to wait for room. NULL with errno on failure. */
 struct collector *collector_create(const struct collector_options *options,
 				   void (*report)(const struct collector_report *));
 void collector_destroy(struct collector *collector); /* NULL is allowed */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "launch.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +12,8 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "program.h"
 
 /* ---- finding ---- */
 
@@ -78,38 +79,6 @@ __attribute__((format(printf, 1, 2))) static char *sentence(const char *format, 
 	return text;
 }
 
-/* Reads the program headers: whether there is an interpreter to load our library. */
-static char *judge_elf64(int fd, const Elf64_Ehdr *header)
-{
-	bool interpreted = false;
-
-	if (header->e_machine != EM_X86_64)
-		return sentence("is for another kind of processor (ELF machine %u)", header->e_machine);
-	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
-		return sentence("is not an executable");
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		Elf64_Phdr segment;
-
-		if (pread(fd, &segment, sizeof(segment), (off_t)(header->e_phoff + i * sizeof(segment))) !=
-		    sizeof(segment))
-			return sentence("has damaged program headers");
-		interpreted |= segment.p_type == PT_INTERP;
-	}
-	if (!interpreted)
-		return sentence(
-			"is statically linked: there is no dynamic loader that could load the recorder");
-	return NULL;
-}
-
-static char *judge_elf(int fd, const unsigned char *start, ssize_t n)
-{
-	if (start[EI_CLASS] == ELFCLASS32)
-		return sentence("is a 32-bit program; only 64-bit ones can be recorded");
-	if (n < (ssize_t)sizeof(Elf64_Ehdr) || start[EI_DATA] != ELFDATA2LSB)
-		return sentence("is for another kind of processor");
-	return judge_elf64(fd, (const Elf64_Ehdr *)(const void *)start);
-}
-
 /* The loader ignores LD_PRELOAD when the program gains privileges. */
 static char *judge_privileges(int fd)
 {
@@ -127,11 +96,11 @@ static char *judge_privileges(int fd)
 }
 
 /* The interpreter of a script, from its first line after "#!". */
-static char *judge_script(const char *line, int depth);
+static char *judge_script(const char *line, int depth, char **remark);
 
-static char *judge(const char *path, int depth)
+static char *judge(const char *path, int depth, char **remark)
 {
-	_Alignas(Elf64_Ehdr) unsigned char start[256] = { 0 };
+	char start[256] = { 0 };
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *objection = NULL;
 	ssize_t n;
@@ -139,21 +108,21 @@ static char *judge(const char *path, int depth)
 	if (fd < 0)
 		return NULL; /* executable but not readable: the kernel will tell */
 	n = pread(fd, start, sizeof(start) - 1, 0);
-	if (n >= 4 && memcmp(start, ELFMAG, SELFMAG) == 0)
-		objection = judge_elf(fd, start, n);
+	if (n >= 4 && memcmp(start, "\177ELF", 4) == 0)
+		objection = program_objection(fd, remark);
 	else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4)
-		objection = judge_script((const char *)start + 2, depth + 1);
+		objection = judge_script(start + 2, depth + 1, remark);
 	if (!objection)
 		objection = judge_privileges(fd);
 	close(fd);
 	return objection;
 }
 
-static char *judge_script(const char *line, int depth)
+static char *judge_script(const char *line, int depth, char **remark)
 {
 	const char *p = line + strspn(line, " \t");
 	char *interpreter = strndup(p, strcspn(p, " \t\n"));
-	char *objection = interpreter ? judge(interpreter, depth) : NULL, *text;
+	char *objection = interpreter ? judge(interpreter, depth, remark) : NULL, *text;
 
 	if (objection) {
 		text = sentence("is a script for %s, which %s", interpreter, objection);
@@ -164,9 +133,10 @@ static char *judge_script(const char *line, int depth)
 	return objection;
 }
 
-char *launch_objection(const char *path)
+char *launch_objection(const char *path, char **remark)
 {
-	return judge(path, 0);
+	*remark = NULL;
+	return judge(path, 0, remark);
 }
 
 /* ---- starting ---- */

@@ -20,10 +20,11 @@ enum launch_status {
 char *launch_find(const char *name, int *status);
 
 /*
- * Why `path` cannot be recorded, as a sentence to be freed; NULL if nothing speaks against it. Looks
- * through "#!" at the interpreter.
+ * Why `path` cannot be recorded, as the end of a sentence to be freed; NULL if nothing speaks against it.
+ * *remark, in the same form, is what part of its heap won't be seen, or NULL. Looks through "#!" at the
+ * interpreter.
  */
-char *launch_objection(const char *path);
+char *launch_objection(const char *path, char **remark);
 
 /* A started program that waits for the word to go on. */
 struct launch {

@@ -40,19 +40,86 @@ out:
 	return mapping;
 }
 
-bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context)
+/* The number after the last blank of a line of /proc/PID/status that begins with `key`; 0: no such line. */
+static pid_t status_number(pid_t pid, const char *key)
+{
+	char path[64], *line = NULL;
+	pid_t number = 0;
+	size_t size = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "re");
+	while (status && number == 0 && getline(&line, &size, status) > 0) {
+		const char *blank = strncmp(line, key, strlen(key)) == 0 ? strrchr(line, '\t') : NULL;
+
+		if (blank)
+			number = (pid_t)strtol(blank, NULL, 10);
+	}
+	free(line);
+	if (status)
+		fclose(status);
+	return number;
+}
+
+/* When the process began, in clock ticks since the system did; 0: that isn't told. */
+static unsigned long long start_of(pid_t pid)
+{
+	unsigned long long start = 0;
+	char path[64], line[1024];
+	const char *rest;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	stat = fopen(path, "re");
+	/* The name in front, in brackets, may have anything in it. */
+	if (stat && fgets(line, sizeof(line), stat) && (rest = strrchr(line, ')')) &&
+	    sscanf(rest + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &start) != 1)
+		start = 0;
+	if (stat)
+		fclose(stat);
+	return start;
+}
+
+/* A process that maps the file, isn't known, and has this number among its own kind (0: any); 0: none. */
+static pid_t find_mapper(int fd, pid_t number, bool (*known)(const void *context, pid_t pid),
+			 const void *context)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	bool found = false;
+	pid_t found = 0;
 
-	if (!proc)
-		return false;
-	while (!found && (entry = readdir(proc))) {
+	while (proc && !found && (entry = readdir(proc))) {
 		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		found = pid > 0 && pid != getpid() && !known(context, pid) && mapping_of(pid, fd) == MAPPED;
+		if (pid > 0 && pid != getpid() && !known(context, pid) &&
+		    (!number || status_number(pid, "NSpid:") == number) && mapping_of(pid, fd) == MAPPED)
+			found = pid;
 	}
-	closedir(proc);
+	if (proc)
+		closedir(proc);
 	return found;
+}
+
+pid_t mapper_numbered(int fd, pid_t number, bool (*known)(const void *context, pid_t pid),
+		      const void *context)
+{
+	const enum mapping mapping = mapping_of(number, fd);
+	const unsigned long long start = start_of(number);
+	pid_t found;
+
+	if (mapping == MAPPED)
+		return number;
+	found = find_mapper(fd, number, known, context);
+	if (found)
+		return found;
+	/* What was there before us isn't what we record. */
+	return mapping == NOT_MAPPED || (start && start < start_of(getpid())) ? -1 : number;
+}
+
+bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context)
+{
+	return find_mapper(fd, 0, known, context) != 0;
 }

@@ -18,6 +18,14 @@ enum mapping {
 /* Whether the process maps the file that is open at `fd`. */
 enum mapping mapping_of(pid_t pid, int fd);
 
+/*
+ * The process that maps the file and calls itself `number`, which is another number to us if it lives in
+ * a namespace of its own; those that `known` tells of are not looked at for that. `number` itself if
+ * nobody may be asked about it, -1 if no such process is there any more.
+ */
+pid_t mapper_numbered(int fd, pid_t number, bool (*known)(const void *context, pid_t pid),
+		      const void *context);
+
 /* Whether any process maps the file but the caller and those that `known` tells of. */
 bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context);
 

@@ -15,6 +15,7 @@
 #include "collector.h"
 #include "launch.h"
 #include "mst_limits.h"
+#include "mstrace.h"
 #include "shm.h"
 
 const char *argp_program_version = "msrec " MSREC_VERSION;
@@ -35,6 +36,7 @@ enum {
 	OPT_TRACE_CHILDREN = 0x100,
 	OPT_DEPTH,
 	OPT_IDENTITY,
+	OPT_NO_ARGS,
 	OPT_FREE_STACKS,
 	OPT_USABLE,
 	OPT_MMAP,
@@ -59,6 +61,7 @@ static const struct argp_option options[] = {
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
 	{ "identity", OPT_IDENTITY, "yes|no", 0,
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
+	{ "no-args", OPT_NO_ARGS, NULL, 0, "Keep the arguments of programs out of the traces", 2 },
 	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "mmap", OPT_MMAP, "yes|no", 0,
@@ -95,8 +98,6 @@ static struct {
 	},
 	.verbosity = 1,
 };
-
-static bool lost_any, failed_any;
 
 static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
 {
@@ -161,6 +162,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_IDENTITY:
 		c->identity = yes_or_no(state, "identity", arg);
+		return 0;
+	case OPT_NO_ARGS:
+		c->no_args = true;
 		return 0;
 	case OPT_FREE_STACKS:
 		c->free_stacks = yes_or_no(state, "free-stacks", arg);
@@ -251,11 +255,14 @@ static char *find_preload(void)
 
 static void report(const struct collector_report *r)
 {
-	lost_any |= r->lost != 0;
-	failed_any |= r->error != 0;
+	if (r->waiting) {
+		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
+			strerror(r->error_number));
+		return;
+	}
 	if (r->error)
 		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path,
-			r->error == -1 ? strerror(r->error_number) : "internal error");
+			r->error == -1 ? strerror(r->error_number) : mst_strerror(r->error));
 	if (!r->recorded)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);
@@ -392,7 +399,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]", .doc = doc
 	};
-	char *objection;
+	char *objection, *remark;
 	int status;
 
 	argp_err_exit_status = LAUNCH_FAILED;
@@ -407,12 +414,15 @@ int main(int argc, char **argv)
 		complain("%s: %s", config.argv[0], strerror(errno));
 		return status;
 	}
-	objection = launch_objection(config.path);
+	objection = launch_objection(config.path, &remark);
 	if (objection) {
 		complain("%s %s", config.path, objection);
 		free(objection);
 		return LAUNCH_FAILED;
 	}
+	if (remark && config.verbosity > 0)
+		complain("%s %s", config.path, remark);
+	free(remark);
 	config.preload = find_preload();
 	if (!config.preload) {
 		complain("libmsrec.so is neither beside this program nor where it was installed");

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
+
 /* Appends the value of %q{VAR}, `p` being behind the q. Returns what follows, or NULL. */
 static const char *put_variable(FILE *out, const char *p, const char **problem)
 {
@@ -31,13 +33,21 @@ static const char *put_variable(FILE *out, const char *p, const char **problem)
 static const char *put_value(FILE *out, const char *p, const struct outname_values *v, bool *has_pid,
 			     const char **problem)
 {
+	char *program;
+
+	*problem = "out of memory";
 	switch (*p) {
 	case 'p':
 		fprintf(out, "%u", v->pid);
 		*has_pid = true;
 		return p + 1;
 	case 'e':
-		fputs(v->program, out);
+		/* What a stranger's program is called may hold anything but a slash. */
+		program = printable_copy(v->program, strlen(v->program));
+		if (!program)
+			return NULL;
+		fputs(program, out);
+		free(program);
 		return p + 1;
 	case 'n':
 		fprintf(out, "%u", v->number);

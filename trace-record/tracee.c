@@ -602,7 +602,7 @@ static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64
 		struct lane *lane = &t->lanes[i];
 		const struct lane_event *e;
 
-		if (lane == except || !lane->ring)
+		if (lane == except || !lane_is_current(lane))
 			continue;
 		e = next_call(t, lane, clock);
 		if (e && is_realloc(e) && e->old == address)

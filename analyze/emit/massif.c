@@ -28,9 +28,12 @@ void emit_command(struct out *out, const struct emit_view *view)
 {
 	const struct mst_file_info *info = mst_reader_info(view->reader);
 
-	out_printf(out, "cmd: %s", info->argc ? info->argv[0] : info->exe);
-	for (uint32_t i = 1; i < info->argc; i++)
-		out_printf(out, " %s", info->argv[i]);
+	out_text(out, "cmd: ");
+	out_name(out, info->argc ? info->argv[0] : info->exe);
+	for (uint32_t i = 1; i < info->argc; i++) {
+		out_text(out, " ");
+		out_name(out, info->argv[i]);
+	}
 	out_text(out, "\n");
 }
 

@@ -313,7 +313,7 @@ static int begin_trace(struct state *s)
 
 static int end_trace(struct state *s)
 {
-	const struct mst_end end = {
+	struct mst_end end = {
 		.reason = MST_END_UNKNOWN,
 		.time_ns = ns_of(s->calls),
 		.events = mst_writer_events(s->writer),

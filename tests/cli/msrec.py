@@ -218,6 +218,29 @@ class Tests:
             counts.add((s["malloc"], s["free"], s["peak"], s["events"]))
         assert len(counts) == 1, counts
 
+    def test_no_args(self):
+        """Of the command lines, also of executed and forked programs, only the names are kept."""
+        script = "echo geheim-1 | env -i /bin/true geheim-2; (echo geheim-3; true)"
+        self.run("--no-args", "--trace-children=yes", "-o", "t.%n", "sh", "-c", script, "geheim-4")
+        traces = [name for name in os.listdir(self.folder) if name.startswith("t.")]
+        assert len(traces) >= 2, traces
+        for name in traces:
+            dump = subprocess.run([self.build.file("tests/tools/tracedump"), name], cwd=self.folder, capture_output=True,
+                                  text=True, check=True).stdout
+            assert "geheim" not in dump and len(re.findall(r"^arg ", dump, re.M)) <= 1, dump[:300]
+        out = subprocess.run([self.build.file("analyze/msreplay"), "-q", "--massif-out-file=-", "t.1"], cwd=self.folder,
+                             capture_output=True, text=True, check=True).stdout
+        assert "\ncmd: sh\n" in out, out[:200]
+
+    def test_modes(self):
+        """Traces are their owner's alone; results are as the umask says, and a file that is replaced is, too."""
+        self.run("-o", "t", "true", umask=0)
+        assert os.stat(self.path("t")).st_mode & 0o777 == 0o600
+        for umask in (0o022, 0o077):
+            subprocess.run([self.build.file("analyze/msreplay"), "-q", "--massif-out-file=m", "t"], cwd=self.folder,
+                           check=True, umask=umask)
+            assert os.stat(self.path("m")).st_mode & 0o777 == 0o666 & ~umask, oct(os.stat(self.path("m")).st_mode)
+
     def test_freeres(self):
         live = {}
         for word in ("yes", "no"):
@@ -420,6 +443,7 @@ def main():
     parser.add_argument("names", nargs="*", help="tests, without test_")
     args = parser.parse_args()
     tests = Tests(Build(args.build))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)    # nohup leaves it ignored, and then no shell can catch it
     failed = 0
     for name in [n for n in dir(tests) if n.startswith("test_")]:
         if args.names and name[5:] not in args.names:

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seed corpus of fuzz_reader into a directory: small traces, and recipes of them. */
+/*
+ * Writes the seed corpus of fuzz_reader and fuzz_replay into a directory: small traces, and recipes of them
+ * and of the traces named behind it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recipe.h"
 #include "trace_model.h"
@@ -43,12 +47,35 @@ static void seed(const char *folder, const char *name, uint32_t events,
 	model_destroy(&m);
 }
 
+static void seed_of(const char *folder, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct bytes trace = { 0 }, recipe = { 0 };
+	uint8_t part[4096];
+	char name[256];
+	FILE *file = fopen(path, "rb");
+	size_t n;
+
+	MUST(file);
+	while ((n = fread(part, 1, sizeof(part), file)) > 0)
+		bytes_append(&trace, part, n);
+	fclose(file);
+	recipe_from_trace(&recipe, trace.data, trace.size);
+	MUST(!recipe.failed);
+	snprintf(name, sizeof(name), "%s.recipe", slash ? slash + 1 : path);
+	save(folder, name, recipe.data, recipe.size);
+	bytes_free(&trace);
+	bytes_free(&recipe);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s DIRECTORY [TRACE...]\n", argv[0]);
 		return 64;
 	}
+	for (int i = 2; i < argc; i++)
+		seed_of(argv[1], argv[i]);
 	seed(argv[1], "empty", 0, &(struct mst_writer_options){ 0 }, false);
 	seed(argv[1], "short", 12, &(struct mst_writer_options){ .identity = true }, false);
 	seed(argv[1], "chunks", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },

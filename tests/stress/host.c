@@ -29,14 +29,13 @@
 
 extern char **environ;
 
-static _Atomic unsigned long private_calls;
-static _Atomic unsigned long *calls = &private_calls;
+static _Atomic unsigned long calls;
 
 static void *take(size_t n)
 {
 	void *p = aligned_alloc(16, (n + 15) & ~(size_t)15);
 
-	atomic_fetch_add(calls, 1);
+	atomic_fetch_add(&calls, 1);
 	if (p)
 		memset(p, 1, n < 64 ? n : 64);
 	return p;
@@ -122,7 +121,7 @@ __attribute__((destructor(101))) static void destruct(void)
 static void at_exit(void)
 {
 	churn(10);
-	printf("calls %lu\n", atomic_load(calls));
+	printf("calls %lu\n", atomic_load(&calls));
 	fflush(stdout);
 }
 
@@ -203,6 +202,19 @@ static void case_many_threads(void)
 		pthread_join(thread[i], NULL);
 }
 
+/* More at one time than can be recorded; the rest is counted as lost. */
+static void case_more_threads(void)
+{
+	static pthread_t thread[1100];
+
+	pthread_barrier_init(&barrier, NULL, 1100);
+	for (int i = 0; i < 1100; i++)
+		start(&thread[i], barrier_thread, NULL);
+	for (int i = 0; i < 1100; i++)
+		pthread_join(thread[i], NULL);
+	churn(100);
+}
+
 /* Blocks that change hands: what one thread allocates another frees at once. */
 static void *_Atomic exchanged[8];
 
@@ -278,6 +290,74 @@ static void case_fork(void)
 	stop = 1;
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
+}
+
+static void descend(int generations)
+{
+	const pid_t pid = generations ? fork() : -1;
+
+	if (pid == 0) {
+		free(take_in_child(10));
+		descend(generations - 1);
+		_exit(7);
+	}
+	if (pid > 0)
+		await(pid, 7);
+}
+
+/* Each has the calls of all before it, and one of its own. */
+static void case_generations(void)
+{
+	usleep(100000);
+	churn(10);
+	descend(20);
+}
+
+/* More at one time than can be recorded. */
+static void case_many_processes(void)
+{
+	static pid_t child[300];
+	int gate[2];
+	char byte;
+
+	if (pipe(gate) != 0)
+		fail("pipe");
+	for (int i = 0; i < 300; i++) {
+		child[i] = fork();
+		if (child[i] == 0) {
+			free(take_in_child(10));
+			close(gate[1]);
+			if (read(gate[0], &byte, 1) != 0)
+				_exit(1);
+			free(take_in_child(20));
+			_exit(7);
+		}
+	}
+	close(gate[1]);
+	for (int i = 0; i < 300; i++)
+		await(child[i], 7);
+	churn(20);
+}
+
+/* The children call themselves 1 and 2. */
+static void case_pid_namespace(void)
+{
+	if (unshare(CLONE_NEWPID) != 0)
+		fail("unshare");
+	churn(10);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		for (int k = 0; k < 100; k++)
+			free(take_in_child((size_t)k));
+		const pid_t second = fork();
+		if (second == 0) {
+			free(take_in_child(10));
+			_exit(getpid() == 2 ? 7 : 1);
+		}
+		await(second, 7);
+		_exit(getpid() == 1 ? 7 : 1);
+	}
+	await(pid, 7);
 }
 
 static void case_vfork(void)
@@ -386,6 +466,26 @@ static void case_nofile(void)
 	pthread_join(thread, NULL);
 }
 
+/* As little as a program can do with; its memory is there already. */
+static void case_limits(void)
+{
+	static const int limits[] = { RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,  RLIMIT_NOFILE,
+				      RLIMIT_NICE, RLIMIT_RTPRIO,  RLIMIT_SIGPENDING };
+	const struct rlimit none = { 0, 0 }, little = { 1 << 20, 1 << 20 }, cpu = { 60, 60 };
+	pthread_t thread;
+
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		if (setrlimit((__rlimit_resource_t)limits[i], &none) != 0)
+			fail("setrlimit");
+	}
+	if (setrlimit(RLIMIT_STACK, &little) != 0 || setrlimit(RLIMIT_FSIZE, &little) != 0 ||
+	    setrlimit(RLIMIT_CPU, &cpu) != 0)
+		fail("setrlimit");
+	churn(5000);
+	start(&thread, churn_thread, (void *)5000);
+	pthread_join(thread, NULL);
+}
+
 static uint64_t address_space(void)
 {
 	unsigned long pages = 0;
@@ -455,6 +555,54 @@ static void case_altstack(void)
 		churn(3);
 		raise(SIGUSR1);
 	}
+}
+
+static sigjmp_buf fault_jump;
+static volatile int faults, sys_signals, ticks;
+
+static void on_fault(int signal_number)
+{
+	(void)signal_number;
+	faults++;
+	churn(2);
+	siglongjmp(fault_jump, 1);
+}
+
+static void on_sys(int signal_number)
+{
+	(void)signal_number;
+	sys_signals++;
+	churn(2);
+}
+
+static void on_tick(int signal_number)
+{
+	(void)signal_number;
+	ticks++;
+}
+
+/* Handlers of its own, and a use for them: each fault is caught, each tick counted. */
+static void case_handlers(void)
+{
+	const struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+	const struct sigaction fault = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
+
+	sigaction(SIGSEGV, &fault, NULL);
+	sigaction(SIGBUS, &fault, NULL);
+	signal(SIGSYS, on_sys);
+	signal(SIGPROF, on_tick);
+	setitimer(ITIMER_PROF, &every, NULL);
+	for (volatile int i = 0; i < 300; i++) {
+		churn(3);
+		if (sigsetjmp(fault_jump, 1) == 0)
+			*(volatile int *)(uintptr_t)8 = 1;
+		raise(SIGSYS);
+	}
+	/* A hang, if somebody else took the ticks. */
+	while (ticks < 5)
+		;
+	setitimer(ITIMER_PROF, &never, NULL);
+	printf("%d faults, %d SIGSYS\n", faults, sys_signals);
 }
 
 /* ---- stacks ---- */
@@ -574,37 +722,6 @@ static void case_deepbind(void)
 	use_plugin(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, 20);
 }
 
-/* ---- to be killed: counts in a file that outlives us ---- */
-
-static void case_endless(void)
-{
-	const char *path = getenv("HOST_PAGE");
-	const int fd = path ? open(path, O_RDWR) : -1;
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (page == MAP_FAILED)
-		fail("HOST_PAGE");
-	calls = page;
-	atomic_fetch_add(calls, atomic_load(&private_calls));
-	for (;;)
-		churn(1000);
-}
-
-/* As many seconds of work as HOST_SECONDS says. */
-static void case_busy(void)
-{
-	const char *text = getenv("HOST_SECONDS");
-	struct timespec start_time, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &start_time);
-	do {
-		churn(1000);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - start_time.tv_sec) + (double)(now.tv_nsec - start_time.tv_nsec) / 1e9 <
-		 (text ? atof(text) : 1.0));
-	exit(5);
-}
-
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -613,9 +730,13 @@ static const struct {
 	{ "tls", case_tls },
 	{ "short-threads", case_short_threads },
 	{ "many-threads", case_many_threads },
+	{ "more-threads", case_more_threads },
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
 	{ "fork", case_fork },
+	{ "generations", case_generations },
+	{ "many-processes", case_many_processes },
+	{ "pid-namespace", case_pid_namespace },
 	{ "vfork", case_vfork },
 	{ "spawn", case_spawn },
 	{ "daemon", case_daemon },
@@ -623,16 +744,16 @@ static const struct {
 	{ "setuid", case_setuid },
 	{ "clearenv", case_clearenv },
 	{ "nofile", case_nofile },
+	{ "limits", case_limits },
 	{ "address-space", case_address_space },
 	{ "storm", case_storm },
 	{ "altstack", case_altstack },
+	{ "handlers", case_handlers },
 	{ "longjmp", case_longjmp },
 	{ "coroutines", case_coroutines },
 	{ "deep", case_deep },
 	{ "dlopen", case_dlopen },
 	{ "deepbind", case_deepbind },
-	{ "endless", case_endless },
-	{ "busy", case_busy },
 };
 
 int main(int argc, char **argv)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the recorder share: the build's programs, running them, reading figures."""
 
+import errno
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 
 class Build:
@@ -41,6 +43,42 @@ class Scratch:
 
     def __exit__(self, *_):
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+class MemoryGroup:
+    """A cgroup with a limit on memory, of either version; without a path a reason why there is none."""
+
+    def __init__(self, megabytes):
+        self.path, self.why = None, "no cgroup of memory can be made here"
+        for root, limit in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
+            path = os.path.join(root, f"msrec-test-{os.getpid()}")
+            try:
+                os.mkdir(path)
+                self.path = path
+                # The kernel has made it: a folder that is no group has no such file.
+                with open(os.path.join(path, limit), "r+") as f:
+                    f.write(str(megabytes << 20))
+                return
+            except OSError as e:
+                self.why = f"no cgroup of memory can be made here ({e.strerror})"
+                self.remove()
+
+    def enter(self):
+        """For a child, before it executes."""
+        with open(os.path.join(self.path, "cgroup.procs"), "w") as f:
+            f.write(str(os.getpid()))
+
+    def remove(self):
+        for _ in range(100):
+            try:
+                if self.path:
+                    os.rmdir(self.path)
+                self.path = None
+                return
+            except OSError as e:
+                if e.errno != errno.EBUSY:
+                    return
+                time.sleep(0.05)
 
 
 def plain_environment(**more):

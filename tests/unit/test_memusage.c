@@ -113,7 +113,7 @@ static void fail_resize(struct trace *t, struct block b, uint64_t size)
 
 static char *report_with(struct trace *t, bool coloured, enum memusage_maps maps)
 {
-	const struct mst_end last = { .reason = MST_END_EXIT };
+	struct mst_end last = { .reason = MST_END_EXIT };
 	assert_int_equal(mst_writer_finish(t->writer, &last), 0);
 	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
 	struct mst_reader *reader;
@@ -395,7 +395,7 @@ static void stack_depths(void **state)
 	call(t, MST_OP_STACK, 50, 0);
 	call(t, MST_OP_EXIT, 0, 0);
 	call(t, MST_OP_STACK, 70000, 0);
-	const struct mst_end last = { .reason = MST_END_EXIT, .time_ns = 90000 };
+	struct mst_end last = { .reason = MST_END_EXIT, .time_ns = 90000 };
 	assert_int_equal(mst_writer_finish(t->writer, &last), 0);
 	assert_int_equal(lseek(t->fd, 0, SEEK_SET), 0);
 	struct mst_reader *reader;

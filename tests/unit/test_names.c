@@ -107,7 +107,7 @@ static void give_names(struct mst_writer *w)
 
 static int make_trace(bool named)
 {
-	const struct mst_end end = { .reason = MST_END_EXIT, .events = FRAMES };
+	struct mst_end end = { .reason = MST_END_EXIT, .events = FRAMES };
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
 	struct mst_writer *w = begin(fd);
 
@@ -259,13 +259,15 @@ static void test_extend(void **state)
 		const int fd = memfd_create("trace", MFD_CLOEXEC);
 		struct mst_reader *r;
 		struct mst_writer *w;
+		struct mst_end end;
 
 		assert_int_equal(lseek(from, 0, SEEK_SET), 0);
 		assert_int_equal(mst_reader_create(&r, from), 0);
 		assert_int_equal(read_on(r), 0);
 		assert_int_equal(mst_writer_extend(&w, fd, from, mst_reader_sound_bytes(r)), 0);
 		give_names(w);
-		assert_int_equal(mst_writer_finish(w, mst_reader_end(r)), 0);
+		end = *mst_reader_end(r);
+		assert_int_equal(mst_writer_finish(w, &end), 0);
 		mst_writer_destroy(w);
 		mst_reader_destroy(r);
 		assert_true(same_bytes(fd, whole));

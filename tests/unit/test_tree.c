@@ -97,7 +97,7 @@ static void leaf(struct fixture *f, const char *stack, uint64_t bytes)
 static void read_back(struct fixture *f)
 {
 	const struct mst_kind kind = { .op = MST_OP_MALLOC };
-	const struct mst_end last = { .reason = MST_END_EXIT };
+	struct mst_end last = { .reason = MST_END_EXIT };
 	const struct mst_chunk *chunk;
 	uint64_t index;
 	uint32_t id;

@@ -488,7 +488,7 @@ static void check_index(const struct model *m)
 
 void model_finish(struct model *m)
 {
-	const struct mst_end end = end_of(m);
+	struct mst_end end = end_of(m);
 
 	MUST(mst_writer_events(m->writer) == end.events);
 	MUST(mst_writer_finish(m->writer, &end) == 0);

@@ -15,6 +15,7 @@
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
 #define RING_LAP (64u << 10)
+#define RING_WAITS 2000u /* milliseconds that a thread waits for a ring: as long as for room in one */
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
@@ -22,6 +23,7 @@ _Atomic bool thread_off;
 struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];
 
 static _Atomic uint32_t setting_up; /* the process that is at begin_process(); 0: none */
+static _Atomic bool no_rings;       /* the last wait for a ring was in vain: no more until one is free */
 
 /* ---- the process ---- */
 
@@ -220,18 +222,20 @@ static bool any_owner_gone(struct process *p)
 	return false;
 }
 
-/* All slots are taken, but some by threads that are gone: msrec frees those when it gets to it. */
+/* All slots are taken, but some by threads that are gone: msrec frees those when it has read them. */
 static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
 {
 	static _Atomic uint32_t nobody_wakes;
 	struct shm_ring *ring = NULL;
 
-	for (unsigned i = 0; !ring && i < THREAD_WAITS && any_owner_gone(p); i++) {
+	for (unsigned i = 0; !ring && !atomic_load(&no_rings) && any_owner_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			return NULL;
 		ring_bell(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		ring = claim_ring(p, slot);
+		if (i == RING_WAITS)
+			atomic_store(&no_rings, true);
 	}
 	return ring;
 }
@@ -248,6 +252,7 @@ static struct thread *begin_thread(struct process *p)
 		ring = await_ring(p, &slot);
 	if (!ring)
 		return NULL;
+	atomic_store(&no_rings, false);
 	t = thread_memory(p, slot);
 	if (!t) {
 		atomic_store(&ring->state, SHM_RING_FREE);

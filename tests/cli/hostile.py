@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A program whose name, folder, arguments, functions and source files are full of what terminals obey, of line ends
+and of conversions: nothing of that reaches a terminal, the name of a file, or the lines of a result."""
+
+import argparse
+import os
+import pty
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Scratch, plain_environment    # noqa: E402
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m%s%n%999999d"
+ARGUMENT = "x\nsnapshot=0\r\n" + EVIL
+SOURCE = r"""
+#include <stdlib.h>
+void evil(void) __asm__("\"ev\033[31mil%s%n\"");
+#line 1 "so\033[2Ju\nrce%s%n.c"
+__attribute__((noinline)) void evil(void) { void *volatile p = malloc(1000); (void)p; }
+int main(int argc, char **argv) { for (int i = 0; i < 20; i++) evil(); return argc == 1 || !argv; }
+"""
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xff])[\x80-\x9f]")
+TIMEOUT = 60
+
+
+class Tests:
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        os.mkdir(os.path.join(folder, "d" + EVIL))
+        self.program = os.path.join(folder, "d" + EVIL, "p" + EVIL)
+        source = os.path.join(folder, "source.c")
+        with open(source, "w", encoding="latin-1") as f:
+            f.write(SOURCE)
+        subprocess.run([os.environ.get("CC", "cc"), "-g", "-O1", source, "-o", self.program], check=True)
+        self.run(self.build.msrec, "-o", "t", self.program, ARGUMENT)
+
+    def run(self, *words, output=None):
+        """Everything that a command says; none of it may be a control character but ends of lines."""
+        done = subprocess.run(words, cwd=self.folder, env=plain_environment(TERM="dumb"), timeout=TIMEOUT,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        texts = [done.stdout, done.stderr]
+        if output:
+            with open(os.path.join(self.folder, output), "rb") as f:
+                texts.append(f.read())
+        for text in texts:
+            found = CONTROL.search(text)
+            assert not found, f"{words[0]} writes {text[max(0, found.start() - 40):found.end() + 20]!r}"
+        assert done.returncode == 0, f"{words}: {done.returncode}: {done.stderr}"
+        return done.stdout + b"".join(texts[2:])
+
+    def msreplay(self, *words, **more):
+        return self.run(self.build.file("analyze/msreplay"), *words, "t", **more)
+
+    def test_massif(self):
+        text = self.msreplay("--time-unit=B", "--massif-out-file=m", output="m")
+        assert re.search(rb"\ncmd: \S*p\\x1b\]0;owned\\x07\\x1b\[2J\S*%s%n%999999d x\\x0asnapshot=0\\x0d\\x0a\\x1b", text), text[:600]
+        assert rb"ev\x1b[31mil" in text and rb"so\x1b[2Ju\x0arce%s%n.c:" in text, text[-900:]
+
+    def test_xtree(self):
+        for name in ("x.kcg", "x.ms"):
+            text = self.msreplay("--xtree-memory=full", f"--xtree-memory-file={name}", "--massif-out-file=/dev/null", output=name)
+            assert rb"ev\x1b[31mil" in text, text[-900:]
+
+    def test_memusage(self):
+        text = self.msreplay("--memusage=full", "--color=never")
+        assert rb"ev\x1b[31mil" in text, text[-900:]
+
+    def test_notices(self):
+        """The program is gone: its path is in a notice."""
+        os.rename(self.program, self.program + "x")
+        try:
+            self.msreplay("--massif-out-file=/dev/null", "-v")
+        finally:
+            os.rename(self.program + "x", self.program)
+
+    def test_msusage(self):
+        self.run(self.build.file("analyze/msusage"), "--color=never", self.program, "y")
+
+    def test_file_names(self):
+        """%e is the name of a program that the program has chosen."""
+        self.run(self.build.msrec, "--trace-children=yes", "-o", "%e.%n.trace", self.program, "z")
+        names = [os.fsencode(n) for n in os.listdir(self.folder) if n.endswith(".trace")]
+        assert any(n.startswith(b"p\\x1b]0;owned") for n in names) and not any(CONTROL.search(n) for n in names), names
+
+    def on_terminal(self, *words):
+        """What comes out of a terminal that a command writes to."""
+        try:
+            terminal, side = pty.openpty()
+        except OSError as e:
+            return None, f"no pseudo-terminals here ({e})"
+        process = subprocess.Popen(words, cwd=self.folder, env=plain_environment(TERM="dumb"), stdin=subprocess.DEVNULL,
+                                   stdout=side, stderr=side)
+        os.close(side)
+        text = b""
+        while True:
+            try:
+                part = os.read(terminal, 65536)
+            except OSError:
+                part = b""
+            if not part:
+                break
+            text += part
+        os.close(terminal)
+        process.wait(TIMEOUT)
+        return text.replace(b"\r\n", b"\n"), None
+
+    def test_ms_print(self):
+        """As it is into a file, where it is to be what Valgrind's writes; escaped on a terminal."""
+        with open(os.path.join(self.folder, "foreign"), "wb") as f:
+            f.write(b"desc: (none)\ncmd: a\x1b[2Jb\xc2\x9b1m \xc3\xa4\ntime_unit: B\nsnapshot=0\ntime=0\nmem_heap_B=5\n"
+                    b"mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\nn0: 5 \x1b]0;x\x07 f\xc3\xbcr\n")
+        ms_print = self.build.file("ms_print/ms_print")
+        done = subprocess.run([ms_print, "foreign"], cwd=self.folder, capture_output=True, timeout=TIMEOUT)
+        assert b"a\x1b[2Jb" in done.stdout and b"\x1b]0;x\x07 f" in done.stdout, done
+        shown, why = self.on_terminal(ms_print, "foreign")
+        if why:
+            return why
+        assert not CONTROL.search(shown), shown
+        assert rb"a\x1b[2Jb\xc2\x9b1m" in shown and "für\n".encode() in shown and "ä\n".encode() in shown, shown
+        shown = re.sub(rb"\\x(..)", lambda m: bytes([int(m.group(1), 16)]), shown)
+        assert shown == done.stdout, "more than escapes differs"
+        return None
+
+    def test_ms_print_errors(self):
+        with open(os.path.join(self.folder, "broken"), "wb") as f:
+            f.write(b"cmd: x\ntime_unit: B\nsnap\x1b[2Jshot\n")
+        shown, why = self.on_terminal(self.build.file("ms_print/ms_print"), "broken")
+        assert why or (rb"snap\x1b[2Jshot" in shown and not CONTROL.search(shown)), shown
+        return why
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    args = parser.parse_args()
+    failed = 0
+    with Scratch() as folder:
+        tests = Tests(Build(args.build), folder)
+        for name in [n for n in dir(tests) if n.startswith("test_")]:
+            try:
+                skipped = getattr(tests, name)()
+                print(f"SKIP {name[5:]}: {skipped}" if skipped else f"ok {name[5:]}", flush=True)
+            except (AssertionError, OSError, subprocess.SubprocessError) as e:
+                failed += 1
+                print(f"not ok {name[5:]}: {type(e).__name__}: {e}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

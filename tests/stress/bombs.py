@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Small traces that say much: as many definitions as the format allows, and very many live blocks, in some kilobytes.
+Every answer is given, or refused, in the memory that FORMAT.md tells (section 12)."""
+
+import argparse
+import ctypes
+import os
+import resource
+import struct
+import subprocess
+import sys
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../tools"))
+from harness import Build, Scratch    # noqa: E402
+
+FILE, STACKS, THREADS, KINDS, EVENTS, END = 1, 2, 4, 5, 6, 10
+KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK = 1 << 24, 1 << 26, 60000, 65536
+DEFINITIONS_MOST = 2 << 30     # bytes for all definitions, whatever is asked
+BLOCK_MOST = 160               # bytes for a live block, where Valgrind's heap is simulated
+TIMEOUT = 600
+
+ZSTD = ctypes.CDLL("libzstd.so.1")
+for name in ("ZSTD_compressBound", "ZSTD_compress2", "ZSTD_CCtx_setParameter"):
+    getattr(ZSTD, name).restype = ctypes.c_size_t
+ZSTD.ZSTD_createCCtx.restype = ctypes.c_void_p
+CONTEXT = ctypes.c_void_p(ZSTD.ZSTD_createCCtx())
+ZSTD.ZSTD_CCtx_setParameter(CONTEXT, ctypes.c_int(201), ctypes.c_int(1))    # checksums
+
+
+def compress(data):
+    room = ZSTD.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+    out = ctypes.create_string_buffer(room)
+    n = ZSTD.ZSTD_compress2(CONTEXT, out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)))
+    return out.raw[:n]
+
+
+class Trace:
+    def __init__(self, path):
+        self.file, self.units = open(path, "wb"), 0
+        text = b"".join(bytes([len(t)]) + t for t in (b"bomb", b"/a", b"/", b"a"))
+        self.unit(FILE, struct.pack("<8IQQ", 1, 0, 10, 62, 4096, 1, 0, 1, 0, 0), [text])
+        self.unit(THREADS, struct.pack("<II", 0, 1), [b"\1"], critical=0)
+
+    def unit(self, kind, fields, columns, critical=1):
+        rows = body = b""
+        for i, column in enumerate(columns):
+            if column:
+                frame = compress(column)
+                rows += struct.pack("<BBHII", i, 1, 0, len(frame), len(column))
+                body += frame
+        header = b"MSTR" + struct.pack("<BBBBII", kind, critical, len(rows) // 12, 0, self.units, len(fields))
+        header += fields + rows
+        header += struct.pack("<I", zlib.crc32(header))
+        self.file.write(struct.pack("<II", 0x184D2A5B, len(header)) + header + body)
+        self.units += 1
+
+    def stacks(self):
+        """Long chains, as many as there may be."""
+        first = 1
+        for k in range(4):
+            count = STACKS_MOST // 4 - 70000
+            parents = bytearray()
+            for i in range(first, first + count, DEPTH_MOST):
+                root = i - 1
+                while root > 127:
+                    parents.append(root & 127 | 128)
+                    root >>= 7
+                parents.append(root)
+                parents += bytes(min(DEPTH_MOST, first + count - i) - 1)
+            frames = 1 if k == 0 else 0
+            self.unit(STACKS, struct.pack("<IIII", first, count, 1 - frames, frames),
+                      [b"\0\2" if frames else b"", bytes(parents), b"\1" * count])
+            first += count
+
+    def kinds(self, n):
+        self.unit(KINDS, struct.pack("<II", 1, n), [b"\1" * n, bytes(n), b"\5" * n, bytes(n), bytes(n), bytes(n)])
+
+    def allocations(self, chunks, n):
+        for k in range(chunks):
+            sums = struct.pack("<QQqqqqqqQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0)
+            count = bytearray()
+            while n >> 7 * len(count) > 127:
+                count.append(n >> 7 * len(count) & 127 | 128)
+            count.append(n >> 7 * len(count))
+            self.unit(EVENTS, struct.pack("<QQQQIIQ", k * n, k * n, 0, 0, n, 1, 0) + sums,
+                      [bytes(n), b"\x10", bytes(count), b"", b"\0\0"])
+
+    def end(self, events):
+        self.unit(END, struct.pack("<IIQQQQQQII", 0, 0, 1, events, 0, 0, 0, 0, 0, 92), [])
+        self.file.close()
+
+
+def ask(build, trace, most, words):
+    """Peak memory of msreplay in bytes."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (2 * most + (1 << 30), 2 * most + (1 << 30)))
+    process = subprocess.Popen([build.file("analyze/msreplay"), "-q", *words, trace], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, preexec_fn=limit)
+    err = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, f"{words}: {process.returncode}: {err}"
+    assert usage.ru_maxrss * 1024 <= most, f"{words}: {usage.ru_maxrss >> 10} MiB, more than {most >> 20}"
+    return usage.ru_maxrss * 1024
+
+
+NOWHERE = "--massif-out-file=/dev/null"
+QUESTIONS = [["--time-unit=B", NOWHERE], ["--memusage=full"], ["--usable=valgrind", "--time-unit=B", NOWHERE],
+             ["--xtree-memory=full", "--xtree-memory-file=/dev/null", NOWHERE]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    args = parser.parse_args()
+    build, failed = Build(args.build), 0
+    with Scratch() as folder:
+        path = os.path.join(folder, "bomb")
+        for name, stacks, kinds, chunks in (("all definitions", True, KINDS_MOST - 1, 1), ("live blocks", False, 1, 100)):
+            trace = Trace(path)
+            if stacks:
+                trace.stacks()
+            trace.kinds(kinds)
+            n = 1 if stacks else CHUNK
+            trace.allocations(chunks, n)
+            trace.end(chunks * n)
+            most = DEFINITIONS_MOST if stacks else (64 << 20) + chunks * n * BLOCK_MOST
+            try:
+                peak = max(ask(build, path, most, words) for words in QUESTIONS)
+                print(f"ok {name}: {os.path.getsize(path)} bytes, {peak >> 20} MiB at most", flush=True)
+            except (AssertionError, subprocess.SubprocessError) as e:
+                failed += 1
+                print(f"not ok {name}: {e}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

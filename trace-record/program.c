@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "program.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TABLE_MOST (256u << 20) /* bytes of symbols or names that are looked through */
+#define NOTES_MOST (1u << 20)
+#define SECTIONS_MOST 65536u
+
+/* What speaks for one of the answers. */
+struct facts {
+	bool interpreted;
+	bool go;
+	bool own_malloc;       /* defined in the program: the loader prefers that to any library's */
+	bool asks;             /* it uses the requests of msrec.h */
+	const char *sanitizer; /* that replaces malloc; NULL: none */
+	const char *allocator; /* called by names of its own; NULL: none */
+};
+
+struct file {
+	int fd;
+	uint64_t size;
+};
+
+/* ---- reading ---- */
+
+static bool read_at(const struct file *f, uint64_t offset, void *to, uint64_t size)
+{
+	return offset <= f->size && size <= f->size - offset &&
+	       pread(f->fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* A part of the file, with a NUL behind it; NULL if it is longer than `most`, or not there. */
+static char *read_part(const struct file *f, uint64_t offset, uint64_t size, uint64_t most)
+{
+	char *part = size <= most && size <= f->size ? malloc(size + 1) : NULL;
+
+	if (part && !read_at(f, offset, part, size)) {
+		free(part);
+		return NULL;
+	}
+	if (part)
+		part[size] = 0;
+	return part;
+}
+
+/* ---- notes ---- */
+
+/* Whether the program's notes have Go's own, the id of its build. */
+static bool has_go_note(const char *notes, uint64_t size)
+{
+	static const char go[] = { 'G', 'o', 0, 0 };
+	Elf64_Nhdr note;
+
+	for (uint64_t at = 0; size - at >= sizeof(note) + sizeof(go);) {
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		if (note.n_type == 4 && note.n_namesz == sizeof(go) &&
+		    memcmp(notes + at, go, sizeof(go)) == 0)
+			return true;
+		/* Both lengths fit 32 bits, so the sum fits 64. */
+		at += ((uint64_t)note.n_namesz + 3) / 4 * 4 + ((uint64_t)note.n_descsz + 3) / 4 * 4;
+		if (at > size)
+			break;
+	}
+	return false;
+}
+
+/* False if the program headers cannot be read. */
+static bool look_at_segments(const struct file *f, const Elf64_Ehdr *header, struct facts *facts)
+{
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr segment;
+		char *notes;
+
+		if (!read_at(f, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+			return false;
+		facts->interpreted |= segment.p_type == PT_INTERP;
+		if (segment.p_type != PT_NOTE)
+			continue;
+		notes = read_part(f, segment.p_offset, segment.p_filesz, NOTES_MOST);
+		facts->go |= notes && has_go_note(notes, segment.p_filesz);
+		free(notes);
+	}
+	return true;
+}
+
+/* ---- symbols ---- */
+
+/* `name` is of the program's own, or of one that it calls. */
+static void look_at_name(const char *name, bool function, struct facts *facts)
+{
+	static const char *const sanitizers[][2] = {
+		{ "__asan_init", "AddressSanitizer" }, { "__hwasan_init", "HWAddressSanitizer" },
+		{ "__lsan_init", "LeakSanitizer" },    { "__msan_init", "MemorySanitizer" },
+		{ "__tsan_init", "ThreadSanitizer" },
+	};
+	static const char *const allocators[] = { "je_malloc", "_rjem_malloc", "mi_malloc", "tc_malloc" };
+
+	facts->own_malloc |= function && strcmp(name, "malloc") == 0;
+	facts->asks |= strcmp(name, "msrec_malloclike") == 0;
+	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers); i++) {
+		if (strcmp(name, sanitizers[i][0]) == 0)
+			facts->sanitizer = sanitizers[i][1];
+	}
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++) {
+		if (strcmp(name, allocators[i]) == 0)
+			facts->allocator = allocators[i];
+	}
+}
+
+static void look_at_symbols(const struct file *f, const Elf64_Shdr *symbols, const Elf64_Shdr *names,
+			    struct facts *facts)
+{
+	char *table = read_part(f, symbols->sh_offset, symbols->sh_size, TABLE_MOST);
+	char *text = table ? read_part(f, names->sh_offset, names->sh_size, TABLE_MOST) : NULL;
+
+	for (uint64_t at = 0; text && symbols->sh_size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, table + at, sizeof(symbol));
+		if (symbol.st_name < names->sh_size)
+			look_at_name(text + symbol.st_name,
+				     symbol.st_shndx != SHN_UNDEF &&
+					     ELF64_ST_TYPE(symbol.st_info) == STT_FUNC,
+				     facts);
+	}
+	free(text);
+	free(table);
+}
+
+/* A program may have no sections, or damaged ones: the loader needs none of them. */
+static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, struct facts *facts)
+{
+	const uint64_t bytes = (uint64_t)header->e_shnum * sizeof(Elf64_Shdr);
+	Elf64_Shdr *section;
+
+	if (header->e_shentsize != sizeof(*section))
+		return;
+	section =
+		(Elf64_Shdr *)(void *)read_part(f, header->e_shoff, bytes, SECTIONS_MOST * sizeof(*section));
+	for (unsigned i = 0; section && i < header->e_shnum; i++) {
+		if ((section[i].sh_type == SHT_SYMTAB || section[i].sh_type == SHT_DYNSYM) &&
+		    section[i].sh_link < header->e_shnum)
+			look_at_symbols(f, &section[i], &section[section[i].sh_link], facts);
+	}
+	free(section);
+}
+
+/* ---- the answer ---- */
+
+__attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return text;
+}
+
+static char *objection_to(const struct facts *facts)
+{
+	if (!facts->interpreted)
+		return words(
+			"is %sstatically linked: there is no dynamic loader that could load the recorder%s",
+			facts->go ? "a Go program and " : "",
+			facts->go ? ", and Go's own heap goes past malloc" : "");
+	if (facts->sanitizer)
+		return words("is built with %s, which replaces malloc and bears no recorder beside it",
+			     facts->sanitizer);
+	if (facts->own_malloc && !facts->asks)
+		return words("has a malloc of its own linked into it, whose calls cannot be seen");
+	return NULL;
+}
+
+static char *remark_on(const struct facts *facts)
+{
+	if (facts->go)
+		return words("is a Go program: what its C code allocates is recorded, Go's own heap is not");
+	if (facts->own_malloc)
+		return words(
+			"has a malloc of its own linked into it: only its requests (msrec.h) are recorded");
+	if (facts->allocator)
+		return words("uses an allocator by a name of its own (%s): those calls are not recorded",
+			     facts->allocator);
+	return NULL;
+}
+
+static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, char **remark)
+{
+	struct facts facts = { 0 };
+	char *objection;
+
+	if (header->e_machine != EM_X86_64)
+		return words("is for another kind of processor (ELF machine %u)", header->e_machine);
+	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
+		return words("is not an executable");
+	if (!look_at_segments(f, header, &facts))
+		return words("has damaged program headers");
+	look_at_sections(f, header, &facts);
+	objection = objection_to(&facts);
+	if (!objection)
+		*remark = remark_on(&facts);
+	return objection;
+}
+
+char *program_objection(int fd, char **remark)
+{
+	struct stat st;
+	struct file f = { .fd = fd };
+	Elf64_Ehdr header;
+
+	*remark = NULL;
+	if (fstat(fd, &st) == 0)
+		f.size = (uint64_t)st.st_size;
+	memset(&header, 0, sizeof(header));
+	if (!read_at(&f, 0, &header, sizeof(header)) && !read_at(&f, 0, &header, EI_NIDENT))
+		return words("is not a whole program");
+	if (header.e_ident[EI_CLASS] == ELFCLASS32)
+		return words("is a 32-bit program; only 64-bit ones can be recorded");
+	if (f.size < sizeof(header) || header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return words("is for another kind of processor");
+	return judge_elf64(&f, &header, remark);
+}
