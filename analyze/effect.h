@@ -33,8 +33,8 @@ struct effect {
 /* The bytes that a block of the kind takes, by the settings' model unless that needs single blocks. */
 uint64_t effect_usable(const struct settings *settings, const struct mst_kind *kind);
 
-/* `usable`: what the block that comes or goes takes. */
+/* `usable`: what the block that comes or goes takes; `mean`: see estimate.h. */
 struct effect effect_of(const struct settings *settings, const struct mst_kind *kind, enum mst_role role,
-			bool counted, uint64_t usable);
+			bool counted, uint64_t usable, uint64_t mean);
 
 #endif

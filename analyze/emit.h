@@ -100,6 +100,8 @@ void emit_massif_snapshots(struct out *out, const struct emit_view *view, const 
 
 /* What the xtree reports have in common with massif.out: the line with the command, and trees. */
 void emit_command(struct out *out, const struct emit_view *view);
+/* Marks what was made of a sampled trace, on the same line; nothing of others. */
+void emit_sample(struct out *out, const struct emit_view *view);
 void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
 	       double threshold);
 

@@ -97,6 +97,13 @@ int export_run(const struct tool *tool, const struct tool_trace *trace, const st
 	       const struct emit_query *query, const char *name)
 {
 	int status;
+	if (mst_reader_info(trace->reader)->sample_bytes) {
+		tool_error(
+			tool,
+			"%s: the trace is a sample, and %s shows no estimates; massif, xtree and callgrind do",
+			trace->name, emitter->name);
+		return TOOL_USAGE;
+	}
 	if (!check_place(tool, trace, name, &status))
 		return status;
 	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);

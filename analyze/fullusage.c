@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimate.h"
+
 #define LARGEST 10u /* requests that are listed ... */
 #define FRAMES 3u   /* ... with so many frames of their stack */
 
@@ -35,6 +37,7 @@ static const char *const row_names[ROW_COUNT] = {
 	[ROW_FREE] = "free",
 };
 
+/* Calls of all sorts, and blocks, are counted in shares (estimate.h). */
 struct row_counts {
 	uint64_t calls, total, failed;
 };
@@ -47,6 +50,7 @@ struct thread_counts {
 struct fullusage {
 	struct observer observer;
 	struct naming *naming;
+	uint64_t mean; /* of the sample, see estimate.h */
 	struct row_counts rows[ROW_COUNT];
 	uint64_t null_frees;
 	uint64_t live, peak, blocks; /* of all functions together */
@@ -87,27 +91,40 @@ static enum row row_of(const struct mst_kind *kind)
 	return ROW_NONE;
 }
 
-static void count_row(struct fullusage *full, enum row row, uint64_t bytes, bool failed)
+static void count_row(struct fullusage *full, enum row row, uint64_t bytes, uint64_t shares, bool failed)
 {
 	if (row == ROW_NONE)
 		return;
-	full->rows[row].calls++;
+	full->rows[row].calls += shares;
 	full->rows[row].total += bytes;
 	full->rows[row].failed += failed;
 }
 
+static uint64_t shares_of(const struct fullusage *full, const struct mst_kind *kind)
+{
+	return estimate_shares(full->mean, kind->size);
+}
+
+static uint64_t bytes_of(const struct fullusage *full, const struct mst_kind *kind)
+{
+	return estimate_bytes(full->mean, kind->size, kind->size);
+}
+
+/* `old` is the block that goes with it, or NULL. What most blocks of a sample grew from isn't known. */
 static void count_request(struct fullusage *full, const struct mst_event *event, const struct mst_kind *kind,
-			  uint64_t old_size)
+			  const struct mst_kind *old)
 {
 	struct thread_counts *thread = &full->threads[event->thread];
-	uint64_t grown = kind->size > old_size ? kind->size - old_size : 0;
-	count_row(full, row_of(kind), grown, event->type == MST_EVENT_CALL);
-	thread->requests++;
+	uint64_t bytes = bytes_of(full, kind), old_bytes = old ? bytes_of(full, old) : 0;
+	uint64_t grown = full->mean ? bytes : bytes > old_bytes ? bytes - old_bytes : 0;
+	uint64_t shares = shares_of(full, kind);
+	count_row(full, row_of(kind), grown, shares, event->type == MST_EVENT_CALL);
+	thread->requests += shares;
 	if (event->type == MST_EVENT_CALL)
 		return;
 	thread->requested += grown;
-	full->requests[event->kind]++;
-	full->live += kind->size - old_size;
+	full->requests[event->kind] += shares;
+	full->live += bytes - old_bytes;
 	if (full->live > full->peak)
 		full->peak = full->live;
 }
@@ -117,15 +134,19 @@ static void count_free(struct fullusage *full, const struct mst_event *event, co
 {
 	struct thread_counts *thread = &full->threads[event->thread];
 	bool unknown = old->op == MST_OP_UNKNOWN;
-	full->live -= old->size;
-	full->blocks -= !unknown;
+	uint64_t bytes = bytes_of(full, old), shares = unknown ? ESTIMATE_ONE : shares_of(full, old);
+	full->live -= bytes;
+	full->blocks -= unknown ? 0 : shares;
 	if (call && call->op == MST_OP_IMPLIED_FREE)
 		return;
 	bool by_realloc = call && call->op == MST_OP_REALLOC_FREE;
+	/* A realloc whose new block isn't in the sample. */
+	if (by_realloc && full->mean && call->size)
+		return;
 	if (unknown || row_of(old) != ROW_NONE)
-		count_row(full, by_realloc ? ROW_REALLOC : ROW_FREE, by_realloc ? 0 : old->size, false);
-	thread->frees++;
-	thread->freed += old->size;
+		count_row(full, by_realloc ? ROW_REALLOC : ROW_FREE, by_realloc ? 0 : bytes, shares, false);
+	thread->frees += shares;
+	thread->freed += bytes;
 }
 
 static bool is_mark(const struct mst_kind *kind)
@@ -142,22 +163,23 @@ static void count_event(struct fullusage *full, const struct mst_event *event, c
 		return;
 	switch (event->type) {
 	case MST_EVENT_ALLOC:
-		full->blocks++;
-		count_request(full, event, kind, 0);
+		full->blocks += shares_of(full, kind);
+		count_request(full, event, kind, NULL);
 		break;
 	case MST_EVENT_FREE:
 		count_free(full, event, old, kind);
 		break;
 	case MST_EVENT_RESIZE:
-		full->blocks += old->op == MST_OP_UNKNOWN;
-		count_request(full, event, kind, old->size);
+		full->blocks += shares_of(full, kind);
+		full->blocks -= old->op == MST_OP_UNKNOWN ? 0 : shares_of(full, old);
+		count_request(full, event, kind, old);
 		break;
 	case MST_EVENT_CALL:
 		if (kind->op == MST_OP_EXIT) {
 			full->null_frees = kind->size;
 			full->ended = true;
 		} else if (!is_mark(kind)) {
-			count_request(full, event, kind, old ? old->size : 0);
+			count_request(full, event, kind, old);
 		}
 		break;
 	}
@@ -200,6 +222,7 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	if (!make_room(full, n_kinds, n_threads))
 		return MST_ERR_NOMEM;
 	full->null_frees += chunk->sums.null_frees;
+	full->mean = mst_reader_info(reader)->sample_bytes;
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
 	while (!full->ended && mst_cursor_next(&cursor, &event))
@@ -243,7 +266,8 @@ static void print_rows(const struct fullusage *full, FILE *out)
 	      out);
 	for (enum row row = 0; row < ROW_COUNT; row++) {
 		const struct row_counts *c = &full->rows[row];
-		fprintf(out, "%14s| %10" PRIu64 "   %12" PRIu64, row_names[row], c->calls, c->total);
+		fprintf(out, "%14s| %10" PRIu64 "   %12" PRIu64, row_names[row], estimate_blocks(c->calls),
+			c->total);
 		if (row == ROW_FREE)
 			fputc('\n', out);
 		else
@@ -253,7 +277,7 @@ static void print_rows(const struct fullusage *full, FILE *out)
 	fprintf(out,
 		"All functions together: heap peak: %" PRIu64 ", at the end: %" PRIu64 " in %" PRIu64
 		" blocks\n",
-		full->peak, full->live, full->blocks);
+		full->peak, full->live, estimate_blocks(full->blocks));
 }
 
 static void print_threads(const struct fullusage *full, const struct mst_reader *reader, FILE *out)
@@ -269,7 +293,8 @@ static void print_threads(const struct fullusage *full, const struct mst_reader 
 			fprintf(out,
 				"%7" PRIu32 "| %10" PRIu64 "   %12" PRIu64 "     %10" PRIu64 "   %12" PRIu64
 				"\n",
-				threads[i].tid, c->requests, c->requested, c->frees, c->freed);
+				threads[i].tid, estimate_blocks(c->requests), c->requested,
+				estimate_blocks(c->frees), c->freed);
 	}
 }
 
@@ -363,7 +388,8 @@ static void print_largest(const struct fullusage *full, const struct mst_reader 
 	      out);
 	for (unsigned i = 0; i < found; i++) {
 		const struct mst_kind *kind = &kinds[list[i].kind];
-		fprintf(out, "%12" PRIu64 "   %12" PRIu64 "  %s", kind->size, list[i].n, call_name(kind));
+		fprintf(out, "%12" PRIu64 "   %12" PRIu64 "  %s", kind->size, estimate_blocks(list[i].n),
+			call_name(kind));
 		print_place(full, reader, kind->stack, out);
 		fputc('\n', out);
 	}

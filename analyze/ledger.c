@@ -108,7 +108,7 @@ bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct m
 			const struct mst_symbol *symbol = &chunk->symbols[s];
 
 			e[k] = effect_of(l->settings, &kinds[symbol->kind], symbol->role,
-					 by_symbol[s].counted, bytes[i + k]);
+					 by_symbol[s].counted, bytes[i + k], 0);
 		}
 		if (n == 1)
 			settle_single(l, e, blocks[i]);

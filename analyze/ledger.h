@@ -2,7 +2,8 @@
 /*
  * What each record of a chunk does to Massif's counters, where that depends on the single block:
  * Valgrind's model of usable sizes, and the accounts of Massif 3.19 with their errors (a realloc
- * that fails, or that leaves or enters an ignored function; extra bytes beyond 32 bits).
+ * that fails, or that leaves or enters an ignored function; extra bytes beyond 32 bits). A sample doesn't
+ * have every single block: only for traces that do.
  */
 #ifndef ANALYZE_LEDGER_H
 #define ANALYZE_LEDGER_H

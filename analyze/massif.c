@@ -14,6 +14,7 @@
 #include "contexts.h"
 #include "digest.h"
 #include "effect.h"
+#include "estimate.h"
 #include "ledger.h"
 #include "marks.h"
 #include "snapshot.h"
@@ -53,6 +54,7 @@ struct massif {
 	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
+	uint64_t mean;          /* of the sample, see estimate.h */
 	struct effect *effects; /* by symbol */
 	uint32_t n_effects;
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
@@ -167,7 +169,8 @@ static struct live *copy_live(const struct massif *m)
 		const struct live_kind *kind = &m->kinds[i];
 
 		if (kind->blocks > 0 && kind->context < live->n)
-			live->bytes[kind->context] += kinds[i].size * (uint64_t)kind->blocks;
+			live->bytes[kind->context] += estimate_bytes(m->mean, kinds[i].size, kinds[i].size) *
+						      (uint64_t)kind->blocks;
 	}
 	return live;
 }
@@ -403,7 +406,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 /* Whether the digest's sums are true for these settings in the present chunk: all blocks count. */
 static const struct spell *find_spells(const struct massif *m)
 {
-	if (!m->digest || m->by_record || m->marks.watching || m->chronicle)
+	if (!m->digest || m->mean || m->by_record || m->marks.watching || m->chronicle)
 		return NULL;
 	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
 		if (m->effects[i].live && !m->effects[i].counted)
@@ -568,7 +571,7 @@ static bool prepare_chunk(struct massif *m)
 
 		m->effects[i] = effect_of(m->settings, kind, symbol->role,
 					  m->kinds[symbol->kind].context < CONTEXT_IGNORED,
-					  effect_usable(m->settings, kind));
+					  effect_usable(m->settings, kind), m->mean);
 	}
 	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
@@ -582,6 +585,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 		return 0;
 	m->reader = reader;
 	m->chunk = chunk;
+	m->mean = mst_reader_info(reader)->sample_bytes;
 	m->applied = 0;
 	if (!prepare_chunk(m))
 		return MST_ERR_NOMEM;

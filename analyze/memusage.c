@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "datafile.h"
+#include "estimate.h"
 
 enum row {
 	ROW_MALLOC,
@@ -25,11 +26,12 @@ enum row {
 
 /* All counters are machine words that wrap, as memusage's. */
 struct counts {
-	uint64_t calls, total, failed;
+	uint64_t calls, total, failed; /* calls in shares, see estimate.h */
 };
 
 struct memusage {
 	struct observer observer;
+	uint64_t mean; /* of the sample, see estimate.h; sizes below are estimates, too */
 	struct counts rows[ROW_COUNT];
 	uint64_t heap_total;      /* everything ever asked for */
 	uint64_t heap, heap_peak; /* live bytes */
@@ -40,7 +42,7 @@ struct memusage {
 	uint32_t sampled_thread; /* comes next, if there is one */
 	uint64_t *stacks;        /* depths by thread */
 	uint32_t n_stacks;
-	uint64_t in_place, decreasing, realloc_frees;
+	uint64_t in_place, decreasing, realloc_frees; /* in shares, as calls of all sorts are */
 	enum memusage_maps maps;
 	uint64_t mapped;   /* of the live bytes; not with MEMUSAGE_MAPS_AS_MEMUSAGE */
 	uint64_t remapped; /* length that the mremap to come is to change */
@@ -81,13 +83,23 @@ static uint64_t size_of(const struct mst_kind *kind)
 	return is_new && kind->size == 0 ? 1 : kind->size;
 }
 
-static void add_entry(struct memusage *m, uint64_t size)
+static uint64_t shares_of(const struct memusage *m, const struct mst_kind *kind)
+{
+	return estimate_shares(m->mean, kind->size);
+}
+
+static uint64_t bytes_of(const struct memusage *m, const struct mst_kind *kind)
+{
+	return estimate_bytes(m->mean, kind->size, size_of(kind));
+}
+
+static void add_entry(struct memusage *m, uint64_t size, uint64_t shares)
 {
 	if (size < BUCKETS * BUCKET_B)
-		m->buckets[size / BUCKET_B]++;
+		m->buckets[size / BUCKET_B] += shares;
 	else
-		m->large++;
-	m->sized_calls++;
+		m->large += shares;
+	m->sized_calls += shares;
 }
 
 static void raise_peak(struct memusage *m, uint64_t stack)
@@ -107,13 +119,13 @@ static void move_heap(struct memusage *m, uint64_t change)
 		datafile_add(m->data, &(struct datafile_record){ m->heap, m->stack, m->time });
 }
 
-/* A call that asks for `size` bytes, `grown` of them new. */
-static void count_request(struct memusage *m, enum row row, uint64_t size, uint64_t grown)
+/* Calls that ask for `size` bytes each, `grown` of them all together new. */
+static void count_request(struct memusage *m, enum row row, uint64_t size, uint64_t grown, uint64_t shares)
 {
-	m->rows[row].calls++;
+	m->rows[row].calls += shares;
 	m->rows[row].total += grown;
 	m->heap_total += grown;
-	add_entry(m, size);
+	add_entry(m, size, shares);
 }
 
 static void count_alloc(struct memusage *m, const struct mst_kind *kind)
@@ -121,23 +133,39 @@ static void count_alloc(struct memusage *m, const struct mst_kind *kind)
 	enum row row = row_of(kind);
 	if (row == ROW_NONE)
 		return;
-	uint64_t size = size_of(kind);
-	count_request(m, row, size, size);
-	move_heap(m, size);
+	uint64_t bytes = bytes_of(m, kind);
+	count_request(m, row, size_of(kind), bytes, shares_of(m, kind));
+	move_heap(m, bytes);
 }
 
+/* The calls that one stands for of which both blocks are in the sample, as is chance for each. */
+static uint64_t shares_of_both(const struct memusage *m, const struct mst_kind *old,
+			       const struct mst_kind *kind)
+{
+	unsigned __int128 product = (unsigned __int128)shares_of(m, old) * shares_of(m, kind);
+	return (uint64_t)(product >> ESTIMATE_SHARES_LOG2);
+}
+
+/* What most blocks of a sample grew from isn't known: there, all that is asked for is new. */
 static void count_resize(struct memusage *m, const struct mst_kind *old, const struct mst_kind *kind)
 {
 	if (row_of(kind) == ROW_NONE)
 		return;
-	uint64_t old_size = row_of(old) == ROW_NONE ? 0 : size_of(old);
-	uint64_t size = kind->size;
-	count_request(m, ROW_REALLOC, size, size > old_size ? size - old_size : 0);
+	bool known = row_of(old) != ROW_NONE;
+	uint64_t old_size = known ? size_of(old) : 0, size = kind->size, bytes = bytes_of(m, kind);
+	uint64_t grown = size > old_size ? size - old_size : 0;
+	count_request(m, ROW_REALLOC, size, m->mean ? bytes : grown, shares_of(m, kind));
 	if (kind->op == MST_OP_REALLOC_IN_PLACE)
-		m->in_place++;
+		m->in_place += shares_of_both(m, old, kind);
 	if (old_size > size)
-		m->decreasing++;
-	move_heap(m, size - old_size);
+		m->decreasing += shares_of_both(m, old, kind);
+	move_heap(m, bytes - (known ? bytes_of(m, old) : 0));
+}
+
+/* A realloc of a sample whose new block isn't in it; of a request for 0 bytes there is none. */
+static bool is_leaving(const struct memusage *m, const struct mst_kind *call)
+{
+	return m->mean && call->op == MST_OP_REALLOC_FREE && call->size;
 }
 
 /* `call` is NULL for free. */
@@ -146,14 +174,18 @@ static void count_free(struct memusage *m, const struct mst_kind *old, const str
 	/* A free that the recorder didn't see can't have been seen by memusage. */
 	if (row_of(old) == ROW_NONE || (call && call->op == MST_OP_IMPLIED_FREE))
 		return;
-	if (call && call->op == MST_OP_REALLOC_FREE) {
-		m->rows[ROW_REALLOC].calls++;
-		m->realloc_frees++;
-	} else {
-		m->rows[ROW_FREE].calls++;
+	if (call && is_leaving(m, call)) {
+		move_heap(m, -bytes_of(m, old));
+		return;
 	}
-	m->rows[ROW_FREE].total += size_of(old);
-	move_heap(m, -size_of(old));
+	if (call && call->op == MST_OP_REALLOC_FREE) {
+		m->rows[ROW_REALLOC].calls += shares_of(m, old);
+		m->realloc_frees += shares_of(m, old);
+	} else {
+		m->rows[ROW_FREE].calls += shares_of(m, old);
+	}
+	m->rows[ROW_FREE].total += bytes_of(m, old);
+	move_heap(m, -bytes_of(m, old));
 }
 
 static void note_stack(struct memusage *m, uint32_t thread, uint64_t depth)
@@ -185,7 +217,7 @@ static void count_call(struct memusage *m, const struct mst_kind *old, const str
 	if (row == ROW_NONE || (old && row_of(old) == ROW_NONE))
 		return;
 	uint64_t size = size_of(kind), old_size = old ? size_of(old) : 0;
-	count_request(m, row, size, size > old_size ? size - old_size : 0);
+	count_request(m, row, size, size > old_size ? size - old_size : 0, ESTIMATE_ONE);
 	m->rows[row].failed++;
 }
 
@@ -205,7 +237,7 @@ static void move_mapped(struct memusage *m, uint64_t plus, uint64_t minus)
 static void count_mmap(struct memusage *m, enum row row, uint64_t size, bool failed)
 {
 	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
-	count_request(m, row, size, size);
+	count_request(m, row, size, size, ESTIMATE_ONE);
 	m->rows[row].failed += failed && !faithful;
 	if (faithful ? row == ROW_MMAP_WRITE : !failed)
 		move_mapped(m, size, 0);
@@ -215,7 +247,7 @@ static void count_mremap(struct memusage *m, const struct mst_kind *kind, bool f
 {
 	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
 	uint64_t old = m->remapped, size = kind->size;
-	count_request(m, ROW_MREMAP, size, size > old ? size - old : 0);
+	count_request(m, ROW_MREMAP, size, size > old ? size - old : 0, ESTIMATE_ONE);
 	m->rows[ROW_MREMAP].failed += failed && !faithful;
 	if (failed && !faithful)
 		return;
@@ -226,7 +258,7 @@ static void count_mremap(struct memusage *m, const struct mst_kind *kind, bool f
 
 static void count_munmap(struct memusage *m, uint64_t size, bool failed)
 {
-	m->rows[ROW_MUNMAP].calls++;
+	m->rows[ROW_MUNMAP].calls += ESTIMATE_ONE;
 	m->rows[ROW_MUNMAP].failed += failed;
 	if (failed)
 		return;
@@ -294,6 +326,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	if (m->ended)
 		return 0;
 	m->null_frees += chunk->sums.null_frees;
+	m->mean = mst_reader_info(reader)->sample_bytes;
 	uint32_t n;
 	mst_reader_threads(reader, &n);
 	if (!know_threads(m, n))
@@ -409,7 +442,7 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 		[ROW_MMAP_ANON] = "mmap(a)", [ROW_MREMAP] = " mremap",    [ROW_MUNMAP] = " munmap",
 	};
 	const struct counts *c = &m->rows[row];
-	uint64_t calls = c->calls + (row == ROW_FREE ? m->null_frees : 0);
+	uint64_t calls = estimate_blocks(c->calls) + (row == ROW_FREE ? m->null_frees : 0);
 	fprintf(out, "%s%s|%s %10" PRIu64 "   %12" PRIu64, paint->label, labels[row], paint->off, calls,
 		c->total);
 	if (row != ROW_FREE)
@@ -417,7 +450,8 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 			paint->row_off);
 	if (row == ROW_REALLOC)
 		fprintf(out, "  (nomove:%" PRId64 ", dec:%" PRId64 ", free:%" PRId64 ")",
-			(int64_t)m->in_place, (int64_t)m->decreasing, (int64_t)m->realloc_frees);
+			(int64_t)estimate_blocks(m->in_place), (int64_t)estimate_blocks(m->decreasing),
+			(int64_t)estimate_blocks(m->realloc_frees));
 	if (row == ROW_MREMAP)
 		fprintf(out, "  (nomove: %" PRId64 ", dec:%" PRId64 ")", (int64_t)m->remapped_in_place,
 			(int64_t)m->remapped_decreasing);
@@ -428,7 +462,7 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 static void print_bar(const struct memusage *m, FILE *out, const struct paint *paint, uint64_t n,
 		      uint64_t most)
 {
-	uint64_t percent = 100 * n / m->sized_calls;
+	uint64_t percent = 100 * n / estimate_blocks(m->sized_calls);
 	if (percent == 0)
 		fputs(" <1% ", out);
 	else
@@ -442,30 +476,35 @@ static void print_bar(const struct memusage *m, FILE *out, const struct paint *p
 static void print_histogram(const struct memusage *m, FILE *out, const struct paint *paint)
 {
 	fprintf(out, "%sHistogram for block sizes:%s\n", paint->title, paint->title_off);
-	uint64_t most = m->large;
+	uint64_t large = estimate_blocks(m->large), most = large;
 	for (unsigned i = 0; i < BUCKETS; i++)
-		if (m->buckets[i] > most)
-			most = m->buckets[i];
+		if (estimate_blocks(m->buckets[i]) > most)
+			most = estimate_blocks(m->buckets[i]);
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		if (m->buckets[i] == 0)
 			continue;
 		int size = (int)(i * BUCKET_B);
-		fprintf(out, "%5d-%-5d%12" PRIu64 " ", size, size + (int)BUCKET_B - 1, m->buckets[i]);
-		print_bar(m, out, paint, m->buckets[i], most);
+		uint64_t n = estimate_blocks(m->buckets[i]);
+		fprintf(out, "%5d-%-5d%12" PRIu64 " ", size, size + (int)BUCKET_B - 1, n);
+		print_bar(m, out, paint, n, most);
 	}
-	if (m->large) {
-		fprintf(out, "   large   %12" PRIu64 " ", m->large);
-		print_bar(m, out, paint, m->large, most);
+	if (large) {
+		fprintf(out, "   large   %12" PRIu64 " ", large);
+		print_bar(m, out, paint, large, most);
 	}
 }
 
 void memusage_print(const struct memusage *m, FILE *out, bool coloured)
 {
 	const struct paint *paint = coloured ? &coloured_paint : &plain_paint;
+	char mark[80] = "";
+	if (m->mean)
+		snprintf(mark, sizeof(mark), " (estimates: a sample of one block in %" PRIu64 " bytes)",
+			 m->mean);
 	fprintf(out,
-		"\n%sMemory usage summary:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
+		"\n%sMemory usage summary%s:%s heap total: %" PRIu64 ", heap peak: %" PRIu64
 		", stack peak: %" PRIu64 "\n",
-		paint->title, paint->title_off, m->heap_total, m->heap_peak, m->stack_peak);
+		paint->title, mark, paint->title_off, m->heap_total, m->heap_peak, m->stack_peak);
 	fprintf(out, "%s         total calls   total memory   failed calls%s\n", paint->head, paint->off);
 	enum row end = m->maps == MEMUSAGE_NO_MAPS ? ROW_MMAP_READ : ROW_COUNT;
 	for (enum row row = 0; row < end; row++)

@@ -231,6 +231,10 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
+	else if (mst_reader_info(trace->reader)->sample_bytes && settings->usable == USABLE_VALGRIND)
+		missing = "--usable=valgrind: that needs every single block, and the trace is a sample";
+	else if (mst_reader_info(trace->reader)->sample_bytes && settings->compat != COMPAT_FIXED)
+		missing = "--compat: Massif's mistakes need every single block, and the trace is a sample";
 	if (missing) {
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;
@@ -282,6 +286,14 @@ static void tell_end(const struct tool *tool, const char *name, const struct mst
 	}
 }
 
+static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
+{
+	const uint64_t mean = mst_reader_info(trace->reader)->sample_bytes;
+	if (mean)
+		tool_notice(tool, "%s: a sample of one block in %" PRIu64 " bytes; all figures are estimates",
+			    trace->name, mean);
+}
+
 static void tell_losses(const struct tool *tool, const char *name, const struct mst_end *end)
 {
 	if (end->lost)
@@ -324,6 +336,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	if (result == REPLAY_PARTIAL)
 		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
 			   replay_problem(trace->reader), progress.events, plural(progress.events));
+	tell_sample(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end) {
 		tell_end(tool, trace->name, end);

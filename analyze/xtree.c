@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Values are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of any
- * size.
+ * size. Blocks are counted in shares (estimate.h) until the end.
  */
 #include "xtree.h"
 
 #include <stdlib.h>
 
 #include "contexts.h"
+#include "estimate.h"
 
 #define NS_PER_MS 1000000u
 
@@ -38,6 +39,7 @@ struct xtree {
 	/* The present chunk's. */
 	const struct mst_reader *reader;
 	const struct mst_kind *kinds;
+	uint64_t mean; /* of the sample, see estimate.h */
 };
 
 /* ---- kinds ---- */
@@ -112,6 +114,16 @@ static bool is_overlooked(struct xtree *x, uint32_t old, uint32_t resized)
 
 /* ---- records ---- */
 
+static uint64_t bytes_of(const struct xtree *x, uint32_t kind)
+{
+	return estimate_bytes(x->mean, x->kinds[kind].size, x->kinds[kind].size);
+}
+
+static uint64_t shares_of(const struct xtree *x, uint32_t kind)
+{
+	return estimate_shares(x->mean, x->kinds[kind].size);
+}
+
 /* False, here and below: no memory. */
 static bool come(struct xtree *x, uint32_t kind)
 {
@@ -119,10 +131,10 @@ static bool come(struct xtree *x, uint32_t kind)
 
 	if (!v)
 		return false;
-	v->of[XTREE_LIVE_BYTES] += x->kinds[kind].size;
-	v->of[XTREE_LIVE_BLOCKS]++;
-	v->of[XTREE_TOTAL_BYTES] += x->kinds[kind].size;
-	v->of[XTREE_TOTAL_BLOCKS]++;
+	v->of[XTREE_LIVE_BYTES] += bytes_of(x, kind);
+	v->of[XTREE_LIVE_BLOCKS] += shares_of(x, kind);
+	v->of[XTREE_TOTAL_BYTES] += bytes_of(x, kind);
+	v->of[XTREE_TOTAL_BLOCKS] += shares_of(x, kind);
 	return true;
 }
 
@@ -132,8 +144,8 @@ static bool leave(struct xtree *x, uint32_t kind)
 
 	if (!v)
 		return false;
-	v->of[XTREE_LIVE_BYTES] -= x->kinds[kind].size;
-	v->of[XTREE_LIVE_BLOCKS]--;
+	v->of[XTREE_LIVE_BYTES] -= bytes_of(x, kind);
+	v->of[XTREE_LIVE_BLOCKS] -= shares_of(x, kind);
 	return true;
 }
 
@@ -164,8 +176,8 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 		v = has_stack ? values_of(x, by) : &x->nobody;
 		if (!v)
 			return false;
-		v->of[XTREE_FREED_BYTES] += x->kinds[old].size;
-		v->of[XTREE_FREED_BLOCKS]++;
+		v->of[XTREE_FREED_BYTES] += bytes_of(x, old);
+		v->of[XTREE_FREED_BLOCKS] += shares_of(x, old);
 	}
 	return !resized || come(x, by);
 }
@@ -179,6 +191,7 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 
 	x->reader = reader;
 	x->kinds = mst_reader_kinds(reader, &n_kinds);
+	x->mean = mst_reader_info(reader)->sample_bytes;
 	fine = reserve_states(x, n_kinds);
 	for (uint32_t i = 0; fine && x->settings->heap && i < chunk->n_records; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]], *next;
@@ -213,6 +226,13 @@ static int xtree_end(struct observer *observer, const struct mst_reader *reader)
 
 	if (end)
 		x->time_ms = end->time_ns / NS_PER_MS;
+	for (uint32_t i = 0; i < x->contexts.n && i < x->n_values; i++) {
+		uint64_t *of = x->values[i].of;
+
+		of[XTREE_LIVE_BLOCKS] = estimate_blocks(of[XTREE_LIVE_BLOCKS]);
+		of[XTREE_TOTAL_BLOCKS] = estimate_blocks(of[XTREE_TOTAL_BLOCKS]);
+		of[XTREE_FREED_BLOCKS] = estimate_blocks(of[XTREE_FREED_BLOCKS]);
+	}
 	return 0;
 }
 

@@ -19,6 +19,8 @@
 #define MST_MAX_DEPTH 65535u    /* frames of a stack */
 #define MST_MAX_TEXT (1u << 20) /* bytes of one string */
 #define MST_MAX_ARGS 65536u
+#define MST_SAMPLE_MIN (4u << 10) /* mean distance of sample points, bytes */
+#define MST_SAMPLE_MAX (1u << 30)
 #define MST_MAX_TIME_SHIFT 30u
 #define MST_MAX_NAME_TEXTS (1u << 24)
 #define MST_MAX_NAME_BYTES (1u << 30) /* of all their texts together */

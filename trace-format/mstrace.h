@@ -120,10 +120,11 @@ struct mst_file_info {
 	uint32_t parent_pid; /* of the process this one forked from, 0 if it was started */
 	uint16_t machine;    /* ELF e_machine of the recorded program */
 	uint32_t page_size;
-	uint64_t start_ns;    /* CLOCK_REALTIME at time 0 */
-	const char *recorder; /* program and version that wrote the trace */
-	const char *exe;      /* absolute path of the executable */
-	const char *cwd;      /* working directory at the start */
+	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
+	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
+	const char *recorder;  /* program and version that wrote the trace */
+	const char *exe;       /* absolute path of the executable */
+	const char *cwd;       /* working directory at the start */
 	uint32_t argc;
 	const char *const *argv;
 };

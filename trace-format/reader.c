@@ -699,8 +699,14 @@ static int read_file_unit(struct mst_reader *r)
 	if (wire_u32(f) != FORMAT_VERSION)
 		return fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 			    FORMAT_VERSION);
-	if (wire_u32(f + 4) != 0)
+	if (wire_u32(f + 4) & ~(uint32_t)FEATURE_SAMPLED)
 		return fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)", wire_u32(f + 4));
+	if (wire_u32(f + 4) & FEATURE_SAMPLED) {
+		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_SAMPLED, "the FILE unit lacks fields");
+		r->info.sample_bytes = wire_u64(f + 48);
+		DAMAGED_IF(r->info.sample_bytes < MST_SAMPLE_MIN || r->info.sample_bytes > MST_SAMPLE_MAX,
+			   "an impossible sample");
+	}
 	r->time_shift = wire_u32(f + 8);
 	DAMAGED_IF(r->time_shift > MST_MAX_TIME_SHIFT, "an impossible time unit");
 	r->info.machine = (uint16_t)wire_u32(f + 12);

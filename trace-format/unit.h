@@ -46,6 +46,11 @@ enum unit_flag {
 	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
 };
 
+/* Bits of the incompatible features. */
+enum file_incompatible {
+	FEATURE_SAMPLED = 1,
+};
+
 enum name_column {
 	COLUMN_TEXTS = 0,
 	COLUMN_NAMED = 1, /* frames, and how many names each has */
@@ -64,6 +69,7 @@ enum events_column {
 
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 48u
+#define FIELDS_FILE_SAMPLED 56u
 #define FIELDS_EVENTS 144u
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u

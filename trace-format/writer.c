@@ -126,8 +126,11 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	struct bytes *text = &w->columns[0];
 	const uint32_t argc = info->argc < MST_MAX_ARGS ? info->argc : MST_MAX_ARGS;
 
+	if (info->sample_bytes &&
+	    (info->sample_bytes < MST_SAMPLE_MIN || info->sample_bytes > MST_SAMPLE_MAX))
+		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
-	bytes_u32(&w->fields, 0); /* incompatible features */
+	bytes_u32(&w->fields, info->sample_bytes ? FEATURE_SAMPLED : 0);
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -136,6 +139,8 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
 	bytes_u64(&w->fields, 0); /* compatible features */
+	if (info->sample_bytes)
+		bytes_u64(&w->fields, info->sample_bytes);
 
 	bytes_text(text, info->recorder);
 	bytes_text(text, info->exe);

@@ -26,11 +26,12 @@ struct collector_options {
 	bool overwrite;
 	bool trace_children;
 	bool libc_freeres, cxx_freeres;
-	bool free_stacks;  /* the stacks of frees, too */
-	bool usable;       /* what the allocator gives, beside what is asked for */
-	bool stacks;       /* how deep stacks are */
-	uint32_t timer_ms; /* CPU time from sample to sample of that; 0: only at calls */
-	bool maps;         /* mmap and its like */
+	bool free_stacks;      /* the stacks of frees, too */
+	bool usable;           /* what the allocator gives, beside what is asked for */
+	bool stacks;           /* how deep stacks are */
+	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
+	bool maps;             /* mmap and its like */
+	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 
 	/* The names of all frames, not only of those that nobody could find later. */
 	bool embed_symbols;

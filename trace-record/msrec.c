@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* msrec: runs a program and records what it does with its heap. */
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 #include "collector.h"
 #include "launch.h"
+#include "mst_limits.h"
 #include "mstrace.h"
 #include "shm.h"
 
@@ -40,6 +42,7 @@ enum {
 	OPT_MMAP,
 	OPT_STACKS,
 	OPT_TIMER,
+	OPT_SAMPLE,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
@@ -67,6 +70,8 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGPROF; implies --stacks=yes (off)", 2 },
+	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
+	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
 	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
 	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", 0, "The same for libstdc++ (yes)", 2 },
@@ -113,6 +118,28 @@ static int number(struct argp_state *state, const char *option, const char *arg,
 	return (int)n;
 }
 
+/* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
+static uint64_t sample_interval(struct argp_state *state, const char *arg)
+{
+	static const char units[] = "kmg";
+	const char *unit;
+	uint64_t n;
+	char *end;
+
+	if (strcmp(arg, "off") == 0)
+		return 0;
+	errno = 0;
+	n = strtoull(arg, &end, 10);
+	unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+	if (unit && n <= MST_SAMPLE_MAX) {
+		n <<= 10 * (unit - units + 1);
+		end++;
+	}
+	if (errno || *arg < '0' || *arg > '9' || *end || n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
+		argp_error(state, "--sample takes a number of bytes from 4k to 1G, or off, not '%s'", arg);
+	return n;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct collector_options *c = &config.collector;
@@ -153,6 +180,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TIMER:
 		c->timer_ms = strcmp(arg, "off") == 0 ? 0 : (uint32_t)number(state, "timer", arg, 1, 1000000);
+		return 0;
+	case OPT_SAMPLE:
+		c->sample_bytes = sample_interval(state, arg);
 		return 0;
 	case OPT_LIBC_FREERES:
 		c->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);
@@ -398,6 +428,9 @@ int main(int argc, char **argv)
 		complain("libmsrec.so is neither beside this program nor where it was installed");
 		return LAUNCH_FAILED;
 	}
+	/* What the libraries free at the very end is of no weight, and takes time. */
+	if (config.collector.sample_bytes)
+		config.collector.libc_freeres = config.collector.cxx_freeres = false;
 	config.exe = realpath(config.path, NULL);
 	config.collector.exe = config.exe ? config.exe : config.path;
 	config.collector.argc = config.argc;

@@ -160,8 +160,9 @@ static void write_header(struct out *out, const struct emit_view *view)
 {
 	const unsigned n = xtree_events(view->xtree);
 
-	out_printf(out, "# callgrind format\nversion: 1\ncreator: xtree-1\npid: %u\n",
-		   mst_reader_info(view->reader)->pid);
+	out_text(out, "# callgrind format\nversion: 1\ncreator: xtree-1");
+	emit_sample(out, view);
+	out_printf(out, "\npid: %u\n", mst_reader_info(view->reader)->pid);
 	emit_command(out, view);
 	out_text(out, "\npositions: line\n");
 	for (unsigned i = 0; i < n; i++)
@@ -252,7 +253,9 @@ static void write_event(struct out *out, const struct emit_view *view, enum xtre
 
 static void write_xtree(struct out *out, const struct emit_view *view)
 {
-	out_text(out, "desc: xtree.produce_report\n");
+	out_text(out, "desc: xtree.produce_report");
+	emit_sample(out, view);
+	out_text(out, "\n");
 	emit_command(out, view);
 	out_text(out, "time_unit: ms\n");
 	for (unsigned i = 0; i < xtree_events(view->xtree); i++)

@@ -53,6 +53,8 @@ def recorders(build):
     found = [Recorder("native", lambda _, argv: argv),
              Recorder("msrec", lambda folder, argv: [build.msrec, "-q", "-o", f"{folder}/t.%p"] + argv, "t.*"),
              Recorder("msrec --identity=no", lambda folder, argv: [build.msrec, "-q", "--identity=no", "-o",
+                                                                   f"{folder}/t.%p"] + argv, "t.*"),
+             Recorder("msrec --sample=512k", lambda folder, argv: [build.msrec, "-q", "--sample=512k", "-o",
                                                                    f"{folder}/t.%p"] + argv, "t.*")]
     if have("heaptrack"):
         found += [Recorder("heaptrack -r", lambda f, argv: ["heaptrack", "-r", "-o", f"{f}/h"] + argv, "h*"),
@@ -306,13 +308,15 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--runs", type=int, default=9, metavar="N", help="rounds (9)")
     parser.add_argument("--quick", action="store_true", help="one round of small work: does it run at all")
+    parser.add_argument("--only", action="append", metavar="RECORDER", help="only native and this one")
     parser.add_argument("--output", default=os.path.join(HERE, "../../docs/benchmarks.md"), metavar="FILE")
     parser.add_argument("names", nargs="*", help="only these programs")
     args = parser.parse_args()
     args.runs = 1 if args.quick else args.runs
-    args.shown = (["--quick"] if args.quick else ["--runs", str(args.runs)]) + ["--build", "BUILD"] + args.names
+    args.shown = ["--quick"] if args.quick else ["--runs", str(args.runs)]
+    args.shown += [f"--only={name}" for name in args.only or []] + ["--build", "BUILD"] + args.names
     build = Build(args.build)
-    found = recorders(build)
+    found = [r for r in recorders(build) if not args.only or r.name in args.only + ["native"]]
     programs, loops = [], []
     with Scratch() as folder:
         for workload in workloads.make(folder, 1 if args.quick else 10, args.names):

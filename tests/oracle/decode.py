@@ -99,9 +99,13 @@ class Decoder:
 
     def file(self, fields, column):
         version, features, shift, machine, page, pid, parent, argc, start, _ = struct.unpack_from("<8IQQ", fields)
-        need(version == 1 and features == 0, "version %d, features %#x" % (version, features), "version")
+        need(version == 1 and features & ~1 == 0, "version %d, features %#x" % (version, features), "version")
+        need(not features or len(fields) >= 56, "the sample's mean is missing")
+        sample = struct.unpack_from("<Q", fields, 48)[0] if features else 0
+        need(not features or 4096 <= sample <= 1 << 30, "the sample's mean")
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
-        yield f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
+        yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
+               + (f" sample={sample}" if sample else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()

@@ -33,9 +33,11 @@ static void print_info(const struct mst_reader *r)
 {
 	const struct mst_file_info *info = mst_reader_info(r);
 
-	printf("file shift=%u machine=%u page=%u pid=%u parent=%u start=%" PRIu64 "\n",
-	       mst_reader_time_shift(r), info->machine, info->page_size, info->pid, info->parent_pid,
-	       info->start_ns);
+	printf("file shift=%u machine=%u page=%u pid=%u parent=%u start=%" PRIu64, mst_reader_time_shift(r),
+	       info->machine, info->page_size, info->pid, info->parent_pid, info->start_ns);
+	if (info->sample_bytes)
+		printf(" sample=%" PRIu64, info->sample_bytes);
+	putchar('\n');
 	print_line("recorder", info->recorder);
 	print_line("exe", info->exe);
 	print_line("cwd", info->cwd);

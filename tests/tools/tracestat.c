@@ -10,6 +10,7 @@
  *   peak  live  blocks        requested bytes at the highest point and at the end, blocks at the end
  *   aligned_new               operator new calls with an alignment
  *   threads stacks depth      defined in the trace; depth is that of the deepest stack used
+ *   sample                    mean distance of sample points in bytes; 0: all blocks are in the trace
  *   complete                  1 if the trace has its proper end; else 0, and the next keys are missing
  *   reason detail events lost unknown implied   of the end
  *
@@ -147,6 +148,7 @@ static void print_counts(const struct stat_counts *s, struct mst_reader *reader)
 	mst_reader_stacks(reader, &n);
 	put("stacks", n);
 	put("depth", deepest(reader));
+	put("sample", mst_reader_info(reader)->sample_bytes);
 }
 
 static void print_end(const struct mst_end *end)

@@ -215,7 +215,30 @@ static void version(struct craft *c)
 
 static void features(struct craft *c)
 {
+	poke(&FIELDS(c, FILE), 4, 2);
+}
+
+static void sampled(struct craft *c)
+{
 	poke(&FIELDS(c, FILE), 4, 1);
+	bytes_u64(&FIELDS(c, FILE), MST_SAMPLE_MIN);
+}
+
+static void sampled_without_mean(struct craft *c)
+{
+	poke(&FIELDS(c, FILE), 4, 1);
+}
+
+static void sampled_too_finely(struct craft *c)
+{
+	sampled(c);
+	poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MIN - 1);
+}
+
+static void sampled_too_coarsely(struct craft *c)
+{
+	sampled(c);
+	poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MAX + 1);
 }
 
 static void compatible_features(struct craft *c)
@@ -736,6 +759,10 @@ static const struct crafted crafted[] = {
 	{ "sound", sound, OK, "", 8 },
 	{ "version", version, VERSION, NULL, 0 },
 	{ "features", features, VERSION, NULL, 0 },
+	{ "sampled", sampled, OK, "", 8 },
+	{ "sampled, no mean", sampled_without_mean, BAD, NULL, 0 },
+	{ "sampled too finely", sampled_too_finely, BAD, NULL, 0 },
+	{ "sampled too coarsely", sampled_too_coarsely, BAD, NULL, 0 },
 	{ "compatible features", compatible_features, OK, "", 8 },
 	{ "time unit", time_unit, BAD, NULL, 0 },
 	{ "too many arguments", too_many_arguments, BAD, NULL, 0 },

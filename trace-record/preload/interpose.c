@@ -12,6 +12,8 @@
 #include "export.h"
 #include "real.h"
 #include "recorder.h"
+#include "sample.h"
+#include "thread.h"
 
 /* Not (or not everywhere) in libc's headers. */
 EXPORT void cfree(void *p);
@@ -29,6 +31,8 @@ EXPORT void *malloc(size_t size)
 {
 	void *p;
 
+	if (thread_passes(size))
+		return real.malloc(size);
 	if (!ready())
 		return real_arena_alloc(size, 16);
 	p = real.malloc(size);
@@ -42,6 +46,8 @@ EXPORT void *calloc(size_t n, size_t size)
 	const bool overflow = __builtin_mul_overflow(n, size, &product);
 	void *p;
 
+	if (thread_passes(product))
+		return real.calloc(n, size);
 	if (!ready())
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
@@ -63,6 +69,28 @@ static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs
 	return p;
 }
 
+/* While blocks are sampled. `old` leaves the set before anyone else can get its address. */
+static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *regs)
+{
+	const bool sampled = old && sample_take(sample_key(old));
+	void *p = real.realloc(old, size);
+	enum mst_op op = p == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
+
+	if (!sampled) {
+		if (p)
+			recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size },
+				       regs);
+		return p;
+	}
+	if (!p && size == 0)
+		op = MST_OP_REALLOC_FREE;
+	if (!p && size > 0)
+		sample_put(sample_key(old));
+	else
+		recorder_alloc(&(struct call){ .op = op, .result = p, .old = old, .size = size }, regs);
+	return p;
+}
+
 EXPORT void *realloc(void *old, size_t size)
 {
 	enum mst_op op = MST_OP_REALLOC_MOVED;
@@ -72,6 +100,10 @@ EXPORT void *realloc(void *old, size_t size)
 		return old ? NULL : real_arena_alloc(size, 16);
 	if (real_arena_owns(old))
 		return realloc_from_arena(old, size, CALLER_REGS());
+	if (thread_frees_unseen(old) && thread_passes(size))
+		return real.realloc(old, size);
+	if (sample_on)
+		return realloc_sampled(old, size, CALLER_REGS());
 	p = real.realloc(old, size);
 	if (!old)
 		op = MST_OP_REALLOC;
@@ -113,7 +145,9 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 
 EXPORT void free(void *p)
 {
-	if (freeing(p, CALLER_REGS()))
+	if (thread_frees_unseen(p) && p && !real_arena_owns(p))
+		real.free(p);
+	else if (freeing(p, CALLER_REGS()))
 		real.free(p);
 }
 

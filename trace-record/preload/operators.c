@@ -9,6 +9,7 @@
 #include "export.h"
 #include "real.h"
 #include "recorder.h"
+#include "thread.h"
 
 /*
  * A failing operator new throws through our frame. This is all that happens then: the failed call
@@ -65,20 +66,30 @@ static void *plain_new(size_t size, size_t align)
 	return align ? real.memalign(align, size) : real.malloc(size);
 }
 
+/*
+ * A block that is none of the sample is counted by the malloc inside, or here if the operator has its
+ * memory from elsewhere.
+ */
 #define NEW(name, op_, align_, params, args)                                                                 \
 	EXPORT void *name params;                                                                            \
 	EXPORT void *name params                                                                             \
 	{                                                                                                    \
 		void *(*const function)params = FIND(name);                                                  \
-		const bool outermost = recorder_new_enter(                                                   \
-			&(struct call){ .op = op_, .align_log2 = align_log2_of(align_), .size = size },      \
-			CALLER_REGS());                                                                      \
+		struct thread *const passing = thread_passing(size ? size : 1);                              \
+		const uint64_t left = passing ? passing->countdown.left : 0;                                 \
+		const bool outermost =                                                                       \
+			!passing && recorder_new_enter(&(struct call){ .op = op_,                            \
+								       .align_log2 = align_log2_of(align_),  \
+								       .size = size },                       \
+						       CALLER_REGS());                                       \
 		void *p;                                                                                     \
                                                                                                              \
 		THROWS_THROUGH();                                                                            \
 		p = function ? function args : plain_new(size, align_);                                      \
 		if (outermost)                                                                               \
 			recorder_new_leave(p);                                                               \
+		else if (passing && passing->countdown.left == left)                                         \
+			passing->countdown.left -= size + 1;                                                 \
 		return p;                                                                                    \
 	}
 
@@ -87,7 +98,8 @@ static void *plain_new(size_t size, size_t align)
 	EXPORT void name params                                                                              \
 	{                                                                                                    \
 		void(*const function) params = FIND(name);                                                   \
-		const bool outermost = p && recorder_delete_enter(p, CALLER_REGS());                         \
+		const bool outermost =                                                                       \
+			p && !thread_frees_unseen(p) && recorder_delete_enter(p, CALLER_REGS());             \
                                                                                                              \
 		if (function)                                                                                \
 			function args;                                                                       \

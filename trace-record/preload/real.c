@@ -4,13 +4,11 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-#define ARENA_BYTES (64u << 10)
-
 struct real real;
 bool real_ready;
 bool real_ending;
 
-static char arena[ARENA_BYTES] __attribute__((aligned(4096)));
+char real_arena[REAL_ARENA_BYTES] __attribute__((aligned(4096)));
 static _Atomic size_t arena_used;
 
 void *real_arena_alloc(size_t size, size_t align)
@@ -19,24 +17,19 @@ void *real_arena_alloc(size_t size, size_t align)
 
 	if (align < 16)
 		align = 16;
-	if (size > ARENA_BYTES || align > ARENA_BYTES)
+	if (size > REAL_ARENA_BYTES || align > REAL_ARENA_BYTES)
 		return NULL;
 	do {
 		start = (used + align - 1) & ~(align - 1);
-		if (start > ARENA_BYTES - size)
+		if (start > REAL_ARENA_BYTES - size)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&arena_used, &used, start + size));
-	return arena + start;
-}
-
-bool real_arena_owns(const void *p)
-{
-	return (const char *)p >= arena && (const char *)p < arena + ARENA_BYTES;
+	return real_arena + start;
 }
 
 size_t real_arena_readable(const void *p)
 {
-	return (size_t)(arena + ARENA_BYTES - (const char *)p);
+	return (size_t)(real_arena + REAL_ARENA_BYTES - (const char *)p);
 }
 
 bool real_resolve(void)

@@ -50,7 +50,14 @@ bool real_resolve(void);
 
 /* The arena: zeroed memory aligned to `align` (a power of two), or NULL when it is used up. */
 void *real_arena_alloc(size_t size, size_t align);
-bool real_arena_owns(const void *p);
+#define REAL_ARENA_BYTES (64u << 10)
+extern char real_arena[REAL_ARENA_BYTES];
+
+static inline bool real_arena_owns(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)real_arena < REAL_ARENA_BYTES;
+}
+
 /* Bytes that may be read from `p`, a block of the arena. */
 size_t real_arena_readable(const void *p);
 

@@ -8,6 +8,7 @@
 #include "modules.h"
 #include "os.h"
 #include "real.h"
+#include "sample.h"
 #include "shm.h"
 #include "thread.h"
 
@@ -294,6 +295,51 @@ static bool is_part_of_new(const struct thread *t, const struct call *call)
 	return call->size >= wanted && call->size - wanted < align;
 }
 
+/* ---- the sample ---- */
+
+static uint64_t key_of(const struct call *call)
+{
+	return mst_op_is_custom(call->op) ? sample_custom_key(call->result) : sample_key(call->result);
+}
+
+/* What is told when a block of the sample has become one that isn't: it has been freed. */
+static struct call leaving(const struct call *call)
+{
+	struct call left = *call;
+
+	left.op = MST_OP_REALLOC_FREE;
+	left.result = NULL;
+	return left;
+}
+
+/*
+ * Tells of a call whose block is in the sample, or that takes one out of it. A call that gave nothing is
+ * no part of what the points are on. The block is in the set before the program has it.
+ */
+static __attribute__((noinline)) void push_sampled(struct thread *t, const struct call *call, size_t usable,
+						   const struct unwind_regs *regs)
+{
+	const bool frees = call->op == MST_OP_REALLOC_FREE;
+	const uint8_t inside = t->inside;
+	bool hit = call->result && !sample_passes(&t->countdown, call->size);
+	struct call told = *call;
+
+	if (hit)
+		sample_next(&t->countdown);
+	if (hit && !sample_put(key_of(call))) {
+		count_loss(t);
+		hit = false;
+	}
+	if (!hit && !call->old)
+		return;
+	if (!hit && !frees)
+		told = leaving(call);
+	t->inside = PUSHING;
+	tell_depth(t, regs->sp);
+	push_call(t, &told, hit ? usable : 0, regs);
+	t->inside = inside;
+}
+
 void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_enter();
@@ -305,6 +351,10 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call)) {
 		t->new_block = call->result;
 		t->new_usable = usable_of(call);
+		return;
+	}
+	if (__builtin_expect(sample_on, 0)) {
+		push_sampled(t, call, usable_of(call), regs);
 		return;
 	}
 	t->inside = PUSHING;
@@ -343,12 +393,28 @@ static inline void release(uint8_t op, const void *p, const struct unwind_regs *
 
 void recorder_free(const void *p, const struct unwind_regs *regs)
 {
+	if (sample_on && !sample_take(sample_key(p)))
+		return;
 	release(SHM_OP_FREE, p, regs);
 }
 
 void recorder_freelike(const void *p)
 {
+	if (sample_on && !sample_take(sample_custom_key(p)))
+		return;
 	release(SHM_OP_FREELIKE, p, NULL);
+}
+
+/* In a sample the two blocks have nothing to do with each other. */
+void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *regs)
+{
+	struct call call = { .op = MST_OP_RESIZEINPLACE, .result = p, .size = size };
+
+	if (sample_on) {
+		recorder_freelike(p);
+		call.op = MST_OP_MALLOCLIKE;
+	}
+	recorder_alloc(&call, regs);
 }
 
 void recorder_null_free(void)
@@ -380,22 +446,33 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 void recorder_new_leave(const void *result)
 {
 	struct thread *t = thread_now();
+	size_t usable;
 
 	if (!t || t->inside != IN_NEW)
 		return;
 	t->inside = PUSHING;
 	t->new_call.result = result;
-	tell_depth(t, t->new_regs.sp);
-	push_call(t, &t->new_call, t->new_block == result ? t->new_usable : 0, &t->new_regs);
+	usable = t->new_block == result ? t->new_usable : 0;
+	if (sample_on) {
+		push_sampled(t, &t->new_call, usable, &t->new_regs);
+	} else {
+		tell_depth(t, t->new_regs.sp);
+		push_call(t, &t->new_call, usable, &t->new_regs);
+	}
 	t->inside = OUTSIDE;
 }
 
 bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 {
-	struct thread *t = thread_now();
+	struct thread *t;
 
+	if (sample_on && !sample_may_hold(sample_key(p)))
+		return false;
+	t = thread_now();
 	/* Inside another operator it is the free within that is recorded. */
 	if (!t || t->inside != OUTSIDE)
+		return false;
+	if (sample_on && !sample_take(sample_key(p)))
 		return false;
 	push_free(t, SHM_OP_FREE, p, regs);
 	t->inside = IN_DELETE;

@@ -50,6 +50,9 @@ void recorder_free(const void *p, const struct unwind_regs *regs);
 /* Before a custom block goes; `p` is not NULL. */
 void recorder_freelike(const void *p);
 
+/* After a custom block, `p`, has become one of `size` bytes. */
+void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *regs);
+
 /* free(NULL): counted only. */
 void recorder_null_free(void);
 

@@ -30,6 +30,5 @@ EXPORT void msrec_freelike(const void *block)
 EXPORT void msrec_resizeinplace(const void *block, size_t size)
 {
 	if (is_block(block))
-		recorder_alloc(&(struct call){ .op = MST_OP_RESIZEINPLACE, .result = block, .size = size },
-			       CALLER_REGS());
+		recorder_resizelike(block, size, CALLER_REGS());
 }

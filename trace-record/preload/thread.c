@@ -105,7 +105,7 @@ static bool open_process(struct process *p, uint32_t parent)
 
 	if (!p->family)
 		p->family = map_family(&p->segments);
-	if (!p->family)
+	if (!p->family || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
 	p->segment_number = claim_segment(p->family, p->segments);
 	if (p->segment_number == SHM_NO_SEGMENT) {
@@ -270,6 +270,8 @@ static struct thread *begin_thread(struct process *p)
 	t->top = atomic_exchange(&p->top, 0);
 	t->told_depth = 0;
 	ring->tid = os_tid();
+	if (sample_on)
+		sample_seed(&t->countdown, os_stamp(p->use_tsc) ^ (uint64_t)ring->tid << 32);
 	if (ring->use++ == 0)
 		shm_lock_for_life(&ring->owner);
 	else

@@ -19,6 +19,7 @@
 
 #include "os.h"
 #include "recorder.h"
+#include "sample.h"
 #include "shm.h"
 #include "unwind.h"
 
@@ -62,6 +63,7 @@ struct thread {
 	uint32_t tick;       /* the family's at the last stamp */
 	uint32_t stamped;    /* events with a stamp since then */
 	uint32_t unstamped;  /* events that may follow without one */
+	struct sample_countdown countdown;
 	struct unwind_stack *stack;
 };
 
@@ -148,6 +150,43 @@ static inline struct thread *thread_now(void)
 	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
 		return NULL;
 	return thread_begin();
+}
+
+/*
+ * While blocks are sampled: the calling thread's state if a block of `size` bytes is none of the sample, so
+ * that nothing is to be told of it. A short cut, which doesn't ask whether the state is that of a thread
+ * that had this thread pointer before: whose countdown goes on makes no difference. NULL: the long
+ * way must be gone.
+ */
+static inline struct thread *thread_passing(size_t size)
+{
+	const uintptr_t tp = thread_pointer();
+	struct thread *t;
+
+	if (__builtin_expect(!sample_on, 1))
+		return NULL;
+	t = atomic_load_explicit(cache_entry(tp), memory_order_acquire);
+	return __builtin_expect(t && atomic_load_explicit(&t->tp, memory_order_relaxed) == tp &&
+					t->inside == OUTSIDE && size < t->countdown.left,
+				1)
+		       ? t
+		       : NULL;
+}
+
+/* The same, and the block is counted. */
+static inline bool thread_passes(size_t size)
+{
+	struct thread *t = thread_passing(size);
+
+	if (t)
+		t->countdown.left -= size + 1;
+	return t;
+}
+
+/* Whether nothing is to be told of the free of a block because it is none of the sample. */
+static inline bool thread_frees_unseen(const void *p)
+{
+	return __builtin_expect(sample_on, 0) && __builtin_expect(!sample_may_hold(sample_key(p)), 1);
 }
 
 /* The same, for recording: NULL too, and counted, if the thread is inside an event. */
