@@ -87,7 +87,7 @@ static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
 		printf("%-17s %-18s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
-	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "with --from or --embed-symbols: the trace itself");
+	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "the trace itself, as far as it is sound");
 	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
 }
 
@@ -463,10 +463,10 @@ static int run_import(struct command *command)
 	return status == TOOL_COMPLETE && !whole ? (int)TOOL_PARTIAL : status;
 }
 
-/* ---- Names in traces ------------------------------------------------------------------------ */
+/* ---- Traces of traces ------------------------------------------------------------------------ */
 
-/* The trace in a file without a name, with the names of its frames. */
-static int embed(const struct command *command, const struct tool_trace *trace, int from, int *to)
+/* The sound part of the trace in a file without a name; if wanted, with the names of its frames. */
+static int rewrite(const struct command *command, const struct tool_trace *trace, int from, int *to)
 {
 	const struct tool *tool = &command->tool;
 	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
@@ -479,24 +479,24 @@ static int embed(const struct command *command, const struct tool_trace *trace, 
 		error = *to < 0 ? MST_ERR_IO
 				: mst_writer_extend(&writer, *to, from,
 						    mst_reader_sound_bytes(trace->reader));
-	if (!error)
+	if (!error && command->embed_symbols)
 		error = naming_embed(naming, writer);
 	/* Without an end the result stays what the trace is: cut. */
 	if (!error)
 		error = there ? mst_writer_finish(writer, &end) : mst_writer_flush(writer);
-	if (!error)
+	if (!error && command->embed_symbols)
 		tool_symbol_notices(tool, naming_symbols(naming));
 	mst_writer_destroy(writer);
 	naming_destroy(naming);
 	return error;
 }
 
-static int write_embedded(const struct command *command, const struct tool_trace *trace, int from)
+static int write_rewritten(const struct command *command, const struct tool_trace *trace, int from)
 {
 	enum tool_status status = tool_replay(&command->tool, trace, NULL, 0);
 	if (status == TOOL_NO_RESULT)
 		return status;
-	int to, error = embed(command, trace, from, &to);
+	int to, error = rewrite(command, trace, from, &to);
 	if (!error && lseek(to, 0, SEEK_SET) != 0)
 		error = MST_ERR_IO;
 	if (error)
@@ -528,7 +528,7 @@ static int open_twice(const struct command *command)
 	return fd;
 }
 
-static int run_embedding(const struct command *command)
+static int run_rewriting(const struct command *command)
 {
 	struct tool_trace trace;
 	int fd = open_twice(command), copied = fd < 0 ? -1 : dup(fd);
@@ -537,7 +537,7 @@ static int run_embedding(const struct command *command)
 	int status = TOOL_NO_RESULT;
 	const char *name = strcmp(command->input, "-") == 0 ? "standard input" : command->input;
 	if (tool_open_fd(&command->tool, &trace, name, fd)) {
-		status = write_embedded(command, &trace, copied);
+		status = write_rewritten(command, &trace, copied);
 		tool_close(&trace);
 	}
 	close(copied);
@@ -551,15 +551,8 @@ static int run(struct command *command)
 		command->from = recognize(command->input);
 	if (command->from)
 		return run_import(command);
-	if (command->embed_symbols)
-		return run_embedding(command);
-	if (is_trace_wanted(command)) {
-		tool_error(&command->tool,
-			   "--to=" TRACE ": %s is a trace; --from tells if it is none, "
-			   "--embed-symbols writes another",
-			   command->input);
-		return TOOL_USAGE;
-	}
+	if (command->embed_symbols || is_trace_wanted(command))
+		return run_rewriting(command);
 	if (!tool_open(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = convert(command, &trace);

@@ -92,7 +92,9 @@ t msconvert --from=heap T
 t msconvert --from=memusage --tick-rate=0 data
 t msconvert --from=memusage none
 t msconvert --from=memusage -o x.zst foreign
-t msconvert --to=trace T
+t msconvert -q --to=trace -o again.zst T
+t sh -c 'msconvert -q --to=massif again.zst | cmp - massif.out.1'
+t sh -c 'head -c 700 T | msconvert --to=trace - | msreplay -v - 2>&1 >/dev/null | tail -n 1'
 t msconvert --embed-symbols --to=massif T
 t msconvert --embed-symbols --from=memusage data
 t msconvert -q --embed-symbols -o named.zst T
