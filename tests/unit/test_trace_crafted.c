@@ -14,189 +14,10 @@
 
 #include <cmocka.h>
 
-#include "crc32.h"
+#include "craft.h"
 #include "trace_model.h"
 #include "unit.h"
 #include "wire.h"
-
-/* ---- crafted units ---- */
-
-#define MAX_PARTS 10
-
-/* A unit before it is encoded, and what to spoil afterwards. */
-struct part {
-	uint8_t type, flags;
-	struct bytes fields;
-	struct bytes columns[8];
-	uint8_t ids[8];
-	size_t n_columns;
-	bool patch; /* set a byte or a word of the header, then its checksum anew */
-	bool patch_word;
-	size_t patch_at; /* from the tag on */
-	uint32_t patch_value;
-	struct bytes tail; /* bytes after the unit */
-};
-
-struct craft {
-	struct part parts[MAX_PARTS];
-	size_t n;
-};
-
-/* Places in craft.parts of the sound trace. */
-enum {
-	CRAFT_FILE,
-	CRAFT_THREADS,
-	CRAFT_MODULES,
-	CRAFT_STACKS,
-	CRAFT_KINDS,
-	CRAFT_EVENTS,
-	CRAFT_MORE,
-	CRAFT_END,
-};
-
-static void set(struct bytes *bytes, const void *data, size_t n)
-{
-	bytes_clear(bytes);
-	bytes_append(bytes, data, n);
-}
-
-#define SET(bytes, ...)                                                                                      \
-	set(&(bytes), (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
-
-static void put_words(struct bytes *bytes, const uint32_t *words, size_t n)
-{
-	bytes_clear(bytes);
-	for (size_t i = 0; i < n; i++)
-		bytes_u32(bytes, words[i]);
-}
-
-#define WORDS(bytes, ...)                                                                                    \
-	put_words(&(bytes), (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-
-static void poke(struct bytes *bytes, size_t at, uint32_t value)
-{
-	assert_true(at + 4 <= bytes->size);
-	wire_put_u32(bytes->data + at, value);
-}
-
-static void craft_events(struct part *p, uint32_t first_record, uint32_t first_alloc, uint32_t time)
-{
-	WORDS(p->fields, first_record, 0, first_alloc, 0, time, 0, time + 5, 0, 6, 6, 0, 0);
-	for (int i = 0; i < 12; i++)
-		bytes_u64(&p->fields, 0);
-	SET(p->columns[COLUMN_RECORDS], 0, 1, 2, 3, 4, 5);
-	/* (1,ALLOC) (1,OUT) (2,ALLOC) (2,KEEP) (2,CALL) (2,FREE) */
-	SET(p->columns[COLUMN_SYMBOLS], 16, 4, 12, 8, 1, 3);
-	SET(p->columns[COLUMN_COUNTS], 1, 1, 1, 1, 1, 1);
-	SET(p->columns[COLUMN_TIME], 3, 5);
-	SET(p->columns[COLUMN_THREAD], 0, 0, 4, 1);
-	SET(p->columns[COLUMN_IDENTITY], 0, 2, 0);
-}
-
-/* A sound trace: two threads, a module, two frames, two stacks, two kinds, two chunks of six records. */
-static void craft_begin(struct craft *c)
-{
-	static const uint8_t types[] = { UNIT_FILE,  UNIT_THREADS, UNIT_MODULES, UNIT_STACKS,
-					 UNIT_KINDS, UNIT_EVENTS,  UNIT_EVENTS,  UNIT_END };
-	static const size_t n_columns[] = { 1, 1, 1, 3, 6, 6, 6, 0 };
-
-	*c = (struct craft){ .n = 8 };
-	for (size_t i = 0; i < c->n; i++) {
-		c->parts[i].type = types[i];
-		c->parts[i].flags = UNIT_CRITICAL;
-		c->parts[i].n_columns = n_columns[i];
-		for (uint8_t j = 0; j < 8; j++)
-			c->parts[i].ids[j] = j;
-	}
-	WORDS(c->parts[CRAFT_FILE].fields, 1, 0, 10, 62, 4096, 4711, 0, 1, 0, 0, 0, 0);
-	SET(c->parts[CRAFT_FILE].columns[0], 1, 'r', 1, 'e', 1, 'c', 1, 'a');
-	WORDS(c->parts[CRAFT_THREADS].fields, 0, 2);
-	SET(c->parts[CRAFT_THREADS].columns[0], 5, 6);
-	WORDS(c->parts[CRAFT_MODULES].fields, 0, 1);
-	SET(c->parts[CRAFT_MODULES].columns[0], 1, 'm', 0, 0, 1, 1, 0, 2, 0xab, 0xcd);
-	WORDS(c->parts[CRAFT_STACKS].fields, 1, 2, 0, 2);
-	SET(c->parts[CRAFT_STACKS].columns[0], 0, 16, 1, 16);
-	SET(c->parts[CRAFT_STACKS].columns[1], 0, 0);
-	SET(c->parts[CRAFT_STACKS].columns[2], 0, 0);
-	WORDS(c->parts[CRAFT_KINDS].fields, 1, 2);
-	SET(c->parts[CRAFT_KINDS].columns[0], MST_OP_MALLOC, MST_OP_REALLOC_MOVED);
-	SET(c->parts[CRAFT_KINDS].columns[1], 2, 2);
-	SET(c->parts[CRAFT_KINDS].columns[2], 16, 32);
-	SET(c->parts[CRAFT_KINDS].columns[3], 0, 0);
-	SET(c->parts[CRAFT_KINDS].columns[4], 0, 4);
-	SET(c->parts[CRAFT_KINDS].columns[5], 0, 0);
-	craft_events(&c->parts[CRAFT_EVENTS], 0, 0, 100);
-	craft_events(&c->parts[CRAFT_MORE], 6, 2, 105);
-	WORDS(c->parts[CRAFT_END].fields, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 92);
-}
-
-static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, struct bytes *out)
-{
-	struct unit_column columns[8];
-	const size_t start = out->size;
-	uint8_t *header;
-	uint32_t size;
-
-	for (size_t i = 0; i < p->n_columns; i++)
-		columns[i] = (struct unit_column){ p->ids[i], p->columns[i].data, p->columns[i].size };
-	assert_int_equal(unit_encode(out, zstd, p->type, p->flags, seq, &p->fields, columns, p->n_columns),
-			 0);
-	if (p->patch) {
-		header = out->data + start + UNIT_PREFIX;
-		size = wire_u32(header - 4);
-		assert_true(p->patch_at + (p->patch_word ? 4 : 1) <= size - 4);
-		if (p->patch_word)
-			wire_put_u32(header + p->patch_at, p->patch_value);
-		else
-			header[p->patch_at] = (uint8_t)p->patch_value;
-		wire_put_u32(header + size - 4, crc32_of(header, size - 4));
-	}
-	bytes_append(out, p->tail.data, p->tail.size);
-}
-
-static struct bytes craft_encode(const struct craft *c)
-{
-	ZSTD_CCtx *zstd = ZSTD_createCCtx();
-	struct bytes out = { 0 };
-
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-	for (size_t i = 0; i < c->n; i++)
-		craft_part(&c->parts[i], (uint32_t)i, zstd, &out);
-	ZSTD_freeCCtx(zstd);
-	assert_false(out.failed);
-	return out;
-}
-
-static void craft_finish(struct craft *c)
-{
-	for (size_t i = 0; i < MAX_PARTS; i++) {
-		bytes_free(&c->parts[i].fields);
-		bytes_free(&c->parts[i].tail);
-		for (size_t j = 0; j < 8; j++)
-			bytes_free(&c->parts[i].columns[j]);
-	}
-}
-
-/* Sets a byte resp. a word of unit i's header after it is encoded. */
-static void patch_byte(struct craft *c, size_t i, size_t at, uint8_t value)
-{
-	c->parts[i].patch = true;
-	c->parts[i].patch_at = at;
-	c->parts[i].patch_value = value;
-}
-
-static void patch_word(struct craft *c, size_t i, size_t at, uint32_t value)
-{
-	patch_byte(c, i, at, 0);
-	c->parts[i].patch_word = true;
-	c->parts[i].patch_value = value;
-}
-
-/* Where in the header the row of column i stands. */
-static size_t row(const struct craft *c, size_t part, size_t i)
-{
-	return UNIT_FIXED + c->parts[part].fields.size + i * UNIT_COLUMN;
-}
 
 /* ---- what can be wrong ---- */
 
@@ -210,55 +31,55 @@ static void sound(struct craft *c)
 
 static void version(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 0, 2);
+	craft_poke(&FIELDS(c, FILE), 0, 2);
 }
 
 static void features(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 4, 2);
+	craft_poke(&FIELDS(c, FILE), 4, 2);
 }
 
 static void sampled(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 4, 1);
+	craft_poke(&FIELDS(c, FILE), 4, 1);
 	bytes_u64(&FIELDS(c, FILE), MST_SAMPLE_MIN);
 }
 
 static void sampled_without_mean(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 4, 1);
+	craft_poke(&FIELDS(c, FILE), 4, 1);
 }
 
 static void sampled_too_finely(struct craft *c)
 {
 	sampled(c);
-	poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MIN - 1);
+	craft_poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MIN - 1);
 }
 
 static void sampled_too_coarsely(struct craft *c)
 {
 	sampled(c);
-	poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MAX + 1);
+	craft_poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MAX + 1);
 }
 
 static void compatible_features(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 40, ~0u);
+	craft_poke(&FIELDS(c, FILE), 40, ~0u);
 }
 
 static void time_unit(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 8, MST_MAX_TIME_SHIFT + 1);
+	craft_poke(&FIELDS(c, FILE), 8, MST_MAX_TIME_SHIFT + 1);
 }
 
 static void too_many_arguments(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 28, UINT32_MAX);
+	craft_poke(&FIELDS(c, FILE), 28, UINT32_MAX);
 }
 
 static void arguments_promised(struct craft *c)
 {
-	poke(&FIELDS(c, FILE), 28, 2);
+	craft_poke(&FIELDS(c, FILE), 28, 2);
 }
 
 static void nul_in_text(struct craft *c)
@@ -308,17 +129,17 @@ static void short_range(struct craft *c)
 
 static void range_gap(struct craft *c)
 {
-	poke(&FIELDS(c, STACKS), 0, 2);
+	craft_poke(&FIELDS(c, STACKS), 0, 2);
 }
 
 static void range_too_long(struct craft *c)
 {
-	poke(&FIELDS(c, KINDS), 4, UINT32_MAX);
+	craft_poke(&FIELDS(c, KINDS), 4, UINT32_MAX);
 }
 
 static void range_one_too_many(struct craft *c)
 {
-	poke(&FIELDS(c, STACKS), 4, 3);
+	craft_poke(&FIELDS(c, STACKS), 4, 3);
 }
 
 static void giant_range(struct craft *c)
@@ -327,7 +148,7 @@ static void giant_range(struct craft *c)
 
 	memset(bytes_reserve(ops, MST_MAX_KINDS), 0, MST_MAX_KINDS);
 	ops->size = MST_MAX_KINDS;
-	poke(&FIELDS(c, KINDS), 4, MST_MAX_KINDS);
+	craft_poke(&FIELDS(c, KINDS), 4, MST_MAX_KINDS);
 }
 
 static void giant_modules(struct craft *c)
@@ -336,7 +157,7 @@ static void giant_modules(struct craft *c)
 
 	memset(bytes_reserve(column, MST_MAX_MODULES + 1), 0, MST_MAX_MODULES + 1);
 	column->size = MST_MAX_MODULES + 1;
-	poke(&FIELDS(c, MODULES), 4, MST_MAX_MODULES + 1);
+	craft_poke(&FIELDS(c, MODULES), 4, MST_MAX_MODULES + 1);
 }
 
 static void parent_too_far(struct craft *c)
@@ -372,7 +193,7 @@ static void cut_varint(struct craft *c)
 /* Stacks 3, 4, ... each one frame deeper than the one before; `n` of them. */
 static void chain(struct craft *c, uint32_t n)
 {
-	poke(&FIELDS(c, STACKS), 4, 2 + n);
+	craft_poke(&FIELDS(c, STACKS), 4, 2 + n);
 	for (uint32_t i = 0; i < n; i++) {
 		bytes_u8(&COLUMN(c, STACKS, 1), 0);
 		bytes_u8(&COLUMN(c, STACKS, 2), 1);
@@ -448,22 +269,22 @@ static void short_events_fields(struct craft *c)
 
 static void too_many_records(struct craft *c)
 {
-	poke(&FIELDS(c, EVENTS), 32, MST_MAX_CHUNK_RECORDS + 1);
+	craft_poke(&FIELDS(c, EVENTS), 32, MST_MAX_CHUNK_RECORDS + 1);
 }
 
 static void too_many_symbols(struct craft *c)
 {
-	poke(&FIELDS(c, EVENTS), 36, 7);
+	craft_poke(&FIELDS(c, EVENTS), 36, 7);
 }
 
 static void records_missing(struct craft *c)
 {
-	poke(&FIELDS(c, MORE), 0, 7);
+	craft_poke(&FIELDS(c, MORE), 0, 7);
 }
 
 static void allocs_missing(struct craft *c)
 {
-	poke(&FIELDS(c, MORE), 8, 1);
+	craft_poke(&FIELDS(c, MORE), 8, 1);
 }
 
 static void kind_not_there(struct craft *c)
@@ -568,7 +389,7 @@ static void time_half(struct craft *c)
 
 static void time_back(struct craft *c)
 {
-	poke(&FIELDS(c, MORE), 16, 104);
+	craft_poke(&FIELDS(c, MORE), 16, 104);
 }
 
 static void thread_not_there(struct craft *c)
@@ -669,72 +490,74 @@ static void column_twice(struct craft *c)
 
 static void unknown_codec(struct craft *c)
 {
-	patch_byte(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_IDENTITY) + 1, 2);
+	craft_patch_byte(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_IDENTITY) + 1, 2);
 }
 
 static void unknown_codec_of_needed(struct craft *c)
 {
-	patch_byte(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 1, 2);
+	craft_patch_byte(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 1, 2);
 }
 
 static void raw_too_small(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 5);
+	craft_patch_word(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 5);
 }
 
 static void raw_zero(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 0);
+	craft_patch_word(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 0);
 }
 
 static void raw_too_big(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 7);
+	craft_patch_word(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, 7);
 }
 
 static void raw_beyond_limit(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8, MST_MAX_COLUMN_RAW + 1);
+	craft_patch_word(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 8,
+			 MST_MAX_COLUMN_RAW + 1);
 }
 
 static void stored_beyond_limit(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 4, MST_MAX_COLUMN_STORED + 1);
+	craft_patch_word(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 4,
+			 MST_MAX_COLUMN_STORED + 1);
 }
 
 static void stored_zero(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 4, 0);
+	craft_patch_word(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_RECORDS) + 4, 0);
 }
 
 static void stored_beyond_file(struct craft *c)
 {
-	patch_word(c, CRAFT_MORE, row(c, CRAFT_MORE, COLUMN_IDENTITY) + 4, MST_MAX_COLUMN_STORED);
+	craft_patch_word(c, CRAFT_MORE, craft_row(c, CRAFT_MORE, COLUMN_IDENTITY) + 4, MST_MAX_COLUMN_STORED);
 }
 
 static void too_many_columns(struct craft *c)
 {
-	patch_byte(c, CRAFT_EVENTS, 6, MST_MAX_COLUMNS + 1);
+	craft_patch_byte(c, CRAFT_EVENTS, 6, MST_MAX_COLUMNS + 1);
 }
 
 static void columns_contradict(struct craft *c)
 {
-	patch_byte(c, CRAFT_EVENTS, 6, 5);
+	craft_patch_byte(c, CRAFT_EVENTS, 6, 5);
 }
 
 static void fields_contradict(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, 12, FIELDS_EVENTS + 12);
+	craft_patch_word(c, CRAFT_EVENTS, 12, FIELDS_EVENTS + 12);
 }
 
 static void unit_missing(struct craft *c)
 {
-	patch_word(c, CRAFT_MORE, 8, CRAFT_MORE + 1);
+	craft_patch_word(c, CRAFT_MORE, 8, CRAFT_MORE + 1);
 }
 
 static void wrong_tag(struct craft *c)
 {
-	patch_word(c, CRAFT_EVENTS, 0, UNIT_TAG + 1);
+	craft_patch_word(c, CRAFT_EVENTS, 0, UNIT_TAG + 1);
 }
 
 static void no_file(struct craft *c)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces made unit by unit, so that each can be spoilt before or after its checksum. Failures end the test. */
+#ifndef TESTS_CRAFT_H
+#define TESTS_CRAFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bytes.h"
+
+#define CRAFT_MAX_PARTS 10
+
+/* A unit before it is encoded, and what to spoil afterwards. */
+struct part {
+	uint8_t type, flags;
+	struct bytes fields;
+	struct bytes columns[8];
+	uint8_t ids[8];
+	size_t n_columns;
+	bool patch; /* set a byte or a word of the header, then its checksum anew */
+	bool patch_word;
+	size_t patch_at; /* from the tag on */
+	uint32_t patch_value;
+	struct bytes tail; /* bytes after the unit */
+};
+
+struct craft {
+	struct part parts[CRAFT_MAX_PARTS];
+	size_t n;
+};
+
+/* Places in craft.parts of the sound trace. */
+enum {
+	CRAFT_FILE,
+	CRAFT_THREADS,
+	CRAFT_MODULES,
+	CRAFT_STACKS,
+	CRAFT_KINDS,
+	CRAFT_EVENTS,
+	CRAFT_MORE,
+	CRAFT_END,
+};
+
+/* Make the bytes what is given: bytes, or words of 32 bits. */
+void craft_set(struct bytes *bytes, const void *data, size_t n);
+void craft_words(struct bytes *bytes, const uint32_t *words, size_t n);
+
+#define SET(bytes, ...)                                                                                      \
+	craft_set(&(bytes), (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+#define WORDS(bytes, ...)                                                                                    \
+	craft_words(&(bytes), (const uint32_t[]){ __VA_ARGS__ },                                             \
+		    sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+/* Sets a word of 32 bits. */
+void craft_poke(struct bytes *bytes, size_t at, uint32_t value);
+
+/* A sound trace: two threads, a module, two frames, two stacks, two kinds, two chunks of six records. */
+void craft_begin(struct craft *c);
+void craft_finish(struct craft *c);
+/* The file; the caller frees it. */
+struct bytes craft_encode(const struct craft *c);
+
+/* Sets a byte resp. a word of unit i's header after it is encoded. */
+void craft_patch_byte(struct craft *c, size_t i, size_t at, uint8_t value);
+void craft_patch_word(struct craft *c, size_t i, size_t at, uint32_t value);
+
+/* Where in the header the row of column i stands. */
+size_t craft_row(const struct craft *c, size_t part, size_t i);
+
+#endif
