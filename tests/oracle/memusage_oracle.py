@@ -131,7 +131,7 @@ class Oracle:
 
     def memusage_reports(self, argv):
         """bash keeps its parent's process id as text: ours is msrec, as new as bash, so theirs must not be us."""
-        parent = ['sh', '-c', '"$@"; exit $?', 'sh'] if argv[0] == 'bash' else []
+        parent = ['timeout', '--foreground', str(TIMEOUT_S)] if argv[0] == 'bash' else []
         stderr = self.run(parent + argv, self.environment(argv, self.library)).stderr
         return [HEADING + part for part in stderr.split(HEADING)[1:]]
 
