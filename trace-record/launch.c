@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "sentence.h"
 
 /* ---- finding ---- */
 
@@ -67,18 +67,6 @@ char *launch_find(const char *name, int *status)
 
 /* ---- judging ---- */
 
-__attribute__((format(printf, 1, 2))) static char *sentence(const char *format, ...)
-{
-	char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
-
 /* The loader ignores LD_PRELOAD when the program gains privileges. */
 static char *judge_privileges(int fd)
 {
@@ -88,10 +76,10 @@ static char *judge_privileges(int fd)
 		return NULL;
 	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
 	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
-		return sentence(
+		return sentence_make(
 			"is set-user-ID or set-group-ID: the loader will not load the recorder into it");
 	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && geteuid() != 0)
-		return sentence("has file capabilities: the loader will not load the recorder into it");
+		return sentence_make("has file capabilities: the loader will not load the recorder into it");
 	return NULL;
 }
 
@@ -125,7 +113,7 @@ static char *judge_script(const char *line, int depth, char **remark)
 	char *objection = interpreter ? judge(interpreter, depth, remark) : NULL, *text;
 
 	if (objection) {
-		text = sentence("is a script for %s, which %s", interpreter, objection);
+		text = sentence_make("is a script for %s, which %s", interpreter, objection);
 		free(objection);
 		objection = text;
 	}

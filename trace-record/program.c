@@ -2,13 +2,14 @@
 #include "program.h"
 
 #include <elf.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sentence.h"
 
 #define TABLE_MOST (256u << 20) /* bytes of symbols or names that are looked through */
 #define NOTES_MOST (1u << 20)
@@ -156,43 +157,34 @@ static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, str
 
 /* ---- the answer ---- */
 
-__attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
-{
-	char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	return text;
-}
-
 static char *objection_to(const struct facts *facts)
 {
 	if (!facts->interpreted)
-		return words(
+		return sentence_make(
 			"is %sstatically linked: there is no dynamic loader that could load the recorder%s",
 			facts->go ? "a Go program and " : "",
 			facts->go ? ", and Go's own heap goes past malloc" : "");
 	if (facts->sanitizer)
-		return words("is built with %s, which replaces malloc and bears no recorder beside it",
-			     facts->sanitizer);
+		return sentence_make(
+			"is built with %s, which replaces malloc and bears no recorder beside it",
+			facts->sanitizer);
 	if (facts->own_malloc && !facts->asks)
-		return words("has a malloc of its own linked into it, whose calls cannot be seen");
+		return sentence_make("has a malloc of its own linked into it, whose calls cannot be seen");
 	return NULL;
 }
 
 static char *remark_on(const struct facts *facts)
 {
 	if (facts->go)
-		return words("is a Go program: what its C code allocates is recorded, Go's own heap is not");
+		return sentence_make(
+			"is a Go program: what its C code allocates is recorded, Go's own heap is not");
 	if (facts->own_malloc)
-		return words(
+		return sentence_make(
 			"has a malloc of its own linked into it: only its requests (msrec.h) are recorded");
 	if (facts->allocator)
-		return words("uses an allocator by a name of its own (%s): those calls are not recorded",
-			     facts->allocator);
+		return sentence_make(
+			"uses an allocator by a name of its own (%s): those calls are not recorded",
+			facts->allocator);
 	return NULL;
 }
 
@@ -202,11 +194,11 @@ static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, char **
 	char *objection;
 
 	if (header->e_machine != EM_X86_64)
-		return words("is for another kind of processor (ELF machine %u)", header->e_machine);
+		return sentence_make("is for another kind of processor (ELF machine %u)", header->e_machine);
 	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
-		return words("is not an executable");
+		return sentence_make("is not an executable");
 	if (!look_at_segments(f, header, &facts))
-		return words("has damaged program headers");
+		return sentence_make("has damaged program headers");
 	look_at_sections(f, header, &facts);
 	objection = objection_to(&facts);
 	if (!objection)
@@ -225,10 +217,10 @@ char *program_objection(int fd, char **remark)
 		f.size = (uint64_t)st.st_size;
 	memset(&header, 0, sizeof(header));
 	if (!read_at(&f, 0, &header, sizeof(header)) && !read_at(&f, 0, &header, EI_NIDENT))
-		return words("is not a whole program");
+		return sentence_make("is not a whole program");
 	if (header.e_ident[EI_CLASS] == ELFCLASS32)
-		return words("is a 32-bit program; only 64-bit ones can be recorded");
+		return sentence_make("is a 32-bit program; only 64-bit ones can be recorded");
 	if (f.size < sizeof(header) || header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return words("is for another kind of processor");
+		return sentence_make("is for another kind of processor");
 	return judge_elf64(&f, &header, remark);
 }

@@ -38,34 +38,23 @@ static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void capture
 	__asm__ volatile("");
 }
 
-#define FRAME(name, next)                                                                                    \
-	static __attribute__((noinline)) void name(void)                                                     \
-	{                                                                                                    \
-		next();                                                                                      \
-		__asm__ volatile("");                                                                        \
-	}
-#define CHAIN(n)                                                                                             \
-	FRAME(chain_##n##_2, capture)                                                                        \
-	FRAME(chain_##n##_3, chain_##n##_2)                                                                  \
-	FRAME(chain_##n##_4, chain_##n##_3)                                                                  \
-	FRAME(chain_##n##_5, chain_##n##_4)
-
-CHAIN(0)
-CHAIN(1)
-CHAIN(2)
-CHAIN(3)
-CHAIN(4) CHAIN(5) CHAIN(6) CHAIN(7)
-
-	static __attribute__((noinline)) void work(void)
+static inline __attribute__((always_inline)) void capture_at(long i)
 {
-	static void (*const way[8])(void) = { chain_0_5, chain_1_5, chain_2_5, chain_3_5,
-					      chain_4_5, chain_5_5, chain_6_5, chain_7_5 };
+	(void)i;
+	capture();
+}
+
+#define CHAINS_END capture_at
+#include "chains.h"
+
+static __attribute__((noinline)) void work(void)
+{
 	uint64_t number = 1;
 
 	for (long i = 0; i < captures; i++) {
-		number = number * 6364136223846793005u + 1442695040888963407u;
+		number = chains_next(number);
 		if (mode == 'c')
-			way[number >> 61]();
+			chains[number >> 61](i);
 		else
 			capture();
 	}
@@ -102,7 +91,7 @@ int main(int argc, char **argv)
 	stack = unwind_stack_init(map(unwind_stack_bytes(CAPACITY)), CAPACITY, 256);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	/* main() and work() are frames, too, and those of the chain. */
-	descend(atoi(argv[2]) - (mode == 'c' ? 6 : 2));
+	descend(atoi(argv[2]) - (mode == 'c' ? 7 : 2));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	printf("capture=%.1f\n",
 	       ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) /

@@ -13,7 +13,7 @@
 static int depth;
 static long pairs;
 
-static unsigned chains;
+static unsigned n_chains;
 
 static inline __attribute__((always_inline)) void work_once(long i)
 {
@@ -28,34 +28,16 @@ static __attribute__((noinline)) void work(void)
 		work_once(i);
 }
 
-#define FRAME(name, next)                                                                                    \
-	static __attribute__((noinline)) void name(long i)                                                   \
-	{                                                                                                    \
-		next(i);                                                                                     \
-		__asm__ volatile("");                                                                        \
-	}
-#define CHAIN(n)                                                                                             \
-	FRAME(chain_##n##_1, work_once)                                                                      \
-	FRAME(chain_##n##_2, chain_##n##_1)                                                                  \
-	FRAME(chain_##n##_3, chain_##n##_2)                                                                  \
-	FRAME(chain_##n##_4, chain_##n##_3)                                                                  \
-	FRAME(chain_##n##_5, chain_##n##_4)
+#define CHAINS_END work_once
+#include "chains.h"
 
-CHAIN(0)
-CHAIN(1)
-CHAIN(2)
-CHAIN(3)
-CHAIN(4) CHAIN(5) CHAIN(6) CHAIN(7)
-
-	static __attribute__((noinline)) void work_in_chains(void)
+static __attribute__((noinline)) void work_in_chains(void)
 {
-	static void (*const way[8])(long) = { chain_0_5, chain_1_5, chain_2_5, chain_3_5,
-					      chain_4_5, chain_5_5, chain_6_5, chain_7_5 };
 	uint64_t number = 1;
 
 	for (long i = 0; i < pairs; i++) {
-		number = number * 6364136223846793005u + 1442695040888963407u;
-		way[(number >> 40) % chains](i);
+		number = chains_next(number);
+		chains[(number >> 40) % n_chains](i);
 	}
 }
 
@@ -63,7 +45,7 @@ static __attribute__((noinline)) void descend(int n)
 {
 	if (n > 1)
 		descend(n - 1);
-	else if (chains)
+	else if (n_chains)
 		work_in_chains();
 	else
 		work();
@@ -74,7 +56,7 @@ static __attribute__((noinline)) void descend(int n)
 static void *thread(void *unused)
 {
 	(void)unused;
-	descend(chains ? depth - 7 : depth - 2);
+	descend(n_chains ? depth - 7 : depth - 2);
 	return NULL;
 }
 
@@ -84,8 +66,8 @@ int main(int argc, char **argv)
 	pthread_t threads[64];
 	const int n = argc >= 4 ? atoi(argv[3]) : 0;
 
-	chains = argc == 5 ? (unsigned)atoi(argv[4]) : 0;
-	if (n < 1 || n > 64 || chains > 8)
+	n_chains = argc == 5 ? (unsigned)atoi(argv[4]) : 0;
+	if (n < 1 || n > 64 || n_chains > 8)
 		return 1;
 	depth = atoi(argv[1]);
 	pairs = atol(argv[2]);
