@@ -19,16 +19,12 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 import kinds                                                   # noqa: E402
-from harness import Build, MemoryGroup, Scratch, plain_environment    # noqa: E402
+from harness import Build, MemoryGroup, Problem, Scratch, plain_environment, run_cases    # noqa: E402
 
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 CXXFLAGS = ["-std=c++17", "-O1", "-g", "-pthread"]
 TIMEOUT = 120
 ROOT = os.geteuid() == 0
-
-
-class Problem(Exception):
-    """What is wrong with a host, in words."""
 
 
 def expect(truth, words):
@@ -361,11 +357,15 @@ def deepbind(bench):
     return f"{stats[0]['unknown']} frees of blocks that went past"
 
 
+def as_root(run):
+    return run if ROOT else lambda _: "skip: needs root"
+
+
 def allocator(library):
     def run(bench):
         program = bench.linked_with(library)
         if not program:
-            return None
+            return "skip: not installed"
         total = 0
         for name in ("early", "short-threads", "exchange", "longjmp", "tls"):
             total += run_case(bench, name, program=program)[0]["events"]
@@ -402,12 +402,12 @@ HOSTS = [
     ("fork with threads", forks),
     ("20 generations, msrec late", generations),
     ("300 processes at once", many_processes),
-    ("namespace of processes", pid_namespace if ROOT else None),
+    ("namespace of processes", as_root(pid_namespace)),
     ("vfork and exec", simple("vfork")),
     ("posix_spawn, system, popen", spawn),
     ("daemon without descriptors", daemon),
-    ("chroot", simple("chroot") if ROOT else None),
-    ("setuid", simple("setuid") if ROOT else None),
+    ("chroot", as_root(simple("chroot"))),
+    ("setuid", as_root(simple("setuid"))),
     ("clearenv, environ = NULL", simple("clearenv")),
     ("RLIMIT_NOFILE 0", simple("nofile")),
     ("other limits", simple("limits")),
@@ -446,29 +446,10 @@ def main():
     parser.add_argument("--long", action="store_true", help="every host five times")
     parser.add_argument("--only", metavar="WORD", help="hosts with this word in their name")
     args = parser.parse_args()
-    failed = 0
     with Scratch() as folder:
         os.chmod(folder, 0o755)
         bench = Bench(Build(args.build), folder)
-        for name, run in HOSTS:
-            if not run:
-                print(f"SKIP {name}: needs root", flush=True)
-                continue
-            if args.only and args.only not in name:
-                continue
-            begin = time.monotonic()
-            try:
-                for _ in range(5 if args.long else 1):
-                    outcome = run(bench)
-            except (Problem, RuntimeError, subprocess.TimeoutExpired) as e:
-                failed += 1
-                print(f"not ok {name}: {e}", flush=True)
-                continue
-            if outcome is None or outcome.startswith("skip: "):
-                print(f"SKIP {name}: {outcome[6:] if outcome else 'not installed'}", flush=True)
-                continue
-            print(f"ok {name}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
-    return 1 if failed else 0
+        return run_cases(HOSTS, bench, args.only, 5 if args.long else 1)
 
 
 if __name__ == "__main__":

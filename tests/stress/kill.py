@@ -21,7 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, os.path.join(HERE, "../oracle"))
-from harness import Build, MemoryGroup, Scratch, plain_environment    # noqa: E402
+from harness import Build, MemoryGroup, Problem, Scratch, plain_environment, run_cases    # noqa: E402
 from decode import Decoder                                # noqa: E402
 from decode_checks import EVENTS                          # noqa: E402
 
@@ -32,10 +32,6 @@ PR_SET_CHILD_SUBREAPER = 36
 STATUS = {"exit": 7, "_exit": 9, "quick_exit": 11, "exec": 0, "segv": -signal.SIGSEGV, "abort": -signal.SIGABRT,
           "trap": -signal.SIGILL, "overflow": -signal.SIGSEGV, "double-free": -signal.SIGABRT,
           "no memory": -signal.SIGABRT, "memory": -signal.SIGKILL}
-
-
-class Problem(Exception):
-    """What is wrong, in words."""
 
 
 def expect(truth, words):
@@ -393,26 +389,11 @@ def main():
     parser.add_argument("--only", metavar="WORD", help="questions with this word in their name")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of what is left to chance")
     args = parser.parse_args()
-    failed = 0
     print(f"seed {args.seed}", flush=True)
     random.seed(args.seed)
     with Scratch() as folder:
         bench = Bench(Build(args.build), folder)
-        for name, run in cases(args.long):
-            if args.only and args.only not in name:
-                continue
-            begin = time.monotonic()
-            try:
-                outcome = run(bench)
-            except (Problem, RuntimeError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {name}: {e}", flush=True)
-                continue
-            if outcome.startswith("skip: "):
-                print(f"SKIP {name}: {outcome[6:]}", flush=True)
-            else:
-                print(f"ok {name}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
-    return 1 if failed else 0
+        return run_cases(cases(args.long), bench, args.only)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, HERE)
-from harness import Build, Scratch, plain_environment                                  # noqa: E402
-from kill import COUNTS, STATUS, Bench, Problem, child_of, expect, finish             # noqa: E402
+from harness import Build, Problem, Scratch, plain_environment, run_cases              # noqa: E402
+from kill import COUNTS, STATUS, Bench, child_of, expect, finish             # noqa: E402
 
 HELD_UP_MOST = 3.0    # seconds; 2 by the manual, the rest for a busy machine
 ROOT = os.geteuid() == 0
@@ -241,25 +241,9 @@ def main():
     parser.add_argument("--long", action="store_true", help="each five times, and for longer")
     parser.add_argument("--only", metavar="WORD", help="questions with this word in their name")
     args = parser.parse_args()
-    failed = 0
     with Scratch() as folder:
         bench = Bench(Build(args.build), folder)
-        for name, run in cases(args.long):
-            if args.only and args.only not in name:
-                continue
-            begin = time.monotonic()
-            try:
-                for _ in range(5 if args.long else 1):
-                    outcome = run(bench)
-            except (Problem, RuntimeError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {name}: {e}", flush=True)
-                continue
-            if outcome.startswith("skip: "):
-                print(f"SKIP {name}: {outcome[6:]}", flush=True)
-            else:
-                print(f"ok {name}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
-    return 1 if failed else 0
+        return run_cases(cases(args.long), bench, args.only, 5 if args.long else 1)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Scratch, plain_environment    # noqa: E402
+from harness import Build, Problem, Scratch, plain_environment, run_cases    # noqa: E402
 
 PYTHON_TESTS = {
     "threads": ["test_thread", "test_threading", "test_threadsignals", "test_threading_local", "test_queue"],
@@ -32,10 +32,6 @@ PYTHON_TESTS = {
 }
 PYTHON = "/usr/bin/python3"
 TIMEOUT = 1500
-
-
-class Problem(Exception):
-    """What is wrong, in words."""
 
 
 def expect(truth, words):
@@ -204,21 +200,11 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--only", metavar="WORD", help="programs with this word in their name")
     args = parser.parse_args()
-    failed = 0
     with Scratch() as folder:
         os.chmod(folder, 0o755)
         bench = Bench(Build(args.build), folder)
         cases = [(f"python: {name}", python_tests(tests)) for name, tests in PYTHON_TESTS.items()]
-        for name, run in [*cases, ("redis", redis), ("nginx", nginx), ("git", git)]:
-            if args.only and args.only not in name:
-                continue
-            begin = time.monotonic()
-            try:
-                print(f"ok {name}: {run(bench)} ({time.monotonic() - begin:.1f} s)", flush=True)
-            except (Problem, RuntimeError, OSError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {name}: {e}", flush=True)
-    return 1 if failed else 0
+        return run_cases([*cases, ("redis", redis), ("nginx", nginx), ("git", git)], bench, args.only)
 
 
 if __name__ == "__main__":

@@ -90,3 +90,28 @@ def plain_environment(**more):
 
 def have(*programs):
     return all(shutil.which(p) for p in programs)
+
+
+class Problem(Exception):
+    """What a case finds wrong."""
+
+
+def run_cases(cases, bench, only=None, times=1):
+    """Runs (name, function) pairs, a line each: a function tells its outcome, or "skip: why". 1 if any failed."""
+    failed = 0
+    for name, run in cases:
+        if only and only not in name:
+            continue
+        begin = time.monotonic()
+        try:
+            for _ in range(times):
+                outcome = run(bench)
+        except (Problem, RuntimeError, OSError, subprocess.SubprocessError) as e:
+            failed += 1
+            print(f"not ok {name}: {e}", flush=True)
+            continue
+        if outcome.startswith("skip: "):
+            print(f"SKIP {name}: {outcome[6:]}", flush=True)
+        else:
+            print(f"ok {name}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
+    return 1 if failed else 0
