@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unpack.h"
+
 struct import {
 	int from;            /* a regular file, read from its beginning */
 	int to;              /* empty, for reading and writing: the trace */
@@ -18,6 +20,9 @@ struct import {
 	const char *problem; /* set on failure: constant text, NULL: errno tells */
 	const char *warning; /* set on success if the trace isn't all of it: constant text */
 };
+
+/* What the end of a file's lines (unpack.h) makes of the import: 0, or -1 with its problem. */
+int import_end(struct import *import, enum unpack_result result);
 
 struct importer {
 	const char *name;   /* --from=NAME */

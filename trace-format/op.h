@@ -58,4 +58,7 @@ static inline int mst_op_is_custom(unsigned op)
 	return op == MST_OP_MALLOCLIKE || op == MST_OP_RESIZEINPLACE;
 }
 
+/* The operation's name in tables, for instance "realloc_moved"; "unknown" for numbers without a meaning. */
+const char *mst_op_name(unsigned op);
+
 #endif

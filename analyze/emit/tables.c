@@ -42,40 +42,6 @@ static const struct parquet_column snapshot_columns[] = {
 
 /* ---- Events --------------------------------------------------------------------------------- */
 
-static const char *const operation_names[MST_OP_COUNT] = {
-	[MST_OP_UNKNOWN] = "unknown",
-	[MST_OP_MALLOC] = "malloc",
-	[MST_OP_CALLOC] = "calloc",
-	[MST_OP_REALLOC] = "realloc",
-	[MST_OP_REALLOC_MOVED] = "realloc_moved",
-	[MST_OP_REALLOC_IN_PLACE] = "realloc_in_place",
-	[MST_OP_REALLOC_FREE] = "realloc_free",
-	[MST_OP_MEMALIGN] = "memalign",
-	[MST_OP_POSIX_MEMALIGN] = "posix_memalign",
-	[MST_OP_ALIGNED_ALLOC] = "aligned_alloc",
-	[MST_OP_VALLOC] = "valloc",
-	[MST_OP_PVALLOC] = "pvalloc",
-	[MST_OP_NEW] = "new",
-	[MST_OP_NEW_ARRAY] = "new_array",
-	[MST_OP_REALLOCARRAY] = "reallocarray",
-	[MST_OP_MALLOCLIKE] = "malloclike",
-	[MST_OP_RESIZEINPLACE] = "resizeinplace",
-	[MST_OP_FREE] = "free",
-	[MST_OP_IMPLIED_FREE] = "implied_free",
-	[MST_OP_LOST] = "lost",
-	[MST_OP_START] = "start",
-	[MST_OP_EXIT] = "exit",
-	[MST_OP_FORK] = "fork",
-	[MST_OP_STACK] = "stack",
-	[MST_OP_MMAP_READ] = "mmap_read",
-	[MST_OP_MMAP_WRITE] = "mmap_write",
-	[MST_OP_MMAP_ANON] = "mmap_anon",
-	[MST_OP_MREMAP_OLD] = "mremap_old",
-	[MST_OP_MREMAP_MOVED] = "mremap_moved",
-	[MST_OP_MREMAP_IN_PLACE] = "mremap_in_place",
-	[MST_OP_MUNMAP] = "munmap",
-};
-
 struct events {
 	struct observer observer;
 	const struct emit_view *view;
@@ -85,8 +51,7 @@ struct events {
 
 static const char *operation_of(const struct mst_kind *kinds, const struct mst_event *event)
 {
-	const char *name = event->kind == MST_NONE ? "free" : operation_names[kinds[event->kind].op];
-	return name ? name : "unknown";
+	return mst_op_name(event->kind == MST_NONE ? MST_OP_FREE : kinds[event->kind].op);
 }
 
 static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event)

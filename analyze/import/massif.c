@@ -369,15 +369,10 @@ static int read_file(struct state *s, struct unpack *unpack)
 		if (read_line(s, line) != 0)
 			return -1;
 	}
-	if (result == UNPACK_IO)
-		return -1;
-	if (result == UNPACK_NOMEM)
-		return check(s, MST_ERR_NOMEM);
-	if (result == UNPACK_TOO_LONG)
-		return refuse(s, "a line that is too long");
-	if (result == UNPACK_CUT || s->depth)
-		s->import->warning = "it is cut or damaged; what is before that is used";
-	return end_trace(s);
+	/* A tree that isn't whole ends too early, too. */
+	if (result == UNPACK_END && s->depth)
+		result = UNPACK_CUT;
+	return import_end(s->import, result) ? -1 : end_trace(s);
 }
 
 static int import_file(struct import *import)

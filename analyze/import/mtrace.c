@@ -335,15 +335,7 @@ static int read_file(struct state *s, struct unpack *unpack)
 		if (read_line(s, line) != 0)
 			return -1;
 	}
-	if (result == UNPACK_IO)
-		return -1;
-	if (result == UNPACK_NOMEM)
-		return check(s, MST_ERR_NOMEM);
-	if (result == UNPACK_TOO_LONG)
-		return refuse(s, "a line that is too long");
-	if (result == UNPACK_CUT)
-		s->import->warning = "it is cut or damaged; what is before that is used";
-	return end_trace(s);
+	return import_end(s->import, result) ? -1 : end_trace(s);
 }
 
 static int import_file(struct import *import)

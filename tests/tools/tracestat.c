@@ -23,37 +23,20 @@
 
 #include "mstrace.h"
 
-static const char *const op_name[MST_OP_COUNT] = {
-	[MST_OP_UNKNOWN] = "unknown_op",
-	[MST_OP_MALLOC] = "malloc",
-	[MST_OP_CALLOC] = "calloc",
-	[MST_OP_REALLOC] = "realloc",
-	[MST_OP_REALLOC_MOVED] = "realloc_moved",
-	[MST_OP_REALLOC_IN_PLACE] = "realloc_in_place",
-	[MST_OP_REALLOC_FREE] = "realloc_free",
-	[MST_OP_MEMALIGN] = "memalign",
-	[MST_OP_POSIX_MEMALIGN] = "posix_memalign",
-	[MST_OP_ALIGNED_ALLOC] = "aligned_alloc",
-	[MST_OP_VALLOC] = "valloc",
-	[MST_OP_PVALLOC] = "pvalloc",
-	[MST_OP_NEW] = "new",
-	[MST_OP_NEW_ARRAY] = "new_array",
-	[MST_OP_REALLOCARRAY] = "reallocarray",
-	[MST_OP_FREE] = "free_stack",
-	[MST_OP_IMPLIED_FREE] = "implied_free",
-	[MST_OP_LOST] = "lost_marks",
-	[MST_OP_START] = "start",
-	[MST_OP_EXIT] = "exit",
-	[MST_OP_FORK] = "fork",
-	[MST_OP_STACK] = "stack",
-	[MST_OP_MMAP_READ] = "mmap_read",
-	[MST_OP_MMAP_WRITE] = "mmap_write",
-	[MST_OP_MMAP_ANON] = "mmap_anon",
-	[MST_OP_MREMAP_OLD] = "mremap_old",
-	[MST_OP_MREMAP_MOVED] = "mremap_moved",
-	[MST_OP_MREMAP_IN_PLACE] = "mremap_in_place",
-	[MST_OP_MUNMAP] = "munmap",
-};
+/* Where the plain name is that of another figure. */
+static const char *op_key(unsigned op)
+{
+	switch (op) {
+	case MST_OP_UNKNOWN:
+		return "unknown_op";
+	case MST_OP_FREE:
+		return "free_stack";
+	case MST_OP_LOST:
+		return "lost_marks";
+	default:
+		return mst_op_name(op);
+	}
+}
 
 static const char *const reason_name[] = {
 	[MST_END_EXIT] = "exit",         [MST_END_SIGNAL] = "signal",   [MST_END_EXEC] = "exec",
@@ -132,8 +115,8 @@ static void print_counts(const struct stat_counts *s, struct mst_reader *reader)
 	uint32_t n;
 
 	for (int i = 0; i < MST_OP_COUNT; i++) {
-		if (op_name[i])
-			put(op_name[i], s->op[i]);
+		if (i == MST_OP_UNKNOWN || mst_op_name(i) != mst_op_name(MST_OP_UNKNOWN))
+			put(op_key(i), s->op[i]);
 	}
 	put("failed", s->failed);
 	put("failed_resize", s->failed_resize);
