@@ -156,6 +156,11 @@ struct mst_writer_options {
 	uint32_t chunk_records; /* records a chunk, 0 = default */
 	bool identity;          /* write which block of its kind a free names */
 	/*
+	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
+	 * make them cost little. They only stand between chunks.
+	 */
+	uint32_t keyframe_records;
+	/*
 	 * Asked with `context` when a disk or a quota is full, by the call that wanted to write: true =
 	 * try again (it is this function that waits). NULL: the write fails.
 	 */

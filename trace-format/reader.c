@@ -14,6 +14,7 @@
 #include "input.h"
 #include "mst_limits.h"
 #include "names.h"
+#include "sums.h"
 #include "unit.h"
 #include "wire.h"
 
@@ -565,24 +566,6 @@ static int read_identity(struct mst_reader *r)
 	return 0;
 }
 
-static void unpack_sums(const uint8_t *f, struct mst_sums *sums)
-{
-	*sums = (struct mst_sums){
-		.events = wire_u64(f),
-		.null_frees = wire_u64(f + 8),
-		.net_bytes = (int64_t)wire_u64(f + 16),
-		.net_bytes16 = (int64_t)wire_u64(f + 24),
-		.net_blocks = (int64_t)wire_u64(f + 32),
-		.max_bytes = (int64_t)wire_u64(f + 40),
-		.max_bytes16 = (int64_t)wire_u64(f + 48),
-		.max_blocks = (int64_t)wire_u64(f + 56),
-		.moved16 = wire_u64(f + 64),
-		.steps = wire_u64(f + 72),
-		.grown = wire_u64(f + 80),
-		.shrunk = wire_u64(f + 88),
-	};
-}
-
 static int read_chunk(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
@@ -598,7 +581,7 @@ static int read_chunk(struct mst_reader *r)
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
-	unpack_sums(f + 48, &chunk->sums);
+	chunk->sums = sums_unpack(f + 48);
 	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
 	    (err = read_runs(r)))
 		return err;

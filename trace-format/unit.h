@@ -29,6 +29,7 @@ enum unit_type {
 	UNIT_THREADS = 4,
 	UNIT_KINDS = 5,
 	UNIT_EVENTS = 6,
+	UNIT_KEYFRAME = 8,
 	UNIT_INDEX = 9,
 	UNIT_END = 10,
 	UNIT_NAMES = 11,
@@ -41,6 +42,11 @@ enum file_feature {
 
 /* Where these bits are in a FILE unit's fields. */
 #define FILE_FEATURES_AT 40u
+
+enum keyframe_column {
+	COLUMN_LIVE_KINDS = 0,
+	COLUMN_LIVE_BLOCKS = 1,
+};
 
 enum unit_flag {
 	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
@@ -73,6 +79,10 @@ enum events_column {
 #define FIELDS_EVENTS 144u
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
+#define FIELDS_KEYFRAME 128u
+
+/* Where a chunk's fields have the check of its columns as they are stored. */
+#define EVENTS_CHECK_AT 40u
 
 struct unit_column {
 	uint8_t id;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "mst_limits.h"
+#include "sums.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -174,22 +175,6 @@ static int write_definitions(struct mst_writer *w)
 	return err;
 }
 
-static void pack_sums(struct bytes *fields, const struct mst_sums *sums)
-{
-	bytes_u64(fields, sums->events);
-	bytes_u64(fields, sums->null_frees);
-	bytes_u64(fields, (uint64_t)sums->net_bytes);
-	bytes_u64(fields, (uint64_t)sums->net_bytes16);
-	bytes_u64(fields, (uint64_t)sums->net_blocks);
-	bytes_u64(fields, (uint64_t)sums->max_bytes);
-	bytes_u64(fields, (uint64_t)sums->max_bytes16);
-	bytes_u64(fields, (uint64_t)sums->max_blocks);
-	bytes_u64(fields, sums->moved16);
-	bytes_u64(fields, sums->steps);
-	bytes_u64(fields, sums->grown);
-	bytes_u64(fields, sums->shrunk);
-}
-
 static void swap_bytes(struct bytes *a, struct bytes *b)
 {
 	const struct bytes t = *a;
@@ -213,7 +198,7 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u32(&w->fields, chunk->n_records);
 	bytes_u32(&w->fields, chunk->n_symbols);
 	bytes_u64(&w->fields, 0); /* reserved */
-	pack_sums(&w->fields, &sums);
+	sums_pack(&sums, &w->fields);
 
 	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_SYMBOLS],
 		   &w->columns[COLUMN_COUNTS]);
@@ -225,7 +210,26 @@ static int write_chunk(struct mst_writer *w)
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
+	if (!err)
+		err = keyframes_add(&w->keyframes, chunk, defs_kinds(&w->defs), &sums);
 	chunk_reset(chunk);
+	return err;
+}
+
+static int write_keyframe(struct mst_writer *w)
+{
+	const struct keyframe_place place = {
+		.records = w->records,
+		.allocs = w->allocs,
+		.time = w->chunk.time_last,
+		.kinds = w->defs.kinds.written,
+	};
+	int err;
+
+	keyframes_pack(&w->keyframes, &place, &w->fields, w->columns);
+	err = writer_unit(w, UNIT_KEYFRAME, 0, 2, 0, 0);
+	if (!err)
+		keyframes_paid(&w->keyframes, w->out.size);
 	return err;
 }
 
@@ -236,6 +240,8 @@ int mst_writer_flush(struct mst_writer *w)
 		w->error = write_definitions(w);
 	if (!w->error && !chunk_is_empty(&w->chunk))
 		w->error = write_chunk(w);
+	if (!w->error && keyframes_due(&w->keyframes))
+		w->error = write_keyframe(w);
 	if (!w->error)
 		w->error = name_packer_flush(w);
 	return w->error;
@@ -354,6 +360,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->identity = options->identity;
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
+	keyframes_init(&w->keyframes, options->keyframe_records);
 	if (records > MST_MAX_CHUNK_RECORDS)
 		records = MST_MAX_CHUNK_RECORDS;
 	if (records < MIN_RECORDS)
@@ -376,6 +383,7 @@ void mst_writer_destroy(struct mst_writer *w)
 	ZSTD_freeCCtx(w->zstd);
 	defs_finish(&w->defs);
 	chunk_finish(&w->chunk);
+	keyframes_finish(&w->keyframes);
 	name_packer_destroy(w->names);
 	free(w->units);
 	bytes_free(&w->out);
@@ -431,7 +439,8 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	if (w->prefix_fd < 0)
 		err = MST_ERR_IO;
 	if (err || (err = set_zstd(w)) || (err = defs_copy(&w->defs, &parent->defs)) ||
-	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) || (err = copy_units(w, parent))) {
+	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) ||
+	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) || (err = copy_units(w, parent))) {
 		mst_writer_destroy(w);
 		return err;
 	}

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "chunk.h"
 #include "defs.h"
+#include "keyframe.h"
 #include "mstrace.h"
 #include "unit.h"
 
@@ -32,6 +33,7 @@ struct mst_writer {
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
 	struct chunk chunk;
+	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
 	uint32_t thread;

@@ -10,11 +10,12 @@ import struct
 import sys
 import zlib
 
-from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KINDS, LIMIT, MASK, MODULES, NAMES,
-                           OUT, STACKS, THREADS, Names, Problem, Sums, check_index, definitions, need, signed)
+from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MASK, MODULES,
+                           NAMES, OUT, STACKS, THREADS, Live, Names, Problem, Sums, check_index, definitions, need,
+                           signed)
 
 USABLE = 4
-FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, INDEX: 4, END: 64, NAMES: 12}
+FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 128, INDEX: 4, END: 64, NAMES: 12}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -67,7 +68,7 @@ class Decoder:
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = 0
-        self.names = Names()
+        self.names, self.live = Names(), Live(self.kinds)
 
     def take(self, n):
         need(self.at + n <= len(self.data), "the file ends inside a unit", "truncated")
@@ -86,7 +87,7 @@ class Decoder:
         need(size == 20 + f + 12 * n and n <= LIMIT["columns"] and f <= LIMIT["fields"], "a header's size")
         need(struct.unpack("<I", header[-4:])[0] == zlib.crc32(header[:-4]), "a header's checksum")
         need(number == len(self.units), "a unit is missing")
-        columns = {}
+        columns, stored_at = {}, self.at
         for i in range(n):
             column, codec, _, stored, raw = struct.unpack_from("<BBHII", header, 16 + f + 12 * i)
             need(column not in columns, "a column occurs twice")
@@ -94,6 +95,8 @@ class Decoder:
             frame = self.take(stored)
             columns[column] = Column(decompress(frame, raw) if codec == 1 and kind in FIELDS else b"")
         need(f >= FIELDS.get(kind, 0), "fields are missing")
+        check = struct.unpack_from("<I", header, 56)[0] if kind == EVENTS else 0
+        need(not check or check == zlib.crc32(self.data[stored_at:self.at]), "the check of a chunk's columns")
         self.units.append([kind, self.at - start, None, None])
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
@@ -193,6 +196,7 @@ class Decoder:
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated)
         self.records, self.time = self.records + n, last
+        self.live.chunk(symbols, stated)
         self.units[-1][2:] = n, time
 
     def calls(self, records, stamps, runs, identity, stated):
@@ -225,6 +229,9 @@ class Decoder:
     def define_names(self, fields, column):
         self.names.read(fields, column, *struct.unpack_from("<III", fields))
 
+    def keyframe(self, fields, column):
+        self.live.check(self.records, self.allocs, self.time, fields, column(0), column(1))
+
     def index(self, fields, column):
         check_index(self.units, struct.unpack_from("<I", fields)[0], column(0))
 
@@ -244,7 +251,8 @@ class Decoder:
         need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
         told = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
-                KINDS: self.define_kinds, NAMES: self.define_names, INDEX: self.index}
+                KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
+                INDEX: self.index}
         kind = None
         while kind != END:
             before = kind
