@@ -98,14 +98,14 @@ class Decoder:
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
     def file(self, fields, column):
-        version, features, shift, machine, page, pid, parent, argc, start, _ = struct.unpack_from("<8IQQ", fields)
+        version, features, shift, machine, page, pid, parent, argc, start, compatible = struct.unpack_from("<8IQQ", fields)
         need(version == 1 and features & ~1 == 0, "version %d, features %#x" % (version, features), "version")
         need(not features or len(fields) >= 56, "the sample's mean is missing")
         sample = struct.unpack_from("<Q", fields, 48)[0] if features else 0
         need(not features or 4096 <= sample <= 1 << 30, "the sample's mean")
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else ""))
+               + (f" sample={sample}" if sample else "") + (" pages" if compatible & 4 else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -191,14 +191,14 @@ class Decoder:
                f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}")
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated)
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated)
         self.records, self.time = self.records + n, last
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, identity, stated):
+    def calls(self, records, stamps, runs, identity, addresses, stated):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
-        known, i, stamp, run, sums = 0, 0, 0, 0, Sums(self.kinds)
+        known, i, stamp, run, place, sums = 0, 0, 0, 0, 0, Sums(self.kinds)
         while i < len(records) - 1:
             while stamp + 1 < len(stamps) and stamps[stamp + 1][0] <= i:
                 stamp += 1
@@ -215,10 +215,12 @@ class Decoder:
             if what == ALLOC:
                 block, self.allocs = self.allocs, self.allocs + 1
             sums.call(role, kind, what, then)
+            paged = what == CALL and 45 <= self.kinds[then][0] <= 56
+            place = addresses.zigzag(place) if paged else place
             names = {(ALLOC, ALLOC): "alloc", (FREE, FREE): "free", (OUT, ALLOC): "resize", (OUT, CALL): "free"}
             yield (f"{names.get((role, what), 'call')} kind={then if what != FREE else '-'} block={block} "
                    f"old={kind if role in (FREE, OUT, KEEP) else '-'} old_block={old} "
-                   f"time={stamps[stamp][1]} thread={runs[run][1]}")
+                   f"time={stamps[stamp][1]} thread={runs[run][1]}" + (f" address={place:#x}" if paged and place else ""))
             i += 1 + pair
         sums.check(stated)
 

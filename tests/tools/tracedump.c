@@ -37,6 +37,8 @@ static void print_info(const struct mst_reader *r)
 	       info->machine, info->page_size, info->pid, info->parent_pid, info->start_ns);
 	if (info->sample_bytes)
 		printf(" sample=%" PRIu64, info->sample_bytes);
+	if (info->pages)
+		printf(" pages");
 	putchar('\n');
 	print_line("recorder", info->recorder);
 	print_line("exe", info->exe);
@@ -71,7 +73,10 @@ static void print_event(const struct mst_event *e)
 	print_block("block", e->index);
 	print_id("old", e->old_kind);
 	print_block("old_block", e->old_index);
-	printf(" time=%" PRIu64 " thread=%u\n", e->time, e->thread);
+	printf(" time=%" PRIu64 " thread=%u", e->time, e->thread);
+	if (e->address)
+		printf(" address=0x%" PRIx64, e->address);
+	putchar('\n');
 }
 
 static void print_sums(const struct mst_sums *s)
