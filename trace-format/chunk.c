@@ -25,6 +25,7 @@ void chunk_finish(struct chunk *chunk)
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
 	bytes_free(&chunk->instructions);
+	bytes_free(&chunk->addresses);
 }
 
 int chunk_copy_empty(struct chunk *to, const struct chunk *from)
@@ -42,13 +43,14 @@ void chunk_reset(struct chunk *chunk)
 	chunk->n_records = chunk->n_symbols = 0;
 	chunk->stamped = chunk->stamped_run = 0;
 	chunk->events = chunk->null_frees = 0;
-	chunk->freed_last = 0;
+	chunk->freed_last = chunk->address_last = 0;
 	chunk->time_first = chunk->time_last;
 	chunk->count_first = chunk->count_last;
 	bytes_clear(&chunk->time);
 	bytes_clear(&chunk->thread);
 	bytes_clear(&chunk->identity);
 	bytes_clear(&chunk->instructions);
+	bytes_clear(&chunk->addresses);
 	if (++chunk->epoch == 0) {
 		/* Numbers of an old chunk would come back to life: forget them all. */
 		if (chunk->local)

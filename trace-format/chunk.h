@@ -31,7 +31,8 @@ struct chunk {
 	uint64_t freed_last;
 	uint64_t events, null_frees;
 	uint64_t count_first, count_last; /* instructions, at the first and last call */
-	struct bytes time, thread, identity, instructions;
+	uint64_t address_last;
+	struct bytes time, thread, identity, instructions, addresses;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -91,6 +92,13 @@ static inline void chunk_add_identity(struct chunk *chunk, uint64_t index)
 	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(index - chunk->freed_last)));
 	if (index != UINT64_MAX)
 		chunk->freed_last = index;
+}
+
+/* Says where the mapping is that the last record, a mark, is about. */
+static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
+{
+	bytes_varint(&chunk->addresses, wire_zigzag((int64_t)(address - chunk->address_last)));
+	chunk->address_last = address;
 }
 
 /* The sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */

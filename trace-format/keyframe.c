@@ -94,6 +94,7 @@ void keyframes_pack(const struct keyframes *k, const struct keyframe_place *plac
 	bytes_u32(fields, place->kinds);
 	bytes_u32(fields, k->n_live);
 	sums_pack(&k->sums, fields);
+	bytes_u64(fields, place->instructions);
 	for (uint32_t i = 0; i < k->n; i++) {
 		if (!k->live[i])
 			continue;

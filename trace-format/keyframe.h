@@ -37,6 +37,7 @@ bool keyframes_due(const struct keyframes *k);
 struct keyframe_place {
 	uint64_t records, allocs; /* before it */
 	uint64_t time;            /* of the last stamp before it, in the file's units */
+	uint64_t instructions;    /* of the last call before it */
 	uint32_t kinds;           /* defined before it */
 };
 

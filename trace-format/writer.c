@@ -139,7 +139,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, w->counted ? FEATURE_INSTRUCTIONS : 0);
+	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
 	if (info->sample_bytes)
 		bytes_u64(&w->fields, info->sample_bytes);
 
@@ -210,7 +210,9 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 7, chunk->n_records, chunk->time_first);
+	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_ADDRESSES + 1, chunk->n_records,
+			  chunk->time_first);
 
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
@@ -227,6 +229,7 @@ static int write_keyframe(struct mst_writer *w)
 		.records = w->records,
 		.allocs = w->allocs,
 		.time = w->chunk.time_last,
+		.instructions = w->chunk.count_last,
 		.kinds = w->defs.kinds.written,
 	};
 	int err;
@@ -578,6 +581,12 @@ static inline bool is_kind(const struct mst_writer *w, uint32_t kind)
 	return kind < w->defs.kinds.n;
 }
 
+/* Whether a CALL record can name it: not what needs an address, for which there is mst_writer_page(). */
+static inline bool is_call(const struct mst_writer *w, uint32_t kind)
+{
+	return is_kind(w, kind) && !mst_op_is_page(defs_kinds(&w->defs)[kind].op);
+}
+
 static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t index)
 {
 	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
@@ -665,7 +674,7 @@ int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index)
 
 int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call)
 {
-	int err = begin(w, 2, is_block(w, kind, index) && is_kind(w, call));
+	int err = begin(w, 2, is_block(w, kind, index) && is_call(w, call));
 
 	if (!err)
 		err = add_block(w, kind, MST_OUT, index);
@@ -684,14 +693,25 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_inde
 
 int mst_writer_call(struct mst_writer *w, uint32_t kind)
 {
-	const int err = begin(w, 1, is_kind(w, kind));
+	const int err = begin(w, 1, is_call(w, kind));
 
 	return err ? err : add(w, kind, MST_CALL);
 }
 
+int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address)
+{
+	int err = begin(w, 1, is_kind(w, kind) && !is_call(w, kind));
+
+	if (!err)
+		err = add(w, kind, MST_CALL);
+	if (!err)
+		chunk_add_address(&w->chunk, address);
+	return err;
+}
+
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind)
 {
-	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_kind(w, kind));
+	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_call(w, kind));
 
 	if (!err)
 		err = add_block(w, old_kind, MST_KEEP, old_index);

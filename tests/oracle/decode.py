@@ -15,7 +15,7 @@ from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KE
                            signed)
 
 USABLE = 4
-FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 128, INDEX: 4, END: 64, NAMES: 12}
+FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 136, INDEX: 4, END: 64, NAMES: 12}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -128,7 +128,7 @@ class Decoder:
         self.counted = told >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else "") + " counted" * self.counted)
+               + (f" sample={sample}" if sample else "") + " counted" * self.counted + (" pages" if told & 4 else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -215,16 +215,16 @@ class Decoder:
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated, counts)
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated, counts)
         self.count = counts.finish() if counts else 0
         self.records, self.time = self.records + n, last
         self.live.chunk(symbols, stated)
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, identity, stated, counts):
+    def calls(self, records, stamps, runs, identity, addresses, stated, counts):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
-        known, i, stamp, run, sums = 0, 0, 0, 0, Sums(self.kinds)
+        known, i, stamp, run, place, sums = 0, 0, 0, 0, 0, Sums(self.kinds)
         while i < len(records) - 1:
             while stamp + 1 < len(stamps) and stamps[stamp + 1][0] <= i:
                 stamp += 1
@@ -241,11 +241,14 @@ class Decoder:
             if what == ALLOC:
                 block, self.allocs = self.allocs, self.allocs + 1
             sums.call(role, kind, what, then)
+            paged = what == CALL and 45 <= self.kinds[then][0] <= 56
+            place = addresses.zigzag(place) if paged else place
             names = {(ALLOC, ALLOC): "alloc", (FREE, FREE): "free", (OUT, ALLOC): "resize", (OUT, CALL): "free"}
             yield (f"{names.get((role, what), 'call')} kind={then if what != FREE else '-'} block={block} "
                    f"old={kind if role in (FREE, OUT, KEEP) else '-'} old_block={old} "
                    f"time={stamps[stamp][1]} thread={runs[run][1]}"
-                   + (f" instructions={counts.call()}" if counts else ""))
+                   + (f" instructions={counts.call()}" if counts else "")
+                   + (f" address={place:#x}" if paged and place else ""))
             i += 1 + pair
         sums.check(stated)
 
@@ -253,7 +256,7 @@ class Decoder:
         self.names.read(fields, column, *struct.unpack_from("<III", fields))
 
     def keyframe(self, fields, column):
-        self.live.check(self.records, self.allocs, self.time, fields, column(0), column(1))
+        self.live.check((self.records, self.allocs, self.time, self.count), fields, column(0), column(1))
 
     def index(self, fields, column):
         check_index(self.units, struct.unpack_from("<I", fields)[0], column(0))
