@@ -256,8 +256,9 @@ int mst_writer_flush(struct mst_writer *w);
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
-/* API calls recorded so far, and bytes written so far. */
+/* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
+uint64_t mst_writer_allocations(const struct mst_writer *w);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
 
 /* ---- Reading -------------------------------------------------------------------------------- */

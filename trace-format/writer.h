@@ -44,8 +44,8 @@ struct mst_writer {
 	uint64_t records;     /* in sealed chunks */
 	uint64_t allocs;      /* allocations recorded; the next one's index */
 	uint64_t first_alloc; /* `allocs` at the chunk's start */
-	uint64_t events;
-	uint64_t written; /* of the events, in sealed chunks */
+	uint64_t events;      /* in sealed chunks, written or not */
+	uint64_t written;     /* of the events, in sealed chunks */
 	uint64_t bytes;
 	bool (*wait_for_room)(void *context);
 	void *context;
