@@ -14,7 +14,8 @@
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
-#define BEHIND 8u /* with this part of a ring unread, the program may soon have to wait */
+#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
+#define BEHIND 8u        /* with this part of a ring unread, the program may soon have to wait */
 #define UNKNOWN_BLOCK UINT64_MAX
 
 /* Beside 0 and errors: the event gives an address at which there is a block. */
@@ -597,7 +598,7 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	if (__builtin_expect(e->stamp != t->at_stamp || lane->thread != t->at_thread, 0))
+	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
 	if (t->expecting)
 		expect(t, lane, lane->first);
