@@ -22,7 +22,7 @@
 #define ADDRESS_IS_LIVE 1
 
 /* How many events ahead the page of a block is fetched. */
-#define PAGE_AHEAD 16u
+#define PAGE_AHEAD 16
 #define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
@@ -551,13 +551,6 @@ static inline uint64_t address_needed(const struct lane_event *e)
 	return is_realloc(e) ? e->old : e->address;
 }
 
-/* When event i is taken: asks for the memory that later ones need. */
-static inline void expect(struct tracee *t, const struct lane *lane, uint32_t i)
-{
-	if (i + PAGE_AHEAD < lane->end)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i + PAGE_AHEAD]));
-}
-
 /* Reads more events; NULL if there are none. */
 static __attribute__((noinline)) const struct lane_event *read_events(struct tracee *t, struct lane *lane)
 {
@@ -568,10 +561,10 @@ static __attribute__((noinline)) const struct lane_event *read_events(struct tra
 	t->expecting = t->blocks.used > FEW_PAGES;
 	if (!t->expecting)
 		return lane_peek(lane);
-	for (uint32_t i = 0; i < lane->end; i++)
-		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
-	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
+	for (const struct lane_event *e = lane->next; e < lane->end; e++)
+		blocks_expect(&t->blocks, address_needed(e));
+	for (const struct lane_event *e = lane->next; e < lane->end && e < lane->next + PAGE_AHEAD; e++)
+		blocks_expect_page(&t->blocks, address_needed(e));
 	return lane_peek(lane);
 }
 
@@ -600,8 +593,8 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 
 	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
-	if (t->expecting)
-		expect(t, lane, lane->first);
+	if (t->expecting && lane->end - e > PAGE_AHEAD)
+		blocks_expect_page(&t->blocks, address_needed(e + PAGE_AHEAD));
 	err = write_event(t, lane, e);
 	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
 		lane_take(lane);
@@ -741,7 +734,7 @@ static void close_lane(struct lane *lane)
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
 		lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->head);
-		lane->first = lane->end = 0;
+		lane->next = lane->end;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);
 	}
