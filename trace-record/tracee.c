@@ -571,9 +571,9 @@ static __attribute__((noinline)) const struct lane_event *read_events(struct tra
 /* The lane's next event; NULL if there is none. */
 static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
 {
-	const struct lane_event *e = lane_peek(lane);
-
-	return __builtin_expect(e != NULL, 1) ? e : read_events(t, lane);
+	if (__builtin_expect(lane->next != lane->end, 1))
+		return lane->next;
+	return lane->read != lane->head ? read_events(t, lane) : NULL;
 }
 
 /* Tells the writer who makes the next calls, and when. */
