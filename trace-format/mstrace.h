@@ -123,9 +123,10 @@ struct mst_file_info {
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
-	const char *recorder;  /* program and version that wrote the trace */
-	const char *exe;       /* absolute path of the executable */
-	const char *cwd;       /* working directory at the start */
+	bool stacks; /* MST_OP_STACK marks tell how deep stacks are, if they are ever deeper than 0 */
+	const char *recorder; /* program and version that wrote the trace */
+	const char *exe;      /* absolute path of the executable */
+	const char *cwd;      /* working directory at the start */
 	uint32_t argc;
 	const char *const *argv;
 };
