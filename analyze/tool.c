@@ -248,21 +248,14 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 
 bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 {
-	bool ms = false, stacks = tool->args.settings.stacks;
+	bool ms = false;
 	if (!settle(tool, trace, &tool->args.settings, &ms))
 		return false;
-	for (size_t i = 0; i < tool->n_also; i++) {
+	for (size_t i = 0; i < tool->n_also; i++)
 		if (!settle(tool, trace, &tool->also[i].settings, &ms))
 			return false;
-		stacks |= tool->also[i].settings.stacks;
-	}
 	if (ms)
 		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
-	if (stacks)
-		tool_notice(
-			tool,
-			"%s: stack depths are known at calls only, so mem_stacks_B lacks what was between",
-			trace->name);
 	return true;
 }
 
