@@ -319,6 +319,9 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
 		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
+	if (mst_reader_info(trace->reader)->instructions)
+		tool_notice(tool, "%s: instructions were counted, up to %" PRIu64, trace->name,
+			    mst_reader_instructions(trace->reader));
 }
 
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,

@@ -339,6 +339,9 @@ const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint3
 const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
 const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
 
+/* Instructions executed at the last call of the chunks so far; 0 where they were not recorded. */
+uint64_t mst_reader_instructions(const struct mst_reader *reader);
+
 /*
  * How many calls are known to be behind a frame (0: the trace has no names of it), and call `i` of
  * them, innermost first. The texts live until mst_reader_destroy().
