@@ -40,13 +40,11 @@ static void close_fd(int fd)
 	os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* The descriptor where the program's are not, if there is room. */
+/* The descriptor where the program's are not; negative: there is no room. */
 static int move_up(int fd)
 {
 	const long high = os_call6(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_LOW, 0, 0, 0);
 
-	if (high < 0)
-		return fd;
 	close_fd(fd);
 	return (int)high;
 }
@@ -61,7 +59,7 @@ static bool is_ours(const struct counter *c)
 
 int counter_open(struct counter *c)
 {
-	const int fd = open_event();
+	int fd = open_event();
 
 	*c = (struct counter){ 0 };
 	if (fd < 0)
@@ -74,12 +72,15 @@ int counter_open(struct counter *c)
 	}
 	if (c->page)
 		unmap_page(c->page);
-	*c = (struct counter){ .fd = move_up(fd) };
-	if (c->fd == 0 || os_call6(SYS_ioctl, c->fd, PERF_EVENT_IOC_ID, (long)&c->id, 0, 0, 0) < 0) {
-		close_fd(c->fd);
-		c->fd = 0;
+	*c = (struct counter){ 0 };
+	fd = move_up(fd);
+	if (fd < 0)
+		return fd;
+	if (os_call6(SYS_ioctl, fd, PERF_EVENT_IOC_ID, (long)&c->id, 0, 0, 0) < 0) {
+		close_fd(fd);
 		return -ENOTTY;
 	}
+	c->fd = fd;
 	return 0;
 }
 
