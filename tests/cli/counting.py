@@ -91,13 +91,13 @@ def check_threads(b):
 
 
 def check_leaks(b):
-    done, _ = b.record('page', ['--instructions=pmu', '-q'], 'tests/count_program threads 1500')
+    done, _ = b.record('page', ['--instructions=pmu', '-q'], 'tests/count_program threads 700')
     fds, maps = map(int, done.stdout.split())
     # A place is taken again when msrec has read what the thread before left there.
-    b.expect(fds == 0 and 1 <= maps < 500, '1500 threads leave few counters: %d %d' % (fds, maps))
-    done, _ = b.record('read', ['--instructions=pmu', '-q'], 'tests/count_program threads 300')
+    b.expect(fds == 0 and 1 <= maps < 400, '700 threads leave few counters: %d %d' % (fds, maps))
+    done, _ = b.record('read', ['--instructions=pmu', '-q'], 'tests/count_program threads 150')
     fds, maps = map(int, done.stdout.split())
-    b.expect(1 <= fds <= 124 and maps == 0, '300 threads leave few descriptors: %d %d' % (fds, maps))
+    b.expect(1 <= fds <= 124 and maps == 0, '150 threads leave few descriptors: %d %d' % (fds, maps))
 
 
 def check_closing(b):
