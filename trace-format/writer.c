@@ -140,7 +140,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
+	bytes_u64(&w->fields, w->features);
 	if (info->sample_bytes)
 		bytes_u64(&w->fields, info->sample_bytes);
 
@@ -379,6 +379,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		return err;
 	w->identity = options->identity;
 	w->counted = info->instructions;
+	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
+		      (info->stacks ? FEATURE_STACKS : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
@@ -442,6 +444,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
+	w->features = parent->features;
 	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;

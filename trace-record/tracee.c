@@ -56,6 +56,7 @@ struct tracee {
 	uint64_t held_ns,
 		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
+	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
 };
@@ -137,6 +138,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->unknown_frees = parent->unknown_frees;
 	t->implied_frees = parent->implied_frees;
 	t->lost = parent->lost;
+	t->instructions = parent->instructions;
 	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
@@ -515,6 +517,14 @@ static bool is_realloc(const struct lane_event *e)
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
 
+/* The process's clock: threads' counts are added up in the order of the events that they stand before. */
+static int count_on(struct tracee *t, uint64_t instructions)
+{
+	t->instructions += instructions;
+	mst_writer_instructions(t->writer, t->instructions);
+	return 0;
+}
+
 static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
 						 const struct lane_event *e)
 {
@@ -522,6 +532,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
 		return define_node(t, lane, e);
+	if (e->op == SHM_OP_COUNT)
+		return count_on(t, e->size);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
@@ -607,7 +619,8 @@ static const struct lane_event *next_call(struct tracee *t, struct lane *lane, c
 	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((e = next_event(t, lane)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	while ((e = next_event(t, lane)) &&
+	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
 	       take_event(t, lane, clock) == 0)
 		;
 	return e;
