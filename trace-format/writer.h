@@ -29,6 +29,7 @@ struct mst_writer {
 	int error; /* sticky: after a failed write nothing more is written */
 	bool identity;
 	int level;
+	bool hurry; /* a lower one is used */
 	ZSTD_CCtx *zstd;
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
