@@ -30,7 +30,9 @@ struct chunk {
 	uint32_t thread_last;
 	uint64_t freed_last;
 	uint64_t events, null_frees;
-	struct bytes time, thread, identity;
+	uint64_t count_first, count_last; /* instructions, at the first and last call */
+	uint64_t address_last;
+	struct bytes time, thread, identity, instructions, addresses;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -63,6 +65,9 @@ static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_
 	chunk->events++;
 }
 
+/* Notes how many instructions had been executed at the call that begins. */
+void chunk_count(struct chunk *chunk, uint64_t count);
+
 /* Adds the first record of its symbol. */
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
@@ -87,6 +92,13 @@ static inline void chunk_add_identity(struct chunk *chunk, uint64_t index)
 	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(index - chunk->freed_last)));
 	if (index != UINT64_MAX)
 		chunk->freed_last = index;
+}
+
+/* Says where the mapping is that the last record, a mark, is about. */
+static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
+{
+	bytes_varint(&chunk->addresses, wire_zigzag((int64_t)(address - chunk->address_last)));
+	chunk->address_last = address;
 }
 
 /* The sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */

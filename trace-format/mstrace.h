@@ -122,6 +122,8 @@ struct mst_file_info {
 	uint32_t page_size;
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
+	bool instructions;     /* it is known how many instructions had been executed at each call */
+	bool pages;            /* calls that map and unmap pages are in the trace */
 	const char *recorder;  /* program and version that wrote the trace */
 	const char *exe;       /* absolute path of the executable */
 	const char *cwd;       /* working directory at the start */
@@ -155,6 +157,11 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk, 0 = default */
 	bool identity;          /* write which block of its kind a free names */
+	/*
+	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
+	 * make them cost little. They only stand between chunks.
+	 */
+	uint32_t keyframe_records;
 	/*
 	 * Asked with `context` when a disk or a quota is full, by the call that wanted to write: true =
 	 * try again (it is this function that waits). NULL: the write fails.
@@ -196,6 +203,12 @@ const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t i
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
 
 /*
+ * How many instructions the process had executed at the following records, at most 2^63 - 1; what isn't more
+ * than before counts as the last. For traces whose file info says so.
+ */
+void mst_writer_instructions(struct mst_writer *w, uint64_t count);
+
+/*
  * Records. A block is named by its kind and the index its allocation got (allocations are
  * numbered from 0 in file order; UINT64_MAX when the block is unknown).
  */
@@ -208,6 +221,8 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_inde
 		      uint64_t *index);
 /* A call that changed nothing: it failed, or `kind` is a mark. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
+/* The same for the marks that are about pages (mst_op_is_page()): of the kind's size, at `address`. */
+int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address);
 /* A realloc that failed: the old block stays. */
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind);
 /* free(NULL) is only counted, by chunk. */
@@ -260,7 +275,8 @@ enum mst_role {
 
 struct mst_symbol {
 	uint32_t kind;
-	uint32_t role;  /* enum mst_role */
+	uint16_t role;  /* enum mst_role */
+	uint16_t paged; /* 1: each of its records has an entry in addresses[], else 0 */
 	uint32_t count; /* records of the chunk that are this symbol */
 };
 
@@ -296,12 +312,16 @@ struct mst_chunk {
 	uint32_t n_symbols;
 	uint32_t n_stamps, n_runs;
 	uint32_t n_freed; /* entries of freed[], 0 when identity wasn't recorded */
+	uint32_t n_addresses;
 	const struct mst_symbol *symbols;
 	const uint16_t *records;        /* index into symbols[], one a record */
 	const struct mst_stamp *stamps; /* the first is at record 0 */
 	const struct mst_run *runs;     /* the first is at record 0 */
 	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
 					 * turn; UINT64_MAX = unknown block */
+	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
+					 * one a record, never less than before; NULL: not recorded */
+	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
 	struct mst_sums sums;
 };
 
@@ -359,15 +379,17 @@ struct mst_event {
 	enum mst_event_type type;
 	uint32_t kind, old_kind;
 	uint32_t thread;
-	uint64_t time;      /* units of 2^time_shift ns since time 0 */
-	uint64_t index;     /* of the block that came; UINT64_MAX if none */
-	uint64_t old_index; /* of the block that went or stayed; UINT64_MAX if unknown */
+	uint64_t time;         /* units of 2^time_shift ns since time 0 */
+	uint64_t index;        /* of the block that came; UINT64_MAX if none */
+	uint64_t old_index;    /* of the block that went or stayed; UINT64_MAX if unknown */
+	uint64_t instructions; /* executed by then; 0 where they were not recorded */
+	uint64_t address;      /* of the pages that a mark is about, else 0 */
 };
 
 /* Walks the calls of one chunk. Plain data: start with MST_CURSOR(chunk). */
 struct mst_cursor {
 	const struct mst_chunk *chunk;
-	uint32_t record, stamp, run, freed;
+	uint32_t record, stamp, run, freed, addresses;
 	uint64_t alloc;
 };
 

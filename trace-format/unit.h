@@ -18,7 +18,7 @@
 #define UNIT_PREFIX 8u         /* magic and frame size */
 #define UNIT_FIXED 16u         /* tag ... fields_size */
 #define UNIT_COLUMN 12u        /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 7u  /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 8u  /* the most columns that a unit of this version has */
 #define UNIT_ZSTD 1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
@@ -29,6 +29,7 @@ enum unit_type {
 	UNIT_THREADS = 4,
 	UNIT_KINDS = 5,
 	UNIT_EVENTS = 6,
+	UNIT_KEYFRAME = 8,
 	UNIT_INDEX = 9,
 	UNIT_END = 10,
 	UNIT_NAMES = 11,
@@ -36,11 +37,18 @@ enum unit_type {
 
 /* Bits of the FILE unit's compatible features. */
 enum file_feature {
-	FEATURE_NAMES = 1, /* there are NAMES units, behind the last EVENTS unit */
+	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
+	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
+	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
 };
 
 /* Where these bits are in a FILE unit's fields. */
 #define FILE_FEATURES_AT 40u
+
+enum keyframe_column {
+	COLUMN_LIVE_KINDS = 0,
+	COLUMN_LIVE_BLOCKS = 1,
+};
 
 enum unit_flag {
 	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
@@ -65,14 +73,21 @@ enum events_column {
 	COLUMN_TIME = 3,
 	COLUMN_THREAD = 4,
 	COLUMN_IDENTITY = 5,
+	COLUMN_INSTRUCTIONS = 6,
+	COLUMN_ADDRESSES = 7,
 };
 
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 48u
 #define FIELDS_FILE_SAMPLED 56u
 #define FIELDS_EVENTS 144u
+#define FIELDS_EVENTS_COUNTED 160u /* with instruction counts */
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
+#define FIELDS_KEYFRAME 136u
+
+/* Where a chunk's fields have the check of its columns as they are stored. */
+#define EVENTS_CHECK_AT 40u
 
 struct unit_column {
 	uint8_t id;
