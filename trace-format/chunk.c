@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mst_limits.h"
 #include "wire.h"
 
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
-	*chunk = (struct chunk){ .capacity = capacity, .epoch = 1, .freed_last = 0 };
+	*chunk = (struct chunk){ .capacity = capacity, .stamp_units = CHUNK_STAMP_UNITS, .epoch = 1 };
 	chunk->records = malloc(capacity * sizeof(*chunk->records));
-	chunk->symbols = malloc(capacity * sizeof(*chunk->symbols));
+	chunk->symbols =
+		malloc((capacity < MST_MAX_SYMBOLS ? capacity : MST_MAX_SYMBOLS) * sizeof(*chunk->symbols));
 	if (!chunk->records || !chunk->symbols)
 		return MST_ERR_NOMEM;
 	return 0;
@@ -32,6 +34,8 @@ int chunk_copy_empty(struct chunk *to, const struct chunk *from)
 {
 	const int err = chunk_init(to, from->capacity);
 
+	to->stamp_units = from->stamp_units;
+	to->base = from->base;
 	to->thread_last = from->thread_last;
 	to->time_first = to->time_last = from->time_last;
 	to->count_first = to->count_last = from->count_last;
@@ -72,7 +76,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 		chunk->thread_last = thread;
 	} else {
 		if (time != chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
-						 time - chunk->time_last >= CHUNK_STAMP_UNITS)) {
+						 time - chunk->time_last >= chunk->stamp_units)) {
 			bytes_varint(&chunk->time, at - chunk->stamped);
 			bytes_varint(&chunk->time, time - chunk->time_last);
 			chunk->stamped = at;
@@ -191,7 +195,8 @@ int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct m
 	struct effect *const effects = malloc((chunk->n_symbols + 1) * sizeof(*effects));
 	struct effect sum = { 0 }, pending = { 0 };
 
-	*sums = (struct mst_sums){ .events = chunk->events, .null_frees = chunk->null_frees };
+	*sums = (struct mst_sums){ .events = chunk->base ? 0 : chunk->events,
+				   .null_frees = chunk->null_frees };
 	if (!effects)
 		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
@@ -215,6 +220,8 @@ int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct m
 	sums->net_bytes = (int64_t)sum.bytes;
 	sums->net_bytes16 = (int64_t)sum.bytes16;
 	sums->net_blocks = (int64_t)sum.blocks;
+	if (chunk->base)
+		sums->moved16 = sums->steps = 0; /* nothing happened */
 	free(effects);
 	return 0;
 }

@@ -16,7 +16,9 @@ static inline uint32_t chunk_symbol(uint32_t kind, enum mst_role role)
 }
 
 struct chunk {
-	uint32_t capacity; /* records */
+	uint32_t capacity;    /* records */
+	uint64_t stamp_units; /* time is stamped at the latest when it has moved this much */
+	bool base;            /* its records are no calls */
 	uint32_t n_records;
 	uint16_t *records; /* local symbol numbers */
 	uint32_t n_symbols;
@@ -60,7 +62,7 @@ static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_
 
 	if (at == 0 || thread != chunk->thread_last ||
 	    (time > chunk->time_last &&
-	     (at - chunk->stamped >= CHUNK_STAMP_RECORDS || time - chunk->time_last >= CHUNK_STAMP_UNITS)))
+	     (at - chunk->stamped >= CHUNK_STAMP_RECORDS || time - chunk->time_last >= chunk->stamp_units)))
 		chunk_note(chunk, time, thread);
 	chunk->events++;
 }

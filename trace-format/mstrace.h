@@ -124,6 +124,8 @@ struct mst_file_info {
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
 	bool pages;            /* calls that map and unmap pages are in the trace */
+	bool base;             /* it begins in the midst of a program's life, with what was live then */
+	uint64_t begin_ns;     /* when that was, since time 0; 0 without a base */
 	const char *recorder;  /* program and version that wrote the trace */
 	const char *exe;       /* absolute path of the executable */
 	const char *cwd;       /* working directory at the start */
@@ -155,8 +157,9 @@ struct mst_writer;
 
 struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
-	uint32_t chunk_records; /* records a chunk, 0 = default */
+	uint32_t chunk_records; /* records a chunk, 0 = default; above 65536 older readers refuse the trace */
 	bool identity;          /* write which block of its kind a free names */
+	bool exact_times; /* stamp each time that mst_writer_at() tells, not only every 64 units or records */
 	/*
 	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
 	 * make them cost little. They only stand between chunks.
@@ -198,6 +201,14 @@ int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t 
 
 /* A kind by its id, which must exist; valid until the next definition. */
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
+
+/*
+ * The base of a trace whose info has one: before anything else mst_writer_alloc() says which blocks are live
+ * when the trace begins, in the order in which they came, and mst_writer_call() how deep stacks are and what is
+ * mapped; these are no calls. Times (not above the info's) and threads are those of the allocations
+ * as far as they are known. Then this ends the base.
+ */
+int mst_writer_end_base(struct mst_writer *w);
 
 /* When and by whom the following records were made. A time that goes back counts as the last. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
@@ -322,6 +333,7 @@ struct mst_chunk {
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
 	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
+	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
 	struct mst_sums sums;
 };
 

@@ -131,7 +131,8 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	    (info->sample_bytes < MST_SAMPLE_MIN || info->sample_bytes > MST_SAMPLE_MAX))
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
-	bytes_u32(&w->fields, info->sample_bytes ? FEATURE_SAMPLED : 0);
+	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
+				      (w->large ? FEATURE_LARGE : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -140,8 +141,10 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
 	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
-	if (info->sample_bytes)
+	if (info->sample_bytes || w->base)
 		bytes_u64(&w->fields, info->sample_bytes);
+	if (w->base)
+		bytes_u64(&w->fields, w->begin);
 
 	bytes_text(text, info->recorder);
 	bytes_text(text, info->exe);
@@ -197,7 +200,8 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u64(&w->fields, chunk->time_last);
 	bytes_u32(&w->fields, chunk->n_records);
 	bytes_u32(&w->fields, chunk->n_symbols);
-	bytes_u64(&w->fields, 0); /* reserved */
+	bytes_u32(&w->fields, 0); /* the check comes when the columns are compressed */
+	bytes_u32(&w->fields, chunk->base ? EVENTS_BASE : 0);
 	sums_pack(&sums, &w->fields);
 	if (w->counted) {
 		bytes_u64(&w->fields, chunk->count_first);
@@ -366,21 +370,41 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
+	w->base = info->base;
+	w->begin = info->begin_ns >> TIME_SHIFT;
+	w->large = records > MST_MAX_CHUNK_RECORDS;
 	w->counted = info->instructions;
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
-	if (records > MST_MAX_CHUNK_RECORDS)
-		records = MST_MAX_CHUNK_RECORDS;
+	if (records > MST_MAX_LARGE_RECORDS)
+		records = MST_MAX_LARGE_RECORDS;
 	if (records < MIN_RECORDS)
 		records = MIN_RECORDS;
-	if ((err = defs_init(&w->defs)) || (err = chunk_init(&w->chunk, records)) ||
-	    (err = write_file_unit(w, info))) {
+	err = defs_init(&w->defs);
+	if (!err)
+		err = chunk_init(&w->chunk, records);
+	w->chunk.base = w->base;
+	w->in_base = w->base;
+	if (options->exact_times)
+		w->chunk.stamp_units = 1;
+	if (err || (err = write_file_unit(w, info))) {
 		mst_writer_destroy(w);
 		return err;
 	}
 	*writer = w;
 	return 0;
+}
+
+int mst_writer_end_base(struct mst_writer *w)
+{
+	const int err = w->in_base ? mst_writer_flush(w) : MST_ERR_ARGUMENT;
+
+	w->in_base = w->chunk.base = false;
+	w->events = 0;
+	if (w->time < w->begin)
+		w->time = w->begin;
+	return err;
 }
 
 void mst_writer_destroy(struct mst_writer *w)
@@ -427,6 +451,10 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 		return MST_ERR_NOMEM;
 	w->fd = -1;
 	w->identity = parent->identity;
+	w->base = parent->base;
+	w->in_base = parent->in_base;
+	w->large = parent->large;
+	w->begin = parent->begin;
 	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
@@ -592,6 +620,15 @@ static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t 
 	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
 }
 
+/* How many records have room in the chunk, whatever symbols they are. */
+static uint32_t records_left(const struct mst_writer *w)
+{
+	const uint32_t records = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t symbols = MST_MAX_SYMBOLS - w->chunk.n_symbols;
+
+	return records < symbols ? records : symbols;
+}
+
 /*
  * Begins a call of `n` records where something is due: a chunk or definitions are to be written, or an
  * error is to be told. A call with an id that doesn't exist is refused here, before half of it is in
@@ -604,7 +641,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 	w->room = 0;
 	if (!err && (!valid || w->thread >= w->defs.threads.n))
 		return MST_ERR_ARGUMENT;
-	if (!err && w->chunk.n_records + n > w->chunk.capacity)
+	if (!err && records_left(w) < n)
 		err = mst_writer_flush(w);
 	if (!err && defs_pending(&w->defs) > PENDING_MAX)
 		err = w->error = write_definitions(w);
@@ -613,7 +650,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 	if (w->counted)
 		chunk_count(&w->chunk, w->instructions);
 	else
-		w->room = w->chunk.capacity - w->chunk.n_records - n;
+		w->room = records_left(w) - n;
 	chunk_begin_event(&w->chunk, w->time, w->thread);
 	w->events++;
 	return 0;
