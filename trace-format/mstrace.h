@@ -377,6 +377,25 @@ uint64_t mst_reader_sound_bytes(const struct mst_reader *reader);
 /* What was wrong, for people: "at byte 4711: checksum of column 2 differs". "" if nothing. */
 const char *mst_reader_problem(const struct mst_reader *reader);
 
+/* ---- From one trace to another --------------------------------------------------------------- */
+
+/*
+ * Defines in a writer what a reader has defined, each thing when it is asked for: the ids are those of the
+ * reader on the one side and of the writer on the other. With `strip_paths` modules are known by the last
+ * part of their path, and source files have no directories. Kinds are the caller's business.
+ */
+struct mst_transfer;
+
+int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader *from, struct mst_writer *to,
+			bool strip_paths);
+void mst_transfer_destroy(struct mst_transfer *transfer); /* NULL is allowed */
+
+int mst_transfer_thread(struct mst_transfer *transfer, uint32_t thread, uint32_t *id);
+int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *id);
+
+/* The names that the reader's trace has of those frames; behind the last record. */
+int mst_transfer_names(struct mst_transfer *transfer);
+
 /* ---- Event by event ------------------------------------------------------------------------- */
 
 enum mst_event_type {

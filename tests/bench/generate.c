@@ -70,11 +70,9 @@ static struct {
 	struct block *pool;
 	uint32_t n_pool, cap_pool, free_block;
 
-	uint32_t *new_kinds, *new_stacks, *new_frames, *new_modules; /* by number in TRACE; NONE: not yet */
+	struct mst_transfer *transfer;
+	uint32_t *new_kinds; /* by number in TRACE; NONE: not yet */
 	const struct mst_kind *old_kinds;
-	const struct mst_stack *old_stacks;
-	const struct mst_frame *old_frames;
-	const struct mst_module *old_modules;
 
 	struct mst_writer *writer;
 	uint64_t random;
@@ -387,44 +385,12 @@ static void clear_blocks(void)
 
 /* ---- definitions: at their first use, as when a program is recorded ---- */
 
-static uint32_t frame_of(uint32_t old)
-{
-	struct mst_frame frame = g.old_frames[old];
-
-	if (g.new_frames[old] != NONE)
-		return g.new_frames[old];
-	if (frame.module != MST_NONE) {
-		uint32_t *module = &g.new_modules[frame.module];
-
-		if (*module == NONE)
-			check(mst_writer_module(g.writer, &g.old_modules[frame.module], module));
-		frame.module = *module;
-	}
-	check(mst_writer_frame(g.writer, &frame, &g.new_frames[old]));
-	return g.new_frames[old];
-}
-
-/* From the innermost stack outwards to one that is known, and back. */
-static uint32_t stack_of(uint32_t old)
-{
-	while (g.new_stacks[old] == NONE) {
-		uint32_t s = old;
-
-		while (g.new_stacks[g.old_stacks[s].parent] == NONE)
-			s = g.old_stacks[s].parent;
-		const struct mst_stack stack = { .parent = g.new_stacks[g.old_stacks[s].parent],
-						 .frame = frame_of(g.old_stacks[s].frame) };
-		check(mst_writer_stack(g.writer, &stack, &g.new_stacks[s]));
-	}
-	return g.new_stacks[old];
-}
-
 static uint32_t kind_of(uint32_t old)
 {
 	struct mst_kind kind = g.old_kinds[old];
 
 	if (g.new_kinds[old] == NONE) {
-		kind.stack = stack_of(kind.stack);
+		check(mst_transfer_stack(g.transfer, kind.stack, &kind.stack));
 		check(mst_writer_kind(g.writer, &kind, &g.new_kinds[old]));
 	}
 	return g.new_kinds[old];
@@ -433,21 +399,14 @@ static uint32_t kind_of(uint32_t old)
 static void prepare_definitions(struct mst_reader *reader)
 {
 	uint32_t n;
-	const struct mst_thread *threads;
 
+	check(mst_transfer_create(&g.transfer, reader, g.writer, false));
 	g.old_kinds = mst_reader_kinds(reader, &n);
 	g.new_kinds = numbers(n);
 	g.new_kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
-	g.old_stacks = mst_reader_stacks(reader, &n);
-	g.new_stacks = numbers(n);
-	g.new_stacks[MST_ROOT_STACK] = MST_ROOT_STACK;
-	g.old_frames = mst_reader_frames(reader, &n);
-	g.new_frames = numbers(n);
-	g.old_modules = mst_reader_modules(reader, &n);
-	g.new_modules = numbers(n);
-	threads = mst_reader_threads(reader, &n);
+	mst_reader_threads(reader, &n);
 	for (uint32_t i = 0, id; i < n; i++)
-		check(mst_writer_thread(g.writer, &threads[i], &id));
+		check(mst_transfer_thread(g.transfer, i, &id));
 }
 
 /* ---- the walk ---- */
@@ -568,6 +527,7 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	check(mst_writer_finish(g.writer, &end));
 	printf("%" PRIu64 " events, %" PRIu64 " bytes, %" PRIu64 " s\n", end.events,
 	       mst_writer_bytes(g.writer), end.time_ns / 1000000000u);
+	mst_transfer_destroy(g.transfer);
 	mst_writer_destroy(g.writer);
 }
 
