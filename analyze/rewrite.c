@@ -399,6 +399,7 @@ static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 	if (drops(w, REWRITE_TIME))
 		info->start_ns = 0;
 	info->instructions &= !drops(w, REWRITE_INSTRUCTIONS);
+	info->stacks &= !drops(w, REWRITE_STACKS);
 	info->pages &= !drops(w, REWRITE_PAGES);
 	if (w->options.strip_paths) {
 		info->exe = last_part(info->exe);

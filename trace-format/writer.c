@@ -140,7 +140,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
+	bytes_u64(&w->fields, w->features);
 	if (info->sample_bytes || w->base)
 		bytes_u64(&w->fields, info->sample_bytes);
 	if (w->base)
@@ -218,6 +218,7 @@ static int write_chunk(struct mst_writer *w)
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_ADDRESSES + 1, chunk->n_records,
 			  chunk->time_first);
 
+	w->events += sums.events + sums.null_frees;
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
@@ -374,6 +375,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->begin = info->begin_ns >> TIME_SHIFT;
 	w->large = records > MST_MAX_CHUNK_RECORDS;
 	w->counted = info->instructions;
+	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
+		      (info->stacks ? FEATURE_STACKS : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
@@ -401,7 +404,6 @@ int mst_writer_end_base(struct mst_writer *w)
 	const int err = w->in_base ? mst_writer_flush(w) : MST_ERR_ARGUMENT;
 
 	w->in_base = w->chunk.base = false;
-	w->events = 0;
 	if (w->time < w->begin)
 		w->time = w->begin;
 	return err;
@@ -458,11 +460,12 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
+	w->features = parent->features;
 	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
-	w->events = w->written = parent->events;
+	w->events = w->written = mst_writer_events(parent);
 	w->wait_for_room = parent->wait_for_room;
 	w->context = parent->context;
 	if (parent->prefix_fd >= 0) {
@@ -591,10 +594,10 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 {
 	const uint64_t time = time_ns >> TIME_SHIFT;
 
+	if (time > w->time || thread != w->thread)
+		w->room = 0;
 	if (time > w->time)
 		w->time = time;
-	if (thread != w->thread)
-		w->room = 0;
 	w->thread = thread;
 }
 
@@ -629,10 +632,20 @@ static uint32_t records_left(const struct mst_writer *w)
 	return records < symbols ? records : symbols;
 }
 
+/* Records that may follow `n` more before anything is due. */
+static uint32_t room_behind(const struct mst_writer *w, uint32_t n)
+{
+	const uint32_t in_chunk = records_left(w);
+	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->time);
+	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
+
+	return w->counted || room < n ? 0 : room - n;
+}
+
 /*
- * Begins a call of `n` records where something is due: a chunk or definitions are to be written, or an
- * error is to be told. A call with an id that doesn't exist is refused here, before half of it is in
- * the chunk.
+ * Begins a call of `n` records where something is due: a chunk, definitions or a stamp are to be written,
+ * or an error is to be told. A call with an id that doesn't exist is refused here, before half of it is
+ * in the chunk.
  */
 static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t n, bool valid)
 {
@@ -649,10 +662,9 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		return err;
 	if (w->counted)
 		chunk_count(&w->chunk, w->instructions);
-	else
-		w->room = records_left(w) - n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	chunk_note(&w->chunk, w->time, w->thread);
+	w->chunk.events++;
+	w->room = room_behind(w, n);
 	return 0;
 }
 
@@ -661,8 +673,7 @@ static inline int begin(struct mst_writer *w, uint32_t n, bool valid)
 	if (__builtin_expect(!valid || w->room < n, 0))
 		return begin_slowly(w, n, valid);
 	w->room -= n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	w->chunk.events++;
 	return 0;
 }
 
@@ -758,12 +769,16 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
 {
 	w->chunk.null_frees += n;
-	w->events += n;
 }
 
 uint64_t mst_writer_events(const struct mst_writer *w)
 {
-	return w->events;
+	return w->events + w->chunk.events + w->chunk.null_frees;
+}
+
+uint64_t mst_writer_allocations(const struct mst_writer *w)
+{
+	return w->allocs;
 }
 
 uint64_t mst_writer_bytes(const struct mst_writer *w)
