@@ -309,6 +309,11 @@ static int read_addresses(struct mst_reader *r)
 	return 0;
 }
 
+static bool is_base(const struct mst_reader *r)
+{
+	return r->info.base && wire_u32(r->header.fields + EVENTS_FLAGS_AT) & EVENTS_BASE;
+}
+
 /* A base comes before all else; what follows begins where it ends. */
 static int look_at_base(struct mst_reader *r, bool base)
 {
@@ -347,13 +352,13 @@ static int read_chunk(struct mst_reader *r)
 	chunk->first_alloc = wire_u64(f + 8);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_symbols = wire_u32(f + 36);
-	DAMAGED_IF(chunk->n_records > r->max_records || chunk->n_symbols > chunk->n_records ||
-			   chunk->n_symbols > MST_MAX_SYMBOLS,
+	DAMAGED_IF(chunk->n_records > r->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
+			   (chunk->n_symbols > chunk->n_records && !is_base(r)),
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
 	chunk->sums = sums_unpack(f + 48);
-	if ((err = look_at_base(r, r->info.base && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE)))
+	if ((err = look_at_base(r, is_base(r))))
 		return err;
 	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
 	    (err = read_runs(r)))
