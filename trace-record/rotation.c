@@ -47,6 +47,7 @@ uint32_t rotation_step(uint64_t most)
 void rotation_begin(struct rotation *rotation, uint64_t base)
 {
 	rotation->base = rotation->bytes = base;
+	rotation->growth /= 2; /* what once was much may have been rare */
 }
 
 static bool note(struct rotation *rotation, const char *path)
