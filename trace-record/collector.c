@@ -69,6 +69,7 @@ static int make_family(struct collector *c)
 		.stacks = c->options.stacks || c->options.timer_ms,
 		.timer_ms = c->options.timer_ms,
 		.maps = c->options.maps,
+		.instructions = c->options.instructions,
 		.cxx_freeres = c->options.cxx_freeres,
 		.free_stacks = c->options.free_stacks,
 		.usable = c->options.usable,
@@ -153,6 +154,11 @@ uint32_t collector_unrecorded(const struct collector *c)
 	return atomic_load(&c->family->unrecorded);
 }
 
+uint32_t collector_uncounted(const struct collector *c)
+{
+	return atomic_load(&c->family->uncounted);
+}
+
 uint32_t collector_untimed(const struct collector *c)
 {
 	return atomic_load(&c->family->untimed);
@@ -188,6 +194,7 @@ void recording_info(const struct collector *c, const struct recording *r, struct
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
+		.instructions = c->options.instructions,
 		.stacks = c->family->stacks,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,

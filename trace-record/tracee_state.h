@@ -43,6 +43,7 @@ struct tracee {
 		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
 	uint64_t mapped;      /* bytes, by the program's own mmap */
 	uint64_t unknown_frees, implied_frees, lost;
+	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
 };
