@@ -116,6 +116,7 @@ static int make_family(struct collector *c)
 		.stacks = c->options.stacks || c->options.timer_ms,
 		.timer_ms = c->options.timer_ms,
 		.maps = c->options.maps,
+		.pages = c->options.pages,
 		.cxx_freeres = c->options.cxx_freeres,
 		.free_stacks = c->options.free_stacks,
 		.usable = c->options.usable,
@@ -288,6 +289,7 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
+		.pages = c->options.pages,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,
 		.cwd = c->cwd ? c->cwd : "",
@@ -733,6 +735,11 @@ static void finish_file(struct collector *c, struct recording *r)
 	}
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
+	if (r->tracee && atomic_load(&tracee_segment(r->tracee)->unwatched))
+		notices_add(&said,
+			    "not all calls that map pages could be watched in process %d; --pages is "
+			    "incomplete",
+			    (int)r->pid);
 	c->writing = r;
 	if (!r->tracee || !namer_has_work(&task) || step_aside(c, r, &aside))
 		write_end(c, r, &end, &task);

@@ -31,6 +31,7 @@ struct collector_options {
 	bool stacks;           /* how deep stacks are */
 	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
 	bool maps;             /* mmap and its like */
+	bool pages;            /* the calls that map and unmap pages, whoever makes them */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 
 	/* The names of all frames, not only of those that nobody could find later. */

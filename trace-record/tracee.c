@@ -230,9 +230,16 @@ static int define_node(struct tracee *t, struct lane *lane, const struct lane_ev
 		return MST_ERR_ARGUMENT;
 	if (parent)
 		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
-	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)) ||
-	    node->depth > t->depth)
+	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
 		return err;
+	if (node->frame == MST_NONE && parent) {
+		/* Wrappers of ours, between the program and libc. */
+		node->stack = parent->stack;
+		node->depth = parent->depth;
+		return 0;
+	}
+	if (node->depth > t->depth)
+		return 0;
 	return mst_writer_stack(t->writer,
 				&(struct mst_stack){ parent ? parent->stack : MST_ROOT_STACK, node->frame },
 				&node->stack);
@@ -245,7 +252,8 @@ static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint
 	uint32_t n = 0, s = MST_ROOT_STACK;
 
 	for (; n < t->depth && number; number = lane->nodes[number].parent)
-		frames[n++] = lane->nodes[number].frame;
+		if (lane->nodes[number].frame != MST_NONE)
+			frames[n++] = lane->nodes[number].frame;
 	while (n > 0) {
 		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 
@@ -491,6 +499,35 @@ static int write_mark(struct tracee *t, const struct lane_event *e)
 	return err;
 }
 
+/* What was mapped at the start has the stack that Massif gives it. */
+static int start_stack(struct tracee *t, uint32_t *stack)
+{
+	struct mst_stack s = { MST_ROOT_STACK, 0 };
+	const int err = mst_writer_frame(t->writer, &(struct mst_frame){ MST_NONE, 0 }, &s.frame);
+
+	return err ? err : mst_writer_stack(t->writer, &s, stack);
+}
+
+static int write_page_of(struct tracee *t, uint8_t op, uint32_t stack, uint64_t size, uint64_t address)
+{
+	const struct mst_kind k = { .op = op, .stack = stack, .size = size, .cap = size };
+	uint32_t kind;
+	const int err = mst_writer_kind(t->writer, &k, &kind);
+
+	return err ? err : mst_writer_page(t->writer, kind, address);
+}
+
+static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	const uint64_t old_size = e->flags & SHM_USABLE ? e->usable : 0;
+	uint32_t stack;
+	int err = e->op == MST_OP_PAGE_START ? start_stack(t, &stack) : stack_of(t, lane, e, &stack);
+
+	if (!err && e->op == MST_OP_PAGE_MREMAP)
+		err = write_page_of(t, MST_OP_PAGE_MREMAP_FROM, stack, old_size, e->old);
+	return err ? err : write_page_of(t, e->op, stack, e->size, e->address);
+}
+
 static bool is_realloc(const struct lane_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
@@ -511,6 +548,8 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
+	if (mst_op_is_page(e->op))
+		return write_page(t, lane, e);
 	if (e->op >= MST_OP_IMPLIED_FREE)
 		return write_mark(t, e);
 	if ((err = stack_of(t, lane, e, &stack)))

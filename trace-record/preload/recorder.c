@@ -211,11 +211,10 @@ static __attribute__((noinline)) bool tell_nodes(struct thread *t)
 	return true;
 }
 
-/* A call with its stack; `usable` is what the allocator gave, 0 if that isn't known or wanted. */
-static inline __attribute__((always_inline)) void push_call(struct thread *t, const struct call *call,
-							    size_t usable, const struct unwind_regs *regs)
+/* A call with its stack's node; `usable` is what the allocator gave, 0 if that isn't known or wanted. */
+static inline __attribute__((always_inline)) void push_node(struct thread *t, const struct call *call,
+							    size_t usable, uint64_t node)
 {
-	const uint64_t node = unwind_capture(t->stack, regs);
 	uint8_t flags = 0;
 	uint64_t *start, *w;
 
@@ -250,6 +249,12 @@ static inline __attribute__((always_inline)) void push_call(struct thread *t, co
 		flags |= SHM_OVERFLOW;
 	*start = shm_head((uint8_t)call->op, flags, node | call->size << 16);
 	ring_publish(t, (uint32_t)(w - start));
+}
+
+static inline __attribute__((always_inline)) void push_call(struct thread *t, const struct call *call,
+							    size_t usable, const struct unwind_regs *regs)
+{
+	push_node(t, call, usable, unwind_capture(t->stack, regs));
 }
 
 /* ---- the depth of stacks ---- */
@@ -557,6 +562,21 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	tell_depth(t, sp);
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
 		count_loss(t);
+	t->inside = inside;
+}
+
+void recorder_page(const struct call *call, size_t old_size, const struct unwind_regs *regs)
+{
+	struct thread *t = thread_enter();
+	uint8_t inside;
+
+	if (!t || !the_process.pages)
+		return;
+	inside = t->inside;
+	t->inside = PUSHING;
+	if (regs)
+		tell_depth(t, regs->sp);
+	push_node(t, call, old_size, regs ? unwind_capture(t->stack, regs) : UNWIND_ROOT);
 	t->inside = inside;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "modules.h"
+#include "pages.h"
 #include "real.h"
 
 /* Nodes of stacks remembered a thread: many for the first ones, which are the busy ones. */
@@ -120,6 +121,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->usable = p->family->usable;
 	p->stacks = p->family->stacks;
 	p->maps = p->family->maps;
+	p->pages = p->family->pages;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -311,6 +313,10 @@ struct thread *thread_begin(void)
 	}
 	if (t)
 		atomic_store(cache_entry(thread_pointer()), t);
+	if (t && p->pages && !p->pages_begun) {
+		p->pages_begun = true;
+		pages_begin();
+	}
 	errno = saved;
 	return t;
 }

@@ -77,7 +77,8 @@ struct process {
 	int use_tsc;
 	bool free_stacks;
 	bool usable;
-	bool stacks, maps;
+	bool stacks, maps, pages;
+	bool pages_begun;      /* the process, or the one that it was forked from, watches page calls */
 	_Atomic bool many;     /* more than one thread has, or had, a ring */
 	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;   /* calls of free(NULL) before the fork that made this process */
@@ -87,6 +88,7 @@ struct process {
 /* NULL until the first event, and again in a forked child. */
 struct wiped {
 	struct process *_Atomic process;
+	_Atomic uintptr_t page_owner; /* the thread that makes a page call; see pages.c */
 };
 
 extern struct process the_process;
