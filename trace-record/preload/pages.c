@@ -320,7 +320,7 @@ void pages_begin(void)
 	fine = (watch_all() & needed) == needed;
 	if (os_threads() == 1)
 		sites_watch_syscall();
-	if (!fine || !tell_all())
+	if (!tell_all() || !fine)
 		atomic_store(&the_process.segment->unwatched, 1);
 	if (locked)
 		unlock();

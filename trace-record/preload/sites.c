@@ -97,28 +97,33 @@ static uintptr_t map_near(uintptr_t at)
 	return 0;
 }
 
-static struct region *region_for(uintptr_t site)
+/* Adds it to the regions; NULL: there is no room. */
+static struct region *add_region(uintptr_t start, uint32_t size)
 {
 	const uint64_t entry = (uintptr_t)sites_entry;
-	struct region *r = regions;
+	struct region *r = &regions[n_regions];
 
-	while (r < regions + n_regions && (!in_reach(r->start, site) || r->used + PIECE > r->size))
-		r++;
-	if (r < regions + n_regions)
-		return r;
-	if (n_regions == REGIONS)
+	if (!start || !write_code(start, (const uint8_t *)&entry, sizeof(entry)))
 		return NULL;
-	*r = (struct region){ (uintptr_t)sites_room, sizeof(entry), OWN_ROOM };
-	if (n_regions > 0 || !in_reach(r->start, site)) {
-		*r = (struct region){ map_near(site), sizeof(entry), PAGE };
-		os_own(r->start, PAGE);
-	}
-	if (!r->start)
-		return NULL;
-	if (!write_code(r->start, (const uint8_t *)&entry, sizeof(entry)))
-		return NULL;
+	*r = (struct region){ start, sizeof(entry), size };
 	n_regions++;
 	return r;
+}
+
+static struct region *region_for(uintptr_t site)
+{
+	uintptr_t start;
+
+	if (n_regions == 0 && !add_region((uintptr_t)sites_room, OWN_ROOM))
+		return NULL;
+	for (struct region *r = regions; r < regions + n_regions; r++) {
+		if (in_reach(r->start, site) && r->used + PIECE <= r->size)
+			return r;
+	}
+	start = n_regions < REGIONS ? map_near(site) : 0;
+	if (start)
+		os_own(start, PAGE);
+	return add_region(start, PAGE);
 }
 
 struct piece {
