@@ -4,9 +4,14 @@
  * says then, and ends at once. "all bytes of all mappings" "bytes of the stack"
  *
  * pages_program list: how many steps there are.
+ * pages_program confined: as much as can be done where all other system calls mean death.
+ * pages_program trapped: mmap raises SIGSYS, and fails.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,9 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define PAGE ((size_t)4096)
@@ -152,8 +159,14 @@ static void run_thread(void)
 	     "a thread");
 }
 
+/* All are there at one time, so that each gets a heap of its own. */
+static pthread_barrier_t all_there;
+
 static void *in_many(void *argument)
 {
+	void *volatile own = malloc(1000);
+
+	pthread_barrier_wait(&all_there);
 	for (int i = 0; i < 200; i++) {
 		char *p = map(NULL, 7 * PAGE, 0);
 
@@ -162,6 +175,8 @@ static void *in_many(void *argument)
 		munmap(p, 3 * PAGE);
 		free(malloc(200000));
 	}
+	free(own);
+	pthread_barrier_wait(&all_there);
 	return argument;
 }
 
@@ -169,6 +184,7 @@ static void run_many(void)
 {
 	pthread_t threads[8];
 
+	pthread_barrier_init(&all_there, NULL, 8);
 	for (int i = 0; i < 8; i++)
 		must(pthread_create(&threads[i], NULL, in_many, NULL) == 0, "a thread");
 	for (int i = 0; i < 8; i++)
@@ -249,7 +265,8 @@ static void fork_child(void)
 
 static void spawn_child(void)
 {
-	char *const words[] = { "true", NULL };
+	char name[] = "true";
+	char *const words[] = { name, NULL };
 	pid_t pid;
 
 	must(posix_spawnp(&pid, "true", NULL, NULL, words, environ) == 0, "posix_spawn");
@@ -311,12 +328,21 @@ static void keep_registers(void)
 	must(result > 0 && after == 1.25, "keeping registers");
 }
 
+/* The kernel does it by itself. */
+static void grow_stack(void)
+{
+	volatile char deep[1 << 20];
+
+	for (size_t i = 0; i < sizeof(deep); i += PAGE)
+		deep[sizeof(deep) - 1 - i] = 1;
+}
+
 static void (*const steps[])(void) = {
-	nothing,       map_area,     unmap_middle,  unmap_twice,   map_over,      failures,
-	grow_and_move, shrink,       move_over,     move_and_keep, second_view,   raise_break,
-	lower_break,   large_blocks, free_blocks,   run_thread,    run_many,      attach,
-	detach,        open_library, close_library, map_file,      call_directly, call_inline,
-	fork_child,    spawn_child,  vfork_child,   handle_signal, block_signals, keep_registers,
+	nothing,       map_area,       unmap_middle,  unmap_twice, map_over,    failures,     grow_and_move,
+	shrink,        move_over,      move_and_keep, second_view, raise_break, lower_break,  large_blocks,
+	free_blocks,   run_thread,     run_many,      attach,      detach,      open_library, close_library,
+	map_file,      call_directly,  call_inline,   fork_child,  spawn_child, vfork_child,  handle_signal,
+	block_signals, keep_registers, grow_stack,
 };
 #define N_STEPS (sizeof(steps) / sizeof(*steps))
 
@@ -348,6 +374,86 @@ static void tell_maps(void)
 	_exit(0);
 }
 
+/* ---- under seccomp ---- */
+
+static void install(struct sock_filter *filter, size_t n)
+{
+	const struct sock_fprog program = { .len = (unsigned short)n, .filter = filter };
+
+	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "prctl");
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "seccomp");
+}
+
+#define LOAD BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define IS(number, result)                                                                                   \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, result)
+
+static void run_confined(void)
+{
+	struct sock_filter filter[] = {
+		LOAD,
+		IS(SYS_mmap, SECCOMP_RET_ALLOW),
+		IS(SYS_munmap, SECCOMP_RET_ALLOW),
+		IS(SYS_mremap, SECCOMP_RET_ALLOW),
+		IS(SYS_brk, SECCOMP_RET_ALLOW),
+		IS(SYS_shmdt, SECCOMP_RET_ALLOW),
+		IS(SYS_write, SECCOMP_RET_ALLOW),
+		IS(SYS_getpid, SECCOMP_RET_ALLOW), /* the recorder asks at the end, whatever it records */
+		IS(SYS_futex, SECCOMP_RET_ALLOW),
+		IS(SYS_exit_group, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	const int fd = open("/proc/self/exe", O_RDONLY);
+
+	attach();
+	map_area();
+	kept[40] = malloc(1); /* takes what malloc needs at its first call */
+	install(filter, sizeof(filter) / sizeof(*filter));
+	for (int i = 0; i < 100; i++) {
+		void *p = map(NULL, PAGE, 0);
+
+		must(munmap(p, PAGE) == 0, "munmap");
+	}
+	must(mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED, "mmap");
+	grow_and_move();
+	raise_break();
+	large_blocks();
+	detach();
+	must(write(1, "alive\n", 6) == 6, "write");
+	_exit(0);
+}
+
+static volatile int traps;
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	traps += info->si_syscall == SYS_mmap;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
+}
+
+static void run_trapped(void)
+{
+	struct sock_filter filter[] = {
+		LOAD,
+		IS(SYS_mmap, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	char line[32];
+	int n;
+
+	must(sigaction(SIGSYS, &action, NULL) == 0, "sigaction");
+	install(filter, sizeof(filter) / sizeof(*filter));
+	for (int i = 0; i < 10; i++)
+		must(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+			     errno == EPERM,
+		     "failing");
+	n = snprintf(line, sizeof(line), "%d traps\n", traps);
+	must(write(1, line, (size_t)n) == n, "write");
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const size_t n = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
@@ -356,6 +462,10 @@ int main(int argc, char **argv)
 		printf("%zu\n", N_STEPS);
 		return 0;
 	}
+	if (argc == 2 && strcmp(argv[1], "confined") == 0)
+		run_confined();
+	if (argc == 2 && strcmp(argv[1], "trapped") == 0)
+		run_trapped();
 	for (size_t i = 0; i < n && i < N_STEPS; i++)
 		steps[i]();
 	tell_maps();

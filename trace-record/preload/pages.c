@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "entry.h"
 #include "os.h"
@@ -26,7 +27,14 @@
 #define SPINS 1000u
 #define SLEEPS 500u /* of a tenth of a millisecond */
 
-static uintptr_t state_break; /* where the break is; under the lock */
+/* Under the lock. */
+static uintptr_t state_break; /* where the break is */
+
+/*
+ * The program may have asked the kernel to end it for calls that it doesn't expect. From then on none
+ * are made that it doesn't make itself, and what they would have told is missing.
+ */
+static _Atomic bool confined;
 
 static bool lock(void)
 {
@@ -41,7 +49,7 @@ static bool lock(void)
 			return true;
 		if (expected == self)
 			return false; /* a signal handler, inside a call of the thread */
-		if (i < SPINS)
+		if (i < SPINS || confined)
 			_mm_pause();
 		else
 			os_call6(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
@@ -53,6 +61,11 @@ static bool lock(void)
 static void unlock(void)
 {
 	atomic_store(&atomic_load(&thread_wiped)->page_owner, 0);
+}
+
+static void incomplete(void)
+{
+	atomic_store(&the_process.segment->unwatched, 1);
 }
 
 /* ---- the list of mappings ---- */
@@ -138,8 +151,10 @@ static uint64_t attached_bytes(uintptr_t address)
 	struct mapping m, first = { 0 };
 	struct listing l;
 
-	if (!listing_open(&l))
+	if (confined || !listing_open(&l)) {
+		incomplete();
 		return 0;
+	}
 	while (next_mapping(&l, &m)) {
 		if (m.start == address)
 			first = m;
@@ -177,8 +192,9 @@ static void told_mmap(const struct entry_state *s, long result)
 
 	tell(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size }, 0);
 	/* A library's code, before any of it runs. */
-	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS))
-		sites_watch((uintptr_t)result, (uintptr_t)(result + size));
+	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS) &&
+	    (confined || sites_watch((uintptr_t)result, (uintptr_t)(result + size)) == SITE_UNREAD))
+		incomplete();
 }
 
 static void told_mremap(const struct entry_state *s, long result)
@@ -245,6 +261,11 @@ long entry_call(const struct entry_state *state)
 	long result;
 
 	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
+		return make_call(state);
+	if (state->number == SYS_seccomp ||
+	    (state->number == SYS_prctl && state->arguments[0] == PR_SET_SECCOMP))
+		confined = true;
+	if (state->number == SYS_seccomp || state->number == SYS_prctl)
 		return make_call(state);
 	locked = lock();
 	if (state->number == SYS_shmdt)
@@ -321,7 +342,7 @@ void pages_begin(void)
 	if (os_threads() == 1)
 		sites_watch_syscall();
 	if (!tell_all() || !fine)
-		atomic_store(&the_process.segment->unwatched, 1);
+		incomplete();
 	if (locked)
 		unlock();
 }

@@ -20,11 +20,12 @@
 #define JUMP_BYTES 5u
 
 static const struct watched {
-	uint8_t number;
+	uint16_t number;
 	uint8_t bit;
 } watched[] = {
-	{ SYS_mmap, SITE_MMAP },     { SYS_munmap, SITE_MUNMAP }, { SYS_brk, SITE_BRK },
-	{ SYS_mremap, SITE_MREMAP }, { SYS_shmat, SITE_SHMAT },   { SYS_shmdt, SITE_SHMDT },
+	{ SYS_mmap, SITE_MMAP },     { SYS_munmap, SITE_MUNMAP },   { SYS_brk, SITE_BRK },
+	{ SYS_mremap, SITE_MREMAP }, { SYS_shmat, SITE_SHMAT },     { SYS_shmdt, SITE_SHMDT },
+	{ SYS_prctl, SITE_CONFINE }, { SYS_seccomp, SITE_CONFINE },
 };
 #define N_WATCHED (sizeof(watched) / sizeof(*watched))
 
@@ -50,7 +51,7 @@ static bool write_code(uintptr_t at, const uint8_t *bytes, size_t n)
 
 /* ---- pieces of code ---- */
 
-#define PIECE 96u
+#define PIECE 160u
 #define REGIONS 64u
 
 /* The address of sites_entry, then some of them. */
@@ -181,7 +182,7 @@ static bool finish(struct region *r, struct piece *p, uint32_t returns, uint64_t
 /* ---- places ---- */
 
 /* One with a constant number. */
-static bool watch(uintptr_t site, uint8_t number)
+static bool watch(uintptr_t site, uint16_t number)
 {
 	struct region *r = region_for(site);
 	struct piece p = { 0 };
@@ -190,7 +191,7 @@ static bool watch(uintptr_t site, uint8_t number)
 	if (!r)
 		return false;
 	p.at = r->start + r->used;
-	PUT(&p, MOV_EAX, number, 0, 0, 0);
+	PUT(&p, MOV_EAX, (uint8_t)number, (uint8_t)(number >> 8), 0, 0);
 	put_call(&p, r->start, &returns);
 	put_jump(&p, site + SITE_BYTES);
 	return finish(r, &p, returns, site + SITE_BYTES, site);
@@ -199,11 +200,11 @@ static bool watch(uintptr_t site, uint8_t number)
 /* What is watched at `code` (with a byte before it), if anything. The byte before may make it another instruction. */
 static const struct watched *recognise(const uint8_t *code)
 {
-	if (code[0] != MOV_EAX || code[2] || code[3] || code[4] || code[5] != 0x0f || code[6] != 0x05 ||
+	if (code[0] != MOV_EAX || code[3] || code[4] || code[5] != 0x0f || code[6] != 0x05 ||
 	    (code[-1] & 0xf0) == 0x40)
 		return NULL;
 	for (size_t i = 0; i < N_WATCHED; i++) {
-		if (watched[i].number == code[1])
+		if (watched[i].number == (code[1] | code[2] << 8))
 			return &watched[i];
 	}
 	return NULL;
@@ -248,7 +249,7 @@ unsigned sites_watch(uintptr_t start, uintptr_t end)
 	}
 	if (fd >= 0)
 		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
-	return found;
+	return fd < 0 ? SITE_UNREAD : found;
 }
 
 /* syscall; cmp $-4095,%rax */
@@ -267,8 +268,9 @@ void sites_watch_syscall(void)
 		return;
 	p.at = r->start + r->used;
 	for (size_t i = 0; i < N_WATCHED; i++) {
-		PUT(&p, 0x48, 0x83, 0xf8, watched[i].number); /* cmp $number,%rax */
-		PUT(&p, 0x74, 0);                             /* je */
+		/* cmp $number,%rax; je */
+		PUT(&p, 0x48, 0x3d, (uint8_t)watched[i].number, (uint8_t)(watched[i].number >> 8), 0, 0);
+		PUT(&p, 0x74, 0);
 		jumps[i] = p.n;
 	}
 	put(&p, dynamic, sizeof(dynamic));

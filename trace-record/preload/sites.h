@@ -24,6 +24,8 @@ enum site_call {
 	SITE_MREMAP = 8,
 	SITE_SHMAT = 16,
 	SITE_SHMDT = 32,
+	SITE_CONFINE = 64, /* prctl and seccomp, which can forbid calls that we make, too */
+	SITE_UNREAD = 128, /* the code could not be searched */
 };
 
 /* Searches code, which need not be readable to its end, and watches what it finds. */
