@@ -122,6 +122,7 @@ struct mst_file_info {
 	uint32_t page_size;
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
+	bool instructions;     /* it is known how many instructions had been executed at each call */
 	bool pages;            /* calls that map and unmap pages are in the trace */
 	const char *recorder;  /* program and version that wrote the trace */
 	const char *exe;       /* absolute path of the executable */
@@ -156,6 +157,11 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk, 0 = default */
 	bool identity;          /* write which block of its kind a free names */
+	/*
+	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
+	 * make them cost little. They only stand between chunks.
+	 */
+	uint32_t keyframe_records;
 	/*
 	 * Asked with `context` when a disk or a quota is full, by the call that wanted to write: true =
 	 * try again (it is this function that waits). NULL: the write fails.
@@ -195,6 +201,12 @@ const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t i
 
 /* When and by whom the following records were made. A time that goes back counts as the last. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
+
+/*
+ * How many instructions the process had executed at the following records, at most 2^63 - 1; what isn't more
+ * than before counts as the last. For traces whose file info says so.
+ */
+void mst_writer_instructions(struct mst_writer *w, uint64_t count);
 
 /*
  * Records. A block is named by its kind and the index its allocation got (allocations are
@@ -244,8 +256,9 @@ int mst_writer_flush(struct mst_writer *w);
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
-/* API calls recorded so far, and bytes written so far. */
+/* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
+uint64_t mst_writer_allocations(const struct mst_writer *w);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -307,6 +320,8 @@ struct mst_chunk {
 	const struct mst_run *runs;     /* the first is at record 0 */
 	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
 					 * turn; UINT64_MAX = unknown block */
+	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
+					 * one a record, never less than before; NULL: not recorded */
 	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
 	struct mst_sums sums;
 };
@@ -365,10 +380,11 @@ struct mst_event {
 	enum mst_event_type type;
 	uint32_t kind, old_kind;
 	uint32_t thread;
-	uint64_t time;      /* units of 2^time_shift ns since time 0 */
-	uint64_t index;     /* of the block that came; UINT64_MAX if none */
-	uint64_t old_index; /* of the block that went or stayed; UINT64_MAX if unknown */
-	uint64_t address;   /* of the pages that a mark is about, else 0 */
+	uint64_t time;         /* units of 2^time_shift ns since time 0 */
+	uint64_t index;        /* of the block that came; UINT64_MAX if none */
+	uint64_t old_index;    /* of the block that went or stayed; UINT64_MAX if unknown */
+	uint64_t instructions; /* executed by then; 0 where they were not recorded */
+	uint64_t address;      /* of the pages that a mark is about, else 0 */
 };
 
 /* Walks the calls of one chunk. Plain data: start with MST_CURSOR(chunk). */

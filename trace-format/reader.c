@@ -5,8 +5,13 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "counts.h"
 #include "reader.h"
+#include "sums.h"
+#include "wire.h"
 
 #define FORMAT_VERSION 1u
 
@@ -304,28 +309,11 @@ static int read_addresses(struct mst_reader *r)
 	return 0;
 }
 
-static void unpack_sums(const uint8_t *f, struct mst_sums *sums)
-{
-	*sums = (struct mst_sums){
-		.events = wire_u64(f),
-		.null_frees = wire_u64(f + 8),
-		.net_bytes = (int64_t)wire_u64(f + 16),
-		.net_bytes16 = (int64_t)wire_u64(f + 24),
-		.net_blocks = (int64_t)wire_u64(f + 32),
-		.max_bytes = (int64_t)wire_u64(f + 40),
-		.max_bytes16 = (int64_t)wire_u64(f + 48),
-		.max_blocks = (int64_t)wire_u64(f + 56),
-		.moved16 = wire_u64(f + 64),
-		.steps = wire_u64(f + 72),
-		.grown = wire_u64(f + 80),
-		.shrunk = wire_u64(f + 88),
-	};
-}
-
 static int read_chunk(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
 	struct mst_chunk *chunk = &r->chunk;
+	const char *wrong;
 	int err;
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_EVENTS, "an EVENTS unit lacks fields");
@@ -337,7 +325,7 @@ static int read_chunk(struct mst_reader *r)
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
-	unpack_sums(f + 48, &chunk->sums);
+	chunk->sums = sums_unpack(f + 48);
 	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
 	    (err = read_runs(r)))
 		return err;
@@ -351,6 +339,9 @@ static int read_chunk(struct mst_reader *r)
 	chunk->runs = r->runs;
 	chunk->freed = r->freed;
 	chunk->addresses = r->addresses.items;
+	wrong = r->instructions ? counts_take(r) : NULL;
+	DAMAGED_IF(wrong, "%s", wrong);
+	chunk->instructions = r->instructions;
 	return 1;
 }
 
@@ -460,6 +451,16 @@ static int read_file_unit(struct mst_reader *r)
 	return read_info_text(r);
 }
 
+/* Makes room for the counts of a trace that has them. */
+static int expect_counts(struct mst_reader *r)
+{
+	if (!(wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_INSTRUCTIONS))
+		return 0;
+	r->info.instructions = true;
+	r->instructions = malloc(MST_MAX_CHUNK_RECORDS * sizeof(*r->instructions));
+	return r->instructions ? 0 : reader_fail(r, MST_ERR_NOMEM, "no memory");
+}
+
 /* The names of a trace stand behind its records; who replays these wants them before. */
 static int look_ahead(struct mst_reader *r)
 {
@@ -484,7 +485,7 @@ static int open_trace(struct mst_reader *r)
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;
 	got = read_unit(r);
-	if (got < 0 || (got = read_file_unit(r)))
+	if (got < 0 || (got = read_file_unit(r)) || (got = expect_counts(r)))
 		return got;
 	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
 }
@@ -556,80 +557,9 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->stamps);
 	free(r->runs);
 	free(r->freed);
+	free(r->instructions);
 	free(r->addresses.items);
 	ZSTD_freeDCtx(r->zstd);
 	input_finish(&r->input);
 	free(r);
-}
-
-/* ---- what is known ---- */
-
-const struct mst_file_info *mst_reader_info(const struct mst_reader *r)
-{
-	return &r->info;
-}
-
-unsigned mst_reader_time_shift(const struct mst_reader *r)
-{
-	return r->time_shift;
-}
-
-const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->kinds.n;
-	return r->kinds.items;
-}
-
-const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->stacks.n;
-	return r->stacks.items;
-}
-
-const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->frames.n;
-	return r->frames.items;
-}
-
-const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->modules.n;
-	return r->modules.items;
-}
-
-const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->threads.n;
-	return r->threads.items;
-}
-
-uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
-{
-	uint32_t first;
-
-	return names_of(&r->names, frame, &first);
-}
-
-struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint32_t i)
-{
-	uint32_t first;
-	const uint32_t n = names_of(&r->names, frame, &first);
-
-	return i < n ? names_at(&r->names, first + i) : (struct mst_name){ 0 };
-}
-
-uint64_t mst_reader_sound_bytes(const struct mst_reader *r)
-{
-	return r->state == 0 || r->state == 1 ? r->input.offset : r->unit_start;
-}
-
-const struct mst_end *mst_reader_end(const struct mst_reader *r)
-{
-	return r->ended && r->state == 0 ? &r->end : NULL;
-}
-
-const char *mst_reader_problem(const struct mst_reader *r)
-{
-	return r->problem;
 }

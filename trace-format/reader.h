@@ -60,6 +60,8 @@ struct mst_reader {
 	struct mst_stamp *stamps;
 	struct mst_run *runs;
 	uint64_t *freed;
+	uint64_t *instructions; /* by record; NULL: the trace has no counts */
+	uint64_t count;         /* of the last call */
 	struct array addresses; /* uint64_t */
 };
 

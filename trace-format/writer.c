@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "mst_limits.h"
+#include "sums.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -138,7 +139,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, info->pages ? FEATURE_PAGES : 0); /* compatible features */
+	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
 	if (info->sample_bytes)
 		bytes_u64(&w->fields, info->sample_bytes);
 
@@ -174,22 +175,6 @@ static int write_definitions(struct mst_writer *w)
 	return err;
 }
 
-static void pack_sums(struct bytes *fields, const struct mst_sums *sums)
-{
-	bytes_u64(fields, sums->events);
-	bytes_u64(fields, sums->null_frees);
-	bytes_u64(fields, (uint64_t)sums->net_bytes);
-	bytes_u64(fields, (uint64_t)sums->net_bytes16);
-	bytes_u64(fields, (uint64_t)sums->net_blocks);
-	bytes_u64(fields, (uint64_t)sums->max_bytes);
-	bytes_u64(fields, (uint64_t)sums->max_bytes16);
-	bytes_u64(fields, (uint64_t)sums->max_blocks);
-	bytes_u64(fields, sums->moved16);
-	bytes_u64(fields, sums->steps);
-	bytes_u64(fields, sums->grown);
-	bytes_u64(fields, sums->shrunk);
-}
-
 static void swap_bytes(struct bytes *a, struct bytes *b)
 {
 	const struct bytes t = *a;
@@ -213,21 +198,47 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u32(&w->fields, chunk->n_records);
 	bytes_u32(&w->fields, chunk->n_symbols);
 	bytes_u64(&w->fields, 0); /* reserved */
-	pack_sums(&w->fields, &sums);
+	sums_pack(&sums, &w->fields);
+	if (w->counted) {
+		bytes_u64(&w->fields, chunk->count_first);
+		bytes_u64(&w->fields, chunk->count_last);
+	}
 
 	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_SYMBOLS],
 		   &w->columns[COLUMN_COUNTS]);
 	swap_bytes(&w->columns[COLUMN_TIME], &chunk->time);
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
+	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_ADDRESSES + 1, chunk->n_records,
 			  chunk->time_first);
 
+	w->events += sums.events + sums.null_frees;
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
+	if (!err)
+		err = keyframes_add(&w->keyframes, chunk, defs_kinds(&w->defs), &sums);
 	chunk_reset(chunk);
+	return err;
+}
+
+static int write_keyframe(struct mst_writer *w)
+{
+	const struct keyframe_place place = {
+		.records = w->records,
+		.allocs = w->allocs,
+		.time = w->chunk.time_last,
+		.instructions = w->chunk.count_last,
+		.kinds = w->defs.kinds.written,
+	};
+	int err;
+
+	keyframes_pack(&w->keyframes, &place, &w->fields, w->columns);
+	err = writer_unit(w, UNIT_KEYFRAME, 0, 2, 0, 0);
+	if (!err)
+		keyframes_paid(&w->keyframes, w->out.size);
 	return err;
 }
 
@@ -238,6 +249,8 @@ int mst_writer_flush(struct mst_writer *w)
 		w->error = write_definitions(w);
 	if (!w->error && !chunk_is_empty(&w->chunk))
 		w->error = write_chunk(w);
+	if (!w->error && keyframes_due(&w->keyframes))
+		w->error = write_keyframe(w);
 	if (!w->error)
 		w->error = name_packer_flush(w);
 	return w->error;
@@ -354,8 +367,10 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
+	w->counted = info->instructions;
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
+	keyframes_init(&w->keyframes, options->keyframe_records);
 	if (records > MST_MAX_CHUNK_RECORDS)
 		records = MST_MAX_CHUNK_RECORDS;
 	if (records < MIN_RECORDS)
@@ -378,6 +393,7 @@ void mst_writer_destroy(struct mst_writer *w)
 	ZSTD_freeCCtx(w->zstd);
 	defs_finish(&w->defs);
 	chunk_finish(&w->chunk);
+	keyframes_finish(&w->keyframes);
 	name_packer_destroy(w->names);
 	free(w->units);
 	bytes_free(&w->out);
@@ -414,10 +430,12 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->identity = parent->identity;
 	w->level = parent->level;
 	w->time = parent->time;
+	w->counted = parent->counted;
+	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
-	w->events = w->written = parent->events;
+	w->events = w->written = mst_writer_events(parent);
 	w->wait_for_room = parent->wait_for_room;
 	w->context = parent->context;
 	if (parent->prefix_fd >= 0) {
@@ -433,7 +451,8 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	if (w->prefix_fd < 0)
 		err = MST_ERR_IO;
 	if (err || (err = set_zstd(w)) || (err = defs_copy(&w->defs, &parent->defs)) ||
-	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) || (err = copy_units(w, parent))) {
+	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) ||
+	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) || (err = copy_units(w, parent))) {
 		mst_writer_destroy(w);
 		return err;
 	}
@@ -545,11 +564,17 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 {
 	const uint64_t time = time_ns >> TIME_SHIFT;
 
+	if (time > w->time || thread != w->thread)
+		w->room = 0;
 	if (time > w->time)
 		w->time = time;
-	if (thread != w->thread)
-		w->room = 0;
 	w->thread = thread;
+}
+
+void mst_writer_instructions(struct mst_writer *w, uint64_t count)
+{
+	if (count > w->instructions && count <= INT64_MAX)
+		w->instructions = count;
 }
 
 static inline bool is_kind(const struct mst_writer *w, uint32_t kind)
@@ -568,10 +593,20 @@ static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t 
 	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
 }
 
+/* Records that may follow `n` more before anything is due. */
+static uint32_t room_behind(const struct mst_writer *w, uint32_t n)
+{
+	const uint32_t in_chunk = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->time);
+	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
+
+	return w->counted || room < n ? 0 : room - n;
+}
+
 /*
- * Begins a call of `n` records where something is due: a chunk or definitions are to be written, or an
- * error is to be told. A call with an id that doesn't exist is refused here, before half of it is in
- * the chunk.
+ * Begins a call of `n` records where something is due: a chunk, definitions or a stamp are to be written,
+ * or an error is to be told. A call with an id that doesn't exist is refused here, before half of it is
+ * in the chunk.
  */
 static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t n, bool valid)
 {
@@ -586,9 +621,11 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		err = w->error = write_definitions(w);
 	if (err)
 		return err;
-	w->room = w->chunk.capacity - w->chunk.n_records - n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	if (w->counted)
+		chunk_count(&w->chunk, w->instructions);
+	chunk_note(&w->chunk, w->time, w->thread);
+	w->chunk.events++;
+	w->room = room_behind(w, n);
 	return 0;
 }
 
@@ -597,8 +634,7 @@ static inline int begin(struct mst_writer *w, uint32_t n, bool valid)
 	if (__builtin_expect(!valid || w->room < n, 0))
 		return begin_slowly(w, n, valid);
 	w->room -= n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	w->chunk.events++;
 	return 0;
 }
 
@@ -694,12 +730,16 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
 {
 	w->chunk.null_frees += n;
-	w->events += n;
 }
 
 uint64_t mst_writer_events(const struct mst_writer *w)
 {
-	return w->events;
+	return w->events + w->chunk.events + w->chunk.null_frees;
+}
+
+uint64_t mst_writer_allocations(const struct mst_writer *w)
+{
+	return w->allocs;
 }
 
 uint64_t mst_writer_bytes(const struct mst_writer *w)
