@@ -234,10 +234,10 @@ static int define_node(struct tracee *t, struct lane *lane, const struct lane_ev
 		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
 	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
 		return err;
-	if (node->frame == MST_NONE && parent) {
-		/* Wrappers of ours, between the program and libc. */
-		node->stack = parent->stack;
-		node->depth = parent->depth;
+	if (node->frame == MST_NONE) {
+		/* A wrapper of ours, between the program and libc. */
+		node->stack = parent ? parent->stack : MST_ROOT_STACK;
+		node->depth = parent ? parent->depth : 1;
 		return 0;
 	}
 	if (node->depth > t->depth)

@@ -4,6 +4,7 @@
  * says then, and ends at once. "all bytes of all mappings" "bytes of the stack"
  *
  * pages_program list: how many steps there are.
+ * pages_program placed: what doesn't depend on where the kernel puts things.
  * pages_program confined: as much as can be done where all other system calls mean death.
  * pages_program trapped: mmap raises SIGSYS, and fails.
  */
@@ -346,6 +347,25 @@ static void (*const steps[])(void) = {
 };
 #define N_STEPS (sizeof(steps) / sizeof(*steps))
 
+static void run_placed(void)
+{
+	static void (*const placed[])(void) = {
+		map_area,    unmap_middle, unmap_twice, map_over,      move_over,   raise_break,
+		lower_break, raise_break,  call_inline, call_directly, free_blocks, attach,
+		detach,      fork_child,   map_over,    block_signals,
+	};
+
+	for (size_t i = 0; i < sizeof(placed) / sizeof(*placed); i++)
+		placed[i]();
+	for (int i = 0; i < 60; i++)
+		kept[i] = malloc((size_t)i * 9001);
+	for (int i = 0; i < 60; i += 2)
+		free(kept[i]);
+	kept[0] = calloc(20, 1 << 20);
+	free(kept[0]);
+	_exit(0);
+}
+
 /* ---- what is mapped ---- */
 
 /* Without the C library's buffers, which would be mapped first. */
@@ -462,6 +482,8 @@ int main(int argc, char **argv)
 		printf("%zu\n", N_STEPS);
 		return 0;
 	}
+	if (argc == 2 && strcmp(argv[1], "placed") == 0)
+		run_placed();
 	if (argc == 2 && strcmp(argv[1], "confined") == 0)
 		run_confined();
 	if (argc == 2 && strcmp(argv[1], "trapped") == 0)

@@ -79,7 +79,7 @@ struct listing {
 
 struct mapping {
 	uintptr_t start, end;
-	uint64_t inode;
+	uint64_t offset, inode;
 	bool code;
 };
 
@@ -134,7 +134,7 @@ static bool next_mapping(struct listing *l, struct mapping *m)
 	m->code = next_byte(l) == 'x';
 	next_byte(l);
 	next_byte(l);
-	next_number(l, 16);
+	m->offset = next_number(l, 16);
 	next_number(l, 16);
 	next_number(l, 16);
 	m->inode = next_number(l, 10);
@@ -158,7 +158,8 @@ static uint64_t attached_bytes(uintptr_t address)
 	while (next_mapping(&l, &m)) {
 		if (m.start == address)
 			first = m;
-		else if (first.end && m.start == first.end && m.inode == first.inode)
+		else if (first.end && m.start == first.end && m.inode == first.inode &&
+			 m.offset - first.offset == m.start - first.start)
 			first.end = m.end;
 	}
 	listing_close(&l);
