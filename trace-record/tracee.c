@@ -9,6 +9,7 @@
 #include "frames.h"
 #include "lane.h"
 #include "mst_limits.h"
+#include "page_events.h"
 
 #define KIND_CACHE_BITS 13
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
@@ -516,33 +517,14 @@ static int write_mark(struct tracee *t, const struct lane_event *e)
 	return err;
 }
 
-/* What was mapped at the start has the stack that Massif gives it. */
-static int start_stack(struct tracee *t, uint32_t *stack)
-{
-	struct mst_stack s = { MST_ROOT_STACK, 0 };
-	const int err = mst_writer_frame(t->writer, &(struct mst_frame){ MST_NONE, 0 }, &s.frame);
-
-	return err ? err : mst_writer_stack(t->writer, &s, stack);
-}
-
-static int write_page_of(struct tracee *t, uint8_t op, uint32_t stack, uint64_t size, uint64_t address)
-{
-	const struct mst_kind k = { .op = op, .stack = stack, .size = size, .cap = size };
-	uint32_t kind;
-	const int err = mst_writer_kind(t->writer, &k, &kind);
-
-	return err ? err : mst_writer_page(t->writer, kind, address);
-}
-
+/* What was mapped at the start has no stack of the thread's. */
 static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	const uint64_t old_size = e->flags & SHM_USABLE ? e->usable : 0;
 	uint32_t stack;
-	int err = e->op == MST_OP_PAGE_START ? start_stack(t, &stack) : stack_of(t, lane, e, &stack);
+	const int err = e->op == MST_OP_PAGE_START ? page_events_start(t->writer, &stack)
+						   : stack_of(t, lane, e, &stack);
 
-	if (!err && e->op == MST_OP_PAGE_MREMAP)
-		err = write_page_of(t, MST_OP_PAGE_MREMAP_FROM, stack, old_size, e->old);
-	return err ? err : write_page_of(t, e->op, stack, e->size, e->address);
+	return err ? err : page_events_write(t->writer, e, stack);
 }
 
 static bool is_realloc(const struct lane_event *e)
