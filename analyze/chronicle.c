@@ -17,6 +17,7 @@ static void __attribute__((format(printf, 2, 3))) tell(const struct chronicle *c
 
 void chronicle_begin(struct chronicle *c, const struct settings *settings)
 {
+	c->trees = settings->heap;
 	if (!c->lines)
 		return;
 	tell(c, "alloc-fns:");
@@ -40,7 +41,7 @@ void chronicle_call(struct chronicle *c, enum chronicle_call call, bool counted,
 
 static void tell_snapshot(const struct chronicle *c, const char *what, const struct snapshot *s, size_t at)
 {
-	const char kind = s->kind == SNAPSHOT_PEAK ? 'p' : s->detailed ? 'd' : '.';
+	const char kind = s->kind == SNAPSHOT_PEAK ? 'p' : s->detailed && c->trees ? 'd' : '.';
 
 	tell(c, "%s S%c%3zu (t:%" PRId64 ", hp:%" PRIu64 ", ex:%" PRIu64 ", st:%" PRIu64 ")", what, kind, at,
 	     s->time, s->heap, s->extra, s->stacks);
@@ -55,12 +56,13 @@ void chronicle_skip(struct chronicle *c)
 void chronicle_store(struct chronicle *c, const struct snapshot *snapshot, size_t at)
 {
 	static const char *const words[] = {
-		[CHRONICLE_START] = "startup",
-		[CHRONICLE_ALLOC] = "  alloc",
-		[CHRONICLE_FREE] = "dealloc",
-		[CHRONICLE_REALLOC] = "realloc",
+		[CHRONICLE_START] = "startup",     [CHRONICLE_ALLOC] = "  alloc",
+		[CHRONICLE_FREE] = "dealloc",      [CHRONICLE_REALLOC] = "realloc",
+		[CHRONICLE_STACK_NEW] = "stk-new", [CHRONICLE_STACK_DIES] = "stk-die",
 	};
-	const char *peak = c->call == CHRONICLE_REALLOC ? "re-PEAK" : "de-PEAK";
+	const char *peak = c->call == CHRONICLE_STACK_DIES ? "stkPEAK"
+			   : c->call == CHRONICLE_REALLOC  ? "re-PEAK"
+							   : "de-PEAK";
 
 	c->snapshots++;
 	c->detailed += snapshot->detailed;
@@ -123,7 +125,7 @@ void chronicle_stats(const struct chronicle *c)
 	tell_figure(c, "ignored heap allocs:", c->ignored[CHRONICLE_ALLOC]);
 	tell_figure(c, "ignored heap frees:", c->ignored[CHRONICLE_FREE]);
 	tell_figure(c, "ignored heap reallocs:", c->ignored[CHRONICLE_REALLOC]);
-	tell_figure(c, "stack allocs:", 0);
+	tell_figure(c, "stack allocs:", c->calls[CHRONICLE_STACK_NEW]);
 	tell_figure(c, "skipped snapshots:", c->all_skipped);
 	tell_figure(c, "real snapshots:", c->snapshots);
 	tell_figure(c, "detailed snapshots:", c->detailed);

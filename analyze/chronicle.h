@@ -11,7 +11,14 @@
 #include "massif.h"
 
 /* What is being done; decides what a snapshot is called. */
-enum chronicle_call { CHRONICLE_START, CHRONICLE_ALLOC, CHRONICLE_FREE, CHRONICLE_REALLOC };
+enum chronicle_call {
+	CHRONICLE_START,
+	CHRONICLE_ALLOC,
+	CHRONICLE_FREE,
+	CHRONICLE_REALLOC,
+	CHRONICLE_STACK_NEW,
+	CHRONICLE_STACK_DIES,
+};
 
 struct chronicle {
 	FILE *file;
@@ -19,9 +26,10 @@ struct chronicle {
 	bool lines;   /* tell each step */
 
 	/* Private. */
+	bool trees; /* detailed snapshots have them */
 	enum chronicle_call call;
 	unsigned skipped; /* moments since the last snapshot at which one was due too soon */
-	uint64_t calls[CHRONICLE_REALLOC + 1], ignored[CHRONICLE_REALLOC + 1];
+	uint64_t calls[CHRONICLE_STACK_DIES + 1], ignored[CHRONICLE_STACK_DIES + 1];
 	uint64_t all_skipped, snapshots, detailed, peaks, cullings;
 };
 

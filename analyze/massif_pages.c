@@ -187,7 +187,9 @@ int massif_run_pages(struct massif *m)
 		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))
 			continue;
 		if (m->settings->time_unit != TIME_BYTES) {
-			const uint64_t clock = (e.time << shift) / NS_PER_MS;
+			const uint64_t clock = m->settings->time_unit == TIME_INSTRUCTIONS
+						       ? e.instructions
+						       : (e.time << shift) / NS_PER_MS;
 
 			consider_times(m, &m->counters, clock, i);
 			m->counters.clock = clock;

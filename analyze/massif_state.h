@@ -16,7 +16,8 @@
 #define NS_PER_MS 1000000u
 
 struct counters {
-	uint64_t useful, total;
+	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
+	uint64_t stacks;
 	uint64_t clock;   /* in the settings' time unit */
 	uint64_t changes; /* calls that changed the others, or the trees */
 };
@@ -42,12 +43,14 @@ struct massif {
 	bool failed;                 /* there was no memory */
 	struct chronicle *chronicle; /* may be NULL, and the digest, too */
 	const struct digest *digest;
-	uint64_t n_normal; /* stored so far; only counted for the chronicle */
+	const struct depths *depths; /* NULL: stacks don't count */
+	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
 
 	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
 	uint64_t mean;          /* of the sample, see estimate.h */
+	uint32_t stamp;         /* the last one that has been reached */
 	struct effect *effects; /* by symbol */
 	uint32_t n_effects;
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
@@ -92,7 +95,8 @@ static inline struct snapshot snapshot_of(enum snapshot_kind kind, const struct 
 		.kind = kind,
 		.time = (int64_t)now->clock,
 		.heap = positive(now->useful),
-		.extra = positive(now->total - now->useful),
+		.extra = positive(now->total - now->useful - now->stacks),
+		.stacks = positive(now->stacks),
 		.records = records,
 		.changes = now->changes,
 	};

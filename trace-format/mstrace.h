@@ -123,10 +123,11 @@ struct mst_file_info {
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
-	bool pages;            /* calls that map and unmap pages are in the trace */
-	const char *recorder;  /* program and version that wrote the trace */
-	const char *exe;       /* absolute path of the executable */
-	const char *cwd;       /* working directory at the start */
+	bool stacks; /* MST_OP_STACK marks tell how deep stacks are, if they are ever deeper than 0 */
+	bool pages;  /* calls that map and unmap pages are in the trace */
+	const char *recorder; /* program and version that wrote the trace */
+	const char *exe;      /* absolute path of the executable */
+	const char *cwd;      /* working directory at the start */
 	uint32_t argc;
 	const char *const *argv;
 };
@@ -256,6 +257,12 @@ int mst_writer_flush(struct mst_writer *w);
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
+/*
+ * Whether what is written from here on shall rather be packed fast than small: at zstd's level 1, if that is
+ * lower than the writer's. For a writer that something waits for.
+ */
+void mst_writer_hurry(struct mst_writer *w, bool hurry);
+
 /* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
 uint64_t mst_writer_allocations(const struct mst_writer *w);
@@ -349,6 +356,9 @@ const struct mst_stack *mst_reader_stacks(const struct mst_reader *reader, uint3
 const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint32_t *n);
 const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
 const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
+
+/* Instructions executed at the last call of the chunks so far; 0 where they were not recorded. */
+uint64_t mst_reader_instructions(const struct mst_reader *reader);
 
 /*
  * How many calls are known to be behind a frame (0: the trace has no names of it), and call `i` of

@@ -451,12 +451,15 @@ static int read_file_unit(struct mst_reader *r)
 	return read_info_text(r);
 }
 
-/* Makes room for the counts of a trace that has them. */
-static int expect_counts(struct mst_reader *r)
+/* What the trace says that it has; makes room for counts. */
+static int read_features(struct mst_reader *r)
 {
-	if (!(wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_INSTRUCTIONS))
+	const uint64_t features = wire_u64(r->header.fields + FILE_FEATURES_AT);
+
+	r->info.instructions = features & FEATURE_INSTRUCTIONS;
+	r->info.stacks = features & FEATURE_STACKS;
+	if (!r->info.instructions)
 		return 0;
-	r->info.instructions = true;
 	r->instructions = malloc(MST_MAX_CHUNK_RECORDS * sizeof(*r->instructions));
 	return r->instructions ? 0 : reader_fail(r, MST_ERR_NOMEM, "no memory");
 }
@@ -485,7 +488,7 @@ static int open_trace(struct mst_reader *r)
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;
 	got = read_unit(r);
-	if (got < 0 || (got = read_file_unit(r)) || (got = expect_counts(r)))
+	if (got < 0 || (got = read_file_unit(r)) || (got = read_features(r)))
 		return got;
 	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
 }

@@ -40,6 +40,7 @@ enum file_feature {
 	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
 	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
 	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
+	FEATURE_STACKS = 8,       /* stack depths are recorded */
 };
 
 /* Where these bits are in a FILE unit's fields. */

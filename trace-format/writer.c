@@ -19,6 +19,7 @@
 #define FORMAT_VERSION 1u
 #define TIME_SHIFT 10u  /* units of 1.024 us */
 #define DEFAULT_LEVEL 5 /* a fifth smaller than 1, for a hundredth of the recorder's time */
+#define HURRIED_LEVEL 1 /* half the time of 5 for what hardly repeats */
 #define DEFAULT_RECORDS 65536u
 #define MIN_RECORDS 2u         /* a pair is never split */
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
@@ -139,7 +140,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
+	bytes_u64(&w->fields, w->features);
 	if (info->sample_bytes)
 		bytes_u64(&w->fields, info->sample_bytes);
 
@@ -337,6 +338,16 @@ static int set_zstd(struct mst_writer *w)
 	return 0;
 }
 
+void mst_writer_hurry(struct mst_writer *w, bool hurry)
+{
+	if (hurry == w->hurry)
+		return;
+	w->hurry = hurry;
+	/* A level that was good once is good again. */
+	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel,
+				     hurry && w->level > HURRIED_LEVEL ? HURRIED_LEVEL : w->level);
+}
+
 int writer_alloc(struct mst_writer **writer, int fd, int level)
 {
 	struct mst_writer *w = calloc(1, sizeof(*w));
@@ -368,6 +379,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		return err;
 	w->identity = options->identity;
 	w->counted = info->instructions;
+	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
+		      (info->stacks ? FEATURE_STACKS : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
@@ -431,6 +444,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
+	w->features = parent->features;
 	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;

@@ -29,6 +29,7 @@ struct mst_writer {
 	int error; /* sticky: after a failed write nothing more is written */
 	bool identity;
 	int level;
+	bool hurry; /* a lower one is used */
 	ZSTD_CCtx *zstd;
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
@@ -36,6 +37,7 @@ struct mst_writer {
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
+	uint64_t features;         /* of the file, as it begins */
 	bool counted;              /* instructions are */
 	uint64_t instructions;     /* executed so far */
 	uint32_t thread;

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #define BLOCKS_PAGE_BITS 11
-#define BLOCKS_PAGE_LINES 5u /* cache lines of a page with 32 blocks */
 
 struct block {
 	uint32_t kind;  /* below 2^24 */
@@ -57,20 +56,31 @@ static inline struct block_place *blocks_home(const struct blocks *blocks, uint6
 	return &blocks->places[(key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask];
 }
 
-/* These say, one after the other and with some work between, that an address will be looked for soon. */
-static inline void blocks_expect(const struct blocks *blocks, uint64_t address)
+/*
+ * These say, one after the other and with some work between, that an address will be looked for soon. Always
+ * in line: a function that only prefetches is one without effect to the compiler.
+ */
+static inline __attribute__((always_inline)) void blocks_expect(const struct blocks *blocks, uint64_t address)
 {
 	__builtin_prefetch(blocks_home(blocks, blocks_key(address)));
 }
 
-static inline void blocks_expect_page(const struct blocks *blocks, uint64_t address)
+static inline __attribute__((always_inline)) void blocks_expect_page(const struct blocks *blocks,
+								     uint64_t address)
 {
 	const uint64_t key = blocks_key(address);
 	const struct block_place *place = blocks_home(blocks, key);
 
+	const char *const page = (const char *)place->page;
+
 	/* All of what a page usually is, wherever in it the block will be found. */
-	for (unsigned i = 0; place->key == key && i < BLOCKS_PAGE_LINES; i++)
-		__builtin_prefetch((const char *)place->page + i * 64, 1);
+	if (place->key == key) {
+		__builtin_prefetch(page, 1);
+		__builtin_prefetch(page + 64, 1);
+		__builtin_prefetch(page + 128, 1);
+		__builtin_prefetch(page + 192, 1);
+		__builtin_prefetch(page + 256, 1);
+	}
 }
 
 #endif

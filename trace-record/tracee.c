@@ -15,13 +15,15 @@
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
+#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
+#define BEHIND 8u        /* with this part of a ring unread, the program may soon have to wait */
 #define UNKNOWN_BLOCK UINT64_MAX
 
 /* Beside 0 and errors: the event gives an address at which there is a block. */
 #define ADDRESS_IS_LIVE 1
 
 /* How many events ahead the page of a block is fetched. */
-#define PAGE_AHEAD 8u
+#define PAGE_AHEAD 16
 #define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
@@ -55,6 +57,7 @@ struct tracee {
 	uint64_t held_ns,
 		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
+	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
 };
@@ -136,6 +139,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->unknown_frees = parent->unknown_frees;
 	t->implied_frees = parent->implied_frees;
 	t->lost = parent->lost;
+	t->instructions = parent->instructions;
 	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
@@ -532,6 +536,14 @@ static bool is_realloc(const struct lane_event *e)
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
 
+/* The process's clock: threads' counts are added up in the order of the events that they stand before. */
+static int count_on(struct tracee *t, uint64_t instructions)
+{
+	t->instructions += instructions;
+	mst_writer_instructions(t->writer, t->instructions);
+	return 0;
+}
+
 static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
 						 const struct lane_event *e)
 {
@@ -539,6 +551,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
 		return define_node(t, lane, e);
+	if (e->op == SHM_OP_COUNT)
+		return count_on(t, e->size);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
@@ -570,13 +584,6 @@ static inline uint64_t address_needed(const struct lane_event *e)
 	return is_realloc(e) ? e->old : e->address;
 }
 
-/* When event i is taken: asks for the memory that later ones need. */
-static inline void expect(struct tracee *t, const struct lane *lane, uint32_t i)
-{
-	if (i + PAGE_AHEAD < lane->end)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i + PAGE_AHEAD]));
-}
-
 /* Reads more events; NULL if there are none. */
 static __attribute__((noinline)) const struct lane_event *read_events(struct tracee *t, struct lane *lane)
 {
@@ -587,19 +594,19 @@ static __attribute__((noinline)) const struct lane_event *read_events(struct tra
 	t->expecting = t->blocks.used > FEW_PAGES;
 	if (!t->expecting)
 		return lane_peek(lane);
-	for (uint32_t i = 0; i < lane->end; i++)
-		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
-	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
+	for (const struct lane_event *e = lane->next; e < lane->end; e++)
+		blocks_expect(&t->blocks, address_needed(e));
+	for (const struct lane_event *e = lane->next; e < lane->end && e < lane->next + PAGE_AHEAD; e++)
+		blocks_expect_page(&t->blocks, address_needed(e));
 	return lane_peek(lane);
 }
 
 /* The lane's next event; NULL if there is none. */
 static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
 {
-	const struct lane_event *e = lane_peek(lane);
-
-	return __builtin_expect(e != NULL, 1) ? e : read_events(t, lane);
+	if (__builtin_expect(lane->next != lane->end, 1))
+		return lane->next;
+	return lane->read != lane->head ? read_events(t, lane) : NULL;
 }
 
 /* Tells the writer who makes the next calls, and when. */
@@ -617,10 +624,10 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	if (__builtin_expect(e->stamp != t->at_stamp || lane->thread != t->at_thread, 0))
+	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
-	if (t->expecting)
-		expect(t, lane, lane->first);
+	if (t->expecting && lane->end - e > PAGE_AHEAD)
+		blocks_expect_page(&t->blocks, address_needed(e + PAGE_AHEAD));
 	err = write_event(t, lane, e);
 	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
 		lane_take(lane);
@@ -633,7 +640,8 @@ static const struct lane_event *next_call(struct tracee *t, struct lane *lane, c
 	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((e = next_event(t, lane)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	while ((e = next_event(t, lane)) &&
+	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
 	       take_event(t, lane, clock) == 0)
 		;
 	return e;
@@ -760,7 +768,7 @@ static void close_lane(struct lane *lane)
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
 		lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->head);
-		lane->first = lane->end = 0;
+		lane->next = lane->end;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);
 	}
@@ -769,15 +777,21 @@ static void close_lane(struct lane *lane)
 static int look_at_rings(struct tracee *t)
 {
 	const uint32_t n = atomic_load(&t->segment->rings_used);
+	bool behind = false;
 	int err;
 
 	t->n_lanes = n < SHM_RINGS ? n : SHM_RINGS;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+
 		if ((err = open_lane(t, i)))
 			return err;
-		if (t->lanes[i].ring)
-			lane_look(&t->lanes[i]);
+		if (!lane->ring)
+			continue;
+		lane_look(lane);
+		behind |= lane->head - lane->tail > lane->size / BEHIND;
 	}
+	mst_writer_hurry(t->writer, behind);
 	return 0;
 }
 

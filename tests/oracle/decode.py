@@ -128,7 +128,8 @@ class Decoder:
         self.counted = told >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else "") + " counted" * self.counted + (" pages" if told & 4 else ""))
+               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1)
+               + (" pages" if told & 4 else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()

@@ -39,6 +39,8 @@ static void print_info(const struct mst_reader *r)
 		printf(" sample=%" PRIu64, info->sample_bytes);
 	if (info->instructions)
 		printf(" counted");
+	if (info->stacks)
+		printf(" stacks");
 	if (info->pages)
 		printf(" pages");
 	putchar('\n');

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "counter.h"
 #include "export.h"
 #include "os.h"
 #include "recorder.h"
@@ -32,6 +33,12 @@ enum inside {
 	PUSHING, /* an event is being made: a call now comes from a signal handler */
 	IN_NEW,
 	IN_DELETE,
+};
+
+/* What is told besides the calls, before each of them. */
+enum extra {
+	EXTRA_DEPTH = 1, /* of the stack */
+	EXTRA_COUNT = 2, /* of instructions */
 };
 
 /*
@@ -63,8 +70,11 @@ struct thread {
 		told_losses; /* events dropped by threads on this slot; as far as the reader was told */
 	uintptr_t top;       /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
-	uint32_t tick;       /* the family's at the last stamp */
-	uint32_t stamped;    /* events with a stamp since then */
+	struct counter counter;
+	uint64_t counted; /* the counter as far as it was told, or as what it counted is our own work */
+	int timer;        /* of --timer, the kernel's number and one; 0: none */
+	uint32_t tick;    /* the family's at the last stamp */
+	uint32_t stamped; /* events with a stamp since then */
 	struct sample_countdown countdown;
 	struct unwind_stack *stack;
 };
@@ -79,8 +89,9 @@ struct process {
 	int use_tsc;
 	bool free_stacks;
 	bool usable;
-	bool stacks, maps, pages;
+	bool maps, pages;
 	bool pages_begun;      /* the process, or the one that it was forked from, watches page calls */
+	uint8_t extras;        /* enum extra */
 	bool quick;            /* no option asks for more than the common records say */
 	_Atomic bool many;     /* more than one thread has, or had, a ring */
 	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
@@ -106,6 +117,9 @@ struct thread *thread_begin(void);
 
 /* The state of the calling thread, if it has one. */
 struct thread *thread_find(struct process *p);
+
+/* With --timer: the stack of the calling thread is sampled from now on. */
+void thread_start_timer(struct thread *t);
 
 /* Recording ends for good: nobody reads. The program runs on at its own speed. */
 void thread_give_up(void);
