@@ -239,6 +239,10 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;
 	}
+	if (pages && settings->stacks)
+		/* Massif says so, and counts both. */
+		tool_lines(tool, "Bad option: --pages-as-heap=yes\n"
+				 "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
 	settings->pages_as_heap = pages;
 	if (pages)
 		settings->heap_admin = 0;
