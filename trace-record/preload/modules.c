@@ -259,12 +259,12 @@ static enum module_role find_role(const struct sighting *seen)
 
 	if (seen->start == getauxval(AT_SYSINFO_EHDR))
 		return MODULE_VDSO;
-	if (seen->start <= (uintptr_t)&table && seen->end > (uintptr_t)&table)
-		return MODULE_RECORDER;
 	if (loader != 0 && seen->start == loader)
 		return MODULE_INTERPRETER;
 	if (loader != 0 ? entry >= seen->start && entry < seen->end : seen->map && !seen->map->l_prev)
 		return MODULE_EXECUTABLE;
+	if (seen->start <= (uintptr_t)&table && seen->end > (uintptr_t)&table)
+		return MODULE_RECORDER;
 	return MODULE_LIBRARY;
 }
 
