@@ -228,6 +228,15 @@ static void do_call(void)
 	check(mst_writer_call(writer, make_kind(op, stack, size, size)));
 }
 
+static void do_page(void)
+{
+	const uint8_t op = take_op();
+	const uint32_t stack = take_stack();
+	const uint64_t size = take_number();
+
+	check(mst_writer_page(writer, make_kind(op, stack, size, size), take_number()));
+}
+
 static void do_failed_resize(void)
 {
 	const struct block *block = take_block();
@@ -267,6 +276,7 @@ static void run_line(char *line)
 		{ "failed_resize", do_failed_resize },
 		{ "null_frees", do_null_frees },
 		{ "flush", do_flush },
+		{ "page", do_page },
 	};
 	const char *word = strtok(line, " \n");
 
@@ -297,6 +307,7 @@ static void begin(int fd, const struct features *features)
 		.pid = 1,
 		.machine = 62,
 		.page_size = 4096,
+		.pages = true,
 		.recorder = "script2trace",
 		.exe = "/nowhere/script",
 		.cwd = "/",
