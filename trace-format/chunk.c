@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mst_limits.h"
 #include "wire.h"
 
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
-	*chunk = (struct chunk){ .capacity = capacity, .epoch = 1, .freed_last = 0 };
+	*chunk = (struct chunk){ .capacity = capacity, .stamp_units = CHUNK_STAMP_UNITS, .epoch = 1 };
 	chunk->records = malloc(capacity * sizeof(*chunk->records));
-	chunk->symbols = malloc(capacity * sizeof(*chunk->symbols));
+	chunk->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*chunk->symbols));
 	if (!chunk->records || !chunk->symbols)
 		return MST_ERR_NOMEM;
 	return 0;
@@ -33,6 +34,8 @@ int chunk_copy_empty(struct chunk *to, const struct chunk *from)
 {
 	const int err = chunk_init(to, from->capacity);
 
+	to->stamp_units = from->stamp_units;
+	to->base = from->base;
 	to->thread_last = from->thread_last;
 	to->time_first = to->time_last = from->time_last;
 	to->count_first = to->count_last = from->count_last;
@@ -79,7 +82,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 		chunk->thread_last = thread;
 	} else {
 		if (time != chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
-						 time - chunk->time_last >= CHUNK_STAMP_UNITS)) {
+						 time - chunk->time_last >= chunk->stamp_units)) {
 			bytes_varint(&chunk->time, at - chunk->stamped);
 			bytes_varint(&chunk->time, time - chunk->time_last);
 			chunk->stamped = at;
@@ -118,7 +121,7 @@ static int grow(struct chunk_numbers *numbers, uint32_t place)
 	return 0;
 }
 
-int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
+int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
 	struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
 	const uint32_t place = chunk_place(kind, role), number = chunk->n_symbols;
@@ -128,6 +131,15 @@ int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 	chunk->n_symbols++;
 	numbers->local[place] = (uint32_t)chunk->epoch << 16 | number;
 	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role };
+	return 0;
+}
+
+int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
+{
+	const uint32_t number = chunk->n_symbols;
+
+	if (chunk_list_symbol(chunk, kind, role) != 0)
+		return MST_ERR_NOMEM;
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
@@ -246,6 +258,8 @@ int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct m
 		chunk->symbols[i].count += effects[i].count;
 		sum_moves(sums, &effects[i], effects[i].count);
 	}
+	if (chunk->base)
+		sums->events = sums->moved16 = sums->steps = 0; /* nothing happened */
 	free(effects);
 	return 0;
 }

@@ -45,6 +45,20 @@ bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *bl
 /* Takes the block out; false if there is none. */
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 
+/* Where a block is kept. */
+struct block_ref {
+	uint64_t index;
+	uint64_t *slot;      /* in a table of blocks, or NULL, and then ... */
+	struct block *block; /* ... here */
+};
+
+/* How many blocks there are; references to all of them, in no order. They hold until a block comes or goes. */
+uint64_t blocks_count(const struct blocks *blocks);
+void blocks_list(const struct blocks *blocks, struct block_ref *refs);
+
+struct block block_get(const struct block_ref *ref);
+void block_set(const struct block_ref *ref, struct block block);
+
 /* The page that an address is in; what is not a multiple of eight is in pages of its own. Never 0. */
 static inline uint64_t blocks_key(uint64_t address)
 {

@@ -44,6 +44,7 @@ struct lane {
 	uint64_t read, released;   /* of what was read, and of what the producer may overwrite */
 	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
+	uint64_t stack_depth;      /* of the thread, as the last mark told */
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
 
