@@ -24,7 +24,7 @@ PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-h
 MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"],
         ["--usable=yes", "script 5 3000 aligned"], ["--free-stacks=yes", "script 4 3000"], ["--free-stacks=yes", "new_basic"],
         ["--free-stacks=yes", "custom_alloc 1 5000"], ["--embed-symbols", "new_basic"], ["--embed-symbols", "fork"],
-        ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"]]
+        ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"], ["--stacks=yes", "stack_depth thread 3"]]
 
 
 def record(build, folder, number, options, program):
