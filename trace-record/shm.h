@@ -29,7 +29,7 @@
 #include "module_table.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 4u
+#define SHM_VERSION 5u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -94,6 +94,7 @@ struct shm_segment {
 	uint32_t parent_fork;     /* number of that fork; 0 = not known */
 	_Atomic uint32_t nested;  /* calls inside calls that could not be recorded */
 	_Atomic uint32_t refused; /* msrec will not read this segment: stop recording */
+	uint32_t unowned;         /* its rings have no owners to ask about: whether the process is gone tells */
 	uint64_t start;           /* stamp */
 	struct shm_ring rings[SHM_RINGS];
 };
@@ -228,6 +229,8 @@ enum shm_op {
 	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
+	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
+	SHM_OP_STEPS = 132,  /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
 	SHM_PAD = 255,
 };
 
@@ -238,10 +241,12 @@ enum shm_flag {
 	SHM_USABLE = 8, /* the bytes that the allocator gave are told */
 	SHM_WIDE = 16,
 	SHM_ALIGNED = 32,
+	SHM_COUNTED = 64, /* instructions executed since the last record that says this */
 };
 
 #define SHM_NODES 65536u    /* node numbers are below this */
-#define SHM_RECORD_WORDS 7u /* at most */
+#define SHM_RECORD_WORDS 8u /* at most */
+#define SHM_STEP_BYTES 22u
 
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
@@ -275,6 +280,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case 4:
 	case 5:
 	case 6: /* the reallocs: also the old address */
+	case SHM_OP_STEPS:
 		return 2;
 	case 42:
 	case 43: /* the mremaps: the old length */
@@ -288,7 +294,7 @@ static inline unsigned shm_operands(uint8_t op)
 /* Words of a whole record. */
 static inline unsigned shm_words(uint64_t head)
 {
-	const unsigned optional = SHM_FLAGS(head) & (SHM_STAMPED | SHM_WIDE | SHM_ALIGNED | SHM_USABLE);
+	const unsigned optional = SHM_FLAGS(head) & (SHM_STAMPED | SHM_WIDE | SHM_ALIGNED | SHM_USABLE | SHM_COUNTED);
 
 	return 1 + shm_operands(SHM_OP(head)) + (unsigned)__builtin_popcount(optional);
 }
