@@ -280,7 +280,8 @@ static const struct emitter *choose_emitter(const struct command *command, const
 /* ---- Conversion ----------------------------------------------------------------------------- */
 
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
-static bool settle_query(struct command *command, const struct emitter *emitter)
+static bool settle_query(struct command *command, const struct tool_trace *trace,
+			 const struct emitter *emitter)
 {
 	const struct tool *tool = &command->tool;
 	struct settings *settings = &command->tool.args.settings;
@@ -302,7 +303,7 @@ static bool settle_query(struct command *command, const struct emitter *emitter)
 	if (settings->n_ats)
 		command->query.profile.at = settings->ats[0];
 	command->query.one |= settings->n_ats != 0;
-	if (settings->time_unit == TIME_DEFAULT)
+	if (settings->time_unit == TIME_DEFAULT && !mst_reader_info(trace->reader)->instructions)
 		settings->time_unit = TIME_MS; /* only an option could bring it to light */
 	return !refused;
 }
@@ -348,7 +349,7 @@ static int convert(struct command *command, const struct tool_trace *trace)
 	status = TOOL_USAGE;
 	if (emitter && (emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE))
 		status = write_results(command, trace, emitter);
-	else if (emitter && settle_query(command, emitter) && tool_settle(&command->tool, trace))
+	else if (emitter && settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
 		status = export_run(&command->tool, trace, emitter, &command->query, name);
 	free(name);
 	return status;

@@ -222,12 +222,9 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		   bool *ms)
 {
 	const char *missing = NULL;
-	if (settings->time_unit == TIME_INSTRUCTIONS)
-		missing = "--time-unit=i: no instruction counts are recorded in it, and msrec "
-			  "cannot record them; use --time-unit=ms or --time-unit=B";
-	else if (settings->stacks)
-		missing = "--stacks=yes: Massif counts every change of a stack's depth, and msrec "
-			  "cannot record them";
+	if (settings->time_unit == TIME_INSTRUCTIONS && !mst_reader_info(trace->reader)->instructions)
+		missing = "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
+			  "use --time-unit=ms or --time-unit=B";
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
@@ -240,6 +237,8 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		return false;
 	}
 	settings->pages_as_heap = false;
+	if (settings->time_unit == TIME_DEFAULT && mst_reader_info(trace->reader)->instructions)
+		settings->time_unit = TIME_INSTRUCTIONS;
 	if (settings->time_unit == TIME_DEFAULT) {
 		*ms = true;
 		settings->time_unit = TIME_MS;
@@ -249,14 +248,21 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 
 bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 {
-	bool ms = false;
+	bool ms = false, stacks = tool->args.settings.stacks;
 	if (!settle(tool, trace, &tool->args.settings, &ms))
 		return false;
-	for (size_t i = 0; i < tool->n_also; i++)
+	for (size_t i = 0; i < tool->n_also; i++) {
 		if (!settle(tool, trace, &tool->also[i].settings, &ms))
 			return false;
+		stacks |= tool->also[i].settings.stacks;
+	}
 	if (ms)
 		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
+	if (stacks)
+		tool_notice(
+			tool,
+			"%s: stack depths are known at calls only, so mem_stacks_B lacks what was between",
+			trace->name);
 	return true;
 }
 

@@ -24,6 +24,7 @@ void chunk_finish(struct chunk *chunk)
 	bytes_free(&chunk->time);
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
+	bytes_free(&chunk->instructions);
 }
 
 int chunk_copy_empty(struct chunk *to, const struct chunk *from)
@@ -32,6 +33,7 @@ int chunk_copy_empty(struct chunk *to, const struct chunk *from)
 
 	to->thread_last = from->thread_last;
 	to->time_first = to->time_last = from->time_last;
+	to->count_first = to->count_last = from->count_last;
 	return err;
 }
 
@@ -42,9 +44,11 @@ void chunk_reset(struct chunk *chunk)
 	chunk->events = chunk->null_frees = 0;
 	chunk->freed_last = 0;
 	chunk->time_first = chunk->time_last;
+	chunk->count_first = chunk->count_last;
 	bytes_clear(&chunk->time);
 	bytes_clear(&chunk->thread);
 	bytes_clear(&chunk->identity);
+	bytes_clear(&chunk->instructions);
 	if (++chunk->epoch == 0) {
 		/* Numbers of an old chunk would come back to life: forget them all. */
 		if (chunk->local)
@@ -79,6 +83,14 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 			chunk->thread_last = thread;
 		}
 	}
+}
+
+void chunk_count(struct chunk *chunk, uint64_t count)
+{
+	if (chunk->n_records == 0)
+		chunk->count_first = chunk->count_last = count;
+	bytes_varint(&chunk->instructions, count - chunk->count_last);
+	chunk->count_last = count;
 }
 
 static int grow_local(struct chunk *chunk, uint32_t symbol)

@@ -30,7 +30,8 @@ struct chunk {
 	uint32_t thread_last;
 	uint64_t freed_last;
 	uint64_t events, null_frees;
-	struct bytes time, thread, identity;
+	uint64_t count_first, count_last; /* instructions, at the first and last call */
+	struct bytes time, thread, identity, instructions;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -62,6 +63,9 @@ static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_
 		chunk_note(chunk, time, thread);
 	chunk->events++;
 }
+
+/* Notes how many instructions had been executed at the call that begins. */
+void chunk_count(struct chunk *chunk, uint64_t count);
 
 /* Adds the first record of its symbol. */
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);

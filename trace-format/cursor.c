@@ -41,6 +41,7 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 		.old_kind = MST_NONE,
 		.thread = chunk->runs[c->run].thread,
 		.time = chunk->stamps[c->stamp].time,
+		.instructions = chunk->instructions ? chunk->instructions[c->record - 1] : 0,
 		.index = UNKNOWN_BLOCK,
 		.old_index = UNKNOWN_BLOCK,
 	};

@@ -122,9 +122,11 @@ struct mst_file_info {
 	uint32_t page_size;
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
-	const char *recorder;  /* program and version that wrote the trace */
-	const char *exe;       /* absolute path of the executable */
-	const char *cwd;       /* working directory at the start */
+	bool instructions;     /* it is known how many instructions had been executed at each call */
+	bool stacks; /* MST_OP_STACK marks tell how deep stacks are, if they are ever deeper than 0 */
+	const char *recorder; /* program and version that wrote the trace */
+	const char *exe;      /* absolute path of the executable */
+	const char *cwd;      /* working directory at the start */
 	uint32_t argc;
 	const char *const *argv;
 };
@@ -194,6 +196,12 @@ const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t i
 
 /* When and by whom the following records were made. A time that goes back counts as the last. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
+
+/*
+ * How many instructions the process had executed at the following records, at most 2^63 - 1; what isn't more
+ * than before counts as the last. For traces whose file info says so.
+ */
+void mst_writer_instructions(struct mst_writer *w, uint64_t count);
 
 /*
  * Records. A block is named by its kind and the index its allocation got (allocations are
@@ -302,6 +310,8 @@ struct mst_chunk {
 	const struct mst_run *runs;     /* the first is at record 0 */
 	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
 					 * turn; UINT64_MAX = unknown block */
+	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
+					 * one a record, never less than before; NULL: not recorded */
 	struct mst_sums sums;
 };
 
@@ -359,9 +369,10 @@ struct mst_event {
 	enum mst_event_type type;
 	uint32_t kind, old_kind;
 	uint32_t thread;
-	uint64_t time;      /* units of 2^time_shift ns since time 0 */
-	uint64_t index;     /* of the block that came; UINT64_MAX if none */
-	uint64_t old_index; /* of the block that went or stayed; UINT64_MAX if unknown */
+	uint64_t time;         /* units of 2^time_shift ns since time 0 */
+	uint64_t index;        /* of the block that came; UINT64_MAX if none */
+	uint64_t old_index;    /* of the block that went or stayed; UINT64_MAX if unknown */
+	uint64_t instructions; /* executed by then; 0 where they were not recorded */
 };
 
 /* Walks the calls of one chunk. Plain data: start with MST_CURSOR(chunk). */

@@ -3,67 +3,16 @@
  * The reader: takes units one by one, checks them, keeps the definitions, hands out chunks. It
  * stops for good at the first thing that is wrong; what it delivered before is sound.
  */
-#include "mstrace.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
-#include "input.h"
-#include "mst_limits.h"
-#include "names.h"
-#include "unit.h"
+#include "counts.h"
+#include "reader.h"
 #include "wire.h"
 
 #define FORMAT_VERSION 1u
-
-/* A growing array of definitions. */
-struct array {
-	void *items;
-	uint32_t n, capacity;
-};
-
-/* One decompressed column of the current unit. */
-struct column {
-	uint8_t *data;
-	size_t size, capacity;
-	bool present;
-};
-
-struct mst_reader {
-	struct input input;
-	ZSTD_DCtx *zstd;
-	int state; /* 1 = more to come, 0 = proper end, else the error it ended with */
-	char problem[160];
-	uint64_t unit_start; /* file position of the unit being read */
-	uint32_t n_units;    /* units whose header was sound */
-
-	struct unit_header header;
-	uint8_t header_bytes[UNIT_HEADER_MAX];
-	struct column columns[UNIT_KNOWN_COLUMNS]; /* by column id */
-
-	unsigned time_shift;
-	struct mst_file_info info;
-	char **text; /* recorder, exe, cwd, then the arguments */
-	uint32_t n_text;
-	struct array kinds, stacks, depths, frames, modules, threads;
-	struct names names;
-	uint32_t names_units; /* met so far in their place */
-	bool ended;
-	struct mst_end end;
-
-	uint64_t next_record, next_alloc;
-	uint64_t time; /* of the last stamp */
-	struct mst_chunk chunk;
-	struct mst_symbol *symbols;
-	uint32_t *seen; /* by symbol: records found so far */
-	uint16_t *records;
-	struct mst_stamp *stamps;
-	struct mst_run *runs;
-	uint64_t *freed;
-};
 
 /* ---- problems ---- */
 
@@ -587,6 +536,7 @@ static int read_chunk(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
 	struct mst_chunk *chunk = &r->chunk;
+	const char *wrong;
 	int err;
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_EVENTS, "an EVENTS unit lacks fields");
@@ -611,6 +561,9 @@ static int read_chunk(struct mst_reader *r)
 	chunk->stamps = r->stamps;
 	chunk->runs = r->runs;
 	chunk->freed = r->freed;
+	wrong = r->instructions ? counts_take(r) : NULL;
+	DAMAGED_IF(wrong, "%s", wrong);
+	chunk->instructions = r->instructions;
 	return 1;
 }
 
@@ -718,6 +671,19 @@ static int read_file_unit(struct mst_reader *r)
 	return read_info_text(r);
 }
 
+/* What the trace says that it has; makes room for counts. */
+static int read_features(struct mst_reader *r)
+{
+	const uint64_t features = wire_u64(r->header.fields + FILE_FEATURES_AT);
+
+	r->info.instructions = features & FEATURE_INSTRUCTIONS;
+	r->info.stacks = features & FEATURE_STACKS;
+	if (!r->info.instructions)
+		return 0;
+	r->instructions = malloc(MST_MAX_CHUNK_RECORDS * sizeof(*r->instructions));
+	return r->instructions ? 0 : fail(r, MST_ERR_NOMEM, "no memory");
+}
+
 /* The names of a trace stand behind its records; who replays these wants them before. */
 static int look_ahead(struct mst_reader *r)
 {
@@ -742,7 +708,7 @@ static int open_trace(struct mst_reader *r)
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;
 	got = read_unit(r);
-	if (got < 0 || (got = read_file_unit(r)))
+	if (got < 0 || (got = read_file_unit(r)) || (got = read_features(r)))
 		return got;
 	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
 }
@@ -814,79 +780,8 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->stamps);
 	free(r->runs);
 	free(r->freed);
+	free(r->instructions);
 	ZSTD_freeDCtx(r->zstd);
 	input_finish(&r->input);
 	free(r);
-}
-
-/* ---- what is known ---- */
-
-const struct mst_file_info *mst_reader_info(const struct mst_reader *r)
-{
-	return &r->info;
-}
-
-unsigned mst_reader_time_shift(const struct mst_reader *r)
-{
-	return r->time_shift;
-}
-
-const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->kinds.n;
-	return r->kinds.items;
-}
-
-const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->stacks.n;
-	return r->stacks.items;
-}
-
-const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->frames.n;
-	return r->frames.items;
-}
-
-const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->modules.n;
-	return r->modules.items;
-}
-
-const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
-{
-	*n = r->threads.n;
-	return r->threads.items;
-}
-
-uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
-{
-	uint32_t first;
-
-	return names_of(&r->names, frame, &first);
-}
-
-struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint32_t i)
-{
-	uint32_t first;
-	const uint32_t n = names_of(&r->names, frame, &first);
-
-	return i < n ? names_at(&r->names, first + i) : (struct mst_name){ 0 };
-}
-
-uint64_t mst_reader_sound_bytes(const struct mst_reader *r)
-{
-	return r->state == 0 || r->state == 1 ? r->input.offset : r->unit_start;
-}
-
-const struct mst_end *mst_reader_end(const struct mst_reader *r)
-{
-	return r->ended && r->state == 0 ? &r->end : NULL;
-}
-
-const char *mst_reader_problem(const struct mst_reader *r)
-{
-	return r->problem;
 }

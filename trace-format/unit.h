@@ -36,7 +36,9 @@ enum unit_type {
 
 /* Bits of the FILE unit's compatible features. */
 enum file_feature {
-	FEATURE_NAMES = 1, /* there are NAMES units, behind the last EVENTS unit */
+	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
+	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
+	FEATURE_STACKS = 8,       /* stack depths are recorded */
 };
 
 /* Where these bits are in a FILE unit's fields. */
@@ -65,12 +67,14 @@ enum events_column {
 	COLUMN_TIME = 3,
 	COLUMN_THREAD = 4,
 	COLUMN_IDENTITY = 5,
+	COLUMN_INSTRUCTIONS = 6,
 };
 
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 48u
 #define FIELDS_FILE_SAMPLED 56u
 #define FIELDS_EVENTS 144u
+#define FIELDS_EVENTS_COUNTED 160u /* with instruction counts */
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
 

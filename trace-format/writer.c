@@ -138,7 +138,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, 0); /* compatible features */
+	bytes_u64(&w->fields, w->features);
 	if (info->sample_bytes)
 		bytes_u64(&w->fields, info->sample_bytes);
 
@@ -214,13 +214,18 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u32(&w->fields, chunk->n_symbols);
 	bytes_u64(&w->fields, 0); /* reserved */
 	pack_sums(&w->fields, &sums);
+	if (w->counted) {
+		bytes_u64(&w->fields, chunk->count_first);
+		bytes_u64(&w->fields, chunk->count_last);
+	}
 
 	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_SYMBOLS],
 		   &w->columns[COLUMN_COUNTS]);
 	swap_bytes(&w->columns[COLUMN_TIME], &chunk->time);
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 6, chunk->n_records, chunk->time_first);
+	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, 7, chunk->n_records, chunk->time_first);
 
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
@@ -352,6 +357,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
+	w->counted = info->instructions;
+	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->stacks ? FEATURE_STACKS : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	if (records > MST_MAX_CHUNK_RECORDS)
@@ -412,6 +419,9 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->identity = parent->identity;
 	w->level = parent->level;
 	w->time = parent->time;
+	w->counted = parent->counted;
+	w->features = parent->features;
+	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
@@ -550,6 +560,12 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 	w->thread = thread;
 }
 
+void mst_writer_instructions(struct mst_writer *w, uint64_t count)
+{
+	if (count > w->instructions && count <= INT64_MAX)
+		w->instructions = count;
+}
+
 static inline bool is_kind(const struct mst_writer *w, uint32_t kind)
 {
 	return kind < w->defs.kinds.n;
@@ -578,7 +594,10 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		err = w->error = write_definitions(w);
 	if (err)
 		return err;
-	w->room = w->chunk.capacity - w->chunk.n_records - n;
+	if (w->counted)
+		chunk_count(&w->chunk, w->instructions);
+	else
+		w->room = w->chunk.capacity - w->chunk.n_records - n;
 	chunk_begin_event(&w->chunk, w->time, w->thread);
 	w->events++;
 	return 0;

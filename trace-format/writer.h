@@ -34,8 +34,12 @@ struct mst_writer {
 	struct chunk chunk;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
+	uint64_t features;         /* of the file, as it begins */
+	bool counted;              /* instructions are */
+	uint64_t instructions;     /* executed so far */
 	uint32_t thread;
-	uint32_t room;        /* records that may be added before something else is due; see begin_slowly() */
+	uint32_t room;        /* records that may be added before something else is due; see begin_slowly();
+			       * always 0 if instructions are counted */
 	uint64_t records;     /* in sealed chunks */
 	uint64_t allocs;      /* allocations recorded; the next one's index */
 	uint64_t first_alloc; /* `allocs` at the chunk's start */

@@ -77,11 +77,13 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++)
 		seed_of(argv[1], argv[i]);
 	seed(argv[1], "empty", 0, &(struct mst_writer_options){ 0 }, false);
-	seed(argv[1], "short", 12, &(struct mst_writer_options){ .identity = true }, false);
-	seed(argv[1], "chunks", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },
+	seed(argv[1], "short", 17, &(struct mst_writer_options){ .identity = true }, false);
+	seed(argv[1], "chunks", 64, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },
 	     false);
-	seed(argv[1], "plain", 300, &(struct mst_writer_options){ .chunk_records = 100 }, false);
-	seed(argv[1], "wide", 700, &(struct mst_writer_options){ .identity = true }, false);
-	seed(argv[1], "named", 40, &(struct mst_writer_options){ .identity = true }, true);
+	seed(argv[1], "plain", 304, &(struct mst_writer_options){ .chunk_records = 100 }, false);
+	seed(argv[1], "wide", 704, &(struct mst_writer_options){ .identity = true }, false);
+	seed(argv[1], "named", 32, &(struct mst_writer_options){ .identity = true }, true);
+	seed(argv[1], "counted", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },
+	     false);
 	return 0;
 }

@@ -61,12 +61,31 @@ def decompress(data, raw):
     return out.raw[:raw]
 
 
+class Counts:
+    """The instructions executed at each call of a chunk (§8)."""
+
+    def __init__(self, fields, column, before):
+        need(len(fields) >= 160, "fields are missing")
+        self.column = column
+        self.count, self.last = struct.unpack_from("<QQ", fields, 144)
+        need(before <= self.count <= self.last < 2**63, "the counts go back")
+
+    def call(self):
+        self.count += self.column.varint()
+        need(self.count <= self.last, "a count is above the last one")
+        return self.count
+
+    def finish(self):
+        need(self.count == self.last, "the last count")
+        return self.count
+
+
 class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
-        self.records = self.allocs = self.time = 0
+        self.records = self.allocs = self.time = self.count = 0
         self.names = Names()
 
     def take(self, n):
@@ -98,14 +117,15 @@ class Decoder:
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
     def file(self, fields, column):
-        version, features, shift, machine, page, pid, parent, argc, start, _ = struct.unpack_from("<8IQQ", fields)
+        version, features, shift, machine, page, pid, parent, argc, start, told = struct.unpack_from("<8IQQ", fields)
         need(version == 1 and features & ~1 == 0, "version %d, features %#x" % (version, features), "version")
         need(not features or len(fields) >= 56, "the sample's mean is missing")
         sample = struct.unpack_from("<Q", fields, 48)[0] if features else 0
         need(not features or 4096 <= sample <= 1 << 30, "the sample's mean")
+        self.counted = told >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else ""))
+               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -191,11 +211,13 @@ class Decoder:
                f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}")
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated)
+        counts = Counts(fields, column(6), self.count) if self.counted else None
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated, counts)
+        self.count = counts.finish() if counts else 0
         self.records, self.time = self.records + n, last
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, identity, stated):
+    def calls(self, records, stamps, runs, identity, stated, counts):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
         known, i, stamp, run, sums = 0, 0, 0, 0, Sums(self.kinds)
@@ -218,7 +240,8 @@ class Decoder:
             names = {(ALLOC, ALLOC): "alloc", (FREE, FREE): "free", (OUT, ALLOC): "resize", (OUT, CALL): "free"}
             yield (f"{names.get((role, what), 'call')} kind={then if what != FREE else '-'} block={block} "
                    f"old={kind if role in (FREE, OUT, KEEP) else '-'} old_block={old} "
-                   f"time={stamps[stamp][1]} thread={runs[run][1]}")
+                   f"time={stamps[stamp][1]} thread={runs[run][1]}"
+                   + (f" instructions={counts.call()}" if counts else ""))
             i += 1 + pair
         sums.check(stated)
 

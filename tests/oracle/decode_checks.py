@@ -42,7 +42,7 @@ class Sums:
         if role in (OUT, KEEP):
             worth = [a + b for a, b in zip(worth, self.worth(then, what))]
             op, a, b = self.kinds[then][0], self.kinds[kind][2], self.kinds[then][2]
-            self.grown += b - a if op in (4, 5) and b > a else 0
+            self.grown = (self.grown + (b - a if op in (4, 5) and b > a else 0)) & MASK
             self.shrunk += role == OUT and what == ALLOC and op in (4, 5) and b < a
         self.net = [signed((a + b) & MASK) for a, b in zip(self.net, worth)]
         self.most = [max(a, b) for a, b in zip(self.most, self.net)]

@@ -4,9 +4,12 @@
  * fields separated by blanks; blocks and stacks are small numbers of the script's own choice.
  *
  *   records N            at most N records a chunk (before everything else)
+ *   counted              calls have instruction counts (before everything else)
  *   module PATH          the executable, of which `m` frames are
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
  *   time NS              when the following calls are made
+ *   instructions N       how many instructions had been executed at them
+ *   thread N             the thread that makes them, below 64; 0 at the beginning
  *   alloc B OP S SIZE    block B comes; OP is a name as in op.h without its prefix, in lower case
  *   free B
  *   resize B S SIZE      realloc to a size above 0
@@ -30,9 +33,12 @@
 
 #define MAX_BLOCKS 65536
 #define MAX_STACKS 65536
+#define THREADS 64
 
 static struct mst_writer *writer;
 static unsigned line_number;
+static uint64_t time_ns;
+static uint32_t thread;
 static uint32_t module_id = MST_NONE;
 static uint32_t stacks[MAX_STACKS];
 static struct block {
@@ -174,7 +180,17 @@ static void do_stack(void)
 
 static void do_time(void)
 {
-	mst_writer_at(writer, take_number(), 0);
+	mst_writer_at(writer, time_ns = take_number(), thread);
+}
+
+static void do_instructions(void)
+{
+	mst_writer_instructions(writer, take_number());
+}
+
+static void do_thread(void)
+{
+	mst_writer_at(writer, time_ns, thread = (uint32_t)take_below(THREADS));
 }
 
 static void do_alloc(void)
@@ -253,10 +269,19 @@ static void run_line(char *line)
 		const char *name;
 		void (*run)(void);
 	} commands[] = {
-		{ "module", do_module },         { "stack", do_stack }, { "time", do_time },
-		{ "alloc", do_alloc },           { "free", do_free },   { "resize", do_resize },
-		{ "free_by", do_free_by },       { "call", do_call },   { "failed_resize", do_failed_resize },
-		{ "null_frees", do_null_frees }, { "flush", do_flush },
+		{ "instructions", do_instructions },
+		{ "thread", do_thread },
+		{ "module", do_module },
+		{ "stack", do_stack },
+		{ "time", do_time },
+		{ "alloc", do_alloc },
+		{ "free", do_free },
+		{ "resize", do_resize },
+		{ "free_by", do_free_by },
+		{ "call", do_call },
+		{ "failed_resize", do_failed_resize },
+		{ "null_frees", do_null_frees },
+		{ "flush", do_flush },
 	};
 	const char *word = strtok(line, " \n");
 
@@ -273,7 +298,7 @@ static void run_line(char *line)
 
 /* ---- the whole ---- */
 
-static void begin(int fd, uint32_t records)
+static void begin(int fd, uint32_t records, bool counted)
 {
 	static const char *const argv[] = { "script" };
 	const struct mst_file_info info = {
@@ -285,31 +310,39 @@ static void begin(int fd, uint32_t records)
 		.cwd = "/",
 		.argc = 1,
 		.argv = argv,
+		.instructions = counted,
 	};
 	const struct mst_writer_options options = { .identity = true, .chunk_records = records };
-	uint32_t thread;
+	uint32_t id;
 
 	check(mst_writer_create(&writer, fd, &info, &options));
-	check(mst_writer_thread(writer, &(struct mst_thread){ .tid = 1 }, &thread));
+	for (uint32_t tid = 1; tid <= THREADS; tid++)
+		check(mst_writer_thread(writer, &(struct mst_thread){ .tid = tid }, &id));
 }
 
 static void run_script(FILE *script, int fd)
 {
 	static char line[1 << 20];
+	uint32_t records = 0;
+	bool counted = false;
 
 	while (fgets(line, sizeof(line), script)) {
 		line_number++;
 		if (!writer && strncmp(line, "records ", 8) == 0) {
 			line[strcspn(line, "\n")] = '\0';
-			begin(fd, (uint32_t)parse_number(line + 8));
+			records = (uint32_t)parse_number(line + 8);
+			continue;
+		}
+		if (!writer && strcmp(line, "counted\n") == 0) {
+			counted = true;
 			continue;
 		}
 		if (!writer)
-			begin(fd, 0);
+			begin(fd, records, counted);
 		run_line(line);
 	}
 	if (!writer)
-		begin(fd, 0);
+		begin(fd, records, counted);
 }
 
 int main(int argc, char **argv)

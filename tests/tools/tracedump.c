@@ -37,6 +37,10 @@ static void print_info(const struct mst_reader *r)
 	       info->machine, info->page_size, info->pid, info->parent_pid, info->start_ns);
 	if (info->sample_bytes)
 		printf(" sample=%" PRIu64, info->sample_bytes);
+	if (info->instructions)
+		printf(" counted");
+	if (info->stacks)
+		printf(" stacks");
 	putchar('\n');
 	print_line("recorder", info->recorder);
 	print_line("exe", info->exe);
@@ -62,7 +66,7 @@ static void print_block(const char *name, uint64_t index)
 		printf(" %s=%" PRIu64, name, index);
 }
 
-static void print_event(const struct mst_event *e)
+static void print_event(const struct mst_event *e, bool counted)
 {
 	static const char *const names[] = { "alloc", "free", "resize", "call" };
 
@@ -71,7 +75,10 @@ static void print_event(const struct mst_event *e)
 	print_block("block", e->index);
 	print_id("old", e->old_kind);
 	print_block("old_block", e->old_index);
-	printf(" time=%" PRIu64 " thread=%u\n", e->time, e->thread);
+	printf(" time=%" PRIu64 " thread=%u", e->time, e->thread);
+	if (counted)
+		printf(" instructions=%" PRIu64, e->instructions);
+	putchar('\n');
 }
 
 static void print_sums(const struct mst_sums *s)
@@ -105,7 +112,7 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 		printf("symbol kind=%u role=%u count=%u\n", s->kind, s->role, s->count);
 	}
 	while (mst_cursor_next(&cursor, &event))
-		print_event(&event);
+		print_event(&event, chunk->instructions);
 }
 
 static void print_module(uint32_t i, const struct mst_module *m)

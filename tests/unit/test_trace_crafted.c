@@ -64,7 +64,7 @@ static void sampled_too_coarsely(struct craft *c)
 
 static void compatible_features(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 40, ~0u);
+	craft_poke(&FIELDS(c, FILE), 40, ~(uint32_t)FEATURE_INSTRUCTIONS);
 }
 
 static void time_unit(struct craft *c)
@@ -437,6 +437,88 @@ static void no_identity(struct craft *c)
 	bytes_clear(&COLUMN(c, EVENTS, COLUMN_IDENTITY));
 }
 
+/* Each chunk has four calls: at 10, 10, 15, 20, and at 20, 20, 25, 30. */
+static void counted(struct craft *c)
+{
+	craft_poke(&FIELDS(c, FILE), FILE_FEATURES_AT, FEATURE_INSTRUCTIONS);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct part *p = &c->parts[CRAFT_EVENTS + i];
+
+		bytes_u64(&p->fields, 10 * (i + 1));
+		bytes_u64(&p->fields, 10 * (i + 2));
+		SET(p->columns[COLUMN_INSTRUCTIONS], 0, 0, 5, 5);
+		p->n_columns = COLUMN_INSTRUCTIONS + 1;
+	}
+}
+
+static void counts_without_feature(struct craft *c)
+{
+	counted(c);
+	craft_poke(&FIELDS(c, FILE), FILE_FEATURES_AT, 0);
+	SET(COLUMN(c, EVENTS, COLUMN_INSTRUCTIONS), 0xff);
+}
+
+static void counts_without_fields(struct craft *c)
+{
+	counted(c);
+	FIELDS(c, MORE).size -= 8;
+}
+
+static void no_counts(struct craft *c)
+{
+	counted(c);
+	bytes_clear(&COLUMN(c, MORE, COLUMN_INSTRUCTIONS));
+}
+
+static void counts_too_few(struct craft *c)
+{
+	counted(c);
+	SET(COLUMN(c, EVENTS, COLUMN_INSTRUCTIONS), 0, 5, 5);
+}
+
+static void counts_cut(struct craft *c)
+{
+	counted(c);
+	SET(COLUMN(c, EVENTS, COLUMN_INSTRUCTIONS), 0, 5, 5, 0x80);
+}
+
+static void counts_beyond_last(struct craft *c)
+{
+	counted(c);
+	SET(COLUMN(c, EVENTS, COLUMN_INSTRUCTIONS), 0, 0, 5, 6);
+}
+
+static void counts_below_last(struct craft *c)
+{
+	counted(c);
+	SET(COLUMN(c, EVENTS, COLUMN_INSTRUCTIONS), 0, 0, 5, 4);
+}
+
+static void counts_overflow(struct craft *c)
+{
+	counted(c);
+	SET(COLUMN(c, MORE, COLUMN_INSTRUCTIONS), 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	    1, 11);
+}
+
+static void counts_too_high(struct craft *c)
+{
+	counted(c);
+	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS + 12, 0x80000000);
+}
+
+static void counts_back(struct craft *c)
+{
+	counted(c);
+	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS, 19);
+}
+
+static void counts_back_inside(struct craft *c)
+{
+	counted(c);
+	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS + 8, 19);
+}
+
 static void short_end_fields(struct craft *c)
 {
 	FIELDS(c, END).size -= 4;
@@ -477,7 +559,7 @@ static void unknown_columns(struct craft *c)
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
 	p->n_columns = 8;
-	p->ids[6] = 6;
+	p->ids[6] = 100;
 	p->ids[7] = 255;
 	SET(p->columns[6], 1, 2, 3);
 	SET(p->columns[7], 1, 2, 3);
@@ -657,6 +739,18 @@ static const struct crafted crafted[] = {
 	{ "freed short", freed_short, BAD, "identity column", 0 },
 	{ "unknown blocks", unknown_blocks, OK, "", 8 },
 	{ "no identity", no_identity, OK, "", 8 },
+	{ "counted", counted, OK, "", 8 },
+	{ "counts without feature", counts_without_feature, OK, "", 8 },
+	{ "counts without fields", counts_without_fields, BAD, "lacks fields", 4 },
+	{ "no counts", no_counts, BAD, "instruction column", 4 },
+	{ "counts too few", counts_too_few, BAD, "instruction column", 0 },
+	{ "counts cut", counts_cut, BAD, "instruction column", 0 },
+	{ "counts beyond the last", counts_beyond_last, BAD, "instruction column", 0 },
+	{ "counts below the last", counts_below_last, BAD, "instruction column", 0 },
+	{ "counts overflow", counts_overflow, BAD, "instruction column", 4 },
+	{ "counts too high", counts_too_high, BAD, "goes back", 4 },
+	{ "counts go back", counts_back, BAD, "goes back", 4 },
+	{ "counts go back inside", counts_back_inside, BAD, "goes back", 4 },
 	{ "short END fields", short_end_fields, BAD, "lacks fields", 8 },
 	{ "END twice", after_end, BAD, "follows the end", 4 },
 	{ "a byte after END", one_byte_after_end, CUT, "inside a unit", 8 },

@@ -108,6 +108,8 @@ void model_create(struct model *m, uint64_t seed, const struct mst_writer_option
 		.cwd = "",
 		.argc = model_below(m, 5),
 		.argv = arguments,
+		.instructions = seed >> 3 & 1,
+		.stacks = seed >> 4 & 1,
 	};
 	MUST(mst_writer_create(&m->writer, m->fd, &m->info, options) == 0);
 	push(&m->stacks, sizeof(struct mst_stack), &(struct mst_stack){ MST_ROOT_STACK, MST_NONE });
@@ -281,6 +283,7 @@ static void keep_event(struct model *m, struct mst_event event)
 		event.old_index = UINT64_MAX;
 	event.thread = m->thread;
 	event.time = m->time_ns >> TIME_SHIFT;
+	event.instructions = m->instructions;
 	push(&m->events, sizeof(event), &event);
 }
 
@@ -357,6 +360,21 @@ static void do_call(struct model *m)
 	keep_event(m, event);
 }
 
+/* Instructions are executed, now and then very many; an older count and an impossible one change nothing. */
+static void count_on(struct model *m)
+{
+	uint64_t more = model_below(m, 3) ? model_below(m, 300) : 0;
+
+	if (!model_below(m, 5000))
+		more = INT64_MAX / 16;
+	if (more > INT64_MAX - m->instructions)
+		more = 0;
+	m->instructions += more;
+	mst_writer_instructions(m->writer, m->instructions);
+	if (!model_below(m, 10))
+		mst_writer_instructions(m->writer, model_below(m, 2) ? m->instructions / 2 : UINT64_MAX);
+}
+
 /* Time goes on, mostly little; another thread now and then, sometimes with an older time. */
 static void move_on(struct model *m)
 {
@@ -374,6 +392,8 @@ static void move_on(struct model *m)
 	mst_writer_at(m->writer, time, m->thread);
 	if (time > m->time_ns)
 		m->time_ns = time;
+	if (m->info.instructions)
+		count_on(m);
 }
 
 void model_step(struct model *m)
@@ -552,6 +572,7 @@ static void check_info(const struct model *m, const struct mst_reader *r)
 
 	MUST(mst_reader_time_shift(r) == TIME_SHIFT);
 	MUST(a->pid == b->pid && a->parent_pid == b->parent_pid && a->machine == b->machine);
+	MUST(a->instructions == b->instructions && a->stacks == b->stacks);
 	MUST(a->page_size == b->page_size && a->start_ns == b->start_ns && a->argc == b->argc);
 	MUST(!strcmp(a->recorder, b->recorder) && !strcmp(a->exe, b->exe) && !strcmp(a->cwd, b->cwd));
 	for (uint32_t i = 0; i < a->argc; i++)
@@ -618,7 +639,7 @@ static void check_event(const struct mst_event *got, const struct mst_event *wan
 {
 	MUST(got->type == wanted->type && got->kind == wanted->kind && got->old_kind == wanted->old_kind);
 	MUST(got->thread == wanted->thread && got->index == wanted->index);
-	MUST(got->old_index == wanted->old_index);
+	MUST(got->old_index == wanted->old_index && got->instructions == wanted->instructions);
 	MUST(got->time <= wanted->time && wanted->time - got->time < STAMP_UNITS);
 }
 

@@ -38,7 +38,7 @@ struct model {
 	struct model_vector events; /* struct mst_event; the time is the true one */
 	struct model_vector blocks; /* struct model_block, live */
 	uint64_t null_frees, allocs;
-	uint64_t time_ns;
+	uint64_t time_ns, instructions;
 	uint32_t thread;
 };
 
@@ -46,6 +46,7 @@ uint64_t model_random(struct model *m);
 /* Evenly from [0, n). */
 uint32_t model_below(struct model *m, uint32_t n);
 
+/* Every other seed of eight has instruction counts. */
 void model_create(struct model *m, uint64_t seed, const struct mst_writer_options *options);
 void model_destroy(struct model *m);
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What a reader knows so far. */
+#include "reader.h"
+
+const struct mst_file_info *mst_reader_info(const struct mst_reader *r)
+{
+	return &r->info;
+}
+
+unsigned mst_reader_time_shift(const struct mst_reader *r)
+{
+	return r->time_shift;
+}
+
+const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->kinds.n;
+	return r->kinds.items;
+}
+
+const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->stacks.n;
+	return r->stacks.items;
+}
+
+const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->frames.n;
+	return r->frames.items;
+}
+
+const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->modules.n;
+	return r->modules.items;
+}
+
+const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->threads.n;
+	return r->threads.items;
+}
+
+uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
+{
+	uint32_t first;
+
+	return names_of(&r->names, frame, &first);
+}
+
+struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint32_t i)
+{
+	uint32_t first;
+	const uint32_t n = names_of(&r->names, frame, &first);
+
+	return i < n ? names_at(&r->names, first + i) : (struct mst_name){ 0 };
+}
+
+uint64_t mst_reader_sound_bytes(const struct mst_reader *r)
+{
+	return r->state == 0 || r->state == 1 ? r->input.offset : r->unit_start;
+}
+
+const struct mst_end *mst_reader_end(const struct mst_reader *r)
+{
+	return r->ended && r->state == 0 ? &r->end : NULL;
+}
+
+const char *mst_reader_problem(const struct mst_reader *r)
+{
+	return r->problem;
+}
