@@ -25,6 +25,7 @@ void chunk_finish(struct chunk *chunk)
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
 	bytes_free(&chunk->instructions);
+	bytes_free(&chunk->steps);
 }
 
 int chunk_copy_empty(struct chunk *to, const struct chunk *from)
@@ -49,6 +50,8 @@ void chunk_reset(struct chunk *chunk)
 	bytes_clear(&chunk->thread);
 	bytes_clear(&chunk->identity);
 	bytes_clear(&chunk->instructions);
+	bytes_clear(&chunk->steps);
+	chunk->stepped = 0;
 	if (++chunk->epoch == 0) {
 		/* Numbers of an old chunk would come back to life: forget them all. */
 		if (chunk->local)
@@ -91,6 +94,13 @@ void chunk_count(struct chunk *chunk, uint64_t count)
 		chunk->count_first = chunk->count_last = count;
 	bytes_varint(&chunk->instructions, count - chunk->count_last);
 	chunk->count_last = count;
+}
+
+void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size)
+{
+	for (; chunk->stepped < chunk->events; chunk->stepped++)
+		bytes_u8(&chunk->steps, 0);
+	bytes_append(&chunk->steps, steps, size);
 }
 
 static int grow_local(struct chunk *chunk, uint32_t symbol)

@@ -31,7 +31,8 @@ struct chunk {
 	uint64_t freed_last;
 	uint64_t events, null_frees;
 	uint64_t count_first, count_last; /* instructions, at the first and last call */
-	struct bytes time, thread, identity, instructions;
+	uint64_t stepped; /* calls that the column of steps knows of */
+	struct bytes time, thread, identity, instructions, steps;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -42,7 +43,7 @@ void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
-	return chunk->n_records == 0 && chunk->null_frees == 0;
+	return chunk->n_records == 0 && chunk->null_frees == 0 && chunk->steps.size == 0;
 }
 
 /* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
@@ -66,6 +67,9 @@ static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_
 
 /* Notes how many instructions had been executed at the call that begins. */
 void chunk_count(struct chunk *chunk, uint64_t count);
+
+/* Adds changes of the stack pointer, which come after the last call. */
+void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size);
 
 /* Adds the first record of its symbol. */
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);

@@ -59,6 +59,7 @@ static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct
 	if (flags & SHM_STAMPED)
 		lane->stamp = *w++;
 	e->stamp = lane->stamp;
+	e->counted = 0;
 	if (e->op == SHM_OP_FREE && !(flags & ~SHM_STAMPED)) {
 		e->address = SHM_VALUE(head);
 		return w;
@@ -77,6 +78,8 @@ static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct
 		e->align_log2 = *w++ & 63;
 	if (flags & SHM_USABLE)
 		e->usable = *w++;
+	if (flags & SHM_COUNTED)
+		e->counted = *w++;
 	return w;
 }
 

@@ -19,6 +19,7 @@ struct lane_event {
 	uint64_t stamp;              /* that of the last event which had one */
 	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
+	uint64_t counted;            /* instructions since the event before, see SHM_COUNTED */
 	uint64_t bytes;              /* what it takes in the ring, padding before it included */
 };
 

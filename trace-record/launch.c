@@ -135,6 +135,8 @@ static int add_environment(const char *preload, const char *variable, const char
 	char *list;
 	int err;
 
+	if (!preload)
+		return 0;
 	if (present && *present) {
 		if (asprintf(&list, "%s:%s", preload, present) < 0)
 			return -1;

@@ -34,8 +34,8 @@ struct launch {
 };
 
 /*
- * Forks; the child waits, then executes `path` with `argv` and the present environment plus
- * LD_PRELOAD=`preload` (before what is there) and `variable`=`value`. 0 or -1 with errno.
+ * Forks; the child waits, then executes `path` with `argv` and the present environment plus, unless `preload`
+ * is NULL, LD_PRELOAD=`preload` (before what is there) and `variable`=`value`. 0 or -1 with errno.
  */
 int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
 		 const char *variable, const char *value);

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "engine.h"
 #include "launch.h"
 #include "mst_limits.h"
 #include "mstrace.h"
@@ -46,6 +48,7 @@ enum {
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
+	OPT_ENGINE,
 };
 
 static const struct argp_option options[] = {
@@ -56,6 +59,8 @@ static const struct argp_option options[] = {
 	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
 	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
+	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
+	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
@@ -87,7 +92,7 @@ static struct {
 	int argc;
 	int verbosity;
 	/* What lives as long as the program. */
-	char *words, **all_words, *path, *exe, *preload;
+	char *words, **all_words, *path, *exe, *preload, *valgrind;
 } config = {
 	.collector = {
 		.pattern = "trace.%p.zst",
@@ -98,6 +103,17 @@ static struct {
 	},
 	.verbosity = 1,
 };
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+{
+	va_list args;
+
+	fputs("msrec: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
 
 static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
 {
@@ -190,6 +206,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CXX_FREERES:
 		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
 		return 0;
+	case OPT_ENGINE:
+		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
+			argp_error(state, "--engine is preload or valgrind, not '%s'", arg);
+		c->exact = arg[0] == 'v';
+		return 0;
 	case OPT_EMBED_SYMBOLS:
 		c->embed_symbols = true;
 		return 0;
@@ -230,11 +251,10 @@ static char **prepend_environment(int *argc, char **argv)
 	return all;
 }
 
-/* Where the preload library is: beside us in a build tree, else where it is installed. */
-static char *find_preload(void)
+/* A file of ours: beside us in a build tree, else where it is installed. */
+static char *find_part(const char *folder, const char *name)
 {
-	static const char *const places[] = { "preload/libmsrec.so",
-					      "../" MSREC_LIBDIR "/msrec/libmsrec.so" };
+	const char *const places[] = { folder, "../" MSREC_LIBDIR "/msrec" };
 	char self[4096], *slash, *path;
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -243,7 +263,7 @@ static char *find_preload(void)
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
 		char *real;
 
-		if (asprintf(&path, "%.*s/%s", (int)(slash - self), self, places[i]) < 0)
+		if (asprintf(&path, "%.*s/%s/%s", (int)(slash - self), self, places[i], name) < 0)
 			return NULL;
 		real = realpath(path, NULL);
 		free(path);
@@ -251,6 +271,34 @@ static char *find_preload(void)
 			return real;
 	}
 	return NULL;
+}
+
+/* What starts our tool for Valgrind; NULL after a message: it isn't there. */
+static char *find_valgrind(void)
+{
+	char *tool = find_part(".", "valgrind/msrec-amd64-linux"), *slash, *starter = NULL;
+
+	if (!tool) {
+		complain("--engine=valgrind: msrec was built without it, because Valgrind's headers and static "
+			 "libraries were not there");
+		return NULL;
+	}
+	slash = strrchr(tool, '/');
+	if (asprintf(&starter, "%.*s/valgrind", (int)(slash - tool), tool) < 0)
+		starter = NULL;
+	/* The link to Valgrind's script, where that is a script. */
+	if (starter && faccessat(AT_FDCWD, starter, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+		free(starter);
+		if (asprintf(&starter, "%.*s/valgrind.bin", (int)(slash - tool), tool) < 0)
+			starter = NULL;
+	}
+	free(tool);
+	if (starter && access(starter, X_OK) != 0) {
+		complain("--engine=valgrind: Valgrind is not installed (%s: %s)", starter, strerror(errno));
+		free(starter);
+		return NULL;
+	}
+	return starter;
 }
 
 static void report(const struct collector_report *r)
@@ -330,28 +378,23 @@ __attribute__((noreturn)) static void end_like(int status)
 
 /* ---- the run ---- */
 
-__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
-{
-	va_list args;
-
-	fputs("msrec: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
 /* Starts the program and gives it its file. 0, or msrec's exit status after a message. */
 static int start(struct collector *collector, struct launch *launch)
 {
+	char **command = NULL;
 	char *problem;
 	int err;
 
-	if (launch_start(launch, config.path, config.argv, config.preload, SHM_ENV,
-			 collector_shm_path(collector)) != 0) {
+	if (config.valgrind)
+		command = engine_command(config.valgrind, collector_shm_path(collector), &config.collector);
+	if ((config.valgrind && !command) ||
+	    launch_start(launch, command ? config.valgrind : config.path, command ? command : config.argv,
+			 config.preload, SHM_ENV, collector_shm_path(collector)) != 0) {
 		complain("cannot start a process: %s", strerror(errno));
+		engine_command_free(command);
 		return LAUNCH_FAILED;
 	}
+	engine_command_free(command);
 	problem = collector_prepare(collector, launch->pid);
 	if (problem) {
 		launch_cancel(launch);
@@ -423,11 +466,12 @@ int main(int argc, char **argv)
 	if (remark && config.verbosity > 0)
 		complain("%s %s", config.path, remark);
 	free(remark);
-	config.preload = find_preload();
-	if (!config.preload) {
+	if (config.collector.exact)
+		config.valgrind = find_valgrind();
+	else if (!(config.preload = find_part("preload", "libmsrec.so")))
 		complain("libmsrec.so is neither beside this program nor where it was installed");
+	if (!config.preload && !config.valgrind)
 		return LAUNCH_FAILED;
-	}
 	/* What the libraries free at the very end is of no weight, and takes time. */
 	if (config.collector.sample_bytes)
 		config.collector.libc_freeres = config.collector.cxx_freeres = false;

@@ -8,6 +8,7 @@
 #include "customs.h"
 #include "frames.h"
 #include "lane.h"
+#include "tids.h"
 
 #define KIND_CACHE 4096u  /* a power of two */
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
@@ -48,7 +49,9 @@ struct tracee {
 	struct kind_entry *kinds;
 	uint64_t at_stamp; /* what the writer was told last of time and thread */
 	uint32_t at_thread;
+	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct lane *lanes;
+	struct tids tids; /* of a process with one ring for all threads */
 	uint32_t n_lanes;
 	uint64_t held_ns; /* since when an allocation has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
@@ -104,6 +107,7 @@ void tracee_destroy(struct tracee *t)
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
 	customs_finish(&t->customs);
+	tids_finish(&t->tids);
 	frames_finish(&t->frames);
 	free(t->kinds);
 	free(t->lanes);
@@ -133,6 +137,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->unknown_frees = parent->unknown_frees;
 	t->implied_frees = parent->implied_frees;
 	t->lost = parent->lost;
+	t->instructions = parent->instructions;
 	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
@@ -262,6 +267,9 @@ static int stack_of(struct tracee *t, struct lane *lane, const struct lane_event
 	struct lane_node *node;
 	int err;
 
+	*stack = MST_ROOT_STACK;
+	if (!e->node && t->segment->unowned)
+		return 0; /* Valgrind found nobody who called */
 	if (!e->node || e->node >= lane->n_nodes || !lane->nodes[e->node].depth)
 		return MST_ERR_ARGUMENT;
 	node = &lane->nodes[e->node];
@@ -491,6 +499,21 @@ static int write_mark(struct tracee *t, const struct lane_event *e)
 	return err;
 }
 
+static int write_steps(struct tracee *t, const struct lane_event *e)
+{
+	const uint64_t words[3] = { e->address, e->old, e->size };
+	uint8_t bytes[SHM_STEP_BYTES], steps[SHM_STEP_BYTES];
+	size_t n = 0;
+
+	memcpy(bytes, words, sizeof(bytes));
+	/* No byte of a step is 0: those fill the record up. */
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		steps[n] = bytes[i];
+		n += bytes[i] != 0;
+	}
+	return mst_writer_steps(t->writer, steps, n);
+}
+
 static bool is_realloc(const struct lane_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
@@ -507,6 +530,10 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
 		return define_node(t, lane, e);
+	if (e->op == SHM_OP_STEPS)
+		return write_steps(t, e);
+	if (e->op == SHM_OP_THREAD)
+		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &lane->thread);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
@@ -572,6 +599,10 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 		t->at_stamp = e->stamp;
 		t->at_thread = lane->thread;
 		mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
+	}
+	if (e->counted) {
+		t->instructions += e->counted;
+		mst_writer_instructions(t->writer, t->instructions);
 	}
 	if (t->expecting)
 		expect(t, lane, lane->first);
@@ -691,6 +722,8 @@ static int open_lane(struct tracee *t, uint32_t slot)
 
 		lane->use = ring->use;
 		lane_forget(lane);
+		if (t->segment->unowned)
+			return tids_find(&t->tids, t->writer, ring->tid, &lane->thread);
 		return mst_writer_thread(t->writer, &thread, &lane->thread);
 	}
 	return 0;
@@ -790,7 +823,8 @@ bool tracee_is_empty(struct tracee *t)
 
 		if (state == SHM_RING_CLAIMED ||
 		    (state == SHM_RING_USED &&
-		     (!shm_owner_gone(&ring->owner) || atomic_load(&ring->head) != atomic_load(&ring->tail))))
+		     ((!t->segment->unowned && !shm_owner_gone(&ring->owner)) ||
+		      atomic_load(&ring->head) != atomic_load(&ring->tail))))
 			return false;
 	}
 	return true;

@@ -2,8 +2,6 @@
 #include "ring.h"
 
 #include "../preload/os.h"
-#include "pub_tool_basics.h"
-#include "pub_tool_aspacemgr.h"
 
 #define SLOT 0u              /* of the one ring of a process */
 #define SPINS 200u           /* looks at a full ring before sleeping */
@@ -25,22 +23,6 @@ static void ring_bell(void)
 	atomic_fetch_add(&ring.family->bell, 1);
 	if (atomic_load(&ring.family->asleep))
 		os_wake(&ring.family->bell);
-}
-
-/* Valgrind must know that the room is taken, and can only give memory of its own: the file comes on top of it. */
-static struct shm_family *map_family(const char *path)
-{
-	const uint64_t bytes = shm_bytes(SHM_SEGMENTS);
-	void *room = VG_(am_shadow_alloc)(bytes);
-	const long fd = os_call6(SYS_open, (long)path, 02 | 02000000, 0, 0, 0, 0);
-	long at = -1;
-
-	if (fd >= 0 && room)
-		at = os_call6(SYS_mmap, (long)room, (long)bytes, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
-	if (fd >= 0)
-		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
-	return at > 0 ? (struct shm_family *)at : NULL;
 }
 
 static uint32_t claim_segment(struct shm_family *family)
@@ -93,7 +75,11 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 
 bool ring_open(const char *path)
 {
-	ring.family = map_family(path);
+	/*
+	 * The kernel puts this above all that Valgrind gives to programs or takes itself. A forked child has it,
+	 * too, whatever it is allowed to open.
+	 */
+	ring.family = os_map_shared(path, shm_bytes(SHM_SEGMENTS));
 	if (!ring.family || ring.family->magic != SHM_MAGIC || ring.family->version != SHM_VERSION)
 		return false;
 	return open_segment(SHM_NO_SEGMENT, 0);

@@ -8,50 +8,56 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_tooliface.h"
 
-
+#define STEP_MOST 20u /* bytes of one */
 
 static struct {
-	UChar bytes[24];
+	UChar bytes[SHM_STEP_BYTES + STEP_MOST];
 	UInt n;
 	ULong told; /* instructions as of the last step or call */
 } steps;
 
+/* Sends the first `n` bytes; those up to `end` stay for the next record. */
+static void send(UInt n, UInt end)
+{
+	UChar record[SHM_STEP_BYTES] = { 0 };
+
+	VG_(memcpy)(record, steps.bytes, n);
+	ring_tell_steps(record);
+	VG_(memmove)(steps.bytes, steps.bytes + n, end - n);
+	steps.n = end - n;
+}
+
 void steps_flush(void)
 {
-	if (steps.n) {
-		VG_(memset)(steps.bytes + steps.n, 0, sizeof(steps.bytes) - steps.n);
-		ring_tell_steps(steps.bytes);
-		steps.n = 0;
-	}
+	if (steps.n)
+		send(steps.n, steps.n);
 	steps.told = engine_instructions;
 }
 
-static inline void put_byte(UChar byte)
-{
-	steps.bytes[steps.n++] = byte;
-	if (steps.n == SHM_STEP_BYTES) {
-		ring_tell_steps(steps.bytes);
-		steps.n = 0;
-	}
-}
-
-static inline void put_varint(ULong value)
+static inline UChar *put_varint(UChar *at, ULong value)
 {
 	for (; value >= 0x80; value >>= 7)
-		put_byte((UChar)value | 0x80);
-	put_byte((UChar)value);
+		*at++ = (UChar)value | 0x80;
+	*at++ = (UChar)value;
+	return at;
 }
 
+/* A step is never split between records. */
 static inline void step(SizeT size, Bool shrinks)
 {
 	const ULong passed = engine_instructions - steps.told;
 	const ULong units = size % 8 ? size << 1 | 1 : size / 8 << 1;
+	UChar *at = steps.bytes + steps.n;
 
-	put_varint(units << 2 | shrinks << 1 | (passed != 0));
-	if (passed) {
-		put_varint(passed);
-		steps.told = engine_instructions;
+	at = put_varint(at, units << 2 | shrinks << 1 | (passed != 0));
+	if (passed)
+		at = put_varint(at, passed);
+	steps.told = engine_instructions;
+	if (at <= steps.bytes + SHM_STEP_BYTES) {
+		steps.n = (UInt)(at - steps.bytes);
+		return;
 	}
+	send(steps.n, (UInt)(at - steps.bytes));
 }
 
 #define STEP_OF(size)                                                                                        \
