@@ -217,11 +217,26 @@ void tool_close(struct tool_trace *trace)
 	trace->fd = -1;
 }
 
+/*
+ * What a trace of Massif's own view is best asked for is Massif's own answer. Sizes that were given are those
+ * for the alignment that Valgrind's allocator had.
+ */
+static void suit(const struct mst_file_info *info, struct settings *settings)
+{
+	if (!info->exact)
+		return;
+	if (!settings->compat_given)
+		settings->compat = COMPAT_3_19;
+	if (!settings->usable_given)
+		settings->usable = settings->alignment == 16 ? USABLE_REAL : USABLE_VALGRIND;
+}
+
 /* *ms is set if time is in milliseconds for want of anything else. */
 static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
 		   bool *ms)
 {
 	const char *missing = NULL;
+	suit(mst_reader_info(trace->reader), settings);
 	if (settings->time_unit == TIME_INSTRUCTIONS && !mst_reader_info(trace->reader)->instructions)
 		missing = "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
 			  "use --time-unit=ms or --time-unit=B";
@@ -258,7 +273,7 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 	}
 	if (ms)
 		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
-	if (stacks)
+	if (stacks && !mst_reader_info(trace->reader)->exact)
 		tool_notice(
 			tool,
 			"%s: stack depths are known at calls only, so mem_stacks_B lacks what was between",
