@@ -94,6 +94,7 @@ struct shm_segment {
 	uint32_t parent_fork;     /* number of that fork; 0 = not known */
 	_Atomic uint32_t nested;  /* calls inside calls that could not be recorded */
 	_Atomic uint32_t refused; /* msrec will not read this segment: stop recording */
+	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
 	uint32_t unowned;         /* its rings have no owners to ask about: whether the process is gone tells */
 	uint64_t start;           /* stamp */
 	struct shm_ring rings[SHM_RINGS];

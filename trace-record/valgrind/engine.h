@@ -24,6 +24,9 @@ Bool heap_client_request(ThreadId tid, UWord *request, UWord *answer);
 /* Has each of its changes told. */
 void steps_init(void);
 
+/* From here on they are the program's own: its first block is about to be translated. */
+void steps_begin(void);
+
 /* What has not been told yet goes out: something else is about to be told. */
 void steps_flush(void);
 

@@ -90,6 +90,12 @@ uint32_t ring_count_fork(void)
 	return atomic_fetch_add(&ring.segment->forks, 1) + 1;
 }
 
+void ring_tell_exec(bool now)
+{
+	if (ring.on)
+		atomic_store(&ring.segment->executing, now);
+}
+
 void ring_follow_fork(uint32_t fork)
 {
 	if (ring.on)

@@ -33,6 +33,9 @@ bool ring_open(const char *path);
 /* In a forked child: a segment of its own. `fork` is the number that the parent gave the fork. */
 void ring_follow_fork(uint32_t fork);
 
+/* The process is about to be another program, or has failed to. */
+void ring_tell_exec(bool now);
+
 /* Numbers a fork that is about to be made. */
 uint32_t ring_count_fork(void);
 

@@ -14,6 +14,7 @@ static struct {
 	UChar bytes[SHM_STEP_BYTES + STEP_MOST];
 	UInt n;
 	ULong told; /* instructions as of the last step or call */
+	Bool begun;
 } steps;
 
 /* Sends the first `n` bytes; those up to `end` stay for the next record. */
@@ -34,6 +35,11 @@ void steps_flush(void)
 	steps.told = engine_instructions;
 }
 
+void steps_begin(void)
+{
+	steps.begun = True;
+}
+
 static inline UChar *put_varint(UChar *at, ULong value)
 {
 	for (; value >= 0x80; value >>= 7)
@@ -49,6 +55,8 @@ static inline void step(SizeT size, Bool shrinks)
 	const ULong units = size % 8 ? size << 1 | 1 : size / 8 << 1;
 	UChar *at = steps.bytes + steps.n;
 
+	if (!steps.begun)
+		return;
 	at = put_varint(at, units << 2 | shrinks << 1 | (passed != 0));
 	if (passed)
 		at = put_varint(at, passed);

@@ -85,6 +85,7 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
 	(void)host;
 	(void)guest_word;
 	(void)host_word;
+	steps_begin();
 	for (Int i = 0; i < in->stmts_used; i++) {
 		IRStmt *statement = in->stmts[i];
 
@@ -132,6 +133,8 @@ static void before_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args)
 {
 	(void)args;
 	(void)n_args;
+	if (number == SYS_execve || number == SYS_execveat)
+		ring_tell_exec(true);
 	if (number != SYS_exit_group || exit_is_told)
 		return;
 	exit_is_told = True;
@@ -141,10 +144,12 @@ static void before_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args)
 static void after_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args, SysRes result)
 {
 	(void)tid;
-	(void)number;
 	(void)args;
 	(void)n_args;
 	(void)result;
+	/* Who comes back has not become another program. */
+	if (number == SYS_execve || number == SYS_execveat)
+		ring_tell_exec(false);
 }
 
 static void unmap(Addr start, SizeT size)
