@@ -366,6 +366,8 @@ static int make_file(struct collector *c, struct recording *r)
 	int err;
 
 	command_read(&command, r->pid);
+	if (c->options.exact)
+		command_see_through(&command);
 	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
 	r->fd = r->path ? create_numbered(c, &r->path) : -1;
 	if (r->fd < 0) {
