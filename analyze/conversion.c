@@ -286,7 +286,7 @@ static bool lacks_usable(const struct conversions *c, const struct mst_reader *r
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	bool wanted = false;
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n && !mst_reader_info(reader)->exact; i++)
 		wanted |= c->items[i].settings->usable == USABLE_REAL;
 	for (uint32_t i = 0; i < n && wanted; i++)
 		wanted = !(kinds[i].flags & MST_KIND_USABLE);
