@@ -359,6 +359,12 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_unplaced(tool, trace, c);
+		if (c->depths && !mst_reader_info(trace->reader)->exact)
+			tool_notice(
+				tool,
+				"%s: stack depths are known at calls only, so mem_stacks_B lacks what was "
+				"between them",
+				trace->name);
 		tool_symbol_notices(tool, naming_symbols(naming));
 		for (size_t i = 0; i < c->n; i++)
 			if (c->items[i].settings->stats)

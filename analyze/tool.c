@@ -263,21 +263,14 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 
 bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 {
-	bool ms = false, stacks = tool->args.settings.stacks;
+	bool ms = false;
 	if (!settle(tool, trace, &tool->args.settings, &ms))
 		return false;
-	for (size_t i = 0; i < tool->n_also; i++) {
+	for (size_t i = 0; i < tool->n_also; i++)
 		if (!settle(tool, trace, &tool->also[i].settings, &ms))
 			return false;
-		stacks |= tool->also[i].settings.stacks;
-	}
 	if (ms)
 		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
-	if (stacks && !mst_reader_info(trace->reader)->exact)
-		tool_notice(
-			tool,
-			"%s: stack depths are known at calls only, so mem_stacks_B lacks what was between",
-			trace->name);
 	return true;
 }
 
@@ -341,6 +334,9 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
 		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
+	if (mst_reader_info(trace->reader)->instructions)
+		tool_notice(tool, "%s: instructions were counted, up to %" PRIu64, trace->name,
+			    mst_reader_instructions(trace->reader));
 }
 
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,

@@ -16,6 +16,8 @@ static void second_half(struct mst_cursor *c, const struct mst_symbol *first, st
 	e->old_kind = first->kind;
 	e->old_index = take_freed(c);
 	e->kind = second->kind;
+	if (second->paged)
+		e->address = c->chunk->addresses[c->addresses++];
 	if (second->role == MST_ALLOC) {
 		e->type = MST_EVENT_RESIZE;
 		e->index = c->alloc++;
@@ -59,6 +61,8 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 	case MST_CALL:
 		e->type = MST_EVENT_CALL;
 		e->kind = symbol->kind;
+		if (symbol->paged)
+			e->address = chunk->addresses[c->addresses++];
 		break;
 	case MST_OUT:
 	case MST_KEEP:

@@ -124,6 +124,7 @@ struct mst_file_info {
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
 	bool stacks; /* MST_OP_STACK marks or steps tell how deep stacks are, if they are ever deeper than 0 */
+	bool pages;  /* calls that map and unmap pages are in the trace */
 	bool exact;  /* the program ran under Valgrind: addresses, sizes given and counts are those of Massif */
 	const char *recorder; /* program and version that wrote the trace */
 	const char *exe;      /* absolute path of the executable */
@@ -158,6 +159,11 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk, 0 = default */
 	bool identity;          /* write which block of its kind a free names */
+	/*
+	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
+	 * make them cost little. They only stand between chunks.
+	 */
+	uint32_t keyframe_records;
 	/*
 	 * Asked with `context` when a disk or a quota is full, by the call that wanted to write: true =
 	 * try again (it is this function that waits). NULL: the write fails.
@@ -223,6 +229,8 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_inde
 		      uint64_t *index);
 /* A call that changed nothing: it failed, or `kind` is a mark. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
+/* The same for the marks that are about pages (mst_op_is_page()): of the kind's size, at `address`. */
+int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address);
 /* A realloc that failed: the old block stays. */
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind);
 /* free(NULL) is only counted, by chunk. */
@@ -256,8 +264,9 @@ int mst_writer_flush(struct mst_writer *w);
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
-/* API calls recorded so far, and bytes written so far. */
+/* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
+uint64_t mst_writer_allocations(const struct mst_writer *w);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -275,7 +284,8 @@ enum mst_role {
 
 struct mst_symbol {
 	uint32_t kind;
-	uint32_t role;  /* enum mst_role */
+	uint16_t role;  /* enum mst_role */
+	uint16_t paged; /* 1: each of its records has an entry in addresses[], else 0 */
 	uint32_t count; /* records of the chunk that are this symbol */
 };
 
@@ -311,6 +321,7 @@ struct mst_chunk {
 	uint32_t n_symbols;
 	uint32_t n_stamps, n_runs;
 	uint32_t n_freed; /* entries of freed[], 0 when identity wasn't recorded */
+	uint32_t n_addresses;
 	const struct mst_symbol *symbols;
 	const uint16_t *records;        /* index into symbols[], one a record */
 	const struct mst_stamp *stamps; /* the first is at record 0 */
@@ -319,6 +330,7 @@ struct mst_chunk {
 					 * turn; UINT64_MAX = unknown block */
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
+	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
 	const uint8_t *steps; /* for mst_step_next() */
 	size_t n_steps;       /* bytes; 0: there are none */
 	uint64_t steps_from;  /* instructions as of the last step or call before the chunk */
@@ -348,6 +360,9 @@ const struct mst_stack *mst_reader_stacks(const struct mst_reader *reader, uint3
 const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint32_t *n);
 const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
 const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
+
+/* Instructions executed at the last call of the chunks so far; 0 where they were not recorded. */
+uint64_t mst_reader_instructions(const struct mst_reader *reader);
 
 /*
  * How many calls are known to be behind a frame (0: the trace has no names of it), and call `i` of
@@ -383,12 +398,13 @@ struct mst_event {
 	uint64_t index;        /* of the block that came; UINT64_MAX if none */
 	uint64_t old_index;    /* of the block that went or stayed; UINT64_MAX if unknown */
 	uint64_t instructions; /* executed by then; 0 where they were not recorded */
+	uint64_t address;      /* of the pages that a mark is about, else 0 */
 };
 
 /* Walks the calls of one chunk. Plain data: start with MST_CURSOR(chunk). */
 struct mst_cursor {
 	const struct mst_chunk *chunk;
-	uint32_t record, stamp, run, freed;
+	uint32_t record, stamp, run, freed, addresses;
 	uint64_t alloc;
 };
 

@@ -33,6 +33,15 @@ static const char *const names[MST_OP_COUNT] = {
 	[MST_OP_MREMAP_MOVED] = "mremap_moved",
 	[MST_OP_MREMAP_IN_PLACE] = "mremap_in_place",
 	[MST_OP_MUNMAP] = "munmap",
+	[MST_OP_PAGE_START] = "page_start",
+	[MST_OP_PAGE_MMAP] = "page_mmap",
+	[MST_OP_PAGE_MUNMAP] = "page_munmap",
+	[MST_OP_PAGE_MREMAP_FROM] = "page_mremap_from",
+	[MST_OP_PAGE_MREMAP] = "page_mremap",
+	[MST_OP_PAGE_BRK_GROW] = "page_brk_grow",
+	[MST_OP_PAGE_BRK_SHRINK] = "page_brk_shrink",
+	[MST_OP_PAGE_SHMAT] = "page_shmat",
+	[MST_OP_PAGE_SHMDT] = "page_shmdt",
 };
 
 const char *mst_op_name(unsigned op)

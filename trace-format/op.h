@@ -49,6 +49,18 @@ enum mst_op {
 	MST_OP_MREMAP_IN_PLACE = 43,
 	MST_OP_MUNMAP = 44,
 
+	/* Marks about pages, which have an address: the kernel did so, whoever asked. */
+	MST_OP_PAGE_START = 45,       /* was mapped when recording began */
+	MST_OP_PAGE_MMAP = 46,        /* mmap */
+	MST_OP_PAGE_MUNMAP = 47,      /* munmap */
+	MST_OP_PAGE_MREMAP_FROM = 48, /* what the mremap that comes next was given */
+	MST_OP_PAGE_MREMAP = 49,      /* what it has become */
+	MST_OP_PAGE_BRK_GROW = 50,    /* the break was at the address and rose by size */
+	MST_OP_PAGE_BRK_SHRINK = 51,  /* the break fell by size, to the address */
+	MST_OP_PAGE_SHMAT = 52,
+	MST_OP_PAGE_SHMDT = 53,
+	MST_OP_PAGE_LAST = 56, /* 54 to 56 will be more of them */
+
 	MST_OP_COUNT = 64 /* numbers at or above this are invalid */
 };
 
@@ -56,6 +68,12 @@ enum mst_op {
 static inline int mst_op_is_custom(unsigned op)
 {
 	return op == MST_OP_MALLOCLIKE || op == MST_OP_RESIZEINPLACE;
+}
+
+/* Whether marks of the operation are about pages, and so have an address. */
+static inline int mst_op_is_page(unsigned op)
+{
+	return op >= MST_OP_PAGE_START && op <= MST_OP_PAGE_LAST;
 }
 
 /* The operation's name in tables, for instance "realloc_moved"; "unknown" for numbers without a meaning. */

@@ -11,15 +11,14 @@
 #include "counts.h"
 #include "reader.h"
 #include "steps.h"
+#include "sums.h"
 #include "wire.h"
 
 #define FORMAT_VERSION 1u
 
 /* ---- problems ---- */
 
-/* Notes what is wrong with the current unit and returns `error`. */
-__attribute__((format(printf, 3, 4))) static int fail(struct mst_reader *r, int error, const char *format,
-						      ...)
+int reader_fail(struct mst_reader *r, int error, const char *format, ...)
 {
 	va_list args;
 	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ", (unsigned long long)r->unit_start);
@@ -30,55 +29,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct mst_reader *r, int 
 	return error;
 }
 
-#define DAMAGED_IF(condition, ...)                                                                           \
-	do {                                                                                                 \
-		if (condition)                                                                               \
-			return fail(r, MST_ERR_DAMAGED, __VA_ARGS__);                                        \
-	} while (0)
-
-/* ---- columns ---- */
-
-/* A walk over the varints and bytes of a column. */
-struct cursor {
-	const uint8_t *p, *end;
-};
-
-static struct cursor column_cursor(const struct mst_reader *r, uint8_t id)
-{
-	const struct column *c = &r->columns[id];
-
-	if (!c->present || !c->size)
-		return (struct cursor){ NULL, NULL };
-	return (struct cursor){ c->data, c->data + c->size };
-}
-
-static bool take_varint(struct cursor *c, uint64_t *v)
-{
-	const uint8_t *p = c->p ? wire_varint(c->p, c->end, v) : NULL;
-
-	if (p)
-		c->p = p;
-	return p != NULL;
-}
-
-static bool take_byte(struct cursor *c, uint8_t *v)
-{
-	if (c->p == c->end)
-		return false;
-	*v = *c->p++;
-	return true;
-}
-
-static bool take_text(struct cursor *c, char **text)
-{
-	uint64_t n;
-
-	if (!take_varint(c, &n) || n > MST_MAX_TEXT || n > (size_t)(c->end - c->p) || memchr(c->p, 0, n))
-		return false;
-	*text = strndup((const char *)c->p, n);
-	c->p += n;
-	return *text != NULL;
-}
+/* ---- units ---- */
 
 static int read_column(struct mst_reader *r, const struct unit_header_column *info)
 {
@@ -88,9 +39,9 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 	int got = input_peek(&r->input, info->stored, &data);
 
 	if (got < 0)
-		return fail(r, got, "cannot be read");
+		return reader_fail(r, got, "cannot be read");
 	if (got == 0)
-		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+		return reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
 	if (info->id >= UNIT_KNOWN_COLUMNS || info->codec != UNIT_ZSTD) {
 		/* A column or codec from the future: absent, for us. */
 		input_skip(&r->input, info->stored);
@@ -102,7 +53,7 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 		uint8_t *grown = realloc(column->data, info->raw);
 
 		if (!grown)
-			return fail(r, MST_ERR_NOMEM, "no memory for a column");
+			return reader_fail(r, MST_ERR_NOMEM, "no memory for a column");
 		column->data = grown;
 		column->capacity = info->raw;
 	}
@@ -125,19 +76,19 @@ static int read_unit(struct mst_reader *r)
 	r->unit_start = r->input.offset;
 	got = input_peek(&r->input, UNIT_PREFIX, &data);
 	if (got < 0)
-		return fail(r, got, "cannot be read");
+		return reader_fail(r, got, "cannot be read");
 	if (got == 0) {
 		if (input_left(&r->input) == 0)
 			return 0;
-		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+		return reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
 	}
 	size = wire_u32(data + 4);
 	DAMAGED_IF(wire_u32(data) != UNIT_MAGIC || size > UNIT_HEADER_MAX, "no unit where one was expected");
 	got = input_peek(&r->input, UNIT_PREFIX + size, &data);
 	if (got < 0)
-		return fail(r, got, "cannot be read");
+		return reader_fail(r, got, "cannot be read");
 	if (got == 0)
-		return fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+		return reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
 	memcpy(r->header_bytes, data + UNIT_PREFIX, size);
 	input_skip(&r->input, UNIT_PREFIX + size);
 	wrong = unit_parse(r->header_bytes, size, &r->header);
@@ -156,189 +107,6 @@ static int read_unit(struct mst_reader *r)
 	return 1;
 }
 
-/* ---- definitions ---- */
-
-static int array_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
-{
-	const uint64_t wanted = array->n + n;
-	void *items;
-
-	DAMAGED_IF(wanted > limit, "more definitions than the format allows");
-	if (wanted <= array->capacity)
-		return 0;
-	items = realloc(array->items, (wanted + wanted / 2) * item_size);
-	if (!items)
-		return fail(r, MST_ERR_NOMEM, "no memory for definitions");
-	array->items = items;
-	array->capacity = (uint32_t)(wanted + wanted / 2);
-	return 0;
-}
-
-/*
- * The range at `offset` of the fields: definitions [first, first + n), which must follow those
- * known, and of which each takes at least a byte of `column`.
- */
-static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t known, uint8_t column,
-			    uint32_t *n)
-{
-	DAMAGED_IF(r->header.fields_size < offset + 8, "a unit lacks fields");
-	DAMAGED_IF(wire_u32(r->header.fields + offset) != known, "definitions are missing");
-	*n = wire_u32(r->header.fields + offset + 4);
-	DAMAGED_IF(*n && (!r->columns[column].present || r->columns[column].size < *n),
-		   "more definitions promised than there are");
-	return 0;
-}
-
-static int read_frames(struct mst_reader *r, uint32_t n)
-{
-	struct cursor c = column_cursor(r, 0);
-	uint64_t module, delta, address = 0;
-	struct mst_frame *frames;
-	int err = array_grow(r, &r->frames, sizeof(*frames), n, MST_MAX_FRAMES);
-
-	if (err)
-		return err;
-	frames = r->frames.items;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &module) || !take_varint(&c, &delta) || module > r->modules.n,
-			   "a frame is malformed");
-		address += (uint64_t)wire_unzigzag(delta);
-		frames[r->frames.n++] = (struct mst_frame){
-			.module = module ? (uint32_t)module - 1 : MST_NONE,
-			.address = address,
-		};
-	}
-	return 0;
-}
-
-static int read_stacks(struct mst_reader *r)
-{
-	struct cursor parents = column_cursor(r, 1), codes = column_cursor(r, 2);
-	uint32_t n, n_frames, next_frame = r->frames.n;
-	uint64_t distance, code;
-	struct mst_stack *stacks;
-	uint16_t *depths;
-	int err;
-
-	if ((err = definition_range(r, 0, r->stacks.n, 1, &n)) ||
-	    (err = definition_range(r, 8, r->frames.n, 0, &n_frames)) || (err = read_frames(r, n_frames)) ||
-	    (err = array_grow(r, &r->stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
-	    (err = array_grow(r, &r->depths, sizeof(*depths), n, MST_MAX_STACKS)))
-		return err;
-	stacks = r->stacks.items;
-	depths = r->depths.items;
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t id = r->stacks.n;
-		uint32_t parent;
-
-		DAMAGED_IF(!take_varint(&parents, &distance) || !take_varint(&codes, &code) || distance >= id,
-			   "a stack is malformed");
-		parent = id - 1 - (uint32_t)distance;
-		code = code ? code - 1 : next_frame++;
-		DAMAGED_IF(code >= r->frames.n, "a stack names a frame that isn't there");
-		DAMAGED_IF(depths[parent] >= MST_MAX_DEPTH, "a stack is too deep");
-		depths[id] = depths[parent] + 1;
-		stacks[id] = (struct mst_stack){ .parent = parent, .frame = (uint32_t)code };
-		r->stacks.n = r->depths.n = id + 1;
-	}
-	return 0;
-}
-
-static int read_kinds(struct mst_reader *r)
-{
-	struct cursor ops = column_cursor(r, 0), stacks = column_cursor(r, 1), sizes = column_cursor(r, 2),
-		      caps = column_cursor(r, 3), aligns = column_cursor(r, 4), flags = column_cursor(r, 5),
-		      usables = column_cursor(r, 6);
-	uint64_t stack = 0, delta, more;
-	struct mst_kind *kinds;
-	uint32_t n;
-	int err;
-
-	if ((err = definition_range(r, 0, r->kinds.n, 0, &n)) ||
-	    (err = array_grow(r, &r->kinds, sizeof(*kinds), n, MST_MAX_KINDS)))
-		return err;
-	kinds = r->kinds.items;
-	for (uint32_t i = 0; i < n; i++) {
-		struct mst_kind k = { 0 };
-
-		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
-				   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
-				   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
-			   "a kind is malformed");
-		stack += (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
-				   more > UINT64_MAX - k.size,
-			   "a kind is impossible");
-		k.stack = (uint32_t)stack;
-		k.cap = k.size + more;
-		if (k.flags & MST_KIND_USABLE) {
-			DAMAGED_IF(!take_varint(&usables, &more) || more > UINT64_MAX - k.size,
-				   "a kind's usable size is malformed");
-			k.usable = k.size + more;
-		}
-		kinds[r->kinds.n++] = k;
-	}
-	return 0;
-}
-
-static bool take_module(struct cursor *c, struct mst_module *m)
-{
-	uint64_t order, size;
-	char *path;
-
-	if (!take_text(c, &path))
-		return false;
-	m->path = path;
-	if (!take_byte(c, &m->role) || !take_varint(c, &order) || order > UINT32_MAX ||
-	    !take_varint(c, &m->start) || !take_varint(c, &size) || !take_varint(c, &m->bias) ||
-	    !take_byte(c, &m->build_id_size) || m->build_id_size > MST_BUILD_ID_MAX ||
-	    (size_t)(c->end - c->p) < m->build_id_size) {
-		free(path);
-		return false;
-	}
-	m->order = (uint32_t)order;
-	m->end = m->start + size;
-	memcpy(m->build_id, c->p, m->build_id_size);
-	c->p += m->build_id_size;
-	return true;
-}
-
-static int read_modules(struct mst_reader *r)
-{
-	struct cursor c = column_cursor(r, 0);
-	uint32_t n;
-	int err;
-
-	if ((err = definition_range(r, 0, r->modules.n, 0, &n)) ||
-	    (err = array_grow(r, &r->modules, sizeof(struct mst_module), n, MST_MAX_MODULES)))
-		return err;
-	for (uint32_t i = 0; i < n; i++) {
-		struct mst_module m = { 0 };
-
-		DAMAGED_IF(!take_module(&c, &m), "a module is malformed");
-		((struct mst_module *)r->modules.items)[r->modules.n++] = m;
-	}
-	return 0;
-}
-
-static int read_threads(struct mst_reader *r)
-{
-	struct cursor c = column_cursor(r, 0);
-	uint64_t tid;
-	uint32_t n;
-	int err;
-
-	if ((err = definition_range(r, 0, r->threads.n, 0, &n)) ||
-	    (err = array_grow(r, &r->threads, sizeof(struct mst_thread), n, MST_MAX_THREADS)))
-		return err;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &tid) || tid > UINT32_MAX, "a thread is malformed");
-		((struct mst_thread *)r->threads.items)[r->threads.n++] =
-			(struct mst_thread){ .tid = (uint32_t)tid };
-	}
-	return 0;
-}
-
 /* Most often the names have been read beforehand, as far as they are sound. */
 static int read_names(struct mst_reader *r)
 {
@@ -353,7 +121,8 @@ static int read_names(struct mst_reader *r)
 	wrong = names_take(&r->names, &r->header, columns);
 	if (!wrong)
 		return 0;
-	return *wrong ? fail(r, MST_ERR_DAMAGED, "%s", wrong) : fail(r, MST_ERR_NOMEM, "no memory for names");
+	return *wrong ? reader_fail(r, MST_ERR_DAMAGED, "%s", wrong)
+		      : reader_fail(r, MST_ERR_NOMEM, "no memory for names");
 }
 
 static int read_end(struct mst_reader *r)
@@ -380,6 +149,7 @@ static int read_end(struct mst_reader *r)
 
 static int read_symbols(struct mst_reader *r)
 {
+	const struct mst_kind *kinds = r->kinds.items;
 	struct cursor symbols = column_cursor(r, COLUMN_SYMBOLS), counts = column_cursor(r, COLUMN_COUNTS);
 	uint64_t delta, count, symbol = 0;
 
@@ -392,6 +162,7 @@ static int read_symbols(struct mst_reader *r)
 		r->symbols[i] = (struct mst_symbol){
 			.kind = (uint32_t)(symbol >> 3),
 			.role = symbol & 7,
+			.paged = (symbol & 7) == MST_CALL && mst_op_is_page(kinds[symbol >> 3].op),
 			.count = (uint32_t)count,
 		};
 	}
@@ -515,22 +286,28 @@ static int read_identity(struct mst_reader *r)
 	return 0;
 }
 
-static void unpack_sums(const uint8_t *f, struct mst_sums *sums)
+static int read_addresses(struct mst_reader *r)
 {
-	*sums = (struct mst_sums){
-		.events = wire_u64(f),
-		.null_frees = wire_u64(f + 8),
-		.net_bytes = (int64_t)wire_u64(f + 16),
-		.net_bytes16 = (int64_t)wire_u64(f + 24),
-		.net_blocks = (int64_t)wire_u64(f + 32),
-		.max_bytes = (int64_t)wire_u64(f + 40),
-		.max_bytes16 = (int64_t)wire_u64(f + 48),
-		.max_blocks = (int64_t)wire_u64(f + 56),
-		.moved16 = wire_u64(f + 64),
-		.steps = wire_u64(f + 72),
-		.grown = wire_u64(f + 80),
-		.shrunk = wire_u64(f + 88),
-	};
+	struct cursor c = column_cursor(r, COLUMN_ADDRESSES);
+	uint64_t *addresses, delta, last = 0;
+	uint32_t n = 0;
+	int err;
+
+	for (uint32_t i = 0; i < r->chunk.n_symbols; i++) {
+		if (r->symbols[i].paged)
+			n += r->symbols[i].count;
+	}
+	r->chunk.n_addresses = n;
+	r->addresses.n = 0;
+	if ((err = reader_grow(r, &r->addresses, sizeof(*addresses), n, MST_MAX_CHUNK_RECORDS)))
+		return err;
+	addresses = r->addresses.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "the column of addresses is malformed");
+		last += (uint64_t)wire_unzigzag(delta);
+		addresses[i] = last;
+	}
+	return 0;
 }
 
 static int read_chunk(struct mst_reader *r)
@@ -549,19 +326,20 @@ static int read_chunk(struct mst_reader *r)
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
-	unpack_sums(f + 48, &chunk->sums);
+	chunk->sums = sums_unpack(f + 48);
 	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
 	    (err = read_runs(r)))
 		return err;
 	r->next_record += chunk->n_records;
 	r->next_alloc += count_role(r, MST_ALLOC);
-	if ((err = read_identity(r)))
+	if ((err = read_identity(r)) || (err = read_addresses(r)))
 		return err;
 	chunk->symbols = r->symbols;
 	chunk->records = r->records;
 	chunk->stamps = r->stamps;
 	chunk->runs = r->runs;
 	chunk->freed = r->freed;
+	chunk->addresses = r->addresses.items;
 	wrong = r->instructions ? counts_take(r) : NULL;
 	DAMAGED_IF(wrong, "%s", wrong);
 	chunk->instructions = r->instructions;
@@ -580,22 +358,22 @@ static int read_next(struct mst_reader *r)
 	if (got < 0)
 		return got;
 	if (got == 0)
-		return r->ended ? 0 : fail(r, MST_ERR_TRUNCATED, "the file has no end mark");
+		return r->ended ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file has no end mark");
 	DAMAGED_IF(r->ended, "something follows the end mark");
 	switch (r->header.type) {
 	case UNIT_EVENTS:
 		return read_chunk(r);
 	case UNIT_STACKS:
-		err = read_stacks(r);
+		err = reader_take_stacks(r);
 		break;
 	case UNIT_KINDS:
-		err = read_kinds(r);
+		err = reader_take_kinds(r);
 		break;
 	case UNIT_MODULES:
-		err = read_modules(r);
+		err = reader_take_modules(r);
 		break;
 	case UNIT_THREADS:
-		err = read_threads(r);
+		err = reader_take_threads(r);
 		break;
 	case UNIT_NAMES:
 		err = read_names(r);
@@ -604,10 +382,10 @@ static int read_next(struct mst_reader *r)
 		err = read_end(r);
 		break;
 	case UNIT_FILE:
-		return fail(r, MST_ERR_DAMAGED, "a second FILE unit");
+		return reader_fail(r, MST_ERR_DAMAGED, "a second FILE unit");
 	default:
 		if (r->header.flags & UNIT_CRITICAL)
-			return fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->header.type);
+			return reader_fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->header.type);
 	}
 	return err ? err : 2;
 }
@@ -637,7 +415,7 @@ static int read_info_text(struct mst_reader *r)
 	DAMAGED_IF(r->info.argc > MST_MAX_ARGS, "more arguments than the format allows");
 	r->text = calloc(n, sizeof(*r->text));
 	if (!r->text)
-		return fail(r, MST_ERR_NOMEM, "no memory");
+		return reader_fail(r, MST_ERR_NOMEM, "no memory");
 	for (; r->n_text < n; r->n_text++)
 		DAMAGED_IF(!c.p || !take_text(&c, &r->text[r->n_text]), "the FILE unit is malformed");
 	r->info.recorder = r->text[0];
@@ -653,10 +431,11 @@ static int read_file_unit(struct mst_reader *r)
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
 	if (wire_u32(f) != FORMAT_VERSION)
-		return fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
-			    FORMAT_VERSION);
+		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
+				   FORMAT_VERSION);
 	if (wire_u32(f + 4) & ~(uint32_t)FEATURE_SAMPLED)
-		return fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)", wire_u32(f + 4));
+		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
+				   wire_u32(f + 4));
 	if (wire_u32(f + 4) & FEATURE_SAMPLED) {
 		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_SAMPLED, "the FILE unit lacks fields");
 		r->info.sample_bytes = wire_u64(f + 48);
@@ -671,6 +450,7 @@ static int read_file_unit(struct mst_reader *r)
 	r->info.parent_pid = wire_u32(f + 24);
 	r->info.argc = wire_u32(f + 28);
 	r->info.start_ns = wire_u64(f + 32);
+	r->info.pages = wire_u64(f + FILE_FEATURES_AT) & FEATURE_PAGES;
 	return read_info_text(r);
 }
 
@@ -685,7 +465,7 @@ static int read_features(struct mst_reader *r)
 	if (!r->info.instructions)
 		return 0;
 	r->instructions = malloc(MST_MAX_CHUNK_RECORDS * sizeof(*r->instructions));
-	return r->instructions ? 0 : fail(r, MST_ERR_NOMEM, "no memory");
+	return r->instructions ? 0 : reader_fail(r, MST_ERR_NOMEM, "no memory");
 }
 
 /* The names of a trace stand behind its records; who replays these wants them before. */
@@ -696,7 +476,7 @@ static int look_ahead(struct mst_reader *r)
 
 	if (!err)
 		names_scan(&r->names, r->input.fd, position);
-	return err ? fail(r, err, "cannot be copied to a temporary file") : 0;
+	return err ? reader_fail(r, err, "cannot be copied to a temporary file") : 0;
 }
 
 static int open_trace(struct mst_reader *r)
@@ -721,9 +501,9 @@ static int seed_definitions(struct mst_reader *r)
 {
 	int err;
 
-	if ((err = array_grow(r, &r->kinds, sizeof(struct mst_kind), 1, 1)) ||
-	    (err = array_grow(r, &r->stacks, sizeof(struct mst_stack), 1, 1)) ||
-	    (err = array_grow(r, &r->depths, sizeof(uint16_t), 1, 1)))
+	if ((err = reader_grow(r, &r->kinds, sizeof(struct mst_kind), 1, 1)) ||
+	    (err = reader_grow(r, &r->stacks, sizeof(struct mst_stack), 1, 1)) ||
+	    (err = reader_grow(r, &r->depths, sizeof(uint16_t), 1, 1)))
 		return err;
 	((struct mst_kind *)r->kinds.items)[r->kinds.n++] = (struct mst_kind){ .op = MST_OP_UNKNOWN };
 	((struct mst_stack *)r->stacks.items)[r->stacks.n++] = (struct mst_stack){ MST_ROOT_STACK, MST_NONE };
@@ -785,6 +565,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->runs);
 	free(r->freed);
 	free(r->instructions);
+	free(r->addresses.items);
 	ZSTD_freeDCtx(r->zstd);
 	input_finish(&r->input);
 	free(r);

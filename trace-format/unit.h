@@ -29,6 +29,7 @@ enum unit_type {
 	UNIT_THREADS = 4,
 	UNIT_KINDS = 5,
 	UNIT_EVENTS = 6,
+	UNIT_KEYFRAME = 8,
 	UNIT_INDEX = 9,
 	UNIT_END = 10,
 	UNIT_NAMES = 11,
@@ -38,12 +39,18 @@ enum unit_type {
 enum file_feature {
 	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
 	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
+	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
 	FEATURE_STACKS = 8,       /* stack depths are recorded */
 	FEATURE_EXACT = 16,       /* as Massif would have seen it */
 };
 
 /* Where these bits are in a FILE unit's fields. */
 #define FILE_FEATURES_AT 40u
+
+enum keyframe_column {
+	COLUMN_LIVE_KINDS = 0,
+	COLUMN_LIVE_BLOCKS = 1,
+};
 
 enum unit_flag {
 	UNIT_CRITICAL = 1, /* a reader that doesn't know the type must stop */
@@ -69,6 +76,7 @@ enum events_column {
 	COLUMN_THREAD = 4,
 	COLUMN_IDENTITY = 5,
 	COLUMN_INSTRUCTIONS = 6,
+	COLUMN_ADDRESSES = 7,
 	COLUMN_STEPS = 8,
 };
 
@@ -79,6 +87,10 @@ enum events_column {
 #define FIELDS_EVENTS_COUNTED 160u /* with instruction counts */
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
+#define FIELDS_KEYFRAME 136u
+
+/* Where a chunk's fields have the check of its columns as they are stored. */
+#define EVENTS_CHECK_AT 40u
 
 struct unit_column {
 	uint8_t id;

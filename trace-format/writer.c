@@ -13,6 +13,7 @@
 
 #include "mst_limits.h"
 #include "steps.h"
+#include "sums.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -175,22 +176,6 @@ static int write_definitions(struct mst_writer *w)
 	return err;
 }
 
-static void pack_sums(struct bytes *fields, const struct mst_sums *sums)
-{
-	bytes_u64(fields, sums->events);
-	bytes_u64(fields, sums->null_frees);
-	bytes_u64(fields, (uint64_t)sums->net_bytes);
-	bytes_u64(fields, (uint64_t)sums->net_bytes16);
-	bytes_u64(fields, (uint64_t)sums->net_blocks);
-	bytes_u64(fields, (uint64_t)sums->max_bytes);
-	bytes_u64(fields, (uint64_t)sums->max_bytes16);
-	bytes_u64(fields, (uint64_t)sums->max_blocks);
-	bytes_u64(fields, sums->moved16);
-	bytes_u64(fields, sums->steps);
-	bytes_u64(fields, sums->grown);
-	bytes_u64(fields, sums->shrunk);
-}
-
 static void swap_bytes(struct bytes *a, struct bytes *b)
 {
 	const struct bytes t = *a;
@@ -214,7 +199,7 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u32(&w->fields, chunk->n_records);
 	bytes_u32(&w->fields, chunk->n_symbols);
 	bytes_u64(&w->fields, 0); /* reserved */
-	pack_sums(&w->fields, &sums);
+	sums_pack(&sums, &w->fields);
 	if (w->counted) {
 		bytes_u64(&w->fields, chunk->count_first);
 		bytes_u64(&w->fields, chunk->count_last);
@@ -226,13 +211,35 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
+	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
 	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_STEPS + 1, chunk->n_records, chunk->time_first);
 
+	w->events += sums.events + sums.null_frees;
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
+	if (!err)
+		err = keyframes_add(&w->keyframes, chunk, defs_kinds(&w->defs), &sums);
 	chunk_reset(chunk);
+	return err;
+}
+
+static int write_keyframe(struct mst_writer *w)
+{
+	const struct keyframe_place place = {
+		.records = w->records,
+		.allocs = w->allocs,
+		.time = w->chunk.time_last,
+		.instructions = w->chunk.count_last,
+		.kinds = w->defs.kinds.written,
+	};
+	int err;
+
+	keyframes_pack(&w->keyframes, &place, &w->fields, w->columns);
+	err = writer_unit(w, UNIT_KEYFRAME, 0, 2, 0, 0);
+	if (!err)
+		keyframes_paid(&w->keyframes, w->out.size);
 	return err;
 }
 
@@ -243,6 +250,8 @@ int mst_writer_flush(struct mst_writer *w)
 		w->error = write_definitions(w);
 	if (!w->error && !chunk_is_empty(&w->chunk))
 		w->error = write_chunk(w);
+	if (!w->error && keyframes_due(&w->keyframes))
+		w->error = write_keyframe(w);
 	if (!w->error)
 		w->error = name_packer_flush(w);
 	return w->error;
@@ -360,10 +369,11 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		return err;
 	w->identity = options->identity;
 	w->counted = info->instructions;
-	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->stacks ? FEATURE_STACKS : 0) |
-		      (info->exact ? FEATURE_EXACT : 0);
+	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
+		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
+	keyframes_init(&w->keyframes, options->keyframe_records);
 	if (records > MST_MAX_CHUNK_RECORDS)
 		records = MST_MAX_CHUNK_RECORDS;
 	if (records < MIN_RECORDS)
@@ -386,6 +396,7 @@ void mst_writer_destroy(struct mst_writer *w)
 	ZSTD_freeCCtx(w->zstd);
 	defs_finish(&w->defs);
 	chunk_finish(&w->chunk);
+	keyframes_finish(&w->keyframes);
 	name_packer_destroy(w->names);
 	free(w->units);
 	bytes_free(&w->out);
@@ -428,7 +439,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
-	w->events = w->written = parent->events;
+	w->events = w->written = mst_writer_events(parent);
 	w->wait_for_room = parent->wait_for_room;
 	w->context = parent->context;
 	if (parent->prefix_fd >= 0) {
@@ -444,7 +455,8 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	if (w->prefix_fd < 0)
 		err = MST_ERR_IO;
 	if (err || (err = set_zstd(w)) || (err = defs_copy(&w->defs, &parent->defs)) ||
-	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) || (err = copy_units(w, parent))) {
+	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) ||
+	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) || (err = copy_units(w, parent))) {
 		mst_writer_destroy(w);
 		return err;
 	}
@@ -556,10 +568,10 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 {
 	const uint64_t time = time_ns >> TIME_SHIFT;
 
+	if (time > w->time || thread != w->thread)
+		w->room = 0;
 	if (time > w->time)
 		w->time = time;
-	if (thread != w->thread)
-		w->room = 0;
 	w->thread = thread;
 }
 
@@ -584,15 +596,31 @@ static inline bool is_kind(const struct mst_writer *w, uint32_t kind)
 	return kind < w->defs.kinds.n;
 }
 
+/* Whether a CALL record can name it: not what needs an address, for which there is mst_writer_page(). */
+static inline bool is_call(const struct mst_writer *w, uint32_t kind)
+{
+	return is_kind(w, kind) && !mst_op_is_page(defs_kinds(&w->defs)[kind].op);
+}
+
 static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t index)
 {
 	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
 }
 
+/* Records that may follow `n` more before anything is due. */
+static uint32_t room_behind(const struct mst_writer *w, uint32_t n)
+{
+	const uint32_t in_chunk = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->time);
+	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
+
+	return w->counted || room < n ? 0 : room - n;
+}
+
 /*
- * Begins a call of `n` records where something is due: a chunk or definitions are to be written, or an
- * error is to be told. A call with an id that doesn't exist is refused here, before half of it is in
- * the chunk.
+ * Begins a call of `n` records where something is due: a chunk, definitions or a stamp are to be written,
+ * or an error is to be told. A call with an id that doesn't exist is refused here, before half of it is
+ * in the chunk.
  */
 static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t n, bool valid)
 {
@@ -609,10 +637,9 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		return err;
 	if (w->counted)
 		chunk_count(&w->chunk, w->instructions);
-	else
-		w->room = w->chunk.capacity - w->chunk.n_records - n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	chunk_note(&w->chunk, w->time, w->thread);
+	w->chunk.events++;
+	w->room = room_behind(w, n);
 	return 0;
 }
 
@@ -621,8 +648,7 @@ static inline int begin(struct mst_writer *w, uint32_t n, bool valid)
 	if (__builtin_expect(!valid || w->room < n, 0))
 		return begin_slowly(w, n, valid);
 	w->room -= n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	w->chunk.events++;
 	return 0;
 }
 
@@ -671,7 +697,7 @@ int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index)
 
 int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call)
 {
-	int err = begin(w, 2, is_block(w, kind, index) && is_kind(w, call));
+	int err = begin(w, 2, is_block(w, kind, index) && is_call(w, call));
 
 	if (!err)
 		err = add_block(w, kind, MST_OUT, index);
@@ -690,14 +716,25 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_inde
 
 int mst_writer_call(struct mst_writer *w, uint32_t kind)
 {
-	const int err = begin(w, 1, is_kind(w, kind));
+	const int err = begin(w, 1, is_call(w, kind));
 
 	return err ? err : add(w, kind, MST_CALL);
 }
 
+int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address)
+{
+	int err = begin(w, 1, is_kind(w, kind) && !is_call(w, kind));
+
+	if (!err)
+		err = add(w, kind, MST_CALL);
+	if (!err)
+		chunk_add_address(&w->chunk, address);
+	return err;
+}
+
 int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind)
 {
-	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_kind(w, kind));
+	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_call(w, kind));
 
 	if (!err)
 		err = add_block(w, old_kind, MST_KEEP, old_index);
@@ -707,12 +744,16 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
 {
 	w->chunk.null_frees += n;
-	w->events += n;
 }
 
 uint64_t mst_writer_events(const struct mst_writer *w)
 {
-	return w->events;
+	return w->events + w->chunk.events + w->chunk.null_frees;
+}
+
+uint64_t mst_writer_allocations(const struct mst_writer *w)
+{
+	return w->allocs;
 }
 
 uint64_t mst_writer_bytes(const struct mst_writer *w)

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "chunk.h"
 #include "defs.h"
+#include "keyframe.h"
 #include "mstrace.h"
 #include "unit.h"
 
@@ -32,6 +33,7 @@ struct mst_writer {
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
 	struct chunk chunk;
+	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
 	uint64_t features;         /* of the file, as it begins */
@@ -43,8 +45,8 @@ struct mst_writer {
 	uint64_t records;     /* in sealed chunks */
 	uint64_t allocs;      /* allocations recorded; the next one's index */
 	uint64_t first_alloc; /* `allocs` at the chunk's start */
-	uint64_t events;
-	uint64_t written; /* of the events, in sealed chunks */
+	uint64_t events;      /* in sealed chunks, written or not */
+	uint64_t written;     /* of the events, in sealed chunks */
 	uint64_t bytes;
 	bool (*wait_for_room)(void *context);
 	void *context;

@@ -200,6 +200,11 @@ uint32_t collector_unrecorded(const struct collector *c)
 	return atomic_load(&c->family->unrecorded);
 }
 
+uint32_t collector_untimed(const struct collector *c)
+{
+	return atomic_load(&c->family->untimed);
+}
+
 /* ---- files ---- */
 
 static bool is_ours(const struct collector *c, const char *path)
@@ -289,7 +294,7 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
 		.instructions = c->options.exact,
-		.stacks = c->options.stacks,
+		.stacks = c->family->stacks,
 		.exact = c->options.exact,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,

@@ -109,6 +109,7 @@ static void walk_chunk(const struct mst_reader *r, const struct mst_chunk *chunk
 		check(chunk->freed[i] == UINT64_MAX || chunk->freed[i] < chunk->first_alloc + allocs);
 	check(cursor.record == chunk->n_records);
 	check(chunk->n_freed == 0 || cursor.freed == chunk->n_freed);
+	check(cursor.addresses == chunk->n_addresses);
 }
 
 static void read_trace(int fd)

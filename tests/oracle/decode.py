@@ -10,11 +10,12 @@ import struct
 import sys
 import zlib
 
-from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KINDS, LIMIT, MASK, MODULES, NAMES,
-                           OUT, STACKS, THREADS, Names, Problem, Sums, check_index, definitions, need, signed)
+from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MASK, MODULES,
+                           NAMES, OUT, STACKS, THREADS, Live, Names, Problem, Sums, check_index, definitions, need,
+                           signed)
 
 USABLE = 4
-FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, INDEX: 4, END: 64, NAMES: 12}
+FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 136, INDEX: 4, END: 64, NAMES: 12}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -86,7 +87,7 @@ class Decoder:
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = 0
-        self.names = Names()
+        self.names, self.live = Names(), Live(self.kinds)
 
     def take(self, n):
         need(self.at + n <= len(self.data), "the file ends inside a unit", "truncated")
@@ -105,7 +106,7 @@ class Decoder:
         need(size == 20 + f + 12 * n and n <= LIMIT["columns"] and f <= LIMIT["fields"], "a header's size")
         need(struct.unpack("<I", header[-4:])[0] == zlib.crc32(header[:-4]), "a header's checksum")
         need(number == len(self.units), "a unit is missing")
-        columns = {}
+        columns, stored_at = {}, self.at
         for i in range(n):
             column, codec, _, stored, raw = struct.unpack_from("<BBHII", header, 16 + f + 12 * i)
             need(column not in columns, "a column occurs twice")
@@ -113,6 +114,8 @@ class Decoder:
             frame = self.take(stored)
             columns[column] = Column(decompress(frame, raw) if codec == 1 and kind in FIELDS else b"")
         need(f >= FIELDS.get(kind, 0), "fields are missing")
+        check = struct.unpack_from("<I", header, 56)[0] if kind == EVENTS else 0
+        need(not check or check == zlib.crc32(self.data[stored_at:self.at]), "the check of a chunk's columns")
         self.units.append([kind, self.at - start, None, None])
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
@@ -125,7 +128,8 @@ class Decoder:
         self.counted = told >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1))
+               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1)
+               + (" pages" if told & 4 else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -212,15 +216,16 @@ class Decoder:
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), stated, counts)
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated, counts)
         self.count = counts.finish() if counts else 0
         self.records, self.time = self.records + n, last
+        self.live.chunk(symbols, stated)
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, identity, stated, counts):
+    def calls(self, records, stamps, runs, identity, addresses, stated, counts):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
-        known, i, stamp, run, sums = 0, 0, 0, 0, Sums(self.kinds)
+        known, i, stamp, run, place, sums = 0, 0, 0, 0, 0, Sums(self.kinds)
         while i < len(records) - 1:
             while stamp + 1 < len(stamps) and stamps[stamp + 1][0] <= i:
                 stamp += 1
@@ -237,16 +242,22 @@ class Decoder:
             if what == ALLOC:
                 block, self.allocs = self.allocs, self.allocs + 1
             sums.call(role, kind, what, then)
+            paged = what == CALL and 45 <= self.kinds[then][0] <= 56
+            place = addresses.zigzag(place) if paged else place
             names = {(ALLOC, ALLOC): "alloc", (FREE, FREE): "free", (OUT, ALLOC): "resize", (OUT, CALL): "free"}
             yield (f"{names.get((role, what), 'call')} kind={then if what != FREE else '-'} block={block} "
                    f"old={kind if role in (FREE, OUT, KEEP) else '-'} old_block={old} "
                    f"time={stamps[stamp][1]} thread={runs[run][1]}"
-                   + (f" instructions={counts.call()}" if counts else ""))
+                   + (f" instructions={counts.call()}" if counts else "")
+                   + (f" address={place:#x}" if paged and place else ""))
             i += 1 + pair
         sums.check(stated)
 
     def define_names(self, fields, column):
         self.names.read(fields, column, *struct.unpack_from("<III", fields))
+
+    def keyframe(self, fields, column):
+        self.live.check((self.records, self.allocs, self.time, self.count), fields, column(0), column(1))
 
     def index(self, fields, column):
         check_index(self.units, struct.unpack_from("<I", fields)[0], column(0))
@@ -267,7 +278,8 @@ class Decoder:
         need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
         told = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
-                KINDS: self.define_kinds, NAMES: self.define_names, INDEX: self.index}
+                KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
+                INDEX: self.index}
         kind = None
         while kind != END:
             before = kind

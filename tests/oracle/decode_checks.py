@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What decode.py shares with nobody else: the numbers of trace-format/FORMAT.md, and the checks that a reader
-of it may leave out: the sums of a chunk, counted once more, and the index."""
+of it may leave out: the sums of a chunk, counted once more, key frames and the index."""
+import struct
 
-FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, INDEX, END, NAMES = 1, 2, 3, 4, 5, 6, 9, 10, 11
+FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, KEYFRAME, INDEX, END, NAMES = 1, 2, 3, 4, 5, 6, 8, 9, 10, 11
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
@@ -52,6 +53,34 @@ class Sums:
     def check(self, stated):
         mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]
         need(mine == [signed(v) if 2 <= i <= 7 else v for i, v in enumerate(stated)], "the sums of a chunk")
+
+
+class Live:
+    """What key frames must say: all chunks so far as one, and what they left live (§10)."""
+
+    def __init__(self, kinds):
+        self.kinds, self.sums, self.blocks = kinds, [0] * 12, {}
+
+    def chunk(self, symbols, stated):
+        for kind, role, count in symbols:
+            change = {ALLOC: count, FREE: -count, OUT: -count}.get(role, 0) if self.kinds[kind][0] else 0
+            self.blocks[kind] = self.blocks.get(kind, 0) + change
+        for i in (5, 6, 7):
+            self.sums[i] = max(self.sums[i], signed((self.sums[i - 3] + stated[i]) & MASK))
+        self.sums = [v if 5 <= i <= 7 else (v + stated[i]) & MASK for i, v in enumerate(self.sums)]
+        self.sums[2:5] = map(signed, self.sums[2:5])
+
+    def check(self, expected, fields, kinds, blocks):
+        *place, n_kinds, n = struct.unpack_from("<QQQII", fields)
+        place += struct.unpack_from("<Q", fields, 128)
+        stated = struct.unpack_from("<2Q6q4Q", fields, 32)
+        need(place == list(expected) and n_kinds == len(self.kinds), "a key frame's place")
+        need(list(stated) == self.sums, "the sums of a key frame")
+        kind, live = 0, {}
+        for _ in range(n):
+            kind += kinds.varint()
+            live[kind] = signed(blocks.zigzag(0))
+        need(live == {kind: count for kind, count in self.blocks.items() if count}, "what is live at a key frame")
 
 
 def check_index(units, stated, rows):

@@ -41,6 +41,8 @@ static void print_info(const struct mst_reader *r)
 		printf(" counted");
 	if (info->stacks)
 		printf(" stacks");
+	if (info->pages)
+		printf(" pages");
 	putchar('\n');
 	print_line("recorder", info->recorder);
 	print_line("exe", info->exe);
@@ -78,6 +80,8 @@ static void print_event(const struct mst_event *e, bool counted)
 	printf(" time=%" PRIu64 " thread=%u", e->time, e->thread);
 	if (counted)
 		printf(" instructions=%" PRIu64, e->instructions);
+	if (e->address)
+		printf(" address=0x%" PRIx64, e->address);
 	putchar('\n');
 }
 

@@ -261,6 +261,7 @@ static void test_bad_ids(void **state)
 		assert_int_equal(mst_writer_failed_resize(m.writer, kind, 0, 0), MST_ERR_ARGUMENT);
 		mst_writer_at(m.writer, m.time_ns, (uint32_t)m.threads.n);
 		assert_int_equal(mst_writer_call(m.writer, 0), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_page(m.writer, 0, 4096), MST_ERR_ARGUMENT);
 		mst_writer_at(m.writer, m.time_ns, m.thread);
 	}
 	assert_int_equal(mst_writer_kind(m.writer, &(struct mst_kind){ .stack = (uint32_t)m.stacks.n }, &id),
@@ -321,6 +322,7 @@ static void test_full_disk(void **state)
 	for (rlim_t most = 200; most < 12000; most += 331) {
 		struct model_reading reading;
 		struct model m;
+		uint64_t index;
 		int err;
 
 		model_create(&m, 12, &(struct mst_writer_options){ .chunk_records = 64 });
@@ -328,7 +330,8 @@ static void test_full_disk(void **state)
 			model_step(&m);
 		limit.rlim_cur = most;
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-		while ((err = mst_writer_call(m.writer, m.kinds.n > 20000 ? 0 : model_kind(&m))) == 0)
+		while ((err = mst_writer_alloc(m.writer, m.kinds.n > 20000 ? 0 : model_kind(&m), &index)) ==
+		       0)
 			continue;
 		assert_int_equal(errno, EFBIG);
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -519,6 +519,35 @@ static void counts_back_inside(struct craft *c)
 	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS + 8, 19);
 }
 
+/* Kind 2, of which a record in each chunk is a CALL, becomes a mark about pages. */
+static void pages(struct craft *c)
+{
+	for (size_t part = CRAFT_EVENTS; part <= CRAFT_MORE; part++) {
+		c->parts[part].ids[6] = COLUMN_ADDRESSES;
+		c->parts[part].n_columns = 7;
+		SET(c->parts[part].columns[6], 0x80, 0x40);
+	}
+	SET(COLUMN(c, KINDS, 0), 1, MST_OP_PAGE_MMAP);
+}
+
+static void no_addresses(struct craft *c)
+{
+	pages(c);
+	bytes_clear(&COLUMN(c, MORE, 6));
+}
+
+static void cut_address(struct craft *c)
+{
+	pages(c);
+	SET(COLUMN(c, EVENTS, 6), 0x80);
+}
+
+static void more_addresses(struct craft *c)
+{
+	pages(c);
+	SET(COLUMN(c, EVENTS, 6), 0x80, 0x40, 2, 0xff);
+}
+
 static void short_end_fields(struct craft *c)
 {
 	FIELDS(c, END).size -= 4;
@@ -751,6 +780,10 @@ static const struct crafted crafted[] = {
 	{ "counts too high", counts_too_high, BAD, "goes back", 4 },
 	{ "counts go back", counts_back, BAD, "goes back", 4 },
 	{ "counts go back inside", counts_back_inside, BAD, "goes back", 4 },
+	{ "pages", pages, OK, "", 8 },
+	{ "no addresses", no_addresses, BAD, "column of addresses", 4 },
+	{ "cut address", cut_address, BAD, "column of addresses", 0 },
+	{ "more addresses", more_addresses, OK, "", 8 },
 	{ "short END fields", short_end_fields, BAD, "lacks fields", 8 },
 	{ "END twice", after_end, BAD, "follows the end", 4 },
 	{ "a byte after END", one_byte_after_end, CUT, "inside a unit", 8 },

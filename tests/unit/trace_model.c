@@ -102,6 +102,7 @@ void model_create(struct model *m, uint64_t seed, const struct mst_writer_option
 		.pid = (uint32_t)model_random(m),
 		.machine = (uint16_t)model_random(m),
 		.page_size = 4096,
+		.pages = seed & 1,
 		.start_ns = model_random(m),
 		.recorder = "model 1",
 		.exe = "/bin/program",
@@ -233,7 +234,7 @@ static bool same_kind(const struct mst_kind *a, const struct mst_kind *b)
 uint32_t model_kind(struct model *m)
 {
 	struct mst_kind kind = {
-		.op = (uint8_t)model_below(m, 40),
+		.op = (uint8_t)model_below(m, MST_OP_COUNT),
 		.flags = (uint8_t)(model_below(m, 4) ? 0 : model_below(m, 4)),
 		.align_log2 = (uint8_t)(model_below(m, 4) ? 0 : model_below(m, 64)),
 		.stack = model_below(m, 2) ? model_below(m, (uint32_t)m->stacks.n) : add_stack(m),
@@ -259,6 +260,22 @@ uint32_t model_kind(struct model *m)
 static uint32_t any_kind(struct model *m)
 {
 	return model_below(m, 4) ? model_below(m, (uint32_t)m->kinds.n) : model_kind(m);
+}
+
+static bool is_page(const struct model *m, uint32_t kind)
+{
+	return mst_op_is_page(((struct mst_kind *)m->kinds.items)[kind].op);
+}
+
+/* A kind that a free can have as its call. */
+static uint32_t call_kind(struct model *m)
+{
+	uint32_t kind;
+
+	do
+		kind = any_kind(m);
+	while (is_page(m, kind));
+	return kind;
 }
 
 /* A live block, taken away or not; the unknown one if there is none, or by chance. */
@@ -309,7 +326,7 @@ static void do_alloc(struct model *m)
 
 static void do_free(struct model *m)
 {
-	const uint32_t call = model_below(m, 4) ? MST_NONE : any_kind(m);
+	const uint32_t call = model_below(m, 4) ? MST_NONE : call_kind(m);
 	const struct model_block block = any_block(m, true);
 
 	if (call == MST_NONE)
@@ -348,7 +365,12 @@ static void do_call(struct model *m)
 		.old_index = UINT64_MAX,
 	};
 
-	if (model_below(m, 2)) {
+	if (is_page(m, kind)) {
+		event.address = random_number(m);
+		MUST(mst_writer_call(m->writer, kind) == MST_ERR_ARGUMENT);
+		MUST(mst_writer_page(m->writer, kind, event.address) == 0);
+	} else if (model_below(m, 2)) {
+		MUST(mst_writer_page(m->writer, kind, 4096) == MST_ERR_ARGUMENT);
 		MUST(mst_writer_call(m->writer, kind) == 0);
 	} else {
 		const struct model_block block = any_block(m, false);
@@ -573,6 +595,7 @@ static void check_info(const struct model *m, const struct mst_reader *r)
 	MUST(mst_reader_time_shift(r) == TIME_SHIFT);
 	MUST(a->pid == b->pid && a->parent_pid == b->parent_pid && a->machine == b->machine);
 	MUST(a->instructions == b->instructions && a->stacks == b->stacks);
+	MUST(a->pages == b->pages);
 	MUST(a->page_size == b->page_size && a->start_ns == b->start_ns && a->argc == b->argc);
 	MUST(!strcmp(a->recorder, b->recorder) && !strcmp(a->exe, b->exe) && !strcmp(a->cwd, b->cwd));
 	for (uint32_t i = 0; i < a->argc; i++)
@@ -640,6 +663,7 @@ static void check_event(const struct mst_event *got, const struct mst_event *wan
 	MUST(got->type == wanted->type && got->kind == wanted->kind && got->old_kind == wanted->old_kind);
 	MUST(got->thread == wanted->thread && got->index == wanted->index);
 	MUST(got->old_index == wanted->old_index && got->instructions == wanted->instructions);
+	MUST(got->address == wanted->address);
 	MUST(got->time <= wanted->time && wanted->time - got->time < STAMP_UNITS);
 }
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "keyframe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mst_limits.h"
+#include "sums.h"
+#include "wire.h"
+
+#define EVERY (16u << 16)  /* sixteen chunks of the usual length */
+#define CREDIT_A_RECORD 14 /* thousandths of a byte */
+#define EXPECTED_BYTES 300 /* of one, whatever is live */
+#define EXPECTED_A_KIND 2
+
+void keyframes_init(struct keyframes *k, uint32_t every)
+{
+	*k = (struct keyframes){ .every = every ? every : EVERY, .thrifty = !every };
+}
+
+void keyframes_finish(struct keyframes *k)
+{
+	free(k->live);
+}
+
+int keyframes_copy(struct keyframes *to, const struct keyframes *from)
+{
+	*to = *from;
+	to->capacity = from->n;
+	to->live = malloc((from->n + 1u) * sizeof(*to->live));
+	if (!to->live)
+		return MST_ERR_NOMEM;
+	if (from->n)
+		memcpy(to->live, from->live, from->n * sizeof(*to->live));
+	return 0;
+}
+
+static int reserve(struct keyframes *k, uint32_t kind)
+{
+	if (kind >= k->capacity) {
+		const uint32_t capacity = kind + kind / 2 + 64;
+		int64_t *live = realloc(k->live, capacity * sizeof(*live));
+
+		if (!live)
+			return MST_ERR_NOMEM;
+		k->live = live;
+		k->capacity = capacity;
+	}
+	if (kind >= k->n) {
+		memset(k->live + k->n, 0, (kind + 1 - k->n) * sizeof(*k->live));
+		k->n = kind + 1;
+	}
+	return 0;
+}
+
+int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct mst_kind *kinds,
+		  const struct mst_sums *sums)
+{
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		int64_t *live, before;
+
+		if (symbol->role == MST_CALL || symbol->role == MST_KEEP ||
+		    kinds[symbol->kind].op == MST_OP_UNKNOWN)
+			continue;
+		if (reserve(k, symbol->kind) != 0)
+			return MST_ERR_NOMEM;
+		live = &k->live[symbol->kind];
+		before = *live;
+		*live += symbol->role == MST_ALLOC ? (int64_t)symbol->count : -(int64_t)symbol->count;
+		k->n_live += (*live != 0) - (before != 0);
+	}
+	sums_add(&k->sums, sums);
+	k->since += chunk->n_records;
+	k->credit += (int64_t)chunk->n_records * CREDIT_A_RECORD;
+	return 0;
+}
+
+bool keyframes_due(const struct keyframes *k)
+{
+	const int64_t expected = EXPECTED_BYTES + (int64_t)k->n_live * EXPECTED_A_KIND;
+
+	return k->since && k->since >= k->every && (!k->thrifty || expected * 1000 <= k->credit);
+}
+
+void keyframes_pack(const struct keyframes *k, const struct keyframe_place *place, struct bytes *fields,
+		    struct bytes columns[2])
+{
+	uint32_t last = 0;
+
+	bytes_u64(fields, place->records);
+	bytes_u64(fields, place->allocs);
+	bytes_u64(fields, place->time);
+	bytes_u32(fields, place->kinds);
+	bytes_u32(fields, k->n_live);
+	sums_pack(&k->sums, fields);
+	bytes_u64(fields, place->instructions);
+	for (uint32_t i = 0; i < k->n; i++) {
+		if (!k->live[i])
+			continue;
+		bytes_varint(&columns[0], i - last);
+		bytes_varint(&columns[1], wire_zigzag(k->live[i]));
+		last = i;
+	}
+}
+
+void keyframes_paid(struct keyframes *k, size_t bytes)
+{
+	k->since = 0;
+	k->credit -= (int64_t)bytes * 1000;
+}

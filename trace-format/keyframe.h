@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer's key frames: what is live after the chunks written so far, by kind, and when it is time to
+ * say so in a unit of its own. They are spaced so that they take few bytes a record, however many kinds
+ * there are. Private.
+ */
+#ifndef MSTRACE_KEYFRAME_H
+#define MSTRACE_KEYFRAME_H
+
+#include "bytes.h"
+#include "chunk.h"
+#include "mstrace.h"
+
+struct keyframes {
+	uint32_t every;       /* records between two at least */
+	bool thrifty;         /* and as many more as pay for one */
+	int64_t *live;        /* blocks by kind */
+	uint32_t n, capacity; /* kinds that have ever had one */
+	uint32_t n_live;      /* kinds that have any now */
+	struct mst_sums sums; /* of all chunks so far */
+	uint64_t since;       /* records since the last one */
+	int64_t credit;       /* what may be spent, in thousandths of a byte */
+};
+
+/* `every` 0: the default, and thrifty. Else one each time, whatever it takes. */
+void keyframes_init(struct keyframes *k, uint32_t every);
+void keyframes_finish(struct keyframes *k);
+int keyframes_copy(struct keyframes *to, const struct keyframes *from);
+
+/* Takes account of a chunk that has been written. 0 or MST_ERR_NOMEM. */
+int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct mst_kind *kinds,
+		  const struct mst_sums *sums);
+
+bool keyframes_due(const struct keyframes *k);
+
+/* Where in the trace a key frame stands. */
+struct keyframe_place {
+	uint64_t records, allocs; /* before it */
+	uint64_t time;            /* of the last stamp before it, in the file's units */
+	uint64_t instructions;    /* of the last call before it */
+	uint32_t kinds;           /* defined before it */
+};
+
+void keyframes_pack(const struct keyframes *k, const struct keyframe_place *place, struct bytes *fields,
+		    struct bytes columns[2]);
+
+/* A key frame has been written, in so many bytes. */
+void keyframes_paid(struct keyframes *k, size_t bytes);
+
+#endif

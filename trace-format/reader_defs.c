@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Definitions: each unit goes on from those known. */
+#include "reader.h"
+
+int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
+{
+	const uint64_t wanted = array->n + n;
+	void *items;
+
+	DAMAGED_IF(wanted > limit, "more definitions than the format allows");
+	if (wanted <= array->capacity)
+		return 0;
+	items = realloc(array->items, (wanted + wanted / 2) * item_size);
+	if (!items)
+		return reader_fail(r, MST_ERR_NOMEM, "no memory for definitions");
+	array->items = items;
+	array->capacity = (uint32_t)(wanted + wanted / 2);
+	return 0;
+}
+
+/*
+ * The range at `offset` of the fields: definitions [first, first + n), which must follow those
+ * known, and of which each takes at least a byte of `column`.
+ */
+static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t known, uint8_t column,
+			    uint32_t *n)
+{
+	DAMAGED_IF(r->header.fields_size < offset + 8, "a unit lacks fields");
+	DAMAGED_IF(wire_u32(r->header.fields + offset) != known, "definitions are missing");
+	*n = wire_u32(r->header.fields + offset + 4);
+	DAMAGED_IF(*n && (!r->columns[column].present || r->columns[column].size < *n),
+		   "more definitions promised than there are");
+	return 0;
+}
+
+static int read_frames(struct mst_reader *r, uint32_t n)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint64_t module, delta, address = 0;
+	struct mst_frame *frames;
+	int err = reader_grow(r, &r->frames, sizeof(*frames), n, MST_MAX_FRAMES);
+
+	if (err)
+		return err;
+	frames = r->frames.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &module) || !take_varint(&c, &delta) || module > r->modules.n,
+			   "a frame is malformed");
+		address += (uint64_t)wire_unzigzag(delta);
+		frames[r->frames.n++] = (struct mst_frame){
+			.module = module ? (uint32_t)module - 1 : MST_NONE,
+			.address = address,
+		};
+	}
+	return 0;
+}
+
+int reader_take_stacks(struct mst_reader *r)
+{
+	struct cursor parents = column_cursor(r, 1), codes = column_cursor(r, 2);
+	uint32_t n, n_frames, next_frame = r->frames.n;
+	uint64_t distance, code;
+	struct mst_stack *stacks;
+	uint16_t *depths;
+	int err;
+
+	if ((err = definition_range(r, 0, r->stacks.n, 1, &n)) ||
+	    (err = definition_range(r, 8, r->frames.n, 0, &n_frames)) || (err = read_frames(r, n_frames)) ||
+	    (err = reader_grow(r, &r->stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
+	    (err = reader_grow(r, &r->depths, sizeof(*depths), n, MST_MAX_STACKS)))
+		return err;
+	stacks = r->stacks.items;
+	depths = r->depths.items;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t id = r->stacks.n;
+		uint32_t parent;
+
+		DAMAGED_IF(!take_varint(&parents, &distance) || !take_varint(&codes, &code) || distance >= id,
+			   "a stack is malformed");
+		parent = id - 1 - (uint32_t)distance;
+		code = code ? code - 1 : next_frame++;
+		DAMAGED_IF(code >= r->frames.n, "a stack names a frame that isn't there");
+		DAMAGED_IF(depths[parent] >= MST_MAX_DEPTH, "a stack is too deep");
+		depths[id] = depths[parent] + 1;
+		stacks[id] = (struct mst_stack){ .parent = parent, .frame = (uint32_t)code };
+		r->stacks.n = r->depths.n = id + 1;
+	}
+	return 0;
+}
+
+int reader_take_kinds(struct mst_reader *r)
+{
+	struct cursor ops = column_cursor(r, 0), stacks = column_cursor(r, 1), sizes = column_cursor(r, 2),
+		      caps = column_cursor(r, 3), aligns = column_cursor(r, 4), flags = column_cursor(r, 5),
+		      usables = column_cursor(r, 6);
+	uint64_t stack = 0, delta, more;
+	struct mst_kind *kinds;
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->kinds.n, 0, &n)) ||
+	    (err = reader_grow(r, &r->kinds, sizeof(*kinds), n, MST_MAX_KINDS)))
+		return err;
+	kinds = r->kinds.items;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mst_kind k = { 0 };
+
+		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
+				   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
+				   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
+			   "a kind is malformed");
+		stack += (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
+				   more > UINT64_MAX - k.size,
+			   "a kind is impossible");
+		k.stack = (uint32_t)stack;
+		k.cap = k.size + more;
+		if (k.flags & MST_KIND_USABLE) {
+			DAMAGED_IF(!take_varint(&usables, &more) || more > UINT64_MAX - k.size,
+				   "a kind's usable size is malformed");
+			k.usable = k.size + more;
+		}
+		kinds[r->kinds.n++] = k;
+	}
+	return 0;
+}
+
+static bool take_module(struct cursor *c, struct mst_module *m)
+{
+	uint64_t order, size;
+	char *path;
+
+	if (!take_text(c, &path))
+		return false;
+	m->path = path;
+	if (!take_byte(c, &m->role) || !take_varint(c, &order) || order > UINT32_MAX ||
+	    !take_varint(c, &m->start) || !take_varint(c, &size) || !take_varint(c, &m->bias) ||
+	    !take_byte(c, &m->build_id_size) || m->build_id_size > MST_BUILD_ID_MAX ||
+	    (size_t)(c->end - c->p) < m->build_id_size) {
+		free(path);
+		return false;
+	}
+	m->order = (uint32_t)order;
+	m->end = m->start + size;
+	memcpy(m->build_id, c->p, m->build_id_size);
+	c->p += m->build_id_size;
+	return true;
+}
+
+int reader_take_modules(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->modules.n, 0, &n)) ||
+	    (err = reader_grow(r, &r->modules, sizeof(struct mst_module), n, MST_MAX_MODULES)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mst_module m = { 0 };
+
+		DAMAGED_IF(!take_module(&c, &m), "a module is malformed");
+		((struct mst_module *)r->modules.items)[r->modules.n++] = m;
+	}
+	return 0;
+}
+
+int reader_take_threads(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	uint64_t tid;
+	uint32_t n;
+	int err;
+
+	if ((err = definition_range(r, 0, r->threads.n, 0, &n)) ||
+	    (err = reader_grow(r, &r->threads, sizeof(struct mst_thread), n, MST_MAX_THREADS)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &tid) || tid > UINT32_MAX, "a thread is malformed");
+		((struct mst_thread *)r->threads.items)[r->threads.n++] =
+			(struct mst_thread){ .tid = (uint32_t)tid };
+	}
+	return 0;
+}
