@@ -5,90 +5,20 @@
  * numbers and its place in the chunk; for those that are left at the chunk's end and need a tree,
  * live blocks are counted by kind up to that place.
  */
-#include "massif.h"
+#include "massif_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "chronicle.h"
-#include "contexts.h"
 #include "depths.h"
 #include "digest.h"
-#include "effect.h"
 #include "estimate.h"
-#include "ledger.h"
-#include "marks.h"
-#include "snapshot.h"
 #include "tree.h"
-
-#define NS_PER_MS 1000000u
-
-struct counters {
-	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
-	uint64_t stacks;
-	uint64_t clock;   /* in the settings' time unit */
-	uint64_t changes; /* calls that changed the others, or the trees */
-};
-
-struct live_kind {
-	int64_t blocks;   /* below 0 in a hostile trace */
-	uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
-};
-
-struct massif {
-	struct observer observer;
-	const struct settings *settings;
-	struct contexts contexts;
-	struct snapshots snapshots;
-	struct marks marks;
-	const struct snapshot *peak; /* has the true peak's `live`, after the end */
-	struct counters counters;
-	struct live_kind *kinds; /* after the first `applied` records of the present chunk */
-	uint32_t n_kinds;        /* at least as many as the trace has */
-	uint32_t applied;
-	uint32_t n_contexts;         /* allocated from, like the kinds */
-	bool took_snapshots;         /* in the present chunk */
-	bool failed;                 /* there was no memory */
-	struct chronicle *chronicle; /* may be NULL, and the digest, too */
-	const struct digest *digest;
-	const struct depths *depths; /* NULL: stacks don't count */
-	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
-
-	/* The present chunk; NULL before the first. */
-	const struct mst_reader *reader;
-	const struct mst_chunk *chunk;
-	uint64_t mean;          /* of the sample, see estimate.h */
-	uint32_t stamp;         /* the last one that has been reached */
-	struct effect *effects; /* by symbol */
-	uint32_t n_effects;
-	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
-	uint32_t spell_start;
-	bool by_record; /* the ledger's effects are what counts */
-	struct ledger ledger;
-};
 
 /* ---- snapshots ---- */
 
-static uint64_t positive(uint64_t n)
-{
-	return (int64_t)n > 0 ? n : 0;
-}
-
-/* The moment after `records` records of the chunk. */
-static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now, uint32_t records)
-{
-	return (struct snapshot){
-		.kind = kind,
-		.time = (int64_t)now->clock,
-		.heap = positive(now->useful),
-		.extra = positive(now->total - now->useful - now->stacks),
-		.stacks = positive(now->stacks),
-		.records = records,
-		.changes = now->changes,
-	};
-}
-
-static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind kind, struct counters now,
+__attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now,
 					    uint32_t records)
 {
 	const struct snapshot s = snapshot_of(kind, &now, records);
@@ -96,32 +26,6 @@ static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind
 	snapshots_store(&m->snapshots, &s);
 	m->took_snapshots = true;
 	m->n_normal += kind == SNAPSHOT_NORMAL;
-}
-
-/* After something happened. */
-static inline void consider_normal(struct massif *m, const struct counters *now, uint32_t records)
-{
-	if (__builtin_expect(now->clock >= m->snapshots.earliest, 0))
-		store(m, SNAPSHOT_NORMAL, *now, records);
-}
-
-/* Before something is given back. */
-static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
-{
-	if (now->total > m->snapshots.peak_limit && positive(now->total))
-		store(m, SNAPSHOT_PEAK, *now, records);
-}
-
-/* After something happened. */
-static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
-{
-	struct snapshot peak;
-
-	if (positive(now->total) <= m->marks.highest)
-		return;
-	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
-	peak.detailed = true;
-	marks_raise(&m->marks, &peak, now->total);
 }
 
 /* ---- live blocks ---- */
@@ -141,6 +45,8 @@ static void apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
+	if (m->pages)
+		return;
 	if (m->applied == 0 && n == chunk->n_records && !m->by_record) {
 		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 			const struct mst_symbol *symbol = &chunk->symbols[i];
@@ -157,13 +63,16 @@ static void apply_records(struct massif *m, uint32_t n)
 	}
 }
 
-/* Live bytes by context, of the blocks as they are applied. NULL: no memory. */
+/* Live bytes by context, of the pages, or of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	struct live *live = calloc(1, sizeof(*live) + m->n_contexts * sizeof(*live->bytes));
+	struct live *live;
 	const struct mst_kind *kinds;
 	uint32_t n_kinds;
 
+	if (m->pages)
+		return massif_copy_pages(m);
+	live = calloc(1, sizeof(*live) + m->n_contexts * sizeof(*live->bytes));
 	if (!live || !m->reader)
 		return live;
 	live->n = m->n_contexts;
@@ -181,7 +90,7 @@ static struct live *copy_live(const struct massif *m)
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
-static bool fill_marks(struct massif *m, uint32_t until)
+bool massif_fill_marks(struct massif *m, uint32_t until)
 {
 	struct snapshot *mark;
 
@@ -199,7 +108,7 @@ static bool fill_marks(struct massif *m, uint32_t until)
 }
 
 /* For the present chunk's snapshots, which are in the order of their moments. False: no memory. */
-static bool fill_detailed(struct massif *m)
+bool massif_fill_detailed(struct massif *m)
 {
 	struct snapshots *all = &m->snapshots;
 
@@ -210,7 +119,7 @@ static bool fill_detailed(struct massif *m)
 
 		if (!s->detailed || s->live)
 			continue;
-		if (!fill_marks(m, s->records))
+		if (!massif_fill_marks(m, s->records))
 			return false;
 		if (m->chunk)
 			apply_records(m, s->records);
@@ -225,24 +134,11 @@ static bool fill_detailed(struct massif *m)
 /* ---- moments that were asked for ---- */
 
 /* The stored snapshots as they are after the first records of the chunk. */
-static void keep_all(struct massif *m)
+void massif_keep_all(struct massif *m)
 {
-	if (!fill_detailed(m) ||
+	if (!massif_fill_detailed(m) ||
 	    !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
 		m->failed = true;
-}
-
-/* Before the clock goes on to `clock`. */
-static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
-				  uint32_t records)
-{
-	if (__builtin_expect(clock > m->marks.next_time, 0)) {
-		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
-
-		s.detailed = true;
-		if (marks_pass(&m->marks, &s, clock))
-			keep_all(m);
-	}
 }
 
 /* ---- records ---- */
@@ -262,14 +158,6 @@ static inline uint64_t change_of(const struct massif *m, const struct effect *ol
 
 	return m->settings->compat == COMPAT_FIXED ? change
 						   : ledger_narrow(change, old->useful + new->useful);
-}
-
-/* How far that moves the clock. */
-static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
-{
-	if (m->settings->time_unit != TIME_BYTES)
-		return 0;
-	return (int64_t)change < 0 ? -change : change;
 }
 
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
@@ -664,10 +552,12 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	m->chunk = chunk;
 	m->mean = mst_reader_info(reader)->sample_bytes;
 	m->applied = 0;
+	if (m->pages)
+		return massif_run_pages(m);
 	if (m->settings->heap && !prepare_chunk(m))
 		return MST_ERR_NOMEM;
 	run_chunk(m);
-	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
+	if (m->failed || !massif_fill_detailed(m) || !massif_fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	if (m->settings->heap)
 		apply_records(m, chunk->n_records);
@@ -704,6 +594,8 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	struct massif *m = (struct massif *)observer;
 
 	(void)reader;
+	if (m->pages)
+		massif_end_pages(m);
 	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
 	if (!marks_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) || !end_peak(m))
 		return MST_ERR_NOMEM;
@@ -742,10 +634,14 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;
+		if (settings->pages_as_heap)
+			m->pages = pages_create(settings->compat == COMPAT_FIXED);
 		/* Massif considers a snapshot before the first instruction of the program. */
-		store(m, SNAPSHOT_NORMAL, m->counters, 0);
-		fine = fill_detailed(m);
+		else
+			massif_store(m, SNAPSHOT_NORMAL, m->counters, 0);
+		fine = !settings->pages_as_heap || m->pages;
 	}
+	fine = fine && massif_fill_detailed(m);
 	if (!fine) {
 		massif_destroy(m);
 		return NULL;
@@ -761,6 +657,7 @@ void massif_destroy(struct massif *m)
 	snapshots_finish(&m->snapshots);
 	marks_finish(&m->marks);
 	ledger_finish(&m->ledger);
+	pages_destroy(m->pages);
 	free(m->kinds);
 	free(m->effects);
 	free(m);

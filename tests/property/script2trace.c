@@ -124,6 +124,15 @@ static uint8_t take_op(void)
 		{ "exit", MST_OP_EXIT },
 		{ "fork", MST_OP_FORK },
 		{ "stack", MST_OP_STACK },
+		{ "page_start", MST_OP_PAGE_START },
+		{ "page_mmap", MST_OP_PAGE_MMAP },
+		{ "page_munmap", MST_OP_PAGE_MUNMAP },
+		{ "page_mremap_from", MST_OP_PAGE_MREMAP_FROM },
+		{ "page_mremap", MST_OP_PAGE_MREMAP },
+		{ "page_brk_grow", MST_OP_PAGE_BRK_GROW },
+		{ "page_brk_shrink", MST_OP_PAGE_BRK_SHRINK },
+		{ "page_shmat", MST_OP_PAGE_SHMAT },
+		{ "page_shmdt", MST_OP_PAGE_SHMDT },
 	};
 	const char *word = take_word();
 
@@ -244,6 +253,15 @@ static void do_call(void)
 	check(mst_writer_call(writer, make_kind(op, stack, size, size)));
 }
 
+static void do_page(void)
+{
+	const uint8_t op = take_op();
+	const uint32_t stack = take_stack();
+	const uint64_t size = take_number();
+
+	check(mst_writer_page(writer, make_kind(op, stack, size, size), take_number()));
+}
+
 static void do_failed_resize(void)
 {
 	const struct block *block = take_block();
@@ -283,6 +301,7 @@ static void run_line(char *line)
 		{ "failed_resize", do_failed_resize },
 		{ "null_frees", do_null_frees },
 		{ "flush", do_flush },
+		{ "page", do_page },
 	};
 	const char *word = strtok(line, " \n");
 
@@ -312,6 +331,7 @@ static void begin(int fd, const struct features *features)
 		.pid = 1,
 		.machine = 62,
 		.page_size = 4096,
+		.pages = true,
 		.recorder = "script2trace",
 		.exe = "/nowhere/script",
 		.cwd = "/",

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of massif.c share: its counters, and when snapshots and marks are due. Private.
+ */
+#ifndef ANALYZE_MASSIF_STATE_H
+#define ANALYZE_MASSIF_STATE_H
+
+#include "contexts.h"
+#include "effect.h"
+#include "ledger.h"
+#include "marks.h"
+#include "massif.h"
+#include "pages.h"
+#include "snapshot.h"
+
+#define NS_PER_MS 1000000u
+
+struct counters {
+	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
+	uint64_t stacks;
+	uint64_t clock;   /* in the settings' time unit */
+	uint64_t changes; /* calls that changed the others, or the trees */
+};
+
+struct live_kind {
+	int64_t blocks;   /* below 0 in a hostile trace */
+	uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
+};
+
+struct massif {
+	struct observer observer;
+	const struct settings *settings;
+	struct contexts contexts;
+	struct snapshots snapshots;
+	struct marks marks;
+	const struct snapshot *peak; /* has the true peak's `live`, after the end */
+	struct counters counters;
+	struct live_kind *kinds; /* after the first `applied` records of the present chunk */
+	uint32_t n_kinds;        /* at least as many as the trace has */
+	uint32_t applied;
+	uint32_t n_contexts;         /* allocated from, like the kinds */
+	bool took_snapshots;         /* in the present chunk */
+	bool failed;                 /* there was no memory */
+	struct chronicle *chronicle; /* may be NULL, and the digest, too */
+	const struct digest *digest;
+	const struct depths *depths; /* NULL: stacks don't count */
+	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
+
+	/* The present chunk; NULL before the first. */
+	const struct mst_reader *reader;
+	const struct mst_chunk *chunk;
+	uint64_t mean;          /* of the sample, see estimate.h */
+	uint32_t stamp;         /* the last one that has been reached */
+	struct effect *effects; /* by symbol */
+	uint32_t n_effects;
+	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
+	uint32_t spell_start;
+	bool by_record; /* the ledger's effects are what counts */
+	struct ledger ledger;
+
+	struct pages *pages; /* they are what counts, and nothing else; NULL: blocks are */
+	struct live *held;   /* what was mapped before the present change; NULL: what is mapped now */
+	bool started;        /* what was mapped at the start has been seen */
+};
+
+/* Stores a snapshot of the moment after `records` records. */
+void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now, uint32_t records);
+
+/*
+ * Give snapshots resp. marks, up to those after `until` records of the chunk, what is live at their
+ * moments. False: no memory.
+ */
+bool massif_fill_detailed(struct massif *m);
+bool massif_fill_marks(struct massif *m, uint32_t until);
+
+/* The stored snapshots as they are after the first records of the chunk. */
+void massif_keep_all(struct massif *m);
+
+/* The pages' own way through a chunk, and what is due at the end (massif_pages.c). 0 or an enum mst_error. */
+int massif_run_pages(struct massif *m);
+void massif_end_pages(struct massif *m);
+/* Live bytes by context. NULL: no memory. */
+struct live *massif_copy_pages(const struct massif *m);
+
+static inline uint64_t positive(uint64_t n)
+{
+	return (int64_t)n > 0 ? n : 0;
+}
+
+/* The moment after `records` records of the chunk. */
+static inline struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now,
+					  uint32_t records)
+{
+	return (struct snapshot){
+		.kind = kind,
+		.time = (int64_t)now->clock,
+		.heap = positive(now->useful),
+		.extra = positive(now->total - now->useful - now->stacks),
+		.stacks = positive(now->stacks),
+		.records = records,
+		.changes = now->changes,
+	};
+}
+
+/* After something happened. */
+static inline void consider_normal(struct massif *m, const struct counters *now, uint32_t records)
+{
+	if (__builtin_expect(now->clock >= m->snapshots.earliest, 0))
+		massif_store(m, SNAPSHOT_NORMAL, *now, records);
+}
+
+/* Before something is given back. */
+static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
+{
+	if (now->total > m->snapshots.peak_limit && positive(now->total))
+		massif_store(m, SNAPSHOT_PEAK, *now, records);
+}
+
+/* After something happened. */
+static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
+{
+	struct snapshot peak;
+
+	if (positive(now->total) <= m->marks.highest)
+		return;
+	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
+	peak.detailed = true;
+	marks_raise(&m->marks, &peak, now->total);
+}
+
+/* Before the clock goes on to `clock`. */
+static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
+				  uint32_t records)
+{
+	if (__builtin_expect(clock > m->marks.next_time, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
+
+		s.detailed = true;
+		if (marks_pass(&m->marks, &s, clock))
+			massif_keep_all(m);
+	}
+}
+
+/* How far that moves the clock. */
+static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
+{
+	if (m->settings->time_unit != TIME_BYTES)
+		return 0;
+	return (int64_t)change < 0 ? -change : change;
+}
+
+#endif
