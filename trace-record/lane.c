@@ -78,8 +78,6 @@ static inline const uint64_t *parse(const uint64_t *w, struct lane_event *e, uin
 		e->align_log2 = *w++ & 63;
 	if (flags & SHM_USABLE)
 		e->usable = *w++;
-	if (flags & SHM_COUNTED)
-		e->counted = *w++;
 	return w;
 }
 

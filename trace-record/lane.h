@@ -19,7 +19,6 @@ struct lane_event {
 	uint64_t stamp;              /* that of the last event which had one */
 	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
-	uint64_t counted;            /* with SHM_COUNTED: instructions since the event before */
 	uint64_t end;                /* where in the ring it does */
 };
 

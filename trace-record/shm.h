@@ -233,6 +233,7 @@ enum shm_op {
 	SHM_OP_NODE = 130,
 	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
 	SHM_OP_STEPS = 132,  /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
+	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
 	SHM_PAD = 255,
 };
 
@@ -243,11 +244,10 @@ enum shm_flag {
 	SHM_USABLE = 8, /* the bytes that the allocator gave are told */
 	SHM_WIDE = 16,
 	SHM_ALIGNED = 32,
-	SHM_COUNTED = 64, /* instructions executed since the last record that says this */
 };
 
 #define SHM_NODES 65536u    /* node numbers are below this */
-#define SHM_RECORD_WORDS 8u /* at most */
+#define SHM_RECORD_WORDS 7u /* at most */
 #define SHM_STEP_BYTES 22u
 
 #define SHM_OP(head) ((uint8_t)(head))
@@ -296,7 +296,7 @@ static inline unsigned shm_operands(uint8_t op)
 /* Words of a whole record. */
 static inline unsigned shm_words(uint64_t head)
 {
-	const unsigned optional = SHM_FLAGS(head) & (SHM_STAMPED | SHM_WIDE | SHM_ALIGNED | SHM_USABLE | SHM_COUNTED);
+	const unsigned optional = SHM_FLAGS(head) & (SHM_STAMPED | SHM_WIDE | SHM_ALIGNED | SHM_USABLE);
 
 	return 1 + shm_operands(SHM_OP(head)) + (unsigned)__builtin_popcount(optional);
 }

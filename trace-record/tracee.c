@@ -50,13 +50,13 @@ struct tracee {
 	struct kind_entry *kinds;
 	uint64_t at_stamp; /* what the writer was told last of time and thread */
 	uint32_t at_thread;
-	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct lane *lanes;
 	struct tids tids; /* of a process with one ring for all threads */
 	uint32_t n_lanes;
 	uint64_t held_ns,
 		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
+	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
 };
@@ -533,6 +533,14 @@ static bool is_realloc(const struct lane_event *e)
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
 
+/* The process's clock: threads' counts are added up in the order of the events that they stand before. */
+static int count_on(struct tracee *t, uint64_t instructions)
+{
+	t->instructions += instructions;
+	mst_writer_instructions(t->writer, t->instructions);
+	return 0;
+}
+
 static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
 						 const struct lane_event *e)
 {
@@ -540,6 +548,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
 		return define_node(t, lane, e);
+	if (e->op == SHM_OP_COUNT)
+		return count_on(t, e->size);
 	if (e->op == SHM_OP_STEPS)
 		return write_steps(t, e);
 	if (e->op == SHM_OP_THREAD)
@@ -614,16 +624,6 @@ static __attribute__((noinline)) void tell_when(struct tracee *t, const struct l
 	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
 }
 
-/* Once for an event, which may be taken up more than once. */
-static void count_instructions(struct tracee *t, struct lane *lane)
-{
-	struct lane_event *e = &lane->window[lane->first];
-
-	e->flags &= (uint8_t)~SHM_COUNTED;
-	t->instructions += e->counted;
-	mst_writer_instructions(t->writer, t->instructions);
-}
-
 /* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
 static inline int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
@@ -632,8 +632,6 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 
 	if (__builtin_expect(e->stamp != t->at_stamp || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
-	if (__builtin_expect(e->flags & SHM_COUNTED, 0))
-		count_instructions(t, lane);
 	if (t->expecting)
 		expect(t, lane, lane->first);
 	err = write_event(t, lane, e);

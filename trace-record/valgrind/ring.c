@@ -177,12 +177,40 @@ static uint64_t *put_stamp(uint64_t *w, uint8_t *flags)
 	return w + 1;
 }
 
+/* A record of an op with a value and one operand or none. */
+static void tell_value(uint8_t op, uint64_t value, const uint64_t *operand)
+{
+	uint64_t *const start = reserve(), *w = start + 1;
+	uint8_t flags = 0;
+
+	if (!start)
+		return;
+	if (shm_is_wide(value)) {
+		flags = SHM_WIDE;
+		*w++ = value;
+	}
+	if (operand)
+		*w++ = *operand;
+	*start = shm_head(op, flags, value);
+	publish((uint64_t)(w - start));
+}
+
+static void tell_count(uint64_t instructions)
+{
+	if (instructions != ring.told)
+		tell_value(SHM_OP_COUNT, instructions - ring.told, NULL);
+	ring.told = instructions;
+}
+
 void ring_tell(const struct told *told)
 {
-	uint64_t *const start = reserve(), *w = start + 1, value;
+	uint64_t *start, *w, value;
 	uint8_t flags = told->flags;
 	bool wide;
 
+	tell_count(told->instructions);
+	start = reserve();
+	w = start + 1;
 	if (!start)
 		return;
 	w = put_stamp(w, &flags);
@@ -207,25 +235,7 @@ void ring_tell(const struct told *told)
 		flags |= SHM_USABLE;
 		*w++ = told->usable;
 	}
-	if (told->instructions != ring.told) {
-		flags |= SHM_COUNTED;
-		*w++ = told->instructions - ring.told;
-		ring.told = told->instructions;
-	}
 	*start = shm_head(told->op, flags, value);
-	publish((uint64_t)(w - start));
-}
-
-/* A record of an op with a value and one operand or none. */
-static void tell_value(uint8_t op, uint64_t value, const uint64_t *operand)
-{
-	uint64_t *const start = reserve(), *w = start + 1;
-
-	if (!start)
-		return;
-	if (operand)
-		*w++ = *operand;
-	*start = shm_head(op, 0, value);
 	publish((uint64_t)(w - start));
 }
 
