@@ -49,6 +49,7 @@ enum {
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
 	OPT_ENGINE,
+	OPT_PAGES,
 };
 
 static const struct argp_option options[] = {
@@ -71,6 +72,8 @@ static const struct argp_option options[] = {
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "mmap", OPT_MMAP, "yes|no", 0,
 	  "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
+	{ "pages", OPT_PAGES, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Record everything that maps or unmaps pages, too (no); with --engine=valgrind instead of blocks", 2 },
 	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
@@ -205,6 +208,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CXX_FREERES:
 		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
+		return 0;
+	case OPT_PAGES:
+		c->pages = !arg || yes_or_no(state, "pages", arg);
 		return 0;
 	case OPT_ENGINE:
 		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)

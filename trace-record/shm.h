@@ -122,6 +122,7 @@ struct shm_family {
 	uint8_t usable;                 /* how much the allocator gave is told */
 	uint8_t stacks;                 /* depths of stacks are told */
 	uint8_t maps;                   /* mmap and its like are told */
+	uint8_t pages;                  /* what is mapped and unmapped is told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t untimed;       /* threads that --timer doesn't see */
@@ -268,10 +269,10 @@ static inline bool shm_is_wide(uint64_t value)
 	return value >> 48 != 0;
 }
 
-/* Whether the op is a call with a stack. */
+/* Whether the op is a call with a stack, or a page event, which has one, too. */
 static inline bool shm_has_stack(uint8_t op)
 {
-	return op < 32;
+	return op < 32 || (op >= 45 && op <= 56);
 }
 
 /* Words after the optional ones: the address, and more; what shm_flag adds not counted. */

@@ -513,6 +513,17 @@ static int write_mark(struct tracee *t, const struct lane_event *e)
 	return err;
 }
 
+static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct mst_kind k = { .op = e->op, .size = e->size, .cap = e->size };
+	uint32_t kind;
+	int err = stack_of(t, lane, e, &k.stack);
+
+	if (err || (err = mst_writer_kind(t->writer, &k, &kind)))
+		return err;
+	return mst_writer_page(t->writer, kind, e->address);
+}
+
 static int write_steps(struct tracee *t, const struct lane_event *e)
 {
 	const uint64_t words[3] = { e->address, e->old, e->size };
@@ -558,6 +569,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
+	if (mst_op_is_page(e->op))
+		return write_page(t, lane, e);
 	if (e->op >= MST_OP_IMPLIED_FREE)
 		return write_mark(t, e);
 	if (mst_op_is_custom(e->op))

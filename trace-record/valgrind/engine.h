@@ -12,6 +12,9 @@ extern ULong engine_instructions;
 /* Tells of a call or a mark by a thread, in the order and with the count of instructions that it has. */
 void engine_tell(ThreadId tid, struct told *told);
 
+/* A range has been unmapped, or something new is there: stacks that lead through it are others now. */
+void engine_unmapped(Addr start, SizeT size);
+
 /* ---- the heap (heap.c) ---- */
 
 /* Replaces malloc and its like. `free_stacks`: frees are told with their stacks. */
@@ -29,5 +32,10 @@ void steps_begin(void);
 
 /* What has not been told yet goes out: something else is about to be told. */
 void steps_flush(void);
+
+/* ---- pages (pages.c) ---- */
+
+/* Has everything told that maps or unmaps pages; the program's own malloc is not replaced. */
+void pages_init(void);
 
 #endif

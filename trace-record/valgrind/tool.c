@@ -26,7 +26,7 @@ ULong engine_instructions;
 static const HChar *shm_path;
 static ThreadId present;  /* the thread that msrec takes for the present one */
 static uint32_t forking;  /* number of the fork that is being made */
-static Bool exit_is_told;
+static Bool begun, exit_is_told;
 
 /* ---- telling ---- */
 
@@ -57,6 +57,14 @@ static void tell_mark(ThreadId tid, uint8_t op, uint64_t value)
 
 /* ---- instructions ---- */
 
+/* Before the first block of the program is executed. */
+static void begin_program(ThreadId tid)
+{
+	begun = True;
+	steps_begin();
+	tell_mark(tid, MST_OP_START, 0);
+}
+
 /* The counter goes up by `n`. */
 static void add_count(IRSB *block, UInt n)
 {
@@ -79,13 +87,13 @@ static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayo
 	IRSB *out = deepCopyIRSBExceptStmts(in);
 	UInt n = 0;
 
-	(void)closure;
 	(void)layout;
 	(void)extents;
 	(void)host;
 	(void)guest_word;
 	(void)host_word;
-	steps_begin();
+	if (!begun)
+		begin_program(closure->tid);
 	for (Int i = 0; i < in->stmts_used; i++) {
 		IRStmt *statement = in->stmts[i];
 
@@ -152,7 +160,7 @@ static void after_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args, S
 		ring_tell_exec(false);
 }
 
-static void unmap(Addr start, SizeT size)
+void engine_unmapped(Addr start, SizeT size)
 {
 	if (objects_leave(start, size))
 		stacks_forget();
@@ -164,7 +172,7 @@ static void map(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info
 	(void)w;
 	(void)x;
 	(void)debug_info;
-	unmap(start, size);
+	engine_unmapped(start, size);
 }
 
 /* A process that ends, however little it did, has something told of it. */
@@ -223,6 +231,8 @@ static void begin(void)
 	heap_set_free_stacks(ring.family->free_stacks);
 	if (ring.family->stacks)
 		steps_init();
+	if (ring.family->pages)
+		pages_init();
 }
 
 static void before_options(void)
@@ -241,7 +251,7 @@ static void before_options(void)
 	VG_(needs_client_requests)(heap_client_request);
 	VG_(needs_syscall_wrapper)(before_syscall, after_syscall);
 	VG_(track_new_mem_mmap)(map);
-	VG_(track_die_mem_munmap)(unmap);
+	VG_(track_die_mem_munmap)(engine_unmapped);
 	VG_(track_pre_thread_first_insn)(begin_thread);
 	VG_(atfork)(before_fork, NULL, in_child);
 	heap_init();
