@@ -445,9 +445,17 @@ static inline int write_free(struct tracee *t, uint64_t address)
 	return err ? err : mst_writer_free(t->writer, block.kind, block.index);
 }
 
-/* The block that a request means: a custom one if there is any, else one of the allocator's, as for Massif. */
+/*
+ * The block that a request means: a custom one if there is any, else one of the allocator's. Under Valgrind it is
+ * the newest one, as for Massif.
+ */
 static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
 {
+	struct block own;
+
+	if (t->segment->unowned && blocks_find(&t->blocks, address, &own) &&
+	    customs_find(&t->customs, address, block) && block->index < own.index)
+		return blocks_take(&t->blocks, address, block);
 	return customs_take(&t->customs, address, block) || blocks_take(&t->blocks, address, block);
 }
 
