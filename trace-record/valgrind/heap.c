@@ -58,7 +58,7 @@ static Bool is_given(Addr address)
 
 /* ---- what is told ---- */
 
-static void tell_alloc(ThreadId tid, UChar op, SizeT size, SizeT align, Addr address)
+static void tell_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT align, Addr address)
 {
 	struct told told = {
 		.op = op,
@@ -66,7 +66,7 @@ static void tell_alloc(ThreadId tid, UChar op, SizeT size, SizeT align, Addr add
 		.size = size,
 		.operands = { address },
 		.has_usable = True,
-		.usable = VG_(cli_malloc_usable_size)((void *)address),
+		.usable = usable,
 	};
 
 	while (align >> told.align_log2 > 1)
@@ -120,13 +120,15 @@ static void tell_custom(ThreadId tid, UChar op, Addr address, SizeT size)
 static void *give(ThreadId tid, UChar op, SizeT size, SizeT align, SizeT asked_align, Bool clear)
 {
 	void *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(align, size);
+	SizeT usable;
 
 	if (!p)
 		return NULL;
+	usable = VG_(cli_malloc_usable_size)(p);
 	if (clear)
 		VG_(memset)(p, 0, size);
-	add_block((Addr)p, size, VG_(cli_malloc_usable_size)(p), False);
-	tell_alloc(tid, op, size, asked_align, (Addr)p);
+	add_block((Addr)p, size, usable, False);
+	tell_alloc(tid, op, size, usable, asked_align, (Addr)p);
 	return p;
 }
 

@@ -176,6 +176,7 @@ Bool objects_leave(Addr start, SizeT size)
 		if (start >= known[i].end || known[i].start >= start + size)
 			continue;
 		atomic_store(&shm_modules(ring.segment)->modules[i].closed, ring_stamp());
+		ring_stamp_next();
 		known[i].start = known[i].end = 0;
 		left = True;
 	}

@@ -6,7 +6,7 @@
 #define SLOT 0u              /* of the one ring of a process */
 #define SPINS 200u           /* looks at a full ring before sleeping */
 #define WAIT_MS 20u          /* one sleep */
-#define STAMP_TICKS 20000u   /* time goes on in steps of so much */
+#define UNSTAMPED 16u        /* records that may follow without a look at the clock */
 #define BELL_BYTES (1u << 20) /* unread, of which the reader is told */
 
 struct ring ring;
@@ -16,6 +16,11 @@ struct ring ring;
 uint64_t ring_stamp(void)
 {
 	return os_stamp(ring.family->use_tsc);
+}
+
+void ring_stamp_next(void)
+{
+	ring.unstamped = 0;
 }
 
 static void ring_bell(void)
@@ -62,7 +67,8 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
 	ring.data = shm_ring_data(segment, SLOT);
 	ring.size = shm_ring_bytes(SLOT);
-	ring.head = ring.tail = ring.stamp = 0;
+	ring.head = ring.tail = 0;
+	ring_stamp_next();
 	ring.tid = segment->rings[SLOT].tid = os_tid();
 	segment->rings[SLOT].use = 1;
 	atomic_store(&segment->rings[SLOT].state, SHM_RING_USED);
@@ -164,16 +170,19 @@ static void publish(uint64_t words)
 
 /* ---- records ---- */
 
-/* Puts a stamp at `w` if time has gone on; returns where the record goes on. */
+/* Puts a stamp at `w` if one is due, or msrec has looked since the last; returns where the record goes on. */
 static uint64_t *put_stamp(uint64_t *w, uint8_t *flags)
 {
-	const uint64_t now = ring_stamp();
+	const uint32_t tick = atomic_load_explicit(&ring.family->tick, memory_order_relaxed);
 
-	if (now - ring.stamp < STAMP_TICKS)
+	if (ring.unstamped > 0 && tick == ring.tick) {
+		ring.unstamped--;
 		return w;
-	ring.stamp = now;
+	}
+	ring.unstamped = UNSTAMPED;
+	ring.tick = tick;
 	*flags |= SHM_STAMPED;
-	*w = now;
+	*w = ring_stamp();
 	return w + 1;
 }
 

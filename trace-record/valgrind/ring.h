@@ -19,10 +19,10 @@ struct ring {
 	bool on; /* somebody reads */
 	uint8_t *data;
 	uint64_t size, head, tail;
-	uint64_t stamp;     /* of the last record that had one */
 	uint64_t told;      /* instructions that the reader knows of */
 	uint32_t tid;       /* of the thread that the reader takes for the present one */
-	uint32_t unstamped; /* records since the clock was looked at */
+	uint32_t unstamped; /* records that may follow without a stamp */
+	uint32_t tick;      /* the family's at the last one */
 };
 
 extern struct ring ring;
@@ -63,7 +63,8 @@ void ring_tell_steps(const uint8_t *bytes);
 /* The present thread is the one of that number. */
 void ring_tell_thread(uint32_t tid);
 
-/* A moment that orders what was told before and after it. */
+/* A moment that orders what was told before and after it; and the next record gets one. */
 uint64_t ring_stamp(void);
+void ring_stamp_next(void);
 
 #endif
