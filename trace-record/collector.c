@@ -117,6 +117,7 @@ static int make_family(struct collector *c)
 		.timer_ms = c->options.timer_ms,
 		.maps = c->options.maps,
 		.pages = c->options.pages,
+		.instructions = c->options.instructions,
 		.cxx_freeres = c->options.cxx_freeres,
 		.free_stacks = c->options.free_stacks,
 		.usable = c->options.usable,
@@ -199,6 +200,11 @@ const char *collector_shm_path(const struct collector *c)
 uint32_t collector_unrecorded(const struct collector *c)
 {
 	return atomic_load(&c->family->unrecorded);
+}
+
+uint32_t collector_uncounted(const struct collector *c)
+{
+	return atomic_load(&c->family->uncounted);
 }
 
 uint32_t collector_untimed(const struct collector *c)
@@ -294,7 +300,7 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
-		.instructions = c->options.exact,
+		.instructions = c->options.instructions || c->options.exact,
 		.stacks = c->family->stacks,
 		.pages = c->options.pages,
 		.exact = c->options.exact,

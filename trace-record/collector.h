@@ -29,6 +29,7 @@ struct collector_options {
 	bool free_stacks;      /* the stacks of frees, too */
 	bool usable;           /* what the allocator gives, beside what is asked for */
 	bool stacks;           /* how deep stacks are */
+	bool instructions;     /* how many were executed */
 	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
 	bool maps;             /* mmap and its like */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
@@ -76,6 +77,9 @@ int collector_run(struct collector *collector, pid_t pid);
 
 /* Processes that found no room in the shared memory. */
 uint32_t collector_unrecorded(const struct collector *collector);
+
+/* Threads whose instructions were to be counted, and could not be. */
+uint32_t collector_uncounted(const struct collector *collector);
 
 /* Threads whose stacks were to be looked at between the calls, and could not be. */
 uint32_t collector_untimed(const struct collector *collector);

@@ -18,6 +18,7 @@
 #include "launch.h"
 #include "mst_limits.h"
 #include "mstrace.h"
+#include "preload/counter.h"
 #include "shm.h"
 
 const char *argp_program_version = "msrec " MSREC_VERSION;
@@ -44,6 +45,7 @@ enum {
 	OPT_MMAP,
 	OPT_STACKS,
 	OPT_TIMER,
+	OPT_INSTRUCTIONS,
 	OPT_SAMPLE,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
@@ -78,6 +80,8 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
+	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|off", 0,
+	  "Record how many instructions were executed at each call, by the processor's counter (off)", 2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -94,6 +98,7 @@ static struct {
 	char **argv;
 	int argc;
 	int verbosity;
+	bool instructions_wanted; /* it is to be told if they cannot be counted */
 	/* What lives as long as the program. */
 	char *words, **all_words, *path, *exe, *preload, *valgrind;
 } config = {
@@ -159,6 +164,14 @@ static uint64_t sample_interval(struct argp_state *state, const char *arg)
 	return n;
 }
 
+static void choose_instructions(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "auto") != 0 && strcmp(arg, "pmu") != 0 && strcmp(arg, "off") != 0)
+		argp_error(state, "--instructions takes auto, pmu or off, not '%s'", arg);
+	config.collector.instructions = strcmp(arg, "off") != 0;
+	config.instructions_wanted = strcmp(arg, "pmu") == 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct collector_options *c = &config.collector;
@@ -199,6 +212,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TIMER:
 		c->timer_ms = strcmp(arg, "off") == 0 ? 0 : (uint32_t)number(state, "timer", arg, 1, 1000000);
+		return 0;
+	case OPT_INSTRUCTIONS:
+		choose_instructions(state, arg);
 		return 0;
 	case OPT_SAMPLE:
 		c->sample_bytes = sample_interval(state, arg);
@@ -436,6 +452,9 @@ static int record(void)
 		if (collector_unrecorded(collector))
 			complain("%u processes were not recorded: too many at a time",
 				 collector_unrecorded(collector));
+		if (collector_uncounted(collector))
+			complain("--instructions: those of %u threads could not be counted",
+				 collector_uncounted(collector));
 		if (collector_untimed(collector))
 			complain("--timer: the stacks of %u threads were seen at calls only",
 				 collector_untimed(collector));
@@ -444,6 +463,30 @@ static int record(void)
 	if (!failed)
 		end_like(status);
 	return failed;
+}
+
+/* Without a counter the recording goes on without counts. */
+static void settle_instructions(void)
+{
+	struct counter counter;
+	int err = config.collector.instructions ? counter_open(&counter) : 0;
+
+	if (!config.collector.instructions)
+		return;
+	if (err == 0) {
+		counter_close(&counter);
+		return;
+	}
+	config.collector.instructions = false;
+	if (!config.instructions_wanted && config.verbosity < 2)
+		return;
+	if (err == -EACCES || err == -EPERM)
+		complain(
+			"instructions are not counted: it is not allowed (/proc/sys/kernel/perf_event_paranoid)");
+	else if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV || err == -ENOSYS)
+		complain("instructions are not counted: this machine offers no counter for them");
+	else
+		complain("instructions are not counted: %s", strerror(-err));
 }
 
 int main(int argc, char **argv)
@@ -484,6 +527,7 @@ int main(int argc, char **argv)
 	/* What the libraries free at the very end is of no weight, and takes time. */
 	if (config.collector.sample_bytes)
 		config.collector.libc_freeres = config.collector.cxx_freeres = false;
+	settle_instructions();
 	config.exe = realpath(config.path, NULL);
 	config.collector.exe = config.exe ? config.exe : config.path;
 	config.collector.argc = config.argc;

@@ -667,7 +667,8 @@ static const struct lane_event *next_call(struct tracee *t, struct lane *lane, c
 	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((e = next_event(t, lane)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	while ((e = next_event(t, lane)) &&
+	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
 	       take_event(t, lane, clock) == 0)
 		;
 	return e;

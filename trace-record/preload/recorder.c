@@ -253,7 +253,7 @@ static inline __attribute__((always_inline)) void push_call(struct thread *t, co
 	ring_publish(t, (uint32_t)(w - start));
 }
 
-/* ---- the depth of stacks ---- */
+/* ---- depths of stacks, counts of instructions ---- */
 
 /* How deep the stack is at `sp`, if that is a point of it. */
 static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
@@ -271,12 +271,53 @@ static void push_depth(struct thread *t, uint64_t depth)
 		t->told_depth = depth;
 }
 
-static inline void tell_depth(struct thread *t, uintptr_t sp)
+/* Comes before its event, too. */
+static void push_count(struct thread *t, uint64_t count)
 {
-	uint64_t depth;
+	if (count > t->counted && tell_losses(t) && push_value(t, SHM_OP_COUNT, 0, count - t->counted, NULL))
+		t->counted = count;
+}
 
-	if (__builtin_expect(the_process.stacks, 0) && measure_depth(t, sp, &depth))
+/*
+ * What is to be told before an event, whose caller has this stack pointer; 0: it doesn't matter. Returns where
+ * the counter of instructions is: what it counts up to end_extras() is our own work.
+ */
+static inline __attribute__((always_inline)) uint64_t begin_extras(struct thread *t, uintptr_t sp)
+{
+	uint64_t count = 0, depth;
+
+	if (the_process.extras & EXTRA_COUNT) {
+		count = counter_read(&t->counter);
+		push_count(t, count);
+	}
+	if (the_process.extras & EXTRA_DEPTH && sp && measure_depth(t, sp, &depth))
 		push_depth(t, depth);
+	return count;
+}
+
+static inline void end_extras(struct thread *t, uint64_t count)
+{
+	if (the_process.extras & EXTRA_COUNT)
+		t->counted += counter_read(&t->counter) - count;
+}
+
+static __attribute__((noinline)) void push_call_and_extras(struct thread *t, const struct call *call,
+							   size_t usable, const struct unwind_regs *regs)
+{
+	const uint64_t count = begin_extras(t, regs->sp);
+
+	push_call(t, call, usable, regs);
+	end_extras(t, count);
+}
+
+/* A call with all that goes with it. */
+static inline __attribute__((always_inline)) void push_all(struct thread *t, const struct call *call,
+							   size_t usable, const struct unwind_regs *regs)
+{
+	if (__builtin_expect(the_process.extras, 0))
+		push_call_and_extras(t, call, usable, regs);
+	else
+		push_call(t, call, usable, regs);
 }
 
 /* Of a block that the allocator has just given itself: nobody else's may be asked about. */
@@ -336,8 +377,7 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 	if (!hit && !frees)
 		told = leaving(call);
 	t->inside = PUSHING;
-	tell_depth(t, regs->sp);
-	push_call(t, &told, hit ? usable : 0, regs);
+	push_all(t, &told, hit ? usable : 0, regs);
 	t->inside = inside;
 }
 
@@ -359,9 +399,26 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 		return;
 	}
 	t->inside = PUSHING;
-	tell_depth(t, regs->sp);
-	push_call(t, call, usable_of(call), regs);
+	push_all(t, call, usable_of(call), regs);
 	t->inside = inside;
+}
+
+static inline __attribute__((always_inline)) void push_free_alone(struct thread *t, uint8_t op, const void *p,
+								  const struct unwind_regs *regs)
+{
+	if (the_process.free_stacks && op == SHM_OP_FREE)
+		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
+	else if (!tell_losses(t) || !push_quickly(t, op, 0, (uintptr_t)p, NULL))
+		count_loss(t);
+}
+
+static __attribute__((noinline)) void push_free_and_extras(struct thread *t, uint8_t op, const void *p,
+							   const struct unwind_regs *regs)
+{
+	const uint64_t count = begin_extras(t, regs ? regs->sp : 0);
+
+	push_free_alone(t, op, p, regs);
+	end_extras(t, count);
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
@@ -371,12 +428,10 @@ static inline __attribute__((always_inline)) void push_free(struct thread *t, ui
 	const uint8_t inside = t->inside;
 
 	t->inside = PUSHING;
-	if (regs)
-		tell_depth(t, regs->sp);
-	if (the_process.free_stacks && op == SHM_OP_FREE)
-		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
-	else if (!tell_losses(t) || !push_quickly(t, op, 0, (uintptr_t)p, NULL))
-		count_loss(t);
+	if (__builtin_expect(the_process.extras, 0))
+		push_free_and_extras(t, op, p, regs);
+	else
+		push_free_alone(t, op, p, regs);
 	t->inside = inside;
 }
 
@@ -454,12 +509,10 @@ void recorder_new_leave(const void *result)
 	t->inside = PUSHING;
 	t->new_call.result = result;
 	usable = t->new_block == result ? t->new_usable : 0;
-	if (sample_on) {
+	if (sample_on)
 		push_sampled(t, &t->new_call, usable, &t->new_regs);
-	} else {
-		tell_depth(t, t->new_regs.sp);
-		push_call(t, &t->new_call, usable, &t->new_regs);
-	}
+	else
+		push_all(t, &t->new_call, usable, &t->new_regs);
 	t->inside = OUTSIDE;
 }
 
@@ -505,13 +558,13 @@ static uint64_t count_null_frees(const struct process *p)
 void recorder_mark(enum mst_op op)
 {
 	struct thread *t = thread_enter();
-	uint64_t value = 0;
+	uint64_t value = 0, count = 0;
 
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
-	if (op == MST_OP_START)
-		tell_depth(t, (uintptr_t)__builtin_frame_address(0));
+	if (the_process.extras)
+		count = begin_extras(t, op == MST_OP_START ? (uintptr_t)__builtin_frame_address(0) : 0);
 	if (op == MST_OP_FORK) {
 		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
 		t->null_frees = count_null_frees(&the_process);
@@ -520,6 +573,8 @@ void recorder_mark(enum mst_op op)
 	}
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, 0, value, NULL))
 		count_loss(t);
+	if (the_process.extras)
+		end_extras(t, count);
 	t->inside = OUTSIDE;
 }
 
@@ -532,7 +587,7 @@ void recorder_sample(uintptr_t sp)
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
-	tell_depth(t, sp);
+	end_extras(t, begin_extras(t, sp));
 	t->inside = OUTSIDE;
 }
 
@@ -554,15 +609,19 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	struct thread *t = p && !p->maps ? NULL : thread_enter();
 	const bool two = op == MST_OP_MREMAP_MOVED || op == MST_OP_MREMAP_IN_PLACE;
 	const uint64_t old = old_size;
+	uint64_t count = 0;
 	uint8_t inside;
 
 	if (!t || !the_process.maps)
 		return;
 	inside = t->inside;
 	t->inside = PUSHING;
-	tell_depth(t, sp);
+	if (the_process.extras)
+		count = begin_extras(t, sp);
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
 		count_loss(t);
+	if (the_process.extras)
+		end_extras(t, count);
 	t->inside = inside;
 }
 
