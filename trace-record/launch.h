@@ -22,9 +22,9 @@ char *launch_find(const char *name, int *status);
 /*
  * Why `path` cannot be recorded, as the end of a sentence to be freed; NULL if nothing speaks against it.
  * *remark, in the same form, is what part of its heap won't be seen, or NULL. Looks through "#!" at the
- * interpreter.
+ * interpreter. `exact`: it is to run under Valgrind.
  */
-char *launch_objection(const char *path, char **remark);
+char *launch_objection(const char *path, bool exact, char **remark);
 
 /* A started program that waits for the word to go on. */
 struct launch {

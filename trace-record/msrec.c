@@ -74,14 +74,15 @@ static const struct argp_option options[] = {
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "mmap", OPT_MMAP, "yes|no", 0,
 	  "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
-	{ "pages", OPT_PAGES, "yes|no", OPTION_ARG_OPTIONAL,
-	  "Record everything that maps or unmaps pages, too (no); with --engine=valgrind instead of blocks", 2 },
+	{ "pages", OPT_PAGES, NULL, 0,
+	  "Record all calls that map and unmap pages, the C library's too, for msreplay --pages-as-heap", 2 },
 	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
-	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|off", 0,
-	  "Record how many instructions were executed at each call, by the processor's counter (off)", 2 },
+	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|exact|off", 0,
+	  "Record how many instructions were executed at each call, by the processor's counter, or exactly "
+	  "by --engine=valgrind (off)", 2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -166,8 +167,12 @@ static uint64_t sample_interval(struct argp_state *state, const char *arg)
 
 static void choose_instructions(struct argp_state *state, const char *arg)
 {
+	if (strcmp(arg, "exact") == 0) {
+		config.collector.exact = true;
+		return;
+	}
 	if (strcmp(arg, "auto") != 0 && strcmp(arg, "pmu") != 0 && strcmp(arg, "off") != 0)
-		argp_error(state, "--instructions takes auto, pmu or off, not '%s'", arg);
+		argp_error(state, "--instructions takes auto, pmu, exact or off, not '%s'", arg);
 	config.collector.instructions = strcmp(arg, "off") != 0;
 	config.instructions_wanted = strcmp(arg, "pmu") == 0;
 }
@@ -226,7 +231,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
 		return 0;
 	case OPT_PAGES:
-		c->pages = !arg || yes_or_no(state, "pages", arg);
+		c->pages = true;
 		return 0;
 	case OPT_ENGINE:
 		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
@@ -465,6 +470,21 @@ static int record(void)
 	return failed;
 }
 
+/* What the tool for Valgrind does, or doesn't do. False after a message. */
+static bool settle_engine(void)
+{
+	struct collector_options *c = &config.collector;
+	const char *refused = c->sample_bytes ? "--sample" : c->timer_ms ? "--timer" : c->maps ? "--mmap" : NULL;
+
+	if (!c->exact)
+		return true;
+	if (refused)
+		complain("%s is for --engine=preload alone", refused);
+	c->usable = true;
+	c->instructions = false; /* the processor's, that is */
+	return !refused;
+}
+
 /* Without a counter the recording goes on without counts. */
 static void settle_instructions(void)
 {
@@ -504,12 +524,14 @@ int main(int argc, char **argv)
 		complain("no program given; 'msrec --help' tells more");
 		return LAUNCH_FAILED;
 	}
+	if (!settle_engine())
+		return LAUNCH_FAILED;
 	config.path = launch_find(config.argv[0], &status);
 	if (!config.path) {
 		complain("%s: %s", config.argv[0], strerror(errno));
 		return status;
 	}
-	objection = launch_objection(config.path, &remark);
+	objection = launch_objection(config.path, config.collector.exact, &remark);
 	if (objection) {
 		complain("%s %s", config.path, objection);
 		free(objection);
