@@ -25,7 +25,8 @@ enum symbol_role naming_role(struct naming *naming, uint32_t frame);
 const char *naming_function(struct naming *naming, uint32_t frame);
 const struct symbol_chain *naming_describe(struct naming *naming, uint32_t frame);
 const char *naming_object(struct naming *naming, uint32_t frame); /* NULL: code in no object */
-uint64_t naming_address(struct naming *naming, uint32_t frame);   /* as printed: link-time; of exact traces run-time */
+uint64_t naming_address(struct naming *naming,
+			uint32_t frame); /* as printed: link-time; of exact traces run-time */
 
 /*
  * Massif orders equal entries by address, and so are those of an exact trace. Without Massif's address

@@ -15,8 +15,6 @@ const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step
 	if (!p || v == 0)
 		return p;
 	step->grown = v >> 3;
-	if (!(v & 4) && step->grown >> 61)
-		return NULL;
 	if (!(v & 4))
 		step->grown *= 8;
 	if (step->grown == 0)

@@ -12,7 +12,8 @@
 #define STEPS_BYTES (1u << 20)
 
 struct step {
-	uint64_t grown;  /* bytes; below 0 as a signed number: the stack shrank; 0: no step, but a call comes */
+	uint64_t
+		grown; /* bytes; below 0 as a signed number: the stack shrank; 0: no step, but a call comes */
 	uint64_t passed; /* instructions since the step or call before */
 };
 

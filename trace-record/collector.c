@@ -812,8 +812,8 @@ static bool end_one(struct collector *c)
 		drain_rest(c, r);
 		meet_processes(c);
 		/* Too quick to be seen between: died as the program that it became. */
-		r->executed |= r->tracee && (came_back(c, r) ||
-					     atomic_load(&tracee_segment(r->tracee)->executing));
+		r->executed |=
+			r->tracee && (came_back(c, r) || atomic_load(&tracee_segment(r->tracee)->executing));
 		if (awaits_orphans(c, r))
 			continue;
 		end_recording(c, r);

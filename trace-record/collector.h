@@ -34,8 +34,8 @@ struct collector_options {
 	bool maps;             /* mmap and its like */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 
-	bool pages;            /* everything that maps or unmaps pages */
-	bool exact;            /* by our tool for Valgrind */
+	bool pages; /* everything that maps or unmaps pages */
+	bool exact; /* by our tool for Valgrind */
 
 	/* The names of all frames, not only of those that nobody could find later. */
 	bool embed_symbols;

@@ -70,8 +70,8 @@ char *launch_find(const char *name, int *status)
 /* The loader ignores LD_PRELOAD when the program gains privileges, and Valgrind doesn't run it. */
 static char *judge_privileges(int fd, bool exact)
 {
-	const char *const why = exact ? "Valgrind will not run it"
-				      : "the loader will not load the recorder into it";
+	const char *const why =
+		exact ? "Valgrind will not run it" : "the loader will not load the recorder into it";
 	struct stat st;
 
 	if (fstat(fd, &st) != 0)

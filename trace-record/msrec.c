@@ -82,7 +82,8 @@ static const struct argp_option options[] = {
 	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
 	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|exact|off", 0,
 	  "Record how many instructions were executed at each call, by the processor's counter, or exactly "
-	  "by --engine=valgrind (off)", 2 },
+	  "by --engine=valgrind (off)",
+	  2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -306,8 +307,9 @@ static char *find_valgrind(void)
 	char *tool = find_part(".", "valgrind/msrec-amd64-linux"), *slash, *starter = NULL;
 
 	if (!tool) {
-		complain("--engine=valgrind: msrec was built without it, because Valgrind's headers and static "
-			 "libraries were not there");
+		complain(
+			"--engine=valgrind: msrec was built without it, because Valgrind's headers and static "
+			"libraries were not there");
 		return NULL;
 	}
 	slash = strrchr(tool, '/');
@@ -474,7 +476,10 @@ static int record(void)
 static bool settle_engine(void)
 {
 	struct collector_options *c = &config.collector;
-	const char *refused = c->sample_bytes ? "--sample" : c->timer_ms ? "--timer" : c->maps ? "--mmap" : NULL;
+	const char *refused = c->sample_bytes ? "--sample"
+			      : c->timer_ms   ? "--timer"
+			      : c->maps       ? "--mmap"
+					      : NULL;
 
 	if (!c->exact)
 		return true;

@@ -90,13 +90,13 @@ struct shm_segment {
 	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
 	uint32_t pid;
 	uint32_t parent_pid;
-	uint32_t parent;          /* segment of the process this one forked from */
-	uint32_t parent_fork;     /* number of that fork; 0 = not known */
-	_Atomic uint32_t nested;  /* calls inside calls that could not be recorded */
-	_Atomic uint32_t refused; /* msrec will not read this segment: stop recording */
+	uint32_t parent;            /* segment of the process this one forked from */
+	uint32_t parent_fork;       /* number of that fork; 0 = not known */
+	_Atomic uint32_t nested;    /* calls inside calls that could not be recorded */
+	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
 	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
-	uint32_t unowned;         /* its rings have no owners to ask about: whether the process is gone tells */
-	uint64_t start;           /* stamp */
+	uint32_t unowned; /* its rings have no owners to ask about: whether the process is gone tells */
+	uint64_t start;   /* stamp */
 	struct shm_ring rings[SHM_RINGS];
 };
 
@@ -235,7 +235,8 @@ enum shm_op {
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
 	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
-	SHM_OP_STEPS = 132,  /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
+	SHM_OP_STEPS =
+		132, /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
 	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
 	SHM_PAD = 255,
 };

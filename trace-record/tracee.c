@@ -890,9 +890,8 @@ bool tracee_is_empty(struct tracee *t)
 		const uint32_t state = atomic_load(&ring->state);
 
 		if (state == SHM_RING_CLAIMED ||
-		    (state == SHM_RING_USED &&
-		     ((!t->segment->unowned && !shm_owner_gone(&ring->owner)) ||
-		      atomic_load(&ring->head) != atomic_load(&ring->tail))))
+		    (state == SHM_RING_USED && ((!t->segment->unowned && !shm_owner_gone(&ring->owner)) ||
+						atomic_load(&ring->head) != atomic_load(&ring->tail))))
 			return false;
 	}
 	return true;

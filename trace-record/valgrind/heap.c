@@ -190,7 +190,8 @@ static void heap_free_aligned(ThreadId tid, void *p, SizeT align)
 /* To what doesn't fit. The new block is there before the old one goes. */
 static void *move(ThreadId tid, struct block *block, SizeT size)
 {
-	void *old = (void *)block->address, *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(VG_(clo_alignment), size);
+	void *old = (void *)block->address,
+	     *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(VG_(clo_alignment), size);
 	const SizeT kept = block->usable < size ? block->usable : size;
 	const Bool custom = block->custom;
 
@@ -275,6 +276,7 @@ void heap_init(void)
 	blocks = VG_(HT_construct)("msrec.blocks");
 	pool = VG_(newPA)(sizeof(struct block), 1000, VG_(malloc), "msrec.pool", VG_(free));
 	VG_(needs_malloc_replacement)
-	(heap_malloc, heap_new, heap_new_aligned, heap_new_array, heap_new_array_aligned, heap_memalign, heap_calloc,
-	 heap_free, heap_free, heap_free_aligned, heap_free, heap_free_aligned, heap_realloc, heap_usable, 0);
+	(heap_malloc, heap_new, heap_new_aligned, heap_new_array, heap_new_array_aligned, heap_memalign,
+	 heap_calloc, heap_free, heap_free, heap_free_aligned, heap_free, heap_free_aligned, heap_realloc,
+	 heap_usable, 0);
 }

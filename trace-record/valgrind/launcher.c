@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 	int program = 1;
 
 	self[n > 0 ? n : 0] = 0;
-	snprintf(tool, sizeof(tool), "%.*s/" TOOL, (int)(strrchr(self, '/') ? strrchr(self, '/') - self : 0), self);
+	snprintf(tool, sizeof(tool), "%.*s/" TOOL, (int)(strrchr(self, '/') ? strrchr(self, '/') - self : 0),
+		 self);
 	while (program < argc && argv[program][0] == '-')
 		program++;
 	if (program < argc && strchr(argv[program], '/') && is_narrow(argv[program]))

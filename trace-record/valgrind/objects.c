@@ -29,7 +29,8 @@ static Bool is_elf(Addr at)
 
 	return VG_(am_is_valid_for_client)(at, HEADERS_MOST, VKI_PROT_READ) &&
 	       VG_(memcmp)(elf->e_ident, ELFMAG, SELFMAG) == 0 && elf->e_phentsize == sizeof(Elf64_Phdr) &&
-	       elf->e_phoff <= HEADERS_MOST && elf->e_phnum <= (HEADERS_MOST - elf->e_phoff) / sizeof(Elf64_Phdr);
+	       elf->e_phoff <= HEADERS_MOST &&
+	       elf->e_phnum <= (HEADERS_MOST - elf->e_phoff) / sizeof(Elf64_Phdr);
 }
 
 /* Where the file that is mapped at `pc` begins: the nearest mapping of its first page below. 0: nowhere. */

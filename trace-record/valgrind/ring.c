@@ -3,10 +3,10 @@
 
 #include "../preload/os.h"
 
-#define SLOT 0u              /* of the one ring of a process */
-#define SPINS 200u           /* looks at a full ring before sleeping */
-#define WAIT_MS 20u          /* one sleep */
-#define UNSTAMPED 16u        /* records that may follow without a look at the clock */
+#define SLOT 0u               /* of the one ring of a process */
+#define SPINS 200u            /* looks at a full ring before sleeping */
+#define WAIT_MS 20u           /* one sleep */
+#define UNSTAMPED 16u         /* records that may follow without a look at the clock */
 #define BELL_BYTES (1u << 20) /* unread, of which the reader is told */
 
 struct ring ring;
@@ -164,7 +164,8 @@ static void publish(uint64_t words)
 
 	ring.head += words * 8;
 	atomic_store_explicit(&ring.segment->rings[SLOT].head, ring.head, memory_order_release);
-	if ((old ^ ring.head) & BELL_BYTES && atomic_load_explicit(&ring.family->asleep, memory_order_relaxed))
+	if ((old ^ ring.head) & BELL_BYTES &&
+	    atomic_load_explicit(&ring.family->asleep, memory_order_relaxed))
 		ring_bell();
 }
 

@@ -89,8 +89,9 @@ static uint16_t find_stack(const Addr *frames, uint32_t n)
 	common = count_common(frames, n);
 	node = common ? stacks.nodes[stacks.n_last - common] : 0;
 	/* Nodes of what is common go to where they belong in the new list, which may be longer or shorter. */
-	VG_(memmove)(stacks.nodes + (n - common), stacks.nodes + (stacks.n_last - common),
-		     common * sizeof(*stacks.nodes));
+	VG_(memmove)
+	(stacks.nodes + (n - common), stacks.nodes + (stacks.n_last - common),
+	 common * sizeof(*stacks.nodes));
 	for (uint32_t i = n - common; i-- > 0;)
 		stacks.nodes[i] = node = find_node(frames[i], node);
 	VG_(memcpy)(stacks.last, frames, n * sizeof(*frames));

@@ -24,8 +24,8 @@
 ULong engine_instructions;
 
 static const HChar *shm_path;
-static ThreadId present;  /* the thread that msrec takes for the present one */
-static uint32_t forking;  /* number of the fork that is being made */
+static ThreadId present; /* the thread that msrec takes for the present one */
+static uint32_t forking; /* number of the fork that is being made */
 static Bool begun, exit_is_told;
 
 /* ---- telling ---- */
@@ -192,9 +192,19 @@ static void finish(Int status)
 static Bool is_massifs(const HChar *arg)
 {
 	static const HChar *const options[] = {
-		"--heap=", "--heap-admin=", "--stacks=", "--pages-as-heap=", "--depth=", "--alloc-fn=",
-		"--ignore-fn=", "--threshold=", "--peak-inaccuracy=", "--time-unit=", "--detailed-freq=",
-		"--max-snapshots=", "--massif-out-file=",
+		"--heap=",
+		"--heap-admin=",
+		"--stacks=",
+		"--pages-as-heap=",
+		"--depth=",
+		"--alloc-fn=",
+		"--ignore-fn=",
+		"--threshold=",
+		"--peak-inaccuracy=",
+		"--time-unit=",
+		"--detailed-freq=",
+		"--max-snapshots=",
+		"--massif-out-file=",
 	};
 
 	for (UInt i = 0; i < sizeof(options) / sizeof(*options); i++) {
@@ -243,7 +253,8 @@ static void before_options(void)
 	VG_(details_copyright_author)("The authors of msrec; GNU GPL version 2 or later");
 	VG_(details_bug_reports_to)("the authors of msrec");
 	VG_(details_avg_translation_sizeB)(330);
-	VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
+	VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) =
+		VexRegUpdSpAtMemAccess;
 	VG_(basic_tool_funcs)(begin, instrument, finish);
 	VG_(needs_libc_freeres)();
 	VG_(needs_cxx_freeres)();
