@@ -16,7 +16,9 @@ static inline uint32_t chunk_symbol(uint32_t kind, enum mst_role role)
 }
 
 struct chunk {
-	uint32_t capacity; /* records */
+	uint32_t capacity;    /* records */
+	uint64_t stamp_units; /* time is stamped at the latest when it has moved this much */
+	bool base;            /* its records are no calls */
 	uint32_t n_records;
 	uint16_t *records; /* local symbol numbers */
 	uint32_t n_symbols;
@@ -46,7 +48,7 @@ void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
-	return chunk->n_records == 0 && chunk->null_frees == 0 && chunk->steps.size == 0;
+	return chunk->n_symbols == 0 && chunk->null_frees == 0 && chunk->steps.size == 0;
 }
 
 /* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
@@ -69,7 +71,7 @@ static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t tim
 
 	if (time <= chunk->time_last)
 		return UINT32_MAX;
-	return since < CHUNK_STAMP_RECORDS && time - chunk->time_last < CHUNK_STAMP_UNITS
+	return since < CHUNK_STAMP_RECORDS && time - chunk->time_last < chunk->stamp_units
 		       ? CHUNK_STAMP_RECORDS - since
 		       : 0;
 }
@@ -79,6 +81,9 @@ static inline uint32_t chunk_place(uint32_t kind, enum mst_role role)
 {
 	return role <= MST_FREE ? kind << 1 | (uint32_t)role : kind << 2 | (uint32_t)(role - MST_OUT);
 }
+
+/* Gives a symbol that has none yet a number, without a record. */
+int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
 /* Adds the first record of its symbol. */
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
@@ -116,7 +121,7 @@ static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 }
 
 /* Counts the symbols, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
-int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
+int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
 
 /* The record, symbol and count columns. */
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,

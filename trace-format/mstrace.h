@@ -123,9 +123,11 @@ struct mst_file_info {
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
-	bool stacks; /* MST_OP_STACK marks or steps tell how deep stacks are, if they are ever deeper than 0 */
-	bool pages;  /* calls that map and unmap pages are in the trace */
-	bool exact;  /* the program ran under Valgrind: addresses, sizes given and counts are those of Massif */
+	bool stacks;       /* MST_OP_STACK marks or steps tell how deep stacks are, if they are ever deeper than 0 */
+	bool pages;        /* calls that map and unmap pages are in the trace */
+	bool exact;        /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
+	bool base;         /* it begins in the midst of a program's life, with what was live then */
+	uint64_t begin_ns; /* when that was, since time 0; 0 without a base */
 	const char *recorder; /* program and version that wrote the trace */
 	const char *exe;      /* absolute path of the executable */
 	const char *cwd;      /* working directory at the start */
@@ -157,8 +159,9 @@ struct mst_writer;
 
 struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
-	uint32_t chunk_records; /* records a chunk, 0 = default */
+	uint32_t chunk_records; /* records a chunk, 0 = default; above 65536 older readers refuse the trace */
 	bool identity;          /* write which block of its kind a free names */
+	bool exact_times; /* stamp each time that mst_writer_at() tells, not only every 64 units or records */
 	/*
 	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
 	 * make them cost little. They only stand between chunks.
@@ -198,8 +201,19 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
 int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id);
 int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id);
 
-/* A kind by its id, which must exist; valid until the next definition. */
+/* Kinds defined so far, with the unknown one; a kind by its id, which must exist, valid until the next definition. */
+uint32_t mst_writer_kinds(const struct mst_writer *w);
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
+
+/*
+ * The base of a trace whose info has one: before anything else mst_writer_alloc() says which blocks are live
+ * when the trace begins, in the order in which they came, and mst_writer_call() how deep stacks are and what is
+ * mapped; these are no calls. Times (not above the info's) and threads are those of the allocations
+ * as far as they are known. Then mst_writer_end_base() ends the base. mst_writer_past() comes before all that: there were
+ * blocks of the kind, live or not; for the first kind of each stack, in the order of their first use.
+ */
+int mst_writer_past(struct mst_writer *w, uint32_t kind);
+int mst_writer_end_base(struct mst_writer *w);
 
 /* When and by whom the following records were made. A time that goes back counts as the last. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
@@ -242,9 +256,10 @@ void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
  */
 int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n);
 
-/* Frames and modules defined so far; valid until the next definition. */
+/* Frames, modules and stacks defined so far; valid until the next definition. */
 const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *n);
 const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n);
+const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *n);
 
 /*
  * Begins a trace on `fd`, as for mst_writer_create(), with the first `bytes` of the one on `from`, which
@@ -263,6 +278,16 @@ int mst_writer_flush(struct mst_writer *w);
  * to the losses in *end, and taken from its events. The error is returned again then.
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
+
+/* The time of the next record, if mst_writer_at() doesn't tell a later one; and its count of instructions. */
+uint64_t mst_writer_time(const struct mst_writer *w);
+uint64_t mst_writer_instruction_count(const struct mst_writer *w);
+
+/*
+ * Whether what is written from here on shall rather be packed fast than small: at zstd's level 1, if that is
+ * lower than the writer's. For a writer that something waits for.
+ */
+void mst_writer_hurry(struct mst_writer *w, bool hurry);
 
 /* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
@@ -334,6 +359,7 @@ struct mst_chunk {
 	const uint8_t *steps; /* for mst_step_next() */
 	size_t n_steps;       /* bytes; 0: there are none */
 	uint64_t steps_from;  /* instructions as of the last step or call before the chunk */
+	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
 	struct mst_sums sums;
 };
 
@@ -379,6 +405,30 @@ uint64_t mst_reader_sound_bytes(const struct mst_reader *reader);
 
 /* What was wrong, for people: "at byte 4711: checksum of column 2 differs". "" if nothing. */
 const char *mst_reader_problem(const struct mst_reader *reader);
+
+/* ---- From one trace to another --------------------------------------------------------------- */
+
+/*
+ * Defines in a writer what a reader has defined, each thing when it is asked for: the ids are those of the
+ * reader on the one side and of the writer on the other. With `strip_paths` modules are known by the last
+ * part of their path, and source files have no directories. Kinds are the caller's business.
+ */
+struct mst_transfer;
+
+int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader *from, struct mst_writer *to,
+			bool strip_paths);
+void mst_transfer_destroy(struct mst_transfer *transfer); /* NULL is allowed */
+
+/* The same from a writer, of which only frames and stacks can be asked for. */
+int mst_transfer_between(struct mst_transfer **transfer, const struct mst_writer *from,
+			 struct mst_writer *to);
+
+int mst_transfer_thread(struct mst_transfer *transfer, uint32_t thread, uint32_t *id);
+int mst_transfer_frame(struct mst_transfer *transfer, uint32_t frame, uint32_t *id);
+int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *id);
+
+/* The names that the reader's trace has of those frames; behind the last record. */
+int mst_transfer_names(struct mst_transfer *transfer);
 
 /* ---- Event by event ------------------------------------------------------------------------- */
 

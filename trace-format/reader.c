@@ -299,7 +299,7 @@ static int read_addresses(struct mst_reader *r)
 	}
 	r->chunk.n_addresses = n;
 	r->addresses.n = 0;
-	if ((err = reader_grow(r, &r->addresses, sizeof(*addresses), n, MST_MAX_CHUNK_RECORDS)))
+	if ((err = reader_grow(r, &r->addresses, sizeof(*addresses), n, r->max_records)))
 		return err;
 	addresses = r->addresses.items;
 	for (uint32_t i = 0; i < n; i++) {
@@ -308,6 +308,37 @@ static int read_addresses(struct mst_reader *r)
 		addresses[i] = last;
 	}
 	return 0;
+}
+
+static bool is_base(const struct mst_reader *r)
+{
+	return r->info.base && wire_u32(r->header.fields + EVENTS_FLAGS_AT) & EVENTS_BASE;
+}
+
+/* A base comes before all else; what follows begins where it ends. */
+static int look_at_base(struct mst_reader *r, bool base)
+{
+	DAMAGED_IF(base && !r->in_base, "a base in the midst of a trace");
+	r->chunk.base = base;
+	if (!base && r->in_base && r->time < r->begin)
+		r->time = r->begin;
+	r->in_base = base;
+	return 0;
+}
+
+/* 1 if the chunk that was read is what one of its sort can be. */
+static int check_base(struct mst_reader *r)
+{
+	const struct mst_chunk *chunk = &r->chunk;
+
+	if (!chunk->base)
+		return 1;
+	DAMAGED_IF(r->time > r->begin, "a base of what was later");
+	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		DAMAGED_IF(chunk->symbols[i].role != MST_ALLOC && chunk->symbols[i].role != MST_CALL,
+			   "calls in a base");
+	return 1;
 }
 
 static int read_chunk(struct mst_reader *r)
@@ -322,11 +353,14 @@ static int read_chunk(struct mst_reader *r)
 	chunk->first_alloc = wire_u64(f + 8);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_symbols = wire_u32(f + 36);
-	DAMAGED_IF(chunk->n_records > MST_MAX_CHUNK_RECORDS || chunk->n_symbols > chunk->n_records,
+	DAMAGED_IF(chunk->n_records > r->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
+			   (chunk->n_symbols > chunk->n_records && !is_base(r)),
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
 	chunk->sums = sums_unpack(f + 48);
+	if ((err = look_at_base(r, is_base(r))))
+		return err;
 	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
 	    (err = read_runs(r)))
 		return err;
@@ -345,7 +379,7 @@ static int read_chunk(struct mst_reader *r)
 	chunk->instructions = r->instructions;
 	wrong = steps_check(r);
 	DAMAGED_IF(wrong, "%s", wrong);
-	return 1;
+	return check_base(r);
 }
 
 /* ---- the stream ---- */
@@ -433,7 +467,7 @@ static int read_file_unit(struct mst_reader *r)
 	if (wire_u32(f) != FORMAT_VERSION)
 		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 				   FORMAT_VERSION);
-	if (wire_u32(f + 4) & ~(uint32_t)FEATURE_SAMPLED)
+	if (wire_u32(f + 4) & ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE))
 		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
 				   wire_u32(f + 4));
 	if (wire_u32(f + 4) & FEATURE_SAMPLED) {
@@ -451,6 +485,14 @@ static int read_file_unit(struct mst_reader *r)
 	r->info.argc = wire_u32(f + 28);
 	r->info.start_ns = wire_u64(f + 32);
 	r->info.pages = wire_u64(f + FILE_FEATURES_AT) & FEATURE_PAGES;
+	r->max_records = wire_u32(f + 4) & FEATURE_LARGE ? MST_MAX_LARGE_RECORDS : MST_MAX_CHUNK_RECORDS;
+	if (wire_u32(f + 4) & FEATURE_BASE) {
+		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_BASE, "the FILE unit lacks fields");
+		r->begin = wire_u64(f + 56);
+		DAMAGED_IF(r->begin > UINT64_MAX >> r->time_shift, "an impossible beginning");
+		r->info.base = r->in_base = true;
+		r->info.begin_ns = r->begin << r->time_shift;
+	}
 	return read_info_text(r);
 }
 
@@ -464,7 +506,7 @@ static int read_features(struct mst_reader *r)
 	r->info.exact = features & FEATURE_EXACT;
 	if (!r->info.instructions)
 		return 0;
-	r->instructions = malloc(MST_MAX_CHUNK_RECORDS * sizeof(*r->instructions));
+	r->instructions = malloc(r->max_records * sizeof(*r->instructions));
 	return r->instructions ? 0 : reader_fail(r, MST_ERR_NOMEM, "no memory");
 }
 
@@ -511,9 +553,22 @@ static int seed_definitions(struct mst_reader *r)
 	return 0;
 }
 
+/* For the largest chunk that there can be; what isn't touched takes no memory. */
+static int make_room(struct mst_reader *r)
+{
+	const size_t n = r->max_records;
+
+	r->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*r->symbols));
+	r->seen = malloc(MST_MAX_SYMBOLS * sizeof(*r->seen));
+	r->records = malloc(n * sizeof(*r->records));
+	r->stamps = malloc(n * sizeof(*r->stamps));
+	r->runs = malloc(n * sizeof(*r->runs));
+	r->freed = malloc(n * sizeof(*r->freed));
+	return r->symbols && r->seen && r->records && r->stamps && r->runs && r->freed ? 0 : MST_ERR_NOMEM;
+}
+
 int mst_reader_create(struct mst_reader **reader, int fd)
 {
-	const size_t n = MST_MAX_CHUNK_RECORDS;
 	struct mst_reader *r = calloc(1, sizeof(*r));
 	int err;
 
@@ -523,16 +578,8 @@ int mst_reader_create(struct mst_reader **reader, int fd)
 	r->state = 1;
 	input_init(&r->input, fd);
 	r->zstd = ZSTD_createDCtx();
-	r->symbols = malloc(n * sizeof(*r->symbols));
-	r->seen = malloc(n * sizeof(*r->seen));
-	r->records = malloc(n * sizeof(*r->records));
-	r->stamps = malloc(n * sizeof(*r->stamps));
-	r->runs = malloc(n * sizeof(*r->runs));
-	r->freed = malloc(n * sizeof(*r->freed));
-	err = r->zstd && r->symbols && r->seen && r->records && r->stamps && r->runs && r->freed
-		      ? 0
-		      : MST_ERR_NOMEM;
-	if (err || (err = seed_definitions(r)) || (err = open_trace(r))) {
+	err = r->zstd ? 0 : MST_ERR_NOMEM;
+	if (err || (err = seed_definitions(r)) || (err = open_trace(r)) || (err = make_room(r))) {
 		mst_reader_destroy(r);
 		return err;
 	}

@@ -52,7 +52,10 @@ struct mst_reader {
 	struct mst_end end;
 
 	uint64_t next_record, next_alloc;
-	uint64_t time; /* of the last stamp */
+	uint64_t time;        /* of the last stamp */
+	uint64_t begin;       /* when the base was */
+	bool in_base;         /* the next chunk may be one of it */
+	uint32_t max_records; /* of a chunk */
 	struct mst_chunk chunk;
 	struct mst_symbol *symbols;
 	uint32_t *seen; /* by symbol: records found so far */

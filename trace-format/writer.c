@@ -20,6 +20,7 @@
 #define FORMAT_VERSION 1u
 #define TIME_SHIFT 10u  /* units of 1.024 us */
 #define DEFAULT_LEVEL 5 /* a fifth smaller than 1, for a hundredth of the recorder's time */
+#define HURRIED_LEVEL 1 /* half the time of 5 for what hardly repeats */
 #define DEFAULT_RECORDS 65536u
 #define MIN_RECORDS 2u         /* a pair is never split */
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
@@ -132,7 +133,8 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	    (info->sample_bytes < MST_SAMPLE_MIN || info->sample_bytes > MST_SAMPLE_MAX))
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
-	bytes_u32(&w->fields, info->sample_bytes ? FEATURE_SAMPLED : 0);
+	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
+				      (w->large ? FEATURE_LARGE : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -141,8 +143,10 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
 	bytes_u64(&w->fields, w->features);
-	if (info->sample_bytes)
+	if (info->sample_bytes || w->base)
 		bytes_u64(&w->fields, info->sample_bytes);
+	if (w->base)
+		bytes_u64(&w->fields, w->begin);
 
 	bytes_text(text, info->recorder);
 	bytes_text(text, info->exe);
@@ -198,7 +202,8 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u64(&w->fields, chunk->time_last);
 	bytes_u32(&w->fields, chunk->n_records);
 	bytes_u32(&w->fields, chunk->n_symbols);
-	bytes_u64(&w->fields, 0); /* reserved */
+	bytes_u32(&w->fields, 0); /* the check comes when the columns are compressed */
+	bytes_u32(&w->fields, chunk->base ? EVENTS_BASE : 0);
 	sums_pack(&sums, &w->fields);
 	if (w->counted) {
 		bytes_u64(&w->fields, chunk->count_first);
@@ -338,6 +343,16 @@ static int set_zstd(struct mst_writer *w)
 	return 0;
 }
 
+void mst_writer_hurry(struct mst_writer *w, bool hurry)
+{
+	if (hurry == w->hurry)
+		return;
+	w->hurry = hurry;
+	/* A level that was good once is good again. */
+	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel,
+				     hurry && w->level > HURRIED_LEVEL ? HURRIED_LEVEL : w->level);
+}
+
 int writer_alloc(struct mst_writer **writer, int fd, int level)
 {
 	struct mst_writer *w = calloc(1, sizeof(*w));
@@ -368,23 +383,52 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
+	w->base = info->base;
+	w->begin = (info->begin_ns + (1u << TIME_SHIFT) - 1) >> TIME_SHIFT;
+	w->large = records > MST_MAX_CHUNK_RECORDS;
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
 		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
-	if (records > MST_MAX_CHUNK_RECORDS)
-		records = MST_MAX_CHUNK_RECORDS;
+	if (records > MST_MAX_LARGE_RECORDS)
+		records = MST_MAX_LARGE_RECORDS;
 	if (records < MIN_RECORDS)
 		records = MIN_RECORDS;
-	if ((err = defs_init(&w->defs)) || (err = chunk_init(&w->chunk, records)) ||
-	    (err = write_file_unit(w, info))) {
+	err = defs_init(&w->defs);
+	if (!err)
+		err = chunk_init(&w->chunk, records);
+	w->chunk.base = w->base;
+	w->in_base = w->base;
+	if (options->exact_times)
+		w->chunk.stamp_units = 1;
+	if (err || (err = write_file_unit(w, info))) {
 		mst_writer_destroy(w);
 		return err;
 	}
 	*writer = w;
 	return 0;
+}
+
+int mst_writer_past(struct mst_writer *w, uint32_t kind)
+{
+	if (!w->in_base || kind >= w->defs.kinds.n)
+		return MST_ERR_ARGUMENT;
+	w->room = 0;
+	if (w->chunk.n_symbols >= MST_MAX_SYMBOLS && mst_writer_flush(w) != 0)
+		return w->error;
+	return chunk_list_symbol(&w->chunk, kind, MST_ALLOC);
+}
+
+int mst_writer_end_base(struct mst_writer *w)
+{
+	const int err = w->in_base ? mst_writer_flush(w) : MST_ERR_ARGUMENT;
+
+	w->in_base = w->chunk.base = false;
+	if (w->time < w->begin)
+		w->time = w->begin;
+	return err;
 }
 
 void mst_writer_destroy(struct mst_writer *w)
@@ -431,6 +475,10 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 		return MST_ERR_NOMEM;
 	w->fd = -1;
 	w->identity = parent->identity;
+	w->base = parent->base;
+	w->in_base = parent->in_base;
+	w->large = parent->large;
+	w->begin = parent->begin;
 	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
@@ -557,6 +605,17 @@ const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t
 	return w->defs.modules.items;
 }
 
+const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *n)
+{
+	*n = w->defs.stacks.n;
+	return w->defs.stacks.items;
+}
+
+uint32_t mst_writer_kinds(const struct mst_writer *w)
+{
+	return w->defs.kinds.n;
+}
+
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id)
 {
 	return &defs_kinds(&w->defs)[id];
@@ -607,10 +666,19 @@ static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t 
 	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
 }
 
+/* How many records have room in the chunk, whatever symbols they are. */
+static uint32_t records_left(const struct mst_writer *w)
+{
+	const uint32_t records = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t symbols = MST_MAX_SYMBOLS - w->chunk.n_symbols;
+
+	return records < symbols ? records : symbols;
+}
+
 /* Records that may follow `n` more before anything is due. */
 static uint32_t room_behind(const struct mst_writer *w, uint32_t n)
 {
-	const uint32_t in_chunk = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t in_chunk = records_left(w);
 	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->time);
 	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
 
@@ -629,7 +697,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 	w->room = 0;
 	if (!err && (!valid || w->thread >= w->defs.threads.n))
 		return MST_ERR_ARGUMENT;
-	if (!err && w->chunk.n_records + n > w->chunk.capacity)
+	if (!err && records_left(w) < n)
 		err = mst_writer_flush(w);
 	if (!err && defs_pending(&w->defs) > PENDING_MAX)
 		err = w->error = write_definitions(w);
@@ -744,6 +812,16 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
 {
 	w->chunk.null_frees += n;
+}
+
+uint64_t mst_writer_time(const struct mst_writer *w)
+{
+	return w->time << TIME_SHIFT;
+}
+
+uint64_t mst_writer_instruction_count(const struct mst_writer *w)
+{
+	return w->instructions;
 }
 
 uint64_t mst_writer_events(const struct mst_writer *w)

@@ -28,7 +28,12 @@ struct mst_writer {
 	int fd;
 	int error; /* sticky: after a failed write nothing more is written */
 	bool identity;
+	bool base;      /* the trace has one ... */
+	bool in_base;   /* ... that isn't over yet */
+	bool large;     /* chunks can be large */
+	uint64_t begin; /* when the base was, in the file's units */
 	int level;
+	bool hurry; /* a lower one is used */
 	ZSTD_CCtx *zstd;
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */

@@ -23,6 +23,8 @@
 
 const char *argp_program_version = "msrec " MSREC_VERSION;
 
+#define MAX_SIZE_MIN (64u << 10)
+
 static const char doc[] =
 	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay and "
 	"msconvert read.\v"
@@ -52,6 +54,9 @@ enum {
 	OPT_EMBED_SYMBOLS,
 	OPT_ENGINE,
 	OPT_PAGES,
+	OPT_MAX_SIZE,
+	OPT_ROTATE,
+	OPT_DURATION,
 };
 
 static const struct argp_option options[] = {
@@ -61,6 +66,12 @@ static const struct argp_option options[] = {
 	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
 	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
 	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
+	{ "max-size", OPT_MAX_SIZE, "SIZE", 0,
+	  "End the recording before FILE is larger than SIZE bytes, 64k and up; the program goes on", 1 },
+	{ "rotate", OPT_ROTATE, "N", OPTION_ARG_OPTIONAL,
+	  "With --max-size, go on in FILE.2, FILE.3 ... instead; keep only the last N files of a process (all)",
+	  1 },
+	{ "duration", OPT_DURATION, "S", 0, "End the recording after S seconds; the program goes on", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
 	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
@@ -144,26 +155,49 @@ static int number(struct argp_state *state, const char *option, const char *arg,
 	return (int)n;
 }
 
-/* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
-static uint64_t sample_interval(struct argp_state *state, const char *arg)
+/* A number of bytes, maybe with a unit, k to T. 0: it is none. */
+static uint64_t bytes(const char *arg)
 {
-	static const char units[] = "kmg";
+	static const char units[] = "kmgt";
 	const char *unit;
 	uint64_t n;
 	char *end;
 
-	if (strcmp(arg, "off") == 0)
-		return 0;
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
-	if (unit && n <= MST_SAMPLE_MAX) {
+	if (unit && n < UINT64_C(1) << 20) {
 		n <<= 10 * (unit - units + 1);
 		end++;
 	}
-	if (errno || *arg < '0' || *arg > '9' || *end || n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
+	return errno || *arg < '0' || *arg > '9' || *end ? 0 : n;
+}
+
+/* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
+static uint64_t sample_interval(struct argp_state *state, const char *arg)
+{
+	const uint64_t n = bytes(arg);
+
+	if (strcmp(arg, "off") == 0)
+		return 0;
+	if (n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
 		argp_error(state, "--sample takes a number of bytes from 4k to 1G, or off, not '%s'", arg);
 	return n;
+}
+
+static uint64_t max_size(struct argp_state *state, const char *arg)
+{
+	const uint64_t n = bytes(arg);
+
+	if (n < MAX_SIZE_MIN || n > INT64_MAX)
+		argp_error(state, "--max-size takes a number of bytes, 64k and up, not '%s'", arg);
+	return n;
+}
+
+static void rotate(struct argp_state *state, const char *arg)
+{
+	config.collector.rotates = true;
+	config.collector.kept = arg ? (uint32_t)number(state, "rotate", arg, 1, 1000000) : 0;
 }
 
 static void choose_instructions(struct argp_state *state, const char *arg)
@@ -242,11 +276,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_EMBED_SYMBOLS:
 		c->embed_symbols = true;
 		return 0;
+	case OPT_MAX_SIZE:
+		c->max_bytes = max_size(state, arg);
+		return 0;
+	case OPT_ROTATE:
+		rotate(state, arg);
+		return 0;
+	case OPT_DURATION:
+		c->duration_s = (uint32_t)number(state, "duration", arg, 1, 1000000000);
+		return 0;
 	case 'q':
 		config.verbosity = 0;
 		return 0;
 	case 'v':
 		config.verbosity++;
+		return 0;
+	case ARGP_KEY_END:
+		if (c->rotates && !c->max_bytes)
+			argp_error(state, "--rotate needs --max-size");
 		return 0;
 	case ARGP_KEY_ARGS:
 		config.argv = state->argv + state->next;
@@ -350,6 +397,10 @@ static void report(const struct collector_report *r)
 			"msrec: %s: ends where the program executed another one "
 			"(--trace-children=yes records that too)\n",
 			r->path);
+	if (r->stopped && config.verbosity > 0)
+		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
+	if (r->next && config.verbosity > 0)
+		fprintf(stderr, "msrec: %s: goes on in %s\n", r->path, r->next);
 	if (config.verbosity > 0)
 		fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", r->path,
 			(unsigned long long)r->events, (unsigned long long)r->lost,
@@ -479,6 +530,8 @@ static bool settle_engine(void)
 	const char *refused = c->sample_bytes ? "--sample"
 			      : c->timer_ms   ? "--timer"
 			      : c->maps       ? "--mmap"
+			      : c->max_bytes  ? "--max-size"
+			      : c->duration_s ? "--duration"
 					      : NULL;
 
 	if (!c->exact)
