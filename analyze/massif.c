@@ -408,7 +408,7 @@ static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 /* ---- stacks ---- */
 
 /* Stacks grow or shrink before record `i`. */
-static void do_step(struct massif *m, const struct depth_step *step, uint32_t i)
+void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t i)
 {
 	const bool shrinks = (int64_t)step->grown < 0;
 	const uint64_t n_normal = m->n_normal, moved = shrinks ? -step->grown : step->grown;
@@ -449,7 +449,7 @@ static void run_chunk(struct massif *m)
 	m->stamp = 0;
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		i = run_until(m, i, step.record);
-		do_step(m, &step, i);
+		massif_stack_step(m, &step, i);
 	}
 	run_until(m, i, m->chunk->n_records);
 	if (is_in_ms(m))

@@ -181,14 +181,20 @@ int massif_run_pages(struct massif *m)
 {
 	const unsigned shift = mst_reader_time_shift(m->reader);
 	struct mst_cursor cursor = MST_CURSOR(m->chunk);
+	struct depths_cursor depths = { 0 };
+	struct depth_step step;
+	bool steps = m->depths && depths_next(m->depths, &depths, &step);
 	struct mst_event e;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
 	int err = 0;
 
+	m->stamp = 0;
 	for (uint32_t i = 0; !err && mst_cursor_next(&cursor, &e); i = cursor.record) {
 		if (e.type == MST_EVENT_CALL && kinds[e.kind].op == MST_OP_START)
 			start(m, i);
+		for (; steps && step.record <= i; steps = depths_next(m->depths, &depths, &step))
+			massif_stack_step(m, &step, i);
 		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))
 			continue;
 		if (m->settings->time_unit != TIME_BYTES) {
@@ -201,6 +207,8 @@ int massif_run_pages(struct massif *m)
 		}
 		err = run_event(m, &kinds[e.kind], &e, i);
 	}
+	for (; steps && !err; steps = depths_next(m->depths, &depths, &step))
+		massif_stack_step(m, &step, m->chunk->n_records);
 	keep(m);
 	return err ? err : m->failed ? MST_ERR_NOMEM : 0;
 }

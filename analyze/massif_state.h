@@ -6,6 +6,7 @@
 #define ANALYZE_MASSIF_STATE_H
 
 #include "contexts.h"
+#include "depths.h"
 #include "effect.h"
 #include "ledger.h"
 #include "marks.h"
@@ -75,6 +76,9 @@ bool massif_fill_marks(struct massif *m, uint32_t until);
 
 /* The stored snapshots as they are after the first records of the chunk. */
 void massif_keep_all(struct massif *m);
+
+/* Stacks grow or shrink before record `i`. */
+void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t i);
 
 /* The pages' own way through a chunk, and what is due at the end (massif_pages.c). 0 or an enum mst_error. */
 int massif_run_pages(struct massif *m);

@@ -123,11 +123,11 @@ struct mst_file_info {
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
-	bool stacks;       /* MST_OP_STACK marks or steps tell how deep stacks are, if they are ever deeper than 0 */
-	bool pages;        /* calls that map and unmap pages are in the trace */
-	bool exact;        /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
-	bool base;         /* it begins in the midst of a program's life, with what was live then */
-	uint64_t begin_ns; /* when that was, since time 0; 0 without a base */
+	bool stacks; /* MST_OP_STACK marks or steps tell how deep stacks are, if they are ever deeper than 0 */
+	bool pages;  /* calls that map and unmap pages are in the trace */
+	bool exact;  /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
+	bool base;   /* it begins in the midst of a program's life, with what was live then */
+	uint64_t begin_ns;    /* when that was, since time 0; 0 without a base */
 	const char *recorder; /* program and version that wrote the trace */
 	const char *exe;      /* absolute path of the executable */
 	const char *cwd;      /* working directory at the start */
@@ -356,9 +356,9 @@ struct mst_chunk {
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
 	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
-	const uint8_t *steps; /* for mst_step_next() */
-	size_t n_steps;       /* bytes; 0: there are none */
-	uint64_t steps_from;  /* instructions as of the last step or call before the chunk */
+	const uint8_t *steps;           /* for mst_step_next() */
+	size_t n_steps;                 /* bytes; 0: there are none */
+	uint64_t steps_from;            /* instructions as of the last step or call before the chunk */
 	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
 	struct mst_sums sums;
 };

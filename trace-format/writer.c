@@ -218,7 +218,8 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
 	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_STEPS + 1, chunk->n_records, chunk->time_first);
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_STEPS + 1, chunk->n_records,
+			  chunk->time_first);
 
 	w->events += sums.events + sums.null_frees;
 	w->written += err ? 0 : sums.events + sums.null_frees;

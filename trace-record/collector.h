@@ -32,13 +32,13 @@ struct collector_options {
 	bool instructions;     /* how many were executed */
 	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
 	bool maps;             /* mmap and its like */
+	bool pages;            /* the calls that map and unmap pages, whoever makes them */
 	uint64_t max_bytes;    /* of a file; 0: any */
 	bool rotates;          /* then another file begins; else recording ends */
 	uint32_t kept;         /* files of a process that stay then; 0: all */
 	uint32_t duration_s;   /* of the recording; 0: as long as the programs run */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 
-	bool pages; /* everything that maps or unmaps pages */
 	bool exact; /* by our tool for Valgrind */
 
 	/* The names of all frames, not only of those that nobody could find later. */

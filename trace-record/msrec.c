@@ -45,6 +45,7 @@ enum {
 	OPT_FREE_STACKS,
 	OPT_USABLE,
 	OPT_MMAP,
+	OPT_PAGES,
 	OPT_STACKS,
 	OPT_TIMER,
 	OPT_INSTRUCTIONS,
@@ -53,7 +54,6 @@ enum {
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
 	OPT_ENGINE,
-	OPT_PAGES,
 	OPT_MAX_SIZE,
 	OPT_ROTATE,
 	OPT_DURATION,
@@ -247,6 +247,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MMAP:
 		c->maps = yes_or_no(state, "mmap", arg);
 		return 0;
+	case OPT_PAGES:
+		c->pages = true;
+		return 0;
 	case OPT_STACKS:
 		c->stacks = yes_or_no(state, "stacks", arg);
 		return 0;
@@ -264,9 +267,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_CXX_FREERES:
 		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
-		return 0;
-	case OPT_PAGES:
-		c->pages = true;
 		return 0;
 	case OPT_ENGINE:
 		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)

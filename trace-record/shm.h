@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "module_table.h"
+#include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
 #define SHM_VERSION 5u
@@ -94,6 +95,7 @@ struct shm_segment {
 	uint32_t parent_fork;       /* number of that fork; 0 = not known */
 	_Atomic uint32_t nested;    /* calls inside calls that could not be recorded */
 	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
+	_Atomic uint32_t unwatched; /* page calls were to be recorded, and not all of them can be */
 	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
 	uint32_t unowned; /* its rings have no owners to ask about: whether the process is gone tells */
 	uint64_t start;   /* stamp */
@@ -122,7 +124,7 @@ struct shm_family {
 	uint8_t usable;                 /* how much the allocator gave is told */
 	uint8_t stacks;                 /* depths of stacks are told */
 	uint8_t maps;                   /* mmap and its like are told */
-	uint8_t pages;                  /* what is mapped and unmapped is told */
+	uint8_t pages;                  /* what maps pages is told, whoever calls it */
 	uint8_t instructions;           /* how many instructions were executed is told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
@@ -275,7 +277,7 @@ static inline bool shm_is_wide(uint64_t value)
 /* Whether the op is a call with a stack, or a page event, which has one, too. */
 static inline bool shm_has_stack(uint8_t op)
 {
-	return op < 32 || (op >= 45 && op <= 56);
+	return op < 32 || mst_op_is_page(op);
 }
 
 /* Words after the optional ones: the address, and more; what shm_flag adds not counted. */
@@ -287,6 +289,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case 5:
 	case 6: /* the reallocs: also the old address */
 	case SHM_OP_STEPS:
+	case MST_OP_PAGE_MREMAP:
 		return 2;
 	case 42:
 	case 43: /* the mremaps: the old length */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mst_limits.h"
+#include "page_events.h"
 #include "tracee_state.h"
 
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
@@ -194,7 +195,8 @@ static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint
 	uint32_t n = 0, s = MST_ROOT_STACK;
 
 	for (; n < t->depth && number; number = lane->nodes[number].parent)
-		frames[n++] = lane->nodes[number].frame;
+		if (lane->nodes[number].frame != MST_NONE)
+			frames[n++] = lane->nodes[number].frame;
 	while (n > 0) {
 		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 
@@ -239,8 +241,14 @@ static int define_node(struct tracee *t, struct lane *lane, const struct lane_ev
 		return MST_ERR_ARGUMENT;
 	if (parent)
 		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
-	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)) ||
-	    node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
+	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
+		return err;
+	if (node->frame == MST_NONE) {
+		/* A wrapper of ours, between the program and libc. */
+		node->depth = parent ? parent->depth : 1;
+		return parent ? stack_at(t, lane, e->parent, &node->stack) : 0;
+	}
+	if (node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
 		return err;
 	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
 }
@@ -498,15 +506,14 @@ static int write_mark(struct tracee *t, struct lane *lane, const struct lane_eve
 	return err;
 }
 
+/* What was mapped at the start has no stack of the thread's. */
 static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	struct mst_kind k = { .op = e->op, .size = e->size, .cap = e->size };
-	uint32_t kind;
-	int err = stack_of(t, lane, e, &k.stack);
+	uint32_t stack;
+	const int err = e->op == MST_OP_PAGE_START ? page_events_start(t->writer, &stack)
+						   : stack_of(t, lane, e, &stack);
 
-	if (err || (err = mst_writer_kind(t->writer, &k, &kind)))
-		return err;
-	return mst_writer_page(t->writer, kind, e->address);
+	return err ? err : page_events_write(t->writer, e, stack);
 }
 
 static int write_steps(struct tracee *t, const struct lane_event *e)

@@ -104,7 +104,7 @@ class Pages(Model):
     def raise_peak(self):
         if self.o['exact_peak'] and self.heap > (self.highest.total() if self.highest else 0):
             self.highest = self.now()
-            self.highest.tree = self.tree()
+            self.highest.tree, self.highest.detailed = self.tree(), True
 
     # -- a call, each page once --
 
@@ -177,13 +177,13 @@ class Pages(Model):
         super().normal()
 
 
-def random_script(rng, frames, path):
+def random_script(rng, frames, path, counted):
     """(lines of the script, steps for the model)"""
-    lines, steps = ['records %d' % rng.choice((8, 64, 65536)), 'module %s' % path], []
+    lines, steps = ['records %d' % rng.choice((8, 64, 65536))] + ['counted'] * counted + ['module %s' % path], []
     stacks = [massif_model.random_stack(rng, frames) for _ in range(rng.randrange(1, 15))]
     for i, stack in enumerate([[(False, 0)]] + stacks):
         lines.append('stack %d %s' % (i, ' '.join(('m' if f[0] else '') + '0x%x' % f[1] for f in stack)))
-    now, most = 0, rng.choice((1, 3, 40))
+    now, instructions, most = 0, 0, rng.choice((1, 3, 40))
 
     def event(op, s, size, address, old=None):
         if old:
@@ -198,6 +198,10 @@ def random_script(rng, frames, path):
             now += rng.choice((1, 1, 7, 1000)) * MS
             lines.append('time %d' % (now + MS // 2))
             steps.append(('time', now))
+        if counted and rng.random() < 0.9:
+            instructions += rng.choice((1, 200, 10000, 1 << 33))
+            lines.append('instructions %d' % instructions)
+            steps.append(('instructions', instructions))
         s, size, address = rng.randrange(len(stacks)) + 1, rng.randrange(1, most * PAGE), rng.randrange(100) * PAGE
         what = rng.random()
         if what < 0.02:
@@ -217,7 +221,7 @@ def random_script(rng, frames, path):
 
 
 def random_impossible_script(rng, frames, path):
-    lines, _ = random_script(rng, frames, path)
+    lines, _ = random_script(rng, frames, path, True)
     stacks = sum(line.startswith('stack ') for line in lines)
     ops = ['page_' + op for op in ('start', 'mmap', 'munmap', 'mremap_from', 'mremap', 'brk_grow', 'brk_shrink',
                                    'shmat', 'shmdt')]
@@ -228,10 +232,10 @@ def random_impossible_script(rng, frames, path):
     return lines
 
 
-def random_options(rng):
-    options, words = massif_model.random_options(rng)
-    options['heap'] = True
-    return options, [w for w in words if not w.startswith('--heap=')] + ['--pages-as-heap=yes']
+def random_options(rng, counted):
+    options, words = massif_model.random_options(rng, counted)
+    options['heap'], options['stacks'] = True, False
+    return options, [w for w in words if not w.startswith(('--heap=', '--stacks='))] + ['--pages-as-heap=yes']
 
 
 def run_model(options, steps, frames, path, changes=None):
@@ -241,6 +245,8 @@ def run_model(options, steps, frames, path, changes=None):
             break
         if step[0] == 'time':
             model.now_ns = step[1]
+        elif step[0] == 'instructions':
+            model.instructions = step[1]
         else:
             model.event(*step)
     if not model.started:
@@ -251,7 +257,8 @@ def run_model(options, steps, frames, path, changes=None):
 def try_once(seed, build, program, scratch):
     rng = random.Random(seed)
     frames = program.frames(rng)
-    options, words = zip(random_options(rng), random_options(rng))
+    counted = seed % 10 == 0 or rng.random() < 0.5
+    options, words = zip(random_options(rng, counted), random_options(rng, counted))
     if seed % 10 == 0:
         massif_model.run_tools(build, random_impossible_script(rng, frames, program.path), *words, scratch)
         return True, 0
@@ -260,7 +267,7 @@ def try_once(seed, build, program, scratch):
         o['at'] = [at for at in o['at'] if at == ('at', 'end')]
         w[:] = [word for word in w if not word.startswith(('--at=', '--snapshot=', '--all-snapshots='))]
         w += ['--at=end'] * len(o['at'])
-    lines, steps = random_script(rng, frames, program.path)
+    lines, steps = random_script(rng, frames, program.path, counted)
     massif_model.run_tools(build, lines, *words, scratch)
     equal, snapshots = True, 0
     for name, o in zip(('ours', 'also'), options):

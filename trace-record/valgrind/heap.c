@@ -6,7 +6,7 @@
  */
 #include "engine.h"
 
-#include "../trace-format/op.h"
+#include "op.h"
 #include "pub_tool_clreq.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcbase.h"

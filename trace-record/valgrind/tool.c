@@ -8,8 +8,8 @@
 
 #include <sys/syscall.h>
 
-#include "../trace-format/op.h"
 #include "objects.h"
+#include "op.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcprint.h"
