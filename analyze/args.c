@@ -318,6 +318,7 @@ static int parse_usable(struct args *args, const char *value)
 			       "should be rounded, valgrind, real or requested", &model);
 	if (!error)
 		args->settings.usable = (enum usable_model)model;
+	args->settings.usable_given = true;
 	return error;
 }
 
@@ -334,6 +335,7 @@ static int parse_compat(struct args *args, const char *value)
 		parse_word(args, KEY_COMPAT, value, versions, "should be 3.19, latest or fixed", &version);
 	if (!error)
 		args->settings.compat = (enum compat)version;
+	args->settings.compat_given = true;
 	return error;
 }
 

@@ -286,7 +286,7 @@ static bool lacks_usable(const struct conversions *c, const struct mst_reader *r
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	bool wanted = false;
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n && !mst_reader_info(reader)->exact; i++)
 		wanted |= c->items[i].settings->usable == USABLE_REAL && !c->items[i].settings->pages_as_heap;
 	for (uint32_t i = 0; i < n && wanted; i++)
 		wanted = !(kinds[i].flags & MST_KIND_USABLE);
@@ -359,7 +359,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_unplaced(tool, trace, c);
-		if (c->depths)
+		if (c->depths && !mst_reader_info(trace->reader)->exact)
 			tool_notice(
 				tool,
 				"%s: stack depths are known at calls only, so mem_stacks_B lacks what was "

@@ -7,8 +7,9 @@ struct depths {
 	struct observer observer;
 	uint64_t *threads; /* by thread: how deep its stack is */
 	uint32_t n_threads;
-	struct depth_step *steps; /* of the present chunk */
+	struct depth_step *steps; /* of the present chunk, by its marks */
 	size_t n_steps, capacity;
+	const struct mst_chunk *chunk; /* the present one, if it has steps of its own; else NULL */
 };
 
 /* By symbol of a chunk, whether it is a mark; and how many marks there are. */
@@ -71,6 +72,7 @@ static int depths_chunk(struct observer *observer, const struct mst_reader *read
 
 	mst_reader_threads(reader, &n_threads);
 	d->n_steps = 0;
+	d->chunk = chunk->n_steps ? chunk : NULL;
 	if (!reserve(d, n_threads, marks))
 		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; marks && i < chunk->n_records; i++) {
@@ -110,8 +112,27 @@ struct observer *depths_observer(struct depths *d)
 	return &d->observer;
 }
 
+/* The next change of the stack pointer, where each of them was recorded. */
+static bool next_change(const struct mst_chunk *chunk, struct depths_cursor *cursor, struct depth_step *step)
+{
+	struct mst_step change;
+
+	if (!cursor->changes.chunk)
+		cursor->changes = MST_STEP_CURSOR(chunk);
+	if (!mst_step_next(&cursor->changes, &change))
+		return false;
+	*step = (struct depth_step){
+		.record = change.record,
+		.instructions = change.instructions,
+		.grown = change.grown,
+	};
+	return true;
+}
+
 bool depths_next(const struct depths *d, struct depths_cursor *cursor, struct depth_step *step)
 {
+	if (d->chunk)
+		return next_change(d->chunk, cursor, step);
 	if (cursor->next >= d->n_steps)
 		return false;
 	*step = d->steps[cursor->next++];

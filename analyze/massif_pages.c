@@ -123,7 +123,10 @@ static int do_call(struct massif *m, const struct page_step *steps, unsigned n, 
 	return err;
 }
 
-/* Massif's first snapshot comes when the program begins, after what is mapped for it. */
+/*
+ * Massif's first snapshot comes when the program begins, after what is mapped for it. Exact traces have a mark
+ * there.
+ */
 static void start(struct massif *m, uint32_t i)
 {
 	if (!m->started)
@@ -161,7 +164,7 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 	uint32_t context = CONTEXT_IGNORED;
 	int err;
 
-	if (!is_start(m, kind))
+	if (!is_start(m, kind) && !mst_reader_info(m->reader)->exact)
 		start(m, i);
 	if (maps(steps, n) && (context = contexts_find(&m->contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
 		return MST_ERR_NOMEM;
@@ -188,6 +191,8 @@ int massif_run_pages(struct massif *m)
 
 	m->stamp = 0;
 	for (uint32_t i = 0; !err && mst_cursor_next(&cursor, &e); i = cursor.record) {
+		if (e.type == MST_EVENT_CALL && kinds[e.kind].op == MST_OP_START)
+			start(m, i);
 		for (; steps && step.record <= i; steps = depths_next(m->depths, &depths, &step))
 			massif_stack_step(m, &step, i);
 		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))

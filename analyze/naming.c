@@ -173,7 +173,12 @@ const char *naming_object(struct naming *n, uint32_t frame)
 
 uint64_t naming_address(struct naming *n, uint32_t frame)
 {
-	return frame_at(n, frame)->address;
+	const struct mst_frame *f = frame_at(n, frame);
+	uint32_t count;
+
+	if (!mst_reader_info(n->reader)->exact || f->module == MST_NONE)
+		return f->address;
+	return f->address + mst_reader_modules(n->reader, &count)[f->module].bias;
 }
 
 /* Executable, interpreter, libraries; in load order among themselves. No object comes first. */
@@ -197,8 +202,11 @@ static uint64_t module_rank(const struct naming *n, uint32_t module)
 int naming_compare(struct naming *n, uint32_t a, uint32_t b)
 {
 	const struct mst_frame *fa = frame_at(n, a), *fb = frame_at(n, b);
+	const uint64_t addresses[2] = { naming_address(n, a), naming_address(n, b) };
 	const uint64_t ra = module_rank(n, fa->module), rb = module_rank(n, fb->module);
 
+	if (mst_reader_info(n->reader)->exact && addresses[0] != addresses[1])
+		return addresses[0] < addresses[1] ? -1 : 1;
 	if (ra != rb)
 		return ra < rb ? -1 : 1;
 	if (fa->module != fb->module)

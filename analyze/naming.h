@@ -25,11 +25,13 @@ enum symbol_role naming_role(struct naming *naming, uint32_t frame);
 const char *naming_function(struct naming *naming, uint32_t frame);
 const struct symbol_chain *naming_describe(struct naming *naming, uint32_t frame);
 const char *naming_object(struct naming *naming, uint32_t frame); /* NULL: code in no object */
-uint64_t naming_address(struct naming *naming, uint32_t frame);   /* as printed: link-time */
+uint64_t naming_address(struct naming *naming,
+			uint32_t frame); /* as printed: link-time; of exact traces run-time */
 
 /*
- * Massif orders equal entries by address. Without a real address space the order is: code in no
- * object, executable, interpreter, then libraries in load order; inside an object by address.
+ * Massif orders equal entries by address, and so are those of an exact trace. Without Massif's address
+ * space the order is: code in no object, executable, interpreter, then libraries in load order; inside an object
+ * by address.
  * Returns <0, 0, >0.
  */
 int naming_compare(struct naming *naming, uint32_t a, uint32_t b);

@@ -66,6 +66,7 @@ struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;
 	enum compat compat;
+	bool usable_given, compat_given; /* else what suits the trace best takes their place */
 	bool heap;
 	bool stacks;
 	bool pages_as_heap; /* pages count, and blocks don't; never without `heap`, once settled */

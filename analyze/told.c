@@ -72,7 +72,12 @@ static struct symbol_chain *chain_create(struct told *told, uint32_t frame, uint
 	struct symbol_line *lines = (struct symbol_line *)(chain + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mst_name name = mst_reader_name(told->reader, frame, i);
-		lines[i] = (struct symbol_line){ name.function, name.directory, name.file, (int)name.line };
+		lines[i] = (struct symbol_line){
+			.function = name.function,
+			.directory = name.directory,
+			.file = name.file,
+			.line = (int)name.line,
+		};
 	}
 	if (lines[n - 1].function)
 		lines[n - 1].function = readable(told, lines[n - 1].function);

@@ -217,12 +217,27 @@ void tool_close(struct tool_trace *trace)
 	trace->fd = -1;
 }
 
+/*
+ * What a trace of Massif's own view is best asked for is Massif's own answer. Sizes that were given are those
+ * for the alignment that Valgrind's allocator had.
+ */
+static void suit(const struct mst_file_info *info, struct settings *settings)
+{
+	if (!info->exact)
+		return;
+	if (!settings->compat_given)
+		settings->compat = COMPAT_3_19;
+	if (!settings->usable_given)
+		settings->usable = settings->alignment == 16 ? USABLE_REAL : USABLE_VALGRIND;
+}
+
 /* *ms is set if time is in milliseconds for want of anything else. */
 static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
 		   bool *ms)
 {
 	const bool pages = settings->pages_as_heap && settings->heap;
 	const char *missing = NULL;
+	suit(mst_reader_info(trace->reader), settings);
 	if (settings->time_unit == TIME_INSTRUCTIONS && !mst_reader_info(trace->reader)->instructions)
 		missing = "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
 			  "use --time-unit=ms or --time-unit=B";

@@ -12,7 +12,7 @@
 #define DEMANGLE_MAX (1U << 20)
 
 /*
- * The readable form of `name`, to be released with free(). NULL if the name is not a mangled one,
+ * The readable form of `name`, which may be that of one of Valgrind's replacements, to be released with free(). NULL if the name is not a mangled one,
  * is damaged, has more than 1,024 bytes (libiberty's limit, which Massif shares), would need more
  * than DEMANGLE_MAX bytes, or when out of memory: print the name itself then.
  */

@@ -354,6 +354,14 @@ static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo
 	frame->line = (int)die_number(die, DW_AT_call_line);
 }
 
+/* Whether the name of an inlined function comes from another compilation unit. */
+static bool die_is_foreign(Dwarf_Die *die)
+{
+	Dwarf_Attribute origin;
+
+	return dwarf_attr(die, DW_AT_abstract_origin, &origin) && dwarf_whatform(&origin) == DW_FORM_ref_addr;
+}
+
 static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
 {
 	uint32_t index = ranges_find(&lineinfo->unit_map, address);
@@ -382,8 +390,10 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 		if (dwarf_tag(&inlined->die) != DW_TAG_inlined_subroutine)
 			break;
 		frame.inlined = dwarf_diename(&inlined->die);
+		frame.foreign = die_is_foreign(&inlined->die);
 		frames[n++] = frame;
 		frame.inlined = NULL;
+		frame.foreign = false;
 		frame_locate_call(unit, &inlined->die, &frame);
 		scope = inlined->parent;
 	}

@@ -8,6 +8,7 @@
 #ifndef NAMES_LINEINFO_H
 #define NAMES_LINEINFO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct lineinfo_frame {
 	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
 	const char *file;    /* inside `path`: the file's name as the line table has it */
 	int line;            /* 0: unknown */
+	bool foreign;        /* the inlined function is described in another compilation unit */
 };
 
 /*

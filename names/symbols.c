@@ -43,7 +43,7 @@ struct symbols {
 	struct answers answers;
 };
 
-static const struct symbol_line unknown_line = { NULL, NULL, NULL, 0 };
+static const struct symbol_line unknown_line = { 0 };
 static const struct symbol_chain unknown_chain = { 1, &unknown_line };
 
 /* Modules */
@@ -288,7 +288,7 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
-	struct symbol_line line = { NULL, NULL, NULL, 0 };
+	struct symbol_line line = { .foreign = frame->foreign };
 
 	if (frame->inlined)
 		line.function = keep_name(symbols, frame->inlined, strlen(frame->inlined));

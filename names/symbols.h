@@ -72,6 +72,7 @@ struct symbol_line {
 	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
 	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
 	int line;              /* 0: unknown, or code of no one line */
+	bool foreign;          /* an inlined function that another compilation unit describes, as with LTO */
 };
 
 /*

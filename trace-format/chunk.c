@@ -27,6 +27,7 @@ void chunk_finish(struct chunk *chunk)
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
 	bytes_free(&chunk->instructions);
+	bytes_free(&chunk->steps);
 	bytes_free(&chunk->addresses);
 }
 
@@ -60,6 +61,8 @@ void chunk_reset(struct chunk *chunk)
 	bytes_clear(&chunk->thread);
 	bytes_clear(&chunk->identity);
 	bytes_clear(&chunk->instructions);
+	bytes_clear(&chunk->steps);
+	chunk->stepped = 0;
 	bytes_clear(&chunk->addresses);
 	if (++chunk->epoch == 0) {
 		/* Numbers of an old chunk would come back to life: forget them all. */
@@ -103,6 +106,13 @@ void chunk_count(struct chunk *chunk, uint64_t count)
 		chunk->count_first = chunk->count_last = count;
 	bytes_varint(&chunk->instructions, count - chunk->count_last);
 	chunk->count_last = count;
+}
+
+void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size)
+{
+	for (; chunk->stepped < chunk->events; chunk->stepped++)
+		bytes_u8(&chunk->steps, 0);
+	bytes_append(&chunk->steps, steps, size);
 }
 
 static int grow(struct chunk_numbers *numbers, uint32_t place)

@@ -36,7 +36,8 @@ struct chunk {
 	uint64_t events, null_frees;
 	uint64_t count_first, count_last; /* instructions, at the first and last call */
 	uint64_t address_last;
-	struct bytes time, thread, identity, instructions, addresses;
+	uint64_t stepped; /* calls that the column of steps knows of */
+	struct bytes time, thread, identity, instructions, addresses, steps;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -47,7 +48,7 @@ void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
-	return chunk->n_symbols == 0 && chunk->null_frees == 0;
+	return chunk->n_symbols == 0 && chunk->null_frees == 0 && chunk->steps.size == 0;
 }
 
 /* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
@@ -59,6 +60,9 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread);
 
 /* Notes how many instructions had been executed at the call that begins. */
 void chunk_count(struct chunk *chunk, uint64_t count);
+
+/* Adds changes of the stack pointer, which come after the last call. */
+void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size);
 
 /* How many records may be added before one has to be stamped, if time stands where it is. */
 static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t time)

@@ -123,10 +123,11 @@ struct mst_file_info {
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
-	bool stacks;       /* MST_OP_STACK marks tell how deep stacks are, if they are ever deeper than 0 */
-	bool pages;        /* calls that map and unmap pages are in the trace */
-	bool base;         /* it begins in the midst of a program's life, with what was live then */
-	uint64_t begin_ns; /* when that was, since time 0; 0 without a base */
+	bool stacks; /* MST_OP_STACK marks or steps tell how deep stacks are, if they are ever deeper than 0 */
+	bool pages;  /* calls that map and unmap pages are in the trace */
+	bool exact;  /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
+	bool base;   /* it begins in the midst of a program's life, with what was live then */
+	uint64_t begin_ns;    /* when that was, since time 0; 0 without a base */
 	const char *recorder; /* program and version that wrote the trace */
 	const char *exe;      /* absolute path of the executable */
 	const char *cwd;      /* working directory at the start */
@@ -222,6 +223,12 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
  * than before counts as the last. For traces whose file info says so.
  */
 void mst_writer_instructions(struct mst_writer *w, uint64_t count);
+
+/*
+ * Changes of the stack pointer since the last record, as FORMAT.md's column of steps has them: whole ones, and
+ * in the order in which they were made; only in traces with instruction counts.
+ */
+int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size);
 
 /*
  * Records. A block is named by its kind and the index its allocation got (allocations are
@@ -349,6 +356,9 @@ struct mst_chunk {
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
 	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
+	const uint8_t *steps;           /* for mst_step_next() */
+	size_t n_steps;                 /* bytes; 0: there are none */
+	uint64_t steps_from;            /* instructions as of the last step or call before the chunk */
 	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
 	struct mst_sums sums;
 };
@@ -452,6 +462,28 @@ struct mst_cursor {
 
 /* The next call of the chunk; false at its end. */
 bool mst_cursor_next(struct mst_cursor *cursor, struct mst_event *event);
+
+/* ---- Step by step --------------------------------------------------------------------------- */
+
+/* A change of the stack pointer. */
+struct mst_step {
+	uint32_t record;       /* of the chunk: the step came before it, and after the call before it */
+	uint64_t instructions; /* executed by then */
+	uint64_t grown;        /* bytes, never 0; below 0 as a signed number: the stack shrank */
+};
+
+/* Walks the steps of one chunk. Plain data: start with MST_STEP_CURSOR(chunk). */
+struct mst_step_cursor {
+	const struct mst_chunk *chunk;
+	size_t at;
+	uint32_t record;
+	uint64_t instructions;
+};
+
+#define MST_STEP_CURSOR(c) ((struct mst_step_cursor){ .chunk = (c), .instructions = (c)->steps_from })
+
+/* The next step of the chunk; false at its end. */
+bool mst_step_next(struct mst_step_cursor *cursor, struct mst_step *step);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 
 #include "counts.h"
 #include "reader.h"
+#include "steps.h"
 #include "sums.h"
 #include "wire.h"
 
@@ -376,6 +377,8 @@ static int read_chunk(struct mst_reader *r)
 	wrong = r->instructions ? counts_take(r) : NULL;
 	DAMAGED_IF(wrong, "%s", wrong);
 	chunk->instructions = r->instructions;
+	wrong = steps_check(r);
+	DAMAGED_IF(wrong, "%s", wrong);
 	return check_base(r);
 }
 
@@ -500,6 +503,7 @@ static int read_features(struct mst_reader *r)
 
 	r->info.instructions = features & FEATURE_INSTRUCTIONS;
 	r->info.stacks = features & FEATURE_STACKS;
+	r->info.exact = features & FEATURE_EXACT;
 	if (!r->info.instructions)
 		return 0;
 	r->instructions = malloc(r->max_records * sizeof(*r->instructions));

@@ -65,6 +65,7 @@ struct mst_reader {
 	uint64_t *freed;
 	uint64_t *instructions; /* by record; NULL: the trace has no counts */
 	uint64_t count;         /* of the last call */
+	uint64_t stepped;       /* the same of the last call or step */
 	struct array addresses; /* uint64_t */
 };
 

@@ -18,7 +18,7 @@
 #define UNIT_PREFIX 8u         /* magic and frame size */
 #define UNIT_FIXED 16u         /* tag ... fields_size */
 #define UNIT_COLUMN 12u        /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 8u  /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 9u  /* the most columns that a unit of this version has */
 #define UNIT_ZSTD 1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
@@ -41,6 +41,7 @@ enum file_feature {
 	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
 	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
 	FEATURE_STACKS = 8,       /* stack depths are recorded */
+	FEATURE_EXACT = 16,       /* as Massif would have seen it */
 };
 
 /* Where these bits are in a FILE unit's fields. */
@@ -78,6 +79,7 @@ enum events_column {
 	COLUMN_IDENTITY = 5,
 	COLUMN_INSTRUCTIONS = 6,
 	COLUMN_ADDRESSES = 7,
+	COLUMN_STEPS = 8,
 };
 
 /* Fixed part of the fields of the units that have one. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "mst_limits.h"
+#include "steps.h"
 #include "sums.h"
 #include "wire.h"
 #include "writer.h"
@@ -216,7 +217,8 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_ADDRESSES + 1, chunk->n_records,
+	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_STEPS + 1, chunk->n_records,
 			  chunk->time_first);
 
 	w->events += sums.events + sums.null_frees;
@@ -387,7 +389,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->large = records > MST_MAX_CHUNK_RECORDS;
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
-		      (info->stacks ? FEATURE_STACKS : 0);
+		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
@@ -637,6 +639,16 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count)
 {
 	if (count > w->instructions && count <= INT64_MAX)
 		w->instructions = count;
+}
+
+int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size)
+{
+	if (w->error)
+		return w->error;
+	if (!w->counted || !steps_are_whole(steps, size))
+		return MST_ERR_ARGUMENT;
+	chunk_add_steps(&w->chunk, steps, size);
+	return w->chunk.steps.size < STEPS_BYTES ? 0 : mst_writer_flush(w);
 }
 
 static inline bool is_kind(const struct mst_writer *w, uint32_t kind)

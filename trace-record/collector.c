@@ -195,9 +195,10 @@ void recording_info(const struct collector *c, const struct recording *r, struct
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
-		.pages = c->options.pages,
-		.instructions = c->options.instructions,
+		.instructions = c->options.instructions || c->options.exact,
 		.stacks = c->family->stacks,
+		.pages = c->options.pages,
+		.exact = c->options.exact,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,
 		.cwd = c->cwd ? c->cwd : "",
@@ -285,6 +286,8 @@ static int make_file(struct collector *c, struct recording *r)
 	int err;
 
 	command_read(&command, r->pid);
+	if (c->options.exact)
+		command_see_through(&command);
 	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
 	r->fd = r->path ? newfiles_create_numbered(&c->newfiles, &r->path) : -1;
 	if (r->fd < 0) {
@@ -628,7 +631,8 @@ static bool end_one(struct collector *c)
 		drain_rest(c, r);
 		meet_processes(c);
 		/* Too quick to be seen between: died as the program that it became. */
-		r->executed |= r->tracee && came_back(c, r);
+		r->executed |=
+			r->tracee && (came_back(c, r) || atomic_load(&tracee_segment(r->tracee)->executing));
 		if (awaits_orphans(c, r))
 			continue;
 		end_recording(c, r);

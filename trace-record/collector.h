@@ -39,6 +39,8 @@ struct collector_options {
 	uint32_t duration_s;   /* of the recording; 0: as long as the programs run */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 
+	bool exact; /* by our tool for Valgrind */
+
 	/* The names of all frames, not only of those that nobody could find later. */
 	bool embed_symbols;
 };

@@ -56,6 +56,22 @@ void command_read(struct command *command, pid_t pid)
 	split_line(command);
 }
 
+void command_see_through(struct command *command)
+{
+	uint32_t first = 1;
+	char *real;
+
+	while (first < command->argc && command->argv[first][0] == '-')
+		first++;
+	if (first >= command->argc)
+		return;
+	command->argc -= first;
+	memmove(command->argv, command->argv + first, command->argc * sizeof(*command->argv));
+	real = command->argv[0][0] == '/' ? realpath(command->argv[0], NULL) : NULL;
+	snprintf(command->exe, sizeof(command->exe), "%s", real ? real : command->argv[0]);
+	free(real);
+}
+
 void command_finish(struct command *command)
 {
 	free(command->line);

@@ -17,6 +17,8 @@ struct command {
 
 /* What cannot be read is left empty. To be finished in any case. */
 void command_read(struct command *command, pid_t pid);
+/* Of a program that runs under Valgrind: leaves what Valgrind was told to run. */
+void command_see_through(struct command *command);
 void command_finish(struct command *command);
 
 #endif

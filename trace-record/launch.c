@@ -67,26 +67,27 @@ char *launch_find(const char *name, int *status)
 
 /* ---- judging ---- */
 
-/* The loader ignores LD_PRELOAD when the program gains privileges. */
-static char *judge_privileges(int fd)
+/* The loader ignores LD_PRELOAD when the program gains privileges, and Valgrind doesn't run it. */
+static char *judge_privileges(int fd, bool exact)
 {
+	const char *const why =
+		exact ? "Valgrind will not run it" : "the loader will not load the recorder into it";
 	struct stat st;
 
 	if (fstat(fd, &st) != 0)
 		return NULL;
 	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
 	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
-		return sentence_make(
-			"is set-user-ID or set-group-ID: the loader will not load the recorder into it");
+		return sentence_make("is set-user-ID or set-group-ID: %s", why);
 	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && geteuid() != 0)
-		return sentence_make("has file capabilities: the loader will not load the recorder into it");
+		return sentence_make("has file capabilities: %s", why);
 	return NULL;
 }
 
 /* The interpreter of a script, from its first line after "#!". */
-static char *judge_script(const char *line, int depth, char **remark);
+static char *judge_script(const char *line, bool exact, int depth, char **remark);
 
-static char *judge(const char *path, int depth, char **remark)
+static char *judge(const char *path, bool exact, int depth, char **remark)
 {
 	char start[256] = { 0 };
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -97,20 +98,20 @@ static char *judge(const char *path, int depth, char **remark)
 		return NULL; /* executable but not readable: the kernel will tell */
 	n = pread(fd, start, sizeof(start) - 1, 0);
 	if (n >= 4 && memcmp(start, "\177ELF", 4) == 0)
-		objection = program_objection(fd, remark);
+		objection = program_objection(fd, exact, remark);
 	else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4)
-		objection = judge_script(start + 2, depth + 1, remark);
+		objection = judge_script(start + 2, exact, depth + 1, remark);
 	if (!objection)
-		objection = judge_privileges(fd);
+		objection = judge_privileges(fd, exact);
 	close(fd);
 	return objection;
 }
 
-static char *judge_script(const char *line, int depth, char **remark)
+static char *judge_script(const char *line, bool exact, int depth, char **remark)
 {
 	const char *p = line + strspn(line, " \t");
 	char *interpreter = strndup(p, strcspn(p, " \t\n"));
-	char *objection = interpreter ? judge(interpreter, depth, remark) : NULL, *text;
+	char *objection = interpreter ? judge(interpreter, exact, depth, remark) : NULL, *text;
 
 	if (objection) {
 		text = sentence_make("is a script for %s, which %s", interpreter, objection);
@@ -121,10 +122,10 @@ static char *judge_script(const char *line, int depth, char **remark)
 	return objection;
 }
 
-char *launch_objection(const char *path, char **remark)
+char *launch_objection(const char *path, bool exact, char **remark)
 {
 	*remark = NULL;
-	return judge(path, 0, remark);
+	return judge(path, exact, 0, remark);
 }
 
 /* ---- starting ---- */
@@ -135,6 +136,8 @@ static int add_environment(const char *preload, const char *variable, const char
 	char *list;
 	int err;
 
+	if (!preload)
+		return 0;
 	if (present && *present) {
 		if (asprintf(&list, "%s:%s", preload, present) < 0)
 			return -1;

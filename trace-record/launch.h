@@ -22,9 +22,9 @@ char *launch_find(const char *name, int *status);
 /*
  * Why `path` cannot be recorded, as the end of a sentence to be freed; NULL if nothing speaks against it.
  * *remark, in the same form, is what part of its heap won't be seen, or NULL. Looks through "#!" at the
- * interpreter.
+ * interpreter. `exact`: it is to run under Valgrind.
  */
-char *launch_objection(const char *path, char **remark);
+char *launch_objection(const char *path, bool exact, char **remark);
 
 /* A started program that waits for the word to go on. */
 struct launch {
@@ -34,8 +34,8 @@ struct launch {
 };
 
 /*
- * Forks; the child waits, then executes `path` with `argv` and the present environment plus
- * LD_PRELOAD=`preload` (before what is there) and `variable`=`value`. 0 or -1 with errno.
+ * Forks; the child waits, then executes `path` with `argv` and the present environment plus, unless `preload`
+ * is NULL, LD_PRELOAD=`preload` (before what is there) and `variable`=`value`. 0 or -1 with errno.
  */
 int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
 		 const char *variable, const char *value);

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "engine.h"
 #include "launch.h"
 #include "mst_limits.h"
 #include "mstrace.h"
@@ -51,6 +53,7 @@ enum {
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
+	OPT_ENGINE,
 	OPT_MAX_SIZE,
 	OPT_ROTATE,
 	OPT_DURATION,
@@ -70,6 +73,8 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "duration", OPT_DURATION, "S", 0, "End the recording after S seconds; the program goes on", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
+	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
+	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
@@ -86,8 +91,10 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
-	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|off", 0,
-	  "Record how many instructions were executed at each call, by the processor's counter (off)", 2 },
+	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|exact|off", 0,
+	  "Record how many instructions were executed at each call, by the processor's counter, or exactly "
+	  "by --engine=valgrind (off)",
+	  2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -106,7 +113,7 @@ static struct {
 	int verbosity;
 	bool instructions_wanted; /* it is to be told if they cannot be counted */
 	/* What lives as long as the program. */
-	char *words, **all_words, *path, *exe, *preload;
+	char *words, **all_words, *path, *exe, *preload, *valgrind;
 } config = {
 	.collector = {
 		.pattern = "trace.%p.zst",
@@ -117,6 +124,17 @@ static struct {
 	},
 	.verbosity = 1,
 };
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+{
+	va_list args;
+
+	fputs("msrec: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
 
 static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
 {
@@ -184,8 +202,12 @@ static void rotate(struct argp_state *state, const char *arg)
 
 static void choose_instructions(struct argp_state *state, const char *arg)
 {
+	if (strcmp(arg, "exact") == 0) {
+		config.collector.exact = true;
+		return;
+	}
 	if (strcmp(arg, "auto") != 0 && strcmp(arg, "pmu") != 0 && strcmp(arg, "off") != 0)
-		argp_error(state, "--instructions takes auto, pmu or off, not '%s'", arg);
+		argp_error(state, "--instructions takes auto, pmu, exact or off, not '%s'", arg);
 	config.collector.instructions = strcmp(arg, "off") != 0;
 	config.instructions_wanted = strcmp(arg, "pmu") == 0;
 }
@@ -246,6 +268,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CXX_FREERES:
 		c->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
 		return 0;
+	case OPT_ENGINE:
+		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
+			argp_error(state, "--engine is preload or valgrind, not '%s'", arg);
+		c->exact = arg[0] == 'v';
+		return 0;
 	case OPT_EMBED_SYMBOLS:
 		c->embed_symbols = true;
 		return 0;
@@ -303,11 +330,10 @@ static char **prepend_environment(int *argc, char **argv)
 	return all;
 }
 
-/* Where the preload library is: beside us in a build tree, else where it is installed. */
-static char *find_preload(void)
+/* A file of ours: beside us in a build tree, else where it is installed. */
+static char *find_part(const char *folder, const char *name)
 {
-	static const char *const places[] = { "preload/libmsrec.so",
-					      "../" MSREC_LIBDIR "/msrec/libmsrec.so" };
+	const char *const places[] = { folder, "../" MSREC_LIBDIR "/msrec" };
 	char self[4096], *slash, *path;
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -316,7 +342,7 @@ static char *find_preload(void)
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
 		char *real;
 
-		if (asprintf(&path, "%.*s/%s", (int)(slash - self), self, places[i]) < 0)
+		if (asprintf(&path, "%.*s/%s/%s", (int)(slash - self), self, places[i], name) < 0)
 			return NULL;
 		real = realpath(path, NULL);
 		free(path);
@@ -324,6 +350,35 @@ static char *find_preload(void)
 			return real;
 	}
 	return NULL;
+}
+
+/* What starts our tool for Valgrind; NULL after a message: it isn't there. */
+static char *find_valgrind(void)
+{
+	char *tool = find_part(".", "valgrind/msrec-amd64-linux"), *slash, *starter = NULL;
+
+	if (!tool) {
+		complain(
+			"--engine=valgrind: msrec was built without it, because Valgrind's headers and static "
+			"libraries were not there");
+		return NULL;
+	}
+	slash = strrchr(tool, '/');
+	if (asprintf(&starter, "%.*s/valgrind", (int)(slash - tool), tool) < 0)
+		starter = NULL;
+	/* The link to Valgrind's script, where that is a script. */
+	if (starter && faccessat(AT_FDCWD, starter, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+		free(starter);
+		if (asprintf(&starter, "%.*s/valgrind.bin", (int)(slash - tool), tool) < 0)
+			starter = NULL;
+	}
+	free(tool);
+	if (starter && access(starter, X_OK) != 0) {
+		complain("--engine=valgrind: Valgrind is not installed (%s: %s)", starter, strerror(errno));
+		free(starter);
+		return NULL;
+	}
+	return starter;
 }
 
 static void report(const struct collector_report *r)
@@ -407,28 +462,23 @@ __attribute__((noreturn)) static void end_like(int status)
 
 /* ---- the run ---- */
 
-__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
-{
-	va_list args;
-
-	fputs("msrec: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
 /* Starts the program and gives it its file. 0, or msrec's exit status after a message. */
 static int start(struct collector *collector, struct launch *launch)
 {
+	char **command = NULL;
 	char *problem;
 	int err;
 
-	if (launch_start(launch, config.path, config.argv, config.preload, SHM_ENV,
-			 collector_shm_path(collector)) != 0) {
+	if (config.valgrind)
+		command = engine_command(config.valgrind, collector_shm_path(collector), &config.collector);
+	if ((config.valgrind && !command) ||
+	    launch_start(launch, command ? config.valgrind : config.path, command ? command : config.argv,
+			 config.preload, SHM_ENV, collector_shm_path(collector)) != 0) {
 		complain("cannot start a process: %s", strerror(errno));
+		engine_command_free(command);
 		return LAUNCH_FAILED;
 	}
+	engine_command_free(command);
 	problem = collector_prepare(collector, launch->pid);
 	if (problem) {
 		launch_cancel(launch);
@@ -477,6 +527,26 @@ static int record(void)
 	return failed;
 }
 
+/* What the tool for Valgrind does, or doesn't do. False after a message. */
+static bool settle_engine(void)
+{
+	struct collector_options *c = &config.collector;
+	const char *refused = c->sample_bytes ? "--sample"
+			      : c->timer_ms   ? "--timer"
+			      : c->maps       ? "--mmap"
+			      : c->max_bytes  ? "--max-size"
+			      : c->duration_s ? "--duration"
+					      : NULL;
+
+	if (!c->exact)
+		return true;
+	if (refused)
+		complain("%s is for --engine=preload alone", refused);
+	c->usable = true;
+	c->instructions = false; /* the processor's, that is */
+	return !refused;
+}
+
 /* Without a counter the recording goes on without counts. */
 static void settle_instructions(void)
 {
@@ -516,12 +586,14 @@ int main(int argc, char **argv)
 		complain("no program given; 'msrec --help' tells more");
 		return LAUNCH_FAILED;
 	}
+	if (!settle_engine())
+		return LAUNCH_FAILED;
 	config.path = launch_find(config.argv[0], &status);
 	if (!config.path) {
 		complain("%s: %s", config.argv[0], strerror(errno));
 		return status;
 	}
-	objection = launch_objection(config.path, &remark);
+	objection = launch_objection(config.path, config.collector.exact, &remark);
 	if (objection) {
 		complain("%s %s", config.path, objection);
 		free(objection);
@@ -530,11 +602,12 @@ int main(int argc, char **argv)
 	if (remark && config.verbosity > 0)
 		complain("%s %s", config.path, remark);
 	free(remark);
-	config.preload = find_preload();
-	if (!config.preload) {
+	if (config.collector.exact)
+		config.valgrind = find_valgrind();
+	else if (!(config.preload = find_part("preload", "libmsrec.so")))
 		complain("libmsrec.so is neither beside this program nor where it was installed");
+	if (!config.preload && !config.valgrind)
 		return LAUNCH_FAILED;
-	}
 	/* What the libraries free at the very end is of no weight, and takes time. */
 	if (config.collector.sample_bytes)
 		config.collector.libc_freeres = config.collector.cxx_freeres = false;

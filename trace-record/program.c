@@ -188,7 +188,7 @@ static char *remark_on(const struct facts *facts)
 	return NULL;
 }
 
-static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, char **remark)
+static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, bool exact, char **remark)
 {
 	struct facts facts = { 0 };
 	char *objection;
@@ -199,6 +199,9 @@ static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, char **
 		return sentence_make("is not an executable");
 	if (!look_at_segments(f, header, &facts))
 		return sentence_make("has damaged program headers");
+	/* Valgrind replaces whatever malloc there is, without a loader's help. */
+	if (exact)
+		return NULL;
 	look_at_sections(f, header, &facts);
 	objection = objection_to(&facts);
 	if (!objection)
@@ -206,7 +209,7 @@ static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, char **
 	return objection;
 }
 
-char *program_objection(int fd, char **remark)
+char *program_objection(int fd, bool exact, char **remark)
 {
 	struct stat st;
 	struct file f = { .fd = fd };
@@ -222,5 +225,5 @@ char *program_objection(int fd, char **remark)
 		return sentence_make("is a 32-bit program; only 64-bit ones can be recorded");
 	if (f.size < sizeof(header) || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return sentence_make("is for another kind of processor");
-	return judge_elf64(&f, &header, remark);
+	return judge_elf64(&f, &header, exact, remark);
 }

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /*
- * Why the ELF file open as `fd` cannot be recorded, as the end of a sentence to be freed; NULL if nothing
- * speaks against it. Then *remark is what part of its heap won't be seen, in the same form, or NULL.
+ * Why the ELF file open as `fd` cannot be recorded, by a library in it or (`exact`) under Valgrind, as the end of
+ * a sentence to be freed; NULL if nothing speaks against it. Then *remark is what part of its heap won't be seen, in the same form, or NULL.
  */
-char *program_objection(int fd, char **remark);
+char *program_objection(int fd, bool exact, char **remark);
 
 #endif

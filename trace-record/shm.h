@@ -96,7 +96,9 @@ struct shm_segment {
 	_Atomic uint32_t nested;    /* calls inside calls that could not be recorded */
 	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
 	_Atomic uint32_t unwatched; /* page calls were to be recorded, and not all of them can be */
-	uint64_t start;             /* stamp */
+	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
+	uint32_t unowned; /* its rings have no owners to ask about: whether the process is gone tells */
+	uint64_t start;   /* stamp */
 	struct shm_ring rings[SHM_RINGS];
 };
 
@@ -234,6 +236,9 @@ enum shm_op {
 	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
+	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
+	SHM_OP_STEPS =
+		132, /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
 	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
 	SHM_PAD = 255,
 };
@@ -249,6 +254,7 @@ enum shm_flag {
 
 #define SHM_NODES 65536u    /* node numbers are below this */
 #define SHM_RECORD_WORDS 7u /* at most */
+#define SHM_STEP_BYTES 22u
 
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
@@ -268,7 +274,7 @@ static inline bool shm_is_wide(uint64_t value)
 	return value >> 48 != 0;
 }
 
-/* Whether the op is a call with a stack. */
+/* Whether the op is a call with a stack, or a page event, which has one, too. */
 static inline bool shm_has_stack(uint8_t op)
 {
 	return op < 32 || mst_op_is_page(op);
@@ -282,6 +288,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case 4:
 	case 5:
 	case 6: /* the reallocs: also the old address */
+	case SHM_OP_STEPS:
 	case MST_OP_PAGE_MREMAP:
 		return 2;
 	case 42:

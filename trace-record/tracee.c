@@ -72,6 +72,7 @@ void tracee_destroy(struct tracee *t)
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
 	customs_finish(&t->customs);
+	tids_finish(&t->tids);
 	frames_finish(&t->frames);
 	free(t->kinds);
 	free(t->lanes);
@@ -425,9 +426,17 @@ static inline int write_free(struct tracee *t, uint64_t address)
 	return err ? err : mst_writer_free(t->writer, block.kind, block.index);
 }
 
-/* The block that a request means: a custom one if there is any, else one of the allocator's, as for Massif. */
+/*
+ * The block that a request means: a custom one if there is any, else one of the allocator's. Under Valgrind it is
+ * the newest one, as for Massif.
+ */
 static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
 {
+	struct block own;
+
+	if (t->segment->unowned && blocks_find(&t->blocks, address, &own) &&
+	    customs_find(&t->customs, address, block) && block->index < own.index)
+		return blocks_take(&t->blocks, address, block);
 	return customs_take(&t->customs, address, block) || blocks_take(&t->blocks, address, block);
 }
 
@@ -507,6 +516,21 @@ static int write_page(struct tracee *t, struct lane *lane, const struct lane_eve
 	return err ? err : page_events_write(t->writer, e, stack);
 }
 
+static int write_steps(struct tracee *t, const struct lane_event *e)
+{
+	const uint64_t words[3] = { e->address, e->old, e->size };
+	uint8_t bytes[SHM_STEP_BYTES], steps[SHM_STEP_BYTES];
+	size_t n = 0;
+
+	memcpy(bytes, words, sizeof(bytes));
+	/* No byte of a step is 0: those fill the record up. */
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		steps[n] = bytes[i];
+		n += bytes[i] != 0;
+	}
+	return mst_writer_steps(t->writer, steps, n);
+}
+
 static bool is_realloc(const struct lane_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
@@ -529,6 +553,10 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return define_node(t, lane, e);
 	if (e->op == SHM_OP_COUNT)
 		return count_on(t, e->size);
+	if (e->op == SHM_OP_STEPS)
+		return write_steps(t, e);
+	if (e->op == SHM_OP_THREAD)
+		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &lane->thread);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
@@ -734,6 +762,13 @@ static int open_lane(struct tracee *t, uint32_t slot)
 		lane->use = ring->use;
 		lane->stack_depth = 0;
 		lane_forget(lane);
+		if (t->segment->unowned) {
+			/* Valgrind may find nobody who called. */
+			if (!lane_reserve(lane, 0))
+				return MST_ERR_NOMEM;
+			lane->nodes[0].stack = MST_ROOT_STACK;
+			return tids_find(&t->tids, t->writer, ring->tid, &lane->thread);
+		}
 		return mst_writer_thread(t->writer, &thread, &lane->thread);
 	}
 	return 0;
@@ -840,8 +875,8 @@ bool tracee_is_empty(struct tracee *t)
 		const uint32_t state = atomic_load(&ring->state);
 
 		if (state == SHM_RING_CLAIMED ||
-		    (state == SHM_RING_USED &&
-		     (!shm_owner_gone(&ring->owner) || atomic_load(&ring->head) != atomic_load(&ring->tail))))
+		    (state == SHM_RING_USED && ((!t->segment->unowned && !shm_owner_gone(&ring->owner)) ||
+						atomic_load(&ring->head) != atomic_load(&ring->tail))))
 			return false;
 	}
 	return true;

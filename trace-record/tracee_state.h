@@ -7,6 +7,7 @@
 #include "customs.h"
 #include "frames.h"
 #include "lane.h"
+#include "tids.h"
 #include "tracee.h"
 
 #define KIND_CACHE_BITS 13
@@ -38,6 +39,7 @@ struct tracee {
 	uint64_t at_stamp; /* what the writer was told last of time and thread */
 	uint32_t at_thread;
 	struct lane *lanes;
+	struct tids tids; /* of a process with one ring for all threads */
 	uint32_t n_lanes;
 	uint64_t held_ns,
 		held_address; /* since when the allocation of an address has been waiting; 0 = none is */

@@ -121,6 +121,9 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	if (physical && !view->settings->show_below_main &&
 	    naming_role(view->naming, frame) == SYMBOL_BELOW_MAIN)
 		function = "(below main)";
+	/* Massif 3.19 doesn't look into other compilation units. */
+	if (line->foreign && view->settings->compat == COMPAT_3_19)
+		function = "UnknownInlinedFun";
 	out_printf(out, "0x%" PRIX64 ": ", naming_address(view->naming, frame));
 	out_text(out, function ? function : "???");
 	if (line->file) {

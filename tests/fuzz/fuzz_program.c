@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	objection = program_objection(fd, &remark);
+	objection = program_objection(fd, false, &remark);
 	check(objection);
 	check(remark);
 	if (objection && remark)

@@ -67,13 +67,14 @@ class Counts:
 
     def __init__(self, fields, column, before):
         need(len(fields) >= 160, "fields are missing")
-        self.column = column
+        self.column, self.calls = column, []
         self.count, self.last = struct.unpack_from("<QQ", fields, 144)
         need(before <= self.count <= self.last < 2**63, "the counts go back")
 
-    def call(self):
+    def call(self, record):
         self.count += self.column.varint()
         need(self.count <= self.last, "a count is above the last one")
+        self.calls.append((record, self.count))
         return self.count
 
     def finish(self):
@@ -81,12 +82,35 @@ class Counts:
         return self.count
 
 
+def steps(column, calls, count, last):
+    """The changes of the stack pointer in a chunk (§8): (record, instructions, growth); then the count behind them.
+
+    `calls` has the record and the count of each call, `count` is that of the last step or call before, and `last`
+    that of the record behind the last.
+    """
+    found, call = [], 0
+    while column.at < len(column.data):
+        step = column.varint()
+        if step == 0:
+            need(call < len(calls) and calls[call][1] >= count, "steps of a call that isn't there, or is earlier")
+            count, call = calls[call][1], call + 1
+            continue
+        size = step >> 3 if step & 4 else (step >> 3) * 8
+        need(0 < size <= MASK, "a step's size")
+        if step & 1:
+            count += column.varint()
+            need(count < 2**63, "a step's count")
+        found.append((calls[call][0] if call < len(calls) else last, count, -size if step & 2 else size))
+    need(call == len(calls) or calls[call][1] >= count, "a call before its steps")
+    return found, max([count] + [c for _, c in calls[-1:]])
+
+
 class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
-        self.records = self.allocs = self.time = self.count = 0
+        self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live = Names(), Live(self.kinds)
 
     def take(self, n):
@@ -133,7 +157,8 @@ class Decoder:
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
                + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1)
-               + (" pages" if told & 4 else "") + (f" begin={self.begin << shift}" if self.based else ""))
+               + (" pages" if told & 4 else "") + " exact" * (told >> 4 & 1)
+               + (f" begin={self.begin << shift}" if self.based else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -227,6 +252,9 @@ class Decoder:
         counts = Counts(fields, column(6), self.count) if self.counted else None
         yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated, counts, base)
         self.count = counts.finish() if counts else 0
+        if counts:
+            found, self.stepped = steps(column(8), counts.calls, self.stepped, n)
+            yield from ("step record=%d instructions=%d grown=%d" % step for step in found)
         self.records, self.time = self.records + n, last
         self.live.chunk(symbols, stated)
         self.units[-1][2:] = n, time
@@ -257,7 +285,7 @@ class Decoder:
             yield (f"{names.get((role, what), 'call')} kind={then if what != FREE else '-'} block={block} "
                    f"old={kind if role in (FREE, OUT, KEEP) else '-'} old_block={old} "
                    f"time={stamps[stamp][1]} thread={runs[run][1]}"
-                   + (f" instructions={counts.call()}" if counts else "")
+                   + (f" instructions={counts.call(i)}" if counts else "")
                    + (f" address={place:#x}" if paged and place else ""))
             i += 1 + pair
         sums.check(stated, base)

@@ -24,9 +24,11 @@ PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-h
 MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"],
         ["--usable=yes", "script 5 3000 aligned"], ["--free-stacks=yes", "script 4 3000"], ["--free-stacks=yes", "new_basic"],
         ["--free-stacks=yes", "custom_alloc 1 5000"], ["--embed-symbols", "new_basic"], ["--embed-symbols", "fork"],
-        ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"]]
+        ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"], ["--stacks=yes", "stack_depth thread 3"]]
 REWRITTEN = [["--level=19"], ["--from=1"], ["--from=1", "--level=1", "--drop=identity,threads"], ["--until=2", "--strip-paths"]]
 LONG = "script 5 20000 aligned"     # the program whose trace is rewritten
+EXACT = [["--engine=valgrind", "fork"], ["--engine=valgrind --stacks=yes", "threads"],
+         ["--engine=valgrind --stacks=yes", "recurse 300"], ["--engine=valgrind --pages", "basic"]]
 
 
 def record(build, folder, number, options, program):
@@ -34,7 +36,7 @@ def record(build, folder, number, options, program):
     words = program.split()
     path = os.path.join(folder, str(number))
     words[0] = os.path.join(build, "corpus", words[0])
-    subprocess.run([os.path.join(build, "trace-record/msrec"), "-q", "-o", path, *options, *words],
+    subprocess.run([os.path.join(build, "trace-record/msrec"), "-q", "-o", path, *" ".join(options).split(), *words],
                    cwd=os.path.join(build, "corpus"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, timeout=60, check=False)
     return sorted(glob.glob(path + "*"))
@@ -90,7 +92,8 @@ def main():
     build = os.path.abspath(args.build)
     same = total = 0
     with tempfile.TemporaryDirectory() as folder:
-        runs = [([], p) for p in PROGRAMS] + [([o], p) for o, p in MORE]
+        more = MORE + (EXACT if os.path.exists(os.path.join(build, "trace-record/valgrind/msrec-amd64-linux")) else [])
+        runs = [([], p) for p in PROGRAMS] + [([o], p) for o, p in more]
         traces = [(path, f"{' '.join(o)} {p}".strip()) for i, (o, p) in enumerate(runs)
                   for path in record(build, folder, i, o, p)]
         traces += [piece for path, name in traces if name == LONG for piece in rewrite(build, path)]

@@ -6,6 +6,7 @@
  *   records N            at most N records a chunk (before everything else)
  *   counted              calls have instruction counts (before everything else)
  *   stacks               stack depths are recorded (before everything else)
+ *   pages                page events are recorded (before everything else)
  *   anonymous            frees don't say of which block (before everything else)
  *   sampled N            of a sample with this mean (before everything else)
  *   module PATH          the executable, of which `m` frames are
@@ -296,7 +297,7 @@ static void run_line(char *line)
 /* What stands before everything else. */
 struct features {
 	uint32_t records;
-	bool counted, stacks, anonymous;
+	bool counted, stacks, pages, anonymous;
 	uint64_t sample;
 };
 
@@ -307,7 +308,6 @@ static void begin(int fd, const struct features *features)
 		.pid = 1,
 		.machine = 62,
 		.page_size = 4096,
-		.pages = true,
 		.recorder = "script2trace",
 		.exe = "/nowhere/script",
 		.cwd = "/",
@@ -315,6 +315,7 @@ static void begin(int fd, const struct features *features)
 		.argv = argv,
 		.instructions = features->counted,
 		.stacks = features->stacks,
+		.pages = features->pages,
 		.sample_bytes = features->sample,
 	};
 	const struct mst_writer_options options = { .identity = !features->anonymous,
@@ -338,6 +339,8 @@ static bool take_feature(struct features *features, char *line)
 		features->counted = true;
 	else if (strcmp(line, "stacks") == 0)
 		features->stacks = true;
+	else if (strcmp(line, "pages") == 0)
+		features->pages = true;
 	else if (strcmp(line, "anonymous") == 0)
 		features->anonymous = true;
 	else

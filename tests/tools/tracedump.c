@@ -43,6 +43,8 @@ static void print_info(const struct mst_reader *r)
 		printf(" stacks");
 	if (info->pages)
 		printf(" pages");
+	if (info->exact)
+		printf(" exact");
 	if (info->base)
 		printf(" begin=%" PRIu64, info->begin_ns);
 	putchar('\n');
@@ -100,6 +102,8 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	uint32_t kinds, stacks, frames, modules, threads;
+	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
+	struct mst_step step;
 	struct mst_event event;
 
 	mst_reader_kinds(r, &kinds);
@@ -119,6 +123,9 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	}
 	while (mst_cursor_next(&cursor, &event))
 		print_event(&event, chunk->instructions);
+	while (mst_step_next(&steps, &step))
+		printf("step record=%u instructions=%" PRIu64 " grown=%" PRId64 "\n", step.record,
+		       step.instructions, (int64_t)step.grown);
 }
 
 static void print_module(uint32_t i, const struct mst_module *m)

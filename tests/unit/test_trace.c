@@ -325,7 +325,7 @@ static void test_full_disk(void **state)
 		uint64_t index;
 		int err;
 
-		model_create(&m, 12, &(struct mst_writer_options){ .chunk_records = 64 });
+		model_create(&m, 4, &(struct mst_writer_options){ .chunk_records = 64 });
 		while (m.events.n < 20)
 			model_step(&m);
 		limit.rlim_cur = most;

@@ -448,6 +448,33 @@ static void counted(struct craft *c)
 	}
 }
 
+/* Steps before the first call, before the third, and behind the last one; each chunk's counts are as above. */
+static void stepped(struct craft *c)
+{
+	counted(c);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct part *p = &c->parts[CRAFT_EVENTS + i];
+
+		p->ids[COLUMN_INSTRUCTIONS + 1] = COLUMN_STEPS;
+		p->n_columns = COLUMN_INSTRUCTIONS + 2;
+		SET(p->columns[COLUMN_INSTRUCTIONS + 1], 8, 0, 0, 9, 5, 10, 0, 0, 0xfc, 0xff, 3);
+	}
+}
+
+#define STEPS(name, part, ...)                                                                               \
+	static void name(struct craft *c)                                                                    \
+	{                                                                                                    \
+		stepped(c);                                                                                  \
+		SET(COLUMN(c, part, COLUMN_INSTRUCTIONS + 1), __VA_ARGS__);                                  \
+	}
+
+STEPS(steps_cut, MORE, 8, 0, 0, 0x89)
+STEPS(step_without_count, MORE, 9)
+STEPS(step_of_nothing, EVENTS, 3, 1)
+STEPS(step_behind_its_call, EVENTS, 0, 0, 9, 6)
+STEPS(step_beyond_next_chunk, EVENTS, 0, 0, 0, 0, 9, 1)
+STEPS(more_calls_in_steps, EVENTS, 0, 0, 0, 0, 0, 8)
+
 static void counts_without_feature(struct craft *c)
 {
 	counted(c);
@@ -764,6 +791,13 @@ static const struct crafted crafted[] = {
 	{ "counts too high", counts_too_high, BAD, "goes back", 4 },
 	{ "counts go back", counts_back, BAD, "goes back", 4 },
 	{ "counts go back inside", counts_back_inside, BAD, "goes back", 4 },
+	{ "steps", stepped, OK, "", 8 },
+	{ "steps cut", steps_cut, BAD, "column of steps", 4 },
+	{ "step without count", step_without_count, BAD, "column of steps", 4 },
+	{ "step of nothing", step_of_nothing, BAD, "column of steps", 0 },
+	{ "step behind its call", step_behind_its_call, BAD, "column of steps", 0 },
+	{ "step beyond the next chunk", step_beyond_next_chunk, BAD, "column of steps", 4 },
+	{ "more calls in steps", more_calls_in_steps, BAD, "column of steps", 0 },
 	{ "pages", pages, OK, "", 8 },
 	{ "no addresses", no_addresses, BAD, "column of addresses", 4 },
 	{ "cut address", cut_address, BAD, "column of addresses", 0 },

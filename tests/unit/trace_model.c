@@ -111,6 +111,7 @@ void model_create(struct model *m, uint64_t seed, const struct mst_writer_option
 		.argv = arguments,
 		.instructions = seed >> 3 & 1,
 		.stacks = seed >> 4 & 1,
+		.exact = seed >> 5 & 1,
 	};
 	MUST(mst_writer_create(&m->writer, m->fd, &m->info, options) == 0);
 	push(&m->stacks, sizeof(struct mst_stack), &(struct mst_stack){ MST_ROOT_STACK, MST_NONE });
@@ -128,6 +129,7 @@ void model_destroy(struct model *m)
 	free(m->stacks.items);
 	free(m->kinds.items);
 	free(m->events.items);
+	free(m->steps.items);
 	free(m->blocks.items);
 }
 
@@ -144,6 +146,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	child->stacks = copy_vector(&parent->stacks, sizeof(struct mst_stack));
 	child->kinds = copy_vector(&parent->kinds, sizeof(struct mst_kind));
 	child->events = copy_vector(&parent->events, sizeof(struct mst_event));
+	child->steps = copy_vector(&parent->steps, sizeof(struct mst_step));
 	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
 	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
 }
@@ -300,7 +303,7 @@ static void keep_event(struct model *m, struct mst_event event)
 		event.old_index = UINT64_MAX;
 	event.thread = m->thread;
 	event.time = m->time_ns >> TIME_SHIFT;
-	event.instructions = m->instructions;
+	event.instructions = m->stepped = m->instructions;
 	push(&m->events, sizeof(event), &event);
 }
 
@@ -397,6 +400,38 @@ static void count_on(struct model *m)
 		mst_writer_instructions(m->writer, model_below(m, 2) ? m->instructions / 2 : UINT64_MAX);
 }
 
+static size_t put_varint(uint8_t *to, uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		to[n++] = (uint8_t)v | 0x80;
+	to[n++] = (uint8_t)v;
+	return n;
+}
+
+/* A change of the stack pointer, mostly small and a multiple of eight; none of 0 bytes, and none in half. */
+static void change_stack(struct model *m)
+{
+	const bool shrinks = model_below(m, 2), in_bytes = !model_below(m, 20);
+	const uint64_t size = 1 + (model_below(m, 50) ? model_below(m, 40) : random_number(m) >> 8);
+	const uint64_t passed = model_below(m, 2) ? (m->instructions - m->stepped) / 2 : 0;
+	struct mst_step step = { .record = (uint32_t)m->events.n };
+	uint8_t bytes[20];
+	size_t n = put_varint(bytes, size << 3 | in_bytes << 2 | shrinks << 1 | (passed != 0));
+
+	if (passed)
+		n += put_varint(bytes + n, passed);
+	step.grown = in_bytes ? size : size * 8;
+	if (shrinks)
+		step.grown = -step.grown;
+	step.instructions = m->stepped += passed;
+	MUST(mst_writer_steps(m->writer, (const uint8_t[]){ 7, 0 }, 2) == MST_ERR_ARGUMENT);
+	MUST(n < 2 || mst_writer_steps(m->writer, bytes, n - 1) == MST_ERR_ARGUMENT);
+	MUST(mst_writer_steps(m->writer, bytes, n) == 0);
+	push(&m->steps, sizeof(step), &step);
+}
+
 /* Time goes on, mostly little; another thread now and then, sometimes with an older time. */
 static void move_on(struct model *m)
 {
@@ -414,8 +449,11 @@ static void move_on(struct model *m)
 	mst_writer_at(m->writer, time, m->thread);
 	if (time > m->time_ns)
 		m->time_ns = time;
-	if (m->info.instructions)
-		count_on(m);
+	if (!m->info.instructions)
+		return;
+	count_on(m);
+	for (uint32_t n = model_below(m, 4) ? 0 : model_below(m, model_below(m, 2000) ? 3 : 1000); n > 0; n--)
+		change_stack(m);
 }
 
 void model_step(struct model *m)
@@ -594,7 +632,7 @@ static void check_info(const struct model *m, const struct mst_reader *r)
 
 	MUST(mst_reader_time_shift(r) == TIME_SHIFT);
 	MUST(a->pid == b->pid && a->parent_pid == b->parent_pid && a->machine == b->machine);
-	MUST(a->instructions == b->instructions && a->stacks == b->stacks);
+	MUST(a->instructions == b->instructions && a->stacks == b->stacks && a->exact == b->exact);
 	MUST(a->pages == b->pages);
 	MUST(a->page_size == b->page_size && a->start_ns == b->start_ns && a->argc == b->argc);
 	MUST(!strcmp(a->recorder, b->recorder) && !strcmp(a->exe, b->exe) && !strcmp(a->cwd, b->cwd));
@@ -667,16 +705,34 @@ static void check_event(const struct mst_event *got, const struct mst_event *wan
 	MUST(got->time <= wanted->time && wanted->time - got->time < STAMP_UNITS);
 }
 
+/* The steps before the chunk's record `at`, behind which the event is that is read next. */
+static void check_steps(const struct model *m, struct mst_step_cursor *cursor, uint32_t at,
+			struct model_reading *reading)
+{
+	struct mst_step_cursor next = *cursor;
+	struct mst_step step;
+
+	while (mst_step_next(&next, &step) && step.record == at) {
+		const struct mst_step *wanted = &((struct mst_step *)m->steps.items)[reading->steps++];
+
+		MUST(reading->steps <= m->steps.n && wanted->record == reading->events);
+		MUST(step.grown == wanted->grown && step.instructions == wanted->instructions);
+		*cursor = next;
+	}
+}
+
 static void check_chunk(const struct model *m, const struct mst_reader *r, const struct mst_chunk *chunk,
 			struct model_reading *reading)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
 	struct mst_sums sums = { .null_frees = chunk->sums.null_frees };
 	struct running now = { 0 };
 	struct mst_event event;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(r, &n);
 
+	check_steps(m, &steps, 0, reading);
 	for (uint32_t at; at = cursor.record, mst_cursor_next(&cursor, &event);) {
 		const struct mst_event *wanted = &((struct mst_event *)m->events.items)[reading->events++];
 
@@ -684,6 +740,7 @@ static void check_chunk(const struct model *m, const struct mst_reader *r, const
 		check_event(&event, wanted);
 		MUST(at - chunk->stamps[cursor.stamp].record < STAMP_RECORDS || event.time == wanted->time);
 		sum_event(&sums, &now, kinds, &event);
+		check_steps(m, &steps, cursor.record, reading);
 	}
 	sums.net_bytes = (int64_t)now.bytes;
 	sums.net_bytes16 = (int64_t)now.bytes16;
@@ -713,6 +770,7 @@ struct model_reading model_read(const struct model *m, int fd)
 	check_modules(m, r);
 	if (reading.status == 0) {
 		MUST(reading.events == m->events.n && reading.null_frees == m->null_frees);
+		MUST(reading.steps == m->steps.n);
 		check_end(m, r);
 	} else {
 		MUST(!mst_reader_end(r));

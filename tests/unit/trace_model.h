@@ -36,9 +36,11 @@ struct model {
 	struct model_vector modules; /* struct mst_module, as given */
 	struct model_vector threads, frames, stacks, kinds;
 	struct model_vector events; /* struct mst_event; the time is the true one */
+	struct model_vector steps;  /* struct mst_step; `record` is the number of the event behind it */
 	struct model_vector blocks; /* struct model_block, live */
 	uint64_t null_frees, allocs;
 	uint64_t time_ns, instructions;
+	uint64_t stepped; /* instructions as of the last step or event */
 	uint32_t thread;
 };
 
@@ -68,6 +70,7 @@ int model_memfd(const void *data, size_t size);
 struct model_reading {
 	int status;    /* of mst_reader_create() or the last mst_reader_next() */
 	size_t events; /* delivered, all equal to the model's first ones */
+	size_t steps;  /* the same */
 	uint64_t null_frees;
 	char problem[160];
 };

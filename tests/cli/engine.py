@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How msrec --engine=valgrind ends, and what it does with programs that end in their own ways."""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Scratch  # noqa: E402
+
+TIMEOUT_S = 60
+failures = []
+
+
+def check(what, fine, told=""):
+    if not fine:
+        failures.append(what)
+        print("FAILED: %s %s" % (what, told))
+
+
+class Engine:
+    def __init__(self, build, folder):
+        self.build, self.folder, self.runs = build, folder, 0
+
+    def run(self, *words, msrec=None):
+        """(exit status, standard error, traces) of msrec --engine=valgrind WORDS."""
+        self.runs += 1
+        out = os.path.join(self.folder, str(self.runs))
+        os.mkdir(out)
+        done = subprocess.run([msrec or self.build.msrec, "--engine=valgrind", "-o", out + "/t.%p", *words],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              timeout=TIMEOUT_S)
+        return done.returncode, done.stderr, sorted(os.path.join(out, name) for name in os.listdir(out))
+
+    def ends(self, traces):
+        return [self.build.stat(trace) for trace in traces]
+
+
+def refusals(e):
+    status, said, traces = e.run("/nonexistent/program")
+    check("not found: 127, one line", status == 127 and said.count("\n") == 1 and not traces, said)
+    path = os.path.join(e.folder, "plain")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("no program\n")
+    status, said, traces = e.run(path)
+    check("not executable: 126, one line", status == 126 and said.count("\n") == 1 and not traces, said)
+    for option in ("--sample=64k", "--timer=5", "--mmap=yes", "--duration=3"):
+        status, said, traces = e.run(option, "/bin/true")
+        check("%s: 125, one line" % option, status == 125 and said.count("\n") == 1 and not traces, said)
+    # A msrec without the tool beside it.
+    alone = os.path.join(e.folder, "msrec")
+    shutil.copy(e.build.msrec, alone)
+    status, said, traces = e.run("/bin/true", msrec=alone)
+    check("no tool: 125, one sentence", status == 125 and said.count("\n") == 1 and "--engine=valgrind" in said, said)
+
+
+def ends(e):
+    status, said, traces = e.run("/bin/sh", "-c", "exit 7")
+    check("exit status", status == 7 and len(traces) == 1, said)
+    status, said, traces = e.run("/bin/sh", "-c", "kill -TERM $$")
+    check("killed by SIGTERM", status == -signal.SIGTERM and len(traces) == 1, "%d %s" % (status, said))
+    status, said, traces = e.run("/bin/sh", "-c", "kill -KILL $$")
+    check("killed by SIGKILL", status == -signal.SIGKILL and len(traces) == 1, "%d %s" % (status, said))
+    check("what was told before SIGKILL", e.ends(traces)[0]["events"] > 10)
+    status, said, traces = e.run("--instructions=exact", "/bin/sh", "-c", "/bin/echo; exit 3")
+    check("a child that executes ends with that", status == 3 and "executed another one" in said, said)
+    status, said, traces = e.run("--trace-children=yes", "/bin/sh", "-c", "/bin/true; exit 3")
+    check("executed programs have files of their own", status == 3 and len(traces) >= 2, said)
+
+
+def program_outlives_msrec(e):
+    """msrec is killed: the program runs on to its end."""
+    out = os.path.join(e.folder, "outlived")
+    script = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo done > %s" % out
+    msrec = subprocess.Popen([e.build.msrec, "-q", "--engine=valgrind", "-o", out + ".trace", "/bin/sh", "-c", script])
+    time.sleep(1)
+    msrec.kill()
+    msrec.wait()
+    for _ in range(TIMEOUT_S * 10):
+        if os.path.exists(out) and os.path.getsize(out):
+            break
+        time.sleep(0.1)
+    check("the program outlives msrec", os.path.exists(out))
+
+
+def interrupt(e):
+    """Ctrl-C reaches both: the program dies of it, and msrec with it."""
+    out = os.path.join(e.folder, "interrupted")
+    msrec = subprocess.Popen([e.build.msrec, "-q", "--engine=valgrind", "-o", out, "/bin/sleep", "30"],
+                             start_new_session=True)
+    time.sleep(2)
+    os.killpg(msrec.pid, signal.SIGINT)
+    check("Ctrl-C", msrec.wait(TIMEOUT_S) == -signal.SIGINT)
+    check("Ctrl-C leaves a whole trace", e.build.stat(out)["lost"] == 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    build = Build(parser.parse_args().build)
+    if not os.path.exists(os.path.join(build.root, "trace-record/valgrind/msrec-amd64-linux")):
+        print("SKIP: msrec is built without its engine for Valgrind")
+        return 77
+    with Scratch() as folder:
+        engine = Engine(build, folder)
+        for part in (refusals, ends, program_outlives_msrec, interrupt):
+            part(engine)
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

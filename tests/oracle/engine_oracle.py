@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compare traces of the exact engine (msrec --engine=valgrind) with Massif itself: byte for byte.
+
+Each program is recorded once for each way of recording (as it is, with --stacks=yes, with --pages,
+with --trace-children=yes), and each of its option sets is replayed from that trace, and run under
+`valgrind --tool=massif`. The two files must be equal, times and addresses included; only desc:, which lists
+the options as given, may differ. Both runs get the same command, folder and environment, so that they are the
+same execution. What is not: programs that read /proc/self/maps (grep, diff and cmp do, for their handlers of
+stack overflow) find another tool in it.
+
+Exit status: 0 all as expected, 1 a difference, 2 cannot run, 77 no engine.
+"""
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
+import cases as corpus  # noqa: E402
+
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "PYTHONHASHSEED": "0",
+               "PYTHONDONTWRITEBYTECODE": "1", "PERL_HASH_SEED": "0", "HOME": "/nonexistent"}
+TIMEOUT_S = 300
+DIFF_LINES = 14
+RUNS_MORE = 3  # of Massif, after a difference
+
+SHORT_SETS = (
+    "",
+    "--time-unit=B --detailed-freq=1 --threshold=0 --depth=5",
+    "--stacks=yes",
+    "--pages-as-heap=yes",
+    "--trace-children=yes --max-snapshots=20",
+)
+
+LONG_SETS = SHORT_SETS + (
+    "--time-unit=B",
+    "--depth=200 --show-below-main=yes --threshold=0.2",
+    "--max-snapshots=10 --detailed-freq=3",
+    "--heap-admin=0 --peak-inaccuracy=0 --detailed-freq=2",
+    "--ignore-fn=main --detailed-freq=1 --max-snapshots=30",
+    "--alloc-fn=main --alloc-fn=_IO_file_doallocate --ignore-fn=call_init --depth=3",
+    "--alignment=64 --time-unit=B",
+    "--stacks=yes --time-unit=B --max-snapshots=40 --detailed-freq=1",
+    "--heap=no --stacks=yes",
+    "--pages-as-heap=yes --time-unit=B --threshold=0.1 --depth=8",
+)
+
+# What is written to the folder that every run starts in.
+FILES = {
+    "in.json": '{"a": [1, 2, {"b": "text"}], "c": {"d": [%s]}}\n' % ", ".join(str(n * n) for n in range(300)),
+    "in.xml": "<r>%s</r>\n" % "".join('<e n="%d">t%d</e>' % (n, n % 7) for n in range(200)),
+    "in.txt": "".join("line %d of %d, %s\n" % (n, n * n % 97, "abc" * (n % 5)) for n in range(400)),
+    "in.sql": "create table t(a integer, b text);\n"
+              + "".join("insert into t values(%d, 'v%d');\n" % (n, n % 13) for n in range(60))
+              + "select b, count(*), sum(a) from t group by b order by 3 desc;\n",
+    "in.py": "import json, re\nd = {str(i): list(range(i)) for i in range(120)}\n"
+             "print(len(json.dumps(d)), len(re.findall(r'1.', json.dumps(d))))\n",
+    "in.pl": "my %h; for my $i (1..800) { push @{$h{$i % 37}}, \"x\" x $i; }\n"
+             "print scalar(keys %h), ' ', length(join('', map { @$_ } values %h)), \"\\n\";\n",
+    "in.sh": "x=0; for i in 1 2 3 4 5 6 7 8 9; do x=$((x + i)); done; echo $x; /bin/echo a | /usr/bin/tr a b\n",
+}
+
+# Real programs: name, command in that folder.
+PROGRAMS = (
+    ("python3", "python3 in.py"),
+    ("perl", "perl in.pl"),
+    ("sqlite3", "sqlite3 -batch :memory: '.read in.sql'"),
+    ("xmllint", "xmllint --format in.xml"),
+    ("patch", "patch --version"),
+    ("git", "git hash-object in.txt"),
+    ("bash", "bash in.sh"),
+    ("dash", "dash in.sh"),
+    ("awk", "awk '{n[$2 % 9] += NF} END {for (k = 0; k < 9; k++) print k, n[k]}' in.txt"),
+    ("sed", "sed -e 's/line/LINE/' -e '/9/d' in.txt"),
+    ("gzip", "gzip -c in.txt"),
+    ("sort", "sort -k2 -n in.txt"),
+    ("ls", "ls -l /usr"),
+    ("find", "find /usr/include/linux -name 'a*.h'"),
+    ("tar", "tar cf - in.txt in.json"),
+    ("make", "make --version"),
+    ("gcc", "gcc --version"),
+    ("comm", "comm in.txt in.sql"),
+    ("readelf", "readelf -hd /bin/ls"),
+)
+
+CORPUS = ("basic", "realloc", "fork", "threads", "new_basic", "deep", "custom_alloc", "recurse", "signal", "ignored",
+          "usable", "dl", "coroutine", "huge", "alloc_fns", "stdio", "inline_chain", "exceptions")
+
+
+# Their threads run in another order now and then, under Massif alone as well.
+UNSTEADY = ("corpus/threads",)
+
+
+class Silent(Exception):
+    """Massif itself gave up: it stops at an assertion where the sum of all stacks falls below zero."""
+
+
+class Failure(Exception):
+    """A tool did not do its part: there is nothing to compare."""
+
+
+def programs(build, short):
+    """(name, argv) of every program that is compared."""
+    found = []
+    for name in (("basic", "fork") if short else CORPUS):
+        case = next(c for c in corpus.CASES if c.name.split(":")[0] == name)
+        found.append(("corpus/" + name, [str(build / case.argv[0]), *case.argv[1:]]))
+    for name, command in PROGRAMS:
+        if short and name not in ("python3", "bash"):
+            continue
+        if not shutil.which(name, path=ENVIRONMENT["PATH"]):
+            raise SystemExit("engine_oracle: %s is not installed (scripts/setup)" % name)
+        found.append((name, shlex.split(command)))
+    return found
+
+
+def run(command, folder):
+    """Run a command as all are run; returns its status and what it said."""
+    try:
+        done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise Failure("no end after %d s: %s" % (TIMEOUT_S, shlex.join(command)))
+    return done.returncode, done.stderr.decode("utf-8", "replace").strip()
+
+
+def by_pid(folder):
+    """Files NAME.PID of a folder in the order of the pids, and NAME.PID.2 behind NAME.PID."""
+    return sorted(folder.iterdir(), key=lambda path: [int(n) for n in path.name.split(".")[1:]])
+
+
+def ways(option_set):
+    """What must be recorded for an option set."""
+    words = []
+    if "--stacks=yes" in option_set:
+        words.append("--stacks=yes")
+    if "--pages-as-heap=yes" in option_set:
+        words.append("--pages")
+    if "--trace-children=yes" in option_set:
+        words.append("--trace-children=yes")
+    return tuple(words)
+
+
+def lines_of(path):
+    return [line for line in path.read_text("utf-8", "surrogateescape").split("\n") if not line.startswith("desc:")]
+
+
+def difference(theirs, ours):
+    """The lines that differ between two runs, each a status and the lines of its files."""
+    if theirs[0] != ours[0]:
+        return ["the program's status is %d under Massif and %d under msrec" % (theirs[0], ours[0])]
+    if len(theirs[1]) != len(ours[1]):
+        return ["Massif wrote %d files, we %d" % (len(theirs[1]), len(ours[1]))]
+    lines = []
+    for their, our in zip(theirs[1], ours[1]):
+        lines += difflib.unified_diff(their, our, "massif", "msreplay", lineterm="", n=1)
+    return lines
+
+
+class Oracle:
+    def __init__(self, build, scratch):
+        self.msrec = str(build / "trace-record/msrec")
+        self.msreplay = str(build / "analyze/msreplay")
+        self.scratch = scratch
+        self.work = scratch / "work"
+        self.work.mkdir()
+        for name, text in FILES.items():
+            (self.work / name).write_text(text)
+        self.recorded = {}
+
+    def fresh(self, name):
+        folder = self.scratch / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+    def massif(self, argv, option_set):
+        folder = self.fresh("massif")
+        # As msrec does for its program, something stands between: shells keep their parent's number as text.
+        status, said = run(["timeout", "--foreground", str(TIMEOUT_S), "valgrind", "-q", "--tool=massif", *shlex.split(option_set),
+                            "--massif-out-file=%s/out.%%p" % folder, *argv], self.work)
+        files = by_pid(folder)
+        if not files and "Assertion" in said:
+            raise Silent
+        if not files:
+            raise Failure("valgrind wrote nothing (status %d): %s" % (status, said))
+        return status, files
+
+    def traces(self, name, argv, words):
+        """The traces of a program recorded that way, once."""
+        if (name, words) not in self.recorded:
+            folder = self.fresh("traces-%s-%s" % (name.replace("/", "-"), "-".join(words) or "plain"))
+            status, said = run([self.msrec, "-q", "--engine=valgrind", *words, "-o", "%s/t.%%p" % folder, *argv],
+                               self.work)
+            if not any(folder.iterdir()):
+                raise Failure("msrec wrote nothing (status %d): %s" % (status, said))
+            self.recorded[name, words] = status, by_pid(folder)
+        return self.recorded[name, words]
+
+    def replay(self, traces, option_set):
+        folder = self.fresh("replay")
+        words = [w for w in shlex.split(option_set) if not w.startswith("--trace-children")]
+        files = []
+        for trace in traces:
+            out = folder / trace.name
+            status, said = run([self.msreplay, *words, "--massif-out-file=%s" % out, str(trace)], self.work)
+            if status != 0:
+                raise Failure("msreplay: status %d: %s" % (status, said))
+            # Massif writes nothing of a process that becomes another program.
+            if "went on as another program" not in said:
+                files.append(out)
+        return files
+
+    def compare(self, name, argv, option_set):
+        """(lines that differ, whether Massif differs from itself) of one program under one option set."""
+        ours = self.ours(name, argv, option_set)
+        theirs = self.theirs(argv, option_set)
+        lines = difference(theirs, ours)
+        if not lines:
+            return lines, False
+        # Threads may run in another order, a process id have more digits: then any of the answers is right.
+        self.recorded.pop((name, ways(option_set)))
+        ours = [ours, self.ours(name, argv, option_set)]
+        others = [theirs] + [self.theirs(argv, option_set) for _ in range(RUNS_MORE)]
+        if any(other in ours for other in others):
+            return [], False
+        return lines, name in UNSTEADY or any(other != theirs for other in others)
+
+    def theirs(self, argv, option_set):
+        status, files = self.massif(argv, option_set)
+        return status, [lines_of(path) for path in files]
+
+    def ours(self, name, argv, option_set):
+        status, traces = self.traces(name, argv, ways(option_set))
+        return status, [lines_of(path) for path in self.replay(traces, option_set)]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="Compare the exact engine with Massif.")
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--long", action="store_true", help="all programs and all option sets")
+    parser.add_argument("--program", metavar="REGEX", help="only programs whose name matches")
+    parser.add_argument("--set", metavar="REGEX", help="only option sets that match somewhere")
+    parser.add_argument("--keep", type=Path, help="work in this folder and leave it")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    build = options.build.resolve()
+    if not (build / "trace-record/valgrind/msrec-amd64-linux").exists():
+        print("SKIP: msrec is built without its engine for Valgrind")
+        return 77
+    scratch = options.keep or Path(tempfile.mkdtemp(prefix="engine-oracle."))
+    if options.keep:
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+    oracle = Oracle(build, scratch)
+    chosen = [p for p in programs(build, not options.long) if not options.program or re.search(options.program, p[0])]
+    sets = [s for s in (LONG_SETS if options.long else SHORT_SETS) if not options.set or re.search(options.set, s)]
+    identical = excused = total = 0
+    for name, argv in chosen:
+        for option_set in sets:
+            total += 1
+            try:
+                lines, unsteady = oracle.compare(name, argv, option_set)
+            except Failure as failure:
+                lines, unsteady = [str(failure)], False
+            except Silent:
+                lines, unsteady = ["Massif stops at an assertion"], True
+            identical += not lines
+            excused += bool(lines) and unsteady
+            if lines:
+                more = ["... %d more" % (len(lines) - DIFF_LINES)] if len(lines) > DIFF_LINES else []
+                word = "EXCUSED  " if unsteady else "DIFFERENT"
+                print("\n  ".join(["%s %s [%s]" % (word, name, option_set)] + lines[:DIFF_LINES] + more), flush=True)
+    if not options.keep:
+        shutil.rmtree(scratch)
+    print("identical %d/%d (%d programs, %d option sets; in %d Massif's own runs differ, or end before their end)"
+          % (identical, total, len(chosen), len(sets), excused))
+    return 0 if total and identical + excused == total and excused <= total // 10 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWN_WORDS 7u /* in front of the program */
+
+static char *yes_or_no(const char *option, bool yes)
+{
+	char *word;
+
+	return asprintf(&word, "--%s=%s", option, yes ? "yes" : "no") < 0 ? NULL : word;
+}
+
+static char *shm_option(const char *shm_path)
+{
+	char *word;
+
+	return asprintf(&word, "--msrec-shm=%s", shm_path) < 0 ? NULL : word;
+}
+
+/*
+ * The tool goes by Massif's name, because Valgrind derives from it which replacement of malloc the program
+ * loads: the program's environment, and with it every address on its stack, are then as under Massif.
+ */
+char **engine_command(const char *starter, const char *shm_path, const struct collector_options *options)
+{
+	const size_t argc = (size_t)options->argc;
+	char **words = calloc(OWN_WORDS + argc + 1, sizeof(*words));
+
+	if (!words)
+		return NULL;
+	words[0] = strdup(starter);
+	words[1] = strdup("--tool=massif");
+	words[2] = strdup("-q");
+	words[3] = shm_option(shm_path);
+	words[4] = yes_or_no("trace-children", options->trace_children);
+	words[5] = yes_or_no("run-libc-freeres", options->libc_freeres);
+	words[6] = yes_or_no("run-cxx-freeres", options->cxx_freeres);
+	for (size_t i = 0; i < argc; i++)
+		words[OWN_WORDS + i] = strdup(options->argv[i]);
+	for (size_t i = 0; i < OWN_WORDS + argc; i++) {
+		if (!words[i]) {
+			engine_command_free(words);
+			return NULL;
+		}
+	}
+	return words;
+}
+
+void engine_command_free(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}

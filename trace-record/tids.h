@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads of a process whose events come through one ring, by the kernel's number. */
+#ifndef TRACE_RECORD_TIDS_H
+#define TRACE_RECORD_TIDS_H
+
+#include <stdint.h>
+
+#include "mstrace.h"
+
+struct tids {
+	struct tid {
+		uint32_t tid, thread; /* the latter in the trace */
+	} * items;
+	uint32_t n, capacity;
+};
+
+void tids_finish(struct tids *tids);
+
+/* The trace's number of a thread, defined if it is new. 0 or a negative enum mst_error. */
+int tids_find(struct tids *tids, struct mst_writer *writer, uint32_t tid, uint32_t *thread);
+
+#endif

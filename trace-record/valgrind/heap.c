@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The program's heap, given out by Valgrind's allocator as Massif gives it out, so that every block
+ * lies, and takes, what it would under Massif. A block that a failed realloc was about is forgotten, as Massif
+ * forgets it: it stays where it is for ever.
+ */
+#include "engine.h"
+
+#include "op.h"
+#include "pub_tool_clreq.h"
+#include "pub_tool_hashtable.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_poolalloc.h"
+#include "pub_tool_replacemalloc.h"
+#include "pub_tool_tooliface.h"
+#include "stacks.h"
+#include "valgrind.h"
+
+/* By address; of several at one address the newest comes first. The first two members are the table's. */
+struct block {
+	struct block *next;
+	UWord address;
+	SizeT size, usable;
+	Bool custom;
+};
+
+static VgHashTable *blocks;
+static PoolAlloc *pool;
+static Bool free_stacks;
+
+void heap_set_free_stacks(Bool wanted)
+{
+	free_stacks = wanted;
+}
+
+/* ---- blocks ---- */
+
+static void add_block(Addr address, SizeT size, SizeT usable, Bool custom)
+{
+	struct block *block = VG_(allocEltPA)(pool);
+
+	*block = (struct block){ NULL, address, size, usable, custom };
+	VG_(HT_add_node)(blocks, block);
+}
+
+/* Whether the allocator's own block at the address is there, maybe behind custom ones. */
+static Bool is_given(Addr address)
+{
+	struct block *block = VG_(HT_lookup)(blocks, address);
+
+	for (; block; block = block->next) {
+		if (block->address == address && !block->custom)
+			return True;
+	}
+	return False;
+}
+
+/* ---- what is told ---- */
+
+static void tell_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT align, Addr address)
+{
+	struct told told = {
+		.op = op,
+		.node = stacks_capture(tid, 1),
+		.size = size,
+		.operands = { address },
+		.has_usable = True,
+		.usable = usable,
+	};
+
+	while (align >> told.align_log2 > 1)
+		told.align_log2++;
+	engine_tell(tid, &told);
+}
+
+static void tell_free(ThreadId tid, Addr address)
+{
+	struct told told = { .op = SHM_OP_FREE, .size = address };
+
+	if (free_stacks) {
+		told.op = MST_OP_FREE;
+		told.node = stacks_capture(tid, 1);
+		told.size = 0;
+		told.operands[0] = address;
+	}
+	engine_tell(tid, &told);
+}
+
+static void tell_realloc(ThreadId tid, UChar op, Addr old, Addr address, SizeT size)
+{
+	struct told told = {
+		.op = op,
+		.flags = address ? 0 : SHM_FAILED,
+		.node = stacks_capture(tid, 1),
+		.size = size,
+		.operands = { address, old },
+		.has_usable = address != 0,
+	};
+
+	if (address)
+		told.usable = VG_(cli_malloc_usable_size)((void *)address);
+	engine_tell(tid, &told);
+}
+
+static void tell_custom(ThreadId tid, UChar op, Addr address, SizeT size)
+{
+	struct told told = {
+		.op = op,
+		.node = stacks_capture(tid, 0),
+		.size = size,
+		.operands = { address },
+	};
+
+	engine_tell(tid, &told);
+}
+
+/* ---- calls ---- */
+
+static void *give(ThreadId tid, UChar op, SizeT size, SizeT align, SizeT asked_align, Bool clear)
+{
+	void *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(align, size);
+	SizeT usable;
+
+	if (!p)
+		return NULL;
+	usable = VG_(cli_malloc_usable_size)(p);
+	if (clear)
+		VG_(memset)(p, 0, size);
+	add_block((Addr)p, size, usable, False);
+	tell_alloc(tid, op, size, usable, asked_align, (Addr)p);
+	return p;
+}
+
+static void *heap_malloc(ThreadId tid, SizeT size)
+{
+	return give(tid, MST_OP_MALLOC, size, VG_(clo_alignment), 0, False);
+}
+
+static void *heap_new(ThreadId tid, SizeT size)
+{
+	return give(tid, MST_OP_NEW, size, VG_(clo_alignment), 0, False);
+}
+
+static void *heap_new_aligned(ThreadId tid, SizeT size, SizeT align)
+{
+	return give(tid, MST_OP_NEW, size, align, align, False);
+}
+
+static void *heap_new_array(ThreadId tid, SizeT size)
+{
+	return give(tid, MST_OP_NEW_ARRAY, size, VG_(clo_alignment), 0, False);
+}
+
+static void *heap_new_array_aligned(ThreadId tid, SizeT size, SizeT align)
+{
+	return give(tid, MST_OP_NEW_ARRAY, size, align, align, False);
+}
+
+static void *heap_calloc(ThreadId tid, SizeT n, SizeT size)
+{
+	return give(tid, MST_OP_CALLOC, n * size, VG_(clo_alignment), 0, True);
+}
+
+static void *heap_memalign(ThreadId tid, SizeT align, SizeT size)
+{
+	return give(tid, MST_OP_MEMALIGN, size, align, align, False);
+}
+
+static void heap_free(ThreadId tid, void *p)
+{
+	struct block *block = VG_(HT_remove)(blocks, (UWord)p);
+	Bool given;
+
+	if (!block)
+		return;
+	given = !block->custom || is_given((Addr)p);
+	VG_(freeEltPA)(pool, block);
+	tell_free(tid, (Addr)p);
+	if (given)
+		VG_(cli_free)(p);
+}
+
+static void heap_free_aligned(ThreadId tid, void *p, SizeT align)
+{
+	(void)align;
+	heap_free(tid, p);
+}
+
+/* To what doesn't fit. The new block is there before the old one goes. */
+static void *move(ThreadId tid, struct block *block, SizeT size)
+{
+	void *old = (void *)block->address,
+	     *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(VG_(clo_alignment), size);
+	const SizeT kept = block->usable < size ? block->usable : size;
+	const Bool custom = block->custom;
+
+	VG_(freeEltPA)(pool, block);
+	if (!p) {
+		tell_realloc(tid, MST_OP_REALLOC_MOVED, (Addr)old, 0, size);
+		return NULL;
+	}
+	VG_(memcpy)(p, old, kept);
+	add_block((Addr)p, size, VG_(cli_malloc_usable_size)(p), False);
+	tell_realloc(tid, MST_OP_REALLOC_MOVED, (Addr)old, (Addr)p, size);
+	if (!custom || is_given((Addr)old))
+		VG_(cli_free)(old);
+	return p;
+}
+
+static void *heap_realloc(ThreadId tid, void *p, SizeT size)
+{
+	struct block *block = VG_(HT_remove)(blocks, (UWord)p);
+
+	if (!block)
+		return NULL;
+	if (size > block->usable)
+		return move(tid, block, size);
+	block->size = size;
+	VG_(HT_add_node)(blocks, block);
+	tell_realloc(tid, MST_OP_REALLOC_IN_PLACE, (Addr)p, (Addr)p, size);
+	return p;
+}
+
+static SizeT heap_usable(ThreadId tid, void *p)
+{
+	struct block *block = VG_(HT_lookup)(blocks, (UWord)p);
+
+	(void)tid;
+	return block ? block->usable : 0;
+}
+
+/* ---- requests ---- */
+
+static void come(ThreadId tid, UChar op, Addr address, SizeT size)
+{
+	add_block(address, size, size, True);
+	tell_custom(tid, op, address, size);
+}
+
+static void go(ThreadId tid, Addr address)
+{
+	struct told told = { .op = SHM_OP_FREELIKE, .size = address };
+	struct block *block = VG_(HT_remove)(blocks, address);
+
+	if (!block)
+		return;
+	VG_(freeEltPA)(pool, block);
+	engine_tell(tid, &told);
+}
+
+Bool heap_client_request(ThreadId tid, UWord *request, UWord *answer)
+{
+	switch (request[0]) {
+	case VG_USERREQ__MALLOCLIKE_BLOCK:
+		come(tid, MST_OP_MALLOCLIKE, request[1], request[2]);
+		break;
+	case VG_USERREQ__FREELIKE_BLOCK:
+		go(tid, request[1]);
+		break;
+	case VG_USERREQ__RESIZEINPLACE_BLOCK:
+		go(tid, request[1]);
+		come(tid, MST_OP_MALLOCLIKE, request[1], request[3]);
+		break;
+	default:
+		return False;
+	}
+	*answer = 0;
+	return True;
+}
+
+/* ---- life ---- */
+
+void heap_init(void)
+{
+	blocks = VG_(HT_construct)("msrec.blocks");
+	pool = VG_(newPA)(sizeof(struct block), 1000, VG_(malloc), "msrec.pool", VG_(free));
+	VG_(needs_malloc_replacement)
+	(heap_malloc, heap_new, heap_new_aligned, heap_new_array, heap_new_array_aligned, heap_memalign,
+	 heap_calloc, heap_free, heap_free, heap_free_aligned, heap_free, heap_free_aligned, heap_realloc,
+	 heap_usable, 0);
+}

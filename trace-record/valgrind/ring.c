@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "ring.h"
+
+#include "../preload/os.h"
+
+#define SLOT 0u               /* of the one ring of a process */
+#define SPINS 200u            /* looks at a full ring before sleeping */
+#define WAIT_MS 20u           /* one sleep */
+#define UNSTAMPED 16u         /* records that may follow without a look at the clock */
+#define BELL_BYTES (1u << 20) /* unread, of which the reader is told */
+
+struct ring ring;
+
+/* ---- the process ---- */
+
+uint64_t ring_stamp(void)
+{
+	return os_stamp(ring.family->use_tsc);
+}
+
+void ring_stamp_next(void)
+{
+	ring.unstamped = 0;
+}
+
+static void ring_bell(void)
+{
+	atomic_fetch_add(&ring.family->bell, 1);
+	if (atomic_load(&ring.family->asleep))
+		os_wake(&ring.family->bell);
+}
+
+static uint32_t claim_segment(struct shm_family *family)
+{
+	for (uint32_t i = 0; i < SHM_SEGMENTS; i++) {
+		uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
+
+		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
+						    SHM_SEGMENT_CLAIMED))
+			continue;
+		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
+			;
+		return i;
+	}
+	return SHM_NO_SEGMENT;
+}
+
+/* Takes a segment and its first ring; `parent` is the segment before a fork. */
+static bool open_segment(uint32_t parent, uint32_t fork)
+{
+	struct shm_segment *segment;
+
+	ring.on = false;
+	ring.segment_number = claim_segment(ring.family);
+	if (ring.segment_number == SHM_NO_SEGMENT) {
+		atomic_fetch_add(&ring.family->unrecorded, 1);
+		return false;
+	}
+	segment = ring.segment = shm_segment(ring.family, ring.segment_number);
+	segment->pid = os_pid();
+	segment->parent_pid = os_parent_pid();
+	segment->parent = parent;
+	segment->parent_fork = fork;
+	segment->unowned = true;
+	segment->start = ring_stamp();
+	shm_modules(segment)->capacity = SHM_MODULES;
+	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
+	ring.data = shm_ring_data(segment, SLOT);
+	ring.size = shm_ring_bytes(SLOT);
+	ring.head = ring.tail = 0;
+	ring_stamp_next();
+	ring.tid = segment->rings[SLOT].tid = os_tid();
+	segment->rings[SLOT].use = 1;
+	atomic_store(&segment->rings[SLOT].state, SHM_RING_USED);
+	atomic_store(&segment->rings_used, 1);
+	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	ring.on = true;
+	ring_bell();
+	return true;
+}
+
+bool ring_open(const char *path)
+{
+	/*
+	 * The kernel puts this above all that Valgrind gives to programs or takes itself. A forked child has it,
+	 * too, whatever it is allowed to open.
+	 */
+	ring.family = os_map_shared(path, shm_bytes(SHM_SEGMENTS));
+	if (!ring.family || ring.family->magic != SHM_MAGIC || ring.family->version != SHM_VERSION)
+		return false;
+	return open_segment(SHM_NO_SEGMENT, 0);
+}
+
+uint32_t ring_count_fork(void)
+{
+	return atomic_fetch_add(&ring.segment->forks, 1) + 1;
+}
+
+void ring_tell_exec(bool now)
+{
+	if (ring.on)
+		atomic_store(&ring.segment->executing, now);
+}
+
+void ring_follow_fork(uint32_t fork)
+{
+	if (ring.on)
+		open_segment(ring.segment_number, fork);
+}
+
+/* ---- room ---- */
+
+static uint64_t room_left(void)
+{
+	return ring.size - (ring.head - ring.tail);
+}
+
+/* Waits for room as long as msrec lives. False: it doesn't. */
+static __attribute__((noinline)) bool wait_for_room(uint64_t bytes)
+{
+	struct shm_ring *shared = &ring.segment->rings[SLOT];
+
+	for (unsigned i = 0;; i++) {
+		const uint32_t seen = atomic_load(&shared->space);
+
+		ring.tail = atomic_load_explicit(&shared->tail, memory_order_acquire);
+		if (room_left() >= bytes)
+			return true;
+		if (shm_owner_gone(&ring.family->collector) || atomic_load(&ring.segment->refused)) {
+			ring.on = false;
+			return false;
+		}
+		if (i < SPINS) {
+			__builtin_ia32_pause();
+			continue;
+		}
+		ring_bell();
+		atomic_store(&shared->waiting, 1);
+		/* The reader looks at `waiting` after it has moved the tail: look once more. */
+		if (atomic_load(&shared->tail) == ring.tail)
+			os_wait(&shared->space, seen, WAIT_MS);
+		atomic_store(&shared->waiting, 0);
+	}
+}
+
+/* Room for the largest record, in one piece; NULL when nobody reads. */
+static uint64_t *reserve(void)
+{
+	const uint64_t bytes = SHM_RECORD_WORDS * 8, at = ring.head & (ring.size - 1), rest = ring.size - at;
+	const uint64_t needed = rest < bytes ? rest + bytes : bytes;
+
+	if (!ring.on || (room_left() < needed && !wait_for_room(needed)))
+		return NULL;
+	if (rest >= bytes)
+		return (uint64_t *)(void *)(ring.data + at);
+	*(uint64_t *)(void *)(ring.data + at) = SHM_PAD;
+	ring.head += rest;
+	return (uint64_t *)(void *)ring.data;
+}
+
+static void publish(uint64_t words)
+{
+	const uint64_t old = ring.head;
+
+	ring.head += words * 8;
+	atomic_store_explicit(&ring.segment->rings[SLOT].head, ring.head, memory_order_release);
+	if ((old ^ ring.head) & BELL_BYTES &&
+	    atomic_load_explicit(&ring.family->asleep, memory_order_relaxed))
+		ring_bell();
+}
+
+/* ---- records ---- */
+
+/* Puts a stamp at `w` if one is due, or msrec has looked since the last; returns where the record goes on. */
+static uint64_t *put_stamp(uint64_t *w, uint8_t *flags)
+{
+	const uint32_t tick = atomic_load_explicit(&ring.family->tick, memory_order_relaxed);
+
+	if (ring.unstamped > 0 && tick == ring.tick) {
+		ring.unstamped--;
+		return w;
+	}
+	ring.unstamped = UNSTAMPED;
+	ring.tick = tick;
+	*flags |= SHM_STAMPED;
+	*w = ring_stamp();
+	return w + 1;
+}
+
+/* A record of an op with a value and one operand or none. */
+static void tell_value(uint8_t op, uint64_t value, const uint64_t *operand)
+{
+	uint64_t *const start = reserve(), *w = start + 1;
+	uint8_t flags = 0;
+
+	if (!start)
+		return;
+	if (shm_is_wide(value)) {
+		flags = SHM_WIDE;
+		*w++ = value;
+	}
+	if (operand)
+		*w++ = *operand;
+	*start = shm_head(op, flags, value);
+	publish((uint64_t)(w - start));
+}
+
+static void tell_count(uint64_t instructions)
+{
+	if (instructions != ring.told)
+		tell_value(SHM_OP_COUNT, instructions - ring.told, NULL);
+	ring.told = instructions;
+}
+
+void ring_tell(const struct told *told)
+{
+	uint64_t *start, *w, value;
+	uint8_t flags = told->flags;
+	bool wide;
+
+	tell_count(told->instructions);
+	start = reserve();
+	w = start + 1;
+	if (!start)
+		return;
+	w = put_stamp(w, &flags);
+	if (shm_has_stack(told->op)) {
+		value = told->node | told->size << 16;
+		wide = told->size >> 32 != 0;
+	} else {
+		value = told->size;
+		wide = shm_is_wide(value);
+	}
+	if (wide) {
+		flags |= SHM_WIDE;
+		*w++ = told->size;
+	}
+	for (unsigned i = 0; i < shm_operands(told->op); i++)
+		*w++ = told->operands[i];
+	if (told->align_log2) {
+		flags |= SHM_ALIGNED;
+		*w++ = told->align_log2;
+	}
+	if (told->has_usable) {
+		flags |= SHM_USABLE;
+		*w++ = told->usable;
+	}
+	*start = shm_head(told->op, flags, value);
+	publish((uint64_t)(w - start));
+}
+
+void ring_tell_node(uint16_t node, uint16_t parent, uint64_t pc)
+{
+	tell_value(SHM_OP_NODE, node | (uint64_t)parent << 16, &pc);
+}
+
+void ring_tell_thread(uint32_t tid)
+{
+	ring.tid = tid;
+	tell_value(SHM_OP_THREAD, tid, NULL);
+}
+
+void ring_tell_steps(const uint8_t *bytes)
+{
+	uint64_t *const start = reserve();
+	uint64_t words[3] = { 0 };
+
+	if (!start)
+		return;
+	__builtin_memcpy(words, bytes, SHM_STEP_BYTES);
+	start[0] = shm_head(SHM_OP_STEPS, 0, words[2]);
+	start[1] = words[0];
+	start[2] = words[1];
+	publish(3);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stacks.h"
+
+#include "objects.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_stacktrace.h"
+#include "ring.h"
+
+#define PLACES (4u * SHM_NODES) /* a power of two */
+
+/* A node by its pc and parent; a place of another age is free. */
+struct place {
+	Addr pc;
+	uint16_t parent, node;
+	uint32_t age;
+};
+
+static struct {
+	struct place places[PLACES];
+	uint32_t age;  /* counts from 1 */
+	uint32_t next; /* node number */
+	uint32_t depth;
+	/* The stack before this one: frames from the innermost, and their nodes. */
+	Addr *frames, *last;
+	uint16_t *nodes;
+	uint32_t n_last;
+} stacks;
+
+void stacks_init(uint32_t depth)
+{
+	stacks.depth = depth;
+	stacks.frames = VG_(malloc)("msrec.frames", (depth + 1) * sizeof(*stacks.frames));
+	stacks.last = VG_(malloc)("msrec.last", (depth + 1) * sizeof(*stacks.last));
+	stacks.nodes = VG_(malloc)("msrec.nodes", (depth + 1) * sizeof(*stacks.nodes));
+	stacks.age = stacks.next = 1;
+}
+
+void stacks_forget(void)
+{
+	stacks.age++;
+	stacks.next = 1;
+	stacks.n_last = 0;
+}
+
+/* The place of a frame below `parent`, or the free one where it belongs. */
+static struct place *find_place(Addr pc, uint16_t parent)
+{
+	uint32_t i = (uint32_t)((pc ^ (uint64_t)parent << 48) * 0x9e3779b97f4a7c15u >> 40) & (PLACES - 1);
+
+	while (stacks.places[i].age == stacks.age &&
+	       (stacks.places[i].pc != pc || stacks.places[i].parent != parent))
+		i = (i + 1) & (PLACES - 1);
+	return &stacks.places[i];
+}
+
+/* The node of a frame below `parent`; msrec is told if it is a new one. */
+static uint16_t find_node(Addr pc, uint16_t parent)
+{
+	struct place *place = find_place(pc, parent);
+
+	if (place->age != stacks.age) {
+		objects_meet(pc);
+		*place = (struct place){ pc, parent, (uint16_t)stacks.next++, stacks.age };
+		ring_tell_node(place->node, parent, pc);
+	}
+	return place->node;
+}
+
+/* How many of the outermost frames are those of the stack before this one. */
+static uint32_t count_common(const Addr *frames, uint32_t n)
+{
+	uint32_t common = 0;
+
+	while (common < n && common < stacks.n_last &&
+	       frames[n - 1 - common] == stacks.last[stacks.n_last - 1 - common])
+		common++;
+	return common;
+}
+
+/* Frames from the innermost; all are told. */
+static uint16_t find_stack(const Addr *frames, uint32_t n)
+{
+	uint32_t common;
+	uint16_t node;
+
+	if (stacks.next + n >= SHM_NODES)
+		stacks_forget();
+	common = count_common(frames, n);
+	node = common ? stacks.nodes[stacks.n_last - common] : 0;
+	/* Nodes of what is common go to where they belong in the new list, which may be longer or shorter. */
+	VG_(memmove)
+	(stacks.nodes + (n - common), stacks.nodes + (stacks.n_last - common),
+	 common * sizeof(*stacks.nodes));
+	for (uint32_t i = n - common; i-- > 0;)
+		stacks.nodes[i] = node = find_node(frames[i], node);
+	VG_(memcpy)(stacks.last, frames, n * sizeof(*frames));
+	stacks.n_last = n;
+	return n ? stacks.nodes[0] : 0;
+}
+
+uint16_t stacks_capture(ThreadId tid, uint32_t skip)
+{
+	const uint32_t n = VG_(get_StackTrace)(tid, stacks.frames, stacks.depth + skip, NULL, NULL, 0);
+
+	return n > skip ? find_stack(stacks.frames + skip, n - skip) : 0;
+}
+
+uint16_t stacks_single(Addr pc)
+{
+	return find_stack(&pc, 1);
+}
