@@ -50,6 +50,16 @@ struct tracee {
 	uint32_t n_forks;
 };
 
+/* At a fork: the present state is what its child begins with. */
+void tracee_keep_fork(struct tracee *tracee, uint32_t number);
+
+/*
+ * Before events are taken: meets new threads, and looks how far all of them are. Afterwards: tells them how far
+ * msrec is, and frees the rings of those that are gone.
+ */
+int tracee_look_at_rings(struct tracee *tracee);
+void tracee_settle_rings(struct tracee *tracee);
+
 /* A mark about a mapping. */
 void tracee_note_mapping(struct tracee *tracee, const struct lane_event *e);
 

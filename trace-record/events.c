@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of a recorded process: in which order they are taken, and what becomes of each. */
+#include "tracee.h"
+
+#include <string.h>
+
+#include "mst_limits.h"
+#include "page_events.h"
+#include "tracee_state.h"
+
+#define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
+#define RELEASE_BYTES (64u << 10)
+#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
+#define UNKNOWN_BLOCK UINT64_MAX
+
+/* Beside 0 and errors: the event gives an address at which there is a block. */
+#define ADDRESS_IS_LIVE 1
+
+/* How many events ahead the page of a block is fetched. */
+#define PAGE_AHEAD 16
+#define FEW_PAGES 512u /* the table of so many is in the caches anyway */
+
+_Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
+
+/* ---- stacks ---- */
+
+/* The trace's stack of the innermost frames, of a node that has more than are wanted. */
+static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
+{
+	uint32_t frames[SHM_DEPTH_MAX];
+	uint32_t n = 0, s = MST_ROOT_STACK;
+
+	for (; n < t->depth && number; number = lane->nodes[number].parent)
+		if (lane->nodes[number].frame != MST_NONE)
+			frames[n++] = lane->nodes[number].frame;
+	while (n > 0) {
+		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
+
+		if (err)
+			return err;
+	}
+	*stack = s;
+	return 0;
+}
+
+/* The trace's id of a node's stack. */
+static inline int stack_at(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
+{
+	struct lane_node *node = &lane->nodes[number];
+
+	if (__builtin_expect(node->stack == MST_NONE, 0)) {
+		const int err = node->depth ? deep_stack(t, lane, number, &node->stack) : MST_ERR_ARGUMENT;
+
+		if (err)
+			return err;
+	}
+	*stack = node->stack;
+	return 0;
+}
+
+/* A node of a thread's stacks gets another meaning. */
+static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct lane_node *node, *parent = NULL;
+	uint32_t stack = MST_ROOT_STACK;
+	int err;
+
+	if (!e->node || e->parent == e->node || (e->parent && (e->parent >= lane->n_nodes)))
+		return MST_ERR_ARGUMENT;
+	if (!lane_reserve(lane, e->node))
+		return MST_ERR_NOMEM;
+	node = &lane->nodes[e->node];
+	if (e->parent)
+		parent = &lane->nodes[e->parent];
+	*node = (struct lane_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
+	if (parent && !parent->depth)
+		return MST_ERR_ARGUMENT;
+	if (parent)
+		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
+	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
+		return err;
+	if (node->frame == MST_NONE) {
+		/* A wrapper of ours, between the program and libc. */
+		node->depth = parent ? parent->depth : 1;
+		return parent ? stack_at(t, lane, e->parent, &node->stack) : 0;
+	}
+	if (node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
+		return err;
+	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
+}
+
+/* The trace's id of the event's stack. */
+static inline int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
+{
+	if (__builtin_expect(e->node >= lane->n_nodes, 0))
+		return MST_ERR_ARGUMENT;
+	return stack_at(t, lane, e->node, stack);
+}
+
+/* ---- events ---- */
+
+static bool is_aligned_op(const struct lane_event *e)
+{
+	return (e->op >= MST_OP_MEMALIGN && e->op <= MST_OP_PVALLOC) ||
+	       ((e->op == MST_OP_NEW || e->op == MST_OP_NEW_ARRAY) && e->align_log2);
+}
+
+static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
+		       uint32_t *kind)
+{
+	struct mst_kind k = {
+		.op = e->op,
+		.align_log2 = e->align_log2,
+		.stack = stack,
+		.size = e->size,
+		.cap = e->size,
+	};
+
+	if (e->flags & SHM_OVERFLOW)
+		k.flags |= MST_KIND_OVERFLOW;
+	if (is_aligned_op(e))
+		k.flags |= MST_KIND_ALIGNED;
+	if (e->flags & SHM_USABLE && e->usable >= e->size) {
+		k.flags |= MST_KIND_USABLE;
+		k.usable = e->usable;
+	}
+	if (old_kind != MST_NONE) {
+		const struct mst_kind *old = mst_writer_kind_at(t->writer, old_kind);
+
+		if (old->cap > k.cap && !(e->flags & SHM_FAILED))
+			k.cap = old->cap;
+		k.flags |= old->flags & MST_KIND_ALIGNED;
+		if (old_kind == MST_UNKNOWN_KIND)
+			k.flags |= MST_KIND_ALIGNED;
+	}
+	return mst_writer_kind(t->writer, &k, kind);
+}
+
+/* A call that is all in one word: operation, stack and size alone make its kind. 0: it isn't. */
+static inline uint64_t call_key(const struct lane_event *e, uint32_t stack)
+{
+	_Static_assert(MST_MAX_STACKS <= 1u << 26 && MST_OP_FREE <= 1u << 5, "a call has 26 + 5 + 32 bits");
+
+	if (e->flags & ~SHM_STAMPED)
+		return 0;
+	return (uint64_t)stack << 37 | (uint64_t)e->op << 32 | (uint32_t)e->size;
+}
+
+/* The kind of a call that takes no block's place. */
+static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
+{
+	const uint64_t call = call_key(e, stack);
+	struct kind_entry *k = &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+	int err;
+
+	if (__builtin_expect(call && k->call == call, 1)) {
+		*kind = k->kind;
+		return 0;
+	}
+	err = define_kind(t, e, stack, MST_NONE, kind);
+	if (!err && call)
+		*k = (struct kind_entry){ call, *kind };
+	return err;
+}
+
+/* A block whose address comes back though no free of it was seen. */
+static int imply_free(struct tracee *t, uint64_t address)
+{
+	const struct mst_kind k = { .op = MST_OP_IMPLIED_FREE };
+	struct block block;
+	uint32_t call;
+	int err;
+
+	if (!blocks_take(&t->blocks, address, &block))
+		return 0;
+	t->implied_frees++;
+	err = mst_writer_kind(t->writer, &k, &call);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, call);
+}
+
+/* ADDRESS_IS_LIVE: nothing was written; see settle(). */
+static inline int write_alloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct block block = { .index = mst_writer_allocations(t->writer) };
+	enum blocks_added added;
+	uint32_t stack;
+	int err = stack_of(t, lane, e, &stack);
+
+	if (err || (err = kind_of(t, e, stack, &block.kind)))
+		return err;
+	if (e->flags & SHM_FAILED)
+		return mst_writer_call(t->writer, block.kind);
+	added = blocks_add(&t->blocks, e->address, block);
+	if (__builtin_expect(added != BLOCKS_ADDED, 0))
+		return added == BLOCKS_LIVE ? ADDRESS_IS_LIVE : MST_ERR_NOMEM;
+	return mst_writer_alloc(t->writer, block.kind, &block.index);
+}
+
+/* The same. */
+static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	const bool freed = e->op == MST_OP_REALLOC_FREE;
+	struct block old, block;
+	uint32_t stack;
+	bool known;
+	int err = stack_of(t, lane, e, &stack);
+
+	if (err)
+		return err;
+	if (!freed && !(e->flags & SHM_FAILED) && e->address != e->old &&
+	    blocks_find(&t->blocks, e->address, &block))
+		return ADDRESS_IS_LIVE;
+	known = blocks_find(&t->blocks, e->old, &old);
+	if (!known)
+		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &block.kind)))
+		return err;
+	if (e->flags & SHM_FAILED && !freed)
+		return mst_writer_failed_resize(t->writer, old.kind, old.index, block.kind);
+	if (known)
+		blocks_take(&t->blocks, e->old, &old);
+	else
+		t->unknown_frees++;
+	if (freed)
+		return mst_writer_free_by(t->writer, old.kind, old.index, block.kind);
+	if ((err = mst_writer_resize(t->writer, old.kind, old.index, block.kind, &block.index)))
+		return err;
+	return blocks_add(&t->blocks, e->address, block) == BLOCKS_NO_MEMORY ? MST_ERR_NOMEM : 0;
+}
+
+/*
+ * The block that free() of an address frees; the unknown one, if there is none. Where a custom block is
+ * newer than the allocator's, Massif, which has one table for both, takes the custom one, and the
+ * other is charged on until a request or another free takes it. From here on that one is like a
+ * custom block: its address may come back.
+ */
+static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
+{
+	struct block block;
+
+	if (!customs_any(&t->customs) || !customs_find(&t->customs, address, freed) ||
+	    (blocks_find(&t->blocks, address, &block) && block.index > freed->index)) {
+		if (blocks_take(&t->blocks, address, freed))
+			return 0;
+		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		t->unknown_frees++;
+		return 0;
+	}
+	customs_take(&t->customs, address, freed);
+	if (blocks_take(&t->blocks, address, &block) && customs_add(&t->customs, address, block) != 0)
+		return MST_ERR_NOMEM;
+	return 0;
+}
+
+static inline int write_free(struct tracee *t, uint64_t address)
+{
+	struct block block;
+	int err = 0;
+
+	if (__builtin_expect(customs_any(&t->customs) || !blocks_take(&t->blocks, address, &block), 0))
+		err = take_freed(t, address, &block);
+	return err ? err : mst_writer_free(t->writer, block.kind, block.index);
+}
+
+/*
+ * The block that a request means: a custom one if there is any, else one of the allocator's. Under Valgrind it is
+ * the newest one, as for Massif.
+ */
+static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
+{
+	struct block own;
+
+	if (t->segment->unowned && blocks_find(&t->blocks, address, &own) &&
+	    customs_find(&t->customs, address, block) && block->index < own.index)
+		return blocks_take(&t->blocks, address, block);
+	return customs_take(&t->customs, address, block) || blocks_take(&t->blocks, address, block);
+}
+
+static int write_freelike(struct tracee *t, uint64_t address)
+{
+	struct block block;
+
+	if (!take_custom(t, address, &block)) {
+		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+		t->unknown_frees++;
+	}
+	return mst_writer_free(t->writer, block.kind, block.index);
+}
+
+/* A custom block comes, or takes another's place. */
+static int write_custom(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct block block;
+	uint32_t stack;
+	int err = e->address ? stack_of(t, lane, e, &stack) : MST_ERR_ARGUMENT;
+
+	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
+		err = mst_writer_free(t->writer, block.kind, block.index);
+	if (err || (err = kind_of(t, e, stack, &block.kind)) ||
+	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))
+		return err;
+	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
+}
+
+/* A free with its stack. */
+static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct mst_kind k = { .op = e->op };
+	struct block block;
+	uint32_t kind;
+	int err;
+
+	/* Without room for its stack the block is freed all the same. */
+	if (stack_of(t, lane, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
+		return write_free(t, e->address);
+	err = take_freed(t, e->address, &block);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, kind);
+}
+
+static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t size)
+{
+	const struct mst_kind k = { .op = op, .flags = flags, .size = size, .cap = size };
+	uint32_t kind;
+	int err = mst_writer_kind(t->writer, &k, &kind);
+
+	return err ? err : mst_writer_call(t->writer, kind);
+}
+
+static int write_mark(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
+	int err = is_mremap ? write_mark_of(t, MST_OP_MREMAP_OLD, 0, e->address) : 0;
+
+	if (!err)
+		err = write_mark_of(t, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
+	if (e->op == MST_OP_STACK)
+		lane->stack_depth = e->size;
+	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)
+		tracee_note_mapping(t, e);
+	if (!err && e->op == MST_OP_FORK)
+		tracee_keep_fork(t, (uint32_t)e->size);
+	return err;
+}
+
+/* What was mapped at the start has no stack of the thread's. */
+static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	uint32_t stack;
+	const int err = e->op == MST_OP_PAGE_START ? page_events_start(t->writer, &stack)
+						   : stack_of(t, lane, e, &stack);
+
+	return err ? err : page_events_write(t->writer, e, stack);
+}
+
+static int write_steps(struct tracee *t, const struct lane_event *e)
+{
+	const uint64_t words[3] = { e->address, e->old, e->size };
+	uint8_t bytes[SHM_STEP_BYTES], steps[SHM_STEP_BYTES];
+	size_t n = 0;
+
+	memcpy(bytes, words, sizeof(bytes));
+	/* No byte of a step is 0: those fill the record up. */
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		steps[n] = bytes[i];
+		n += bytes[i] != 0;
+	}
+	return mst_writer_steps(t->writer, steps, n);
+}
+
+static bool is_realloc(const struct lane_event *e)
+{
+	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
+}
+
+/* The process's clock: threads' counts are added up in the order of the events that they stand before. */
+static int count_on(struct tracee *t, uint64_t instructions)
+{
+	t->instructions += instructions;
+	mst_writer_instructions(t->writer, t->instructions);
+	return 0;
+}
+
+static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
+						 const struct lane_event *e)
+{
+	if (e->op == SHM_OP_FREELIKE)
+		return write_freelike(t, e->address);
+	if (e->op == SHM_OP_NODE)
+		return define_node(t, lane, e);
+	if (e->op == SHM_OP_COUNT)
+		return count_on(t, e->size);
+	if (e->op == SHM_OP_STEPS)
+		return write_steps(t, e);
+	if (e->op == SHM_OP_THREAD)
+		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &lane->thread);
+	if (e->op == MST_OP_FREE)
+		return write_free_by(t, lane, e);
+	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
+		return MST_ERR_ARGUMENT;
+	if (mst_op_is_page(e->op))
+		return write_page(t, lane, e);
+	if (e->op >= MST_OP_IMPLIED_FREE)
+		return write_mark(t, lane, e);
+	if (mst_op_is_custom(e->op))
+		return write_custom(t, lane, e);
+	return is_realloc(e) ? write_realloc(t, lane, e) : write_alloc(t, lane, e);
+}
+
+/* The commonest first. */
+static inline int write_event(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	if (e->op == SHM_OP_FREE)
+		return write_free(t, e->address);
+	if (__builtin_expect(e->op == MST_OP_MALLOC || e->op == MST_OP_NEW, 1))
+		return write_alloc(t, lane, e);
+	return write_other(t, lane, e);
+}
+
+/* ---- the order ---- */
+
+/* Where an event looks first. */
+static inline uint64_t address_needed(const struct lane_event *e)
+{
+	return is_realloc(e) ? e->old : e->address;
+}
+
+/* Reads more events; NULL if there are none. */
+static __attribute__((noinline)) const struct lane_event *read_events(struct tracee *t, struct lane *lane)
+{
+	if (lane->tail - lane->released >= RELEASE_BYTES)
+		lane_release(lane);
+	if (!lane_read(lane))
+		return NULL;
+	t->expecting = t->blocks.used > FEW_PAGES;
+	if (!t->expecting)
+		return lane_peek(lane);
+	for (const struct lane_event *e = lane->next; e < lane->end; e++)
+		blocks_expect(&t->blocks, address_needed(e));
+	for (const struct lane_event *e = lane->next; e < lane->end && e < lane->next + PAGE_AHEAD; e++)
+		blocks_expect_page(&t->blocks, address_needed(e));
+	return lane_peek(lane);
+}
+
+/* The lane's next event; NULL if there is none. */
+static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
+{
+	if (__builtin_expect(lane->next != lane->end, 1))
+		return lane->next;
+	return lane->read != lane->head ? read_events(t, lane) : NULL;
+}
+
+/* Tells the writer who makes the next calls, and when. */
+static __attribute__((noinline)) void tell_when(struct tracee *t, const struct lane *lane, uint64_t stamp,
+						const struct clock *clock)
+{
+	t->at_stamp = stamp;
+	t->at_thread = lane->thread;
+	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
+}
+
+/* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
+static inline int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
+{
+	const struct lane_event *e = lane_peek(lane);
+	int err;
+
+	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
+		tell_when(t, lane, e->stamp, clock);
+	if (t->expecting && lane->end - e > PAGE_AHEAD)
+		blocks_expect_page(&t->blocks, address_needed(e + PAGE_AHEAD));
+	err = write_event(t, lane, e);
+	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
+		lane_take(lane);
+	return err;
+}
+
+/* The lane's next call, behind what may as well come now. */
+static const struct lane_event *next_call(struct tracee *t, struct lane *lane, const struct clock *clock)
+{
+	const struct lane_event *e;
+
+	lane_look(lane);
+	while ((e = next_event(t, lane)) &&
+	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
+	       take_event(t, lane, clock) == 0)
+		;
+	return e;
+}
+
+/* Another thread's realloc that gives up `address`, if it is there already. */
+static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
+				   const struct clock *clock)
+{
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+		const struct lane_event *e;
+
+		if (lane == except || !lane_is_current(lane))
+			continue;
+		e = next_call(t, lane, clock);
+		if (e && is_realloc(e) && e->old == address)
+			return lane;
+	}
+	return NULL;
+}
+
+static bool other_lanes(struct tracee *t, struct lane *lane)
+{
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		if (&t->lanes[i] != lane && t->lanes[i].ring && !lane_done(&t->lanes[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Takes the lane's next event; what it gives was freed, if that hasn't been seen. */
+static int take_implying(struct tracee *t, struct lane *lane, const struct clock *clock)
+{
+	int err = take_event(t, lane, clock);
+
+	if (err == ADDRESS_IS_LIVE) {
+		err = imply_free(t, lane_peek(lane)->address);
+		if (err)
+			lane_take(lane);
+		else
+			err = take_event(t, lane, clock);
+	}
+	return err;
+}
+
+/*
+ * The lane's next event gives an address that is still live. Either another thread's realloc has given
+ * it up and is not yet where its stamp belongs: then that comes first; or it will be here soon:
+ * ADDRESS_IS_LIVE still (if `patient`); or nobody will ever say. With one thread there is no conflict.
+ */
+static __attribute__((noinline)) int settle(struct tracee *t, struct lane *lane, const struct clock *clock,
+					    bool patient)
+{
+	const uint64_t address = lane_peek(lane)->address;
+	struct lane *other = find_releasing(t, lane, address, clock);
+
+	if (other) {
+		const int err = take_implying(t, other, clock);
+
+		if (err)
+			lane_take(lane);
+		return err ? err : take_implying(t, lane, clock);
+	}
+	if (!t->held_ns || t->held_address != address) {
+		t->held_ns = clock->ns[1] | 1;
+		t->held_address = address;
+	}
+	if (patient && clock->ns[1] - t->held_ns < HOLD_NS && other_lanes(t, lane))
+		return ADDRESS_IS_LIVE;
+	return take_implying(t, lane, clock);
+}
+
+/* The lane with the earliest event before `until`, and the stamp up to which it may run. */
+static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
+{
+	struct lane *best = NULL;
+	uint64_t best_stamp = UINT64_MAX;
+
+	*limit = until;
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+		const struct lane_event *e = lane->ring ? next_event(t, lane) : NULL;
+
+		if (!e || e->stamp > until)
+			continue;
+		if (e->stamp < best_stamp) {
+			if (best)
+				*limit = best_stamp;
+			best = lane;
+			best_stamp = e->stamp;
+		} else if (e->stamp < *limit) {
+			*limit = e->stamp;
+		}
+	}
+	return best;
+}
+
+int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
+{
+	/* A process that writes no more has nothing to wait for. */
+	const bool patient = until != UINT64_MAX;
+	const int64_t most = t->step;
+	struct lane *lane;
+	uint64_t limit;
+	int64_t taken = 0;
+	bool held = false;
+	int err, first_err = tracee_look_at_rings(t);
+
+	if (first_err)
+		held = true;
+	while (!held && taken < most && (lane = earliest(t, until, &limit))) {
+		const struct lane_event *e;
+
+		while ((e = next_event(t, lane)) && e->stamp <= limit && taken < most) {
+			err = take_event(t, lane, clock);
+			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
+				err = settle(t, lane, clock, patient);
+			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0)) {
+				held = true;
+				break;
+			}
+			taken++;
+			if (__builtin_expect(err, 0)) {
+				/* Counted, not fatal: the program goes on, and so do later events. */
+				first_err = first_err ? first_err : err;
+				t->lost++;
+			}
+		}
+	}
+	if (!held)
+		t->held_ns = 0;
+	tracee_settle_rings(t);
+	return first_err ? first_err : taken;
+}
