@@ -81,6 +81,27 @@ int input_peek(struct input *input, size_t n, const uint8_t **data)
 	return 1;
 }
 
+int input_take(struct input *input, size_t n, uint8_t *to)
+{
+	while (n) {
+		const size_t left = input_left(input), part = n < left ? n : left;
+		int err;
+
+		if (part == 0) {
+			if (input->eof)
+				return 0;
+			if ((err = fill(input)))
+				return err;
+			continue;
+		}
+		memcpy(to, input->data + input->start, part);
+		input_skip(input, part);
+		to += part;
+		n -= part;
+	}
+	return 1;
+}
+
 static int write_all(int fd, const uint8_t *data, size_t size)
 {
 	while (size) {

@@ -26,6 +26,8 @@ void input_finish(struct input *input);
 
 /* Makes `n` bytes available: 1 and *data, 0 if the input ends before, or an error. */
 int input_peek(struct input *input, size_t n, const uint8_t **data);
+/* Copies the next `n` bytes, and skips them: 1, 0 or an error as input_peek(). */
+int input_take(struct input *input, size_t n, uint8_t *to);
 void input_skip(struct input *input, size_t n); /* bytes that were peeked */
 
 /*

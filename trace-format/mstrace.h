@@ -304,17 +304,33 @@ struct mst_run {
 	uint32_t thread; /* ... this thread made the records */
 };
 
-/* One chunk of records, decoded. Valid until the next call on the reader. */
+/* Parts of a chunk that not everybody needs. */
+enum mst_column {
+	MST_TIMES = 1,
+	MST_THREADS = 2,
+	MST_IDENTITY = 4,
+	MST_INSTRUCTIONS = 8,
+	MST_ADDRESSES = 16,
+	MST_ALL_COLUMNS = 31,
+};
+
+/* One chunk of records. Valid until the next call on the reader. */
 struct mst_chunk {
 	uint64_t first_record; /* number of its first record in the file */
 	uint64_t first_alloc;  /* index of its first allocation */
 	uint32_t n_records;
 	uint32_t n_symbols;
+	const struct mst_symbol *symbols;
+	struct mst_sums sums;
+	uint64_t first_time, last_time; /* of the first and the last stamp */
+	uint64_t first_count,
+		last_count; /* of instructions, if they are recorded: of the first and last call */
+
+	/* From here on only when it is decoded; NULL and 0 where not wanted, see mst_reader_want(). */
+	const uint16_t *records; /* index into symbols[], one a record */
 	uint32_t n_stamps, n_runs;
 	uint32_t n_freed; /* entries of freed[], 0 when identity wasn't recorded */
 	uint32_t n_addresses;
-	const struct mst_symbol *symbols;
-	const uint16_t *records;        /* index into symbols[], one a record */
 	const struct mst_stamp *stamps; /* the first is at record 0 */
 	const struct mst_run *runs;     /* the first is at record 0 */
 	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
@@ -322,7 +338,6 @@ struct mst_chunk {
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
 	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
-	struct mst_sums sums;
 };
 
 /*
@@ -338,6 +353,24 @@ void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
  * MST_ERR_TRUNCATED everything delivered before is sound, and the reader stays at that end.
  */
 int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
+
+/*
+ * The same in two steps, for those who can do with the sums of most chunks: skim gives a chunk that isn't
+ * decoded; decode the rest of it: 0, or an error that puts the reader at that end, and the chunk should not have
+ * been delivered. What isn't decoded is sound as far as checksums go; whether its sums are true is the
+ * writer's affair.
+ */
+int mst_reader_skim(struct mst_reader *reader, const struct mst_chunk **chunk);
+int mst_reader_decode(struct mst_reader *reader);
+
+/* Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. */
+void mst_reader_want(struct mst_reader *reader, unsigned columns);
+
+/*
+ * Before the first chunk: lets so many threads, the caller's among them, decode chunks ahead. What is delivered,
+ * and when it ends, does not depend on their number. 0 or MST_ERR_NOMEM.
+ */
+int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
 /* Definitions met so far; those of a chunk are complete when it has been delivered. The pointers
  * are valid until the next mst_reader_next(). */
