@@ -15,6 +15,7 @@
 #include "digest.h"
 #include "effect.h"
 #include "estimate.h"
+#include "leap.h"
 #include "ledger.h"
 #include "marks.h"
 #include "snapshot.h"
@@ -60,6 +61,8 @@ struct massif {
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;
 	bool by_record; /* the ledger's effects are what counts */
+	bool prepared;  /* effects and contexts are those of the chunk that comes next */
+	struct leap leap;
 	struct ledger ledger;
 };
 
@@ -576,6 +579,17 @@ static bool prepare_chunk(struct massif *m)
 	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
 
+static bool begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	m->reader = reader;
+	m->chunk = chunk;
+	m->mean = mst_reader_info(reader)->sample_bytes;
+	m->applied = 0;
+	if (!m->prepared)
+		m->prepared = prepare_chunk(m);
+	return m->prepared;
+}
+
 static int massif_chunk(struct observer *observer, const struct mst_reader *reader,
 			const struct mst_chunk *chunk)
 {
@@ -583,16 +597,72 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 
 	if (!m->settings->heap)
 		return 0;
-	m->reader = reader;
-	m->chunk = chunk;
-	m->mean = mst_reader_info(reader)->sample_bytes;
-	m->applied = 0;
-	if (!prepare_chunk(m))
+	if (!begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
+	m->prepared = false;
 	run_chunk(m);
 	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	apply_records(m, chunk->n_records);
+	return 0;
+}
+
+/* ---- chunks in which nothing happens ---- */
+
+static uint64_t clock_behind(const struct massif *m)
+{
+	if (m->settings->time_unit == TIME_BYTES)
+		return m->counters.clock + m->leap.clock;
+	return (m->chunk->last_time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
+}
+
+/*
+ * Whether no snapshot can lie in the chunk, nor a moment that is asked for. Totals far beyond all memory are a
+ * hostile trace's, and might wrap.
+ */
+static bool is_uneventful(const struct massif *m)
+{
+	const struct counters *now = &m->counters;
+	const uint64_t clock = clock_behind(m), highest = now->total + m->leap.rise;
+
+	if ((int64_t)now->total > INT64_MAX / 4 || (int64_t)now->total < INT64_MIN / 4)
+		return false;
+	return clock >= now->clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
+	       positive(highest) <= m->snapshots.peak_limit && positive(highest) <= m->marks.highest;
+}
+
+static bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+				const struct mst_chunk *chunk)
+{
+	struct massif *m = (struct massif *)observer;
+	const struct settings *s = m->settings;
+	uint32_t n_kinds;
+
+	if (!s->heap)
+		return true;
+	if (m->by_record || m->chronicle || s->compat != COMPAT_FIXED || s->stacks || s->pages_as_heap ||
+	    s->time_unit == TIME_INSTRUCTIONS || mst_reader_info(reader)->sample_bytes)
+		return false;
+	if (!begin_chunk(m, reader, chunk))
+		return false;
+	m->leap = leap_over(s, chunk, mst_reader_kinds(reader, &n_kinds), m->effects);
+	return m->leap.known && is_uneventful(m);
+}
+
+static int massif_sums(struct observer *observer, const struct mst_reader *reader,
+		       const struct mst_chunk *chunk)
+{
+	struct massif *m = (struct massif *)observer;
+
+	(void)reader;
+	if (!m->settings->heap)
+		return 0;
+	m->counters.clock = clock_behind(m);
+	m->counters.useful += m->leap.useful;
+	m->counters.total += m->leap.total;
+	m->counters.changes += m->leap.changes;
+	apply_records(m, chunk->n_records);
+	m->prepared = false;
 	return 0;
 }
 
@@ -643,7 +713,22 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 
 /* ---- life ---- */
 
-static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
+static const struct observer_impl massif_impl = {
+	.chunk = massif_chunk,
+	.sums_suffice = massif_sums_suffice,
+	.sums = massif_sums,
+	.end = massif_end,
+};
+
+/* Columns that the settings have nothing to do with. */
+static unsigned spared_columns(const struct settings *s)
+{
+	unsigned spared = MST_THREADS | MST_IDENTITY | MST_ADDRESSES | MST_INSTRUCTIONS;
+
+	if (s->stacks || s->pages_as_heap || s->time_unit == TIME_INSTRUCTIONS)
+		return 0;
+	return s->time_unit == TIME_BYTES ? spared | MST_TIMES : spared;
+}
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
 			     const struct massif_helpers *helpers)
@@ -654,6 +739,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	if (!m)
 		return NULL;
 	m->observer.impl = &massif_impl;
+	m->observer.spared = spared_columns(settings);
 	m->settings = settings;
 	m->by_record = helpers->usable != NULL;
 	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
