@@ -55,12 +55,13 @@ void chronicle_skip(struct chronicle *c)
 void chronicle_store(struct chronicle *c, const struct snapshot *snapshot, size_t at)
 {
 	static const char *const words[] = {
-		[CHRONICLE_START] = "startup",
-		[CHRONICLE_ALLOC] = "  alloc",
-		[CHRONICLE_FREE] = "dealloc",
-		[CHRONICLE_REALLOC] = "realloc",
+		[CHRONICLE_START] = "startup",     [CHRONICLE_ALLOC] = "  alloc",
+		[CHRONICLE_FREE] = "dealloc",      [CHRONICLE_REALLOC] = "realloc",
+		[CHRONICLE_STACK_NEW] = "stk-new", [CHRONICLE_STACK_DIES] = "stk-die",
 	};
-	const char *peak = c->call == CHRONICLE_REALLOC ? "re-PEAK" : "de-PEAK";
+	const char *peak = c->call == CHRONICLE_STACK_DIES ? "stkPEAK"
+			   : c->call == CHRONICLE_REALLOC  ? "re-PEAK"
+							   : "de-PEAK";
 
 	c->snapshots++;
 	c->detailed += snapshot->detailed;
@@ -123,7 +124,7 @@ void chronicle_stats(const struct chronicle *c)
 	tell_figure(c, "ignored heap allocs:", c->ignored[CHRONICLE_ALLOC]);
 	tell_figure(c, "ignored heap frees:", c->ignored[CHRONICLE_FREE]);
 	tell_figure(c, "ignored heap reallocs:", c->ignored[CHRONICLE_REALLOC]);
-	tell_figure(c, "stack allocs:", 0);
+	tell_figure(c, "stack allocs:", c->calls[CHRONICLE_STACK_NEW]);
 	tell_figure(c, "skipped snapshots:", c->all_skipped);
 	tell_figure(c, "real snapshots:", c->snapshots);
 	tell_figure(c, "detailed snapshots:", c->detailed);

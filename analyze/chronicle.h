@@ -11,7 +11,14 @@
 #include "massif.h"
 
 /* What is being done; decides what a snapshot is called. */
-enum chronicle_call { CHRONICLE_START, CHRONICLE_ALLOC, CHRONICLE_FREE, CHRONICLE_REALLOC };
+enum chronicle_call {
+	CHRONICLE_START,
+	CHRONICLE_ALLOC,
+	CHRONICLE_FREE,
+	CHRONICLE_REALLOC,
+	CHRONICLE_STACK_NEW,
+	CHRONICLE_STACK_DIES,
+};
 
 struct chronicle {
 	FILE *file;
@@ -21,7 +28,7 @@ struct chronicle {
 	/* Private. */
 	enum chronicle_call call;
 	unsigned skipped; /* moments since the last snapshot at which one was due too soon */
-	uint64_t calls[CHRONICLE_REALLOC + 1], ignored[CHRONICLE_REALLOC + 1];
+	uint64_t calls[CHRONICLE_STACK_DIES + 1], ignored[CHRONICLE_STACK_DIES + 1];
 	uint64_t all_skipped, snapshots, detailed, peaks, cullings;
 };
 

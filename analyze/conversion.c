@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "depths.h"
 #include "digest.h"
 #include "places.h"
 #include "result.h"
@@ -185,6 +186,23 @@ static bool share_digest(struct conversions *c, struct conversion *item, struct 
 	return *digest;
 }
 
+/* One for all that count stacks. False: no memory. */
+static bool share_depths(struct conversions *c, const struct conversion *item, struct observers *observers,
+			 const struct depths **depths)
+{
+	*depths = NULL;
+	if (!item->settings->stacks)
+		return true;
+	if (!c->depths) {
+		c->depths = depths_create();
+		if (!c->depths)
+			return false;
+		observers->items[observers->n++] = depths_observer(c->depths);
+	}
+	*depths = c->depths;
+	return true;
+}
+
 /* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
 static struct chronicle *begin_chronicle(struct conversion *item, const struct tool *tool,
 					 const struct tool_trace *trace)
@@ -207,7 +225,8 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 {
 	struct massif_helpers helpers = { .chronicle = chronicle };
 	if (!share_usable(c, item, observers, &helpers.usable) ||
-	    !share_digest(c, item, observers, &helpers.digest))
+	    !share_digest(c, item, observers, &helpers.digest) ||
+	    !share_depths(c, item, observers, &helpers.depths))
 		return false;
 	item->massif = massif_create(item->settings, naming, &helpers);
 	if (!item->massif)
@@ -224,7 +243,7 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct naming *naming)
 {
-	struct observers observers = { .items = calloc(4 * c->n, sizeof(struct observer *)) };
+	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
@@ -274,6 +293,17 @@ static bool lacks_usable(const struct conversions *c, const struct mst_reader *r
 	return wanted && n > 1;
 }
 
+/* Whether stacks are to be counted, and nobody has looked at them. */
+static bool lacks_depths(const struct conversions *c, const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	bool lacking = c->depths && !mst_reader_info(reader)->stacks;
+	for (uint32_t i = 0; i < n && lacking; i++)
+		lacking = kinds[i].op != MST_OP_STACK;
+	return lacking;
+}
+
 static bool write_all(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		      const struct emitter *emitter, struct naming *naming)
 {
@@ -320,10 +350,21 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 			   trace->name);
 		status = TOOL_NO_RESULT;
 	}
+	if (status != TOOL_NO_RESULT && lacks_depths(c, trace->reader)) {
+		tool_error(tool, "%s: --stacks=yes: no stack depths are recorded in it (msrec --stacks=yes)",
+			   trace->name);
+		status = TOOL_NO_RESULT;
+	}
 	if (status != TOOL_NO_RESULT) {
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_unplaced(tool, trace, c);
+		if (c->depths)
+			tool_notice(
+				tool,
+				"%s: stack depths are known at calls only, so mem_stacks_B lacks what was "
+				"between them",
+				trace->name);
 		tool_symbol_notices(tool, naming_symbols(naming));
 		for (size_t i = 0; i < c->n; i++)
 			if (c->items[i].settings->stats)
@@ -335,6 +376,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		digest_destroy(c->items[i].digest);
 		xtree_destroy(c->items[i].xtree);
 	}
+	depths_destroy(c->depths);
 	naming_destroy(naming);
 	return status;
 }

@@ -28,6 +28,7 @@ struct conversion {
 struct conversions {
 	size_t n;
 	struct conversion *items;
+	struct depths *depths; /* private; NULL: no settings count stacks */
 };
 
 /*

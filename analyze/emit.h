@@ -98,6 +98,9 @@ extern const struct emitter emit_parquet;
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
 			   size_t n);
 
+/* What massif.out calls a unit of time. */
+const char *emit_time_unit(enum time_unit unit);
+
 /* What the xtree reports have in common with massif.out: the line with the command, and trees. */
 void emit_command(struct out *out, const struct emit_view *view);
 /* Marks what was made of a sampled trace, on the same line; nothing of others. */

@@ -12,6 +12,7 @@
 
 #include "chronicle.h"
 #include "contexts.h"
+#include "depths.h"
 #include "digest.h"
 #include "effect.h"
 #include "estimate.h"
@@ -24,7 +25,8 @@
 #define NS_PER_MS 1000000u
 
 struct counters {
-	uint64_t useful, total;
+	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
+	uint64_t stacks;
 	uint64_t clock;   /* in the settings' time unit */
 	uint64_t changes; /* calls that changed the others, or the trees */
 };
@@ -50,12 +52,14 @@ struct massif {
 	bool failed;                 /* there was no memory */
 	struct chronicle *chronicle; /* may be NULL, and the digest, too */
 	const struct digest *digest;
-	uint64_t n_normal; /* stored so far; only counted for the chronicle */
+	const struct depths *depths; /* NULL: stacks don't count */
+	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
 
 	/* The present chunk; NULL before the first. */
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
 	uint64_t mean;          /* of the sample, see estimate.h */
+	uint32_t stamp;         /* the last one that has been reached */
 	struct effect *effects; /* by symbol */
 	uint32_t n_effects;
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
@@ -80,7 +84,8 @@ static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counter
 		.kind = kind,
 		.time = (int64_t)now->clock,
 		.heap = positive(now->useful),
-		.extra = positive(now->total - now->useful),
+		.extra = positive(now->total - now->useful - now->stacks),
+		.stacks = positive(now->stacks),
 		.records = records,
 		.changes = now->changes,
 	};
@@ -186,9 +191,10 @@ static bool fill_marks(struct massif *m, uint32_t until)
 	while ((mark = marks_pending(&m->marks)) && mark->records <= until) {
 		struct live *live;
 
-		apply_records(m, mark->records);
-		live = copy_live(m);
-		if (!live)
+		if (m->settings->heap)
+			apply_records(m, mark->records);
+		live = m->settings->heap ? copy_live(m) : NULL;
+		if (!live && m->settings->heap)
 			return false;
 		marks_fill(&m->marks, mark, live);
 	}
@@ -356,13 +362,14 @@ static uint64_t ticks_at(const struct massif *m, uint32_t i)
 }
 
 /*
- * The records [i, end) of the chunk, at one time; returns the first one not done, end or end + 1.
- * Constant flags make several functions of it: what looks for marks, or at single blocks, takes
- * longer.
+ * The records [i, end) of the chunk, at one time unless instructions are counted; returns the first one not
+ * done, end or end + 1. Constant flags make several functions of it: what looks for marks, or at single
+ * blocks, takes longer.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							  bool by_record, bool marking)
+							  bool by_record, bool marking, bool counted)
 {
+	const uint64_t *instructions = m->chunk->instructions;
 	const uint16_t *records = m->chunk->records;
 	const struct effect *effects = by_record ? m->ledger.effects : m->effects;
 	struct counters now = m->counters;
@@ -373,10 +380,12 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		const uint64_t n_normal = m->n_normal;
 
 		if (marking) {
-			consider_times(m, &now, now.clock + ticks_at(m, i), i);
+			consider_times(m, &now, counted ? instructions[i] : now.clock + ticks_at(m, i), i);
 			if (m->chronicle)
 				announce(m, i);
 		}
+		if (counted)
+			now.clock = instructions[i];
 
 		if (e->action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
@@ -430,6 +439,8 @@ static inline bool skip_spell(struct massif *m, const struct spell *s)
 
 	if (m->settings->time_unit == TIME_BYTES)
 		clock += s->moved + admin * s->steps;
+	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		clock = m->chunk->instructions[s->end - 1];
 	if (clock >= m->snapshots.earliest || clock < now->clock ||
 	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
 		return false;
@@ -449,8 +460,10 @@ static uint32_t run_spells(struct massif *m, uint32_t i, uint32_t end)
 
 		if (whole && skip_spell(m, s))
 			i = s->end;
+		else if (m->settings->time_unit == TIME_INSTRUCTIONS)
+			i = run(m, i, s->end < end ? s->end : end, false, false, true);
 		else
-			i = run(m, i, s->end < end ? s->end : end, false, false);
+			i = run(m, i, s->end < end ? s->end : end, false, false, false);
 		if (i >= s->end) {
 			m->spell_start = s->end;
 			m->spell++;
@@ -465,35 +478,99 @@ static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 
 	if (m->spell)
 		return run_spells(m, i, end);
+	if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		return run(m, i, end, m->by_record, marking, true);
 	if (m->by_record)
-		return marking ? run(m, i, end, true, true) : run(m, i, end, true, false);
-	return marking ? run(m, i, end, false, true) : run(m, i, end, false, false);
+		return marking ? run(m, i, end, true, true, false) : run(m, i, end, true, false, false);
+	return marking ? run(m, i, end, false, true, false) : run(m, i, end, false, false, false);
 }
 
-static void run_chunk(struct massif *m)
+static bool is_in_ms(const struct massif *m)
+{
+	return m->settings->time_unit != TIME_BYTES && m->settings->time_unit != TIME_INSTRUCTIONS;
+}
+
+static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
+{
+	consider_times(m, &m->counters, clock, i);
+	m->counters.clock = clock;
+}
+
+/* In ms: sets the clock to that of record `i`; returns the record at which it changes next, or `end`. */
+static uint32_t pass_stamps(struct massif *m, uint32_t i, uint32_t end)
 {
 	const struct mst_chunk *chunk = m->chunk;
 	const unsigned shift = mst_reader_time_shift(m->reader);
+	uint32_t next = chunk->n_records;
+
+	while (m->stamp + 1 < chunk->n_stamps && chunk->stamps[m->stamp + 1].record <= i)
+		m->stamp++;
+	set_clock(m, (chunk->stamps[m->stamp].time << shift) / NS_PER_MS, i);
+	if (m->stamp + 1 < chunk->n_stamps)
+		next = chunk->stamps[m->stamp + 1].record;
+	return next < end ? next : end;
+}
+
+/* The records [i, end), in any unit of time. */
+static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
+{
+	if (!m->settings->heap)
+		return end;
+	while (i < end)
+		i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
+	return i;
+}
+
+/* ---- stacks ---- */
+
+/* Stacks grow or shrink before record `i`. */
+static void do_step(struct massif *m, const struct depth_step *step, uint32_t i)
+{
+	const bool shrinks = (int64_t)step->grown < 0;
+	const uint64_t n_normal = m->n_normal, moved = shrinks ? -step->grown : step->grown;
+	struct counters *now = &m->counters;
+
+	if (is_in_ms(m))
+		pass_stamps(m, i, i);
+	if (m->chronicle)
+		chronicle_call(m->chronicle, shrinks ? CHRONICLE_STACK_DIES : CHRONICLE_STACK_NEW, true,
+			       false);
+	if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		set_clock(m, step->instructions, i);
+	else if (m->settings->time_unit == TIME_BYTES)
+		consider_times(m, now, now->clock + moved, i);
+	if (shrinks)
+		consider_peak(m, now, i);
+	if (m->settings->time_unit == TIME_BYTES)
+		now->clock += moved;
+	now->stacks += step->grown;
+	now->total += step->grown;
+	now->changes++;
+	consider_normal(m, now, i);
+	consider_peak_mark(m, now, i);
+	if (m->chronicle && m->n_normal == n_normal)
+		chronicle_skip(m->chronicle);
+}
+
+/* ---- chunks ---- */
+
+static void run_chunk(struct massif *m)
+{
+	struct depths_cursor cursor = { 0 };
+	struct depth_step step;
 	uint32_t i = 0;
 
 	m->spell = find_spells(m);
 	m->spell_start = 0;
-	if (m->settings->time_unit == TIME_BYTES) {
-		run_records(m, 0, chunk->n_records);
-		return;
+	m->stamp = 0;
+	while (m->depths && depths_next(m->depths, &cursor, &step)) {
+		i = run_until(m, i, step.record);
+		do_step(m, &step, i);
 	}
-	for (uint32_t s = 0; s < chunk->n_stamps; s++) {
-		const uint32_t end = s + 1 < chunk->n_stamps ? chunk->stamps[s + 1].record : chunk->n_records;
-
-		const uint64_t clock = (chunk->stamps[s].time << shift) / NS_PER_MS;
-
-		consider_times(m, &m->counters, clock, i);
-		m->counters.clock = clock;
-		i = run_records(m, i, end);
-	}
+	run_until(m, i, m->chunk->n_records);
+	if (is_in_ms(m))
+		pass_stamps(m, m->chunk->n_records, m->chunk->n_records);
 }
-
-/* ---- chunks ---- */
 
 static bool reserve_kinds(struct massif *m, uint32_t n)
 {
@@ -586,7 +663,7 @@ static bool begin_chunk(struct massif *m, const struct mst_reader *reader, const
 	m->mean = mst_reader_info(reader)->sample_bytes;
 	m->applied = 0;
 	if (!m->prepared)
-		m->prepared = prepare_chunk(m);
+		m->prepared = !m->settings->heap || prepare_chunk(m);
 	return m->prepared;
 }
 
@@ -595,7 +672,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 {
 	struct massif *m = (struct massif *)observer;
 
-	if (!m->settings->heap)
+	if (!m->settings->heap && !m->depths)
 		return 0;
 	if (!begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
@@ -603,7 +680,8 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	run_chunk(m);
 	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
-	apply_records(m, chunk->n_records);
+	if (m->settings->heap)
+		apply_records(m, chunk->n_records);
 	return 0;
 }
 
@@ -613,6 +691,8 @@ static uint64_t clock_behind(const struct massif *m)
 {
 	if (m->settings->time_unit == TIME_BYTES)
 		return m->counters.clock + m->leap.clock;
+	if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		return m->chunk->last_count;
 	return (m->chunk->last_time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
 }
 
@@ -638,10 +718,10 @@ static bool massif_sums_suffice(struct observer *observer, const struct mst_read
 	const struct settings *s = m->settings;
 	uint32_t n_kinds;
 
-	if (!s->heap)
+	if (!s->heap && !m->depths)
 		return true;
-	if (m->by_record || m->chronicle || s->compat != COMPAT_FIXED || s->stacks || s->pages_as_heap ||
-	    s->time_unit == TIME_INSTRUCTIONS || mst_reader_info(reader)->sample_bytes)
+	if (!s->heap || m->depths || m->by_record || m->chronicle || s->compat != COMPAT_FIXED ||
+	    s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
 		return false;
 	if (!begin_chunk(m, reader, chunk))
 		return false;
@@ -723,11 +803,13 @@ static const struct observer_impl massif_impl = {
 /* Columns that the settings have nothing to do with. */
 static unsigned spared_columns(const struct settings *s)
 {
-	unsigned spared = MST_THREADS | MST_IDENTITY | MST_ADDRESSES | MST_INSTRUCTIONS;
+	const unsigned spared = MST_THREADS | MST_IDENTITY | MST_ADDRESSES;
 
-	if (s->stacks || s->pages_as_heap || s->time_unit == TIME_INSTRUCTIONS)
+	if (s->pages_as_heap)
 		return 0;
-	return s->time_unit == TIME_BYTES ? spared | MST_TIMES : spared;
+	if (s->time_unit == TIME_INSTRUCTIONS)
+		return spared | MST_TIMES;
+	return s->time_unit == TIME_BYTES ? spared | MST_INSTRUCTIONS | MST_TIMES : spared | MST_INSTRUCTIONS;
 }
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
@@ -744,6 +826,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->by_record = helpers->usable != NULL;
 	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
 	m->digest = helpers->digest;
+	m->depths = helpers->depths;
 	fine = marks_init(&m->marks, settings) &&
 	       contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
 	       snapshots_init(&m->snapshots, settings);

@@ -17,6 +17,7 @@
 
 struct naming; /* naming.h: names of the frames of a trace */
 struct chronicle;
+struct depths; /* depths.h: how stacks grow and shrink */
 struct digest; /* digest.h: sums of spells of records */
 struct usable; /* usable.h: what single blocks take */
 struct massif;
@@ -40,11 +41,11 @@ struct tree {
 
 struct snapshot {
 	enum snapshot_kind kind;
-	bool detailed;  /* it has a tree, if the heap is counted */
-	int64_t time;   /* in the settings' time unit */
-	uint64_t heap;  /* useful bytes: those requested */
-	uint64_t extra; /* heap-admin and rounding */
-	uint64_t stacks;
+	bool detailed;     /* it has a tree, if the heap is counted */
+	int64_t time;      /* in the settings' time unit */
+	uint64_t heap;     /* useful bytes: those requested */
+	uint64_t extra;    /* heap-admin and rounding */
+	uint64_t stacks;   /* of all threads */
 	struct live *live; /* what massif_tree() builds the tree of; NULL: there is none */
 	uint32_t records;  /* of the chunk in which it was taken, how many were done by then */
 	uint64_t changes;  /* how many calls had changed the counters by then */
@@ -60,6 +61,8 @@ struct live {
 struct massif_helpers {
 	const struct usable *usable; /* NULL unless usable_needed() */
 	const struct digest *digest; /* of the settings' alignment; NULL: none, which takes longer */
+	const struct depths
+		*depths; /* NULL unless the settings count stacks; sees each chunk before it, too */
 	struct chronicle *chronicle; /* is told of each step; may be NULL */
 };
 

@@ -13,6 +13,7 @@
 #include "import.h"
 #include "number.h"
 #include "outfile.h"
+#include "retrace.h"
 #include "tool.h"
 #include "unpack.h"
 #include "usable.h"
@@ -23,8 +24,8 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 
 #define TRACE "trace" /* the format that needs no emitter */
 #define TRACE_SUFFIX ".zst"
-#define COPY_BYTES 65536
 #define HEAD_BYTES 256
+#define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */
 
 enum {
 	KEY_TO = 0x3000,
@@ -35,6 +36,9 @@ enum {
 	KEY_UNTIL,
 	KEY_THREAD,
 	KEY_MODULE,
+	KEY_DROP,
+	KEY_NO_ARGS,
+	KEY_STRIP_PATHS,
 };
 
 struct command {
@@ -43,7 +47,9 @@ struct command {
 	const struct importer *from; /* NULL: the input is a trace */
 	uint64_t tick_rate;
 	bool embed_symbols;
-	const char *output; /* NULL: as --massif-out-file says, by default standard output */
+	struct rewrite_options rewrite;
+	const char *trace_option; /* the last one given that only traces of traces know */
+	const char *output;       /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
 	struct emit_query query;
 	uint32_t *tids;             /* the filters' */
@@ -62,6 +68,16 @@ static const struct argp_option options[] = {
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
 	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
 	  "write a trace that has the names of its frames in it, to be read where no program is",
+	  TOOL_GROUP_OUTPUT },
+	{ "level", 'z', "N", 0, "write a trace that is compressed better: zstd level, 1 to 19",
+	  TOOL_GROUP_OUTPUT },
+	{ "drop", KEY_DROP, "PARTS", 0,
+	  "write a trace without some of identity, time, threads, instructions, names, usable, stacks, mappings, "
+	  "pages, free-stacks",
+	  TOOL_GROUP_OUTPUT },
+	{ "no-args", KEY_NO_ARGS, NULL, 0, "write a trace without the program's arguments",
+	  TOOL_GROUP_OUTPUT },
+	{ "strip-paths", KEY_STRIP_PATHS, NULL, 0, "write a trace in which files have no directories",
 	  TOOL_GROUP_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
 	{ "value", KEY_VALUE, "VALUE", 0,
@@ -178,6 +194,58 @@ static error_t parse_query(struct command *command, struct argp_state *state, in
 	return ARGP_ERR_UNKNOWN;
 }
 
+static int parse_level(struct argp_state *state, const char *value)
+{
+	int64_t level = 0;
+	if (!*value || !number_integer(value, &level) || level < 1 || level > 19)
+		argp_error(state, "--level=%s: should be a number from 1 to 19", value);
+	return (int)level;
+}
+
+/* Words between commas. */
+static unsigned parse_parts(struct argp_state *state, const char *value)
+{
+	unsigned parts = 0;
+	for (const char *word = value;; word++) {
+		const size_t length = strcspn(word, ",");
+		unsigned i = 0;
+		while (rewrite_parts[i] &&
+		       (strncmp(word, rewrite_parts[i], length) || rewrite_parts[i][length]))
+			i++;
+		if (!rewrite_parts[i])
+			argp_error(state, "--drop=%s: no part of a trace is called '%.*s'", value,
+				   (int)length, word);
+		parts |= 1u << i;
+		word += length;
+		if (!*word)
+			return parts;
+	}
+}
+
+/* Options about traces of traces. */
+static error_t parse_rewrite(struct command *command, struct argp_state *state, int key, const char *value)
+{
+	switch (key) {
+	case 'z':
+		command->trace_option = "--level";
+		command->rewrite.level = parse_level(state, value);
+		return 0;
+	case KEY_DROP:
+		command->trace_option = "--drop";
+		command->rewrite.drop |= parse_parts(state, value);
+		return 0;
+	case KEY_NO_ARGS:
+		command->trace_option = "--no-args";
+		command->rewrite.no_args = true;
+		return 0;
+	case KEY_STRIP_PATHS:
+		command->trace_option = "--strip-paths";
+		command->rewrite.strip_paths = true;
+		return 0;
+	}
+	return parse_query(command, state, key, value);
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct command *command = state->input;
@@ -220,9 +288,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 			argp_error(state, "--embed-symbols is about traces of msrec, not what --from reads");
 		if (command->embed_symbols && command->to && strcmp(command->to, TRACE) != 0)
 			argp_error(state, "--embed-symbols writes a trace, not --to=%s", command->to);
+		if (command->trace_option && command->from)
+			argp_error(state, "%s is about traces of msrec, not what --from reads",
+				   command->trace_option);
+		if (command->trace_option && command->to && strcmp(command->to, TRACE) != 0)
+			argp_error(state, "%s writes a trace, not --to=%s", command->trace_option,
+				   command->to);
 		return 0;
 	}
-	return parse_query(command, state, key, value);
+	return parse_rewrite(command, state, key, value);
 }
 
 static const struct argp argp = {
@@ -280,7 +354,8 @@ static const struct emitter *choose_emitter(const struct command *command, const
 /* ---- Conversion ----------------------------------------------------------------------------- */
 
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
-static bool settle_query(struct command *command, const struct emitter *emitter)
+static bool settle_query(struct command *command, const struct tool_trace *trace,
+			 const struct emitter *emitter)
 {
 	const struct tool *tool = &command->tool;
 	struct settings *settings = &command->tool.args.settings;
@@ -302,7 +377,7 @@ static bool settle_query(struct command *command, const struct emitter *emitter)
 	if (settings->n_ats)
 		command->query.profile.at = settings->ats[0];
 	command->query.one |= settings->n_ats != 0;
-	if (settings->time_unit == TIME_DEFAULT)
+	if (settings->time_unit == TIME_DEFAULT && !mst_reader_info(trace->reader)->instructions)
 		settings->time_unit = TIME_MS; /* only an option could bring it to light */
 	return !refused;
 }
@@ -348,7 +423,7 @@ static int convert(struct command *command, const struct tool_trace *trace)
 	status = TOOL_USAGE;
 	if (emitter && (emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE))
 		status = write_results(command, trace, emitter);
-	else if (emitter && settle_query(command, emitter) && tool_settle(&command->tool, trace))
+	else if (emitter && settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
 		status = export_run(&command->tool, trace, emitter, &command->query, name);
 	free(name);
 	return status;
@@ -406,40 +481,6 @@ static bool is_trace_wanted(const struct command *command)
 	       strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
-/* 0 or a negative errno. */
-static int copy(int from, int to)
-{
-	static char buffer[COPY_BYTES];
-	struct out *out = out_create(to);
-	if (!out)
-		return -ENOMEM;
-	ssize_t n;
-	while ((n = read(from, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR))
-		out_write(out, buffer, n > 0 ? (size_t)n : 0);
-	if (n < 0)
-		out_fail(out, errno);
-	return -out_finish(out);
-}
-
-static int write_trace(const struct command *command, int fd)
-{
-	const char *name = command->output ? command->output : "-";
-	struct outfile file;
-	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO) ? -EINVAL : outfile_begin(&file, name);
-	if (!error) {
-		error = copy(fd, file.fd);
-		if (error)
-			outfile_abort(&file);
-		else
-			error = outfile_commit(&file);
-	}
-	if (!error)
-		return TOOL_COMPLETE;
-	tool_error(&command->tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name,
-		   strerror(-error));
-	return TOOL_NO_RESULT;
-}
-
 /* What is done with the trace of an input that was none. */
 static int run_import(struct command *command)
 {
@@ -452,7 +493,7 @@ static int run_import(struct command *command)
 		tool_notice(&command->tool, "%s: %s", command->input, command->from->notice);
 	int status;
 	if (is_trace_wanted(command)) {
-		status = write_trace(command, fd);
+		status = retrace_keep(&command->tool, command->output, fd);
 		close(fd);
 	} else {
 		if (!tool_open_fd(&command->tool, &trace, command->input, fd))
@@ -463,96 +504,42 @@ static int run_import(struct command *command)
 	return status == TOOL_COMPLETE && !whole ? (int)TOOL_PARTIAL : status;
 }
 
-/* ---- Traces of traces ------------------------------------------------------------------------ */
-
-/* The sound part of the trace in a file without a name; if wanted, with the names of its frames. */
-static int rewrite(const struct command *command, const struct tool_trace *trace, int from, int *to)
+static int run_retrace(struct command *command)
 {
-	const struct tool *tool = &command->tool;
-	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
-	const struct mst_end *const there = mst_reader_end(trace->reader);
-	struct mst_end end = there ? *there : (struct mst_end){ 0 };
-	struct mst_writer *writer = NULL;
-	int error = naming ? 0 : MST_ERR_NOMEM;
-	*to = outfile_unnamed();
-	if (!error)
-		error = *to < 0 ? MST_ERR_IO
-				: mst_writer_extend(&writer, *to, from,
-						    mst_reader_sound_bytes(trace->reader));
-	if (!error && command->embed_symbols)
-		error = naming_embed(naming, writer);
-	/* Without an end the result stays what the trace is: cut. */
-	if (!error)
-		error = there ? mst_writer_finish(writer, &end) : mst_writer_flush(writer);
-	if (!error && command->embed_symbols)
-		tool_symbol_notices(tool, naming_symbols(naming));
-	mst_writer_destroy(writer);
-	naming_destroy(naming);
-	return error;
-}
-
-static int write_rewritten(const struct command *command, const struct tool_trace *trace, int from)
-{
-	enum tool_status status = tool_replay(&command->tool, trace, NULL, 0);
-	if (status == TOOL_NO_RESULT)
-		return status;
-	int to, error = rewrite(command, trace, from, &to);
-	if (!error && lseek(to, 0, SEEK_SET) != 0)
-		error = MST_ERR_IO;
-	if (error)
-		tool_error(&command->tool, "%s: %s", trace->name,
-			   error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
-	int written = error ? (int)TOOL_NO_RESULT : write_trace(command, to);
-	if (to >= 0)
-		close(to);
-	return written ? written : (int)status;
-}
-
-/* A descriptor of the input that can be read twice; -1 after a message. */
-static int open_twice(const struct command *command)
-{
-	bool is_stdin = strcmp(command->input, "-") == 0;
-	int fd = is_stdin ? dup(STDIN_FILENO) : open(command->input, O_RDONLY | O_CLOEXEC), spooled;
-	if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
-		spooled = outfile_unnamed();
-		int error = spooled < 0 ? -errno : copy(fd, spooled);
-		close(fd);
-		if (error && spooled >= 0)
-			close(spooled);
-		fd = error ? -1 : spooled;
-		errno = -error;
+	const struct profile_query *range = &command->query.profile;
+	const char *foreign = command->query.one                ? "--value"
+			      : command->query.filter.n_tids    ? "--thread"
+			      : command->query.filter.n_modules ? "--module"
+								: NULL;
+	if (foreign) {
+		tool_error(&command->tool, "%s: not with the format %s", foreign, TRACE);
+		return TOOL_USAGE;
 	}
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
-		tool_error(&command->tool, "%s: %s", is_stdin ? "standard input" : command->input,
-			   strerror(errno));
-	return fd;
-}
-
-static int run_rewriting(const struct command *command)
-{
-	struct tool_trace trace;
-	int fd = open_twice(command), copied = fd < 0 ? -1 : dup(fd);
-	if (copied < 0)
-		return TOOL_NO_RESULT;
-	int status = TOOL_NO_RESULT;
-	const char *name = strcmp(command->input, "-") == 0 ? "standard input" : command->input;
-	if (tool_open_fd(&command->tool, &trace, name, fd)) {
-		status = write_rewritten(command, &trace, copied);
-		tool_close(&trace);
+	if (range->from > range->until || range->from > MAX_MS) {
+		tool_error(&command->tool, "--from, --until: there is no time between them");
+		return TOOL_USAGE;
 	}
-	close(copied);
-	return status;
+	struct retrace job = {
+		.input = command->input,
+		.output = command->output,
+		.embed_symbols = command->embed_symbols,
+		.rewrites = command->trace_option || command->profile_option,
+		.options = command->rewrite,
+	};
+	job.options.from = range->from;
+	job.options.until = range->until;
+	return retrace_run(&command->tool, &job);
 }
 
 static int run(struct command *command)
 {
 	struct tool_trace trace;
-	if (!command->from && !command->embed_symbols)
+	if (!command->from && !command->embed_symbols && !command->trace_option)
 		command->from = recognize(command->input);
 	if (command->from)
 		return run_import(command);
-	if (command->embed_symbols || is_trace_wanted(command))
-		return run_rewriting(command);
+	if (command->embed_symbols || command->trace_option || is_trace_wanted(command))
+		return run_retrace(command);
 	if (!tool_open(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = convert(command, &trace);

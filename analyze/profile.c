@@ -157,9 +157,21 @@ static uint64_t highest_total(const struct profile *p, const struct mst_chunk *c
 	return p->total + (uint64_t)bytes + (uint64_t)sums->max_blocks * s->heap_admin;
 }
 
-static uint64_t ms_of(const struct profile *p, uint64_t time)
+/* The time of a record's call in ms or instructions; the clock of bytes is another matter. */
+static uint64_t time_of(const struct profile *p, const struct mst_chunk *chunk, uint32_t record)
 {
-	return (time << p->time_shift) / NS_PER_MS;
+	uint32_t i = 0;
+	if (p->settings->time_unit == TIME_INSTRUCTIONS)
+		return record < chunk->n_records ? chunk->instructions[record] : p->last_time;
+	while (i + 1 < chunk->n_stamps && chunk->stamps[i + 1].record <= record)
+		i++;
+	return chunk->n_stamps ? (chunk->stamps[i].time << p->time_shift) / NS_PER_MS : 0;
+}
+
+/* That of the last call. */
+static uint64_t last_time_of(const struct profile *p, const struct mst_chunk *chunk)
+{
+	return time_of(p, chunk, chunk->n_records ? chunk->n_records - 1 : 0);
 }
 
 /* Whether the next limit of time lies behind the chunk. */
@@ -171,7 +183,7 @@ static bool is_timeless(const struct profile *p, const struct mst_chunk *chunk)
 		return true;
 	if (chunk->n_stamps == 0 || !p->begun)
 		return false;
-	const uint64_t last = ms_of(p, chunk->stamps[chunk->n_stamps - 1].time);
+	const uint64_t last = last_time_of(p, chunk);
 	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
 }
 
@@ -258,14 +270,6 @@ static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
 	return found;
 }
 
-static uint64_t time_at(const struct mst_chunk *chunk, uint32_t record)
-{
-	uint32_t i = 0;
-	while (i + 1 < chunk->n_stamps && chunk->stamps[i + 1].record <= record)
-		i++;
-	return chunk->n_stamps ? chunk->stamps[i].time : 0;
-}
-
 static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
 {
 	if (!reserve_symbols(p, chunk->n_symbols))
@@ -277,7 +281,7 @@ static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
 		for (uint32_t i = 0; i < peak; i++)
 			p->counts[chunk->records[i]]++;
 		error = add_symbols(p, chunk, p->counts);
-		set_mark(p, ms_of(p, time_at(chunk, peak - 1)));
+		set_mark(p, time_of(p, chunk, peak - 1));
 	}
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
 		p->counts[i] = chunk->symbols[i].count - p->counts[i];
@@ -285,7 +289,7 @@ static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
 		error = add_symbols(p, chunk, p->counts);
 	if (chunk->n_stamps)
 		p->now_ns = chunk->stamps[chunk->n_stamps - 1].time << p->time_shift;
-	p->last_time = p->now_ns / NS_PER_MS;
+	p->last_time = last_time_of(p, chunk);
 	return error;
 }
 
@@ -311,10 +315,12 @@ static void tell_time(struct profile *p, struct walk *w)
 		w->stamp++;
 	if (c->n_stamps)
 		p->now_ns = c->stamps[w->stamp].time << p->time_shift;
-	if (p->settings->time_unit != TIME_BYTES) {
+	if (p->settings->time_unit == TIME_INSTRUCTIONS)
+		w->time = c->instructions[w->record];
+	else
 		w->time = p->now_ns / NS_PER_MS;
+	if (p->settings->time_unit != TIME_BYTES)
 		return;
-	}
 	uint64_t change = change_of(p, symbol_at(w, w->record));
 	if (symbol_at(w, w->record)->role == MST_OUT)
 		change += change_of(p, symbol_at(w, w->record + 1));
@@ -452,6 +458,21 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	return error;
 }
 
+/* The time of the end, which in ms may be after the last call. */
+static uint64_t end_time(const struct profile *p)
+{
+	switch (p->settings->time_unit) {
+	case TIME_INSTRUCTIONS:
+		return p->last_time;
+	case TIME_BYTES:
+		return p->clock;
+	case TIME_DEFAULT:
+	case TIME_MS:
+		break;
+	}
+	return p->now_ns / NS_PER_MS;
+}
+
 static int profile_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct profile *p = (struct profile *)observer;
@@ -459,7 +480,7 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 	if (end && !p->ended && end->time_ns > p->now_ns)
 		p->now_ns = end->time_ns;
 	if (p->query->at.kind == AT_END || (p->query->at.kind == AT_TIME && !p->passed))
-		set_mark(p, p->settings->time_unit == TIME_BYTES ? p->clock : p->now_ns / NS_PER_MS);
+		set_mark(p, end_time(p));
 	return 0;
 }
 

@@ -222,12 +222,9 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		   bool *ms)
 {
 	const char *missing = NULL;
-	if (settings->time_unit == TIME_INSTRUCTIONS)
-		missing = "--time-unit=i: no instruction counts are recorded in it, and msrec "
-			  "cannot record them; use --time-unit=ms or --time-unit=B";
-	else if (settings->stacks)
-		missing = "--stacks=yes: Massif counts every change of a stack's depth, and msrec "
-			  "cannot record them";
+	if (settings->time_unit == TIME_INSTRUCTIONS && !mst_reader_info(trace->reader)->instructions)
+		missing = "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
+			  "use --time-unit=ms or --time-unit=B";
 	else if (settings->pages_as_heap && settings->heap)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
 			  "cannot record them";
@@ -240,6 +237,8 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		return false;
 	}
 	settings->pages_as_heap = false;
+	if (settings->time_unit == TIME_DEFAULT && mst_reader_info(trace->reader)->instructions)
+		settings->time_unit = TIME_INSTRUCTIONS;
 	if (settings->time_unit == TIME_DEFAULT) {
 		*ms = true;
 		settings->time_unit = TIME_MS;
@@ -320,6 +319,9 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
 		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
+	if (mst_reader_info(trace->reader)->instructions)
+		tool_notice(tool, "%s: instructions were counted, up to %" PRIu64, trace->name,
+			    mst_reader_instructions(trace->reader));
 }
 
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mst_limits.h"
 #include "wire.h"
 
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
-	*chunk = (struct chunk){ .capacity = capacity, .epoch = 1, .freed_last = 0 };
+	*chunk = (struct chunk){ .capacity = capacity, .stamp_units = CHUNK_STAMP_UNITS, .epoch = 1 };
 	chunk->records = malloc(capacity * sizeof(*chunk->records));
-	chunk->symbols = malloc(capacity * sizeof(*chunk->symbols));
+	chunk->symbols =
+		malloc((capacity < MST_MAX_SYMBOLS ? capacity : MST_MAX_SYMBOLS) * sizeof(*chunk->symbols));
 	if (!chunk->records || !chunk->symbols)
 		return MST_ERR_NOMEM;
 	return 0;
@@ -20,7 +22,8 @@ void chunk_finish(struct chunk *chunk)
 {
 	free(chunk->records);
 	free(chunk->symbols);
-	free(chunk->local);
+	free(chunk->numbers[0].local);
+	free(chunk->numbers[1].local);
 	bytes_free(&chunk->time);
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
@@ -32,10 +35,18 @@ int chunk_copy_empty(struct chunk *to, const struct chunk *from)
 {
 	const int err = chunk_init(to, from->capacity);
 
+	to->stamp_units = from->stamp_units;
+	to->base = from->base;
 	to->thread_last = from->thread_last;
 	to->time_first = to->time_last = from->time_last;
 	to->count_first = to->count_last = from->count_last;
 	return err;
+}
+
+static void forget(struct chunk_numbers *numbers)
+{
+	if (numbers->local)
+		memset(numbers->local, 0, numbers->n * sizeof(*numbers->local));
 }
 
 void chunk_reset(struct chunk *chunk)
@@ -53,8 +64,8 @@ void chunk_reset(struct chunk *chunk)
 	bytes_clear(&chunk->addresses);
 	if (++chunk->epoch == 0) {
 		/* Numbers of an old chunk would come back to life: forget them all. */
-		if (chunk->local)
-			memset(chunk->local, 0, chunk->n_local * sizeof(*chunk->local));
+		forget(&chunk->numbers[0]);
+		forget(&chunk->numbers[1]);
 		chunk->epoch = 1;
 	}
 }
@@ -72,7 +83,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 		chunk->thread_last = thread;
 	} else {
 		if (time != chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
-						 time - chunk->time_last >= CHUNK_STAMP_UNITS)) {
+						 time - chunk->time_last >= chunk->stamp_units)) {
 			bytes_varint(&chunk->time, at - chunk->stamped);
 			bytes_varint(&chunk->time, time - chunk->time_last);
 			chunk->stamped = at;
@@ -95,31 +106,32 @@ void chunk_count(struct chunk *chunk, uint64_t count)
 	chunk->count_last = count;
 }
 
-static int grow_local(struct chunk *chunk, uint32_t symbol)
+static int grow(struct chunk_numbers *numbers, uint32_t place)
 {
-	uint32_t n = chunk->n_local ? chunk->n_local : 1024;
+	uint32_t n = numbers->n ? numbers->n : 1024;
 	uint32_t *local;
 
-	while (n <= symbol)
+	while (n <= place)
 		n *= 2;
-	local = realloc(chunk->local, n * sizeof(*local));
+	local = realloc(numbers->local, n * sizeof(*local));
 	if (!local)
 		return MST_ERR_NOMEM;
-	memset(local + chunk->n_local, 0, (n - chunk->n_local) * sizeof(*local));
-	chunk->local = local;
-	chunk->n_local = n;
+	memset(local + numbers->n, 0, (n - numbers->n) * sizeof(*local));
+	numbers->local = local;
+	numbers->n = n;
 	return 0;
 }
 
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
-	const uint32_t symbol = chunk_symbol(kind, role), number = chunk->n_symbols;
+	struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
+	const uint32_t place = chunk_place(kind, role), number = chunk->n_symbols;
 
-	if (symbol >= chunk->n_local && grow_local(chunk, symbol) != 0)
+	if (place >= numbers->n && grow(numbers, place) != 0)
 		return MST_ERR_NOMEM;
 	chunk->n_symbols++;
-	chunk->local[symbol] = (uint32_t)chunk->epoch << 16 | number;
-	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role, .count = 1 };
+	numbers->local[place] = (uint32_t)chunk->epoch << 16 | number;
+	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role };
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
@@ -127,25 +139,33 @@ int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 /* What a symbol or a call adds, modulo 2^64: sizes can be anything. */
 struct effect {
 	uint64_t bytes, bytes16, blocks;
+	uint64_t moved16;
+	uint32_t steps;
+	bool begins_pair;
 };
+
+static uint64_t distance(uint64_t difference)
+{
+	return (int64_t)difference < 0 ? -difference : difference;
+}
 
 static struct effect symbol_effect(const struct mst_symbol *symbol, const struct mst_kind *kinds)
 {
 	const struct mst_kind *kind = &kinds[symbol->kind];
-	const struct effect come = {
-		.bytes = kind->size,
-		.bytes16 = mst_op_is_custom(kind->op) ? kind->size : (kind->cap + 15) & ~(uint64_t)15,
-		.blocks = 1,
-	};
+	const uint64_t sign = symbol->role == MST_ALLOC ? 1 : -(uint64_t)1;
+	struct effect e = { .begins_pair = symbol->role == MST_OUT || symbol->role == MST_KEEP };
 
 	if (symbol->role == MST_CALL || symbol->role == MST_KEEP || kind->op == MST_OP_UNKNOWN)
-		return (struct effect){ 0 };
-	if (symbol->role == MST_ALLOC)
-		return come;
-	return (struct effect){ -come.bytes, -come.bytes16, -come.blocks };
+		return e;
+	e.bytes = sign * kind->size;
+	e.bytes16 = sign * (mst_op_is_custom(kind->op) ? kind->size : (kind->cap + 15) & ~(uint64_t)15);
+	e.blocks = sign;
+	e.moved16 = distance(e.bytes16);
+	e.steps = 1;
+	return e;
 }
 
-static void effect_add(struct effect *sum, const struct effect *e)
+static inline void effect_add(struct effect *sum, const struct effect *e)
 {
 	sum->bytes += e->bytes;
 	sum->bytes16 += e->bytes16;
@@ -153,11 +173,11 @@ static void effect_add(struct effect *sum, const struct effect *e)
 }
 
 /* One call's effect, and where it leads. */
-static void sum_call(struct mst_sums *sums, struct effect *sum, const struct effect *e)
+static inline void sum_call(struct mst_sums *sums, struct effect *sum, const struct effect *e)
 {
 	effect_add(sum, e);
-	sums->moved16 += (int64_t)e->bytes16 < 0 ? -e->bytes16 : e->bytes16;
-	sums->steps += e->blocks != 0;
+	sums->moved16 += e->moved16;
+	sums->steps += e->steps;
 	if ((int64_t)sum->bytes > sums->max_bytes)
 		sums->max_bytes = (int64_t)sum->bytes;
 	if ((int64_t)sum->bytes16 > sums->max_bytes16)
@@ -166,14 +186,26 @@ static void sum_call(struct mst_sums *sums, struct effect *sum, const struct eff
 		sums->max_blocks = (int64_t)sum->blocks;
 }
 
+/* The two records of a pair are one call. */
+static inline void sum_pair(struct mst_sums *sums, struct effect *sum, const struct effect *first,
+			    const struct effect *second)
+{
+	struct effect e = *first;
+
+	effect_add(&e, second);
+	e.moved16 = distance(e.bytes16);
+	e.steps = e.blocks != 0;
+	sum_call(sums, sum, &e);
+}
+
 static bool is_realloc(const struct mst_kind *kind)
 {
 	return kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
 }
 
 /* What reallocs (done or failed) add to the growth and shrink counters. */
-static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols, const struct mst_kind *kinds,
-			const uint16_t *at)
+static inline void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols,
+			       const struct mst_kind *kinds, const uint16_t *at)
 {
 	const struct mst_symbol *now = &symbols[at[1]];
 	const uint64_t size = kinds[now->kind].size, old = kinds[symbols[at[0]].kind].size;
@@ -186,35 +218,38 @@ static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols,
 		sums->shrunk++;
 }
 
-int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
+int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
 {
 	struct effect *const effects = malloc((chunk->n_symbols + 1) * sizeof(*effects));
-	struct effect sum = { 0 }, pending = { 0 };
+	/* Copies that live in registers. */
+	struct mst_sums found = { .events = chunk->events, .null_frees = chunk->null_frees };
+	struct effect sum = { 0 };
 
-	*sums = (struct mst_sums){ .events = chunk->events, .null_frees = chunk->null_frees };
 	if (!effects)
 		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
 		effects[i] = symbol_effect(&chunk->symbols[i], kinds);
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]];
-		struct effect e = effects[chunk->records[i]];
+		const uint16_t number = chunk->records[i];
+		const struct effect *e = &effects[number];
 
-		/* Pairs are never split between chunks, so there is a next record. */
-		if (symbol->role == MST_OUT || symbol->role == MST_KEEP)
-			sum_realloc(sums, chunk->symbols, kinds, &chunk->records[i]);
-		if (symbol->role == MST_OUT) {
-			pending = e;
-			continue;
+		chunk->symbols[number].count++;
+		if (__builtin_expect(e->begins_pair, 0)) {
+			/* Pairs are never split between chunks, so there is a next record. */
+			sum_realloc(&found, chunk->symbols, kinds, &chunk->records[i]);
+			chunk->symbols[chunk->records[++i]].count++;
+			sum_pair(&found, &sum, e, &effects[chunk->records[i]]);
+		} else {
+			sum_call(&found, &sum, e);
 		}
-		effect_add(&e, &pending);
-		pending = (struct effect){ 0 };
-		sum_call(sums, &sum, &e);
 	}
-	sums->net_bytes = (int64_t)sum.bytes;
-	sums->net_bytes16 = (int64_t)sum.bytes16;
-	sums->net_blocks = (int64_t)sum.blocks;
+	found.net_bytes = (int64_t)sum.bytes;
+	found.net_bytes16 = (int64_t)sum.bytes16;
+	found.net_blocks = (int64_t)sum.blocks;
+	if (chunk->base)
+		found.events = found.moved16 = found.steps = 0; /* nothing happened */
+	*sums = found;
 	free(effects);
 	return 0;
 }

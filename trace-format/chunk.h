@@ -16,14 +16,18 @@ static inline uint32_t chunk_symbol(uint32_t kind, enum mst_role role)
 }
 
 struct chunk {
-	uint32_t capacity; /* records */
+	uint32_t capacity;    /* records */
+	uint64_t stamp_units; /* time is stamped at the latest when it has moved this much */
+	bool base;            /* its records are no calls */
 	uint32_t n_records;
 	uint16_t *records; /* local symbol numbers */
 	uint32_t n_symbols;
-	struct mst_symbol *symbols;
-	uint32_t *local; /* by global symbol: epoch << 16 | local number */
-	uint32_t n_local;
-	uint16_t epoch; /* entries of `local` with another epoch are void */
+	struct mst_symbol *symbols; /* counted by chunk_sums() */
+	struct chunk_numbers {
+		uint32_t *local; /* epoch << 16 | local number */
+		uint32_t n;
+	} numbers[2];   /* by global symbol, the common roles apart from the others; see chunk_place() */
+	uint16_t epoch; /* numbers with another epoch are void */
 
 	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
 	uint64_t time_first, time_last; /* of the first record; of the last stamp */
@@ -50,23 +54,29 @@ static inline bool chunk_is_empty(const struct chunk *chunk)
 #define CHUNK_STAMP_RECORDS 64u
 #define CHUNK_STAMP_UNITS 64u
 
-/* Stamps time and thread when they are news. NOMEM is sticky in the columns. */
+/* Begins a call: stamps time and thread when they are news. NOMEM is sticky in the columns. */
 void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread);
-
-/* Begins a call. */
-static inline void chunk_begin_event(struct chunk *chunk, uint64_t time, uint32_t thread)
-{
-	const uint32_t at = chunk->n_records;
-
-	if (at == 0 || thread != chunk->thread_last ||
-	    (time > chunk->time_last &&
-	     (at - chunk->stamped >= CHUNK_STAMP_RECORDS || time - chunk->time_last >= CHUNK_STAMP_UNITS)))
-		chunk_note(chunk, time, thread);
-	chunk->events++;
-}
 
 /* Notes how many instructions had been executed at the call that begins. */
 void chunk_count(struct chunk *chunk, uint64_t count);
+
+/* How many records may be added before one has to be stamped, if time stands where it is. */
+static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t time)
+{
+	const uint32_t since = chunk->n_records - chunk->stamped;
+
+	if (time <= chunk->time_last)
+		return UINT32_MAX;
+	return since < CHUNK_STAMP_RECORDS && time - chunk->time_last < chunk->stamp_units
+		       ? CHUNK_STAMP_RECORDS - since
+		       : 0;
+}
+
+/* Where a symbol's local number is: allocations and frees lie close together, whatever else kinds can do. */
+static inline uint32_t chunk_place(uint32_t kind, enum mst_role role)
+{
+	return role <= MST_FREE ? kind << 1 | (uint32_t)role : kind << 2 | (uint32_t)(role - MST_OUT);
+}
 
 /* Adds the first record of its symbol. */
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
@@ -74,13 +84,15 @@ int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
 /* Adds one record; the caller has made sure that there is room. 0 or MST_ERR_NOMEM. */
 static inline int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
-	const uint32_t symbol = chunk_symbol(kind, role);
+	const struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
+	const uint32_t place = chunk_place(kind, role);
 	uint32_t number;
 
-	if (symbol >= chunk->n_local || chunk->local[symbol] >> 16 != chunk->epoch)
+	if (__builtin_expect(place >= numbers->n, 0))
 		return chunk_add_symbol(chunk, kind, role);
-	number = chunk->local[symbol] & 0xffff;
-	chunk->symbols[number].count++;
+	number = numbers->local[place];
+	if (__builtin_expect(number >> 16 != chunk->epoch, 0))
+		return chunk_add_symbol(chunk, kind, role);
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
@@ -101,8 +113,8 @@ static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 	chunk->address_last = address;
 }
 
-/* The sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
-int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
+/* Counts the symbols, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
+int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
 
 /* The record, symbol and count columns. */
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,

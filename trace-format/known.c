@@ -42,6 +42,11 @@ const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t
 	return r->threads.items;
 }
 
+uint64_t mst_reader_instructions(const struct mst_reader *r)
+{
+	return r->count;
+}
+
 uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
 {
 	uint32_t first;

@@ -123,10 +123,13 @@ struct mst_file_info {
 	uint64_t start_ns;     /* CLOCK_REALTIME at time 0 */
 	uint64_t sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: all blocks are here */
 	bool instructions;     /* it is known how many instructions had been executed at each call */
-	bool pages;            /* calls that map and unmap pages are in the trace */
-	const char *recorder;  /* program and version that wrote the trace */
-	const char *exe;       /* absolute path of the executable */
-	const char *cwd;       /* working directory at the start */
+	bool stacks;       /* MST_OP_STACK marks tell how deep stacks are, if they are ever deeper than 0 */
+	bool pages;        /* calls that map and unmap pages are in the trace */
+	bool base;         /* it begins in the midst of a program's life, with what was live then */
+	uint64_t begin_ns; /* when that was, since time 0; 0 without a base */
+	const char *recorder; /* program and version that wrote the trace */
+	const char *exe;      /* absolute path of the executable */
+	const char *cwd;      /* working directory at the start */
 	uint32_t argc;
 	const char *const *argv;
 };
@@ -155,8 +158,9 @@ struct mst_writer;
 
 struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
-	uint32_t chunk_records; /* records a chunk, 0 = default */
+	uint32_t chunk_records; /* records a chunk, 0 = default; above 65536 older readers refuse the trace */
 	bool identity;          /* write which block of its kind a free names */
+	bool exact_times; /* stamp each time that mst_writer_at() tells, not only every 64 units or records */
 	/*
 	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
 	 * make them cost little. They only stand between chunks.
@@ -198,6 +202,14 @@ int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t 
 
 /* A kind by its id, which must exist; valid until the next definition. */
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
+
+/*
+ * The base of a trace whose info has one: before anything else mst_writer_alloc() says which blocks are live
+ * when the trace begins, in the order in which they came, and mst_writer_call() how deep stacks are and what is
+ * mapped; these are no calls. Times (not above the info's) and threads are those of the allocations
+ * as far as they are known. Then this ends the base.
+ */
+int mst_writer_end_base(struct mst_writer *w);
 
 /* When and by whom the following records were made. A time that goes back counts as the last. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
@@ -256,8 +268,9 @@ int mst_writer_flush(struct mst_writer *w);
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
-/* API calls recorded so far, and bytes written so far. */
+/* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
+uint64_t mst_writer_allocations(const struct mst_writer *w);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -322,6 +335,7 @@ struct mst_chunk {
 	uint32_t n_symbols;
 	const struct mst_symbol *symbols;
 	struct mst_sums sums;
+	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
 	uint64_t first_time, last_time; /* of the first and the last stamp */
 	uint64_t first_count,
 		last_count; /* of instructions, if they are recorded: of the first and last call */
@@ -382,6 +396,9 @@ const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint3
 const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
 const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
 
+/* Instructions executed at the last call of the chunks so far; 0 where they were not recorded. */
+uint64_t mst_reader_instructions(const struct mst_reader *reader);
+
 /*
  * How many calls are known to be behind a frame (0: the trace has no names of it), and call `i` of
  * them, innermost first. The texts live until mst_reader_destroy().
@@ -397,6 +414,25 @@ uint64_t mst_reader_sound_bytes(const struct mst_reader *reader);
 
 /* What was wrong, for people: "at byte 4711: checksum of column 2 differs". "" if nothing. */
 const char *mst_reader_problem(const struct mst_reader *reader);
+
+/* ---- From one trace to another --------------------------------------------------------------- */
+
+/*
+ * Defines in a writer what a reader has defined, each thing when it is asked for: the ids are those of the
+ * reader on the one side and of the writer on the other. With `strip_paths` modules are known by the last
+ * part of their path, and source files have no directories. Kinds are the caller's business.
+ */
+struct mst_transfer;
+
+int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader *from, struct mst_writer *to,
+			bool strip_paths);
+void mst_transfer_destroy(struct mst_transfer *transfer); /* NULL is allowed */
+
+int mst_transfer_thread(struct mst_transfer *transfer, uint32_t thread, uint32_t *id);
+int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *id);
+
+/* The names that the reader's trace has of those frames; behind the last record. */
+int mst_transfer_names(struct mst_transfer *transfer);
 
 /* ---- Event by event ------------------------------------------------------------------------- */
 

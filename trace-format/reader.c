@@ -215,6 +215,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	memcpy(d->fields, r->header.fields, d->fields_size);
 	d->n_kinds = r->kinds.n;
 	d->n_threads = r->threads.n;
+	d->max_records = r->max_records;
 	d->counted = r->info.instructions;
 	d->wanted = r->wanted;
 	d->check = 0;
@@ -339,21 +340,62 @@ static int complete(struct mst_reader *r)
 	return d->decoded.error ? fail_at(r, d, &d->decoded) : 0;
 }
 
+/* A base comes before all else; what follows begins where it ends. */
+static int look_at_base(struct mst_reader *r, struct mst_chunk *chunk)
+{
+	chunk->base &= r->info.base;
+	DAMAGED_IF(chunk->base && !r->in_base, "a base in the midst of a trace");
+	if (!chunk->base && r->in_base && r->time < r->begin)
+		r->time = r->begin;
+	r->in_base = chunk->base;
+	return 0;
+}
+
+/* Whether the chunk that was read is what one of its sort can be. */
+static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
+{
+	if (!chunk->base)
+		return 0;
+	DAMAGED_IF(r->time > r->begin, "a base of what was later");
+	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		DAMAGED_IF(chunk->symbols[i].role != MST_ALLOC && chunk->symbols[i].role != MST_CALL,
+			   "calls in a base");
+	return 0;
+}
+
 /* What a chunk must go on from. */
-static int check_order(struct mst_reader *r, const struct decode *d)
+static int check_order(struct mst_reader *r, struct decode *d)
 {
 	const struct mst_chunk *chunk = &d->chunk;
-	const uint64_t reading = r->unit_start;
+	int err;
 
-	r->unit_start = d->start;
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
+	if ((err = look_at_base(r, &d->chunk)))
+		return err;
 	DAMAGED_IF(chunk->first_time < r->time, "time goes back");
 	DAMAGED_IF(chunk->first_count < r->count, "the count of instructions goes back");
 	r->next_record += chunk->n_records;
 	r->next_alloc += d->n_allocs;
 	r->time = chunk->last_time;
 	r->count = chunk->last_count;
+	return 0;
+}
+
+/* All that can be said of a chunk before the second step; problems are at the chunk's place. */
+static int check_chunk(struct mst_reader *r, struct decode *d)
+{
+	const uint64_t reading = r->unit_start;
+	int err;
+
+	r->unit_start = d->start;
+	if (d->placed && (err = check_order(r, d)))
+		return err;
+	if (d->skimmed.error)
+		return fail_at(r, d, &d->skimmed);
+	if ((err = check_base(r, &d->chunk)))
+		return err;
 	r->unit_start = reading;
 	return 0;
 }
@@ -366,10 +408,8 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 
 	ahead_wait(r->ahead);
 	r->known = slot->known;
-	if (d->placed && (err = check_order(r, d)))
+	if ((err = check_chunk(r, d)))
 		return r->state = err;
-	if (d->skimmed.error)
-		return fail_at(r, d, &d->skimmed);
 	r->delivered = slot;
 	if (r->paged)
 		mark_paged(r, d);
@@ -457,6 +497,14 @@ static int read_info_text(struct mst_reader *r)
 	return 0;
 }
 
+/* What the trace says that it has. */
+static void read_features(struct mst_reader *r, uint64_t features)
+{
+	r->info.instructions = features & FEATURE_INSTRUCTIONS;
+	r->info.stacks = features & FEATURE_STACKS;
+	r->info.pages = features & FEATURE_PAGES;
+}
+
 static int read_file_unit(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
@@ -465,7 +513,7 @@ static int read_file_unit(struct mst_reader *r)
 	if (wire_u32(f) != FORMAT_VERSION)
 		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 				   FORMAT_VERSION);
-	if (wire_u32(f + 4) & ~(uint32_t)FEATURE_SAMPLED)
+	if (wire_u32(f + 4) & ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE))
 		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
 				   wire_u32(f + 4));
 	if (wire_u32(f + 4) & FEATURE_SAMPLED) {
@@ -482,8 +530,15 @@ static int read_file_unit(struct mst_reader *r)
 	r->info.parent_pid = wire_u32(f + 24);
 	r->info.argc = wire_u32(f + 28);
 	r->info.start_ns = wire_u64(f + 32);
-	r->info.instructions = wire_u64(f + FILE_FEATURES_AT) & FEATURE_INSTRUCTIONS;
-	r->info.pages = wire_u64(f + FILE_FEATURES_AT) & FEATURE_PAGES;
+	r->max_records = wire_u32(f + 4) & FEATURE_LARGE ? MST_MAX_LARGE_RECORDS : MST_MAX_CHUNK_RECORDS;
+	if (wire_u32(f + 4) & FEATURE_BASE) {
+		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_BASE, "the FILE unit lacks fields");
+		r->begin = wire_u64(f + 56);
+		DAMAGED_IF(r->begin > UINT64_MAX >> r->time_shift, "an impossible beginning");
+		r->info.base = r->in_base = true;
+		r->info.begin_ns = r->begin << r->time_shift;
+	}
+	read_features(r, wire_u64(f + FILE_FEATURES_AT));
 	return read_info_text(r);
 }
 

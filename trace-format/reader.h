@@ -63,8 +63,11 @@ struct mst_reader {
 
 	struct ahead_slot *delivered; /* NULL: none */
 	uint64_t next_record, next_alloc;
-	uint64_t time;  /* of the last stamp */
-	uint64_t count; /* of instructions, of the last call */
+	uint64_t time;        /* of the last stamp */
+	uint64_t count;       /* of instructions, of the last call */
+	uint64_t begin;       /* when the base was */
+	bool in_base;         /* the next chunk may be one of it */
+	uint32_t max_records; /* of a chunk */
 };
 
 /* Notes what is wrong with the current unit and returns `error`. */

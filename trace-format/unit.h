@@ -40,6 +40,7 @@ enum file_feature {
 	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
 	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
 	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
+	FEATURE_STACKS = 8,       /* stack depths are recorded */
 };
 
 /* Where these bits are in a FILE unit's fields. */
@@ -57,6 +58,8 @@ enum unit_flag {
 /* Bits of the incompatible features. */
 enum file_incompatible {
 	FEATURE_SAMPLED = 1,
+	FEATURE_BASE = 2,  /* the first chunks may say what was live when the trace begins */
+	FEATURE_LARGE = 4, /* chunks of up to MST_MAX_LARGE_RECORDS */
 };
 
 enum name_column {
@@ -80,6 +83,7 @@ enum events_column {
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 48u
 #define FIELDS_FILE_SAMPLED 56u
+#define FIELDS_FILE_BASE 64u
 #define FIELDS_EVENTS 144u
 #define FIELDS_EVENTS_COUNTED 160u /* with instruction counts */
 #define FIELDS_END 64u
@@ -88,6 +92,13 @@ enum events_column {
 
 /* Where a chunk's fields have the check of its columns as they are stored. */
 #define EVENTS_CHECK_AT 40u
+
+/* Where they have flags of this sort, and which there are. */
+#define EVENTS_FLAGS_AT 44u
+
+enum events_flag {
+	EVENTS_BASE = 1, /* it says what was live when the trace begins */
+};
 
 struct unit_column {
 	uint8_t id;

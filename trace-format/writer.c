@@ -131,7 +131,8 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	    (info->sample_bytes < MST_SAMPLE_MIN || info->sample_bytes > MST_SAMPLE_MAX))
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
-	bytes_u32(&w->fields, info->sample_bytes ? FEATURE_SAMPLED : 0);
+	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
+				      (w->large ? FEATURE_LARGE : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -139,9 +140,11 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, info->parent_pid);
 	bytes_u32(&w->fields, argc);
 	bytes_u64(&w->fields, info->start_ns);
-	bytes_u64(&w->fields, (w->counted ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0));
-	if (info->sample_bytes)
+	bytes_u64(&w->fields, w->features);
+	if (info->sample_bytes || w->base)
 		bytes_u64(&w->fields, info->sample_bytes);
+	if (w->base)
+		bytes_u64(&w->fields, w->begin);
 
 	bytes_text(text, info->recorder);
 	bytes_text(text, info->exe);
@@ -197,7 +200,8 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u64(&w->fields, chunk->time_last);
 	bytes_u32(&w->fields, chunk->n_records);
 	bytes_u32(&w->fields, chunk->n_symbols);
-	bytes_u64(&w->fields, 0); /* reserved */
+	bytes_u32(&w->fields, 0); /* the check comes when the columns are compressed */
+	bytes_u32(&w->fields, chunk->base ? EVENTS_BASE : 0);
 	sums_pack(&sums, &w->fields);
 	if (w->counted) {
 		bytes_u64(&w->fields, chunk->count_first);
@@ -214,6 +218,7 @@ static int write_chunk(struct mst_writer *w)
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_ADDRESSES + 1, chunk->n_records,
 			  chunk->time_first);
 
+	w->events += sums.events + sums.null_frees;
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
 	w->first_alloc = w->allocs;
@@ -366,21 +371,42 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
+	w->base = info->base;
+	w->begin = info->begin_ns >> TIME_SHIFT;
+	w->large = records > MST_MAX_CHUNK_RECORDS;
 	w->counted = info->instructions;
+	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
+		      (info->stacks ? FEATURE_STACKS : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records);
-	if (records > MST_MAX_CHUNK_RECORDS)
-		records = MST_MAX_CHUNK_RECORDS;
+	if (records > MST_MAX_LARGE_RECORDS)
+		records = MST_MAX_LARGE_RECORDS;
 	if (records < MIN_RECORDS)
 		records = MIN_RECORDS;
-	if ((err = defs_init(&w->defs)) || (err = chunk_init(&w->chunk, records)) ||
-	    (err = write_file_unit(w, info))) {
+	err = defs_init(&w->defs);
+	if (!err)
+		err = chunk_init(&w->chunk, records);
+	w->chunk.base = w->base;
+	w->in_base = w->base;
+	if (options->exact_times)
+		w->chunk.stamp_units = 1;
+	if (err || (err = write_file_unit(w, info))) {
 		mst_writer_destroy(w);
 		return err;
 	}
 	*writer = w;
 	return 0;
+}
+
+int mst_writer_end_base(struct mst_writer *w)
+{
+	const int err = w->in_base ? mst_writer_flush(w) : MST_ERR_ARGUMENT;
+
+	w->in_base = w->chunk.base = false;
+	if (w->time < w->begin)
+		w->time = w->begin;
+	return err;
 }
 
 void mst_writer_destroy(struct mst_writer *w)
@@ -427,14 +453,19 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 		return MST_ERR_NOMEM;
 	w->fd = -1;
 	w->identity = parent->identity;
+	w->base = parent->base;
+	w->in_base = parent->in_base;
+	w->large = parent->large;
+	w->begin = parent->begin;
 	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
+	w->features = parent->features;
 	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
-	w->events = w->written = parent->events;
+	w->events = w->written = mst_writer_events(parent);
 	w->wait_for_room = parent->wait_for_room;
 	w->context = parent->context;
 	if (parent->prefix_fd >= 0) {
@@ -563,10 +594,10 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 {
 	const uint64_t time = time_ns >> TIME_SHIFT;
 
+	if (time > w->time || thread != w->thread)
+		w->room = 0;
 	if (time > w->time)
 		w->time = time;
-	if (thread != w->thread)
-		w->room = 0;
 	w->thread = thread;
 }
 
@@ -592,10 +623,29 @@ static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t 
 	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
 }
 
+/* How many records have room in the chunk, whatever symbols they are. */
+static uint32_t records_left(const struct mst_writer *w)
+{
+	const uint32_t records = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t symbols = MST_MAX_SYMBOLS - w->chunk.n_symbols;
+
+	return records < symbols ? records : symbols;
+}
+
+/* Records that may follow `n` more before anything is due. */
+static uint32_t room_behind(const struct mst_writer *w, uint32_t n)
+{
+	const uint32_t in_chunk = records_left(w);
+	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->time);
+	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
+
+	return w->counted || room < n ? 0 : room - n;
+}
+
 /*
- * Begins a call of `n` records where something is due: a chunk or definitions are to be written, or an
- * error is to be told. A call with an id that doesn't exist is refused here, before half of it is in
- * the chunk.
+ * Begins a call of `n` records where something is due: a chunk, definitions or a stamp are to be written,
+ * or an error is to be told. A call with an id that doesn't exist is refused here, before half of it is
+ * in the chunk.
  */
 static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t n, bool valid)
 {
@@ -604,7 +654,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 	w->room = 0;
 	if (!err && (!valid || w->thread >= w->defs.threads.n))
 		return MST_ERR_ARGUMENT;
-	if (!err && w->chunk.n_records + n > w->chunk.capacity)
+	if (!err && records_left(w) < n)
 		err = mst_writer_flush(w);
 	if (!err && defs_pending(&w->defs) > PENDING_MAX)
 		err = w->error = write_definitions(w);
@@ -612,10 +662,9 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		return err;
 	if (w->counted)
 		chunk_count(&w->chunk, w->instructions);
-	else
-		w->room = w->chunk.capacity - w->chunk.n_records - n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	chunk_note(&w->chunk, w->time, w->thread);
+	w->chunk.events++;
+	w->room = room_behind(w, n);
 	return 0;
 }
 
@@ -624,8 +673,7 @@ static inline int begin(struct mst_writer *w, uint32_t n, bool valid)
 	if (__builtin_expect(!valid || w->room < n, 0))
 		return begin_slowly(w, n, valid);
 	w->room -= n;
-	chunk_begin_event(&w->chunk, w->time, w->thread);
-	w->events++;
+	w->chunk.events++;
 	return 0;
 }
 
@@ -721,12 +769,16 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
 {
 	w->chunk.null_frees += n;
-	w->events += n;
 }
 
 uint64_t mst_writer_events(const struct mst_writer *w)
 {
-	return w->events;
+	return w->events + w->chunk.events + w->chunk.null_frees;
+}
+
+uint64_t mst_writer_allocations(const struct mst_writer *w)
+{
+	return w->allocs;
 }
 
 uint64_t mst_writer_bytes(const struct mst_writer *w)

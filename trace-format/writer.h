@@ -28,6 +28,10 @@ struct mst_writer {
 	int fd;
 	int error; /* sticky: after a failed write nothing more is written */
 	bool identity;
+	bool base;      /* the trace has one ... */
+	bool in_base;   /* ... that isn't over yet */
+	bool large;     /* chunks can be large */
+	uint64_t begin; /* when the base was, in the file's units */
 	int level;
 	ZSTD_CCtx *zstd;
 	struct defs defs;
@@ -36,6 +40,7 @@ struct mst_writer {
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
+	uint64_t features;         /* of the file, as it begins */
 	bool counted;              /* instructions are */
 	uint64_t instructions;     /* executed so far */
 	uint32_t thread;
@@ -44,8 +49,8 @@ struct mst_writer {
 	uint64_t records;     /* in sealed chunks */
 	uint64_t allocs;      /* allocations recorded; the next one's index */
 	uint64_t first_alloc; /* `allocs` at the chunk's start */
-	uint64_t events;
-	uint64_t written; /* of the events, in sealed chunks */
+	uint64_t events;      /* in sealed chunks, written or not */
+	uint64_t written;     /* of the events, in sealed chunks */
 	uint64_t bytes;
 	bool (*wait_for_room)(void *context);
 	void *context;

@@ -8,7 +8,7 @@
 #define FIRST_PLACES 1024u
 #define FIRST_CAPACITY 2u
 #define NEXT_CAPACITY 16u
-#define TAGS 16u /* compared at a time */
+#define TAGS 32u /* compared at a time */
 #define INDEX_BITS 40
 #define NONE UINT32_MAX
 
@@ -31,19 +31,19 @@ static struct block unpack(uint64_t slot)
 
 /* ---- a page ---- */
 
-static size_t tag_bytes(uint32_t capacity)
+static size_t slots_at(uint32_t capacity)
 {
-	return capacity < TAGS ? TAGS : capacity;
+	return sizeof(struct block_page) + (capacity + TAGS - 1) / TAGS * TAGS;
 }
 
 static size_t page_bytes(uint32_t capacity)
 {
-	return sizeof(struct block_page) + tag_bytes(capacity) + capacity * sizeof(uint64_t);
+	return slots_at(capacity) + capacity * sizeof(uint64_t);
 }
 
 static uint64_t *page_slots(struct block_page *page)
 {
-	return (uint64_t *)(page->tags + tag_bytes(page->capacity));
+	return (uint64_t *)((char *)page + page->slots);
 }
 
 /* A page with more room and what `page` has; NULL: no memory. */
@@ -57,8 +57,9 @@ static struct block_page *page_grow(struct block_page *page)
 	if (!grown)
 		return NULL;
 	/* Tags beyond n are compared, too, and then found to be beyond. */
-	memset(grown, 0, sizeof(*grown) + tag_bytes(capacity));
+	memset(grown, 0, slots_at(capacity));
 	grown->capacity = (uint16_t)capacity;
+	grown->slots = (uint32_t)slots_at(capacity);
 	if (page) {
 		grown->n = page->n;
 		memcpy(grown->tags, page->tags, page->n);
@@ -68,21 +69,31 @@ static struct block_page *page_grow(struct block_page *page)
 	return grown;
 }
 
-/* Where in the page a tag is, or NONE. What was added last is found first. */
-static uint32_t page_search(const struct block_page *page, uint8_t tag)
+static inline uint32_t equal_tags(const uint8_t *tags, __m128i wanted)
+{
+	const __m128i *at = (const __m128i *)tags;
+	const int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(at), wanted));
+	const int high = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(at + 1), wanted));
+
+	return (uint32_t)low | (uint32_t)high << 16;
+}
+
+/* Where in the page a tag is, or NONE. */
+static inline uint32_t page_search(const struct block_page *page, uint8_t tag)
 {
 	const __m128i wanted = _mm_set1_epi8((char)tag);
+	uint32_t first = 0, left = page->n;
 
-	for (uint32_t i = (page->n + TAGS - 1) / TAGS; i-- > 0;) {
-		const __m128i tags = _mm_load_si128((const __m128i *)&page->tags[i * TAGS]);
-		uint32_t equal = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, wanted));
+	for (; __builtin_expect(left > TAGS, 0); first += TAGS, left -= TAGS) {
+		const uint32_t equal = equal_tags(page->tags + first, wanted);
 
-		if (page->n < (i + 1) * TAGS)
-			equal &= (1u << (page->n - i * TAGS)) - 1;
 		if (equal)
-			return i * TAGS + (uint32_t)__builtin_ctz(equal);
+			return first + (uint32_t)__builtin_ctz(equal);
 	}
-	return NONE;
+	/* The first `left` of these count. */
+	const uint64_t equal = equal_tags(page->tags + first, wanted) & (((uint64_t)1 << left) - 1);
+
+	return equal ? first + (uint32_t)__builtin_ctz((uint32_t)equal) : NONE;
 }
 
 static struct block_page *page_copy(const struct block_page *page)
@@ -99,7 +110,7 @@ static struct block_page *page_copy(const struct block_page *page)
 int blocks_init(struct blocks *blocks)
 {
 	*blocks = (struct blocks){ .mask = FIRST_PLACES - 1 };
-	blocks->recent = blocks->places = calloc(FIRST_PLACES, sizeof(*blocks->places));
+	blocks->places = calloc(FIRST_PLACES, sizeof(*blocks->places));
 	return blocks->places ? 0 : -1;
 }
 
@@ -112,22 +123,21 @@ void blocks_finish(struct blocks *blocks)
 }
 
 /* The place of a key, or the free one where the search ends. */
-static inline struct block_place *search(struct blocks *blocks, uint64_t key)
+static inline struct block_place *search(const struct blocks *blocks, uint64_t key)
 {
-	uint64_t i;
+	struct block_place *place = blocks_home(blocks, key);
 
-	if (blocks->recent->key == key)
-		return blocks->recent;
-	i = blocks_home(blocks, key);
-	while (blocks->places[i].key && blocks->places[i].key != key)
-		i = (i + 1) & blocks->mask;
-	return blocks->recent = &blocks->places[i];
+	while (place->key != key && place->key) {
+		if (++place > &blocks->places[blocks->mask])
+			place = blocks->places;
+	}
+	return place;
 }
 
 int blocks_copy(struct blocks *to, const struct blocks *from)
 {
 	*to = (struct blocks){ .mask = from->mask };
-	to->recent = to->places = calloc(from->mask + 1, sizeof(*to->places));
+	to->places = calloc(from->mask + 1, sizeof(*to->places));
 	if (!to->places)
 		return -1;
 	for (uint64_t i = 0; i <= from->mask; i++) {
@@ -156,7 +166,7 @@ static int renew(struct blocks *blocks)
 		live += blocks->places[i].page && blocks->places[i].page->n > 0;
 	if (live > blocks->mask / 4)
 		fresh.mask = blocks->mask * 2 + 1;
-	fresh.recent = fresh.places = calloc(fresh.mask + 1, sizeof(*fresh.places));
+	fresh.places = calloc(fresh.mask + 1, sizeof(*fresh.places));
 	if (!fresh.places)
 		return -1;
 	fresh.used = live;
@@ -173,42 +183,45 @@ static int renew(struct blocks *blocks)
 	return 0;
 }
 
-int blocks_add(struct blocks *blocks, uint64_t address, struct block block)
+/* Gives the key a place, or its page more room. Where that is; NULL: no memory. */
+static __attribute__((noinline)) struct block_place *make_room(struct blocks *blocks, uint64_t key)
+{
+	struct block_place *place = search(blocks, key);
+	struct block_page *page;
+
+	if (!place->key && blocks->used >= blocks->mask / 2) {
+		if (renew(blocks) != 0)
+			return NULL;
+		place = search(blocks, key);
+	}
+	page = page_grow(place->page);
+	if (!page)
+		return NULL;
+	blocks->used += !place->key;
+	*place = (struct block_place){ key, page };
+	return place;
+}
+
+enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block)
 {
 	const uint64_t key = blocks_key(address);
 	struct block_place *place = search(blocks, key);
 	struct block_page *page = place->page;
 
-	if (!place->key && blocks->used >= blocks->mask / 2) {
-		if (renew(blocks) != 0)
-			return -1;
-		place = search(blocks, key);
-	}
-	if (!page || page->n == page->capacity) {
-		page = page_grow(page);
-		if (!page)
-			return -1;
-		blocks->used += !place->key;
-		*place = (struct block_place){ key, page };
+	if (page && page_search(page, tag_of(address)) != NONE)
+		return BLOCKS_LIVE;
+	if (__builtin_expect(!page || page->n == page->capacity, 0)) {
+		place = make_room(blocks, key);
+		if (!place)
+			return BLOCKS_NO_MEMORY;
+		page = place->page;
 	}
 	page->tags[page->n] = tag_of(address);
 	page_slots(page)[page->n++] = pack(block);
-	return 0;
+	return BLOCKS_ADDED;
 }
 
-void blocks_expect_slot(const struct blocks *blocks, uint64_t address)
-{
-	const uint64_t key = blocks_key(address);
-	const struct block_place *place = &blocks->places[blocks_home(blocks, key)];
-	uint32_t i;
-
-	if (place->key != key)
-		return;
-	i = page_search(place->page, tag_of(address));
-	__builtin_prefetch(&page_slots(place->page)[i != NONE ? i : place->page->n], 1);
-}
-
-bool blocks_find(struct blocks *blocks, uint64_t address, struct block *block)
+bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block)
 {
 	struct block_page *page = search(blocks, blocks_key(address))->page;
 	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
@@ -223,13 +236,15 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
 {
 	struct block_page *page = search(blocks, blocks_key(address))->page;
 	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
+	uint64_t *slots;
 
 	if (i == NONE)
 		return false;
-	*block = unpack(page_slots(page)[i]);
+	slots = page_slots(page);
+	*block = unpack(slots[i]);
 	/* The last one fills the hole. */
 	page->n--;
 	page->tags[i] = page->tags[page->n];
-	page_slots(page)[i] = page_slots(page)[page->n];
+	slots[i] = slots[page->n];
 	return true;
 }

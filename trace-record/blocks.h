@@ -11,16 +11,18 @@
 #include <stdint.h>
 
 #define BLOCKS_PAGE_BITS 11
+#define BLOCKS_PAGE_LINES 5u /* cache lines of a page with 32 blocks */
 
 struct block {
 	uint32_t kind;  /* below 2^24 */
 	uint64_t index; /* of its allocation; below 2^40 */
 };
 
-/* A page's blocks in no order: tags[i] says where in the page slots[i] is. */
+/* A page's blocks in no order: tags[i] says where in the page slot i is. */
 struct block_page {
 	uint16_t n, capacity;
-	_Alignas(16) uint8_t tags[]; /* as many as there are slots, sixteen at least; the slots follow */
+	uint32_t slots; /* bytes from here to them */
+	uint8_t tags[]; /* as many as there are slots, a multiple of thirty-two */
 };
 
 /* Open addressing. A page whose blocks are gone stays until the table is made anew. */
@@ -30,45 +32,45 @@ struct blocks {
 		struct block_page *page;
 	} * places;
 	uint64_t mask, used;
-	struct block_place *recent; /* where the last search ended: one event asks more than once */
 };
 
 int blocks_init(struct blocks *blocks); /* 0 or -1: no memory */
 void blocks_finish(struct blocks *blocks);
 int blocks_copy(struct blocks *to, const struct blocks *from);
 
-/* Adds a block at an address that isn't there yet. 0 or -1: no memory. */
-int blocks_add(struct blocks *blocks, uint64_t address, struct block block);
-bool blocks_find(struct blocks *blocks, uint64_t address, struct block *block);
+enum blocks_added { BLOCKS_NO_MEMORY = -1, BLOCKS_ADDED = 0, BLOCKS_LIVE = 1 };
+
+/* Adds a block; BLOCKS_LIVE: there is one at this address, and nothing was done. */
+enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block);
+bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block);
 /* Takes the block out; false if there is none. */
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 
 /* The page that an address is in; what is not a multiple of eight is in pages of its own. Never 0. */
 static inline uint64_t blocks_key(uint64_t address)
 {
-	return (address >> BLOCKS_PAGE_BITS << 3 | (address & 7)) + 1;
+	return (address << 61 | address >> 3) >> (BLOCKS_PAGE_BITS - 3) | (uint64_t)1 << 63;
 }
 
-static inline uint64_t blocks_home(const struct blocks *blocks, uint64_t key)
+static inline struct block_place *blocks_home(const struct blocks *blocks, uint64_t key)
 {
-	return (key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask;
+	return &blocks->places[(key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask];
 }
 
 /* These say, one after the other and with some work between, that an address will be looked for soon. */
 static inline void blocks_expect(const struct blocks *blocks, uint64_t address)
 {
-	__builtin_prefetch(&blocks->places[blocks_home(blocks, blocks_key(address))]);
+	__builtin_prefetch(blocks_home(blocks, blocks_key(address)));
 }
 
 static inline void blocks_expect_page(const struct blocks *blocks, uint64_t address)
 {
 	const uint64_t key = blocks_key(address);
-	const struct block_place *place = &blocks->places[blocks_home(blocks, key)];
+	const struct block_place *place = blocks_home(blocks, key);
 
-	if (place->key == key)
-		__builtin_prefetch(place->page, 1);
+	/* All of what a page usually is, wherever in it the block will be found. */
+	for (unsigned i = 0; place->key == key && i < BLOCKS_PAGE_LINES; i++)
+		__builtin_prefetch((const char *)place->page + i * 64, 1);
 }
-
-void blocks_expect_slot(const struct blocks *blocks, uint64_t address);
 
 #endif

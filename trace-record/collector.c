@@ -200,6 +200,11 @@ uint32_t collector_unrecorded(const struct collector *c)
 	return atomic_load(&c->family->unrecorded);
 }
 
+uint32_t collector_untimed(const struct collector *c)
+{
+	return atomic_load(&c->family->untimed);
+}
+
 /* ---- files ---- */
 
 static bool is_ours(const struct collector *c, const char *path)
@@ -288,6 +293,7 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
+		.stacks = c->family->stacks,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,
 		.cwd = c->cwd ? c->cwd : "",

@@ -74,4 +74,7 @@ int collector_run(struct collector *collector, pid_t pid);
 /* Processes that found no room in the shared memory. */
 uint32_t collector_unrecorded(const struct collector *collector);
 
+/* Threads whose stacks were to be looked at between the calls, and could not be. */
+uint32_t collector_untimed(const struct collector *collector);
+
 #endif

@@ -3,9 +3,10 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "mstrace.h"
 
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 {
@@ -23,6 +24,12 @@ void lane_finish(struct lane *lane)
 	*lane = (struct lane){ 0 };
 }
 
+static void forget(struct lane_node *nodes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		nodes[i] = (struct lane_node){ .stack = MST_NONE };
+}
+
 bool lane_reserve(struct lane *lane, uint16_t node)
 {
 	uint32_t n = lane->n_nodes ? lane->n_nodes : 256;
@@ -35,7 +42,7 @@ bool lane_reserve(struct lane *lane, uint16_t node)
 	nodes = realloc(lane->nodes, n * sizeof(*nodes));
 	if (!nodes)
 		return false;
-	memset(nodes + lane->n_nodes, 0, (n - lane->n_nodes) * sizeof(*nodes));
+	forget(nodes + lane->n_nodes, n - lane->n_nodes);
 	lane->nodes = nodes;
 	lane->n_nodes = n;
 	return true;
@@ -43,33 +50,27 @@ bool lane_reserve(struct lane *lane, uint16_t node)
 
 void lane_forget(struct lane *lane)
 {
-	if (lane->nodes)
-		memset(lane->nodes, 0, lane->n_nodes * sizeof(*lane->nodes));
+	forget(lane->nodes, lane->n_nodes);
 }
 
 /* Reads the record at `w`, all of which is there; returns where it ends. */
-static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct lane_event *e)
+static inline const uint64_t *parse(const uint64_t *w, struct lane_event *e, uint64_t *stamp)
 {
 	const uint64_t head = *w++;
 	const uint8_t flags = SHM_FLAGS(head);
-	unsigned operands;
+	const unsigned operands = shm_operands(SHM_OP(head));
 
 	e->op = SHM_OP(head);
 	e->flags = flags;
-	if (flags & SHM_STAMPED)
-		lane->stamp = *w++;
-	e->stamp = lane->stamp;
-	if (e->op == SHM_OP_FREE && !(flags & ~SHM_STAMPED)) {
-		e->address = SHM_VALUE(head);
-		return w;
-	}
 	e->node = SHM_NODE(head);
 	e->parent = SHM_PARENT(head);
 	e->align_log2 = 0;
+	if (flags & SHM_STAMPED)
+		*stamp = *w++;
+	e->stamp = *stamp;
 	e->size = shm_has_stack(e->op) ? SHM_SIZE(head) : SHM_VALUE(head);
 	if (flags & SHM_WIDE)
 		e->size = *w++;
-	operands = shm_operands(e->op);
 	e->address = operands > 0 ? *w++ : e->size;
 	if (operands > 1)
 		e->old = *w++;
@@ -80,43 +81,98 @@ static inline const uint64_t *parse(struct lane *lane, const uint64_t *w, struct
 	return w;
 }
 
-/* Reads one event from the ring, at lane->read. */
-static bool read_event(struct lane *lane, struct lane_event *e)
+/* The same for the commonest records; NULL: it is another one. */
+static inline const uint64_t *parse_common(const uint64_t *w, struct lane_event *e, uint64_t *stamp)
 {
-	const uint64_t left = lane->head - lane->read;
-	uint64_t skip = 0, at = lane->read & (lane->size - 1), room;
-	const uint64_t *w = (const uint64_t *)(lane->data + at), *end;
+	const uint64_t head = *w++;
 
-	if (__builtin_expect(SHM_OP(w[0]) == SHM_PAD, 0)) {
-		skip = lane->size - at;
-		w = (const uint64_t *)lane->data;
-		at = 0;
-		if (left <= skip)
-			return false;
+	if (__builtin_expect(SHM_FLAGS(head) & ~SHM_STAMPED, 0))
+		return NULL;
+	e->op = SHM_OP(head);
+	e->flags = SHM_FLAGS(head);
+	if (SHM_FLAGS(head) & SHM_STAMPED)
+		*stamp = *w++;
+	e->stamp = *stamp;
+	if (SHM_OP(head) == SHM_OP_FREE) {
+		e->address = SHM_VALUE(head);
+		return w;
 	}
-	room = left - skip;
-	if (room > lane->size - at)
-		room = lane->size - at;
-	if (__builtin_expect(room < SHM_RECORD_WORDS * 8, 0) && shm_words(w[0]) > room / 8)
-		return false;
-	end = parse(lane, w, e);
-	e->bytes = skip + (uint64_t)(end - w) * 8;
-	lane->read += e->bytes;
-	return true;
+	if (SHM_OP(head) != MST_OP_MALLOC && SHM_OP(head) != MST_OP_NEW)
+		return NULL;
+	e->node = SHM_NODE(head);
+	e->align_log2 = 0;
+	e->size = SHM_SIZE(head);
+	e->address = *w++;
+	return w;
+}
+
+/* Where the record at *at begins, behind padding if there is any; NULL: not the whole of it is there. */
+static __attribute__((noinline)) const uint64_t *record_at(const struct lane *lane, uint64_t *at)
+{
+	const uint64_t *w = (const uint64_t *)(lane->data + (*at & (lane->size - 1)));
+	uint64_t room;
+
+	if (SHM_OP(w[0]) == SHM_PAD) {
+		*at += lane->size - (*at & (lane->size - 1));
+		w = (const uint64_t *)lane->data;
+		if ((int64_t)(lane->head - *at) <= 0)
+			return NULL;
+	}
+	room = lane->size - (*at & (lane->size - 1));
+	if (room > lane->head - *at)
+		room = lane->head - *at;
+	return shm_words(w[0]) <= room / 8 ? w : NULL;
+}
+
+/* Reads common records up to one that is none, or that may not be there whole. */
+static inline uint32_t read_common(struct lane *lane, uint32_t n)
+{
+	const uint64_t in_ring = lane->size - (lane->read & (lane->size - 1)),
+		       there = lane->head - lane->read;
+	const uint64_t room = (in_ring < there ? in_ring : there) / 8;
+	const uint64_t *const first = (const uint64_t *)(lane->data + (lane->read & (lane->size - 1)));
+	const uint64_t *const last = first + room, *w = first, *next;
+	uint64_t stamp = lane->stamp;
+
+	for (; n < LANE_WINDOW && last - w >= (int)SHM_RECORD_WORDS; n++, w = next) {
+		struct lane_event *e = &lane->window[n];
+
+		next = parse_common(w, e, &stamp);
+		if (!next)
+			break;
+		e->end = lane->read + (uint64_t)(next - first) * 8;
+	}
+	lane->stamp = stamp;
+	lane->read += (uint64_t)(w - first) * 8;
+	return n;
+}
+
+/* Reads a record of any kind; false if there is something else. */
+static bool read_any(struct lane *lane, struct lane_event *e)
+{
+	const uint64_t *const w = record_at(lane, &lane->read);
+
+	if (w)
+		e->end = lane->read += (uint64_t)(parse(w, e, &lane->stamp) - w) * 8;
+	return w;
 }
 
 bool lane_read(struct lane *lane)
 {
-	lane->first = lane->end = 0;
-	if (!lane->broken && (lane->head - lane->read > lane->size || (lane->head | lane->read) & 7))
+	uint32_t n = 0;
+
+	if (lane->head - lane->read > lane->size || (lane->head | lane->read) & 7)
 		lane->broken = true;
-	while (!lane->broken && lane->read != lane->head && lane->end < LANE_WINDOW) {
-		if (read_event(lane, &lane->window[lane->end]))
-			lane->end++;
-		else
-			lane->broken = true;
+	while (!lane->broken && lane->read != lane->head && n < LANE_WINDOW) {
+		n = read_common(lane, n);
+		if (n == LANE_WINDOW || lane->read == lane->head)
+			break;
+		lane->broken = !read_any(lane, &lane->window[n]);
+		n += !lane->broken;
 	}
-	return lane->end > 0;
+	lane->first = 0;
+	lane->end = n;
+	return n > 0;
 }
 
 void lane_release(struct lane *lane)

@@ -19,13 +19,13 @@ struct lane_event {
 	uint64_t stamp;              /* that of the last event which had one */
 	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
-	uint64_t bytes;              /* what it takes in the ring, padding before it included */
+	uint64_t end;                /* where in the ring it does */
 };
 
 /* A node of the thread's stacks, as last defined. */
 struct lane_node {
-	uint32_t frame;  /* in the trace */
-	uint32_t stack;  /* in the trace; MST_NONE: deeper than wanted and not yet asked for */
+	uint32_t frame; /* in the trace */
+	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
 	uint16_t parent; /* 0: none */
 	uint16_t depth;  /* frames, at most LANE_DEPTH_MOST */
 };
@@ -70,7 +70,7 @@ static inline const struct lane_event *lane_peek(const struct lane *lane)
 /* Takes it. */
 static inline void lane_take(struct lane *lane)
 {
-	lane->tail += lane->window[lane->first++].bytes;
+	lane->tail = lane->window[lane->first++].end;
 }
 
 /* Whether the lane is that of the slot's present thread: another one may have come since it was opened. */

@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
 	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
-	  "Look at the stacks after each MS of CPU time, too, by SIGPROF; implies --stacks=yes (off)", 2 },
+	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -387,6 +387,9 @@ static int record(void)
 		if (collector_unrecorded(collector))
 			complain("%u processes were not recorded: too many at a time",
 				 collector_unrecorded(collector));
+		if (collector_untimed(collector))
+			complain("--timer: the stacks of %u threads were seen at calls only",
+				 collector_untimed(collector));
 	}
 	collector_destroy(collector);
 	if (!failed)

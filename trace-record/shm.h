@@ -122,6 +122,7 @@ struct shm_family {
 	uint8_t maps;                   /* mmap and its like are told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
+	_Atomic uint32_t untimed;       /* threads that --timer doesn't see */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
 	_Atomic uint32_t asleep;        /* msrec waits on the bell */
 	pthread_mutex_t collector;      /* robust; locked by msrec for its life */

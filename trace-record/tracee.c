@@ -8,26 +8,27 @@
 #include "customs.h"
 #include "frames.h"
 #include "lane.h"
+#include "mst_limits.h"
 
-#define KIND_CACHE 4096u  /* a power of two */
+#define KIND_CACHE_BITS 13
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
 #define UNKNOWN_BLOCK UINT64_MAX
 
-/* How many events ahead the table of blocks is told of an address. */
-#define PAGE_AHEAD 12u
-#define SLOT_AHEAD 6u
+/* Beside 0 and errors: the event gives an address at which there is a block. */
+#define ADDRESS_IS_LIVE 1
+
+/* How many events ahead the page of a block is fetched. */
+#define PAGE_AHEAD 8u
 #define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
-/* The kind of a call, remembered: one that is not a realloc, and has no kind of block before. */
+/* The kind of a plain call, remembered. */
 struct kind_entry {
-	uint64_t size, usable;
-	uint32_t stack, kind;
-	uint8_t op, flags, align_log2;
-	bool known;
+	uint64_t call; /* see call_key(); 0: none */
+	uint32_t kind;
 };
 
 /* The state of the process at a fork, for the child. */
@@ -50,7 +51,8 @@ struct tracee {
 	uint32_t at_thread;
 	struct lane *lanes;
 	uint32_t n_lanes;
-	uint64_t held_ns; /* since when an allocation has been waiting; 0 = none is */
+	uint64_t held_ns,
+		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
 	uint64_t unknown_frees, implied_frees, lost;
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
@@ -66,7 +68,7 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 		return NULL;
 	t->segment = segment;
 	t->at_thread = MST_NONE;
-	t->kinds = calloc(KIND_CACHE, sizeof(*t->kinds));
+	t->kinds = calloc(1u << KIND_CACHE_BITS, sizeof(*t->kinds));
 	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
 	if (!t->kinds || !t->lanes || frames_init(&t->frames) != 0) {
 		tracee_destroy(t);
@@ -257,16 +259,18 @@ static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint
 }
 
 /* The trace's id of the event's stack. */
-static int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
+static inline int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
 {
-	struct lane_node *node;
-	int err;
+	struct lane_node *node = &lane->nodes[e->node];
 
-	if (!e->node || e->node >= lane->n_nodes || !lane->nodes[e->node].depth)
+	if (__builtin_expect(e->node >= lane->n_nodes, 0))
 		return MST_ERR_ARGUMENT;
-	node = &lane->nodes[e->node];
-	if (node->stack == MST_NONE && (err = deep_stack(t, lane, e->node, &node->stack)))
-		return err;
+	if (__builtin_expect(node->stack == MST_NONE, 0)) {
+		const int err = node->depth ? deep_stack(t, lane, e->node, &node->stack) : MST_ERR_ARGUMENT;
+
+		if (err)
+			return err;
+	}
 	*stack = node->stack;
 	return 0;
 }
@@ -310,29 +314,31 @@ static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t st
 	return mst_writer_kind(t->writer, &k, kind);
 }
 
-/* The kind of a call that takes no block's place. */
-static int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
+/* A call that is all in one word: operation, stack and size alone make its kind. 0: it isn't. */
+static inline uint64_t call_key(const struct lane_event *e, uint32_t stack)
 {
-	const uint64_t usable = e->flags & SHM_USABLE ? e->usable : 0;
-	const uint8_t flags = e->flags & (SHM_FAILED | SHM_OVERFLOW | SHM_USABLE);
-	struct kind_entry *k =
-		&t->kinds[(((uint64_t)stack << 32 ^ e->size) * 0x9e3779b97f4a7c15u) >> 52 & (KIND_CACHE - 1)];
+	_Static_assert(MST_MAX_STACKS <= 1u << 26 && MST_OP_FREE <= 1u << 5, "a call has 26 + 5 + 32 bits");
+
+	if (e->flags & ~SHM_STAMPED)
+		return 0;
+	return (uint64_t)stack << 37 | (uint64_t)e->op << 32 | (uint32_t)e->size;
+}
+
+/* The kind of a call that takes no block's place. */
+static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
+{
+	const uint64_t call = call_key(e, stack);
+	struct kind_entry *k = &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
 	int err;
 
-	if (k->known && k->stack == stack && k->size == e->size && k->op == e->op && k->flags == flags &&
-	    k->align_log2 == e->align_log2 && k->usable == usable) {
+	if (__builtin_expect(call && k->call == call, 1)) {
 		*kind = k->kind;
 		return 0;
 	}
 	err = define_kind(t, e, stack, MST_NONE, kind);
-	if (!err)
-		*k = (struct kind_entry){ e->size, usable, stack, *kind, e->op, flags, e->align_log2, true };
+	if (!err && call)
+		*k = (struct kind_entry){ call, *kind };
 	return err;
-}
-
-static int add_block(struct tracee *t, uint64_t address, uint32_t kind, uint64_t index)
-{
-	return blocks_add(&t->blocks, address, (struct block){ kind, index }) ? MST_ERR_NOMEM : 0;
 }
 
 /* A block whose address comes back though no free of it was seen. */
@@ -350,46 +356,54 @@ static int imply_free(struct tracee *t, uint64_t address)
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, call);
 }
 
-static int write_alloc(struct tracee *t, const struct lane_event *e, uint32_t stack)
+/* ADDRESS_IS_LIVE: nothing was written; see settle(). */
+static inline int write_alloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	uint64_t index;
-	uint32_t kind;
-	int err = kind_of(t, e, stack, &kind);
+	struct block block = { .index = mst_writer_allocations(t->writer) };
+	enum blocks_added added;
+	uint32_t stack;
+	int err = stack_of(t, lane, e, &stack);
+
+	if (err || (err = kind_of(t, e, stack, &block.kind)))
+		return err;
+	if (e->flags & SHM_FAILED)
+		return mst_writer_call(t->writer, block.kind);
+	added = blocks_add(&t->blocks, e->address, block);
+	if (__builtin_expect(added != BLOCKS_ADDED, 0))
+		return added == BLOCKS_LIVE ? ADDRESS_IS_LIVE : MST_ERR_NOMEM;
+	return mst_writer_alloc(t->writer, block.kind, &block.index);
+}
+
+/* The same. */
+static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	const bool freed = e->op == MST_OP_REALLOC_FREE;
+	struct block old, block;
+	uint32_t stack;
+	bool known;
+	int err = stack_of(t, lane, e, &stack);
 
 	if (err)
 		return err;
-	if (e->flags & SHM_FAILED)
-		return mst_writer_call(t->writer, kind);
-	if ((err = imply_free(t, e->address)) || (err = mst_writer_alloc(t->writer, kind, &index)))
-		return err;
-	return add_block(t, e->address, kind, index);
-}
-
-static int write_realloc(struct tracee *t, const struct lane_event *e, uint32_t stack)
-{
-	struct block old = { MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-	const bool freed = e->op == MST_OP_REALLOC_FREE;
-	const bool known = blocks_find(&t->blocks, e->old, &old);
-	uint64_t index;
-	uint32_t kind;
-	int err;
-
+	if (!freed && !(e->flags & SHM_FAILED) && e->address != e->old &&
+	    blocks_find(&t->blocks, e->address, &block))
+		return ADDRESS_IS_LIVE;
+	known = blocks_find(&t->blocks, e->old, &old);
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &kind)))
+	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &block.kind)))
 		return err;
 	if (e->flags & SHM_FAILED && !freed)
-		return mst_writer_failed_resize(t->writer, old.kind, old.index, kind);
+		return mst_writer_failed_resize(t->writer, old.kind, old.index, block.kind);
 	if (known)
 		blocks_take(&t->blocks, e->old, &old);
 	else
 		t->unknown_frees++;
 	if (freed)
-		return mst_writer_free_by(t->writer, old.kind, old.index, kind);
-	if ((err = imply_free(t, e->address)) ||
-	    (err = mst_writer_resize(t->writer, old.kind, old.index, kind, &index)))
+		return mst_writer_free_by(t->writer, old.kind, old.index, block.kind);
+	if ((err = mst_writer_resize(t->writer, old.kind, old.index, block.kind, &block.index)))
 		return err;
-	return add_block(t, e->address, kind, index);
+	return blocks_add(&t->blocks, e->address, block) == BLOCKS_NO_MEMORY ? MST_ERR_NOMEM : 0;
 }
 
 /*
@@ -416,11 +430,13 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 	return 0;
 }
 
-static int write_free(struct tracee *t, uint64_t address)
+static inline int write_free(struct tracee *t, uint64_t address)
 {
 	struct block block;
-	const int err = take_freed(t, address, &block);
+	int err = 0;
 
+	if (__builtin_expect(customs_any(&t->customs) || !blocks_take(&t->blocks, address, &block), 0))
+		err = take_freed(t, address, &block);
 	return err ? err : mst_writer_free(t->writer, block.kind, block.index);
 }
 
@@ -442,10 +458,11 @@ static int write_freelike(struct tracee *t, uint64_t address)
 }
 
 /* A custom block comes, or takes another's place. */
-static int write_custom(struct tracee *t, const struct lane_event *e, uint32_t stack)
+static int write_custom(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
 	struct block block;
-	int err = e->address ? 0 : MST_ERR_ARGUMENT;
+	uint32_t stack;
+	int err = e->address ? stack_of(t, lane, e, &stack) : MST_ERR_ARGUMENT;
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
 		err = mst_writer_free(t->writer, block.kind, block.index);
@@ -496,13 +513,9 @@ static bool is_realloc(const struct lane_event *e)
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
 
-static int write_event(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
+						 const struct lane_event *e)
 {
-	uint32_t stack;
-	int err;
-
-	if (e->op == SHM_OP_FREE)
-		return write_free(t, e->address);
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
@@ -513,11 +526,19 @@ static int write_event(struct tracee *t, struct lane *lane, const struct lane_ev
 		return MST_ERR_ARGUMENT;
 	if (e->op >= MST_OP_IMPLIED_FREE)
 		return write_mark(t, e);
-	if ((err = stack_of(t, lane, e, &stack)))
-		return err;
 	if (mst_op_is_custom(e->op))
-		return write_custom(t, e, stack);
-	return is_realloc(e) ? write_realloc(t, e, stack) : write_alloc(t, e, stack);
+		return write_custom(t, lane, e);
+	return is_realloc(e) ? write_realloc(t, lane, e) : write_alloc(t, lane, e);
+}
+
+/* The commonest first. */
+static inline int write_event(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	if (e->op == SHM_OP_FREE)
+		return write_free(t, e->address);
+	if (__builtin_expect(e->op == MST_OP_MALLOC || e->op == MST_OP_NEW, 1))
+		return write_alloc(t, lane, e);
+	return write_other(t, lane, e);
 }
 
 /* ---- the order ---- */
@@ -533,13 +554,13 @@ static inline void expect(struct tracee *t, const struct lane *lane, uint32_t i)
 {
 	if (i + PAGE_AHEAD < lane->end)
 		blocks_expect_page(&t->blocks, address_needed(&lane->window[i + PAGE_AHEAD]));
-	if (i + SLOT_AHEAD < lane->end)
-		blocks_expect_slot(&t->blocks, address_needed(&lane->window[i + SLOT_AHEAD]));
 }
 
 /* Reads more events; NULL if there are none. */
-static const struct lane_event *read_events(struct tracee *t, struct lane *lane)
+static __attribute__((noinline)) const struct lane_event *read_events(struct tracee *t, struct lane *lane)
 {
+	if (lane->tail - lane->released >= RELEASE_BYTES)
+		lane_release(lane);
 	if (!lane_read(lane))
 		return NULL;
 	t->expecting = t->blocks.used > FEW_PAGES;
@@ -549,8 +570,6 @@ static const struct lane_event *read_events(struct tracee *t, struct lane *lane)
 		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
 	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
 		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
-	for (uint32_t i = 0; i < lane->end && i < SLOT_AHEAD; i++)
-		blocks_expect_slot(&t->blocks, address_needed(&lane->window[i]));
 	return lane_peek(lane);
 }
 
@@ -562,23 +581,28 @@ static inline const struct lane_event *next_event(struct tracee *t, struct lane 
 	return __builtin_expect(e != NULL, 1) ? e : read_events(t, lane);
 }
 
-/* Takes the lane's next event. */
+/* Tells the writer who makes the next calls, and when. */
+static __attribute__((noinline)) void tell_when(struct tracee *t, const struct lane *lane, uint64_t stamp,
+						const struct clock *clock)
+{
+	t->at_stamp = stamp;
+	t->at_thread = lane->thread;
+	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
+}
+
+/* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
 static inline int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
 	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	if (e->stamp != t->at_stamp || lane->thread != t->at_thread) {
-		t->at_stamp = e->stamp;
-		t->at_thread = lane->thread;
-		mst_writer_at(t->writer, clock_ns(clock, e->stamp), lane->thread);
-	}
+	if (__builtin_expect(e->stamp != t->at_stamp || lane->thread != t->at_thread, 0))
+		tell_when(t, lane, e->stamp, clock);
 	if (t->expecting)
 		expect(t, lane, lane->first);
 	err = write_event(t, lane, e);
-	lane_take(lane);
-	if (lane->tail - lane->released >= RELEASE_BYTES)
-		lane_release(lane);
+	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
+		lane_take(lane);
 	return err;
 }
 
@@ -620,33 +644,46 @@ static bool other_lanes(struct tracee *t, struct lane *lane)
 	return false;
 }
 
-/*
- * An event gives an address that is still live. Either another thread's realloc has given it up
- * and is not yet where its stamp belongs: then it comes first; or it will be here soon: 1 = wait
- * (if `patient`); or nobody will ever say: 0 = go on. With one thread there is no conflict.
- */
-static int settle_conflict(struct tracee *t, struct lane *lane, const struct lane_event *e,
-			   const struct clock *clock, bool patient)
+/* Takes the lane's next event; what it gives was freed, if that hasn't been seen. */
+static int take_implying(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
-	struct lane *other;
-	struct block block;
+	int err = take_event(t, lane, clock);
 
-	if (e->op >= MST_OP_FREE || mst_op_is_custom(e->op) || e->flags & SHM_FAILED ||
-	    (is_realloc(e) && e->address == e->old) || !blocks_find(&t->blocks, e->address, &block)) {
-		t->held_ns = 0;
-		return 0;
+	if (err == ADDRESS_IS_LIVE) {
+		err = imply_free(t, lane_peek(lane)->address);
+		if (err)
+			lane_take(lane);
+		else
+			err = take_event(t, lane, clock);
 	}
-	other = find_releasing(t, lane, e->address, clock);
+	return err;
+}
+
+/*
+ * The lane's next event gives an address that is still live. Either another thread's realloc has given
+ * it up and is not yet where its stamp belongs: then that comes first; or it will be here soon:
+ * ADDRESS_IS_LIVE still (if `patient`); or nobody will ever say. With one thread there is no conflict.
+ */
+static __attribute__((noinline)) int settle(struct tracee *t, struct lane *lane, const struct clock *clock,
+					    bool patient)
+{
+	const uint64_t address = lane_peek(lane)->address;
+	struct lane *other = find_releasing(t, lane, address, clock);
+
 	if (other) {
-		t->held_ns = 0;
-		return take_event(t, other, clock);
+		const int err = take_implying(t, other, clock);
+
+		if (err)
+			lane_take(lane);
+		return err ? err : take_implying(t, lane, clock);
 	}
-	if (!t->held_ns)
+	if (!t->held_ns || t->held_address != address) {
 		t->held_ns = clock->ns[1] | 1;
+		t->held_address = address;
+	}
 	if (patient && clock->ns[1] - t->held_ns < HOLD_NS && other_lanes(t, lane))
-		return 1;
-	t->held_ns = 0;
-	return 0;
+		return ADDRESS_IS_LIVE;
+	return take_implying(t, lane, clock);
 }
 
 /* The lane with the earliest event before `until`, and the stamp up to which it may run. */
@@ -746,38 +783,39 @@ static void settle_rings(struct tracee *t)
 
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
-	int64_t taken = 0;
-	uint64_t limit;
+	/* A process that writes no more has nothing to wait for. */
+	const bool patient = until != UINT64_MAX;
 	struct lane *lane;
-	int err = look_at_rings(t), first_err = 0;
+	uint64_t limit;
+	int64_t taken = 0;
+	bool held = false;
+	int err, first_err = look_at_rings(t);
 
-	while (!err && (lane = earliest(t, until, &limit))) {
+	if (first_err)
+		held = true;
+	while (!held && (lane = earliest(t, until, &limit))) {
 		const struct lane_event *e;
 
-		/* A process that writes no more (until = for ever) has nothing to wait for. */
 		while ((e = next_event(t, lane)) && e->stamp <= limit) {
-			err = t->n_lanes > 1 ? settle_conflict(t, lane, e, clock, until != UINT64_MAX) : 0;
-			if (err > 0)
-				goto held;
-			if (!err)
-				err = take_event(t, lane, clock);
-			if (__builtin_expect(err, 0)) {
-				/* Counted, not fatal: the program goes on, and so do later events. */
-				if (!first_err)
-					first_err = err;
-				t->lost++;
-				err = 0;
+			err = take_event(t, lane, clock);
+			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
+				err = settle(t, lane, clock, patient);
+			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0)) {
+				held = true;
+				break;
 			}
 			taken++;
+			if (__builtin_expect(err, 0)) {
+				/* Counted, not fatal: the program goes on, and so do later events. */
+				first_err = first_err ? first_err : err;
+				t->lost++;
+			}
 		}
 	}
-held:
-	if (err >= 0)
-		err = 0;
+	if (!held)
+		t->held_ns = 0;
 	settle_rings(t);
-	if (first_err)
-		return first_err;
-	return err ? err : taken;
+	return first_err ? first_err : taken;
 }
 
 bool tracee_is_empty(struct tracee *t)

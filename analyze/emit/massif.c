@@ -10,7 +10,7 @@
 
 /* ---- header ---- */
 
-static const char *unit_name(enum time_unit unit)
+const char *emit_time_unit(enum time_unit unit)
 {
 	switch (unit) {
 	case TIME_INSTRUCTIONS:
@@ -53,7 +53,7 @@ static void write_header(struct out *out, const struct emit_view *view)
 	emit_sample(out, view);
 	out_text(out, "\n");
 	emit_command(out, view);
-	out_printf(out, "time_unit: %s\n", unit_name(view->settings->time_unit));
+	out_printf(out, "time_unit: %s\n", emit_time_unit(view->settings->time_unit));
 }
 
 /* ---- trees ---- */

@@ -13,6 +13,13 @@
 #include "emit.h"
 #include "table.h"
 
+/* The last one only of traces with instruction counts. */
+static const struct parquet_column counted_event_columns[] = {
+	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
+	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
+	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { "instructions", false },
+	{ NULL, false },
+};
 static const struct parquet_column event_columns[] = {
 	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
 	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
@@ -98,6 +105,8 @@ static void write_event(struct events *e, const struct mst_reader *reader, const
 	table_text(&e->table, operation_of(kinds, event));
 	write_block(&e->table, kinds, event->kind, event->index);
 	write_block(&e->table, kinds, event->old_kind, event->old_index);
+	if (mst_reader_info(reader)->instructions)
+		table_number(&e->table, event->instructions);
 }
 
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -125,7 +134,8 @@ static struct observer *create_events(struct out *out, const struct emit_view *v
 		return NULL;
 	e->observer.impl = &impl;
 	e->view = view;
-	table_begin(&e->table, out, form, event_columns);
+	table_begin(&e->table, out, form,
+		    mst_reader_info(view->reader)->instructions ? counted_event_columns : event_columns);
 	return &e->observer;
 }
 
@@ -315,7 +325,7 @@ static void write_snapshots(struct out *out, const struct emit_view *view, enum 
 		const struct snapshot *s = &snapshots[i];
 		table_number(&table, i);
 		table_number(&table, (uint64_t)s->time);
-		table_text(&table, view->settings->time_unit == TIME_BYTES ? "B" : "ms");
+		table_text(&table, emit_time_unit(view->settings->time_unit));
 		table_number(&table, s->heap);
 		table_number(&table, s->extra);
 		table_number(&table, s->stacks);

@@ -25,6 +25,18 @@ def peak_of(build, trace):
     return int(re.search(r'stack peak: (\d+)', report).group(1))
 
 
+def run_timed(build, scratch):
+    """A program with a use for SIGPROF, sampled often: what it says of its depth, and what the trace says."""
+    trace = os.path.join(scratch, 'timed')
+    words = [os.path.join(build, 'tests', 'own_timer')]
+    msrec = [os.path.join(build, 'trace-record', 'msrec'), '-q', '-f', '-o', trace, '--timer=1']
+    alone = subprocess.run(words, stdout=subprocess.PIPE, text=True)
+    timed = subprocess.run(msrec + words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if alone.returncode or timed.returncode or not timed.stdout.startswith('undisturbed '):
+        sys.exit('alone: %s, with --timer=1: %s' % (alone.stdout.strip(), timed.stdout.strip()))
+    return int(timed.stdout.split()[1]), peak_of(build, trace)
+
+
 def run(build, scratch, option, mode, levels):
     """What the program says and what the trace says."""
     trace = os.path.join(scratch, 'trace')
@@ -56,6 +68,10 @@ def main():
         near = abs(peak - said) < SLACK
         failed += not near
         print('with --timer: program %d  trace %d  %s' % (said, peak, 'ok' if near else 'FAR'))
+        said, peak = run_timed(build, scratch)
+        near = abs(peak - said) < SLACK_OF_NONE
+        failed += not near
+        print('own SIGPROF: program %d  trace %d  %s' % (said, peak, 'ok' if near else 'FAR'))
     return 1 if failed else 0
 
 

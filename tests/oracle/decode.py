@@ -121,14 +121,19 @@ class Decoder:
 
     def file(self, fields, column):
         version, features, shift, machine, page, pid, parent, argc, start, told = struct.unpack_from("<8IQQ", fields)
-        need(version == 1 and features & ~1 == 0, "version %d, features %#x" % (version, features), "version")
-        need(not features or len(fields) >= 56, "the sample's mean is missing")
-        sample = struct.unpack_from("<Q", fields, 48)[0] if features else 0
-        need(not features or 4096 <= sample <= 1 << 30, "the sample's mean")
+        need(version == 1 and features & ~7 == 0, "version %d, features %#x" % (version, features), "version")
+        need(len(fields) >= (64 if features & 2 else 56 if features & 1 else 48), "fields of features are missing")
+        sample = struct.unpack_from("<Q", fields, 48)[0] if features & 1 else 0
+        need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")
+        self.begin = struct.unpack_from("<Q", fields, 56)[0] if features & 2 else 0
+        need(self.begin << shift <= MASK, "the beginning")
+        self.based = self.in_base = features >> 1 & 1
+        self.most = LIMIT["large"] if features & 4 else LIMIT["records"]
         self.counted = told >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else "") + " counted" * self.counted + (" pages" if told & 4 else ""))
+               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1)
+               + (" pages" if told & 4 else "") + (f" begin={self.begin << shift}" if self.based else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
             yield f"{name} {texts.text()}".rstrip()
@@ -194,8 +199,12 @@ class Decoder:
         return pairs
 
     def events(self, fields, column):
-        first, first_alloc, time, last, n, s, _, *stated = struct.unpack_from("<4QIIQ12Q", fields)
-        need(n <= LIMIT["records"] and s <= n, "a chunk's size", "limit")
+        first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
+        need(n <= self.most and s <= n and s <= LIMIT["symbols"], "a chunk's size", "limit")
+        base = self.based and flags & 1
+        need(not base or (self.in_base and last <= self.begin), "a base of later, or in the midst")
+        self.time = max(self.time, self.begin) if not base else self.time
+        self.in_base = base
         need((first, first_alloc) == (self.records, self.allocs) and time >= self.time, "a chunk's beginning")
         raw = column(0)
         rows = struct.unpack(f"<{n}{'B' if s <= 256 else 'H'}", raw.bytes(n if s <= 256 else 2 * n))
@@ -211,17 +220,18 @@ class Decoder:
         need(stamps[-1][1] == last <= MASK, "the last stamp")
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
         yield (f"chunk first={first} alloc={first_alloc} records={n} symbols={s} kinds={len(self.kinds)} stacks="
-               f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}")
+               f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" + " base" * base)
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
+        need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated, counts)
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated, counts, base)
         self.count = counts.finish() if counts else 0
         self.records, self.time = self.records + n, last
         self.live.chunk(symbols, stated)
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, identity, addresses, stated, counts):
+    def calls(self, records, stamps, runs, identity, addresses, stated, counts, base):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
         known, i, stamp, run, place, sums = 0, 0, 0, 0, 0, Sums(self.kinds)
@@ -250,7 +260,7 @@ class Decoder:
                    + (f" instructions={counts.call()}" if counts else "")
                    + (f" address={place:#x}" if paged and place else ""))
             i += 1 + pair
-        sums.check(stated)
+        sums.check(stated, base)
 
     def define_names(self, fields, column):
         self.names.read(fields, column, *struct.unpack_from("<III", fields))

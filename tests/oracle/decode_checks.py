@@ -8,6 +8,7 @@ ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
 LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 65536,
+         "large": 1048576, "symbols": 65536,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
          NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
@@ -50,7 +51,9 @@ class Sums:
         self.events, self.steps = self.events + 1, self.steps + (worth[2] != 0)
         self.moved = (self.moved + abs(signed(worth[1] & MASK))) & MASK
 
-    def check(self, stated):
+    def check(self, stated, base):
+        if base:
+            self.events = self.moved = self.steps = 0
         mine = [self.events, stated[1], *self.net, *self.most, self.moved, self.steps, self.grown, self.shrunk]
         need(mine == [signed(v) if 2 <= i <= 7 else v for i, v in enumerate(stated)], "the sums of a chunk")
 

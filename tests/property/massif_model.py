@@ -93,18 +93,19 @@ class Context:
 
 
 class Snapshot:
-    def __init__(self, time, heap, extra, changes):
-        self.time, self.heap, self.extra, self.changes = time, heap, extra, changes
-        self.peak, self.tree = False, None
+    def __init__(self, time, heap, extra, stacks, changes):
+        self.time, self.heap, self.extra, self.stacks, self.changes = time, heap, extra, stacks, changes
+        self.peak, self.detailed, self.tree = False, False, None
 
     def total(self):
-        return self.heap + self.extra
+        return self.heap + self.extra + self.stacks
 
 
 class Model:
     def __init__(self, options, names, program):
         self.o, self.names, self.program = options, names, program
-        self.heap = self.extra = self.clock_b = self.now_ns = 0
+        self.heap = self.extra = self.stacks = self.clock_b = self.now_ns = self.instructions = 0
+        self.depths = {}
         self.snapshots, self.contexts = [], {}
         self.min_interval = self.earliest = self.since_detailed = self.peak_total = 0
         self.deepest = self.changes = 0
@@ -174,28 +175,31 @@ class Model:
     # -- snapshots --
 
     def clock(self):
-        return self.clock_b if self.o['time_unit'] == 'B' else self.now_ns // MS
+        return {'B': self.clock_b, 'ms': self.now_ns // MS, 'i': self.instructions}[self.o['time_unit']]
+
+    def total(self):
+        return self.heap + self.extra + self.stacks
 
     def note(self):
         self.changes += 1
-        self.history.append((self.clock(), self.heap + self.extra))
+        self.history.append((self.clock(), self.total()))
 
     def happened(self):
         """After each call that changed something."""
         self.note()
-        if self.o['exact_peak'] and self.heap + self.extra > (self.highest.total() if self.highest else 0):
+        if self.o['exact_peak'] and self.total() > (self.highest.total() if self.highest else 0):
             self.highest = self.now()
-            self.highest.tree = self.tree()
+            self.highest.tree = self.tree() if self.o['heap'] else None
         self.normal()
 
     def now(self):
-        return Snapshot(self.clock(), self.heap, self.extra, self.changes)
+        return Snapshot(self.clock(), self.heap, self.extra, self.stacks, self.changes)
 
     def set_exact_peak(self):
         """The highest total becomes the peak: a snapshot with a tree that was taken of it, or a new one."""
         for old in self.snapshots:
             old.peak = False
-        same = [s for s in self.snapshots if s.changes == self.highest.changes and s.tree]
+        same = [s for s in self.snapshots if s.changes == self.highest.changes and s.detailed]
         peak = same[-1] if same else self.highest
         peak.peak = True
         if not same:
@@ -204,6 +208,7 @@ class Model:
 
     def store(self, peak, detailed):
         snapshot = self.now()
+        snapshot.detailed = detailed
         if detailed:
             self.since_detailed = 0
             if self.o['heap']:
@@ -224,7 +229,7 @@ class Model:
             self.store(False, self.since_detailed == self.o['detailed_freq'] - 1)
 
     def peak(self):
-        total = self.heap + self.extra
+        total = self.total()
         if total > self.peak_total + int(float(self.peak_total) * self.o['peak_inaccuracy'] / 100):
             self.store(True, True)
             self.peak_total = total
@@ -251,7 +256,7 @@ class Model:
         if top == 0 and threshold != 0:
             significant = 1
         else:
-            significant = int(float(top + self.extra) * threshold / 100)
+            significant = int(float(top + self.extra + self.stacks) * threshold / 100)
         lines = []
         entries = self.entries(members, 0, significant)
         lines.append('n%d: %d (heap allocation functions) malloc/new/new[], --alloc-fns, etc.' %
@@ -304,6 +309,18 @@ class Model:
         self.clock_b += abs(heap + extra)
         # Massif's own check of its counters would end it here: there is no answer to compare with.
         self.aborted = self.aborted or self.extra < 0
+
+    def stack(self, thread, depth):
+        """A thread's stack is that deep from here on."""
+        grown = depth - self.depths.get(thread, 0)
+        if not self.o['stacks'] or not grown:
+            return
+        if grown < 0:
+            self.peak()
+        self.depths[thread] = depth
+        self.stacks += grown
+        self.clock_b += abs(grown)
+        self.happened()
 
     def add(self, block):
         if block.context:
@@ -368,7 +385,7 @@ class Model:
         for i, s in enumerate([only] if only else self.snapshots):
             lines += ['#-----------', 'snapshot=%d' % i, '#-----------', 'time=%d' % s.time,
                       'mem_heap_B=%d' % (int(s.tree[0].split()[1]) if s.tree else s.heap),
-                      'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=0',
+                      'mem_heap_extra_B=%d' % s.extra, 'mem_stacks_B=%d' % s.stacks,
                       'heap_tree=' + ('empty' if s.tree is None else 'peak' if s.peak else 'detailed')]
             lines += s.tree or []
         return '\n'.join(lines) + '\n'
@@ -389,14 +406,15 @@ def random_stack(rng, frames):
     return stack
 
 
-def random_script(rng, frames, path):
+def random_script(rng, frames, path, counted):
     """(lines of the script, steps for the model)"""
-    lines, steps = ['records %d' % rng.choice((8, 64, 500, 65536)), 'module %s' % path], []
+    lines, steps = ['records %d' % rng.choice((8, 64, 500, 65536))] + ['counted'] * counted + ['stacks'], []
+    lines.append('module %s' % path)
     stacks = [random_stack(rng, frames) for _ in range(rng.randrange(1, 25))] + [[]] * rng.randrange(2)
     for i, stack in enumerate(stacks):
         lines.append('stack %d %s' % (i, ' '.join(('m' if f[0] else '') + '0x%x' % f[1] for f in stack)))
     live, now, largest = [], 0, rng.choice((1, 40, 500, 100000, 1 << 34))
-    grows = rng.random()
+    grows, instructions, deep = rng.random(), 0, rng.choice((0, 0, 0.05, 0.6))
     if rng.random() < 0.5:
         lines.append('call start 0 0')
     for i in range(rng.choice((0, 3, 40, 40, 400, 400, 400, 3000))):
@@ -404,6 +422,14 @@ def random_script(rng, frames, path):
             now += rng.choice((1, 1, 1, 7, 1000)) * MS
             lines.append('time %d' % (now + MS // 2))
             steps.append(('time', now))
+        if counted and rng.random() < 0.9:
+            instructions += rng.choice((1, 3, 200, 200, 10000, 1 << 33))
+            lines.append('instructions %d' % instructions)
+            steps.append(('instructions', instructions))
+        if rng.random() < deep:
+            thread, depth = rng.choice((0, 0, 1, 63)), rng.choice((0, 8, rng.randrange(5000), rng.randrange(largest + 1)))
+            lines += ['thread %d' % thread, 'call stack 0 %d' % depth]
+            steps.append(('stack', thread, depth))
         s = rng.randrange(len(stacks))
         size = rng.choice((0, largest, rng.randrange(largest + 1), rng.randrange(largest + 1)))
         what = rng.random()
@@ -434,12 +460,14 @@ def random_script(rng, frames, path):
 
 def random_impossible_script(rng, frames, path):
     """Lines of a script that no program could have run."""
-    lines, _ = random_script(rng, frames, path)
+    lines, _ = random_script(rng, frames, path, True)
     stacks = sum(line.startswith('stack ') for line in lines)
     for i in range(rng.choice((5, 100, 1000))):
         s, block = rng.randrange(stacks), rng.randrange(60)
         size = rng.choice((0, 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 15, rng.randrange(1 << 64)))
         lines.append(rng.choice((
+            'thread %d' % rng.randrange(64), 'call stack 0 %d' % size, 'free_by %d stack %d' % (block, s),
+            'instructions %d' % rng.choice((size, (1 << 63) - 1 if i > 90 else 0)),
             'time %d' % rng.choice((i * MS, (1 << 64) - 1)) if i > 90 else 'flush', 'free %d' % block,
             'free %d' % block, 'free_by %d implied_free 0' % block,
             'alloc %d malloc %d %d' % (block, s, size),
@@ -452,7 +480,7 @@ def random_times(rng):
     return rng.sample([str(t) for t in times], len(times))
 
 
-def random_options(rng):
+def random_options(rng, counted):
     """(the model's options, the command line's)"""
     texts = {
         'peak-inaccuracy': rng.choice(('0', '1.0', '1', '0.3', '50', '12.345')),
@@ -462,7 +490,8 @@ def random_options(rng):
         'heap-admin': rng.choice((0, 8, 100)),
         'alignment': rng.choice((16, 16, 32, 4096)),
         'depth': rng.choice((1, 2, 3, 6, 12, 30)),
-        'time-unit': rng.choice(('B', 'B', 'ms')),
+        'time-unit': rng.choice(('B', 'B', 'ms') + ('i', 'i') * counted),
+        'stacks': rng.choice(('no', 'no', 'yes')),
         'heap': rng.choice(('yes',) * 15 + ('no',)),
         'show-below-main': rng.choice(('no', 'no', 'yes')),
         'compat': rng.choice(('fixed', 'fixed', '3.19', 'latest')),
@@ -478,11 +507,11 @@ def random_options(rng):
                      for what, at in zip(whats, ats)]
     for key in ('peak_inaccuracy', 'threshold'):
         options[key] = parse_float(options[key])
-    for key in ('heap', 'show_below_main'):
+    for key in ('heap', 'stacks', 'show_below_main'):
         options[key] = options[key] == 'yes'
     options['alloc_fns'] = DEFAULT_ALLOC_FNS + list(alloc)
     options['ignore_fns'] = list(ignore)
-    words = ['--%s=%s' % item for item in texts.items()]
+    words = ['--%s=%s' % item for item in texts.items() if item != ('time-unit', 'i') or rng.random() < 0.5]
     words += ['--alloc-fn=' + name for name in alloc] + ['--ignore-fn=' + name for name in ignore]
     words += ['--exact-peak'] * options['exact_peak'] + ['--%s=%s' % at for at in options['at']]
     return options, words
@@ -496,6 +525,10 @@ def run_model(options, steps, frames, path, changes=None):
             break
         if step[0] == 'time':
             model.now_ns = step[1]
+        elif step[0] == 'instructions':
+            model.instructions = step[1]
+        elif step[0] == 'stack':
+            model.stack(step[1], step[2])
         elif step[0] == 'alloc':
             blocks[step[1]] = model.alloc(step[2], step[3])
         elif step[0] == 'free':
@@ -561,10 +594,12 @@ def try_once(seed, build, program, scratch):
     if seed % 10 == 0:
         more = [['--usable=valgrind'], ['--xtree-memory=full', '--xtree-memory-file=%s' % (scratch / 'xtree')]]
         run_tools(build, random_impossible_script(rng, frames, program.path),
-                  random_options(rng)[1] + sum(rng.sample(more, rng.randrange(3)), []), random_options(rng)[1], scratch)
+                  random_options(rng, True)[1] + sum(rng.sample(more, rng.randrange(3)), []),
+                  random_options(rng, True)[1], scratch)
         return True, 0
-    lines, steps = random_script(rng, frames, program.path)
-    options, words = zip(random_options(rng), random_options(rng))
+    counted = rng.random() < 0.5
+    lines, steps = random_script(rng, frames, program.path, counted)
+    options, words = zip(random_options(rng, counted), random_options(rng, counted))
     run_tools(build, lines, *words, scratch)
     equal, snapshots = True, 0
     for name, o in zip(('ours', 'also'), options):

@@ -5,6 +5,7 @@
  *
  *   records N            at most N records a chunk (before everything else)
  *   counted              calls have instruction counts (before everything else)
+ *   stacks               stack depths are recorded (before everything else)
  *   module PATH          the executable, of which `m` frames are
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
  *   time NS              when the following calls are made
@@ -298,7 +299,13 @@ static void run_line(char *line)
 
 /* ---- the whole ---- */
 
-static void begin(int fd, uint32_t records, bool counted)
+/* What stands before everything else. */
+struct features {
+	uint32_t records;
+	bool counted, stacks;
+};
+
+static void begin(int fd, const struct features *features)
 {
 	static const char *const argv[] = { "script" };
 	const struct mst_file_info info = {
@@ -310,9 +317,10 @@ static void begin(int fd, uint32_t records, bool counted)
 		.cwd = "/",
 		.argc = 1,
 		.argv = argv,
-		.instructions = counted,
+		.instructions = features->counted,
+		.stacks = features->stacks,
 	};
-	const struct mst_writer_options options = { .identity = true, .chunk_records = records };
+	const struct mst_writer_options options = { .identity = true, .chunk_records = features->records };
 	uint32_t id;
 
 	check(mst_writer_create(&writer, fd, &info, &options));
@@ -323,26 +331,29 @@ static void begin(int fd, uint32_t records, bool counted)
 static void run_script(FILE *script, int fd)
 {
 	static char line[1 << 20];
-	uint32_t records = 0;
-	bool counted = false;
+	struct features features = { 0 };
 
 	while (fgets(line, sizeof(line), script)) {
 		line_number++;
 		if (!writer && strncmp(line, "records ", 8) == 0) {
 			line[strcspn(line, "\n")] = '\0';
-			records = (uint32_t)parse_number(line + 8);
+			features.records = (uint32_t)parse_number(line + 8);
 			continue;
 		}
 		if (!writer && strcmp(line, "counted\n") == 0) {
-			counted = true;
+			features.counted = true;
+			continue;
+		}
+		if (!writer && strcmp(line, "stacks\n") == 0) {
+			features.stacks = true;
 			continue;
 		}
 		if (!writer)
-			begin(fd, records, counted);
+			begin(fd, &features);
 		run_line(line);
 	}
 	if (!writer)
-		begin(fd, records, counted);
+		begin(fd, &features);
 }
 
 int main(int argc, char **argv)

@@ -39,8 +39,12 @@ static void print_info(const struct mst_reader *r)
 		printf(" sample=%" PRIu64, info->sample_bytes);
 	if (info->instructions)
 		printf(" counted");
+	if (info->stacks)
+		printf(" stacks");
 	if (info->pages)
 		printf(" pages");
+	if (info->base)
+		printf(" begin=%" PRIu64, info->begin_ns);
 	putchar('\n');
 	print_line("recorder", info->recorder);
 	print_line("exe", info->exe);
@@ -104,9 +108,9 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	mst_reader_modules(r, &modules);
 	mst_reader_threads(r, &threads);
 	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u symbols=%u kinds=%u stacks=%u frames=%u "
-	       "modules=%u threads=%u\n",
+	       "modules=%u threads=%u%s\n",
 	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_symbols, kinds, stacks,
-	       frames, modules, threads);
+	       frames, modules, threads, chunk->base ? " base" : "");
 	print_sums(&chunk->sums);
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *s = &chunk->symbols[i];

@@ -36,7 +36,7 @@ static void version(struct craft *c)
 
 static void features(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 4, 2);
+	craft_poke(&FIELDS(c, FILE), 4, 8);
 }
 
 static void sampled(struct craft *c)
@@ -60,6 +60,79 @@ static void sampled_too_coarsely(struct craft *c)
 {
 	sampled(c);
 	craft_poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MAX + 1);
+}
+
+/* The first chunk says what there was at time 105: a block of each kind, and a mark. */
+static void base(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	craft_poke(&FIELDS(c, FILE), 4, FEATURE_BASE);
+	bytes_u64(&FIELDS(c, FILE), 0);
+	bytes_u64(&FIELDS(c, FILE), 105);
+	craft_poke(&p->fields, 32, 3);
+	craft_poke(&p->fields, 36, 3);
+	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_BASE);
+	SET(p->columns[COLUMN_RECORDS], 0, 1, 2);
+	SET(p->columns[COLUMN_SYMBOLS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
+	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
+	SET(p->columns[COLUMN_TIME], 2, 5);
+	SET(p->columns[COLUMN_THREAD], 0, 0);
+	bytes_clear(&p->columns[COLUMN_IDENTITY]);
+	craft_poke(&FIELDS(c, MORE), 0, 3);
+}
+
+static void base_without_feature(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 4, 0);
+}
+
+static void base_without_beginning(struct craft *c)
+{
+	base(c);
+	FIELDS(c, FILE).size -= 8;
+}
+
+static void base_beyond_time(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 60, UINT32_MAX);
+}
+
+static void base_of_later(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 56, 104);
+}
+
+static void base_and_earlier(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 56, 106);
+}
+
+static void base_with_calls(struct craft *c)
+{
+	base(c);
+	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 16, 2); /* a FREE at its end */
+	SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), 0);
+}
+
+static void base_with_null_frees(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, EVENTS), 56, 1);
+}
+
+static void base_in_the_midst(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, EVENTS), EVENTS_FLAGS_AT, 0);
+	craft_poke(&FIELDS(c, EVENTS), 16, 105);
+	craft_poke(&FIELDS(c, EVENTS), 24, 110);
+	craft_poke(&FIELDS(c, MORE), 16, 110);
+	craft_poke(&FIELDS(c, MORE), EVENTS_FLAGS_AT, EVENTS_BASE);
 }
 
 static void compatible_features(struct craft *c)
@@ -698,6 +771,15 @@ static const struct crafted crafted[] = {
 	{ "sampled too finely", sampled_too_finely, BAD, NULL, 0 },
 	{ "sampled too coarsely", sampled_too_coarsely, BAD, NULL, 0 },
 	{ "compatible features", compatible_features, OK, "", 8 },
+	{ "base", base, OK, "", 7 },
+	{ "base without feature", base_without_feature, OK, "", 7 },
+	{ "base without beginning", base_without_beginning, BAD, NULL, 0 },
+	{ "base, beginning beyond time", base_beyond_time, BAD, NULL, 0 },
+	{ "base of what was later", base_of_later, BAD, "later", 0 },
+	{ "base, then earlier", base_and_earlier, BAD, "time goes back", 3 },
+	{ "base with calls", base_with_calls, BAD, "calls in a base", 0 },
+	{ "base with null frees", base_with_null_frees, BAD, "calls in a base", 0 },
+	{ "base in the midst", base_in_the_midst, BAD, "in the midst", 3 },
 	{ "time unit", time_unit, BAD, NULL, 0 },
 	{ "too many arguments", too_many_arguments, BAD, NULL, 0 },
 	{ "arguments promised", arguments_promised, BAD, NULL, 0 },

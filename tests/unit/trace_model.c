@@ -110,6 +110,7 @@ void model_create(struct model *m, uint64_t seed, const struct mst_writer_option
 		.argc = model_below(m, 5),
 		.argv = arguments,
 		.instructions = seed >> 3 & 1,
+		.stacks = seed >> 4 & 1,
 	};
 	MUST(mst_writer_create(&m->writer, m->fd, &m->info, options) == 0);
 	push(&m->stacks, sizeof(struct mst_stack), &(struct mst_stack){ MST_ROOT_STACK, MST_NONE });
@@ -593,7 +594,8 @@ static void check_info(const struct model *m, const struct mst_reader *r)
 
 	MUST(mst_reader_time_shift(r) == TIME_SHIFT);
 	MUST(a->pid == b->pid && a->parent_pid == b->parent_pid && a->machine == b->machine);
-	MUST(a->instructions == b->instructions && a->pages == b->pages);
+	MUST(a->instructions == b->instructions && a->stacks == b->stacks);
+	MUST(a->pages == b->pages);
 	MUST(a->page_size == b->page_size && a->start_ns == b->start_ns && a->argc == b->argc);
 	MUST(!strcmp(a->recorder, b->recorder) && !strcmp(a->exe, b->exe) && !strcmp(a->cwd, b->cwd));
 	for (uint32_t i = 0; i < a->argc; i++)

@@ -13,7 +13,6 @@
 #include "os.h"
 #include "real.h"
 #include "recorder.h"
-#include "sampler.h"
 #include "shm.h"
 
 extern void __libc_freeres(void) __attribute__((weak));
@@ -100,8 +99,7 @@ static __attribute__((constructor)) void begin(void)
 	if (!real_ready)
 		real_resolve();
 	recorder_mark(MST_OP_START);
-	if (recorder_timer())
-		sampler_start(recorder_timer());
+	recorder_start_samples();
 	/*
 	 * Exit handlers run last in, first out, and the loader's own, which runs all destructors, is
 	 * registered after this one: so this comes after every destructor, in the middle of exit().

@@ -9,6 +9,7 @@
 #include "os.h"
 #include "real.h"
 #include "sample.h"
+#include "sampler.h"
 #include "shm.h"
 #include "thread.h"
 
@@ -535,11 +536,16 @@ void recorder_sample(uintptr_t sp)
 	t->inside = OUTSIDE;
 }
 
-uint32_t recorder_timer(void)
+void recorder_start_samples(void)
 {
-	struct process *p = process_now();
+	struct thread *t = thread_now();
 
-	return p ? p->family->timer_ms : 0;
+	if (!t || !the_process.family->timer_ms)
+		return;
+	if (sampler_start())
+		thread_start_timer(t);
+	else
+		atomic_fetch_add(&the_process.family->untimed, 1);
 }
 
 void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp)

@@ -72,8 +72,8 @@ void recorder_delete_leave(void);
 /* In a signal handler: the program was interrupted with this stack pointer. */
 void recorder_sample(uintptr_t sp);
 
-/* How often samples are wanted: ms of CPU time, 0 = never. */
-uint32_t recorder_timer(void);
+/* Once, when the process begins: samples between the calls, if they are wanted. */
+void recorder_start_samples(void);
 
 /* A mark in the calling thread's events. */
 void recorder_mark(enum mst_op op);

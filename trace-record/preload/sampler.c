@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --timer: looks at the stack pointer of whoever runs, so that stacks are seen between calls, too. A timer
- * of the process's CPU time sends SIGPROF; made by the kernel's own call, which allocates nothing, it is gone
- * with the next exec, and a forked child has none.
+ * --timer: looks at the stack pointer of whoever runs, so that stacks are seen between calls, too. Each thread
+ * has a timer of its own CPU time, which sends it a signal: so a thread that waits in a system call is not
+ * interrupted. SIGPROF stays the program's. SIGURG is ignored by default, so nothing happens if the program sets
+ * all signals back, and whoever has a handler for it must expect it to come without a reason. Timers are made by
+ * the kernel's own call, which allocates nothing; they are gone with the next exec, with the signals that
+ * they have sent, and a forked child has none.
  */
 #include "sampler.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -15,6 +19,8 @@
 
 #define MS_PER_S 1000u
 #define NS_PER_MS 1000000u
+
+static _Atomic bool taken;
 
 static void sample(int signal_number, siginfo_t *info, void *context)
 {
@@ -25,26 +31,34 @@ static void sample(int signal_number, siginfo_t *info, void *context)
 	recorder_sample((uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP]);
 }
 
-/* The signal is ours only if the program was started without any use for it. */
-static bool take_signal(void)
+bool sampler_start(void)
 {
 	const struct sigaction ours = { .sa_sigaction = sample,
 					.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigaction theirs;
 
-	return sigaction(SIGPROF, NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL &&
-	       sigaction(SIGPROF, &ours, NULL) == 0;
+	if (sigaction(SIGURG, NULL, &theirs) != 0 || theirs.sa_handler != SIG_DFL ||
+	    sigaction(SIGURG, &ours, NULL) != 0)
+		return false;
+	atomic_store(&taken, true);
+	return true;
 }
 
-void sampler_start(uint32_t ms)
+bool sampler_begin_thread(int *timer, uint32_t ms)
 {
-	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG };
 	const struct timespec period = { ms / MS_PER_S, (long)(ms % MS_PER_S) * NS_PER_MS };
 	const struct itimerspec times = { period, period };
 	int id;
 
-	if (!take_signal())
-		return;
-	if (os_call6(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, (long)&event, (long)&id, 0, 0, 0) == 0)
-		os_call6(SYS_timer_settime, id, 0, (long)&times, 0, 0, 0);
+	if (!atomic_load(&taken))
+		return true;
+	if (*timer)
+		os_call6(SYS_timer_delete, *timer - 1, 0, 0, 0, 0, 0);
+	*timer = 0;
+	event._sigev_un._tid = (pid_t)os_tid();
+	if (os_call6(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&id, 0, 0, 0) < 0)
+		return false;
+	*timer = id + 1;
+	return os_call6(SYS_timer_settime, id, 0, (long)&times, 0, 0, 0) >= 0;
 }

@@ -6,6 +6,7 @@
 
 #include "modules.h"
 #include "real.h"
+#include "sampler.h"
 
 /* Nodes of stacks remembered a thread: many for the first ones, which are the busy ones. */
 #define STACK_CAPACITY_FIRST 16384u
@@ -91,6 +92,7 @@ static uint32_t forget_threads(struct process *p)
 		}
 		if (t) {
 			atomic_store(&t->tp, 0);
+			t->timer = 0;
 			place_thread(p, t);
 		}
 	}
@@ -240,6 +242,14 @@ static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
 	return ring;
 }
 
+void thread_start_timer(struct thread *t)
+{
+	struct shm_family *family = the_process.family;
+
+	if (family->timer_ms && !sampler_begin_thread(&t->timer, family->timer_ms))
+		atomic_fetch_add(&family->untimed, 1);
+}
+
 /* Gives the calling thread a ring, or NULL. */
 static struct thread *begin_thread(struct process *p)
 {
@@ -278,6 +288,7 @@ static struct thread *begin_thread(struct process *p)
 		shm_take_over(&ring->owner);
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
 	atomic_store(&t->tp, thread_pointer());
+	thread_start_timer(t);
 	return t;
 }
 

@@ -60,6 +60,7 @@ struct thread {
 		told_losses; /* events dropped by threads on this slot; as far as the reader was told */
 	uintptr_t top;       /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
+	int timer;           /* of --timer, the kernel's number and one; 0: none */
 	uint32_t tick;       /* the family's at the last stamp */
 	uint32_t stamped;    /* events with a stamp since then */
 	uint32_t unstamped;  /* events that may follow without one */
@@ -101,6 +102,9 @@ struct thread *thread_begin(void);
 
 /* The state of the calling thread, if it has one. */
 struct thread *thread_find(struct process *p);
+
+/* With --timer: the stack of the calling thread is sampled from now on. */
+void thread_start_timer(struct thread *t);
 
 /* Recording ends for good: nobody reads. The program runs on at its own speed. */
 void thread_give_up(void);

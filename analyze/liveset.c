@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "liveset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNKNOWN UINT64_MAX
+
+void liveset_finish(struct liveset *set)
+{
+	indexmap_finish(&set->places);
+	free(set->blocks);
+	free(set->holes);
+	free(set->counts);
+	*set = (struct liveset){ 0 };
+}
+
+/* Room for one more item. */
+static bool reserve(void **items, uint32_t n, uint32_t *capacity, size_t size)
+{
+	const uint32_t more = *capacity ? 2 * *capacity : 1024;
+	void *grown;
+
+	if (n < *capacity)
+		return true;
+	grown = more > n ? reallocarray(*items, more, size) : NULL;
+	if (!grown)
+		return false;
+	*items = grown;
+	*capacity = more;
+	return true;
+}
+
+static bool count(struct liveset *set, uint32_t kind, int64_t change)
+{
+	const uint32_t n = kind + kind / 2 + 64;
+	int64_t *counts;
+
+	if (kind >= set->n_counts) {
+		counts = reallocarray(set->counts, n, sizeof(*counts));
+		if (!counts)
+			return false;
+		memset(counts + set->n_counts, 0, (n - set->n_counts) * sizeof(*counts));
+		set->counts = counts;
+		set->n_counts = n;
+	}
+	set->counts[kind] += change;
+	return true;
+}
+
+bool liveset_put(struct liveset *set, const struct liveblock *block)
+{
+	uint32_t place;
+
+	if (block->index == UNKNOWN)
+		return count(set, block->kind, 1);
+	if (set->n_holes) {
+		place = set->holes[--set->n_holes];
+	} else {
+		if (!reserve((void **)&set->blocks, set->n, &set->capacity, sizeof(*set->blocks)))
+			return false;
+		place = set->n++;
+	}
+	set->blocks[place] = *block;
+	return indexmap_put(&set->places, block->index, place);
+}
+
+bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index)
+{
+	uint32_t place;
+
+	if (index == UNKNOWN || !indexmap_take(&set->places, index, &place))
+		return count(set, kind, -1);
+	set->blocks[place].index = UNKNOWN;
+	if (!reserve((void **)&set->holes, set->n_holes, &set->cap_holes, sizeof(*set->holes)))
+		return false;
+	set->holes[set->n_holes++] = place;
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct liveblock *)a)->index, y = ((const struct liveblock *)b)->index;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Moves the live blocks to the front, the oldest first. */
+static void sort(struct liveset *set)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < set->n; i++) {
+		if (set->blocks[i].index != UNKNOWN)
+			set->blocks[n++] = set->blocks[i];
+	}
+	set->n = n;
+	if (n)
+		qsort(set->blocks, n, sizeof(*set->blocks), compare);
+}
+
+/* Takes the newest blocks out of which some frees can have been that didn't say of which. */
+static void settle(struct liveset *set)
+{
+	uint32_t kept = set->n;
+
+	for (uint32_t i = set->n; i-- > 0;) {
+		const uint32_t kind = set->blocks[i].kind;
+
+		if (kind < set->n_counts && set->counts[kind] < 0)
+			set->counts[kind]++;
+		else
+			set->blocks[--kept] = set->blocks[i];
+	}
+	if (set->n > kept)
+		memmove(set->blocks, set->blocks + kept, (set->n - kept) * sizeof(*set->blocks));
+	set->n -= kept;
+}
+
+struct liveblock *liveset_list(struct liveset *set, size_t *n)
+{
+	struct liveblock *list = NULL;
+	bool fine = true;
+
+	sort(set);
+	settle(set);
+	for (uint32_t kind = 0; fine && kind < set->n_counts; kind++) {
+		for (; fine && set->counts[kind] > 0; set->counts[kind]--) {
+			fine = reserve((void **)&set->blocks, set->n, &set->capacity, sizeof(*set->blocks));
+			if (fine)
+				set->blocks[set->n++] = (struct liveblock){ UNKNOWN, UNKNOWN, kind, 0 };
+		}
+	}
+	*n = set->n;
+	if (fine)
+		list = set->blocks ? set->blocks : malloc(1);
+	if (list)
+		set->blocks = NULL;
+	liveset_finish(set);
+	return list;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which blocks are live, and how each came to be: by the index of its allocation where frees are told by index, else
+ * only how many there are of each kind.
+ */
+#ifndef ANALYZE_LIVESET_H
+#define ANALYZE_LIVESET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "indexmap.h"
+
+struct liveblock {
+	uint64_t index; /* of its allocation; UINT64_MAX: not known */
+	uint64_t time;
+	uint32_t kind, thread;
+};
+
+/* All zero is an empty set. */
+struct liveset {
+	struct indexmap places; /* in `blocks`, of live ones */
+	struct liveblock *blocks;
+	uint32_t n, capacity;
+	uint32_t *holes; /* places of blocks that are gone */
+	uint32_t n_holes, cap_holes;
+	int64_t *counts; /* by kind: live blocks of unknown index, less frees of them */
+	uint32_t n_counts;
+};
+
+void liveset_finish(struct liveset *set);
+
+/* Both: false: no memory. A block that goes and isn't there is one of its kind of which nothing is known. */
+bool liveset_put(struct liveset *set, const struct liveblock *block);
+bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index);
+
+/*
+ * The live blocks in the order of their indices, those that have none last, for the caller to free. After that the
+ * set is empty. NULL: no memory.
+ */
+struct liveblock *liveset_list(struct liveset *set, size_t *n);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a trace to another trace: the sound part of it as it is, or rewritten (rewrite.h), with the names of its
+ * frames if wanted.
+ */
+#ifndef ANALYZE_RETRACE_H
+#define ANALYZE_RETRACE_H
+
+#include "rewrite.h"
+#include "tool.h"
+
+struct retrace {
+	const char *input;  /* "-" is standard input */
+	const char *output; /* NULL or "-": standard output */
+	bool embed_symbols;
+	bool rewrites; /* as the options say; else the units stay as they are */
+	struct rewrite_options options;
+};
+
+/* Says what goes wrong; returns an enum tool_status. */
+int retrace_run(const struct tool *tool, const struct retrace *job);
+
+/* Puts what `fd` holds, a trace, from its present position on where the output of a job goes. */
+int retrace_keep(const struct tool *tool, const char *output, int fd);
+
+#endif

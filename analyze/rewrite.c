@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+#include "rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "liveset.h"
+
+#define NS_PER_MS 1000000u
+#define NO_BLOCK UINT64_MAX
+#define LARGE_CHUNK (1u << 20)
+
+const char *const rewrite_parts[] = { "identity", "time",     "threads", "instructions", "names", "usable",
+				      "stacks",   "mappings", "pages",   "free-stacks",  NULL };
+
+struct rewrite {
+	struct observer observer;
+	struct rewrite_options options;
+	const struct mst_reader *reader;
+	struct mst_writer *writer;
+	struct mst_transfer *transfer;
+	const struct mst_kind *old_kinds; /* of the present chunk */
+	uint32_t *kinds;                  /* new ones by old ones; MST_NONE: not yet */
+	uint32_t n_kinds;
+	uint32_t nobody; /* a thread of which nothing is known; MST_NONE: not yet */
+	bool has_identity;
+	bool based;        /* the new trace has a base ... */
+	uint64_t begin_ns; /* ... of this time */
+
+	/* Before the range, and what of it is its base. */
+	bool begun, ended;
+	struct liveset live;
+	struct indexmap base; /* new indices of its blocks that are still live */
+	uint64_t n_base;      /* its blocks */
+	uint64_t first_block; /* old index of the first one behind it */
+	uint64_t *depths;     /* of stacks, by old thread */
+	uint32_t n_depths;
+	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
+	uint64_t null_frees_before, instructions_before;
+
+	/* For the end: of the range, and `all_lost` from the trace's beginning on. */
+	uint64_t lost, all_lost, unknown_frees, implied_frees;
+};
+
+static bool drops(const struct rewrite *w, unsigned part)
+{
+	return w->options.drop & part;
+}
+
+/* ---- kinds ---- */
+
+static bool reserve_kinds(struct rewrite *w, uint32_t n)
+{
+	const uint32_t capacity = n + n / 2;
+	uint32_t *kinds;
+
+	if (n <= w->n_kinds)
+		return true;
+	kinds = reallocarray(w->kinds, capacity, sizeof(*kinds));
+	if (!kinds)
+		return false;
+	memset(kinds + w->n_kinds, 0xff, (capacity - w->n_kinds) * sizeof(*kinds));
+	kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
+	w->kinds = kinds;
+	w->n_kinds = capacity;
+	return true;
+}
+
+static int define_kind(struct rewrite *w, struct mst_kind kind, uint32_t *id)
+{
+	int err = mst_transfer_stack(w->transfer, kind.stack, &kind.stack);
+
+	if (kind.op == MST_OP_EXIT && kind.size >= w->null_frees_before)
+		kind.size = kind.cap = kind.size - w->null_frees_before;
+	if (drops(w, REWRITE_USABLE)) {
+		kind.flags &= (uint8_t)~MST_KIND_USABLE;
+		kind.usable = 0;
+	}
+	return err ? err : mst_writer_kind(w->writer, &kind, id);
+}
+
+static int kind_of(struct rewrite *w, uint32_t old, uint32_t *id)
+{
+	int err = 0;
+
+	if (old != MST_NONE && w->kinds[old] == MST_NONE)
+		err = define_kind(w, w->old_kinds[old], &w->kinds[old]);
+	*id = old == MST_NONE ? MST_NONE : w->kinds[old];
+	return err;
+}
+
+/* ---- when and by whom ---- */
+
+/* A thread of which nothing is known. */
+static int find_nobody(struct rewrite *w, uint32_t *id)
+{
+	int err = 0;
+
+	if (w->nobody == MST_NONE)
+		err = mst_writer_thread(w->writer, &(struct mst_thread){ 0 }, &w->nobody);
+	*id = w->nobody;
+	return err;
+}
+
+/* `time` in the old trace's units. */
+static int set_place(struct rewrite *w, uint64_t time, uint32_t thread)
+{
+	uint32_t id;
+	const int err = drops(w, REWRITE_THREADS) ? find_nobody(w, &id)
+						  : mst_transfer_thread(w->transfer, thread, &id);
+
+	if (!err)
+		mst_writer_at(w->writer,
+			      drops(w, REWRITE_TIME) ? 0 : time << mst_reader_time_shift(w->reader), id);
+	return err;
+}
+
+/* ---- before the range ---- */
+
+static bool note_depth(struct rewrite *w, uint32_t thread, uint64_t depth)
+{
+	if (thread >= w->n_depths) {
+		const uint32_t n = thread + thread / 2 + 16;
+		uint64_t *depths = reallocarray(w->depths, n, sizeof(*depths));
+
+		if (!depths)
+			return false;
+		memset(depths + w->n_depths, 0, (n - w->n_depths) * sizeof(*depths));
+		w->depths = depths;
+		w->n_depths = n;
+	}
+	w->depths[thread] = depth;
+	return true;
+}
+
+/* Bytes that are mapped; more can be unmapped than was seen being mapped. */
+static void note_mapping(struct rewrite *w, const struct mst_kind *kind)
+{
+	uint64_t plus = 0, minus = 0;
+
+	if (kind->op == MST_OP_MREMAP_OLD)
+		w->remapped = kind->size;
+	if (kind->flags & MST_KIND_FAILED)
+		return;
+	switch (kind->op) {
+	case MST_OP_MMAP_READ:
+	case MST_OP_MMAP_WRITE:
+	case MST_OP_MMAP_ANON:
+		plus = kind->size;
+		break;
+	case MST_OP_MREMAP_MOVED:
+	case MST_OP_MREMAP_IN_PLACE:
+		plus = kind->size;
+		minus = w->remapped;
+		break;
+	case MST_OP_MUNMAP:
+		minus = kind->size;
+		break;
+	}
+	w->mapped = w->mapped + plus > minus ? w->mapped + plus - minus : 0;
+}
+
+static bool note_mark(struct rewrite *w, const struct mst_event *e)
+{
+	const struct mst_kind *kind = &w->old_kinds[e->kind];
+
+	if (kind->op == MST_OP_STACK)
+		return note_depth(w, e->thread, kind->size);
+	if (kind->op == MST_OP_LOST)
+		w->all_lost += kind->size;
+	note_mapping(w, kind);
+	return true;
+}
+
+/* A call before the range. False: no memory. */
+static bool pass_over(struct rewrite *w, const struct mst_event *e)
+{
+	const struct liveblock block = {
+		.index = w->has_identity ? e->index : NO_BLOCK,
+		.time = e->time,
+		.kind = e->kind,
+		.thread = e->thread,
+	};
+	bool fine = true;
+
+	w->instructions_before = e->instructions;
+	if ((e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE) && e->old_kind != MST_UNKNOWN_KIND)
+		fine = liveset_take(&w->live, e->old_kind, e->old_index);
+	if (fine && (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE))
+		fine = liveset_put(&w->live, &block);
+	if (fine && e->type == MST_EVENT_CALL && e->old_kind == MST_NONE)
+		fine = note_mark(w, e);
+	return fine;
+}
+
+/* ---- the base ---- */
+
+static int write_live(struct rewrite *w, const struct liveblock *block)
+{
+	uint64_t index;
+	uint32_t kind;
+	int err = kind_of(w, block->kind, &kind);
+
+	if (!err && block->index == NO_BLOCK) {
+		uint32_t nobody;
+
+		if (!(err = find_nobody(w, &nobody)))
+			mst_writer_at(w->writer, drops(w, REWRITE_TIME) ? 0 : w->begin_ns, nobody);
+	} else if (!err) {
+		err = set_place(w, block->time, block->thread);
+	}
+	if (!err)
+		err = mst_writer_alloc(w->writer, kind, &index);
+	if (!err && block->index != NO_BLOCK && !indexmap_put(&w->base, block->index, (uint32_t)index))
+		err = MST_ERR_NOMEM;
+	w->n_base++;
+	return err;
+}
+
+static int write_mark(struct rewrite *w, uint8_t op, uint64_t size)
+{
+	const struct mst_kind kind = { .op = op, .size = size, .cap = size };
+	uint32_t id;
+	const int err = mst_writer_kind(w->writer, &kind, &id);
+
+	return err ? err : mst_writer_call(w->writer, id);
+}
+
+static int write_marks(struct rewrite *w)
+{
+	const uint64_t begin = w->begin_ns >> mst_reader_time_shift(w->reader);
+	int err = 0;
+
+	for (uint32_t i = 0; i < w->n_depths && !err && !drops(w, REWRITE_STACKS); i++) {
+		if (w->depths[i] && !(err = set_place(w, begin, i)))
+			err = write_mark(w, MST_OP_STACK, w->depths[i]);
+	}
+	if (!err && w->mapped && !drops(w, REWRITE_MAPPINGS) && !(err = set_place(w, begin, 0)))
+		err = write_mark(w, MST_OP_MMAP_ANON, w->mapped);
+	return err;
+}
+
+/* The base, `first_block` being the old index of the first block behind it. */
+static int begin(struct rewrite *w, uint64_t first_block)
+{
+	struct liveblock *blocks;
+	size_t n;
+	int err = 0;
+
+	w->begun = true;
+	w->first_block = first_block;
+	if (!w->based)
+		return 0; /* nothing was before it */
+	blocks = liveset_list(&w->live, &n);
+	if (!blocks)
+		return MST_ERR_NOMEM;
+	mst_writer_instructions(w->writer, w->instructions_before);
+	for (size_t i = 0; i < n && !err; i++)
+		err = write_live(w, &blocks[i]);
+	free(blocks);
+	if (!err)
+		err = write_marks(w);
+	return err ? err : mst_writer_end_base(w->writer);
+}
+
+/* ---- the range ---- */
+
+/* The new index of a block. */
+static uint64_t block_of(struct rewrite *w, uint64_t old, bool goes)
+{
+	uint32_t index;
+	const bool found = old < w->first_block && (goes ? indexmap_take(&w->base, old, &index)
+							 : indexmap_find(&w->base, old, &index));
+
+	if (found)
+		return index;
+	return old == NO_BLOCK || old < w->first_block ? NO_BLOCK : old - w->first_block + w->n_base;
+}
+
+static bool is_dropped(const struct rewrite *w, const struct mst_event *e)
+{
+	const uint8_t op =
+		e->type == MST_EVENT_CALL && e->old_kind == MST_NONE ? w->old_kinds[e->kind].op : 0;
+
+	return (drops(w, REWRITE_STACKS) && op == MST_OP_STACK) ||
+	       (drops(w, REWRITE_MAPPINGS) && op >= MST_OP_MMAP_READ && op <= MST_OP_MUNMAP) ||
+	       (drops(w, REWRITE_PAGES) && mst_op_is_page(op));
+}
+
+static void count(struct rewrite *w, const struct mst_event *e)
+{
+	const uint8_t op = e->kind == MST_NONE ? (uint8_t)MST_OP_UNKNOWN : w->old_kinds[e->kind].op;
+
+	w->unknown_frees +=
+		(e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE) && e->old_kind == MST_UNKNOWN_KIND;
+	w->implied_frees += op == MST_OP_IMPLIED_FREE;
+	if (op == MST_OP_LOST && e->type == MST_EVENT_CALL) {
+		w->lost += w->old_kinds[e->kind].size;
+		w->all_lost += w->old_kinds[e->kind].size;
+	}
+}
+
+static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kind, uint32_t old_kind)
+{
+	uint64_t index, old = block_of(w, e->old_index, e->type != MST_EVENT_CALL);
+
+	switch (e->type) {
+	case MST_EVENT_ALLOC:
+		return mst_writer_alloc(w->writer, kind, &index);
+	case MST_EVENT_FREE:
+		if (kind == MST_NONE ||
+		    (drops(w, REWRITE_FREE_STACKS) && w->old_kinds[e->kind].op == MST_OP_FREE))
+			return mst_writer_free(w->writer, old_kind, old);
+		return mst_writer_free_by(w->writer, old_kind, old, kind);
+	case MST_EVENT_RESIZE:
+		return mst_writer_resize(w->writer, old_kind, old, kind, &index);
+	case MST_EVENT_CALL:
+		break;
+	}
+	if (mst_op_is_page(w->old_kinds[e->kind].op))
+		return mst_writer_page(w->writer, kind, e->address);
+	return old_kind == MST_NONE ? mst_writer_call(w->writer, kind)
+				    : mst_writer_failed_resize(w->writer, old_kind, old, kind);
+}
+
+static int write_event(struct rewrite *w, const struct mst_event *e)
+{
+	uint32_t kind, old_kind;
+	int err;
+
+	count(w, e);
+	if (is_dropped(w, e))
+		return 0;
+	if ((err = set_place(w, e->time, e->thread)) || (err = kind_of(w, e->old_kind, &old_kind)) ||
+	    (err = kind_of(w, e->kind, &kind)))
+		return err;
+	mst_writer_instructions(w->writer, e->instructions);
+	return write_call(w, e, kind, old_kind);
+}
+
+/* free(NULL)s are only known by chunk: they count where its first call does. */
+static void count_null_frees(struct rewrite *w, const struct mst_chunk *chunk, uint64_t time)
+{
+	const uint64_t n = chunk->sums.null_frees;
+
+	if (w->begun && !w->ended && time <= w->options.until)
+		mst_writer_null_frees(w->writer, n);
+	else if (!w->begun)
+		w->null_frees_before += n;
+}
+
+static int rewrite_chunk(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk)
+{
+	struct rewrite *w = (struct rewrite *)observer;
+	const unsigned shift = mst_reader_time_shift(reader);
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event e;
+	uint32_t n;
+	bool first = true;
+	int err = 0;
+
+	w->old_kinds = mst_reader_kinds(reader, &n);
+	if (!reserve_kinds(w, n))
+		return MST_ERR_NOMEM;
+	while (!err && !w->ended && mst_cursor_next(&cursor, &e)) {
+		const uint64_t time = (e.time << shift) / NS_PER_MS;
+
+		if (!w->begun && !chunk->base && time >= w->options.from)
+			err = begin(w, e.index == NO_BLOCK ? cursor.alloc : e.index);
+		if (first && !err)
+			count_null_frees(w, chunk, time);
+		first = false;
+		w->ended = !chunk->base && time > w->options.until;
+		if (!err && !w->begun)
+			err = pass_over(w, &e) ? 0 : MST_ERR_NOMEM;
+		else if (!err && !w->ended)
+			err = write_event(w, &e);
+	}
+	if (first && chunk->sums.null_frees)
+		count_null_frees(w, chunk, (chunk->stamps[0].time << shift) / NS_PER_MS);
+	return err;
+}
+
+/* ---- life ---- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Changes what the first unit says. */
+static void edit_info(const struct rewrite *w, struct mst_file_info *info)
+{
+	info->base = w->based;
+	info->begin_ns = drops(w, REWRITE_TIME) ? 0 : w->begin_ns;
+	if (drops(w, REWRITE_TIME))
+		info->start_ns = 0;
+	info->instructions &= !drops(w, REWRITE_INSTRUCTIONS);
+	info->stacks &= !drops(w, REWRITE_STACKS);
+	info->pages &= !drops(w, REWRITE_PAGES);
+	if (w->options.strip_paths) {
+		info->exe = last_part(info->exe);
+		info->cwd = "";
+	}
+	if (w->options.no_args && info->argc > 1)
+		info->argc = 1;
+}
+
+static int start_writer(struct rewrite *w, int fd)
+{
+	const struct mst_writer_options options = {
+		.level = w->options.level,
+		.chunk_records = w->options.level ? LARGE_CHUNK : 0,
+		.identity = w->has_identity && !drops(w, REWRITE_IDENTITY),
+		.exact_times = true,
+	};
+	struct mst_file_info info = *mst_reader_info(w->reader);
+	const char **argv = calloc(info.argc + 1, sizeof(*argv));
+	int err;
+
+	if (!argv)
+		return MST_ERR_NOMEM;
+	for (uint32_t i = 0; i < info.argc; i++)
+		argv[i] = i == 0 && w->options.strip_paths ? last_part(info.argv[i]) : info.argv[i];
+	info.argv = argv;
+	edit_info(w, &info);
+	err = mst_writer_create(&w->writer, fd, &info, &options);
+	free(argv);
+	return err;
+}
+
+int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
+		   const struct rewrite_options *options, bool has_identity)
+{
+	static const struct observer_impl impl = { .chunk = rewrite_chunk };
+	const struct mst_file_info *info = mst_reader_info(reader);
+	struct rewrite *w = *rewrite = calloc(1, sizeof(*w));
+
+	if (!w)
+		return MST_ERR_NOMEM;
+	w->observer.impl = &impl;
+	w->options = *options;
+	w->reader = reader;
+	w->has_identity = has_identity;
+	w->nobody = MST_NONE;
+	w->based = info->base || options->from > 0;
+	w->begin_ns = options->from > info->begin_ns / NS_PER_MS ? options->from * NS_PER_MS : info->begin_ns;
+	const int err = start_writer(w, fd);
+
+	return err ? err : mst_transfer_create(&w->transfer, reader, w->writer, options->strip_paths);
+}
+
+void rewrite_destroy(struct rewrite *w)
+{
+	if (!w)
+		return;
+	mst_transfer_destroy(w->transfer);
+	mst_writer_destroy(w->writer);
+	liveset_finish(&w->live);
+	indexmap_finish(&w->base);
+	free(w->kinds);
+	free(w->depths);
+	free(w);
+}
+
+struct observer *rewrite_observer(struct rewrite *w)
+{
+	return &w->observer;
+}
+
+/* Where the old trace's end is in the range, that; else how it was at the range's end. */
+static void find_end(const struct rewrite *w, const struct mst_end *there, struct mst_end *end)
+{
+	*end = (struct mst_end){ .reason = MST_END_DETACHED, .time_ns = w->options.until * NS_PER_MS };
+	if (!w->ended && there)
+		*end = *there;
+	end->events = mst_writer_events(w->writer);
+	end->lost = w->lost;
+	if (!w->ended && there && there->lost > w->all_lost)
+		end->lost += there->lost - w->all_lost; /* those that no mark tells of */
+	end->unknown_frees = w->unknown_frees;
+	end->implied_frees = w->implied_frees;
+	if (drops(w, REWRITE_TIME))
+		end->time_ns = 0;
+}
+
+int rewrite_finish(struct rewrite *w)
+{
+	const struct mst_end *there = mst_reader_end(w->reader);
+	struct mst_end end;
+	int err = w->begun ? 0 : begin(w, NO_BLOCK);
+
+	if (!err && !drops(w, REWRITE_NAMES))
+		err = mst_transfer_names(w->transfer);
+	find_end(w, there, &end);
+	if (err || (!there && !w->ended))
+		return err ? err : mst_writer_flush(w->writer);
+	return mst_writer_finish(w->writer, &end);
+}

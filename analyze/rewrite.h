@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace written once more, as an observer of the old one: compressed better, cut to a range of time, or without
+ * what nobody shall see. What is left is as it was: at any moment of the range a replay of the new trace
+ * knows the same live blocks, with the same stacks, threads and times.
+ *
+ * A range that doesn't begin with the trace begins with a base (FORMAT.md): the blocks that are live when
+ * it begins, how deep stacks are and what is mapped. Until then all live blocks are held, 40 bytes or so each.
+ */
+#ifndef ANALYZE_REWRITE_H
+#define ANALYZE_REWRITE_H
+
+#include "observer.h"
+
+/* What is left out. */
+enum rewrite_drop {
+	REWRITE_IDENTITY = 1,      /* which block a free gives back */
+	REWRITE_TIME = 2,          /* all happens at time 0 */
+	REWRITE_THREADS = 4,       /* all is done by one thread */
+	REWRITE_INSTRUCTIONS = 8,  /* counts of them */
+	REWRITE_NAMES = 16,        /* of frames */
+	REWRITE_USABLE = 32,       /* how much the allocator gave */
+	REWRITE_STACKS = 64,       /* how deep they were */
+	REWRITE_MAPPINGS = 128,    /* calls of mmap and its like */
+	REWRITE_PAGES = 256,       /* all that maps pages */
+	REWRITE_FREE_STACKS = 512, /* where blocks were given back */
+};
+
+#define REWRITE_END UINT64_MAX
+
+struct rewrite_options {
+	uint64_t from, until; /* milliseconds, both included; 0 and REWRITE_END: all */
+	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
+	unsigned drop;        /* enum rewrite_drop, several */
+	bool no_args;         /* of the command line, only the program's name */
+	bool strip_paths;     /* of files only the last part of their names */
+};
+
+struct rewrite;
+
+/* The word for each part that can be left out, in the order of its bits; then NULL. */
+extern const char *const rewrite_parts[];
+
+/* Writes to `fd`, an empty regular file. `has_identity` says whether the trace tells which block a free gives back. */
+int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
+		   const struct rewrite_options *options, bool has_identity);
+void rewrite_destroy(struct rewrite *rewrite); /* NULL is allowed */
+
+struct observer *rewrite_observer(struct rewrite *rewrite);
+
+/* After the replay: writes the end, if the old trace has one or the range ends before it. */
+int rewrite_finish(struct rewrite *rewrite);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader has defined, defined once more in a writer: threads, modules, frames and stacks, each when it
+ * is asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mst_limits.h"
+#include "mstrace.h"
+
+/* New ids by old ones, MST_NONE where there is none yet. */
+struct ids {
+	uint32_t *items;
+	uint32_t n;
+};
+
+struct mst_transfer {
+	const struct mst_reader *from;
+	struct mst_writer *to;
+	bool strip_paths;
+	struct ids threads, modules, frames, stacks;
+	struct ids origins; /* old frames by new ones */
+	struct ids path;
+};
+
+static bool reserve(struct ids *ids, uint32_t n)
+{
+	const uint32_t capacity = n + n / 2 + 16;
+	uint32_t *items;
+
+	if (n <= ids->n)
+		return true;
+	items = realloc(ids->items, capacity * sizeof(*items));
+	if (!items)
+		return false;
+	memset(items + ids->n, 0xff, (capacity - ids->n) * sizeof(*items));
+	ids->items = items;
+	ids->n = capacity;
+	return true;
+}
+
+int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader *from, struct mst_writer *to,
+			bool strip_paths)
+{
+	struct mst_transfer *t = *transfer = calloc(1, sizeof(*t));
+
+	if (!t)
+		return MST_ERR_NOMEM;
+	t->from = from;
+	t->to = to;
+	t->strip_paths = strip_paths;
+	return 0;
+}
+
+void mst_transfer_destroy(struct mst_transfer *t)
+{
+	if (!t)
+		return;
+	free(t->threads.items);
+	free(t->modules.items);
+	free(t->frames.items);
+	free(t->stacks.items);
+	free(t->origins.items);
+	free(t->path.items);
+	free(t);
+}
+
+int mst_transfer_thread(struct mst_transfer *t, uint32_t thread, uint32_t *id)
+{
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(t->from, &n);
+	int err = 0;
+
+	if (!reserve(&t->threads, n))
+		return MST_ERR_NOMEM;
+	if (t->threads.items[thread] == MST_NONE)
+		err = mst_writer_thread(t->to, &threads[thread], &t->threads.items[thread]);
+	*id = t->threads.items[thread];
+	return err;
+}
+
+static int transfer_module(struct mst_transfer *t, uint32_t old, uint32_t *id)
+{
+	uint32_t n;
+	struct mst_module module = mst_reader_modules(t->from, &n)[old];
+	const char *slash = t->strip_paths ? strrchr(module.path, '/') : NULL;
+	int err = 0;
+
+	if (!reserve(&t->modules, n))
+		return MST_ERR_NOMEM;
+	if (slash)
+		module.path = slash + 1;
+	if (t->modules.items[old] == MST_NONE)
+		err = mst_writer_module(t->to, &module, &t->modules.items[old]);
+	*id = t->modules.items[old];
+	return err;
+}
+
+static int transfer_frame(struct mst_transfer *t, uint32_t old, uint32_t *id)
+{
+	uint32_t n;
+	struct mst_frame frame = mst_reader_frames(t->from, &n)[old];
+	int err = 0;
+
+	if (!reserve(&t->frames, n))
+		return MST_ERR_NOMEM;
+	if (t->frames.items[old] == MST_NONE) {
+		if (frame.module != MST_NONE)
+			err = transfer_module(t, frame.module, &frame.module);
+		if (!err)
+			err = mst_writer_frame(t->to, &frame, id);
+		if (err || !reserve(&t->origins, *id + 1))
+			return err ? err : MST_ERR_NOMEM;
+		t->frames.items[old] = *id;
+		if (t->origins.items[*id] == MST_NONE)
+			t->origins.items[*id] = old;
+	}
+	*id = t->frames.items[old];
+	return 0;
+}
+
+/* `stack` and those outside of it that have no id yet, the outermost last; *n of them. False: no memory. */
+static bool find_path(struct mst_transfer *t, const struct mst_stack *stacks, uint32_t stack, uint32_t *n)
+{
+	for (*n = 0; t->stacks.items[stack] == MST_NONE; stack = stacks[stack].parent) {
+		if (!reserve(&t->path, *n + 1))
+			return false;
+		t->path.items[(*n)++] = stack;
+	}
+	return true;
+}
+
+int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
+{
+	uint32_t n;
+	const struct mst_stack *stacks = mst_reader_stacks(t->from, &n);
+	uint32_t *ids;
+
+	if (!reserve(&t->stacks, n))
+		return MST_ERR_NOMEM;
+	ids = t->stacks.items;
+	ids[MST_ROOT_STACK] = MST_ROOT_STACK;
+	if (!find_path(t, stacks, stack, &n))
+		return MST_ERR_NOMEM;
+	while (n > 0) {
+		const struct mst_stack *old = &stacks[t->path.items[--n]];
+		struct mst_stack new = { .parent = ids[old->parent] };
+		int err;
+
+		if ((err = transfer_frame(t, old->frame, &new.frame)) ||
+		    (err = mst_writer_stack(t->to, &new, &ids[t->path.items[n]])))
+			return err;
+	}
+	*id = ids[stack];
+	return 0;
+}
+
+static int transfer_names_of(struct mst_transfer *t, uint32_t old, uint32_t new)
+{
+	struct mst_name names[MST_MAX_NAMES];
+	const uint32_t n = mst_reader_names(t->from, old);
+
+	for (uint32_t i = 0; i < n; i++) {
+		names[i] = mst_reader_name(t->from, old, i);
+		if (t->strip_paths)
+			names[i].directory = NULL;
+	}
+	return n ? mst_writer_names(t->to, new, names, n) : 0;
+}
+
+int mst_transfer_names(struct mst_transfer *t)
+{
+	uint32_t n;
+	int err = 0;
+
+	mst_writer_frames(t->to, &n);
+	for (uint32_t i = 0; i < n && i < t->origins.n && !err; i++) {
+		if (t->origins.items[i] != MST_NONE)
+			err = transfer_names_of(t, t->origins.items[i], i);
+	}
+	return err;
+}
