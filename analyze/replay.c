@@ -56,15 +56,17 @@ int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
 {
 	const struct mst_chunk *chunk;
 	int status, error;
+	bool whole;
 	want_columns(reader, observers, n);
 	while ((status = mst_reader_skim(reader, &chunk)) > 0) {
-		if (!ask_all(reader, chunk, observers, n) && (status = mst_reader_decode(reader)) < 0)
+		whole = !ask_all(reader, chunk, observers, n);
+		if (whole && (status = mst_reader_decode(reader)) < 0)
 			break;
 		error = show_chunk(reader, chunk, observers, n);
 		if (error)
 			return error;
 		if (progress)
-			progress_add(progress, chunk->sums.events + chunk->sums.null_frees);
+			progress_add(progress, chunk->sums.events + chunk->sums.null_frees, whole);
 	}
 	if (status == MST_ERR_NOMEM)
 		return status;

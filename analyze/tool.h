@@ -28,6 +28,7 @@ enum tool_status {
 struct tool {
 	const char *name;
 	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
+	unsigned jobs;     /* threads that decode; 0: as many as there are processors */
 	bool any_end;      /* no notice when nobody could ask how the process ended */
 	struct args args;  /* Massif's options */
 	struct args *also; /* those of each --also */
