@@ -12,6 +12,7 @@
 #include "digest.h"
 #include "places.h"
 #include "result.h"
+#include "scout.h"
 #include "usable.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -223,7 +224,7 @@ static struct chronicle *begin_chronicle(struct conversion *item, const struct t
 static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
 		    const struct emitter *emitter, struct naming *naming, struct observers *observers)
 {
-	struct massif_helpers helpers = { .chronicle = chronicle };
+	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
 	if (!share_usable(c, item, observers, &helpers.usable) ||
 	    !share_digest(c, item, observers, &helpers.digest) ||
 	    !share_depths(c, item, observers, &helpers.depths))
@@ -240,9 +241,39 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 	return item->xtree;
 }
 
+static bool wants_peak(const struct settings *s)
+{
+	bool wants = s->exact_peak;
+	for (size_t i = 0; i < s->n_ats; i++)
+		wants |= s->ats[i].kind == AT_PEAK;
+	return wants;
+}
+
+/* Before the replay, how high peaks are at least: only a file can be read more than once. */
+static void look_for_peaks(struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+{
+	struct scout *scouts = calloc(c->n, sizeof(*scouts));
+	struct conversion **items = calloc(c->n, sizeof(struct conversion *));
+	size_t n = 0;
+	for (size_t i = 0; scouts && items && i < c->n; i++) {
+		const struct settings *s = c->items[i].settings;
+		if (!wants_peak(s) || usable_needed(s) || !scout_can(s))
+			continue;
+		items[n] = &c->items[i];
+		scouts[n++].settings = s;
+	}
+	if (n && trace->start >= 0)
+		scout_run(trace->fd, (uint64_t)trace->start, tool_jobs(tool), scouts, n);
+	for (size_t i = 0; i < n; i++)
+		items[i]->peak_floor = scouts[i].floor;
+	free(items);
+	free(scouts);
+}
+
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct naming *naming)
 {
+	look_for_peaks(c, tool, trace);
 	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;

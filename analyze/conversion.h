@@ -19,6 +19,7 @@ struct conversion {
 	/* Private. */
 	struct usable *usable; /* may serve others, too, as may the digest */
 	struct digest *digest;
+	uint64_t peak_floor;        /* see scout.h */
 	struct chronicle chronicle; /* without a file: nothing is to be told */
 	struct massif *massif;
 	struct xtree *xtree;

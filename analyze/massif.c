@@ -43,6 +43,7 @@ struct massif {
 	struct snapshots snapshots;
 	struct marks marks;
 	const struct snapshot *peak; /* has the true peak's `live`, after the end */
+	uint64_t peak_floor;         /* the true peak is not below this */
 	struct counters counters;
 	struct live_kind *kinds; /* after the first `applied` records of the present chunk */
 	uint32_t n_kinds;        /* at least as many as the trace has */
@@ -707,8 +708,10 @@ static bool is_uneventful(const struct massif *m)
 
 	if ((int64_t)now->total > INT64_MAX / 4 || (int64_t)now->total < INT64_MIN / 4)
 		return false;
+	if (positive(highest) > m->marks.highest && positive(highest) >= m->peak_floor)
+		return false;
 	return clock >= now->clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
-	       positive(highest) <= m->snapshots.peak_limit && positive(highest) <= m->marks.highest;
+	       positive(highest) <= m->snapshots.peak_limit;
 }
 
 static bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
@@ -776,6 +779,9 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	struct massif *m = (struct massif *)observer;
 
 	(void)reader;
+	/* Chunks without the peak were passed over, and the one that has it was not what its sums say. */
+	if (m->marks.peak_wanted && m->marks.highest < m->peak_floor)
+		return MST_ERR_DAMAGED;
 	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
 	if (!marks_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) || !end_peak(m))
 		return MST_ERR_NOMEM;
@@ -827,6 +833,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
 	m->digest = helpers->digest;
 	m->depths = helpers->depths;
+	m->peak_floor = helpers->peak_floor;
 	fine = marks_init(&m->marks, settings) &&
 	       contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
 	       snapshots_init(&m->snapshots, settings);

@@ -64,6 +64,7 @@ struct massif_helpers {
 	const struct depths
 		*depths; /* NULL unless the settings count stacks; sees each chunk before it, too */
 	struct chronicle *chronicle; /* is told of each step; may be NULL */
+	uint64_t peak_floor; /* a total that the trace reaches, if all of it can be read; 0: unknown */
 };
 
 /* All arguments but the last must outlive the observer, and what that names. NULL: no memory. */

@@ -3,11 +3,11 @@
 
 #include "term.h"
 
-/* Asks all observers; false: somebody needs the records. */
+/* Asks all observers; false: somebody needs the records. Without observers it is the reader's proof that counts. */
 static bool ask_all(struct mst_reader *reader, const struct mst_chunk *chunk, struct observer **observers,
 		    size_t n)
 {
-	bool suffice = true;
+	bool suffice = n > 0;
 	for (size_t i = 0; i < n; i++) {
 		struct observer *o = observers[i];
 		o->by_sums = o->impl->sums_suffice && o->impl->sums_suffice(o, reader, chunk);
@@ -46,7 +46,7 @@ static int show_end(struct mst_reader *reader, struct observer **observers, size
 /* Lets the reader leave out what no observer looks at. */
 static void want_columns(struct mst_reader *reader, struct observer **observers, size_t n)
 {
-	unsigned spared = MST_ALL_COLUMNS;
+	unsigned spared = n ? MST_ALL_COLUMNS : 0;
 	for (size_t i = 0; i < n; i++)
 		spared &= observers[i]->spared;
 	mst_reader_want(reader, MST_ALL_COLUMNS & ~spared);

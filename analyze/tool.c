@@ -218,7 +218,7 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
 {
-	*trace = (struct tool_trace){ .name = name, .fd = fd };
+	*trace = (struct tool_trace){ .name = name, .fd = fd, .start = lseek(fd, 0, SEEK_CUR) };
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;
@@ -346,7 +346,7 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 }
 
 /* More than a few have nothing to do, as what they decode has to be looked at in order. */
-static unsigned jobs_wanted(const struct tool *tool)
+unsigned tool_jobs(const struct tool *tool)
 {
 	cpu_set_t set;
 	if (tool->jobs)
@@ -360,7 +360,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 {
 	struct progress progress;
 	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0);
-	int result = mst_reader_parallel(trace->reader, jobs_wanted(tool));
+	int result = mst_reader_parallel(trace->reader, tool_jobs(tool));
 	if (result == 0)
 		result = replay_run(trace->reader, observers, n, &progress);
 	progress_end(&progress);
