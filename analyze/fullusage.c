@@ -210,6 +210,18 @@ static bool make_room(struct fullusage *full, uint32_t n_kinds, uint32_t n_threa
 	return (requests || n_kinds == 0) && (threads || n_threads == 0);
 }
 
+/* A block that was there when the trace begins: no call. */
+static void take_base(struct fullusage *full, const struct mst_event *event, const struct mst_kind *kinds)
+{
+	const struct mst_kind *kind = &kinds[event->kind];
+	if (event->type != MST_EVENT_ALLOC || mst_op_is_custom(kind->op))
+		return;
+	full->blocks += shares_of(full, kind);
+	full->live += bytes_of(full, kind);
+	if (full->live > full->peak)
+		full->peak = full->live;
+}
+
 static int fullusage_chunk(struct observer *observer, const struct mst_reader *reader,
 			   const struct mst_chunk *chunk)
 {
@@ -225,8 +237,12 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	full->mean = mst_reader_info(reader)->sample_bytes;
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
-	while (!full->ended && mst_cursor_next(&cursor, &event))
-		count_event(full, &event, kinds);
+	while (!full->ended && mst_cursor_next(&cursor, &event)) {
+		if (chunk->base)
+			take_base(full, &event, kinds);
+		else
+			count_event(full, &event, kinds);
+	}
 	return 0;
 }
 

@@ -130,13 +130,13 @@ static inline void consider_peak_mark(struct massif *m, const struct counters *n
 
 /* ---- live blocks ---- */
 
-/* `change` blocks more of the symbol's kind. */
-static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, int64_t change)
+/* `change` blocks more of the symbol's kind; `came` if there were any before, too. */
+static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, bool came, int64_t change)
 {
 	struct live_kind *kind = &m->kinds[symbol->kind];
 
 	kind->blocks += change;
-	if (change > 0 && kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
+	if ((change > 0 || came) && kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
 		m->n_contexts = kind->context + 1;
 }
 
@@ -149,7 +149,7 @@ static void apply_records(struct massif *m, uint32_t n)
 		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 			const struct mst_symbol *symbol = &chunk->symbols[i];
 
-			apply_symbol(m, symbol, m->effects[i].live * (int64_t)symbol->count);
+			apply_symbol(m, symbol, false, m->effects[i].live * (int64_t)symbol->count);
 		}
 		m->applied = n;
 	}
@@ -157,7 +157,7 @@ static void apply_records(struct massif *m, uint32_t n)
 		const uint16_t symbol = chunk->records[m->applied];
 		const struct effect *e = m->by_record ? &m->ledger.effects[m->applied] : &m->effects[symbol];
 
-		apply_symbol(m, &chunk->symbols[symbol], e->live);
+		apply_symbol(m, &chunk->symbols[symbol], false, e->live);
 	}
 }
 
@@ -624,7 +624,7 @@ static bool find_context(struct massif *m, const struct mst_symbol *symbol, cons
 static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	const uint64_t *blocks = m->by_record ? usable_blocks(m->ledger.usable) : NULL;
+	const uint64_t *blocks = m->by_record && !chunk->base ? usable_blocks(m->ledger.usable) : NULL;
 	const uint32_t n = blocks ? chunk->n_records : chunk->n_symbols;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -657,6 +657,49 @@ static bool prepare_chunk(struct massif *m)
 	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
 
+/* The first snapshot, of when the trace begins: in a cut one there is something already. */
+static void restart(struct massif *m, uint32_t records)
+{
+	struct snapshot *first = &m->snapshots.items[0];
+	struct snapshot now = snapshot_of(SNAPSHOT_NORMAL, &m->counters, records);
+
+	now.detailed = first->detailed;
+	free(first->live);
+	*first = now;
+	m->snapshots.earliest = m->counters.clock + m->snapshots.min_interval;
+	m->took_snapshots = true;
+}
+
+/* What was live when the trace begins comes without a call, at the time of the beginning. */
+static void take_base(struct massif *m)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	struct depths_cursor cursor = { 0 };
+	struct depth_step step;
+	struct counters *now = &m->counters;
+
+	if (is_in_ms(m))
+		now->clock = mst_reader_info(m->reader)->begin_ns / NS_PER_MS;
+	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		now->clock = chunk->n_records ? chunk->instructions[chunk->n_records - 1] : now->clock;
+	/* Places that are empty by now have been allocated from. */
+	for (uint32_t i = 0; m->settings->heap && i < chunk->n_symbols; i++)
+		apply_symbol(m, &chunk->symbols[i], chunk->symbols[i].role == MST_ALLOC, 0);
+	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
+		const struct effect *e = effect_at(m, i);
+
+		now->useful += e->useful;
+		now->total += e->total;
+	}
+	while (m->depths && depths_next(m->depths, &cursor, &step)) {
+		now->stacks += step.grown;
+		now->total += step.grown;
+	}
+	now->changes++;
+	restart(m, chunk->n_records);
+	consider_peak_mark(m, now, chunk->n_records);
+}
+
 static bool begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	m->reader = reader;
@@ -678,7 +721,10 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
 	m->prepared = false;
-	run_chunk(m);
+	if (chunk->base)
+		take_base(m);
+	else
+		run_chunk(m);
 	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	if (m->settings->heap)
@@ -723,8 +769,8 @@ static bool massif_sums_suffice(struct observer *observer, const struct mst_read
 
 	if (!s->heap && !m->depths)
 		return true;
-	if (!s->heap || m->depths || m->by_record || m->chronicle || s->compat != COMPAT_FIXED ||
-	    s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
+	if (!s->heap || chunk->base || m->depths || m->by_record || m->chronicle ||
+	    s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
 		return false;
 	if (!begin_chunk(m, reader, chunk))
 		return false;

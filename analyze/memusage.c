@@ -319,6 +319,20 @@ static bool know_threads(struct memusage *m, uint32_t n)
 	return true;
 }
 
+/* What was there when the trace begins: no calls. */
+static void take_base(struct memusage *m, const struct mst_kind *kind, uint32_t thread)
+{
+	if (kind->op == MST_OP_STACK)
+		note_stack(m, thread, kind->size);
+	else if (is_map(kind) && m->maps == MEMUSAGE_MAPS)
+		m->heap += m->mapped = kind->size;
+	else if (row_of(kind) != ROW_NONE)
+		m->heap += bytes_of(m, kind);
+	if (m->heap > m->heap_peak)
+		m->heap_peak = m->heap;
+	raise_peak(m, m->stacks[thread]);
+}
+
 static int memusage_chunk(struct observer *observer, const struct mst_reader *reader,
 			  const struct mst_chunk *chunk)
 {
@@ -335,6 +349,8 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
 	unsigned shift = mst_reader_time_shift(reader);
+	while (chunk->base && mst_cursor_next(&cursor, &event))
+		take_base(m, &kinds[event.kind], event.thread);
 	while (!m->ended && mst_cursor_next(&cursor, &event)) {
 		m->time = event.time << shift;
 		if (!m->begun)

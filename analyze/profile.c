@@ -61,6 +61,7 @@ struct profile {
 	/* The present chunk's. */
 	const struct mst_kind *kinds;
 	unsigned time_shift;
+	bool base; /* it says what was live when the trace begins */
 };
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
@@ -227,7 +228,7 @@ static int add_symbols(struct profile *p, const struct mst_chunk *chunk, const u
 			return MST_ERR_NOMEM;
 		struct row *row = touch(p, id);
 		row->live += s->role == MST_ALLOC ? n[i] : -(uint64_t)n[i];
-		if (s->role == MST_ALLOC)
+		if (s->role == MST_ALLOC && !p->base)
 			row->allocated += n[i];
 		p->total += n[i] * change_of(p, s);
 	}
@@ -321,7 +322,7 @@ static void tell_time(struct profile *p, struct walk *w)
 		w->time = p->now_ns / NS_PER_MS;
 	if (p->settings->time_unit != TIME_BYTES)
 		return;
-	uint64_t change = change_of(p, symbol_at(w, w->record));
+	uint64_t change = p->base ? 0 : change_of(p, symbol_at(w, w->record));
 	if (symbol_at(w, w->record)->role == MST_OUT)
 		change += change_of(p, symbol_at(w, w->record + 1));
 	p->clock += (int64_t)change < 0 ? -change : change;
@@ -336,6 +337,8 @@ static void check_limits(struct profile *p, const struct walk *w)
 		p->begun = true;
 		p->first_block = w->alloc;
 	}
+	if (p->base)
+		return; /* it is all there, whenever it came */
 	if (q->at.kind == AT_TIME && !p->passed && w->time > q->at.time) {
 		p->passed = true;
 		set_mark(p, p->last_time);
@@ -363,7 +366,7 @@ static bool come(struct profile *p, struct walk *w, uint32_t kind)
 		return false;
 	struct row *row = touch(p, id);
 	row->live++;
-	row->allocated++;
+	row->allocated += !p->base;
 	return thread == p->first_thread || p->lacks_threads || indexmap_put(&p->threads, block, thread);
 }
 
@@ -445,6 +448,7 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	uint32_t n_kinds;
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
 	p->time_shift = mst_reader_time_shift(reader);
+	p->base = chunk->base;
 	if (p->ended)
 		return 0;
 	if (!reserve_kinds(p, n_kinds))

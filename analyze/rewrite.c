@@ -35,6 +35,10 @@ struct rewrite {
 	uint64_t first_block; /* old index of the first one behind it */
 	uint64_t *depths;     /* of stacks, by old thread */
 	uint32_t n_depths;
+	uint8_t *used; /* by old stack: blocks have come from it */
+	uint32_t n_used;
+	uint32_t *past; /* the first kinds of such stacks */
+	uint32_t n_past, cap_past;
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
 	uint64_t null_frees_before, instructions_before;
 
@@ -172,6 +176,48 @@ static bool note_mark(struct rewrite *w, const struct mst_event *e)
 	return true;
 }
 
+/* A block of a kind comes, maybe the first one of its stack. */
+static bool note_use(struct rewrite *w, uint32_t kind)
+{
+	const uint32_t stack = w->old_kinds[kind].stack, n = stack + stack / 2 + 64;
+
+	if (stack >= w->n_used) {
+		uint8_t *used = realloc(w->used, n);
+
+		if (!used)
+			return false;
+		memset(used + w->n_used, 0, n - w->n_used);
+		w->used = used;
+		w->n_used = n;
+	}
+	if (w->used[stack])
+		return true;
+	if (w->n_past == w->cap_past) {
+		const uint32_t more = w->cap_past ? 2 * w->cap_past : 256;
+		uint32_t *past = reallocarray(w->past, more, sizeof(*past));
+
+		if (!past)
+			return false;
+		w->past = past;
+		w->cap_past = more;
+	}
+	w->used[stack] = 1;
+	w->past[w->n_past++] = kind;
+	return true;
+}
+
+/* The base of the old trace tells what was used before that. */
+static bool note_base(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	for (uint32_t i = 0; fine && chunk->base && i < chunk->n_symbols; i++) {
+		if (chunk->symbols[i].role == MST_ALLOC)
+			fine = note_use(w, chunk->symbols[i].kind);
+	}
+	return fine;
+}
+
 /* A call before the range. False: no memory. */
 static bool pass_over(struct rewrite *w, const struct mst_event *e)
 {
@@ -187,7 +233,7 @@ static bool pass_over(struct rewrite *w, const struct mst_event *e)
 	if ((e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE) && e->old_kind != MST_UNKNOWN_KIND)
 		fine = liveset_take(&w->live, e->old_kind, e->old_index);
 	if (fine && (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE))
-		fine = liveset_put(&w->live, &block);
+		fine = note_use(w, e->kind) && liveset_put(&w->live, &block);
 	if (fine && e->type == MST_EVENT_CALL && e->old_kind == MST_NONE)
 		fine = note_mark(w, e);
 	return fine;
@@ -195,20 +241,39 @@ static bool pass_over(struct rewrite *w, const struct mst_event *e)
 
 /* ---- the base ---- */
 
+static int write_past(struct rewrite *w)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < w->n_past && !err; i++) {
+		uint32_t kind;
+
+		err = kind_of(w, w->past[i], &kind);
+		if (!err)
+			err = mst_writer_past(w->writer, kind);
+	}
+	return err;
+}
+
+/* At the beginning of the range, and by whom isn't known. */
+static int set_nobody(struct rewrite *w)
+{
+	uint32_t nobody;
+	const int err = find_nobody(w, &nobody);
+
+	if (!err)
+		mst_writer_at(w->writer, drops(w, REWRITE_TIME) ? 0 : w->begin_ns, nobody);
+	return err;
+}
+
 static int write_live(struct rewrite *w, const struct liveblock *block)
 {
 	uint64_t index;
 	uint32_t kind;
 	int err = kind_of(w, block->kind, &kind);
 
-	if (!err && block->index == NO_BLOCK) {
-		uint32_t nobody;
-
-		if (!(err = find_nobody(w, &nobody)))
-			mst_writer_at(w->writer, drops(w, REWRITE_TIME) ? 0 : w->begin_ns, nobody);
-	} else if (!err) {
-		err = set_place(w, block->time, block->thread);
-	}
+	if (!err)
+		err = block->index == NO_BLOCK ? set_nobody(w) : set_place(w, block->time, block->thread);
 	if (!err)
 		err = mst_writer_alloc(w->writer, kind, &index);
 	if (!err && block->index != NO_BLOCK && !indexmap_put(&w->base, block->index, (uint32_t)index))
@@ -235,7 +300,7 @@ static int write_marks(struct rewrite *w)
 		if (w->depths[i] && !(err = set_place(w, begin, i)))
 			err = write_mark(w, MST_OP_STACK, w->depths[i]);
 	}
-	if (!err && w->mapped && !drops(w, REWRITE_MAPPINGS) && !(err = set_place(w, begin, 0)))
+	if (!err && w->mapped && !drops(w, REWRITE_MAPPINGS) && !(err = set_nobody(w)))
 		err = write_mark(w, MST_OP_MMAP_ANON, w->mapped);
 	return err;
 }
@@ -245,7 +310,7 @@ static int begin(struct rewrite *w, uint64_t first_block)
 {
 	struct liveblock *blocks;
 	size_t n;
-	int err = 0;
+	int err;
 
 	w->begun = true;
 	w->first_block = first_block;
@@ -255,6 +320,7 @@ static int begin(struct rewrite *w, uint64_t first_block)
 	if (!blocks)
 		return MST_ERR_NOMEM;
 	mst_writer_instructions(w->writer, w->instructions_before);
+	err = write_past(w);
 	for (size_t i = 0; i < n && !err; i++)
 		err = write_live(w, &blocks[i]);
 	free(blocks);
@@ -361,7 +427,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	int err = 0;
 
 	w->old_kinds = mst_reader_kinds(reader, &n);
-	if (!reserve_kinds(w, n))
+	if (!reserve_kinds(w, n) || !note_base(w, chunk))
 		return MST_ERR_NOMEM;
 	while (!err && !w->ended && mst_cursor_next(&cursor, &e)) {
 		const uint64_t time = (e.time << shift) / NS_PER_MS;
@@ -432,6 +498,15 @@ static int start_writer(struct rewrite *w, int fd)
 	return err;
 }
 
+/* That of the range or, if it is later, of the old trace; in whole units of its time. */
+static uint64_t begin_of(const struct mst_reader *reader, uint64_t from)
+{
+	const uint64_t unit = UINT64_C(1) << mst_reader_time_shift(reader),
+		       old = mst_reader_info(reader)->begin_ns;
+
+	return from > old / NS_PER_MS ? (from * NS_PER_MS + unit - 1) & ~(unit - 1) : old;
+}
+
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
 		   const struct rewrite_options *options, bool has_identity)
 {
@@ -447,7 +522,7 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	w->has_identity = has_identity;
 	w->nobody = MST_NONE;
 	w->based = info->base || options->from > 0;
-	w->begin_ns = options->from > info->begin_ns / NS_PER_MS ? options->from * NS_PER_MS : info->begin_ns;
+	w->begin_ns = begin_of(reader, options->from);
 	const int err = start_writer(w, fd);
 
 	return err ? err : mst_transfer_create(&w->transfer, reader, w->writer, options->strip_paths);
@@ -463,6 +538,8 @@ void rewrite_destroy(struct rewrite *w)
 	indexmap_finish(&w->base);
 	free(w->kinds);
 	free(w->depths);
+	free(w->used);
+	free(w->past);
 	free(w);
 }
 

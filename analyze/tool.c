@@ -312,6 +312,14 @@ static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
 			    trace->name, mean);
 }
 
+static void tell_base(const struct tool *tool, const struct tool_trace *trace)
+{
+	const struct mst_file_info *info = mst_reader_info(trace->reader);
+	if (info->base)
+		tool_notice(tool, "%s: begins at %" PRIu64 " ms, with what was live then", trace->name,
+			    info->begin_ns / 1000000);
+}
+
 static void tell_losses(const struct tool *tool, const char *name, const struct mst_end *end)
 {
 	if (end->lost)
@@ -372,6 +380,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
 			   replay_problem(trace->reader), progress.events, plural(progress.events));
 	tell_sample(tool, trace);
+	tell_base(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end) {
 		tell_end(tool, trace->name, end);

@@ -40,6 +40,7 @@ struct xtree {
 	const struct mst_reader *reader;
 	const struct mst_kind *kinds;
 	uint64_t mean; /* of the sample, see estimate.h */
+	bool base;     /* blocks come that were there when the trace begins */
 };
 
 /* ---- kinds ---- */
@@ -133,6 +134,8 @@ static bool come(struct xtree *x, uint32_t kind)
 		return false;
 	v->of[XTREE_LIVE_BYTES] += bytes_of(x, kind);
 	v->of[XTREE_LIVE_BLOCKS] += shares_of(x, kind);
+	if (x->base)
+		return true;
 	v->of[XTREE_TOTAL_BYTES] += bytes_of(x, kind);
 	v->of[XTREE_TOTAL_BLOCKS] += shares_of(x, kind);
 	return true;
@@ -190,6 +193,7 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 	bool fine;
 
 	x->reader = reader;
+	x->base = chunk->base;
 	x->kinds = mst_reader_kinds(reader, &n_kinds);
 	x->mean = mst_reader_info(reader)->sample_bytes;
 	fine = reserve_states(x, n_kinds);

@@ -11,8 +11,7 @@ int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
 	*chunk = (struct chunk){ .capacity = capacity, .stamp_units = CHUNK_STAMP_UNITS, .epoch = 1 };
 	chunk->records = malloc(capacity * sizeof(*chunk->records));
-	chunk->symbols =
-		malloc((capacity < MST_MAX_SYMBOLS ? capacity : MST_MAX_SYMBOLS) * sizeof(*chunk->symbols));
+	chunk->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*chunk->symbols));
 	if (!chunk->records || !chunk->symbols)
 		return MST_ERR_NOMEM;
 	return 0;
@@ -122,7 +121,7 @@ static int grow(struct chunk_numbers *numbers, uint32_t place)
 	return 0;
 }
 
-int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
+int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
 	struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
 	const uint32_t place = chunk_place(kind, role), number = chunk->n_symbols;
@@ -132,6 +131,15 @@ int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 	chunk->n_symbols++;
 	numbers->local[place] = (uint32_t)chunk->epoch << 16 | number;
 	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role };
+	return 0;
+}
+
+int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
+{
+	const uint32_t number = chunk->n_symbols;
+
+	if (chunk_list_symbol(chunk, kind, role) != 0)
+		return MST_ERR_NOMEM;
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }

@@ -47,7 +47,7 @@ void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
-	return chunk->n_records == 0 && chunk->null_frees == 0;
+	return chunk->n_symbols == 0 && chunk->null_frees == 0;
 }
 
 /* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
@@ -77,6 +77,9 @@ static inline uint32_t chunk_place(uint32_t kind, enum mst_role role)
 {
 	return role <= MST_FREE ? kind << 1 | (uint32_t)role : kind << 2 | (uint32_t)(role - MST_OUT);
 }
+
+/* Gives a symbol that has none yet a number, without a record. */
+int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
 /* Adds the first record of its symbol. */
 int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);

@@ -145,10 +145,10 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	chunk->last_time = wire_u64(f + 24);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_symbols = wire_u32(f + 36);
-	chunk->base = wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE;
+	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE;
 	chunk->sums = sums_unpack(f + 48);
-	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > chunk->n_records ||
-			   chunk->n_symbols > MST_MAX_SYMBOLS,
+	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
+			   (chunk->n_symbols > chunk->n_records && !chunk->base),
 		   "an EVENTS unit is larger than the format allows");
 	wrong = d->counted ? counts_fields(d) : NULL;
 	DAMAGED_IF(wrong, "%s", wrong);

@@ -216,6 +216,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	d->n_kinds = r->kinds.n;
 	d->n_threads = r->threads.n;
 	d->max_records = r->max_records;
+	d->based = r->info.base;
 	d->counted = r->info.instructions;
 	d->wanted = r->wanted;
 	d->check = 0;
@@ -341,9 +342,8 @@ static int complete(struct mst_reader *r)
 }
 
 /* A base comes before all else; what follows begins where it ends. */
-static int look_at_base(struct mst_reader *r, struct mst_chunk *chunk)
+static int look_at_base(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	chunk->base &= r->info.base;
 	DAMAGED_IF(chunk->base && !r->in_base, "a base in the midst of a trace");
 	if (!chunk->base && r->in_base && r->time < r->begin)
 		r->time = r->begin;
@@ -365,14 +365,14 @@ static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
 }
 
 /* What a chunk must go on from. */
-static int check_order(struct mst_reader *r, struct decode *d)
+static int check_order(struct mst_reader *r, const struct decode *d)
 {
 	const struct mst_chunk *chunk = &d->chunk;
 	int err;
 
 	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
 		   "a chunk is missing");
-	if ((err = look_at_base(r, &d->chunk)))
+	if ((err = look_at_base(r, chunk)))
 		return err;
 	DAMAGED_IF(chunk->first_time < r->time, "time goes back");
 	DAMAGED_IF(chunk->first_count < r->count, "the count of instructions goes back");

@@ -372,7 +372,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		return err;
 	w->identity = options->identity;
 	w->base = info->base;
-	w->begin = info->begin_ns >> TIME_SHIFT;
+	w->begin = (info->begin_ns + (1u << TIME_SHIFT) - 1) >> TIME_SHIFT;
 	w->large = records > MST_MAX_CHUNK_RECORDS;
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
@@ -397,6 +397,16 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	}
 	*writer = w;
 	return 0;
+}
+
+int mst_writer_past(struct mst_writer *w, uint32_t kind)
+{
+	if (!w->in_base || kind >= w->defs.kinds.n)
+		return MST_ERR_ARGUMENT;
+	w->room = 0;
+	if (w->chunk.n_symbols >= MST_MAX_SYMBOLS && mst_writer_flush(w) != 0)
+		return w->error;
+	return chunk_list_symbol(&w->chunk, kind, MST_ALLOC);
 }
 
 int mst_writer_end_base(struct mst_writer *w)

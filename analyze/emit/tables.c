@@ -61,11 +61,12 @@ static const char *operation_of(const struct mst_kind *kinds, const struct mst_e
 	return mst_op_name(event->kind == MST_NONE ? MST_OP_FREE : kinds[event->kind].op);
 }
 
-static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event)
+/* In a base blocks come that were there before. */
+static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event, bool base)
 {
 	switch (event->type) {
 	case MST_EVENT_ALLOC:
-		return "alloc";
+		return base ? "live" : "alloc";
 	case MST_EVENT_FREE:
 		return "free";
 	case MST_EVENT_RESIZE:
@@ -93,7 +94,8 @@ static void write_block(struct table *table, const struct mst_kind *kinds, uint3
 		table_nothing(table);
 }
 
-static void write_event(struct events *e, const struct mst_reader *reader, const struct mst_event *event)
+static void write_event(struct events *e, const struct mst_reader *reader, const struct mst_event *event,
+			bool base)
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
@@ -101,7 +103,7 @@ static void write_event(struct events *e, const struct mst_reader *reader, const
 	table_number(&e->table, e->n++);
 	table_number(&e->table, event->time << mst_reader_time_shift(reader));
 	table_number(&e->table, event->thread < n ? threads[event->thread].tid : 0);
-	table_text(&e->table, type_of(kinds, event));
+	table_text(&e->table, type_of(kinds, event, base));
 	table_text(&e->table, operation_of(kinds, event));
 	write_block(&e->table, kinds, event->kind, event->index);
 	write_block(&e->table, kinds, event->old_kind, event->old_index);
@@ -115,7 +117,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
 	while (mst_cursor_next(&cursor, &event))
-		write_event((struct events *)observer, reader, &event);
+		write_event((struct events *)observer, reader, &event, chunk->base);
 	return 0;
 }
 

@@ -200,8 +200,8 @@ class Decoder:
 
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
-        need(n <= self.most and s <= n and s <= LIMIT["symbols"], "a chunk's size", "limit")
         base = self.based and flags & 1
+        need(n <= self.most and (s <= n or base) and s <= LIMIT["symbols"], "a chunk's size", "limit")
         need(not base or (self.in_base and last <= self.begin), "a base of later, or in the midst")
         self.time = max(self.time, self.begin) if not base else self.time
         self.in_base = base

@@ -6,6 +6,8 @@
  *   records N            at most N records a chunk (before everything else)
  *   counted              calls have instruction counts (before everything else)
  *   stacks               stack depths are recorded (before everything else)
+ *   anonymous            frees don't say of which block (before everything else)
+ *   sampled N            of a sample with this mean (before everything else)
  *   module PATH          the executable, of which `m` frames are
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
  *   time NS              when the following calls are made
@@ -107,29 +109,11 @@ static uint32_t take_stack(void)
 
 static uint8_t take_op(void)
 {
-	static const struct {
-		const char *name;
-		enum mst_op op;
-	} names[] = {
-		{ "unknown", MST_OP_UNKNOWN },
-		{ "malloc", MST_OP_MALLOC },
-		{ "calloc", MST_OP_CALLOC },
-		{ "realloc", MST_OP_REALLOC },
-		{ "realloc_free", MST_OP_REALLOC_FREE },
-		{ "memalign", MST_OP_MEMALIGN },
-		{ "new", MST_OP_NEW },
-		{ "implied_free", MST_OP_IMPLIED_FREE },
-		{ "lost", MST_OP_LOST },
-		{ "start", MST_OP_START },
-		{ "exit", MST_OP_EXIT },
-		{ "fork", MST_OP_FORK },
-		{ "stack", MST_OP_STACK },
-	};
 	const char *word = take_word();
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(names[i].name, word) == 0)
-			return (uint8_t)names[i].op;
+	for (unsigned op = 0; op < MST_OP_COUNT; op++) {
+		if (strcmp(mst_op_name(op), word) == 0)
+			return (uint8_t)op;
 	}
 	fail("no such operation");
 	return 0;
@@ -302,7 +286,8 @@ static void run_line(char *line)
 /* What stands before everything else. */
 struct features {
 	uint32_t records;
-	bool counted, stacks;
+	bool counted, stacks, anonymous;
+	uint64_t sample;
 };
 
 static void begin(int fd, const struct features *features)
@@ -319,13 +304,34 @@ static void begin(int fd, const struct features *features)
 		.argv = argv,
 		.instructions = features->counted,
 		.stacks = features->stacks,
+		.sample_bytes = features->sample,
 	};
-	const struct mst_writer_options options = { .identity = true, .chunk_records = features->records };
+	const struct mst_writer_options options = { .identity = !features->anonymous,
+						    .chunk_records = features->records };
 	uint32_t id;
 
 	check(mst_writer_create(&writer, fd, &info, &options));
 	for (uint32_t tid = 1; tid <= THREADS; tid++)
 		check(mst_writer_thread(writer, &(struct mst_thread){ .tid = tid }, &id));
+}
+
+/* False: the line is none of those. */
+static bool take_feature(struct features *features, char *line)
+{
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "records ", 8) == 0)
+		features->records = (uint32_t)parse_number(line + 8);
+	else if (strncmp(line, "sampled ", 8) == 0)
+		features->sample = parse_number(line + 8);
+	else if (strcmp(line, "counted") == 0)
+		features->counted = true;
+	else if (strcmp(line, "stacks") == 0)
+		features->stacks = true;
+	else if (strcmp(line, "anonymous") == 0)
+		features->anonymous = true;
+	else
+		return false;
+	return true;
 }
 
 static void run_script(FILE *script, int fd)
@@ -335,19 +341,8 @@ static void run_script(FILE *script, int fd)
 
 	while (fgets(line, sizeof(line), script)) {
 		line_number++;
-		if (!writer && strncmp(line, "records ", 8) == 0) {
-			line[strcspn(line, "\n")] = '\0';
-			features.records = (uint32_t)parse_number(line + 8);
+		if (!writer && take_feature(&features, line))
 			continue;
-		}
-		if (!writer && strcmp(line, "counted\n") == 0) {
-			features.counted = true;
-			continue;
-		}
-		if (!writer && strcmp(line, "stacks\n") == 0) {
-			features.stacks = true;
-			continue;
-		}
 		if (!writer)
 			begin(fd, &features);
 		run_line(line);

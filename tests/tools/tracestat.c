@@ -49,7 +49,7 @@ struct stat_counts {
 	uint64_t live, peak, blocks;
 };
 
-static void count_event(struct stat_counts *s, const struct mst_kind *kinds, const struct mst_event *e)
+static void count_call(struct stat_counts *s, const struct mst_kind *kinds, const struct mst_event *e)
 {
 	const struct mst_kind *kind = e->kind == MST_NONE ? NULL : &kinds[e->kind];
 
@@ -63,12 +63,16 @@ static void count_event(struct stat_counts *s, const struct mst_kind *kinds, con
 		s->frees++;
 	if (kind && kind->align_log2 && (kind->op == MST_OP_NEW || kind->op == MST_OP_NEW_ARRAY))
 		s->aligned_new++;
+}
+
+static void count_blocks(struct stat_counts *s, const struct mst_kind *kinds, const struct mst_event *e)
+{
 	if (e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE) {
 		s->live -= kinds[e->old_kind].size;
 		s->blocks -= e->old_kind != MST_UNKNOWN_KIND;
 	}
 	if (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE) {
-		s->live += kind->size;
+		s->live += kinds[e->kind].size;
 		s->blocks++;
 	}
 	if (s->live > s->peak)
@@ -82,8 +86,11 @@ static void count_chunk(struct stat_counts *s, struct mst_reader *reader, const 
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 
-	while (mst_cursor_next(&cursor, &event))
-		count_event(s, kinds, &event);
+	while (mst_cursor_next(&cursor, &event)) {
+		if (!chunk->base)
+			count_call(s, kinds, &event);
+		count_blocks(s, kinds, &event);
+	}
 	s->null_frees += chunk->sums.null_frees;
 }
 

@@ -125,6 +125,37 @@ static void base_with_null_frees(struct craft *c)
 	craft_poke(&FIELDS(c, EVENTS), 56, 1);
 }
 
+static void base_of_nothing(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	base(c);
+	craft_poke(&p->fields, 32, 0);
+	craft_poke(&p->fields, 36, 0);
+	for (size_t i = 0; i < p->n_columns; i++)
+		bytes_clear(&p->columns[i]);
+	craft_poke(&FIELDS(c, MORE), 0, 0);
+	craft_poke(&FIELDS(c, MORE), 8, 0);
+	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 0, 2, 0);
+}
+
+/* Kinds of which no block is live: more symbols than records. */
+static void base_of_past(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	base_of_nothing(c);
+	craft_poke(&p->fields, 36, 2);
+	SET(p->columns[COLUMN_SYMBOLS], 16, 16);
+	SET(p->columns[COLUMN_COUNTS], 0, 0);
+}
+
+static void past_without_base(struct craft *c)
+{
+	base_of_past(c);
+	craft_poke(&c->parts[CRAFT_EVENTS].fields, EVENTS_FLAGS_AT, 0);
+}
+
 static void base_in_the_midst(struct craft *c)
 {
 	base(c);
@@ -779,6 +810,9 @@ static const struct crafted crafted[] = {
 	{ "base, then earlier", base_and_earlier, BAD, "time goes back", 3 },
 	{ "base with calls", base_with_calls, BAD, "calls in a base", 0 },
 	{ "base with null frees", base_with_null_frees, BAD, "calls in a base", 0 },
+	{ "base of nothing", base_of_nothing, OK, "", 4 },
+	{ "base of past", base_of_past, OK, "", 4 },
+	{ "past without base", past_without_base, BAD, "larger than", 0 },
 	{ "base in the midst", base_in_the_midst, BAD, "in the midst", 3 },
 	{ "time unit", time_unit, BAD, NULL, 0 },
 	{ "too many arguments", too_many_arguments, BAD, NULL, 0 },

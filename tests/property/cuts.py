@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Cut random traces, and compare what the pieces answer with what the whole does.
+
+A random script of calls (script2trace) is cut to a random range of time by msconvert. At random moments of the
+range the live blocks must be those of the whole trace, stack by stack; what memusage counts before, in and
+after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
+rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths and
+mappings, by turns.
+
+  cuts.py --build DIR [--runs N] [--seed N] [--keep DIR]
+
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
+"""
+
+import argparse
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MS = 1000000
+ROWS = ('malloc', 'realloc', 'calloc', 'free', 'mmap(r)', 'mmap(w)', 'mmap(a)', 'mremap', 'munmap')
+
+
+class Different(Exception):
+    """What the pieces say and the whole doesn't."""
+
+
+class Script:
+    """A random program: mostly the usual calls, with some of all others."""
+
+    def __init__(self, rng):
+        self.rng, self.live, self.next, self.lines = rng, [], 0, []
+        self.sampled, self.anonymous = rng.random() < 0.15, rng.random() < 0.2
+        self.maps, self.null_frees = rng.random() < 0.3, 0
+        self.put('records', rng.choice([2, 7, 60, 65536]))
+        if self.sampled:
+            self.put('sampled', 4096)
+        self.lines += ['anonymous'] * self.anonymous + ['stacks']
+        self.stacks = rng.randrange(1, 12)
+        for s in range(self.stacks):
+            self.put('stack', s, *(hex(0x1000 + 16 * rng.randrange(20)) for _ in range(rng.randrange(1, 6))))
+        now = 0
+        for _ in range(rng.randrange(5, 900)):
+            now += rng.choice([0, 0, 0, 1000, 70000, MS, 3 * MS + 7])
+            self.put('time', now)
+            self.step()
+        self.end_ms = now // MS
+
+    def put(self, *words):
+        self.lines.append(' '.join(map(str, words)))
+
+    def stack(self):
+        return self.rng.randrange(self.stacks)
+
+    def size(self):
+        return self.rng.choice([0, 1, 16, 24, 40, 100, self.rng.randrange(3000), self.rng.randrange(1 << 20)])
+
+    def alloc(self):
+        self.put('alloc', self.next, self.rng.choice(['malloc', 'calloc', 'new', 'memalign', 'malloclike']), self.stack(),
+                 self.size())
+        self.live.append(self.next)
+        self.next += 1
+
+    def step(self):
+        rng = self.rng
+        chance = rng.random()
+        if chance < 0.45 or not self.live:
+            self.alloc()
+        elif chance < 0.75:
+            block = self.live.pop(rng.choice([-1, 0, rng.randrange(len(self.live))]))
+            how = rng.random()
+            if how < 0.8:
+                self.put('free', block)
+            else:
+                self.put('free_by', block, rng.choice(['realloc_free', 'free', 'implied_free']), self.stack())
+        elif chance < 0.85:
+            self.put('resize', rng.choice(self.live), self.stack(), self.size() + 1)
+        elif chance < 0.9:
+            self.mark()
+        elif chance < 0.93:
+            self.put('thread', rng.randrange(4))
+        elif chance < 0.95 and not self.sampled:
+            self.put('failed_resize', rng.choice(self.live), self.stack(), 1 << 50)
+        elif chance < 0.97:
+            self.put('null_frees', rng.randrange(5))
+        elif chance < 0.98:
+            self.put('free', 60000)     # a block that was never seen
+        else:
+            self.put('flush')
+
+    def mark(self):
+        if self.maps and self.rng.random() < 0.7:
+            self.put('call', self.rng.choice(['mmap_read', 'mmap_write', 'mmap_anon', 'munmap']), 0, self.size())
+        else:
+            self.put('call', 'stack', 0, self.size())
+
+
+class Bench:
+    def __init__(self, build, scratch):
+        self.scratch, self.anonymous = scratch, False
+        self.msreplay, self.msconvert = build / 'analyze/msreplay', build / 'analyze/msconvert'
+        self.script2trace, self.dump_program = build / 'tests/script2trace', build / 'tests/tools/tracedump'
+
+    def run(self, *command, status=0):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=self.scratch)
+        if done.returncode != status:
+            raise Different('%s: exit %d: %s' % (' '.join(map(str, command)), done.returncode, done.stderr.strip()))
+        return done.stdout
+
+    def convert(self, source, target, *options):
+        self.run(self.msconvert, '-q', '--to=trace', *options, '-o', target, source)
+        return target
+
+    def dump(self, trace):
+        return self.run(self.dump_program, trace)
+
+    def calls(self, trace):
+        """Its calls by content, without what depends on where chunks begin and in which order things are defined."""
+        lines = self.dump(trace).splitlines()
+        told = {}
+        for line in lines:
+            word, number, *rest = line.split() + ['', '']
+            if word in ('thread', 'frame', 'stack', 'kind'):
+                told[word, number] = tuple(told.get((field.split('=')[0].replace('parent', 'stack'), field.split('=')[1]), field)
+                                           for field in rest if '=' in field)
+        base, calls, in_base = [], [], False
+        for line in lines:
+            word, *fields = line.split()
+            if word == 'chunk':
+                in_base = fields[-1] == 'base'
+            if word not in ('alloc', 'free', 'resize', 'call'):
+                continue
+            pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
+                     for key, value in (field.split('=') for field in fields)
+                     if key != 'block' or not self.anonymous]      # without identity a base is in no order
+            call = (word, tuple(told.get(pair, pair) for pair in pairs))
+            (base if in_base else calls).append(call)
+        return sorted(base, key=repr) + calls
+
+    def moment(self, trace, ms, *options):
+        """What massif.out says of a moment: live bytes, and the tree."""
+        self.run(self.msreplay, '-q', '--threshold=0.0001', '--massif-out-file=out', f'--at={ms}', *options, trace)
+        text = (self.scratch / f'out.at-{ms}').read_text()
+        return re.sub(r'^time=.*\n', '', text, flags=re.M)
+
+    def folded(self, trace, ms):
+        return sorted(self.run(self.msconvert, '-q', '--to=folded', f'--at={ms}', '-o', '-', trace).splitlines())
+
+    def usage(self, trace, *options):
+        """What memusage counts, by row: calls and bytes; and all that was asked for."""
+        text = self.run(self.msreplay, '-q', '--memusage', *options, trace)
+        rows = {name: list(map(int, rest.split()[:2])) for name, rest in re.findall(r'^ *(\S+)\|(.*)$', text, re.M)}
+        rows['total'] = [int(re.search(r'heap total: (\d+)', text).group(1)), 0]
+        return rows
+
+
+def same(what, a, b):
+    if a != b:
+        a, b = (x if isinstance(x, list) else x.splitlines() for x in (a, b))
+        lines = [(x, y) for x, y in zip(a, b) if x != y][:3]
+        raise Different('%s: %s' % (what, lines or 'one is longer'))
+
+
+def compare_moments(bench, script, cut, rng, first, last):
+    for ms in {first, last, rng.randint(first, last), rng.randint(first, last)}:
+        for options in ([], ['--stacks=yes']):
+            same(f'at {ms} {options}', bench.moment('whole', ms, *options), bench.moment(cut, ms, *options))
+        if not script.sampled:
+            same(f'folded at {ms}', bench.folded('whole', ms), bench.folded(cut, ms))
+
+
+def compare_counts(bench, script, first, last):
+    pieces = [bench.convert('whole', 'middle', f'--from={first}', f'--until={last}'),
+              bench.convert('whole', 'after', f'--from={last + 1}')]
+    if first:
+        pieces.append(bench.convert('whole', 'before', f'--until={first - 1}'))
+    options = ['--mmap'] if script.maps else []
+    whole, sums = bench.usage('whole', *options), {}
+    for piece in pieces:
+        for row, numbers in bench.usage(piece, *options).items():
+            sums[row] = [a + b for a, b in zip(sums.get(row, [0, 0]), numbers)]
+    if not script.sampled:      # estimates are rounded in each piece
+        same('what memusage counts', sorted(whole.items()), sorted(sums.items()))
+
+
+def compare_again(bench, first, last):
+    """A cut of a cut; and the whole, compressed in other chunks."""
+    wide = bench.convert('whole', 'wide', f'--from={max(first - 3, 0)}', f'--until={last + 3}')
+    same('a cut of a cut', bench.calls(bench.convert(wide, 'again', f'--from={first}', f'--until={last}')),
+         bench.calls('middle'))
+    same('recompressed', bench.calls('whole'), bench.calls(bench.convert('whole', 'small', '--level=19')))
+    same('recompressed cut', bench.calls('middle'), bench.calls(bench.convert('middle', 'small', '--level=19')))
+
+
+def compare_dropped(bench):
+    """What is dropped isn't there, and the rest is."""
+    bench.convert('middle', 'dropped', '--drop=identity,time,threads,stacks,mappings,usable', '--no-args', '--strip-paths')
+    text = bench.dump('dropped')
+    if re.search(r'^free .*old_block=\d', text, re.M) or re.search(r' time=[1-9]| thread=[1-9]', text):
+        raise Different('dropped parts are there')
+    kept, left = ([call[0] for call in bench.calls(trace)] for trace in ('middle', 'dropped'))
+    same('calls beside marks', [k for k in kept if k != 'call'], [k for k in left if k != 'call'])
+
+
+def try_once(bench, seed):
+    rng = random.Random(seed)
+    script = Script(rng)
+    bench.anonymous = script.anonymous
+    (bench.scratch / 'script').write_text('\n'.join(script.lines) + '\n')
+    bench.run(bench.script2trace, 'script', 'whole')
+    first = rng.randint(0, script.end_ms + 1)
+    last = rng.randint(first, script.end_ms + 2)
+    cut = bench.convert('whole', 'cut', f'--from={first}', f'--until={last}')
+    compare_moments(bench, script, cut, rng, first, last)
+    compare_counts(bench, script, first, last)
+    compare_again(bench, first, last)
+    compare_dropped(bench)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--build', type=Path, required=True)
+    parser.add_argument('--runs', type=int, default=20)
+    parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
+    parser.add_argument('--keep', type=Path, help='where to leave the files of a difference')
+    options = parser.parse_args()
+    scratch = Path(tempfile.mkdtemp(prefix='cuts.'))
+    bench = Bench(options.build.resolve(), scratch)
+    try:
+        for seed in range(options.seed, options.seed + options.runs):
+            try:
+                try_once(bench, seed)
+            except Different as difference:
+                print('DIFFERENT seed %d: %s' % (seed, difference))
+                if options.keep:
+                    shutil.copytree(scratch, options.keep, dirs_exist_ok=True)
+                return 1
+    except (OSError, subprocess.SubprocessError) as error:
+        print('cuts: %s' % error, file=sys.stderr)
+        return 2
+    finally:
+        shutil.rmtree(scratch)
+    print('equal %d/%d' % (options.runs, options.runs))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
