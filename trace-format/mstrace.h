@@ -270,6 +270,12 @@ int mst_writer_flush(struct mst_writer *w);
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
+/*
+ * Whether what is written from here on shall rather be packed fast than small: at zstd's level 1, if that is
+ * lower than the writer's. For a writer that something waits for.
+ */
+void mst_writer_hurry(struct mst_writer *w, bool hurry);
+
 /* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
 uint64_t mst_writer_allocations(const struct mst_writer *w);

@@ -19,6 +19,7 @@
 #define FORMAT_VERSION 1u
 #define TIME_SHIFT 10u  /* units of 1.024 us */
 #define DEFAULT_LEVEL 5 /* a fifth smaller than 1, for a hundredth of the recorder's time */
+#define HURRIED_LEVEL 1 /* half the time of 5 for what hardly repeats */
 #define DEFAULT_RECORDS 65536u
 #define MIN_RECORDS 2u         /* a pair is never split */
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
@@ -339,6 +340,16 @@ static int set_zstd(struct mst_writer *w)
 	    ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1)))
 		return MST_ERR_ARGUMENT;
 	return 0;
+}
+
+void mst_writer_hurry(struct mst_writer *w, bool hurry)
+{
+	if (hurry == w->hurry)
+		return;
+	w->hurry = hurry;
+	/* A level that was good once is good again. */
+	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel,
+				     hurry && w->level > HURRIED_LEVEL ? HURRIED_LEVEL : w->level);
 }
 
 int writer_alloc(struct mst_writer **writer, int fd, int level)

@@ -33,6 +33,7 @@ struct mst_writer {
 	bool large;     /* chunks can be large */
 	uint64_t begin; /* when the base was, in the file's units */
 	int level;
+	bool hurry; /* a lower one is used */
 	ZSTD_CCtx *zstd;
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */

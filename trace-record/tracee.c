@@ -14,13 +14,15 @@
 #define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
+#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
+#define BEHIND 8u        /* with this part of a ring unread, the program may soon have to wait */
 #define UNKNOWN_BLOCK UINT64_MAX
 
 /* Beside 0 and errors: the event gives an address at which there is a block. */
 #define ADDRESS_IS_LIVE 1
 
 /* How many events ahead the page of a block is fetched. */
-#define PAGE_AHEAD 8u
+#define PAGE_AHEAD 16u
 #define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
@@ -596,7 +598,7 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	if (__builtin_expect(e->stamp != t->at_stamp || lane->thread != t->at_thread, 0))
+	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
 	if (t->expecting)
 		expect(t, lane, lane->first);
@@ -748,15 +750,21 @@ static void close_lane(struct lane *lane)
 static int look_at_rings(struct tracee *t)
 {
 	const uint32_t n = atomic_load(&t->segment->rings_used);
+	bool behind = false;
 	int err;
 
 	t->n_lanes = n < SHM_RINGS ? n : SHM_RINGS;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+
 		if ((err = open_lane(t, i)))
 			return err;
-		if (t->lanes[i].ring)
-			lane_look(&t->lanes[i]);
+		if (!lane->ring)
+			continue;
+		lane_look(lane);
+		behind |= lane->head - lane->tail > lane->size / BEHIND;
 	}
+	mst_writer_hurry(t->writer, behind);
 	return 0;
 }
 

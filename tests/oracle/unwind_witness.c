@@ -29,7 +29,7 @@
 #define OWN_MOST 16u
 #define SHOWN 5u
 
-#define EXPORT __attribute__((visibility("default"), noinline))
+#define WITNESS __attribute__((visibility("default"), noinline))
 
 /* libgcc's interface, declared here because its header bears the name of ours. */
 struct _Unwind_Context;
@@ -37,10 +37,10 @@ typedef int trace_function(struct _Unwind_Context *, void *);
 int _Unwind_Backtrace(trace_function *, void *);
 uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
 
-EXPORT void *malloc(size_t size);
-EXPORT void *calloc(size_t n, size_t size);
-EXPORT void *realloc(void *old, size_t size);
-EXPORT void free(void *p);
+WITNESS void *malloc(size_t size);
+WITNESS void *calloc(size_t n, size_t size);
+WITNESS void *realloc(void *old, size_t size);
+WITNESS void free(void *p);
 
 /* One thread's. */
 struct witness {
@@ -199,7 +199,7 @@ static void resolve(void)
 	real_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 }
 
-EXPORT void *malloc(size_t size)
+WITNESS void *malloc(size_t size)
 {
 	if (!real_malloc)
 		resolve();
@@ -207,7 +207,7 @@ EXPORT void *malloc(size_t size)
 	return real_malloc ? real_malloc(size) : arena_alloc(size);
 }
 
-EXPORT void *calloc(size_t n, size_t size)
+WITNESS void *calloc(size_t n, size_t size)
 {
 	if (!real_malloc)
 		resolve();
@@ -215,7 +215,7 @@ EXPORT void *calloc(size_t n, size_t size)
 	return real_malloc ? real_calloc(n, size) : arena_alloc(n * size);
 }
 
-EXPORT void *realloc(void *old, size_t size)
+WITNESS void *realloc(void *old, size_t size)
 {
 	TAKE();
 	if (!in_arena(old))
@@ -228,7 +228,7 @@ EXPORT void *realloc(void *old, size_t size)
 	return p;
 }
 
-EXPORT void free(void *p)
+WITNESS void free(void *p)
 {
 	if (!p || in_arena(p))
 		return;

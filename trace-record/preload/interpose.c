@@ -12,6 +12,7 @@
 #include "export.h"
 #include "real.h"
 #include "recorder.h"
+#include "ring.h"
 #include "sample.h"
 #include "thread.h"
 
@@ -36,7 +37,7 @@ EXPORT void *malloc(size_t size)
 	if (!ready())
 		return real_arena_alloc(size, 16);
 	p = real.malloc(size);
-	recorder_alloc(&(struct call){ .op = MST_OP_MALLOC, .result = p, .size = size }, CALLER_REGS());
+	recorder_block(MST_OP_MALLOC, p, size, CALLER_REGS());
 	return p;
 }
 
@@ -51,9 +52,11 @@ EXPORT void *calloc(size_t n, size_t size)
 	if (!ready())
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
-	recorder_alloc(
-		&(struct call){ .op = MST_OP_CALLOC, .result = p, .size = product, .overflow = overflow },
-		CALLER_REGS());
+	if (p)
+		recorder_block(MST_OP_CALLOC, p, product, CALLER_REGS());
+	else
+		recorder_alloc(&(struct call){ .op = MST_OP_CALLOC, .size = product, .overflow = overflow },
+			       CALLER_REGS());
 	return p;
 }
 
@@ -143,9 +146,25 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 	return !real_ending;
 }
 
+/* The common case of freeing(), in a line with the real call. */
+static inline bool free_told_quickly(void *p)
+{
+	struct thread *const t = thread_known();
+	bool told;
+
+	if (__builtin_expect(!t || t->inside != OUTSIDE, 0))
+		return false;
+	thread_go_inside(t);
+	told = ring_free_quickly(t, p);
+	thread_go_outside(t);
+	return told;
+}
+
 EXPORT void free(void *p)
 {
-	if (thread_frees_unseen(p) && p && !real_arena_owns(p))
+	const bool is_real = p && !real_arena_owns(p);
+
+	if (is_real && !real_ending && (thread_frees_unseen(p) || free_told_quickly(p)))
 		real.free(p);
 	else if (freeing(p, CALLER_REGS()))
 		real.free(p);

@@ -18,6 +18,7 @@
 #define MSREC_MODULES_H
 
 #include "cfi.h"
+#include "export.h"
 #include "module_table.h"
 
 #include <link.h>
@@ -57,7 +58,7 @@ void modules_closing_end(uint64_t stamp);
 
 /* Bits 0–15: threads between closing_begin and closing_end. Bits 16–39 change when an object is
  * entered, bits 40–63 when one was closed. Never 0. */
-extern __attribute__((visibility("hidden"))) _Atomic uint64_t modules_state;
+extern HIDDEN _Atomic uint64_t modules_state;
 
 #define MODULES_CLOSING 0xffffu
 

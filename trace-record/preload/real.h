@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "export.h"
 #include "modules.h"
 
 struct real {
@@ -36,14 +37,14 @@ struct real {
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };
 
-extern struct real real;
+extern HIDDEN struct real real;
 
 /* Whether `real` is complete. */
-extern bool real_ready;
+extern HIDDEN bool real_ready;
 
 /* Set during the libraries' clean-up at the end: what it frees is told, and then left where it is, because
  * it goes with the process. Giving it back can make the allocator put millions of free blocks together. */
-extern bool real_ending;
+extern HIDDEN bool real_ending;
 
 /* Makes it so; false while the look-up itself is what calls us: use the arena. */
 bool real_resolve(void);
@@ -51,7 +52,7 @@ bool real_resolve(void);
 /* The arena: zeroed memory aligned to `align` (a power of two), or NULL when it is used up. */
 void *real_arena_alloc(size_t size, size_t align);
 #define REAL_ARENA_BYTES (64u << 10)
-extern char real_arena[REAL_ARENA_BYTES];
+extern HIDDEN char real_arena[REAL_ARENA_BYTES];
 
 static inline bool real_arena_owns(const void *p)
 {

@@ -8,163 +8,30 @@
 #include "modules.h"
 #include "os.h"
 #include "real.h"
+#include "ring.h"
 #include "sample.h"
 #include "sampler.h"
 #include "shm.h"
 #include "thread.h"
 
-#define SPINS 200u  /* looks at a full ring before sleeping */
-#define WAIT_MS 20u /* one sleep */
-
 /* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
 #define STACK_MOST ((uintptr_t)256 << 20)
-
-/* ---- the ring ---- */
-
-static inline uint64_t ring_room(struct thread *t)
-{
-	return t->size - (t->head - t->tail);
-}
-
-/* Waits for room, within bounds. */
-static __attribute__((noinline)) bool ring_wait(struct thread *t, uint64_t bytes)
-{
-	struct shm_ring *ring = t->ring;
-
-	for (unsigned i = 0; i < SPINS + THREAD_WAITS; i++) {
-		const uint32_t seen = atomic_load(&ring->space);
-
-		t->tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-		if (ring_room(t) >= bytes) {
-			t->lossy = false;
-			return true;
-		}
-		if (shm_owner_gone(&the_process.family->collector) ||
-		    atomic_load(&the_process.segment->refused)) {
-			thread_give_up();
-			return false;
-		}
-		if (t->lossy)
-			return false;
-		if (i < SPINS) {
-			_mm_pause();
-			continue;
-		}
-		ring_bell(the_process.family);
-		atomic_store(&ring->waiting, 1);
-		/* The reader looks at `waiting` after it has moved the tail: look once more. */
-		if (atomic_load(&ring->tail) == t->tail)
-			os_wait(&ring->space, seen, WAIT_MS);
-		atomic_store(&ring->waiting, 0);
-	}
-	t->lossy = true;
-	return false;
-}
-
-/* Room for a record of `words`, in one piece; NULL if there is none. */
-static inline uint64_t *ring_reserve(struct thread *t, uint32_t words)
-{
-	const uint64_t bytes = (uint64_t)words * 8;
-	const uint64_t at = t->head & (t->size - 1);
-	const uint64_t rest = t->size - at;
-	const uint64_t needed = rest < bytes ? rest + bytes : bytes;
-
-	if (__builtin_expect(ring_room(t) < needed, 0) && !ring_wait(t, needed))
-		return NULL;
-	if (rest >= bytes)
-		return (uint64_t *)(t->data + at);
-	*(uint64_t *)(t->data + at) = SHM_PAD;
-	t->head += rest;
-	return (uint64_t *)t->data;
-}
-
-/*
- * After every lap of the ring. While the reader follows closely the ring is used from its beginning
- * again, so that it stays in the caches; when it doesn't, all of it is used, and the reader is woken.
- */
-static __attribute__((noinline)) void ring_turn(struct thread *t)
-{
-	const uint64_t at = t->head & (t->size - 1);
-	uint64_t unread;
-
-	t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
-	unread = t->head - t->tail;
-	if (unread >= t->size / 4 && atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
-		ring_bell(the_process.family);
-	if (unread >= t->lap || at < 2 * t->lap)
-		return;
-	/* Published with the next record: the reader never finds padding alone. */
-	*(uint64_t *)(t->data + at) = SHM_PAD;
-	t->head += t->size - at;
-}
-
-static inline void ring_publish(struct thread *t, uint32_t words)
-{
-	const uint64_t old = t->head;
-
-	t->head += (uint64_t)words * 8;
-	/* Everything of the record is in place before the reader can see that it is there. */
-	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
-	if (__builtin_expect((old ^ t->head) & t->lap, 0))
-		ring_turn(t);
-}
-
-static void count_loss(struct thread *t)
-{
-	t->losses++;
-	atomic_store_explicit(&t->ring->lost, t->losses, memory_order_relaxed);
-}
-
-/* ---- time ---- */
-
-/*
- * While the process has one thread the order of events is that of its ring, and stamps, which cost as
- * much as all the rest and let the CPU overlap nothing, only say when: so often that time is known well,
- * and always where events are rare. From the second thread on every event has one, which another thread
- * sees before it can see anything that the new one did.
- */
-#define STAMP_EVERY 64u
-#define STAMP_FIRST 16u /* after a look of msrec, which follows a pause more closely the shorter it is */
-
-static __attribute__((noinline)) bool stamp_due(struct thread *t, uint32_t tick)
-{
-	if (tick != t->tick) {
-		t->tick = tick;
-		t->stamped = t->unstamped = 0;
-	}
-	if (t->stamped < STAMP_FIRST)
-		t->stamped++;
-	else
-		t->unstamped = STAMP_EVERY - 1;
-	return true;
-}
-
-static inline bool needs_stamp(struct thread *t)
-{
-	const uint32_t tick = atomic_load_explicit(&the_process.family->tick, memory_order_relaxed);
-
-	if (__builtin_expect(t->unstamped > 0 && tick == t->tick && !the_process.many, 1)) {
-		t->unstamped--;
-		return false;
-	}
-	return stamp_due(t, tick);
-}
 
 /* ---- records ---- */
 
 /* An op with a value and, if it has one, an operand. */
-static inline __attribute__((always_inline)) bool push_quickly(struct thread *t, uint8_t op, uint8_t flags,
-							       uint64_t value, const uint64_t *operand)
+static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value,
+						 const uint64_t *operand)
 {
 	uint64_t *const start = ring_reserve(t, SHM_RECORD_WORDS), *w = start + 1;
 
-	if (__builtin_expect(!start, 0))
+	if (!start)
 		return false;
-	if (needs_stamp(t)) {
+	if (ring_wants_stamp(t)) {
 		flags |= SHM_STAMPED;
 		*w++ = stamp_now();
 	}
-	if (__builtin_expect(shm_is_wide(value), 0)) {
+	if (shm_is_wide(value)) {
 		flags |= SHM_WIDE;
 		*w++ = value;
 	}
@@ -173,12 +40,6 @@ static inline __attribute__((always_inline)) bool push_quickly(struct thread *t,
 	*start = shm_head(op, flags, value);
 	ring_publish(t, (uint32_t)(w - start));
 	return true;
-}
-
-static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value,
-						 const uint64_t *operand)
-{
-	return push_quickly(t, op, flags, value, operand);
 }
 
 /* The loss becomes an event as soon as there is room again. */
@@ -212,25 +73,24 @@ static __attribute__((noinline)) bool tell_nodes(struct thread *t)
 	return true;
 }
 
-/* A call with its stack; `usable` is what the allocator gave, 0 if that isn't known or wanted. */
-static inline __attribute__((always_inline)) void push_call(struct thread *t, const struct call *call,
-							    size_t usable, const struct unwind_regs *regs)
+/* A call whose stack is that of `node`; `usable` is what the allocator gave, 0 if that isn't known or wanted. */
+static __attribute__((noinline)) void push_any(struct thread *t, const struct call *call, size_t usable,
+					       uint64_t node)
 {
-	const uint64_t node = unwind_capture(t->stack, regs);
 	uint8_t flags = 0;
 	uint64_t *start, *w;
 
-	if (!tell_losses(t) || __builtin_expect(t->stack->told != t->stack->n_nodes && !tell_nodes(t), 0) ||
+	if (!tell_losses(t) || (t->stack->told != t->stack->n_nodes && !tell_nodes(t)) ||
 	    !(start = ring_reserve(t, SHM_RECORD_WORDS))) {
-		count_loss(t);
+		ring_lose(t);
 		return;
 	}
 	w = start + 1;
-	if (needs_stamp(t)) {
+	if (ring_wants_stamp(t)) {
 		flags |= SHM_STAMPED;
 		*w++ = stamp_now();
 	}
-	if (__builtin_expect(call->size >> 32 != 0, 0)) {
+	if (call->size >> 32 != 0) {
 		flags |= SHM_WIDE;
 		*w++ = call->size;
 	}
@@ -251,6 +111,27 @@ static inline __attribute__((always_inline)) void push_call(struct thread *t, co
 		flags |= SHM_OVERFLOW;
 	*start = shm_head((uint8_t)call->op, flags, node | call->size << 16);
 	ring_publish(t, (uint32_t)(w - start));
+}
+
+static inline void push_call(struct thread *t, const struct call *call, size_t usable,
+			     const struct unwind_regs *regs)
+{
+	push_any(t, call, usable, unwind_capture(t->stack, regs));
+}
+
+/* A call that gave a block of `size` bytes and has nothing else to tell: as push_call(), but quicker. */
+static inline __attribute__((always_inline)) void push_block(struct thread *t, enum mst_op op, const void *p,
+							     size_t size, const struct unwind_regs *regs)
+{
+	const uint64_t node = unwind_capture(t->stack, regs), address = (uintptr_t)p;
+	uint64_t *w;
+
+	if (__builtin_expect(size >> 32 == 0 && t->stack->told == t->stack->n_nodes &&
+				     (w = ring_reserve_quickly(t)),
+			     1))
+		ring_put(t, w, shm_head((uint8_t)op, 0, node | size << 16), &address);
+	else
+		push_any(t, &(const struct call){ .op = op, .result = p, .size = size }, 0, node);
 }
 
 /* ---- the depth of stacks ---- */
@@ -328,7 +209,7 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 	if (hit)
 		sample_next(&t->countdown);
 	if (hit && !sample_put(key_of(call))) {
-		count_loss(t);
+		ring_lose(t);
 		hit = false;
 	}
 	if (!hit && !call->old)
@@ -364,9 +245,21 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	t->inside = inside;
 }
 
+void recorder_block(enum mst_op op, const void *p, size_t size, const struct unwind_regs *regs)
+{
+	struct thread *const t = thread_known();
+
+	if (__builtin_expect(t && t->inside == OUTSIDE && p && the_process.quick, 1)) {
+		thread_go_inside(t);
+		push_block(t, op, p, size, regs);
+		thread_go_outside(t);
+	} else {
+		recorder_alloc(&(const struct call){ .op = op, .result = p, .size = size }, regs);
+	}
+}
+
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
-static inline __attribute__((always_inline)) void push_free(struct thread *t, uint8_t op, const void *p,
-							    const struct unwind_regs *regs)
+static void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
 
@@ -375,19 +268,19 @@ static inline __attribute__((always_inline)) void push_free(struct thread *t, ui
 		tell_depth(t, regs->sp);
 	if (the_process.free_stacks && op == SHM_OP_FREE)
 		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
-	else if (!tell_losses(t) || !push_quickly(t, op, 0, (uintptr_t)p, NULL))
-		count_loss(t);
+	else if (!tell_losses(t) || !push_value(t, op, 0, (uintptr_t)p, NULL))
+		ring_lose(t);
 	t->inside = inside;
 }
 
-static inline void release(uint8_t op, const void *p, const struct unwind_regs *regs)
+static void release(uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	struct thread *t = thread_now();
 
 	if (!t || (t->inside == IN_DELETE && p == t->deleting))
 		return;
 	if (t->inside == PUSHING)
-		count_loss(t);
+		ring_lose(t);
 	else
 		push_free(t, op, p, regs);
 }
@@ -454,7 +347,9 @@ void recorder_new_leave(const void *result)
 	t->inside = PUSHING;
 	t->new_call.result = result;
 	usable = t->new_block == result ? t->new_usable : 0;
-	if (sample_on) {
+	if (the_process.quick && result && !t->new_call.align_log2) {
+		push_block(t, t->new_call.op, result, t->new_call.size, &t->new_regs);
+	} else if (sample_on) {
 		push_sampled(t, &t->new_call, usable, &t->new_regs);
 	} else {
 		tell_depth(t, t->new_regs.sp);
@@ -475,7 +370,9 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 		return false;
 	if (sample_on && !sample_take(sample_key(p)))
 		return false;
-	push_free(t, SHM_OP_FREE, p, regs);
+	t->inside = PUSHING;
+	if (!ring_free_quickly(t, p))
+		push_free(t, SHM_OP_FREE, p, regs);
 	t->inside = IN_DELETE;
 	t->deleting = p;
 	return true;
@@ -519,7 +416,7 @@ void recorder_mark(enum mst_op op)
 		value = count_null_frees(&the_process);
 	}
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, 0, value, NULL))
-		count_loss(t);
+		ring_lose(t);
 	t->inside = OUTSIDE;
 }
 
@@ -562,7 +459,7 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	t->inside = PUSHING;
 	tell_depth(t, sp);
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
-		count_loss(t);
+		ring_lose(t);
 	t->inside = inside;
 }
 
@@ -581,7 +478,7 @@ void recorder_closing_end(void)
 	if (!t)
 		return;
 	modules_closing_end(stamp_now());
-	t->unstamped = 0;
+	t->stamp_due = t->quick_end = 0;
 }
 
 void recorder_after_fork(void)

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "cfi.h"
+#include "export.h"
 
 #define RULE_BUCKET_BITS 13
 #define RULE_SLOTS 8
@@ -44,7 +45,7 @@ enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 _Static_assert(RULE_BUCKET_BITS + RULE_TAG_BITS == 48, "the tag completes the bucket");
 _Static_assert(RULE_TAG_SHIFT + RULE_TAG_BITS <= 64, "a rule is one word");
 
-extern __attribute__((visibility("hidden"))) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
+extern HIDDEN _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
 
 struct rule_place {
 	_Atomic uint64_t *bucket, *home;

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export.h"
+
 /* One thread's. All zero, every block is in the sample. */
 struct sample_countdown {
 	uint64_t left; /* bytes before the next point */
@@ -30,8 +32,8 @@ struct sample_countdown {
 
 #define SAMPLE_COUNTERS (32u << 10)
 
-extern bool sample_on; /* not all blocks are recorded */
-extern _Atomic uint8_t sample_counters[SAMPLE_COUNTERS];
+extern HIDDEN bool sample_on; /* not all blocks are recorded */
+extern HIDDEN _Atomic uint8_t sample_counters[SAMPLE_COUNTERS];
 
 /* From here on there is one point in `mean` bytes, on average. False: no memory. */
 bool sample_begin(uint64_t mean);

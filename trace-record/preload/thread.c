@@ -122,6 +122,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->usable = p->family->usable;
 	p->stacks = p->family->stacks;
 	p->maps = p->family->maps;
+	p->quick = !p->free_stacks && !p->usable && !p->stacks && !p->family->sample_bytes;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -276,7 +277,7 @@ static struct thread *begin_thread(struct process *p)
 	t->lossy = false;
 	t->last_fork = 0;
 	t->tick = atomic_load_explicit(&p->family->tick, memory_order_relaxed) - 1;
-	t->unstamped = 0;
+	t->stamp_due = t->quick_end = 0;
 	t->top = atomic_exchange(&p->top, 0);
 	t->told_depth = 0;
 	ring->tid = os_tid();

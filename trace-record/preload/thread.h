@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "export.h"
 #include "os.h"
 #include "recorder.h"
 #include "sample.h"
@@ -47,6 +48,8 @@ struct thread {
 	uint32_t slot;        /* these five stay while the process is the same: anyone may read them */
 	uint64_t head;        /* our copy; the ring's is what is published */
 	uint64_t tail;        /* the ring's as last seen */
+	uint64_t stamp_due;   /* from here on a record needs a stamp */
+	uint64_t quick_end;   /* see ring.h */
 	uint8_t inside;       /* enum inside */
 	bool lossy;           /* the last event was dropped: don't wait again until there is room */
 	uint32_t last_fork;   /* number of this thread's last fork */
@@ -63,7 +66,6 @@ struct thread {
 	int timer;           /* of --timer, the kernel's number and one; 0: none */
 	uint32_t tick;       /* the family's at the last stamp */
 	uint32_t stamped;    /* events with a stamp since then */
-	uint32_t unstamped;  /* events that may follow without one */
 	struct sample_countdown countdown;
 	struct unwind_stack *stack;
 };
@@ -79,6 +81,7 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool stacks, maps;
+	bool quick;            /* no option asks for more than the common records say */
 	_Atomic bool many;     /* more than one thread has, or had, a ring */
 	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
 	uint64_t null_frees;   /* calls of free(NULL) before the fork that made this process */
@@ -90,12 +93,12 @@ struct wiped {
 	struct process *_Atomic process;
 };
 
-extern struct process the_process;
-extern struct wiped *_Atomic thread_wiped; /* the same page for ever */
-extern _Atomic bool thread_off;            /* recording has ended for good in this process */
+extern HIDDEN struct process the_process;
+extern HIDDEN struct wiped *_Atomic thread_wiped; /* the same page for ever */
+extern HIDDEN _Atomic bool thread_off;            /* recording has ended for good in this process */
 
 /* Where threads found themselves last, by thread pointer; only a short cut. */
-extern struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];
+extern HIDDEN struct thread *_Atomic thread_cache[1u << THREAD_CACHE_BITS];
 
 /* The slow half of thread_now(): a new thread, a new process, or the child of a fork. */
 struct thread *thread_begin(void);
@@ -143,13 +146,34 @@ static inline struct thread *_Atomic *cache_entry(uintptr_t tp)
 	return &thread_cache[(tp * 0x9e3779b97f4a7c15u) >> (64 - THREAD_CACHE_BITS)];
 }
 
-/* The calling thread's state; NULL if it cannot be recorded. */
-static inline struct thread *thread_now(void)
+/* The calling thread's state, if that is found quickly. */
+static inline struct thread *thread_known(void)
 {
 	const uintptr_t tp = thread_pointer();
 	struct thread *t = atomic_load_explicit(cache_entry(tp), memory_order_acquire);
 
-	if (__builtin_expect(t && process_now() && is_own(t, tp), 1))
+	return __builtin_expect(t && process_now() && is_own(t, tp), 1) ? t : NULL;
+}
+
+/* From here on, or no longer, calls by the thread come from signal handlers. */
+static inline void thread_go_inside(struct thread *t)
+{
+	t->inside = PUSHING;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void thread_go_outside(struct thread *t)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	t->inside = OUTSIDE;
+}
+
+/* The calling thread's state; NULL if it cannot be recorded. */
+static inline struct thread *thread_now(void)
+{
+	struct thread *t = thread_known();
+
+	if (t)
 		return t;
 	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
 		return NULL;

@@ -12,7 +12,9 @@
 enum {
 	NODE_NEEDS_BP = 1 << 4, /* this step or one further out depends on the bp */
 	NODE_OPAQUE = 1 << 5,   /* this step or one further out depends on what is not compared */
-	NODE_CUT = 1 << 6       /* the frames outside the outermost one are not known */
+	NODE_CUT = 1 << 6,      /* the frames outside the outermost one are not known */
+	NODE_SIMPLE = 1 << 7,   /* the step depends on parent's pc at return_at alone */
+	NODE_ON_PATH = 1 << 8   /* path[depth - 1] is this one */
 };
 
 /* Guesses by the innermost frame, and by where earlier guesses failed, for where the last stack says nothing. */
@@ -94,11 +96,6 @@ static int frame_of_link(const struct unwind_memory *m, int i, const struct link
 	return i;
 }
 
-static inline bool is_on_path(const struct unwind_memory *m, uint32_t number, uint32_t depth)
-{
-	return depth <= m->path_depth && m->path[depth - 1].node == number;
-}
-
 /* Whether the step of a node whose frame is there still leads to its parent. If not, *at is where not. */
 static inline bool step_holds(const struct unwind_memory *m, const struct unwind_node *node, uintptr_t *at)
 {
@@ -131,33 +128,46 @@ static inline bool node_is_at(const struct unwind_node *node, uintptr_t pc, uint
 static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number, uint32_t *stray,
 				  uintptr_t *at)
 {
-	const struct unwind_node *node = &m->stack.nodes[number];
+	const struct unwind_node *const nodes = m->stack.nodes, *node = &nodes[number], *parent;
+	const uint32_t wanted = m->wanted;
+	const struct link *changed;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < m->wanted; i++) {
-		*stray = i;
-		if (is_on_path(m, number, node->depth)) {
-			const struct link *changed = path_changed(m, (int)node->depth - 1, m->wanted - i);
-
-			if (unlikely(changed != NULL))
-				*at = changed->at;
-			return likely(!changed);
-		}
-		if (!step_holds(m, node, at))
+	for (; !(node->flags & NODE_ON_PATH); node = parent) {
+		parent = &nodes[node->parent];
+		if (unlikely(!(node->flags & NODE_SIMPLE))) {
+			if (!step_holds(m, node, at))
+				return false;
+		} else if (unlikely(walk_load(node->return_at) != parent->pc)) {
+			*at = node->return_at;
 			return false;
-		number = node->parent;
-		if (number == UNWIND_ROOT)
+		}
+		if (unlikely(++i == wanted || node->parent == UNWIND_ROOT)) {
+			*stray = i - 1;
 			return true;
-		node = &m->stack.nodes[number];
+		}
 	}
-	return true;
+	*stray = i;
+	changed = path_changed(m, (int)node->depth - 1, wanted - i);
+	if (unlikely(changed != NULL))
+		*at = changed->at;
+	return likely(!changed);
 }
 
 /* ---- the path ---- */
 
+/* Leaves the outermost `depth` frames on the path. */
+static inline void path_cut(struct unwind_memory *m, uint32_t depth)
+{
+	while (m->path_depth > depth)
+		m->stack.nodes[m->path[--m->path_depth].node].flags &= ~NODE_ON_PATH;
+}
+
 /* Makes a frame the path's innermost one. */
 static inline void path_add(struct unwind_memory *m, uint32_t number)
 {
-	const struct unwind_node *node = &m->stack.nodes[number], *parent = &m->stack.nodes[node->parent];
+	struct unwind_node *node = &m->stack.nodes[number];
+	const struct unwind_node *parent = &m->stack.nodes[node->parent];
 	const uint32_t links = m->path_depth > 0 ? m->path[m->path_depth - 1].links : 0;
 	struct link *link = m->links + links;
 
@@ -168,6 +178,7 @@ static inline void path_add(struct unwind_memory *m, uint32_t number)
 	if (node->return_at != 0)
 		*link++ = (struct link){ node->return_at, parent->pc };
 	m->path[m->path_depth++] = (struct place){ node->sp, number, (uint32_t)(link - m->links) };
+	node->flags |= NODE_ON_PATH;
 }
 
 /* Makes a node's stack the path. */
@@ -177,11 +188,11 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 	uint32_t *const way = (uint32_t *)m->walker.steps; /* free between walks */
 	uint32_t n = 0;
 
-	while (number != UNWIND_ROOT && !is_on_path(m, number, nodes[number].depth)) {
+	while (number != UNWIND_ROOT && !(nodes[number].flags & NODE_ON_PATH)) {
 		way[n++] = number;
 		number = nodes[number].parent;
 	}
-	m->path_depth = number != UNWIND_ROOT ? nodes[number].depth : 0;
+	path_cut(m, number != UNWIND_ROOT ? nodes[number].depth : 0);
 	while (n > 0)
 		path_add(m, way[--n]);
 }
@@ -268,6 +279,8 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 	node = node_of(m, parent, step);
 	if (unlikely(n_reads > 0))
 		keep_reads(m, &node, reads, n_reads);
+	else if (node.return_at != 0 && node.bp_at == 0)
+		node.flags |= NODE_SIMPLE;
 	number = m->stack.n_nodes++;
 	nodes[number] = node;
 	m->index[at] = (uint16_t)number;
@@ -333,7 +346,7 @@ static uint32_t commit(struct unwind_memory *m, const struct walk *w, int known)
 
 	/* The root's flags are those that its children inherit. */
 	m->stack.nodes[UNWIND_ROOT].flags = w->truncated ? NODE_CUT : 0;
-	m->path_depth = (uint32_t)(known + 1);
+	path_cut(m, (uint32_t)(known + 1));
 	for (unsigned i = w->count; i-- > 0;) {
 		number = child_of(m, number, i);
 		path_add(m, number);
@@ -387,8 +400,8 @@ static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_reg
  * Whether the present stack is that of node `number`, a mere guess. If not, *at is where another word was
  * found than expected, or stays 0.
  */
-static inline bool is_now(struct unwind_memory *m, uint32_t number, const struct unwind_regs *regs,
-			  uintptr_t *at)
+static inline __attribute__((always_inline)) bool is_now(struct unwind_memory *m, uint32_t number,
+							 const struct unwind_regs *regs, uintptr_t *at)
 {
 	const struct unwind_node *node = &m->stack.nodes[number];
 	uint32_t stray = 0;
