@@ -130,6 +130,7 @@ static void base_of_nothing(struct craft *c)
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
 	base(c);
+	craft_poke(&p->fields, 24, 100);
 	craft_poke(&p->fields, 32, 0);
 	craft_poke(&p->fields, 36, 0);
 	for (size_t i = 0; i < p->n_columns; i++)
