@@ -11,72 +11,9 @@
 #include <string.h>
 
 #include "chronicle.h"
-#include "contexts.h"
-#include "depths.h"
-#include "digest.h"
-#include "effect.h"
-#include "estimate.h"
-#include "leap.h"
-#include "ledger.h"
-#include "marks.h"
-#include "snapshot.h"
-#include "tree.h"
-
-#define NS_PER_MS 1000000u
-
-struct counters {
-	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
-	uint64_t stacks;
-	uint64_t clock;   /* in the settings' time unit */
-	uint64_t changes; /* calls that changed the others, or the trees */
-};
-
-struct live_kind {
-	int64_t blocks;   /* below 0 in a hostile trace */
-	uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
-};
-
-struct massif {
-	struct observer observer;
-	const struct settings *settings;
-	struct contexts contexts;
-	struct snapshots snapshots;
-	struct marks marks;
-	const struct snapshot *peak; /* has the true peak's `live`, after the end */
-	uint64_t peak_floor;         /* the true peak is not below this */
-	struct counters counters;
-	struct live_kind *kinds; /* after the first `applied` records of the present chunk */
-	uint32_t n_kinds;        /* at least as many as the trace has */
-	uint32_t applied;
-	uint32_t n_contexts;         /* allocated from, like the kinds */
-	bool took_snapshots;         /* in the present chunk */
-	bool failed;                 /* there was no memory */
-	struct chronicle *chronicle; /* may be NULL, and the digest, too */
-	const struct digest *digest;
-	const struct depths *depths; /* NULL: stacks don't count */
-	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
-
-	/* The present chunk; NULL before the first. */
-	const struct mst_reader *reader;
-	const struct mst_chunk *chunk;
-	uint64_t mean;          /* of the sample, see estimate.h */
-	uint32_t stamp;         /* the last one that has been reached */
-	struct effect *effects; /* by symbol */
-	uint32_t n_effects;
-	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
-	uint32_t spell_start;
-	bool by_record; /* the ledger's effects are what counts */
-	bool prepared;  /* effects and contexts are those of the chunk that comes next */
-	struct leap leap;
-	struct ledger ledger;
-};
+#include "massif_state.h"
 
 /* ---- snapshots ---- */
-
-static uint64_t positive(uint64_t n)
-{
-	return (int64_t)n > 0 ? n : 0;
-}
 
 /* The moment after `records` records of the chunk. */
 static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now, uint32_t records)
@@ -84,9 +21,9 @@ static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counter
 	return (struct snapshot){
 		.kind = kind,
 		.time = (int64_t)now->clock,
-		.heap = positive(now->useful),
-		.extra = positive(now->total - now->useful - now->stacks),
-		.stacks = positive(now->stacks),
+		.heap = massif_positive(now->useful),
+		.extra = massif_positive(now->total - now->useful - now->stacks),
+		.stacks = massif_positive(now->stacks),
 		.records = records,
 		.changes = now->changes,
 	};
@@ -112,7 +49,7 @@ static inline void consider_normal(struct massif *m, const struct counters *now,
 /* Before something is given back. */
 static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
 {
-	if (now->total > m->snapshots.peak_limit && positive(now->total))
+	if (now->total > m->snapshots.peak_limit && massif_positive(now->total))
 		store(m, SNAPSHOT_PEAK, *now, records);
 }
 
@@ -121,7 +58,7 @@ static inline void consider_peak_mark(struct massif *m, const struct counters *n
 {
 	struct snapshot peak;
 
-	if (positive(now->total) <= m->marks.highest)
+	if (massif_positive(now->total) <= m->marks.highest)
 		return;
 	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
 	peak.detailed = true;
@@ -130,18 +67,8 @@ static inline void consider_peak_mark(struct massif *m, const struct counters *n
 
 /* ---- live blocks ---- */
 
-/* `change` blocks more of the symbol's kind; `came` if there were any before, too. */
-static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, bool came, int64_t change)
-{
-	struct live_kind *kind = &m->kinds[symbol->kind];
-
-	kind->blocks += change;
-	if ((change > 0 || came) && kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
-		m->n_contexts = kind->context + 1;
-}
-
 /* Brings the live blocks to what they are after the first `n` records of the chunk. */
-static void apply_records(struct massif *m, uint32_t n)
+void massif_apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
@@ -149,7 +76,8 @@ static void apply_records(struct massif *m, uint32_t n)
 		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 			const struct mst_symbol *symbol = &chunk->symbols[i];
 
-			apply_symbol(m, symbol, false, m->effects[i].live * (int64_t)symbol->count);
+			livekinds_add(&m->live, symbol->kind, false,
+				      m->effects[i].live * (int64_t)symbol->count);
 		}
 		m->applied = n;
 	}
@@ -157,31 +85,14 @@ static void apply_records(struct massif *m, uint32_t n)
 		const uint16_t symbol = chunk->records[m->applied];
 		const struct effect *e = m->by_record ? &m->ledger.effects[m->applied] : &m->effects[symbol];
 
-		apply_symbol(m, &chunk->symbols[symbol], false, e->live);
+		livekinds_add(&m->live, chunk->symbols[symbol].kind, false, e->live);
 	}
 }
 
-/* Live bytes by context, of the blocks as they are applied. NULL: no memory. */
+/* Of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	struct live *live = calloc(1, sizeof(*live) + m->n_contexts * sizeof(*live->bytes));
-	const struct mst_kind *kinds;
-	uint32_t n_kinds;
-
-	if (!live || !m->reader)
-		return live;
-	live->n = m->n_contexts;
-	kinds = mst_reader_kinds(m->reader, &n_kinds);
-	if (n_kinds > m->n_kinds)
-		n_kinds = m->n_kinds; /* the others were defined for a chunk that could not be read */
-	for (uint32_t i = 0; i < n_kinds; i++) {
-		const struct live_kind *kind = &m->kinds[i];
-
-		if (kind->blocks > 0 && kind->context < live->n)
-			live->bytes[kind->context] += estimate_bytes(m->mean, kinds[i].size, kinds[i].size) *
-						      (uint64_t)kind->blocks;
-	}
-	return live;
+	return livekinds_copy(&m->live, m->reader, m->mean);
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
@@ -193,7 +104,7 @@ static bool fill_marks(struct massif *m, uint32_t until)
 		struct live *live;
 
 		if (m->settings->heap)
-			apply_records(m, mark->records);
+			massif_apply_records(m, mark->records);
 		live = m->settings->heap ? copy_live(m) : NULL;
 		if (!live && m->settings->heap)
 			return false;
@@ -217,7 +128,7 @@ static bool fill_detailed(struct massif *m)
 		if (!fill_marks(m, s->records))
 			return false;
 		if (m->chunk)
-			apply_records(m, s->records);
+			massif_apply_records(m, s->records);
 		s->live = copy_live(m);
 		if (!s->live)
 			return false;
@@ -443,7 +354,7 @@ static inline bool skip_spell(struct massif *m, const struct spell *s)
 	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
 		clock = m->chunk->instructions[s->end - 1];
 	if (clock >= m->snapshots.earliest || clock < now->clock ||
-	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
+	    massif_positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
 		return false;
 	now->useful += s->useful;
 	now->total += s->rounded + admin * s->blocks;
@@ -573,22 +484,6 @@ static void run_chunk(struct massif *m)
 		pass_stamps(m, m->chunk->n_records, m->chunk->n_records);
 }
 
-static bool reserve_kinds(struct massif *m, uint32_t n)
-{
-	struct live_kind *kinds;
-
-	if (n <= m->n_kinds)
-		return true;
-	n += n / 2;
-	kinds = realloc(m->kinds, n * sizeof(*kinds));
-	if (!kinds)
-		return false;
-	m->kinds = kinds;
-	for (; m->n_kinds < n; m->n_kinds++)
-		kinds[m->n_kinds] = (struct live_kind){ 0, CONTEXT_UNKNOWN };
-	return true;
-}
-
 static bool reserve_effects(struct massif *m, uint32_t n)
 {
 	struct effect *effects;
@@ -601,20 +496,6 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	m->effects = effects;
 	m->n_effects = n;
 	return true;
-}
-
-/* Finds out whether blocks of a kind count when the first of them comes or goes. False: no memory. */
-static bool find_context(struct massif *m, const struct mst_symbol *symbol, const struct mst_kind *kind)
-{
-	uint32_t *context = &m->kinds[symbol->kind].context;
-
-	if (*context != CONTEXT_UNKNOWN || symbol->role == MST_CALL || symbol->role == MST_KEEP)
-		return true;
-	if (kind->op == MST_OP_UNKNOWN)
-		*context = CONTEXT_IGNORED;
-	else
-		*context = contexts_find(&m->contexts, m->reader, kind);
-	return *context != CONTEXT_UNKNOWN;
 }
 
 /*
@@ -632,7 +513,8 @@ static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
 
 		if (blocks && blocks[i] == USABLE_FORGOTTEN)
 			continue;
-		if (!find_context(m, symbol, &kinds[symbol->kind]))
+		if (symbol->role != MST_CALL && symbol->role != MST_KEEP &&
+		    !livekinds_place(&m->live, m->reader, symbol->kind, &kinds[symbol->kind]))
 			return false;
 	}
 	return true;
@@ -644,15 +526,16 @@ static bool prepare_chunk(struct massif *m)
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols) || !find_contexts(m, kinds))
+	if (!livekinds_reserve(&m->live, n_kinds) || !reserve_effects(m, chunk->n_symbols) ||
+	    !find_contexts(m, kinds))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
 
-		m->effects[i] = effect_of(m->settings, kind, symbol->role,
-					  m->kinds[symbol->kind].context < CONTEXT_IGNORED,
-					  effect_usable(m->settings, kind), m->mean);
+		m->effects[i] =
+			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
+				  effect_usable(m->settings, kind), m->mean);
 	}
 	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
@@ -684,7 +567,7 @@ static void take_base(struct massif *m)
 		now->clock = chunk->n_records ? chunk->instructions[chunk->n_records - 1] : now->clock;
 	/* Places that are empty by now have been allocated from. */
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_symbols; i++)
-		apply_symbol(m, &chunk->symbols[i], chunk->symbols[i].role == MST_ALLOC, 0);
+		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
 		const struct effect *e = effect_at(m, i);
 
@@ -700,7 +583,7 @@ static void take_base(struct massif *m)
 	consider_peak_mark(m, now, chunk->n_records);
 }
 
-static bool begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	m->reader = reader;
 	m->chunk = chunk;
@@ -718,7 +601,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 
 	if (!m->settings->heap && !m->depths)
 		return 0;
-	if (!begin_chunk(m, reader, chunk))
+	if (!massif_begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
 	m->prepared = false;
 	if (chunk->base)
@@ -728,70 +611,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	if (m->settings->heap)
-		apply_records(m, chunk->n_records);
-	return 0;
-}
-
-/* ---- chunks in which nothing happens ---- */
-
-static uint64_t clock_behind(const struct massif *m)
-{
-	if (m->settings->time_unit == TIME_BYTES)
-		return m->counters.clock + m->leap.clock;
-	if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		return m->chunk->last_count;
-	return (m->chunk->last_time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
-}
-
-/*
- * Whether no snapshot can lie in the chunk, nor a moment that is asked for. Totals far beyond all memory are a
- * hostile trace's, and might wrap.
- */
-static bool is_uneventful(const struct massif *m)
-{
-	const struct counters *now = &m->counters;
-	const uint64_t clock = clock_behind(m), highest = now->total + m->leap.rise;
-
-	if ((int64_t)now->total > INT64_MAX / 4 || (int64_t)now->total < INT64_MIN / 4)
-		return false;
-	if (positive(highest) > m->marks.highest && positive(highest) >= m->peak_floor)
-		return false;
-	return clock >= now->clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
-	       positive(highest) <= m->snapshots.peak_limit;
-}
-
-static bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
-				const struct mst_chunk *chunk)
-{
-	struct massif *m = (struct massif *)observer;
-	const struct settings *s = m->settings;
-	uint32_t n_kinds;
-
-	if (!s->heap && !m->depths)
-		return true;
-	if (!s->heap || chunk->base || m->depths || m->by_record || m->chronicle ||
-	    s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
-		return false;
-	if (!begin_chunk(m, reader, chunk))
-		return false;
-	m->leap = leap_over(s, chunk, mst_reader_kinds(reader, &n_kinds), m->effects);
-	return m->leap.known && is_uneventful(m);
-}
-
-static int massif_sums(struct observer *observer, const struct mst_reader *reader,
-		       const struct mst_chunk *chunk)
-{
-	struct massif *m = (struct massif *)observer;
-
-	(void)reader;
-	if (!m->settings->heap)
-		return 0;
-	m->counters.clock = clock_behind(m);
-	m->counters.useful += m->leap.useful;
-	m->counters.total += m->leap.total;
-	m->counters.changes += m->leap.changes;
-	apply_records(m, chunk->n_records);
-	m->prepared = false;
+		massif_apply_records(m, chunk->n_records);
 	return 0;
 }
 
@@ -880,8 +700,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->digest = helpers->digest;
 	m->depths = helpers->depths;
 	m->peak_floor = helpers->peak_floor;
-	fine = marks_init(&m->marks, settings) &&
-	       contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
+	fine = marks_init(&m->marks, settings) && livekinds_init(&m->live, settings, naming) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;
@@ -900,11 +719,10 @@ void massif_destroy(struct massif *m)
 {
 	if (!m)
 		return;
-	contexts_finish(&m->contexts);
+	livekinds_finish(&m->live);
 	snapshots_finish(&m->snapshots);
 	marks_finish(&m->marks);
 	ledger_finish(&m->ledger);
-	free(m->kinds);
 	free(m->effects);
 	free(m);
 }
@@ -944,7 +762,7 @@ struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot
 		.n_leaves = live->n,
 		.more = snapshot->extra + snapshot->stacks,
 		.threshold = m->settings->threshold,
-		.naming = m->contexts.naming,
+		.naming = m->live.contexts.naming,
 	};
 	struct tree *tree;
 	uint32_t n_stacks;
@@ -952,7 +770,7 @@ struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot
 	if (!in.leaves)
 		return NULL;
 	for (uint32_t i = 0; i < live->n; i++) {
-		const struct context *c = &m->contexts.items[i];
+		const struct context *c = &m->live.contexts.items[i];
 
 		in.leaves[i] = (struct tree_leaf){ .bytes = live->bytes[i], .stack = c->stack, .n = c->n };
 	}
