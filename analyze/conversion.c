@@ -58,6 +58,10 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 				 "--massif-out-file=FILE");
 		return TOOL_USAGE;
 	}
+	if (settings->only_moments && settings->n_ats == 0) {
+		tool_error(tool, "--only-moments: which ones? --at, --snapshot or --all-snapshots says so");
+		return TOOL_USAGE;
+	}
 	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
 	bool ok = item->at_names;
 	for (size_t i = 0; ok && i < settings->n_ats; i++) {
@@ -270,6 +274,30 @@ static void look_for_peaks(struct conversions *c, const struct tool *tool, const
 	free(scouts);
 }
 
+/* Where a replay that is only asked about moments may begin. */
+static bool before_moments(const struct mst_keyframe *keyframe, void *context)
+{
+	const struct conversions *c = context;
+	for (size_t i = 0; i < c->n; i++)
+		if (!massif_before(c->items[i].settings, keyframe, c->time_shift))
+			return false;
+	return true;
+}
+
+/* Goes to the key frame before all moments, if that is possible. 0, or an enum mst_error. */
+static int enter(struct conversions *c, const struct tool_trace *trace)
+{
+	struct mst_keyframe keyframe;
+	bool can = true, fine = true;
+	for (size_t i = 0; i < c->n; i++)
+		can &= massif_can_enter(c->items[i].settings, trace->reader) && !c->items[i].xtree;
+	c->time_shift = mst_reader_time_shift(trace->reader);
+	const int got = can ? mst_reader_seek(trace->reader, before_moments, c, &keyframe) : 0;
+	for (size_t i = 0; i < c->n && got == 1 && fine; i++)
+		fine = massif_enter(c->items[i].massif, trace->reader, &keyframe);
+	return got < 0 ? got : fine ? 0 : MST_ERR_NOMEM;
+}
+
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct naming *naming)
 {
@@ -280,10 +308,11 @@ static int replay(struct conversions *c, const struct tool *tool, const struct t
 	for (size_t i = 0; fine && i < c->n; i++)
 		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), emitter, naming,
 			       &observers);
-	if (fine)
+	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
+	if (error == 0)
 		status = tool_replay(tool, trace, observers.items, observers.n);
 	else
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
 	free(observers.items);
 	return status;
 }
@@ -353,8 +382,10 @@ static bool write_all(const struct conversions *c, const struct tool *tool, cons
 					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
 					     &view, item->xtree_name) &&
 				  written;
-		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) &&
-			  written;
+		if (!item->settings->only_moments)
+			written = write_file(tool, &(struct content){ .emitter = emitter }, &view,
+					     item->name) &&
+				  written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
 			struct content content = { 0 };
 			struct snapshot one;

@@ -30,6 +30,7 @@ struct conversions {
 	size_t n;
 	struct conversion *items;
 	struct depths *depths; /* private; NULL: no settings count stacks */
+	unsigned time_shift;   /* of the trace */
 };
 
 /*

@@ -669,6 +669,7 @@ static const struct observer_impl massif_impl = {
 	.chunk = massif_chunk,
 	.sums_suffice = massif_sums_suffice,
 	.sums = massif_sums,
+	.satisfied = massif_satisfied,
 	.end = massif_end,
 };
 
@@ -682,6 +683,16 @@ static unsigned spared_columns(const struct settings *s)
 	if (s->time_unit == TIME_INSTRUCTIONS)
 		return spared | MST_TIMES;
 	return s->time_unit == TIME_BYTES ? spared | MST_INSTRUCTIONS | MST_TIMES : spared | MST_INSTRUCTIONS;
+}
+
+/* Whether nothing will be made of Massif's own snapshots. */
+static bool is_snapshotless(const struct settings *s)
+{
+	bool without = s->only_moments && !s->stats;
+
+	for (size_t i = 0; i < s->n_ats; i++)
+		without &= s->ats[i].what != AT_ALL;
+	return without;
 }
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
@@ -707,6 +718,8 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		/* Massif considers a snapshot before the first instruction of the program. */
 		store(m, SNAPSHOT_NORMAL, m->counters, 0);
 		fine = fill_detailed(m);
+		if (is_snapshotless(settings))
+			m->snapshots.earliest = m->snapshots.peak_limit = UINT64_MAX;
 	}
 	if (!fine) {
 		massif_destroy(m);

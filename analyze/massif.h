@@ -74,6 +74,16 @@ void massif_destroy(struct massif *massif); /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 
 /*
+ * With the setting only_moments: whether the replay may begin at a key frame, if that is one for which massif_before() is
+ * true: not after the first moment that is asked for. Then massif_enter() tells where it begins, before the
+ * first chunk. False: no memory.
+ */
+bool massif_can_enter(const struct settings *settings, const struct mst_reader *reader);
+bool massif_before(const struct settings *settings, const struct mst_keyframe *keyframe, unsigned time_shift);
+bool massif_enter(struct massif *massif, const struct mst_reader *reader,
+		  const struct mst_keyframe *keyframe);
+
+/*
  * The stored snapshots, in order; valid until massif_destroy(). With the setting exact_peak, the
  * peak among them, after the replay, is the first moment with the largest total there was, if any
  * is above 0.

@@ -73,5 +73,6 @@ void massif_apply_records(struct massif *m, uint32_t n);
 bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk);
 int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk);
+bool massif_satisfied(const struct observer *observer);
 
 #endif

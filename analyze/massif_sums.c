@@ -60,3 +60,76 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 	m->prepared = false;
 	return 0;
 }
+
+/* ---- parts of a trace ---- */
+
+/* Whether all that is asked for are times, which have passed. */
+bool massif_satisfied(const struct observer *observer)
+{
+	const struct massif *m = (const struct massif *)observer;
+
+	return m->settings->only_moments && m->marks.n_times == m->settings->n_ats &&
+	       m->marks.taken == m->marks.n_times;
+}
+
+/* Snapshots that Massif would have taken are of no use then, nor what came before. */
+bool massif_can_enter(const struct settings *s, const struct mst_reader *reader)
+{
+	if (!s->only_moments || !s->heap || s->stacks || s->pages_as_heap || s->compat != COMPAT_FIXED ||
+	    s->stats || s->usable == USABLE_VALGRIND || s->xtree_memory != XTREE_NONE)
+		return false;
+	for (size_t i = 0; i < s->n_ats; i++) {
+		if (s->ats[i].what == AT_ALL || s->ats[i].kind == AT_PEAK)
+			return false;
+	}
+	/* The clock of bytes is that of all calls, one by one: sums have it for what most ask for. */
+	return s->time_unit != TIME_BYTES || (s->usable == USABLE_ROUNDED && s->alignment == 16 &&
+					      s->ignore_fns.n == 0 && !mst_reader_info(reader)->sample_bytes);
+}
+
+static uint64_t clock_at(const struct settings *s, const struct mst_keyframe *keyframe, unsigned time_shift)
+{
+	if (s->time_unit == TIME_BYTES)
+		return keyframe->sums.moved16 + s->heap_admin * keyframe->sums.steps;
+	if (s->time_unit == TIME_INSTRUCTIONS)
+		return keyframe->instructions;
+	return (keyframe->time << time_shift) / NS_PER_MS;
+}
+
+bool massif_before(const struct settings *s, const struct mst_keyframe *keyframe, unsigned time_shift)
+{
+	for (size_t i = 0; i < s->n_ats; i++) {
+		if (s->ats[i].kind == AT_TIME && s->ats[i].time < clock_at(s, keyframe, time_shift))
+			return false;
+	}
+	return true;
+}
+
+bool massif_enter(struct massif *m, const struct mst_reader *reader, const struct mst_keyframe *keyframe)
+{
+	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+
+	if (!livekinds_reserve(&m->live, n_kinds))
+		return false;
+	for (uint32_t i = 0; i < keyframe->n; i++) {
+		const struct mst_live *live = &keyframe->live[i];
+		const struct mst_kind *kind = &kinds[live->kind];
+		struct effect e;
+
+		if (!livekinds_place(&m->live, reader, live->kind, kind))
+			return false;
+		e = effect_of(m->settings, kind, MST_ALLOC, livekinds_counted(&m->live, live->kind),
+			      effect_usable(m->settings, kind), mean);
+		livekinds_add(&m->live, live->kind, true, e.live * live->blocks);
+		if (e.counted) {
+			m->counters.useful += e.useful * (uint64_t)live->blocks;
+			m->counters.total += e.total * (uint64_t)live->blocks;
+		}
+	}
+	m->reader = reader;
+	m->mean = mean;
+	m->counters.clock = clock_at(m->settings, keyframe, mst_reader_time_shift(reader));
+	return true;
+}

@@ -31,6 +31,8 @@ struct observer_impl {
 	 */
 	int (*sums)(struct observer *observer, const struct mst_reader *reader,
 		    const struct mst_chunk *chunk);
+	/* Whether it needs no more chunks. NULL: never. When nobody does, the replay ends. */
+	bool (*satisfied)(const struct observer *observer);
 	/* After the last chunk, of a complete trace or of what is intact; may be NULL. */
 	int (*end)(struct observer *observer, const struct mst_reader *reader);
 };

@@ -52,13 +52,21 @@ static void want_columns(struct mst_reader *reader, struct observer **observers,
 	mst_reader_want(reader, MST_ALL_COLUMNS & ~spared);
 }
 
+static bool all_satisfied(struct observer **observers, size_t n)
+{
+	bool satisfied = n > 0;
+	for (size_t i = 0; i < n && satisfied; i++)
+		satisfied = observers[i]->impl->satisfied && observers[i]->impl->satisfied(observers[i]);
+	return satisfied;
+}
+
 int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress)
 {
 	const struct mst_chunk *chunk;
-	int status, error;
+	int status = 0, error;
 	bool whole;
 	want_columns(reader, observers, n);
-	while ((status = mst_reader_skim(reader, &chunk)) > 0) {
+	while (!all_satisfied(observers, n) && (status = mst_reader_skim(reader, &chunk)) > 0) {
 		whole = !ask_all(reader, chunk, observers, n);
 		if (whole && (status = mst_reader_decode(reader)) < 0)
 			break;
@@ -67,6 +75,7 @@ int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
 			return error;
 		if (progress)
 			progress_add(progress, chunk->sums.events + chunk->sums.null_frees, whole);
+		status = 0;
 	}
 	if (status == MST_ERR_NOMEM)
 		return status;

@@ -394,6 +394,28 @@ void mst_reader_want(struct mst_reader *reader, unsigned columns);
  */
 int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
+/* What the records before a place in the trace come to. */
+struct mst_keyframe {
+	uint64_t records, allocs; /* before it */
+	uint64_t time;            /* of the last stamp before it, in units of 2^time_shift ns */
+	uint64_t instructions;    /* of the last call before it; 0 where they were not recorded */
+	struct mst_sums sums;     /* of all chunks before it, as if they were one */
+	uint32_t n;               /* kinds of which there have been blocks */
+	const struct mst_live {
+		uint32_t kind;
+		int64_t blocks; /* below 0 where the trace frees more than came */
+	} * live;               /* ascending; valid until mst_reader_destroy() */
+};
+
+/*
+ * Before the first chunk: goes to the last key frame for which `will_do` is true, as it must be for all before it (there
+ * keyframe->live is NULL). What follows is the chunk behind it; definitions before it are there. 1 and
+ * *keyframe; 0: there is none, or the input is no file with an index, and nothing has changed; or an error.
+ * What is passed over is not looked at.
+ */
+int mst_reader_seek(struct mst_reader *reader, bool (*will_do)(const struct mst_keyframe *, void *),
+		    void *context, struct mst_keyframe *keyframe);
+
 /* Definitions met so far; those of a chunk are complete when it has been delivered. The pointers
  * are valid until the next mst_reader_next(). */
 const struct mst_file_info *mst_reader_info(const struct mst_reader *reader);

@@ -67,7 +67,7 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 }
 
 /* Reads the header of the next unit: 1, 0 at the end of the input, or an error. */
-static int read_header(struct mst_reader *r)
+int reader_header(struct mst_reader *r)
 {
 	const uint8_t *data;
 	const char *wrong;
@@ -99,7 +99,7 @@ static int read_header(struct mst_reader *r)
 	return 1;
 }
 
-static int read_columns(struct mst_reader *r)
+int reader_columns(struct mst_reader *r)
 {
 	int err = 0;
 
@@ -231,12 +231,8 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 
 /* ---- reading ahead ---- */
 
-static int take_unit(struct mst_reader *r)
+int reader_take(struct mst_reader *r)
 {
-	const int err = read_columns(r);
-
-	if (err)
-		return err;
 	switch (r->header.type) {
 	case UNIT_STACKS:
 		return reader_take_stacks(r);
@@ -271,7 +267,7 @@ static int read_on(struct mst_reader *r)
 	int got;
 
 	if (!r->header_read) {
-		got = read_header(r);
+		got = reader_header(r);
 		if (got < 0)
 			return got;
 		if (got == 0)
@@ -289,7 +285,9 @@ static int read_on(struct mst_reader *r)
 	} else {
 		if (must_wait(r->header.type) && ahead_first(r->ahead))
 			return 2;
-		got = take_unit(r);
+		got = reader_columns(r);
+		if (!got)
+			got = reader_take(r);
 	}
 	r->header_read = false;
 	return got ? got : 1;
@@ -307,11 +305,16 @@ static void read_ahead(struct mst_reader *r)
 
 /* ---- the stream ---- */
 
-/* All that was read has been delivered. */
-static int finish(struct mst_reader *r)
+void reader_know(struct mst_reader *r)
 {
 	r->known = (struct known){ r->kinds.n, r->stacks.n, r->frames.n, r->modules.n, r->threads.n };
 	r->sound = r->input.offset;
+}
+
+/* All that was read has been delivered. */
+static int finish(struct mst_reader *r)
+{
+	reader_know(r);
 	return r->state = r->coming;
 }
 
@@ -565,8 +568,8 @@ static int open_trace(struct mst_reader *r)
 	if (wire_u32(data) != UNIT_MAGIC || wire_u32(data + UNIT_PREFIX) != UNIT_TAG ||
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;
-	got = read_header(r);
-	if (got < 0 || (got = read_columns(r)) || (got = read_file_unit(r)))
+	got = reader_header(r);
+	if (got < 0 || (got = reader_columns(r)) || (got = read_file_unit(r)))
 		return got;
 	r->sound = r->input.offset;
 	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
@@ -625,6 +628,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->frames.items);
 	free(r->modules.items);
 	free(r->threads.items);
+	free(r->live);
 	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);

@@ -61,6 +61,8 @@ struct mst_reader {
 	unsigned wanted;  /* enum mst_column */
 	unsigned decoded; /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
 
+	struct mst_live *live; /* of the key frame that reading began at */
+
 	struct ahead_slot *delivered; /* NULL: none */
 	uint64_t next_record, next_alloc;
 	uint64_t time;        /* of the last stamp */
@@ -91,6 +93,14 @@ static inline struct cursor column_cursor(const struct mst_reader *r, uint8_t id
 
 /* Room for n more definitions. */
 int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit);
+
+/* The next unit: its header (1, 0 at the end of the input, or an error), then its columns (0 or an error). */
+int reader_header(struct mst_reader *r);
+int reader_columns(struct mst_reader *r);
+/* What the unit means, of which both have been read, unless it is a chunk. 0 or an error. */
+int reader_take(struct mst_reader *r);
+/* All that was read is known. */
+void reader_know(struct mst_reader *r);
 
 /* Take the definitions of the unit that was read: 0 or an error. */
 int reader_take_stacks(struct mst_reader *r);
