@@ -247,7 +247,7 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 
 static bool wants_peak(const struct settings *s)
 {
-	bool wants = s->exact_peak;
+	bool wants = s->exact_peak && !s->only_moments;
 	for (size_t i = 0; i < s->n_ats; i++)
 		wants |= s->ats[i].kind == AT_PEAK;
 	return wants;
