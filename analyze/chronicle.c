@@ -17,6 +17,7 @@ static void __attribute__((format(printf, 2, 3))) tell(const struct chronicle *c
 
 void chronicle_begin(struct chronicle *c, const struct settings *settings)
 {
+	c->trees = settings->heap;
 	if (!c->lines)
 		return;
 	tell(c, "alloc-fns:");
@@ -40,7 +41,7 @@ void chronicle_call(struct chronicle *c, enum chronicle_call call, bool counted,
 
 static void tell_snapshot(const struct chronicle *c, const char *what, const struct snapshot *s, size_t at)
 {
-	const char kind = s->kind == SNAPSHOT_PEAK ? 'p' : s->detailed ? 'd' : '.';
+	const char kind = s->kind == SNAPSHOT_PEAK ? 'p' : s->detailed && c->trees ? 'd' : '.';
 
 	tell(c, "%s S%c%3zu (t:%" PRId64 ", hp:%" PRIu64 ", ex:%" PRIu64 ", st:%" PRIu64 ")", what, kind, at,
 	     s->time, s->heap, s->extra, s->stacks);

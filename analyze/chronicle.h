@@ -26,6 +26,7 @@ struct chronicle {
 	bool lines;   /* tell each step */
 
 	/* Private. */
+	bool trees; /* detailed snapshots have them */
 	enum chronicle_call call;
 	unsigned skipped; /* moments since the last snapshot at which one was due too soon */
 	uint64_t calls[CHRONICLE_STACK_DIES + 1], ignored[CHRONICLE_STACK_DIES + 1];

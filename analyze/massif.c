@@ -288,8 +288,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 	for (; i < end; i++) {
 		const struct effect *e = &effects[by_record ? i : records[i]];
-		const struct counters before = now;
-		const uint64_t n_normal = m->n_normal;
+		const uint64_t changes = now.changes, n_normal = m->n_normal;
 
 		if (marking) {
 			consider_times(m, &now, counted ? instructions[i] : now.clock + ticks_at(m, i), i);
@@ -316,7 +315,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		}
 		if (marking) {
 			consider_peak_mark(m, &now, i + 1);
-			if (m->chronicle && e->action != NOTHING && now.changes != before.changes &&
+			if (m->chronicle && e->action != NOTHING && now.changes != changes &&
 			    m->n_normal == n_normal)
 				chronicle_skip(m->chronicle);
 		}

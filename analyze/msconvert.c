@@ -48,6 +48,7 @@ struct command {
 	uint64_t tick_rate;
 	bool embed_symbols;
 	struct rewrite_options rewrite;
+	bool from_fork;
 	const char *trace_option; /* the last one given that only traces of traces know */
 	const char *output;       /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
@@ -62,7 +63,7 @@ static const struct argp_option options[] = {
 	  TOOL_GROUP_OUTPUT },
 	{ "from", KEY_FROM, "FORMAT", 0,
 	  "format of INPUT, 'help' for a list (what its content says); or, a number, as --until: leave out what was "
-	  "allocated before that time",
+	  "allocated before that time; or 'fork': write a trace without what was before a forked child",
 	  TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
 	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
@@ -261,6 +262,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_FROM:
 		if (strcmp(value, "help") == 0)
 			exit(list_sources());
+		if (strcmp(value, "fork") == 0) {
+			command->trace_option = "--from=fork";
+			command->from_fork = true;
+			return 0;
+		}
 		if (*value >= '0' && *value <= '9')
 			return parse_query(command, state, key, value);
 		command->from = importer_find(value);
@@ -524,6 +530,7 @@ static int run_retrace(struct command *command)
 		.output = command->output,
 		.embed_symbols = command->embed_symbols,
 		.rewrites = command->trace_option || command->profile_option,
+		.from_fork = command->from_fork,
 		.options = command->rewrite,
 	};
 	job.options.from = range->from;

@@ -116,29 +116,15 @@ static int copy_units(const struct tool *tool, const struct retrace *job, const 
 
 /* ---- Rewritten ------------------------------------------------------------------------------ */
 
-/* Whether it is known which block each free gives back: what the first one tells. */
-static bool has_identity(int fd)
-{
-	struct mst_reader *reader;
-	const struct mst_chunk *chunk;
-	bool found = false, has = true;
-	if (mst_reader_create(&reader, fd) != 0)
-		return true;
-	while (!found && mst_reader_next(reader, &chunk) > 0) {
-		for (uint32_t i = 0; i < chunk->n_symbols && !found; i++)
-			found = chunk->symbols[i].role == MST_FREE || chunk->symbols[i].role == MST_OUT;
-		has = !found || chunk->n_freed;
-	}
-	mst_reader_destroy(reader);
-	return has;
-}
-
 /* `again`: the input has been replayed before, and what there is to tell was told. */
 static int rewrite(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace, int to,
-		   bool identity, bool again)
+		   const struct rewrite_survey *survey, bool again)
 {
+	struct rewrite_options options = job->options;
 	struct rewrite *rewriting;
-	int error = rewrite_create(&rewriting, trace->reader, to, &job->options, identity), status = 0;
+	options.first = survey->has_fork ? survey->fork : 0;
+	options.first_ns = survey->has_fork ? survey->fork_ns : 0;
+	int error = rewrite_create(&rewriting, trace->reader, to, &options, survey->has_identity), status = 0;
 	if (!error) {
 		struct observer *observer = rewrite_observer(rewriting);
 		status = again ? replay_run(trace->reader, &observer, 1, NULL)
@@ -161,16 +147,22 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 		    bool again)
 {
 	struct tool_trace trace;
-	bool identity = copies || has_identity(from);
+	struct rewrite_survey survey;
+	if (!copies)
+		rewrite_look(from, job->from_fork, &survey);
+	if (!copies && job->from_fork && !survey.has_fork) {
+		tool_error(tool, "%s: --from=fork: no forked child did anything in it", input_name(job));
+		return TOOL_USAGE;
+	}
 	int fd = lseek(from, 0, SEEK_SET) == 0 ? dup(from) : -1;
 	if (fd < 0)
 		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
 	if (fd < 0 || !tool_open_fd(tool, &trace, input_name(job), fd))
 		return TOOL_NO_RESULT;
 	int status = copies ? copy_units(tool, job, &trace, from, to)
-			    : rewrite(tool, job, &trace, to, identity, again);
+			    : rewrite(tool, job, &trace, to, &survey, again);
 	tool_close(&trace);
-	if (status != TOOL_NO_RESULT && lseek(to, 0, SEEK_SET) != 0) {
+	if (status <= TOOL_PARTIAL && lseek(to, 0, SEEK_SET) != 0) {
 		tell(tool, input_name(job), MST_ERR_IO);
 		status = TOOL_NO_RESULT;
 	}
@@ -183,16 +175,16 @@ int retrace_run(const struct tool *tool, const struct retrace *job)
 	int fd = open_twice(tool, job), status = TOOL_COMPLETE;
 	if (fd < 0)
 		return TOOL_NO_RESULT;
-	for (int step = copies ? 0 : 1; step < 1 + job->rewrites && status != TOOL_NO_RESULT; step++) {
+	for (int step = copies ? 0 : 1; step < 1 + job->rewrites && status <= TOOL_PARTIAL; step++) {
 		int to = outfile_unnamed(), done;
 		if (to < 0)
 			tool_error(tool, "temporary file: %s", strerror(errno));
 		done = to < 0 ? (int)TOOL_NO_RESULT : run_step(tool, job, fd, to, step == 0, copies);
-		status = done == TOOL_NO_RESULT ? done : status | done;
+		status = done > TOOL_PARTIAL ? done : status | done;
 		close(fd);
 		fd = to;
 	}
-	int kept = status == TOOL_NO_RESULT ? 0 : retrace_keep(tool, job->output, fd);
+	int kept = status > TOOL_PARTIAL ? 0 : retrace_keep(tool, job->output, fd);
 	if (fd >= 0)
 		close(fd);
 	return kept ? kept : status;

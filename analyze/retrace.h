@@ -13,8 +13,9 @@ struct retrace {
 	const char *input;  /* "-" is standard input */
 	const char *output; /* NULL or "-": standard output */
 	bool embed_symbols;
-	bool rewrites; /* as the options say; else the units stay as they are */
-	struct rewrite_options options;
+	bool rewrites;                  /* as the options say; else the units stay as they are */
+	bool from_fork;                 /* only what a forked child did itself, with what it began with */
+	struct rewrite_options options; /* but `first` */
 };
 
 /* Says what goes wrong; returns an enum tool_status. */

@@ -429,10 +429,14 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	w->old_kinds = mst_reader_kinds(reader, &n);
 	if (!reserve_kinds(w, n) || !note_base(w, chunk))
 		return MST_ERR_NOMEM;
-	while (!err && !w->ended && mst_cursor_next(&cursor, &e)) {
-		const uint64_t time = (e.time << shift) / NS_PER_MS;
+	while (!err && !w->ended) {
+		const uint64_t record = chunk->first_record + cursor.record;
+		uint64_t time;
 
-		if (!w->begun && !chunk->base && time >= w->options.from)
+		if (!mst_cursor_next(&cursor, &e))
+			break;
+		time = (e.time << shift) / NS_PER_MS;
+		if (!w->begun && !chunk->base && time >= w->options.from && record >= w->options.first)
 			err = begin(w, e.index == NO_BLOCK ? cursor.alloc : e.index);
 		if (first && !err)
 			count_null_frees(w, chunk, time);
@@ -446,6 +450,51 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (first && chunk->sums.null_frees)
 		count_null_frees(w, chunk, (chunk->stamps[0].time << shift) / NS_PER_MS);
 	return err;
+}
+
+/* ---- beforehand ---- */
+
+static void look_at_chunk(struct rewrite_survey *survey, const struct mst_reader *reader,
+			  const struct mst_chunk *chunk, bool *sure)
+{
+	const uint32_t pid = mst_reader_info(reader)->pid;
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+
+	for (uint32_t i = 0; i < chunk->n_symbols && !*sure; i++) {
+		const uint32_t role = chunk->symbols[i].role;
+
+		*sure = chunk->symbols[i].count && (role == MST_FREE || role == MST_OUT || role == MST_KEEP);
+	}
+	survey->has_identity = !*sure || chunk->n_freed;
+	for (uint32_t i = 0; i < chunk->n_runs && !survey->has_fork && !chunk->base; i++) {
+		struct mst_cursor cursor = MST_CURSOR(chunk);
+		struct mst_event e;
+
+		if (threads[chunk->runs[i].thread].tid != pid)
+			continue;
+		while (cursor.record <= chunk->runs[i].record && mst_cursor_next(&cursor, &e))
+			;
+		survey->has_fork = true;
+		survey->fork = chunk->first_record + chunk->runs[i].record;
+		survey->fork_ns = e.time << mst_reader_time_shift(reader);
+	}
+}
+
+void rewrite_look(int fd, bool forked, struct rewrite_survey *survey)
+{
+	struct mst_reader *reader;
+	const struct mst_chunk *chunk;
+	bool sure = false;
+
+	*survey = (struct rewrite_survey){ .has_identity = true };
+	if (mst_reader_create(&reader, fd) != 0)
+		return;
+	forked &= mst_reader_info(reader)->parent_pid != 0;
+	while ((!sure || (forked && !survey->has_fork)) && mst_reader_next(reader, &chunk) > 0)
+		look_at_chunk(survey, reader, chunk, &sure);
+	survey->has_fork &= forked;
+	mst_reader_destroy(reader);
 }
 
 /* ---- life ---- */
@@ -498,13 +547,15 @@ static int start_writer(struct rewrite *w, int fd)
 	return err;
 }
 
-/* That of the range or, if it is later, of the old trace; in whole units of its time. */
-static uint64_t begin_of(const struct mst_reader *reader, uint64_t from)
+/* The latest of those of the old trace, of the range, and of its first record; in whole units of time. */
+static uint64_t begin_of(const struct mst_reader *reader, const struct rewrite_options *options)
 {
-	const uint64_t unit = UINT64_C(1) << mst_reader_time_shift(reader),
-		       old = mst_reader_info(reader)->begin_ns;
+	const uint64_t unit = UINT64_C(1) << mst_reader_time_shift(reader);
+	const uint64_t from = (options->from * NS_PER_MS + unit - 1) & ~(unit - 1);
+	uint64_t begin = mst_reader_info(reader)->begin_ns;
 
-	return from > old / NS_PER_MS ? (from * NS_PER_MS + unit - 1) & ~(unit - 1) : old;
+	begin = options->first_ns > begin ? options->first_ns : begin;
+	return from > begin ? from : begin;
 }
 
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
@@ -521,8 +572,8 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	w->reader = reader;
 	w->has_identity = has_identity;
 	w->nobody = MST_NONE;
-	w->based = info->base || options->from > 0;
-	w->begin_ns = begin_of(reader, options->from);
+	w->based = info->base || options->from > 0 || options->first > 0;
+	w->begin_ns = begin_of(reader, options);
 	const int err = start_writer(w, fd);
 
 	return err ? err : mst_transfer_create(&w->transfer, reader, w->writer, options->strip_paths);

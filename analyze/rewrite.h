@@ -30,11 +30,24 @@ enum rewrite_drop {
 
 struct rewrite_options {
 	uint64_t from, until; /* milliseconds, both included; 0 and REWRITE_END: all */
+	uint64_t first;       /* no record before this one, either */
+	uint64_t first_ns;    /* the time of that */
 	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
 	unsigned drop;        /* enum rewrite_drop, several */
 	bool no_args;         /* of the command line, only the program's name */
 	bool strip_paths;     /* of files only the last part of their names */
 };
+
+/* What has to be known of a trace beforehand. */
+struct rewrite_survey {
+	bool has_identity; /* it says which block each free gives back */
+	bool has_fork;     /* it is a forked child's, and it did something: */
+	uint64_t fork;     /* its first own record ... */
+	uint64_t fork_ns;  /* ... and when that was */
+};
+
+/* Reads the trace on `fd` from its beginning on, to the fork if `forked`. What can't be read isn't there. */
+void rewrite_look(int fd, bool forked, struct rewrite_survey *survey);
 
 struct rewrite;
 

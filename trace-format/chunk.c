@@ -146,30 +146,24 @@ int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 
 /* What a symbol or a call adds, modulo 2^64: sizes can be anything. */
 struct effect {
-	uint64_t bytes, bytes16, blocks;
-	uint64_t moved16;
-	uint32_t steps;
+	uint64_t bytes, bytes16;
+	int64_t blocks;
+	uint32_t count; /* of a symbol's records: those that are whole calls */
 	bool begins_pair;
 };
-
-static uint64_t distance(uint64_t difference)
-{
-	return (int64_t)difference < 0 ? -difference : difference;
-}
 
 static struct effect symbol_effect(const struct mst_symbol *symbol, const struct mst_kind *kinds)
 {
 	const struct mst_kind *kind = &kinds[symbol->kind];
-	const uint64_t sign = symbol->role == MST_ALLOC ? 1 : -(uint64_t)1;
+	const int64_t sign = symbol->role == MST_ALLOC ? 1 : -1;
 	struct effect e = { .begins_pair = symbol->role == MST_OUT || symbol->role == MST_KEEP };
 
 	if (symbol->role == MST_CALL || symbol->role == MST_KEEP || kind->op == MST_OP_UNKNOWN)
 		return e;
-	e.bytes = sign * kind->size;
-	e.bytes16 = sign * (mst_op_is_custom(kind->op) ? kind->size : (kind->cap + 15) & ~(uint64_t)15);
+	e.bytes = (uint64_t)sign * kind->size;
+	e.bytes16 =
+		(uint64_t)sign * (mst_op_is_custom(kind->op) ? kind->size : (kind->cap + 15) & ~(uint64_t)15);
 	e.blocks = sign;
-	e.moved16 = distance(e.bytes16);
-	e.steps = 1;
 	return e;
 }
 
@@ -180,30 +174,11 @@ static inline void effect_add(struct effect *sum, const struct effect *e)
 	sum->blocks += e->blocks;
 }
 
-/* One call's effect, and where it leads. */
-static inline void sum_call(struct mst_sums *sums, struct effect *sum, const struct effect *e)
+/* What `count` calls of this effect have moved, wherever they led. */
+static void sum_moves(struct mst_sums *sums, const struct effect *e, uint32_t count)
 {
-	effect_add(sum, e);
-	sums->moved16 += e->moved16;
-	sums->steps += e->steps;
-	if ((int64_t)sum->bytes > sums->max_bytes)
-		sums->max_bytes = (int64_t)sum->bytes;
-	if ((int64_t)sum->bytes16 > sums->max_bytes16)
-		sums->max_bytes16 = (int64_t)sum->bytes16;
-	if ((int64_t)sum->blocks > sums->max_blocks)
-		sums->max_blocks = (int64_t)sum->blocks;
-}
-
-/* The two records of a pair are one call. */
-static inline void sum_pair(struct mst_sums *sums, struct effect *sum, const struct effect *first,
-			    const struct effect *second)
-{
-	struct effect e = *first;
-
-	effect_add(&e, second);
-	e.moved16 = distance(e.bytes16);
-	e.steps = e.blocks != 0;
-	sum_call(sums, sum, &e);
+	sums->moved16 += count * ((int64_t)e->bytes16 < 0 ? -e->bytes16 : e->bytes16);
+	sums->steps += e->blocks != 0 ? count : 0;
 }
 
 static bool is_realloc(const struct mst_kind *kind)
@@ -212,8 +187,8 @@ static bool is_realloc(const struct mst_kind *kind)
 }
 
 /* What reallocs (done or failed) add to the growth and shrink counters. */
-static inline void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols,
-			       const struct mst_kind *kinds, const uint16_t *at)
+static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols, const struct mst_kind *kinds,
+			const uint16_t *at)
 {
 	const struct mst_symbol *now = &symbols[at[1]];
 	const uint64_t size = kinds[now->kind].size, old = kinds[symbols[at[0]].kind].size;
@@ -226,38 +201,65 @@ static inline void sum_realloc(struct mst_sums *sums, const struct mst_symbol *s
 		sums->shrunk++;
 }
 
-int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
+/* The two records of a pair are one call; its effect. */
+static struct effect sum_pair(struct mst_sums *sums, const struct chunk *chunk, const struct mst_kind *kinds,
+			      const struct effect *effects, const uint16_t *at)
+{
+	struct effect e = effects[at[0]];
+
+	chunk->symbols[at[0]].count++;
+	chunk->symbols[at[1]].count++;
+	effect_add(&e, &effects[at[1]]);
+	sum_moves(sums, &e, 1);
+	sum_realloc(sums, chunk->symbols, kinds, at);
+	return e;
+}
+
+/* The sums that depend on the order of the calls, and those over pairs. */
+static void sum_records(struct mst_sums *sums, const struct chunk *chunk, const struct mst_kind *kinds,
+			struct effect *effects)
+{
+	int64_t max_bytes = 0, max_bytes16 = 0, max_blocks = 0;
+	struct effect sum = { 0 }, pair;
+
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		struct effect *e = &effects[chunk->records[i]];
+
+		if (__builtin_expect(e->begins_pair, 0)) {
+			/* Pairs are never split between chunks, so there is a next record. */
+			pair = sum_pair(sums, chunk, kinds, effects, &chunk->records[i++]);
+			e = &pair;
+		}
+		e->count++;
+		effect_add(&sum, e);
+		max_bytes = (int64_t)sum.bytes > max_bytes ? (int64_t)sum.bytes : max_bytes;
+		max_bytes16 = (int64_t)sum.bytes16 > max_bytes16 ? (int64_t)sum.bytes16 : max_bytes16;
+		max_blocks = sum.blocks > max_blocks ? sum.blocks : max_blocks;
+	}
+	sums->net_bytes = (int64_t)sum.bytes;
+	sums->net_bytes16 = (int64_t)sum.bytes16;
+	sums->net_blocks = sum.blocks;
+	sums->max_bytes = max_bytes;
+	sums->max_bytes16 = max_bytes16;
+	sums->max_blocks = max_blocks;
+}
+
+int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
 {
 	struct effect *const effects = malloc((chunk->n_symbols + 1) * sizeof(*effects));
-	/* Copies that live in registers. */
-	struct mst_sums found = { .events = chunk->events, .null_frees = chunk->null_frees };
-	struct effect sum = { 0 };
 
+	*sums = (struct mst_sums){ .events = chunk->events, .null_frees = chunk->null_frees };
 	if (!effects)
 		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
 		effects[i] = symbol_effect(&chunk->symbols[i], kinds);
-
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const uint16_t number = chunk->records[i];
-		const struct effect *e = &effects[number];
-
-		chunk->symbols[number].count++;
-		if (__builtin_expect(e->begins_pair, 0)) {
-			/* Pairs are never split between chunks, so there is a next record. */
-			sum_realloc(&found, chunk->symbols, kinds, &chunk->records[i]);
-			chunk->symbols[chunk->records[++i]].count++;
-			sum_pair(&found, &sum, e, &effects[chunk->records[i]]);
-		} else {
-			sum_call(&found, &sum, e);
-		}
+	sum_records(sums, chunk, kinds, effects);
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		chunk->symbols[i].count += effects[i].count;
+		sum_moves(sums, &effects[i], effects[i].count);
 	}
-	found.net_bytes = (int64_t)sum.bytes;
-	found.net_bytes16 = (int64_t)sum.bytes16;
-	found.net_blocks = (int64_t)sum.blocks;
 	if (chunk->base)
-		found.events = found.moved16 = found.steps = 0; /* nothing happened */
-	*sums = found;
+		sums->events = sums->moved16 = sums->steps = 0; /* nothing happened */
 	free(effects);
 	return 0;
 }

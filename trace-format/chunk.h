@@ -117,7 +117,7 @@ static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 }
 
 /* Counts the symbols, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
-int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
+int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
 
 /* The record, symbol and count columns. */
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,

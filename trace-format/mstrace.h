@@ -200,7 +200,8 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
 int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id);
 int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id);
 
-/* A kind by its id, which must exist; valid until the next definition. */
+/* Kinds defined so far, with the unknown one; a kind by its id, which must exist, valid until the next definition. */
+uint32_t mst_writer_kinds(const struct mst_writer *w);
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
 
 /*
@@ -248,9 +249,10 @@ void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
  */
 int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n);
 
-/* Frames and modules defined so far; valid until the next definition. */
+/* Frames, modules and stacks defined so far; valid until the next definition. */
 const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *n);
 const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n);
+const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *n);
 
 /*
  * Begins a trace on `fd`, as for mst_writer_create(), with the first `bytes` of the one on `from`, which
@@ -269,6 +271,10 @@ int mst_writer_flush(struct mst_writer *w);
  * to the losses in *end, and taken from its events. The error is returned again then.
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
+
+/* The time of the next record, if mst_writer_at() doesn't tell a later one; and its count of instructions. */
+uint64_t mst_writer_time(const struct mst_writer *w);
+uint64_t mst_writer_instruction_count(const struct mst_writer *w);
 
 /*
  * Whether what is written from here on shall rather be packed fast than small: at zstd's level 1, if that is
@@ -458,7 +464,12 @@ int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader 
 			bool strip_paths);
 void mst_transfer_destroy(struct mst_transfer *transfer); /* NULL is allowed */
 
+/* The same from a writer, of which only frames and stacks can be asked for. */
+int mst_transfer_between(struct mst_transfer **transfer, const struct mst_writer *from,
+			 struct mst_writer *to);
+
 int mst_transfer_thread(struct mst_transfer *transfer, uint32_t thread, uint32_t *id);
+int mst_transfer_frame(struct mst_transfer *transfer, uint32_t frame, uint32_t *id);
 int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *id);
 
 /* The names that the reader's trace has of those frames; behind the last record. */

@@ -16,7 +16,8 @@ struct ids {
 };
 
 struct mst_transfer {
-	const struct mst_reader *from;
+	const struct mst_reader *from;   /* or NULL, and then ... */
+	const struct mst_writer *before; /* ... this */
 	struct mst_writer *to;
 	bool strip_paths;
 	struct ids threads, modules, frames, stacks;
@@ -53,6 +54,15 @@ int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader 
 	return 0;
 }
 
+int mst_transfer_between(struct mst_transfer **transfer, const struct mst_writer *from, struct mst_writer *to)
+{
+	const int err = mst_transfer_create(transfer, NULL, to, false);
+
+	if (!err)
+		(*transfer)->before = from;
+	return err;
+}
+
 void mst_transfer_destroy(struct mst_transfer *t)
 {
 	if (!t)
@@ -83,7 +93,8 @@ int mst_transfer_thread(struct mst_transfer *t, uint32_t thread, uint32_t *id)
 static int transfer_module(struct mst_transfer *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
-	struct mst_module module = mst_reader_modules(t->from, &n)[old];
+	struct mst_module module =
+		(t->from ? mst_reader_modules(t->from, &n) : mst_writer_modules(t->before, &n))[old];
 	const char *slash = t->strip_paths ? strrchr(module.path, '/') : NULL;
 	int err = 0;
 
@@ -97,10 +108,11 @@ static int transfer_module(struct mst_transfer *t, uint32_t old, uint32_t *id)
 	return err;
 }
 
-static int transfer_frame(struct mst_transfer *t, uint32_t old, uint32_t *id)
+int mst_transfer_frame(struct mst_transfer *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
-	struct mst_frame frame = mst_reader_frames(t->from, &n)[old];
+	struct mst_frame frame =
+		(t->from ? mst_reader_frames(t->from, &n) : mst_writer_frames(t->before, &n))[old];
 	int err = 0;
 
 	if (!reserve(&t->frames, n))
@@ -134,7 +146,8 @@ static bool find_path(struct mst_transfer *t, const struct mst_stack *stacks, ui
 int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
 {
 	uint32_t n;
-	const struct mst_stack *stacks = mst_reader_stacks(t->from, &n);
+	const struct mst_stack *stacks =
+		t->from ? mst_reader_stacks(t->from, &n) : mst_writer_stacks(t->before, &n);
 	uint32_t *ids;
 
 	if (!reserve(&t->stacks, n))
@@ -148,7 +161,7 @@ int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
 		struct mst_stack new = { .parent = ids[old->parent] };
 		int err;
 
-		if ((err = transfer_frame(t, old->frame, &new.frame)) ||
+		if ((err = mst_transfer_frame(t, old->frame, &new.frame)) ||
 		    (err = mst_writer_stack(t->to, &new, &ids[t->path.items[n]])))
 			return err;
 	}

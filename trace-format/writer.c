@@ -604,6 +604,17 @@ const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t
 	return w->defs.modules.items;
 }
 
+const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *n)
+{
+	*n = w->defs.stacks.n;
+	return w->defs.stacks.items;
+}
+
+uint32_t mst_writer_kinds(const struct mst_writer *w)
+{
+	return w->defs.kinds.n;
+}
+
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id)
 {
 	return &defs_kinds(&w->defs)[id];
@@ -790,6 +801,16 @@ int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t o
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n)
 {
 	w->chunk.null_frees += n;
+}
+
+uint64_t mst_writer_time(const struct mst_writer *w)
+{
+	return w->time << TIME_SHIFT;
+}
+
+uint64_t mst_writer_instruction_count(const struct mst_writer *w)
+{
+	return w->instructions;
 }
 
 uint64_t mst_writer_events(const struct mst_writer *w)

@@ -248,3 +248,40 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
 	slots[i] = slots[page->n];
 	return true;
 }
+
+/* ---- all blocks ---- */
+
+uint64_t blocks_count(const struct blocks *blocks)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i <= blocks->mask; i++)
+		n += blocks->places[i].page ? blocks->places[i].page->n : 0;
+	return n;
+}
+
+void blocks_list(const struct blocks *blocks, struct block_ref *refs)
+{
+	for (uint64_t i = 0; i <= blocks->mask; i++) {
+		struct block_page *page = blocks->places[i].page;
+
+		for (uint32_t k = 0; page && k < page->n; k++) {
+			uint64_t *slot = &page_slots(page)[k];
+
+			*refs++ = (struct block_ref){ .index = unpack(*slot).index, .slot = slot };
+		}
+	}
+}
+
+struct block block_get(const struct block_ref *ref)
+{
+	return ref->slot ? unpack(*ref->slot) : *ref->block;
+}
+
+void block_set(const struct block_ref *ref, struct block block)
+{
+	if (ref->slot)
+		*ref->slot = pack(block);
+	else
+		*ref->block = block;
+}

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #define BLOCKS_PAGE_BITS 11
-#define BLOCKS_PAGE_LINES 5u /* cache lines of a page with 32 blocks */
 
 struct block {
 	uint32_t kind;  /* below 2^24 */
@@ -46,6 +45,20 @@ bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *bl
 /* Takes the block out; false if there is none. */
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 
+/* Where a block is kept. */
+struct block_ref {
+	uint64_t index;
+	uint64_t *slot;      /* in a table of blocks, or NULL, and then ... */
+	struct block *block; /* ... here */
+};
+
+/* How many blocks there are; references to all of them, in no order. They hold until a block comes or goes. */
+uint64_t blocks_count(const struct blocks *blocks);
+void blocks_list(const struct blocks *blocks, struct block_ref *refs);
+
+struct block block_get(const struct block_ref *ref);
+void block_set(const struct block_ref *ref, struct block block);
+
 /* The page that an address is in; what is not a multiple of eight is in pages of its own. Never 0. */
 static inline uint64_t blocks_key(uint64_t address)
 {
@@ -57,20 +70,31 @@ static inline struct block_place *blocks_home(const struct blocks *blocks, uint6
 	return &blocks->places[(key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask];
 }
 
-/* These say, one after the other and with some work between, that an address will be looked for soon. */
-static inline void blocks_expect(const struct blocks *blocks, uint64_t address)
+/*
+ * These say, one after the other and with some work between, that an address will be looked for soon. Always
+ * in line: a function that only prefetches is one without effect to the compiler.
+ */
+static inline __attribute__((always_inline)) void blocks_expect(const struct blocks *blocks, uint64_t address)
 {
 	__builtin_prefetch(blocks_home(blocks, blocks_key(address)));
 }
 
-static inline void blocks_expect_page(const struct blocks *blocks, uint64_t address)
+static inline __attribute__((always_inline)) void blocks_expect_page(const struct blocks *blocks,
+								     uint64_t address)
 {
 	const uint64_t key = blocks_key(address);
 	const struct block_place *place = blocks_home(blocks, key);
 
+	const char *const page = (const char *)place->page;
+
 	/* All of what a page usually is, wherever in it the block will be found. */
-	for (unsigned i = 0; place->key == key && i < BLOCKS_PAGE_LINES; i++)
-		__builtin_prefetch((const char *)place->page + i * 64, 1);
+	if (place->key == key) {
+		__builtin_prefetch(page, 1);
+		__builtin_prefetch(page + 64, 1);
+		__builtin_prefetch(page + 128, 1);
+		__builtin_prefetch(page + 192, 1);
+		__builtin_prefetch(page + 256, 1);
+	}
 }
 
 #endif

@@ -16,65 +16,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "command.h"
-#include "keeper.h"
+#include "collector_state.h"
 #include "mappers.h"
-#include "namer.h"
 #include "outname.h"
-#include "tracee.h"
 
 #define MARGIN_STAMPS 20000u /* no look-ahead of a CPU is as long as this */
 #define SLEEP_MIN_NS 500000u
 #define SLEEP_MAX_NS 20000000u
 #define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS 200000000u
-#define NAMES_TRIED 1000u
 #define ORPHAN_CHECK_NS 20000000u
 #define ROOM_CHECK_NS 20000000u  /* a full disk is tried again so often */
 #define ROOM_WAIT_NS 2000000000u /* and no longer than this when nobody is recorded any more */
-
-/* One process that is, or is about to be, recorded. */
-struct recording {
-	struct recording *next;
-	pid_t pid;
-	int pidfd;           /* -1: none; the main process is asked about by waitpid() */
-	uint32_t segment;    /* SHM_NO_SEGMENT: not shown up yet */
-	uint32_t parent_pid; /* it was forked from; 0 = it was executed */
-	struct tracee *tracee;
-	struct mst_writer *writer; /* until there is a tracee to own it */
-	char *path;                /* NULL: no file yet */
-	int fd;
-	struct keeper keeper;
-	uint64_t flushed_ns, exec_checked_ns;
-	uint64_t orphans_checked_ns;
-	int error, error_number;
-	bool dead, executed;
-};
-
-struct collector {
-	struct collector_options options;
-	void (*report)(const struct collector_report *);
-	struct shm_family *family;
-	int fd;
-	char shm_path[64];
-	char *cwd;
-	struct clock clock;
-	uint64_t start_realtime_ns;
-	struct recording *recordings;
-	uint32_t files;
-	char **made; /* paths of this run's files: never overwritten */
-	uint32_t n_made;
-	pid_t main_pid;
-	bool main_ended;
-	int main_status; /* as waitpid() gave it */
-	pid_t *aside;    /* processes of ours that finish files, see step_aside() */
-	uint32_t n_aside;
-	struct recording *writing; /* whose file is at work; NULL: it shall not wait for room */
-	bool room_wanted;          /* it waits for room, and that was told */
-	uint64_t alone_ns;         /* since when it has waited with nobody left to record */
-	uint8_t *known;            /* by segment: KNOWN = has a recording, else rounds deferred */
-};
 
 #define KNOWN 255u
 #define DEFER_ROUNDS 100u
@@ -116,6 +69,7 @@ static int make_family(struct collector *c)
 		.stacks = c->options.stacks || c->options.timer_ms,
 		.timer_ms = c->options.timer_ms,
 		.maps = c->options.maps,
+		.instructions = c->options.instructions,
 		.cxx_freeres = c->options.cxx_freeres,
 		.free_stacks = c->options.free_stacks,
 		.usable = c->options.usable,
@@ -142,6 +96,7 @@ struct collector *collector_create(const struct collector_options *options,
 		return NULL;
 	c->options = *options;
 	c->report = report;
+	c->newfiles.overwrite = options->overwrite;
 	c->fd = -1;
 	c->cwd = getcwd(NULL, 0);
 	c->known = calloc(SHM_SEGMENTS, sizeof(*c->known));
@@ -159,6 +114,7 @@ static void recording_destroy(struct recording *r)
 	tracee_destroy(r->tracee);
 	mst_writer_destroy(r->writer);
 	keeper_finish(&r->keeper);
+	rotation_finish(&r->rotation);
 	if (r->fd >= 0)
 		close(r->fd);
 	if (r->pidfd >= 0)
@@ -181,9 +137,7 @@ void collector_destroy(struct collector *c)
 		munmap(c->family, shm_bytes(SHM_SEGMENTS));
 	if (c->fd >= 0)
 		close(c->fd);
-	for (uint32_t i = 0; i < c->n_made; i++)
-		free(c->made[i]);
-	free(c->made);
+	newfiles_finish(&c->newfiles);
 	free(c->aside);
 	free(c->known);
 	free(c->cwd);
@@ -200,70 +154,17 @@ uint32_t collector_unrecorded(const struct collector *c)
 	return atomic_load(&c->family->unrecorded);
 }
 
+uint32_t collector_uncounted(const struct collector *c)
+{
+	return atomic_load(&c->family->uncounted);
+}
+
 uint32_t collector_untimed(const struct collector *c)
 {
 	return atomic_load(&c->family->untimed);
 }
 
 /* ---- files ---- */
-
-static bool is_ours(const struct collector *c, const char *path)
-{
-	for (uint32_t i = 0; i < c->n_made; i++) {
-		if (strcmp(c->made[i], path) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void note_file(struct collector *c, const char *path)
-{
-	char **made = realloc(c->made, (c->n_made + 1) * sizeof(*made));
-
-	if (!made)
-		return;
-	c->made = made;
-	made[c->n_made] = strdup(path);
-	c->n_made += made[c->n_made] != NULL;
-}
-
-/* Creates a new file; an old one of the name goes first if that was asked for. */
-static int create_file(struct collector *c, const char *path)
-{
-	struct stat st;
-	int fd;
-
-	if (c->options.overwrite && !is_ours(c, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
-		unlink(path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		note_file(c, path);
-	return fd;
-}
-
-/* The first free name for a process that nobody can be asked about: NAME, NAME.2, NAME.3 ... */
-static int create_numbered(struct collector *c, char **path)
-{
-	for (unsigned i = 1; i < NAMES_TRIED; i++) {
-		char *name;
-		int fd;
-
-		if (i == 1)
-			name = strdup(*path);
-		else if (asprintf(&name, "%s.%u", *path, i) < 0)
-			name = NULL;
-		if (!name)
-			return -1;
-		fd = create_file(c, name);
-		if (fd >= 0 || errno != EEXIST) {
-			free(*path);
-			*path = name;
-			return fd;
-		}
-		free(name);
-	}
-	return -1;
-}
 
 static char *name_file(struct collector *c, const struct recording *r, const char *exe, const char **problem)
 {
@@ -284,7 +185,7 @@ static uint32_t shown_args(const struct collector *c, uint32_t argc)
 	return c->options.no_args && argc > 1 ? 1 : argc;
 }
 
-static void fill_info(const struct collector *c, const struct recording *r, struct mst_file_info *info)
+void recording_info(const struct collector *c, const struct recording *r, struct mst_file_info *info)
 {
 	*info = (struct mst_file_info){
 		.pid = (uint32_t)r->pid,
@@ -293,6 +194,7 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 		.start_ns = c->start_realtime_ns,
 		.sample_bytes = c->options.sample_bytes,
+		.instructions = c->options.instructions,
 		.stacks = c->family->stacks,
 		.recorder = "msrec " MSREC_VERSION,
 		.exe = c->options.exe,
@@ -304,16 +206,17 @@ static void fill_info(const struct collector *c, const struct recording *r, stru
 
 static bool wait_for_room(void *context);
 
-static int start_writer(struct collector *c, struct recording *r, const struct mst_file_info *info)
+int recording_start(struct collector *c, int fd, const struct mst_file_info *info, struct mst_writer **writer)
 {
 	const struct mst_writer_options options = {
 		.level = c->options.level,
+		.chunk_records = rotation_step(c->options.max_bytes),
 		.identity = c->options.identity,
 		.wait_for_room = wait_for_room,
 		.context = c,
 	};
 
-	return mst_writer_create(&r->writer, r->fd, info, &options);
+	return mst_writer_create(writer, fd, info, &options);
 }
 
 char *collector_prepare(struct collector *c, pid_t pid)
@@ -334,9 +237,9 @@ char *collector_prepare(struct collector *c, pid_t pid)
 		recording_destroy(r);
 		return strdup(problem);
 	}
-	r->fd = create_file(c, r->path);
-	fill_info(c, r, &info);
-	err = r->fd < 0 ? MST_ERR_IO : start_writer(c, r, &info);
+	r->fd = newfiles_create(&c->newfiles, r->path);
+	recording_info(c, r, &info);
+	err = r->fd < 0 ? MST_ERR_IO : recording_start(c, r->fd, &info, &r->writer);
 	if (err) {
 		const char *hint = errno == EEXIST ? " (-f overwrites it)" : "";
 
@@ -360,6 +263,17 @@ void collector_discard(struct collector *c)
 	recording_destroy(r);
 }
 
+/* What a program says of itself that was executed by a recorded one. */
+void recording_command(const struct collector *c, const struct recording *r, const struct command *command,
+		       struct mst_file_info *info)
+{
+	if (r->parent_pid || r->pid == c->main_pid)
+		return;
+	info->exe = command->exe;
+	info->argc = shown_args(c, command->argc);
+	info->argv = command->argv;
+}
+
 /* The file of a process that msrec didn't start itself. */
 static int make_file(struct collector *c, struct recording *r)
 {
@@ -370,27 +284,22 @@ static int make_file(struct collector *c, struct recording *r)
 
 	command_read(&command, r->pid);
 	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
-	r->fd = r->path ? create_numbered(c, &r->path) : -1;
+	r->fd = r->path ? newfiles_create_numbered(&c->newfiles, &r->path) : -1;
 	if (r->fd < 0) {
 		command_finish(&command);
 		return MST_ERR_IO;
 	}
-	fill_info(c, r, &info);
-	if (r->parent_pid) {
-		err = mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info);
-	} else {
-		info.exe = command.exe;
-		info.argc = shown_args(c, command.argc);
-		info.argv = command.argv;
-		err = start_writer(c, r, &info);
-	}
+	recording_info(c, r, &info);
+	recording_command(c, r, &command, &info);
+	err = r->parent_pid ? mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info)
+			    : recording_start(c, r->fd, &info, &r->writer);
 	command_finish(&command);
 	return err;
 }
 
 /* ---- draining ---- */
 
-static void note_error(struct recording *r, int err)
+void recording_note_error(struct recording *r, int err)
 {
 	if (err < 0 && !r->error) {
 		r->error_number = errno;
@@ -400,24 +309,31 @@ static void note_error(struct recording *r, int err)
 
 static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 {
+	uint64_t all = 0;
 	int64_t n;
 
-	if (!r->tracee)
+	if (!r->tracee || r->stopped)
 		return 0;
 	if (!r->path && tracee_needs_file(r->tracee))
-		note_error(r, make_file(c, r));
+		recording_note_error(r, make_file(c, r));
 	if (!r->path)
 		return 0;
 	c->writing = r;
-	n = tracee_drain(r->tracee, &c->clock, until);
-	if (n < 0)
-		note_error(r, (int)n);
+	do {
+		n = tracee_drain(r->tracee, &c->clock, until);
+		if (n < 0)
+			recording_note_error(r, (int)n);
+		else
+			all += (uint64_t)n;
+	} while (recording_look_at_size(c, r) && n > 0);
+	if (r->stopped)
+		return all;
 	keeper_look(&r->keeper, tracee_writer(r->tracee), r->pid);
 	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = c->clock.ns[1];
-		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+		recording_note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
 	}
-	return n > 0 ? (uint64_t)n : 0;
+	return all;
 }
 
 /* Everything that is left of a process that writes no more. */
@@ -488,7 +404,7 @@ static void meet_child(struct recording *r, struct recording *parent, struct shm
 static void meet_program(struct collector *c, struct recording *r, struct shm_segment *segment)
 {
 	if (!r->writer)
-		note_error(r, make_file(c, r));
+		recording_note_error(r, make_file(c, r));
 	if (r->writer)
 		r->tracee = tracee_create(segment, r->writer, c->options.depth);
 	if (r->tracee)
@@ -498,7 +414,8 @@ static void meet_program(struct collector *c, struct recording *r, struct shm_se
 /* Whether the parent's events up to the fork have been read; its mark may still be on the way. */
 static bool has_read_fork(struct collector *c, struct recording *parent, const struct shm_segment *segment)
 {
-	if (!segment->parent_fork || tracee_knows_fork(parent->tracee, segment->parent_fork))
+	if (parent->stopped || !segment->parent_fork ||
+	    tracee_knows_fork(parent->tracee, segment->parent_fork))
 		return true;
 	if (!parent->dead && !parent->executed)
 		return false;
@@ -539,17 +456,18 @@ static void meet_process(struct collector *c, uint32_t i)
 		r = recording_prepared(c, (pid_t)segment->pid);
 	if (!r)
 		r = add_recording(c, (pid_t)segment->pid);
-	if (!r) {
-		atomic_store(&segment->refused, 1);
-		return;
-	}
-	r->segment = i;
-	if (parent)
+	if (r)
+		r->segment = i;
+	if (r && (c->stopped || (parent && parent->stopped)))
+		r->stopped = true;
+	else if (r && parent)
 		meet_child(r, parent, segment);
-	else
+	else if (r)
 		meet_program(c, r, segment);
-	if (!r->tracee)
+	if (!r || !r->tracee)
 		atomic_store(&segment->refused, 1);
+	else if (c->options.max_bytes)
+		tracee_set_step(r->tracee, rotation_step(c->options.max_bytes));
 }
 
 static void meet_processes(struct collector *c)
@@ -655,98 +573,6 @@ static bool wait_for_room(void *context)
 
 /* ---- the end of a process ---- */
 
-static bool any_other_lives(const struct collector *c, const struct recording *r)
-{
-	for (const struct recording *other = c->recordings; other; other = other->next) {
-		if (other != r && other->tracee && !other->dead && !other->executed)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Looking names up takes its time, and nobody may wait for us meanwhile: while other processes are
- * recorded, another process of ours does it, which has all that it needs. True in the process that is
- * to write on.
- */
-static bool step_aside(struct collector *c, const struct recording *r, bool *aside)
-{
-	pid_t *grown = NULL, pid = -1;
-
-	if (any_other_lives(c, r))
-		grown = realloc(c->aside, (c->n_aside + 1) * sizeof(*grown));
-	if (grown) {
-		c->aside = grown;
-		pid = fork();
-	}
-	if (pid > 0)
-		c->aside[c->n_aside++] = pid;
-	*aside = pid == 0;
-	if (pid == 0) {
-		/* Who maps this or holds it open counts as a recorded process. */
-		munmap(c->family, shm_bytes(SHM_SEGMENTS));
-		close(c->fd);
-		c->writing = NULL;
-	}
-	return pid <= 0;
-}
-
-static void write_end(struct collector *c, struct recording *r, struct mst_end *end,
-		      const struct namer_task *task)
-{
-	struct mst_writer *writer = r->tracee ? tracee_writer(r->tracee) : r->writer;
-	struct collector_report report = {
-		.path = r->path,
-		.recorded = r->tracee,
-		.executed = r->executed,
-		.notices = task->said,
-	};
-
-	if (r->tracee && !r->error)
-		note_error(r, namer_run(task));
-	note_error(r, mst_writer_finish(writer, end));
-	report.events = end->events;
-	report.lost = end->lost;
-	report.bytes = mst_writer_bytes(writer);
-	report.error = r->error;
-	report.error_number = r->error_number;
-	c->report(&report);
-}
-
-static void finish_file(struct collector *c, struct recording *r)
-{
-	struct notices said = { 0 };
-	const struct namer_task task = {
-		.writer = r->tracee ? tracee_writer(r->tracee) : NULL,
-		.keeper = &r->keeper,
-		.pid = r->pid,
-		.folder = c->cwd,
-		.since = c->start_realtime_ns,
-		.all = c->options.embed_symbols,
-		.said = &said,
-	};
-	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = c->clock.ns[1] };
-	bool aside = false;
-
-	if (r->executed) {
-		end.reason = MST_END_EXEC;
-	} else if (r->pid == c->main_pid && WIFSIGNALED(c->main_status)) {
-		end.reason = MST_END_SIGNAL;
-		end.detail = (uint32_t)WTERMSIG(c->main_status);
-	} else if (r->pid == c->main_pid) {
-		end.reason = MST_END_EXIT;
-		end.detail = (uint32_t)WEXITSTATUS(c->main_status);
-	}
-	if (r->tracee)
-		tracee_end(r->tracee, &end);
-	c->writing = r;
-	if (!r->tracee || !namer_has_work(&task) || step_aside(c, r, &aside))
-		write_end(c, r, &end, &task);
-	notices_finish(&said);
-	if (aside)
-		_exit(0);
-}
-
 /* Gives the segment back, all zero. */
 static void free_segment(struct collector *c, uint32_t i)
 {
@@ -763,8 +589,8 @@ static void end_recording(struct collector *c, struct recording *r)
 {
 	struct recording **link = &c->recordings;
 
-	if (r->path && (r->tracee || r->writer))
-		finish_file(c, r);
+	if (r->path && (r->tracee || r->writer) && !r->stopped)
+		recording_finish(c, r);
 	if (r->segment != SHM_NO_SEGMENT)
 		free_segment(c, r->segment);
 	while (*link != r)
@@ -783,7 +609,7 @@ static void end_recording(struct collector *c, struct recording *r)
  */
 static bool awaits_orphans(struct collector *c, struct recording *r)
 {
-	if (!r->tracee || !tracee_awaits_children(r->tracee))
+	if (!r->tracee || r->stopped || !tracee_awaits_children(r->tracee))
 		return false;
 	if (r->orphans_checked_ns && c->clock.ns[1] - r->orphans_checked_ns < ORPHAN_CHECK_NS)
 		return true;
@@ -821,6 +647,7 @@ static uint64_t round_of(struct collector *c)
 		check_process(c, r);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		events += drain(c, r, until);
+	collector_look_at_time(c);
 	/* Whoever makes an event from here on knows that time has passed. */
 	atomic_fetch_add_explicit(&c->family->tick, 1, memory_order_relaxed);
 	meet_processes(c);

@@ -29,8 +29,13 @@ struct collector_options {
 	bool free_stacks;      /* the stacks of frees, too */
 	bool usable;           /* what the allocator gives, beside what is asked for */
 	bool stacks;           /* how deep stacks are */
+	bool instructions;     /* how many were executed */
 	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
 	bool maps;             /* mmap and its like */
+	uint64_t max_bytes;    /* of a file; 0: any */
+	bool rotates;          /* then another file begins; else recording ends */
+	uint32_t kept;         /* files of a process that stay then; 0: all */
+	uint32_t duration_s;   /* of the recording; 0: as long as the programs run */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 
 	/* The names of all frames, not only of those that nobody could find later. */
@@ -43,6 +48,8 @@ struct collector_report {
 	uint64_t events, lost, bytes;
 	bool recorded;    /* the recorder was loaded into the process */
 	bool executed;    /* it went on as another program */
+	bool stopped;     /* it goes on, and isn't recorded any more */
+	const char *next; /* the file in which its trace goes on; NULL: none */
 	bool waiting;     /* not finished: there is no room for more of it, error_number tells why */
 	int error;        /* negative enum mst_error of the first failed write, or 0 */
 	int error_number; /* errno then */
@@ -73,6 +80,9 @@ int collector_run(struct collector *collector, pid_t pid);
 
 /* Processes that found no room in the shared memory. */
 uint32_t collector_unrecorded(const struct collector *collector);
+
+/* Threads whose instructions were to be counted, and could not be. */
+uint32_t collector_uncounted(const struct collector *collector);
 
 /* Threads whose stacks were to be looked at between the calls, and could not be. */
 uint32_t collector_untimed(const struct collector *collector);

@@ -118,3 +118,27 @@ bool customs_take(struct customs *customs, uint64_t address, struct block *block
 	give_node(customs, node);
 	return true;
 }
+
+/* ---- all blocks ---- */
+
+uint64_t customs_count(const struct customs *customs)
+{
+	uint64_t n = customs->n - 1ull;
+
+	for (uint32_t node = customs->free; node; node = customs->nodes[node].below)
+		n--;
+	return n;
+}
+
+/* A node that is free has an index that no block can have. */
+void customs_list(const struct customs *customs, struct block_ref *refs)
+{
+	for (uint32_t node = customs->free; node; node = customs->nodes[node].below)
+		customs->nodes[node].block.index = UINT64_MAX;
+	for (uint32_t node = 1; node < customs->n; node++) {
+		struct block *block = &customs->nodes[node].block;
+
+		if (block->index != UINT64_MAX)
+			*refs++ = (struct block_ref){ .index = block->index, .block = block };
+	}
+}

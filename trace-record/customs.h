@@ -32,6 +32,10 @@ static inline bool customs_any(const struct customs *customs)
 	return customs->n > 1;
 }
 
+/* How many blocks there are; references to all of them, in no order. As for blocks.h. */
+uint64_t customs_count(const struct customs *customs);
+void customs_list(const struct customs *customs, struct block_ref *refs);
+
 /* The newest block at the address; false if there is none. take takes it out. */
 bool customs_find(struct customs *customs, uint64_t address, struct block *block);
 bool customs_take(struct customs *customs, uint64_t address, struct block *block);

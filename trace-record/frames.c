@@ -37,6 +37,11 @@ void frames_finish(struct frames *frames)
 	*frames = (struct frames){ 0 };
 }
 
+void frames_forget(struct frames *frames)
+{
+	memset(frames->entries, 0, ENTRIES * sizeof(*frames->entries));
+}
+
 static uint32_t module_role(uint8_t role)
 {
 	switch (role) {

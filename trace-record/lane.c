@@ -170,8 +170,8 @@ bool lane_read(struct lane *lane)
 		lane->broken = !read_any(lane, &lane->window[n]);
 		n += !lane->broken;
 	}
-	lane->first = 0;
-	lane->end = n;
+	lane->next = lane->window;
+	lane->end = lane->window + n;
 	return n > 0;
 }
 

@@ -44,12 +44,13 @@ struct lane {
 	uint64_t read, released;   /* of what was read, and of what the producer may overwrite */
 	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
+	uint64_t stack_depth;      /* of the thread, as the last mark told */
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
 
-	/* Events read ahead, so that memory that they need can be on its way: [first, end). */
+	/* Events read ahead, so that memory that they need can be on its way: [next, end). */
 	struct lane_event window[LANE_WINDOW];
-	uint32_t first, end;
+	const struct lane_event *next, *end;
 
 	struct lane_node *nodes; /* by number; those that were never defined have depth 0 */
 	uint32_t n_nodes;
@@ -64,13 +65,13 @@ bool lane_read(struct lane *lane);
 /* The next event, without taking it; NULL if none has been read. */
 static inline const struct lane_event *lane_peek(const struct lane *lane)
 {
-	return lane->first < lane->end ? &lane->window[lane->first] : NULL;
+	return lane->next != lane->end ? lane->next : NULL;
 }
 
 /* Takes it. */
 static inline void lane_take(struct lane *lane)
 {
-	lane->tail = lane->window[lane->first++].end;
+	lane->tail = lane->next++->end;
 }
 
 /* Whether the lane is that of the slot's present thread: another one may have come since it was opened. */

@@ -16,9 +16,12 @@
 #include "launch.h"
 #include "mst_limits.h"
 #include "mstrace.h"
+#include "preload/counter.h"
 #include "shm.h"
 
 const char *argp_program_version = "msrec " MSREC_VERSION;
+
+#define MAX_SIZE_MIN (64u << 10)
 
 static const char doc[] =
 	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay and "
@@ -42,10 +45,14 @@ enum {
 	OPT_MMAP,
 	OPT_STACKS,
 	OPT_TIMER,
+	OPT_INSTRUCTIONS,
 	OPT_SAMPLE,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
+	OPT_MAX_SIZE,
+	OPT_ROTATE,
+	OPT_DURATION,
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +62,12 @@ static const struct argp_option options[] = {
 	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
 	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
 	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
+	{ "max-size", OPT_MAX_SIZE, "SIZE", 0,
+	  "End the recording before FILE is larger than SIZE bytes, 64k and up; the program goes on", 1 },
+	{ "rotate", OPT_ROTATE, "N", OPTION_ARG_OPTIONAL,
+	  "With --max-size, go on in FILE.2, FILE.3 ... instead; keep only the last N files of a process (all)",
+	  1 },
+	{ "duration", OPT_DURATION, "S", 0, "End the recording after S seconds; the program goes on", 1 },
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
@@ -70,6 +83,8 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
+	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|off", 0,
+	  "Record how many instructions were executed at each call, by the processor's counter (off)", 2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
@@ -86,6 +101,7 @@ static struct {
 	char **argv;
 	int argc;
 	int verbosity;
+	bool instructions_wanted; /* it is to be told if they cannot be counted */
 	/* What lives as long as the program. */
 	char *words, **all_words, *path, *exe, *preload;
 } config = {
@@ -118,26 +134,57 @@ static int number(struct argp_state *state, const char *option, const char *arg,
 	return (int)n;
 }
 
-/* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
-static uint64_t sample_interval(struct argp_state *state, const char *arg)
+/* A number of bytes, maybe with a unit, k to T. 0: it is none. */
+static uint64_t bytes(const char *arg)
 {
-	static const char units[] = "kmg";
+	static const char units[] = "kmgt";
 	const char *unit;
 	uint64_t n;
 	char *end;
 
-	if (strcmp(arg, "off") == 0)
-		return 0;
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
-	if (unit && n <= MST_SAMPLE_MAX) {
+	if (unit && n < UINT64_C(1) << 20) {
 		n <<= 10 * (unit - units + 1);
 		end++;
 	}
-	if (errno || *arg < '0' || *arg > '9' || *end || n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
+	return errno || *arg < '0' || *arg > '9' || *end ? 0 : n;
+}
+
+/* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
+static uint64_t sample_interval(struct argp_state *state, const char *arg)
+{
+	const uint64_t n = bytes(arg);
+
+	if (strcmp(arg, "off") == 0)
+		return 0;
+	if (n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
 		argp_error(state, "--sample takes a number of bytes from 4k to 1G, or off, not '%s'", arg);
 	return n;
+}
+
+static uint64_t max_size(struct argp_state *state, const char *arg)
+{
+	const uint64_t n = bytes(arg);
+
+	if (n < MAX_SIZE_MIN || n > INT64_MAX)
+		argp_error(state, "--max-size takes a number of bytes, 64k and up, not '%s'", arg);
+	return n;
+}
+
+static void rotate(struct argp_state *state, const char *arg)
+{
+	config.collector.rotates = true;
+	config.collector.kept = arg ? (uint32_t)number(state, "rotate", arg, 1, 1000000) : 0;
+}
+
+static void choose_instructions(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "auto") != 0 && strcmp(arg, "pmu") != 0 && strcmp(arg, "off") != 0)
+		argp_error(state, "--instructions takes auto, pmu or off, not '%s'", arg);
+	config.collector.instructions = strcmp(arg, "off") != 0;
+	config.instructions_wanted = strcmp(arg, "pmu") == 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -181,6 +228,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TIMER:
 		c->timer_ms = strcmp(arg, "off") == 0 ? 0 : (uint32_t)number(state, "timer", arg, 1, 1000000);
 		return 0;
+	case OPT_INSTRUCTIONS:
+		choose_instructions(state, arg);
+		return 0;
 	case OPT_SAMPLE:
 		c->sample_bytes = sample_interval(state, arg);
 		return 0;
@@ -193,11 +243,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_EMBED_SYMBOLS:
 		c->embed_symbols = true;
 		return 0;
+	case OPT_MAX_SIZE:
+		c->max_bytes = max_size(state, arg);
+		return 0;
+	case OPT_ROTATE:
+		rotate(state, arg);
+		return 0;
+	case OPT_DURATION:
+		c->duration_s = (uint32_t)number(state, "duration", arg, 1, 1000000000);
+		return 0;
 	case 'q':
 		config.verbosity = 0;
 		return 0;
 	case 'v':
 		config.verbosity++;
+		return 0;
+	case ARGP_KEY_END:
+		if (c->rotates && !c->max_bytes)
+			argp_error(state, "--rotate needs --max-size");
 		return 0;
 	case ARGP_KEY_ARGS:
 		config.argv = state->argv + state->next;
@@ -273,6 +336,10 @@ static void report(const struct collector_report *r)
 			"msrec: %s: ends where the program executed another one "
 			"(--trace-children=yes records that too)\n",
 			r->path);
+	if (r->stopped && config.verbosity > 0)
+		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
+	if (r->next && config.verbosity > 0)
+		fprintf(stderr, "msrec: %s: goes on in %s\n", r->path, r->next);
 	if (config.verbosity > 0)
 		fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", r->path,
 			(unsigned long long)r->events, (unsigned long long)r->lost,
@@ -387,6 +454,9 @@ static int record(void)
 		if (collector_unrecorded(collector))
 			complain("%u processes were not recorded: too many at a time",
 				 collector_unrecorded(collector));
+		if (collector_uncounted(collector))
+			complain("--instructions: those of %u threads could not be counted",
+				 collector_uncounted(collector));
 		if (collector_untimed(collector))
 			complain("--timer: the stacks of %u threads were seen at calls only",
 				 collector_untimed(collector));
@@ -395,6 +465,30 @@ static int record(void)
 	if (!failed)
 		end_like(status);
 	return failed;
+}
+
+/* Without a counter the recording goes on without counts. */
+static void settle_instructions(void)
+{
+	struct counter counter;
+	int err = config.collector.instructions ? counter_open(&counter) : 0;
+
+	if (!config.collector.instructions)
+		return;
+	if (err == 0) {
+		counter_close(&counter);
+		return;
+	}
+	config.collector.instructions = false;
+	if (!config.instructions_wanted && config.verbosity < 2)
+		return;
+	if (err == -EACCES || err == -EPERM)
+		complain(
+			"instructions are not counted: it is not allowed (/proc/sys/kernel/perf_event_paranoid)");
+	else if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV || err == -ENOSYS)
+		complain("instructions are not counted: this machine offers no counter for them");
+	else
+		complain("instructions are not counted: %s", strerror(-err));
 }
 
 int main(int argc, char **argv)
@@ -434,6 +528,7 @@ int main(int argc, char **argv)
 	/* What the libraries free at the very end is of no weight, and takes time. */
 	if (config.collector.sample_bytes)
 		config.collector.libc_freeres = config.collector.cxx_freeres = false;
+	settle_instructions();
 	config.exe = realpath(config.path, NULL);
 	config.collector.exe = config.exe ? config.exe : config.path;
 	config.collector.argc = config.argc;

@@ -120,9 +120,11 @@ struct shm_family {
 	uint8_t usable;                 /* how much the allocator gave is told */
 	uint8_t stacks;                 /* depths of stacks are told */
 	uint8_t maps;                   /* mmap and its like are told */
+	uint8_t instructions;           /* how many instructions were executed is told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t untimed;       /* threads that --timer doesn't see */
+	_Atomic uint32_t uncounted;     /* threads whose instructions are not counted */
 	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
 	_Atomic uint32_t asleep;        /* msrec waits on the bell */
 	pthread_mutex_t collector;      /* robust; locked by msrec for its life */
@@ -229,6 +231,7 @@ enum shm_op {
 	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
+	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
 	SHM_PAD = 255,
 };
 

@@ -4,14 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
-#include "customs.h"
-#include "frames.h"
-#include "lane.h"
 #include "mst_limits.h"
+#include "tracee_state.h"
 
-#define KIND_CACHE_BITS 13
-#define FORKS_KEPT 64u    /* states kept for children that have not shown up yet */
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define RELEASE_BYTES (64u << 10)
 #define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
@@ -22,43 +17,10 @@
 #define ADDRESS_IS_LIVE 1
 
 /* How many events ahead the page of a block is fetched. */
-#define PAGE_AHEAD 16u
+#define PAGE_AHEAD 16
 #define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
-
-/* The kind of a plain call, remembered. */
-struct kind_entry {
-	uint64_t call; /* see call_key(); 0: none */
-	uint32_t kind;
-};
-
-/* The state of the process at a fork, for the child. */
-struct fork_state {
-	uint32_t number;
-	struct tracee *child;
-};
-
-struct tracee {
-	struct shm_segment *segment;
-	struct mst_writer *writer;
-	bool has_file;
-	uint32_t depth;
-	struct blocks blocks; /* the allocator's own */
-	bool expecting;       /* the table is told of addresses ahead */
-	struct customs customs;
-	struct frames frames;
-	struct kind_entry *kinds;
-	uint64_t at_stamp; /* what the writer was told last of time and thread */
-	uint32_t at_thread;
-	struct lane *lanes;
-	uint32_t n_lanes;
-	uint64_t held_ns,
-		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
-	uint64_t unknown_frees, implied_frees, lost;
-	struct fork_state forks[FORKS_KEPT];
-	uint32_t n_forks;
-};
 
 /* ---- life ---- */
 
@@ -70,6 +32,7 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 		return NULL;
 	t->segment = segment;
 	t->at_thread = MST_NONE;
+	t->step = INT64_MAX;
 	t->kinds = calloc(1u << KIND_CACHE_BITS, sizeof(*t->kinds));
 	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
 	if (!t->kinds || !t->lanes || frames_init(&t->frames) != 0) {
@@ -119,6 +82,11 @@ struct mst_writer *tracee_writer(struct tracee *t)
 	return t->writer;
 }
 
+void tracee_set_step(struct tracee *t, uint32_t most)
+{
+	t->step = most;
+}
+
 struct shm_segment *tracee_segment(struct tracee *t)
 {
 	return t->segment;
@@ -136,7 +104,9 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->depth = parent->depth;
 	t->unknown_frees = parent->unknown_frees;
 	t->implied_frees = parent->implied_frees;
+	t->mapped = parent->mapped;
 	t->lost = parent->lost;
+	t->instructions = parent->instructions;
 	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
@@ -216,32 +186,6 @@ bool tracee_needs_file(struct tracee *t)
 
 /* ---- stacks ---- */
 
-/* A node of a thread's stacks gets another meaning. */
-static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
-{
-	struct lane_node *node, *parent = NULL;
-	int err;
-
-	if (!e->node || e->parent == e->node || (e->parent && (e->parent >= lane->n_nodes)))
-		return MST_ERR_ARGUMENT;
-	if (!lane_reserve(lane, e->node))
-		return MST_ERR_NOMEM;
-	node = &lane->nodes[e->node];
-	if (e->parent)
-		parent = &lane->nodes[e->parent];
-	*node = (struct lane_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
-	if (parent && !parent->depth)
-		return MST_ERR_ARGUMENT;
-	if (parent)
-		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
-	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)) ||
-	    node->depth > t->depth)
-		return err;
-	return mst_writer_stack(t->writer,
-				&(struct mst_stack){ parent ? parent->stack : MST_ROOT_STACK, node->frame },
-				&node->stack);
-}
-
 /* The trace's stack of the innermost frames, of a node that has more than are wanted. */
 static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
 {
@@ -260,21 +204,52 @@ static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint
 	return 0;
 }
 
-/* The trace's id of the event's stack. */
-static inline int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
+/* The trace's id of a node's stack. */
+static inline int stack_at(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
 {
-	struct lane_node *node = &lane->nodes[e->node];
+	struct lane_node *node = &lane->nodes[number];
 
-	if (__builtin_expect(e->node >= lane->n_nodes, 0))
-		return MST_ERR_ARGUMENT;
 	if (__builtin_expect(node->stack == MST_NONE, 0)) {
-		const int err = node->depth ? deep_stack(t, lane, e->node, &node->stack) : MST_ERR_ARGUMENT;
+		const int err = node->depth ? deep_stack(t, lane, number, &node->stack) : MST_ERR_ARGUMENT;
 
 		if (err)
 			return err;
 	}
 	*stack = node->stack;
 	return 0;
+}
+
+/* A node of a thread's stacks gets another meaning. */
+static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct lane_node *node, *parent = NULL;
+	uint32_t stack = MST_ROOT_STACK;
+	int err;
+
+	if (!e->node || e->parent == e->node || (e->parent && (e->parent >= lane->n_nodes)))
+		return MST_ERR_ARGUMENT;
+	if (!lane_reserve(lane, e->node))
+		return MST_ERR_NOMEM;
+	node = &lane->nodes[e->node];
+	if (e->parent)
+		parent = &lane->nodes[e->parent];
+	*node = (struct lane_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
+	if (parent && !parent->depth)
+		return MST_ERR_ARGUMENT;
+	if (parent)
+		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
+	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)) ||
+	    node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
+		return err;
+	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
+}
+
+/* The trace's id of the event's stack. */
+static inline int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
+{
+	if (__builtin_expect(e->node >= lane->n_nodes, 0))
+		return MST_ERR_ARGUMENT;
+	return stack_at(t, lane, e->node, stack);
 }
 
 /* ---- events ---- */
@@ -498,13 +473,17 @@ static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t s
 	return err ? err : mst_writer_call(t->writer, kind);
 }
 
-static int write_mark(struct tracee *t, const struct lane_event *e)
+static int write_mark(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
 	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
 	int err = is_mremap ? write_mark_of(t, MST_OP_MREMAP_OLD, 0, e->address) : 0;
 
 	if (!err)
 		err = write_mark_of(t, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
+	if (e->op == MST_OP_STACK)
+		lane->stack_depth = e->size;
+	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)
+		tracee_note_mapping(t, e);
 	if (!err && e->op == MST_OP_FORK)
 		keep_fork(t, (uint32_t)e->size);
 	return err;
@@ -515,6 +494,14 @@ static bool is_realloc(const struct lane_event *e)
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
 
+/* The process's clock: threads' counts are added up in the order of the events that they stand before. */
+static int count_on(struct tracee *t, uint64_t instructions)
+{
+	t->instructions += instructions;
+	mst_writer_instructions(t->writer, t->instructions);
+	return 0;
+}
+
 static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
 						 const struct lane_event *e)
 {
@@ -522,12 +509,14 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
 		return define_node(t, lane, e);
+	if (e->op == SHM_OP_COUNT)
+		return count_on(t, e->size);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
 	if (e->op >= MST_OP_IMPLIED_FREE)
-		return write_mark(t, e);
+		return write_mark(t, lane, e);
 	if (mst_op_is_custom(e->op))
 		return write_custom(t, lane, e);
 	return is_realloc(e) ? write_realloc(t, lane, e) : write_alloc(t, lane, e);
@@ -551,13 +540,6 @@ static inline uint64_t address_needed(const struct lane_event *e)
 	return is_realloc(e) ? e->old : e->address;
 }
 
-/* When event i is taken: asks for the memory that later ones need. */
-static inline void expect(struct tracee *t, const struct lane *lane, uint32_t i)
-{
-	if (i + PAGE_AHEAD < lane->end)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i + PAGE_AHEAD]));
-}
-
 /* Reads more events; NULL if there are none. */
 static __attribute__((noinline)) const struct lane_event *read_events(struct tracee *t, struct lane *lane)
 {
@@ -568,19 +550,19 @@ static __attribute__((noinline)) const struct lane_event *read_events(struct tra
 	t->expecting = t->blocks.used > FEW_PAGES;
 	if (!t->expecting)
 		return lane_peek(lane);
-	for (uint32_t i = 0; i < lane->end; i++)
-		blocks_expect(&t->blocks, address_needed(&lane->window[i]));
-	for (uint32_t i = 0; i < lane->end && i < PAGE_AHEAD; i++)
-		blocks_expect_page(&t->blocks, address_needed(&lane->window[i]));
+	for (const struct lane_event *e = lane->next; e < lane->end; e++)
+		blocks_expect(&t->blocks, address_needed(e));
+	for (const struct lane_event *e = lane->next; e < lane->end && e < lane->next + PAGE_AHEAD; e++)
+		blocks_expect_page(&t->blocks, address_needed(e));
 	return lane_peek(lane);
 }
 
 /* The lane's next event; NULL if there is none. */
 static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
 {
-	const struct lane_event *e = lane_peek(lane);
-
-	return __builtin_expect(e != NULL, 1) ? e : read_events(t, lane);
+	if (__builtin_expect(lane->next != lane->end, 1))
+		return lane->next;
+	return lane->read != lane->head ? read_events(t, lane) : NULL;
 }
 
 /* Tells the writer who makes the next calls, and when. */
@@ -600,8 +582,8 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 
 	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
-	if (t->expecting)
-		expect(t, lane, lane->first);
+	if (t->expecting && lane->end - e > PAGE_AHEAD)
+		blocks_expect_page(&t->blocks, address_needed(e + PAGE_AHEAD));
 	err = write_event(t, lane, e);
 	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
 		lane_take(lane);
@@ -614,7 +596,8 @@ static const struct lane_event *next_call(struct tracee *t, struct lane *lane, c
 	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((e = next_event(t, lane)) && (e->op == MST_OP_STACK || e->op == SHM_OP_NODE) &&
+	while ((e = next_event(t, lane)) &&
+	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
 	       take_event(t, lane, clock) == 0)
 		;
 	return e;
@@ -729,6 +712,7 @@ static int open_lane(struct tracee *t, uint32_t slot)
 		const struct mst_thread thread = { .tid = ring->tid };
 
 		lane->use = ring->use;
+		lane->stack_depth = 0;
 		lane_forget(lane);
 		return mst_writer_thread(t->writer, &thread, &lane->thread);
 	}
@@ -741,7 +725,7 @@ static void close_lane(struct lane *lane)
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
 		lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->head);
-		lane->first = lane->end = 0;
+		lane->next = lane->end;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);
 	}
@@ -793,6 +777,7 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 {
 	/* A process that writes no more has nothing to wait for. */
 	const bool patient = until != UINT64_MAX;
+	const int64_t most = t->step;
 	struct lane *lane;
 	uint64_t limit;
 	int64_t taken = 0;
@@ -801,10 +786,10 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 
 	if (first_err)
 		held = true;
-	while (!held && (lane = earliest(t, until, &limit))) {
+	while (!held && taken < most && (lane = earliest(t, until, &limit))) {
 		const struct lane_event *e;
 
-		while ((e = next_event(t, lane)) && e->stamp <= limit) {
+		while ((e = next_event(t, lane)) && e->stamp <= limit && taken < most) {
 			err = take_event(t, lane, clock);
 			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
 				err = settle(t, lane, clock, patient);

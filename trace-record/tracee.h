@@ -46,6 +46,16 @@ bool tracee_needs_file(struct tracee *tracee);
  */
 int64_t tracee_drain(struct tracee *tracee, const struct clock *clock, uint64_t until);
 
+/*
+ * Goes on in another file: `writer`, whose trace has a base of this moment that isn't written yet, becomes the
+ * tracee's, and the present one the caller's, to be finished or destroyed; tracee_end() tells beforehand
+ * what it has. After an error nothing more can be recorded, and the writers stay whose they were.
+ */
+int tracee_succeed(struct tracee *tracee, struct mst_writer *writer);
+
+/* How many events tracee_drain() takes at most at a time; without this, all. */
+void tracee_set_step(struct tracee *tracee, uint32_t most);
+
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);
 

@@ -95,6 +95,23 @@ t msconvert --from=memusage -o x.zst foreign
 t msconvert -q --to=trace -o again.zst T
 t sh -c 'msconvert -q --to=massif again.zst | cmp - massif.out.1'
 t sh -c 'head -c 700 T | msconvert --to=trace - | msreplay -v - 2>&1 >/dev/null | tail -n 1'
+# Traces rewritten.
+t msconvert --to=trace --from=200 --until=300 -o cut.zst T
+t sh -c 'msreplay --memusage cut.zst 2>&1 | head -n 9'
+t sh -c 'for f in T cut.zst; do msreplay -q --massif-out-file=m.$f --at=250 $f; sed 1d m.$f.at-250 >at.$f; done; cmp at.T at.cut.zst'
+t sh -c 'msconvert -q --to=massif --max-snapshots=10 cut.zst | head -n 12'
+t sh -c 'msconvert -q --to=csv cut.zst | head -n 3'
+t msconvert -z 19 -o small.zst T
+t sh -c 'msconvert -q --to=massif small.zst | cmp - massif.out.1'
+t msconvert -q --drop=identity,time --no-args --strip-paths -o bare.zst T
+t sh -c 'msconvert -q --to=massif bare.zst | head -n 7'
+t msconvert -q --to=dhat bare.zst
+t msconvert --to=trace --from=300 --until=299 T
+t msconvert --to=trace --value=alloc_bytes T
+t msconvert --level=20 T
+t msconvert --drop=identity,all T
+t msconvert --no-args --to=massif T
+t msconvert --strip-paths --from=memusage data
 t msconvert --embed-symbols --to=massif T
 t msconvert --embed-symbols --from=memusage data
 t msconvert -q --embed-symbols -o named.zst T

@@ -30,6 +30,9 @@ static const char *const massif_options[][WORDS_MAX] = {
 	{ "--xtree-memory=full", "--xtree-memory-file=/dev/full.ms", "--alloc-fn=main" },
 	{ "--at=peak", "--at=end", "--at=100", "--all-snapshots=50", "--stats=yes" },
 	{ "--heap=no" },
+	{ "--stacks=yes", "--exact-peak", "--at=peak", "--detailed-freq=1" },
+	{ "--stacks=yes", "--heap=no", "--time-unit=B", "--max-snapshots=10" },
+	{ "--time-unit=i", "--stacks=yes", "--usable=valgrind", "--at=1000", "--stats=yes" },
 	{ "--also=--time-unit=B " NOWHERE, "--also=--usable=valgrind " NOWHERE, "--ignore-fn=main" },
 };
 

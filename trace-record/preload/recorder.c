@@ -134,7 +134,7 @@ static inline __attribute__((always_inline)) void push_block(struct thread *t, e
 		push_any(t, &(const struct call){ .op = op, .result = p, .size = size }, 0, node);
 }
 
-/* ---- the depth of stacks ---- */
+/* ---- depths of stacks, counts of instructions ---- */
 
 /* How deep the stack is at `sp`, if that is a point of it. */
 static bool measure_depth(struct thread *t, uintptr_t sp, uint64_t *depth)
@@ -152,12 +152,43 @@ static void push_depth(struct thread *t, uint64_t depth)
 		t->told_depth = depth;
 }
 
-static inline void tell_depth(struct thread *t, uintptr_t sp)
+/* Comes before its event, too. */
+static void push_count(struct thread *t, uint64_t count)
 {
-	uint64_t depth;
+	if (count > t->counted && tell_losses(t) && push_value(t, SHM_OP_COUNT, 0, count - t->counted, NULL))
+		t->counted = count;
+}
 
-	if (__builtin_expect(the_process.stacks, 0) && measure_depth(t, sp, &depth))
+/*
+ * What is to be told before an event, whose caller has this stack pointer; 0: it doesn't matter. Returns where
+ * the counter of instructions is: what it counts up to end_extras() is our own work.
+ */
+static uint64_t begin_extras(struct thread *t, uintptr_t sp)
+{
+	uint64_t count = 0, depth;
+
+	if (the_process.extras & EXTRA_COUNT) {
+		count = counter_read(&t->counter);
+		push_count(t, count);
+	}
+	if (the_process.extras & EXTRA_DEPTH && sp && measure_depth(t, sp, &depth))
 		push_depth(t, depth);
+	return count;
+}
+
+static void end_extras(struct thread *t, uint64_t count)
+{
+	if (the_process.extras & EXTRA_COUNT)
+		t->counted += counter_read(&t->counter) - count;
+}
+
+/* A call with all that goes with it. */
+static void push_all(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs)
+{
+	const uint64_t count = begin_extras(t, regs->sp);
+
+	push_call(t, call, usable, regs);
+	end_extras(t, count);
 }
 
 /* Of a block that the allocator has just given itself: nobody else's may be asked about. */
@@ -217,8 +248,7 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 	if (!hit && !frees)
 		told = leaving(call);
 	t->inside = PUSHING;
-	tell_depth(t, regs->sp);
-	push_call(t, &told, hit ? usable : 0, regs);
+	push_all(t, &told, hit ? usable : 0, regs);
 	t->inside = inside;
 }
 
@@ -240,8 +270,7 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 		return;
 	}
 	t->inside = PUSHING;
-	tell_depth(t, regs->sp);
-	push_call(t, call, usable_of(call), regs);
+	push_all(t, call, usable_of(call), regs);
 	t->inside = inside;
 }
 
@@ -262,14 +291,15 @@ void recorder_block(enum mst_op op, const void *p, size_t size, const struct unw
 static void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
 	const uint8_t inside = t->inside;
+	uint64_t count;
 
 	t->inside = PUSHING;
-	if (regs)
-		tell_depth(t, regs->sp);
+	count = begin_extras(t, regs ? regs->sp : 0);
 	if (the_process.free_stacks && op == SHM_OP_FREE)
 		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
 	else if (!tell_losses(t) || !push_value(t, op, 0, (uintptr_t)p, NULL))
 		ring_lose(t);
+	end_extras(t, count);
 	t->inside = inside;
 }
 
@@ -347,14 +377,12 @@ void recorder_new_leave(const void *result)
 	t->inside = PUSHING;
 	t->new_call.result = result;
 	usable = t->new_block == result ? t->new_usable : 0;
-	if (the_process.quick && result && !t->new_call.align_log2) {
+	if (the_process.quick && result && !t->new_call.align_log2)
 		push_block(t, t->new_call.op, result, t->new_call.size, &t->new_regs);
-	} else if (sample_on) {
+	else if (sample_on)
 		push_sampled(t, &t->new_call, usable, &t->new_regs);
-	} else {
-		tell_depth(t, t->new_regs.sp);
-		push_call(t, &t->new_call, usable, &t->new_regs);
-	}
+	else
+		push_all(t, &t->new_call, usable, &t->new_regs);
 	t->inside = OUTSIDE;
 }
 
@@ -402,13 +430,12 @@ static uint64_t count_null_frees(const struct process *p)
 void recorder_mark(enum mst_op op)
 {
 	struct thread *t = thread_enter();
-	uint64_t value = 0;
+	uint64_t value = 0, count;
 
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
-	if (op == MST_OP_START)
-		tell_depth(t, (uintptr_t)__builtin_frame_address(0));
+	count = begin_extras(t, op == MST_OP_START ? (uintptr_t)__builtin_frame_address(0) : 0);
 	if (op == MST_OP_FORK) {
 		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
 		t->null_frees = count_null_frees(&the_process);
@@ -417,6 +444,7 @@ void recorder_mark(enum mst_op op)
 	}
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, 0, value, NULL))
 		ring_lose(t);
+	end_extras(t, count);
 	t->inside = OUTSIDE;
 }
 
@@ -429,7 +457,7 @@ void recorder_sample(uintptr_t sp)
 	if (!t || t->inside != OUTSIDE)
 		return;
 	t->inside = PUSHING;
-	tell_depth(t, sp);
+	end_extras(t, begin_extras(t, sp));
 	t->inside = OUTSIDE;
 }
 
@@ -451,15 +479,17 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	struct thread *t = p && !p->maps ? NULL : thread_enter();
 	const bool two = op == MST_OP_MREMAP_MOVED || op == MST_OP_MREMAP_IN_PLACE;
 	const uint64_t old = old_size;
+	uint64_t count;
 	uint8_t inside;
 
 	if (!t || !the_process.maps)
 		return;
 	inside = t->inside;
 	t->inside = PUSHING;
-	tell_depth(t, sp);
+	count = begin_extras(t, sp);
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
 		ring_lose(t);
+	end_extras(t, count);
 	t->inside = inside;
 }
 

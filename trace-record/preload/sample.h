@@ -30,7 +30,7 @@ struct sample_countdown {
 	uint64_t random;
 };
 
-#define SAMPLE_COUNTERS (32u << 10)
+#define SAMPLE_COUNTERS (16u << 10)
 
 extern HIDDEN bool sample_on; /* not all blocks are recorded */
 extern HIDDEN _Atomic uint8_t sample_counters[SAMPLE_COUNTERS];
@@ -69,7 +69,7 @@ static inline uint64_t sample_custom_key(const void *block)
 
 static inline uint32_t sample_counter(uint64_t key)
 {
-	return (key >> 4 ^ key >> 21) & (SAMPLE_COUNTERS - 1);
+	return (key >> 6 ^ key >> 20) & (SAMPLE_COUNTERS - 1);
 }
 
 /* False: the block is not in the set. */

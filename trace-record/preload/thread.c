@@ -93,6 +93,7 @@ static uint32_t forget_threads(struct process *p)
 		if (t) {
 			atomic_store(&t->tp, 0);
 			t->timer = 0;
+			counter_forget(&t->counter);
 			place_thread(p, t);
 		}
 	}
@@ -120,9 +121,9 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->use_tsc = p->family->use_tsc;
 	p->free_stacks = p->family->free_stacks;
 	p->usable = p->family->usable;
-	p->stacks = p->family->stacks;
+	p->extras = (p->family->stacks ? EXTRA_DEPTH : 0) | (p->family->instructions ? EXTRA_COUNT : 0);
 	p->maps = p->family->maps;
-	p->quick = !p->free_stacks && !p->usable && !p->stacks && !p->family->sample_bytes;
+	p->quick = !p->free_stacks && !p->usable && !p->extras && !p->family->sample_bytes;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
@@ -251,6 +252,15 @@ void thread_start_timer(struct thread *t)
 		atomic_fetch_add(&family->untimed, 1);
 }
 
+/* In the place of the counter that the slot's thread before had. */
+static void start_counter(struct process *p, struct thread *t)
+{
+	counter_close(&t->counter);
+	t->counted = 0;
+	if (counter_open(&t->counter) < 0)
+		atomic_fetch_add(&p->family->uncounted, 1);
+}
+
 /* Gives the calling thread a ring, or NULL. */
 static struct thread *begin_thread(struct process *p)
 {
@@ -290,6 +300,8 @@ static struct thread *begin_thread(struct process *p)
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
 	atomic_store(&t->tp, thread_pointer());
 	thread_start_timer(t);
+	if (p->extras & EXTRA_COUNT)
+		start_counter(p, t);
 	return t;
 }
 

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "counter.h"
 #include "export.h"
 #include "os.h"
 #include "recorder.h"
@@ -32,6 +33,12 @@ enum inside {
 	PUSHING, /* an event is being made: a call now comes from a signal handler */
 	IN_NEW,
 	IN_DELETE,
+};
+
+/* What is told besides the calls, before each of them. */
+enum extra {
+	EXTRA_DEPTH = 1, /* of the stack */
+	EXTRA_COUNT = 2, /* of instructions */
 };
 
 /*
@@ -63,9 +70,11 @@ struct thread {
 		told_losses; /* events dropped by threads on this slot; as far as the reader was told */
 	uintptr_t top;       /* the highest stack pointer seen; 0: none */
 	uint64_t told_depth; /* how deep below it the reader has been told that the stack is */
-	int timer;           /* of --timer, the kernel's number and one; 0: none */
-	uint32_t tick;       /* the family's at the last stamp */
-	uint32_t stamped;    /* events with a stamp since then */
+	struct counter counter;
+	uint64_t counted; /* the counter as far as it was told, or as what it counted is our own work */
+	int timer;        /* of --timer, the kernel's number and one; 0: none */
+	uint32_t tick;    /* the family's at the last stamp */
+	uint32_t stamped; /* events with a stamp since then */
 	struct sample_countdown countdown;
 	struct unwind_stack *stack;
 };
@@ -80,7 +89,8 @@ struct process {
 	int use_tsc;
 	bool free_stacks;
 	bool usable;
-	bool stacks, maps;
+	bool maps;
+	uint8_t extras;        /* enum extra */
 	bool quick;            /* no option asks for more than the common records say */
 	_Atomic bool many;     /* more than one thread has, or had, a ring */
 	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */

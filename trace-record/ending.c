@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* How files end: with their process, or before it because they are full or the time is up. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector_state.h"
+#include "namer.h"
+
+static bool any_other_lives(const struct collector *c, const struct recording *r)
+{
+	for (const struct recording *other = c->recordings; other; other = other->next) {
+		if (other != r && other->tracee && !other->dead && !other->executed)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Looking names up takes its time, and nobody may wait for us meanwhile: while processes are recorded
+ * (`waiting`), another process of ours does it, which has all that it needs. True in the process that is to
+ * write on.
+ */
+static bool step_aside(struct collector *c, bool waiting, bool *aside)
+{
+	pid_t *grown = NULL, pid = -1;
+
+	if (waiting)
+		grown = realloc(c->aside, (c->n_aside + 1) * sizeof(*grown));
+	if (grown) {
+		c->aside = grown;
+		pid = fork();
+	}
+	if (pid > 0)
+		c->aside[c->n_aside++] = pid;
+	*aside = pid == 0;
+	if (pid == 0) {
+		/* Who maps this or holds it open counts as a recorded process. */
+		munmap(c->family, shm_bytes(SHM_SEGMENTS));
+		close(c->fd);
+		c->writing = NULL;
+	}
+	return pid <= 0;
+}
+
+static void write_end(struct collector *c, struct recording *r, struct mst_end *end,
+		      const struct namer_task *task, const char *next)
+{
+	struct mst_writer *writer = task->writer ? task->writer : r->writer;
+	struct collector_report report = {
+		.path = r->path,
+		.recorded = task->writer,
+		.executed = r->executed,
+		.stopped = r->stopped,
+		.next = next,
+		.notices = task->said,
+	};
+
+	if (task->writer && !r->error)
+		recording_note_error(r, namer_run(task));
+	recording_note_error(r, mst_writer_finish(writer, end));
+	report.events = end->events;
+	report.lost = end->lost;
+	report.bytes = mst_writer_bytes(writer);
+	report.error = r->error;
+	report.error_number = r->error_number;
+	c->report(&report);
+}
+
+/* Finishes a file whose last record is written; `writer` is NULL if there never was one. */
+static void finish_writer(struct collector *c, struct recording *r, struct mst_writer *writer,
+			  struct mst_end *end, const char *next)
+{
+	struct notices said = { 0 };
+	const struct namer_task task = {
+		.writer = writer,
+		.keeper = &r->keeper,
+		.pid = r->pid,
+		.folder = c->cwd,
+		.since = c->start_realtime_ns,
+		.all = c->options.embed_symbols,
+		.said = &said,
+	};
+	bool aside = false;
+
+	c->writing = r;
+	if (!writer || !namer_has_work(&task) || step_aside(c, next || any_other_lives(c, r), &aside))
+		write_end(c, r, end, &task, next);
+	notices_finish(&said);
+	if (aside)
+		_exit(0);
+}
+
+void recording_finish(struct collector *c, struct recording *r)
+{
+	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = c->clock.ns[1] };
+
+	if (r->stopped) {
+		end.reason = MST_END_DETACHED;
+	} else if (r->executed) {
+		end.reason = MST_END_EXEC;
+	} else if (r->pid == c->main_pid && WIFSIGNALED(c->main_status)) {
+		end.reason = MST_END_SIGNAL;
+		end.detail = (uint32_t)WTERMSIG(c->main_status);
+	} else if (r->pid == c->main_pid) {
+		end.reason = MST_END_EXIT;
+		end.detail = (uint32_t)WEXITSTATUS(c->main_status);
+	}
+	if (r->tracee)
+		tracee_end(r->tracee, &end);
+	finish_writer(c, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);
+}
+
+/* ---- before the process's end ---- */
+
+/* Recording ends, and the process goes on. */
+static void stop(struct collector *c, struct recording *r)
+{
+	r->stopped = true;
+	recording_finish(c, r);
+	atomic_store(&tracee_segment(r->tracee)->refused, 1);
+}
+
+/* The writer of a file that goes on from the present one; NULL after an error, which is noted. */
+static struct mst_writer *begin_next(struct collector *c, struct recording *r, char **path, int *fd)
+{
+	struct mst_writer *writer = NULL;
+	struct mst_file_info info;
+	struct command command;
+	int err = MST_ERR_NOMEM;
+
+	*path = rotation_next(&r->rotation, r->path, c->options.kept);
+	*fd = *path ? newfiles_create_numbered(&c->newfiles, path) : -1;
+	if (*fd >= 0) {
+		command_read(&command, r->pid);
+		recording_info(c, r, &info);
+		recording_command(c, r, &command, &info);
+		info.base = true;
+		info.begin_ns = mst_writer_time(tracee_writer(r->tracee));
+		err = recording_start(c, *fd, &info, &writer);
+		command_finish(&command);
+	} else if (*path) {
+		err = MST_ERR_IO;
+	}
+	recording_note_error(r, err);
+	return writer;
+}
+
+/* Goes on in another file. False: that isn't possible. */
+static bool rotate(struct collector *c, struct recording *r)
+{
+	struct mst_writer *const old = tracee_writer(r->tracee);
+	struct mst_end end = { .reason = MST_END_DETACHED, .time_ns = mst_writer_time(old) };
+	char *path;
+	int fd;
+	struct mst_writer *const new = begin_next(c, r, &path, &fd);
+	int err = new ? mst_writer_flush(old) : MST_ERR_IO;
+
+	if (!err) {
+		tracee_end(r->tracee, &end);
+		err = tracee_succeed(r->tracee, new);
+	}
+	if (err) {
+		recording_note_error(r, err);
+		mst_writer_destroy(new);
+		if (fd >= 0) {
+			unlink(path);
+			close(fd);
+		}
+		free(path);
+		return false;
+	}
+	rotation_begin(&r->rotation, mst_writer_bytes(new));
+	finish_writer(c, r, old, &end, path);
+	mst_writer_destroy(old);
+	close(r->fd);
+	free(r->path);
+	r->path = path;
+	r->fd = fd;
+	return true;
+}
+
+bool recording_look_at_size(struct collector *c, struct recording *r)
+{
+	const uint64_t most = c->options.max_bytes;
+
+	if (!most || r->error)
+		return false;
+	if (rotation_is_due(&r->rotation, mst_writer_bytes(tracee_writer(r->tracee)), most) &&
+	    (!c->options.rotates || !rotate(c, r)))
+		stop(c, r);
+	return !r->stopped;
+}
+
+void collector_look_at_time(struct collector *c)
+{
+	if (c->stopped || !c->options.duration_s ||
+	    c->clock.ns[1] < c->options.duration_s * (uint64_t)1000000000u)
+		return;
+	c->stopped = true;
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (r->tracee && r->path && !r->stopped && !r->dead && !r->executed)
+			stop(c, r);
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that a run makes: new ones, or in the place of old ones if that is wanted, but never in that of each other. */
+#ifndef TRACE_RECORD_NEWFILES_H
+#define TRACE_RECORD_NEWFILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero but `overwrite` is the beginning. */
+struct newfiles {
+	bool overwrite; /* files that were there before */
+	char **made;    /* paths */
+	uint32_t n;
+};
+
+void newfiles_finish(struct newfiles *files);
+
+/* A descriptor to read and write, or -1 with errno. */
+int newfiles_create(struct newfiles *files, const char *path);
+
+/* The same by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
+int newfiles_create_numbered(struct newfiles *files, char **path);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "rotation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define END_SHARE 1000u /* index and end take less than a thousandth ... */
+#define END_BYTES 4096u /* ... and this much */
+#define STEPS 128u      /* looks at a file, if it had a byte a record */
+#define STEP_MIN 512u
+#define STEP_MAX 65536u
+#define RECORD_BYTES 2u /* more than one takes, as a rule */
+
+void rotation_finish(struct rotation *rotation)
+{
+	for (uint32_t i = 0; i < rotation->n; i++)
+		free(rotation->paths[i]);
+	free(rotation->paths);
+	free(rotation->first);
+}
+
+bool rotation_is_due(struct rotation *rotation, uint64_t bytes, uint64_t most)
+{
+	const uint64_t grown = bytes > rotation->bytes ? bytes - rotation->bytes : 0;
+
+	if (grown > rotation->growth)
+		rotation->growth = grown;
+	rotation->bytes = bytes;
+	if (most < 2 * rotation->base)
+		most = 2 * rotation->base;
+	return bytes + 2 * rotation->growth + rotation_step(most) * RECORD_BYTES + bytes / END_SHARE +
+		       END_BYTES >
+	       most;
+}
+
+uint32_t rotation_step(uint64_t most)
+{
+	const uint64_t records = most / STEPS;
+
+	if (!most)
+		return 0;
+	return records < STEP_MIN ? STEP_MIN : records > STEP_MAX ? STEP_MAX : (uint32_t)records;
+}
+
+void rotation_begin(struct rotation *rotation, uint64_t base)
+{
+	rotation->base = rotation->bytes = base;
+	rotation->growth /= 2; /* what once was much may have been rare */
+}
+
+static bool note(struct rotation *rotation, const char *path)
+{
+	char **paths = realloc(rotation->paths, (rotation->n + 1) * sizeof(*paths));
+
+	if (!paths)
+		return false;
+	rotation->paths = paths;
+	paths[rotation->n] = strdup(path);
+	if (!paths[rotation->n])
+		return false;
+	rotation->n++;
+	return true;
+}
+
+static void drop_oldest(struct rotation *rotation)
+{
+	unlink(rotation->paths[0]);
+	free(rotation->paths[0]);
+	memmove(rotation->paths, rotation->paths + 1, --rotation->n * sizeof(*rotation->paths));
+}
+
+char *rotation_next(struct rotation *rotation, const char *path, uint32_t keep)
+{
+	char *name;
+
+	if (!rotation->first)
+		rotation->first = strdup(path);
+	if (!rotation->first || !note(rotation, path))
+		return NULL;
+	if (!rotation->files)
+		rotation->files = 1;
+	while (keep && rotation->n >= keep)
+		drop_oldest(rotation);
+	return asprintf(&name, "%s.%u", rotation->first, ++rotation->files) < 0 ? NULL : name;
+}
