@@ -84,7 +84,7 @@ int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags,
 		wire_put_u32(p + 4, stored[i]);
 		wire_put_u32(p + 8, (uint32_t)present[i].size);
 	}
-	if (type == UNIT_EVENTS)
+	if (type == UNIT_EVENTS && fields->size >= EVENTS_CHECK_AT + 4)
 		wire_put_u32(header + UNIT_FIXED + EVENTS_CHECK_AT,
 			     crc32_of(header + header_size, out->size - start - UNIT_PREFIX - header_size));
 	wire_put_u32(p, crc32_of(header, header_size - 4));

@@ -21,7 +21,7 @@
 #include "outname.h"
 
 #define MARGIN_STAMPS 20000u /* no look-ahead of a CPU is as long as this */
-#define SLEEP_MIN_NS 500000u
+#define SLEEP_MIN_NS 1000000u
 #define SLEEP_MAX_NS 20000000u
 #define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS 200000000u
