@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Massif captures 50 frames more than it shows. The innermost, unless a request led there, is the
- * allocator's own and not recorded.
+ * Massif captures 50 frames more than it shows. The innermost, unless a request or a system call led
+ * there, is the allocator's own and not recorded.
  */
 #define CAPTURED_MORE 50u
 
@@ -288,9 +288,15 @@ static uint32_t append_cut_short(struct contexts *c, const struct capture *cap, 
 	return n;
 }
 
+/* Whether Massif's innermost frame is the allocator's own: not of a request, or a system call. */
+static bool has_allocator(const struct mst_kind *kind)
+{
+	return !mst_op_is_custom(kind->op) && !mst_op_is_page(kind->op);
+}
+
 static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
 {
-	const uint32_t most = c->settings->depth + CAPTURED_MORE - !mst_op_is_custom(kind->op);
+	const uint32_t most = c->settings->depth + CAPTURED_MORE - has_allocator(kind);
 	uint32_t n_stacks, first, end;
 	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
 	struct context context;

@@ -177,7 +177,7 @@ static bool share_digest(struct conversions *c, struct conversion *item, struct 
 {
 	*digest = NULL;
 	if (usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
-	    !item->settings->heap)
+	    !item->settings->heap || item->settings->pages_as_heap)
 		return true;
 	for (size_t i = 0; i < c->n && !*digest; i++) {
 		if (c->items[i].digest && digest_alignment(c->items[i].digest) == item->settings->alignment)
@@ -347,7 +347,7 @@ static bool lacks_usable(const struct conversions *c, const struct mst_reader *r
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 	bool wanted = false;
 	for (size_t i = 0; i < c->n; i++)
-		wanted |= c->items[i].settings->usable == USABLE_REAL;
+		wanted |= c->items[i].settings->usable == USABLE_REAL && !c->items[i].settings->pages_as_heap;
 	for (uint32_t i = 0; i < n && wanted; i++)
 		wanted = !(kinds[i].flags & MST_KIND_USABLE);
 	return wanted && n > 1;

@@ -5,7 +5,7 @@
  * numbers and its place in the chunk; for those that are left at the chunk's end and need a tree,
  * live blocks are counted by kind up to that place.
  */
-#include "massif.h"
+#include "massif_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +15,7 @@
 
 /* ---- snapshots ---- */
 
-/* The moment after `records` records of the chunk. */
-static struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now, uint32_t records)
-{
-	return (struct snapshot){
-		.kind = kind,
-		.time = (int64_t)now->clock,
-		.heap = massif_positive(now->useful),
-		.extra = massif_positive(now->total - now->useful - now->stacks),
-		.stacks = massif_positive(now->stacks),
-		.records = records,
-		.changes = now->changes,
-	};
-}
-
-static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind kind, struct counters now,
+__attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now,
 					    uint32_t records)
 {
 	const struct snapshot s = snapshot_of(kind, &now, records);
@@ -39,32 +25,6 @@ static __attribute__((noinline)) void store(struct massif *m, enum snapshot_kind
 	m->n_normal += kind == SNAPSHOT_NORMAL;
 }
 
-/* After something happened. */
-static inline void consider_normal(struct massif *m, const struct counters *now, uint32_t records)
-{
-	if (__builtin_expect(now->clock >= m->snapshots.earliest, 0))
-		store(m, SNAPSHOT_NORMAL, *now, records);
-}
-
-/* Before something is given back. */
-static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
-{
-	if (now->total > m->snapshots.peak_limit && massif_positive(now->total))
-		store(m, SNAPSHOT_PEAK, *now, records);
-}
-
-/* After something happened. */
-static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
-{
-	struct snapshot peak;
-
-	if (massif_positive(now->total) <= m->marks.highest)
-		return;
-	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
-	peak.detailed = true;
-	marks_raise(&m->marks, &peak, now->total);
-}
-
 /* ---- live blocks ---- */
 
 /* Brings the live blocks to what they are after the first `n` records of the chunk. */
@@ -72,6 +32,8 @@ void massif_apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
+	if (m->pages)
+		return;
 	if (m->applied == 0 && n == chunk->n_records && !m->by_record) {
 		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 			const struct mst_symbol *symbol = &chunk->symbols[i];
@@ -89,14 +51,14 @@ void massif_apply_records(struct massif *m, uint32_t n)
 	}
 }
 
-/* Of the blocks as they are applied. NULL: no memory. */
+/* Of the pages, or of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	return livekinds_copy(&m->live, m->reader, m->mean);
+	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live, m->reader, m->mean);
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
-static bool fill_marks(struct massif *m, uint32_t until)
+bool massif_fill_marks(struct massif *m, uint32_t until)
 {
 	struct snapshot *mark;
 
@@ -114,7 +76,7 @@ static bool fill_marks(struct massif *m, uint32_t until)
 }
 
 /* For the present chunk's snapshots, which are in the order of their moments. False: no memory. */
-static bool fill_detailed(struct massif *m)
+bool massif_fill_detailed(struct massif *m)
 {
 	struct snapshots *all = &m->snapshots;
 
@@ -125,7 +87,7 @@ static bool fill_detailed(struct massif *m)
 
 		if (!s->detailed || s->live)
 			continue;
-		if (!fill_marks(m, s->records))
+		if (!massif_fill_marks(m, s->records))
 			return false;
 		if (m->chunk)
 			massif_apply_records(m, s->records);
@@ -140,24 +102,11 @@ static bool fill_detailed(struct massif *m)
 /* ---- moments that were asked for ---- */
 
 /* The stored snapshots as they are after the first records of the chunk. */
-static void keep_all(struct massif *m)
+void massif_keep_all(struct massif *m)
 {
-	if (!fill_detailed(m) ||
+	if (!massif_fill_detailed(m) ||
 	    !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
 		m->failed = true;
-}
-
-/* Before the clock goes on to `clock`. */
-static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
-				  uint32_t records)
-{
-	if (__builtin_expect(clock > m->marks.next_time, 0)) {
-		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
-
-		s.detailed = true;
-		if (marks_pass(&m->marks, &s, clock))
-			keep_all(m);
-	}
 }
 
 /* ---- records ---- */
@@ -177,14 +126,6 @@ static inline uint64_t change_of(const struct massif *m, const struct effect *ol
 
 	return m->settings->compat == COMPAT_FIXED ? change
 						   : ledger_narrow(change, old->useful + new->useful);
-}
-
-/* How far that moves the clock. */
-static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
-{
-	if (m->settings->time_unit != TIME_BYTES)
-		return 0;
-	return (int64_t)change < 0 ? -change : change;
 }
 
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
@@ -353,7 +294,7 @@ static inline bool skip_spell(struct massif *m, const struct spell *s)
 	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
 		clock = m->chunk->instructions[s->end - 1];
 	if (clock >= m->snapshots.earliest || clock < now->clock ||
-	    massif_positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
+	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
 		return false;
 	now->useful += s->useful;
 	now->total += s->rounded + admin * s->blocks;
@@ -435,7 +376,7 @@ static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 /* ---- stacks ---- */
 
 /* Stacks grow or shrink before record `i`. */
-static void do_step(struct massif *m, const struct depth_step *step, uint32_t i)
+void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t i)
 {
 	const bool shrinks = (int64_t)step->grown < 0;
 	const uint64_t n_normal = m->n_normal, moved = shrinks ? -step->grown : step->grown;
@@ -476,7 +417,7 @@ static void run_chunk(struct massif *m)
 	m->stamp = 0;
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		i = run_until(m, i, step.record);
-		do_step(m, &step, i);
+		massif_stack_step(m, &step, i);
 	}
 	run_until(m, i, m->chunk->n_records);
 	if (is_in_ms(m))
@@ -600,6 +541,13 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 
 	if (!m->settings->heap && !m->depths)
 		return 0;
+	if (m->pages) {
+		m->reader = reader;
+		m->chunk = chunk;
+		m->mean = mst_reader_info(reader)->sample_bytes;
+		m->applied = 0;
+		return massif_run_pages(m);
+	}
 	if (!massif_begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
 	m->prepared = false;
@@ -607,7 +555,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 		take_base(m);
 	else
 		run_chunk(m);
-	if (m->failed || !fill_detailed(m) || !fill_marks(m, chunk->n_records))
+	if (m->failed || !massif_fill_detailed(m) || !massif_fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	if (m->settings->heap)
 		massif_apply_records(m, chunk->n_records);
@@ -647,6 +595,8 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	/* Chunks without the peak were passed over, and the one that has it was not what its sums say. */
 	if (m->marks.peak_wanted && m->marks.highest < m->peak_floor)
 		return MST_ERR_DAMAGED;
+	if (m->pages)
+		massif_end_pages(m);
 	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
 	if (!marks_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) || !end_peak(m))
 		return MST_ERR_NOMEM;
@@ -714,12 +664,16 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;
+		if (settings->pages_as_heap)
+			m->pages = pages_create(settings->compat == COMPAT_FIXED);
 		/* Massif considers a snapshot before the first instruction of the program. */
-		store(m, SNAPSHOT_NORMAL, m->counters, 0);
-		fine = fill_detailed(m);
+		else
+			massif_store(m, SNAPSHOT_NORMAL, m->counters, 0);
+		fine = !settings->pages_as_heap || m->pages;
 		if (is_snapshotless(settings))
 			m->snapshots.earliest = m->snapshots.peak_limit = UINT64_MAX;
 	}
+	fine = fine && massif_fill_detailed(m);
 	if (!fine) {
 		massif_destroy(m);
 		return NULL;
@@ -735,6 +689,7 @@ void massif_destroy(struct massif *m)
 	snapshots_finish(&m->snapshots);
 	marks_finish(&m->marks);
 	ledger_finish(&m->ledger);
+	pages_destroy(m->pages);
 	free(m->effects);
 	free(m);
 }

@@ -14,6 +14,7 @@
 #include "livekinds.h"
 #include "marks.h"
 #include "massif.h"
+#include "pages.h"
 #include "snapshot.h"
 #include "tree.h"
 
@@ -56,11 +57,99 @@ struct massif {
 	bool prepared;  /* effects and contexts are those of the chunk that comes next */
 	struct leap leap;
 	struct ledger ledger;
+
+	struct pages *pages; /* they are what counts, and nothing else; NULL: blocks are */
+	struct live *held;   /* what was mapped before the present change; NULL: what is mapped now */
+	bool started;        /* what was mapped at the start has been seen */
 };
 
-static inline uint64_t massif_positive(uint64_t n)
+/* Stores a snapshot of the moment after `records` records. */
+void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now, uint32_t records);
+
+/*
+ * Give snapshots resp. marks, up to those after `until` records of the chunk, what is live at their
+ * moments. False: no memory.
+ */
+bool massif_fill_detailed(struct massif *m);
+bool massif_fill_marks(struct massif *m, uint32_t until);
+
+/* The stored snapshots as they are after the first records of the chunk. */
+void massif_keep_all(struct massif *m);
+
+/* Stacks grow or shrink before record `i`. */
+void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t i);
+
+/* The pages' own way through a chunk, and what is due at the end (massif_pages.c). 0 or an enum mst_error. */
+int massif_run_pages(struct massif *m);
+void massif_end_pages(struct massif *m);
+/* Live bytes by context. NULL: no memory. */
+struct live *massif_copy_pages(const struct massif *m);
+
+static inline uint64_t positive(uint64_t n)
 {
 	return (int64_t)n > 0 ? n : 0;
+}
+
+/* The moment after `records` records of the chunk. */
+static inline struct snapshot snapshot_of(enum snapshot_kind kind, const struct counters *now,
+					  uint32_t records)
+{
+	return (struct snapshot){
+		.kind = kind,
+		.time = (int64_t)now->clock,
+		.heap = positive(now->useful),
+		.extra = positive(now->total - now->useful - now->stacks),
+		.stacks = positive(now->stacks),
+		.records = records,
+		.changes = now->changes,
+	};
+}
+
+/* After something happened. */
+static inline void consider_normal(struct massif *m, const struct counters *now, uint32_t records)
+{
+	if (__builtin_expect(now->clock >= m->snapshots.earliest, 0))
+		massif_store(m, SNAPSHOT_NORMAL, *now, records);
+}
+
+/* Before something is given back. */
+static inline void consider_peak(struct massif *m, const struct counters *now, uint32_t records)
+{
+	if (now->total > m->snapshots.peak_limit && positive(now->total))
+		massif_store(m, SNAPSHOT_PEAK, *now, records);
+}
+
+/* After something happened. */
+static inline void consider_peak_mark(struct massif *m, const struct counters *now, uint32_t records)
+{
+	struct snapshot peak;
+
+	if (positive(now->total) <= m->marks.highest)
+		return;
+	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
+	peak.detailed = true;
+	marks_raise(&m->marks, &peak, now->total);
+}
+
+/* Before the clock goes on to `clock`. */
+static inline void consider_times(struct massif *m, const struct counters *before, uint64_t clock,
+				  uint32_t records)
+{
+	if (__builtin_expect(clock > m->marks.next_time, 0)) {
+		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
+
+		s.detailed = true;
+		if (marks_pass(&m->marks, &s, clock))
+			massif_keep_all(m);
+	}
+}
+
+/* How far that moves the clock. */
+static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
+{
+	if (m->settings->time_unit != TIME_BYTES)
+		return 0;
+	return (int64_t)change < 0 ? -change : change;
 }
 
 /* Makes the chunk the present one, if it isn't already. False: no memory. */

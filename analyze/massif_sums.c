@@ -21,10 +21,10 @@ static bool is_uneventful(const struct massif *m)
 
 	if ((int64_t)now->total > INT64_MAX / 4 || (int64_t)now->total < INT64_MIN / 4)
 		return false;
-	if (massif_positive(highest) > m->marks.highest && massif_positive(highest) >= m->peak_floor)
+	if (positive(highest) > m->marks.highest && positive(highest) >= m->peak_floor)
 		return false;
 	return clock >= now->clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
-	       massif_positive(highest) <= m->snapshots.peak_limit;
+	       positive(highest) <= m->snapshots.peak_limit;
 }
 
 bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,

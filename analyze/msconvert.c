@@ -359,6 +359,8 @@ static const struct emitter *choose_emitter(const struct command *command, const
 
 /* ---- Conversion ----------------------------------------------------------------------------- */
 
+#define PAGES "--pages-as-heap"
+
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
 static bool settle_query(struct command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
@@ -376,6 +378,8 @@ static bool settle_query(struct command *command, const struct tool_trace *trace
 		refused = "--also";
 	else if (command->profile_option && emitter->source == EMIT_EVENTS)
 		refused = command->profile_option;
+	else if (settings->pages_as_heap)
+		refused = PAGES;
 	else if (usable_needed(settings))
 		refused = "--usable=valgrind, --compat";
 	if (refused)
@@ -405,9 +409,10 @@ static int write_results(struct command *command, const struct tool_trace *trace
 			 const struct emitter *emitter)
 {
 	struct conversions plan;
-	if (command->profile_option) {
-		tool_error(&command->tool, "%s: not with the format %s", command->profile_option,
-			   emitter->name);
+	const bool pages = command->tool.args.settings.pages_as_heap && emitter->source == EMIT_XTREE;
+	if (command->profile_option || pages) {
+		tool_error(&command->tool, "%s: not with the format %s",
+			   pages ? PAGES : command->profile_option, emitter->name);
 		return TOOL_USAGE;
 	}
 	int status = conversions_plan(&plan, &command->tool, trace, command->output);

@@ -340,7 +340,11 @@ static uint64_t block_of(struct rewrite *w, uint64_t old, bool goes)
 
 	if (found)
 		return index;
-	return old == NO_BLOCK || old < w->first_block ? NO_BLOCK : old - w->first_block + w->n_base;
+	if (old == NO_BLOCK || old < w->first_block)
+		return NO_BLOCK;
+	/* A hostile trace may name a block that is still to come. */
+	old = old - w->first_block + w->n_base;
+	return old < mst_writer_allocations(w->writer) ? old : NO_BLOCK;
 }
 
 static bool is_dropped(const struct rewrite *w, const struct mst_event *e)

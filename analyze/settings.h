@@ -68,7 +68,7 @@ struct settings {
 	enum compat compat;
 	bool heap;
 	bool stacks;
-	bool pages_as_heap;
+	bool pages_as_heap; /* pages count, and blocks don't; never without `heap`, once settled */
 	bool show_below_main;
 	bool exact_peak; /* the peak is the true one */
 	bool stats;      /* tell how many of what there were */

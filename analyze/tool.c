@@ -240,22 +240,34 @@ void tool_close(struct tool_trace *trace)
 static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
 		   bool *ms)
 {
+	const bool pages = settings->pages_as_heap && settings->heap;
 	const char *missing = NULL;
 	if (settings->time_unit == TIME_INSTRUCTIONS && !mst_reader_info(trace->reader)->instructions)
 		missing = "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
 			  "use --time-unit=ms or --time-unit=B";
-	else if (settings->pages_as_heap && settings->heap)
-		missing = "--pages-as-heap=yes: no page-level calls are recorded in it, and msrec "
-			  "cannot record them";
-	else if (mst_reader_info(trace->reader)->sample_bytes && settings->usable == USABLE_VALGRIND)
+	else if (pages && !mst_reader_info(trace->reader)->pages)
+		missing = "--pages-as-heap=yes: no page-level calls are recorded in it (msrec --pages)";
+	else if (pages && mst_reader_info(trace->reader)->base)
+		missing = "--pages-as-heap=yes: it begins in the midst of a program's life, and what was "
+			  "mapped then is not recorded in it";
+	else if (pages && settings->xtree_memory != XTREE_NONE)
+		missing = "--pages-as-heap=yes: there are xtree reports of blocks only, not of pages";
+	else if (!pages && mst_reader_info(trace->reader)->sample_bytes &&
+		 settings->usable == USABLE_VALGRIND)
 		missing = "--usable=valgrind: that needs every single block, and the trace is a sample";
-	else if (mst_reader_info(trace->reader)->sample_bytes && settings->compat != COMPAT_FIXED)
+	else if (!pages && mst_reader_info(trace->reader)->sample_bytes && settings->compat != COMPAT_FIXED)
 		missing = "--compat: Massif's mistakes need every single block, and the trace is a sample";
 	if (missing) {
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;
 	}
-	settings->pages_as_heap = false;
+	if (pages && settings->stacks)
+		/* Massif says so, and counts both. */
+		tool_lines(tool, "Bad option: --pages-as-heap=yes\n"
+				 "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
+	settings->pages_as_heap = pages;
+	if (pages)
+		settings->heap_admin = 0;
 	if (settings->time_unit == TIME_DEFAULT && mst_reader_info(trace->reader)->instructions)
 		settings->time_unit = TIME_INSTRUCTIONS;
 	if (settings->time_unit == TIME_DEFAULT) {

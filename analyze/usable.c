@@ -27,7 +27,8 @@ static bool forgets(const struct settings *settings)
 
 bool usable_needed(const struct settings *settings)
 {
-	return settings->heap && (settings->usable == USABLE_VALGRIND || forgets(settings));
+	return settings->heap && !settings->pages_as_heap &&
+	       (settings->usable == USABLE_VALGRIND || forgets(settings));
 }
 
 bool usable_serves(const struct usable *u, const struct settings *settings)

@@ -32,6 +32,7 @@ struct collector_options {
 	bool instructions;     /* how many were executed */
 	uint32_t timer_ms;     /* CPU time from sample to sample of that; 0: only at calls */
 	bool maps;             /* mmap and its like */
+	bool pages;            /* the calls that map and unmap pages, whoever makes them */
 	uint64_t max_bytes;    /* of a file; 0: any */
 	bool rotates;          /* then another file begins; else recording ends */
 	uint32_t kept;         /* files of a process that stay then; 0: all */

@@ -84,6 +84,11 @@ static void finish_writer(struct collector *c, struct recording *r, struct mst_w
 	};
 	bool aside = false;
 
+	if (r->tracee && atomic_load(&tracee_segment(r->tracee)->unwatched))
+		notices_add(&said,
+			    "not all calls that map pages could be watched in process %d; --pages is "
+			    "incomplete",
+			    (int)r->pid);
 	c->writing = r;
 	if (!writer || !namer_has_work(&task) || step_aside(c, next || any_other_lives(c, r), &aside))
 		write_end(c, r, end, &task, next);

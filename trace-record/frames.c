@@ -120,6 +120,10 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 	}
 	while (i < n && !module_holds(&frames->modules->modules[i], pc, stamp))
 		i++;
+	if (i < n && frames->modules->modules[i].role == MODULE_RECORDER) {
+		*e = (struct frame_entry){ pc, *frame = MST_NONE, i, n };
+		return 0;
+	}
 	if (i < n) {
 		if (frames->ids[i] == MST_NONE && (err = define_module(frames, writer, i)))
 			return err;

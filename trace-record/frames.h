@@ -23,8 +23,8 @@ void frames_finish(struct frames *frames);
 /* Forgets the frames found before; modules keep their ids. */
 void frames_forget(struct frames *frames);
 
-/* The trace's frame for a pc that was captured at `stamp`; defines frame and module where they are new. 0 or
- * a negative enum mst_error. */
+/* The trace's frame for a pc that was captured at `stamp`; defines frame and module where they are new.
+ * MST_NONE: it is the recorder's own, and no frame of the program. 0 or a negative enum mst_error. */
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
 		uint32_t *frame);
 

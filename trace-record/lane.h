@@ -24,7 +24,7 @@ struct lane_event {
 
 /* A node of the thread's stacks, as last defined. */
 struct lane_node {
-	uint32_t frame; /* in the trace */
+	uint32_t frame; /* in the trace; MST_NONE: left out of stacks */
 	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
 	uint16_t parent; /* 0: none */
 	uint16_t depth;  /* frames, at most LANE_DEPTH_MOST */

@@ -23,7 +23,8 @@ enum module_role {
 	MODULE_EXECUTABLE = 0,
 	MODULE_INTERPRETER = 1, /* the dynamic loader */
 	MODULE_LIBRARY = 2,
-	MODULE_VDSO = 3
+	MODULE_VDSO = 3,
+	MODULE_RECORDER = 4 /* the library that records */
 };
 
 #define MODULE_BUILD_ID_MAX 32

@@ -43,6 +43,7 @@ enum {
 	OPT_FREE_STACKS,
 	OPT_USABLE,
 	OPT_MMAP,
+	OPT_PAGES,
 	OPT_STACKS,
 	OPT_TIMER,
 	OPT_INSTRUCTIONS,
@@ -79,6 +80,8 @@ static const struct argp_option options[] = {
 	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
 	{ "mmap", OPT_MMAP, "yes|no", 0,
 	  "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
+	{ "pages", OPT_PAGES, NULL, 0,
+	  "Record all calls that map and unmap pages, the C library's too, for msreplay --pages-as-heap", 2 },
 	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
 	  2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
@@ -221,6 +224,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_MMAP:
 		c->maps = yes_or_no(state, "mmap", arg);
+		return 0;
+	case OPT_PAGES:
+		c->pages = true;
 		return 0;
 	case OPT_STACKS:
 		c->stacks = yes_or_no(state, "stacks", arg);

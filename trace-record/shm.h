@@ -27,9 +27,10 @@
 #include <stdint.h>
 
 #include "module_table.h"
+#include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 4u
+#define SHM_VERSION 5u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -90,11 +91,12 @@ struct shm_segment {
 	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
 	uint32_t pid;
 	uint32_t parent_pid;
-	uint32_t parent;          /* segment of the process this one forked from */
-	uint32_t parent_fork;     /* number of that fork; 0 = not known */
-	_Atomic uint32_t nested;  /* calls inside calls that could not be recorded */
-	_Atomic uint32_t refused; /* msrec will not read this segment: stop recording */
-	uint64_t start;           /* stamp */
+	uint32_t parent;            /* segment of the process this one forked from */
+	uint32_t parent_fork;       /* number of that fork; 0 = not known */
+	_Atomic uint32_t nested;    /* calls inside calls that could not be recorded */
+	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
+	_Atomic uint32_t unwatched; /* page calls were to be recorded, and not all of them can be */
+	uint64_t start;             /* stamp */
 	struct shm_ring rings[SHM_RINGS];
 };
 
@@ -120,6 +122,7 @@ struct shm_family {
 	uint8_t usable;                 /* how much the allocator gave is told */
 	uint8_t stacks;                 /* depths of stacks are told */
 	uint8_t maps;                   /* mmap and its like are told */
+	uint8_t pages;                  /* what maps pages is told, whoever calls it */
 	uint8_t instructions;           /* how many instructions were executed is told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
@@ -268,7 +271,7 @@ static inline bool shm_is_wide(uint64_t value)
 /* Whether the op is a call with a stack. */
 static inline bool shm_has_stack(uint8_t op)
 {
-	return op < 32;
+	return op < 32 || mst_op_is_page(op);
 }
 
 /* Words after the optional ones: the address, and more; what shm_flag adds not counted. */
@@ -279,6 +282,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case 4:
 	case 5:
 	case 6: /* the reallocs: also the old address */
+	case MST_OP_PAGE_MREMAP:
 		return 2;
 	case 42:
 	case 43: /* the mremaps: the old length */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mst_limits.h"
+#include "page_events.h"
 #include "tracee_state.h"
 
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
@@ -193,7 +194,8 @@ static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint
 	uint32_t n = 0, s = MST_ROOT_STACK;
 
 	for (; n < t->depth && number; number = lane->nodes[number].parent)
-		frames[n++] = lane->nodes[number].frame;
+		if (lane->nodes[number].frame != MST_NONE)
+			frames[n++] = lane->nodes[number].frame;
 	while (n > 0) {
 		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 
@@ -238,8 +240,14 @@ static int define_node(struct tracee *t, struct lane *lane, const struct lane_ev
 		return MST_ERR_ARGUMENT;
 	if (parent)
 		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
-	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)) ||
-	    node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
+	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
+		return err;
+	if (node->frame == MST_NONE) {
+		/* A wrapper of ours, between the program and libc. */
+		node->depth = parent ? parent->depth : 1;
+		return parent ? stack_at(t, lane, e->parent, &node->stack) : 0;
+	}
+	if (node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
 		return err;
 	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
 }
@@ -489,6 +497,16 @@ static int write_mark(struct tracee *t, struct lane *lane, const struct lane_eve
 	return err;
 }
 
+/* What was mapped at the start has no stack of the thread's. */
+static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	uint32_t stack;
+	const int err = e->op == MST_OP_PAGE_START ? page_events_start(t->writer, &stack)
+						   : stack_of(t, lane, e, &stack);
+
+	return err ? err : page_events_write(t->writer, e, stack);
+}
+
 static bool is_realloc(const struct lane_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
@@ -515,6 +533,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return write_free_by(t, lane, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
+	if (mst_op_is_page(e->op))
+		return write_page(t, lane, e);
 	if (e->op >= MST_OP_IMPLIED_FREE)
 		return write_mark(t, lane, e);
 	if (mst_op_is_custom(e->op))

@@ -7,6 +7,7 @@
 #include "emit.h"
 
 #define ROOT_TEXT "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
+#define PAGES_TEXT "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc."
 
 /* ---- header ---- */
 
@@ -203,7 +204,8 @@ static void write_snapshot(struct out *out, const struct emit_view *view, const 
 	out_printf(out, "mem_stacks_B=%" PRIu64 "\n", s->stacks);
 	out_printf(out, "heap_tree=%s\n", tree_word(s));
 	if (tree)
-		emit_tree(out, view, tree, ROOT_TEXT, view->settings->threshold);
+		emit_tree(out, view, tree, view->settings->pages_as_heap ? PAGES_TEXT : ROOT_TEXT,
+			  view->settings->threshold);
 	tree_destroy(tree);
 }
 

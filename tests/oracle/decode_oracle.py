@@ -24,7 +24,9 @@ PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-h
 MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"],
         ["--usable=yes", "script 5 3000 aligned"], ["--free-stacks=yes", "script 4 3000"], ["--free-stacks=yes", "new_basic"],
         ["--free-stacks=yes", "custom_alloc 1 5000"], ["--embed-symbols", "new_basic"], ["--embed-symbols", "fork"],
-        ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"]]
+        ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"], ["--stacks=yes", "stack_depth thread 3"]]
+REWRITTEN = [["--level=19"], ["--from=1"], ["--from=1", "--level=1", "--drop=identity,threads"], ["--until=2", "--strip-paths"]]
+LONG = "script 5 20000 aligned"     # the program whose trace is rewritten
 
 
 def record(build, folder, number, options, program):
@@ -36,6 +38,14 @@ def record(build, folder, number, options, program):
                    cwd=os.path.join(build, "corpus"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, timeout=60, check=False)
     return sorted(glob.glob(path + "*"))
+
+
+def rewrite(build, path):
+    """The trace as msconvert writes it anew."""
+    for i, options in enumerate(REWRITTEN):
+        subprocess.run([os.path.join(build, "analyze/msconvert"), "-q", "--to=trace", *options, "-o", f"{path}.r{i}", path],
+                       check=True)
+        yield f"{path}.r{i}", f"{LONG}, msconvert {' '.join(options)}"
 
 
 def decoded(path):
@@ -83,7 +93,8 @@ def main():
         runs = [([], p) for p in PROGRAMS] + [([o], p) for o, p in MORE]
         traces = [(path, f"{' '.join(o)} {p}".strip()) for i, (o, p) in enumerate(runs)
                   for path in record(build, folder, i, o, p)]
-        missing = len(runs) - len({name for _, name in traces})
+        traces += [piece for path, name in traces if name == LONG for piece in rewrite(build, path)]
+        missing = len(runs) - len({name for _, name in traces if "msconvert" not in name})
         golden = sorted(glob.glob(os.path.join(HERE, "../../corpus/golden/*/*.zst")))
         for path, name in traces + [(path, os.path.relpath(path, HERE)) for path in golden]:
             total += 1

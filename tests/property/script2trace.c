@@ -7,6 +7,7 @@
  *   keyframes N          key frames at least N records apart (before everything else)
  *   counted              calls have instruction counts (before everything else)
  *   stacks               stack depths are recorded (before everything else)
+ *   pages                page events are recorded (before everything else)
  *   anonymous            frees don't say of which block (before everything else)
  *   sampled N            of a sample with this mean (before everything else)
  *   module PATH          the executable, of which `m` frames are
@@ -229,6 +230,15 @@ static void do_call(void)
 	check(mst_writer_call(writer, make_kind(op, stack, size, size)));
 }
 
+static void do_page(void)
+{
+	const uint8_t op = take_op();
+	const uint32_t stack = take_stack();
+	const uint64_t size = take_number();
+
+	check(mst_writer_page(writer, make_kind(op, stack, size, size), take_number()));
+}
+
 static void do_failed_resize(void)
 {
 	const struct block *block = take_block();
@@ -268,6 +278,7 @@ static void run_line(char *line)
 		{ "failed_resize", do_failed_resize },
 		{ "null_frees", do_null_frees },
 		{ "flush", do_flush },
+		{ "page", do_page },
 	};
 	const char *word = strtok(line, " \n");
 
@@ -287,7 +298,7 @@ static void run_line(char *line)
 /* What stands before everything else. */
 struct features {
 	uint32_t records, keyframes;
-	bool counted, stacks, anonymous;
+	bool counted, stacks, pages, anonymous;
 	uint64_t sample;
 };
 
@@ -305,6 +316,7 @@ static void begin(int fd, const struct features *features)
 		.argv = argv,
 		.instructions = features->counted,
 		.stacks = features->stacks,
+		.pages = features->pages,
 		.sample_bytes = features->sample,
 	};
 	const struct mst_writer_options options = { .identity = !features->anonymous,
@@ -331,6 +343,8 @@ static bool take_feature(struct features *features, char *line)
 		features->counted = true;
 	else if (strcmp(line, "stacks") == 0)
 		features->stacks = true;
+	else if (strcmp(line, "pages") == 0)
+		features->pages = true;
 	else if (strcmp(line, "anonymous") == 0)
 		features->anonymous = true;
 	else

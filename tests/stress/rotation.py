@@ -77,7 +77,7 @@ def sums(stats):
 def rotated(bench):
     """All calls are in the files, each in one."""
     trace, page = bench.new_run()
-    err = run_victim(bench, trace, page, ["--max-size=100k", "--rotate", "--stacks=yes", "--mmap=yes"], 400000)
+    err = run_victim(bench, trace, page, ["--max-size=100k", "--rotate", "--stacks=yes", "--mmap=yes"], 250000)
     paths = files_of(trace)
     expect(len(paths) > 3, f"only {len(paths)} files")
     expect(err.count("goes on in") == len(paths) - 1, f"says {err}")
@@ -95,7 +95,7 @@ def rotated(bench):
 
 def last_ones(bench):
     trace, page = bench.new_run()
-    run_victim(bench, trace, page, ["--max-size=64k", "--rotate=2"], 400000)
+    run_victim(bench, trace, page, ["--max-size=64k", "--rotate=2"], 250000)
     paths = files_of(trace)
     expect(len(paths) == 2 and trace not in paths, f"kept {paths}")
     for path in paths:
@@ -223,7 +223,7 @@ def main():
              ("a full disk", disk_full)]
     with Scratch() as folder:
         bench = Bench(Build(args.build), folder)
-        bench.kills = 100 if args.long else 4
+        bench.kills = 100 if args.long else 3
         return run_cases(cases, bench, args.only)
 
 

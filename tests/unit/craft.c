@@ -3,11 +3,15 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "crc32.h"
 #include "mstrace.h"
+#include "trace_model.h"
 #include "unit.h"
 #include "wire.h"
 
@@ -156,4 +160,69 @@ void craft_patch_word(struct craft *c, size_t i, size_t at, uint32_t value)
 size_t craft_row(const struct craft *c, size_t part, size_t i)
 {
 	return UNIT_FIXED + c->parts[part].fields.size + i * UNIT_COLUMN;
+}
+
+/* ---- the tests ---- */
+
+static void read_crafted(const struct crafted *test, int fd, unsigned threads)
+{
+	const struct mst_chunk *chunk;
+	struct mst_reader *r;
+	uint32_t events = 0;
+	int status = mst_reader_create(&r, fd);
+
+	if (!test->problem) {
+		assert_null(r);
+		assert_int_equal(status, test->status);
+		return;
+	}
+	assert_int_equal(status, 0);
+	assert_int_equal(mst_reader_parallel(r, threads), 0);
+	while ((status = mst_reader_next(r, &chunk)) == 1) {
+		struct mst_cursor cursor = MST_CURSOR(chunk);
+		struct mst_event event;
+
+		while (mst_cursor_next(&cursor, &event))
+			events++;
+	}
+	assert_int_equal(status, test->status);
+	assert_int_equal(events, test->events);
+	if (!strstr(mst_reader_problem(r), test->problem))
+		fail_msg("%s", mst_reader_problem(r));
+	assert_int_equal(mst_reader_problem(r)[0] == 0, status == 0);
+	mst_reader_destroy(r);
+}
+
+/* With checks of the chunks' columns and without, by one thread and by two. */
+static void test_crafted(void **state)
+{
+	const struct crafted *test = *state;
+	struct craft craft;
+
+	craft_begin(&craft);
+	test->spoil(&craft);
+	for (unsigned i = 0; i < 4; i++) {
+		struct bytes bytes = craft_encode(&craft, i & 1);
+		const int fd = model_memfd(bytes.data, bytes.size);
+
+		read_crafted(test, fd, 1 + i / 2);
+		close(fd);
+		bytes_free(&bytes);
+	}
+	craft_finish(&craft);
+}
+
+int craft_run(const char *name, const struct crafted *crafted, size_t n)
+{
+	struct CMUnitTest *tests = calloc(n, sizeof(*tests));
+	int failed;
+
+	if (!tests)
+		return 1;
+	for (size_t i = 0; i < n; i++)
+		tests[i] = (struct CMUnitTest){ crafted[i].name, test_crafted, NULL, NULL,
+						(void *)(uintptr_t)&crafted[i] };
+	failed = _cmocka_run_group_tests(name, tests, n, NULL, NULL);
+	free(tests);
+	return failed;
 }

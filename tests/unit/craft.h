@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bytes.h"
+#include "mstrace.h"
 
 #define CRAFT_MAX_PARTS 10
 
@@ -55,6 +56,9 @@ void craft_words(struct bytes *bytes, const uint32_t *words, size_t n);
 /* Sets a word of 32 bits. */
 void craft_poke(struct bytes *bytes, size_t at, uint32_t value);
 
+#define COLUMN(c, part, i) ((c)->parts[CRAFT_##part].columns[i])
+#define FIELDS(c, part) ((c)->parts[CRAFT_##part].fields)
+
 /* A sound trace: two threads, a module, two frames, two stacks, two kinds, two chunks of six records. */
 void craft_begin(struct craft *c);
 void craft_finish(struct craft *c);
@@ -67,5 +71,22 @@ void craft_patch_word(struct craft *c, size_t i, size_t at, uint32_t value);
 
 /* Where in the header the row of column i stands. */
 size_t craft_row(const struct craft *c, size_t part, size_t i);
+
+/* How a sound trace is spoilt, and what a reader must say then. */
+struct crafted {
+	const char *name;
+	void (*spoil)(struct craft *craft);
+	int status;
+	const char *problem; /* a part of it; NULL when the reader could not even be made */
+	uint32_t events;     /* delivered nevertheless */
+};
+
+#define OK 0
+#define BAD MST_ERR_DAMAGED
+#define CUT MST_ERR_TRUNCATED
+#define VERSION MST_ERR_VERSION
+
+/* Runs the tests, one for each; the status for main(). */
+int craft_run(const char *name, const struct crafted *crafted, size_t n);
 
 #endif

@@ -21,9 +21,6 @@
 
 /* ---- what can be wrong ---- */
 
-#define COLUMN(c, part, i) ((c)->parts[CRAFT_##part].columns[i])
-#define FIELDS(c, part) ((c)->parts[CRAFT_##part].fields)
-
 static void sound(struct craft *c)
 {
 	(void)c;
@@ -60,111 +57,6 @@ static void sampled_too_coarsely(struct craft *c)
 {
 	sampled(c);
 	craft_poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MAX + 1);
-}
-
-/* The first chunk says what there was at time 105: a block of each kind, and a mark. */
-static void base(struct craft *c)
-{
-	struct part *p = &c->parts[CRAFT_EVENTS];
-
-	craft_poke(&FIELDS(c, FILE), 4, FEATURE_BASE);
-	bytes_u64(&FIELDS(c, FILE), 0);
-	bytes_u64(&FIELDS(c, FILE), 105);
-	craft_poke(&p->fields, 32, 3);
-	craft_poke(&p->fields, 36, 3);
-	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_BASE);
-	SET(p->columns[COLUMN_RECORDS], 0, 1, 2);
-	SET(p->columns[COLUMN_SYMBOLS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
-	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
-	SET(p->columns[COLUMN_TIME], 2, 5);
-	SET(p->columns[COLUMN_THREAD], 0, 0);
-	bytes_clear(&p->columns[COLUMN_IDENTITY]);
-	craft_poke(&FIELDS(c, MORE), 0, 3);
-}
-
-static void base_without_feature(struct craft *c)
-{
-	base(c);
-	craft_poke(&FIELDS(c, FILE), 4, 0);
-}
-
-static void base_without_beginning(struct craft *c)
-{
-	base(c);
-	FIELDS(c, FILE).size -= 8;
-}
-
-static void base_beyond_time(struct craft *c)
-{
-	base(c);
-	craft_poke(&FIELDS(c, FILE), 60, UINT32_MAX);
-}
-
-static void base_of_later(struct craft *c)
-{
-	base(c);
-	craft_poke(&FIELDS(c, FILE), 56, 104);
-}
-
-static void base_and_earlier(struct craft *c)
-{
-	base(c);
-	craft_poke(&FIELDS(c, FILE), 56, 106);
-}
-
-static void base_with_calls(struct craft *c)
-{
-	base(c);
-	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 16, 2); /* a FREE at its end */
-	SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), 0);
-}
-
-static void base_with_null_frees(struct craft *c)
-{
-	base(c);
-	craft_poke(&FIELDS(c, EVENTS), 56, 1);
-}
-
-static void base_of_nothing(struct craft *c)
-{
-	struct part *p = &c->parts[CRAFT_EVENTS];
-
-	base(c);
-	craft_poke(&p->fields, 24, 100);
-	craft_poke(&p->fields, 32, 0);
-	craft_poke(&p->fields, 36, 0);
-	for (size_t i = 0; i < p->n_columns; i++)
-		bytes_clear(&p->columns[i]);
-	craft_poke(&FIELDS(c, MORE), 0, 0);
-	craft_poke(&FIELDS(c, MORE), 8, 0);
-	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 0, 2, 0);
-}
-
-/* Kinds of which no block is live: more symbols than records. */
-static void base_of_past(struct craft *c)
-{
-	struct part *p = &c->parts[CRAFT_EVENTS];
-
-	base_of_nothing(c);
-	craft_poke(&p->fields, 36, 2);
-	SET(p->columns[COLUMN_SYMBOLS], 16, 16);
-	SET(p->columns[COLUMN_COUNTS], 0, 0);
-}
-
-static void past_without_base(struct craft *c)
-{
-	base_of_past(c);
-	craft_poke(&c->parts[CRAFT_EVENTS].fields, EVENTS_FLAGS_AT, 0);
-}
-
-static void base_in_the_midst(struct craft *c)
-{
-	base(c);
-	craft_poke(&FIELDS(c, EVENTS), EVENTS_FLAGS_AT, 0);
-	craft_poke(&FIELDS(c, EVENTS), 16, 105);
-	craft_poke(&FIELDS(c, EVENTS), 24, 110);
-	craft_poke(&FIELDS(c, MORE), 16, 110);
-	craft_poke(&FIELDS(c, MORE), EVENTS_FLAGS_AT, EVENTS_BASE);
 }
 
 static void compatible_features(struct craft *c)
@@ -781,19 +673,6 @@ static void no_file(struct craft *c)
 	c->parts[CRAFT_FILE].type = UNIT_THREADS;
 }
 
-struct crafted {
-	const char *name;
-	void (*spoil)(struct craft *craft);
-	int status;
-	const char *problem; /* a part of it; NULL when the reader could not even be made */
-	uint32_t events;     /* delivered nevertheless */
-};
-
-#define OK 0
-#define BAD MST_ERR_DAMAGED
-#define CUT MST_ERR_TRUNCATED
-#define VERSION MST_ERR_VERSION
-
 static const struct crafted crafted[] = {
 	{ "sound", sound, OK, "", 8 },
 	{ "version", version, VERSION, NULL, 0 },
@@ -803,18 +682,6 @@ static const struct crafted crafted[] = {
 	{ "sampled too finely", sampled_too_finely, BAD, NULL, 0 },
 	{ "sampled too coarsely", sampled_too_coarsely, BAD, NULL, 0 },
 	{ "compatible features", compatible_features, OK, "", 8 },
-	{ "base", base, OK, "", 7 },
-	{ "base without feature", base_without_feature, OK, "", 7 },
-	{ "base without beginning", base_without_beginning, BAD, NULL, 0 },
-	{ "base, beginning beyond time", base_beyond_time, BAD, NULL, 0 },
-	{ "base of what was later", base_of_later, BAD, "later", 0 },
-	{ "base, then earlier", base_and_earlier, BAD, "time goes back", 3 },
-	{ "base with calls", base_with_calls, BAD, "calls in a base", 0 },
-	{ "base with null frees", base_with_null_frees, BAD, "calls in a base", 0 },
-	{ "base of nothing", base_of_nothing, OK, "", 4 },
-	{ "base of past", base_of_past, OK, "", 4 },
-	{ "past without base", past_without_base, BAD, "larger than", 0 },
-	{ "base in the midst", base_in_the_midst, BAD, "in the midst", 3 },
 	{ "time unit", time_unit, BAD, NULL, 0 },
 	{ "too many arguments", too_many_arguments, BAD, NULL, 0 },
 	{ "arguments promised", arguments_promised, BAD, NULL, 0 },
@@ -925,62 +792,7 @@ static const struct crafted crafted[] = {
 	{ "wrong tag", wrong_tag, BAD, "no unit", 0 },
 };
 
-static void read_crafted(const struct crafted *test, int fd, unsigned threads)
-{
-	const struct mst_chunk *chunk;
-	struct mst_reader *r;
-	uint32_t events = 0;
-	int status = mst_reader_create(&r, fd);
-
-	if (!test->problem) {
-		assert_null(r);
-		assert_int_equal(status, test->status);
-		return;
-	}
-	assert_int_equal(status, 0);
-	assert_int_equal(mst_reader_parallel(r, threads), 0);
-	while ((status = mst_reader_next(r, &chunk)) == 1) {
-		struct mst_cursor cursor = MST_CURSOR(chunk);
-		struct mst_event event;
-
-		while (mst_cursor_next(&cursor, &event))
-			events++;
-	}
-	assert_int_equal(status, test->status);
-	assert_int_equal(events, test->events);
-	if (!strstr(mst_reader_problem(r), test->problem))
-		fail_msg("%s", mst_reader_problem(r));
-	assert_int_equal(mst_reader_problem(r)[0] == 0, status == 0);
-	mst_reader_destroy(r);
-}
-
-/* With checks of the chunks' columns and without, by one thread and by two. */
-static void test_crafted(void **state)
-{
-	const struct crafted *test = *state;
-	struct craft craft;
-
-	craft_begin(&craft);
-	test->spoil(&craft);
-	for (unsigned i = 0; i < 4; i++) {
-		struct bytes bytes = craft_encode(&craft, i & 1);
-		const int fd = model_memfd(bytes.data, bytes.size);
-
-		read_crafted(test, fd, 1 + i / 2);
-		close(fd);
-		bytes_free(&bytes);
-	}
-	craft_finish(&craft);
-}
-
-#define N_CRAFTED (sizeof(crafted) / sizeof(crafted[0]))
-
 int main(void)
 {
-	struct CMUnitTest crafts[N_CRAFTED];
-
-	for (size_t i = 0; i < N_CRAFTED; i++)
-		crafts[i] =
-			(struct CMUnitTest){ crafted[i].name, test_crafted, NULL, NULL, (void *)&crafted[i] };
-	return cmocka_run_group_tests_name("crafted files", crafts, NULL, NULL);
+	return craft_run("crafted files", crafted, sizeof(crafted) / sizeof(*crafted));
 }

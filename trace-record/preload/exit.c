@@ -29,7 +29,8 @@ static void free_resources(void *unused)
 
 	(void)unused;
 	/* Other threads may still use what would be freed; Valgrind has stopped them, we cannot. */
-	if (!recorder_freeres_wanted(&libc, &cxx) || os_threads() != 1 || atomic_exchange(&done, true))
+	if (!recorder_freeres_wanted(&libc, &cxx) || !(libc || cxx) || os_threads() != 1 ||
+	    atomic_exchange(&done, true))
 		return;
 	real_ending = true;
 	if (cxx && _ZN9__gnu_cxx9__freeresEv)

@@ -4,6 +4,62 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#define OWN_RANGES 64u
+
+static struct os_range own_ranges[OWN_RANGES];
+static _Atomic uint32_t n_own_ranges;
+
+void os_own(uintptr_t start, uint64_t bytes)
+{
+	const uint32_t i = atomic_fetch_add(&n_own_ranges, 1);
+
+	if (i < OWN_RANGES)
+		own_ranges[i] = (struct os_range){ start, start + (bytes + 4095) / 4096 * 4096 };
+	else
+		atomic_store(&n_own_ranges, OWN_RANGES);
+}
+
+/* The linker's: where this library begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+void os_own_library(void)
+{
+	os_own((uintptr_t)__ehdr_start, (uint64_t)(_end - __ehdr_start));
+}
+
+bool os_next_own(uintptr_t address, struct os_range *range)
+{
+	uint32_t n = atomic_load(&n_own_ranges);
+
+	*range = (struct os_range){ UINTPTR_MAX, UINTPTR_MAX };
+	if (n > OWN_RANGES)
+		n = OWN_RANGES;
+	for (uint32_t i = 0; i < n; i++) {
+		if (own_ranges[i].end > address && own_ranges[i].start < range->start)
+			*range = own_ranges[i];
+	}
+	return range->start != UINTPTR_MAX;
+}
+
+bool os_is_own(uintptr_t address)
+{
+	struct os_range range;
+
+	return os_next_own(address, &range) && range.start <= address;
+}
+
+void *os_map(uint64_t bytes)
+{
+	const long p = os_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p < 0)
+		return NULL;
+	os_own((uintptr_t)p, bytes);
+	return (void *)p;
+}
+
 void *os_map_shared(const char *path, uint64_t bytes)
 {
 	const long fd = os_call6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
@@ -15,6 +71,7 @@ void *os_map_shared(const char *path, uint64_t bytes)
 	os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (p < 0)
 		return NULL;
+	os_own((uintptr_t)p, bytes);
 	os_call6(SYS_madvise, p, (long)bytes, MADV_DONTDUMP, 0, 0, 0);
 	return (void *)p;
 }

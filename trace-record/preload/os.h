@@ -32,13 +32,7 @@ static inline long os_call6(long number, long a, long b, long c, long d, long e,
 }
 
 /* Zeroed private memory, or NULL. */
-static inline void *os_map(uint64_t bytes)
-{
-	const long p = os_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p < 0 ? NULL : (void *)p;
-}
+void *os_map(uint64_t bytes);
 
 /* The file at `path` shared, or NULL. */
 void *os_map_shared(const char *path, uint64_t bytes);
@@ -54,6 +48,18 @@ static inline void *os_map_wiped_on_fork(void)
 	}
 	return p;
 }
+
+/* What is mapped for the recorder and not for the program, [start, end). */
+struct os_range {
+	uintptr_t start, end;
+};
+
+/* Remembers that it is ours; the first ones alone, which is what is there at the start. */
+void os_own(uintptr_t start, uint64_t bytes);
+void os_own_library(void);
+bool os_is_own(uintptr_t address);
+/* The first such range that ends behind `address`; false: there is none. */
+bool os_next_own(uintptr_t address, struct os_range *range);
 
 /*
  * Copies the value that an environment variable had when the program was executed, as the kernel

@@ -493,6 +493,22 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 	t->inside = inside;
 }
 
+void recorder_page(const struct call *call, size_t old_size, const struct unwind_regs *regs)
+{
+	struct thread *t = thread_enter();
+	uint64_t count;
+	uint8_t inside;
+
+	if (!t || !the_process.pages)
+		return;
+	inside = t->inside;
+	t->inside = PUSHING;
+	count = begin_extras(t, regs ? regs->sp : 0);
+	push_any(t, call, old_size, regs ? unwind_capture(t->stack, regs) : UNWIND_ROOT);
+	end_extras(t, count);
+	t->inside = inside;
+}
+
 /* dlclose() may come before the first event; the module table must be there to be told. */
 void recorder_closing_begin(void)
 {

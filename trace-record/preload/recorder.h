@@ -84,6 +84,12 @@ void recorder_mark(enum mst_op op);
 /* After a call of mmap or its like; `old_size` is mremap's, `sp` the caller's stack pointer. */
 void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp);
 
+/*
+ * After a call that has mapped or unmapped pages: an operation of mst_op_is_page(). The result is the
+ * address; of a mremap `old` and `old_size` are what it was given. NULL instead of registers: it has no stack.
+ */
+void recorder_page(const struct call *call, size_t old_size, const struct unwind_regs *regs);
+
 /* Around the real dlclose(): what was known of unloaded code is void. */
 void recorder_closing_begin(void);
 void recorder_closing_end(void);

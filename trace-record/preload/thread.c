@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "modules.h"
+#include "pages.h"
 #include "real.h"
 #include "sampler.h"
 
@@ -123,6 +124,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->usable = p->family->usable;
 	p->extras = (p->family->stacks ? EXTRA_DEPTH : 0) | (p->family->instructions ? EXTRA_COUNT : 0);
 	p->maps = p->family->maps;
+	p->pages = p->family->pages;
 	p->quick = !p->free_stacks && !p->usable && !p->extras && !p->family->sample_bytes;
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
@@ -259,6 +261,8 @@ static void start_counter(struct process *p, struct thread *t)
 	t->counted = 0;
 	if (counter_open(&t->counter) < 0)
 		atomic_fetch_add(&p->family->uncounted, 1);
+	else if (t->counter.page)
+		os_own((uintptr_t)t->counter.page, sizeof(*t->counter.page));
 }
 
 /* Gives the calling thread a ring, or NULL. */
@@ -335,6 +339,10 @@ struct thread *thread_begin(void)
 	}
 	if (t)
 		atomic_store(cache_entry(thread_pointer()), t);
+	if (t && p->pages && !p->pages_begun) {
+		p->pages_begun = true;
+		pages_begin();
+	}
 	errno = saved;
 	return t;
 }

@@ -89,7 +89,8 @@ struct process {
 	int use_tsc;
 	bool free_stacks;
 	bool usable;
-	bool maps;
+	bool maps, pages;
+	bool pages_begun;      /* the process, or the one that it was forked from, watches page calls */
 	uint8_t extras;        /* enum extra */
 	bool quick;            /* no option asks for more than the common records say */
 	_Atomic bool many;     /* more than one thread has, or had, a ring */
@@ -101,6 +102,7 @@ struct process {
 /* NULL until the first event, and again in a forked child. */
 struct wiped {
 	struct process *_Atomic process;
+	_Atomic uintptr_t page_owner; /* the thread that makes a page call; see pages.c */
 };
 
 extern HIDDEN struct process the_process;

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""msrec --pages: the sums are those of /proc/self/maps, and no program is harmed.
+
+  pages.py --build DIR [--only PART]
+
+The program (pages_program.c) runs so many of its steps, tells what is mapped and ends; without the recorder that is
+what the replay must come to under it.
+"""
+
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+
+PAGE = 4096
+# At the end libc would give back what it keeps, which the program doesn't see any more.
+RECORD = ["--pages", "--run-libc-freeres=no", "--run-cxx-freeres=no"]
+
+
+class Bench:
+    def __init__(self, build, path):
+        self.build, self.path = build, path
+        self.program = build.file("tests/pages_program")
+        self.msreplay = build.file("analyze/msreplay")
+        self.tracedump = build.file("tests/tools/tracedump")
+
+    def run(self, argv, **more):
+        return subprocess.run(argv, capture_output=True, text=True, timeout=100, env=plain_environment(), cwd=self.path,
+                              **more)
+
+    def record(self, *argv, options=()):
+        """How the program fared; its trace is `t`."""
+        return self.run([self.build.msrec, "-f", "-o", "t", *RECORD, *options, *argv])
+
+    def total(self, trace="t", *options):
+        """Bytes at the end of a trace."""
+        done = self.run([self.msreplay, "--pages-as-heap=yes", "--time-unit=B", "--snapshot=end",
+                         "--massif-out-file=result", *options, trace])
+        must(done.returncode == 0, f"msreplay: {done.stderr}")
+        with open(os.path.join(self.path, "result.snapshot-end")) as f:
+            return int(re.search(r"mem_heap_B=(\d+)", f.read()).group(1))
+
+
+def must(condition, what):
+    if not condition:
+        raise Problem(what)
+
+
+def untouched(bench, *argv, options=()):
+    """The program does the same with and without the recorder: what it is."""
+    alone, recorded = bench.run(argv), bench.record(*argv, options=options)
+    must((alone.returncode, alone.stdout) == (recorded.returncode, recorded.stdout),
+         f"{argv}: exit {recorded.returncode}, not {alone.returncode}: {recorded.stdout!r} {recorded.stderr!r}")
+    return recorded
+
+
+def sums(bench):
+    n = int(bench.run([bench.program, "list"]).stdout)
+    stack = int(bench.run([bench.program, "0"]).stdout.split()[1])
+    for step in range(n + 1):
+        there = [int(word) for word in bench.run([bench.program, str(step)]).stdout.split()]
+        recorded = bench.record(bench.program, str(step))
+        must(recorded.returncode == 0, f"step {step}: exit {recorded.returncode}: {recorded.stderr}")
+        must("watched" not in recorded.stderr, f"step {step}: {recorded.stderr}")
+        # The kernel's part of the stack isn't told of.
+        expected, got = there[0] - (there[1] - stack), bench.total()
+        must(got == expected, f"after {step} steps {got} bytes are mapped, not {expected}")
+    must(there[1] > stack, "the stack didn't grow")
+    return f"{n + 1} points equal"
+
+
+def forks(bench):
+    n = int(bench.run([bench.program, "list"]).stdout)
+    bench.run([bench.build.msrec, "-f", "-o", "f.%p", *RECORD, bench.program, str(n)])
+    totals = {bench.total(os.path.basename(trace)) for trace in glob.glob(os.path.join(bench.path, "f.*"))}
+    bench.record(bench.program, "24")
+    before = bench.total()
+    must(before + 49 * PAGE in totals, f"a child that maps 50 pages and unmaps one is missing: {totals}, {before}")
+    return f"{len(totals)} processes"
+
+
+def confined(bench):
+    recorded = untouched(bench, bench.program, "confined")
+    must(recorded.stdout == "alive\n", f"not alive: {recorded.stderr}")
+    must("watched" in recorded.stderr, "nothing is said of what couldn't be recorded")
+    return "alive"
+
+
+def trapped(bench):
+    must(untouched(bench, bench.program, "trapped").stdout == "10 traps\n", "not 10 traps")
+    return "10 traps"
+
+
+def executed(bench):
+    for argv in (["sh", "-c", "exec sh -c 'echo $0; exec cat /proc/self/comm'"],
+                 ["sh", "-c", "grep NoNewPrivs /proc/self/status; grep Seccomp: /proc/self/status; exit 7"],
+                 ["env", "-i", "/bin/sh", "-c", "exec /bin/true"]):
+        for options in ([], ["--trace-children=yes"]):
+            untouched(bench, *argv, options=options)
+    return "as without"
+
+
+def children(bench):
+    bench.run([bench.build.msrec, "-f", "-o", "c.%e.%p", "--trace-children=yes", *RECORD, "sh", "-c",
+               f"{bench.program} 15; true"])
+    alone = int(bench.run([bench.program, "15"]).stdout.split()[0])
+    [trace] = glob.glob(os.path.join(bench.path, "c.pages_program.*"))
+    must(bench.total(os.path.basename(trace)) == alone, "another sum for the executed program")
+    return "its own sum"
+
+
+def memusage(bench):
+    reports = []
+    for options in (["--mmap=yes"], ["--mmap=yes", "--pages"]):
+        bench.run([bench.build.msrec, "-f", "-o", "t", *options, bench.program, "15"])
+        done = bench.run([bench.msreplay, "--memusage", "--mmap", "t"])
+        must(done.returncode == 0 and "mmap" in done.stdout, f"no report: {done.stderr}")
+        reports.append(done.stdout)
+    must(reports[0] == reports[1], "--pages changes memusage's report")
+    return "the same report"
+
+
+def blocks(bench):
+    """What is recorded of the heap is the same."""
+    reports = []
+    for options in ([], ["--pages"]):
+        bench.run([bench.build.msrec, "-f", "-o", "t", *options, bench.program, "15"])
+        done = bench.run([bench.msreplay, "--time-unit=B", "--massif-out-file=-", "t"])
+        reports.append(re.sub("(0x[0-9A-F]*)", "", done.stdout))
+    must(reports[0] == reports[1] and "mem_heap_B" in reports[0], "--pages changes the heap")
+    return "the same heap"
+
+
+def stacks(bench):
+    """Of calls that libc makes, with none of the recorder's frames."""
+    bench.record(bench.program, "14")
+    bench.run([bench.msreplay, "--pages-as-heap=yes", "--time-unit=B", "--threshold=0", "--detailed-freq=1",
+               "--massif-out-file=result", "t"])
+    with open(os.path.join(bench.path, "result")) as f:
+        text = f.read()
+    must("msrec" not in text.split("snapshot=0")[1], "frames of the recorder")
+    must(re.search(r"mremap .*\n +n\d+: \d+ 0x[0-9A-F]+: (mremap_chunk|.*in .*libc)", text), "no mremap by realloc")
+    must("large_blocks (pages_program.c" in text and "main (pages_program.c" in text, "no frames of the program")
+    must("0x0: ???\n" in text and "(page allocation syscalls) mmap/mremap/brk, --alloc-fns, etc." in text, "no start")
+    return "as they are"
+
+
+def compat(bench):
+    """As Massif counts, what is mapped over something else counts once more."""
+    bench.record(bench.program, "3")
+    before = bench.total("t", "--compat=3.19")
+    bench.record(bench.program, "5")
+    must(bench.total("t", "--compat=3.19") == before - 6 * PAGE + 13 * PAGE, "W6")
+    return "twice"
+
+
+def refused(bench):
+    bench.run([bench.build.msrec, "-f", "-o", "t", bench.program, "3"])
+    for options, status in ((["--pages-as-heap=yes"], 64), (["--pages-as-heap=yes", "--heap=no"], 0)):
+        done = bench.run([bench.msreplay, *options, "--massif-out-file=-", "t"])
+        must(done.returncode == status, f"{options}: {done.returncode}: {done.stderr}")
+    bench.record(bench.program, "3")
+    done = bench.run([bench.msreplay, "--pages-as-heap=yes", "--xtree-memory=full", "t"])
+    must(done.returncode == 64 and "xtree" in done.stderr, done.stderr)
+    for form in ("pprof", "callgrind"):
+        done = bench.run([bench.build.file("analyze/msconvert"), "--to", form, "-o", "x", "--pages-as-heap=yes", "t"])
+        must(done.returncode == 64, f"{form}: {done.returncode} {done.stderr}")
+    return "with a sentence"
+
+
+CASES = [("sums", sums), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat), ("confined", confined),
+         ("trapped", trapped), ("executed", executed), ("children", children), ("memusage", memusage), ("heap", blocks),
+         ("refused", refused)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    with Scratch() as path:
+        return run_cases(CASES, Bench(Build(options.build), path), options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

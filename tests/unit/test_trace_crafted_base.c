@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Bases made by somebody who means harm. */
+#include "craft.h"
+#include "unit.h"
+
+/* The first chunk says what there was at time 105: a block of each kind, and a mark. */
+static void base(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	craft_poke(&FIELDS(c, FILE), 4, FEATURE_BASE);
+	bytes_u64(&FIELDS(c, FILE), 0);
+	bytes_u64(&FIELDS(c, FILE), 105);
+	craft_poke(&p->fields, 32, 3);
+	craft_poke(&p->fields, 36, 3);
+	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_BASE);
+	SET(p->columns[COLUMN_RECORDS], 0, 1, 2);
+	SET(p->columns[COLUMN_SYMBOLS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
+	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
+	SET(p->columns[COLUMN_TIME], 2, 5);
+	SET(p->columns[COLUMN_THREAD], 0, 0);
+	bytes_clear(&p->columns[COLUMN_IDENTITY]);
+	craft_poke(&FIELDS(c, MORE), 0, 3);
+}
+
+static void base_without_feature(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 4, 0);
+}
+
+static void base_without_beginning(struct craft *c)
+{
+	base(c);
+	FIELDS(c, FILE).size -= 8;
+}
+
+static void base_beyond_time(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 60, UINT32_MAX);
+}
+
+static void base_of_later(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 56, 104);
+}
+
+static void base_and_earlier(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, FILE), 56, 106);
+}
+
+static void base_with_calls(struct craft *c)
+{
+	base(c);
+	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 16, 2); /* a FREE at its end */
+	SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), 0);
+}
+
+static void base_with_null_frees(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, EVENTS), 56, 1);
+}
+
+static void base_of_nothing(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	base(c);
+	craft_poke(&p->fields, 24, 100);
+	craft_poke(&p->fields, 32, 0);
+	craft_poke(&p->fields, 36, 0);
+	for (size_t i = 0; i < p->n_columns; i++)
+		bytes_clear(&p->columns[i]);
+	craft_poke(&FIELDS(c, MORE), 0, 0);
+	craft_poke(&FIELDS(c, MORE), 8, 0);
+	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 0, 2, 0);
+}
+
+/* Kinds of which no block is live: more symbols than records. */
+static void base_of_past(struct craft *c)
+{
+	struct part *p = &c->parts[CRAFT_EVENTS];
+
+	base_of_nothing(c);
+	craft_poke(&p->fields, 36, 2);
+	SET(p->columns[COLUMN_SYMBOLS], 16, 16);
+	SET(p->columns[COLUMN_COUNTS], 0, 0);
+}
+
+static void past_without_base(struct craft *c)
+{
+	base_of_past(c);
+	craft_poke(&c->parts[CRAFT_EVENTS].fields, EVENTS_FLAGS_AT, 0);
+}
+
+static void base_in_the_midst(struct craft *c)
+{
+	base(c);
+	craft_poke(&FIELDS(c, EVENTS), EVENTS_FLAGS_AT, 0);
+	craft_poke(&FIELDS(c, EVENTS), 16, 105);
+	craft_poke(&FIELDS(c, EVENTS), 24, 110);
+	craft_poke(&FIELDS(c, MORE), 16, 110);
+	craft_poke(&FIELDS(c, MORE), EVENTS_FLAGS_AT, EVENTS_BASE);
+}
+
+static const struct crafted crafted[] = {
+	{ "base", base, OK, "", 7 },
+	{ "base without feature", base_without_feature, OK, "", 7 },
+	{ "base without beginning", base_without_beginning, BAD, NULL, 0 },
+	{ "base, beginning beyond time", base_beyond_time, BAD, NULL, 0 },
+	{ "base of what was later", base_of_later, BAD, "later", 0 },
+	{ "base, then earlier", base_and_earlier, BAD, "time goes back", 3 },
+	{ "base with calls", base_with_calls, BAD, "calls in a base", 0 },
+	{ "base with null frees", base_with_null_frees, BAD, "calls in a base", 0 },
+	{ "base of nothing", base_of_nothing, OK, "", 4 },
+	{ "base of past", base_of_past, OK, "", 4 },
+	{ "past without base", past_without_base, BAD, "larger than", 0 },
+	{ "base in the midst", base_in_the_midst, BAD, "in the midst", 3 },
+};
+
+int main(void)
+{
+	return craft_run("crafted bases", crafted, sizeof(crafted) / sizeof(*crafted));
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Page events (operations 45 to 53) from the rings into a trace. Errors are those of the writer. */
+#ifndef TRACE_RECORD_PAGE_EVENTS_H
+#define TRACE_RECORD_PAGE_EVENTS_H
+
+#include "lane.h"
+#include "mstrace.h"
+
+/* The stack of what was mapped when recording began, which is the one that Massif gives it. */
+int page_events_start(struct mst_writer *writer, uint32_t *stack);
+
+/* Writes one event, and before a mremap what it was given. */
+int page_events_write(struct mst_writer *writer, const struct lane_event *e, uint32_t stack);
+
+#endif

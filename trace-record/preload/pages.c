@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+#include "pages.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "entry.h"
+#include "os.h"
+#include "recorder.h"
+#include "sites.h"
+#include "thread.h"
+
+#define PAGE 4096u
+#define KEEP_OLD 4u /* MREMAP_DONTUNMAP */
+
+/* The end of the address space that a process has; what is listed behind is the kernel's. */
+#define USER_END ((uintptr_t)1 << 47)
+
+/* ---- one call at a time ---- */
+
+/*
+ * The call and its event are made under a lock, so that events are in the order in which the kernel
+ * does them. In memory that is wiped on fork: a child never finds it locked. It is never waited for long: a
+ * thread that was killed with it would stop all others.
+ */
+#define SPINS 1000u
+#define SLEEPS 500u /* of a tenth of a millisecond */
+
+/* Under the lock. */
+static uintptr_t state_break; /* where the break is */
+
+/*
+ * The program may have asked the kernel to end it for calls that it doesn't expect. From then on none
+ * are made that it doesn't make itself, and what they would have told is missing.
+ */
+static _Atomic bool confined;
+
+static bool lock(void)
+{
+	static const struct timespec nap = { 0, 100000 };
+	_Atomic uintptr_t *owner = &atomic_load(&thread_wiped)->page_owner;
+	const uintptr_t self = thread_pointer();
+
+	for (unsigned i = 0; i < SPINS + SLEEPS; i++) {
+		uintptr_t expected = 0;
+
+		if (atomic_compare_exchange_strong(owner, &expected, self))
+			return true;
+		if (expected == self)
+			return false; /* a signal handler, inside a call of the thread */
+		if (i < SPINS || confined)
+			_mm_pause();
+		else
+			os_call6(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	}
+	atomic_store(owner, self);
+	return true;
+}
+
+static void unlock(void)
+{
+	atomic_store(&atomic_load(&thread_wiped)->page_owner, 0);
+}
+
+static void incomplete(void)
+{
+	atomic_store(&the_process.segment->unwatched, 1);
+}
+
+/* ---- the list of mappings ---- */
+
+/* /proc/self/maps, a byte at a time. */
+struct listing {
+	int fd;
+	size_t at, n;
+	char bytes[1024];
+};
+
+struct mapping {
+	uintptr_t start, end;
+	uint64_t offset, inode;
+	bool code;
+};
+
+static bool listing_open(struct listing *l)
+{
+	l->fd = (int)os_call6(SYS_open, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	l->at = l->n = 0;
+	return l->fd >= 0;
+}
+
+static void listing_close(const struct listing *l)
+{
+	os_call6(SYS_close, l->fd, 0, 0, 0, 0, 0);
+}
+
+/* The next byte; 0: there is none. */
+static char next_byte(struct listing *l)
+{
+	if (l->at == l->n) {
+		const long n = os_call6(SYS_read, l->fd, (long)l->bytes, (long)sizeof(l->bytes), 0, 0, 0);
+
+		l->at = 0;
+		l->n = n > 0 ? (size_t)n : 0;
+	}
+	return l->at < l->n ? l->bytes[l->at++] : 0;
+}
+
+/* Reads a number up to what follows it, which is taken, too. */
+static uint64_t next_number(struct listing *l, unsigned base)
+{
+	uint64_t n = 0;
+
+	for (char c; (c = next_byte(l));) {
+		const unsigned digit = c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
+
+		if (digit >= base || (c > '9' && c < 'a'))
+			break;
+		n = n * base + digit;
+	}
+	return n;
+}
+
+/* start-end rwxp offset major:minor inode path */
+static bool next_mapping(struct listing *l, struct mapping *m)
+{
+	char c;
+
+	m->start = next_number(l, 16);
+	m->end = next_number(l, 16);
+	next_byte(l);
+	next_byte(l);
+	m->code = next_byte(l) == 'x';
+	next_byte(l);
+	next_byte(l);
+	m->offset = next_number(l, 16);
+	next_number(l, 16);
+	next_number(l, 16);
+	m->inode = next_number(l, 10);
+	if (l->n && l->bytes[l->at - 1] == '\n')
+		return true;
+	while ((c = next_byte(l)) && c != '\n')
+		;
+	return c != 0;
+}
+
+/* How far what is attached at `address`, a shared segment, goes. */
+static uint64_t attached_bytes(uintptr_t address)
+{
+	struct mapping m, first = { 0 };
+	struct listing l;
+
+	if (confined || !listing_open(&l)) {
+		incomplete();
+		return 0;
+	}
+	while (next_mapping(&l, &m)) {
+		if (m.start == address)
+			first = m;
+		else if (first.end && m.start == first.end && m.inode == first.inode &&
+			 m.offset - first.offset == m.start - first.start)
+			first.end = m.end;
+	}
+	listing_close(&l);
+	return first.end - first.start;
+}
+
+/* ---- calls ---- */
+
+static void tell(const struct entry_state *state, struct call *call, size_t old_size)
+{
+	/* One more, because the frame is where the call was made, not where it returns to. */
+	const struct unwind_regs regs = { .pc = entry_pc(state) + 1, .sp = entry_sp(state), .bp = state->bp };
+
+	recorder_page(call, old_size, &regs);
+}
+
+static long make_call(const struct entry_state *s)
+{
+	return os_call6(s->number, s->arguments[0], s->arguments[1], s->arguments[2], s->arguments[3],
+			s->arguments[4], s->arguments[5]);
+}
+
+static bool failed(long result)
+{
+	return result < 0 && result >= -4095;
+}
+
+static void told_mmap(const struct entry_state *s, long result)
+{
+	const long size = s->arguments[1], fd = s->arguments[4];
+
+	tell(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size }, 0);
+	/* A library's code, before any of it runs. */
+	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS) &&
+	    (confined || sites_watch((uintptr_t)result, (uintptr_t)(result + size)) == SITE_UNREAD))
+		incomplete();
+}
+
+static void told_mremap(const struct entry_state *s, long result)
+{
+	const bool kept = s->arguments[3] & KEEP_OLD;
+
+	tell(s,
+	     &(struct call){ .op = MST_OP_PAGE_MREMAP,
+			     .result = (void *)result,
+			     .old = (void *)s->arguments[0],
+			     .size = (size_t)s->arguments[2] },
+	     kept ? 0 : (size_t)s->arguments[1]);
+}
+
+static void told_brk(const struct entry_state *s, uintptr_t now)
+{
+	const uintptr_t before = state_break, low = now < before ? now : before;
+	struct call call = { .op = now < before ? MST_OP_PAGE_BRK_SHRINK : MST_OP_PAGE_BRK_GROW,
+			     .result = (void *)low,
+			     .size = now < before ? before - now : now - before };
+
+	if (call.size)
+		tell(s, &call, 0);
+	state_break = now;
+}
+
+static void tell_result(const struct entry_state *s, long result, size_t detached)
+{
+	void *const first = (void *)s->arguments[0];
+
+	switch (s->number) {
+	case SYS_mmap:
+		told_mmap(s, result);
+		break;
+	case SYS_munmap:
+		tell(s,
+		     &(struct call){
+			     .op = MST_OP_PAGE_MUNMAP, .result = first, .size = (size_t)s->arguments[1] },
+		     0);
+		break;
+	case SYS_mremap:
+		told_mremap(s, result);
+		break;
+	case SYS_brk:
+		told_brk(s, (uintptr_t)result);
+		break;
+	case SYS_shmat:
+		tell(s,
+		     &(struct call){ .op = MST_OP_PAGE_SHMAT,
+				     .result = (void *)result,
+				     .size = attached_bytes((uintptr_t)result) },
+		     0);
+		break;
+	case SYS_shmdt:
+		tell(s, &(struct call){ .op = MST_OP_PAGE_SHMDT, .result = first, .size = detached }, 0);
+		break;
+	}
+}
+
+long entry_call(const struct entry_state *state)
+{
+	size_t detached = 0;
+	bool locked;
+	long result;
+
+	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
+		return make_call(state);
+	if (state->number == SYS_seccomp ||
+	    (state->number == SYS_prctl && state->arguments[0] == PR_SET_SECCOMP))
+		confined = true;
+	if (state->number == SYS_seccomp || state->number == SYS_prctl)
+		return make_call(state);
+	locked = lock();
+	if (state->number == SYS_shmdt)
+		detached = attached_bytes((uintptr_t)state->arguments[0]);
+	result = make_call(state);
+	if (!failed(result))
+		tell_result(state, result, detached);
+	if (locked)
+		unlock();
+	return result;
+}
+
+/* ---- the start ---- */
+
+#define CODES 512u
+
+/* Code that is mapped now; watching it changes the list. */
+static unsigned watch_all(void)
+{
+	static struct mapping codes[CODES];
+	unsigned n = 0, found = 0;
+	struct listing l;
+
+	if (!listing_open(&l))
+		return 0;
+	while (n < CODES && next_mapping(&l, &codes[n]))
+		n += codes[n].code && codes[n].inode && !os_is_own(codes[n].start);
+	listing_close(&l);
+	for (unsigned i = 0; i < n; i++)
+		found |= sites_watch(codes[i].start, codes[i].end);
+	return found;
+}
+
+static void tell_start(uintptr_t start, uintptr_t end)
+{
+	if (start < end)
+		recorder_page(&(struct call){ .op = MST_OP_PAGE_START,
+					      .result = (void *)start,
+					      .size = end - start },
+			      0, NULL);
+}
+
+/* All that is mapped and isn't ours. */
+static bool tell_all(void)
+{
+	struct mapping m;
+	struct listing l;
+
+	if (!listing_open(&l))
+		return false;
+	while (next_mapping(&l, &m) && m.end <= USER_END) {
+		struct os_range own;
+
+		while (m.start < m.end && os_next_own(m.start, &own) && own.start < m.end) {
+			tell_start(m.start, own.start);
+			m.start = own.end;
+		}
+		tell_start(m.start, m.end);
+	}
+	listing_close(&l);
+	return true;
+}
+
+void pages_begin(void)
+{
+	const unsigned needed = SITE_MMAP | SITE_MUNMAP | SITE_BRK | SITE_MREMAP;
+	const bool locked = lock();
+	bool fine;
+
+	entry_init();
+	state_break = (uintptr_t)os_call6(SYS_brk, 0, 0, 0, 0, 0, 0);
+	os_own_library();
+	fine = (watch_all() & needed) == needed;
+	if (os_threads() == 1)
+		sites_watch_syscall();
+	if (!tell_all() || !fine)
+		incomplete();
+	if (locked)
+		unlock();
+}
