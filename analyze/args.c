@@ -40,6 +40,7 @@ enum key {
 	KEY_DETAILED_SNAPSHOT,
 	KEY_SNAPSHOT,
 	KEY_ALL_SNAPSHOTS,
+	KEY_ONLY_MOMENTS,
 	KEY_ZERO_FREES,
 };
 
@@ -93,6 +94,10 @@ static const struct argp_option options[] = {
 	  "also write FILE.all-snapshots-TIME with what the result would have been then; not at the "
 	  "'peak' (repeatable)",
 	  40 },
+	{ "only-moments", KEY_ONLY_MOMENTS, NULL, 0,
+	  "write the files of --at, --snapshot and --all-snapshots alone, which takes a moment where the trace's "
+	  "key frames are near",
+	  20 },
 	{ "stats", KEY_STATS, "yes|no", 0,
 	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
 	{ "xtree-memory", KEY_XTREE_MEMORY, "none|allocs|full", 0,
@@ -401,6 +406,7 @@ static bool is_massifs(int key)
 	case KEY_DETAILED_SNAPSHOT:
 	case KEY_SNAPSHOT:
 	case KEY_ALL_SNAPSHOTS:
+	case KEY_ONLY_MOMENTS:
 		return false;
 	}
 	return true;
@@ -489,6 +495,9 @@ static int parse_value(struct args *args, int key, const char *value)
 		return parse_at(args, key, value, AT_PLAIN);
 	case KEY_ALL_SNAPSHOTS:
 		return parse_at(args, key, value, AT_ALL);
+	case KEY_ONLY_MOMENTS:
+		s->only_moments = true;
+		return 0;
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}

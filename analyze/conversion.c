@@ -12,6 +12,7 @@
 #include "digest.h"
 #include "places.h"
 #include "result.h"
+#include "scout.h"
 #include "usable.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -55,6 +56,10 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 		tool_error(tool, "--at, --snapshot, --all-snapshots: standard output is no name that others "
 				 "can be made of; use "
 				 "--massif-out-file=FILE");
+		return TOOL_USAGE;
+	}
+	if (settings->only_moments && settings->n_ats == 0) {
+		tool_error(tool, "--only-moments: which ones? --at, --snapshot or --all-snapshots says so");
 		return TOOL_USAGE;
 	}
 	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
@@ -223,7 +228,7 @@ static struct chronicle *begin_chronicle(struct conversion *item, const struct t
 static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
 		    const struct emitter *emitter, struct naming *naming, struct observers *observers)
 {
-	struct massif_helpers helpers = { .chronicle = chronicle };
+	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
 	if (!share_usable(c, item, observers, &helpers.usable) ||
 	    !share_digest(c, item, observers, &helpers.digest) ||
 	    !share_depths(c, item, observers, &helpers.depths))
@@ -240,19 +245,74 @@ static bool observe(struct conversions *c, struct conversion *item, struct chron
 	return item->xtree;
 }
 
+static bool wants_peak(const struct settings *s)
+{
+	bool wants = s->exact_peak && !s->only_moments;
+	for (size_t i = 0; i < s->n_ats; i++)
+		wants |= s->ats[i].kind == AT_PEAK;
+	return wants;
+}
+
+/* Before the replay, how high peaks are at least: only a file can be read more than once. */
+static void look_for_peaks(struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+{
+	struct scout *scouts = calloc(c->n, sizeof(*scouts));
+	struct conversion **items = calloc(c->n, sizeof(struct conversion *));
+	size_t n = 0;
+	for (size_t i = 0; scouts && items && i < c->n; i++) {
+		const struct settings *s = c->items[i].settings;
+		if (!wants_peak(s) || usable_needed(s) || !scout_can(s))
+			continue;
+		items[n] = &c->items[i];
+		scouts[n++].settings = s;
+	}
+	if (n && trace->start >= 0)
+		scout_run(trace->fd, (uint64_t)trace->start, tool_jobs(tool), scouts, n);
+	for (size_t i = 0; i < n; i++)
+		items[i]->peak_floor = scouts[i].floor;
+	free(items);
+	free(scouts);
+}
+
+/* Where a replay that is only asked about moments may begin. */
+static bool before_moments(const struct mst_keyframe *keyframe, void *context)
+{
+	const struct conversions *c = context;
+	for (size_t i = 0; i < c->n; i++)
+		if (!massif_before(c->items[i].settings, keyframe, c->time_shift))
+			return false;
+	return true;
+}
+
+/* Goes to the key frame before all moments, if that is possible. 0, or an enum mst_error. */
+static int enter(struct conversions *c, const struct tool_trace *trace)
+{
+	struct mst_keyframe keyframe;
+	bool can = true, fine = true;
+	for (size_t i = 0; i < c->n; i++)
+		can &= massif_can_enter(c->items[i].settings, trace->reader) && !c->items[i].xtree;
+	c->time_shift = mst_reader_time_shift(trace->reader);
+	const int got = can ? mst_reader_seek(trace->reader, before_moments, c, &keyframe) : 0;
+	for (size_t i = 0; i < c->n && got == 1 && fine; i++)
+		fine = massif_enter(c->items[i].massif, trace->reader, &keyframe);
+	return got < 0 ? got : fine ? 0 : MST_ERR_NOMEM;
+}
+
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct naming *naming)
 {
+	look_for_peaks(c, tool, trace);
 	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
 		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), emitter, naming,
 			       &observers);
-	if (fine)
+	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
+	if (error == 0)
 		status = tool_replay(tool, trace, observers.items, observers.n);
 	else
-		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
 	free(observers.items);
 	return status;
 }
@@ -322,8 +382,10 @@ static bool write_all(const struct conversions *c, const struct tool *tool, cons
 					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
 					     &view, item->xtree_name) &&
 				  written;
-		written = write_file(tool, &(struct content){ .emitter = emitter }, &view, item->name) &&
-			  written;
+		if (!item->settings->only_moments)
+			written = write_file(tool, &(struct content){ .emitter = emitter }, &view,
+					     item->name) &&
+				  written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
 			struct content content = { 0 };
 			struct snapshot one;

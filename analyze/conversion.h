@@ -19,6 +19,7 @@ struct conversion {
 	/* Private. */
 	struct usable *usable; /* may serve others, too, as may the digest */
 	struct digest *digest;
+	uint64_t peak_floor;        /* see scout.h */
 	struct chronicle chronicle; /* without a file: nothing is to be told */
 	struct massif *massif;
 	struct xtree *xtree;
@@ -29,6 +30,7 @@ struct conversions {
 	size_t n;
 	struct conversion *items;
 	struct depths *depths; /* private; NULL: no settings count stacks */
+	unsigned time_shift;   /* of the trace */
 };
 
 /*

@@ -6,6 +6,7 @@
 
 #define NO_BLOCK UINT64_MAX
 #define SLOTS_MIN 64u
+#define GROUP_LOG2 3 /* blocks that came one after the other lie together: they often go so, too */
 
 struct indexmap_slot {
 	uint64_t block;
@@ -20,7 +21,9 @@ void indexmap_finish(struct indexmap *map)
 
 static size_t home_of(const struct indexmap *map, uint64_t block)
 {
-	return (size_t)(block * 0x9e3779b97f4a7c15u >> 20) & map->mask;
+	const uint64_t group = (block >> GROUP_LOG2) * 0x9e3779b97f4a7c15u >> 20;
+
+	return (size_t)(group << GROUP_LOG2 | (block & ((1u << GROUP_LOG2) - 1))) & map->mask;
 }
 
 /* Where the block is, or would be put. */

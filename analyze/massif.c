@@ -11,10 +11,7 @@
 #include <string.h>
 
 #include "chronicle.h"
-#include "depths.h"
-#include "digest.h"
-#include "estimate.h"
-#include "tree.h"
+#include "massif_state.h"
 
 /* ---- snapshots ---- */
 
@@ -30,18 +27,8 @@ __attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind
 
 /* ---- live blocks ---- */
 
-/* `change` blocks more of the symbol's kind; `came` if there were any before, too. */
-static void apply_symbol(struct massif *m, const struct mst_symbol *symbol, bool came, int64_t change)
-{
-	struct live_kind *kind = &m->kinds[symbol->kind];
-
-	kind->blocks += change;
-	if ((change > 0 || came) && kind->context < CONTEXT_IGNORED && kind->context >= m->n_contexts)
-		m->n_contexts = kind->context + 1;
-}
-
 /* Brings the live blocks to what they are after the first `n` records of the chunk. */
-static void apply_records(struct massif *m, uint32_t n)
+void massif_apply_records(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
@@ -51,7 +38,8 @@ static void apply_records(struct massif *m, uint32_t n)
 		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 			const struct mst_symbol *symbol = &chunk->symbols[i];
 
-			apply_symbol(m, symbol, false, m->effects[i].live * (int64_t)symbol->count);
+			livekinds_add(&m->live, symbol->kind, false,
+				      m->effects[i].live * (int64_t)symbol->count);
 		}
 		m->applied = n;
 	}
@@ -59,34 +47,14 @@ static void apply_records(struct massif *m, uint32_t n)
 		const uint16_t symbol = chunk->records[m->applied];
 		const struct effect *e = m->by_record ? &m->ledger.effects[m->applied] : &m->effects[symbol];
 
-		apply_symbol(m, &chunk->symbols[symbol], false, e->live);
+		livekinds_add(&m->live, chunk->symbols[symbol].kind, false, e->live);
 	}
 }
 
-/* Live bytes by context, of the pages, or of the blocks as they are applied. NULL: no memory. */
+/* Of the pages, or of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	struct live *live;
-	const struct mst_kind *kinds;
-	uint32_t n_kinds;
-
-	if (m->pages)
-		return massif_copy_pages(m);
-	live = calloc(1, sizeof(*live) + m->n_contexts * sizeof(*live->bytes));
-	if (!live || !m->reader)
-		return live;
-	live->n = m->n_contexts;
-	kinds = mst_reader_kinds(m->reader, &n_kinds);
-	if (n_kinds > m->n_kinds)
-		n_kinds = m->n_kinds; /* the others were defined for a chunk that could not be read */
-	for (uint32_t i = 0; i < n_kinds; i++) {
-		const struct live_kind *kind = &m->kinds[i];
-
-		if (kind->blocks > 0 && kind->context < live->n)
-			live->bytes[kind->context] += estimate_bytes(m->mean, kinds[i].size, kinds[i].size) *
-						      (uint64_t)kind->blocks;
-	}
-	return live;
+	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live, m->reader, m->mean);
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
@@ -98,7 +66,7 @@ bool massif_fill_marks(struct massif *m, uint32_t until)
 		struct live *live;
 
 		if (m->settings->heap)
-			apply_records(m, mark->records);
+			massif_apply_records(m, mark->records);
 		live = m->settings->heap ? copy_live(m) : NULL;
 		if (!live && m->settings->heap)
 			return false;
@@ -122,7 +90,7 @@ bool massif_fill_detailed(struct massif *m)
 		if (!massif_fill_marks(m, s->records))
 			return false;
 		if (m->chunk)
-			apply_records(m, s->records);
+			massif_apply_records(m, s->records);
 		s->live = copy_live(m);
 		if (!s->live)
 			return false;
@@ -456,22 +424,6 @@ static void run_chunk(struct massif *m)
 		pass_stamps(m, m->chunk->n_records, m->chunk->n_records);
 }
 
-static bool reserve_kinds(struct massif *m, uint32_t n)
-{
-	struct live_kind *kinds;
-
-	if (n <= m->n_kinds)
-		return true;
-	n += n / 2;
-	kinds = realloc(m->kinds, n * sizeof(*kinds));
-	if (!kinds)
-		return false;
-	m->kinds = kinds;
-	for (; m->n_kinds < n; m->n_kinds++)
-		kinds[m->n_kinds] = (struct live_kind){ 0, CONTEXT_UNKNOWN };
-	return true;
-}
-
 static bool reserve_effects(struct massif *m, uint32_t n)
 {
 	struct effect *effects;
@@ -484,20 +436,6 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	m->effects = effects;
 	m->n_effects = n;
 	return true;
-}
-
-/* Finds out whether blocks of a kind count when the first of them comes or goes. False: no memory. */
-static bool find_context(struct massif *m, const struct mst_symbol *symbol, const struct mst_kind *kind)
-{
-	uint32_t *context = &m->kinds[symbol->kind].context;
-
-	if (*context != CONTEXT_UNKNOWN || symbol->role == MST_CALL || symbol->role == MST_KEEP)
-		return true;
-	if (kind->op == MST_OP_UNKNOWN)
-		*context = CONTEXT_IGNORED;
-	else
-		*context = contexts_find(&m->contexts, m->reader, kind);
-	return *context != CONTEXT_UNKNOWN;
 }
 
 /*
@@ -515,7 +453,8 @@ static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
 
 		if (blocks && blocks[i] == USABLE_FORGOTTEN)
 			continue;
-		if (!find_context(m, symbol, &kinds[symbol->kind]))
+		if (symbol->role != MST_CALL && symbol->role != MST_KEEP &&
+		    !livekinds_place(&m->live, m->reader, symbol->kind, &kinds[symbol->kind]))
 			return false;
 	}
 	return true;
@@ -527,15 +466,16 @@ static bool prepare_chunk(struct massif *m)
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!reserve_kinds(m, n_kinds) || !reserve_effects(m, chunk->n_symbols) || !find_contexts(m, kinds))
+	if (!livekinds_reserve(&m->live, n_kinds) || !reserve_effects(m, chunk->n_symbols) ||
+	    !find_contexts(m, kinds))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
 
-		m->effects[i] = effect_of(m->settings, kind, symbol->role,
-					  m->kinds[symbol->kind].context < CONTEXT_IGNORED,
-					  effect_usable(m->settings, kind), m->mean);
+		m->effects[i] =
+			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
+				  effect_usable(m->settings, kind), m->mean);
 	}
 	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
 }
@@ -567,7 +507,7 @@ static void take_base(struct massif *m)
 		now->clock = chunk->n_records ? chunk->instructions[chunk->n_records - 1] : now->clock;
 	/* Places that are empty by now have been allocated from. */
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_symbols; i++)
-		apply_symbol(m, &chunk->symbols[i], chunk->symbols[i].role == MST_ALLOC, 0);
+		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
 		const struct effect *e = effect_at(m, i);
 
@@ -583,6 +523,17 @@ static void take_base(struct massif *m)
 	consider_peak_mark(m, now, chunk->n_records);
 }
 
+bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	m->reader = reader;
+	m->chunk = chunk;
+	m->mean = mst_reader_info(reader)->sample_bytes;
+	m->applied = 0;
+	if (!m->prepared)
+		m->prepared = !m->settings->heap || prepare_chunk(m);
+	return m->prepared;
+}
+
 static int massif_chunk(struct observer *observer, const struct mst_reader *reader,
 			const struct mst_chunk *chunk)
 {
@@ -590,14 +541,16 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 
 	if (!m->settings->heap && !m->depths)
 		return 0;
-	m->reader = reader;
-	m->chunk = chunk;
-	m->mean = mst_reader_info(reader)->sample_bytes;
-	m->applied = 0;
-	if (m->pages)
+	if (m->pages) {
+		m->reader = reader;
+		m->chunk = chunk;
+		m->mean = mst_reader_info(reader)->sample_bytes;
+		m->applied = 0;
 		return massif_run_pages(m);
-	if (m->settings->heap && !prepare_chunk(m))
+	}
+	if (!massif_begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
+	m->prepared = false;
 	if (chunk->base)
 		take_base(m);
 	else
@@ -605,7 +558,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (m->failed || !massif_fill_detailed(m) || !massif_fill_marks(m, chunk->n_records))
 		return MST_ERR_NOMEM;
 	if (m->settings->heap)
-		apply_records(m, chunk->n_records);
+		massif_apply_records(m, chunk->n_records);
 	return 0;
 }
 
@@ -639,6 +592,9 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	struct massif *m = (struct massif *)observer;
 
 	(void)reader;
+	/* Chunks without the peak were passed over, and the one that has it was not what its sums say. */
+	if (m->marks.peak_wanted && m->marks.highest < m->peak_floor)
+		return MST_ERR_DAMAGED;
 	if (m->pages)
 		massif_end_pages(m);
 	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
@@ -658,7 +614,35 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 
 /* ---- life ---- */
 
-static const struct observer_impl massif_impl = { .chunk = massif_chunk, .end = massif_end };
+static const struct observer_impl massif_impl = {
+	.chunk = massif_chunk,
+	.sums_suffice = massif_sums_suffice,
+	.sums = massif_sums,
+	.satisfied = massif_satisfied,
+	.end = massif_end,
+};
+
+/* Columns that the settings have nothing to do with. */
+static unsigned spared_columns(const struct settings *s)
+{
+	const unsigned spared = MST_THREADS | MST_IDENTITY | MST_ADDRESSES | MST_STEPS;
+
+	if (s->pages_as_heap)
+		return 0;
+	if (s->time_unit == TIME_INSTRUCTIONS)
+		return spared | MST_TIMES;
+	return s->time_unit == TIME_BYTES ? spared | MST_INSTRUCTIONS | MST_TIMES : spared | MST_INSTRUCTIONS;
+}
+
+/* Whether nothing will be made of Massif's own snapshots. */
+static bool is_snapshotless(const struct settings *s)
+{
+	bool without = s->only_moments && !s->stats;
+
+	for (size_t i = 0; i < s->n_ats; i++)
+		without &= s->ats[i].what != AT_ALL;
+	return without;
+}
 
 struct massif *massif_create(const struct settings *settings, struct naming *naming,
 			     const struct massif_helpers *helpers)
@@ -669,13 +653,14 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	if (!m)
 		return NULL;
 	m->observer.impl = &massif_impl;
+	m->observer.spared = spared_columns(settings);
 	m->settings = settings;
 	m->by_record = helpers->usable != NULL;
 	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
 	m->digest = helpers->digest;
 	m->depths = helpers->depths;
-	fine = marks_init(&m->marks, settings) &&
-	       contexts_init(&m->contexts, settings, naming, CONTEXTS_SHOWN) &&
+	m->peak_floor = helpers->peak_floor;
+	fine = marks_init(&m->marks, settings) && livekinds_init(&m->live, settings, naming) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;
@@ -685,6 +670,8 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 		else
 			massif_store(m, SNAPSHOT_NORMAL, m->counters, 0);
 		fine = !settings->pages_as_heap || m->pages;
+		if (is_snapshotless(settings))
+			m->snapshots.earliest = m->snapshots.peak_limit = UINT64_MAX;
 	}
 	fine = fine && massif_fill_detailed(m);
 	if (!fine) {
@@ -698,12 +685,11 @@ void massif_destroy(struct massif *m)
 {
 	if (!m)
 		return;
-	contexts_finish(&m->contexts);
+	livekinds_finish(&m->live);
 	snapshots_finish(&m->snapshots);
 	marks_finish(&m->marks);
 	ledger_finish(&m->ledger);
 	pages_destroy(m->pages);
-	free(m->kinds);
 	free(m->effects);
 	free(m);
 }
@@ -743,7 +729,7 @@ struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot
 		.n_leaves = live->n,
 		.more = snapshot->extra + snapshot->stacks,
 		.threshold = m->settings->threshold,
-		.naming = m->contexts.naming,
+		.naming = m->live.contexts.naming,
 	};
 	struct tree *tree;
 	uint32_t n_stacks;
@@ -751,7 +737,7 @@ struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot
 	if (!in.leaves)
 		return NULL;
 	for (uint32_t i = 0; i < live->n; i++) {
-		const struct context *c = &m->contexts.items[i];
+		const struct context *c = &m->live.contexts.items[i];
 
 		in.leaves[i] = (struct tree_leaf){ .bytes = live->bytes[i], .stack = c->stack, .n = c->n };
 	}

@@ -64,6 +64,7 @@ struct massif_helpers {
 	const struct depths
 		*depths; /* NULL unless the settings count stacks; sees each chunk before it, too */
 	struct chronicle *chronicle; /* is told of each step; may be NULL */
+	uint64_t peak_floor; /* a total that the trace reaches, if all of it can be read; 0: unknown */
 };
 
 /* All arguments but the last must outlive the observer, and what that names. NULL: no memory. */
@@ -71,6 +72,16 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 			     const struct massif_helpers *helpers);
 void massif_destroy(struct massif *massif); /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
+
+/*
+ * With the setting only_moments: whether the replay may begin at a key frame, if that is one for which massif_before() is
+ * true: not after the first moment that is asked for. Then massif_enter() tells where it begins, before the
+ * first chunk. False: no memory.
+ */
+bool massif_can_enter(const struct settings *settings, const struct mst_reader *reader);
+bool massif_before(const struct settings *settings, const struct mst_keyframe *keyframe, unsigned time_shift);
+bool massif_enter(struct massif *massif, const struct mst_reader *reader,
+		  const struct mst_keyframe *keyframe);
 
 /*
  * The stored snapshots, in order; valid until massif_destroy(). With the setting exact_peak, the

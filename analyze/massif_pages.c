@@ -166,7 +166,8 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 
 	if (!is_start(m, kind) && !mst_reader_info(m->reader)->exact)
 		start(m, i);
-	if (maps(steps, n) && (context = contexts_find(&m->contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
+	if (maps(steps, n) &&
+	    (context = contexts_find(&m->live.contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
 		return MST_ERR_NOMEM;
 	if (m->chronicle && n)
 		chronicle_call(m->chronicle, steps[0].map ? CHRONICLE_ALLOC : CHRONICLE_FREE,

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of massif.c share: its counters, and when snapshots and marks are due. Private.
+ * What the parts of massif.h's observer share: record by record in massif.c, whole chunks by their sums in
+ * massif_sums.c. Private.
  */
 #ifndef ANALYZE_MASSIF_STATE_H
 #define ANALYZE_MASSIF_STATE_H
 
-#include "contexts.h"
 #include "depths.h"
+#include "digest.h"
 #include "effect.h"
+#include "leap.h"
 #include "ledger.h"
+#include "livekinds.h"
 #include "marks.h"
 #include "massif.h"
 #include "pages.h"
 #include "snapshot.h"
+#include "tree.h"
 
 #define NS_PER_MS 1000000u
 
@@ -23,23 +27,16 @@ struct counters {
 	uint64_t changes; /* calls that changed the others, or the trees */
 };
 
-struct live_kind {
-	int64_t blocks;   /* below 0 in a hostile trace */
-	uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
-};
-
 struct massif {
 	struct observer observer;
 	const struct settings *settings;
-	struct contexts contexts;
+	struct livekinds live; /* after the first `applied` records of the present chunk */
+	uint32_t applied;
 	struct snapshots snapshots;
 	struct marks marks;
 	const struct snapshot *peak; /* has the true peak's `live`, after the end */
+	uint64_t peak_floor;         /* the true peak is not below this */
 	struct counters counters;
-	struct live_kind *kinds; /* after the first `applied` records of the present chunk */
-	uint32_t n_kinds;        /* at least as many as the trace has */
-	uint32_t applied;
-	uint32_t n_contexts;         /* allocated from, like the kinds */
 	bool took_snapshots;         /* in the present chunk */
 	bool failed;                 /* there was no memory */
 	struct chronicle *chronicle; /* may be NULL, and the digest, too */
@@ -57,6 +54,8 @@ struct massif {
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;
 	bool by_record; /* the ledger's effects are what counts */
+	bool prepared;  /* effects and contexts are those of the chunk that comes next */
+	struct leap leap;
 	struct ledger ledger;
 
 	struct pages *pages; /* they are what counts, and nothing else; NULL: blocks are */
@@ -152,5 +151,17 @@ static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
 		return 0;
 	return (int64_t)change < 0 ? -change : change;
 }
+
+/* Makes the chunk the present one, if it isn't already. False: no memory. */
+bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);
+
+/* Brings the live blocks to what they are after the first `n` records of the chunk. */
+void massif_apply_records(struct massif *m, uint32_t n);
+
+/* Of the observer, see observer.h. */
+bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk);
+int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk);
+bool massif_satisfied(const struct observer *observer);
 
 #endif

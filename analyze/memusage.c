@@ -385,6 +385,184 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	return 0;
 }
 
+/* ---- Chunks by their sums ------------------------------------------------------------------- */
+
+/* Sizes up to which sums stay clear of what wraps. */
+#define SANE_BYTES ((uint64_t)1 << 44)
+
+/* A chunk's symbols, added up by what must be known of them together. */
+struct tally {
+	uint64_t out, resized, freed; /* first records of pairs, and the second ones that they can have */
+	uint64_t kept, refused;       /* the same of failed reallocs */
+	uint64_t come;                /* bytes of counted blocks that come */
+	bool odd;                     /* something whose part in the sums is not that in the report */
+	bool partial;                 /* blocks come or go that don't count */
+	bool marked;                  /* a record says more than its symbol */
+};
+
+static bool is_plain(const struct mst_kind *kind)
+{
+	return row_of(kind) != ROW_NONE && size_of(kind) == kind->size;
+}
+
+static void tally_block(struct tally *t, const struct mst_symbol *symbol, const struct mst_kind *kind)
+{
+	const bool counts = row_of(kind) != ROW_NONE;
+	if (kind->size > SANE_BYTES)
+		t->marked = true;
+	t->partial |= kind->op != MST_OP_UNKNOWN && !is_plain(kind);
+	if (symbol->role == MST_OUT) {
+		t->out += symbol->count;
+		t->odd |= kind->op != MST_OP_UNKNOWN && !is_plain(kind);
+	} else if (symbol->role == MST_ALLOC) {
+		t->come += counts ? symbol->count * kind->size + symbol->count : 0;
+		if (kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE ||
+		    kind->op == MST_OP_RESIZEINPLACE) {
+			t->resized += symbol->count;
+			t->odd |= !counts;
+		}
+	}
+}
+
+static void tally_call(const struct memusage *m, struct tally *t, const struct mst_symbol *symbol,
+		       const struct mst_kind *kind)
+{
+	switch (kind->op) {
+	case MST_OP_REALLOC_FREE:
+	case MST_OP_FREE:
+		t->freed += symbol->count;
+		break;
+	case MST_OP_REALLOC_MOVED:
+	case MST_OP_REALLOC_IN_PLACE:
+		t->refused += symbol->count;
+		t->odd |= row_of(kind) == ROW_NONE;
+		break;
+	case MST_OP_EXIT:
+	case MST_OP_IMPLIED_FREE:
+		t->marked = true;
+		break;
+	default:
+		t->marked |= is_map(kind) && m->maps != MEMUSAGE_NO_MAPS;
+	}
+}
+
+static struct tally tally_up(const struct memusage *m, const struct mst_chunk *chunk,
+			     const struct mst_kind *kinds)
+{
+	struct tally t = { 0 };
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		const struct mst_kind *kind = &kinds[symbol->kind];
+		if (symbol->role == MST_CALL) {
+			tally_call(m, &t, symbol, kind);
+		} else if (symbol->role == MST_KEEP) {
+			t.kept += symbol->count;
+			t.odd |= !is_plain(kind);
+		} else {
+			tally_block(&t, symbol, kind);
+		}
+	}
+	return t;
+}
+
+/*
+ * What can be told without the records: which of a pair's first records have which second ones, if all are of one
+ * sort; by how much reallocs made blocks larger, if all of them count; and the largest of the live bytes,
+ * if all blocks count, or there are never as many as there were before.
+ */
+static bool memusage_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+				  const struct mst_chunk *chunk)
+{
+	struct memusage *m = (struct memusage *)observer;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+	if (m->ended)
+		return true;
+	if (m->data || chunk->base || mst_reader_info(reader)->sample_bytes || m->heap > INT64_MAX / 2)
+		return false;
+	const struct tally t = tally_up(m, chunk, kinds);
+	if (t.marked || t.out != t.resized + t.freed || t.kept != t.refused || (t.resized && t.freed) ||
+	    (t.odd && (t.out || t.kept)))
+		return false;
+	return t.partial ? m->heap + t.come <= m->heap_peak : chunk->sums.max_bytes >= 0;
+}
+
+/* `n` blocks come, by calls of their own or by reallocs, whose growth is known for all together. */
+static void count_allocs(struct memusage *m, const struct mst_kind *kind, uint64_t n)
+{
+	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
+	const uint64_t bytes = n * size_of(kind);
+	if (row_of(kind) == ROW_NONE)
+		return;
+	/* A realloc's entry is of the size that was asked for; only operator new has another. */
+	count_request(m, row_of(kind), size_of(kind), resized ? 0 : bytes, n * ESTIMATE_ONE);
+	if (kind->op == MST_OP_REALLOC_IN_PLACE)
+		m->in_place += n * ESTIMATE_ONE;
+	m->heap += bytes;
+}
+
+/* `n` blocks go. */
+static void count_gone(struct memusage *m, const struct mst_kind *kind, enum mst_role role, uint64_t n,
+		       bool resized)
+{
+	const uint64_t bytes = n * size_of(kind);
+	if (row_of(kind) == ROW_NONE)
+		return;
+	m->heap -= bytes;
+	if (role == MST_OUT && resized)
+		return;
+	m->rows[ROW_FREE].total += bytes;
+	if (role == MST_FREE)
+		m->rows[ROW_FREE].calls += n * ESTIMATE_ONE;
+}
+
+/* `n` calls that gave nothing, or freed. */
+static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_t n)
+{
+	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
+	const enum row row = row_of(kind);
+	if (kind->op == MST_OP_STACK && n && kind->size > m->stack_peak)
+		m->stack_peak = kind->size;
+	if (kind->op == MST_OP_FREE)
+		m->rows[ROW_FREE].calls += n * ESTIMATE_ONE;
+	if (kind->op == MST_OP_REALLOC_FREE) {
+		m->rows[ROW_REALLOC].calls += n * ESTIMATE_ONE;
+		m->realloc_frees += n * ESTIMATE_ONE;
+	}
+	if (row == ROW_NONE)
+		return;
+	count_request(m, row, size_of(kind), resized ? 0 : n * size_of(kind), n * ESTIMATE_ONE);
+	m->rows[row].failed += n;
+}
+
+static int memusage_sums(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk)
+{
+	struct memusage *m = (struct memusage *)observer;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+	if (m->ended)
+		return 0;
+	const struct tally t = tally_up(m, chunk, kinds);
+	if (!t.partial && m->heap + (uint64_t)chunk->sums.max_bytes > m->heap_peak)
+		m->heap_peak = m->heap + (uint64_t)chunk->sums.max_bytes;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		const struct mst_kind *kind = &kinds[symbol->kind];
+		if (symbol->role == MST_ALLOC)
+			count_allocs(m, kind, symbol->count);
+		else if (symbol->role == MST_CALL)
+			count_calls(m, kind, symbol->count);
+		else if (symbol->role != MST_KEEP)
+			count_gone(m, kind, symbol->role, symbol->count, t.resized);
+	}
+	m->rows[ROW_REALLOC].total += t.resized || t.refused ? chunk->sums.grown : 0;
+	m->heap_total += t.resized || t.refused ? chunk->sums.grown : 0;
+	m->decreasing += t.resized ? chunk->sums.shrunk * ESTIMATE_ONE : 0;
+	m->null_frees += chunk->sums.null_frees;
+	return 0;
+}
+
 static int memusage_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct memusage *m = (struct memusage *)observer;
@@ -408,10 +586,16 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 
 struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 {
-	static const struct observer_impl impl = { .chunk = memusage_chunk, .end = memusage_end };
+	static const struct observer_impl impl = {
+		.chunk = memusage_chunk,
+		.sums_suffice = memusage_sums_suffice,
+		.sums = memusage_sums,
+		.end = memusage_end,
+	};
 	struct memusage *m = calloc(1, sizeof(*m));
 	if (m) {
 		m->observer.impl = &impl;
+		m->observer.spared = MST_IDENTITY | MST_INSTRUCTIONS | MST_ADDRESSES | MST_STEPS;
 		m->data = data;
 		m->maps = maps;
 	}

@@ -3,11 +3,29 @@
 
 #include "term.h"
 
+/* Asks all observers; false: somebody needs the records. Without observers it is the reader's proof that counts. */
+static bool ask_all(struct mst_reader *reader, const struct mst_chunk *chunk, struct observer **observers,
+		    size_t n)
+{
+	bool suffice = n > 0;
+	for (size_t i = 0; i < n; i++) {
+		struct observer *o = observers[i];
+		o->by_sums = o->impl->sums_suffice && o->impl->sums_suffice(o, reader, chunk);
+		suffice &= o->by_sums;
+	}
+	return suffice;
+}
+
 static int show_chunk(struct mst_reader *reader, const struct mst_chunk *chunk, struct observer **observers,
 		      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		int error = observers[i]->impl->chunk(observers[i], reader, chunk);
+		struct observer *o = observers[i];
+		int error = 0;
+		if (o->by_sums && o->impl->sums)
+			error = o->impl->sums(o, reader, chunk);
+		else if (chunk->records)
+			error = o->impl->chunk(o, reader, chunk);
 		if (error)
 			return error;
 	}
@@ -25,20 +43,43 @@ static int show_end(struct mst_reader *reader, struct observer **observers, size
 	return 0;
 }
 
+/* Lets the reader leave out what no observer looks at. */
+static void want_columns(struct mst_reader *reader, struct observer **observers, size_t n)
+{
+	unsigned spared = n ? MST_ALL_COLUMNS : 0;
+	for (size_t i = 0; i < n; i++)
+		spared &= observers[i]->spared;
+	mst_reader_want(reader, MST_ALL_COLUMNS & ~spared);
+}
+
+static bool all_satisfied(struct observer **observers, size_t n)
+{
+	bool satisfied = n > 0;
+	for (size_t i = 0; i < n && satisfied; i++)
+		satisfied = observers[i]->impl->satisfied && observers[i]->impl->satisfied(observers[i]);
+	return satisfied;
+}
+
 int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress)
 {
 	const struct mst_chunk *chunk;
-	int status;
-	while ((status = mst_reader_next(reader, &chunk)) > 0) {
-		int error = show_chunk(reader, chunk, observers, n);
+	int status = 0, error;
+	bool whole;
+	want_columns(reader, observers, n);
+	while (!all_satisfied(observers, n) && (status = mst_reader_skim(reader, &chunk)) > 0) {
+		whole = !ask_all(reader, chunk, observers, n);
+		if (whole && (status = mst_reader_decode(reader)) < 0)
+			break;
+		error = show_chunk(reader, chunk, observers, n);
 		if (error)
 			return error;
 		if (progress)
-			progress_add(progress, chunk->sums.events + chunk->sums.null_frees);
+			progress_add(progress, chunk->sums.events + chunk->sums.null_frees, whole);
+		status = 0;
 	}
 	if (status == MST_ERR_NOMEM)
 		return status;
-	int error = show_end(reader, observers, n);
+	error = show_end(reader, observers, n);
 	if (error)
 		return error;
 	return status < 0 ? REPLAY_PARTIAL : REPLAY_COMPLETE;

@@ -87,9 +87,10 @@ struct settings {
 	struct name_list fullpath_after;
 	struct at *ats; /* in order; owned */
 	size_t n_ats;
-	char *out_file;   /* --massif-out-file pattern, owned */
-	char *xtree_file; /* --xtree-memory-file pattern, owned */
-	char *desc;       /* the options as given, for massif.out's first line; owned, "" if none */
+	bool only_moments; /* write the files for `ats`, and no other */
+	char *out_file;    /* --massif-out-file pattern, owned */
+	char *xtree_file;  /* --xtree-memory-file pattern, owned */
+	char *desc;        /* the options as given, for massif.out's first line; owned, "" if none */
 };
 
 #endif

@@ -63,16 +63,19 @@ static void show(struct progress *p, double elapsed)
 	fprintf(stderr, "\r%s: %.1f M events, %.1f M/s", p->tool, (double)p->events / 1e6,
 		(double)p->events / 1e6 / elapsed);
 	int64_t offset = p->size > 0 ? lseek(p->fd, 0, SEEK_CUR) : -1;
-	if (offset >= 0)
-		fprintf(stderr, ", %d %%", (int)(100 * offset / p->size));
+	if (offset > 0 && offset <= p->size)
+		fprintf(stderr, ", %d %%, %.0f s left", (int)(100 * offset / p->size),
+			elapsed * (double)(p->size - offset) / (double)offset);
 	fputs("\033[K", stderr);
 	fflush(stderr);
 	p->shown = true;
 }
 
-void progress_add(struct progress *p, uint64_t events)
+void progress_add(struct progress *p, uint64_t events, bool decoded)
 {
 	p->events += events;
+	p->chunks++;
+	p->decoded += decoded;
 	if (!p->enabled)
 		return;
 	struct timespec t = now();

@@ -27,11 +27,13 @@ struct progress {
 	int fd;       /* the input; its offset gives the percentage */
 	int64_t size; /* of the input; 0: unknown */
 	uint64_t events;
+	uint64_t chunks, decoded; /* of these, whose records were looked at */
 	struct timespec start, last;
 };
 
 void progress_begin(struct progress *progress, const char *tool, int fd, bool quiet);
-void progress_add(struct progress *progress, uint64_t events);
+/* A chunk has been replayed. */
+void progress_add(struct progress *progress, uint64_t events, bool decoded);
 void progress_end(struct progress *progress);
 
 /* Seconds since progress_begin(), which works also when it is silent. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,13 @@
 #include <unistd.h>
 
 #include "also.h"
+#include "number.h"
 #include "printable.h"
 #include "replay.h"
 #include "term.h"
+
+#define MAX_JOBS 256u
+#define DEFAULT_JOBS 16
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
@@ -78,6 +83,9 @@ static const struct argp_option options[] = {
 	  "in the same pass, write what these of Massif's options, apart from those beside them, ask "
 	  "for; a --massif-out-file is among them (repeatable)",
 	  TOOL_GROUP_OUTPUT },
+	{ "jobs", 'j', "N", 0,
+	  "decode with so many threads; the result does not depend on it (default: one for each processor)",
+	  TOOL_GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Diagnostics:", TOOL_GROUP_DIAGNOSTICS },
 	{ "symbols", KEY_SYMBOLS, "DIR", 0,
 	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
@@ -122,10 +130,21 @@ static int add_also(struct tool *tool, const char *text)
 	return error == EINVAL ? hand_on_problem(tool, also, text) : error;
 }
 
+static void parse_jobs(struct tool *tool, const char *value, struct argp_state *state)
+{
+	int64_t n;
+	if (!number_integer(value, &n) || n < 1 || n > MAX_JOBS)
+		argp_error(state, "--jobs=%s: should be a number from 1 to %u", value, MAX_JOBS);
+	tool->jobs = (unsigned)n;
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct tool *tool = state->input;
 	switch (key) {
+	case 'j':
+		parse_jobs(tool, value, state);
+		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &tool->args;
 		return 0;
@@ -199,7 +218,7 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
 {
-	*trace = (struct tool_trace){ .name = name, .fd = fd };
+	*trace = (struct tool_trace){ .name = name, .fd = fd, .start = lseek(fd, 0, SEEK_CUR) };
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;
@@ -351,6 +370,8 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 		    "%s: %" PRIu64 " events, %" PRIu32 " stack nodes, %" PRIu32
 		    " kinds of call; replayed in %.2f s",
 		    trace->name, progress->events, stacks, kinds, progress_seconds(progress));
+	tool_notice(tool, "%s: the records of %" PRIu64 " of %" PRIu64 " chunks were looked at", trace->name,
+		    progress->decoded, progress->chunks);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
 		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
@@ -359,12 +380,24 @@ static void tell_figures(const struct tool *tool, const struct tool_trace *trace
 			    mst_reader_instructions(trace->reader));
 }
 
+/* More than a few have nothing to do, as what they decode has to be looked at in order. */
+unsigned tool_jobs(const struct tool *tool)
+{
+	cpu_set_t set;
+	if (tool->jobs)
+		return tool->jobs;
+	const int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+	return n < DEFAULT_JOBS ? (unsigned)n : DEFAULT_JOBS;
+}
+
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
 			     struct observer **observers, size_t n)
 {
 	struct progress progress;
 	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0);
-	int result = replay_run(trace->reader, observers, n, &progress);
+	int result = mst_reader_parallel(trace->reader, tool_jobs(tool));
+	if (result == 0)
+		result = replay_run(trace->reader, observers, n, &progress);
 	progress_end(&progress);
 	if (result < 0) {
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));

@@ -28,6 +28,7 @@ enum tool_status {
 struct tool {
 	const char *name;
 	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
+	unsigned jobs;     /* threads that decode; 0: as many as there are processors */
 	bool any_end;      /* no notice when nobody could ask how the process ended */
 	struct args args;  /* Massif's options */
 	struct args *also; /* those of each --also */
@@ -67,6 +68,7 @@ void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
 struct tool_trace {
 	const char *name; /* for messages */
 	int fd;
+	int64_t start; /* where in the file it begins; -1: it is no file */
 	struct mst_reader *reader;
 };
 
@@ -82,6 +84,9 @@ void tool_close(struct tool_trace *trace);
  * can't be honoured.
  */
 bool tool_settle(struct tool *tool, const struct tool_trace *trace);
+
+/* How many threads shall decode. */
+unsigned tool_jobs(const struct tool *tool);
 
 /*
  * Replays with progress on a terminal, then repeats what the recorder and the reader found odd:

@@ -1,40 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "counts.h"
 
-#include "reader.h"
-#include "wire.h"
-
 /* Whether the record is the second half of a call. */
-static bool is_second(const struct mst_reader *r, uint32_t record)
+static bool is_second(const struct mst_chunk *chunk, uint32_t record)
 {
-	const uint32_t before = record ? r->symbols[r->records[record - 1]].role : MST_ALLOC;
+	const uint32_t before = record ? chunk->symbols[chunk->records[record - 1]].role : MST_ALLOC;
 
 	return before == MST_OUT || before == MST_KEEP;
 }
 
-const char *counts_take(struct mst_reader *r)
+const char *counts_fields(struct decode *d)
 {
-	const struct column *column = &r->columns[COLUMN_INSTRUCTIONS];
-	const uint8_t *p = column->present ? column->data : NULL, *end = p ? p + column->size : NULL;
-	uint64_t count, last, delta;
-
-	if (r->header.fields_size < FIELDS_EVENTS_COUNTED)
+	if (d->fields_size < FIELDS_EVENTS_COUNTED)
 		return "an EVENTS unit lacks fields";
-	count = wire_u64(r->header.fields + FIELDS_EVENTS);
-	last = wire_u64(r->header.fields + FIELDS_EVENTS + 8);
-	if (count < r->count || last < count || last > INT64_MAX)
+	d->chunk.first_count = wire_u64(d->fields + FIELDS_EVENTS);
+	d->chunk.last_count = wire_u64(d->fields + FIELDS_EVENTS + 8);
+	if (d->chunk.last_count < d->chunk.first_count || d->chunk.last_count > INT64_MAX)
 		return "the count of instructions goes back";
-	for (uint32_t i = 0; i < r->chunk.n_records; i++) {
-		if (!is_second(r, i)) {
-			p = p ? wire_varint(p, end, &delta) : NULL;
-			if (!p || delta > last - count)
+	return NULL;
+}
+
+const char *counts_take(struct decode *d, struct cursor column)
+{
+	uint64_t count = d->chunk.first_count, delta, *instructions = d->instructions.items;
+
+	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
+		if (!is_second(&d->chunk, i)) {
+			if (!take_varint(&column, &delta) || delta > d->chunk.last_count - count)
 				return "the instruction column is malformed";
 			count += delta;
 		}
-		r->instructions[i] = count;
+		instructions[i] = count;
 	}
-	if (count != last)
-		return "the instruction column is malformed";
-	r->count = count;
-	return NULL;
+	return count == d->chunk.last_count ? NULL : "the instruction column is malformed";
 }

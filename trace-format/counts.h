@@ -5,12 +5,16 @@
 #ifndef MSTRACE_COUNTS_H
 #define MSTRACE_COUNTS_H
 
-struct mst_reader;
+#include "column.h"
+#include "decode.h"
+
+/* The first and last count of the chunk, from its fields. NULL, or what is wrong. */
+const char *counts_fields(struct decode *d);
 
 /*
- * The counts of the chunk whose records have been read, one a record, into reader->instructions, which has
+ * The counts of the chunk whose records have been read, one a record, into d->instructions, which has
  * room for them. NULL, or what is wrong.
  */
-const char *counts_take(struct mst_reader *reader);
+const char *counts_take(struct decode *d, struct cursor column);
 
 #endif

@@ -27,10 +27,9 @@ static void fill_tables(void)
 }
 
 /* Eight bytes a step: columns are summed, too. */
-uint32_t crc32_of(const uint8_t *data, size_t size)
+uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t size)
 {
-	uint32_t crc = ~0u;
-
+	crc = ~crc;
 	pthread_once(&tables_once, fill_tables);
 	for (; size >= SLICES; data += SLICES, size -= SLICES) {
 		const uint32_t low = wire_u32(data) ^ crc, high = wire_u32(data + 4);
@@ -42,4 +41,9 @@ uint32_t crc32_of(const uint8_t *data, size_t size)
 	for (; size; data++, size--)
 		crc = crc >> 8 ^ tables[0][(crc ^ *data) & 0xff];
 	return ~crc;
+}
+
+uint32_t crc32_of(const uint8_t *data, size_t size)
+{
+	return crc32_add(0, data, size);
 }

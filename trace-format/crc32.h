@@ -8,4 +8,7 @@
 
 uint32_t crc32_of(const uint8_t *data, size_t size);
 
+/* The sum of what had the sum `crc` (0: nothing) and these bytes behind it. */
+uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t size);
+
 #endif

@@ -10,6 +10,7 @@
 #include "mstrace.h"
 
 #define FIRST_CAPACITY ((size_t)256 << 10)
+#define JUMPING_BYTES ((size_t)16 << 10)
 
 void input_init(struct input *input, int fd)
 {
@@ -51,13 +52,17 @@ static int make_room(struct input *input)
 
 static int fill(struct input *input)
 {
+	size_t room;
 	ssize_t n;
 	int err;
 
 	if (input->end == input->capacity && (err = make_room(input)))
 		return err;
+	room = input->capacity - input->end;
+	if (input->jumping && room > JUMPING_BYTES)
+		room = JUMPING_BYTES;
 	do
-		n = read(input->fd, input->data + input->end, input->capacity - input->end);
+		n = read(input->fd, input->data + input->end, room);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return MST_ERR_IO;
@@ -78,6 +83,27 @@ int input_peek(struct input *input, size_t n, const uint8_t **data)
 			return err;
 	}
 	*data = input->data + input->start;
+	return 1;
+}
+
+int input_take(struct input *input, size_t n, uint8_t *to)
+{
+	while (n) {
+		const size_t left = input_left(input), part = n < left ? n : left;
+		int err;
+
+		if (part == 0) {
+			if (input->eof)
+				return 0;
+			if ((err = fill(input)))
+				return err;
+			continue;
+		}
+		memcpy(to, input->data + input->start, part);
+		input_skip(input, part);
+		to += part;
+		n -= part;
+	}
 	return 1;
 }
 
@@ -133,6 +159,19 @@ int input_seekable(struct input *input, uint64_t *position)
 	input->owned = true;
 	input->eof = false;
 	return lseek(fd, 0, SEEK_SET) == 0 ? 0 : MST_ERR_IO;
+}
+
+int input_go(struct input *input, uint64_t offset)
+{
+	const off_t position = lseek(input->fd, 0, SEEK_CUR);
+	const off_t base = position - (off_t)(input->offset + input_left(input));
+
+	if (position < 0 || lseek(input->fd, base + (off_t)offset, SEEK_SET) < 0)
+		return MST_ERR_IO;
+	input->start = input->end = 0;
+	input->offset = offset;
+	input->eof = false;
+	return 0;
 }
 
 void input_skip(struct input *input, size_t n)

@@ -46,10 +46,8 @@ static int reserve(struct keyframes *k, uint32_t kind)
 		k->live = live;
 		k->capacity = capacity;
 	}
-	if (kind >= k->n) {
-		memset(k->live + k->n, 0, (kind + 1 - k->n) * sizeof(*k->live));
-		k->n = kind + 1;
-	}
+	while (k->n <= kind)
+		k->live[k->n++] = KEYFRAME_NEVER;
 	return 0;
 }
 
@@ -58,7 +56,7 @@ int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct m
 {
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
-		int64_t *live, before;
+		int64_t *live;
 
 		if (symbol->role == MST_CALL || symbol->role == MST_KEEP ||
 		    kinds[symbol->kind].op == MST_OP_UNKNOWN)
@@ -66,9 +64,11 @@ int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct m
 		if (reserve(k, symbol->kind) != 0)
 			return MST_ERR_NOMEM;
 		live = &k->live[symbol->kind];
-		before = *live;
+		if (*live == KEYFRAME_NEVER) {
+			*live = 0;
+			k->n_known++;
+		}
 		*live += symbol->role == MST_ALLOC ? (int64_t)symbol->count : -(int64_t)symbol->count;
-		k->n_live += (*live != 0) - (before != 0);
 	}
 	sums_add(&k->sums, sums);
 	k->since += chunk->n_records;
@@ -76,11 +76,17 @@ int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct m
 	return 0;
 }
 
+/* The next one will be like the last one, with more kinds. */
+static int64_t expected_bytes(const struct keyframes *k)
+{
+	const uint32_t more = k->n_known - k->last_known;
+
+	return (int64_t)(k->last_bytes ? k->last_bytes : EXPECTED_BYTES) + (int64_t)more * EXPECTED_A_KIND;
+}
+
 bool keyframes_due(const struct keyframes *k)
 {
-	const int64_t expected = EXPECTED_BYTES + (int64_t)k->n_live * EXPECTED_A_KIND;
-
-	return k->since && k->since >= k->every && (!k->thrifty || expected * 1000 <= k->credit);
+	return k->since && k->since >= k->every && (!k->thrifty || expected_bytes(k) * 1000 <= k->credit);
 }
 
 void keyframes_pack(const struct keyframes *k, const struct keyframe_place *place, struct bytes *fields,
@@ -92,11 +98,11 @@ void keyframes_pack(const struct keyframes *k, const struct keyframe_place *plac
 	bytes_u64(fields, place->allocs);
 	bytes_u64(fields, place->time);
 	bytes_u32(fields, place->kinds);
-	bytes_u32(fields, k->n_live);
+	bytes_u32(fields, k->n_known);
 	sums_pack(&k->sums, fields);
 	bytes_u64(fields, place->instructions);
 	for (uint32_t i = 0; i < k->n; i++) {
-		if (!k->live[i])
+		if (k->live[i] == KEYFRAME_NEVER)
 			continue;
 		bytes_varint(&columns[0], i - last);
 		bytes_varint(&columns[1], wire_zigzag(k->live[i]));
@@ -107,5 +113,7 @@ void keyframes_pack(const struct keyframes *k, const struct keyframe_place *plac
 void keyframes_paid(struct keyframes *k, size_t bytes)
 {
 	k->since = 0;
+	k->last_bytes = bytes;
+	k->last_known = k->n_known;
 	k->credit -= (int64_t)bytes * 1000;
 }

@@ -11,15 +11,19 @@
 #include "chunk.h"
 #include "mstrace.h"
 
+#define KEYFRAME_NEVER INT64_MIN
+
 struct keyframes {
 	uint32_t every;       /* records between two at least */
 	bool thrifty;         /* and as many more as pay for one */
-	int64_t *live;        /* blocks by kind */
-	uint32_t n, capacity; /* kinds that have ever had one */
-	uint32_t n_live;      /* kinds that have any now */
+	int64_t *live;        /* blocks by kind; KEYFRAME_NEVER: there have never been any */
+	uint32_t n, capacity; /* as far as there have been any */
+	uint32_t n_known;     /* kinds of which there have been */
 	struct mst_sums sums; /* of all chunks so far */
 	uint64_t since;       /* records since the last one */
-	int64_t credit;       /* what may be spent, in thousandths of a byte */
+	uint64_t last_bytes;  /* of the last one; 0: there was none */
+	uint32_t last_known;
+	int64_t credit; /* what may be spent, in thousandths of a byte */
 };
 
 /* `every` 0: the default, and thrifty. Else one each time, whatever it takes. */

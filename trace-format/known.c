@@ -14,31 +14,31 @@ unsigned mst_reader_time_shift(const struct mst_reader *r)
 
 const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->kinds.n;
+	*n = r->known.kinds;
 	return r->kinds.items;
 }
 
 const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->stacks.n;
+	*n = r->known.stacks;
 	return r->stacks.items;
 }
 
 const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->frames.n;
+	*n = r->known.frames;
 	return r->frames.items;
 }
 
 const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->modules.n;
+	*n = r->known.modules;
 	return r->modules.items;
 }
 
 const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->threads.n;
+	*n = r->known.threads;
 	return r->threads.items;
 }
 
@@ -64,7 +64,7 @@ struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint
 
 uint64_t mst_reader_sound_bytes(const struct mst_reader *r)
 {
-	return r->state == 0 || r->state == 1 ? r->input.offset : r->unit_start;
+	return r->state < 0 ? r->unit_start : r->sound;
 }
 
 const struct mst_end *mst_reader_end(const struct mst_reader *r)
@@ -74,5 +74,5 @@ const struct mst_end *mst_reader_end(const struct mst_reader *r)
 
 const char *mst_reader_problem(const struct mst_reader *r)
 {
-	return r->problem;
+	return r->state < 0 ? r->problem : "";
 }

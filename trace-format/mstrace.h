@@ -338,17 +338,35 @@ struct mst_run {
 	uint32_t thread; /* ... this thread made the records */
 };
 
-/* One chunk of records, decoded. Valid until the next call on the reader. */
+/* Parts of a chunk that not everybody needs. */
+enum mst_column {
+	MST_TIMES = 1,
+	MST_THREADS = 2,
+	MST_IDENTITY = 4,
+	MST_INSTRUCTIONS = 8,
+	MST_ADDRESSES = 16,
+	MST_STEPS = 32, /* of all chunks, then */
+	MST_ALL_COLUMNS = 63,
+};
+
+/* One chunk of records. Valid until the next call on the reader. */
 struct mst_chunk {
 	uint64_t first_record; /* number of its first record in the file */
 	uint64_t first_alloc;  /* index of its first allocation */
 	uint32_t n_records;
 	uint32_t n_symbols;
+	const struct mst_symbol *symbols;
+	struct mst_sums sums;
+	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
+	uint64_t first_time, last_time; /* of the first and the last stamp */
+	uint64_t first_count,
+		last_count; /* of instructions, if they are recorded: of the first and last call */
+
+	/* From here on only when it is decoded; NULL and 0 where not wanted, see mst_reader_want(). */
+	const uint16_t *records; /* index into symbols[], one a record */
 	uint32_t n_stamps, n_runs;
 	uint32_t n_freed; /* entries of freed[], 0 when identity wasn't recorded */
 	uint32_t n_addresses;
-	const struct mst_symbol *symbols;
-	const uint16_t *records;        /* index into symbols[], one a record */
 	const struct mst_stamp *stamps; /* the first is at record 0 */
 	const struct mst_run *runs;     /* the first is at record 0 */
 	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
@@ -359,8 +377,6 @@ struct mst_chunk {
 	const uint8_t *steps;           /* for mst_step_next() */
 	size_t n_steps;                 /* bytes; 0: there are none */
 	uint64_t steps_from;            /* instructions as of the last step or call before the chunk */
-	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
-	struct mst_sums sums;
 };
 
 /*
@@ -376,6 +392,46 @@ void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
  * MST_ERR_TRUNCATED everything delivered before is sound, and the reader stays at that end.
  */
 int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
+
+/*
+ * The same in two steps, for those who can do with the sums of most chunks: skim gives a chunk that isn't
+ * decoded; decode the rest of it: 0, or an error that puts the reader at that end, and the chunk should not have
+ * been delivered. What isn't decoded is sound as far as checksums go; whether its sums are true is the
+ * writer's affair.
+ */
+int mst_reader_skim(struct mst_reader *reader, const struct mst_chunk **chunk);
+int mst_reader_decode(struct mst_reader *reader);
+
+/* Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. */
+void mst_reader_want(struct mst_reader *reader, unsigned columns);
+
+/*
+ * Before the first chunk: lets so many threads, the caller's among them, decode chunks ahead. What is delivered,
+ * and when it ends, does not depend on their number. 0 or MST_ERR_NOMEM.
+ */
+int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
+
+/* What the records before a place in the trace come to. */
+struct mst_keyframe {
+	uint64_t records, allocs; /* before it */
+	uint64_t time;            /* of the last stamp before it, in units of 2^time_shift ns */
+	uint64_t instructions;    /* of the last call before it; 0 where they were not recorded */
+	struct mst_sums sums;     /* of all chunks before it, as if they were one */
+	uint32_t n;               /* kinds of which there have been blocks */
+	const struct mst_live {
+		uint32_t kind;
+		int64_t blocks; /* below 0 where the trace frees more than came */
+	} * live;               /* ascending; valid until mst_reader_destroy() */
+};
+
+/*
+ * Before the first chunk: goes to the last key frame for which `will_do` is true, as it must be for all before it (there
+ * keyframe->live is NULL). What follows is the chunk behind it; definitions before it are there. 1 and
+ * *keyframe; 0: there is none, or the input is no file with an index, and nothing has changed; or an error.
+ * What is passed over is not looked at.
+ */
+int mst_reader_seek(struct mst_reader *reader, bool (*will_do)(const struct mst_keyframe *, void *),
+		    void *context, struct mst_keyframe *keyframe);
 
 /* Definitions met so far; those of a chunk are complete when it has been delivered. The pointers
  * are valid until the next mst_reader_next(). */

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counts.h"
+#include "crc32.h"
 #include "reader.h"
-#include "steps.h"
-#include "sums.h"
 #include "wire.h"
 
 #define FORMAT_VERSION 1u
+#define STORE_STEP ((size_t)1 << 20)
+#define AHEAD_BYTES                                                                                          \
+	((size_t)64 << 20) /* stored bytes of chunks that wait to be delivered, but for the last of them */
 
 /* ---- problems ---- */
 
@@ -65,8 +66,8 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 	return 0;
 }
 
-/* Reads header and columns of the next unit: 1, 0 at the end of the input, or an error. */
-static int read_unit(struct mst_reader *r)
+/* Reads the header of the next unit: 1, 0 at the end of the input, or an error. */
+int reader_header(struct mst_reader *r)
 {
 	const uint8_t *data;
 	const char *wrong;
@@ -95,16 +96,18 @@ static int read_unit(struct mst_reader *r)
 	DAMAGED_IF(wrong, "%s", wrong);
 	DAMAGED_IF(r->header.seq != r->n_units, "a unit is missing");
 	r->n_units++;
+	return 1;
+}
+
+int reader_columns(struct mst_reader *r)
+{
+	int err = 0;
 
 	for (uint32_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		r->columns[i].present = false;
-	for (uint32_t i = 0; i < r->header.n_columns; i++) {
-		const int err = read_column(r, &r->header.columns[i]);
-
-		if (err)
-			return err;
-	}
-	return 1;
+	for (uint32_t i = 0; i < r->header.n_columns && !err; i++)
+		err = read_column(r, &r->header.columns[i]);
+	return err;
 }
 
 /* Most often the names have been read beforehand, as far as they are sound. */
@@ -145,298 +148,353 @@ static int read_end(struct mst_reader *r)
 	return 0;
 }
 
-/* ---- chunks ---- */
+/* ---- chunks, as they are stored ---- */
 
-static int read_symbols(struct mst_reader *r)
+/* Goes over a column that is not known: only the check is about it. */
+static int pass_column(struct mst_reader *r, const struct unit_header_column *info, struct decode *d)
 {
-	const struct mst_kind *kinds = r->kinds.items;
-	struct cursor symbols = column_cursor(r, COLUMN_SYMBOLS), counts = column_cursor(r, COLUMN_COUNTS);
-	uint64_t delta, count, symbol = 0;
+	const uint8_t *data;
+	const int got = input_peek(&r->input, info->stored, &data);
 
-	for (uint32_t i = 0; i < r->chunk.n_symbols; i++) {
-		DAMAGED_IF(!take_varint(&symbols, &delta) || !take_varint(&counts, &count),
-			   "a symbol is malformed");
-		symbol += (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(symbol >> 3 >= r->kinds.n || (symbol & 7) > MST_KEEP || count > r->chunk.n_records,
-			   "a symbol is impossible");
-		r->symbols[i] = (struct mst_symbol){
-			.kind = (uint32_t)(symbol >> 3),
-			.role = symbol & 7,
-			.paged = (symbol & 7) == MST_CALL && mst_op_is_page(kinds[symbol >> 3].op),
-			.count = (uint32_t)count,
+	if (got == 1) {
+		d->check = crc32_add(d->check, data, info->stored);
+		input_skip(&r->input, info->stored);
+	}
+	return got;
+}
+
+/* As they arrive, for a header may promise more than there is. */
+static int store_column(struct mst_reader *r, const struct unit_header_column *info, struct decode *d)
+{
+	const size_t start = d->stored.size;
+	int got = 1;
+
+	for (size_t left = info->stored; left && got == 1;) {
+		const size_t part = left < STORE_STEP ? left : STORE_STEP;
+		uint8_t *to = bytes_reserve(&d->stored, part);
+
+		got = to ? input_take(&r->input, part, to) : MST_ERR_NOMEM;
+		d->stored.size += got == 1 ? part : 0;
+		left -= part;
+	}
+	if (got == 1 && d->others)
+		d->check = crc32_add(d->check, d->stored.data + start, info->stored);
+	return got;
+}
+
+static int read_stored(struct mst_reader *r, const struct unit_header_column *info, struct decode *d)
+{
+	const bool known = info->id < UNIT_KNOWN_COLUMNS && info->codec == UNIT_ZSTD;
+	int got;
+
+	if (known) {
+		DAMAGED_IF(d->columns[info->id].present, "column %u occurs twice", info->id);
+		d->columns[info->id] = (struct decode_column){
+			.at = d->stored.size,
+			.stored = info->stored,
+			.raw = info->raw,
+			.present = true,
 		};
 	}
+	got = known ? store_column(r, info, d) : pass_column(r, info, d);
+	if (got < 0)
+		return reader_fail(r, got, "cannot be read");
+	return got ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
+}
+
+/* The EVENTS unit whose header has been read, into a slot. */
+static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
+{
+	struct decode *d = &slot->decode;
+	int err = 0;
+
+	slot->known = (struct known){ r->kinds.n, r->stacks.n, r->frames.n, r->modules.n, r->threads.n };
+	slot->whole = __builtin_popcount(r->decoded & 7) > 1;
+	d->start = r->unit_start;
+	d->fields_size = r->header.fields_size;
+	memcpy(d->fields, r->header.fields, d->fields_size);
+	d->n_kinds = r->kinds.n;
+	d->n_threads = r->threads.n;
+	d->max_records = r->max_records;
+	d->based = r->info.base;
+	d->counted = r->info.instructions;
+	d->wanted = r->wanted;
+	d->check = 0;
+	for (uint32_t i = 0; i < r->header.n_columns; i++)
+		d->others |= r->header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
+			     r->header.columns[i].codec != UNIT_ZSTD;
+	for (uint32_t i = 0; i < r->header.n_columns && !err; i++)
+		err = read_stored(r, &r->header.columns[i], d);
+	d->end = r->input.offset;
+	return err;
+}
+
+/* ---- reading ahead ---- */
+
+int reader_take(struct mst_reader *r)
+{
+	switch (r->header.type) {
+	case UNIT_STACKS:
+		return reader_take_stacks(r);
+	case UNIT_KINDS:
+		return reader_take_kinds(r);
+	case UNIT_MODULES:
+		return reader_take_modules(r);
+	case UNIT_THREADS:
+		return reader_take_threads(r);
+	case UNIT_NAMES:
+		return read_names(r);
+	case UNIT_END:
+		return read_end(r);
+	case UNIT_FILE:
+		return reader_fail(r, MST_ERR_DAMAGED, "a second FILE unit");
+	}
+	if (r->header.flags & UNIT_CRITICAL)
+		return reader_fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->header.type);
 	return 0;
 }
 
-/*
- * Expands the record column and proves what later loops rely on: every number names a symbol, an
- * OUT is followed by an ALLOC or CALL, a KEEP by a CALL, and the counts are true.
- */
-static int read_records(struct mst_reader *r)
+/* Whether chunks that wait must not notice what the unit says. */
+static bool must_wait(uint8_t type)
 {
-	const struct column *c = &r->columns[COLUMN_RECORDS];
-	const uint32_t n = r->chunk.n_records, n_symbols = r->chunk.n_symbols;
-	const bool narrow = n_symbols <= 256;
-	uint32_t before = MST_ALLOC;
+	return type == UNIT_NAMES || type == UNIT_END;
+}
 
-	DAMAGED_IF(n && (!c->present || c->size != (size_t)n * (narrow ? 1 : 2)),
-		   "the record column has the wrong size");
-	memset(r->seen, 0, n_symbols * sizeof(*r->seen));
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t number =
-			narrow ? c->data[i] : c->data[2 * i] | (uint32_t)c->data[2 * i + 1] << 8;
-		uint32_t role;
+/* Reads on by a unit: 1, 2: not now; 0 = the proper end, or an error. */
+static int read_on(struct mst_reader *r)
+{
+	struct ahead_slot *slot;
+	int got;
 
-		DAMAGED_IF(number >= n_symbols, "a record is impossible");
-		role = r->symbols[number].role;
-		DAMAGED_IF((before == MST_OUT && role != MST_ALLOC && role != MST_CALL) ||
-				   (before == MST_KEEP && role != MST_CALL),
-			   "half a call is missing");
-		r->records[i] = (uint16_t)number;
-		r->seen[number]++;
-		before = role;
+	if (!r->header_read) {
+		got = reader_header(r);
+		if (got < 0)
+			return got;
+		if (got == 0)
+			return r->ended ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file has no end mark");
+		DAMAGED_IF(r->ended, "something follows the end mark");
+		r->header_read = true;
 	}
-	DAMAGED_IF(before == MST_OUT || before == MST_KEEP, "half a call is missing");
-	for (uint32_t i = 0; i < n_symbols; i++)
-		DAMAGED_IF(r->seen[i] != r->symbols[i].count, "the counts of a chunk are not true");
+	if (r->header.type == UNIT_EVENTS) {
+		slot = ahead_bytes(r->ahead) < AHEAD_BYTES ? ahead_free(r->ahead) : NULL;
+		if (!slot)
+			return 2;
+		got = read_chunk(r, slot);
+		if (!got)
+			ahead_submit(r->ahead);
+	} else {
+		if (must_wait(r->header.type) && ahead_first(r->ahead))
+			return 2;
+		got = reader_columns(r);
+		if (!got)
+			got = reader_take(r);
+	}
+	r->header_read = false;
+	return got ? got : 1;
+}
+
+static void read_ahead(struct mst_reader *r)
+{
+	int got = r->coming;
+
+	while (got == 1)
+		got = read_on(r);
+	if (got != 2)
+		r->coming = got;
+}
+
+/* ---- the stream ---- */
+
+void reader_know(struct mst_reader *r)
+{
+	r->known = (struct known){ r->kinds.n, r->stacks.n, r->frames.n, r->modules.n, r->threads.n };
+	r->sound = r->input.offset;
+}
+
+/* All that was read has been delivered. */
+static int finish(struct mst_reader *r)
+{
+	reader_know(r);
+	return r->state = r->coming;
+}
+
+/* Marks symbols whose records have addresses. */
+static void mark_paged(const struct mst_reader *r, const struct decode *d)
+{
+	const struct mst_kind *kinds = r->kinds.items;
+	struct mst_symbol *symbols = d->symbols.items;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++)
+		symbols[i].paged = symbols[i].role == MST_CALL && mst_op_is_page(kinds[symbols[i].kind].op);
+}
+
+static int fail_at(struct mst_reader *r, const struct decode *d, const struct decode_result *result)
+{
+	r->unit_start = d->start;
+	return r->state = reader_fail(r, result->error, "%s", result->why);
+}
+
+/* The decoded chunk that was delivered is to have its addresses, too. */
+static int complete(struct mst_reader *r)
+{
+	struct decode *d = &r->delivered->decode;
+
+	if (r->paged && !d->decoded.error && (d->wanted & MST_ADDRESSES || !d->checked))
+		decode_addresses(d, ahead_scratch(r->ahead));
+	return d->decoded.error ? fail_at(r, d, &d->decoded) : 0;
+}
+
+/* Each chunk's steps go on from the last one's, so they are taken of all chunks, if they are wanted. */
+static int take_steps(struct mst_reader *r, struct decode *d)
+{
+	struct decode_scratch *scratch = ahead_scratch(r->ahead);
+
+	if (d->columns[COLUMN_STEPS].present && (d->wanted & MST_STEPS || !d->checked)) {
+		decode_rest(d, scratch);
+		if (!d->decoded.error)
+			decode_steps(d, scratch, &r->stepped);
+		if (d->decoded.error)
+			return fail_at(r, d, &d->decoded);
+	}
+	if (r->count > r->stepped)
+		r->stepped = r->count;
 	return 0;
-}
-
-/* How many records of the chunk have the given role. */
-static uint32_t count_role(const struct mst_reader *r, enum mst_role role)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < r->chunk.n_symbols; i++) {
-		if (r->symbols[i].role == (uint32_t)role)
-			n += r->symbols[i].count;
-	}
-	return n;
-}
-
-static int read_times(struct mst_reader *r, uint64_t first)
-{
-	struct cursor c = column_cursor(r, COLUMN_TIME);
-	uint64_t skip, delta;
-
-	DAMAGED_IF(first < r->time, "time goes back");
-	r->chunk.n_stamps = 1;
-	r->stamps[0] = (struct mst_stamp){ .record = 0, .time = first };
-	while (c.p != c.end) {
-		struct mst_stamp last = r->stamps[r->chunk.n_stamps - 1];
-
-		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) || skip == 0 ||
-				   skip >= r->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
-			   "the time column is malformed");
-		last.record += (uint32_t)skip;
-		last.time += delta;
-		r->stamps[r->chunk.n_stamps++] = last;
-	}
-	r->time = r->stamps[r->chunk.n_stamps - 1].time;
-	return 0;
-}
-
-static int read_runs(struct mst_reader *r)
-{
-	struct cursor c = column_cursor(r, COLUMN_THREAD);
-	uint64_t skip, thread;
-
-	r->chunk.n_runs = 0;
-	while (c.p != c.end) {
-		struct mst_run run = { 0 };
-
-		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &thread) || thread >= r->threads.n,
-			   "the thread column is malformed");
-		if (r->chunk.n_runs) {
-			run = r->runs[r->chunk.n_runs - 1];
-			DAMAGED_IF(skip == 0 || skip >= r->chunk.n_records - run.record,
-				   "the thread column is malformed");
-		}
-		run.record += (uint32_t)skip;
-		run.thread = (uint32_t)thread;
-		DAMAGED_IF(r->chunk.n_runs == 0 && run.record != 0, "the thread column is malformed");
-		r->runs[r->chunk.n_runs++] = run;
-	}
-	DAMAGED_IF(r->chunk.n_records && r->chunk.n_runs == 0, "the thread column is missing");
-	return 0;
-}
-
-static int read_identity(struct mst_reader *r)
-{
-	const uint32_t n_freed = count_role(r, MST_FREE) + count_role(r, MST_OUT) + count_role(r, MST_KEEP);
-	struct cursor c = column_cursor(r, COLUMN_IDENTITY);
-	uint64_t last = 0, delta;
-
-	r->chunk.n_freed = 0;
-	if (!r->columns[COLUMN_IDENTITY].present)
-		return 0;
-	for (uint32_t i = 0; i < n_freed; i++) {
-		uint64_t index;
-
-		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
-		index = last + (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(index != UINT64_MAX && index >= r->next_alloc,
-			   "a block is freed before it exists");
-		r->freed[i] = index;
-		if (index != UINT64_MAX)
-			last = index;
-	}
-	r->chunk.n_freed = n_freed;
-	return 0;
-}
-
-static int read_addresses(struct mst_reader *r)
-{
-	struct cursor c = column_cursor(r, COLUMN_ADDRESSES);
-	uint64_t *addresses, delta, last = 0;
-	uint32_t n = 0;
-	int err;
-
-	for (uint32_t i = 0; i < r->chunk.n_symbols; i++) {
-		if (r->symbols[i].paged)
-			n += r->symbols[i].count;
-	}
-	r->chunk.n_addresses = n;
-	r->addresses.n = 0;
-	if ((err = reader_grow(r, &r->addresses, sizeof(*addresses), n, r->max_records)))
-		return err;
-	addresses = r->addresses.items;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &delta), "the column of addresses is malformed");
-		last += (uint64_t)wire_unzigzag(delta);
-		addresses[i] = last;
-	}
-	return 0;
-}
-
-static bool is_base(const struct mst_reader *r)
-{
-	return r->info.base && wire_u32(r->header.fields + EVENTS_FLAGS_AT) & EVENTS_BASE;
 }
 
 /* A base comes before all else; what follows begins where it ends. */
-static int look_at_base(struct mst_reader *r, bool base)
+static int look_at_base(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	DAMAGED_IF(base && !r->in_base, "a base in the midst of a trace");
-	r->chunk.base = base;
-	if (!base && r->in_base && r->time < r->begin)
+	DAMAGED_IF(chunk->base && !r->in_base, "a base in the midst of a trace");
+	if (!chunk->base && r->in_base && r->time < r->begin)
 		r->time = r->begin;
-	r->in_base = base;
+	r->in_base = chunk->base;
 	return 0;
 }
 
-/* 1 if the chunk that was read is what one of its sort can be. */
-static int check_base(struct mst_reader *r)
+/* Whether the chunk that was read is what one of its sort can be. */
+static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	const struct mst_chunk *chunk = &r->chunk;
-
 	if (!chunk->base)
-		return 1;
+		return 0;
 	DAMAGED_IF(r->time > r->begin, "a base of what was later");
 	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
 		DAMAGED_IF(chunk->symbols[i].role != MST_ALLOC && chunk->symbols[i].role != MST_CALL,
 			   "calls in a base");
+	return 0;
+}
+
+/* What a chunk must go on from. */
+static int check_order(struct mst_reader *r, const struct decode *d)
+{
+	const struct mst_chunk *chunk = &d->chunk;
+	int err;
+
+	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
+		   "a chunk is missing");
+	if ((err = look_at_base(r, chunk)))
+		return err;
+	DAMAGED_IF(chunk->first_time < r->time, "time goes back");
+	DAMAGED_IF(chunk->first_count < r->count, "the count of instructions goes back");
+	r->next_record += chunk->n_records;
+	r->next_alloc += d->n_allocs;
+	r->time = chunk->last_time;
+	r->count = chunk->last_count;
+	return 0;
+}
+
+/* All that can be said of a chunk before the second step; problems are at the chunk's place. */
+static int check_chunk(struct mst_reader *r, struct decode *d)
+{
+	const uint64_t reading = r->unit_start;
+	int err;
+
+	r->unit_start = d->start;
+	if (d->placed && (err = check_order(r, d)))
+		return err;
+	if (d->skimmed.error)
+		return fail_at(r, d, &d->skimmed);
+	if ((err = check_base(r, &d->chunk)))
+		return err;
+	r->unit_start = reading;
+	return 0;
+}
+
+/* Delivers the first chunk that has been read: 1 or an error. */
+static int deliver(struct mst_reader *r, struct ahead_slot *slot)
+{
+	struct decode *d = &slot->decode;
+	int err;
+
+	ahead_wait(r->ahead);
+	r->known = slot->known;
+	if ((err = check_chunk(r, d)))
+		return r->state = err;
+	r->delivered = slot;
+	if (r->paged)
+		mark_paged(r, d);
+	if ((!d->checked && (err = complete(r))) || (err = take_steps(r, d)))
+		return err;
+	r->sound = d->end;
 	return 1;
 }
 
-static int read_chunk(struct mst_reader *r)
+int mst_reader_skim(struct mst_reader *r, const struct mst_chunk **chunk)
 {
-	const uint8_t *f = r->header.fields;
-	struct mst_chunk *chunk = &r->chunk;
-	const char *wrong;
-	int err;
+	struct ahead_slot *slot;
+	int got = r->state;
 
-	DAMAGED_IF(r->header.fields_size < FIELDS_EVENTS, "an EVENTS unit lacks fields");
-	chunk->first_record = wire_u64(f);
-	chunk->first_alloc = wire_u64(f + 8);
-	chunk->n_records = wire_u32(f + 32);
-	chunk->n_symbols = wire_u32(f + 36);
-	DAMAGED_IF(chunk->n_records > r->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
-			   (chunk->n_symbols > chunk->n_records && !is_base(r)),
-		   "an EVENTS unit is larger than the format allows");
-	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
-		   "a chunk is missing");
-	chunk->sums = sums_unpack(f + 48);
-	if ((err = look_at_base(r, is_base(r))))
-		return err;
-	if ((err = read_symbols(r)) || (err = read_records(r)) || (err = read_times(r, wire_u64(f + 16))) ||
-	    (err = read_runs(r)))
-		return err;
-	r->next_record += chunk->n_records;
-	r->next_alloc += count_role(r, MST_ALLOC);
-	if ((err = read_identity(r)) || (err = read_addresses(r)))
-		return err;
-	chunk->symbols = r->symbols;
-	chunk->records = r->records;
-	chunk->stamps = r->stamps;
-	chunk->runs = r->runs;
-	chunk->freed = r->freed;
-	chunk->addresses = r->addresses.items;
-	wrong = r->instructions ? counts_take(r) : NULL;
-	DAMAGED_IF(wrong, "%s", wrong);
-	chunk->instructions = r->instructions;
-	wrong = steps_check(r);
-	DAMAGED_IF(wrong, "%s", wrong);
-	return check_base(r);
+	if (r->delivered)
+		ahead_release(r->ahead);
+	r->delivered = NULL;
+	if (got == 1) {
+		read_ahead(r);
+		slot = ahead_first(r->ahead);
+		r->decoded <<= 1;
+		got = slot ? deliver(r, slot) : finish(r);
+	}
+	*chunk = got == 1 ? &r->delivered->decode.chunk : NULL;
+	return got;
 }
 
-/* ---- the stream ---- */
-
-/* 1 = a chunk, 0 = the proper end, 2 = go on, else an error. */
-static int read_next(struct mst_reader *r)
+int mst_reader_decode(struct mst_reader *r)
 {
-	int got = read_unit(r), err = 0;
+	struct decode *d;
 
-	if (got < 0)
-		return got;
-	if (got == 0)
-		return r->ended ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file has no end mark");
-	DAMAGED_IF(r->ended, "something follows the end mark");
-	switch (r->header.type) {
-	case UNIT_EVENTS:
-		return read_chunk(r);
-	case UNIT_STACKS:
-		err = reader_take_stacks(r);
-		break;
-	case UNIT_KINDS:
-		err = reader_take_kinds(r);
-		break;
-	case UNIT_MODULES:
-		err = reader_take_modules(r);
-		break;
-	case UNIT_THREADS:
-		err = reader_take_threads(r);
-		break;
-	case UNIT_NAMES:
-		err = read_names(r);
-		break;
-	case UNIT_END:
-		err = read_end(r);
-		break;
-	case UNIT_FILE:
-		return reader_fail(r, MST_ERR_DAMAGED, "a second FILE unit");
-	default:
-		if (r->header.flags & UNIT_CRITICAL)
-			return reader_fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->header.type);
-	}
-	return err ? err : 2;
+	if (!r->delivered)
+		return r->state;
+	r->decoded |= 1;
+	d = &r->delivered->decode;
+	if (!d->checked)
+		return 0;
+	decode_rest(d, ahead_scratch(r->ahead));
+	return complete(r);
 }
 
 int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
 {
-	int got = r->state;
+	const int got = mst_reader_skim(r, chunk);
+	const int err = got == 1 ? mst_reader_decode(r) : 0;
 
-	if (got == 1) {
-		do
-			got = read_next(r);
-		while (got == 2);
-		if (got != 1)
-			r->state = got;
-	}
-	*chunk = got == 1 ? &r->chunk : NULL;
-	return got;
+	if (err)
+		*chunk = NULL;
+	return err ? err : got;
+}
+
+void mst_reader_want(struct mst_reader *r, unsigned columns)
+{
+	r->wanted = columns;
+}
+
+int mst_reader_parallel(struct mst_reader *r, unsigned threads)
+{
+	struct ahead *ahead = ahead_create(threads ? threads - 1 : 0);
+
+	if (!ahead)
+		return MST_ERR_NOMEM;
+	ahead_destroy(r->ahead);
+	r->ahead = ahead;
+	return 0;
 }
 
 /* ---- the FILE unit ---- */
@@ -457,6 +515,15 @@ static int read_info_text(struct mst_reader *r)
 	r->info.cwd = r->text[2];
 	r->info.argv = (const char *const *)r->text + 3;
 	return 0;
+}
+
+/* What the trace says that it has. */
+static void read_features(struct mst_reader *r, uint64_t features)
+{
+	r->info.instructions = features & FEATURE_INSTRUCTIONS;
+	r->info.stacks = features & FEATURE_STACKS;
+	r->info.exact = features & FEATURE_EXACT;
+	r->info.pages = features & FEATURE_PAGES;
 }
 
 static int read_file_unit(struct mst_reader *r)
@@ -484,7 +551,6 @@ static int read_file_unit(struct mst_reader *r)
 	r->info.parent_pid = wire_u32(f + 24);
 	r->info.argc = wire_u32(f + 28);
 	r->info.start_ns = wire_u64(f + 32);
-	r->info.pages = wire_u64(f + FILE_FEATURES_AT) & FEATURE_PAGES;
 	r->max_records = wire_u32(f + 4) & FEATURE_LARGE ? MST_MAX_LARGE_RECORDS : MST_MAX_CHUNK_RECORDS;
 	if (wire_u32(f + 4) & FEATURE_BASE) {
 		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_BASE, "the FILE unit lacks fields");
@@ -493,21 +559,8 @@ static int read_file_unit(struct mst_reader *r)
 		r->info.base = r->in_base = true;
 		r->info.begin_ns = r->begin << r->time_shift;
 	}
+	read_features(r, wire_u64(f + FILE_FEATURES_AT));
 	return read_info_text(r);
-}
-
-/* What the trace says that it has; makes room for counts. */
-static int read_features(struct mst_reader *r)
-{
-	const uint64_t features = wire_u64(r->header.fields + FILE_FEATURES_AT);
-
-	r->info.instructions = features & FEATURE_INSTRUCTIONS;
-	r->info.stacks = features & FEATURE_STACKS;
-	r->info.exact = features & FEATURE_EXACT;
-	if (!r->info.instructions)
-		return 0;
-	r->instructions = malloc(r->max_records * sizeof(*r->instructions));
-	return r->instructions ? 0 : reader_fail(r, MST_ERR_NOMEM, "no memory");
 }
 
 /* The names of a trace stand behind its records; who replays these wants them before. */
@@ -533,9 +586,10 @@ static int open_trace(struct mst_reader *r)
 	if (wire_u32(data) != UNIT_MAGIC || wire_u32(data + UNIT_PREFIX) != UNIT_TAG ||
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;
-	got = read_unit(r);
-	if (got < 0 || (got = read_file_unit(r)) || (got = read_features(r)))
+	got = reader_header(r);
+	if (got < 0 || (got = reader_columns(r)) || (got = read_file_unit(r)))
 		return got;
+	r->sound = r->input.offset;
 	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
 }
 
@@ -550,21 +604,8 @@ static int seed_definitions(struct mst_reader *r)
 	((struct mst_kind *)r->kinds.items)[r->kinds.n++] = (struct mst_kind){ .op = MST_OP_UNKNOWN };
 	((struct mst_stack *)r->stacks.items)[r->stacks.n++] = (struct mst_stack){ MST_ROOT_STACK, MST_NONE };
 	((uint16_t *)r->depths.items)[r->depths.n++] = 0;
+	r->known = (struct known){ .kinds = 1, .stacks = 1 };
 	return 0;
-}
-
-/* For the largest chunk that there can be; what isn't touched takes no memory. */
-static int make_room(struct mst_reader *r)
-{
-	const size_t n = r->max_records;
-
-	r->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*r->symbols));
-	r->seen = malloc(MST_MAX_SYMBOLS * sizeof(*r->seen));
-	r->records = malloc(n * sizeof(*r->records));
-	r->stamps = malloc(n * sizeof(*r->stamps));
-	r->runs = malloc(n * sizeof(*r->runs));
-	r->freed = malloc(n * sizeof(*r->freed));
-	return r->symbols && r->seen && r->records && r->stamps && r->runs && r->freed ? 0 : MST_ERR_NOMEM;
 }
 
 int mst_reader_create(struct mst_reader **reader, int fd)
@@ -575,11 +616,14 @@ int mst_reader_create(struct mst_reader **reader, int fd)
 	*reader = NULL;
 	if (!r)
 		return MST_ERR_NOMEM;
-	r->state = 1;
+	r->state = r->coming = 1;
+	r->wanted = MST_ALL_COLUMNS;
+	r->decoded = ~0u;
 	input_init(&r->input, fd);
 	r->zstd = ZSTD_createDCtx();
-	err = r->zstd ? 0 : MST_ERR_NOMEM;
-	if (err || (err = seed_definitions(r)) || (err = open_trace(r)) || (err = make_room(r))) {
+	r->ahead = ahead_create(0);
+	err = r->zstd && r->ahead ? 0 : MST_ERR_NOMEM;
+	if (err || (err = seed_definitions(r)) || (err = open_trace(r))) {
 		mst_reader_destroy(r);
 		return err;
 	}
@@ -602,17 +646,11 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->frames.items);
 	free(r->modules.items);
 	free(r->threads.items);
+	free(r->live);
 	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);
-	free(r->symbols);
-	free(r->seen);
-	free(r->records);
-	free(r->stamps);
-	free(r->runs);
-	free(r->freed);
-	free(r->instructions);
-	free(r->addresses.items);
+	ahead_destroy(r->ahead);
 	ZSTD_freeDCtx(r->zstd);
 	input_finish(&r->input);
 	free(r);

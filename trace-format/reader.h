@@ -5,16 +5,15 @@
 #ifndef MSTRACE_READER_H
 #define MSTRACE_READER_H
 
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
+#include "ahead.h"
+#include "column.h"
 #include "input.h"
 #include "mst_limits.h"
 #include "mstrace.h"
 #include "names.h"
 #include "unit.h"
-#include "wire.h"
 
 /* A growing array of definitions. */
 struct array {
@@ -34,7 +33,8 @@ struct mst_reader {
 	ZSTD_DCtx *zstd;
 	int state; /* 1 = more to come, 0 = proper end, else the error it ended with */
 	char problem[160];
-	uint64_t unit_start; /* file position of the unit being read */
+	uint64_t unit_start; /* file position of the unit being read, or of the one that was wrong */
+	uint64_t sound;      /* file position behind the chunk delivered last */
 	uint32_t n_units;    /* units whose header was sound */
 
 	struct unit_header header;
@@ -45,28 +45,32 @@ struct mst_reader {
 	struct mst_file_info info;
 	char **text; /* recorder, exe, cwd, then the arguments */
 	uint32_t n_text;
+	/* With what chunks that wait to be delivered need; `known` is what the one delivered last knows. */
 	struct array kinds, stacks, depths, frames, modules, threads;
+	struct known known;
+	bool paged; /* some kind's records have addresses */
 	struct names names;
 	uint32_t names_units; /* met so far in their place */
 	bool ended;
 	struct mst_end end;
 
+	/* Reading ahead of what is delivered. */
+	struct ahead *ahead;
+	int coming;       /* as `state`, of what has been read */
+	bool header_read; /* of the next unit, and nothing else of it */
+	unsigned wanted;  /* enum mst_column */
+	unsigned decoded; /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
+
+	struct mst_live *live; /* of the key frame that reading began at */
+
+	struct ahead_slot *delivered; /* NULL: none */
 	uint64_t next_record, next_alloc;
 	uint64_t time;        /* of the last stamp */
+	uint64_t count;       /* of instructions, of the last call */
+	uint64_t stepped;     /* the same of the last call or step */
 	uint64_t begin;       /* when the base was */
 	bool in_base;         /* the next chunk may be one of it */
 	uint32_t max_records; /* of a chunk */
-	struct mst_chunk chunk;
-	struct mst_symbol *symbols;
-	uint32_t *seen; /* by symbol: records found so far */
-	uint16_t *records;
-	struct mst_stamp *stamps;
-	struct mst_run *runs;
-	uint64_t *freed;
-	uint64_t *instructions; /* by record; NULL: the trace has no counts */
-	uint64_t count;         /* of the last call */
-	uint64_t stepped;       /* the same of the last call or step */
-	struct array addresses; /* uint64_t */
 };
 
 /* Notes what is wrong with the current unit and returns `error`. */
@@ -79,11 +83,6 @@ __attribute__((format(printf, 3, 4))) int reader_fail(struct mst_reader *r, int 
 			return reader_fail(r, MST_ERR_DAMAGED, __VA_ARGS__);                                 \
 	} while (0)
 
-/* A walk over the varints and bytes of a column. */
-struct cursor {
-	const uint8_t *p, *end;
-};
-
 static inline struct cursor column_cursor(const struct mst_reader *r, uint8_t id)
 {
 	const struct column *c = &r->columns[id];
@@ -93,36 +92,16 @@ static inline struct cursor column_cursor(const struct mst_reader *r, uint8_t id
 	return (struct cursor){ c->data, c->data + c->size };
 }
 
-static inline bool take_varint(struct cursor *c, uint64_t *v)
-{
-	const uint8_t *p = c->p ? wire_varint(c->p, c->end, v) : NULL;
-
-	if (p)
-		c->p = p;
-	return p != NULL;
-}
-
-static inline bool take_byte(struct cursor *c, uint8_t *v)
-{
-	if (c->p == c->end)
-		return false;
-	*v = *c->p++;
-	return true;
-}
-
-static inline bool take_text(struct cursor *c, char **text)
-{
-	uint64_t n;
-
-	if (!take_varint(c, &n) || n > MST_MAX_TEXT || n > (size_t)(c->end - c->p) || memchr(c->p, 0, n))
-		return false;
-	*text = strndup((const char *)c->p, n);
-	c->p += n;
-	return *text != NULL;
-}
-
 /* Room for n more definitions. */
 int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit);
+
+/* The next unit: its header (1, 0 at the end of the input, or an error), then its columns (0 or an error). */
+int reader_header(struct mst_reader *r);
+int reader_columns(struct mst_reader *r);
+/* What the unit means, of which both have been read, unless it is a chunk. 0 or an error. */
+int reader_take(struct mst_reader *r);
+/* All that was read is known. */
+void reader_know(struct mst_reader *r);
 
 /* Take the definitions of the unit that was read: 0 or an error. */
 int reader_take_stacks(struct mst_reader *r);

@@ -120,6 +120,7 @@ int reader_take_kinds(struct mst_reader *r)
 				   "a kind's usable size is malformed");
 			k.usable = k.size + more;
 		}
+		r->paged |= mst_op_is_page(k.op);
 		kinds[r->kinds.n++] = k;
 	}
 	return 0;

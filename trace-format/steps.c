@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "reader.h"
 #include "wire.h"
 
 const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step)
@@ -45,40 +44,26 @@ static uint32_t records_of_call(const struct mst_chunk *chunk, uint32_t record)
 	return role == MST_OUT || role == MST_KEEP ? 2 : 1;
 }
 
-/* Instructions never go back, nor are there more calls than in the chunk. */
-static bool are_sound(struct mst_reader *r)
+bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from)
 {
-	const struct mst_chunk *chunk = &r->chunk;
 	const uint8_t *p = chunk->steps, *const end = p + chunk->n_steps;
+	uint64_t stepped = chunk->steps_from = *from;
 	struct step step;
 	uint32_t record = 0;
 
 	while (p < end) {
 		p = step_take(p, end, &step);
-		if (!p || step.passed > INT64_MAX - r->stepped ||
-		    (!step.grown && (record >= chunk->n_records || chunk->instructions[record] < r->stepped)))
+		if (!p || step.passed > INT64_MAX - stepped ||
+		    (!step.grown && (record >= chunk->n_records || chunk->instructions[record] < stepped)))
 			return false;
-		r->stepped += step.passed;
+		stepped += step.passed;
 		if (!step.grown) {
-			r->stepped = chunk->instructions[record];
+			stepped = chunk->instructions[record];
 			record += records_of_call(chunk, record);
 		}
 	}
-	if (record < chunk->n_records && chunk->instructions[record] < r->stepped)
-		return false;
-	if (r->count > r->stepped)
-		r->stepped = r->count;
-	return true;
-}
-
-const char *steps_check(struct mst_reader *r)
-{
-	const struct column *column = &r->columns[COLUMN_STEPS];
-
-	r->chunk.steps = column->data;
-	r->chunk.n_steps = column->present && r->instructions ? column->size : 0;
-	r->chunk.steps_from = r->stepped;
-	return !r->instructions || are_sound(r) ? NULL : "the column of steps is malformed";
+	*from = stepped;
+	return record >= chunk->n_records || chunk->instructions[record] >= stepped;
 }
 
 bool mst_step_next(struct mst_step_cursor *c, struct mst_step *step)

@@ -23,9 +23,10 @@ const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step
 /* Whether the bytes are steps and nothing else. */
 bool steps_are_whole(const uint8_t *p, size_t size);
 
-struct mst_reader;
-
-/* Takes the steps of the chunk that has been read, with its counts. NULL, or what is wrong. */
-const char *steps_check(struct mst_reader *reader);
+/*
+ * Whether the chunk's steps fit its records: instructions never go back, nor are there more calls than in the chunk. *from is
+ * what had been executed at the last step or call before it, and then at its own last step.
+ */
+bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from);
 
 #endif

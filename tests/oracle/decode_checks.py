@@ -66,8 +66,8 @@ class Live:
 
     def chunk(self, symbols, stated):
         for kind, role, count in symbols:
-            change = {ALLOC: count, FREE: -count, OUT: -count}.get(role, 0) if self.kinds[kind][0] else 0
-            self.blocks[kind] = self.blocks.get(kind, 0) + change
+            if role in (ALLOC, FREE, OUT) and self.kinds[kind][0]:
+                self.blocks[kind] = self.blocks.get(kind, 0) + (count if role == ALLOC else -count)
         for i in (5, 6, 7):
             self.sums[i] = max(self.sums[i], signed((self.sums[i - 3] + stated[i]) & MASK))
         self.sums = [v if 5 <= i <= 7 else (v + stated[i]) & MASK for i, v in enumerate(self.sums)]
@@ -83,7 +83,7 @@ class Live:
         for _ in range(n):
             kind += kinds.varint()
             live[kind] = signed(blocks.zigzag(0))
-        need(live == {kind: count for kind, count in self.blocks.items() if count}, "what is live at a key frame")
+        need(live == self.blocks, "what is live at a key frame")
 
 
 def check_index(units, stated, rows):

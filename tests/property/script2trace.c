@@ -4,6 +4,7 @@
  * fields separated by blanks; blocks and stacks are small numbers of the script's own choice.
  *
  *   records N            at most N records a chunk (before everything else)
+ *   keyframes N          key frames at least N records apart (before everything else)
  *   counted              calls have instruction counts (before everything else)
  *   stacks               stack depths are recorded (before everything else)
  *   pages                page events are recorded (before everything else)
@@ -296,7 +297,7 @@ static void run_line(char *line)
 
 /* What stands before everything else. */
 struct features {
-	uint32_t records;
+	uint32_t records, keyframes;
 	bool counted, stacks, pages, anonymous;
 	uint64_t sample;
 };
@@ -319,7 +320,8 @@ static void begin(int fd, const struct features *features)
 		.sample_bytes = features->sample,
 	};
 	const struct mst_writer_options options = { .identity = !features->anonymous,
-						    .chunk_records = features->records };
+						    .chunk_records = features->records,
+						    .keyframe_records = features->keyframes };
 	uint32_t id;
 
 	check(mst_writer_create(&writer, fd, &info, &options));
@@ -333,6 +335,8 @@ static bool take_feature(struct features *features, char *line)
 	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "records ", 8) == 0)
 		features->records = (uint32_t)parse_number(line + 8);
+	else if (strncmp(line, "keyframes ", 10) == 0)
+		features->keyframes = (uint32_t)parse_number(line + 10);
 	else if (strncmp(line, "sampled ", 8) == 0)
 		features->sample = parse_number(line + 8);
 	else if (strcmp(line, "counted") == 0)

@@ -84,7 +84,15 @@ void craft_begin(struct craft *c)
 	WORDS(c->parts[CRAFT_END].fields, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 92);
 }
 
-static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, struct bytes *out)
+/* Makes the header's checksum true again. */
+static void seal(uint8_t *header)
+{
+	const uint32_t size = wire_u32(header - 4);
+
+	wire_put_u32(header + size - 4, crc32_of(header, size - 4));
+}
+
+static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, struct bytes *out, bool checks)
 {
 	struct unit_column columns[8];
 	const size_t start = out->size;
@@ -95,27 +103,31 @@ static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, stru
 		columns[i] = (struct unit_column){ p->ids[i], p->columns[i].data, p->columns[i].size };
 	assert_int_equal(unit_encode(out, zstd, p->type, p->flags, seq, &p->fields, columns, p->n_columns),
 			 0);
+	header = out->data + start + UNIT_PREFIX;
+	if (p->type == UNIT_EVENTS && !checks && p->fields.size >= EVENTS_CHECK_AT + 4) {
+		wire_put_u32(header + UNIT_FIXED + EVENTS_CHECK_AT, 0);
+		seal(header);
+	}
 	if (p->patch) {
-		header = out->data + start + UNIT_PREFIX;
 		size = wire_u32(header - 4);
 		assert_true(p->patch_at + (p->patch_word ? 4 : 1) <= size - 4);
 		if (p->patch_word)
 			wire_put_u32(header + p->patch_at, p->patch_value);
 		else
 			header[p->patch_at] = (uint8_t)p->patch_value;
-		wire_put_u32(header + size - 4, crc32_of(header, size - 4));
+		seal(header);
 	}
 	bytes_append(out, p->tail.data, p->tail.size);
 }
 
-struct bytes craft_encode(const struct craft *c)
+struct bytes craft_encode(const struct craft *c, bool checks)
 {
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	struct bytes out = { 0 };
 
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	for (size_t i = 0; i < c->n; i++)
-		craft_part(&c->parts[i], (uint32_t)i, zstd, &out);
+		craft_part(&c->parts[i], (uint32_t)i, zstd, &out, checks);
 	ZSTD_freeCCtx(zstd);
 	assert_false(out.failed);
 	return out;
@@ -152,7 +164,7 @@ size_t craft_row(const struct craft *c, size_t part, size_t i)
 
 /* ---- the tests ---- */
 
-static void read_crafted(const struct crafted *test, int fd)
+static void read_crafted(const struct crafted *test, int fd, unsigned threads)
 {
 	const struct mst_chunk *chunk;
 	struct mst_reader *r;
@@ -165,6 +177,7 @@ static void read_crafted(const struct crafted *test, int fd)
 		return;
 	}
 	assert_int_equal(status, 0);
+	assert_int_equal(mst_reader_parallel(r, threads), 0);
 	while ((status = mst_reader_next(r, &chunk)) == 1) {
 		struct mst_cursor cursor = MST_CURSOR(chunk);
 		struct mst_event event;
@@ -180,20 +193,22 @@ static void read_crafted(const struct crafted *test, int fd)
 	mst_reader_destroy(r);
 }
 
+/* With checks of the chunks' columns and without, by one thread and by two. */
 static void test_crafted(void **state)
 {
 	const struct crafted *test = *state;
 	struct craft craft;
-	struct bytes bytes;
-	int fd;
 
 	craft_begin(&craft);
 	test->spoil(&craft);
-	bytes = craft_encode(&craft);
-	fd = model_memfd(bytes.data, bytes.size);
-	read_crafted(test, fd);
-	close(fd);
-	bytes_free(&bytes);
+	for (unsigned i = 0; i < 4; i++) {
+		struct bytes bytes = craft_encode(&craft, i & 1);
+		const int fd = model_memfd(bytes.data, bytes.size);
+
+		read_crafted(test, fd, 1 + i / 2);
+		close(fd);
+		bytes_free(&bytes);
+	}
 	craft_finish(&craft);
 }
 

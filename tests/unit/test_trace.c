@@ -28,6 +28,8 @@ static void finish(struct model *m)
 	model_finish(m);
 	assert_int_equal(lseek(m->fd, 0, SEEK_SET), 0);
 	assert_int_equal(model_read(m, m->fd).status, 0);
+	assert_int_equal(lseek(m->fd, 0, SEEK_SET), 0);
+	assert_int_equal(model_read_ahead(m, m->fd, 3).status, 0);
 }
 
 static void test_round_trips(void **state)

@@ -71,6 +71,7 @@ static void base_of_nothing(struct craft *c)
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
 	base(c);
+	craft_poke(&p->fields, 24, 100);
 	craft_poke(&p->fields, 32, 0);
 	craft_poke(&p->fields, 36, 0);
 	for (size_t i = 0; i < p->n_columns; i++)
@@ -102,6 +103,7 @@ static void base_in_the_midst(struct craft *c)
 	base(c);
 	craft_poke(&FIELDS(c, EVENTS), EVENTS_FLAGS_AT, 0);
 	craft_poke(&FIELDS(c, EVENTS), 16, 105);
+	craft_poke(&FIELDS(c, EVENTS), 24, 110);
 	craft_poke(&FIELDS(c, MORE), 16, 110);
 	craft_poke(&FIELDS(c, MORE), EVENTS_FLAGS_AT, EVENTS_BASE);
 }

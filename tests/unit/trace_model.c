@@ -751,6 +751,11 @@ static void check_chunk(const struct model *m, const struct mst_reader *r, const
 
 struct model_reading model_read(const struct model *m, int fd)
 {
+	return model_read_ahead(m, fd, 1);
+}
+
+struct model_reading model_read_ahead(const struct model *m, int fd, unsigned threads)
+{
 	struct model_reading reading = { 0 };
 	const struct mst_chunk *chunk;
 	struct mst_reader *r;
@@ -761,6 +766,7 @@ struct model_reading model_read(const struct model *m, int fd)
 		return reading;
 	}
 	check_info(m, r);
+	MUST(mst_reader_parallel(r, threads) == 0);
 	while ((reading.status = mst_reader_next(r, &chunk)) == 1)
 		check_chunk(m, r, chunk, &reading);
 	MUST(!chunk && reading.status <= 0);

@@ -77,5 +77,7 @@ struct model_reading {
 
 /* Reads everything from `fd`: what is delivered must be what the model began with. */
 struct model_reading model_read(const struct model *m, int fd);
+/* The same with chunks decoded ahead by so many threads. */
+struct model_reading model_read_ahead(const struct model *m, int fd, unsigned threads);
 
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live blocks by kind, and the contexts that they count for: what Massif's trees are made of.
+ */
+#ifndef ANALYZE_LIVEKINDS_H
+#define ANALYZE_LIVEKINDS_H
+
+#include "contexts.h"
+#include "massif.h"
+
+struct livekinds {
+	struct contexts contexts;
+	struct livekind {
+		int64_t blocks;   /* below 0 in a hostile trace */
+		uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
+	} * items;
+	uint32_t n;          /* at least as many as are known of the trace */
+	uint32_t n_contexts; /* allocated from, like the kinds */
+};
+
+/* False: no memory; livekinds_finish() is still to be called. */
+bool livekinds_init(struct livekinds *live, const struct settings *settings, struct naming *naming);
+void livekinds_finish(struct livekinds *live);
+
+/* Makes room for so many kinds. False: no memory. */
+bool livekinds_reserve(struct livekinds *live, uint32_t n);
+
+/*
+ * Finds out for which context blocks of a kind count when the first of them comes or goes, in the order of first use,
+ * as contexts_find() asks for. False: no memory.
+ */
+bool livekinds_place(struct livekinds *live, const struct mst_reader *reader, uint32_t id,
+		     const struct mst_kind *kind);
+
+static inline bool livekinds_counted(const struct livekinds *live, uint32_t id)
+{
+	return live->items[id].context < CONTEXT_IGNORED;
+}
+
+/* `change` blocks more of the kind, which has been placed if it isn't 0; `came` if there were any before, too. */
+static inline void livekinds_add(struct livekinds *live, uint32_t id, bool came, int64_t change)
+{
+	struct livekind *kind = &live->items[id];
+
+	kind->blocks += change;
+	if ((change > 0 || came) && kind->context < CONTEXT_IGNORED && kind->context >= live->n_contexts)
+		live->n_contexts = kind->context + 1;
+}
+
+/* Live bytes by context, `mean` being that of the sample; the reader may be NULL. NULL: no memory. */
+struct live *livekinds_copy(const struct livekinds *live, const struct mst_reader *reader, uint64_t mean);
+
+#endif

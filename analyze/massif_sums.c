@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "massif_state.h"
+
+static uint64_t clock_behind(const struct massif *m)
+{
+	if (m->settings->time_unit == TIME_BYTES)
+		return m->counters.clock + m->leap.clock;
+	if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		return m->chunk->last_count;
+	return (m->chunk->last_time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
+}
+
+/*
+ * Whether no snapshot can lie in the chunk, nor a moment that is asked for. Totals far beyond all memory are a
+ * hostile trace's, and might wrap.
+ */
+static bool is_uneventful(const struct massif *m)
+{
+	const struct counters *now = &m->counters;
+	const uint64_t clock = clock_behind(m), highest = now->total + m->leap.rise;
+
+	if ((int64_t)now->total > INT64_MAX / 4 || (int64_t)now->total < INT64_MIN / 4)
+		return false;
+	if (positive(highest) > m->marks.highest && positive(highest) >= m->peak_floor)
+		return false;
+	return clock >= now->clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
+	       positive(highest) <= m->snapshots.peak_limit;
+}
+
+bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk)
+{
+	struct massif *m = (struct massif *)observer;
+	const struct settings *s = m->settings;
+	uint32_t n_kinds;
+
+	if (!s->heap && !m->depths)
+		return true;
+	if (!s->heap || chunk->base || m->depths || m->by_record || m->chronicle ||
+	    s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
+		return false;
+	if (!massif_begin_chunk(m, reader, chunk))
+		return false;
+	m->leap = leap_over(s, chunk, mst_reader_kinds(reader, &n_kinds), m->effects);
+	return m->leap.known && is_uneventful(m);
+}
+
+int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	struct massif *m = (struct massif *)observer;
+
+	(void)reader;
+	if (!m->settings->heap)
+		return 0;
+	m->counters.clock = clock_behind(m);
+	m->counters.useful += m->leap.useful;
+	m->counters.total += m->leap.total;
+	m->counters.changes += m->leap.changes;
+	massif_apply_records(m, chunk->n_records);
+	m->prepared = false;
+	return 0;
+}
+
+/* ---- parts of a trace ---- */
+
+/* Whether all that is asked for are times, which have passed. */
+bool massif_satisfied(const struct observer *observer)
+{
+	const struct massif *m = (const struct massif *)observer;
+
+	return m->settings->only_moments && m->marks.n_times == m->settings->n_ats &&
+	       m->marks.taken == m->marks.n_times;
+}
+
+/* Snapshots that Massif would have taken are of no use then, nor what came before. */
+bool massif_can_enter(const struct settings *s, const struct mst_reader *reader)
+{
+	if (!s->only_moments || !s->heap || s->stacks || s->pages_as_heap || s->compat != COMPAT_FIXED ||
+	    s->stats || s->usable == USABLE_VALGRIND || s->xtree_memory != XTREE_NONE)
+		return false;
+	for (size_t i = 0; i < s->n_ats; i++) {
+		if (s->ats[i].what == AT_ALL || s->ats[i].kind == AT_PEAK)
+			return false;
+	}
+	/* The clock of bytes is that of all calls, one by one: sums have it for what most ask for. */
+	return s->time_unit != TIME_BYTES || (s->usable == USABLE_ROUNDED && s->alignment == 16 &&
+					      s->ignore_fns.n == 0 && !mst_reader_info(reader)->sample_bytes);
+}
+
+static uint64_t clock_at(const struct settings *s, const struct mst_keyframe *keyframe, unsigned time_shift)
+{
+	if (s->time_unit == TIME_BYTES)
+		return keyframe->sums.moved16 + s->heap_admin * keyframe->sums.steps;
+	if (s->time_unit == TIME_INSTRUCTIONS)
+		return keyframe->instructions;
+	return (keyframe->time << time_shift) / NS_PER_MS;
+}
+
+bool massif_before(const struct settings *s, const struct mst_keyframe *keyframe, unsigned time_shift)
+{
+	for (size_t i = 0; i < s->n_ats; i++) {
+		if (s->ats[i].kind == AT_TIME && s->ats[i].time < clock_at(s, keyframe, time_shift))
+			return false;
+	}
+	return true;
+}
+
+bool massif_enter(struct massif *m, const struct mst_reader *reader, const struct mst_keyframe *keyframe)
+{
+	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+
+	if (!livekinds_reserve(&m->live, n_kinds))
+		return false;
+	for (uint32_t i = 0; i < keyframe->n; i++) {
+		const struct mst_live *live = &keyframe->live[i];
+		const struct mst_kind *kind = &kinds[live->kind];
+		struct effect e;
+
+		if (!livekinds_place(&m->live, reader, live->kind, kind))
+			return false;
+		e = effect_of(m->settings, kind, MST_ALLOC, livekinds_counted(&m->live, live->kind),
+			      effect_usable(m->settings, kind), mean);
+		livekinds_add(&m->live, live->kind, true, e.live * live->blocks);
+		if (e.counted) {
+			m->counters.useful += e.useful * (uint64_t)live->blocks;
+			m->counters.total += e.total * (uint64_t)live->blocks;
+		}
+	}
+	m->reader = reader;
+	m->mean = mean;
+	m->counters.clock = clock_at(m->settings, keyframe, mst_reader_time_shift(reader));
+	return true;
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How fast traces are replayed: medians of runs, in millions of calls a second of wall time as -v tells it (which is
+without the names that are printed in the end).
+
+  replay.py --build DIR [--runs N] [--heaptrack TRACE=RECORDING]... TRACE...
+
+Prints a Markdown table: Massif's file by default settings with one thread, and how much faster with two; with the
+exact peak; memusage's report; Valgrind's heap model (of traces with at most 100 million calls); how many chunks' records
+were looked at; then the whole time of --only-moments in the middle, and the largest memory of all these. A
+recording of heaptrack that belongs to a trace is timed with heaptrack_print, by CPU time against msreplay's.
+"""
+
+import argparse
+import os
+import re
+import resource
+import statistics
+import subprocess
+import time
+
+VALGRIND_MOST = 100000000
+
+
+class Replay:
+    def __init__(self, msreplay, trace, runs):
+        self.msreplay, self.trace, self.runs = msreplay, trace, runs
+        self.calls, self.looked, self.kilobytes = 0, '', 0
+
+    def run(self, *words):
+        """Seconds of the replay itself."""
+        done = subprocess.run(['/usr/bin/time', '-f', 'kB %M', self.msreplay, '-v', *words, self.trace],
+                              capture_output=True, text=True, check=True, env=dict(os.environ, LC_ALL='C'))
+        self.calls = int(re.search(r'(\d+) events', done.stderr).group(1))
+        self.looked = re.search(r'the records of (\d+ of \d+) chunks', done.stderr).group(1)
+        self.kilobytes = max(self.kilobytes, int(re.search(r'kB (\d+)', done.stderr).group(1)))
+        return float(re.search(r'replayed in ([0-9.]+) s', done.stderr).group(1))
+
+    def median(self, *words):
+        return statistics.median(self.run(*words) for _ in range(self.runs))
+
+    def rate(self, *words):
+        seconds = max(self.median(*words), 0.005)
+        return self.calls / seconds / 1e6
+
+    def moment(self):
+        """Milliseconds of the whole run for one in the middle."""
+        out = '/tmp/replay-bench.%d' % os.getpid()
+        subprocess.run([self.msreplay, '-q', '--massif-out-file=' + out, self.trace], check=True)
+        with open(out, encoding='utf-8') as file:
+            end = max(int(line[5:]) for line in file if line.startswith('time='))
+        spent = []
+        for _ in range(self.runs):
+            start = time.monotonic()
+            subprocess.run([self.msreplay, '-q', '--only-moments', '--at=%d' % (end // 2), '--massif-out-file=' + out,
+                            self.trace], check=True)
+            spent.append(1000 * (time.monotonic() - start))
+        for name in (out, '%s.at-%d' % (out, end // 2)):
+            os.unlink(name)
+        return statistics.median(spent)
+
+
+def cpu_seconds(command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def row(replay):
+    null = '--massif-out-file=/dev/null'
+    one = replay.rate('-j1', null)
+    looked = replay.looked
+    two = replay.rate('-j2', null)
+    peak = replay.rate('-j1', '--exact-peak', null)
+    peak_looked = replay.looked
+    usage = replay.rate('-j1', '--memusage')
+    usable = '%.1f' % replay.rate('-j1', '--usable=valgrind', null) if replay.calls <= VALGRIND_MOST else ''
+    return '| %s | %.0f | %.0f | %.2f | %s | %.0f | %s | %.0f | %s | %.0f | %.0f |' % (
+        os.path.basename(replay.trace), replay.calls / 1e6, one, two / one, looked, peak, peak_looked, usage, usable,
+        replay.moment(), replay.kilobytes / 1024)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    parser.add_argument('--build', required=True, help='the Meson build directory')
+    parser.add_argument('--runs', type=int, default=5)
+    parser.add_argument('--heaptrack', action='append', default=[], metavar='TRACE=RECORDING')
+    parser.add_argument('traces', nargs='+', metavar='TRACE')
+    arguments = parser.parse_args()
+    msreplay = os.path.join(arguments.build, 'analyze/msreplay')
+    print('| trace | M calls | M/s | two threads | chunks looked at | exact peak, M/s | looked at | memusage, M/s '
+          '| Valgrind\'s heap, M/s | one moment, ms | MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|')
+    for trace in arguments.traces:
+        print(row(Replay(msreplay, trace, arguments.runs)), flush=True)
+    for pair in arguments.heaptrack:
+        trace, recording = pair.split('=', 1)
+        ours = statistics.median(cpu_seconds([msreplay, '-q', '--massif-out-file=/dev/null', trace])
+                                 for _ in range(arguments.runs))
+        theirs = statistics.median(cpu_seconds(['heaptrack_print', '-f', recording]) for _ in range(arguments.runs))
+        print('\nheaptrack_print %s: %.2f s, msreplay %.3f s: %.0f times' % (recording, theirs, ours, theirs / ours))
+
+
+if __name__ == '__main__':
+    main()

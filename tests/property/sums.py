@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The same answer whether records are looked at or passed over, whoever decodes them, wherever reading begins.
+
+Random scripts of calls and random settings (massif_model.py), in traces of small chunks with key frames. One replay
+looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with
+three, from a file and from a pipe: their files must be the same to a byte. Files of --only-moments must be those of
+the whole replay, memusage's report that of a replay which writes all its data. Then the trace is damaged: the same of
+it must be used, and the same be said to be wrong.
+
+  sums.py --build DIR [--runs N] [--seed N] [--keep DIR]
+
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
+"""
+
+import argparse
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from massif_model import Program, keep, random_options, random_script
+
+WAYS = (('-j1',), ('-j3',), ('-j3', 'pipe'))
+
+
+class Different(Exception):
+    """What one way says and another doesn't."""
+
+
+class Bench:
+    """One trace and its replays."""
+
+    def __init__(self, build, scratch, seed):
+        self.msreplay, self.script2trace = build / 'analyze/msreplay', build / 'tests/script2trace'
+        self.scratch, self.rng = scratch, random.Random(seed)
+        self.trace, self.looked, self.chunks = scratch / 'trace', 0, 0
+
+    def run(self, words, way=()):
+        """(exit status, what it said, standard output, files by name)"""
+        out = self.scratch / 'out'
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        command = [self.msreplay, '-v', *(w for w in way if w != 'pipe'), *words]
+        piped = 'pipe' in way
+        with open(self.trace, 'rb') as file:
+            source = subprocess.Popen(['cat'], stdin=file, stdout=subprocess.PIPE) if piped else None
+            done = subprocess.run(command + ['-' if piped else self.trace], stdin=source.stdout if piped else None,
+                                  cwd=out, capture_output=True, text=True, timeout=60)
+            if piped:
+                source.stdout.close()
+                source.wait()
+        looked = re.search(r'the records of (\d+) of (\d+) chunks', done.stderr)
+        if looked:
+            self.looked, self.chunks = map(int, looked.groups())
+        said = '\n'.join(line for line in done.stderr.replace('standard input', str(self.trace)).split('\n')
+                         if not re.search(r'replayed in|the records of|total_time|==|--', line))
+        return done.returncode, said, done.stdout, {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def expect(self, got, wanted, what):
+        if got != wanted:
+            raise Different('%s: %s\n%s' % (what, got[:3], wanted[:3]))
+
+
+def massif(bench, words, counts):
+    """Massif's file; the whole replay of it."""
+    whole = bench.run(words + ['--massif-out-file=o', '--stats=yes'])
+    if bench.looked != bench.chunks:
+        raise Different('not all records were looked at')
+    for way in WAYS:
+        got = bench.run(words + ['--massif-out-file=o'], way)
+        bench.expect((got[0],) + got[2:], (whole[0],) + whole[2:], 'massif %s %s' % (words, way))
+        counts[0] += bench.looked
+        counts[1] += bench.chunks
+    return whole
+
+
+def moments(bench, words, counts):
+    """The moments alone, and those of the whole replay."""
+    words = words + ['--at=%d' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9))] * (bench.rng.random() < 0.8)
+    if not any(word.startswith(('--at=', '--snapshot=', '--all-snapshots=')) for word in words):
+        return
+    whole = bench.run(words + ['--massif-out-file=o', '--stats=yes'])
+    for way in WAYS:
+        got = bench.run(words + ['--massif-out-file=o', '--only-moments'], way)
+        files = {name: text for name, text in whole[3].items() if name != 'o'}
+        bench.expect((got[0], got[3]), (whole[0], files), 'moments %s %s' % (words, way))
+        counts[2] += bench.chunks
+        counts[3] += len(WAYS) and 1
+
+
+def memusage(bench):
+    whole = bench.run(['--memusage', '--data=d'])
+    for way in WAYS:
+        bench.expect(bench.run(['--memusage'], way)[:3], whole[:3], 'memusage %s' % (way,))
+
+
+def damage(bench):
+    data = bytearray(bench.trace.read_bytes())
+    for _ in range(bench.rng.choice((1, 1, 4))):
+        data[bench.rng.randrange(len(data))] ^= 1 << bench.rng.randrange(8)
+    if bench.rng.random() < 0.3:
+        del data[bench.rng.randrange(len(data)):]
+    bench.trace.write_bytes(data)
+    for words in (['--massif-out-file=o'], ['--memusage']):
+        first = bench.run(words, WAYS[0])
+        for way in WAYS[1:]:
+            bench.expect(bench.run(words, way), first, 'damaged %s' % (way,))
+        whole = bench.run(words + (['--stats=yes'] if words[0] != '--memusage' else ['--data=d']))
+        whole[3].pop('d', None)
+        bench.expect((first[0],) + first[2:], (whole[0],) + whole[2:], 'damaged, all records')
+
+
+def try_once(bench, program, counts):
+    rng = bench.rng
+    counted = rng.random() < 0.5
+    lines = random_script(rng, program.frames(rng), program.path, counted)[0]
+    if rng.random() < 0.8:
+        lines[0] = 'records %d' % rng.choice((3, 8, 20))
+    lines.insert(1, 'keyframes %d' % rng.choice((1, 30, 200)))
+    (bench.scratch / 'script').write_text('\n'.join(lines) + '\n')
+    subprocess.run([bench.script2trace, bench.scratch / 'script', bench.trace], check=True)
+    words = random_options(rng, counted)[1]
+    if rng.random() < 0.7:
+        words = [word for word in words if not word.startswith(('--compat', '--stacks', '--heap='))]
+    massif(bench, words, counts)
+    moments(bench, words, counts)
+    memusage(bench)
+    damage(bench)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    parser.add_argument('--build', required=True, type=Path)
+    parser.add_argument('--runs', type=int, default=100)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--keep', type=Path)
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    scratch = Path(tempfile.mkdtemp(prefix='sums.'))
+    counts = [0, 0, 0, 0]
+    try:
+        program = Program(scratch)
+        for seed in range(options.seed, options.seed + options.runs):
+            try:
+                try_once(Bench(options.build.resolve(), scratch, seed), program, counts)
+            except Different as difference:
+                print('DIFFERENT seed %d: %s' % (seed, difference))
+                keep(scratch, options.keep)
+                return 1
+    except (OSError, subprocess.SubprocessError) as error:
+        print('sums: %s' % error, file=sys.stderr)
+        return 2
+    finally:
+        shutil.rmtree(scratch)
+    print('equal %d/%d; the records of %d of %d chunks were looked at' % (options.runs, options.runs, *counts[:2]))
+    return 0 if counts[0] < counts[1] else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

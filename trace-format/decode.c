@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+#include "decode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "column.h"
+#include "counts.h"
+#include "crc32.h"
+#include "mst_limits.h"
+#include "steps.h"
+#include "sums.h"
+
+void decode_scratch_finish(struct decode_scratch *scratch)
+{
+	ZSTD_freeDCtx(scratch->zstd);
+	free(scratch->raw);
+	free(scratch->seen);
+}
+
+void decode_finish(struct decode *d)
+{
+	bytes_free(&d->stored);
+	free(d->symbols.items);
+	free(d->records.items);
+	free(d->stamps.items);
+	free(d->runs.items);
+	free(d->freed.items);
+	free(d->instructions.items);
+	free(d->addresses.items);
+	free(d->steps.items);
+}
+
+void decode_reset(struct decode *d)
+{
+	bytes_clear(&d->stored);
+	memset(d->columns, 0, sizeof(d->columns));
+	d->others = d->placed = d->checked = false;
+	d->skimmed = d->decoded = (struct decode_result){ 0 };
+	d->chunk = (struct mst_chunk){ 0 };
+}
+
+/* ---- problems ---- */
+
+__attribute__((format(printf, 3, 4))) static int fail(struct decode_result *result, int error,
+						      const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(result->why, sizeof(result->why), format, args);
+	va_end(args);
+	return result->error = error;
+}
+
+#define DAMAGED_IF(condition, ...)                                                                           \
+	do {                                                                                                 \
+		if (condition)                                                                               \
+			return fail(result, MST_ERR_DAMAGED, __VA_ARGS__);                                   \
+	} while (0)
+
+/* ---- room ---- */
+
+static int no_memory(struct decode_result *result)
+{
+	return fail(result, MST_ERR_NOMEM, "no memory for a chunk");
+}
+
+/* Room for n items, which is not NULL even for none. */
+static int room_for(struct decode_room *room, size_t n, size_t item_size, struct decode_result *result)
+{
+	const size_t bytes = (n + 1) * item_size;
+	void *items;
+
+	if (bytes <= room->bytes)
+		return 0;
+	items = malloc(bytes);
+	if (!items)
+		return no_memory(result);
+	free(room->items);
+	room->items = items;
+	room->bytes = bytes;
+	return 0;
+}
+
+static int prepare_scratch(struct decode_scratch *scratch, struct decode_result *result)
+{
+	if (!scratch->zstd)
+		scratch->zstd = ZSTD_createDCtx();
+	if (!scratch->seen)
+		scratch->seen = malloc(2 * MST_MAX_SYMBOLS * sizeof(*scratch->seen));
+	return scratch->zstd && scratch->seen ? 0 : no_memory(result);
+}
+
+/* ---- columns ---- */
+
+static int decompress(const struct decode *d, unsigned id, struct decode_scratch *scratch, void *to,
+		      struct decode_result *result)
+{
+	const struct decode_column *column = &d->columns[id];
+	const size_t size = ZSTD_decompressDCtx(scratch->zstd, to, column->raw, d->stored.data + column->at,
+						column->stored);
+
+	DAMAGED_IF(ZSTD_isError(size) || size != column->raw, "column %u cannot be decompressed", id);
+	return 0;
+}
+
+/* A column's bytes, until the next one of them is asked for. */
+static int open_column(const struct decode *d, unsigned id, struct decode_scratch *scratch,
+		       struct cursor *cursor, struct decode_result *result)
+{
+	const struct decode_column *column = &d->columns[id];
+
+	*cursor = (struct cursor){ NULL, NULL };
+	if (!column->present)
+		return 0;
+	if (column->raw > scratch->capacity) {
+		uint8_t *raw = malloc(column->raw);
+
+		if (!raw)
+			return no_memory(result);
+		free(scratch->raw);
+		scratch->raw = raw;
+		scratch->capacity = column->raw;
+	}
+	if (decompress(d, id, scratch, scratch->raw, result) != 0)
+		return result->error;
+	if (column->raw)
+		*cursor = (struct cursor){ scratch->raw, scratch->raw + column->raw };
+	return 0;
+}
+
+/* ---- the first step ---- */
+
+static int read_fields(struct decode *d, struct decode_result *result)
+{
+	const uint8_t *f = d->fields;
+	struct mst_chunk *chunk = &d->chunk;
+	const char *wrong;
+
+	DAMAGED_IF(d->fields_size < FIELDS_EVENTS, "an EVENTS unit lacks fields");
+	chunk->first_record = wire_u64(f);
+	chunk->first_alloc = wire_u64(f + 8);
+	chunk->first_time = wire_u64(f + 16);
+	chunk->last_time = wire_u64(f + 24);
+	chunk->n_records = wire_u32(f + 32);
+	chunk->n_symbols = wire_u32(f + 36);
+	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE;
+	chunk->sums = sums_unpack(f + 48);
+	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
+			   (chunk->n_symbols > chunk->n_records && !chunk->base),
+		   "an EVENTS unit is larger than the format allows");
+	wrong = d->counted ? counts_fields(d) : NULL;
+	DAMAGED_IF(wrong, "%s", wrong);
+	d->placed = true;
+	return 0;
+}
+
+static int make_check(struct decode *d, struct decode_result *result)
+{
+	const uint32_t check = wire_u32(d->fields + EVENTS_CHECK_AT);
+
+	d->checked = check != 0;
+	if (check && !d->others)
+		d->check = crc32_of(d->stored.data, d->stored.size);
+	DAMAGED_IF(check && check != d->check, "the check of a chunk's columns differs");
+	return 0;
+}
+
+static int read_symbols(struct decode *d, struct cursor c, struct mst_symbol *symbols,
+			struct decode_result *result)
+{
+	uint64_t delta, symbol = 0;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "a symbol is malformed");
+		symbol += (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(symbol >> 3 >= d->n_kinds || (symbol & 7) > MST_KEEP, "a symbol is impossible");
+		symbols[i] = (struct mst_symbol){ .kind = (uint32_t)(symbol >> 3), .role = symbol & 7 };
+	}
+	return 0;
+}
+
+static int read_counts(struct decode *d, struct cursor c, struct mst_symbol *symbols,
+		       struct decode_result *result)
+{
+	uint64_t count;
+
+	d->n_allocs = 0;
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		DAMAGED_IF(!take_varint(&c, &count), "a symbol is malformed");
+		DAMAGED_IF(count > d->chunk.n_records, "a symbol is impossible");
+		symbols[i].count = (uint32_t)count;
+		if (symbols[i].role == MST_ALLOC)
+			d->n_allocs += (uint32_t)count;
+	}
+	return 0;
+}
+
+static int skim(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	struct cursor c;
+	int err;
+
+	if ((err = prepare_scratch(scratch, result)) || (err = read_fields(d, result)) ||
+	    (err = make_check(d, result)) ||
+	    (err = room_for(&d->symbols, d->chunk.n_symbols, sizeof(struct mst_symbol), result)) ||
+	    (err = open_column(d, COLUMN_SYMBOLS, scratch, &c, result)) ||
+	    (err = read_symbols(d, c, d->symbols.items, result)) ||
+	    (err = open_column(d, COLUMN_COUNTS, scratch, &c, result)))
+		return err;
+	d->chunk.symbols = d->symbols.items;
+	return read_counts(d, c, d->symbols.items, result);
+}
+
+/* ---- the second step ---- */
+
+/* Numbers of symbols, as they are stored. */
+static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const uint32_t n = d->chunk.n_records;
+	const bool narrow = d->chunk.n_symbols <= 256;
+	const struct decode_column *column = &d->columns[COLUMN_RECORDS];
+	uint16_t *records;
+	struct cursor c;
+
+	DAMAGED_IF(n && (!column->present || column->raw != n * (narrow ? 1 : 2)),
+		   "the record column has the wrong size");
+	if (room_for(&d->records, n, sizeof(*records), result) != 0)
+		return result->error;
+	records = d->records.items;
+	if (!narrow && BYTE_ORDER == LITTLE_ENDIAN)
+		return decompress(d, COLUMN_RECORDS, scratch, records, result);
+	if (open_column(d, COLUMN_RECORDS, scratch, &c, result) != 0)
+		return result->error;
+	for (uint32_t i = 0; i < n; i++)
+		records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
+	return 0;
+}
+
+/* Which roles may follow, by role: an ALLOC or CALL an OUT, a CALL a KEEP, anything the others. */
+static const uint8_t may_follow[] = {
+	[MST_ALLOC] = 0x1f, [MST_FREE] = 0x1f,          [MST_OUT] = 1 << MST_ALLOC | 1 << MST_CALL,
+	[MST_CALL] = 0x1f,  [MST_KEEP] = 1 << MST_CALL,
+};
+
+/*
+ * Proves what later loops rely on: every number names a symbol, an OUT is followed by an ALLOC or CALL, a
+ * KEEP by a CALL, and the counts are true.
+ */
+static int check_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const uint32_t n = d->chunk.n_records, n_symbols = d->chunk.n_symbols;
+	const struct mst_symbol *symbols = d->symbols.items;
+	const uint16_t *records = d->records.items;
+	/* Counted in turn, for the same symbol often comes twice in a row. */
+	uint32_t *const seen = scratch->seen, *const too = seen + n_symbols;
+	uint32_t most = 0, next = 0x1f, wrong = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		most = records[i] > most ? records[i] : most;
+	DAMAGED_IF(n && most >= n_symbols, "a record is impossible");
+	memset(seen, 0, 2 * n_symbols * sizeof(*seen));
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t role = symbols[records[i]].role;
+
+		wrong |= ~(next >> role);
+		next = may_follow[role];
+		(i & 1 ? seen : too)[records[i]]++;
+	}
+	DAMAGED_IF(wrong & 1 || next != 0x1f, "half a call is missing");
+	for (uint32_t i = 0; i < n_symbols; i++)
+		DAMAGED_IF(seen[i] + too[i] != symbols[i].count, "the counts of a chunk are not true");
+	return 0;
+}
+
+static int read_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	struct mst_stamp last = { .record = 0, .time = d->chunk.first_time }, *stamps;
+	uint64_t skip, delta;
+	uint32_t n = 0;
+	struct cursor c;
+	int err;
+
+	/* A pair takes two bytes at least. */
+	if ((err = open_column(d, COLUMN_TIME, scratch, &c, result)) ||
+	    (err = room_for(&d->stamps, (size_t)(c.end - c.p) / 2 + 1, sizeof(*stamps), result)))
+		return err;
+	stamps = d->stamps.items;
+	stamps[n++] = last;
+	while (c.p != c.end) {
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) || skip == 0 ||
+				   skip >= d->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
+			   "the time column is malformed");
+		last.record += (uint32_t)skip;
+		last.time += delta;
+		stamps[n++] = last;
+	}
+	DAMAGED_IF(last.time != d->chunk.last_time, "the last stamp is not the chunk's");
+	d->chunk.n_stamps = n;
+	d->chunk.stamps = stamps;
+	return 0;
+}
+
+static int read_runs(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	struct mst_run run = { 0 }, *runs;
+	uint64_t skip, thread;
+	uint32_t n = 0;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_THREAD, scratch, &c, result)) ||
+	    (err = room_for(&d->runs, (size_t)(c.end - c.p) / 2 + 1, sizeof(*runs), result)))
+		return err;
+	runs = d->runs.items;
+	while (c.p != c.end) {
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &thread) || thread >= d->n_threads ||
+				   (n ? skip == 0 || skip >= d->chunk.n_records - run.record : skip != 0),
+			   "the thread column is malformed");
+		run.record += (uint32_t)skip;
+		run.thread = (uint32_t)thread;
+		runs[n++] = run;
+	}
+	DAMAGED_IF(d->chunk.n_records && n == 0, "the thread column is missing");
+	d->chunk.n_runs = n;
+	d->chunk.runs = runs;
+	return 0;
+}
+
+static uint32_t count_freed(const struct decode *d)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		const struct mst_symbol *symbol = &d->chunk.symbols[i];
+
+		if (symbol->role != MST_ALLOC && symbol->role != MST_CALL)
+			n += symbol->count;
+	}
+	return n;
+}
+
+static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const uint64_t end = d->chunk.first_alloc + d->n_allocs;
+	const uint32_t n = count_freed(d);
+	uint64_t last = 0, delta, *freed;
+	struct cursor c;
+	int err;
+
+	if (!d->columns[COLUMN_IDENTITY].present)
+		return 0;
+	if ((err = open_column(d, COLUMN_IDENTITY, scratch, &c, result)) ||
+	    (err = room_for(&d->freed, n, sizeof(*freed), result)))
+		return err;
+	freed = d->freed.items;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t index;
+
+		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
+		index = last + (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(index != UINT64_MAX && index >= end, "a block is freed before it exists");
+		freed[i] = index;
+		if (index != UINT64_MAX)
+			last = index;
+	}
+	d->chunk.n_freed = n;
+	d->chunk.freed = freed;
+	return 0;
+}
+
+static int read_instructions(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const char *wrong;
+	struct cursor c;
+	int err;
+
+	if (!d->counted)
+		return 0;
+	if ((err = open_column(d, COLUMN_INSTRUCTIONS, scratch, &c, result)) ||
+	    (err = room_for(&d->instructions, d->chunk.n_records, sizeof(uint64_t), result)))
+		return err;
+	wrong = counts_take(d, c);
+	DAMAGED_IF(wrong, "%s", wrong);
+	d->chunk.instructions = d->instructions.items;
+	return 0;
+}
+
+/* Without a check of the unit, each column is proved right by decompressing it. */
+static int prove_rest(const struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	struct cursor c;
+	int err = 0;
+
+	for (unsigned id = 0; id < UNIT_KNOWN_COLUMNS && !err; id++)
+		err = open_column(d, id, scratch, &c, result);
+	return err;
+}
+
+static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const unsigned wanted = d->checked ? d->wanted : MST_ALL_COLUMNS;
+	int err;
+
+	if ((err = prepare_scratch(scratch, result)) || (err = unpack_records(d, scratch, result)) ||
+	    (err = check_records(d, scratch, result)))
+		return err;
+	d->chunk.records = d->records.items;
+	if ((wanted & MST_TIMES && (err = read_times(d, scratch, result))) ||
+	    (wanted & MST_THREADS && (err = read_runs(d, scratch, result))) ||
+	    (wanted & MST_IDENTITY && (err = read_identity(d, scratch, result))) ||
+	    (wanted & (MST_INSTRUCTIONS | MST_STEPS) && (err = read_instructions(d, scratch, result))))
+		return err;
+	return 0;
+}
+
+/* ---- both ---- */
+
+void decode_skim(struct decode *d, struct decode_scratch *scratch)
+{
+	struct decode_result *const result = &d->skimmed;
+
+	if (skim(d, scratch, result) == 0 && !d->checked && prove_rest(d, scratch, result) == 0) {
+		rest(d, scratch, result);
+		d->decoded = *result;
+		d->decoded.done = true;
+	}
+	result->done = true;
+}
+
+void decode_rest(struct decode *d, struct decode_scratch *scratch)
+{
+	if (!d->decoded.done)
+		rest(d, scratch, &d->decoded);
+	d->decoded.done = true;
+}
+
+static int addresses(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	uint64_t *list, delta, last = 0;
+	uint32_t n = 0;
+	struct cursor c;
+	int err;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		if (d->chunk.symbols[i].paged)
+			n += d->chunk.symbols[i].count;
+	}
+	if (n == 0)
+		return 0;
+	if ((err = prepare_scratch(scratch, result)) ||
+	    (err = open_column(d, COLUMN_ADDRESSES, scratch, &c, result)) ||
+	    (err = room_for(&d->addresses, n, sizeof(*list), result)))
+		return err;
+	list = d->addresses.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "the column of addresses is malformed");
+		last += (uint64_t)wire_unzigzag(delta);
+		list[i] = last;
+	}
+	d->chunk.n_addresses = n;
+	d->chunk.addresses = list;
+	return 0;
+}
+
+void decode_addresses(struct decode *d, struct decode_scratch *scratch)
+{
+	addresses(d, scratch, &d->decoded);
+}
+
+static int steps(struct decode *d, struct decode_scratch *scratch, uint64_t *from,
+		 struct decode_result *result)
+{
+	struct cursor c;
+	int err;
+
+	if (!d->counted)
+		return 0;
+	if ((err = prepare_scratch(scratch, result)) ||
+	    (err = open_column(d, COLUMN_STEPS, scratch, &c, result)) ||
+	    (err = room_for(&d->steps, (size_t)(c.end - c.p), 1, result)))
+		return err;
+	if (c.p)
+		memcpy(d->steps.items, c.p, (size_t)(c.end - c.p));
+	d->chunk.steps = d->steps.items;
+	d->chunk.n_steps = (size_t)(c.end - c.p);
+	DAMAGED_IF(!steps_are_sound(&d->chunk, from), "the column of steps is malformed");
+	return 0;
+}
+
+void decode_steps(struct decode *d, struct decode_scratch *scratch, uint64_t *from)
+{
+	steps(d, scratch, from, &d->decoded);
+}

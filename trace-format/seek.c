@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Beginning in the middle: the index says where units are, a key frame what the records before it come
+ * to. Definitions before it are read all the same.
+ */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "keyframe.h"
+#include "reader.h"
+#include "sums.h"
+
+/* What END says about its own size, and the CRC behind it. */
+#define TAIL_BYTES 8u
+
+/* Units before the index, as that lists them. */
+struct entry {
+	uint64_t at;
+	uint8_t type;
+};
+
+struct seeking {
+	struct mst_reader *reader;
+	uint64_t base; /* where in the file the trace begins */
+	struct entry *entries;
+	uint32_t n;
+};
+
+/* ---- units at known places ---- */
+
+static bool read_at(const struct seeking *s, uint64_t at, void *data, size_t n)
+{
+	return pread(s->reader->input.fd, data, n, (off_t)(s->base + at)) == (ssize_t)n;
+}
+
+/* A unit's header. False: there is none of the type. */
+static bool peek_header(const struct seeking *s, uint64_t at, uint8_t type, uint8_t bytes[UNIT_HEADER_MAX],
+			struct unit_header *header, uint32_t *size)
+{
+	uint8_t prefix[UNIT_PREFIX];
+
+	if (!read_at(s, at, prefix, sizeof(prefix)))
+		return false;
+	*size = wire_u32(prefix + 4);
+	return wire_u32(prefix) == UNIT_MAGIC && *size <= UNIT_HEADER_MAX &&
+	       read_at(s, at + UNIT_PREFIX, bytes, *size) && !unit_parse(bytes, *size, header) &&
+	       header->type == type;
+}
+
+/* Where the index begins; 0: there is none. */
+static uint64_t find_index(const struct seeking *s)
+{
+	uint8_t tail[TAIL_BYTES], bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+	struct stat st;
+	uint64_t end;
+	uint32_t size;
+
+	if (fstat(s->reader->input.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size < s->base + TAIL_BYTES)
+		return 0;
+	end = (uint64_t)st.st_size - s->base;
+	if (!read_at(s, end - TAIL_BYTES, tail, sizeof(tail)) || wire_u32(tail) > end ||
+	    !peek_header(s, end - wire_u32(tail), UNIT_END, bytes, &header, &size) ||
+	    header.fields_size < FIELDS_END)
+		return 0;
+	return wire_u64(header.fields + 48);
+}
+
+/* ---- the index ---- */
+
+/* Puts the reader's input at a unit, and reads its header and columns. */
+static int read_unit_at(struct mst_reader *r, uint64_t at, uint32_t number)
+{
+	int got;
+
+	if (r->input.offset != at && (got = input_go(&r->input, at)))
+		return got;
+	r->n_units = number;
+	got = reader_header(r);
+	return got == 1 ? reader_columns(r) : got == 0 ? MST_ERR_DAMAGED : got;
+}
+
+/* False: it isn't one. */
+static bool take_entries(struct seeking *s, struct cursor c)
+{
+	uint64_t at = 0, size, records, time;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		s->entries[i].at = at;
+		if (!take_byte(&c, &s->entries[i].type) || !take_varint(&c, &size) ||
+		    (s->entries[i].type == UNIT_EVENTS &&
+		     (!take_varint(&c, &records) || !take_varint(&c, &time))))
+			return false;
+		at += size;
+	}
+	return true;
+}
+
+/* 1, 0: there is none that could be read; or an error. */
+static int read_index(struct seeking *s)
+{
+	struct mst_reader *r = s->reader;
+	uint8_t bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+	const uint64_t at = find_index(s);
+	uint32_t size;
+
+	if (!at || !peek_header(s, at, UNIT_INDEX, bytes, &header, &size) || header.fields_size < 4 ||
+	    read_unit_at(r, at, header.seq) != 0)
+		return 0;
+	s->n = wire_u32(r->header.fields);
+	/* An entry takes two bytes at least. */
+	if (!r->columns[0].present || s->n > r->columns[0].size / 2)
+		return 0;
+	s->entries = malloc(s->n * sizeof(*s->entries));
+	if (!s->entries)
+		return MST_ERR_NOMEM;
+	return take_entries(s, column_cursor(r, 0));
+}
+
+/* ---- key frames ---- */
+
+static struct mst_keyframe unpack(const uint8_t *f)
+{
+	return (struct mst_keyframe){
+		.records = wire_u64(f),
+		.allocs = wire_u64(f + 8),
+		.time = wire_u64(f + 16),
+		.n = wire_u32(f + 28),
+		.sums = sums_unpack(f + 32),
+		.instructions = wire_u64(f + 128),
+	};
+}
+
+/* What the key frame of an entry says in its fields. False: it can't be read. */
+static bool peek_keyframe(const struct seeking *s, uint32_t entry, struct mst_keyframe *keyframe)
+{
+	uint8_t bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+	uint32_t size;
+
+	if (!peek_header(s, s->entries[entry].at, UNIT_KEYFRAME, bytes, &header, &size) ||
+	    header.fields_size < FIELDS_KEYFRAME)
+		return false;
+	*keyframe = unpack(header.fields);
+	return true;
+}
+
+/* The last key frame that will do, they being in order; s->n: none does. */
+static uint32_t find_keyframe(const struct seeking *s, bool (*will_do)(const struct mst_keyframe *, void *),
+			      void *context)
+{
+	uint32_t *frames = malloc((s->n + 1) * sizeof(*frames)), n = 0, lo = 0, found;
+	struct mst_keyframe keyframe;
+
+	for (uint32_t i = 0; frames && i < s->n; i++) {
+		if (s->entries[i].type == UNIT_KEYFRAME)
+			frames[n++] = i;
+	}
+	for (uint32_t hi = n; lo < hi;) {
+		const uint32_t middle = lo + (hi - lo) / 2;
+
+		if (peek_keyframe(s, frames[middle], &keyframe) && will_do(&keyframe, context))
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	found = lo ? frames[lo - 1] : s->n;
+	free(frames);
+	return found;
+}
+
+static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
+{
+	struct cursor kinds = column_cursor(r, COLUMN_LIVE_KINDS),
+		      blocks = column_cursor(r, COLUMN_LIVE_BLOCKS);
+	const uint32_t n = wire_u32(r->header.fields + 28);
+	uint64_t kind = 0, skip, count;
+	struct mst_live *live;
+
+	DAMAGED_IF(r->header.fields_size < FIELDS_KEYFRAME || wire_u32(r->header.fields + 24) != r->kinds.n ||
+			   n >= r->kinds.n,
+		   "a key frame of other definitions");
+	live = malloc((n + 1) * sizeof(*live));
+	if (!live)
+		return MST_ERR_NOMEM;
+	free(r->live);
+	r->live = live;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&kinds, &skip) || !take_varint(&blocks, &count) || skip == 0 ||
+				   skip >= r->kinds.n - kind,
+			   "a key frame is malformed");
+		kind += skip;
+		live[i] = (struct mst_live){ (uint32_t)kind, wire_unzigzag(count) };
+	}
+	*keyframe = unpack(r->header.fields);
+	keyframe->live = live;
+	return 0;
+}
+
+/* All definitions before an entry, then the key frame that it is. */
+static int begin_at(const struct seeking *s, uint32_t entry, struct mst_keyframe *keyframe)
+{
+	struct mst_reader *r = s->reader;
+	int err = 0;
+
+	for (uint32_t i = 1; i < entry && !err; i++) {
+		if (s->entries[i].type == UNIT_EVENTS || s->entries[i].type == UNIT_KEYFRAME)
+			continue;
+		err = read_unit_at(r, s->entries[i].at, i);
+		if (!err)
+			err = reader_take(r);
+	}
+	if (!err)
+		err = read_unit_at(r, s->entries[entry].at, entry);
+	return err ? err : take_live(r, keyframe);
+}
+
+int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyframe *, void *), void *context,
+		    struct mst_keyframe *keyframe)
+{
+	const off_t position = lseek(r->input.fd, 0, SEEK_CUR);
+	const uint64_t here = r->input.offset;
+	struct seeking s = { .reader = r };
+	uint32_t entry;
+	int got;
+
+	if (r->state != 1 || r->coming != 1 || r->header_read || r->next_record || ahead_first(r->ahead) ||
+	    r->delivered || r->info.base || position < 0)
+		return 0;
+	s.base = (uint64_t)position - input_left(&r->input) - here;
+	r->input.jumping = true;
+	got = read_index(&s);
+	entry = got == 1 ? find_keyframe(&s, will_do, context) : s.n;
+	if (got < 0 || entry == s.n) {
+		/* The first unit is the one that has been read. */
+		free(s.entries);
+		r->n_units = 1;
+		r->input.jumping = false;
+		return got < 0 ? got : input_go(&r->input, here);
+	}
+	got = begin_at(&s, entry, keyframe);
+	free(s.entries);
+	r->input.jumping = false;
+	if (got < 0)
+		return r->state = got;
+	r->next_record = keyframe->records;
+	r->next_alloc = keyframe->allocs;
+	r->time = keyframe->time;
+	r->count = keyframe->instructions;
+	reader_know(r);
+	return 1;
+}
