@@ -8,6 +8,12 @@ static uint64_t take_freed(struct mst_cursor *c)
 	return c->freed < c->chunk->n_freed ? c->chunk->freed[c->freed++] : UNKNOWN_BLOCK;
 }
 
+/* 0 where the reader was not to give them. */
+static uint64_t take_address(struct mst_cursor *c)
+{
+	return c->addresses < c->chunk->n_addresses ? c->chunk->addresses[c->addresses++] : 0;
+}
+
 /* The record after an OUT or KEEP, which the reader has proved to be there. */
 static void second_half(struct mst_cursor *c, const struct mst_symbol *first, struct mst_event *e)
 {
@@ -17,7 +23,7 @@ static void second_half(struct mst_cursor *c, const struct mst_symbol *first, st
 	e->old_index = take_freed(c);
 	e->kind = second->kind;
 	if (second->paged)
-		e->address = c->chunk->addresses[c->addresses++];
+		e->address = take_address(c);
 	if (second->role == MST_ALLOC) {
 		e->type = MST_EVENT_RESIZE;
 		e->index = c->alloc++;
@@ -41,8 +47,8 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 	*e = (struct mst_event){
 		.kind = MST_NONE,
 		.old_kind = MST_NONE,
-		.thread = chunk->runs[c->run].thread,
-		.time = chunk->stamps[c->stamp].time,
+		.thread = chunk->runs ? chunk->runs[c->run].thread : 0,
+		.time = chunk->stamps ? chunk->stamps[c->stamp].time : chunk->first_time,
 		.instructions = chunk->instructions ? chunk->instructions[c->record - 1] : 0,
 		.index = UNKNOWN_BLOCK,
 		.old_index = UNKNOWN_BLOCK,
@@ -62,7 +68,7 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 		e->type = MST_EVENT_CALL;
 		e->kind = symbol->kind;
 		if (symbol->paged)
-			e->address = chunk->addresses[c->addresses++];
+			e->address = take_address(c);
 		break;
 	case MST_OUT:
 	case MST_KEEP:

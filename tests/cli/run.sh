@@ -34,7 +34,7 @@ t()
 	printf '\n'
 	status=0
 	"$@" >"$work/stdout" 2>"$work/stderr" </dev/null || status=$?
-	cat "$work/stdout"
+	tr -d '\r' <"$work/stdout" # what a terminal adds
 	sed 's/^/! /; s/at byte [0-9]*/at byte N/' "$work/stderr"
 	echo "= $status"
 }
