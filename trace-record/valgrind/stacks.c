@@ -4,8 +4,8 @@
 #include "objects.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_mallocfree.h"
-#include "pub_tool_stacktrace.h"
 #include "ring.h"
+#include "unwind.h"
 
 #define PLACES (4u * SHM_NODES) /* a power of two */
 
@@ -34,6 +34,7 @@ void stacks_init(uint32_t depth)
 	stacks.last = VG_(malloc)("msrec.last", (depth + 1) * sizeof(*stacks.last));
 	stacks.nodes = VG_(malloc)("msrec.nodes", (depth + 1) * sizeof(*stacks.nodes));
 	stacks.age = stacks.next = 1;
+	unwind_init(depth + 1);
 }
 
 void stacks_forget(void)
@@ -88,20 +89,23 @@ static uint16_t find_stack(const Addr *frames, uint32_t n)
 		stacks_forget();
 	common = count_common(frames, n);
 	node = common ? stacks.nodes[stacks.n_last - common] : 0;
-	/* Nodes of what is common go to where they belong in the new list, which may be longer or shorter. */
-	VG_(memmove)
-	(stacks.nodes + (n - common), stacks.nodes + (stacks.n_last - common),
-	 common * sizeof(*stacks.nodes));
+	/* What is common goes to where it belongs in the new lists, which may be longer or shorter. */
+	if (n != stacks.n_last) {
+		VG_(memmove)
+		(stacks.nodes + (n - common), stacks.nodes + (stacks.n_last - common),
+		 common * sizeof(*stacks.nodes));
+		VG_(memcpy)(stacks.last + (n - common), frames + (n - common), common * sizeof(*frames));
+	}
 	for (uint32_t i = n - common; i-- > 0;)
 		stacks.nodes[i] = node = find_node(frames[i], node);
-	VG_(memcpy)(stacks.last, frames, n * sizeof(*frames));
+	VG_(memcpy)(stacks.last, frames, (n - common) * sizeof(*frames));
 	stacks.n_last = n;
 	return n ? stacks.nodes[0] : 0;
 }
 
 uint16_t stacks_capture(ThreadId tid, uint32_t skip)
 {
-	const uint32_t n = VG_(get_StackTrace)(tid, stacks.frames, stacks.depth + skip, NULL, NULL, 0);
+	const uint32_t n = unwind(tid, stacks.frames, stacks.depth + skip);
 
 	return n > skip ? find_stack(stacks.frames + skip, n - skip) : 0;
 }

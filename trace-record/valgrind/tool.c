@@ -20,6 +20,7 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_tooliface.h"
 #include "stacks.h"
+#include "unwind.h"
 
 ULong engine_instructions;
 
@@ -162,6 +163,7 @@ static void after_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args, S
 
 void engine_unmapped(Addr start, SizeT size)
 {
+	unwind_forget();
 	if (objects_leave(start, size))
 		stacks_forget();
 }
