@@ -180,6 +180,22 @@ static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
 	return NULL;
 }
 
+/* A free segment among the first `segments`, now claimed; SHM_NO_SEGMENT if there is none. */
+static inline uint32_t shm_claim_segment(struct shm_family *family, uint32_t segments)
+{
+	for (uint32_t i = 0; i < segments; i++) {
+		uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
+
+		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
+						    SHM_SEGMENT_CLAIMED))
+			continue;
+		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
+			;
+		return i;
+	}
+	return SHM_NO_SEGMENT;
+}
+
 /* Makes the mutex the calling thread's until it is gone. */
 static inline void shm_lock_for_life(pthread_mutex_t *mutex)
 {

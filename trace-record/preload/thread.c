@@ -51,24 +51,6 @@ static struct shm_family *map_family(uint32_t *segments)
 	return NULL;
 }
 
-/* A free segment, claimed, or SHM_NO_SEGMENT. */
-static uint32_t claim_segment(struct shm_family *family, uint32_t segments)
-{
-	for (uint32_t i = 0; i < segments; i++) {
-		uint32_t state = SHM_SEGMENT_FREE;
-
-		uint32_t used = atomic_load(&family->segments_used);
-
-		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
-						    SHM_SEGMENT_CLAIMED))
-			continue;
-		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
-			;
-		return i;
-	}
-	return SHM_NO_SEGMENT;
-}
-
 /* Where the events of a slot go in this process. */
 static void place_thread(struct process *p, struct thread *t)
 {
@@ -111,7 +93,7 @@ static bool open_process(struct process *p, uint32_t parent)
 		p->family = map_family(&p->segments);
 	if (!p->family || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
-	p->segment_number = claim_segment(p->family, p->segments);
+	p->segment_number = shm_claim_segment(p->family, p->segments);
 	if (p->segment_number == SHM_NO_SEGMENT) {
 		atomic_fetch_add(&p->family->unrecorded, 1);
 		return false;

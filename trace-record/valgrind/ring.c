@@ -30,28 +30,13 @@ static void ring_bell(void)
 		os_wake(&ring.family->bell);
 }
 
-static uint32_t claim_segment(struct shm_family *family)
-{
-	for (uint32_t i = 0; i < SHM_SEGMENTS; i++) {
-		uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
-
-		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
-						    SHM_SEGMENT_CLAIMED))
-			continue;
-		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
-			;
-		return i;
-	}
-	return SHM_NO_SEGMENT;
-}
-
 /* Takes a segment and its first ring; `parent` is the segment before a fork. */
 static bool open_segment(uint32_t parent, uint32_t fork)
 {
 	struct shm_segment *segment;
 
 	ring.on = false;
-	ring.segment_number = claim_segment(ring.family);
+	ring.segment_number = shm_claim_segment(ring.family, SHM_SEGMENTS);
 	if (ring.segment_number == SHM_NO_SEGMENT) {
 		atomic_fetch_add(&ring.family->unrecorded, 1);
 		return false;

@@ -137,11 +137,10 @@ static UInt walk_whole(ThreadId tid, Addr *frames, UInt most)
 	VG_(memcpy)(frames, last->pcs, n * sizeof(*frames));
 	last->n = n;
 	unwinder.cut = n == most;
-	if (n > INNER && is_plain(last))
-		VG_(memcpy)
-		(unwinder.words, (const void *)last->sps[0], count_words(last, last->sps[0]) * sizeof(ULong));
-	else
+	if (n <= INNER || !is_plain(last))
 		last->n = 0;
+	for (UWord i = 0; last->n && i < count_words(last, last->sps[0]); i++)
+		unwinder.words[i] = ((const ULong *)last->sps[0])[i];
 	return n;
 }
 
