@@ -13,8 +13,8 @@
 struct usable {
 	struct observer observer;
 	const struct settings *settings;
-	struct arena *arena;     /* NULL: what a block takes can be told from its kind */
-	struct handles handles;  /* live blocks in the arena */
+	struct arena *arena;    /* NULL: what a block takes can be told from its kind */
+	struct handles handles; /* live blocks in the arena */
 	struct indexmap forgotten;
 	/* By record of the present chunk. */
 	uint64_t *blocks, *bytes;
