@@ -68,7 +68,7 @@ def ends(e):
     status, said, traces = e.run("/bin/sh", "-c", "kill -KILL $$")
     check("killed by SIGKILL", status == -signal.SIGKILL and len(traces) == 1, "%d %s" % (status, said))
     check("what was told before SIGKILL", e.ends(traces)[0]["events"] > 10)
-    status, said, traces = e.run("--instructions=exact", "/bin/sh", "-c", "/bin/echo; exit 3")
+    status, said, traces = e.run("--instructions=exact", "/bin/sh", "-c", "(a=b; exec /bin/echo); exit 3")
     check("a child that executes ends with that", status == 3 and "executed another one" in said, said)
     status, said, traces = e.run("--trace-children=yes", "/bin/sh", "-c", "/bin/true; exit 3")
     check("executed programs have files of their own", status == 3 and len(traces) >= 2, said)

@@ -190,9 +190,13 @@ def without(kind, frames):
         return frames[1:]
     if kind == 'operators' and re.match(r'operator (new|delete)', frames[0]):
         return frames[1:]
-    for i, frame in enumerate(frames):
-        if kind == 'freeres' and re.match(r'_vgnU_freeres |free_resources ', frame):
-            return [f.split(' ')[0] for f in frames[:i]] + [re.sub(r':\d+\)$', ')', frames[i + 1])] + frames[i + 2:]
+    for i, frame in enumerate(frames if kind == 'freeres' else []):
+        if re.match(r'_vgnU_freeres ', frame):      # there is no frame of the recorder's in ours
+            frames = frames[:i] + frames[i + 1:]
+            break
+    for i, frame in enumerate(frames if kind == 'freeres' else []):
+        if frame.startswith('__run_exit_handlers ') and re.match(r'\S*freeres\b', frames[i - 1]):
+            return [f.split(' ')[0] for f in frames[:i]] + [re.sub(r':\d+\)$', ')', frame)] + frames[i + 1:]
     return frames
 
 
