@@ -161,9 +161,13 @@ static uint32_t list_lower(const struct arena *arena, uint32_t head)
 
 	for (int i = 0; i < LOWERING; i++) {
 		right = blocks[right].right;
+		if (right == left)
+			break; /* so far around */
 		if (blocks[right].address < blocks[lowest].address)
 			lowest = right;
 		left = blocks[left].left;
+		if (right == left)
+			break;
 		if (blocks[left].address < blocks[lowest].address)
 			lowest = left;
 	}
@@ -186,6 +190,16 @@ static void list_remove(struct arena *arena, uint32_t i)
 	arena->blocks[block->left].right = block->right;
 	arena->blocks[block->right].left = block->left;
 	arena->heads[l] = list_lower(arena, block->left);
+}
+
+/* What remains of a block of `size` that was inserted and removed at once: another head. */
+static void list_touch(struct arena *arena, uint64_t size)
+{
+	unsigned l = list_of(size);
+	uint32_t head = arena->heads[l];
+
+	if (head != ARENA_NONE)
+		arena->heads[l] = list_lower(arena, arena->blocks[head].left);
 }
 
 /* The first list from l on that isn't empty, LISTS if there is none. */
@@ -311,7 +325,7 @@ static uint32_t block_cut(struct arena *arena, uint32_t i, uint64_t size)
 	return rest;
 }
 
-/* Joins a free block and the one after it, free too; the lower one remains. */
+/* Joins a free block and the one after it, free too, both in no list; the lower one remains. */
 static void block_join(struct arena *arena, uint32_t i)
 {
 	struct block *block = &arena->blocks[i];
@@ -322,7 +336,6 @@ static void block_join(struct arena *arena, uint32_t i)
 	if (block->next != ARENA_NONE)
 		arena->blocks[block->next].prev = i;
 	record_drop(arena, next);
-	list_insert(arena, i);
 }
 
 static bool block_is_free(const struct arena *arena, uint32_t i)
@@ -428,18 +441,19 @@ void arena_free(struct arena *arena, uint32_t i)
 		superblock_unmap(arena, i);
 		return;
 	}
-	list_insert(arena, i);
+	/* Each step is one block's, in its list until the next step. */
 	if (block_is_free(arena, block->next)) {
-		list_remove(arena, i);
+		list_touch(arena, block_size(block));
 		list_remove(arena, block->next);
 		block_join(arena, i);
 	}
 	if (block_is_free(arena, prev)) {
-		list_remove(arena, i);
+		list_touch(arena, block_size(block));
 		list_remove(arena, prev);
 		block_join(arena, prev);
 		i = prev;
 	}
+	list_insert(arena, i);
 	if (arena->blocks[i].prev == ARENA_NONE && arena->blocks[i].next == ARENA_NONE)
 		superblock_defer(arena, i);
 }

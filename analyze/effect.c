@@ -3,18 +3,6 @@
 
 #include "estimate.h"
 
-/* A block that shrank in place keeps what it had; nothing rounds custom ones. */
-uint64_t effect_usable(const struct settings *settings, const struct mst_kind *kind)
-{
-	const uint64_t mask = settings->alignment - 1;
-
-	if (mst_op_is_custom(kind->op) || settings->usable == USABLE_REQUESTED)
-		return kind->size;
-	if (settings->usable == USABLE_REAL && kind->flags & MST_KIND_USABLE)
-		return kind->usable;
-	return (kind->cap + mask) & ~mask;
-}
-
 struct effect effect_of(const struct settings *settings, const struct mst_kind *kind, enum mst_role role,
 			bool counted, uint64_t usable, uint64_t mean)
 {
@@ -28,10 +16,7 @@ struct effect effect_of(const struct settings *settings, const struct mst_kind *
 	if (kind->op != MST_OP_UNKNOWN)
 		e.live = e.comes ? 1 : -1;
 	e.useful = e.comes ? useful : -useful;
-	e.total = e.comes ? total : -total;
-	/* A custom block may be of any size, and time never goes back. */
-	if (settings->time_unit == TIME_BYTES)
-		e.clock = (int64_t)total < 0 ? -total : total;
+	effect_charge(&e, settings, total);
 	if (role == MST_OUT)
 		e.action = PAIR;
 	else if (counted)

@@ -30,8 +30,29 @@ struct effect {
 	int8_t live;            /* added to the live blocks of the kind */
 };
 
-/* The bytes that a block of the kind takes, by the settings' model unless that needs single blocks. */
-uint64_t effect_usable(const struct settings *settings, const struct mst_kind *kind);
+/*
+ * The bytes that a block of the kind takes, by the settings' model unless that needs single blocks. A block
+ * that shrank in place keeps what it had; nothing rounds custom ones.
+ */
+static inline uint64_t effect_usable(const struct settings *settings, const struct mst_kind *kind)
+{
+	const uint64_t mask = settings->alignment - 1;
+
+	if (mst_op_is_custom(kind->op) || settings->usable == USABLE_REQUESTED)
+		return kind->size;
+	if (settings->usable == USABLE_REAL && kind->flags & MST_KIND_USABLE)
+		return kind->usable;
+	return (kind->cap + mask) & ~mask;
+}
+
+/* Sets what the block that comes or goes takes, admin included. */
+static inline void effect_charge(struct effect *e, const struct settings *settings, uint64_t total)
+{
+	e->total = e->comes ? total : -total;
+	/* A custom block may be of any size, and time never goes back. */
+	if (settings->time_unit == TIME_BYTES)
+		e->clock = (int64_t)total < 0 ? -total : total;
+}
 
 /* `usable`: what the block that comes or goes takes; `mean`: see estimate.h. */
 struct effect effect_of(const struct settings *settings, const struct mst_kind *kind, enum mst_role role,

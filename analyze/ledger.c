@@ -92,8 +92,7 @@ static bool reserve(struct ledger *l, uint32_t n)
 	return true;
 }
 
-bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-		 const struct effect *by_symbol)
+bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
 {
 	const uint64_t *blocks = usable_blocks(l->usable), *bytes = usable_bytes(l->usable);
 
@@ -102,13 +101,14 @@ bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct m
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
 		struct effect *e = &l->effects[i];
 
-		n = chunk->symbols[chunk->records[i]].role == MST_OUT ? 2 : 1;
+		n = by_symbol[chunk->records[i]].action == PAIR ? 2 : 1;
 		for (uint32_t k = 0; k < n; k++) {
 			const uint16_t s = chunk->records[i + k];
-			const struct mst_symbol *symbol = &chunk->symbols[s];
+			const uint32_t role = chunk->symbols[s].role;
 
-			e[k] = effect_of(l->settings, &kinds[symbol->kind], symbol->role,
-					 by_symbol[s].counted, bytes[i + k], 0);
+			e[k] = by_symbol[s];
+			if (role != MST_CALL && role != MST_KEEP)
+				effect_charge(&e[k], l->settings, bytes[i + k] + l->settings->heap_admin);
 		}
 		if (n == 1)
 			settle_single(l, e, blocks[i]);

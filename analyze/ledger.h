@@ -22,9 +22,11 @@ struct ledger {
 
 void ledger_finish(struct ledger *ledger);
 
-/* Fills `effects`; `by_symbol` says what is counted. Both records of a pair are done at once. False: no memory. */
-bool ledger_fill(struct ledger *ledger, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-		 const struct effect *by_symbol);
+/*
+ * Fills `effects` from those of the chunk's symbols, which say all but what single blocks take. Both records
+ * of a pair are done at once. False: no memory.
+ */
+bool ledger_fill(struct ledger *ledger, const struct mst_chunk *chunk, const struct effect *by_symbol);
 
 /* Massif keeps a change of extra bytes in 32 bits: what a change of `total` is with it. */
 uint64_t ledger_narrow(uint64_t total, uint64_t useful);

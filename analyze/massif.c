@@ -445,7 +445,8 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	const uint64_t *blocks = m->by_record && !chunk->base ? usable_blocks(m->ledger.usable) : NULL;
+	const bool by_record = m->by_record && !chunk->base && usable_has_forgotten(m->ledger.usable);
+	const uint64_t *blocks = by_record ? usable_blocks(m->ledger.usable) : NULL;
 	const uint32_t n = blocks ? chunk->n_records : chunk->n_symbols;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -477,7 +478,7 @@ static bool prepare_chunk(struct massif *m)
 			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
 				  effect_usable(m->settings, kind), m->mean);
 	}
-	return !m->by_record || ledger_fill(&m->ledger, chunk, kinds, m->effects);
+	return !m->by_record || ledger_fill(&m->ledger, chunk, m->effects);
 }
 
 /* The first snapshot, of when the trace begins: in a cut one there is something already. */

@@ -534,6 +534,7 @@ static int start_writer(struct rewrite *w, int fd)
 		.level = w->options.level,
 		.chunk_records = w->options.level ? LARGE_CHUNK : 0,
 		.identity = w->has_identity && !drops(w, REWRITE_IDENTITY),
+		.folded = w->options.level != 0,
 		.exact_times = true,
 	};
 	struct mst_file_info info = *mst_reader_info(w->reader);

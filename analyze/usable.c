@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "effect.h"
+#include "handles.h"
 #include "indexmap.h"
 
 #define NO_BLOCK UINT64_MAX
@@ -12,12 +13,13 @@
 struct usable {
 	struct observer observer;
 	const struct settings *settings;
-	struct arena *arena;     /* NULL: what a block takes can be told from its kind */
-	struct indexmap handles; /* live blocks in the arena */
+	struct arena *arena;    /* NULL: what a block takes can be told from its kind */
+	struct handles handles; /* live blocks in the arena */
 	struct indexmap forgotten;
 	/* By record of the present chunk. */
 	uint64_t *blocks, *bytes;
 	uint32_t n;
+	bool has_forgotten;
 };
 
 static bool forgets(const struct settings *settings)
@@ -92,7 +94,7 @@ static bool put(struct usable *u, uint32_t i, const struct mst_kind *kind)
 	const uint32_t handle = arena_alloc(u->arena, kind->size, alignment_of(u, kind), &u->bytes[i]);
 
 	if (handle != ARENA_NONE)
-		return indexmap_put(&u->handles, u->blocks[i], handle);
+		return handles_put(&u->handles, u->blocks[i], handle);
 	u->bytes[i] = effect_usable(u->settings, kind);
 	return true;
 }
@@ -102,7 +104,7 @@ static void take(struct usable *u, uint32_t i, const struct mst_kind *kind)
 	uint32_t handle;
 
 	u->bytes[i] = effect_usable(u->settings, kind);
-	if (!indexmap_take(&u->handles, u->blocks[i], &handle))
+	if (!handles_take(&u->handles, u->blocks[i], &handle))
 		return;
 	u->bytes[i] = arena_usable(u->arena, handle);
 	arena_free(u->arena, handle);
@@ -114,7 +116,7 @@ static bool move(struct usable *u, uint32_t i, const struct mst_kind *old, const
 	const struct mst_kind moved = { .size = new->size, .cap = new->cap };
 	uint32_t handle;
 
-	if (!indexmap_find(&u->handles, u->blocks[i], &handle)) {
+	if (!handles_find(&u->handles, u->blocks[i], &handle)) {
 		take(u, i, old);
 		return put(u, i + 1, &moved);
 	}
@@ -126,15 +128,16 @@ static bool move(struct usable *u, uint32_t i, const struct mst_kind *old, const
 		return true;
 	}
 	u->bytes[i + 1] = u->bytes[i];
-	indexmap_take(&u->handles, u->blocks[i], NULL);
-	return indexmap_put(&u->handles, u->blocks[i + 1], handle);
+	handles_take(&u->handles, u->blocks[i], &handle);
+	return handles_put(&u->handles, u->blocks[i + 1], handle);
 }
 
 /* The records at `i` are about a block that Massif has forgotten: then so is what they make of it. */
 static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
 {
-	if (!indexmap_take(&u->forgotten, u->blocks[i], NULL))
+	if (u->forgotten.n == 0 || !indexmap_take(&u->forgotten, u->blocks[i], NULL))
 		return false;
+	u->has_forgotten = true;
 	u->blocks[i] = USABLE_FORGOTTEN;
 	if (resized && indexmap_put(&u->forgotten, u->blocks[i + 1], 0))
 		u->blocks[i + 1] = USABLE_FORGOTTEN;
@@ -181,6 +184,7 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 		return MST_ERR_NOMEM;
 	if (!find_blocks(u, chunk))
 		return MST_ERR_IDENTITY;
+	u->has_forgotten = false;
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
 		const uint32_t role = symbol_at(chunk, i)->role;
 
@@ -203,11 +207,14 @@ struct usable *usable_create(const struct settings *settings)
 		return NULL;
 	u->observer.impl = &usable_impl;
 	u->settings = settings;
-	if (settings->usable == USABLE_VALGRIND && !(u->arena = arena_create())) {
-		free(u);
-		return NULL;
-	}
-	return u;
+	handles_init(&u->handles);
+	if (settings->usable != USABLE_VALGRIND)
+		return u;
+	u->arena = arena_create();
+	if (u->arena)
+		return u;
+	usable_destroy(u);
+	return NULL;
 }
 
 void usable_destroy(struct usable *u)
@@ -215,7 +222,7 @@ void usable_destroy(struct usable *u)
 	if (!u)
 		return;
 	arena_destroy(u->arena);
-	indexmap_finish(&u->handles);
+	handles_finish(&u->handles);
 	indexmap_finish(&u->forgotten);
 	free(u->blocks);
 	free(u->bytes);
@@ -235,4 +242,9 @@ const uint64_t *usable_blocks(const struct usable *u)
 const uint64_t *usable_bytes(const struct usable *u)
 {
 	return u->bytes;
+}
+
+bool usable_has_forgotten(const struct usable *u)
+{
+	return u->has_forgotten;
 }

@@ -33,4 +33,7 @@ bool usable_serves(const struct usable *usable, const struct settings *settings)
 const uint64_t *usable_blocks(const struct usable *usable);
 const uint64_t *usable_bytes(const struct usable *usable);
 
+/* Whether any of these blocks is USABLE_FORGOTTEN. */
+bool usable_has_forgotten(const struct usable *usable);
+
 #endif

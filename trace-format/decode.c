@@ -9,6 +9,7 @@
 #include "column.h"
 #include "counts.h"
 #include "crc32.h"
+#include "fold.h"
 #include "mst_limits.h"
 #include "steps.h"
 #include "sums.h"
@@ -28,6 +29,7 @@ void decode_finish(struct decode *d)
 	free(d->stamps.items);
 	free(d->runs.items);
 	free(d->freed.items);
+	free(d->ages.items);
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
@@ -217,24 +219,39 @@ static int skim(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 /* ---- the second step ---- */
 
+static void merge_planes(const uint8_t *planes, uint32_t n, uint16_t *restrict records)
+{
+	const uint8_t *const high = planes + n;
+
+	for (uint32_t i = 0; i < n; i++)
+		records[i] = (uint16_t)(planes[i] | high[i] << 8);
+}
+
 /* Numbers of symbols, as they are stored. */
 static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint32_t n = d->chunk.n_records;
 	const bool narrow = d->chunk.n_symbols <= 256;
+	const bool planes = !narrow && d->columns[COLUMN_RECORD_PLANES].present;
 	const struct decode_column *column = &d->columns[COLUMN_RECORDS];
 	uint16_t *records;
 	struct cursor c;
 
+	if (planes)
+		column = &d->columns[COLUMN_RECORD_PLANES];
 	DAMAGED_IF(n && (!column->present || column->raw != n * (narrow ? 1 : 2)),
 		   "the record column has the wrong size");
 	if (room_for(&d->records, n, sizeof(*records), result) != 0)
 		return result->error;
 	records = d->records.items;
-	if (!narrow && BYTE_ORDER == LITTLE_ENDIAN)
+	if (!narrow && !planes && BYTE_ORDER == LITTLE_ENDIAN)
 		return decompress(d, COLUMN_RECORDS, scratch, records, result);
-	if (open_column(d, COLUMN_RECORDS, scratch, &c, result) != 0)
+	if (open_column(d, planes ? COLUMN_RECORD_PLANES : COLUMN_RECORDS, scratch, &c, result) != 0)
 		return result->error;
+	if (planes) {
+		merge_planes(c.p, n, records);
+		return 0;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
 	return 0;
@@ -335,38 +352,122 @@ static uint32_t count_freed(const struct decode *d)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		const struct mst_symbol *symbol = &d->chunk.symbols[i];
-
-		if (symbol->role != MST_ALLOC && symbol->role != MST_CALL)
-			n += symbol->count;
+		if (fold_has_identity(d->chunk.symbols[i].role))
+			n += d->chunk.symbols[i].count;
 	}
 	return n;
+}
+
+/* Ages as they are stored, symbol by symbol, to indices of blocks in the order of the records. */
+static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t *places, uint64_t *freed)
+{
+	const struct mst_symbol *symbols = d->chunk.symbols;
+	uint64_t allocs = d->chunk.first_alloc;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		places[i] = n;
+		n += fold_has_identity(symbols[i].role) ? symbols[i].count : 0;
+	}
+	n = 0;
+	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
+		const uint16_t number = d->chunk.records[i];
+
+		if (fold_has_identity(symbols[number].role))
+			freed[n++] = allocs - ages[places[number]++];
+		allocs += symbols[number].role == MST_ALLOC;
+	}
+}
+
+static int unpack_ages(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+		       struct decode_result *result)
+{
+	uint64_t delta, last = 0, *ages;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_AGES, scratch, &c, result)) ||
+	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
+		return err;
+	ages = d->ages.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
+		last += (uint64_t)wire_unzigzag(delta);
+		ages[i] = last;
+	}
+	find_indices(d, ages, scratch->seen, d->freed.items);
+	return 0;
+}
+
+/* The index of a block by its difference to the last one that was known. */
+static inline uint64_t next_index(uint64_t *known, uint64_t delta)
+{
+	const uint64_t index = *known + (uint64_t)wire_unzigzag(delta);
+
+	if (index != UINT64_MAX)
+		*known = index;
+	return index;
+}
+
+static int unpack_identity_planes(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+				  struct decode_result *result)
+{
+	const uint32_t raw = d->columns[COLUMN_IDENTITY_PLANES].raw, width = n ? raw / n : 0;
+	uint64_t last = 0, *freed = d->freed.items;
+	struct cursor c;
+
+	DAMAGED_IF(width > sizeof(uint64_t) || width * n != raw || (n && !width),
+		   "the identity column has the wrong size");
+	if (open_column(d, COLUMN_IDENTITY_PLANES, scratch, &c, result) != 0)
+		return result->error;
+	memset(freed, 0, n * sizeof(*freed));
+	for (uint32_t plane = 0; plane < width; plane++) {
+		for (uint32_t i = 0; i < n; i++)
+			freed[i] |= (uint64_t)*c.p++ << 8 * plane;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		freed[i] = next_index(&last, freed[i]);
+	return 0;
+}
+
+static int unpack_identity(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+			   struct decode_result *result)
+{
+	uint64_t last = 0, delta, *freed = d->freed.items;
+	struct cursor c;
+
+	if (open_column(d, COLUMN_IDENTITY, scratch, &c, result) != 0)
+		return result->error;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
+		freed[i] = next_index(&last, delta);
+	}
+	return 0;
 }
 
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint64_t end = d->chunk.first_alloc + d->n_allocs;
 	const uint32_t n = count_freed(d);
-	uint64_t last = 0, delta, *freed;
-	struct cursor c;
+	const uint64_t *freed;
 	int err;
 
-	if (!d->columns[COLUMN_IDENTITY].present)
+	if (!d->columns[COLUMN_AGES].present && !d->columns[COLUMN_IDENTITY_PLANES].present &&
+	    !d->columns[COLUMN_IDENTITY].present)
 		return 0;
-	if ((err = open_column(d, COLUMN_IDENTITY, scratch, &c, result)) ||
-	    (err = room_for(&d->freed, n, sizeof(*freed), result)))
+	if ((err = room_for(&d->freed, n, sizeof(*freed), result)))
+		return err;
+	if (d->columns[COLUMN_AGES].present)
+		err = unpack_ages(d, scratch, n, result);
+	else if (d->columns[COLUMN_IDENTITY_PLANES].present)
+		err = unpack_identity_planes(d, scratch, n, result);
+	else
+		err = unpack_identity(d, scratch, n, result);
+	if (err)
 		return err;
 	freed = d->freed.items;
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t index;
-
-		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
-		index = last + (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(index != UINT64_MAX && index >= end, "a block is freed before it exists");
-		freed[i] = index;
-		if (index != UINT64_MAX)
-			last = index;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		DAMAGED_IF(freed[i] != UINT64_MAX && freed[i] >= end, "a block is freed before it exists");
 	d->chunk.n_freed = n;
 	d->chunk.freed = freed;
 	return 0;

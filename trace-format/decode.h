@@ -64,7 +64,7 @@ struct decode {
 	bool checked; /* the unit has a check */
 	struct mst_chunk chunk;
 	uint32_t n_allocs; /* ALLOC records */
-	struct decode_room symbols, records, stamps, runs, freed, instructions, addresses, steps;
+	struct decode_room symbols, records, stamps, runs, freed, ages, instructions, addresses, steps;
 };
 
 void decode_finish(struct decode *d);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fold.h"
 #include "mst_limits.h"
 #include "steps.h"
 #include "sums.h"
@@ -134,7 +135,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
 	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
-				      (w->large ? FEATURE_LARGE : 0));
+				      (w->large ? FEATURE_LARGE : 0) | (w->folded ? FEATURE_FOLDED : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -218,7 +219,9 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
 	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_STEPS + 1, chunk->n_records,
+	if (w->folded && (err = fold_columns(w)))
+		return err;
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_AGES + 1, chunk->n_records,
 			  chunk->time_first);
 
 	w->events += sums.events + sums.null_frees;
@@ -387,6 +390,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->base = info->base;
 	w->begin = (info->begin_ns + (1u << TIME_SHIFT) - 1) >> TIME_SHIFT;
 	w->large = records > MST_MAX_CHUNK_RECORDS;
+	w->folded = options->folded;
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
 		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
@@ -479,6 +483,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->base = parent->base;
 	w->in_base = parent->in_base;
 	w->large = parent->large;
+	w->folded = parent->folded;
 	w->begin = parent->begin;
 	w->level = parent->level;
 	w->time = parent->time;

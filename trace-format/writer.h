@@ -31,6 +31,7 @@ struct mst_writer {
 	bool base;      /* the trace has one ... */
 	bool in_base;   /* ... that isn't over yet */
 	bool large;     /* chunks can be large */
+	bool folded;    /* columns are, where that is smaller */
 	uint64_t begin; /* when the base was, in the file's units */
 	int level;
 	bool hurry; /* a lower one is used */

@@ -7,8 +7,8 @@ traces of real programs get when they are compressed again.
 
 The long trace is made by tests/bench/generate from a recording of cc1plus, its time stretched to two days. Each
 question is one run: CPU and wall seconds, millions of calls a second of wall time, MiB of resident memory at most. Recompression is
-msconvert --level=19 of what msrec writes by default; its time to read is the ratio of CPU times of msreplay, paired. Prints
-Markdown.
+msconvert --level=19 of what msrec writes by default, and by its level 1; its time to read is the ratio of CPU times of msreplay,
+paired. Prints Markdown.
 """
 
 import argparse
@@ -45,9 +45,9 @@ class Run:
         self.wall, self.cpu, self.mib = time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def record(build, workload, trace):
+def record(build, workload, trace, *options):
     with open(workload.stdin) as stdin:
-        Run([build.msrec, "-q", "-f", "-o", trace] + workload.argv, stdin=stdin, cwd=workload.cwd, env=workload.environment())
+        Run([build.msrec, "-q", "-f", *options, "-o", trace] + workload.argv, stdin=stdin, cwd=workload.cwd, env=workload.environment())
 
 
 def generate(build, model, trace, events):
@@ -96,11 +96,14 @@ def reading_ratio(build, trace, small, runs=5):
 
 
 def small_table(build, folder, names):
-    lines = ["| program | calls | bytes a call | recompressed | without identity | time to read |", "|---|--:|--:|--:|--:|--:|"]
+    lines = ["| program | calls | bytes a call | at level 1 | recompressed | without identity | time to read |",
+             "|---|--:|--:|--:|--:|--:|--:|"]
     own = os.path.join(folder, "programs")
     os.mkdir(own)
     for workload in workloads.make(own, 10, names):
         trace, small = os.path.join(folder, "t.zst"), os.path.join(folder, "small.zst")
+        record(build, workload, trace, "--level=1")
+        fast = os.path.getsize(trace) / build.stat(trace)["events"]
         record(build, workload, trace)
         events = build.stat(trace)["events"]
         sizes = [os.path.getsize(trace) / events]
@@ -108,7 +111,8 @@ def small_table(build, folder, names):
             Run([build.file("analyze/msconvert"), "-q", "--to=trace", "--level=19", *more, "-o", small, trace])
             sizes.append(os.path.getsize(small) / events)
         print(f"{workload.name}: {sizes}", file=sys.stderr, flush=True)
-        lines.append(f"| {workload.name} | {events:,} | {sizes[0]:.3f} | {sizes[2]:.3f} ({sizes[2] / sizes[0]:.2f}) | {sizes[1]:.3f} | "
+        lines.append(f"| {workload.name} | {events:,} | {sizes[0]:.3f} | {fast:.3f} | {sizes[2]:.3f} "
+                     f"({sizes[2] / sizes[0]:.2f}, {sizes[2] / fast:.2f}) | {sizes[1]:.3f} | "
                      f"{reading_ratio(build, trace, small):.2f} |")
     return lines
 

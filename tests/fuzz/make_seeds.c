@@ -82,6 +82,7 @@ int main(int argc, char **argv)
 	     false);
 	seed(argv[1], "plain", 304, &(struct mst_writer_options){ .chunk_records = 100 }, false);
 	seed(argv[1], "wide", 704, &(struct mst_writer_options){ .identity = true }, false);
+	seed(argv[1], "folded", 704, &(struct mst_writer_options){ .identity = true, .folded = true }, false);
 	seed(argv[1], "named", 32, &(struct mst_writer_options){ .identity = true }, true);
 	seed(argv[1], "counted", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },
 	     false);

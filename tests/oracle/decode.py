@@ -105,6 +105,36 @@ def steps(column, calls, count, last):
     return found, max([count] + [c for _, c in calls[-1:]])
 
 
+def identity(column, rows, roles, allocs):
+    """The indices of the blocks of FREE, OUT and KEEP records (§8), or None."""
+    frees = [row for row in rows if roles[row] in (FREE, OUT, KEEP)]
+    if column(11).data:
+        ages, age, indices = {}, 0, []
+        for row in sorted(frees):
+            age = column(11).zigzag(age)
+            ages.setdefault(row, []).append(age)
+        queues = {row: iter(found) for row, found in ages.items()}
+        for row in rows:
+            if roles[row] in (FREE, OUT, KEEP):
+                indices.append((allocs - next(queues[row])) & MASK)
+            allocs += roles[row] == ALLOC
+        return iter(indices)
+    if column(10).data:
+        data, n = column(10).data, len(frees)
+        need(len(data) % n == 0 and len(data) <= 8 * n, "planes of identity")
+        values = (sum(byte << 8 * k for k, byte in enumerate(data[i::n])) for i in range(n))
+        differences = ((z >> 1 ^ -(z & 1)) & MASK for z in values)
+    elif column(5).data:
+        differences = (column(5).zigzag(0) for _ in frees)
+    else:
+        return None
+    indices, known = [], 0
+    for difference in differences:
+        indices.append((known + difference) & MASK)
+        known = known if indices[-1] == MASK else indices[-1]
+    return iter(indices)
+
+
 class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
@@ -145,7 +175,7 @@ class Decoder:
 
     def file(self, fields, column):
         version, features, shift, machine, page, pid, parent, argc, start, told = struct.unpack_from("<8IQQ", fields)
-        need(version == 1 and features & ~7 == 0, "version %d, features %#x" % (version, features), "version")
+        need(version == 1 and features & ~15 == 0, "version %d, features %#x" % (version, features), "version")
         need(len(fields) >= (64 if features & 2 else 56 if features & 1 else 48), "fields of features are missing")
         sample = struct.unpack_from("<Q", fields, 48)[0] if features & 1 else 0
         need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")
@@ -231,9 +261,11 @@ class Decoder:
         self.time = max(self.time, self.begin) if not base else self.time
         self.in_base = base
         need((first, first_alloc) == (self.records, self.allocs) and time >= self.time, "a chunk's beginning")
-        raw = column(0)
+        raw = column(9) if s > 256 and column(9).data else column(0)
         rows = struct.unpack(f"<{n}{'B' if s <= 256 else 'H'}", raw.bytes(n if s <= 256 else 2 * n))
         need(len(raw.data) == raw.at, "more records than N")
+        if raw is column(9):
+            rows = [low | high << 8 for low, high in zip(raw.data[:n], raw.data[n:])]
         symbols, counts, value = [], column(2), 0
         for _ in range(s):
             value = column(1).zigzag(value)
@@ -250,7 +282,8 @@ class Decoder:
         need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, column(5), column(7), stated, counts, base)
+        olds = identity(column, rows, [role for _, role, _ in symbols], first_alloc)
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(7), stated, counts, base)
         self.count = counts.finish() if counts else 0
         if counts:
             found, self.stepped = steps(column(8), counts.calls, self.stepped, n)
@@ -259,20 +292,20 @@ class Decoder:
         self.live.chunk(symbols, stated)
         self.units[-1][2:] = n, time
 
-    def calls(self, records, stamps, runs, identity, addresses, stated, counts, base):
+    def calls(self, records, stamps, runs, olds, addresses, stated, counts, base):
         end = self.allocs + sum(role == ALLOC for _, role in records)
         records.append((0, None))
-        known, i, stamp, run, place, sums = 0, 0, 0, 0, 0, Sums(self.kinds)
+        i, stamp, run, place, sums = 0, 0, 0, 0, Sums(self.kinds)
         while i < len(records) - 1:
             while stamp + 1 < len(stamps) and stamps[stamp + 1][0] <= i:
                 stamp += 1
             while run + 1 < len(runs) and runs[run + 1][0] <= i:
                 run += 1
             (kind, role), old, block = records[i], "-", "-"
-            if role in (FREE, OUT, KEEP) and identity.data:
-                old = identity.zigzag(known)
+            if role in (FREE, OUT, KEEP) and olds is not None:
+                old = next(olds)
                 need(old < end or old == MASK, "a block that is still to come")
-                known, old = (known, "-") if old == MASK else (old, old)
+                old = "-" if old == MASK else old
             pair = role in (OUT, KEEP)
             then, what = records[i + 1] if pair else (kind, role)
             need(not pair or what == CALL or (role, what) == (OUT, ALLOC), "a pair is cut or of other roles")

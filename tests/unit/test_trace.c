@@ -42,6 +42,7 @@ static void test_round_trips(void **state)
 		model_create(&m, seed,
 			     &(struct mst_writer_options){ .level = (int)(seed % 5),
 							   .chunk_records = sizes[seed / 2 % 8],
+							   .folded = seed % 4 == 1,
 							   .identity = seed % 2 });
 		steps(&m, 1500);
 		finish(&m);
@@ -52,11 +53,13 @@ static void test_round_trips(void **state)
 /* Long enough that a default chunk fills, and that chunks' numbers of symbols go round. */
 static void test_many_chunks(void **state)
 {
-	static const struct mst_writer_options options[] = { { .identity = true }, { .chunk_records = 2 } };
+	static const struct mst_writer_options options[] = { { .identity = true },
+							     { .chunk_records = 2 },
+							     { .identity = true, .folded = true } };
 	struct model m;
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		model_create(&m, 77 + i, &options[i]);
 		steps(&m, 100000);
 		finish(&m);

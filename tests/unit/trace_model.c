@@ -452,7 +452,8 @@ static void move_on(struct model *m)
 	if (!m->info.instructions)
 		return;
 	count_on(m);
-	for (uint32_t n = model_below(m, 30) ? 0 : model_below(m, model_below(m, 2000) ? 3 : 1000); n > 0; n--)
+	for (uint32_t n = model_below(m, 30) ? 0 : model_below(m, model_below(m, 2000) ? 3 : 1000); n > 0;
+	     n--)
 		change_stack(m);
 }
 

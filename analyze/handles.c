@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "handles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FEW = HANDLES_PAGE / 8, /* a page with fewer live blocks than these isn't worth its memory */
+	AHEAD = 1024,           /* pages that the directory may skip; indices are what the file says */
+};
+
+void handles_init(struct handles *h)
+{
+	*h = (struct handles){ .vacant = HANDLES_NONE };
+}
+
+void handles_finish(struct handles *h)
+{
+	free(h->directory);
+	free(h->pages);
+	indexmap_finish(&h->rest);
+	handles_init(h);
+}
+
+/* ---- pages ---- */
+
+/* HANDLES_NONE: no memory. */
+static uint32_t page_make(struct handles *h)
+{
+	uint32_t page = h->vacant;
+
+	if (page == HANDLES_NONE && h->n_pages == h->capacity_pages) {
+		const uint32_t capacity = h->capacity_pages + h->capacity_pages / 2 + 16;
+		struct handles_page *pages = reallocarray(h->pages, capacity, sizeof(*pages));
+
+		if (!pages)
+			return HANDLES_NONE;
+		h->pages = pages;
+		h->capacity_pages = capacity;
+	}
+	if (page == HANDLES_NONE)
+		page = h->n_pages++;
+	else
+		h->vacant = h->pages[page].live;
+	memset(&h->pages[page], 0xff, sizeof(h->pages[page]));
+	h->pages[page].live = 0;
+	return page;
+}
+
+/* Moves what is left to the map; without memory for it, it stays. */
+static void page_retire(struct handles *h, uint64_t place)
+{
+	struct handles_page *page = &h->pages[h->directory[place]];
+
+	for (unsigned i = 0; page->live > 0 && i < HANDLES_PAGE; i++) {
+		if (page->numbers[i] == HANDLES_NONE)
+			continue;
+		if (!indexmap_put(&h->rest, place << HANDLES_PAGE_LOG2 | i, page->numbers[i]))
+			return;
+		page->numbers[i] = HANDLES_NONE;
+		page->live--;
+	}
+	page->live = h->vacant;
+	h->vacant = h->directory[place];
+	h->directory[place] = HANDLES_NONE;
+}
+
+static struct handles_page *page_at(const struct handles *h, uint64_t place)
+{
+	if (place >= h->n || h->directory[place] == HANDLES_NONE)
+		return NULL;
+	return &h->pages[h->directory[place]];
+}
+
+/* ---- directory ---- */
+
+static bool reserve(struct handles *h, uint64_t n)
+{
+	const uint64_t capacity = n + n / 2 + 64;
+	uint32_t *directory;
+
+	if (n <= h->capacity)
+		return true;
+	directory = reallocarray(h->directory, capacity, sizeof(*directory));
+	if (!directory)
+		return false;
+	h->directory = directory;
+	h->capacity = capacity;
+	return true;
+}
+
+/* Makes the page beyond the others; the last one before it is seldom added to from now on. */
+static bool open_page(struct handles *h, uint64_t place)
+{
+	const struct handles_page *last = h->n ? page_at(h, h->n - 1) : NULL;
+
+	if (!reserve(h, place + 1))
+		return false;
+	if (last && last->live < FEW)
+		page_retire(h, h->n - 1);
+	while (h->n < place)
+		h->directory[h->n++] = HANDLES_NONE;
+	h->directory[place] = page_make(h);
+	if (h->directory[place] == HANDLES_NONE)
+		return false;
+	h->n = place + 1;
+	return true;
+}
+
+/* ---- interface ---- */
+
+bool handles_put(struct handles *h, uint64_t block, uint32_t number)
+{
+	const uint64_t place = block >> HANDLES_PAGE_LOG2;
+	struct handles_page *page;
+	uint32_t *slot;
+
+	h->puts++;
+	if (place >= h->n && place <= AHEAD + h->puts && !open_page(h, place))
+		return false;
+	page = page_at(h, place);
+	if (!page)
+		return indexmap_put(&h->rest, block, number);
+	slot = &page->numbers[block % HANDLES_PAGE];
+	page->live += *slot == HANDLES_NONE;
+	*slot = number;
+	return true;
+}
+
+bool handles_find(const struct handles *h, uint64_t block, uint32_t *number)
+{
+	const struct handles_page *page = page_at(h, block >> HANDLES_PAGE_LOG2);
+
+	if (page && page->numbers[block % HANDLES_PAGE] != HANDLES_NONE) {
+		*number = page->numbers[block % HANDLES_PAGE];
+		return true;
+	}
+	return indexmap_find(&h->rest, block, number);
+}
+
+bool handles_take(struct handles *h, uint64_t block, uint32_t *number)
+{
+	const uint64_t place = block >> HANDLES_PAGE_LOG2;
+	struct handles_page *page = page_at(h, place);
+	uint32_t *slot;
+
+	if (!page || page->numbers[block % HANDLES_PAGE] == HANDLES_NONE)
+		return indexmap_take(&h->rest, block, number);
+	slot = &page->numbers[block % HANDLES_PAGE];
+	*number = *slot;
+	*slot = HANDLES_NONE;
+	if (--page->live < FEW && place + 1 < h->n)
+		page_retire(h, place);
+	return true;
+}

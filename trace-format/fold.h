@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Columns of a chunk in other words, which take longer to find but less room: the bytes of records and of identity in
+ * planes, and identity as ages. Private.
+ */
+#ifndef MSTRACE_FOLD_H
+#define MSTRACE_FOLD_H
+
+#include "mstrace.h"
+
+/* Whether records of this role have an entry in the column of identity. */
+static inline bool fold_has_identity(uint32_t role)
+{
+	return role != MST_ALLOC && role != MST_CALL;
+}
+
+/*
+ * Of the chunk's columns in w->columns, puts those that get smaller when folded in place of the plain ones. The
+ * chunk's symbols are counted, w->first_alloc is its own. 0 or MST_ERR_NOMEM.
+ */
+int fold_columns(struct mst_writer *w);
+
+#endif
