@@ -25,6 +25,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -263,6 +264,7 @@ def arguments():
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)    # programs that ask, as python3 does, go other ways where it is ignored
     options = arguments()
     build = options.build.resolve()
     if not (build / "trace-record/valgrind/msrec-amd64-linux").exists():
