@@ -4,6 +4,7 @@
 #include "mstrace.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct importer *const importers[] = { &import_heaptrack, &import_massif, &import_memusage,
@@ -36,4 +37,29 @@ int import_end(struct import *import, enum unpack_result result)
 	if (result == UNPACK_CUT)
 		import->warning = "it is cut or damaged; what is before that is used";
 	return result == UNPACK_END || result == UNPACK_CUT ? 0 : -1;
+}
+
+int import_refuse(struct import *import, const char *problem)
+{
+	import->problem = problem;
+	return -1;
+}
+
+int import_check(struct import *import, int error)
+{
+	return error ? import_refuse(import, error == MST_ERR_IO ? NULL : mst_strerror(error)) : 0;
+}
+
+bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most)
+{
+	void **array = items;
+	if (n < *room)
+		return true;
+	const uint32_t wanted = *room < most / 2 ? *room * 2 + 256 : most;
+	void *grown = wanted > n ? reallocarray(*array, wanted, size) : NULL;
+	if (!grown)
+		return false;
+	*array = grown;
+	*room = wanted;
+	return true;
 }

@@ -24,6 +24,13 @@ struct import {
 /* What the end of a file's lines (unpack.h) makes of the import: 0, or -1 with its problem. */
 int import_end(struct import *import, enum unpack_result result);
 
+/* What importers come to again and again. A problem, told: -1. */
+int import_refuse(struct import *import, const char *problem);
+/* An error of the trace's writer, or 0: 0, or -1 with its problem. */
+int import_check(struct import *import, int error);
+/* Room for one more than n items of `size` bytes each in an array; false: no memory, or more than `most`. */
+bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most);
+
 struct importer {
 	const char *name;   /* --from=NAME */
 	const char *help;   /* one line */

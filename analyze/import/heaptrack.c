@@ -55,36 +55,10 @@ struct state {
 	uint64_t ms, unknown_frees;
 };
 
-static int refuse(struct state *s, const char *problem)
-{
-	s->import->problem = problem;
-	return -1;
-}
-
-static int refuse_error(struct state *s, int error)
-{
-	return refuse(s, error == MST_ERR_IO ? NULL : mst_strerror(error));
-}
-
-/* Room for one more of `size` bytes each; false: no memory, or more than `most`. */
-static bool reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most)
-{
-	void **array = items;
-	if (n < *room)
-		return true;
-	const uint32_t wanted = *room < most / 2 ? *room * 2 + 256 : most;
-	void *grown = wanted > n ? reallocarray(*array, wanted, size) : NULL;
-	if (!grown)
-		return false;
-	*array = grown;
-	*room = wanted;
-	return true;
-}
-
 static int add_number(struct state *s, struct table *table, uint32_t value, uint32_t most)
 {
-	if (!reserve(&table->items, table->n, &table->room, sizeof(*table->items), most))
-		return refuse(s, "too many definitions");
+	if (!import_reserve(&table->items, table->n, &table->room, sizeof(*table->items), most))
+		return import_refuse(s->import, "too many definitions");
 	table->items[table->n++] = value;
 	return 0;
 }
@@ -139,7 +113,7 @@ static int begin_trace(struct state *s)
 	const char **argv = s->command ? split_command(s->command, &info.argc) : NULL;
 	uint32_t thread;
 	if (s->command && !argv)
-		return refuse_error(s, MST_ERR_NOMEM);
+		return import_check(s->import, MST_ERR_NOMEM);
 	info.argv = argv;
 	if (info.argc)
 		info.exe = argv[0];
@@ -147,18 +121,18 @@ static int begin_trace(struct state *s)
 	if (!error)
 		error = mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread);
 	free(argv);
-	return error ? refuse_error(s, error) : 0;
+	return import_check(s->import, error);
 }
 
 static int read_version(struct state *s, const char *at)
 {
 	uint64_t writer, version = 1; /* files from before there were versions of the format */
 	if (!next_number(&at, &writer))
-		return refuse(s, "heaptrack's version is no number");
+		return import_refuse(s->import, "heaptrack's version is no number");
 	if (*at && !next_number(&at, &version))
-		return refuse(s, "the format's version is no number");
+		return import_refuse(s->import, "the format's version is no number");
 	if (version == 0 || version > VERSION_MOST)
-		return refuse(s, "a version of heaptrack's format that isn't known");
+		return import_refuse(s->import, "a version of heaptrack's format that isn't known");
 	s->version = (unsigned)version;
 	return 0;
 }
@@ -167,7 +141,7 @@ static int read_command(struct state *s, const char *text)
 {
 	free(s->command);
 	s->command = strdup(text);
-	return s->command ? 0 : refuse_error(s, MST_ERR_NOMEM);
+	return s->command ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 static void read_system(struct state *s, const char *at)
@@ -185,17 +159,17 @@ static int read_string(struct state *s, const char *text, size_t n)
 		const char *at = text;
 		uint64_t size;
 		if (!next_number(&at, &size) || *at != ' ' || size > n - (size_t)(at + 1 - text))
-			return refuse(s, "a string that is shorter than it says");
+			return import_refuse(s->import, "a string that is shorter than it says");
 		text = at + 1;
 		n = (size_t)size;
 	}
 	s->text_bytes += n;
 	if (n >= MST_MAX_TEXT || s->text_bytes > TEXT_MOST || memchr(text, '\0', n) ||
-	    !reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings), MST_MAX_FRAMES))
-		return refuse(s, "too many strings, or one that is none");
+	    !import_reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings), MST_MAX_FRAMES))
+		return import_refuse(s->import, "too many strings, or one that is none");
 	const char *kept = stringset_add(s->texts, text, n);
 	if (!kept)
-		return refuse_error(s, MST_ERR_NOMEM);
+		return import_check(s->import, MST_ERR_NOMEM);
 	s->strings[s->n_strings++] = kept;
 	return 0;
 }
@@ -209,15 +183,15 @@ static const char *string_at(const struct state *s, uint64_t number)
 static int read_calls(struct state *s, const char *at, uint32_t frame)
 {
 	if (!namestore_frame(s->names, frame))
-		return refuse_error(s, MST_ERR_NOMEM);
+		return import_check(s->import, MST_ERR_NOMEM);
 	for (uint64_t function, file, line; next_number(&at, &function);) {
 		if (!next_number(&at, &file) || !next_number(&at, &line))
 			file = line = 0;
 		if (function > s->n_strings || file > s->n_strings)
-			return refuse(s, "a string that isn't there");
+			return import_refuse(s->import, "a string that isn't there");
 		if (!namestore_call(s->names, string_at(s, function), string_at(s, file),
 				    line > INT32_MAX ? 0 : (uint32_t)line))
-			return refuse(s, "too many inlined calls");
+			return import_refuse(s->import, "too many inlined calls");
 	}
 	return 0;
 }
@@ -233,7 +207,7 @@ static int add_frame(struct state *s, uint64_t address, const char *path, uint32
 	int error = path ? mst_writer_module(s->writer, &module, &f.module) : 0;
 	if (!error)
 		error = mst_writer_frame(s->writer, &f, frame);
-	return error ? refuse_error(s, error) : 0;
+	return import_check(s->import, error);
 }
 
 static int read_frame(struct state *s, const char *at)
@@ -241,9 +215,9 @@ static int read_frame(struct state *s, const char *at)
 	uint64_t address, module;
 	uint32_t frame;
 	if (!next_number(&at, &address) || !next_number(&at, &module))
-		return refuse(s, "a frame without an address");
+		return import_refuse(s->import, "a frame without an address");
 	if (module > s->n_strings)
-		return refuse(s, "a string that isn't there");
+		return import_refuse(s->import, "a string that isn't there");
 	if (add_frame(s, address, string_at(s, module), &frame) != 0 || read_calls(s, at, frame) != 0)
 		return -1;
 	return add_number(s, &s->frames, frame, MST_MAX_FRAMES);
@@ -254,15 +228,15 @@ static int read_stack(struct state *s, const char *at)
 	uint64_t frame, parent;
 	uint32_t id;
 	if (!next_number(&at, &frame) || !next_number(&at, &parent))
-		return refuse(s, "a stack without a frame");
+		return import_refuse(s->import, "a stack without a frame");
 	if (frame == 0 || frame > s->frames.n || parent > s->stacks.n)
-		return refuse(s, "a frame or a stack that isn't there");
+		return import_refuse(s->import, "a frame or a stack that isn't there");
 	const struct mst_stack stack = {
 		.frame = s->frames.items[frame - 1],
 		.parent = parent ? s->stacks.items[parent - 1] : MST_ROOT_STACK,
 	};
 	const int error = mst_writer_stack(s->writer, &stack, &id);
-	return error ? refuse_error(s, error) : add_number(s, &s->stacks, id, MST_MAX_STACKS);
+	return error ? import_check(s->import, error) : add_number(s, &s->stacks, id, MST_MAX_STACKS);
 }
 
 static int read_kind(struct state *s, const char *at)
@@ -270,9 +244,9 @@ static int read_kind(struct state *s, const char *at)
 	uint64_t size, stack;
 	struct kind kind = { 0 };
 	if (!next_number(&at, &size) || !next_number(&at, &stack))
-		return refuse(s, "a kind of block without a size");
+		return import_refuse(s->import, "a kind of block without a size");
 	if (stack > s->stacks.n || size > INT64_MAX)
-		return refuse(s, "a stack that isn't there, or a size that can't be");
+		return import_refuse(s->import, "a stack that isn't there, or a size that can't be");
 	const struct mst_kind k = {
 		.op = MST_OP_MALLOC,
 		.stack = stack ? s->stacks.items[stack - 1] : MST_ROOT_STACK,
@@ -281,9 +255,9 @@ static int read_kind(struct state *s, const char *at)
 	};
 	const int error = mst_writer_kind(s->writer, &k, &kind.id);
 	if (error)
-		return refuse_error(s, error);
-	if (!reserve(&s->kinds, s->n_kinds, &s->room_kinds, sizeof(*s->kinds), MST_MAX_KINDS))
-		return refuse(s, "too many definitions");
+		return import_check(s->import, error);
+	if (!import_reserve(&s->kinds, s->n_kinds, &s->room_kinds, sizeof(*s->kinds), MST_MAX_KINDS))
+		return import_refuse(s->import, "too many definitions");
 	s->kinds[s->n_kinds++] = kind;
 	return 0;
 }
@@ -294,7 +268,7 @@ static int read_call(struct state *s, const char *at, bool comes)
 {
 	uint64_t number, index;
 	if (!next_number(&at, &number) || number >= s->n_kinds)
-		return refuse(s, "a kind of block that isn't there");
+		return import_refuse(s->import, "a kind of block that isn't there");
 	struct kind *kind = &s->kinds[number];
 	int error = 0;
 	if (comes) {
@@ -306,7 +280,7 @@ static int read_call(struct state *s, const char *at, bool comes)
 	} else {
 		s->unknown_frees++;
 	}
-	return error ? refuse_error(s, error) : 0;
+	return import_check(s->import, error);
 }
 
 /* The middle of the millisecond, which stays in it when the trace rounds it. */
@@ -319,7 +293,7 @@ static int read_time(struct state *s, const char *at)
 {
 	uint64_t ms;
 	if (!next_number(&at, &ms) || ms > INT64_MAX / NS_PER_MS - 1)
-		return refuse(s, "a time that is none");
+		return import_refuse(s->import, "a time that is none");
 	if (ms > s->ms)
 		s->ms = ms;
 	mst_writer_at(s->writer, ns_of(s->ms), 0);
@@ -332,9 +306,11 @@ static int read_line(struct state *s, const char *line, size_t n)
 {
 	const char what = n > 1 && line[1] == ' ' ? *line : '\0';
 	if (s->version == 0 && what != 'v')
-		return *line == '#' || n == 0 ? 0 : refuse(s, "not a file of heaptrack with a version");
+		return *line == '#' || n == 0
+			       ? 0
+			       : import_refuse(s->import, "not a file of heaptrack with a version");
 	if (what == 'v')
-		return s->writer ? refuse(s, "a second version") : read_version(s, line + 2);
+		return s->writer ? import_refuse(s->import, "a second version") : read_version(s, line + 2);
 	if (what == 'X')
 		return read_command(s, line + 2);
 	if (what == 'I')
@@ -366,12 +342,12 @@ static int end_trace(struct state *s)
 		.unknown_frees = s->unknown_frees,
 	};
 	if (!s->writer)
-		return refuse(s, "not a file of heaptrack");
+		return import_refuse(s->import, "not a file of heaptrack");
 	end.events = mst_writer_events(s->writer);
 	int error = namestore_write(s->names, s->writer);
 	if (!error)
 		error = mst_writer_finish(s->writer, &end);
-	return error ? refuse_error(s, error) : 0;
+	return import_check(s->import, error);
 }
 
 static int read_file(struct state *s, struct unpack *unpack)
@@ -393,7 +369,7 @@ static int import_file(struct import *import)
 	};
 	struct unpack *unpack = unpack_create(import->from);
 	const int status =
-		s.texts && s.names && unpack ? read_file(&s, unpack) : refuse_error(&s, MST_ERR_NOMEM);
+		s.texts && s.names && unpack ? read_file(&s, unpack) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
 	unpack_destroy(unpack);

@@ -43,7 +43,7 @@ struct state {
 	struct namestore *names;
 	struct stringset *labels; /* by number: their frames in frame_of_label */
 	uint32_t *frame_of_label;
-	size_t n_labels, room_labels;
+	uint32_t n_labels, room_labels;
 	struct indexmap label_of_frame;
 	struct indexmap place_of_stack;
 	struct place *places;
@@ -56,17 +56,6 @@ struct state {
 	bool any;
 	char *command;
 };
-
-static int refuse(struct state *s, const char *problem)
-{
-	s->import->problem = problem;
-	return -1;
-}
-
-static int check(struct state *s, int error)
-{
-	return error ? refuse(s, error == MST_ERR_IO ? NULL : mst_strerror(error)) : 0;
-}
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
@@ -135,31 +124,26 @@ static int make_frame(struct state *s, char *text, uint32_t number, uint32_t *fr
 		error = mst_writer_frame(s->writer, &f, frame);
 	}
 	if (error)
-		return check(s, error);
+		return import_check(s->import, error);
 	const bool fine = indexmap_put(&s->label_of_frame, *frame, number) &&
 			  ((!label.function && !label.file) ||
 			   (namestore_frame(s->names, *frame) &&
 			    namestore_call(s->names, label.function, label.file, label.line)));
-	return fine ? 0 : check(s, MST_ERR_NOMEM);
+	return fine ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 static int find_frame(struct state *s, char *text, uint32_t *frame)
 {
 	const size_t number = stringset_number(s->labels, text, strlen(text));
 	if (number == 0 || number >= MST_MAX_FRAMES)
-		return check(s, MST_ERR_NOMEM);
+		return import_check(s->import, MST_ERR_NOMEM);
 	if (number <= s->n_labels) {
 		*frame = s->frame_of_label[number - 1];
 		return 0;
 	}
-	if (number > s->room_labels) {
-		const size_t room = s->room_labels * 2 + 256;
-		uint32_t *grown = reallocarray(s->frame_of_label, room, sizeof(*grown));
-		if (!grown)
-			return check(s, MST_ERR_NOMEM);
-		s->frame_of_label = grown;
-		s->room_labels = room;
-	}
+	if (!import_reserve(&s->frame_of_label, s->n_labels, &s->room_labels, sizeof(*s->frame_of_label),
+			    MST_MAX_FRAMES))
+		return import_check(s->import, MST_ERR_NOMEM);
 	if (make_frame(s, text, (uint32_t)number, frame) != 0)
 		return -1;
 	s->frame_of_label[s->n_labels++] = *frame;
@@ -177,16 +161,16 @@ static int find_place(struct state *s, uint32_t stack, struct place **place)
 			const uint32_t room = s->room_places * 2 + 256;
 			struct place *grown = reallocarray(s->places, room, sizeof(*grown));
 			if (!grown)
-				return check(s, MST_ERR_NOMEM);
+				return import_check(s->import, MST_ERR_NOMEM);
 			s->places = grown;
 			uint32_t *active = reallocarray(s->active, room, sizeof(*active));
 			if (!active)
-				return check(s, MST_ERR_NOMEM);
+				return import_check(s->import, MST_ERR_NOMEM);
 			s->active = active;
 			s->room_places = room;
 		}
 		if (!indexmap_put(&s->place_of_stack, stack, number))
-			return check(s, MST_ERR_NOMEM);
+			return import_check(s->import, MST_ERR_NOMEM);
 		s->places[s->n_places++] = (struct place){ .stack = stack };
 	}
 	*place = &s->places[number];
@@ -196,11 +180,11 @@ static int find_place(struct state *s, uint32_t stack, struct place **place)
 /* Bytes that end at the present node: Massif's trees grow from the inside outwards, stacks inwards. */
 static int add_bytes(struct state *s, uint64_t bytes)
 {
-	struct place *place;
+	struct place *place = NULL;
 	uint32_t stack = MST_ROOT_STACK;
 	for (unsigned i = s->depth; i-- > 1;) {
 		const struct mst_stack one = { .parent = stack, .frame = s->nodes[i].frame };
-		if (check(s, mst_writer_stack(s->writer, &one, &stack)) != 0)
+		if (import_check(s->import, mst_writer_stack(s->writer, &one, &stack)) != 0)
 			return -1;
 	}
 	if (find_place(s, stack, &place) != 0)
@@ -233,7 +217,7 @@ static int settle_place(struct state *s, struct place *place)
 		place->kind = kind;
 	}
 	place->bytes = place->wanted;
-	return check(s, error);
+	return import_check(s->import, error);
 }
 
 /* The tree is whole. What becomes less goes first, so that there never is more than the file says. */
@@ -281,22 +265,22 @@ static int read_node(struct state *s, char *line)
 	char *end;
 	node.children = strtoull(line + 1, &end, 10);
 	if (*end != ':' || end[1] != ' ' || end == line + 1)
-		return refuse(s, "a line of a tree that is none");
+		return import_refuse(s->import, "a line of a tree that is none");
 	line = end + 2;
 	node.bytes = strtoull(line, &end, 10);
 	if (end == line || *end != ' ' || node.bytes > INT64_MAX)
-		return refuse(s, "a line of a tree without its bytes");
+		return import_refuse(s->import, "a line of a tree without its bytes");
 	if (s->depth) {
 		struct node *above = &s->nodes[s->depth - 1];
 		if (node.bytes > above->bytes)
-			return refuse(s, "a tree whose parts are more than the whole");
+			return import_refuse(s->import, "a tree whose parts are more than the whole");
 		above->bytes -= node.bytes;
 		above->children--;
 		if (find_frame(s, end + 1, &node.frame) != 0)
 			return -1;
 	}
 	if (s->depth == DEPTH_MOST)
-		return refuse(s, "a tree that is too deep");
+		return import_refuse(s->import, "a tree that is too deep");
 	s->nodes[s->depth++] = node;
 	return node.children ? 0 : end_nodes(s);
 }
@@ -315,7 +299,8 @@ static int begin_trace(struct state *s)
 	};
 	uint32_t thread;
 	const int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
-	return check(s, error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
+	return import_check(s->import,
+			    error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
 }
 
 static int read_time(struct state *s, const char *text)
@@ -323,7 +308,7 @@ static int read_time(struct state *s, const char *text)
 	char *end;
 	const uint64_t time = strtoull(text, &end, 10);
 	if (end == text || *end || time > INT64_MAX / NS_PER_UNIT - 1)
-		return refuse(s, "a time that is none");
+		return import_refuse(s->import, "a time that is none");
 	s->last_ns = time * NS_PER_UNIT + NS_PER_UNIT / 2; /* stays in the unit when it is rounded */
 	mst_writer_at(s->writer, s->last_ns, 0);
 	return 0;
@@ -334,17 +319,18 @@ static int read_line(struct state *s, char *line)
 	char *at = line + strspn(line, " ");
 	if (s->depth || (*at == 'n' && at[1] >= '0' && at[1] <= '9')) {
 		if (*at != 'n' || !s->writer)
-			return refuse(s, "a tree that ends too early, or begins so");
+			return import_refuse(s->import, "a tree that ends too early, or begins so");
 		return read_node(s, at);
 	}
 	if (strncmp(line, "cmd: ", 5) == 0 && !s->command) {
 		s->command = strdup(line + 5);
-		return s->command ? 0 : check(s, MST_ERR_NOMEM);
+		return s->command ? 0 : import_check(s->import, MST_ERR_NOMEM);
 	}
 	if (strncmp(line, "snapshot=", 9) == 0 && !s->writer)
 		return begin_trace(s);
 	if (strncmp(line, "time=", 5) == 0)
-		return s->writer ? read_time(s, line + 5) : refuse(s, "a time without a snapshot");
+		return s->writer ? read_time(s, line + 5)
+				 : import_refuse(s->import, "a time without a snapshot");
 	return 0;
 }
 
@@ -354,10 +340,10 @@ static int end_trace(struct state *s)
 {
 	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = s->last_ns };
 	if (!s->any)
-		return refuse(s, "a massif.out without a detailed snapshot");
+		return import_refuse(s->import, "a massif.out without a detailed snapshot");
 	end.events = mst_writer_events(s->writer);
 	const int error = namestore_write(s->names, s->writer);
-	return check(s, error ? error : mst_writer_finish(s->writer, &end));
+	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
 }
 
 static int read_file(struct state *s, struct unpack *unpack)
@@ -384,7 +370,8 @@ static int import_file(struct import *import)
 		s->import = import;
 		s->names = namestore_create();
 		s->labels = stringset_create();
-		status = s->names && s->labels ? read_file(s, unpack) : check(s, MST_ERR_NOMEM);
+		status =
+			s->names && s->labels ? read_file(s, unpack) : import_check(s->import, MST_ERR_NOMEM);
 	} else {
 		import->problem = mst_strerror(MST_ERR_NOMEM);
 	}

@@ -31,7 +31,7 @@ struct state {
 	struct namestore *names;
 	struct stringset *places; /* callers, by number: their stacks */
 	uint32_t *stacks;
-	size_t n_stacks, room_stacks;
+	uint32_t n_stacks, room_stacks;
 	struct indexmap addresses; /* of live blocks: numbers of `blocks` */
 	struct block *blocks;
 	uint32_t n_blocks, room;
@@ -42,17 +42,6 @@ struct state {
 	bool resizing;
 	uint64_t calls, unknown_frees, implied_frees;
 };
-
-static int refuse(struct state *s, const char *problem)
-{
-	s->import->problem = problem;
-	return -1;
-}
-
-static int check(struct state *s, int error)
-{
-	return error ? refuse(s, error == MST_ERR_IO ? NULL : mst_strerror(error)) : 0;
-}
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
 
@@ -65,13 +54,13 @@ static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t 
 			s->blocks = blocks;
 		uint32_t *unused = blocks ? reallocarray(s->unused, room, sizeof(*unused)) : NULL;
 		if (!unused)
-			return check(s, MST_ERR_NOMEM);
+			return import_check(s->import, MST_ERR_NOMEM);
 		s->unused = unused;
 		s->room = room;
 	}
 	const uint32_t number = s->n_unused ? s->unused[--s->n_unused] : s->n_blocks++;
 	s->blocks[number] = (struct block){ index, kind };
-	return indexmap_put(&s->addresses, address, number) ? 0 : check(s, MST_ERR_NOMEM);
+	return indexmap_put(&s->addresses, address, number) ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 /* False: no block is known there. */
@@ -98,7 +87,7 @@ static int end_block(struct state *s, uint64_t address)
 	int error = mst_writer_kind(s->writer, &implied, &by);
 	if (!error)
 		error = mst_writer_free_by(s->writer, old.kind, old.index, by);
-	return check(s, error);
+	return import_check(s->import, error);
 }
 
 /* ---- Callers -------------------------------------------------------------------------------- */
@@ -135,28 +124,22 @@ static int make_stack(struct state *s, char *place, uint32_t *stack)
 	if (!error)
 		error = mst_writer_stack(s->writer, &one, stack);
 	if (error || !function)
-		return check(s, error);
+		return import_check(s->import, error);
 	const bool kept = namestore_frame(s->names, one.frame) && namestore_call(s->names, function, NULL, 0);
-	return kept ? 0 : check(s, MST_ERR_NOMEM);
+	return kept ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 static int find_stack(struct state *s, char *place, uint32_t *stack)
 {
 	const size_t number = stringset_number(s->places, place, strlen(place));
 	if (number == 0 || number >= MST_MAX_STACKS)
-		return check(s, MST_ERR_NOMEM);
+		return import_check(s->import, MST_ERR_NOMEM);
 	if (number <= s->n_stacks) {
 		*stack = s->stacks[number - 1];
 		return 0;
 	}
-	if (number > s->room_stacks) {
-		const size_t room_stacks = s->room_stacks * 2 + 256;
-		uint32_t *stacks = reallocarray(s->stacks, room_stacks, sizeof(*stacks));
-		if (!stacks)
-			return check(s, MST_ERR_NOMEM);
-		s->stacks = stacks;
-		s->room_stacks = room_stacks;
-	}
+	if (!import_reserve(&s->stacks, s->n_stacks, &s->room_stacks, sizeof(*s->stacks), MST_MAX_STACKS))
+		return import_check(s->import, MST_ERR_NOMEM);
 	if (make_stack(s, place, stack) != 0)
 		return -1;
 	s->stacks[s->n_stacks++] = *stack;
@@ -168,7 +151,7 @@ static int find_stack(struct state *s, char *place, uint32_t *stack)
 static int make_kind(struct state *s, uint8_t op, uint32_t stack, uint64_t size, uint64_t cap, uint32_t *kind)
 {
 	const struct mst_kind k = { .op = op, .stack = stack, .size = size, .cap = cap > size ? cap : size };
-	return check(s, mst_writer_kind(s->writer, &k, kind));
+	return import_check(s->import, mst_writer_kind(s->writer, &k, kind));
 }
 
 static int do_alloc(struct state *s, uint32_t stack, uint64_t address, uint64_t size)
@@ -178,8 +161,9 @@ static int do_alloc(struct state *s, uint32_t stack, uint64_t address, uint64_t 
 	if (make_kind(s, MST_OP_MALLOC, stack, size, size, &kind) != 0)
 		return -1;
 	if (address == 0)
-		return check(s, mst_writer_call(s->writer, kind));
-	if (end_block(s, address) != 0 || check(s, mst_writer_alloc(s->writer, kind, &index)) != 0)
+		return import_check(s->import, mst_writer_call(s->writer, kind));
+	if (end_block(s, address) != 0 ||
+	    import_check(s->import, mst_writer_alloc(s->writer, kind, &index)) != 0)
 		return -1;
 	return put_block(s, address, kind, index);
 }
@@ -193,7 +177,7 @@ static int do_free(struct state *s, uint32_t stack, uint64_t address)
 	s->unknown_frees += !take_block(s, address, &old);
 	if (make_kind(s, MST_OP_FREE, stack, 0, 0, &by) != 0)
 		return -1;
-	return check(s, mst_writer_free_by(s->writer, old.kind, old.index, by));
+	return import_check(s->import, mst_writer_free_by(s->writer, old.kind, old.index, by));
 }
 
 /* The second line of a realloc. */
@@ -207,7 +191,8 @@ static int do_resize(struct state *s, uint32_t stack, uint64_t address, uint64_t
 	if (address != s->resized_from && end_block(s, address) != 0)
 		return -1;
 	if (make_kind(s, op, stack, size, cap, &kind) != 0 ||
-	    check(s, mst_writer_resize(s->writer, s->resized.kind, s->resized.index, kind, &index)) != 0)
+	    import_check(s->import,
+			 mst_writer_resize(s->writer, s->resized.kind, s->resized.index, kind, &index)) != 0)
 		return -1;
 	return put_block(s, address, kind, index);
 }
@@ -222,7 +207,7 @@ static int do_call(struct state *s, char what, uint32_t stack, uint64_t address,
 {
 	uint32_t kind;
 	if (s->resizing != (what == '>'))
-		return refuse(s, "a realloc of which half is missing");
+		return import_refuse(s->import, "a realloc of which half is missing");
 	mst_writer_at(s->writer, ns_of(++s->calls), 0);
 	switch (what) {
 	case '+':
@@ -240,7 +225,7 @@ static int do_call(struct state *s, char what, uint32_t stack, uint64_t address,
 	/* "!": a realloc that failed; its block stays. */
 	if (make_kind(s, MST_OP_REALLOC_MOVED, stack, size, size, &kind) != 0)
 		return -1;
-	return check(s, mst_writer_call(s->writer, kind));
+	return import_check(s->import, mst_writer_call(s->writer, kind));
 }
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
@@ -274,19 +259,19 @@ static int read_line(struct state *s, char *line)
 	if (strncmp(at, "@ ", 2) == 0) {
 		char *end = strrchr(at, ']');
 		if (!end || end[1] != ' ')
-			return refuse(s, "a line without a call");
+			return import_refuse(s->import, "a line without a call");
 		place = at + 2;
 		at = end + 2;
 		end[1] = '\0';
 	}
 	const char what = *at;
 	if (!what || !strchr("+-<>!", what) || at[1] != ' ')
-		return refuse(s, "a line that is no call");
+		return import_refuse(s->import, "a line that is no call");
 	at++;
 	if (!next_number(&at, &address) || (what != '-' && what != '<' && !next_number(&at, &size)))
-		return refuse(s, "a call without a number");
+		return import_refuse(s->import, "a call without a number");
 	if (address == UINT64_MAX || size > INT64_MAX)
-		return refuse(s, "a number that can't be");
+		return import_refuse(s->import, "a number that can't be");
 	if (place && find_stack(s, place, &stack) != 0)
 		return -1;
 	return do_call(s, what, stack, address, size);
@@ -308,7 +293,8 @@ static int begin_trace(struct state *s)
 	};
 	uint32_t thread;
 	const int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
-	return check(s, error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
+	return import_check(s->import,
+			    error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
 }
 
 static int end_trace(struct state *s)
@@ -321,7 +307,7 @@ static int end_trace(struct state *s)
 		.implied_frees = s->implied_frees,
 	};
 	const int error = namestore_write(s->names, s->writer);
-	return check(s, error ? error : mst_writer_finish(s->writer, &end));
+	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
 }
 
 static int read_file(struct state *s, struct unpack *unpack)
@@ -342,7 +328,8 @@ static int import_file(struct import *import)
 {
 	struct state s = { .import = import, .names = namestore_create(), .places = stringset_create() };
 	struct unpack *unpack = unpack_create(import->from);
-	const int status = s.names && s.places && unpack ? read_file(&s, unpack) : check(&s, MST_ERR_NOMEM);
+	const int status =
+		s.names && s.places && unpack ? read_file(&s, unpack) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
 	namestore_destroy(s.names);

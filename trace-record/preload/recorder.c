@@ -2,9 +2,6 @@
 /* Makes events of calls: the producer's side of the rings. */
 #include "recorder.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "modules.h"
 #include "os.h"
 #include "real.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring.h"
 
-#include <stdlib.h>
-
 #include "os.h"
 #include "shm.h"
 
