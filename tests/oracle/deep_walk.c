@@ -2,7 +2,8 @@
 /*
  * Deep stacks whose outer frames change in every way that leaves the inner ones where they are: functions of one
  * frame size call each other in a random order, up and down between 1 and 300 frames, some with room on
- * the stack that varies, some left by longjmp. deep_walk SEED STEPS
+ * the stack that varies, some left by longjmp. From anywhere they dive: as many frames deeper as are always walked, all
+ * alike, so that nothing but the memory further out tells one caller's stack from another's. deep_walk SEED STEPS
  */
 #include <alloca.h>
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 
 #define DEEPEST 300
+#define DIVE 100 /* more than the frames that the engine always walks */
 #define BLOCKS 64
 
 static uint64_t state;
@@ -35,6 +37,16 @@ static __attribute__((noinline)) void turn_over(void)
 static __attribute__((noinline)) void turn_over_within(void)
 {
 	turn_over();
+	__asm__ volatile("");
+}
+
+/* Allocates that many frames further in, and nowhere on the way. */
+static __attribute__((noinline)) void dive(unsigned frames)
+{
+	if (frames)
+		dive(frames - 1);
+	else
+		turn_over();
 	__asm__ volatile("");
 }
 
@@ -70,7 +82,9 @@ static __attribute__((noinline)) void wander(unsigned depth)
 
 	for (; turns > 0 && steps > 0; turns--) {
 		steps--;
-		if (choose(2))
+		if (choose(4) == 0)
+			dive(DIVE);
+		else if (choose(2))
 			turn_over();
 		else
 			turn_over_within();

@@ -39,11 +39,12 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C
                "PYTHONDONTWRITEBYTECODE": "1", "PERL_HASH_SEED": "0", "HOME": "/nonexistent"}
 TIMEOUT_S = 300
 DIFF_LINES = 14
+WINDOW = 400    # lines from the first difference on are looked at
 RUNS_MORE = 3  # of Massif, after a difference
 
 SHORT_SETS = (
     "",
-    "--time-unit=B --detailed-freq=1 --threshold=0 --depth=5",
+    "--time-unit=B --detailed-freq=1 --threshold=0 --depth=200",
     "--stacks=yes",
     "--pages-as-heap=yes",
     "--trace-children=yes --max-snapshots=20",
@@ -171,7 +172,9 @@ def difference(theirs, ours):
         return ["Massif wrote %d files, we %d" % (len(theirs[1]), len(ours[1]))]
     lines = []
     for their, our in zip(theirs[1], ours[1]):
-        lines += difflib.unified_diff(their, our, "massif", "msreplay", lineterm="", n=1)
+        equal = next((i for i, pair in enumerate(zip(their, our)) if pair[0] != pair[1]), min(len(their), len(our)))
+        window = slice(max(0, equal - 2), equal + WINDOW)   # whole files would take minutes
+        lines += difflib.unified_diff(their[window], our[window], "massif", "msreplay", lineterm="", n=1)
     return lines
 
 
