@@ -3,9 +3,10 @@
 """Compare traces of the exact engine (msrec --engine=valgrind) with Massif itself: byte for byte.
 
 Each program is recorded once for each way of recording (as it is, with --stacks=yes, with --pages,
-with --trace-children=yes), and each of its option sets is replayed from that trace, and run under
-`valgrind --tool=massif`. The two files must be equal, times and addresses included; only desc:, which lists
-the options as given, may differ. Both runs get the same command, folder and environment, so that they are the
+with --trace-children=yes, with the stacks of frees), and each of its option sets is replayed from that trace, and run under
+`valgrind --tool=massif`. The two files must be equal, times and addresses included, and so must the two xtree reports, where
+an option set asks for them. Only these may differ: desc:, which lists the options as given; a report's pid and milliseconds;
+and the order of stacks in one of live blocks, which Massif leaves to a hash of addresses. Both runs get the same command, folder and environment, so that they are the
 same execution. What is not:
 
   - Programs that read /proc/self/maps (grep, diff and cmp do, for their handlers of stack overflow) find another
@@ -34,6 +35,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 import cases as corpus  # noqa: E402
+from xtree_oracle import Report, callgrind_lines  # noqa: E402
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "PYTHONHASHSEED": "0",
                "PYTHONDONTWRITEBYTECODE": "1", "PERL_HASH_SEED": "0", "HOME": "/nonexistent"}
@@ -48,6 +50,7 @@ SHORT_SETS = (
     "--stacks=yes",
     "--pages-as-heap=yes",
     "--trace-children=yes --max-snapshots=20",
+    "--xtree-memory=full --xtree-memory-file=tree",
 )
 
 LONG_SETS = SHORT_SETS + (
@@ -61,6 +64,9 @@ LONG_SETS = SHORT_SETS + (
     "--stacks=yes --time-unit=B --max-snapshots=40 --detailed-freq=1",
     "--heap=no --stacks=yes",
     "--pages-as-heap=yes --time-unit=B --threshold=0.1 --depth=8",
+    "--xtree-memory=full --xtree-memory-file=tree.ms --depth=5 --show-below-main=yes",
+    "--xtree-memory=allocs --xtree-memory-file=tree --xtree-compress-strings=no",
+    "--xtree-memory=full --xtree-memory-file=tree --trace-children=yes --alloc-fn=main --ignore-fn=call_init --depth=200",
 )
 
 # What is written to the folder that every run starts in.
@@ -144,8 +150,15 @@ def run(command, folder):
 
 
 def by_pid(folder):
-    """Files NAME.PID of a folder in the order of the pids, and NAME.PID.2 behind NAME.PID."""
-    return sorted(folder.iterdir(), key=lambda path: [int(n) for n in path.name.split(".")[1:]])
+    """Files NAME.PID of a folder in the order of names and pids, and NAME.PID.2 behind NAME.PID."""
+    return sorted(folder.iterdir(), key=lambda path: (re.sub(r"\.\d.*", "", path.name),
+                                                      [int(n) for n in re.findall(r"\.(\d+)", path.name)]))
+
+
+def options_to(folder, option_set, end):
+    """An option set with where its files go: out and a report's name, each with that end."""
+    words = re.sub("(--xtree-memory-file=)([a-z.]+)", r"\g<1>%s/\g<2>%s" % (folder, end), option_set)
+    return [*shlex.split(words), "--massif-out-file=%s/out%s" % (folder, end)]
 
 
 def ways(option_set):
@@ -157,11 +170,17 @@ def ways(option_set):
         words.append("--pages")
     if "--trace-children=yes" in option_set:
         words.append("--trace-children=yes")
+    if "--xtree-memory=full" in option_set:
+        words.append("--free-stacks=yes")
     return tuple(words)
 
 
-def lines_of(path):
-    return [line for line in path.read_text("utf-8", "surrogateescape").split("\n") if not line.startswith("desc:")]
+def lines_of(path, option_set):
+    text = path.read_text("utf-8", "surrogateescape")
+    if text.startswith("# callgrind format"):
+        return callgrind_lines(text, Report("full" if "=full" in option_set else "allocs", "", None), None)
+    unlike = ("desc:", "time=") if path.name.startswith("tree") else "desc:"    # reports have milliseconds
+    return [line for line in text.split("\n") if not line.startswith(unlike)]
 
 
 def difference(theirs, ours):
@@ -198,8 +217,8 @@ class Oracle:
     def massif(self, argv, option_set):
         folder = self.fresh("massif")
         # As msrec does for its program, something stands between: shells keep their parent's number as text.
-        status, said = run(["timeout", "--foreground", str(TIMEOUT_S), "valgrind", "-q", "--tool=massif", *shlex.split(option_set),
-                            "--massif-out-file=%s/out.%%p" % folder, *argv], self.work)
+        status, said = run(["timeout", "--foreground", str(TIMEOUT_S), "valgrind", "-q", "--tool=massif",
+                            *options_to(folder, option_set, ".%p"), *argv], self.work)
         files = by_pid(folder)
         if not files and "Assertion" in said:
             raise Silent
@@ -220,17 +239,17 @@ class Oracle:
 
     def replay(self, traces, option_set):
         folder = self.fresh("replay")
-        words = [w for w in shlex.split(option_set) if not w.startswith("--trace-children")]
-        files = []
+        option_set = re.sub("--trace-children=[a-z]+", "", option_set)
         for trace in traces:
-            out = folder / trace.name
-            status, said = run([self.msreplay, *words, "--massif-out-file=%s" % out, str(trace)], self.work)
+            end = trace.name[1:]
+            status, said = run([self.msreplay, *options_to(folder, option_set, end), str(trace)], self.work)
             if status != 0:
                 raise Failure("msreplay: status %d: %s" % (status, said))
             # Massif writes nothing of a process that becomes another program.
-            if "went on as another program" not in said:
-                files.append(out)
-        return files
+            if "went on as another program" in said:
+                for path in [path for path in folder.iterdir() if path.name.endswith(end)]:
+                    path.unlink()
+        return by_pid(folder)
 
     def compare(self, name, argv, option_set):
         """(lines that differ, whether Massif differs from itself) of one program under one option set."""
@@ -249,11 +268,11 @@ class Oracle:
 
     def theirs(self, argv, option_set):
         status, files = self.massif(argv, option_set)
-        return status, [lines_of(path) for path in files]
+        return status, [lines_of(path, option_set) for path in files]
 
     def ours(self, name, argv, option_set):
         status, traces = self.traces(name, argv, ways(option_set))
-        return status, [lines_of(path) for path in self.replay(traces, option_set)]
+        return status, [lines_of(path, option_set) for path in self.replay(traces, option_set)]
 
 
 def arguments():
