@@ -101,10 +101,11 @@ void emit_massif_snapshots(struct out *out, const struct emit_view *view, const 
 /* What massif.out calls a unit of time. */
 const char *emit_time_unit(enum time_unit unit);
 
-/* What the xtree reports have in common with massif.out: the line with the command, and trees. */
+/* What the xtree reports have in common with massif.out: the line with the command, names, and trees. */
 void emit_command(struct out *out, const struct emit_view *view);
 /* Marks what was made of a sampled trace, on the same line; nothing of others. */
 void emit_sample(struct out *out, const struct emit_view *view);
+struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame);
 void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
 	       double threshold);
 

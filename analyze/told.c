@@ -81,7 +81,7 @@ static struct symbol_chain *chain_create(struct told *told, uint32_t frame, uint
 	}
 	if (lines[n - 1].function)
 		lines[n - 1].function = readable(told, lines[n - 1].function);
-	*chain = (struct symbol_chain){ n, lines };
+	*chain = (struct symbol_chain){ .n = n, .lines = lines };
 	return chain;
 }
 

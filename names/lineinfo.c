@@ -41,6 +41,7 @@ struct unit {
 struct lineinfo {
 	Dwarf *dwarf;
 	uint64_t shift;         /* DWARF address minus link-time address */
+	GElf_Shdr text;         /* the section .text; has no size where there is none */
 	struct ranges unit_map; /* value: index in `units` */
 	struct unit *units;
 	uint32_t n_units;
@@ -109,13 +110,30 @@ static void units_load(struct lineinfo *lineinfo)
 	}
 }
 
+static void find_text(Elf *elf, GElf_Shdr *text)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+
+		if (name && strcmp(name, ".text") == 0)
+			*text = header;
+	}
+}
+
 struct lineinfo *lineinfo_open(Dwfl_Module *module)
 {
 	Dwarf_Addr dwarf_bias, main_bias;
 	Dwarf *dwarf = dwfl_module_getdwarf(module, &dwarf_bias);
+	Elf *elf = dwfl_module_getelf(module, &main_bias);
 	struct lineinfo *lineinfo;
 
-	if (!dwarf || !dwfl_module_getelf(module, &main_bias))
+	if (!dwarf || !elf)
 		return NULL;
 	lineinfo = calloc(1, sizeof(*lineinfo));
 	if (!lineinfo)
@@ -123,6 +141,7 @@ struct lineinfo *lineinfo_open(Dwfl_Module *module)
 	lineinfo->dwarf = dwarf;
 	lineinfo->shift = main_bias - dwarf_bias;
 	lineinfo->ranges_left = RANGES_MAX;
+	find_text(elf, &lineinfo->text);
 	units_load(lineinfo);
 	ranges_seal(&lineinfo->unit_map);
 	return lineinfo;
@@ -399,4 +418,9 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 	}
 	frames[n++] = frame;
 	return n;
+}
+
+bool lineinfo_outside_text(const struct lineinfo *lineinfo, uint64_t address)
+{
+	return lineinfo->text.sh_size && address - lineinfo->text.sh_addr >= lineinfo->text.sh_size;
 }

@@ -37,4 +37,7 @@ struct lineinfo_frame {
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
 		       size_t max);
 
+/* Whether a link-time address is outside of the section .text. */
+bool lineinfo_outside_text(const struct lineinfo *lineinfo, uint64_t address);
+
 #endif

@@ -44,7 +44,7 @@ struct symbols {
 };
 
 static const struct symbol_line unknown_line = { 0 };
-static const struct symbol_chain unknown_chain = { 1, &unknown_line };
+static const struct symbol_chain unknown_chain = { .n = 1, .lines = &unknown_line };
 
 /* Modules */
 
@@ -317,7 +317,7 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
 	if (n == 0)
 		n = 1;
-	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + n * sizeof(*lines));
+	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
 	if (!chain)
 		return NULL;
 	lines = (struct symbol_line *)(chain + 1);
@@ -325,7 +325,10 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 		lines[i] = line_create(symbols, &frames[i]);
 	if (symbol)
 		lines[n - 1].function = symbol_readable(symbols, symbol);
-	*chain = (struct symbol_chain){ (uint32_t)n, lines };
+	lines[n] = (struct symbol_line){ .function = lines[n - 1].function };
+	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
+	if (module->lineinfo && lineinfo_outside_text(module->lineinfo, answer->address))
+		chain->bare = &lines[n];
 	return chain;
 }
 

@@ -112,7 +112,7 @@ static int name_in_module(struct namer *n, uint32_t frame, uint32_t module, uint
 static int name_made_code(struct namer *n, uint32_t frame, uint64_t address)
 {
 	struct symbol_line line = { 0 };
-	const struct symbol_chain chain = { 1, &line };
+	const struct symbol_chain chain = { .n = 1, .lines = &line };
 	struct jit_name name;
 	const char *slash;
 	char *directory;

@@ -111,6 +111,15 @@ static void write_directory(struct out *out, const struct settings *settings, co
 		out_printf(out, "%s/", shown);
 }
 
+struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
+{
+	const struct symbol_chain *chain = naming_describe(view->naming, frame);
+
+	if (chain->bare && view->settings->compat == COMPAT_3_19)
+		return (struct symbol_chain){ .n = 1, .lines = chain->bare };
+	return *chain;
+}
+
 /* "0xADDRESS: function (where)" */
 static void write_place(struct out *out, const struct emit_view *view, uint32_t frame,
 			const struct symbol_line *line, bool physical)
@@ -143,16 +152,16 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 static uint32_t write_entry(struct out *out, const struct emit_view *view, const struct tree_node *node,
 			    uint32_t indent)
 {
-	const struct symbol_chain *chain = naming_describe(view->naming, node->frame);
+	const struct symbol_chain chain = emit_chain(view, node->frame);
 
-	for (uint32_t i = 0; i < chain->n; i++) {
-		const bool physical = i + 1 == chain->n;
+	for (uint32_t i = 0; i < chain.n; i++) {
+		const bool physical = i + 1 == chain.n;
 
 		out_repeat(out, ' ', indent + i);
 		out_printf(out, "n%u: %" PRIu64 " ", physical ? node->children : 1, node->bytes);
-		write_place(out, view, node->frame, &chain->lines[i], physical);
+		write_place(out, view, node->frame, &chain.lines[i], physical);
 	}
-	return chain->n;
+	return chain.n;
 }
 
 /* Writes the node at *i, below the root, and all below it; leaves *i behind them. */

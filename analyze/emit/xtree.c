@@ -63,9 +63,9 @@ static void write_name(struct writer *w, const char *key, struct names *names, c
  */
 static int write_frame(struct writer *w, const char *file_key, const char *function_key, uint32_t frame)
 {
-	const struct symbol_chain *chain = naming_describe(w->view->naming, frame);
-	const struct symbol_line *inner = &chain->lines[0];
-	const char *function = chain->lines[chain->n - 1].function;
+	const struct symbol_chain chain = emit_chain(w->view, frame);
+	const struct symbol_line *inner = &chain.lines[0];
+	const char *function = chain.lines[chain.n - 1].function;
 	const char *directory = inner->directory ? inner->directory : "";
 	char *path = NULL;
 
