@@ -130,6 +130,8 @@ def programs(build, short):
         case = next(c for c in corpus.CASES if c.name.split(":")[0] == name)
         found.append(("corpus/" + name, [str(build / case.argv[0]), *case.argv[1:]]))
     found.append(("deep_walk", [str(build / "tests/deep_walk"), "7", "600"]))
+    if not short:
+        found.append(("sections", [str(build / "tests/sections")]))
     for name, command in PROGRAMS:
         if short and name not in ("python3", "bash"):
             continue

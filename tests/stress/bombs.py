@@ -20,7 +20,8 @@ FILE, STACKS, THREADS, KINDS, EVENTS, END = 1, 2, 4, 5, 6, 10
 KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK = 1 << 24, 1 << 26, 60000, 65536
 DEFINITIONS_MOST = 2 << 30     # bytes for all definitions, whatever is asked
 BLOCK_MOST = 160               # bytes for a live block, where Valgrind's heap is simulated
-TIMEOUT = 600
+# Meson sets MALLOC_PERTURB_, with which malloc fills, and so takes, what nobody uses.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
 
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_compressBound", "ZSTD_compress2", "ZSTD_CCtx_setParameter"):
@@ -98,7 +99,7 @@ def ask(build, trace, most, words):
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (2 * most + (1 << 30), 2 * most + (1 << 30)))
     process = subprocess.Popen([build.file("analyze/msreplay"), "-q", *words, trace], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, preexec_fn=limit)
+                               stderr=subprocess.PIPE, env=ENVIRONMENT, preexec_fn=limit)
     err = process.stderr.read().decode()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
