@@ -81,6 +81,9 @@ FILES = {
              "print(len(json.dumps(d)), len(re.findall(r'1.', json.dumps(d))))\n",
     "in.pl": "my %h; for my $i (1..800) { push @{$h{$i % 37}}, \"x\" x $i; }\n"
              "print scalar(keys %h), ' ', length(join('', map { @$_ } values %h)), \"\\n\";\n",
+    "in.c": "".join("int f%d(int a, char *b) { return a * %d + b[a]; }\n" % (n, n) for n in range(40)),
+    "in.bc": "scale=60; 4*a(1); for (i = 1; i < 40; i++) { x = x * 3 + i ^ 20 }; x; quit\n",
+    "in.tcl": "for {set i 0} {$i < 300} {incr i} {lappend l([expr {$i % 7}]) $i}; puts [array size l]; exit\n",
     "in.sh": "x=0; for i in 1 2 3 4 5 6 7 8 9; do x=$((x + i)); done; echo $x; /bin/echo a | /usr/bin/tr a b\n",
 }
 
@@ -105,6 +108,11 @@ PROGRAMS = (
     ("gcc", "gcc --version"),
     ("comm", "comm in.txt in.sql"),
     ("readelf", "readelf -hd /bin/ls"),
+    ("nm", "nm -D /bin/ls"),
+    ("objdump", "objdump -p /bin/ls"),
+    ("xz", "xz -c in.json"),
+    ("jq", "jq -c .c in.json"),
+    ("pipes", "bash -c 'for i in 1 2 3; do sort in.txt | sed -n ${i}p | tr a-z A-Z; done; (exit 3) || gzip -c in.sql | wc -c'"),
 )
 
 CORPUS = ("basic", "realloc", "fork", "threads", "new_basic", "deep", "custom_alloc", "recurse", "signal", "ignored",
@@ -283,6 +291,7 @@ def arguments():
     parser.add_argument("--long", action="store_true", help="all programs and all option sets")
     parser.add_argument("--program", metavar="REGEX", help="only programs whose name matches")
     parser.add_argument("--set", metavar="REGEX", help="only option sets that match somewhere")
+    parser.add_argument("--command", metavar="COMMAND", help="this program instead, in a folder with the files in.*")
     parser.add_argument("--keep", type=Path, help="work in this folder and leave it")
     return parser.parse_args()
 
@@ -299,7 +308,8 @@ def main():
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
     oracle = Oracle(build, scratch)
-    chosen = [p for p in programs(build, not options.long) if not options.program or re.search(options.program, p[0])]
+    listed = [(options.command, shlex.split(options.command))] if options.command else programs(build, not options.long)
+    chosen = [p for p in listed if not options.program or re.search(options.program, p[0])]
     sets = [s for s in (LONG_SETS if options.long else SHORT_SETS) if not options.set or re.search(options.set, s)]
     identical = excused = total = 0
     for name, argv in chosen:
