@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What the exact engine costs: msrec --engine=valgrind against valgrind --tool=massif, CPU time in paired runs.
 
-  engine.py --build DIR [--runs N] [--scale N]
+  engine.py --build DIR [--runs N] [--scale N] [--only NAME,...]
 
 All processes of a run count, msrec's own work included. Prints a Markdown table: per program, as it is and with
 --stacks=yes, the median and the range of the ratios, and what Massif needs.
@@ -53,12 +53,14 @@ def main():
     parser.add_argument("--build", required=True, help="the Meson build directory")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--scale", type=int, default=1)
+    parser.add_argument("--only", type=lambda text: text.split(","), help="these programs alone, without the loops")
     arguments = parser.parse_args()
     build = Build(arguments.build)
     print("| program | Massif, CPU seconds | msrec : Massif | range | with --stacks=yes | range |\n|---|--:|--:|--:|--:|--:|")
     with Scratch() as folder:
         trace = os.path.join(folder, "trace")
-        for workload in [*loops(folder), *workloads.make(folder, arguments.scale)]:
+        chosen = workloads.make(folder, arguments.scale, arguments.only)
+        for workload in chosen if arguments.only else [*loops(folder), *chosen]:
             row = []
             for option in ("--stacks=no", "--stacks=yes"):
                 ratios, seconds = measure(build, workload, trace, option, arguments.runs)

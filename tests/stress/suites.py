@@ -69,20 +69,26 @@ def outcomes(text):
     return re.findall(r"^(\S+) \.\.\. (.*)$", text, re.M) + re.findall(r"^(\S+ skipped|\S+ failed)", text, re.M)
 
 
+def python_run(bench, names, tries, wrap):
+    """(what came of it, its text, its folder, runs): some of Python's tests fail now and then on a busy machine, unrecorded too."""
+    for i in range(tries):
+        where = bench.new_folder()
+        done = subprocess.run(wrap(where, [PYTHON, "-m", "test", *names]), cwd=where, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, errors="replace",
+                              env=plain_environment(PYTHONMALLOC="malloc", HOME=where, TERM="dumb"))
+        if done.returncode == 0:
+            break
+    result = done.returncode, outcomes(done.stdout), re.findall(r"^Tests? result: .*$", done.stdout, re.M)
+    return result, done.stdout, where, i + 1
+
+
 def python_tests(names):
     def run(bench):
-        results = []
-        for record in (False, True):
-            where = bench.new_folder()
-            argv = [PYTHON, "-m", "test", *names]
-            done = subprocess.run(bench.recorded(where, argv) if record else argv, cwd=where, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT,
-                                  errors="replace", env=plain_environment(PYTHONMALLOC="malloc", HOME=where, TERM="dumb"))
-            results.append((done.returncode, outcomes(done.stdout), re.findall(r"^Tests? result: .*$", done.stdout, re.M)))
-            text = done.stdout
-        expect(results[0] == results[1], f"alone {results[0]}, recorded {results[1]}: {text[-2000:]}")
+        alone, alone_text, _, _ = python_run(bench, names, 3, lambda where, argv: argv)
+        result, text, where, runs = python_run(bench, names, 2, bench.recorded)
+        expect(alone == result, f"alone {alone}, recorded {result}: {alone_text[-2000:]} {text[-2000:]}")
         traces, events = bench.check_traces(where)
-        return f"{results[1][2][-1].lower()}, {traces} traces, {events} events"
+        return f"{result[2][-1].lower()}, {traces} traces, {events} events" + (", at the second run" if runs > 1 else "")
     return run
 
 
