@@ -119,7 +119,8 @@ static void find_text(Elf *elf, GElf_Shdr *text)
 		return;
 	while ((section = elf_nextscn(elf, section)) != NULL) {
 		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		const char *name =
+			gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
 
 		if (name && strcmp(name, ".text") == 0)
 			*text = header;

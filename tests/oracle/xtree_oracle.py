@@ -52,7 +52,7 @@ CLEAN_UP = ('new_basic', 'stdio')
 # Kinds of differences that are taken out of both sides before they are compared, with their reason.
 INNER = ('inner', "3.19's realloc and posix_memalign may call another of its functions, which shows them")
 OPERATORS = ('operators', "Valgrind takes the place of the program's own operator new, which doesn't run then")
-FREERES = ('freeres', "Valgrind calls the clean-up at exit itself, and knows no lines outside .text")
+FREERES = ('freeres', 'Valgrind calls the clean-up at exit itself')
 # Of others it is only known that there is one, in full reports.
 FAILED_REALLOC = ('any', 'Massif forgets the block of a realloc that failed')
 IGNORED_REALLOC = ('any', 'Massif forgets blocks that a realloc takes out of an ignored function')
@@ -196,7 +196,7 @@ def without(kind, frames):
             break
     for i, frame in enumerate(frames if kind == 'freeres' else []):
         if frame.startswith('__run_exit_handlers ') and re.match(r'\S*freeres\b', frames[i - 1]):
-            return [f.split(' ')[0] for f in frames[:i]] + [re.sub(r':\d+\)$', ')', frame)] + frames[i + 1:]
+            return frames[:i] + [re.sub(r':\d+\)$', ')', frame)] + frames[i + 1:]
     return frames
 
 
