@@ -308,7 +308,7 @@ def main():
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
     oracle = Oracle(build, scratch)
-    listed = [(options.command, shlex.split(options.command))] if options.command else programs(build, not options.long)
+    listed = [("command", shlex.split(options.command))] if options.command else programs(build, not options.long)
     chosen = [p for p in listed if not options.program or re.search(options.program, p[0])]
     sets = [s for s in (LONG_SETS if options.long else SHORT_SETS) if not options.set or re.search(options.set, s)]
     identical = excused = total = 0
