@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "embed.h"
+#include "ranges.h"
 #include "told.h"
 
 struct naming {
@@ -13,6 +14,9 @@ struct naming {
 	struct symbols *symbols;
 	uint32_t *modules; /* by module of the trace: index in the symbolizer */
 	uint32_t n_modules;
+	bool *unloaded;     /* by module of the trace: gone at its end */
+	struct ranges open; /* of addresses; value: module that is not */
+	uint32_t n_told;    /* modules that these two are about */
 };
 
 struct naming *naming_create(const struct mst_reader *reader, const char *const *search_dirs,
@@ -40,6 +44,8 @@ void naming_destroy(struct naming *n)
 	told_destroy(n->told);
 	symbols_destroy(n->symbols);
 	free(n->modules);
+	free(n->unloaded);
+	ranges_finish(&n->open);
 	free(n);
 }
 
@@ -169,6 +175,79 @@ const char *naming_object(struct naming *n, uint32_t frame)
 	uint32_t module;
 
 	return module_of(n, f, &module) ? symbols_object(n->symbols, module) : NULL;
+}
+
+/* Sees which modules are gone at the end, as far as the trace tells by now. */
+static bool note_unloaded(struct naming *n)
+{
+	uint32_t count;
+	const struct mst_module *modules = mst_reader_modules(n->reader, &count);
+
+	if (n->n_told == count)
+		return true;
+	n->n_told = 0;
+	free(n->unloaded);
+	ranges_finish(&n->open);
+	n->open = (struct ranges){ 0 };
+	n->unloaded = calloc(count, sizeof(*n->unloaded));
+	if (!n->unloaded)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		n->unloaded[i] |= modules[i].role == MST_MODULE_UNLOADED;
+		if (modules[i].role == MST_MODULE_UNLOADED && modules[i].order < i)
+			n->unloaded[modules[i].order] = true;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (!n->unloaded[i] && !ranges_add(&n->open, modules[i].start, modules[i].end, i))
+			return false;
+	}
+	ranges_seal(&n->open);
+	n->n_told = count;
+	return true;
+}
+
+/* Whether the frame's module is gone at the end. */
+static bool is_unloaded(struct naming *n, const struct mst_frame *f)
+{
+	return f->module != MST_NONE && note_unloaded(n) && n->unloaded[f->module];
+}
+
+/* What is where an unloaded frame was, by the end. */
+static struct mst_frame frame_at_end(const struct naming *n, const struct mst_frame *f)
+{
+	uint32_t count;
+	const struct mst_module *modules = mst_reader_modules(n->reader, &count);
+	const uint64_t address = f->address + modules[f->module].bias;
+	const uint32_t module = ranges_find(&n->open, address);
+
+	if (module == RANGES_NONE)
+		return (struct mst_frame){ .module = MST_NONE, .address = address };
+	return (struct mst_frame){ .module = module, .address = address - modules[module].bias };
+}
+
+const struct symbol_chain *naming_describe_at_end(struct naming *n, uint32_t frame)
+{
+	const struct mst_frame *f = frame_at(n, frame);
+	uint32_t module;
+
+	if (!is_unloaded(n, f))
+		return naming_describe(n, frame);
+	const struct mst_frame now = frame_at_end(n, f);
+
+	return symbols_describe(n->symbols, module_of(n, &now, &module) ? module : SYMBOLS_NO_MODULE,
+				now.address);
+}
+
+const char *naming_object_at_end(struct naming *n, uint32_t frame)
+{
+	const struct mst_frame *f = frame_at(n, frame);
+	uint32_t module;
+
+	if (!is_unloaded(n, f))
+		return naming_object(n, frame);
+	const struct mst_frame now = frame_at_end(n, f);
+
+	return module_of(n, &now, &module) ? symbols_object(n->symbols, module) : NULL;
 }
 
 uint64_t naming_address(struct naming *n, uint32_t frame)

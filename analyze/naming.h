@@ -25,6 +25,11 @@ enum symbol_role naming_role(struct naming *naming, uint32_t frame);
 const char *naming_function(struct naming *naming, uint32_t frame);
 const struct symbol_chain *naming_describe(struct naming *naming, uint32_t frame);
 const char *naming_object(struct naming *naming, uint32_t frame); /* NULL: code in no object */
+
+/* What is known of the frame's run-time address when the trace has ended: nothing of what has been unloaded. */
+const struct symbol_chain *naming_describe_at_end(struct naming *naming, uint32_t frame);
+const char *naming_object_at_end(struct naming *naming, uint32_t frame);
+
 uint64_t naming_address(struct naming *naming,
 			uint32_t frame); /* as printed: link-time; of exact traces run-time */
 

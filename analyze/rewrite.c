@@ -626,6 +626,8 @@ int rewrite_finish(struct rewrite *w)
 	struct mst_end end;
 	int err = w->begun ? 0 : begin(w, NO_BLOCK);
 
+	if (!err && !w->ended)
+		err = mst_transfer_unloaded(w->transfer);
 	if (!err && !drops(w, REWRITE_NAMES))
 		err = mst_transfer_names(w->transfer);
 	find_end(w, there, &end);

@@ -88,6 +88,7 @@ enum mst_module_role {
 	MST_MODULE_EXECUTABLE = 1,
 	MST_MODULE_INTERPRETER = 2,
 	MST_MODULE_VDSO = 3,
+	MST_MODULE_UNLOADED = 4, /* none: says that module number `order` is gone when the trace ends */
 };
 
 #define MST_BUILD_ID_MAX 64
@@ -486,6 +487,9 @@ int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *
 
 /* The names that the reader's trace has of those frames; behind the last record. */
 int mst_transfer_names(struct mst_transfer *transfer);
+
+/* Which modules are gone at the end. */
+int mst_transfer_unloaded(struct mst_transfer *transfer);
 
 /* ---- Event by event ------------------------------------------------------------------------- */
 

@@ -182,6 +182,24 @@ static int transfer_names_of(struct mst_transfer *t, uint32_t old, uint32_t new)
 	return n ? mst_writer_names(t->to, new, names, n) : 0;
 }
 
+int mst_transfer_unloaded(struct mst_transfer *t)
+{
+	uint32_t n, id;
+	const struct mst_module *modules = mst_reader_modules(t->from, &n);
+	int err = reserve(&t->modules, n) ? 0 : MST_ERR_NOMEM;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct mst_module module = modules[i];
+
+		if (module.role != MST_MODULE_UNLOADED || module.order >= i ||
+		    t->modules.items[module.order] == MST_NONE)
+			continue;
+		module.order = t->modules.items[module.order];
+		err = mst_writer_module(t->to, &module, &id);
+	}
+	return err;
+}
+
 int mst_transfer_names(struct mst_transfer *t)
 {
 	uint32_t n;

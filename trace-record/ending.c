@@ -112,6 +112,8 @@ void recording_finish(struct collector *c, struct recording *r)
 		end.reason = MST_END_EXIT;
 		end.detail = (uint32_t)WEXITSTATUS(c->main_status);
 	}
+	if (r->tracee && !r->stopped && !r->error && c->options.exact)
+		recording_note_error(r, tracee_tell_unloaded(r->tracee));
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
 	finish_writer(c, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);

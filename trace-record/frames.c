@@ -135,3 +135,22 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 		*e = (struct frame_entry){ pc, *frame, i < n ? i : MST_NONE, n };
 	return err;
 }
+
+int frames_tell_unloaded(struct frames *frames, struct mst_writer *writer)
+{
+	const uint32_t n = modules_known(frames);
+	uint32_t id;
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct mst_module unloaded = {
+			.path = "",
+			.role = MST_MODULE_UNLOADED,
+			.order = frames->ids[i],
+		};
+
+		if (frames->ids[i] != MST_NONE && atomic_load(&frames->modules->modules[i].closed))
+			err = mst_writer_module(writer, &unloaded, &id);
+	}
+	return err;
+}

@@ -277,6 +277,11 @@ uint64_t tracee_lost(struct tracee *t)
 	return t->lost + atomic_load(&t->segment->nested);
 }
 
+int tracee_tell_unloaded(struct tracee *t)
+{
+	return frames_tell_unloaded(&t->frames, t->writer);
+}
+
 void tracee_end(struct tracee *t, struct mst_end *end)
 {
 	end->events = mst_writer_events(t->writer);

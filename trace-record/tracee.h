@@ -59,6 +59,9 @@ void tracee_set_step(struct tracee *tracee, uint32_t most);
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);
 
+/* Tells which modules the process has unloaded. 0 or a negative enum mst_error. */
+int tracee_tell_unloaded(struct tracee *tracee);
+
 /* The counts for the END unit; the caller adds reason and time. */
 void tracee_end(struct tracee *tracee, struct mst_end *end);
 

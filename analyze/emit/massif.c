@@ -113,18 +113,20 @@ static void write_directory(struct out *out, const struct settings *settings, co
 
 struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
 {
-	const struct symbol_chain *chain = naming_describe(view->naming, frame);
+	const struct symbol_chain *chain;
 
-	if (chain->bare && view->settings->compat == COMPAT_3_19)
-		return (struct symbol_chain){ .n = 1, .lines = chain->bare };
-	return *chain;
+	if (view->settings->compat != COMPAT_3_19)
+		return *naming_describe(view->naming, frame);
+	chain = naming_describe_at_end(view->naming, frame);
+	return chain->bare ? (struct symbol_chain){ .n = 1, .lines = chain->bare } : *chain;
 }
 
 /* "0xADDRESS: function (where)" */
 static void write_place(struct out *out, const struct emit_view *view, uint32_t frame,
 			const struct symbol_line *line, bool physical)
 {
-	const char *object = naming_object(view->naming, frame);
+	const char *object = view->settings->compat == COMPAT_3_19 ? naming_object_at_end(view->naming, frame)
+								   : naming_object(view->naming, frame);
 	const char *function = line->function;
 
 	if (physical && !view->settings->show_below_main &&

@@ -288,7 +288,8 @@ static void write_mappings(struct writer *w)
 	const struct mst_module *modules = mst_reader_modules(w->view->reader, &n);
 	for (unsigned executables = 2; executables-- > 0;) {
 		for (uint32_t i = 0; i < n; i++) {
-			if ((modules[i].role == MST_MODULE_EXECUTABLE) == executables)
+			if ((modules[i].role == MST_MODULE_EXECUTABLE) == executables &&
+			    modules[i].role != MST_MODULE_UNLOADED)
 				write_mapping(w, i, &modules[i]);
 		}
 	}

@@ -209,7 +209,7 @@ class Decoder:
             path, role, order, start = c.text(), c.u8(), c.varint(), c.varint()
             extent, bias, n = c.varint(), c.varint(), c.u8()
             need(n <= 64, "a build id is too long")
-            self.modules.append((path, role if role < 4 else 0, order, start, (start + extent) & MASK, bias,
+            self.modules.append((path, role if role <= 4 else 0, order, start, (start + extent) & MASK, bias,
                                  c.bytes(n).hex() or "-"))
 
     def define_stacks(self, fields, column):
