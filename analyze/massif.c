@@ -731,6 +731,8 @@ struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot
 		.more = snapshot->extra + snapshot->stacks,
 		.threshold = m->settings->threshold,
 		.naming = m->live.contexts.naming,
+		.same = m->settings->compat == COMPAT_3_19 ? naming_same_addresses(m->live.contexts.naming)
+							   : NULL,
 	};
 	struct tree *tree;
 	uint32_t n_stacks;

@@ -14,9 +14,11 @@ struct naming {
 	struct symbols *symbols;
 	uint32_t *modules; /* by module of the trace: index in the symbolizer */
 	uint32_t n_modules;
-	bool *unloaded;     /* by module of the trace: gone at its end */
-	struct ranges open; /* of addresses; value: module that is not */
-	uint32_t n_told;    /* modules that these two are about */
+	bool *unloaded;             /* by module of the trace: gone at its end */
+	struct ranges open;         /* of addresses; value: module that is not */
+	uint32_t n_told;            /* modules that these two are about */
+	uint32_t *same;             /* by frame of the trace */
+	uint32_t n_same, same_told; /* frames and modules that it is about */
 };
 
 struct naming *naming_create(const struct mst_reader *reader, const char *const *search_dirs,
@@ -45,6 +47,7 @@ void naming_destroy(struct naming *n)
 	symbols_destroy(n->symbols);
 	free(n->modules);
 	free(n->unloaded);
+	free(n->same);
 	ranges_finish(&n->open);
 	free(n);
 }
@@ -291,4 +294,60 @@ int naming_compare(struct naming *n, uint32_t a, uint32_t b)
 	if (fa->module != fb->module)
 		return fa->module < fb->module ? -1 : 1;
 	return (fa->address > fb->address) - (fa->address < fb->address);
+}
+
+/* By address; equal ones with those first whose module is there at the end. */
+static int compare_addresses(const void *va, const void *vb, void *naming)
+{
+	struct naming *n = naming;
+	const uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
+	const uint64_t address_a = naming_address(n, a), address_b = naming_address(n, b);
+	const bool gone_a = is_unloaded(n, frame_at(n, a)), gone_b = is_unloaded(n, frame_at(n, b));
+
+	if (address_a != address_b)
+		return address_a < address_b ? -1 : 1;
+	return gone_a != gone_b ? gone_a - gone_b : (a > b) - (a < b);
+}
+
+static bool any_unloaded(struct naming *n)
+{
+	bool any = false;
+
+	if (!mst_reader_info(n->reader)->exact || !note_unloaded(n))
+		return false;
+	for (uint32_t i = 0; i < n->n_told && !any; i++)
+		any = n->unloaded[i];
+	return any;
+}
+
+const uint32_t *naming_same_addresses(struct naming *n)
+{
+	uint32_t count, *order;
+
+	if (!any_unloaded(n))
+		return NULL;
+	mst_reader_frames(n->reader, &count);
+	if (n->same && n->n_same == count && n->same_told == n->n_told)
+		return n->same;
+	free(n->same);
+	n->n_same = count;
+	n->same_told = n->n_told;
+	n->same = calloc(count, sizeof(*n->same));
+	order = calloc(count, sizeof(*order));
+	for (uint32_t i = 0; order && i < count; i++)
+		order[i] = i;
+	if (order && n->same) {
+		qsort_r(order, count, sizeof(*order), compare_addresses, n);
+		for (uint32_t i = 0; i < count; i++) {
+			const bool alike =
+				i && naming_address(n, order[i]) == naming_address(n, order[i - 1]);
+
+			n->same[order[i]] = alike ? n->same[order[i - 1]] : order[i];
+		}
+	} else {
+		free(n->same);
+		n->same = NULL;
+	}
+	free(order);
+	return n->same;
 }

@@ -30,6 +30,12 @@ const char *naming_object(struct naming *naming, uint32_t frame); /* NULL: code 
 const struct symbol_chain *naming_describe_at_end(struct naming *naming, uint32_t frame);
 const char *naming_object_at_end(struct naming *naming, uint32_t frame);
 
+/*
+ * By frame id the one that stands for all at its run-time address, in traces that tell of unloaded modules; in
+ * others, and when out of memory, NULL. Valid until the next call.
+ */
+const uint32_t *naming_same_addresses(struct naming *naming);
+
 uint64_t naming_address(struct naming *naming,
 			uint32_t frame); /* as printed: link-time; of exact traces run-time */
 

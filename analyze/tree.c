@@ -88,7 +88,7 @@ static bool deal(struct builder *b, size_t base, uint32_t list)
 		list = leaf->next;
 		if (leaf->n == 0)
 			continue;
-		group = find_group(b, base, stack->frame);
+		group = find_group(b, base, b->in->same ? b->in->same[stack->frame] : stack->frame);
 		if (!group)
 			return false;
 		group->bytes += leaf->bytes;

@@ -22,6 +22,7 @@ struct tree_input {
 	uint32_t n_leaves;
 	const struct mst_stack *stacks; /* the trace's tables */
 	uint32_t n_frames;
+	const uint32_t *same;  /* by frame: that which stands for it; NULL: each for itself */
 	uint64_t more;         /* bytes beside those of the leaves, for the threshold */
 	double threshold;      /* percent of all bytes */
 	struct naming *naming; /* naming_compare() orders equal entries */

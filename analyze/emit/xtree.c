@@ -213,6 +213,7 @@ static struct tree *build_tree(const struct emit_view *view, enum xtree_event ev
 		.leaves = malloc((n + (size_t)1) * sizeof(*in.leaves)),
 		.threshold = THRESHOLD,
 		.naming = view->naming,
+		.same = view->settings->compat == COMPAT_3_19 ? naming_same_addresses(view->naming) : NULL,
 	};
 	struct xtree_place place;
 	struct tree *tree;

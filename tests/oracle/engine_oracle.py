@@ -136,15 +136,15 @@ def programs(build, short):
     found = []
     for name in (("basic", "fork") if short else CORPUS):
         case = next(c for c in corpus.CASES if c.name.split(":")[0] == name)
-        found.append(("corpus/" + name, [str(build / case.argv[0]), *case.argv[1:]]))
+        found.append(("corpus/" + name, [str(build / arg) if (build / arg).is_file() else arg for arg in case.argv]))
     found.append(("deep_walk", [str(build / "tests/deep_walk"), "7", "600"]))
     if not short:
         found.append(("sections", [str(build / "tests/sections")]))
     for name, command in PROGRAMS:
         if short and name not in ("python3", "bash"):
             continue
-        if not shutil.which(name, path=ENVIRONMENT["PATH"]):
-            raise SystemExit("engine_oracle: %s is not installed (scripts/setup)" % name)
+        if not shutil.which(command.split()[0], path=ENVIRONMENT["PATH"]):
+            raise SystemExit("engine_oracle: %s is not installed (scripts/setup)" % command.split()[0])
         found.append((name, shlex.split(command)))
     return found
 
