@@ -100,6 +100,23 @@ def interrupt(e):
     check("Ctrl-C leaves a whole trace", e.build.stat(out)["lost"] == 0)
 
 
+def unloaded(e):
+    """Libraries that are closed again have no names in Massif's view, and in the right one they have; in a rewritten trace, too."""
+    corpus = os.path.join(e.build.root, "corpus")
+    status, said, traces = e.run(*(os.path.join(corpus, name) for name in ("dl", "libdl_one.so", "libdl_two.so")))
+    check("a program with libraries", status == 0 and len(traces) == 1, said)
+    rewritten = os.path.join(e.folder, "rewritten")
+    subprocess.run([e.build.file("analyze/msconvert"), "-q", "--to=trace", "-o", rewritten, traces[0]], check=True)
+
+    def replayed(trace, *words):
+        return subprocess.run([e.build.file("analyze/msreplay"), "-q", "--detailed-freq=1", "--threshold=0", *words,
+                               "--massif-out-file=-", trace], capture_output=True, text=True, check=True).stdout
+    theirs = replayed(traces[0])
+    check("no names of what is gone", "dl_make" not in theirs and ": ???\n" in theirs)
+    check("no names of it in a rewritten trace", replayed(rewritten) == theirs)
+    check("its names, rightly", "dl_make (dl_two.c:" in replayed(traces[0], "--compat=fixed"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
@@ -109,7 +126,7 @@ def main():
         return 77
     with Scratch() as folder:
         engine = Engine(build, folder)
-        for part in (refusals, ends, program_outlives_msrec, interrupt):
+        for part in (refusals, ends, unloaded, program_outlives_msrec, interrupt):
             part(engine)
     print("%d failures" % len(failures))
     return 1 if failures else 0
