@@ -13,6 +13,18 @@
 #define WORK_AT_START ((uint64_t)1 << 22)
 #define WORK_A_STEP 4096u /* on average; moving 16 ranges is as much as making one */
 
+/*
+ * Massif's table of records grows when there are more than these, and then the records of each page come out in
+ * the opposite order: what was the oldest is taken away first, until it grows again.
+ */
+static const uint32_t table_sizes[] = {
+	769,      1543,      3079,      6151,      12289,     24593,      49157,    98317,
+	196613,   393241,    786433,    1572869,   3145739,   6291469,    12582917, 25165843,
+	50331653, 100663319, 201326611, 402653189, 805306457, 1610612741,
+};
+
+#define TABLE_SIZES (sizeof(table_sizes) / sizeof(*table_sizes))
+
 /* For whom a page is on record; `below` it are older records of the page. Layer 0: it is on none. */
 struct layer {
 	uint32_t context, below;
@@ -38,7 +50,9 @@ struct pages {
 	struct indexmap layer_numbers; /* by context and below */
 	uint64_t *bytes;               /* by context */
 	uint32_t n_contexts, context_capacity;
-	uint64_t work; /* that may still be done */
+	uint64_t records;  /* of all pages */
+	size_t table_size; /* which of the sizes Massif's table has */
+	uint64_t work;     /* that may still be done */
 
 	/* What the mremap that comes next was given. */
 	uint64_t from, from_size;
@@ -271,11 +285,14 @@ static int change_pages(struct pages *p, bool map, uint64_t lo, uint64_t hi, uin
 		if (!now)
 			return p->n_layers == MOST_LAYERS ? MST_ERR_LIMIT : MST_ERR_NOMEM;
 		*change += charge(p, context, bytes);
+		p->records += hi - lo;
 	}
 	if (layer && (!map || p->once))
 		*change += charge(p, p->layers[layer].context, -bytes);
-	if (layer && !map)
+	if (layer && !map) {
 		now = p->layers[layer].below;
+		p->records -= hi - lo;
+	}
 	make(p, lo, hi, now);
 	return 0;
 }
@@ -312,13 +329,12 @@ static int make_all(struct pages *p, const struct page_step *s, uint32_t context
 	return err ? err : change_pages(p, s->map, at, s->hi, 0, context, change);
 }
 
-int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint64_t *change)
+static int do_step(struct pages *p, const struct page_step *s, uint32_t context, uint64_t *change)
 {
 	const size_t first = find_range(p, s->lo);
 	size_t last = first, behind;
 	int err;
 
-	*change = 0;
 	while (last < p->all.n && p->all.v[last].lo <= s->hi)
 		last++;
 	behind = p->all.n - last;
@@ -335,6 +351,49 @@ int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint6
 	memcpy(p->all.v + first, p->made.v, p->made.n * sizeof(*p->all.v));
 	p->all.n = first + p->made.n + behind;
 	return 0;
+}
+
+/* Turns the records of each page round. */
+static int turn_round(struct pages *p)
+{
+	for (size_t i = 0; i < p->all.n; i++) {
+		uint32_t turned = 0;
+
+		for (uint32_t layer = p->all.v[i].layer; layer; layer = p->layers[layer].below) {
+			if (p->work == 0)
+				return MST_ERR_LIMIT;
+			p->work--;
+			turned = find_layer(p, p->layers[layer].context, turned);
+			if (!turned)
+				return p->n_layers == MOST_LAYERS ? MST_ERR_LIMIT : MST_ERR_NOMEM;
+		}
+		p->all.v[i].layer = turned;
+	}
+	return 0;
+}
+
+/* Whether the step makes the table grow. */
+static bool is_too_much(const struct pages *p, const struct page_step *s)
+{
+	return s->map && !p->once && p->table_size < TABLE_SIZES &&
+	       p->records + (s->hi - s->lo) > table_sizes[p->table_size];
+}
+
+int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint64_t *change)
+{
+	struct page_step rest = *s;
+	int err = 0;
+
+	*change = 0;
+	while (!err && is_too_much(p, &rest)) {
+		struct page_step part = rest;
+
+		part.hi = rest.lo = part.lo + (table_sizes[p->table_size++] - p->records) + 1;
+		err = do_step(p, &part, context, change);
+		if (!err)
+			err = turn_round(p);
+	}
+	return err || rest.lo == rest.hi ? err : do_step(p, &rest, context, change);
 }
 
 bool pages_counted(const struct pages *p, uint64_t page)
