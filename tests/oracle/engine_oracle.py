@@ -140,6 +140,8 @@ def programs(build, short):
     found.append(("deep_walk", [str(build / "tests/deep_walk"), "7", "600"]))
     if not short:
         found.append(("sections", [str(build / "tests/sections")]))
+    for count in (6000,) if short else (3000, 6000, 70000):
+        found.append(("page_table %d" % count, [str(build / "tests/page_table"), str(count)]))
     for name, command in PROGRAMS:
         if short and name not in ("python3", "bash"):
             continue
@@ -314,6 +316,8 @@ def main():
     identical = excused = total = 0
     for name, argv in chosen:
         for option_set in sets:
+            if name.startswith("page_table") and "pages" not in option_set:
+                continue
             total += 1
             try:
                 lines, unsteady = oracle.compare(name, argv, option_set)

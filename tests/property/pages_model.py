@@ -26,11 +26,16 @@ PAGE = 4096
 ROOT = ('(heap allocation functions) malloc/new/new[]', '(page allocation syscalls) mmap/mremap/brk')
 
 
+# With more records than that Massif's table of them grows, and those of each page come out the other way round.
+TABLE_SIZES = (769, 1543, 3079, 6151, 12289, 24593, 49157, 98317, 196613, 393241, 786433)
+
+
 class Pages(Model):
-    """What is on record for each page: its contexts, the newest last."""
+    """What is on record for each page: its contexts, the one that is taken away first last."""
 
     def __init__(self, options, names, program):
         self.records, self.started = {}, False
+        self.sizes, self.n_records = list(TABLE_SIZES), 0
         super().__init__(dict(options, heap_admin=0, heap=True), names, program)
         self.snapshots, self.since_detailed = [], 0
         self.starting = self.changed = False
@@ -49,6 +54,7 @@ class Pages(Model):
 
     def put(self, page, context):
         self.records.setdefault(page, []).append(context)
+        self.n_records += 1
         if context:
             context.bytes += PAGE
             self.heap += PAGE
@@ -57,6 +63,7 @@ class Pages(Model):
     def take(self, page):
         """Whether it was on record for a context that counts."""
         contexts = self.records.get(page)
+        self.n_records -= bool(contexts)
         context = contexts.pop() if contexts else None
         if context:
             context.bytes -= PAGE
@@ -80,6 +87,10 @@ class Pages(Model):
         context = self.context(stack) if pages else None
         for page in pages:
             self.put(page, context)
+            if self.n_records > self.sizes[0]:
+                self.sizes.pop(0)
+                for contexts in self.records.values():
+                    contexts.reverse()
         self.tick(heap)
         self.raise_peak()
         if pages and context:
