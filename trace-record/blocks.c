@@ -15,7 +15,7 @@ _Static_assert(1u << (BLOCKS_PAGE_BITS - 3) == 256, "a tag is a byte");
 /* Slots of a page, by class: the first two fill a cache line, and three. */
 static const uint16_t capacities[] = { 3, 19, 32, 64, 128, 256 };
 
-_Static_assert(sizeof(capacities) / sizeof(*capacities) <= POOL_CLASSES, "each has its class");
+_Static_assert(sizeof(capacities) / sizeof(*capacities) <= SLAB_CLASSES, "each has its class");
 
 static uint8_t tag_of(uint64_t address)
 {
@@ -50,10 +50,10 @@ static uint64_t *page_slots(struct block_page *page)
 }
 
 /* An empty page; NULL: no memory. */
-static struct block_page *page_create(struct pool *pool, uint8_t class)
+static struct block_page *page_create(struct slabs *slabs, uint8_t class)
 {
 	const uint32_t capacity = capacities[class];
-	struct block_page *page = pool_take(pool, class, page_bytes(capacity));
+	struct block_page *page = slabs_take(slabs, class, page_bytes(capacity));
 
 	if (!page)
 		return NULL;
@@ -73,14 +73,14 @@ static void page_fill(struct block_page *page, struct block_page *from)
 }
 
 /* A page with more room and what `page` has, if there is one; NULL: no memory. */
-static struct block_page *page_grow(struct pool *pool, struct block_page *page)
+static struct block_page *page_grow(struct slabs *slabs, struct block_page *page)
 {
-	struct block_page *grown = page_create(pool, page ? page->class + 1 : 0);
+	struct block_page *grown = page_create(slabs, page ? page->class + 1 : 0);
 
 	if (!grown || !page)
 		return grown;
 	page_fill(grown, page);
-	pool_give(pool, page->class, page);
+	slabs_give(slabs, page->class, page);
 	return grown;
 }
 
@@ -122,7 +122,7 @@ int blocks_init(struct blocks *blocks)
 
 void blocks_finish(struct blocks *blocks)
 {
-	pool_finish(&blocks->pool);
+	slabs_finish(&blocks->slabs);
 	free(blocks->places);
 	*blocks = (struct blocks){ 0 };
 }
@@ -150,7 +150,7 @@ int blocks_copy(struct blocks *to, const struct blocks *from)
 
 		if (!page || page->n == 0)
 			continue;
-		copy = page_create(&to->pool, page->class);
+		copy = page_create(&to->slabs, page->class);
 		if (!copy) {
 			blocks_finish(to);
 			return -1;
@@ -165,7 +165,7 @@ int blocks_copy(struct blocks *to, const struct blocks *from)
 /* Makes the table anew, without empty pages, and with room. */
 static int renew(struct blocks *blocks)
 {
-	struct blocks fresh = { .mask = blocks->mask, .pool = blocks->pool };
+	struct blocks fresh = { .mask = blocks->mask, .slabs = blocks->slabs };
 	uint64_t live = 0;
 
 	for (uint64_t i = 0; i <= blocks->mask; i++)
@@ -182,7 +182,7 @@ static int renew(struct blocks *blocks)
 		if (place->page && place->page->n > 0)
 			*search(&fresh, place->key) = *place;
 		else if (place->page)
-			pool_give(&fresh.pool, place->page->class, place->page);
+			slabs_give(&fresh.slabs, place->page->class, place->page);
 	}
 	free(blocks->places);
 	*blocks = fresh;
@@ -200,7 +200,7 @@ static __attribute__((noinline)) struct block_place *make_room(struct blocks *bl
 			return NULL;
 		place = search(blocks, key);
 	}
-	page = page_grow(&blocks->pool, place->page);
+	page = page_grow(&blocks->slabs, place->page);
 	if (!page)
 		return NULL;
 	blocks->used += !place->key;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pool.h"
+#include "slabs.h"
 
 #define BLOCKS_PAGE_BITS 11
 
@@ -23,7 +23,7 @@ struct block {
 struct block_page {
 	uint16_t n, capacity;
 	uint16_t slots; /* bytes from here to them */
-	uint8_t class;  /* in the pool */
+	uint8_t class;  /* in the slabs */
 	uint8_t unused;
 	uint8_t tags[]; /* as many as there are slots, a multiple of thirty-two */
 };
@@ -35,7 +35,7 @@ struct blocks {
 		struct block_page *page;
 	} * places;
 	uint64_t mask, used;
-	struct pool pool; /* of pages */
+	struct slabs slabs; /* of pages */
 };
 
 int blocks_init(struct blocks *blocks); /* 0 or -1: no memory */
