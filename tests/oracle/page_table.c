@@ -8,7 +8,8 @@
 
 static void *take(void *where, size_t pages, int flags)
 {
-	return mmap(where, pages * BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+	return mmap(where, pages * BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1,
+		    0);
 }
 
 static __attribute__((noinline)) void *first(void *where)
