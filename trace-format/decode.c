@@ -19,6 +19,7 @@ void decode_scratch_finish(struct decode_scratch *scratch)
 	ZSTD_freeDCtx(scratch->zstd);
 	free(scratch->raw);
 	free(scratch->seen);
+	turns_finish(&scratch->turns);
 }
 
 void decode_finish(struct decode *d)
@@ -30,6 +31,7 @@ void decode_finish(struct decode *d)
 	free(d->runs.items);
 	free(d->freed.items);
 	free(d->ages.items);
+	free(d->turns.items);
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
@@ -293,7 +295,17 @@ static int check_records(struct decode *d, struct decode_scratch *scratch, struc
 	return 0;
 }
 
-static int read_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+/* Puts the next stamp `skip` records on and `delta` units later. */
+static bool stamp_after(const struct decode *d, struct mst_stamp *stamp, uint64_t skip, uint64_t delta)
+{
+	if (skip == 0 || skip >= d->chunk.n_records - stamp->record || delta > UINT64_MAX - stamp->time)
+		return false;
+	stamp->record += (uint32_t)skip;
+	stamp->time += delta;
+	return true;
+}
+
+static int unpack_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	struct mst_stamp last = { .record = 0, .time = d->chunk.first_time }, *stamps;
 	uint64_t skip, delta;
@@ -308,15 +320,56 @@ static int read_times(struct decode *d, struct decode_scratch *scratch, struct d
 	stamps = d->stamps.items;
 	stamps[n++] = last;
 	while (c.p != c.end) {
-		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) || skip == 0 ||
-				   skip >= d->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) ||
+				   !stamp_after(d, &last, skip, delta),
 			   "the time column is malformed");
-		last.record += (uint32_t)skip;
-		last.time += delta;
 		stamps[n++] = last;
 	}
-	DAMAGED_IF(last.time != d->chunk.last_time, "the last stamp is not the chunk's");
 	d->chunk.n_stamps = n;
+	return 0;
+}
+
+/* The same, with skips and deltas apart. */
+static int unpack_split_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	struct mst_stamp last = { .record = 0, .time = d->chunk.first_time }, *stamps;
+	uint64_t value;
+	uint32_t n = 0;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_SKIPS, scratch, &c, result)) ||
+	    (err = room_for(&d->stamps, (size_t)(c.end - c.p) + 1, sizeof(*stamps), result)))
+		return err;
+	stamps = d->stamps.items;
+	stamps[n++] = last;
+	while (c.p != c.end) {
+		DAMAGED_IF(!take_varint(&c, &value) || !stamp_after(d, &last, value, 0),
+			   "the time column is malformed");
+		stamps[n++] = last;
+	}
+	if ((err = open_column(d, COLUMN_DELTAS, scratch, &c, result)))
+		return err;
+	for (uint32_t i = 1; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &value) || value > UINT64_MAX - last.time,
+			   "the time column is malformed");
+		stamps[i].time = last.time += value;
+	}
+	d->chunk.n_stamps = n;
+	return 0;
+}
+
+static int read_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const struct mst_stamp *stamps;
+	const int err = d->columns[COLUMN_SKIPS].present ? unpack_split_times(d, scratch, result)
+							 : unpack_times(d, scratch, result);
+
+	if (err)
+		return err;
+	stamps = d->stamps.items;
+	DAMAGED_IF(stamps[d->chunk.n_stamps - 1].time != d->chunk.last_time,
+		   "the last stamp is not the chunk's");
 	d->chunk.stamps = stamps;
 	return 0;
 }
@@ -358,6 +411,18 @@ static uint32_t count_freed(const struct decode *d)
 	return n;
 }
 
+/* Where what is stored symbol by symbol begins for each of them. */
+static void place_symbols(const struct decode *d, uint32_t *places)
+{
+	const struct mst_symbol *symbols = d->chunk.symbols;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		places[i] = n;
+		n += fold_has_identity(symbols[i].role) ? symbols[i].count : 0;
+	}
+}
+
 /* Ages as they are stored, symbol by symbol, to indices of blocks in the order of the records. */
 static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t *places, uint64_t *freed)
 {
@@ -365,11 +430,7 @@ static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t 
 	uint64_t allocs = d->chunk.first_alloc;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		places[i] = n;
-		n += fold_has_identity(symbols[i].role) ? symbols[i].count : 0;
-	}
-	n = 0;
+	place_symbols(d, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		const uint16_t number = d->chunk.records[i];
 
@@ -397,6 +458,74 @@ static int unpack_ages(struct decode *d, struct decode_scratch *scratch, uint32_
 	}
 	find_indices(d, ages, scratch->seen, d->freed.items);
 	return 0;
+}
+
+/* Turns, symbol by symbol, to indices of blocks in the order of the records; those that are 0 by their ages. */
+static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const struct mst_symbol *symbols = d->chunk.symbols;
+	const uint32_t *turns = d->turns.items;
+	const uint64_t *ages = d->ages.items;
+	uint32_t *const places = scratch->seen;
+	uint64_t *freed = d->freed.items, allocs = d->chunk.first_alloc;
+
+	if (turns_begin(&scratch->turns, symbols, d->chunk.n_symbols) != 0)
+		return no_memory(result);
+	place_symbols(d, places);
+	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
+		const uint16_t number = d->chunk.records[i];
+		const uint32_t role = symbols[number].role;
+
+		if (role == MST_ALLOC) {
+			turns_come(&scratch->turns, number);
+			allocs++;
+		} else if (fold_has_identity(role)) {
+			const uint32_t place = places[number]++, turn = turns[place];
+			uint32_t alloc;
+
+			if (!turn) {
+				*freed++ = allocs - ages[place];
+				continue;
+			}
+			DAMAGED_IF(!turns_take(&scratch->turns, number, wire_unzigzag(turn - 1), &alloc),
+				   "a block is freed that is not there");
+			*freed++ = d->chunk.first_alloc + alloc;
+			if (role != MST_KEEP)
+				turns_go(&scratch->turns, number);
+		}
+	}
+	return 0;
+}
+
+static int unpack_turns(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+			struct decode_result *result)
+{
+	uint64_t value, last = 0, *ages;
+	uint32_t *turns;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_TURNS, scratch, &c, result)) ||
+	    (err = room_for(&d->turns, n, sizeof(*turns), result)) ||
+	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
+		return err;
+	turns = d->turns.items;
+	ages = d->ages.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &value) || value > UINT32_MAX,
+			   "the identity column is malformed");
+		turns[i] = (uint32_t)value;
+	}
+	if ((err = open_column(d, COLUMN_OTHER_AGES, scratch, &c, result)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		if (turns[i])
+			continue;
+		DAMAGED_IF(!take_varint(&c, &value), "the identity column is malformed");
+		last += (uint64_t)wire_unzigzag(value);
+		ages[i] = last;
+	}
+	return follow_turns(d, scratch, result);
 }
 
 /* The index of a block by its difference to the last one that was known. */
@@ -452,12 +581,14 @@ static int read_identity(struct decode *d, struct decode_scratch *scratch, struc
 	const uint64_t *freed;
 	int err;
 
-	if (!d->columns[COLUMN_AGES].present && !d->columns[COLUMN_IDENTITY_PLANES].present &&
-	    !d->columns[COLUMN_IDENTITY].present)
+	if (!d->columns[COLUMN_TURNS].present && !d->columns[COLUMN_AGES].present &&
+	    !d->columns[COLUMN_IDENTITY_PLANES].present && !d->columns[COLUMN_IDENTITY].present)
 		return 0;
 	if ((err = room_for(&d->freed, n, sizeof(*freed), result)))
 		return err;
-	if (d->columns[COLUMN_AGES].present)
+	if (d->columns[COLUMN_TURNS].present)
+		err = unpack_turns(d, scratch, n, result);
+	else if (d->columns[COLUMN_AGES].present)
 		err = unpack_ages(d, scratch, n, result);
 	else if (d->columns[COLUMN_IDENTITY_PLANES].present)
 		err = unpack_identity_planes(d, scratch, n, result);
