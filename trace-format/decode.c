@@ -460,16 +460,20 @@ static int unpack_ages(struct decode *d, struct decode_scratch *scratch, uint32_
 	return 0;
 }
 
-/* Turns, symbol by symbol, to indices of blocks in the order of the records; those that are 0 by their ages. */
+/* Of a record that has an age instead, the number of that. */
+#define NO_TURN (UINT32_C(1) << 31)
+
+/* Turns, symbol by symbol, to indices of blocks in the order of the records. */
 static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const struct mst_symbol *symbols = d->chunk.symbols;
 	const uint32_t *turns = d->turns.items;
 	const uint64_t *ages = d->ages.items;
+	struct turns *const rings = &scratch->turns;
 	uint32_t *const places = scratch->seen;
 	uint64_t *freed = d->freed.items, allocs = d->chunk.first_alloc;
 
-	if (turns_begin(&scratch->turns, symbols, d->chunk.n_symbols) != 0)
+	if (turns_begin(rings, symbols, d->chunk.n_symbols) != 0)
 		return no_memory(result);
 	place_symbols(d, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
@@ -477,22 +481,41 @@ static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct
 		const uint32_t role = symbols[number].role;
 
 		if (role == MST_ALLOC) {
-			turns_come(&scratch->turns, number);
+			turns_come(rings, number);
 			allocs++;
 		} else if (fold_has_identity(role)) {
-			const uint32_t place = places[number]++, turn = turns[place];
+			const uint32_t turn = turns[places[number]++];
 			uint32_t alloc;
 
-			if (!turn) {
-				*freed++ = allocs - ages[place];
+			if (turn & NO_TURN) {
+				*freed++ = allocs - ages[turn & ~NO_TURN];
 				continue;
 			}
-			DAMAGED_IF(!turns_take(&scratch->turns, number, wire_unzigzag(turn - 1), &alloc),
+			DAMAGED_IF(!turns_take(rings, number, wire_unzigzag(turn - 1), &alloc),
 				   "a block is freed that is not there");
 			*freed++ = d->chunk.first_alloc + alloc;
 			if (role != MST_KEEP)
-				turns_go(&scratch->turns, number);
+				turns_go(rings, number);
 		}
+	}
+	return 0;
+}
+
+/* The ages of those that have no turn. */
+static int unpack_other_ages(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+			     struct decode_result *result)
+{
+	uint64_t value, last = 0, *ages;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_OTHER_AGES, scratch, &c, result)) ||
+	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
+		return err;
+	ages = d->ages.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &value), "the identity column is malformed");
+		ages[i] = last += (uint64_t)wire_unzigzag(value);
 	}
 	return 0;
 }
@@ -500,32 +523,21 @@ static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct
 static int unpack_turns(struct decode *d, struct decode_scratch *scratch, uint32_t n,
 			struct decode_result *result)
 {
-	uint64_t value, last = 0, *ages;
-	uint32_t *turns;
+	uint32_t n_others = 0, *turns;
+	uint64_t value;
 	struct cursor c;
 	int err;
 
 	if ((err = open_column(d, COLUMN_TURNS, scratch, &c, result)) ||
-	    (err = room_for(&d->turns, n, sizeof(*turns), result)) ||
-	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
+	    (err = room_for(&d->turns, n, sizeof(*turns), result)))
 		return err;
 	turns = d->turns.items;
-	ages = d->ages.items;
 	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &value) || value > UINT32_MAX,
-			   "the identity column is malformed");
-		turns[i] = (uint32_t)value;
+		DAMAGED_IF(!take_varint(&c, &value) || value >= NO_TURN, "the identity column is malformed");
+		turns[i] = value ? (uint32_t)value : NO_TURN | n_others++;
 	}
-	if ((err = open_column(d, COLUMN_OTHER_AGES, scratch, &c, result)))
-		return err;
-	for (uint32_t i = 0; i < n; i++) {
-		if (turns[i])
-			continue;
-		DAMAGED_IF(!take_varint(&c, &value), "the identity column is malformed");
-		last += (uint64_t)wire_unzigzag(value);
-		ages[i] = last;
-	}
-	return follow_turns(d, scratch, result);
+	err = unpack_other_ages(d, scratch, n_others, result);
+	return err ? err : follow_turns(d, scratch, result);
 }
 
 /* The index of a block by its difference to the last one that was known. */

@@ -61,13 +61,14 @@ struct named {
 	uint64_t turn; /* as it is stored */
 };
 
-/* Turns and ages, from the differences of indices that are in `values`. */
-static int find_turns(const struct mst_writer *w, const uint64_t *values, uint32_t *places,
+/* Turns and ages, from the differences of indices that are in `values`. `bits` has room for one a record. */
+static int find_turns(const struct mst_writer *w, const uint64_t *values, uint32_t *places, uint32_t *bits,
 		      struct named *named)
 {
 	const struct chunk *chunk = &w->chunk;
+	const uint64_t first = w->first_alloc;
 	struct turns turns = { 0 };
-	uint64_t allocs = w->first_alloc, known = 0;
+	uint64_t allocs = first, known = 0;
 	const int err = turns_begin(&turns, chunk->symbols, chunk->n_symbols);
 
 	for (uint32_t i = 0; i < chunk->n_records && !err; i++) {
@@ -75,13 +76,13 @@ static int find_turns(const struct mst_writer *w, const uint64_t *values, uint32
 		const uint32_t role = chunk->symbols[number].role;
 
 		if (role == MST_ALLOC) {
-			turns_come(&turns, number);
-			allocs++;
+			bits[allocs++ - first] = turns_come(&turns, number);
 		} else if (fold_has_identity(role)) {
 			struct named *const n = &named[places[number]++];
 			const uint64_t index = known + (uint64_t)wire_unzigzag(*values++);
 			int64_t turn;
-			const bool found = turns_find(&turns, number, index - w->first_alloc, &turn);
+			const bool found = index >= first && index < allocs &&
+					   turns_find(&turns, number, bits[index - first], &turn);
 
 			if (index != UINT64_MAX)
 				known = index;
@@ -110,18 +111,20 @@ static void put_ages(const struct named *named, uint32_t n, bool all, struct byt
 
 static int fold_identity(struct mst_writer *w)
 {
+	const struct chunk *chunk = &w->chunk;
 	const struct bytes *plain = &w->columns[COLUMN_IDENTITY];
-	uint32_t *const places = plain->failed ? NULL : malloc((w->chunk.n_symbols + 1) * sizeof(*places));
-	const uint32_t n = places ? place_symbols(&w->chunk, places) : 0;
-	uint64_t *const values = malloc(((size_t)n + 1) * sizeof(*values));
-	struct named *const named = malloc(((size_t)n + 1) * sizeof(*named));
+	uint32_t *const places = plain->failed ? NULL : calloc(chunk->n_symbols + 1, sizeof(*places));
+	const uint32_t n = places ? place_symbols(chunk, places) : 0;
+	uint32_t *const bits = calloc(chunk->n_records + 1, sizeof(*bits));
+	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
+	struct named *const named = calloc((size_t)n + 1, sizeof(*named));
 	const uint8_t *at = plain->data, *end = plain->data + plain->size;
-	int err = places && values && named ? 0 : MST_ERR_NOMEM;
+	int err = places && bits && values && named ? 0 : MST_ERR_NOMEM;
 
 	for (uint32_t i = 0; i < n && !err; i++)
 		at = wire_varint(at, end, &values[i]);
 	if (!err)
-		err = find_turns(w, values, places, named);
+		err = find_turns(w, values, places, bits, named);
 	if (!err) {
 		put_planes(&w->columns[COLUMN_IDENTITY_PLANES], values, n);
 		put_ages(named, n, true, &w->columns[COLUMN_AGES]);
@@ -130,6 +133,7 @@ static int fold_identity(struct mst_writer *w)
 			bytes_varint(&w->columns[COLUMN_TURNS], named[i].turn);
 	}
 	free(places);
+	free(bits);
 	free(values);
 	free(named);
 	return err;

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_BITS 64u
-#define GROUP_BITS 4096u /* so that a long way is not too many words */
+#define WORD_BITS TURNS_WORD_BITS
+#define GROUP_BITS TURNS_GROUP_BITS
+#define LARGE_BITS TURNS_LARGE_BITS
 
 void turns_finish(struct turns *t)
 {
@@ -14,8 +15,8 @@ void turns_finish(struct turns *t)
 	free(t->order);
 	free(t->live);
 	free(t->groups);
+	free(t->large);
 	free(t->allocs);
-	free(t->bits);
 	*t = (struct turns){ 0 };
 }
 
@@ -44,13 +45,13 @@ static int room_for_blocks(struct turns *t, uint32_t n_words)
 		return 0;
 	free(t->live);
 	free(t->groups);
+	free(t->large);
 	free(t->allocs);
-	free(t->bits);
 	t->live = malloc(n_words * sizeof(*t->live));
 	t->groups = malloc((n_bits / GROUP_BITS + 1) * sizeof(*t->groups));
+	t->large = malloc((n_bits / LARGE_BITS + 1) * sizeof(*t->large));
 	t->allocs = malloc(n_bits * sizeof(*t->allocs));
-	t->bits = malloc(n_bits * sizeof(*t->bits));
-	t->n_words = t->live && t->groups && t->allocs && t->bits ? n_words : 0;
+	t->n_words = t->live && t->groups && t->large && t->allocs ? n_words : 0;
 	return t->n_words ? 0 : MST_ERR_NOMEM;
 }
 
@@ -86,7 +87,8 @@ int turns_begin(struct turns *t, const struct mst_symbol *symbols, uint32_t n_sy
 
 		if (i == 0 || t->order[i] >> 32 != t->order[i - 1] >> 32) {
 			n_words += (blocks + WORD_BITS - 1) / WORD_BITS;
-			t->rings[n_rings++] = (struct turns_ring){ .first = n_words * WORD_BITS };
+			t->rings[n_rings++] = (struct turns_ring){ .first = n_words * WORD_BITS,
+								   .at = n_words * WORD_BITS };
 			blocks = 0;
 		}
 		if (symbols[number].role == MST_ALLOC)
@@ -98,142 +100,146 @@ int turns_begin(struct turns *t, const struct mst_symbol *symbols, uint32_t n_sy
 		return MST_ERR_NOMEM;
 	memset(t->live, 0, n_words * sizeof(*t->live));
 	memset(t->groups, 0, (n_words * WORD_BITS / GROUP_BITS + 1) * sizeof(*t->groups));
+	memset(t->large, 0, (n_words * WORD_BITS / LARGE_BITS + 1) * sizeof(*t->large));
 	t->n_allocs = 0;
 	return 0;
 }
 
 /* ---- ways ---- */
 
-/* Passes over the live blocks of [at, end), as long as there are *n of them; how many are left in *n. Returns the one behind them, or end. */
+/* The largest piece of [at, end) that begins it and whose live blocks are known at once, `most` bits at most: its length. */
+static uint32_t piece_behind(const struct turns *t, uint32_t at, uint32_t end, uint32_t most, uint32_t *live)
+{
+	const uint32_t left = end - at < most ? end - at : most;
+	const uint32_t bits = WORD_BITS - at % WORD_BITS;
+	uint64_t word;
+
+	if (at % LARGE_BITS == 0 && left >= LARGE_BITS) {
+		*live = t->large[at / LARGE_BITS];
+		return LARGE_BITS;
+	}
+	if (at % GROUP_BITS == 0 && left >= GROUP_BITS) {
+		*live = t->groups[at / GROUP_BITS];
+		return GROUP_BITS;
+	}
+	word = t->live[at / WORD_BITS] >> at % WORD_BITS;
+	if (left < bits)
+		word &= (UINT64_C(1) << left) - 1;
+	*live = (uint32_t)__builtin_popcountll(word);
+	return left < bits ? left : bits;
+}
+
+/* The same of [first, at), whose end it is. `first` begins a word. */
+static uint32_t piece_before(const struct turns *t, uint32_t at, uint32_t first, uint32_t most,
+			     uint32_t *live)
+{
+	const uint32_t left = at - first < most ? at - first : most, last = at - 1;
+
+	if (at % LARGE_BITS == 0 && left >= LARGE_BITS) {
+		*live = t->large[last / LARGE_BITS];
+		return LARGE_BITS;
+	}
+	if (at % GROUP_BITS == 0 && left >= GROUP_BITS) {
+		*live = t->groups[last / GROUP_BITS];
+		return GROUP_BITS;
+	}
+	*live = (uint32_t)__builtin_popcountll(t->live[last / WORD_BITS]
+					       << (WORD_BITS - 1 - last % WORD_BITS));
+	return last % WORD_BITS + 1;
+}
+
+/* Passes over *n live blocks of [at, end): the one behind them; or end, and *n are left. */
 static uint32_t walk_on(const struct turns *t, uint32_t at, uint32_t end, uint32_t *n)
 {
-	while (at < end) {
-		uint64_t word = t->live[at / WORD_BITS] >> at % WORD_BITS;
-		uint32_t here;
+	uint32_t most = UINT32_MAX;
 
-		if (at % GROUP_BITS == 0 && end - at >= GROUP_BITS && t->groups[at / GROUP_BITS] <= *n) {
-			*n -= t->groups[at / GROUP_BITS];
-			at += GROUP_BITS;
-			continue;
-		}
-		here = (uint32_t)__builtin_popcountll(word);
-		if (here > *n) {
+	while (at < end) {
+		uint32_t live;
+		const uint32_t bits = piece_behind(t, at, end, most, &live);
+
+		if (live <= *n) {
+			*n -= live;
+			at += bits;
+		} else if (bits > WORD_BITS) {
+			most = bits - 1;
+		} else {
+			uint64_t word = t->live[at / WORD_BITS] >> at % WORD_BITS;
+
 			for (; *n; --*n)
 				word &= word - 1;
 			return at + (uint32_t)__builtin_ctzll(word);
 		}
-		*n -= here;
-		at = (at | (WORD_BITS - 1)) + 1;
 	}
 	return end;
 }
 
-/* The same backwards, of [first, at): returns the last of *n, or first if there are not as many, with those that are left in *n. */
+/* Passes over *n live blocks of [first, at) backwards: the last of them; or first, and *n are left. */
 static uint32_t walk_back(const struct turns *t, uint32_t at, uint32_t first, uint32_t *n)
 {
-	while (at > first) {
-		const uint32_t last = at - 1;
-		uint64_t word = t->live[last / WORD_BITS] << (WORD_BITS - 1 - last % WORD_BITS);
-		uint32_t here;
+	uint32_t most = UINT32_MAX;
 
-		if (at % GROUP_BITS == 0 && at - first >= GROUP_BITS && t->groups[last / GROUP_BITS] < *n) {
-			*n -= t->groups[last / GROUP_BITS];
-			at -= GROUP_BITS;
-			continue;
-		}
-		here = (uint32_t)__builtin_popcountll(word);
-		if (here >= *n) {
+	while (at > first) {
+		uint32_t live;
+		const uint32_t last = at - 1, bits = piece_before(t, at, first, most, &live);
+
+		if (live < *n) {
+			*n -= live;
+			at -= bits;
+		} else if (bits > WORD_BITS) {
+			most = bits - 1;
+		} else {
+			uint64_t word = t->live[last / WORD_BITS] << (WORD_BITS - 1 - last % WORD_BITS);
+
 			for (; *n > 1; --*n)
 				word &= ~(UINT64_C(1) << (WORD_BITS - 1 - (unsigned)__builtin_clzll(word)));
 			*n = 0;
 			return last - (uint32_t)__builtin_clzll(word);
 		}
-		*n -= here;
-		at = last & ~(WORD_BITS - 1);
 	}
 	return first;
 }
 
 static uint32_t count(const struct turns *t, uint32_t at, uint32_t end)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, live;
 
 	while (at < end) {
-		const uint32_t left = end - at, bits = WORD_BITS - at % WORD_BITS;
-		uint64_t word = t->live[at / WORD_BITS] >> at % WORD_BITS;
-
-		if (at % GROUP_BITS == 0 && left >= GROUP_BITS) {
-			n += t->groups[at / GROUP_BITS];
-			at += GROUP_BITS;
-			continue;
-		}
-		if (left < bits)
-			word &= (UINT64_C(1) << left) - 1;
-		n += (uint32_t)__builtin_popcountll(word);
-		at += left < bits ? left : bits;
+		at += piece_behind(t, at, end, UINT32_MAX, &live);
+		n += live;
 	}
 	return n;
 }
 
 /* ---- records ---- */
 
-void turns_come(struct turns *t, uint32_t symbol)
+bool turns_find(struct turns *t, uint32_t symbol, uint32_t bit, int64_t *turn)
 {
 	struct turns_ring *ring = &t->rings[t->ring_of[symbol]];
-	const uint32_t bit = ring->first + ring->n++;
-
-	ring->live++;
-	t->live[bit / WORD_BITS] |= UINT64_C(1) << bit % WORD_BITS;
-	t->groups[bit / GROUP_BITS]++;
-	t->bits[t->n_allocs] = bit;
-	t->allocs[bit] = t->n_allocs++;
-}
-
-bool turns_find(struct turns *t, uint32_t symbol, uint64_t alloc, int64_t *turn)
-{
-	struct turns_ring *ring = &t->rings[t->ring_of[symbol]];
-	const uint32_t bit = alloc < t->n_allocs ? t->bits[alloc] : 0, at = ring->first + ring->at;
 	const int64_t live = ring->live;
 
-	if (alloc >= t->n_allocs || bit < ring->first || bit >= ring->first + ring->n ||
+	if (bit < ring->first || bit >= ring->first + ring->n ||
 	    !(t->live[bit / WORD_BITS] >> bit % WORD_BITS & 1))
 		return false;
-	*turn = bit >= at ? (int64_t)count(t, at, bit) : -(int64_t)count(t, bit, at);
+	*turn = bit >= ring->at ? (int64_t)count(t, ring->at, bit) : -(int64_t)count(t, bit, ring->at);
 	if (2 * *turn >= live)
 		*turn -= live;
 	else if (2 * *turn < -live)
 		*turn += live;
-	ring->at = bit - ring->first;
+	ring->at = bit;
 	return true;
 }
 
-bool turns_take(struct turns *t, uint32_t symbol, int64_t turn, uint32_t *alloc)
+void turns_walk(const struct turns *t, struct turns_ring *ring, int64_t turn)
 {
-	struct turns_ring *ring = &t->rings[t->ring_of[symbol]];
-	const uint32_t first = ring->first, end = first + ring->n, at = first + ring->at;
-	uint32_t n, bit;
+	const uint32_t first = ring->first, end = first + ring->n;
+	uint32_t n = (uint32_t)(turn < 0 ? -turn : turn), bit;
 
-	if (turn >= (int64_t)ring->live || turn < -(int64_t)ring->live)
-		return false;
-	n = (uint32_t)(turn < 0 ? -turn : turn);
 	if (turn >= 0) {
-		bit = walk_on(t, at, end, &n);
+		bit = walk_on(t, ring->at, end, &n);
 		bit = bit == end ? walk_on(t, first, end, &n) : bit;
 	} else {
-		bit = walk_back(t, at, first, &n);
+		bit = walk_back(t, ring->at, first, &n);
 		bit = n ? walk_back(t, end, first, &n) : bit;
 	}
-	ring->at = bit - first;
-	*alloc = t->allocs[bit];
-	return true;
-}
-
-void turns_go(struct turns *t, uint32_t symbol)
-{
-	struct turns_ring *ring = &t->rings[t->ring_of[symbol]];
-	const uint32_t bit = ring->first + ring->at;
-
-	ring->live--;
-	t->live[bit / WORD_BITS] &= ~(UINT64_C(1) << bit % WORD_BITS);
-	t->groups[bit / GROUP_BITS]--;
+	ring->at = bit;
 }
