@@ -156,6 +156,7 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
 			   (chunk->n_symbols > chunk->n_records && !chunk->base),
 		   "an EVENTS unit is larger than the format allows");
+	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
 	wrong = d->counted ? counts_fields(d) : NULL;
 	DAMAGED_IF(wrong, "%s", wrong);
 	d->placed = true;
@@ -190,16 +191,18 @@ static int read_symbols(struct decode *d, struct cursor c, struct mst_symbol *sy
 static int read_counts(struct decode *d, struct cursor c, struct mst_symbol *symbols,
 		       struct decode_result *result)
 {
-	uint64_t count;
+	uint64_t count, sum = 0;
 
 	d->n_allocs = 0;
 	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
 		DAMAGED_IF(!take_varint(&c, &count), "a symbol is malformed");
 		DAMAGED_IF(count > d->chunk.n_records, "a symbol is impossible");
 		symbols[i].count = (uint32_t)count;
+		sum += count;
 		if (symbols[i].role == MST_ALLOC)
 			d->n_allocs += (uint32_t)count;
 	}
+	DAMAGED_IF(sum != d->chunk.n_records, "the counts of a chunk are not true");
 	return 0;
 }
 
