@@ -414,18 +414,6 @@ static uint32_t count_freed(const struct decode *d)
 	return n;
 }
 
-/* Where what is stored symbol by symbol begins for each of them. */
-static void place_symbols(const struct decode *d, uint32_t *places)
-{
-	const struct mst_symbol *symbols = d->chunk.symbols;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		places[i] = n;
-		n += fold_has_identity(symbols[i].role) ? symbols[i].count : 0;
-	}
-}
-
 /* Ages as they are stored, symbol by symbol, to indices of blocks in the order of the records. */
 static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t *places, uint64_t *freed)
 {
@@ -433,7 +421,7 @@ static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t 
 	uint64_t allocs = d->chunk.first_alloc;
 	uint32_t n = 0;
 
-	place_symbols(d, places);
+	fold_places(symbols, d->chunk.n_symbols, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		const uint16_t number = d->chunk.records[i];
 
@@ -478,7 +466,7 @@ static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct
 
 	if (turns_begin(rings, symbols, d->chunk.n_symbols) != 0)
 		return no_memory(result);
-	place_symbols(d, places);
+	fold_places(symbols, d->chunk.n_symbols, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		const uint16_t number = d->chunk.records[i];
 		const uint32_t role = symbols[number].role;

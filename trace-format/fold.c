@@ -42,15 +42,14 @@ static void fold_records(struct mst_writer *w)
 	to->size += 2 * (size_t)chunk->n_records;
 }
 
-/* Where the records of each symbol are, if those that have identity stand symbol by symbol. Returns how many there are. */
-static uint32_t place_symbols(const struct chunk *chunk, uint32_t *places)
+uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint32_t *places)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+	for (uint32_t i = 0; i < n_symbols; i++) {
 		places[i] = n;
-		if (fold_has_identity(chunk->symbols[i].role))
-			n += chunk->symbols[i].count;
+		if (fold_has_identity(symbols[i].role))
+			n += symbols[i].count;
 	}
 	return n;
 }
@@ -114,7 +113,7 @@ static int fold_identity(struct mst_writer *w)
 	const struct chunk *chunk = &w->chunk;
 	const struct bytes *plain = &w->columns[COLUMN_IDENTITY];
 	uint32_t *const places = plain->failed ? NULL : calloc(chunk->n_symbols + 1, sizeof(*places));
-	const uint32_t n = places ? place_symbols(chunk, places) : 0;
+	const uint32_t n = places ? fold_places(chunk->symbols, chunk->n_symbols, places) : 0;
 	uint32_t *const bits = calloc(chunk->n_records + 1, sizeof(*bits));
 	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
 	struct named *const named = calloc((size_t)n + 1, sizeof(*named));

@@ -29,11 +29,7 @@ static void read_trace(int fd)
 	while ((status = mst_reader_next(r, &chunk)) == 1)
 		walk_chunk(r, chunk, &time);
 	check(status <= 0 && !chunk && status != MST_ERR_IO);
-	check((mst_reader_problem(r)[0] == 0) == (status == 0));
-	check((mst_reader_end(r) != NULL) == (status == 0));
-	walk_definitions(r);
-	walk_names(r);
-	mst_reader_destroy(r);
+	finish_reading(r, status);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

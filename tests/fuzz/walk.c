@@ -14,7 +14,7 @@ void check(bool condition)
 		abort();
 }
 
-void walk_definitions(const struct mst_reader *r)
+static void walk_definitions(const struct mst_reader *r)
 {
 	uint32_t n_kinds, n_stacks, n_frames, n_modules, n_threads;
 	const struct mst_kind *kinds = mst_reader_kinds(r, &n_kinds);
@@ -41,7 +41,7 @@ void walk_definitions(const struct mst_reader *r)
 		sink = sink + threads[i].tid;
 }
 
-void walk_names(const struct mst_reader *r)
+static void walk_names(const struct mst_reader *r)
 {
 	uint32_t n_frames;
 	volatile size_t sink = 0;
@@ -100,6 +100,15 @@ void walk_chunk(const struct mst_reader *r, const struct mst_chunk *chunk, uint6
 	check(cursor.record == chunk->n_records);
 	check(chunk->n_freed == 0 || cursor.freed == chunk->n_freed);
 	check(cursor.addresses == chunk->n_addresses);
+}
+
+void finish_reading(struct mst_reader *r, int status)
+{
+	check((mst_reader_problem(r)[0] == 0) == (status == 0));
+	check((mst_reader_end(r) != NULL) == (status == 0));
+	walk_definitions(r);
+	walk_names(r);
+	mst_reader_destroy(r);
 }
 
 int open_input(const uint8_t *data, size_t size)

@@ -11,10 +11,11 @@ void check(bool condition);
 int open_input(const uint8_t *data, size_t size);
 
 void walk_info(const struct mst_reader *r);
-void walk_definitions(const struct mst_reader *r);
-void walk_names(const struct mst_reader *r);
 
 /* *time: of the last call before it; and then of its own. */
 void walk_chunk(const struct mst_reader *r, const struct mst_chunk *chunk, uint64_t *time);
+
+/* After the last chunk, `status` being what came instead of one: walks the definitions, and destroys the reader. */
+void finish_reading(struct mst_reader *r, int status);
 
 #endif
