@@ -49,6 +49,14 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 
 void arena_free(struct arena *arena, uint32_t handle);
 
+/*
+ * Hints, which change nothing: these blocks will be freed, and what that looks at had better be in the caches
+ * then. Said in three steps with some time between, so that none has to wait.
+ */
+void arena_foresee_blocks(const struct arena *arena, const uint32_t *handles, uint32_t n);
+void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, uint32_t n);
+void arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n);
+
 /* Of a live block: its usable size, and the address of its first byte in the model. */
 uint64_t arena_usable(const struct arena *arena, uint32_t handle);
 uint64_t arena_address(const struct arena *arena, uint32_t handle);
