@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "arena.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "freelists.h"
@@ -12,6 +11,7 @@ enum {
 	HEADER = 32, /* of a superblock */
 	PAGE = 4096,
 	SUPERBLOCK = 4194304, /* the smallest */
+	LARGE = 131072,       /* blocks whose records fill a processor's second cache */
 };
 
 /* A request beyond can't be met; up to it no sum of sizes overflows. */
@@ -279,6 +279,11 @@ void arena_free(struct arena *arena, uint32_t i)
 		superblock_defer(arena, i);
 }
 
+bool arena_is_large(const struct arena *arena)
+{
+	return arena->n > LARGE;
+}
+
 /* Whether there is one can't be predicted: no branch, record 0 stands for none. */
 static const struct block *block_foreseen(const struct arena *arena, uint32_t i)
 {
@@ -301,18 +306,38 @@ void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, ui
 	}
 }
 
-/* The neighbours in the lists of those beside it that are free; else those that they had. */
-void arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n)
+/* Adds the neighbours in its list; returns 1 if it is free. */
+static inline uint32_t reach_begin(const struct arena *arena, uint32_t i, struct arena_reach *reach)
 {
+	const struct block *block = block_foreseen(arena, i);
+
+	*reach = (struct arena_reach){ block->left, block->right };
+	__builtin_prefetch(&arena->blocks[block->left]);
+	__builtin_prefetch(&arena->blocks[block->right]);
+	return !(block->size & BLOCK_LIVE);
+}
+
+uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n,
+			     struct arena_reach *reaches)
+{
+	uint32_t added = 0;
+
 	for (uint32_t k = 0; k < n; k++) {
 		const struct block *block = &arena->blocks[handles[k]];
-		const struct block *prev = block_foreseen(arena, block->prev);
-		const struct block *next = block_foreseen(arena, block->next);
 
-		__builtin_prefetch(&arena->blocks[prev->left]);
-		__builtin_prefetch(&arena->blocks[prev->right]);
-		__builtin_prefetch(&arena->blocks[next->left]);
-		__builtin_prefetch(&arena->blocks[next->right]);
+		added += reach_begin(arena, block->prev, &reaches[added]);
+		added += reach_begin(arena, block->next, &reaches[added]);
+	}
+	return added;
+}
+
+void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		reaches[k].left = arena->blocks[reaches[k].left].left;
+		reaches[k].right = arena->blocks[reaches[k].right].right;
+		__builtin_prefetch(&arena->blocks[reaches[k].left]);
+		__builtin_prefetch(&arena->blocks[reaches[k].right]);
 	}
 }
 

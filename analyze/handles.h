@@ -16,7 +16,7 @@
 enum {
 	HANDLES_PAGE_LOG2 = 9,
 	HANDLES_PAGE = 1 << HANDLES_PAGE_LOG2,
-	HANDLES_FEW = HANDLES_PAGE / 8, /* a page with fewer live blocks than these isn't worth its memory */
+	HANDLES_FEW = HANDLES_PAGE / 32, /* a page with fewer live blocks than these isn't worth its memory */
 };
 
 struct handles {

@@ -12,7 +12,7 @@
 #define NO_BLOCK UINT64_MAX
 
 /* Records that are prepared at once, and how far ahead. */
-enum { BATCH = 8, AHEAD = 4 * BATCH };
+enum { BATCH = 8, AHEAD = (4 + ARENA_REACH) * BATCH };
 
 /* What the records of a symbol do. */
 struct use {
@@ -26,6 +26,8 @@ struct use {
 struct going {
 	uint32_t *numbers;
 	uint32_t taken, fetched, beside;
+	struct arena_reach *reaches;
+	uint32_t reached[ARENA_REACH + 1]; /* so many by 0 and more steps */
 };
 
 struct usable {
@@ -63,7 +65,7 @@ bool usable_serves(const struct usable *u, const struct settings *settings)
 
 /* ---- one chunk ---- */
 
-static bool grow(void *array, uint32_t n, size_t size)
+static bool grow(void *array, size_t n, size_t size)
 {
 	void **place = array, *grown = reallocarray(*place, n, size);
 
@@ -77,7 +79,8 @@ static bool reserve(struct usable *u, uint32_t n, uint32_t n_uses)
 	if (n > u->n) {
 		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)) ||
 		    !grow(&u->numbers, n, sizeof(*u->numbers)) ||
-		    !grow(&u->going.numbers, n + 1, sizeof(*u->going.numbers)))
+		    !grow(&u->going.numbers, n + 1, sizeof(*u->going.numbers)) ||
+		    !grow(&u->going.reaches, 2 * (size_t)n + 1, sizeof(*u->going.reaches)))
 			return false;
 		u->n = n;
 	}
@@ -224,6 +227,11 @@ static bool find_blocks(struct usable *u, const struct mst_chunk *chunk)
 	return true;
 }
 
+static void going_begin(struct going *g)
+{
+	*g = (struct going){ .numbers = g->numbers, .reaches = g->reaches };
+}
+
 /*
  * What the records from `i` on will look at, batch by batch: the farther ahead, the less is known. The handle of a block that
  * goes is taken out as soon as it is there; that of one that comes before it, but after now, isn't yet.
@@ -242,7 +250,13 @@ static void foresee(struct usable *u, uint32_t i, uint32_t n)
 	}
 	arena_foresee_blocks(u->arena, &g->numbers[g->taken], taken - g->taken);
 	arena_foresee_beside(u->arena, &g->numbers[g->fetched], g->taken - g->fetched);
-	arena_foresee_joins(u->arena, &g->numbers[g->beside], g->fetched - g->beside);
+	for (unsigned step = ARENA_REACH; step > 0; step--) {
+		arena_foresee_more(u->arena, &g->reaches[g->reached[step]],
+				   g->reached[step - 1] - g->reached[step]);
+		g->reached[step] = g->reached[step - 1];
+	}
+	g->reached[0] += arena_foresee_joins(u->arena, &g->numbers[g->beside], g->fetched - g->beside,
+					     &g->reaches[g->reached[0]]);
 	g->beside = g->fetched;
 	g->fetched = g->taken;
 	g->taken = taken;
@@ -253,6 +267,7 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 {
 	struct usable *u = (struct usable *)observer;
 	const uint32_t n = chunk->n_records;
+	const bool ahead = u->arena && arena_is_large(u->arena);
 	uint32_t n_kinds, seen = 0;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
@@ -262,13 +277,13 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 	if (!find_blocks(u, chunk))
 		return MST_ERR_IDENTITY;
 	memset(u->numbers, 0xff, n * sizeof(*u->numbers));
-	u->going.taken = u->going.fetched = u->going.beside = 0;
+	going_begin(&u->going);
 	u->has_forgotten = false;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct use *first = &u->uses[chunk->records[i]];
 		const bool pair = first->role == MST_OUT || first->role == MST_KEEP;
 
-		for (; u->arena && seen <= i + AHEAD; seen += BATCH)
+		for (; ahead && seen <= i + AHEAD; seen += BATCH)
 			foresee(u, seen, n);
 		if (!run_call(u, i, first, &u->uses[chunk->records[i + pair]], pair))
 			return MST_ERR_NOMEM;
@@ -310,6 +325,7 @@ void usable_destroy(struct usable *u)
 	free(u->bytes);
 	free(u->numbers);
 	free(u->going.numbers);
+	free(u->going.reaches);
 	free(u->uses);
 	free(u);
 }
