@@ -94,7 +94,8 @@ static inline uint32_t head_of(struct freelists *lists, const struct block *bloc
 	if (!lists->lowered[l]) {
 		lists->heads[l] = head_lower(blocks, lists->heads[l], lists->n[l]);
 		lists->lowered[l] = true;
-		__builtin_prefetch(&blocks[blocks[lists->heads[l]].next]); /* what is left of it comes before */
+		__builtin_prefetch(
+			&blocks[blocks[lists->heads[l]].next]); /* what is left of it comes before */
 	}
 	return lists->heads[l];
 }
