@@ -160,7 +160,7 @@ struct mst_writer;
 
 struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
-	uint32_t chunk_records; /* records a chunk, 0 = default; above 65536 older readers refuse the trace */
+	uint32_t chunk_records; /* records a chunk; 0 = 2^16 to 2^18, the more there are */
 	bool identity;          /* write which block of its kind a free names */
 	bool folded; /* look for the smallest of several forms of a chunk's columns; older readers refuse the trace */
 	bool exact_times; /* stamp each time that mst_writer_at() tells, not only every 64 units or records */
@@ -231,6 +231,12 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count);
  * in the order in which they were made; only in traces with instruction counts.
  */
 int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size);
+
+/*
+ * The same of one change, by as many bytes as `grown` says (struct mst_step), when so many instructions had been
+ * executed: what is less than at the last record or step counts as that. A trace is written with one of the two functions.
+ */
+int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions);
 
 /*
  * Records. A block is named by its kind and the index its allocation got (allocations are

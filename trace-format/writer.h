@@ -39,12 +39,14 @@ struct mst_writer {
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
 	struct chunk chunk;
+	uint32_t limit; /* records of the present chunk, at most */
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */
 	uint64_t features;         /* of the file, as it begins */
 	bool counted;              /* instructions are */
 	uint64_t instructions;     /* executed so far */
+	uint64_t stepped;          /* as of the last mst_writer_step() */
 	uint32_t thread;
 	uint32_t room;        /* records that may be added before something else is due; see begin_slowly();
 			       * always 0 if instructions are counted */
