@@ -1,47 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "arena.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-#include "fits.h"
+#include "freelists.h"
 #include "holes.h"
 
 enum {
-	GRAIN = 16,    /* of payloads and addresses */
-	BEFORE = 16,   /* bytes of a block before its payload */
-	OVERHEAD = 32, /* and in all; also the size of the smallest block */
-	HEADER = 32,   /* of a superblock */
+	BEFORE = 16, /* bytes of a block before its payload */
+	HEADER = 32, /* of a superblock */
 	PAGE = 4096,
 	SUPERBLOCK = 4194304, /* the smallest */
-	SMALL_LISTS = 64,     /* these hold one size each */
-	LISTS = 112,
-	LAST = LISTS - 1, /* the list of the largest blocks, searched to its end */
-	WALK = 100,       /* this block of another isn't looked at any more */
-	LOWERING = 5,     /* neighbours on each side that may become the head of a list */
+	LARGE = 131072,       /* blocks whose records fill a processor's second cache */
 };
 
 /* A request beyond can't be met; up to it no sum of sizes overflows. */
 #define SIZE_LIMIT ARENA_END
-
-/* In the low bits of a block's size. */
-enum {
-	LIVE = 1,
-	WHOLE = 2, /* its superblock is of no other use and goes with it */
-	FLAGS = 15,
-};
-
-/*
- * Blocks of a superblock are chained in the order of addresses. The first record of that chain
- * stays the first as long as the superblock exists and so stands for it: blocks are split and
- * joined such that the lower part keeps or gives the record.
- */
-struct block {
-	uint64_t address;
-	uint64_t size;        /* a multiple of GRAIN, and flags */
-	uint32_t prev, next;  /* in the superblock; next is also the chain of vacant records */
-	uint32_t left, right; /* in the circle of its list, if free */
-};
 
 struct arena {
 	struct block *blocks;
@@ -49,29 +23,15 @@ struct arena {
 	uint32_t capacity;
 	uint32_t vacant; /* chain of vacant records */
 	uint32_t vacancies;
-	uint32_t heads[LISTS];
-	uint64_t filled[2]; /* bit l % 64 of word l / 64: list l is not empty */
-	uint32_t deferred;  /* superblock that goes next, if it is still free */
-	struct fits last;   /* the list LAST once more, for the search */
+	uint32_t deferred; /* superblock that goes next, if it is still free */
 	uint32_t superblocks;
+	struct freelists lists;
 	struct holes holes; /* room for two at first and one a superblock */
-};
-
-/* Payloads, in units of GRAIN, with which lists 65 and up begin. */
-static const uint16_t bounds[LISTS - SMALL_LISTS - 1] = {
-	67,  70,  74,   77,   81,   85,   90,   94,   99,   104,  109,  114,  120,  126,  133,  139,
-	153, 169, 185,  204,  224,  247,  272,  299,  329,  362,  398,  438,  482,  530,  583,  641,
-	770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312, 3974, 4769, 5723, 6868, 8241, 9890,
 };
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
 {
 	return (n + unit - 1) & ~(unit - 1);
-}
-
-static uint64_t block_size(const struct block *block)
-{
-	return block->size & ~(uint64_t)FLAGS;
 }
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -89,7 +49,7 @@ static bool records_reserve(struct arena *arena, uint32_t more)
 	if (!blocks)
 		return false;
 	arena->blocks = blocks;
-	if (!fits_reserve(&arena->last, (uint32_t)capacity))
+	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
 		return false;
 	arena->capacity = (uint32_t)capacity;
 	return true;
@@ -113,143 +73,6 @@ static void record_drop(struct arena *arena, uint32_t i)
 	arena->vacancies++;
 }
 
-/* ---- Free lists ----------------------------------------------------------------------------- */
-
-static unsigned list_of(uint64_t size)
-{
-	uint64_t k = (size - OVERHEAD) / GRAIN;
-	unsigned lo = 0, hi = LISTS - SMALL_LISTS - 1;
-
-	if (k < SMALL_LISTS)
-		return (unsigned)k;
-	while (lo < hi) {
-		unsigned middle = (lo + hi) / 2;
-
-		if (bounds[middle] <= k)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	return SMALL_LISTS + lo;
-}
-
-/* At the tail: before the head, which stays. */
-static void list_insert(struct arena *arena, uint32_t i)
-{
-	struct block *block = &arena->blocks[i];
-	unsigned l = list_of(block_size(block));
-	uint32_t head = arena->heads[l];
-
-	if (l == LAST)
-		fits_insert(&arena->last, i, block_size(block), head);
-	if (head == ARENA_NONE) {
-		block->left = block->right = arena->heads[l] = i;
-		arena->filled[l / 64] |= UINT64_C(1) << l % 64;
-		return;
-	}
-	block->left = arena->blocks[head].left;
-	block->right = head;
-	arena->blocks[block->left].right = i;
-	arena->blocks[head].left = i;
-}
-
-/* The lowest address among `head` and its neighbours. */
-static uint32_t list_lower(const struct arena *arena, uint32_t head)
-{
-	const struct block *blocks = arena->blocks;
-	uint32_t left = head, right = head, lowest = head;
-
-	for (int i = 0; i < LOWERING; i++) {
-		right = blocks[right].right;
-		if (right == left)
-			break; /* so far around */
-		if (blocks[right].address < blocks[lowest].address)
-			lowest = right;
-		left = blocks[left].left;
-		if (right == left)
-			break;
-		if (blocks[left].address < blocks[lowest].address)
-			lowest = left;
-	}
-	return lowest;
-}
-
-/* The predecessor becomes the head even if the block wasn't, or one near it at a lower address. */
-static void list_remove(struct arena *arena, uint32_t i)
-{
-	struct block *block = &arena->blocks[i];
-	unsigned l = list_of(block_size(block));
-
-	if (l == LAST)
-		fits_remove(&arena->last, i);
-	if (block->left == i) {
-		arena->heads[l] = ARENA_NONE;
-		arena->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
-		return;
-	}
-	arena->blocks[block->left].right = block->right;
-	arena->blocks[block->right].left = block->left;
-	arena->heads[l] = list_lower(arena, block->left);
-}
-
-/* What remains of a block of `size` that was inserted and removed at once: another head. */
-static void list_touch(struct arena *arena, uint64_t size)
-{
-	unsigned l = list_of(size);
-	uint32_t head = arena->heads[l];
-
-	if (head != ARENA_NONE)
-		arena->heads[l] = list_lower(arena, arena->blocks[head].left);
-}
-
-/* The first list from l on that isn't empty, LISTS if there is none. */
-static unsigned list_filled(const struct arena *arena, unsigned l)
-{
-	for (unsigned word = l / 64; word < 2; word++, l = 64 * word) {
-		uint64_t bits = arena->filled[word] >> l % 64;
-
-		if (bits)
-			return l + (unsigned)__builtin_ctzll(bits);
-	}
-	return LISTS;
-}
-
-/* The first block from the head on of at least `size`. Long lists but the last are given up, and turned. */
-static uint32_t list_walk(struct arena *arena, unsigned l, uint64_t size)
-{
-	const struct block *blocks = arena->blocks;
-	uint32_t head = arena->heads[l], i = head;
-	unsigned visits = 0;
-
-	if (l == LAST)
-		return fits_find(&arena->last, head, size);
-	do {
-		if (++visits == WALK) {
-			arena->heads[l] = blocks[head].right;
-			return ARENA_NONE;
-		}
-		if (block_size(&blocks[i]) >= size)
-			return i;
-		i = blocks[i].right;
-	} while (i != head);
-	return ARENA_NONE;
-}
-
-/* Only in the list of `size` itself can blocks be too small; of the others any will do. */
-static uint32_t lists_find(struct arena *arena, uint64_t size)
-{
-	unsigned own = list_of(size), l = list_filled(arena, own);
-
-	if (l == own) {
-		uint32_t i = list_walk(arena, l, size);
-
-		if (i != ARENA_NONE)
-			return i;
-		l = l < LAST ? list_filled(arena, l + 1) : LISTS;
-	}
-	return l < LISTS ? arena->heads[l] : ARENA_NONE;
-}
-
 /* ---- Superblocks ---------------------------------------------------------------------------- */
 
 /* Of a block that fills its superblock. */
@@ -270,9 +93,9 @@ static void superblock_defer(struct arena *arena, uint32_t i)
 {
 	uint32_t old = arena->deferred;
 
-	if (old != ARENA_NONE && old != i && !(arena->blocks[old].size & LIVE) &&
+	if (old != ARENA_NONE && old != i && !(arena->blocks[old].size & BLOCK_LIVE) &&
 	    arena->blocks[old].next == ARENA_NONE) {
-		list_remove(arena, old);
+		freelists_remove(&arena->lists, arena->blocks, old);
 		superblock_unmap(arena, old);
 	}
 	arena->deferred = i;
@@ -299,8 +122,8 @@ static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be
 		.next = ARENA_NONE,
 	};
 	if (size > SUPERBLOCK && may_be_whole)
-		arena->blocks[i].size |= WHOLE;
-	list_insert(arena, i);
+		arena->blocks[i].size |= BLOCK_WHOLE;
+	freelists_insert(&arena->lists, arena->blocks, i);
 	return i;
 }
 
@@ -340,24 +163,24 @@ static void block_join(struct arena *arena, uint32_t i)
 
 static bool block_is_free(const struct arena *arena, uint32_t i)
 {
-	return i != ARENA_NONE && !(arena->blocks[i].size & LIVE);
+	return i != ARENA_NONE && !(arena->blocks[i].size & BLOCK_LIVE);
 }
 
 /* A block of at least `size`, with all that can't become a block of its own. */
 static uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
 {
-	uint32_t i = lists_find(arena, size);
+	uint32_t i = freelists_find(&arena->lists, arena->blocks, size);
 	struct block *block;
 
 	if (i == ARENA_NONE)
 		i = superblock_map(arena, size, may_be_whole);
 	if (i == ARENA_NONE)
 		return ARENA_NONE;
-	list_remove(arena, i);
+	freelists_remove(&arena->lists, arena->blocks, i);
 	block = &arena->blocks[i];
-	if (!(block->size & WHOLE) && block->size - size >= OVERHEAD)
-		list_insert(arena, block_cut(arena, i, size));
-	arena->blocks[i].size |= LIVE;
+	if (!(block->size & BLOCK_WHOLE) && block->size - size >= BLOCK_OVERHEAD)
+		freelists_insert(&arena->lists, arena->blocks, block_cut(arena, i, size));
+	arena->blocks[i].size |= BLOCK_LIVE;
 	return i;
 }
 
@@ -365,13 +188,13 @@ static uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole
 static uint32_t block_align(struct arena *arena, uint32_t i, uint64_t align)
 {
 	struct block *block = &arena->blocks[i];
-	uint64_t payload = round_up(block->address + OVERHEAD + BEFORE, align);
+	uint64_t payload = round_up(block->address + BLOCK_OVERHEAD + BEFORE, align);
 	uint32_t rest;
 
-	block->size &= ~(uint64_t)LIVE;
+	block->size &= ~(uint64_t)BLOCK_LIVE;
 	rest = block_cut(arena, i, payload - BEFORE - block->address);
-	list_insert(arena, i);
-	arena->blocks[rest].size |= LIVE;
+	freelists_insert(&arena->lists, arena->blocks, i);
+	arena->blocks[rest].size |= BLOCK_LIVE;
 	return rest;
 }
 
@@ -384,16 +207,14 @@ struct arena *arena_create(void)
 	if (!arena)
 		return NULL;
 	arena->capacity = 64;
-	arena->blocks = malloc(arena->capacity * sizeof(*arena->blocks));
-	fits_begin(&arena->last);
-	if (!arena->blocks || !fits_reserve(&arena->last, arena->capacity) ||
+	arena->blocks = calloc(arena->capacity, sizeof(*arena->blocks));
+	freelists_begin(&arena->lists);
+	if (!arena->blocks || !freelists_reserve(&arena->lists, arena->capacity) ||
 	    !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
 	arena->vacant = arena->deferred = ARENA_NONE;
-	for (unsigned l = 0; l < LISTS; l++)
-		arena->heads[l] = ARENA_NONE;
 	holes_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
 	holes_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
 	return arena;
@@ -404,27 +225,27 @@ void arena_destroy(struct arena *arena)
 	if (!arena)
 		return;
 	holes_finish(&arena->holes);
-	fits_finish(&arena->last);
+	freelists_finish(&arena->lists);
 	free(arena->blocks);
 	free(arena);
 }
 
 uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable)
 {
-	uint64_t needed, power = GRAIN;
+	uint64_t needed, power = BLOCK_GRAIN;
 	uint32_t i;
 
 	/* A superblock's, that of the rest and that of what precedes an aligned block. */
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena, 3))
 		return ARENA_NONE;
-	needed = round_up(size, GRAIN) + OVERHEAD;
+	needed = round_up(size, BLOCK_GRAIN) + BLOCK_OVERHEAD;
 	while (power < align)
 		power *= 2;
-	if (power == GRAIN)
+	if (power == BLOCK_GRAIN)
 		i = block_take(arena, needed, true);
 	else
-		i = block_take(arena, needed + OVERHEAD + power, false);
-	if (i != ARENA_NONE && power > GRAIN)
+		i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
+	if (i != ARENA_NONE && power > BLOCK_GRAIN)
 		i = block_align(arena, i, power);
 	if (i != ARENA_NONE)
 		*usable = arena_usable(arena, i);
@@ -436,31 +257,93 @@ void arena_free(struct arena *arena, uint32_t i)
 	struct block *block = &arena->blocks[i];
 	uint32_t prev = block->prev;
 
-	block->size &= ~(uint64_t)LIVE;
-	if (block->size & WHOLE) {
+	block->size &= ~(uint64_t)BLOCK_LIVE;
+	if (block->size & BLOCK_WHOLE) {
 		superblock_unmap(arena, i);
 		return;
 	}
 	/* Each step is one block's, in its list until the next step. */
 	if (block_is_free(arena, block->next)) {
-		list_touch(arena, block_size(block));
-		list_remove(arena, block->next);
+		freelists_touch(&arena->lists, arena->blocks, block_size(block));
+		freelists_remove(&arena->lists, arena->blocks, block->next);
 		block_join(arena, i);
 	}
 	if (block_is_free(arena, prev)) {
-		list_touch(arena, block_size(block));
-		list_remove(arena, prev);
+		freelists_touch(&arena->lists, arena->blocks, block_size(block));
+		freelists_remove(&arena->lists, arena->blocks, prev);
 		block_join(arena, prev);
 		i = prev;
 	}
-	list_insert(arena, i);
+	freelists_insert(&arena->lists, arena->blocks, i);
 	if (arena->blocks[i].prev == ARENA_NONE && arena->blocks[i].next == ARENA_NONE)
 		superblock_defer(arena, i);
 }
 
+bool arena_is_large(const struct arena *arena)
+{
+	return arena->n > LARGE;
+}
+
+/* Whether there is one can't be predicted: no branch, record 0 stands for none. */
+static const struct block *block_foreseen(const struct arena *arena, uint32_t i)
+{
+	return &arena->blocks[i == ARENA_NONE ? 0 : i];
+}
+
+void arena_foresee_blocks(const struct arena *arena, const uint32_t *handles, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		__builtin_prefetch(&arena->blocks[handles[k]]);
+}
+
+void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		const struct block *block = &arena->blocks[handles[k]];
+
+		__builtin_prefetch(block_foreseen(arena, block->prev));
+		__builtin_prefetch(block_foreseen(arena, block->next));
+	}
+}
+
+/* Adds the neighbours in its list; returns 1 if it is free. */
+static inline uint32_t reach_begin(const struct arena *arena, uint32_t i, struct arena_reach *reach)
+{
+	const struct block *block = block_foreseen(arena, i);
+
+	*reach = (struct arena_reach){ block->left, block->right };
+	__builtin_prefetch(&arena->blocks[block->left]);
+	__builtin_prefetch(&arena->blocks[block->right]);
+	return !(block->size & BLOCK_LIVE);
+}
+
+uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n,
+			     struct arena_reach *reaches)
+{
+	uint32_t added = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct block *block = &arena->blocks[handles[k]];
+
+		added += reach_begin(arena, block->prev, &reaches[added]);
+		added += reach_begin(arena, block->next, &reaches[added]);
+	}
+	return added;
+}
+
+void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		reaches[k].left = arena->blocks[reaches[k].left].left;
+		reaches[k].right = arena->blocks[reaches[k].right].right;
+		__builtin_prefetch(&arena->blocks[reaches[k].left]);
+		__builtin_prefetch(&arena->blocks[reaches[k].right]);
+	}
+}
+
 uint64_t arena_usable(const struct arena *arena, uint32_t handle)
 {
-	return block_size(&arena->blocks[handle]) - OVERHEAD;
+	return block_size(&arena->blocks[handle]) - BLOCK_OVERHEAD;
 }
 
 uint64_t arena_address(const struct arena *arena, uint32_t handle)

@@ -85,7 +85,7 @@ static const struct argp_option options[] = {
 	  40 },
 	{ "at", KEY_AT, "TIME", 0,
 	  "also write FILE.at-TIME with the tree as it was at a time, or at the 'peak' or the 'end' "
-	  "(repeatable)",
+	  "(repeatable); --only-moments is quicker",
 	  40 },
 	{ "detailed-snapshot", KEY_DETAILED_SNAPSHOT, "TIME", 0, "the same as --at", 40 },
 	{ "snapshot", KEY_SNAPSHOT, "TIME", 0,

@@ -53,6 +53,22 @@ extern const unsigned char canvas_rgb[CANVAS_COLOURS][3];
 
 /* A canvas of 100 by 80 pixels or more. NULL when out of memory. */
 struct canvas *canvas_svg(struct out *out, int width, int height);
+
+/*
+ * PNG is a module's (canvas_png.c), because libgd drags in fifty libraries, which take longer to load than most traces to
+ * read. Loads it; NULL, or what is wrong. Only then can canvases be had.
+ */
+const char *canvas_png_load(void);
 struct canvas *canvas_png(struct out *out, int width, int height);
+
+/* What the module uses of the program, and the one function that it has. */
+struct canvas_host {
+	void (*write)(struct out *out, const void *data, size_t size);
+	void (*fail)(struct out *out, int error);
+	const unsigned char (*rgb)[3];
+};
+
+typedef struct canvas *canvas_maker(struct out *out, int width, int height, const struct canvas_host *host);
+extern canvas_maker canvas_png_make;
 
 #endif

@@ -9,6 +9,7 @@
 
 struct png {
 	struct canvas canvas;
+	const struct canvas_host *host;
 	gdImagePtr image;
 	int colours[CANVAS_COLOURS];
 };
@@ -67,9 +68,9 @@ static void finish(struct canvas *canvas)
 	int size;
 	void *file = gdImagePngPtr(png->image, &size);
 	if (file)
-		out_write(canvas->out, file, (size_t)size);
+		png->host->write(canvas->out, file, (size_t)size);
 	else
-		out_fail(canvas->out, ENOMEM);
+		png->host->fail(canvas->out, ENOMEM);
 	gdFree(file);
 	gdImageDestroy(png->image);
 	free(png);
@@ -86,20 +87,23 @@ static const struct canvas_impl impl = {
 	.finish = finish,
 };
 
-struct canvas *canvas_png(struct out *out, int width, int height)
+__attribute__((visibility("default"))) struct canvas *canvas_png_make(struct out *out, int width, int height,
+								      const struct canvas_host *host)
 {
 	struct png *png = malloc(sizeof(*png));
 	if (!png)
 		return NULL;
-	*png = (struct png){ .canvas = { &impl, out, width, height }, .image = gdImageCreate(width, height) };
+	*png = (struct png){ .canvas = { &impl, out, width, height },
+			     .host = host,
+			     .image = gdImageCreate(width, height) };
 	if (!png->image) {
 		free(png);
 		return NULL;
 	}
 	/* The first colour is the background's; the order shows in the file. */
 	for (unsigned i = 0; i < CANVAS_COLOURS; i++)
-		png->colours[i] = gdImageColorAllocate(png->image, canvas_rgb[i][0], canvas_rgb[i][1],
-						       canvas_rgb[i][2]);
+		png->colours[i] =
+			gdImageColorAllocate(png->image, host->rgb[i][0], host->rgb[i][1], host->rgb[i][2]);
 	gdImageColorTransparent(png->image, png->colours[CANVAS_BACKGROUND]);
 	return &png->canvas;
 }

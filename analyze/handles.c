@@ -5,8 +5,7 @@
 #include <string.h>
 
 enum {
-	FEW = HANDLES_PAGE / 8, /* a page with fewer live blocks than these isn't worth its memory */
-	AHEAD = 1024,           /* pages that the directory may skip; indices are what the file says */
+	AHEAD = 1024, /* pages that the directory may skip; indices are what the file says */
 };
 
 void handles_init(struct handles *h)
@@ -96,7 +95,7 @@ static bool open_page(struct handles *h, uint64_t place)
 
 	if (!reserve(h, place + 1))
 		return false;
-	if (last && last->live < FEW)
+	if (last && last->live < HANDLES_FEW)
 		page_retire(h, h->n - 1);
 	while (h->n < place)
 		h->directory[h->n++] = HANDLES_NONE;
@@ -108,6 +107,12 @@ static bool open_page(struct handles *h, uint64_t place)
 }
 
 /* ---- interface ---- */
+
+void handles_lose(struct handles *h, uint64_t place)
+{
+	if (page_at(h, place)->live < HANDLES_FEW && place + 1 < h->n)
+		page_retire(h, place);
+}
 
 bool handles_put(struct handles *h, uint64_t block, uint32_t number)
 {
@@ -149,7 +154,7 @@ bool handles_take(struct handles *h, uint64_t block, uint32_t *number)
 	slot = &page->numbers[block % HANDLES_PAGE];
 	*number = *slot;
 	*slot = HANDLES_NONE;
-	if (--page->live < FEW && place + 1 < h->n)
-		page_retire(h, place);
+	page->live--;
+	handles_lose(h, place);
 	return true;
 }

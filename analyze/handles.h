@@ -13,7 +13,11 @@
 
 #define HANDLES_NONE UINT32_MAX /* no number, and no page */
 
-enum { HANDLES_PAGE_LOG2 = 9, HANDLES_PAGE = 1 << HANDLES_PAGE_LOG2 };
+enum {
+	HANDLES_PAGE_LOG2 = 9,
+	HANDLES_PAGE = 1 << HANDLES_PAGE_LOG2,
+	HANDLES_FEW = HANDLES_PAGE / 32, /* a page with fewer live blocks than these isn't worth its memory */
+};
 
 struct handles {
 	uint32_t *directory; /* [n]: the page of each so many blocks */
@@ -40,5 +44,49 @@ bool handles_find(const struct handles *handles, uint64_t block, uint32_t *numbe
 
 /* Takes a block out; false if it isn't there. */
 bool handles_take(struct handles *handles, uint64_t block, uint32_t *number);
+
+/* A hint: the block will be looked for. */
+static inline void handles_foresee(const struct handles *handles, uint64_t block)
+{
+	const uint64_t place = block >> HANDLES_PAGE_LOG2;
+
+	if (place >= handles->n)
+		return;
+	if (handles->directory[place] == HANDLES_NONE) {
+		indexmap_foresee(&handles->rest, block);
+		return;
+	}
+	__builtin_prefetch(&handles->pages[handles->directory[place]].live);
+	__builtin_prefetch(&handles->pages[handles->directory[place]].numbers[block % HANDLES_PAGE]);
+}
+
+/* Private: a page has lost a block. */
+void handles_lose(struct handles *handles, uint64_t place);
+
+/*
+ * The number of a block that may not have come yet, which is taken out then: HANDLES_NONE if so, or if it has to
+ * be looked for more closely, by handles_take(). Without branches on what can't be predicted.
+ */
+static inline uint32_t handles_take_early(struct handles *handles, uint64_t block)
+{
+	const uint64_t place = block >> HANDLES_PAGE_LOG2;
+	struct handles_page *page;
+	uint32_t *slot, number = HANDLES_NONE;
+
+	if (place >= handles->n)
+		return HANDLES_NONE;
+	if (handles->directory[place] == HANDLES_NONE) {
+		indexmap_take(&handles->rest, block, &number);
+		return number;
+	}
+	page = &handles->pages[handles->directory[place]];
+	slot = &page->numbers[block % HANDLES_PAGE];
+	number = *slot;
+	*slot = HANDLES_NONE;
+	page->live -= number != HANDLES_NONE;
+	if (__builtin_expect(page->live < HANDLES_FEW && place + 1 < handles->n, 0))
+		handles_lose(handles, place);
+	return number;
+}
 
 #endif

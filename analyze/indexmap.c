@@ -78,6 +78,12 @@ bool indexmap_find(const struct indexmap *map, uint64_t block, uint32_t *number)
 	return slot->block == block;
 }
 
+void indexmap_foresee(const struct indexmap *map, uint64_t block)
+{
+	if (map->n)
+		__builtin_prefetch(&map->slots[home_of(map, block)]);
+}
+
 bool indexmap_take(struct indexmap *map, uint64_t block, uint32_t *number)
 {
 	size_t gap, i;

@@ -20,6 +20,9 @@ bool indexmap_put(struct indexmap *map, uint64_t block, uint32_t number);
 
 bool indexmap_find(const struct indexmap *map, uint64_t block, uint32_t *number);
 
+/* A hint: the block will be looked for. */
+void indexmap_foresee(const struct indexmap *map, uint64_t block);
+
 /* Takes a block out; false if it isn't there. `number` may be NULL. */
 bool indexmap_take(struct indexmap *map, uint64_t block, uint32_t *number);
 

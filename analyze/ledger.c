@@ -92,12 +92,37 @@ static bool reserve(struct ledger *l, uint32_t n)
 	return true;
 }
 
+/* What single blocks take, and no more: all that matters if Massif makes no mistakes. */
+static void fill_plainly(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
+{
+	const uint64_t *blocks = usable_blocks(l->usable), *bytes = usable_bytes(l->usable);
+	const uint64_t admin = l->settings->heap_admin;
+
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		const uint32_t role = chunk->symbols[chunk->records[i]].role;
+		struct effect *e = &l->effects[i];
+
+		*e = by_symbol[chunk->records[i]];
+		if (__builtin_expect(role == MST_CALL || role == MST_KEEP, 0))
+			continue;
+		effect_charge(e, l->settings, bytes[i] + admin);
+		/* Never seen allocated: all that is known is that a block has come. */
+		if (__builtin_expect(blocks[i] == UINT64_MAX, 0) && e->action == PAIR &&
+		    by_symbol[chunk->records[i + 1]].comes)
+			e->action = NOTHING;
+	}
+}
+
 bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
 {
 	const uint64_t *blocks = usable_blocks(l->usable), *bytes = usable_bytes(l->usable);
 
 	if (!reserve(l, chunk->n_records))
 		return false;
+	if (!is_faithful(l)) {
+		fill_plainly(l, chunk, by_symbol);
+		return true;
+	}
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
 		struct effect *e = &l->effects[i];
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "mstrace.h"
 
 /* ---- The directory -------------------------------------------------------------------------- */
@@ -62,19 +63,8 @@ void recording_finish(struct recording *r)
 static char *find_msrec(void)
 {
 	static const char *const places[] = { "msrec", "../trace-record/msrec" };
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[n > 0 ? n : 0] = '\0';
-	const char *slash = strrchr(self, '/');
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
-		char *path;
-		if (asprintf(&path, "%.*s/%s", (int)(slash - self), self, places[i]) < 0)
-			return NULL;
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	return strdup("msrec");
+	char *path = beside_find(places, sizeof(places) / sizeof(*places), X_OK);
+	return path ? path : strdup("msrec");
 }
 
 /* msrec -o DIRECTORY/NUMBER.PID OPTION... -- PROGRAM...; to be freed. NULL when out of memory. */

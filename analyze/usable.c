@@ -2,6 +2,7 @@
 #include "usable.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "arena.h"
 #include "effect.h"
@@ -9,6 +10,25 @@
 #include "indexmap.h"
 
 #define NO_BLOCK UINT64_MAX
+
+/* Records that are prepared at once, and how far ahead. */
+enum { BATCH = 8, AHEAD = (4 + ARENA_REACH) * BATCH };
+
+/* What the records of a symbol do. */
+struct use {
+	uint64_t bytes; /* what the kind says that the block takes */
+	uint64_t size, align;
+	uint8_t role; /* enum mst_role */
+	bool is_custom;
+};
+
+/* Blocks of the arena that go soon, in turn, and how many of them it has been told about, see arena.h. */
+struct going {
+	uint32_t *numbers;
+	uint32_t taken, fetched, beside;
+	struct arena_reach *reaches;
+	uint32_t reached[ARENA_REACH + 1]; /* so many by 0 and more steps */
+};
 
 struct usable {
 	struct observer observer;
@@ -18,7 +38,11 @@ struct usable {
 	struct indexmap forgotten;
 	/* By record of the present chunk. */
 	uint64_t *blocks, *bytes;
+	uint32_t *numbers; /* ARENA_NONE: not known yet */
 	uint32_t n;
+	struct going going;
+	struct use *uses; /* by symbol of the chunk */
+	uint32_t n_uses;
 	bool has_forgotten;
 };
 
@@ -41,39 +65,29 @@ bool usable_serves(const struct usable *u, const struct settings *settings)
 
 /* ---- one chunk ---- */
 
-static bool reserve(struct usable *u, uint32_t n)
+static bool grow(void *array, size_t n, size_t size)
 {
-	uint64_t *grown;
+	void **place = array, *grown = reallocarray(*place, n, size);
 
-	if (n <= u->n)
-		return true;
-	grown = realloc(u->blocks, n * sizeof(*grown));
 	if (grown)
-		u->blocks = grown;
-	grown = grown ? realloc(u->bytes, n * sizeof(*grown)) : NULL;
-	if (!grown)
-		return false;
-	u->bytes = grown;
-	u->n = n;
-	return true;
+		*place = grown;
+	return grown;
 }
 
-/* Fills `blocks`. False: the trace doesn't say which block a record is about. */
-static bool find_blocks(struct usable *u, const struct mst_chunk *chunk)
+static bool reserve(struct usable *u, uint32_t n, uint32_t n_uses)
 {
-	uint64_t alloc = chunk->first_alloc;
-	uint32_t freed = 0;
-
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const uint32_t role = chunk->symbols[chunk->records[i]].role;
-
-		u->blocks[i] = NO_BLOCK;
-		if (role == MST_ALLOC)
-			u->blocks[i] = alloc++;
-		else if (role != MST_CALL && freed == chunk->n_freed)
+	if (n > u->n) {
+		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)) ||
+		    !grow(&u->numbers, n, sizeof(*u->numbers)) ||
+		    !grow(&u->going.numbers, n + 1, sizeof(*u->going.numbers)) ||
+		    !grow(&u->going.reaches, 2 * (size_t)n + 1, sizeof(*u->going.reaches)))
 			return false;
-		else if (role != MST_CALL)
-			u->blocks[i] = chunk->freed[freed++];
+		u->n = n;
+	}
+	if (n_uses > u->n_uses) {
+		if (!grow(&u->uses, n_uses, sizeof(*u->uses)))
+			return false;
+		u->n_uses = n_uses;
 	}
 	return true;
 }
@@ -88,48 +102,64 @@ static uint64_t alignment_of(const struct usable *u, const struct mst_kind *kind
 	return kind->align_log2 > 63 ? UINT64_MAX : UINT64_C(1) << kind->align_log2;
 }
 
-/* A block comes into the arena. False: no memory. */
-static bool put(struct usable *u, uint32_t i, const struct mst_kind *kind)
+/* Settings and kinds, as a chunk's symbols have them. */
+static void find_uses(struct usable *u, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
-	const uint32_t handle = arena_alloc(u->arena, kind->size, alignment_of(u, kind), &u->bytes[i]);
+	for (uint32_t s = 0; s < chunk->n_symbols; s++) {
+		const struct mst_symbol *symbol = &chunk->symbols[s];
+		const struct mst_kind *kind = &kinds[symbol->kind];
+
+		u->uses[s] = (struct use){
+			.bytes = effect_usable(u->settings, kind),
+			.size = kind->size,
+			.align = alignment_of(u, kind),
+			.role = (uint8_t)symbol->role,
+			.is_custom = mst_op_is_custom(kind->op),
+		};
+	}
+}
+
+/* ---- blocks of the arena ---- */
+
+/* A block comes into the arena. False: no memory. */
+static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *use)
+{
+	const uint32_t handle = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
 
 	if (handle != ARENA_NONE)
 		return handles_put(&u->handles, u->blocks[i], handle);
-	u->bytes[i] = effect_usable(u->settings, kind);
+	u->bytes[i] = use->bytes;
 	return true;
 }
 
-static void take(struct usable *u, uint32_t i, const struct mst_kind *kind)
+/* The handle of the block that goes with record `i`, which has been taken out if it was there in time. */
+static bool find_handle(struct usable *u, uint32_t i)
 {
-	uint32_t handle;
+	return u->numbers[i] != ARENA_NONE || handles_take(&u->handles, u->blocks[i], &u->numbers[i]);
+}
 
-	u->bytes[i] = effect_usable(u->settings, kind);
-	if (!handles_take(&u->handles, u->blocks[i], &handle))
+static void take(struct usable *u, uint32_t i)
+{
+	if (!find_handle(u, i))
 		return;
-	u->bytes[i] = arena_usable(u->arena, handle);
-	arena_free(u->arena, handle);
+	u->bytes[i] = arena_usable(u->arena, u->numbers[i]);
+	arena_free(u->arena, u->numbers[i]);
 }
 
 /* A realloc to what the block can hold leaves it where it is. False: no memory. */
-static bool move(struct usable *u, uint32_t i, const struct mst_kind *old, const struct mst_kind *new)
+static bool move(struct usable *u, uint32_t i, const struct use *new)
 {
-	const struct mst_kind moved = { .size = new->size, .cap = new->cap };
-	uint32_t handle;
-
-	if (!handles_find(&u->handles, u->blocks[i], &handle)) {
-		take(u, i, old);
-		return put(u, i + 1, &moved);
-	}
-	u->bytes[i] = arena_usable(u->arena, handle);
+	if (!find_handle(u, i))
+		return put(u, i + 1, u->settings->alignment, new);
+	u->bytes[i] = arena_usable(u->arena, u->numbers[i]);
 	if (new->size > u->bytes[i]) {
-		if (!put(u, i + 1, &moved))
+		if (!put(u, i + 1, u->settings->alignment, new))
 			return false;
-		take(u, i, old);
+		arena_free(u->arena, u->numbers[i]);
 		return true;
 	}
 	u->bytes[i + 1] = u->bytes[i];
-	handles_take(&u->handles, u->blocks[i], &handle);
-	return handles_put(&u->handles, u->blocks[i + 1], handle);
+	return handles_put(&u->handles, u->blocks[i + 1], u->numbers[i]);
 }
 
 /* The records at `i` are about a block that Massif has forgotten: then so is what they make of it. */
@@ -144,53 +174,120 @@ static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
 	return true;
 }
 
-static const struct mst_symbol *symbol_at(const struct mst_chunk *chunk, uint32_t i)
-{
-	return &chunk->symbols[chunk->records[i]];
-}
+/* ---- calls ---- */
 
 /* The call whose first record is `i`, of two if it is a `pair`. False: no memory. */
-static bool run_call(struct usable *u, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-		     uint32_t i, bool pair)
+static inline bool run_call(struct usable *u, uint32_t i, const struct use *first, const struct use *last,
+			    bool pair)
 {
-	const struct mst_symbol *first = symbol_at(chunk, i), *last = symbol_at(chunk, i + pair);
-	const struct mst_kind *kind = &kinds[first->kind], *new = &kinds[last->kind];
 	const bool comes = last->role == MST_ALLOC;
 
-	u->bytes[i] = effect_usable(u->settings, kind);
-	u->bytes[i + pair] = effect_usable(u->settings, new);
+	u->bytes[i] = first->bytes;
+	u->bytes[i + pair] = last->bytes;
+	if (first->role == MST_KEEP && u->numbers[i] != ARENA_NONE &&
+	    !handles_put(&u->handles, u->blocks[i], u->numbers[i]))
+		return false;
 	if (first->role == MST_KEEP)
 		return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
 		       indexmap_put(&u->forgotten, u->blocks[i], 0);
 	if (is_forgotten(u, i, pair && comes) || !u->arena || first->role == MST_CALL ||
-	    (comes && mst_op_is_custom(new->op)))
+	    (comes && last->is_custom))
 		return true;
 	if (pair && comes)
-		return move(u, i, kind, new);
+		return move(u, i, last);
 	if (comes)
-		return put(u, i, kind);
-	take(u, i, kind);
+		return put(u, i, first->align, first);
+	take(u, i);
 	return true;
+}
+
+/*
+ * Fills `blocks`. False: the trace doesn't say which block a record is about. Which kind of record comes can't be
+ * predicted: no branches on it.
+ */
+static bool find_blocks(struct usable *u, const struct mst_chunk *chunk)
+{
+	static const uint64_t nothing = NO_BLOCK;
+	const uint64_t *freed = chunk->n_freed ? chunk->freed : &nothing;
+	uint64_t alloc = chunk->first_alloc;
+	uint32_t left = chunk->n_freed;
+
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		const uint8_t role = u->uses[chunk->records[i]].role;
+		const bool comes = role == MST_ALLOC, named = !comes && role != MST_CALL;
+		const uint64_t *source = comes ? &alloc : freed;
+
+		if (__builtin_expect(named && left == 0, 0))
+			return false;
+		u->blocks[i] = __builtin_expect(comes || named, 1) ? *source : NO_BLOCK;
+		alloc += comes;
+		freed += named;
+		left -= named;
+	}
+	return true;
+}
+
+static void going_begin(struct going *g)
+{
+	*g = (struct going){ .numbers = g->numbers, .reaches = g->reaches };
+}
+
+/*
+ * What the records from `i` on will look at, batch by batch: the farther ahead, the less is known. The handle of a block that
+ * goes is taken out as soon as it is there; that of one that comes before it, but after now, isn't yet.
+ */
+static void foresee(struct usable *u, uint32_t i, uint32_t n)
+{
+	struct going *g = &u->going;
+	const uint32_t end = i + BATCH < n ? i + BATCH : n;
+	uint32_t taken = g->taken;
+
+	for (uint32_t k = i; k < end; k++)
+		handles_foresee(&u->handles, u->blocks[k]);
+	for (uint32_t k = i < BATCH ? 0 : i - BATCH; k < i && k < n; k++) {
+		g->numbers[taken] = u->numbers[k] = handles_take_early(&u->handles, u->blocks[k]);
+		taken += u->numbers[k] != ARENA_NONE;
+	}
+	arena_foresee_blocks(u->arena, &g->numbers[g->taken], taken - g->taken);
+	arena_foresee_beside(u->arena, &g->numbers[g->fetched], g->taken - g->fetched);
+	for (unsigned step = ARENA_REACH; step > 0; step--) {
+		arena_foresee_more(u->arena, &g->reaches[g->reached[step]],
+				   g->reached[step - 1] - g->reached[step]);
+		g->reached[step] = g->reached[step - 1];
+	}
+	g->reached[0] += arena_foresee_joins(u->arena, &g->numbers[g->beside], g->fetched - g->beside,
+					     &g->reaches[g->reached[0]]);
+	g->beside = g->fetched;
+	g->fetched = g->taken;
+	g->taken = taken;
 }
 
 static int usable_chunk(struct observer *observer, const struct mst_reader *reader,
 			const struct mst_chunk *chunk)
 {
 	struct usable *u = (struct usable *)observer;
-	uint32_t n_kinds;
+	const uint32_t n = chunk->n_records;
+	const bool ahead = u->arena && arena_is_large(u->arena);
+	uint32_t n_kinds, seen = 0;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
-	if (!reserve(u, chunk->n_records))
+	if (!reserve(u, n, chunk->n_symbols))
 		return MST_ERR_NOMEM;
+	find_uses(u, chunk, kinds);
 	if (!find_blocks(u, chunk))
 		return MST_ERR_IDENTITY;
+	memset(u->numbers, 0xff, n * sizeof(*u->numbers));
+	going_begin(&u->going);
 	u->has_forgotten = false;
-	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
-		const uint32_t role = symbol_at(chunk, i)->role;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct use *first = &u->uses[chunk->records[i]];
+		const bool pair = first->role == MST_OUT || first->role == MST_KEEP;
 
-		n = role == MST_OUT || role == MST_KEEP ? 2 : 1;
-		if (!run_call(u, chunk, kinds, i, n == 2))
+		for (; ahead && seen <= i + AHEAD; seen += BATCH)
+			foresee(u, seen, n);
+		if (!run_call(u, i, first, &u->uses[chunk->records[i + pair]], pair))
 			return MST_ERR_NOMEM;
+		i += pair;
 	}
 	return 0;
 }
@@ -226,6 +323,10 @@ void usable_destroy(struct usable *u)
 	indexmap_finish(&u->forgotten);
 	free(u->blocks);
 	free(u->bytes);
+	free(u->numbers);
+	free(u->going.numbers);
+	free(u->going.reaches);
+	free(u->uses);
 	free(u);
 }
 

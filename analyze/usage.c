@@ -72,6 +72,18 @@ static error_t parse_look(struct usage *usage, int key, const char *value, struc
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* Before anything else is done, as it may not be there. */
+static void load_png(struct argp_state *state)
+{
+#if WITH_PNG
+	const char *problem = canvas_png_load();
+	if (problem)
+		argp_error(state, "--png: %s; use --svg", problem);
+#else
+	argp_error(state, "--png: this build has no libgd; use --svg");
+#endif
+}
+
 static error_t parse_key(struct usage *usage, int key, const char *value, struct argp_state *state)
 {
 	switch (key) {
@@ -88,8 +100,7 @@ static error_t parse_key(struct usage *usage, int key, const char *value, struct
 		usage->data = value;
 		return 0;
 	case 'p':
-		if (!WITH_PNG)
-			argp_error(state, "--png: this build has no libgd; use --svg");
+		load_png(state);
 		usage->png = value;
 		return 0;
 	case KEY_SVG:

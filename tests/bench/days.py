@@ -69,7 +69,9 @@ def questions(build, trace, folder):
     yield "`--exact-peak`", msreplay + ["--exact-peak", out, trace]
     yield "`--memusage`", msreplay + ["--memusage", trace]
     for part in (1, 50, 99):
-        yield f"`--at=TIME`, after {part} % of the time", msreplay + [f"--at={ms * part // 100}", out, trace]
+        at = f"--at={ms * part // 100}"
+        yield f"`--at=TIME`, after {part} % of the time", msreplay + [at, out, trace]
+        yield f"`--only-moments --at=TIME`, after {part} %", msreplay + ["--only-moments", at, out, trace]
     yield ("`msconvert --to=trace --from --until`, a minute after one day",
            [build.file("analyze/msconvert"), "-q", "--to=trace", f"--from={ms // 2}", f"--until={ms // 2 + 60000}", "-o",
             f"{folder}/cut", trace])

@@ -141,6 +141,10 @@ t sh -c 'msreplay -q --memusage=full T | diff plain-report -'
 t sh -c 'msreplay -q --memusage -d data -p picture --svg=picture.svg -x 200 -y 150 T | cmp - plain-report'
 t sh -c 'od -A n -t u8 -w24 data | sed -n "1,12p;\$p"; wc -c <data'
 t sh -c 'head -c 4 picture.png | tail -c 3; echo'
+# What paints it is a module; without it the rest works.
+mkdir lone && cp "$(command -v msreplay)" lone
+t lone/msreplay -q --memusage -p lone/picture T
+t sh -c 'lone/msreplay -q --memusage T | cmp - plain-report; ls lone'
 t cat picture.svg
 t sh -c 'msreplay -q --memusage --svg=small.svg -t -T -x 1 -y 1 --title="<&> \"$(printf "caf\303\251 \377\001")\"" T >/dev/null; grep -v "^ *<path" small.svg'
 t sh -c 'msreplay -q --memusage -d data2 - <T >/dev/null; cmp data data2'

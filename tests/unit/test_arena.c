@@ -12,6 +12,8 @@
 
 #include "arena.c"
 
+#include "freelists.c"
+
 static const uint64_t mega = 1 << 20;
 
 /* ---- The checker ---------------------------------------------------------------------------- */
@@ -19,31 +21,36 @@ static const uint64_t mega = 1 << 20;
 /* Each list is a circle of free blocks of its sizes, marked in `listed`. Returns how many there are. */
 static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 {
+	const struct freelists *lists = &arena->lists;
 	uint32_t n = 0;
 
-	for (unsigned l = 0; l < LISTS; l++) {
-		uint32_t head = arena->heads[l], i = head;
+	for (unsigned l = 0; l < FREELISTS; l++) {
+		uint32_t head = lists->heads[l], i = head, length = 0;
 
-		assert_int_equal(arena->filled[l / 64] >> l % 64 & 1, head != ARENA_NONE);
-		if (head == ARENA_NONE)
+		assert_int_equal(lists->filled[l / 64] >> l % 64 & 1, head != BLOCK_NONE);
+		if (head == BLOCK_NONE) {
+			assert_int_equal(lists->n[l], 0);
 			continue;
+		}
 		do {
 			const struct block *block = &arena->blocks[i];
-			uint64_t k = (block_size(block) - OVERHEAD) / GRAIN;
+			uint64_t k = (block_size(block) - BLOCK_OVERHEAD) / BLOCK_GRAIN;
 
-			assert_false(block->size & LIVE);
+			assert_false(block->size & BLOCK_LIVE);
 			assert_false(listed[i]);
 			listed[i] = 1;
-			n++;
-			if (l < SMALL_LISTS)
+			length++;
+			if (l < FREELISTS_SMALL)
 				assert_int_equal(k, l);
 			else
-				assert_true((l == SMALL_LISTS || k >= bounds[l - SMALL_LISTS - 1]) &&
-					    k >= SMALL_LISTS &&
-					    (l == LISTS - 1 || k < bounds[l - SMALL_LISTS]));
+				assert_true((l == FREELISTS_SMALL || k >= bounds[l - FREELISTS_SMALL - 1]) &&
+					    k >= FREELISTS_SMALL &&
+					    (l == LAST || k < bounds[l - FREELISTS_SMALL]));
 			assert_int_equal(arena->blocks[block->right].left, i);
 			i = block->right;
 		} while (i != head);
+		assert_int_equal(lists->n[l], length);
+		n += length;
 	}
 	return n;
 }
@@ -51,10 +58,12 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 /* What the index finds in the last list is what a walk from the head finds. */
 static void check_search(const struct arena *arena, uint64_t size)
 {
-	uint32_t head = arena->heads[LAST], i = head;
+	const struct freelists *lists = &arena->lists;
+	uint32_t head = lists->heads[LAST], i = head;
 
-	if (head == ARENA_NONE) {
-		assert_int_equal(arena->last.root, FITS_NONE);
+	assert_true(lists->is_indexed ? lists->n[LAST] > FEW : lists->n[LAST] < MANY);
+	if (!lists->is_indexed) {
+		assert_int_equal(lists->last.root, FITS_NONE);
 		return;
 	}
 	while (block_size(&arena->blocks[i]) < size) {
@@ -64,7 +73,7 @@ static void check_search(const struct arena *arena, uint64_t size)
 			break;
 		}
 	}
-	assert_int_equal(fits_find(&arena->last, head, size), i);
+	assert_int_equal(fits_find(&lists->last, head, size), i);
 }
 
 /* The blocks from the first of a superblock fill it; no two free ones touch. Returns how many are live. */
@@ -78,11 +87,11 @@ static uint32_t check_superblock(const struct arena *arena, uint32_t first, cons
 	assert_int_equal(begin % PAGE, 0);
 	for (uint32_t i = first, prev = ARENA_NONE; i != ARENA_NONE; prev = i, i = arena->blocks[i].next) {
 		const struct block *block = &arena->blocks[i];
-		bool is_free = !(block->size & LIVE);
+		bool is_free = !(block->size & BLOCK_LIVE);
 
 		assert_int_equal(block->address, at);
 		assert_int_equal(block->prev, prev);
-		assert_true(block_size(block) >= OVERHEAD && block_size(block) % GRAIN == 0);
+		assert_true(block_size(block) >= BLOCK_OVERHEAD && block_size(block) % BLOCK_GRAIN == 0);
 		assert_int_equal(is_free, listed[i]);
 		assert_false(is_free && free_before);
 		at += block_size(block);

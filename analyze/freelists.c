@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "freelists.h"
+
+enum {
+	LAST = FREELISTS - 1, /* the list of the largest blocks, searched to its end */
+	WALK = 100,           /* this block of another isn't looked at any more */
+	LOWERING = 5,         /* neighbours on each side that may become the head of a list */
+	MANY = 32,            /* from so many blocks on the last list has an index, ... */
+	FEW = 16,             /* ... and down to so many */
+};
+
+/* Payloads, in units of BLOCK_GRAIN, with which lists 65 and up begin. */
+static const uint16_t bounds[FREELISTS - FREELISTS_SMALL - 1] = {
+	67,
+	70,
+	74,
+	77,
+	81,
+	85,
+	90,
+	94,
+	99,
+	104,
+	109,
+	114,
+	120,
+	126,
+	133,
+	139,
+	153,
+	169,
+	185,
+	204,
+	224,
+	247,
+	272,
+	299,
+	329,
+	362,
+	398,
+	438,
+	482,
+	530,
+	583,
+	641,
+	770,
+	924,
+	1109,
+	1331,
+	1597,
+	1916,
+	2300,
+	2760,
+	3312,
+	3974,
+	4769,
+	5723,
+	6868,
+	8241,
+	FREELISTS_BOUND,
+};
+
+static unsigned list_of(const struct freelists *lists, uint64_t size)
+{
+	const uint64_t k = (size - BLOCK_OVERHEAD) / BLOCK_GRAIN;
+
+	return k < FREELISTS_BOUND ? lists->list_of[k] : LAST;
+}
+
+/* ---- The head ------------------------------------------------------------------------------- */
+
+/* The lowest address among `head` and its neighbours, of which there are `n` in the list. */
+static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n)
+{
+	const uint32_t steps = n > LOWERING ? LOWERING : n - 1;
+	uint32_t left = head, right = head, lowest = head;
+	uint64_t address = blocks[head].address;
+
+	/* Which one is lower can't be predicted: no branches. */
+	for (uint32_t i = 0; i < steps; i++) {
+		right = blocks[right].right;
+		left = blocks[left].left;
+		lowest = blocks[right].address < address ? right : lowest;
+		address = blocks[right].address < address ? blocks[right].address : address;
+		lowest = blocks[left].address < address ? left : lowest;
+		address = blocks[left].address < address ? blocks[left].address : address;
+	}
+	return lowest;
+}
+
+/* Of a list that isn't empty. */
+static inline uint32_t head_of(struct freelists *lists, const struct block *blocks, unsigned l)
+{
+	if (!lists->lowered[l]) {
+		lists->heads[l] = head_lower(blocks, lists->heads[l], lists->n[l]);
+		lists->lowered[l] = true;
+		__builtin_prefetch(
+			&blocks[blocks[lists->heads[l]].next]); /* what is left of it comes before */
+	}
+	return lists->heads[l];
+}
+
+/* ---- The index of the last list ------------------------------------------------------------- */
+
+static void last_index(struct freelists *lists, const struct block *blocks)
+{
+	const uint32_t first = lists->heads[LAST];
+	uint32_t i = first, at = FITS_NONE;
+
+	do {
+		fits_insert(&lists->last, i, block_size(&blocks[i]), at);
+		at = first;
+		i = blocks[i].right;
+	} while (i != first);
+	lists->is_indexed = true;
+}
+
+/* `head`: before which the block was put; BLOCK_NONE: it is alone. */
+static void last_add(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head)
+{
+	if (lists->is_indexed)
+		fits_insert(&lists->last, i, block_size(&blocks[i]), head);
+	else if (lists->n[LAST] == MANY)
+		last_index(lists, blocks);
+}
+
+static void last_drop(struct freelists *lists, uint32_t i)
+{
+	if (!lists->is_indexed)
+		return;
+	fits_remove(&lists->last, i);
+	if (lists->n[LAST] <= FEW) {
+		lists->is_indexed = false;
+		lists->last.root = FITS_NONE;
+	}
+}
+
+/* ---- Blocks come and go --------------------------------------------------------------------- */
+
+void freelists_insert(struct freelists *lists, struct block *blocks, uint32_t i)
+{
+	struct block *block = &blocks[i];
+	const unsigned l = list_of(lists, block_size(block));
+	uint32_t head = lists->heads[l];
+
+	lists->n[l]++;
+	if (head == BLOCK_NONE) {
+		block->left = block->right = lists->heads[l] = i;
+		lists->lowered[l] = true;
+		lists->filled[l / 64] |= UINT64_C(1) << l % 64;
+	} else {
+		head = head_of(lists, blocks, l);
+		block->left = blocks[head].left;
+		block->right = head;
+		blocks[block->left].right = i;
+		blocks[head].left = i;
+	}
+	if (l == LAST)
+		last_add(lists, blocks, i, head);
+}
+
+void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i)
+{
+	const struct block *block = &blocks[i];
+	const unsigned l = list_of(lists, block_size(block));
+
+	lists->n[l]--;
+	if (l == LAST)
+		last_drop(lists, i);
+	if (block->left == i) {
+		lists->heads[l] = BLOCK_NONE;
+		lists->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
+		return;
+	}
+	blocks[block->left].right = block->right;
+	blocks[block->right].left = block->left;
+	lists->heads[l] = block->left;
+	lists->lowered[l] = false;
+}
+
+void freelists_touch(struct freelists *lists, const struct block *blocks, uint64_t size)
+{
+	const unsigned l = list_of(lists, size);
+
+	if (lists->heads[l] == BLOCK_NONE)
+		return;
+	lists->heads[l] = blocks[head_of(lists, blocks, l)].left;
+	lists->lowered[l] = false;
+}
+
+/* ---- Search --------------------------------------------------------------------------------- */
+
+/* The first list from l on that isn't empty, FREELISTS if there is none. */
+static unsigned list_filled(const struct freelists *lists, unsigned l)
+{
+	for (unsigned word = l / 64; word < 2; word++, l = 64 * word) {
+		uint64_t bits = lists->filled[word] >> l % 64;
+
+		if (bits)
+			return l + (unsigned)__builtin_ctzll(bits);
+	}
+	return FREELISTS;
+}
+
+/* The first block from the head on of at least `size`. Long lists but the last are given up, and turned. */
+static uint32_t list_walk(struct freelists *lists, const struct block *blocks, unsigned l, uint64_t size)
+{
+	const uint32_t head = head_of(lists, blocks, l);
+	uint32_t i = head;
+	unsigned visits = 0;
+
+	if (l == LAST && lists->is_indexed)
+		return fits_find(&lists->last, head, size);
+	do {
+		if (++visits == WALK) {
+			lists->heads[l] = blocks[head].right;
+			return BLOCK_NONE;
+		}
+		if (block_size(&blocks[i]) >= size)
+			return i;
+		i = blocks[i].right;
+	} while (i != head);
+	return BLOCK_NONE;
+}
+
+/* Only in the list of `size` itself can blocks be too small; of the others any will do. */
+uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size)
+{
+	const unsigned own = list_of(lists, size);
+	unsigned l = list_filled(lists, own);
+
+	if (l == own && l >= FREELISTS_SMALL) {
+		const uint32_t i = list_walk(lists, blocks, l, size);
+
+		if (i != BLOCK_NONE)
+			return i;
+		l = l < LAST ? list_filled(lists, l + 1) : FREELISTS;
+	}
+	return l < FREELISTS ? head_of(lists, blocks, l) : BLOCK_NONE;
+}
+
+/* ---- Life ----------------------------------------------------------------------------------- */
+
+void freelists_begin(struct freelists *lists)
+{
+	unsigned l = 0;
+
+	*lists = (struct freelists){ .is_indexed = false };
+	fits_begin(&lists->last);
+	for (unsigned k = 0; k < FREELISTS; k++)
+		lists->heads[k] = BLOCK_NONE;
+	for (unsigned k = 0; k < FREELISTS_BOUND; k++) {
+		l += k > 0 && (k <= FREELISTS_SMALL || k == bounds[l - FREELISTS_SMALL]);
+		lists->list_of[k] = (uint8_t)l;
+	}
+}
+
+void freelists_finish(struct freelists *lists)
+{
+	fits_finish(&lists->last);
+}
+
+bool freelists_reserve(struct freelists *lists, uint32_t n)
+{
+	return fits_reserve(&lists->last, n);
+}

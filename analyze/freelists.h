@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The free blocks of Valgrind's heap model, in lists by size. A list is a circle with a head: what
+ * comes is put before the head, and whatever goes, the head moves to the block before it, or to one
+ * near that at a lower address. Which one that is costs looks at ten blocks all over the memory, so it
+ * is found out when somebody asks; half of the times nobody does before another block goes.
+ *
+ * Sizes and addresses are bytes. A call takes constant time, those about the list of the largest
+ * blocks O(log n) as expected. Memory: 32 bytes a block of that list. Single-threaded.
+ */
+#ifndef ANALYZE_FREELISTS_H
+#define ANALYZE_FREELISTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fits.h"
+
+#define BLOCK_NONE UINT32_MAX
+
+enum {
+	BLOCK_GRAIN = 16,       /* of payloads, sizes and addresses */
+	BLOCK_OVERHEAD = 32,    /* of a block, without its payload; also the size of the smallest */
+	FREELISTS_SMALL = 64,   /* these hold one size each */
+	FREELISTS = 112,        /* in all */
+	FREELISTS_BOUND = 9890, /* units of BLOCK_GRAIN: payloads from here on are in the last list */
+};
+
+/* In the low bits of a block's size. */
+enum {
+	BLOCK_LIVE = 1,
+	BLOCK_WHOLE = 2, /* its superblock is of no other use and goes with it */
+	BLOCK_FLAGS = 15,
+};
+
+/*
+ * Blocks of a superblock are chained in the order of addresses. The first record of that chain
+ * stays the first as long as the superblock exists and so stands for it: blocks are split and
+ * joined such that the lower part keeps or gives the record.
+ */
+struct block {
+	uint64_t address;
+	uint64_t size;        /* a multiple of BLOCK_GRAIN, and flags */
+	uint32_t prev, next;  /* in the superblock; next is also the chain of vacant records */
+	uint32_t left, right; /* in the circle of its list, if free */
+};
+
+struct freelists {
+	uint32_t heads[FREELISTS]; /* BLOCK_NONE: empty */
+	bool lowered[FREELISTS];   /* else the head is the lowest around that block */
+	uint32_t n[FREELISTS];     /* blocks of each */
+	uint64_t filled[2];        /* bit l % 64 of word l / 64: list l is not empty */
+	bool is_indexed;           /* `last` has them */
+	struct fits last;
+	uint8_t list_of[FREELISTS_BOUND]; /* by units of payload */
+};
+
+void freelists_begin(struct freelists *lists);  /* all empty */
+void freelists_finish(struct freelists *lists); /* frees what it holds */
+
+/* Room for blocks with numbers below n. False when out of memory. */
+bool freelists_reserve(struct freelists *lists, uint32_t n);
+
+/* `blocks`: the records, by number. */
+void freelists_insert(struct freelists *lists, struct block *blocks, uint32_t i);
+void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i);
+
+/* What remains of a block of `size` that was inserted and removed at once: another head. */
+void freelists_touch(struct freelists *lists, const struct block *blocks, uint64_t size);
+
+/* The block of at least `size` that is taken for it, BLOCK_NONE if there is none. It stays where it is. */
+uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size);
+
+static inline uint64_t block_size(const struct block *block)
+{
+	return block->size & ~(uint64_t)BLOCK_FLAGS;
+}
+
+#endif
