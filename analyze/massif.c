@@ -524,12 +524,17 @@ static void take_base(struct massif *m)
 	consider_peak_mark(m, now, chunk->n_records);
 }
 
-bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	m->reader = reader;
 	m->chunk = chunk;
 	m->mean = mst_reader_info(reader)->sample_bytes;
 	m->applied = 0;
+}
+
+bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	massif_enter_chunk(m, reader, chunk);
 	if (!m->prepared)
 		m->prepared = !m->settings->heap || prepare_chunk(m);
 	return m->prepared;
@@ -543,10 +548,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!m->settings->heap && !m->depths)
 		return 0;
 	if (m->pages) {
-		m->reader = reader;
-		m->chunk = chunk;
-		m->mean = mst_reader_info(reader)->sample_bytes;
-		m->applied = 0;
+		massif_enter_chunk(m, reader, chunk);
 		return massif_run_pages(m);
 	}
 	if (!massif_begin_chunk(m, reader, chunk))

@@ -27,22 +27,60 @@ static bool is_uneventful(const struct massif *m)
 	       positive(highest) <= m->snapshots.peak_limit;
 }
 
+/* Finds out what the chunk does: of most, by its sums alone. */
+static bool find_leap(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+
+	if (leap_sizes_sane(&m->sizes, kinds, n_kinds) && leap_needs_no_symbols(m->settings)) {
+		massif_enter_chunk(m, reader, chunk);
+		m->leap = leap_by_sums(m->settings, chunk);
+		m->plain = m->leap.known;
+	}
+	if (!m->plain && massif_begin_chunk(m, reader, chunk))
+		m->leap = leap_over(m->settings, chunk, kinds, m->effects);
+	return m->plain || (m->prepared && m->leap.known);
+}
+
 bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
 	struct massif *m = (struct massif *)observer;
 	const struct settings *s = m->settings;
-	uint32_t n_kinds;
 
+	m->plain = false;
 	if (!s->heap && !m->depths)
 		return true;
 	if (!s->heap || chunk->base || m->depths || m->by_record || m->chronicle ||
 	    s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
 		return false;
-	if (!massif_begin_chunk(m, reader, chunk))
+	return find_leap(m, reader, chunk) && is_uneventful(m);
+}
+
+/* Brings the live blocks to what they are after the chunk, whose symbols have not been looked at. False: no memory. */
+static bool apply_symbols(struct massif *m)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
+
+	if (!livekinds_reserve(&m->live, n_kinds))
 		return false;
-	m->leap = leap_over(s, chunk, mst_reader_kinds(reader, &n_kinds), m->effects);
-	return m->leap.known && is_uneventful(m);
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		const int64_t change = symbol->role == MST_ALLOC ? symbol->count : -(int64_t)symbol->count;
+
+		if (symbol->role == MST_CALL || symbol->role == MST_KEEP)
+			continue;
+		if (!livekinds_place(&m->live, m->reader, symbol->kind, &kinds[symbol->kind]))
+			return false;
+		if (livekinds_counted(&m->live, symbol->kind)) {
+			livekinds_add(&m->live, symbol->kind, false, change);
+			m->leap.changes = true;
+		}
+	}
+	return true;
 }
 
 int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
@@ -52,11 +90,14 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 	(void)reader;
 	if (!m->settings->heap)
 		return 0;
+	if (m->plain && !apply_symbols(m))
+		return MST_ERR_NOMEM;
+	if (!m->plain)
+		massif_apply_records(m, chunk->n_records);
 	m->counters.clock = clock_behind(m);
 	m->counters.useful += m->leap.useful;
 	m->counters.total += m->leap.total;
 	m->counters.changes += m->leap.changes;
-	massif_apply_records(m, chunk->n_records);
 	m->prepared = false;
 	return 0;
 }
