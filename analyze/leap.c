@@ -89,9 +89,8 @@ bool leap_sizes_sane(struct leap_sizes *sizes, const struct mst_kind *kinds, uin
 	return !sizes->insane;
 }
 
-struct leap leap_by_sums(const struct settings *s, const struct mst_chunk *chunk)
+struct leap leap_by_sums(const struct settings *s, const struct mst_sums *sums)
 {
-	const struct mst_sums *sums = &chunk->sums;
 	const bool requested = s->usable == USABLE_REQUESTED;
 	const uint64_t bytes = (uint64_t)(requested ? sums->net_bytes : sums->net_bytes16);
 	const int64_t most = requested ? sums->max_bytes : sums->max_bytes16;

@@ -36,7 +36,7 @@ struct leap_sizes {
 };
 
 /* Where leap_needs_no_symbols() and no kind so far is insane; `known` is false where leap_over() may know more. */
-struct leap leap_by_sums(const struct settings *settings, const struct mst_chunk *chunk);
+struct leap leap_by_sums(const struct settings *settings, const struct mst_sums *sums);
 
 /* Takes note of the kinds that are new; whether all are sane. */
 bool leap_sizes_sane(struct leap_sizes *sizes, const struct mst_kind *kinds, uint32_t n);

@@ -621,6 +621,7 @@ static const struct observer_impl massif_impl = {
 	.chunk = massif_chunk,
 	.sums_suffice = massif_sums_suffice,
 	.sums = massif_sums,
+	.foresee = massif_foresee,
 	.satisfied = massif_satisfied,
 	.end = massif_end,
 };

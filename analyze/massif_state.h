@@ -164,6 +164,8 @@ void massif_apply_records(struct massif *m, uint32_t n);
 /* Of the observer, see observer.h. */
 bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk);
+int massif_foresee(const struct observer *observer, const struct mst_reader *reader,
+		   const struct mst_chunk *chunk, const struct mst_sums *before);
 int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk);
 bool massif_satisfied(const struct observer *observer);
 

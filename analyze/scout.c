@@ -39,7 +39,7 @@ static struct leap leap_of(struct scout *scout, const struct mst_chunk *chunk, c
 	struct leap leap = { 0 };
 
 	if (leap_sizes_sane(&scout->sizes, kinds, n_kinds) && leap_needs_no_symbols(scout->settings))
-		leap = leap_by_sums(scout->settings, chunk);
+		leap = leap_by_sums(scout->settings, &chunk->sums);
 	if (leap.known)
 		return leap;
 	effects = effects_of(scout->settings, chunk, kinds);

@@ -81,6 +81,9 @@ void decode_finish(struct decode *d);
 /* Forgets the chunk, keeps the memory and the products. */
 void decode_reset(struct decode *d);
 
+/* What the unit's fields say of the chunk, whether it can be true or not. False: they are not all there. */
+bool decode_fields(const struct decode *d, struct mst_chunk *chunk);
+
 void decode_skim(struct decode *d, struct decode_scratch *scratch);
 /* After decode_skim() without an error. */
 void decode_rest(struct decode *d, struct decode_scratch *scratch);

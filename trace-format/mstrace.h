@@ -412,6 +412,14 @@ void mst_reader_want(struct mst_reader *reader, unsigned columns);
  */
 int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
+/*
+ * Before the first chunk: who knows, better than the past does, whether a chunk will have to be decoded. Asked by mst_reader_skim() when it
+ * has read a chunk that others come before, of which `before` are the sums. The chunk is as it gives it, without the symbols, and
+ * nothing of it has been checked. 1: it will, 0: it won't, -1: nobody knows. Wrong answers cost time and nothing else.
+ */
+typedef int mst_foresight(void *context, const struct mst_chunk *chunk, const struct mst_sums *before);
+void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, void *context);
+
 /* What somebody makes of a chunk's records that needs nothing of other chunks: for the threads that decode it. */
 struct mst_assistant {
 	/*
