@@ -7,8 +7,11 @@
 
 /* What a record of a symbol does; nothing if the block was never seen allocated. */
 struct weight {
-	uint64_t useful, rounded, blocks;
-	bool pair; /* an OUT: the next record is of the same call */
+	uint64_t useful, rounded;
+	uint64_t moved; /* the absolute value of `rounded` */
+	int32_t blocks;
+	bool changes; /* blocks isn't 0 */
+	bool pair;    /* an OUT: the next record is of the same call */
 };
 
 /* What is made of a chunk. */
@@ -27,62 +30,74 @@ struct digest {
 
 /* ---- a chunk ---- */
 
+static uint64_t absolute(uint64_t change)
+{
+	return (int64_t)change < 0 ? -change : change;
+}
+
 static struct weight weight_of(uint64_t mask, const struct mst_kind *kind, uint32_t role)
 {
 	const uint64_t cap = mst_op_is_custom(kind->op) ? 0 : kind->cap;
 	const uint64_t rounded = cap ? (cap + mask) & ~mask : kind->size;
 	struct weight w = { .pair = role == MST_OUT };
 
-	if (kind->op == MST_OP_UNKNOWN)
+	if (kind->op == MST_OP_UNKNOWN || role == MST_CALL || role == MST_KEEP)
 		return w;
-	if (role == MST_ALLOC)
-		w = (struct weight){ kind->size, rounded, 1, false };
-	else if (role == MST_FREE || role == MST_OUT)
-		w = (struct weight){ -kind->size, -rounded, -(uint64_t)1, w.pair };
+	w.blocks = role == MST_ALLOC ? 1 : -1;
+	w.changes = true;
+	w.useful = role == MST_ALLOC ? kind->size : -kind->size;
+	w.rounded = role == MST_ALLOC ? rounded : -rounded;
+	w.moved = absolute(rounded);
 	return w;
 }
 
-static uint64_t absolute(uint64_t change)
+/* What a call of two records does. */
+static struct weight join(const struct weight *first, const struct weight *second)
 {
-	return (int64_t)change < 0 ? -change : change;
+	const uint64_t rounded = first->rounded + second->rounded;
+
+	return (struct weight){
+		.useful = first->useful + second->useful,
+		.rounded = rounded,
+		.moved = absolute(rounded),
+		.blocks = first->blocks + second->blocks,
+		.changes = first->changes || second->changes,
+	};
 }
 
-static inline void add(struct spell *s, uint64_t useful, uint64_t rounded, uint64_t blocks)
+static inline void add(struct spell *s, const struct weight *w)
 {
-	s->useful += useful;
-	s->rounded += rounded;
-	s->blocks += blocks;
-	s->moved += absolute(rounded);
-	s->steps += absolute(blocks);
-	if ((int64_t)s->rounded > (int64_t)s->most_rounded)
-		s->most_rounded = s->rounded;
-	if ((int64_t)s->blocks > (int64_t)s->most_blocks)
-		s->most_blocks = s->blocks;
+	s->useful += w->useful;
+	s->rounded += w->rounded;
+	s->moved += w->moved;
+	s->blocks += (uint64_t)(int64_t)w->blocks;
+	s->changes += w->changes;
+	s->most_rounded = (int64_t)s->rounded > (int64_t)s->most_rounded ? s->rounded : s->most_rounded;
+	s->most_blocks = (int64_t)s->blocks > (int64_t)s->most_blocks ? s->blocks : s->most_blocks;
 }
 
 /* The spell that begins with record `i`. */
 static struct spell sum_up(const struct weight *weights, const struct mst_chunk *chunk, uint32_t i)
 {
 	const uint16_t *const records = chunk->records;
-	struct spell s = { 0 };
 	const uint32_t end = chunk->n_records - i < SPELL_RECORDS ? chunk->n_records : i + SPELL_RECORDS;
+	struct spell s = { 0 };
+	uint32_t still = 0; /* calls that leave as many blocks as there were */
 
 	for (; i < end; i++) {
 		const struct weight *w = &weights[records[i]];
-		uint64_t useful = w->useful, rounded = w->rounded, blocks = w->blocks;
-		bool changes = blocks != 0;
 
-		if (w->pair) {
+		if (__builtin_expect(w->pair, 0)) {
 			/* The reader has proved that there is a next record. */
-			w = &weights[records[++i]];
-			useful += w->useful;
-			rounded += w->rounded;
-			blocks += w->blocks;
-			changes |= w->blocks != 0;
+			const struct weight call = join(w, &weights[records[++i]]);
+
+			still += call.changes && call.blocks == 0;
+			add(&s, &call);
+		} else {
+			add(&s, w);
 		}
-		s.changes += changes;
-		add(&s, useful, rounded, blocks);
 	}
+	s.steps = s.changes - still;
 	s.end = i;
 	return s;
 }
