@@ -8,6 +8,7 @@
 #include "sums.h"
 
 #define SLOTS_A_THREAD 4u
+#define MORE_SLOTS 8u
 
 struct worker {
 	struct ahead *ahead;
@@ -155,6 +156,11 @@ struct mst_sums ahead_sums(struct ahead *a)
 	return all;
 }
 
+bool ahead_is_busy(const struct ahead *a)
+{
+	return a->end - a->first > a->n_slots / 2;
+}
+
 bool ahead_is_parallel(const struct ahead *a)
 {
 	return a->n_wanted > 0;
@@ -174,7 +180,7 @@ struct ahead *ahead_create(unsigned threads)
 	if (!a)
 		return NULL;
 	a->n_wanted = threads;
-	a->n_slots = threads ? SLOTS_A_THREAD * (threads + 1) : 1;
+	a->n_slots = threads ? SLOTS_A_THREAD * (threads + 1) + MORE_SLOTS : 1;
 	a->slots = calloc(a->n_slots, sizeof(*a->slots));
 	a->workers = calloc(threads + 1, sizeof(*a->workers));
 	pthread_mutex_init(&a->lock, NULL);

@@ -46,6 +46,12 @@ size_t ahead_bytes(const struct ahead *ahead);
 /* What they come to, together. */
 struct mst_sums ahead_sums(struct ahead *ahead);
 
+/*
+ * Whether so many wait that the next ones can be read later, some at a time: a thread that is woken for each single
+ * one spends more time on that than on the chunk.
+ */
+bool ahead_is_busy(const struct ahead *ahead);
+
 /* Whether there are, or will be, threads beside the caller's. */
 bool ahead_is_parallel(const struct ahead *ahead);
 

@@ -314,6 +314,8 @@ static void read_ahead(struct mst_reader *r)
 {
 	int got = r->coming;
 
+	if (ahead_is_busy(r->ahead))
+		return;
 	while (got == 1)
 		got = read_on(r);
 	if (got != 2)
