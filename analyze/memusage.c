@@ -31,9 +31,7 @@ struct counts {
 
 /* A kind's records in chunks of which only the sums were looked at: each of a symbol counts alike, whenever it was. */
 struct tallied {
-	uint64_t came, gone; /* ALLOC; FREE */
-	uint64_t handed;     /* OUT, where it is a free */
-	uint8_t traits;      /* enum trait */
+	uint64_t records[3]; /* ALLOC; FREE; OUT, where it is a free */
 };
 
 /* A chunk's symbols, added up by what must be known of them together. */
@@ -67,6 +65,7 @@ struct memusage {
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
 	struct tallied *kinds; /* by kind: what sums of chunks have told and is not yet counted */
+	uint8_t *traits;       /* the same: enum trait */
 	uint32_t n_kinds, cap_kinds;
 	struct tally tally; /* of the chunk at hand */
 	bool begun;
@@ -413,7 +412,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 enum trait {
 	TRAIT_COUNTS = 1,   /* its calls have a row */
 	TRAIT_PLAIN = 2,    /* and its size is that of the sums */
-	TRAIT_KNOWN = 4,    /* its blocks were seen allocated */
+	TRAIT_UNLIKE = 4,   /* its blocks come and go otherwise than the sums say */
 	TRAIT_INSANE = 8,   /* so large that sums might wrap */
 	TRAIT_RESIZES = 16, /* the second record of a realloc */
 	TRAIT_FREES = 32,   /* the second record of a free */
@@ -428,8 +427,8 @@ static uint8_t traits_of(const struct memusage *m, const struct mst_kind *kind)
 	unsigned traits = realloc ? TRAIT_REALLOC | TRAIT_RESIZES : 0;
 	if (counts)
 		traits |= size_of(kind) == kind->size ? TRAIT_COUNTS | TRAIT_PLAIN : TRAIT_COUNTS;
-	if (kind->op != MST_OP_UNKNOWN)
-		traits |= TRAIT_KNOWN;
+	if (kind->op != MST_OP_UNKNOWN && !(traits & TRAIT_PLAIN))
+		traits |= TRAIT_UNLIKE;
 	if (kind->size > SANE_BYTES)
 		traits |= TRAIT_INSANE;
 	if (kind->op == MST_OP_RESIZEINPLACE)
@@ -448,28 +447,18 @@ static bool know_kinds(struct memusage *m, const struct mst_kind *kinds, uint32_
 	if (n > m->cap_kinds) {
 		const uint32_t more = n + n / 2;
 		struct tallied *grown = reallocarray(m->kinds, more, sizeof(*grown));
-		if (!grown)
+		m->kinds = grown ? grown : m->kinds;
+		uint8_t *traits = grown ? realloc(m->traits, more) : NULL;
+		m->traits = traits ? traits : m->traits;
+		if (!traits)
 			return false;
-		m->kinds = grown;
 		m->cap_kinds = more;
 	}
-	for (; m->n_kinds < n; m->n_kinds++)
-		m->kinds[m->n_kinds] = (struct tallied){ .traits = traits_of(m, &kinds[m->n_kinds]) };
-	return true;
-}
-
-static inline void tally_block(struct tally *t, const struct mst_symbol *symbol, unsigned traits)
-{
-	const bool unlike = (traits & (TRAIT_KNOWN | TRAIT_PLAIN)) == TRAIT_KNOWN;
-	t->marked |= (traits & TRAIT_INSANE) != 0;
-	t->partial |= unlike;
-	if (symbol->role == MST_OUT) {
-		t->out += symbol->count;
-		t->odd |= unlike;
-	} else if (symbol->role == MST_ALLOC && traits & TRAIT_RESIZES) {
-		t->resized += symbol->count;
-		t->odd |= !(traits & TRAIT_COUNTS);
+	for (; m->n_kinds < n; m->n_kinds++) {
+		m->kinds[m->n_kinds] = (struct tallied){ 0 };
+		m->traits[m->n_kinds] = traits_of(m, &kinds[m->n_kinds]);
 	}
+	return true;
 }
 
 static void tally_call(struct tally *t, const struct mst_symbol *symbol, unsigned traits)
@@ -487,17 +476,29 @@ static void tally_call(struct tally *t, const struct mst_symbol *symbol, unsigne
 	}
 }
 
+/* Which role comes next can't be foretold, so blocks are tallied without asking. */
 static struct tally tally_up(const struct memusage *m, const struct mst_chunk *chunk)
 {
 	struct tally t = { 0 };
+	unsigned all = 0, handed = 0, strange = 0;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const unsigned traits = m->kinds[symbol->kind].traits;
-		if (symbol->role == MST_CALL || symbol->role == MST_KEEP)
+		const unsigned traits = m->traits[symbol->kind];
+		if (__builtin_expect(symbol->role > MST_OUT, 0)) {
 			tally_call(&t, symbol, traits);
-		else
-			tally_block(&t, symbol, traits);
+			continue;
+		}
+		const bool out = symbol->role == MST_OUT;
+		const bool resized = symbol->role == MST_ALLOC && traits & TRAIT_RESIZES;
+		all |= traits;
+		handed |= out ? traits : 0;
+		strange |= resized ? ~traits : 0;
+		t.out += out ? symbol->count : 0;
+		t.resized += resized ? symbol->count : 0;
 	}
+	t.marked |= (all & TRAIT_INSANE) != 0;
+	t.partial = all & TRAIT_UNLIKE;
+	t.odd |= handed & TRAIT_UNLIKE || strange & TRAIT_COUNTS;
 	return t;
 }
 
@@ -565,15 +566,11 @@ static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_
 
 static void note_symbols(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
+	const uint32_t counts[] = { [MST_ALLOC] = 1, [MST_FREE] = 1, [MST_OUT] = m->tally.resized == 0 };
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
-		struct tallied *kind = &m->kinds[symbol->kind];
-		if (symbol->role == MST_ALLOC)
-			kind->came += symbol->count;
-		else if (symbol->role == MST_FREE)
-			kind->gone += symbol->count;
-		else if (symbol->role == MST_OUT && !m->tally.resized)
-			kind->handed += symbol->count;
+		if (__builtin_expect(symbol->role <= MST_OUT, 1))
+			m->kinds[symbol->kind].records[symbol->role] += counts[symbol->role] * symbol->count;
 		else if (symbol->role == MST_CALL)
 			count_calls(m, &kinds[symbol->kind], symbol->count);
 	}
@@ -615,12 +612,12 @@ static void count_tallied(struct memusage *m, const struct mst_reader *reader)
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	for (uint32_t i = 0; i < m->n_kinds; i++) {
-		const struct tallied *t = &m->kinds[i];
-		if (!(t->traits & TRAIT_COUNTS))
+		const uint64_t *records = m->kinds[i].records;
+		if (!(m->traits[i] & TRAIT_COUNTS))
 			continue;
-		count_allocs(m, &kinds[i], t->came);
-		m->rows[ROW_FREE].calls += t->gone * ESTIMATE_ONE;
-		m->rows[ROW_FREE].total += (t->gone + t->handed) * size_of(&kinds[i]);
+		count_allocs(m, &kinds[i], records[MST_ALLOC]);
+		m->rows[ROW_FREE].calls += records[MST_FREE] * ESTIMATE_ONE;
+		m->rows[ROW_FREE].total += (records[MST_FREE] + records[MST_OUT]) * size_of(&kinds[i]);
 	}
 }
 
@@ -669,6 +666,7 @@ void memusage_destroy(struct memusage *m)
 	if (m) {
 		free(m->stacks);
 		free(m->kinds);
+		free(m->traits);
 	}
 	free(m);
 }
