@@ -187,12 +187,10 @@ static int make_check(struct decode *d, struct decode_result *result)
 static int read_symbols(struct decode *d, struct cursor c, struct mst_symbol *symbols,
 			struct decode_result *result)
 {
-	const uint8_t *p = c.p;
 	uint64_t delta, symbol = 0;
 
 	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		p = p ? wire_varint(p, c.end, &delta) : NULL;
-		DAMAGED_IF(!p, "a symbol is malformed");
+		DAMAGED_IF(!take_varint(&c, &delta), "a symbol is malformed");
 		symbol += (uint64_t)wire_unzigzag(delta);
 		DAMAGED_IF(symbol >> 3 >= d->n_kinds || (symbol & 7) > MST_KEEP, "a symbol is impossible");
 		symbols[i] = (struct mst_symbol){ .kind = (uint32_t)(symbol >> 3), .role = symbol & 7 };

@@ -58,18 +58,6 @@ static inline const uint8_t *wire_varint(const uint8_t *p, const uint8_t *end, u
 	uint64_t value = 0;
 	unsigned shift = 0;
 
-	/* How long the next one is can't be foretold, so this asks for it only once. */
-	if (end - p >= 8) {
-		const uint64_t word = wire_u64(p), last = ~word & 0x8080808080808080;
-
-		if (last) {
-			value = word & (last ^ (last - 1)) & 0x7f7f7f7f7f7f7f7f;
-			value = (value & 0x007f007f007f007f) | (value & 0x7f007f007f007f00) >> 1;
-			value = (value & 0x00003fff00003fff) | (value & 0x3fff00003fff0000) >> 2;
-			*v = (value & 0x000000000fffffff) | (value & 0x0fffffff00000000) >> 4;
-			return p + __builtin_ctzll(last) / 8 + 1;
-		}
-	}
 	while (p < end && shift < 64) {
 		const uint8_t byte = *p++;
 
