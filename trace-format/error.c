@@ -24,6 +24,8 @@ const char *mst_strerror(int error)
 		return "an id that was never defined";
 	case MST_ERR_IDENTITY:
 		return "which block each free gives back was not recorded (msrec --identity=yes)";
+	case MST_ERR_EMPTY:
+		return "empty, not a heap trace";
 	default:
 		return "unknown error";
 	}

@@ -37,6 +37,7 @@ enum mst_error {
 	MST_ERR_LIMIT = -7,       /* a limit of mst_limits.h would be exceeded */
 	MST_ERR_ARGUMENT = -8,    /* the caller named an id that doesn't exist */
 	MST_ERR_IDENTITY = -9,    /* which block a record is about is wanted, and wasn't recorded */
+	MST_ERR_EMPTY = -10,      /* not a byte: its writer was stopped before the first one */
 };
 
 /* A constant one-line description of an enum mst_error. */

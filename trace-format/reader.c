@@ -622,7 +622,7 @@ static int open_trace(struct mst_reader *r)
 	if (got < 0)
 		return got;
 	if (got == 0)
-		return MST_ERR_NOT_A_TRACE;
+		return input_peek(&r->input, 1, &data) == 0 ? MST_ERR_EMPTY : MST_ERR_NOT_A_TRACE;
 	if (wire_u32(data) != UNIT_MAGIC || wire_u32(data + UNIT_PREFIX) != UNIT_TAG ||
 	    data[UNIT_PREFIX + 4] != UNIT_FILE)
 		return MST_ERR_NOT_A_TRACE;

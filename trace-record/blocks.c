@@ -6,13 +6,16 @@
 #include <string.h>
 
 #define FIRST_PLACES 1024u
-#define FIRST_CAPACITY 2u
-#define NEXT_CAPACITY 16u
 #define TAGS 32u /* compared at a time */
 #define INDEX_BITS 40
 #define NONE UINT32_MAX
 
 _Static_assert(1u << (BLOCKS_PAGE_BITS - 3) == 256, "a tag is a byte");
+
+/* Slots of a page, by class: the first two fill a cache line, and three. */
+static const uint16_t capacities[] = { 3, 19, 32, 64, 128, 256 };
+
+_Static_assert(sizeof(capacities) / sizeof(*capacities) <= SLAB_CLASSES, "each has its class");
 
 static uint8_t tag_of(uint64_t address)
 {
@@ -46,26 +49,38 @@ static uint64_t *page_slots(struct block_page *page)
 	return (uint64_t *)((char *)page + page->slots);
 }
 
-/* A page with more room and what `page` has; NULL: no memory. */
-static struct block_page *page_grow(struct block_page *page)
+/* An empty page; NULL: no memory. */
+static struct block_page *page_create(struct slabs *slabs, uint8_t class)
 {
-	const uint32_t capacity = !page                            ? FIRST_CAPACITY
-				  : page->capacity < NEXT_CAPACITY ? NEXT_CAPACITY
-								   : page->capacity * 2u;
-	struct block_page *grown = malloc(page_bytes(capacity));
+	const uint32_t capacity = capacities[class];
+	struct block_page *page = slabs_take(slabs, class, page_bytes(capacity));
 
-	if (!grown)
+	if (!page)
 		return NULL;
 	/* Tags beyond n are compared, too, and then found to be beyond. */
-	memset(grown, 0, slots_at(capacity));
-	grown->capacity = (uint16_t)capacity;
-	grown->slots = (uint32_t)slots_at(capacity);
-	if (page) {
-		grown->n = page->n;
-		memcpy(grown->tags, page->tags, page->n);
-		memcpy(page_slots(grown), page_slots(page), page->n * sizeof(uint64_t));
-		free(page);
-	}
+	memset(page, 0, slots_at(capacity));
+	page->class = class;
+	page->capacity = (uint16_t)capacity;
+	page->slots = (uint16_t)slots_at(capacity);
+	return page;
+}
+
+static void page_fill(struct block_page *page, struct block_page *from)
+{
+	page->n = from->n;
+	memcpy(page->tags, from->tags, from->n);
+	memcpy(page_slots(page), page_slots(from), from->n * sizeof(uint64_t));
+}
+
+/* A page with more room and what `page` has, if there is one; NULL: no memory. */
+static struct block_page *page_grow(struct slabs *slabs, struct block_page *page)
+{
+	struct block_page *grown = page_create(slabs, page ? page->class + 1 : 0);
+
+	if (!grown || !page)
+		return grown;
+	page_fill(grown, page);
+	slabs_give(slabs, page->class, page);
 	return grown;
 }
 
@@ -96,15 +111,6 @@ static inline uint32_t page_search(const struct block_page *page, uint8_t tag)
 	return equal ? first + (uint32_t)__builtin_ctz((uint32_t)equal) : NONE;
 }
 
-static struct block_page *page_copy(const struct block_page *page)
-{
-	struct block_page *copy = malloc(page_bytes(page->capacity));
-
-	if (copy)
-		memcpy(copy, page, page_bytes(page->capacity));
-	return copy;
-}
-
 /* ---- the table ---- */
 
 int blocks_init(struct blocks *blocks)
@@ -116,8 +122,7 @@ int blocks_init(struct blocks *blocks)
 
 void blocks_finish(struct blocks *blocks)
 {
-	for (uint64_t i = 0; blocks->places && i <= blocks->mask; i++)
-		free(blocks->places[i].page);
+	slabs_finish(&blocks->slabs);
 	free(blocks->places);
 	*blocks = (struct blocks){ 0 };
 }
@@ -145,11 +150,12 @@ int blocks_copy(struct blocks *to, const struct blocks *from)
 
 		if (!page || page->n == 0)
 			continue;
-		copy = page_copy(page);
+		copy = page_create(&to->slabs, page->class);
 		if (!copy) {
 			blocks_finish(to);
 			return -1;
 		}
+		page_fill(copy, page);
 		*search(to, from->places[i].key) = (struct block_place){ from->places[i].key, copy };
 		to->used++;
 	}
@@ -159,7 +165,7 @@ int blocks_copy(struct blocks *to, const struct blocks *from)
 /* Makes the table anew, without empty pages, and with room. */
 static int renew(struct blocks *blocks)
 {
-	struct blocks fresh = { .mask = blocks->mask };
+	struct blocks fresh = { .mask = blocks->mask, .slabs = blocks->slabs };
 	uint64_t live = 0;
 
 	for (uint64_t i = 0; i <= blocks->mask; i++)
@@ -175,8 +181,8 @@ static int renew(struct blocks *blocks)
 
 		if (place->page && place->page->n > 0)
 			*search(&fresh, place->key) = *place;
-		else
-			free(place->page);
+		else if (place->page)
+			slabs_give(&fresh.slabs, place->page->class, place->page);
 	}
 	free(blocks->places);
 	*blocks = fresh;
@@ -194,7 +200,7 @@ static __attribute__((noinline)) struct block_place *make_room(struct blocks *bl
 			return NULL;
 		place = search(blocks, key);
 	}
-	page = page_grow(place->page);
+	page = page_grow(&blocks->slabs, place->page);
 	if (!page)
 		return NULL;
 	blocks->used += !place->key;

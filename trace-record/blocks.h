@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "slabs.h"
+
 #define BLOCKS_PAGE_BITS 11
 
 struct block {
@@ -20,7 +22,9 @@ struct block {
 /* A page's blocks in no order: tags[i] says where in the page slot i is. */
 struct block_page {
 	uint16_t n, capacity;
-	uint32_t slots; /* bytes from here to them */
+	uint16_t slots; /* bytes from here to them */
+	uint8_t class;  /* in the slabs */
+	uint8_t unused;
 	uint8_t tags[]; /* as many as there are slots, a multiple of thirty-two */
 };
 
@@ -31,6 +35,7 @@ struct blocks {
 		struct block_page *page;
 	} * places;
 	uint64_t mask, used;
+	struct slabs slabs; /* of pages */
 };
 
 int blocks_init(struct blocks *blocks); /* 0 or -1: no memory */

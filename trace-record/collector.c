@@ -23,6 +23,9 @@
 #define MARGIN_STAMPS 20000u /* no look-ahead of a CPU is as long as this */
 #define SLEEP_MIN_NS 1000000u
 #define SLEEP_MAX_NS 20000000u
+#define SLEEP_BUSY_NS 8000000u /* while a program makes calls */
+#define FEW_EVENTS 8192u       /* in a look: the next one may be later; they still are in the caches */
+#define MANY_EVENTS 32768u
 #define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS 200000000u
 #define ORPHAN_CHECK_NS 20000000u
@@ -672,15 +675,25 @@ static void sleep_until_bell(struct collector *c, uint64_t ns)
 	atomic_store(&c->family->asleep, 0);
 }
 
+/* How long to sleep after a look that found so many events, and followed a sleep of `ns`. */
+static uint64_t next_sleep(uint64_t ns, uint64_t events)
+{
+	const uint64_t most = events ? SLEEP_BUSY_NS : SLEEP_MAX_NS;
+
+	if (events > MANY_EVENTS)
+		ns /= 2;
+	else if (events < FEW_EVENTS)
+		ns *= 2;
+	return ns < SLEEP_MIN_NS ? SLEEP_MIN_NS : ns > most ? most : ns;
+}
+
 int collector_run(struct collector *c, pid_t pid)
 {
 	uint64_t sleep_ns = SLEEP_MIN_NS;
 
 	c->main_pid = pid;
 	while (c->recordings || !c->main_ended) {
-		sleep_ns = round_of(c) ? SLEEP_MIN_NS : sleep_ns * 2;
-		if (sleep_ns > SLEEP_MAX_NS)
-			sleep_ns = SLEEP_MAX_NS;
+		sleep_ns = next_sleep(sleep_ns, round_of(c));
 		if (c->recordings || !c->main_ended)
 			sleep_until_bell(c, sleep_ns);
 	}

@@ -209,7 +209,7 @@ static int print_problem(const char *path, const char *problem, int err)
 		[-MST_ERR_DAMAGED] = "damaged",
 		[-MST_ERR_TRUNCATED] = "truncated",
 		[-MST_ERR_LIMIT] = "limit",
-		[-MST_ERR_ARGUMENT] = NULL,
+		[-MST_ERR_EMPTY] = "not a trace",
 	};
 
 	printf("problem %s\n", names[-err] ? names[-err] : mst_strerror(err));

@@ -94,8 +94,9 @@ static void test_truncation(void **state)
 	for (size_t cut = 0; cut < size; cut++) {
 		const struct model_reading reading = read_bytes(&m, bytes, cut);
 
-		assert_int_equal(reading.status,
-				 cut < UNIT_PREFIX + UNIT_FIXED ? MST_ERR_NOT_A_TRACE : MST_ERR_TRUNCATED);
+		assert_int_equal(reading.status, cut == 0                         ? MST_ERR_EMPTY
+						 : cut < UNIT_PREFIX + UNIT_FIXED ? MST_ERR_NOT_A_TRACE
+										  : MST_ERR_TRUNCATED);
 		assert_int_equal(reading.events, events_before(bytes, size, cut));
 	}
 	assert_int_equal(read_bytes(&m, bytes, size).status, 0);
