@@ -10,7 +10,7 @@
 #define MST_MAX_FIELDS 4096u              /* bytes of a unit's fixed fields */
 #define MST_MAX_COLUMN_RAW (16u << 20)    /* bytes of a column, uncompressed */
 #define MST_MAX_COLUMN_STORED (17u << 20) /* bytes of a column, as stored */
-#define MST_MAX_CHUNK_RECORDS 65536u
+#define MST_MAX_CHUNK_RECORDS (1u << 18)
 #define MST_MAX_LARGE_RECORDS (1u << 20) /* the same, in traces that say that they have large chunks */
 #define MST_MAX_SYMBOLS 65536u           /* of a chunk */
 #define MST_MAX_KINDS (1u << 24)

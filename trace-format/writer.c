@@ -22,7 +22,9 @@
 #define TIME_SHIFT 10u  /* units of 1.024 us */
 #define DEFAULT_LEVEL 5 /* a fifth smaller than 1, for a hundredth of the recorder's time */
 #define HURRIED_LEVEL 1 /* half the time of 5 for what hardly repeats */
-#define DEFAULT_RECORDS 65536u
+/* A chunk is a quarter of what was before it, within bounds: the last one, too, for which everybody waits. */
+#define FIRST_RECORDS 65536u
+#define PART 4u
 #define MIN_RECORDS 2u         /* a pair is never split */
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
 
@@ -189,6 +191,15 @@ static void swap_bytes(struct bytes *a, struct bytes *b)
 	*b = t;
 }
 
+/* Large chunks are smaller in all, and cost less. */
+static void grow_limit(struct mst_writer *w)
+{
+	const uint64_t part = w->records / PART;
+
+	if (part > w->limit)
+		w->limit = part < w->chunk.capacity ? (uint32_t)part : w->chunk.capacity;
+}
+
 static int write_chunk(struct mst_writer *w)
 {
 	struct chunk *chunk = &w->chunk;
@@ -231,6 +242,7 @@ static int write_chunk(struct mst_writer *w)
 	if (!err)
 		err = keyframes_add(&w->keyframes, chunk, defs_kinds(&w->defs), &sums);
 	chunk_reset(chunk);
+	grow_limit(w);
 	return err;
 }
 
@@ -379,7 +391,7 @@ int writer_alloc(struct mst_writer **writer, int fd, int level)
 int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
 		      const struct mst_writer_options *options)
 {
-	uint32_t records = options->chunk_records ? options->chunk_records : DEFAULT_RECORDS;
+	uint32_t records = options->chunk_records ? options->chunk_records : MST_MAX_CHUNK_RECORDS;
 	struct mst_writer *w;
 	int err = writer_alloc(&w, fd, options->level);
 
@@ -404,6 +416,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	err = defs_init(&w->defs);
 	if (!err)
 		err = chunk_init(&w->chunk, records);
+	w->limit = options->chunk_records ? records : FIRST_RECORDS;
 	w->chunk.base = w->base;
 	w->in_base = w->base;
 	if (options->exact_times)
@@ -494,6 +507,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->records = parent->records;
 	w->allocs = w->first_alloc = parent->allocs;
 	w->events = w->written = mst_writer_events(parent);
+	w->limit = parent->limit;
 	w->wait_for_room = parent->wait_for_room;
 	w->context = parent->context;
 	if (parent->prefix_fd >= 0) {
@@ -675,7 +689,7 @@ static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t 
 /* How many records have room in the chunk, whatever symbols they are. */
 static uint32_t records_left(const struct mst_writer *w)
 {
-	const uint32_t records = w->chunk.capacity - w->chunk.n_records;
+	const uint32_t records = w->limit - w->chunk.n_records;
 	const uint32_t symbols = MST_MAX_SYMBOLS - w->chunk.n_symbols;
 
 	return records < symbols ? records : symbols;

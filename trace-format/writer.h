@@ -39,6 +39,7 @@ struct mst_writer {
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
 	struct chunk chunk;
+	uint32_t limit; /* records of the present chunk, at most */
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	uint64_t time;             /* in the file's units */

@@ -24,8 +24,8 @@
 #define SLEEP_MIN_NS 1000000u
 #define SLEEP_MAX_NS 20000000u
 #define SLEEP_BUSY_NS 8000000u /* while a program makes calls */
-#define FEW_EVENTS 8192u       /* in a look: the next one may be later; they still are in the caches */
-#define MANY_EVENTS 32768u
+#define FEW_EVENTS 1024u /* found by a look: the next one may be later, and they still are in the caches */
+#define MANY_EVENTS 2048u
 #define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
 #define EXEC_CHECK_NS 200000000u
 #define ORPHAN_CHECK_NS 20000000u
@@ -665,10 +665,10 @@ static uint64_t round_of(struct collector *c)
 	return events;
 }
 
-static void sleep_until_bell(struct collector *c, uint64_t ns)
+/* Doesn't sleep if the bell was rung since `seen`. */
+static void sleep_until_bell(struct collector *c, uint32_t seen, uint64_t ns)
 {
 	const struct timespec timeout = { 0, (long)ns };
-	const uint32_t seen = atomic_load(&c->family->bell);
 
 	atomic_store(&c->family->asleep, 1);
 	syscall(SYS_futex, &c->family->bell, FUTEX_WAIT, seen, &timeout, NULL, 0);
@@ -693,10 +693,17 @@ int collector_run(struct collector *c, pid_t pid)
 
 	c->main_pid = pid;
 	while (c->recordings || !c->main_ended) {
+		const uint32_t bell = atomic_load(&c->family->bell);
+
 		sleep_ns = next_sleep(sleep_ns, round_of(c));
 		if (c->recordings || !c->main_ended)
-			sleep_until_bell(c, sleep_ns);
+			sleep_until_bell(c, bell, sleep_ns);
 	}
 	check_aside(c, 0);
 	return c->main_status;
+}
+
+void collector_wake(struct collector *c)
+{
+	atomic_fetch_add(&c->family->bell, 1);
 }

@@ -81,6 +81,9 @@ void collector_discard(struct collector *collector);
  */
 int collector_run(struct collector *collector, pid_t pid);
 
+/* For the handler of SIGCHLD: collector_run() looks again now, not after its next sleep. */
+void collector_wake(struct collector *collector);
+
 /* Processes that found no room in the shared memory. */
 uint32_t collector_unrecorded(const struct collector *collector);
 

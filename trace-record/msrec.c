@@ -414,6 +414,7 @@ static void report(const struct collector_report *r)
 /* ---- signals ---- */
 
 static volatile sig_atomic_t child_pid;
+static struct collector *the_collector;
 
 static void forward(int signal_number)
 {
@@ -424,15 +425,17 @@ static void forward(int signal_number)
 static void wake_up(int signal_number)
 {
 	(void)signal_number;
+	collector_wake(the_collector);
 }
 
 /* The terminal's signals reach the program by themselves; what is sent to us is passed on. */
-static void catch_signals(pid_t pid)
+static void catch_signals(struct collector *collector, pid_t pid)
 {
 	static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct sigaction action = { .sa_handler = wake_up };
 
 	child_pid = pid;
+	the_collector = collector;
 	sigaction(SIGCHLD, &action, NULL);
 	action.sa_handler = forward;
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
@@ -486,7 +489,7 @@ static int start(struct collector *collector, struct launch *launch)
 		free(problem);
 		return LAUNCH_FAILED;
 	}
-	catch_signals(launch->pid);
+	catch_signals(collector, launch->pid);
 	err = launch_go(launch);
 	if (err) {
 		collector_discard(collector);
@@ -521,6 +524,7 @@ static int record(void)
 			complain("--timer: the stacks of %u threads were seen at calls only",
 				 collector_untimed(collector));
 	}
+	signal(SIGCHLD, SIG_DFL);
 	collector_destroy(collector);
 	if (!failed)
 		end_like(status);

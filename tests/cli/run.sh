@@ -6,7 +6,7 @@
 #
 # SCRIPT (NAME.sh) runs in an empty directory. In it `t COMMAND...` shows a command line, its
 # standard output, its standard error ("! " in front, offsets in traces as N, since they depend on
-# the compressor) and its exit status. The whole is compared
+# the compressor, and times, too) and its exit status. The whole is compared
 # with NAME.golden; --bless writes that file instead: read the difference before it is committed.
 set -u
 bless=no
@@ -35,7 +35,7 @@ t()
 	status=0
 	"$@" >"$work/stdout" 2>"$work/stderr" </dev/null || status=$?
 	tr -d '\r' <"$work/stdout" # what a terminal adds
-	sed 's/^/! /; s/at byte [0-9]*/at byte N/' "$work/stderr"
+	sed 's/^/! /; s/at byte [0-9]*/at byte N/; s/ in [0-9]*\.[0-9]* s$/ in N s/' "$work/stderr"
 	echo "= $status"
 }
 

@@ -26,7 +26,7 @@ static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, u
 		return false;
 	if (ring_wants_stamp(t)) {
 		flags |= SHM_STAMPED;
-		*w++ = stamp_now();
+		*w++ = ring_stamp(t);
 	}
 	if (shm_is_wide(value)) {
 		flags |= SHM_WIDE;
@@ -85,7 +85,7 @@ static __attribute__((noinline)) void push_any(struct thread *t, const struct ca
 	w = start + 1;
 	if (ring_wants_stamp(t)) {
 		flags |= SHM_STAMPED;
-		*w++ = stamp_now();
+		*w++ = ring_stamp(t);
 	}
 	if (call->size >> 32 != 0) {
 		flags |= SHM_WIDE;

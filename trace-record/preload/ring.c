@@ -93,8 +93,10 @@ static void ring_turn(struct thread *t)
  * and always where events are rare. From the second thread on every event has one, which another thread
  * sees before it can see anything that the new one did.
  */
-#define STAMP_BYTES 512u /* of records that follow without one, at most */
-#define STAMP_FIRST 16u  /* after a look of msrec, which follows a pause more closely the shorter it is */
+#define STAMP_BYTES_MIN 256u /* of records that follow without one ... */
+#define STAMP_BYTES_MAX 4096u
+#define STAMP_TICKS (1u << 17) /* ... so many that about this passes, or up to four times as much */
+#define STAMP_FIRST 16u /* after a look of msrec, which follows a pause more closely the shorter it is */
 
 bool ring_wants_stamp(struct thread *t)
 {
@@ -110,9 +112,25 @@ bool ring_wants_stamp(struct thread *t)
 		t->stamped++;
 		t->stamp_due = t->head;
 	} else {
-		t->stamp_due = t->head + STAMP_BYTES;
+		t->stamp_due = t->head + t->stamp_bytes;
 	}
 	return true;
+}
+
+uint64_t ring_stamp(struct thread *t)
+{
+	const uint64_t now = stamp_now(), passed = now - t->stamp;
+	uint32_t bytes = t->stamp_bytes;
+
+	if (passed > 4 * STAMP_TICKS)
+		bytes /= 2;
+	else if (passed < STAMP_TICKS && t->stamp_due > t->head)
+		bytes *= 2;
+	t->stamp_bytes = bytes < STAMP_BYTES_MIN   ? STAMP_BYTES_MIN
+			 : bytes > STAMP_BYTES_MAX ? STAMP_BYTES_MAX
+						   : bytes;
+	t->stamp = now;
+	return now;
 }
 
 /* ---- publishing ---- */

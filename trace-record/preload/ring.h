@@ -21,8 +21,9 @@
 /* Room for a record of `words`, in one piece; NULL if there is none even after some waiting. */
 uint64_t *ring_reserve(struct thread *t, uint32_t words);
 
-/* Whether the record for which there is room must have a stamp. */
+/* Whether the record for which there is room must have a stamp; and that. */
 bool ring_wants_stamp(struct thread *t);
+uint64_t ring_stamp(struct thread *t);
 
 /* The reader can have the record. */
 void ring_publish(struct thread *t, uint32_t words);

@@ -56,6 +56,8 @@ struct thread {
 	uint64_t head;        /* our copy; the ring's is what is published */
 	uint64_t tail;        /* the ring's as last seen */
 	uint64_t stamp_due;   /* from here on a record needs a stamp */
+	uint64_t stamp;       /* the last one */
+	uint32_t stamp_bytes; /* from one to the next */
 	uint64_t quick_end;   /* see ring.h */
 	uint8_t inside;       /* enum inside */
 	bool lossy;           /* the last event was dropped: don't wait again until there is room */
