@@ -64,8 +64,9 @@ struct memusage {
 	uint64_t sized_calls; /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
-	struct tallied *kinds; /* by kind: what sums of chunks have told and is not yet counted */
-	uint8_t *traits;       /* the same: enum trait */
+	uint8_t *traits; /* by kind: enum trait */
+	struct tallied *
+		*tallied; /* pages of them, by kind, where any has come up: of what is not yet counted */
 	uint32_t n_kinds, cap_kinds;
 	struct tally tally; /* of the chunk at hand */
 	bool begun;
@@ -441,23 +442,31 @@ static uint8_t traits_of(const struct memusage *m, const struct mst_kind *kind)
 	return (uint8_t)traits;
 }
 
+#define PAGE_KINDS 4096u
+
+static uint32_t pages_for(uint32_t kinds)
+{
+	return (kinds + PAGE_KINDS - 1) / PAGE_KINDS;
+}
+
 /* Makes sure that each kind has its traits. False: no memory. */
 static bool know_kinds(struct memusage *m, const struct mst_kind *kinds, uint32_t n)
 {
 	if (n > m->cap_kinds) {
 		const uint32_t more = n + n / 2;
-		struct tallied *grown = reallocarray(m->kinds, more, sizeof(*grown));
-		m->kinds = grown ? grown : m->kinds;
+		const uint32_t old = pages_for(m->cap_kinds), pages = pages_for(more);
+		struct tallied **grown = reallocarray(m->tallied, pages, sizeof(*grown));
+		m->tallied = grown ? grown : m->tallied;
 		uint8_t *traits = grown ? realloc(m->traits, more) : NULL;
 		m->traits = traits ? traits : m->traits;
 		if (!traits)
 			return false;
+		for (uint32_t i = old; i < pages; i++)
+			grown[i] = NULL;
 		m->cap_kinds = more;
 	}
-	for (; m->n_kinds < n; m->n_kinds++) {
-		m->kinds[m->n_kinds] = (struct tallied){ 0 };
+	for (; m->n_kinds < n; m->n_kinds++)
 		m->traits[m->n_kinds] = traits_of(m, &kinds[m->n_kinds]);
-	}
 	return true;
 }
 
@@ -564,16 +573,23 @@ static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_
 	m->rows[row].failed += n;
 }
 
-static void note_symbols(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
+/* False: no memory. */
+static bool note_symbols(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	const uint32_t counts[] = { [MST_ALLOC] = 1, [MST_FREE] = 1, [MST_OUT] = m->tally.resized == 0 };
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
-		if (__builtin_expect(symbol->role <= MST_OUT, 1))
-			m->kinds[symbol->kind].records[symbol->role] += counts[symbol->role] * symbol->count;
-		else if (symbol->role == MST_CALL)
+		struct tallied **page = &m->tallied[symbol->kind / PAGE_KINDS];
+		if (symbol->role == MST_CALL)
 			count_calls(m, &kinds[symbol->kind], symbol->count);
+		if (symbol->role > MST_OUT)
+			continue;
+		if (!*page && !(*page = calloc(PAGE_KINDS, sizeof(**page))))
+			return false;
+		(*page)[symbol->kind % PAGE_KINDS].records[symbol->role] +=
+			counts[symbol->role] * symbol->count;
 	}
+	return true;
 }
 
 static int memusage_sums(struct observer *observer, const struct mst_reader *reader,
@@ -588,7 +604,8 @@ static int memusage_sums(struct observer *observer, const struct mst_reader *rea
 	if (!t->partial && m->heap + (uint64_t)chunk->sums.max_bytes > m->heap_peak)
 		m->heap_peak = m->heap + (uint64_t)chunk->sums.max_bytes;
 	m->heap += t->partial ? weigh(chunk, kinds).net : (uint64_t)chunk->sums.net_bytes;
-	note_symbols(m, chunk, kinds);
+	if (!note_symbols(m, chunk, kinds))
+		return MST_ERR_NOMEM;
 	m->rows[ROW_REALLOC].total += t->resized || t->refused ? chunk->sums.grown : 0;
 	m->heap_total += t->resized || t->refused ? chunk->sums.grown : 0;
 	m->decreasing += t->resized ? chunk->sums.shrunk * ESTIMATE_ONE : 0;
@@ -612,9 +629,10 @@ static void count_tallied(struct memusage *m, const struct mst_reader *reader)
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	for (uint32_t i = 0; i < m->n_kinds; i++) {
-		const uint64_t *records = m->kinds[i].records;
-		if (!(m->traits[i] & TRAIT_COUNTS))
+		const struct tallied *page = m->tallied[i / PAGE_KINDS];
+		if (!page || !(m->traits[i] & TRAIT_COUNTS))
 			continue;
+		const uint64_t *records = page[i % PAGE_KINDS].records;
 		count_allocs(m, &kinds[i], records[MST_ALLOC]);
 		m->rows[ROW_FREE].calls += records[MST_FREE] * ESTIMATE_ONE;
 		m->rows[ROW_FREE].total += (records[MST_FREE] + records[MST_OUT]) * size_of(&kinds[i]);
@@ -665,7 +683,9 @@ void memusage_destroy(struct memusage *m)
 {
 	if (m) {
 		free(m->stacks);
-		free(m->kinds);
+		for (uint32_t i = 0; i < pages_for(m->cap_kinds); i++)
+			free(m->tallied[i]);
+		free(m->tallied);
 		free(m->traits);
 	}
 	free(m);
