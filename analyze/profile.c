@@ -158,6 +158,11 @@ static uint64_t highest_total(const struct profile *p, const struct mst_chunk *c
 	return p->total + (uint64_t)bytes + (uint64_t)sums->max_blocks * s->heap_admin;
 }
 
+static bool can_peak(const struct profile *p, const struct mst_chunk *chunk)
+{
+	return p->query->at.kind == AT_PEAK && highest_total(p, chunk) > p->best;
+}
+
 /* The time of a record's call in ms or instructions; the clock of bytes is another matter. */
 static uint64_t time_of(const struct profile *p, const struct mst_chunk *chunk, uint32_t record)
 {
@@ -169,10 +174,12 @@ static uint64_t time_of(const struct profile *p, const struct mst_chunk *chunk, 
 	return chunk->n_stamps ? (chunk->stamps[i].time << p->time_shift) / NS_PER_MS : 0;
 }
 
-/* That of the last call. */
+/* That of the last call, which needs no records. */
 static uint64_t last_time_of(const struct profile *p, const struct mst_chunk *chunk)
 {
-	return time_of(p, chunk, chunk->n_records ? chunk->n_records - 1 : 0);
+	if (p->settings->time_unit == TIME_INSTRUCTIONS)
+		return chunk->last_count;
+	return (chunk->last_time << p->time_shift) / NS_PER_MS;
 }
 
 /* Whether the next limit of time lies behind the chunk. */
@@ -182,7 +189,7 @@ static bool is_timeless(const struct profile *p, const struct mst_chunk *chunk)
 	const bool waits = !p->begun || q->until != PROFILE_NO_TIME || (q->at.kind == AT_TIME && !p->passed);
 	if (!waits)
 		return true;
-	if (chunk->n_stamps == 0 || !p->begun)
+	if (!p->begun)
 		return false;
 	const uint64_t last = last_time_of(p, chunk);
 	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
@@ -257,7 +264,7 @@ static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
 {
 	uint64_t total = p->total;
 	uint32_t found = 0;
-	if (p->query->at.kind != AT_PEAK || highest_total(p, chunk) <= p->best)
+	if (!can_peak(p, chunk))
 		return 0;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
 		p->changes[i] = change_of(p, &chunk->symbols[i]);
@@ -288,8 +295,7 @@ static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
 		p->counts[i] = chunk->symbols[i].count - p->counts[i];
 	if (!error)
 		error = add_symbols(p, chunk, p->counts);
-	if (chunk->n_stamps)
-		p->now_ns = chunk->stamps[chunk->n_stamps - 1].time << p->time_shift;
+	p->now_ns = chunk->last_time << p->time_shift;
 	p->last_time = last_time_of(p, chunk);
 	return error;
 }
@@ -441,14 +447,35 @@ static bool frees_blocks(const struct mst_chunk *chunk)
 	return false;
 }
 
+static void begin_chunk(struct profile *p, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	uint32_t n_kinds;
+	p->kinds = mst_reader_kinds(reader, &n_kinds);
+	p->time_shift = mst_reader_time_shift(reader);
+	p->base = chunk->base;
+}
+
+/* Who allocated, and which blocks are older than the window, only records tell. */
+static bool is_plain(const struct profile_query *query)
+{
+	return !query->threads && query->from == 0;
+}
+
+static bool profile_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+				 const struct mst_chunk *chunk)
+{
+	struct profile *p = (struct profile *)observer;
+	begin_chunk(p, reader, chunk);
+	return p->ended || (is_plain(p->query) && is_simple(p, chunk) && !can_peak(p, chunk));
+}
+
 static int profile_chunk(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
 	struct profile *p = (struct profile *)observer;
 	uint32_t n_kinds;
-	p->kinds = mst_reader_kinds(reader, &n_kinds);
-	p->time_shift = mst_reader_time_shift(reader);
-	p->base = chunk->base;
+	mst_reader_kinds(reader, &n_kinds);
+	begin_chunk(p, reader, chunk);
 	if (p->ended)
 		return 0;
 	if (!reserve_kinds(p, n_kinds))
@@ -490,7 +517,12 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 
 struct profile *profile_create(const struct settings *settings, const struct profile_query *query)
 {
-	static const struct observer_impl impl = { .chunk = profile_chunk, .end = profile_end };
+	static const struct observer_impl impl = {
+		.chunk = profile_chunk,
+		.sums_suffice = profile_sums_suffice,
+		.sums = profile_chunk,
+		.end = profile_end,
+	};
 	struct profile *p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
@@ -498,6 +530,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->settings = settings;
 	p->query = query;
 	p->begun = query->from == 0;
+	p->observer.spared = MST_ADDRESSES | MST_STEPS | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
 	return p;
 }
 

@@ -20,6 +20,7 @@ struct rewrite {
 	struct mst_writer *writer;
 	struct mst_transfer *transfer;
 	const struct mst_kind *old_kinds; /* of the present chunk */
+	struct mst_step step;             /* its next one; grown 0: there is none */
 	uint32_t *kinds;                  /* new ones by old ones; MST_NONE: not yet */
 	uint32_t n_kinds;
 	uint32_t nobody; /* a thread of which nothing is known; MST_NONE: not yet */
@@ -34,6 +35,8 @@ struct rewrite {
 	uint64_t n_base;      /* its blocks */
 	uint64_t first_block; /* old index of the first one behind it */
 	uint64_t *depths;     /* of stacks, by old thread */
+	uint64_t
+		nobodys_depth; /* of stacks of which it isn't known whose they are: all whose changes are steps */
 	uint32_t n_depths;
 	uint8_t *used; /* by old stack: blocks have come from it */
 	uint32_t n_used;
@@ -167,8 +170,11 @@ static void note_mapping(struct rewrite *w, const struct mst_kind *kind)
 static bool note_mark(struct rewrite *w, const struct mst_event *e)
 {
 	const struct mst_kind *kind = &w->old_kinds[e->kind];
+	uint32_t n;
 
-	if (kind->op == MST_OP_STACK)
+	if (kind->op == MST_OP_STACK && mst_reader_threads(w->reader, &n)[e->thread].tid == 0)
+		w->nobodys_depth = kind->size;
+	else if (kind->op == MST_OP_STACK)
 		return note_depth(w, e->thread, kind->size);
 	if (kind->op == MST_OP_LOST)
 		w->all_lost += kind->size;
@@ -216,6 +222,30 @@ static bool note_base(struct rewrite *w, const struct mst_chunk *chunk)
 			fine = note_use(w, chunk->symbols[i].kind);
 	}
 	return fine;
+}
+
+/* The changes of the stack pointer before a record of the chunk. */
+static int take_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
+{
+	int err = 0;
+
+	while (!err && w->step.grown && w->step.record <= record) {
+		if (!w->begun)
+			w->nobodys_depth += w->step.grown;
+		else if (!drops(w, REWRITE_STACKS) && !drops(w, REWRITE_INSTRUCTIONS))
+			err = mst_writer_step(w->writer, w->step.grown, w->step.instructions);
+		if (!mst_step_next(cursor, &w->step))
+			w->step.grown = 0;
+	}
+	return err;
+}
+
+/* Steps behind a chunk's last call are of its time, those before the next chunk's first call of that one's: that stays so. */
+static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
+{
+	const int err = take_steps(w, cursor, record);
+
+	return err || !w->begun ? err : mst_writer_flush(w->writer);
 }
 
 /* A call before the range. False: no memory. */
@@ -300,6 +330,8 @@ static int write_marks(struct rewrite *w)
 		if (w->depths[i] && !(err = set_place(w, begin, i)))
 			err = write_mark(w, MST_OP_STACK, w->depths[i]);
 	}
+	if (!err && w->nobodys_depth && !drops(w, REWRITE_STACKS) && !(err = set_nobody(w)))
+		err = write_mark(w, MST_OP_STACK, w->nobodys_depth);
 	if (!err && w->mapped && !drops(w, REWRITE_MAPPINGS) && !(err = set_nobody(w)))
 		err = write_mark(w, MST_OP_MMAP_ANON, w->mapped);
 	return err;
@@ -425,6 +457,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	struct rewrite *w = (struct rewrite *)observer;
 	const unsigned shift = mst_reader_time_shift(reader);
 	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
 	struct mst_event e;
 	uint32_t n;
 	bool first = true;
@@ -433,8 +466,13 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	w->old_kinds = mst_reader_kinds(reader, &n);
 	if (!reserve_kinds(w, n) || !note_base(w, chunk))
 		return MST_ERR_NOMEM;
+	if (!w->begun && !w->based)
+		err = begin(w, chunk->first_alloc);
+	if (!mst_step_next(&steps, &w->step))
+		w->step.grown = 0;
 	while (!err && !w->ended) {
 		const uint64_t record = chunk->first_record + cursor.record;
+		const uint32_t at = cursor.record;
 		uint64_t time;
 
 		if (!mst_cursor_next(&cursor, &e))
@@ -446,11 +484,15 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 			count_null_frees(w, chunk, time);
 		first = false;
 		w->ended = !chunk->base && time > w->options.until;
+		if (!err && !w->ended)
+			err = take_steps(w, &steps, at);
 		if (!err && !w->begun)
 			err = pass_over(w, &e) ? 0 : MST_ERR_NOMEM;
 		else if (!err && !w->ended)
 			err = write_event(w, &e);
 	}
+	if (!err && !w->ended && w->step.grown)
+		err = end_with_steps(w, &steps, chunk->n_records);
 	if (first && chunk->sums.null_frees)
 		count_null_frees(w, chunk, (chunk->stamps[0].time << shift) / NS_PER_MS);
 	return err;
@@ -518,7 +560,8 @@ static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 	if (drops(w, REWRITE_TIME))
 		info->start_ns = 0;
 	info->instructions &= !drops(w, REWRITE_INSTRUCTIONS);
-	info->stacks &= !drops(w, REWRITE_STACKS);
+	/* What the exact engine tells of stacks are steps, which are told by counts. */
+	info->stacks &= !drops(w, REWRITE_STACKS) && !(info->exact && drops(w, REWRITE_INSTRUCTIONS));
 	info->pages &= !drops(w, REWRITE_PAGES);
 	if (w->options.strip_paths) {
 		info->exe = last_part(info->exe);

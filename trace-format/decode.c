@@ -19,6 +19,7 @@ void decode_scratch_finish(struct decode_scratch *scratch)
 	ZSTD_freeDCtx(scratch->zstd);
 	free(scratch->raw);
 	free(scratch->seen);
+	turns_finish(&scratch->turns);
 }
 
 void decode_finish(struct decode *d)
@@ -30,6 +31,7 @@ void decode_finish(struct decode *d)
 	free(d->runs.items);
 	free(d->freed.items);
 	free(d->ages.items);
+	free(d->turns.items);
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
@@ -167,6 +169,7 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
 			   (chunk->n_symbols > chunk->n_records && !chunk->base),
 		   "an EVENTS unit is larger than the format allows");
+	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
 	DAMAGED_IF(chunk->last_count < chunk->first_count || chunk->last_count > INT64_MAX,
 		   "the count of instructions goes back");
 	d->placed = true;
@@ -201,16 +204,18 @@ static int read_symbols(struct decode *d, struct cursor c, struct mst_symbol *sy
 static int read_counts(struct decode *d, struct cursor c, struct mst_symbol *symbols,
 		       struct decode_result *result)
 {
-	uint64_t count;
+	uint64_t count, sum = 0;
 
 	d->n_allocs = 0;
 	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
 		DAMAGED_IF(!take_varint(&c, &count), "a symbol is malformed");
 		DAMAGED_IF(count > d->chunk.n_records, "a symbol is impossible");
 		symbols[i].count = (uint32_t)count;
+		sum += count;
 		if (symbols[i].role == MST_ALLOC)
 			d->n_allocs += (uint32_t)count;
 	}
+	DAMAGED_IF(sum != d->chunk.n_records, "the counts of a chunk are not true");
 	return 0;
 }
 
@@ -306,7 +311,17 @@ static int check_records(struct decode *d, struct decode_scratch *scratch, struc
 	return 0;
 }
 
-static int read_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+/* Puts the next stamp `skip` records on and `delta` units later. */
+static bool stamp_after(const struct decode *d, struct mst_stamp *stamp, uint64_t skip, uint64_t delta)
+{
+	if (skip == 0 || skip >= d->chunk.n_records - stamp->record || delta > UINT64_MAX - stamp->time)
+		return false;
+	stamp->record += (uint32_t)skip;
+	stamp->time += delta;
+	return true;
+}
+
+static int unpack_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	struct mst_stamp last = { .record = 0, .time = d->chunk.first_time }, *stamps;
 	uint64_t skip, delta;
@@ -321,15 +336,56 @@ static int read_times(struct decode *d, struct decode_scratch *scratch, struct d
 	stamps = d->stamps.items;
 	stamps[n++] = last;
 	while (c.p != c.end) {
-		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) || skip == 0 ||
-				   skip >= d->chunk.n_records - last.record || delta > UINT64_MAX - last.time,
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) ||
+				   !stamp_after(d, &last, skip, delta),
 			   "the time column is malformed");
-		last.record += (uint32_t)skip;
-		last.time += delta;
 		stamps[n++] = last;
 	}
-	DAMAGED_IF(last.time != d->chunk.last_time, "the last stamp is not the chunk's");
 	d->chunk.n_stamps = n;
+	return 0;
+}
+
+/* The same, with skips and deltas apart. */
+static int unpack_split_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	struct mst_stamp last = { .record = 0, .time = d->chunk.first_time }, *stamps;
+	uint64_t value;
+	uint32_t n = 0;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_SKIPS, scratch, &c, result)) ||
+	    (err = room_for(&d->stamps, (size_t)(c.end - c.p) + 1, sizeof(*stamps), result)))
+		return err;
+	stamps = d->stamps.items;
+	stamps[n++] = last;
+	while (c.p != c.end) {
+		DAMAGED_IF(!take_varint(&c, &value) || !stamp_after(d, &last, value, 0),
+			   "the time column is malformed");
+		stamps[n++] = last;
+	}
+	if ((err = open_column(d, COLUMN_DELTAS, scratch, &c, result)))
+		return err;
+	for (uint32_t i = 1; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &value) || value > UINT64_MAX - last.time,
+			   "the time column is malformed");
+		stamps[i].time = last.time += value;
+	}
+	d->chunk.n_stamps = n;
+	return 0;
+}
+
+static int read_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const struct mst_stamp *stamps;
+	const int err = d->columns[COLUMN_SKIPS].present ? unpack_split_times(d, scratch, result)
+							 : unpack_times(d, scratch, result);
+
+	if (err)
+		return err;
+	stamps = d->stamps.items;
+	DAMAGED_IF(stamps[d->chunk.n_stamps - 1].time != d->chunk.last_time,
+		   "the last stamp is not the chunk's");
 	d->chunk.stamps = stamps;
 	return 0;
 }
@@ -378,11 +434,7 @@ static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t 
 	uint64_t allocs = d->chunk.first_alloc;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		places[i] = n;
-		n += fold_has_identity(symbols[i].role) ? symbols[i].count : 0;
-	}
-	n = 0;
+	fold_places(symbols, d->chunk.n_symbols, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		const uint16_t number = d->chunk.records[i];
 
@@ -410,6 +462,86 @@ static int unpack_ages(struct decode *d, struct decode_scratch *scratch, uint32_
 	}
 	find_indices(d, ages, scratch->seen, d->freed.items);
 	return 0;
+}
+
+/* Of a record that has an age instead, the number of that. */
+#define NO_TURN (UINT32_C(1) << 31)
+
+/* Turns, symbol by symbol, to indices of blocks in the order of the records. */
+static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const struct mst_symbol *symbols = d->chunk.symbols;
+	const uint32_t *turns = d->turns.items;
+	const uint64_t *ages = d->ages.items;
+	struct turns *const rings = &scratch->turns;
+	uint32_t *const places = scratch->seen;
+	uint64_t *freed = d->freed.items, allocs = d->chunk.first_alloc;
+
+	if (turns_begin(rings, symbols, d->chunk.n_symbols) != 0)
+		return no_memory(result);
+	fold_places(symbols, d->chunk.n_symbols, places);
+	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
+		const uint16_t number = d->chunk.records[i];
+		const uint32_t role = symbols[number].role;
+
+		if (role == MST_ALLOC) {
+			turns_come(rings, number);
+			allocs++;
+		} else if (fold_has_identity(role)) {
+			const uint32_t turn = turns[places[number]++];
+			uint32_t alloc;
+
+			if (turn & NO_TURN) {
+				*freed++ = allocs - ages[turn & ~NO_TURN];
+				continue;
+			}
+			DAMAGED_IF(!turns_take(rings, number, wire_unzigzag(turn - 1), &alloc),
+				   "a block is freed that is not there");
+			*freed++ = d->chunk.first_alloc + alloc;
+			if (role != MST_KEEP)
+				turns_go(rings, number);
+		}
+	}
+	return 0;
+}
+
+/* The ages of those that have no turn. */
+static int unpack_other_ages(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+			     struct decode_result *result)
+{
+	uint64_t value, last = 0, *ages;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_OTHER_AGES, scratch, &c, result)) ||
+	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
+		return err;
+	ages = d->ages.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &value), "the identity column is malformed");
+		ages[i] = last += (uint64_t)wire_unzigzag(value);
+	}
+	return 0;
+}
+
+static int unpack_turns(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+			struct decode_result *result)
+{
+	uint32_t n_others = 0, *turns;
+	uint64_t value;
+	struct cursor c;
+	int err;
+
+	if ((err = open_column(d, COLUMN_TURNS, scratch, &c, result)) ||
+	    (err = room_for(&d->turns, n, sizeof(*turns), result)))
+		return err;
+	turns = d->turns.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &value) || value >= NO_TURN, "the identity column is malformed");
+		turns[i] = value ? (uint32_t)value : NO_TURN | n_others++;
+	}
+	err = unpack_other_ages(d, scratch, n_others, result);
+	return err ? err : follow_turns(d, scratch, result);
 }
 
 /* The index of a block by its difference to the last one that was known. */
@@ -465,12 +597,14 @@ static int read_identity(struct decode *d, struct decode_scratch *scratch, struc
 	const uint64_t *freed;
 	int err;
 
-	if (!d->columns[COLUMN_AGES].present && !d->columns[COLUMN_IDENTITY_PLANES].present &&
-	    !d->columns[COLUMN_IDENTITY].present)
+	if (!d->columns[COLUMN_TURNS].present && !d->columns[COLUMN_AGES].present &&
+	    !d->columns[COLUMN_IDENTITY_PLANES].present && !d->columns[COLUMN_IDENTITY].present)
 		return 0;
 	if ((err = room_for(&d->freed, n, sizeof(*freed), result)))
 		return err;
-	if (d->columns[COLUMN_AGES].present)
+	if (d->columns[COLUMN_TURNS].present)
+		err = unpack_turns(d, scratch, n, result);
+	else if (d->columns[COLUMN_AGES].present)
 		err = unpack_ages(d, scratch, n, result);
 	else if (d->columns[COLUMN_IDENTITY_PLANES].present)
 		err = unpack_identity_planes(d, scratch, n, result);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "turns.h"
 #include "wire.h"
 #include "writer.h"
 
@@ -41,64 +42,115 @@ static void fold_records(struct mst_writer *w)
 	to->size += 2 * (size_t)chunk->n_records;
 }
 
-/* Where the records of each symbol are, if those that have identity stand symbol by symbol. Returns how many there are. */
-static uint32_t place_symbols(const struct chunk *chunk, uint32_t *places)
+uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint32_t *places)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+	for (uint32_t i = 0; i < n_symbols; i++) {
 		places[i] = n;
-		if (fold_has_identity(chunk->symbols[i].role))
-			n += chunk->symbols[i].count;
+		if (fold_has_identity(symbols[i].role))
+			n += symbols[i].count;
 	}
 	return n;
 }
 
-/* Ages symbol by symbol, each as the difference to the one before. */
-static void put_ages(const struct mst_writer *w, const uint64_t *values, uint32_t *places, uint64_t *ages,
-		     struct bytes *to)
+/* What is known of a record that has identity, symbol by symbol. */
+struct named {
+	uint64_t age;
+	uint64_t turn; /* as it is stored */
+};
+
+/* Turns and ages, from the differences of indices that are in `values`. `bits` has room for one a record. */
+static int find_turns(const struct mst_writer *w, const uint64_t *values, uint32_t *places, uint32_t *bits,
+		      struct named *named)
 {
 	const struct chunk *chunk = &w->chunk;
-	uint64_t allocs = w->first_alloc, known = 0, last = 0;
-	uint32_t n = 0;
+	const uint64_t first = w->first_alloc;
+	struct turns turns = { 0 };
+	uint64_t allocs = first, known = 0;
+	const int err = turns_begin(&turns, chunk->symbols, chunk->n_symbols);
 
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
+	for (uint32_t i = 0; i < chunk->n_records && !err; i++) {
 		const uint16_t number = chunk->records[i];
+		const uint32_t role = chunk->symbols[number].role;
 
-		if (chunk->symbols[number].role == MST_ALLOC)
-			allocs++;
-		if (!fold_has_identity(chunk->symbols[number].role))
-			continue;
-		const uint64_t index = known + (uint64_t)wire_unzigzag(values[n++]);
+		if (role == MST_ALLOC) {
+			bits[allocs++ - first] = turns_come(&turns, number);
+		} else if (fold_has_identity(role)) {
+			struct named *const n = &named[places[number]++];
+			const uint64_t index = known + (uint64_t)wire_unzigzag(*values++);
+			int64_t turn;
+			const bool found = index >= first && index < allocs &&
+					   turns_find(&turns, number, bits[index - first], &turn);
 
-		if (index != UINT64_MAX)
-			known = index;
-		ages[places[number]++] = allocs - index;
+			if (index != UINT64_MAX)
+				known = index;
+			n->age = allocs - index;
+			n->turn = found ? wire_zigzag(turn) + 1 : 0;
+			if (found && role != MST_KEEP)
+				turns_go(&turns, number);
+		}
 	}
+	turns_finish(&turns);
+	return err;
+}
+
+/* Each age as the difference to the one before, of all or only of those that have no turn. */
+static void put_ages(const struct named *named, uint32_t n, bool all, struct bytes *to)
+{
+	uint64_t last = 0;
+
 	for (uint32_t i = 0; i < n; i++) {
-		bytes_varint(to, wire_zigzag((int64_t)(ages[i] - last)));
-		last = ages[i];
+		if (!all && named[i].turn)
+			continue;
+		bytes_varint(to, wire_zigzag((int64_t)(named[i].age - last)));
+		last = named[i].age;
 	}
 }
 
 static int fold_identity(struct mst_writer *w)
 {
+	const struct chunk *chunk = &w->chunk;
 	const struct bytes *plain = &w->columns[COLUMN_IDENTITY];
-	uint32_t *const places = plain->failed ? NULL : malloc((w->chunk.n_symbols + 1) * sizeof(*places));
-	const uint32_t n = places ? place_symbols(&w->chunk, places) : 0;
-	uint64_t *const values = malloc(2 * ((size_t)n + 1) * sizeof(*values));
+	uint32_t *const places = plain->failed ? NULL : calloc(chunk->n_symbols + 1, sizeof(*places));
+	const uint32_t n = places ? fold_places(chunk->symbols, chunk->n_symbols, places) : 0;
+	uint32_t *const bits = calloc(chunk->n_records + 1, sizeof(*bits));
+	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
+	struct named *const named = calloc((size_t)n + 1, sizeof(*named));
 	const uint8_t *at = plain->data, *end = plain->data + plain->size;
-	int err = places && values ? 0 : MST_ERR_NOMEM;
+	int err = places && bits && values && named ? 0 : MST_ERR_NOMEM;
 
+	for (uint32_t i = 0; i < n && !err; i++)
+		at = wire_varint(at, end, &values[i]);
+	if (!err)
+		err = find_turns(w, values, places, bits, named);
 	if (!err) {
-		for (uint32_t i = 0; i < n; i++)
-			at = wire_varint(at, end, &values[i]);
 		put_planes(&w->columns[COLUMN_IDENTITY_PLANES], values, n);
-		put_ages(w, values, places, values + n, &w->columns[COLUMN_AGES]);
+		put_ages(named, n, true, &w->columns[COLUMN_AGES]);
+		put_ages(named, n, false, &w->columns[COLUMN_OTHER_AGES]);
+		for (uint32_t i = 0; i < n; i++)
+			bytes_varint(&w->columns[COLUMN_TURNS], named[i].turn);
 	}
 	free(places);
+	free(bits);
 	free(values);
+	free(named);
 	return err;
+}
+
+/* Skips and deltas apart. */
+static void fold_times(struct mst_writer *w)
+{
+	const struct bytes *plain = &w->columns[COLUMN_TIME];
+	const uint8_t *at = plain->data, *end = plain->data + plain->size;
+	uint64_t value = 0;
+
+	while (!plain->failed && at != end) {
+		at = wire_varint(at, end, &value);
+		bytes_varint(&w->columns[COLUMN_SKIPS], value);
+		at = wire_varint(at, end, &value);
+		bytes_varint(&w->columns[COLUMN_DELTAS], value);
+	}
 }
 
 /* SIZE_MAX: none that could be written. */
@@ -115,16 +167,37 @@ static size_t stored_size(struct mst_writer *w, const struct bytes *column)
 	return ZSTD_isError(size) ? SIZE_MAX : size;
 }
 
-/* Leaves the smallest of n columns, which all say the same. */
-static void keep_smallest(struct mst_writer *w, const uint8_t *ids, size_t n)
+/* Columns that say together what others do. */
+struct fold {
+	uint8_t ids[2];
+	uint8_t n;
+};
+
+static size_t fold_size(struct mst_writer *w, const struct fold *fold)
 {
-	size_t best = 0, least = stored_size(w, &w->columns[ids[0]]);
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < fold->n && sum != SIZE_MAX; i++) {
+		const struct bytes *column = &w->columns[fold->ids[i]];
+		const size_t size = column->size || column->failed ? stored_size(w, column) : 0;
+
+		sum = size == SIZE_MAX ? SIZE_MAX : sum + size + (size ? UNIT_COLUMN : 0);
+	}
+	return sum;
+}
+
+/* Leaves the smallest of n folds, which all say the same. */
+static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t n)
+{
+	size_t best = 0, least = fold_size(w, &folds[0]);
 
 	for (size_t i = 1; i < n; i++) {
-		const size_t size = stored_size(w, &w->columns[ids[i]]);
+		const size_t size = fold_size(w, &folds[i]);
 		const bool better = size < least;
+		const struct fold *worse = &folds[better ? best : i];
 
-		bytes_clear(&w->columns[ids[better ? best : i]]);
+		for (uint32_t k = 0; k < worse->n; k++)
+			bytes_clear(&w->columns[worse->ids[k]]);
 		best = better ? i : best;
 		least = better ? size : least;
 	}
@@ -132,15 +205,23 @@ static void keep_smallest(struct mst_writer *w, const uint8_t *ids, size_t n)
 
 int fold_columns(struct mst_writer *w)
 {
-	static const uint8_t records[] = { COLUMN_RECORDS, COLUMN_RECORD_PLANES };
-	static const uint8_t identity[] = { COLUMN_IDENTITY, COLUMN_IDENTITY_PLANES, COLUMN_AGES };
+	static const struct fold records[] = { { { COLUMN_RECORDS }, 1 }, { { COLUMN_RECORD_PLANES }, 1 } };
+	static const struct fold identity[] = { { { COLUMN_IDENTITY }, 1 },
+						{ { COLUMN_IDENTITY_PLANES }, 1 },
+						{ { COLUMN_AGES }, 1 },
+						{ { COLUMN_TURNS, COLUMN_OTHER_AGES }, 2 } };
+	static const struct fold times[] = { { { COLUMN_TIME }, 1 }, { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
 	int err = 0;
 
 	if (w->chunk.n_symbols > 256) {
 		fold_records(w);
-		keep_smallest(w, records, sizeof(records));
+		keep_smallest(w, records, sizeof(records) / sizeof(*records));
+	}
+	if (w->columns[COLUMN_TIME].size) {
+		fold_times(w);
+		keep_smallest(w, times, sizeof(times) / sizeof(*times));
 	}
 	if (w->columns[COLUMN_IDENTITY].size && !(err = fold_identity(w)))
-		keep_smallest(w, identity, sizeof(identity));
+		keep_smallest(w, identity, sizeof(identity) / sizeof(*identity));
 	return err;
 }

@@ -15,6 +15,12 @@ static inline bool fold_has_identity(uint32_t role)
 }
 
 /*
+ * What is stored symbol by symbol: where each of them begins, its records that have identity being counted. Returns how
+ * many these are.
+ */
+uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint32_t *places);
+
+/*
  * Of the chunk's columns in w->columns, puts those that get smaller when folded in place of the plain ones. The
  * chunk's symbols are counted, w->first_alloc is its own. 0 or MST_ERR_NOMEM.
  */

@@ -233,6 +233,12 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count);
 int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size);
 
 /*
+ * The same of one change, by as many bytes as `grown` says (struct mst_step), when so many instructions had been
+ * executed: what is less than at the last record or step counts as that. A trace is written with one of the two functions.
+ */
+int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions);
+
+/*
  * Records. A block is named by its kind and the index its allocation got (allocations are
  * numbered from 0 in file order; UINT64_MAX when the block is unknown).
  */

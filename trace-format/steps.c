@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "wire.h"
+#include "writer.h"
 
 const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step)
 {
@@ -34,6 +35,23 @@ bool steps_are_whole(const uint8_t *p, size_t size)
 			return false;
 	}
 	return p != NULL;
+}
+
+int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions)
+{
+	const uint64_t last = w->stepped > w->chunk.count_last ? w->stepped : w->chunk.count_last;
+	const bool shrank = (int64_t)grown < 0;
+	const uint64_t size = shrank ? -grown : grown;
+	const uint64_t passed = instructions > last ? instructions - last : 0;
+	uint8_t bytes[2 * WIRE_VARINT_MAX], *end = bytes;
+
+	if (size % 8 && size >> 61)
+		return MST_ERR_LIMIT;
+	end = wire_put_varint(end, (size % 8 ? size << 3 | 4 : size) | (uint64_t)shrank << 1 | (passed != 0));
+	if (passed)
+		end = wire_put_varint(end, passed);
+	w->stepped = last + passed;
+	return mst_writer_steps(w, bytes, (size_t)(end - bytes));
 }
 
 /* How many records the call that begins with this one has. */

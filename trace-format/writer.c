@@ -232,7 +232,7 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
 	if (w->folded && (err = fold_columns(w)))
 		return err;
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_AGES + 1, chunk->n_records,
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_DELTAS + 1, chunk->n_records,
 			  chunk->time_first);
 
 	w->events += sums.events + sums.null_frees;

@@ -46,6 +46,7 @@ struct mst_writer {
 	uint64_t features;         /* of the file, as it begins */
 	bool counted;              /* instructions are */
 	uint64_t instructions;     /* executed so far */
+	uint64_t stepped;          /* as of the last mst_writer_step() */
 	uint32_t thread;
 	uint32_t room;        /* records that may be added before something else is due; see begin_slowly();
 			       * always 0 if instructions are counted */

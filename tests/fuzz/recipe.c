@@ -7,7 +7,8 @@
 #include "unit.h"
 #include "wire.h"
 
-#define COLUMNS_MAX 8u
+#define COLUMNS_MAX UNIT_KNOWN_COLUMNS
+#define MENDED 0x40 /* among the flags */
 
 /* What is left of the recipe. */
 struct rest {
@@ -43,10 +44,47 @@ static void cook_column(struct rest *r, struct bytes *out, uint32_t size, uint32
 		bytes_u8(out, out->data[out->size - 1]);
 }
 
-static void cook_unit(struct rest *r, ZSTD_CCtx *zstd, uint32_t seq, struct bytes *trace)
+/* What an index says of the units so far, and where the last one is. */
+struct shelf {
+	struct bytes entries;
+	uint32_t n;
+	uint64_t time, index;
+};
+
+static void note_unit(struct shelf *shelf, uint8_t type, const struct bytes *fields, size_t size)
+{
+	bytes_u8(&shelf->entries, type);
+	bytes_varint(&shelf->entries, size);
+	if (type == UNIT_EVENTS && fields->size >= FIELDS_EVENTS) {
+		bytes_varint(&shelf->entries, wire_u32(fields->data + 32));
+		bytes_varint(&shelf->entries, wire_u64(fields->data + 16) - shelf->time);
+		shelf->time = wire_u64(fields->data + 16);
+	} else if (type == UNIT_EVENTS) {
+		bytes_u8(&shelf->entries, 0);
+		bytes_u8(&shelf->entries, 0);
+	}
+	shelf->n++;
+}
+
+static void mend(const struct shelf *shelf, uint8_t type, struct bytes *fields, struct bytes *column)
+{
+	if (type == UNIT_INDEX && fields->size >= 4) {
+		wire_put_u32(fields->data, shelf->n);
+		bytes_clear(column);
+		bytes_append(column, shelf->entries.data, shelf->entries.size);
+	}
+	if (type == UNIT_END && fields->size >= FIELDS_END) {
+		wire_put_u64(fields->data + 48, shelf->index);
+		wire_put_u32(fields->data + fields->size - 4,
+			     UNIT_PREFIX + UNIT_FIXED + (uint32_t)fields->size + 4);
+	}
+}
+
+static void cook_unit(struct rest *r, ZSTD_CCtx *zstd, uint32_t seq, struct shelf *shelf, struct bytes *trace)
 {
 	const uint8_t type = take_u8(r), flags = take_u8(r);
 	const uint32_t fields_size = take_u16(r) % (MST_MAX_FIELDS + 1), n = take_u8(r) % (COLUMNS_MAX + 1);
+	const size_t start = trace->size;
 	struct unit_column columns[COLUMNS_MAX];
 	struct bytes fields = { 0 }, content[COLUMNS_MAX] = { 0 };
 	uint32_t sizes[COLUMNS_MAX], repeats[COLUMNS_MAX];
@@ -57,13 +95,19 @@ static void cook_unit(struct rest *r, ZSTD_CCtx *zstd, uint32_t seq, struct byte
 		repeats[i] = take_u16(r);
 	}
 	take_bytes(r, &fields, fields_size);
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		cook_column(r, &content[i], sizes[i], repeats[i]);
+	if (flags & MENDED && (n || type != UNIT_INDEX))
+		mend(shelf, type, &fields, &content[0]);
+	for (uint32_t i = 0; i < n; i++) {
 		columns[i].data = content[i].data;
 		columns[i].size = content[i].size;
 	}
 	if (unit_encode(trace, zstd, type, flags, seq, &fields, columns, n) != 0)
 		abort();
+	if (type == UNIT_INDEX)
+		shelf->index = start;
+	note_unit(shelf, type, &fields, trace->size - start);
 	bytes_free(&fields);
 	for (uint32_t i = 0; i < n; i++)
 		bytes_free(&content[i]);
@@ -73,6 +117,7 @@ bool recipe_cook(struct bytes *trace, const uint8_t *data, size_t size)
 {
 	static ZSTD_CCtx *zstd;
 	struct rest r = { data, data + size };
+	struct shelf shelf = { 0 };
 
 	if (size < 4 || wire_u32(data) != UNIT_TAG)
 		return false;
@@ -83,7 +128,8 @@ bool recipe_cook(struct bytes *trace, const uint8_t *data, size_t size)
 	}
 	r.p += 4;
 	for (uint32_t seq = 0; r.p < r.end; seq++)
-		cook_unit(&r, zstd, seq, trace);
+		cook_unit(&r, zstd, seq, &shelf, trace);
+	bytes_free(&shelf.entries);
 	return true;
 }
 
@@ -116,7 +162,8 @@ static size_t put_unit(struct bytes *recipe, const uint8_t *unit)
 	if (unit_parse(unit + UNIT_PREFIX, size, &header) || header.n_columns > COLUMNS_MAX)
 		abort();
 	bytes_u8(recipe, header.type);
-	bytes_u8(recipe, header.flags);
+	bytes_u8(recipe,
+		 header.type == UNIT_INDEX || header.type == UNIT_END ? header.flags | MENDED : header.flags);
 	put_u16(recipe, header.fields_size);
 	bytes_u8(recipe, (uint8_t)header.n_columns);
 	for (uint32_t i = 0; i < header.n_columns; i++) {

@@ -8,7 +8,8 @@
  *   then the fields, then the columns one after the other
  *
  * What is missing at the end counts as not there. Cooking gives each unit its sequence number,
- * frames and checksums.
+ * frames and checksums. With bit 6 of its flags an INDEX gets true entries of the units before it, and an END tells
+ * truly where the last INDEX is and how large it is itself, so that a reader can find its way from the end.
  */
 #ifndef RECIPE_H
 #define RECIPE_H

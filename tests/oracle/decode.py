@@ -105,8 +105,45 @@ def steps(column, calls, count, last):
     return found, max([count] + [c for _, c in calls[-1:]])
 
 
-def identity(column, rows, roles, allocs):
+class Rings:
+    """The live blocks of each kind that came in a chunk (§8, turns)."""
+
+    def __init__(self):
+        self.blocks, self.places = collections.defaultdict(list), collections.Counter()
+
+    def take(self, kind, turn, stays):
+        blocks = self.blocks[kind]
+        need(-len(blocks) <= turn < len(blocks), "a turn beyond the ring")
+        self.places[kind] = at = (self.places[kind] + turn) % len(blocks)
+        return blocks[at] if stays else blocks.pop(at)
+
+
+def turns(column, rows, symbols, allocs):
+    """The indices of the blocks of FREE, OUT and KEEP records, by turns."""
+    frees = sorted(row for row in rows if symbols[row][1] in (FREE, OUT, KEEP))
+    stored = [column(12).varint() for _ in frees]
+    need(all(turn < 1 << 31 for turn in stored), "a turn's size")
+    age, queues, rings, indices = 0, collections.defaultdict(collections.deque), Rings(), []
+    for row, turn in zip(frees, stored):
+        age = age if turn else column(13).zigzag(age)
+        queues[row].append((turn, age))
+    for row in rows:
+        kind, role = symbols[row][:2]
+        if role == ALLOC:
+            rings.blocks[kind].append(allocs)
+            allocs += 1
+        elif role != CALL:
+            turn, age = queues[row].popleft()
+            turn -= 1
+            indices.append(rings.take(kind, turn >> 1 ^ -(turn & 1), role == KEEP) if turn >= 0 else (allocs - age) & MASK)
+    return iter(indices)
+
+
+def identity(column, rows, symbols, allocs):
     """The indices of the blocks of FREE, OUT and KEEP records (§8), or None."""
+    if column(12).data:
+        return turns(column, rows, symbols, allocs)
+    roles = [role for _, role, _ in symbols]
     frees = [row for row in rows if roles[row] in (FREE, OUT, KEEP)]
     if column(11).data:
         ages, age, indices = {}, 0, []
@@ -241,15 +278,15 @@ class Decoder:
             need(usable <= MASK, "a usable size")
             self.kinds.append((op, stack, size, cap, align, flag, usable))
 
-    def pairs(self, column, skip, value, n, step):
-        """The (record, value) of the pairs of columns 3 and 4 (§8)."""
+    def pairs(self, first, second, skip, value, n, step):
+        """The (record, value) of the pairs of columns 3 and 4, or 14 and 15 (§8)."""
         pairs, record = [], 0
-        while column.at < len(column.data):
-            more = column.varint()
+        while first.at < len(first.data):
+            more = first.varint()
             need(more >= 1 or (skip and not pairs), "a skip of 0")
             record += more
             need(record < n, "a skip beyond the records")
-            value = step(value, column.varint())
+            value = step(value, second.varint())
             pairs.append((record, value))
         return pairs
 
@@ -272,8 +309,9 @@ class Decoder:
             need(value & 7 <= KEEP and value >> 3 < len(self.kinds), "a symbol")
             symbols.append((value >> 3, value & 7, counts.varint()))
         need(collections.Counter(rows) == {i: c for i, (_, _, c) in enumerate(symbols) if c}, "the counts aren't true")
-        stamps = [(0, time)] + self.pairs(column(3), False, time, n, lambda a, b: a + b)
-        runs = self.pairs(column(4), True, 0, n, lambda _, b: b)
+        split = column(14).data
+        stamps = [(0, time)] + self.pairs(column(14 if split else 3), column(15 if split else 3), False, time, n, lambda a, b: a + b)
+        runs = self.pairs(column(4), column(4), True, 0, n, lambda _, b: b)
         need(stamps[-1][1] == last <= MASK, "the last stamp")
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
         yield (f"chunk first={first} alloc={first_alloc} records={n} symbols={s} kinds={len(self.kinds)} stacks="
@@ -282,7 +320,7 @@ class Decoder:
         need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
-        olds = identity(column, rows, [role for _, role, _ in symbols], first_alloc)
+        olds = identity(column, rows, symbols, first_alloc)
         yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(7), stated, counts, base)
         self.count = counts.finish() if counts else 0
         if counts:

@@ -5,7 +5,7 @@
 A random script of calls (script2trace) is cut to a random range of time by msconvert. At random moments of the
 range the live blocks must be those of the whole trace, stack by stack; what memusage counts before, in and
 after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
-rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths and
+rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or changes of the stack pointer, and
 mappings, by turns.
 
   cuts.py --build DIR [--runs N] [--seed N] [--keep DIR]
@@ -40,7 +40,8 @@ class Script:
         self.put('records', rng.choice([2, 7, 60, 65536]))
         if self.sampled:
             self.put('sampled', 4096)
-        self.lines += ['anonymous'] * self.anonymous + ['stacks']
+        self.counted, self.instructions, self.depth = rng.random() < 0.3, 0, 0
+        self.lines += ['anonymous'] * self.anonymous + ['counted'] * self.counted + ['stacks']
         self.stacks = rng.randrange(1, 12)
         for s in range(self.stacks):
             self.put('stack', s, *(hex(0x1000 + 16 * rng.randrange(20)) for _ in range(rng.randrange(1, 6))))
@@ -48,6 +49,8 @@ class Script:
         for _ in range(rng.randrange(5, 900)):
             now += rng.choice([0, 0, 0, 1000, 70000, MS, 3 * MS + 7])
             self.put('time', now)
+            if self.counted:
+                self.change_stack()
             self.step()
         self.end_ms = now // MS
 
@@ -65,6 +68,16 @@ class Script:
                  self.size())
         self.live.append(self.next)
         self.next += 1
+
+    def change_stack(self):
+        for _ in range(self.rng.choice([0, 0, 1, 3])):
+            size = self.rng.choice([8, 8, 800, 7, self.rng.randrange(1, 1 << 20)])
+            self.instructions += self.rng.choice([0, 1, 300])
+            grown = -size if size <= self.depth and self.rng.random() < 0.6 else size
+            self.depth += grown
+            self.put('step', self.instructions, grown)
+        self.instructions += self.rng.choice([0, 5, 5000])
+        self.put('instructions', self.instructions)
 
     def step(self):
         rng = self.rng
@@ -97,7 +110,7 @@ class Script:
         if self.maps and self.rng.random() < 0.7:
             self.put('call', self.rng.choice(['mmap_read', 'mmap_write', 'mmap_anon', 'munmap']), 0, self.size())
         else:
-            self.put('call', 'stack', 0, self.size())
+            self.put('call', 'lost' if self.counted else 'stack', 0, self.size())
 
 
 class Bench:
@@ -143,14 +156,18 @@ class Bench:
             (base if in_base else calls).append(call)
         return sorted(base, key=repr) + calls
 
+    def steps(self, trace):
+        """Changes of the stack pointer, without what depends on where chunks begin."""
+        return [line.split()[2:] for line in self.dump(trace).splitlines() if line.startswith('step ')]
+
     def moment(self, trace, ms, *options):
         """What massif.out says of a moment: live bytes, and the tree."""
-        self.run(self.msreplay, '-q', '--threshold=0.0001', '--massif-out-file=out', f'--at={ms}', *options, trace)
+        self.run(self.msreplay, '-q', '--threshold=0.0001', '--time-unit=ms', '--massif-out-file=out', f'--at={ms}', *options, trace)
         text = (self.scratch / f'out.at-{ms}').read_text()
         return re.sub(r'^time=.*\n', '', text, flags=re.M)
 
     def folded(self, trace, ms):
-        return sorted(self.run(self.msconvert, '-q', '--to=folded', f'--at={ms}', '-o', '-', trace).splitlines())
+        return sorted(self.run(self.msconvert, '-q', '--to=folded', '--time-unit=ms', f'--at={ms}', '-o', '-', trace).splitlines())
 
     def usage(self, trace, *options):
         """What memusage counts, by row: calls and bytes; and all that was asked for."""
@@ -195,6 +212,8 @@ def compare_again(bench, first, last):
     same('a cut of a cut', bench.calls(bench.convert(wide, 'again', f'--from={first}', f'--until={last}')),
          bench.calls('middle'))
     same('recompressed', bench.calls('whole'), bench.calls(bench.convert('whole', 'small', '--level=19')))
+    same('steps, recompressed', bench.steps('whole'), bench.steps('small'))
+    same('steps of a cut of a cut', bench.steps('again'), bench.steps('middle'))
     same('recompressed cut', bench.calls('middle'), bench.calls(bench.convert('middle', 'small', '--level=19')))
 
 

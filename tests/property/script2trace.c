@@ -14,6 +14,7 @@
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
  *   time NS              when the following calls are made
  *   instructions N       how many instructions had been executed at them
+ *   step N BYTES         a change of the stack pointer, when N had been executed; below 0: the stack shrank
  *   thread N             the thread that makes them, below 64; 0 at the beginning
  *   alloc B OP S SIZE    block B comes; OP is a name as in op.h without its prefix, in lower case
  *   free B
@@ -175,6 +176,13 @@ static void do_instructions(void)
 	mst_writer_instructions(writer, take_number());
 }
 
+static void do_step(void)
+{
+	const uint64_t instructions = take_number();
+
+	check(mst_writer_step(writer, take_number(), instructions));
+}
+
 static void do_thread(void)
 {
 	mst_writer_at(writer, time_ns, thread = (uint32_t)take_below(THREADS));
@@ -266,6 +274,7 @@ static void run_line(char *line)
 		void (*run)(void);
 	} commands[] = {
 		{ "instructions", do_instructions },
+		{ "step", do_step },
 		{ "thread", do_thread },
 		{ "module", do_module },
 		{ "stack", do_stack },

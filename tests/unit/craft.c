@@ -59,7 +59,7 @@ void craft_begin(struct craft *c)
 		c->parts[i].type = types[i];
 		c->parts[i].flags = UNIT_CRITICAL;
 		c->parts[i].n_columns = n_columns[i];
-		for (uint8_t j = 0; j < 8; j++)
+		for (uint8_t j = 0; j < CRAFT_MAX_COLUMNS; j++)
 			c->parts[i].ids[j] = j;
 	}
 	WORDS(c->parts[CRAFT_FILE].fields, 1, 0, 10, 62, 4096, 4711, 0, 1, 0, 0, 0, 0);
@@ -94,7 +94,7 @@ static void seal(uint8_t *header)
 
 static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, struct bytes *out, bool checks)
 {
-	struct unit_column columns[8];
+	struct unit_column columns[CRAFT_MAX_COLUMNS];
 	const size_t start = out->size;
 	uint8_t *header;
 	uint32_t size;
@@ -138,7 +138,7 @@ void craft_finish(struct craft *c)
 	for (size_t i = 0; i < CRAFT_MAX_PARTS; i++) {
 		bytes_free(&c->parts[i].fields);
 		bytes_free(&c->parts[i].tail);
-		for (size_t j = 0; j < 8; j++)
+		for (size_t j = 0; j < CRAFT_MAX_COLUMNS; j++)
 			bytes_free(&c->parts[i].columns[j]);
 	}
 }

@@ -11,13 +11,14 @@
 #include "mstrace.h"
 
 #define CRAFT_MAX_PARTS 10
+#define CRAFT_MAX_COLUMNS 9
 
 /* A unit before it is encoded, and what to spoil afterwards. */
 struct part {
 	uint8_t type, flags;
 	struct bytes fields;
-	struct bytes columns[8];
-	uint8_t ids[8];
+	struct bytes columns[CRAFT_MAX_COLUMNS];
+	uint8_t ids[CRAFT_MAX_COLUMNS];
 	size_t n_columns;
 	bool patch; /* set a byte or a word of the header, then its checksum anew */
 	bool patch_word;
