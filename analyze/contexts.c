@@ -32,7 +32,7 @@ void contexts_finish(struct contexts *c)
 	free(c->by_stack);
 	free(c->captured);
 	free(c->cut_short);
-	free(c->alloc_fn);
+	free(c->answers);
 }
 
 /* ---- names ---- */
@@ -79,24 +79,49 @@ static bool ask_alloc_fn(const struct contexts *c, uint32_t frame)
 	return name && in_list(&c->settings->alloc_fns, name) && !inlined_name(c, frame);
 }
 
-/* Asked for each stack, so the answers are kept; without memory for that they are found anew. */
-static bool is_alloc_fn(struct contexts *c, uint32_t frame)
-{
-	enum { NOT_ASKED, NO, YES };
+/* Each stack asks for names of all its frames, so answers are kept. */
+enum answer {
+	ALLOC_FN_NO = 1,
+	ALLOC_FN_YES = 2,
+	ROLE_STEP = 4, /* this times the enum symbol_role plus 1 */
+};
 
-	if (frame >= c->n_alloc_fn) {
+/* 0 where it has not been asked. NULL: no memory, so that they must be found anew. */
+static uint8_t *answers_about(struct contexts *c, uint32_t frame)
+{
+	if (frame >= c->n_answers) {
 		const uint32_t n = frame + frame / 2 + 64;
-		uint8_t *grown = realloc(c->alloc_fn, n);
+		uint8_t *grown = realloc(c->answers, n);
 
 		if (!grown)
-			return ask_alloc_fn(c, frame);
-		memset(grown + c->n_alloc_fn, NOT_ASKED, n - c->n_alloc_fn);
-		c->alloc_fn = grown;
-		c->n_alloc_fn = n;
+			return NULL;
+		memset(grown + c->n_answers, 0, n - c->n_answers);
+		c->answers = grown;
+		c->n_answers = n;
 	}
-	if (c->alloc_fn[frame] == NOT_ASKED)
-		c->alloc_fn[frame] = ask_alloc_fn(c, frame) ? YES : NO;
-	return c->alloc_fn[frame] == YES;
+	return &c->answers[frame];
+}
+
+static bool is_alloc_fn(struct contexts *c, uint32_t frame)
+{
+	uint8_t *known = answers_about(c, frame);
+
+	if (!known)
+		return ask_alloc_fn(c, frame);
+	if (!(*known & (ALLOC_FN_NO | ALLOC_FN_YES)))
+		*known |= ask_alloc_fn(c, frame) ? ALLOC_FN_YES : ALLOC_FN_NO;
+	return *known & ALLOC_FN_YES;
+}
+
+static enum symbol_role role_of_frame(struct contexts *c, uint32_t frame)
+{
+	uint8_t *known = answers_about(c, frame);
+
+	if (!known)
+		return naming_role(c->naming, frame);
+	if (*known < ROLE_STEP)
+		*known |= (uint8_t)(ROLE_STEP * (naming_role(c->naming, frame) + 1));
+	return *known / ROLE_STEP - 1;
 }
 
 /* ---- one stack ---- */
@@ -113,9 +138,9 @@ static uint32_t frame_of(const struct capture *cap, uint32_t i)
 	return cap->stacks[cap->ids[i]].frame;
 }
 
-static enum symbol_role role_of(const struct contexts *c, const struct capture *cap, uint32_t i)
+static enum symbol_role role_of(struct contexts *c, const struct capture *cap, uint32_t i)
 {
-	return naming_role(c->naming, frame_of(cap, i));
+	return role_of_frame(c, frame_of(cap, i));
 }
 
 /* Whether the first function left is one to ignore; nameless code is looked through. */

@@ -42,8 +42,8 @@ struct contexts {
 	uint32_t *captured;          /* stack ids of the stack at hand, innermost first */
 	struct cut_short *cut_short; /* contexts of stacks that are deeper than that; a hash table */
 	uint32_t n_cut_short, cut_short_slots;
-	uint8_t *alloc_fn; /* by frame: see is_alloc_fn() */
-	uint32_t n_alloc_fn;
+	uint8_t *answers; /* by frame: what is known of its names, see answers_about() */
+	uint32_t n_answers;
 };
 
 #define CONTEXT_UNKNOWN UINT32_MAX

@@ -172,7 +172,7 @@ static bool share_usable(struct conversions *c, struct conversion *item, struct 
 }
 
 /* The same for the sums that a plain replay passes over records by. */
-static bool share_digest(struct conversions *c, struct conversion *item, struct observers *observers,
+static bool share_digest(struct conversions *c, struct conversion *item, struct mst_reader *reader,
 			 const struct digest **digest)
 {
 	*digest = NULL;
@@ -185,9 +185,7 @@ static bool share_digest(struct conversions *c, struct conversion *item, struct 
 	}
 	if (*digest)
 		return true;
-	*digest = item->digest = digest_create(item->settings->alignment);
-	if (*digest)
-		observers->items[observers->n++] = digest_observer(item->digest);
+	*digest = item->digest = digest_create(reader, item->settings->alignment);
 	return *digest;
 }
 
@@ -225,12 +223,13 @@ static struct chronicle *begin_chronicle(struct conversion *item, const struct t
 }
 
 /* Makes the observers of one conversion. False: no memory. */
-static bool observe(struct conversions *c, struct conversion *item, struct chronicle *chronicle,
-		    const struct emitter *emitter, struct naming *naming, struct observers *observers)
+static bool observe(struct conversions *c, struct conversion *item, struct mst_reader *reader,
+		    struct chronicle *chronicle, const struct emitter *emitter, struct naming *naming,
+		    struct observers *observers)
 {
 	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
 	if (!share_usable(c, item, observers, &helpers.usable) ||
-	    !share_digest(c, item, observers, &helpers.digest) ||
+	    !share_digest(c, item, reader, &helpers.digest) ||
 	    !share_depths(c, item, observers, &helpers.depths))
 		return false;
 	item->massif = massif_create(item->settings, naming, &helpers);
@@ -306,8 +305,8 @@ static int replay(struct conversions *c, const struct tool *tool, const struct t
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
-		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), emitter, naming,
-			       &observers);
+		fine = observe(c, &c->items[i], trace->reader, begin_chronicle(&c->items[i], tool, trace),
+			       emitter, naming, &observers);
 	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
 	if (error == 0)
 		status = tool_replay(tool, trace, observers.items, observers.n);

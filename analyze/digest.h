@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums over short spells of a chunk's records, so that many settings can each pass over what is of no
- * interest to them. An observer, to be shown each chunk before those that use it. Of use where all
- * blocks count and take their size rounded up.
+ * interest to them. Made by the threads that decode chunks. Of use where all blocks count and take their size
+ * rounded up.
  */
 #ifndef ANALYZE_DIGEST_H
 #define ANALYZE_DIGEST_H
 
-#include "observer.h"
+#include "mstrace.h"
 
 /* Some calls in a row, and what they do if all blocks count. Most is seen from the start of the spell. */
 struct spell {
@@ -20,13 +20,15 @@ struct spell {
 
 struct digest;
 
-/* Sizes are rounded up to `alignment`, a power of two. NULL: no memory. */
-struct digest *digest_create(unsigned alignment);
+/*
+ * Before the reader's first chunk. Sizes are rounded up to `alignment`, a power of two. NULL: no memory, or too many of
+ * different alignments.
+ */
+struct digest *digest_create(struct mst_reader *reader, unsigned alignment);
 void digest_destroy(struct digest *digest); /* NULL is allowed */
-struct observer *digest_observer(struct digest *digest);
 unsigned digest_alignment(const struct digest *digest);
 
-/* The spells of the present chunk; together they are all of it. */
+/* The spells of the reader's present chunk, which is decoded; together they are all of it. */
 const struct spell *digest_spells(const struct digest *digest);
 
 #endif

@@ -68,6 +68,42 @@ static bool clock_of(const struct settings *s, const struct mst_chunk *chunk, co
 	return t->all && s->usable == USABLE_ROUNDED && s->alignment == 16;
 }
 
+bool leap_needs_no_symbols(const struct settings *s)
+{
+	if (s->ignore_fns.n || s->compat != COMPAT_FIXED)
+		return false;
+	if (s->usable == USABLE_REQUESTED)
+		return s->time_unit != TIME_BYTES;
+	return s->usable == USABLE_ROUNDED && s->alignment == 16;
+}
+
+static bool is_sane(const struct mst_kind *kind)
+{
+	return kind->size <= SANE_BYTES && kind->cap <= SANE_BYTES && kind->usable <= SANE_BYTES;
+}
+
+bool leap_sizes_sane(struct leap_sizes *sizes, const struct mst_kind *kinds, uint32_t n)
+{
+	for (; sizes->n < n; sizes->n++)
+		sizes->insane |= !is_sane(&kinds[sizes->n]);
+	return !sizes->insane;
+}
+
+struct leap leap_by_sums(const struct settings *s, const struct mst_sums *sums)
+{
+	const bool requested = s->usable == USABLE_REQUESTED;
+	const uint64_t bytes = (uint64_t)(requested ? sums->net_bytes : sums->net_bytes16);
+	const int64_t most = requested ? sums->max_bytes : sums->max_bytes16;
+
+	return (struct leap){
+		.known = most >= 0 && sums->max_blocks >= 0,
+		.useful = (uint64_t)sums->net_bytes,
+		.total = bytes + s->heap_admin * (uint64_t)sums->net_blocks,
+		.clock = sums->moved16 + s->heap_admin * sums->steps,
+		.rise = (uint64_t)most + s->heap_admin * (uint64_t)sums->max_blocks,
+	};
+}
+
 struct leap leap_over(const struct settings *settings, const struct mst_chunk *chunk,
 		      const struct mst_kind *kinds, const struct effect *effects)
 {
@@ -77,7 +113,7 @@ struct leap leap_over(const struct settings *settings, const struct mst_chunk *c
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_kind *kind = &kinds[chunk->symbols[i].kind];
 
-		if (kind->size > SANE_BYTES || kind->cap > SANE_BYTES || kind->usable > SANE_BYTES)
+		if (!is_sane(kind))
 			leap.known &= effects[i].live == 0;
 		add_symbol(&tally, &leap, settings, &chunk->symbols[i], kind, &effects[i]);
 	}

@@ -265,6 +265,58 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 	return i;
 }
 
+static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
+{
+	const bool marking = m->marks.watching || m->chronicle;
+
+	if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		return run(m, i, end, m->by_record, marking, true);
+	if (m->by_record)
+		return marking ? run(m, i, end, true, true, false) : run(m, i, end, true, false, false);
+	return marking ? run(m, i, end, false, true, false) : run(m, i, end, false, false, false);
+}
+
+static bool is_in_ms(const struct massif *m)
+{
+	return m->settings->time_unit != TIME_BYTES && m->settings->time_unit != TIME_INSTRUCTIONS;
+}
+
+/* The stamp that holds at a record at or behind the last one that was reached. */
+static uint32_t stamp_at(const struct massif *m, uint32_t record)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	uint32_t stamp = m->stamp;
+
+	while (stamp + 1 < chunk->n_stamps && chunk->stamps[stamp + 1].record <= record)
+		stamp++;
+	return stamp;
+}
+
+/* In ms. */
+static uint64_t clock_of_stamp(const struct massif *m, uint32_t stamp)
+{
+	return (m->chunk->stamps[stamp].time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
+}
+
+static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
+{
+	consider_times(m, &m->counters, clock, i);
+	m->counters.clock = clock;
+}
+
+/* In ms: sets the clock to that of record `i`; returns the record at which it changes next, or `end`. */
+static uint32_t pass_stamps(struct massif *m, uint32_t i, uint32_t end)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	uint32_t next = chunk->n_records;
+
+	m->stamp = stamp_at(m, i);
+	set_clock(m, clock_of_stamp(m, m->stamp), i);
+	if (m->stamp + 1 < chunk->n_stamps)
+		next = chunk->stamps[m->stamp + 1].record;
+	return next < end ? next : end;
+}
+
 /* ---- spells of records ---- */
 
 /* Whether the digest's sums are true for these settings in the present chunk: all blocks count. */
@@ -286,6 +338,7 @@ static const struct spell *find_spells(const struct massif *m)
 static inline bool skip_spell(struct massif *m, const struct spell *s)
 {
 	const uint64_t admin = m->settings->heap_admin;
+	const uint32_t stamp = is_in_ms(m) ? stamp_at(m, s->end - 1) : m->stamp;
 	struct counters *now = &m->counters;
 	uint64_t clock = now->clock;
 
@@ -293,6 +346,8 @@ static inline bool skip_spell(struct massif *m, const struct spell *s)
 		clock += s->moved + admin * s->steps;
 	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
 		clock = m->chunk->instructions[s->end - 1];
+	else
+		clock = clock_of_stamp(m, stamp);
 	if (clock >= m->snapshots.earliest || clock < now->clock ||
 	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
 		return false;
@@ -300,67 +355,26 @@ static inline bool skip_spell(struct massif *m, const struct spell *s)
 	now->total += s->rounded + admin * s->blocks;
 	now->clock = clock;
 	now->changes += s->changes;
+	m->stamp = stamp;
 	return true;
 }
 
-/* The records [i, end), as run() does them, spell by spell. */
-static uint32_t run_spells(struct massif *m, uint32_t i, uint32_t end)
+/* Records from `i` on, at most to the end of the spell that it is in; returns the first one not done. */
+static uint32_t run_spell(struct massif *m, uint32_t i, uint32_t end)
 {
-	while (i < end) {
-		const struct spell *s = m->spell;
-		const bool whole = i == m->spell_start && s->end <= end;
+	const struct spell *s = m->spell;
 
-		if (whole && skip_spell(m, s))
-			i = s->end;
-		else if (m->settings->time_unit == TIME_INSTRUCTIONS)
-			i = run(m, i, s->end < end ? s->end : end, false, false, true);
-		else
-			i = run(m, i, s->end < end ? s->end : end, false, false, false);
-		if (i >= s->end) {
-			m->spell_start = s->end;
-			m->spell++;
-		}
+	if (i == m->spell_start && s->end <= end && skip_spell(m, s)) {
+		i = s->end;
+	} else {
+		end = s->end < end ? s->end : end;
+		i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
+	}
+	if (i >= s->end) {
+		m->spell_start = s->end;
+		m->spell++;
 	}
 	return i;
-}
-
-static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
-{
-	const bool marking = m->marks.watching || m->chronicle;
-
-	if (m->spell)
-		return run_spells(m, i, end);
-	if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		return run(m, i, end, m->by_record, marking, true);
-	if (m->by_record)
-		return marking ? run(m, i, end, true, true, false) : run(m, i, end, true, false, false);
-	return marking ? run(m, i, end, false, true, false) : run(m, i, end, false, false, false);
-}
-
-static bool is_in_ms(const struct massif *m)
-{
-	return m->settings->time_unit != TIME_BYTES && m->settings->time_unit != TIME_INSTRUCTIONS;
-}
-
-static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
-{
-	consider_times(m, &m->counters, clock, i);
-	m->counters.clock = clock;
-}
-
-/* In ms: sets the clock to that of record `i`; returns the record at which it changes next, or `end`. */
-static uint32_t pass_stamps(struct massif *m, uint32_t i, uint32_t end)
-{
-	const struct mst_chunk *chunk = m->chunk;
-	const unsigned shift = mst_reader_time_shift(m->reader);
-	uint32_t next = chunk->n_records;
-
-	while (m->stamp + 1 < chunk->n_stamps && chunk->stamps[m->stamp + 1].record <= i)
-		m->stamp++;
-	set_clock(m, (chunk->stamps[m->stamp].time << shift) / NS_PER_MS, i);
-	if (m->stamp + 1 < chunk->n_stamps)
-		next = chunk->stamps[m->stamp + 1].record;
-	return next < end ? next : end;
 }
 
 /* The records [i, end), in any unit of time. */
@@ -368,8 +382,12 @@ static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 {
 	if (!m->settings->heap)
 		return end;
-	while (i < end)
-		i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
+	while (i < end) {
+		if (m->spell)
+			i = run_spell(m, i, end);
+		else
+			i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
+	}
 	return i;
 }
 
@@ -524,12 +542,17 @@ static void take_base(struct massif *m)
 	consider_peak_mark(m, now, chunk->n_records);
 }
 
-bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	m->reader = reader;
 	m->chunk = chunk;
 	m->mean = mst_reader_info(reader)->sample_bytes;
 	m->applied = 0;
+}
+
+bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	massif_enter_chunk(m, reader, chunk);
 	if (!m->prepared)
 		m->prepared = !m->settings->heap || prepare_chunk(m);
 	return m->prepared;
@@ -543,10 +566,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!m->settings->heap && !m->depths)
 		return 0;
 	if (m->pages) {
-		m->reader = reader;
-		m->chunk = chunk;
-		m->mean = mst_reader_info(reader)->sample_bytes;
-		m->applied = 0;
+		massif_enter_chunk(m, reader, chunk);
 		return massif_run_pages(m);
 	}
 	if (!massif_begin_chunk(m, reader, chunk))
@@ -619,6 +639,7 @@ static const struct observer_impl massif_impl = {
 	.chunk = massif_chunk,
 	.sums_suffice = massif_sums_suffice,
 	.sums = massif_sums,
+	.foresee = massif_foresee,
 	.satisfied = massif_satisfied,
 	.end = massif_end,
 };

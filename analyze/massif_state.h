@@ -55,6 +55,8 @@ struct massif {
 	uint32_t spell_start;
 	bool by_record; /* the ledger's effects are what counts */
 	bool prepared;  /* effects and contexts are those of the chunk that comes next */
+	struct leap_sizes sizes;
+	bool plain; /* the leap is by the chunk's sums alone, so its symbols have not been looked at */
 	struct leap leap;
 	struct ledger ledger;
 
@@ -152,7 +154,8 @@ static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
 	return (int64_t)change < 0 ? -change : change;
 }
 
-/* Makes the chunk the present one, if it isn't already. False: no memory. */
+/* Makes the chunk the present one; the other finds out what its symbols do, too, if it hasn't. False: no memory. */
+void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);
 bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);
 
 /* Brings the live blocks to what they are after the first `n` records of the chunk. */
@@ -161,6 +164,8 @@ void massif_apply_records(struct massif *m, uint32_t n);
 /* Of the observer, see observer.h. */
 bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk);
+int massif_foresee(const struct observer *observer, const struct mst_reader *reader,
+		   const struct mst_chunk *chunk, const struct mst_sums *before);
 int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk);
 bool massif_satisfied(const struct observer *observer);
 

@@ -1,48 +1,155 @@
 /* SPDX-License-Identifier: MIT */
 #include "massif_state.h"
 
-static uint64_t clock_behind(const struct massif *m)
+/* Where a chunk begins. */
+struct outset {
+	uint64_t total, clock;
+};
+
+static uint64_t clock_behind(const struct settings *s, const struct mst_reader *reader,
+			     const struct mst_chunk *chunk, uint64_t clock, const struct leap *leap)
 {
-	if (m->settings->time_unit == TIME_BYTES)
-		return m->counters.clock + m->leap.clock;
-	if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		return m->chunk->last_count;
-	return (m->chunk->last_time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
+	if (s->time_unit == TIME_BYTES)
+		return clock + leap->clock;
+	if (s->time_unit == TIME_INSTRUCTIONS)
+		return chunk->last_count;
+	return (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
 }
 
 /*
  * Whether no snapshot can lie in the chunk, nor a moment that is asked for. Totals far beyond all memory are a
  * hostile trace's, and might wrap.
  */
-static bool is_uneventful(const struct massif *m)
+static bool is_uneventful(const struct massif *m, struct outset now, uint64_t clock, uint64_t rise)
 {
-	const struct counters *now = &m->counters;
-	const uint64_t clock = clock_behind(m), highest = now->total + m->leap.rise;
+	const uint64_t highest = now.total + rise;
 
-	if ((int64_t)now->total > INT64_MAX / 4 || (int64_t)now->total < INT64_MIN / 4)
+	if ((int64_t)now.total > INT64_MAX / 4 || (int64_t)now.total < INT64_MIN / 4)
 		return false;
 	if (positive(highest) > m->marks.highest && positive(highest) >= m->peak_floor)
 		return false;
-	return clock >= now->clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
+	return clock >= now.clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
 	       positive(highest) <= m->snapshots.peak_limit;
+}
+
+/* Finds out what the chunk does: of most, by its sums alone. */
+static bool find_leap(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+
+	if (leap_sizes_sane(&m->sizes, kinds, n_kinds) && leap_needs_no_symbols(m->settings)) {
+		massif_enter_chunk(m, reader, chunk);
+		m->leap = leap_by_sums(m->settings, &chunk->sums);
+		m->plain = m->leap.known;
+	}
+	if (!m->plain && massif_begin_chunk(m, reader, chunk))
+		m->leap = leap_over(m->settings, chunk, kinds, m->effects);
+	return m->plain || (m->prepared && m->leap.known);
+}
+
+/* Whether sums never suffice. */
+static bool needs_records(const struct massif *m, const struct mst_reader *reader,
+			  const struct mst_chunk *chunk)
+{
+	const struct settings *s = m->settings;
+
+	return !s->heap || chunk->base || m->depths || m->by_record || m->chronicle ||
+	       s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes;
 }
 
 bool massif_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
 	struct massif *m = (struct massif *)observer;
-	const struct settings *s = m->settings;
-	uint32_t n_kinds;
+	const struct counters *now = &m->counters;
 
-	if (!s->heap && !m->depths)
+	m->plain = false;
+	if (!m->settings->heap && !m->depths)
 		return true;
-	if (!s->heap || chunk->base || m->depths || m->by_record || m->chronicle ||
-	    s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes)
+	if (needs_records(m, reader, chunk) || !find_leap(m, reader, chunk))
 		return false;
-	if (!massif_begin_chunk(m, reader, chunk))
+	return is_uneventful(m, (struct outset){ now->total, now->clock },
+			     clock_behind(m->settings, reader, chunk, now->clock, &m->leap), m->leap.rise);
+}
+
+/* How many snapshots there will have been when the clock shows that, if each is taken as early as can be. */
+static uint64_t snapshots_until(const struct massif *m, uint64_t clock)
+{
+	if (clock < m->snapshots.earliest)
+		return 0;
+	return m->snapshots.min_interval ? 1 + (clock - m->snapshots.earliest) / m->snapshots.min_interval
+					 : UINT64_MAX;
+}
+
+/* What a new peak must exceed behind chunks whose total got so high. */
+static uint64_t coming_limit(const struct massif *m, uint64_t reached)
+{
+	const uint64_t limit = m->snapshots.peak_limit;
+
+	if ((int64_t)reached < 0 || reached <= limit)
+		return limit;
+	return reached + (uint64_t)((double)reached * m->settings->peak_inaccuracy / 100);
+}
+
+/* The chunks that come before this one will have taken snapshots of their own. */
+static bool is_eventful(const struct massif *m, const struct mst_reader *reader,
+			const struct mst_chunk *chunk, const struct mst_sums *before)
+{
+	const struct settings *s = m->settings;
+	const struct leap past = leap_by_sums(s, before), leap = leap_by_sums(s, &chunk->sums);
+	const uint64_t total = m->counters.total + past.total, highest = positive(total + leap.rise);
+	const uint64_t reached = m->counters.total + past.rise;
+	const unsigned shift = mst_reader_time_shift(reader);
+	uint64_t begin = (chunk->first_time << shift) / NS_PER_MS;
+
+	if (s->time_unit == TIME_BYTES)
+		begin = m->counters.clock + past.clock;
+	else if (s->time_unit == TIME_INSTRUCTIONS)
+		begin = chunk->first_count;
+	const uint64_t end = clock_behind(s, reader, chunk, begin, &leap);
+
+	return (highest > m->marks.highest && highest >= m->peak_floor && highest > positive(reached)) ||
+	       (end > m->marks.next_time && begin <= m->marks.next_time) ||
+	       highest > coming_limit(m, reached) || snapshots_until(m, begin) == UINT64_MAX ||
+	       snapshots_until(m, end) > snapshots_until(m, begin);
+}
+
+int massif_foresee(const struct observer *observer, const struct mst_reader *reader,
+		   const struct mst_chunk *chunk, const struct mst_sums *before)
+{
+	const struct massif *m = (const struct massif *)observer;
+
+	if (!m->settings->heap && !m->depths)
+		return 0;
+	if (needs_records(m, reader, chunk))
+		return 1;
+	return leap_needs_no_symbols(m->settings) ? is_eventful(m, reader, chunk, before) : -1;
+}
+
+/* Brings the live blocks to what they are after the chunk, whose symbols have not been looked at. False: no memory. */
+static bool apply_symbols(struct massif *m)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
+
+	if (!livekinds_reserve(&m->live, n_kinds))
 		return false;
-	m->leap = leap_over(s, chunk, mst_reader_kinds(reader, &n_kinds), m->effects);
-	return m->leap.known && is_uneventful(m);
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		const int64_t change = symbol->role == MST_ALLOC ? symbol->count : -(int64_t)symbol->count;
+
+		if (symbol->role == MST_CALL || symbol->role == MST_KEEP)
+			continue;
+		if (!livekinds_place(&m->live, m->reader, symbol->kind, &kinds[symbol->kind]))
+			return false;
+		if (livekinds_counted(&m->live, symbol->kind)) {
+			livekinds_add(&m->live, symbol->kind, false, change);
+			m->leap.changes = true;
+		}
+	}
+	return true;
 }
 
 int massif_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
@@ -52,11 +159,14 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 	(void)reader;
 	if (!m->settings->heap)
 		return 0;
-	m->counters.clock = clock_behind(m);
+	if (m->plain && !apply_symbols(m))
+		return MST_ERR_NOMEM;
+	if (!m->plain)
+		massif_apply_records(m, chunk->n_records);
+	m->counters.clock = clock_behind(m->settings, m->reader, chunk, m->counters.clock, &m->leap);
 	m->counters.useful += m->leap.useful;
 	m->counters.total += m->leap.total;
 	m->counters.changes += m->leap.changes;
-	massif_apply_records(m, chunk->n_records);
 	m->prepared = false;
 	return 0;
 }

@@ -29,6 +29,20 @@ struct counts {
 	uint64_t calls, total, failed; /* calls in shares, see estimate.h */
 };
 
+/* A kind's records in chunks of which only the sums were looked at: each of a symbol counts alike, whenever it was. */
+struct tallied {
+	uint64_t records[3]; /* ALLOC; FREE; OUT, where it is a free */
+};
+
+/* A chunk's symbols, added up by what must be known of them together. */
+struct tally {
+	uint64_t out, resized, freed; /* first records of pairs, and the second ones that they can have */
+	uint64_t kept, refused;       /* the same of failed reallocs */
+	bool odd;                     /* something whose part in the sums is not that in the report */
+	bool partial;                 /* blocks come or go that don't count */
+	bool marked;                  /* a record says more than its symbol */
+};
+
 struct memusage {
 	struct observer observer;
 	uint64_t mean; /* of the sample, see estimate.h; sizes below are estimates, too */
@@ -50,6 +64,11 @@ struct memusage {
 	uint64_t sized_calls; /* entries of the histogram */
 	uint64_t buckets[BUCKETS], large;
 	uint64_t null_frees;
+	uint8_t *traits; /* by kind: enum trait */
+	struct tallied *
+		*tallied; /* pages of them, by kind, where any has come up: of what is not yet counted */
+	uint32_t n_kinds, cap_kinds;
+	struct tally tally; /* of the chunk at hand */
 	bool begun;
 	bool ended;            /* the report would have been printed */
 	struct datafile *data; /* NULL: none is wanted */
@@ -390,79 +409,126 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 /* Sizes up to which sums stay clear of what wraps. */
 #define SANE_BYTES ((uint64_t)1 << 44)
 
-/* A chunk's symbols, added up by what must be known of them together. */
-struct tally {
-	uint64_t out, resized, freed; /* first records of pairs, and the second ones that they can have */
-	uint64_t kept, refused;       /* the same of failed reallocs */
-	uint64_t come;                /* bytes of counted blocks that come */
-	bool odd;                     /* something whose part in the sums is not that in the report */
-	bool partial;                 /* blocks come or go that don't count */
-	bool marked;                  /* a record says more than its symbol */
+/* What is to be known of a kind of which there are records in a chunk. */
+enum trait {
+	TRAIT_COUNTS = 1,   /* its calls have a row */
+	TRAIT_PLAIN = 2,    /* and its size is that of the sums */
+	TRAIT_UNLIKE = 4,   /* its blocks come and go otherwise than the sums say */
+	TRAIT_INSANE = 8,   /* so large that sums might wrap */
+	TRAIT_RESIZES = 16, /* the second record of a realloc */
+	TRAIT_FREES = 32,   /* the second record of a free */
+	TRAIT_REALLOC = 64, /* as memusage knows it */
+	TRAIT_MARKED = 128, /* a call that says more than how often it was made */
 };
 
-static bool is_plain(const struct mst_kind *kind)
+static uint8_t traits_of(const struct memusage *m, const struct mst_kind *kind)
 {
-	return row_of(kind) != ROW_NONE && size_of(kind) == kind->size;
-}
-
-static void tally_block(struct tally *t, const struct mst_symbol *symbol, const struct mst_kind *kind)
-{
+	const bool realloc = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
 	const bool counts = row_of(kind) != ROW_NONE;
+	unsigned traits = realloc ? TRAIT_REALLOC | TRAIT_RESIZES : 0;
+	if (counts)
+		traits |= size_of(kind) == kind->size ? TRAIT_COUNTS | TRAIT_PLAIN : TRAIT_COUNTS;
+	if (kind->op != MST_OP_UNKNOWN && !(traits & TRAIT_PLAIN))
+		traits |= TRAIT_UNLIKE;
 	if (kind->size > SANE_BYTES)
-		t->marked = true;
-	t->partial |= kind->op != MST_OP_UNKNOWN && !is_plain(kind);
-	if (symbol->role == MST_OUT) {
-		t->out += symbol->count;
-		t->odd |= kind->op != MST_OP_UNKNOWN && !is_plain(kind);
-	} else if (symbol->role == MST_ALLOC) {
-		t->come += counts ? symbol->count * kind->size + symbol->count : 0;
-		if (kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE ||
-		    kind->op == MST_OP_RESIZEINPLACE) {
-			t->resized += symbol->count;
-			t->odd |= !counts;
-		}
-	}
+		traits |= TRAIT_INSANE;
+	if (kind->op == MST_OP_RESIZEINPLACE)
+		traits |= TRAIT_RESIZES;
+	if (kind->op == MST_OP_REALLOC_FREE || kind->op == MST_OP_FREE)
+		traits |= TRAIT_FREES;
+	if (kind->op == MST_OP_EXIT || kind->op == MST_OP_IMPLIED_FREE ||
+	    (is_map(kind) && m->maps != MEMUSAGE_NO_MAPS))
+		traits |= TRAIT_MARKED;
+	return (uint8_t)traits;
 }
 
-static void tally_call(const struct memusage *m, struct tally *t, const struct mst_symbol *symbol,
-		       const struct mst_kind *kind)
+#define PAGE_KINDS 4096u
+
+static uint32_t pages_for(uint32_t kinds)
 {
-	switch (kind->op) {
-	case MST_OP_REALLOC_FREE:
-	case MST_OP_FREE:
+	return (kinds + PAGE_KINDS - 1) / PAGE_KINDS;
+}
+
+/* Makes sure that each kind has its traits. False: no memory. */
+static bool know_kinds(struct memusage *m, const struct mst_kind *kinds, uint32_t n)
+{
+	if (n > m->cap_kinds) {
+		const uint32_t more = n + n / 2;
+		const uint32_t old = pages_for(m->cap_kinds), pages = pages_for(more);
+		struct tallied **grown = reallocarray(m->tallied, pages, sizeof(*grown));
+		m->tallied = grown ? grown : m->tallied;
+		uint8_t *traits = grown ? realloc(m->traits, more) : NULL;
+		m->traits = traits ? traits : m->traits;
+		if (!traits)
+			return false;
+		for (uint32_t i = old; i < pages; i++)
+			grown[i] = NULL;
+		m->cap_kinds = more;
+	}
+	for (; m->n_kinds < n; m->n_kinds++)
+		m->traits[m->n_kinds] = traits_of(m, &kinds[m->n_kinds]);
+	return true;
+}
+
+static void tally_call(struct tally *t, const struct mst_symbol *symbol, unsigned traits)
+{
+	if (symbol->role == MST_KEEP) {
+		t->kept += symbol->count;
+		t->odd |= !(traits & TRAIT_PLAIN);
+	} else if (traits & TRAIT_FREES) {
 		t->freed += symbol->count;
-		break;
-	case MST_OP_REALLOC_MOVED:
-	case MST_OP_REALLOC_IN_PLACE:
+	} else if (traits & TRAIT_REALLOC) {
 		t->refused += symbol->count;
-		t->odd |= row_of(kind) == ROW_NONE;
-		break;
-	case MST_OP_EXIT:
-	case MST_OP_IMPLIED_FREE:
-		t->marked = true;
-		break;
-	default:
-		t->marked |= is_map(kind) && m->maps != MEMUSAGE_NO_MAPS;
+		t->odd |= !(traits & TRAIT_COUNTS);
+	} else {
+		t->marked |= (traits & TRAIT_MARKED) != 0;
 	}
 }
 
-static struct tally tally_up(const struct memusage *m, const struct mst_chunk *chunk,
-			     const struct mst_kind *kinds)
+/* Which role comes next can't be foretold, so blocks are tallied without asking. */
+static struct tally tally_up(const struct memusage *m, const struct mst_chunk *chunk)
 {
 	struct tally t = { 0 };
+	unsigned all = 0, handed = 0, strange = 0;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		const unsigned traits = m->traits[symbol->kind];
+		if (__builtin_expect(symbol->role > MST_OUT, 0)) {
+			tally_call(&t, symbol, traits);
+			continue;
+		}
+		const bool out = symbol->role == MST_OUT;
+		const bool resized = symbol->role == MST_ALLOC && traits & TRAIT_RESIZES;
+		all |= traits;
+		handed |= out ? traits : 0;
+		strange |= resized ? ~traits : 0;
+		t.out += out ? symbol->count : 0;
+		t.resized += resized ? symbol->count : 0;
+	}
+	t.marked |= (all & TRAIT_INSANE) != 0;
+	t.partial = all & TRAIT_UNLIKE;
+	t.odd |= handed & TRAIT_UNLIKE || strange & TRAIT_COUNTS;
+	return t;
+}
+
+/* Bytes of counted blocks that come in the chunk, at most; and what all its blocks add to the live bytes. */
+struct weighed {
+	uint64_t come, net;
+};
+
+static struct weighed weigh(const struct mst_chunk *chunk, const struct mst_kind *kinds)
+{
+	struct weighed w = { 0 };
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
-		if (symbol->role == MST_CALL) {
-			tally_call(m, &t, symbol, kind);
-		} else if (symbol->role == MST_KEEP) {
-			t.kept += symbol->count;
-			t.odd |= !is_plain(kind);
-		} else {
-			tally_block(&t, symbol, kind);
-		}
+		if (symbol->role == MST_CALL || symbol->role == MST_KEEP || row_of(kind) == ROW_NONE)
+			continue;
+		const uint64_t bytes = symbol->count * size_of(kind);
+		w.net += symbol->role == MST_ALLOC ? bytes : -bytes;
+		w.come += symbol->role == MST_ALLOC ? bytes : 0;
 	}
-	return t;
+	return w;
 }
 
 /*
@@ -478,42 +544,14 @@ static bool memusage_sums_suffice(struct observer *observer, const struct mst_re
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	if (m->ended)
 		return true;
-	if (m->data || chunk->base || mst_reader_info(reader)->sample_bytes || m->heap > INT64_MAX / 2)
+	if (m->data || chunk->base || mst_reader_info(reader)->sample_bytes || m->heap > INT64_MAX / 2 ||
+	    !know_kinds(m, kinds, n_kinds))
 		return false;
-	const struct tally t = tally_up(m, chunk, kinds);
+	const struct tally t = m->tally = tally_up(m, chunk);
 	if (t.marked || t.out != t.resized + t.freed || t.kept != t.refused || (t.resized && t.freed) ||
 	    (t.odd && (t.out || t.kept)))
 		return false;
-	return t.partial ? m->heap + t.come <= m->heap_peak : chunk->sums.max_bytes >= 0;
-}
-
-/* `n` blocks come, by calls of their own or by reallocs, whose growth is known for all together. */
-static void count_allocs(struct memusage *m, const struct mst_kind *kind, uint64_t n)
-{
-	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
-	const uint64_t bytes = n * size_of(kind);
-	if (row_of(kind) == ROW_NONE)
-		return;
-	/* A realloc's entry is of the size that was asked for; only operator new has another. */
-	count_request(m, row_of(kind), size_of(kind), resized ? 0 : bytes, n * ESTIMATE_ONE);
-	if (kind->op == MST_OP_REALLOC_IN_PLACE)
-		m->in_place += n * ESTIMATE_ONE;
-	m->heap += bytes;
-}
-
-/* `n` blocks go. */
-static void count_gone(struct memusage *m, const struct mst_kind *kind, enum mst_role role, uint64_t n,
-		       bool resized)
-{
-	const uint64_t bytes = n * size_of(kind);
-	if (row_of(kind) == ROW_NONE)
-		return;
-	m->heap -= bytes;
-	if (role == MST_OUT && resized)
-		return;
-	m->rows[ROW_FREE].total += bytes;
-	if (role == MST_FREE)
-		m->rows[ROW_FREE].calls += n * ESTIMATE_ONE;
+	return t.partial ? m->heap + weigh(chunk, kinds).come <= m->heap_peak : chunk->sums.max_bytes >= 0;
 }
 
 /* `n` calls that gave nothing, or freed. */
@@ -535,32 +573,70 @@ static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_
 	m->rows[row].failed += n;
 }
 
+/* False: no memory. */
+static bool note_symbols(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
+{
+	const uint32_t counts[] = { [MST_ALLOC] = 1, [MST_FREE] = 1, [MST_OUT] = m->tally.resized == 0 };
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		struct tallied **page = &m->tallied[symbol->kind / PAGE_KINDS];
+		if (symbol->role == MST_CALL)
+			count_calls(m, &kinds[symbol->kind], symbol->count);
+		if (symbol->role > MST_OUT)
+			continue;
+		if (!*page && !(*page = calloc(PAGE_KINDS, sizeof(**page))))
+			return false;
+		(*page)[symbol->kind % PAGE_KINDS].records[symbol->role] +=
+			counts[symbol->role] * symbol->count;
+	}
+	return true;
+}
+
 static int memusage_sums(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
 	struct memusage *m = (struct memusage *)observer;
+	const struct tally *t = &m->tally;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	if (m->ended)
 		return 0;
-	const struct tally t = tally_up(m, chunk, kinds);
-	if (!t.partial && m->heap + (uint64_t)chunk->sums.max_bytes > m->heap_peak)
+	if (!t->partial && m->heap + (uint64_t)chunk->sums.max_bytes > m->heap_peak)
 		m->heap_peak = m->heap + (uint64_t)chunk->sums.max_bytes;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const struct mst_kind *kind = &kinds[symbol->kind];
-		if (symbol->role == MST_ALLOC)
-			count_allocs(m, kind, symbol->count);
-		else if (symbol->role == MST_CALL)
-			count_calls(m, kind, symbol->count);
-		else if (symbol->role != MST_KEEP)
-			count_gone(m, kind, symbol->role, symbol->count, t.resized);
-	}
-	m->rows[ROW_REALLOC].total += t.resized || t.refused ? chunk->sums.grown : 0;
-	m->heap_total += t.resized || t.refused ? chunk->sums.grown : 0;
-	m->decreasing += t.resized ? chunk->sums.shrunk * ESTIMATE_ONE : 0;
+	m->heap += t->partial ? weigh(chunk, kinds).net : (uint64_t)chunk->sums.net_bytes;
+	if (!note_symbols(m, chunk, kinds))
+		return MST_ERR_NOMEM;
+	m->rows[ROW_REALLOC].total += t->resized || t->refused ? chunk->sums.grown : 0;
+	m->heap_total += t->resized || t->refused ? chunk->sums.grown : 0;
+	m->decreasing += t->resized ? chunk->sums.shrunk * ESTIMATE_ONE : 0;
 	m->null_frees += chunk->sums.null_frees;
 	return 0;
+}
+
+/* `n` blocks came, by calls of their own or by reallocs, whose growth is known for all together. */
+static void count_allocs(struct memusage *m, const struct mst_kind *kind, uint64_t n)
+{
+	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
+	/* A realloc's entry is of the size that was asked for; only operator new has another. */
+	count_request(m, row_of(kind), size_of(kind), resized ? 0 : n * size_of(kind), n * ESTIMATE_ONE);
+	if (kind->op == MST_OP_REALLOC_IN_PLACE)
+		m->in_place += n * ESTIMATE_ONE;
+}
+
+/* All that sums have told. */
+static void count_tallied(struct memusage *m, const struct mst_reader *reader)
+{
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+	for (uint32_t i = 0; i < m->n_kinds; i++) {
+		const struct tallied *page = m->tallied[i / PAGE_KINDS];
+		if (!page || !(m->traits[i] & TRAIT_COUNTS))
+			continue;
+		const uint64_t *records = page[i % PAGE_KINDS].records;
+		count_allocs(m, &kinds[i], records[MST_ALLOC]);
+		m->rows[ROW_FREE].calls += records[MST_FREE] * ESTIMATE_ONE;
+		m->rows[ROW_FREE].total += (records[MST_FREE] + records[MST_OUT]) * size_of(&kinds[i]);
+	}
 }
 
 static int memusage_end(struct observer *observer, const struct mst_reader *reader)
@@ -570,6 +646,7 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 	if (!m->ended && end && end->time_ns > m->time)
 		m->time = end->time_ns;
 	settle_sample(m);
+	count_tallied(m, reader);
 	/* memusagestat divides by the time that has passed. */
 	if (m->data)
 		datafile_end(m->data, &(struct datafile_head){
@@ -604,8 +681,13 @@ struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 
 void memusage_destroy(struct memusage *m)
 {
-	if (m)
+	if (m) {
 		free(m->stacks);
+		for (uint32_t i = 0; i < pages_for(m->cap_kinds); i++)
+			free(m->tallied[i]);
+		free(m->tallied);
+		free(m->traits);
+	}
 	free(m);
 }
 

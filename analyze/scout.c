@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "leap.h"
-
 bool scout_can(const struct settings *s)
 {
 	return s->heap && s->compat == COMPAT_FIXED && s->ignore_fns.n == 0 && !s->stacks &&
@@ -34,16 +32,29 @@ static void raise_floor(struct scout *scout, uint64_t total)
 		scout->floor = total;
 }
 
-/* A chunk by its sums. */
-static void pass(struct scout *scout, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-		 uint64_t number)
+static struct leap leap_of(struct scout *scout, const struct mst_chunk *chunk, const struct mst_kind *kinds,
+			   uint32_t n_kinds)
 {
-	struct effect *effects = effects_of(scout->settings, chunk, kinds);
+	struct effect *effects;
 	struct leap leap = { 0 };
 
+	if (leap_sizes_sane(&scout->sizes, kinds, n_kinds) && leap_needs_no_symbols(scout->settings))
+		leap = leap_by_sums(scout->settings, &chunk->sums);
+	if (leap.known)
+		return leap;
+	effects = effects_of(scout->settings, chunk, kinds);
 	if (effects)
 		leap = leap_over(scout->settings, chunk, kinds, effects);
 	free(effects);
+	return leap;
+}
+
+/* A chunk by its sums. */
+static void pass(struct scout *scout, const struct mst_chunk *chunk, const struct mst_kind *kinds,
+		 uint32_t n_kinds, uint64_t number)
+{
+	const struct leap leap = leap_of(scout, chunk, kinds, n_kinds);
+
 	/* Far from where anything could wrap. */
 	if (!leap.known || scout->total > INT64_MAX / 4) {
 		scout->unknown = true;
@@ -99,7 +110,7 @@ static void look_over(struct mst_reader *reader, struct scout *scouts, size_t n)
 
 		for (size_t i = 0; i < n; i++) {
 			if (!scouts[i].unknown)
-				pass(&scouts[i], chunk, kinds, number);
+				pass(&scouts[i], chunk, kinds, n_kinds, number);
 		}
 	}
 }
@@ -124,7 +135,7 @@ static void look_closer(struct mst_reader *reader, struct scout *scouts, size_t 
 				continue;
 			if (scouts[i].chunk == number && mst_reader_decode(reader) == 0)
 				search(&scouts[i], chunk, kinds);
-			pass(&scouts[i], chunk, kinds, number);
+			pass(&scouts[i], chunk, kinds, n_kinds, number);
 		}
 	}
 }

@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "sums.h"
+
 #define SLOTS_A_THREAD 4u
+#define MORE_SLOTS 8u
 
 struct worker {
 	struct ahead *ahead;
@@ -144,6 +147,25 @@ size_t ahead_bytes(const struct ahead *a)
 	return a->bytes;
 }
 
+struct mst_sums ahead_sums(struct ahead *a)
+{
+	struct mst_sums all = { 0 };
+
+	for (uint64_t number = a->first; number < a->end; number++)
+		sums_add(&all, &slot_of(a, number)->sums);
+	return all;
+}
+
+bool ahead_is_busy(const struct ahead *a)
+{
+	return a->end - a->first > a->n_slots / 2;
+}
+
+bool ahead_is_parallel(const struct ahead *a)
+{
+	return a->n_wanted > 0;
+}
+
 struct decode_scratch *ahead_scratch(struct ahead *a)
 {
 	return &a->scratch;
@@ -158,7 +180,7 @@ struct ahead *ahead_create(unsigned threads)
 	if (!a)
 		return NULL;
 	a->n_wanted = threads;
-	a->n_slots = threads ? SLOTS_A_THREAD * (threads + 1) : 1;
+	a->n_slots = threads ? SLOTS_A_THREAD * (threads + 1) + MORE_SLOTS : 1;
 	a->slots = calloc(a->n_slots, sizeof(*a->slots));
 	a->workers = calloc(threads + 1, sizeof(*a->workers));
 	pthread_mutex_init(&a->lock, NULL);

@@ -20,6 +20,7 @@ struct ahead_slot {
 	struct decode decode;
 	struct known known;                                /* before the chunk */
 	bool whole;                                        /* both steps are wanted */
+	struct mst_sums sums;                              /* unproved */
 	enum { SLOT_WAITING, SLOT_BUSY, SLOT_DONE } state; /* ahead's own */
 };
 
@@ -41,6 +42,18 @@ void ahead_release(struct ahead *ahead);
 
 /* Stored bytes of all chunks here. */
 size_t ahead_bytes(const struct ahead *ahead);
+
+/* What they come to, together. */
+struct mst_sums ahead_sums(struct ahead *ahead);
+
+/*
+ * Whether so many wait that the next ones can be read later, some at a time: a thread that is woken for each single
+ * one spends more time on that than on the chunk.
+ */
+bool ahead_is_busy(const struct ahead *ahead);
+
+/* Whether there are, or will be, threads beside the caller's. */
+bool ahead_is_parallel(const struct ahead *ahead);
 
 /* The caller's own. */
 struct decode_scratch *ahead_scratch(struct ahead *ahead);

@@ -9,17 +9,6 @@ static bool is_second(const struct mst_chunk *chunk, uint32_t record)
 	return before == MST_OUT || before == MST_KEEP;
 }
 
-const char *counts_fields(struct decode *d)
-{
-	if (d->fields_size < FIELDS_EVENTS_COUNTED)
-		return "an EVENTS unit lacks fields";
-	d->chunk.first_count = wire_u64(d->fields + FIELDS_EVENTS);
-	d->chunk.last_count = wire_u64(d->fields + FIELDS_EVENTS + 8);
-	if (d->chunk.last_count < d->chunk.first_count || d->chunk.last_count > INT64_MAX)
-		return "the count of instructions goes back";
-	return NULL;
-}
-
 const char *counts_take(struct decode *d, struct cursor column)
 {
 	uint64_t count = d->chunk.first_count, delta, *instructions = d->instructions.items;

@@ -8,9 +8,6 @@
 #include "column.h"
 #include "decode.h"
 
-/* The first and last count of the chunk, from its fields. NULL, or what is wrong. */
-const char *counts_fields(struct decode *d);
-
 /*
  * The counts of the chunk whose records have been read, one a record, into d->instructions, which has
  * room for them. NULL, or what is wrong.

@@ -35,6 +35,10 @@ void decode_finish(struct decode *d)
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
+	for (unsigned i = 0; i < MST_MAX_ASSISTANTS; i++) {
+		if (d->products[i])
+			d->assistants->items[i].discard(d->products[i]);
+	}
 }
 
 void decode_reset(struct decode *d)
@@ -138,13 +142,12 @@ static int open_column(const struct decode *d, unsigned id, struct decode_scratc
 
 /* ---- the first step ---- */
 
-static int read_fields(struct decode *d, struct decode_result *result)
+bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 {
 	const uint8_t *f = d->fields;
-	struct mst_chunk *chunk = &d->chunk;
-	const char *wrong;
 
-	DAMAGED_IF(d->fields_size < FIELDS_EVENTS, "an EVENTS unit lacks fields");
+	if (d->fields_size < (d->counted ? FIELDS_EVENTS_COUNTED : FIELDS_EVENTS))
+		return false;
 	chunk->first_record = wire_u64(f);
 	chunk->first_alloc = wire_u64(f + 8);
 	chunk->first_time = wire_u64(f + 16);
@@ -153,12 +156,22 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	chunk->n_symbols = wire_u32(f + 36);
 	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE;
 	chunk->sums = sums_unpack(f + 48);
+	chunk->first_count = d->counted ? wire_u64(f + FIELDS_EVENTS) : 0;
+	chunk->last_count = d->counted ? wire_u64(f + FIELDS_EVENTS + 8) : 0;
+	return true;
+}
+
+static int read_fields(struct decode *d, struct decode_result *result)
+{
+	const struct mst_chunk *chunk = &d->chunk;
+
+	DAMAGED_IF(!decode_fields(d, &d->chunk), "an EVENTS unit lacks fields");
 	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
 			   (chunk->n_symbols > chunk->n_records && !chunk->base),
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
-	wrong = d->counted ? counts_fields(d) : NULL;
-	DAMAGED_IF(wrong, "%s", wrong);
+	DAMAGED_IF(chunk->last_count < chunk->first_count || chunk->last_count > INT64_MAX,
+		   "the count of instructions goes back");
 	d->placed = true;
 	return 0;
 }
@@ -635,6 +648,17 @@ static int prove_rest(const struct decode *d, struct decode_scratch *scratch, st
 	return err;
 }
 
+static int assist(struct decode *d, struct decode_result *result)
+{
+	for (unsigned i = 0; d->assistants && i < d->assistants->n; i++) {
+		const struct mst_assistant *a = &d->assistants->items[i];
+
+		if (a->make(a->argument, &d->chunk, d->kinds, &d->products[i]) != 0)
+			return no_memory(result);
+	}
+	return 0;
+}
+
 static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const unsigned wanted = d->checked ? d->wanted : MST_ALL_COLUMNS;
@@ -649,7 +673,7 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 	    (wanted & MST_IDENTITY && (err = read_identity(d, scratch, result))) ||
 	    (wanted & (MST_INSTRUCTIONS | MST_STEPS) && (err = read_instructions(d, scratch, result))))
 		return err;
-	return 0;
+	return assist(d, result);
 }
 
 /* ---- both ---- */

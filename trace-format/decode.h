@@ -31,6 +31,12 @@ struct decode_room {
 	size_t bytes;
 };
 
+/* Who makes something of each chunk. */
+struct decode_assistants {
+	struct mst_assistant items[MST_MAX_ASSISTANTS];
+	unsigned n;
+};
+
 /* One step's outcome. */
 struct decode_result {
 	bool done;
@@ -56,6 +62,8 @@ struct decode {
 	bool counted;                /* instructions are */
 	bool based;                  /* the trace may begin with a base */
 	unsigned wanted;             /* enum mst_column: what the second step is to give beside the records */
+	const struct mst_kind *kinds;
+	const struct decode_assistants *assistants; /* NULL: there are none */
 
 	/*
 	 * The first step gives symbols and sums, and makes sure that the rest is as it was written. Where the unit
@@ -67,12 +75,16 @@ struct decode {
 	struct mst_chunk chunk;
 	uint32_t n_allocs; /* ALLOC records */
 	struct decode_room symbols, records, stamps, runs, freed, ages, turns, instructions, addresses, steps;
+	void *products[MST_MAX_ASSISTANTS]; /* with the second step; else of another chunk, or NULL */
 };
 
 void decode_finish(struct decode *d);
 
-/* Forgets the chunk, keeps the memory. */
+/* Forgets the chunk, keeps the memory and the products. */
 void decode_reset(struct decode *d);
+
+/* What the unit's fields say of the chunk, whether it can be true or not. False: they are not all there. */
+bool decode_fields(const struct decode *d, struct mst_chunk *chunk);
 
 void decode_skim(struct decode *d, struct decode_scratch *scratch);
 /* After decode_skim() without an error. */

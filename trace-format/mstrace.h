@@ -420,6 +420,32 @@ void mst_reader_want(struct mst_reader *reader, unsigned columns);
  */
 int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
+/*
+ * Before the first chunk: who knows, better than the past does, whether a chunk will have to be decoded. Asked by mst_reader_skim() when it
+ * has read a chunk that others come before, of which `before` are the sums. The chunk is as it gives it, without the symbols, and
+ * nothing of it has been checked. 1: it will, 0: it won't, -1: nobody knows. Wrong answers cost time and nothing else.
+ */
+typedef int mst_foresight(void *context, const struct mst_chunk *chunk, const struct mst_sums *before);
+void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, void *context);
+
+/* What somebody makes of a chunk's records that needs nothing of other chunks: for the threads that decode it. */
+struct mst_assistant {
+	/*
+	 * By any thread, of several chunks at a time. The chunk is decoded, but for its addresses and steps; `kinds` are those it
+	 * can name. *product is NULL or what was made of another chunk, to be used again. 0 or MST_ERR_NOMEM.
+	 */
+	int (*make)(uint64_t argument, const struct mst_chunk *chunk, const struct mst_kind *kinds,
+		    void **product);
+	void (*discard)(void *product);
+	uint64_t argument;
+};
+#define MST_MAX_ASSISTANTS 16u
+
+/* Before the first chunk: its number among the reader's assistants, from 0, or MST_ERR_NOMEM: there are too many. */
+int mst_reader_assist(struct mst_reader *reader, const struct mst_assistant *assistant);
+/* What it made of the chunk at hand, which is decoded. */
+const void *mst_reader_product(const struct mst_reader *reader, int number);
+
 /* What the records before a place in the trace come to. */
 struct mst_keyframe {
 	uint64_t records, allocs; /* before it */

@@ -10,6 +10,7 @@
 
 #include "crc32.h"
 #include "reader.h"
+#include "sums.h"
 #include "wire.h"
 
 #define FORMAT_VERSION 1u
@@ -202,6 +203,20 @@ static int read_stored(struct mst_reader *r, const struct unit_header_column *in
 	return got ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
 }
 
+/* Whether threads that read ahead shall decode the records, too: without them it is better to wait and see. */
+static bool foresee(struct mst_reader *r, struct ahead_slot *slot)
+{
+	const struct mst_sums before = ahead_sums(r->ahead);
+	struct mst_chunk chunk = { 0 };
+	int will = -1;
+
+	if (decode_fields(&slot->decode, &chunk) && r->foresight)
+		will = r->foresight(r->foresight_context, &chunk, &before);
+	slot->sums = chunk.sums;
+	return ahead_is_parallel(r->ahead) &&
+	       (will > 0 || (will < 0 && __builtin_popcount(r->decoded & 7) > 1));
+}
+
 /* The EVENTS unit whose header has been read, into a slot. */
 static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 {
@@ -209,17 +224,19 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	int err = 0;
 
 	slot->known = (struct known){ r->kinds.n, r->stacks.n, r->frames.n, r->modules.n, r->threads.n };
-	slot->whole = __builtin_popcount(r->decoded & 7) > 1;
 	d->start = r->unit_start;
 	d->fields_size = r->header.fields_size;
 	memcpy(d->fields, r->header.fields, d->fields_size);
 	d->n_kinds = r->kinds.n;
+	d->kinds = r->kinds.items;
+	d->assistants = &r->assistants;
 	d->n_threads = r->threads.n;
 	d->max_records = r->max_records;
 	d->based = r->info.base;
 	d->counted = r->info.instructions;
 	d->wanted = r->wanted;
 	d->check = 0;
+	slot->whole = foresee(r, slot);
 	for (uint32_t i = 0; i < r->header.n_columns; i++)
 		d->others |= r->header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
 			     r->header.columns[i].codec != UNIT_ZSTD;
@@ -297,6 +314,8 @@ static void read_ahead(struct mst_reader *r)
 {
 	int got = r->coming;
 
+	if (ahead_is_busy(r->ahead))
+		return;
 	while (got == 1)
 		got = read_on(r);
 	if (got != 2)
@@ -497,6 +516,27 @@ int mst_reader_parallel(struct mst_reader *r, unsigned threads)
 	return 0;
 }
 
+void mst_reader_foresee(struct mst_reader *r, mst_foresight *foresight, void *context)
+{
+	r->foresight = foresight;
+	r->foresight_context = context;
+}
+
+int mst_reader_assist(struct mst_reader *r, const struct mst_assistant *assistant)
+{
+	struct decode_assistants *all = &r->assistants;
+
+	if (all->n == MST_MAX_ASSISTANTS)
+		return MST_ERR_NOMEM;
+	all->items[all->n] = *assistant;
+	return (int)all->n++;
+}
+
+const void *mst_reader_product(const struct mst_reader *r, int number)
+{
+	return r->delivered->decode.products[number];
+}
+
 /* ---- the FILE unit ---- */
 
 static int read_info_text(struct mst_reader *r)
@@ -641,6 +681,8 @@ void mst_reader_destroy(struct mst_reader *r)
 	for (uint32_t i = 0; i < r->modules.n; i++)
 		free((char *)((struct mst_module *)r->modules.items)[i].path);
 	free(r->kinds.items);
+	for (unsigned i = 0; i < r->n_outgrown; i++)
+		free(r->outgrown[i]);
 	free(r->stacks.items);
 	free(r->depths.items);
 	free(r->frames.items);

@@ -15,6 +15,8 @@
 #include "names.h"
 #include "unit.h"
 
+#define MAX_OUTGROWN 64u /* an array that grows by half each time is larger than memory before */
+
 /* A growing array of definitions. */
 struct array {
 	void *items;
@@ -56,10 +58,15 @@ struct mst_reader {
 
 	/* Reading ahead of what is delivered. */
 	struct ahead *ahead;
-	int coming;       /* as `state`, of what has been read */
-	bool header_read; /* of the next unit, and nothing else of it */
-	unsigned wanted;  /* enum mst_column */
-	unsigned decoded; /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
+	int coming;               /* as `state`, of what has been read */
+	bool header_read;         /* of the next unit, and nothing else of it */
+	unsigned wanted;          /* enum mst_column */
+	unsigned decoded;         /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
+	mst_foresight *foresight; /* NULL: there is none */
+	void *foresight_context;
+	struct decode_assistants assistants;
+	void *outgrown[MAX_OUTGROWN]; /* former places of the kinds, which an assistant may be looking at */
+	unsigned n_outgrown;
 
 	struct mst_live *live; /* of the key frame that reading began at */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Definitions: each unit goes on from those known. */
+#include <string.h>
+
 #include "reader.h"
 
 int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
@@ -18,6 +20,22 @@ int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uin
 	return 0;
 }
 
+/* The same for kinds, which stay where they were, too, if assistants may be looking at them. */
+static int grow_kinds(struct mst_reader *r, uint32_t n)
+{
+	struct array grown = { .n = r->kinds.n };
+	int err;
+
+	if (!r->assistants.n || r->kinds.n + (uint64_t)n <= r->kinds.capacity)
+		return reader_grow(r, &r->kinds, sizeof(struct mst_kind), n, MST_MAX_KINDS);
+	if ((err = reader_grow(r, &grown, sizeof(struct mst_kind), n, MST_MAX_KINDS)))
+		return err;
+	memcpy(grown.items, r->kinds.items, r->kinds.n * sizeof(struct mst_kind));
+	r->outgrown[r->n_outgrown++] = r->kinds.items;
+	r->kinds = grown;
+	return 0;
+}
+
 /*
  * The range at `offset` of the fields: definitions [first, first + n), which must follow those
  * known, and of which each takes at least a byte of `column`.
@@ -25,6 +43,7 @@ int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uin
 static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t known, uint8_t column,
 			    uint32_t *n)
 {
+	*n = 0;
 	DAMAGED_IF(r->header.fields_size < offset + 8, "a unit lacks fields");
 	DAMAGED_IF(wire_u32(r->header.fields + offset) != known, "definitions are missing");
 	*n = wire_u32(r->header.fields + offset + 4);
@@ -98,8 +117,7 @@ int reader_take_kinds(struct mst_reader *r)
 	uint32_t n;
 	int err;
 
-	if ((err = definition_range(r, 0, r->kinds.n, 0, &n)) ||
-	    (err = reader_grow(r, &r->kinds, sizeof(*kinds), n, MST_MAX_KINDS)))
+	if ((err = definition_range(r, 0, r->kinds.n, 0, &n)) || (err = grow_kinds(r, n)))
 		return err;
 	kinds = r->kinds.items;
 	for (uint32_t i = 0; i < n; i++) {

@@ -3,12 +3,12 @@
 """How fast traces are replayed: medians of runs, in millions of calls a second of wall time as -v tells it (which is
 without the names that are printed in the end).
 
-  replay.py --build DIR [--runs N] [--heaptrack TRACE=RECORDING]... TRACE...
+  replay.py --build DIR [--runs N] [--heaptrack TRACE=RECORDING]... [TRACE]...
 
 Prints a Markdown table: Massif's file by default settings with one thread, and how much faster with two; with the
 exact peak; memusage's report; Valgrind's heap model (of traces with at most 100 million calls); how many chunks' records
 were looked at; then the whole time of --only-moments in the middle, and the largest memory of all these. A
-recording of heaptrack that belongs to a trace is timed with heaptrack_print, by CPU time against msreplay's.
+recording of heaptrack that belongs to a trace is timed with heaptrack_print, by CPU time of whole runs against msreplay's.
 """
 
 import argparse
@@ -81,24 +81,35 @@ def row(replay):
         replay.moment(), replay.kilobytes / 1024)
 
 
+def against_heaptrack(msreplay, trace, recording, runs):
+    """Both with all that they print by default, taking turns."""
+    replay = Replay(msreplay, trace, runs)
+    replay.run('-j1', '--massif-out-file=/dev/null')
+    ours, theirs = [], []
+    for _ in range(runs):
+        ours.append(cpu_seconds([msreplay, '-q', '--massif-out-file=/dev/null', trace]))
+        theirs.append(cpu_seconds(['heaptrack_print', '-f', recording]))
+    a, b = statistics.median(theirs), statistics.median(ours)
+    return '| %s | %.1f | %.2f | %.3f | %.1f |' % (os.path.basename(trace), replay.calls / 1e6, a, b, a / b)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('--build', required=True, help='the Meson build directory')
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--heaptrack', action='append', default=[], metavar='TRACE=RECORDING')
-    parser.add_argument('traces', nargs='+', metavar='TRACE')
+    parser.add_argument('traces', nargs='*', metavar='TRACE')
     arguments = parser.parse_args()
     msreplay = os.path.join(arguments.build, 'analyze/msreplay')
-    print('| trace | M calls | M/s | two threads | chunks looked at | exact peak, M/s | looked at | memusage, M/s '
-          '| Valgrind\'s heap, M/s | one moment, ms | MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|')
+    if arguments.traces:
+        print('| trace | M calls | M/s | two threads | chunks looked at | exact peak, M/s | looked at | memusage, M/s '
+              '| Valgrind\'s heap, M/s | one moment, ms | MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|')
     for trace in arguments.traces:
         print(row(Replay(msreplay, trace, arguments.runs)), flush=True)
+    if arguments.heaptrack:
+        print('\n| trace | M calls | heaptrack_print, CPU s | msreplay, CPU s | times |\n|---|--:|--:|--:|--:|')
     for pair in arguments.heaptrack:
-        trace, recording = pair.split('=', 1)
-        ours = statistics.median(cpu_seconds([msreplay, '-q', '--massif-out-file=/dev/null', trace])
-                                 for _ in range(arguments.runs))
-        theirs = statistics.median(cpu_seconds(['heaptrack_print', '-f', recording]) for _ in range(arguments.runs))
-        print('\nheaptrack_print %s: %.2f s, msreplay %.3f s: %.0f times' % (recording, theirs, ours, theirs / ours))
+        print(against_heaptrack(msreplay, *pair.split('=', 1), arguments.runs), flush=True)
 
 
 if __name__ == '__main__':
