@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "collector_state.h"
+#include "frames.h"
 #include "mappers.h"
 #include "outname.h"
 
@@ -280,6 +281,21 @@ void recording_command(const struct collector *c, const struct recording *r, con
 	info->argv = command->argv;
 }
 
+/* The system tells it of processes that are there; what is gone already has told it itself. */
+static void read_command(const struct collector *c, const struct recording *r, struct command *command)
+{
+	char *exe = NULL;
+
+	command_read(command, r->pid);
+	if (c->options.exact)
+		command_see_through(command);
+	if (!*command->exe)
+		exe = frames_executable(shm_modules(shm_segment(c->family, r->segment)));
+	if (exe && strlen(exe) < sizeof(command->exe))
+		strcpy(command->exe, exe);
+	free(exe);
+}
+
 /* The file of a process that msrec didn't start itself. */
 static int make_file(struct collector *c, struct recording *r)
 {
@@ -288,9 +304,7 @@ static int make_file(struct collector *c, struct recording *r)
 	const char *problem;
 	int err;
 
-	command_read(&command, r->pid);
-	if (c->options.exact)
-		command_see_through(&command);
+	read_command(c, r, &command);
 	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
 	r->fd = r->path ? newfiles_create_numbered(&c->newfiles, &r->path) : -1;
 	if (r->fd < 0) {

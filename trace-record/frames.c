@@ -56,10 +56,20 @@ static uint32_t module_role(uint8_t role)
 	}
 }
 
+/* NULL: it has none, or there is no memory. */
+static char *module_path(struct module_table *modules, uint32_t i)
+{
+	const struct module *m = &modules->modules[i];
+	const uint32_t text_used = atomic_load(&modules->text_used);
+
+	if (text_used > SHM_MODULE_TEXT || m->path_size > text_used || m->path > text_used - m->path_size)
+		return NULL;
+	return strndup(module_table_text(modules) + m->path, m->path_size);
+}
+
 static int define_module(struct frames *frames, struct mst_writer *writer, uint32_t i)
 {
 	const struct module *m = &frames->modules->modules[i];
-	const uint32_t text_used = atomic_load(&frames->modules->text_used);
 	struct mst_module module = {
 		.role = (uint8_t)module_role(m->role),
 		.build_id_size = m->build_id_size <= MODULE_BUILD_ID_MAX ? m->build_id_size : 0,
@@ -68,11 +78,9 @@ static int define_module(struct frames *frames, struct mst_writer *writer, uint3
 		.end = m->end,
 		.bias = m->bias,
 	};
-	char *path = NULL, *real;
+	char *path = module_path(frames->modules, i), *real;
 	int err;
 
-	if (text_used <= SHM_MODULE_TEXT && m->path_size <= text_used && m->path <= text_used - m->path_size)
-		path = strndup(module_table_text(frames->modules) + m->path, m->path_size);
 	/*
 	 * The loader's name may go through symbolic links; the file's own name is what others show. What
 	 * /proc/self leads to is another thing here.
@@ -96,18 +104,27 @@ static bool module_holds(const struct module *m, uint64_t pc, uint64_t stamp)
 	return pc >= m->start && pc < m->end && (closed == 0 || stamp < closed);
 }
 
-static uint32_t modules_known(const struct frames *frames)
+static uint32_t modules_known(const struct module_table *modules)
 {
-	const uint32_t n = atomic_load_explicit(&frames->modules->count, memory_order_acquire);
+	const uint32_t n = atomic_load_explicit(&modules->count, memory_order_acquire);
 
 	return n < SHM_MODULES ? n : SHM_MODULES;
+}
+
+char *frames_executable(struct module_table *modules)
+{
+	for (uint32_t i = 0; i < modules_known(modules); i++) {
+		if (modules->modules[i].role == MODULE_EXECUTABLE)
+			return module_path(modules, i);
+	}
+	return NULL;
 }
 
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
 		uint32_t *frame)
 {
 	struct frame_entry *e = &frames->entries[(pc * 0x9e3779b97f4a7c15u) >> 51 & (ENTRIES - 1)];
-	const uint32_t n = modules_known(frames);
+	const uint32_t n = modules_known(frames->modules);
 	struct mst_frame f = { .module = MST_NONE, .address = pc };
 	uint32_t i = 0;
 	int err;
@@ -138,7 +155,7 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 
 int frames_tell_unloaded(struct frames *frames, struct mst_writer *writer)
 {
-	const uint32_t n = modules_known(frames);
+	const uint32_t n = modules_known(frames->modules);
 	uint32_t id;
 	int err = 0;
 

@@ -23,6 +23,9 @@ void frames_finish(struct frames *frames);
 /* Forgets the frames found before; modules keep their ids. */
 void frames_forget(struct frames *frames);
 
+/* The path of the executable among them, malloc()ed; NULL: not told yet, or no memory. */
+char *frames_executable(struct module_table *modules);
+
 /* The trace's frame for a pc that was captured at `stamp`; defines frame and module where they are new.
  * MST_NONE: it is the recorder's own, and no frame of the program. 0 or a negative enum mst_error. */
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
