@@ -299,7 +299,9 @@ def arguments():
 
 
 def main():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)    # programs that ask, as python3 does, go other ways where it is ignored
+    # Programs that ask, as python3 does, go other ways where one is ignored; and timeout stops ignoring some.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTTIN, signal.SIGTTOU):
+        signal.signal(number, signal.SIG_DFL)
     options = arguments()
     build = options.build.resolve()
     if not (build / "trace-record/valgrind/msrec-amd64-linux").exists():
