@@ -675,6 +675,8 @@ void mst_reader_destroy(struct mst_reader *r)
 {
 	if (!r)
 		return;
+	/* First: its threads may be looking at kinds. */
+	ahead_destroy(r->ahead);
 	for (uint32_t i = 0; i < r->n_text; i++)
 		free(r->text[i]);
 	free(r->text);
@@ -692,7 +694,6 @@ void mst_reader_destroy(struct mst_reader *r)
 	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);
-	ahead_destroy(r->ahead);
 	ZSTD_freeDCtx(r->zstd);
 	input_finish(&r->input);
 	free(r);
