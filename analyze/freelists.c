@@ -9,55 +9,11 @@ enum {
 	FEW = 16,             /* ... and down to so many */
 };
 
-/* Payloads, in units of BLOCK_GRAIN, with which lists 65 and up begin. */
+/* Payloads, in units of BLOCK_GRAIN, with which lists 65 and up begin; the last is FREELISTS_BOUND. */
 static const uint16_t bounds[FREELISTS - FREELISTS_SMALL - 1] = {
-	67,
-	70,
-	74,
-	77,
-	81,
-	85,
-	90,
-	94,
-	99,
-	104,
-	109,
-	114,
-	120,
-	126,
-	133,
-	139,
-	153,
-	169,
-	185,
-	204,
-	224,
-	247,
-	272,
-	299,
-	329,
-	362,
-	398,
-	438,
-	482,
-	530,
-	583,
-	641,
-	770,
-	924,
-	1109,
-	1331,
-	1597,
-	1916,
-	2300,
-	2760,
-	3312,
-	3974,
-	4769,
-	5723,
-	6868,
-	8241,
-	FREELISTS_BOUND,
+	67,  70,  74,   77,   81,   85,   90,   94,   99,   104,  109,  114,  120,  126,  133,  139,
+	153, 169, 185,  204,  224,  247,  272,  299,  329,  362,  398,  438,  482,  530,  583,  641,
+	770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312, 3974, 4769, 5723, 6868, 8241, 9890,
 };
 
 static unsigned list_of(const struct freelists *lists, uint64_t size)
@@ -94,8 +50,8 @@ static inline uint32_t head_of(struct freelists *lists, const struct block *bloc
 	if (!lists->lowered[l]) {
 		lists->heads[l] = head_lower(blocks, lists->heads[l], lists->n[l]);
 		lists->lowered[l] = true;
-		__builtin_prefetch(
-			&blocks[blocks[lists->heads[l]].next]); /* what is left of it comes before */
+		/* What will be left of it comes before that one. */
+		__builtin_prefetch(&blocks[blocks[lists->heads[l]].next]);
 	}
 	return lists->heads[l];
 }

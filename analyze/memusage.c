@@ -449,22 +449,32 @@ static uint32_t pages_for(uint32_t kinds)
 	return (kinds + PAGE_KINDS - 1) / PAGE_KINDS;
 }
 
+static bool reserve_kinds(struct memusage *m, uint32_t n)
+{
+	const uint32_t more = n + n / 2, pages = pages_for(more);
+	struct tallied **tallied;
+	uint8_t *traits;
+	if (n <= m->cap_kinds)
+		return true;
+	tallied = reallocarray(m->tallied, pages, sizeof(*tallied));
+	if (!tallied)
+		return false;
+	m->tallied = tallied;
+	traits = realloc(m->traits, more);
+	if (!traits)
+		return false;
+	m->traits = traits;
+	for (uint32_t i = pages_for(m->cap_kinds); i < pages; i++)
+		tallied[i] = NULL;
+	m->cap_kinds = more;
+	return true;
+}
+
 /* Makes sure that each kind has its traits. False: no memory. */
 static bool know_kinds(struct memusage *m, const struct mst_kind *kinds, uint32_t n)
 {
-	if (n > m->cap_kinds) {
-		const uint32_t more = n + n / 2;
-		const uint32_t old = pages_for(m->cap_kinds), pages = pages_for(more);
-		struct tallied **grown = reallocarray(m->tallied, pages, sizeof(*grown));
-		m->tallied = grown ? grown : m->tallied;
-		uint8_t *traits = grown ? realloc(m->traits, more) : NULL;
-		m->traits = traits ? traits : m->traits;
-		if (!traits)
-			return false;
-		for (uint32_t i = old; i < pages; i++)
-			grown[i] = NULL;
-		m->cap_kinds = more;
-	}
+	if (!reserve_kinds(m, n))
+		return false;
 	for (; m->n_kinds < n; m->n_kinds++)
 		m->traits[m->n_kinds] = traits_of(m, &kinds[m->n_kinds]);
 	return true;

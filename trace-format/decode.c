@@ -416,25 +416,33 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 	return 0;
 }
 
-static uint32_t count_freed(const struct decode *d)
+/* The column `id` of ages. */
+static int unpack_ages(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
+		       struct decode_result *result)
 {
-	uint32_t n = 0;
+	uint64_t delta, last = 0, *ages;
+	struct cursor c;
+	int err;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		if (fold_has_identity(d->chunk.symbols[i].role))
-			n += d->chunk.symbols[i].count;
+	if ((err = open_column(d, id, scratch, &c, result)) ||
+	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
+		return err;
+	ages = d->ages.items;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
+		ages[i] = last += (uint64_t)wire_unzigzag(delta);
 	}
-	return n;
+	return 0;
 }
 
-/* Ages as they are stored, symbol by symbol, to indices of blocks in the order of the records. */
-static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t *places, uint64_t *freed)
+/* Ages as they are stored, symbol by symbol (places: where each begins), to indices of blocks in the order of the records. */
+static void follow_ages(const struct decode *d, uint32_t *places)
 {
 	const struct mst_symbol *symbols = d->chunk.symbols;
-	uint64_t allocs = d->chunk.first_alloc;
+	const uint64_t *ages = d->ages.items;
+	uint64_t *freed = d->freed.items, allocs = d->chunk.first_alloc;
 	uint32_t n = 0;
 
-	fold_places(symbols, d->chunk.n_symbols, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		const uint16_t number = d->chunk.records[i];
 
@@ -442,26 +450,6 @@ static void find_indices(const struct decode *d, const uint64_t *ages, uint32_t 
 			freed[n++] = allocs - ages[places[number]++];
 		allocs += symbols[number].role == MST_ALLOC;
 	}
-}
-
-static int unpack_ages(struct decode *d, struct decode_scratch *scratch, uint32_t n,
-		       struct decode_result *result)
-{
-	uint64_t delta, last = 0, *ages;
-	struct cursor c;
-	int err;
-
-	if ((err = open_column(d, COLUMN_AGES, scratch, &c, result)) ||
-	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
-		return err;
-	ages = d->ages.items;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
-		last += (uint64_t)wire_unzigzag(delta);
-		ages[i] = last;
-	}
-	find_indices(d, ages, scratch->seen, d->freed.items);
-	return 0;
 }
 
 /* Of a record that has an age instead, the number of that. */
@@ -479,7 +467,6 @@ static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct
 
 	if (turns_begin(rings, symbols, d->chunk.n_symbols) != 0)
 		return no_memory(result);
-	fold_places(symbols, d->chunk.n_symbols, places);
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		const uint16_t number = d->chunk.records[i];
 		const uint32_t role = symbols[number].role;
@@ -505,25 +492,6 @@ static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct
 	return 0;
 }
 
-/* The ages of those that have no turn. */
-static int unpack_other_ages(struct decode *d, struct decode_scratch *scratch, uint32_t n,
-			     struct decode_result *result)
-{
-	uint64_t value, last = 0, *ages;
-	struct cursor c;
-	int err;
-
-	if ((err = open_column(d, COLUMN_OTHER_AGES, scratch, &c, result)) ||
-	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
-		return err;
-	ages = d->ages.items;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &value), "the identity column is malformed");
-		ages[i] = last += (uint64_t)wire_unzigzag(value);
-	}
-	return 0;
-}
-
 static int unpack_turns(struct decode *d, struct decode_scratch *scratch, uint32_t n,
 			struct decode_result *result)
 {
@@ -540,7 +508,7 @@ static int unpack_turns(struct decode *d, struct decode_scratch *scratch, uint32
 		DAMAGED_IF(!take_varint(&c, &value) || value >= NO_TURN, "the identity column is malformed");
 		turns[i] = value ? (uint32_t)value : NO_TURN | n_others++;
 	}
-	err = unpack_other_ages(d, scratch, n_others, result);
+	err = unpack_ages(d, COLUMN_OTHER_AGES, scratch, n_others, result);
 	return err ? err : follow_turns(d, scratch, result);
 }
 
@@ -593,7 +561,7 @@ static int unpack_identity(struct decode *d, struct decode_scratch *scratch, uin
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint64_t end = d->chunk.first_alloc + d->n_allocs;
-	const uint32_t n = count_freed(d);
+	const uint32_t n = fold_places(d->chunk.symbols, d->chunk.n_symbols, scratch->seen);
 	const uint64_t *freed;
 	int err;
 
@@ -602,14 +570,17 @@ static int read_identity(struct decode *d, struct decode_scratch *scratch, struc
 		return 0;
 	if ((err = room_for(&d->freed, n, sizeof(*freed), result)))
 		return err;
-	if (d->columns[COLUMN_TURNS].present)
+	if (d->columns[COLUMN_TURNS].present) {
 		err = unpack_turns(d, scratch, n, result);
-	else if (d->columns[COLUMN_AGES].present)
-		err = unpack_ages(d, scratch, n, result);
-	else if (d->columns[COLUMN_IDENTITY_PLANES].present)
+	} else if (d->columns[COLUMN_AGES].present) {
+		err = unpack_ages(d, COLUMN_AGES, scratch, n, result);
+		if (!err)
+			follow_ages(d, scratch->seen);
+	} else if (d->columns[COLUMN_IDENTITY_PLANES].present) {
 		err = unpack_identity_planes(d, scratch, n, result);
-	else
+	} else {
 		err = unpack_identity(d, scratch, n, result);
+	}
 	if (err)
 		return err;
 	freed = d->freed.items;

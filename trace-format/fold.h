@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Columns of a chunk in other words, which take longer to find but less room: the bytes of records and of identity in
- * planes, and identity as ages. Private.
+ * planes, identity as ages or as turns (turns.h), and the two halves of stamps apart. Private.
  */
 #ifndef MSTRACE_FOLD_H
 #define MSTRACE_FOLD_H

@@ -180,7 +180,7 @@ struct mst_writer_options {
 
 /*
  * Starts a trace on `fd`, which stays the caller's and must be a regular file, open for reading
- * and writing, empty. Nothing is read back except by mst_writer_fork().
+ * and writing, empty. Nothing is read back except by mst_writer_fork_file().
  */
 int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
 		      const struct mst_writer_options *options);
