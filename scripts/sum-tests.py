@@ -8,7 +8,7 @@ import sys
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP"}
-TAIL = 30    # lines shown of a failed test's output; all of it is in the folder's testlog.txt
+TAIL = 15    # lines shown of a failed test's output; all of it is in the folder's testlog.txt
 
 
 def results(folder):

@@ -152,7 +152,9 @@ class Oracle:
 
 # libxml2 seeds its hash tables by the clock, and those that XPath needs then fill otherwise.
 BY_THE_SECOND = ('xmllint:xpath',)
-TRIES = 8
+TRIES_BY_THE_SECOND = 8
+# bash keeps its process id as text, and that may have gained a digit since memusage's run.
+TRIES = 2
 
 
 def mask(report):
@@ -169,13 +171,13 @@ def show_difference(want, got):
         print('    ' + line.replace('\x1b', '^['))
 
 
-def compare_in_a_second(compare, oracle, name, argv, verbose):
-    """compare(), for programs that begin otherwise every second until all runs have fallen into one."""
-    for _ in range(TRIES if name.endswith(BY_THE_SECOND) else 1):
-        same = compare(oracle, name, argv, verbose)
-        if same:
+def ask_again(name, ask, good):
+    """ask()'s answer; asked again while it isn't good: the program may have begun otherwise in one of the runs."""
+    for _ in range(TRIES_BY_THE_SECOND if name.endswith(BY_THE_SECOND) else TRIES):
+        answer = ask()
+        if good(answer):
             break
-    return same
+    return answer
 
 
 def compare(oracle, name, argv, verbose):
@@ -229,10 +231,8 @@ def main():
         if '/' not in argv[0] and not shutil.which(argv[0]):
             print('%-24s -  not installed' % name)
             continue
-        same = compare_in_a_second(compare, oracle, name, argv, arguments.verbose)
-        # bash keeps its process id as text, and that may have gained a digit since memusage's run.
-        if same is False and name not in DIFFERENT:
-            same = compare(oracle, name, argv, arguments.verbose)
+        same = ask_again(name, lambda: compare(oracle, name, argv, arguments.verbose),
+                         lambda same: same is not False or name in DIFFERENT)
         if same is None:
             continue
         reason = DIFFERENT.get(name)

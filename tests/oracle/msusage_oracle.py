@@ -133,7 +133,8 @@ def main():
         for name, argv in programs(scratch):
             if arguments.names and name not in arguments.names:
                 continue
-            same = memusage_oracle.compare_in_a_second(compare, oracle, name, argv, arguments.verbose)
+            same = memusage_oracle.ask_again(name, lambda: compare(oracle, name, argv, arguments.verbose),
+                                             lambda same: same is not False or name in DIFFERENT)
             if name in DIFFERENT:
                 stale += same
                 print('%-24s %s  %s' % ('', 'STALE' if same else 'expected:', DIFFERENT[name]))
