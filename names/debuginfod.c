@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@ static bool find_function(const struct debuginfod *debuginfod, const char *name,
 	return found;
 }
 
-static bool is_wanted(void)
+bool debuginfod_is_wanted(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
@@ -50,7 +49,7 @@ char *debuginfod_fetch(struct debuginfod *debuginfod, enum debuginfod_what what,
 	int fd;
 
 	/* A length of 0 would make the client read the id as text. */
-	if (!is_wanted() || size == 0 || size > INT_MAX || !client_begin(debuginfod) ||
+	if (!debuginfod_is_wanted() || size == 0 || size > INT_MAX || !client_begin(debuginfod) ||
 	    !find_function(debuginfod, name, &find))
 		return NULL;
 	fd = find(debuginfod->client, build_id, (int)size, &path);

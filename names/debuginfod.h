@@ -8,6 +8,7 @@
 #ifndef NAMES_DEBUGINFOD_H
 #define NAMES_DEBUGINFOD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,9 @@ struct debuginfod {
 	void *library; /* NULL: not loaded, or not there */
 	void *client;
 };
+
+/* Whether the variable DEBUGINFOD_URLS names servers. */
+bool debuginfod_is_wanted(void);
 
 enum debuginfod_what { DEBUGINFOD_EXECUTABLE, DEBUGINFOD_DEBUGINFO };
 

@@ -12,6 +12,7 @@
 #include <gelf.h>
 
 #include "debuginfod.h"
+#include "debugplaces.h"
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
 
@@ -59,6 +60,21 @@ static char *debug_path_create(const char *const *dirs, size_t n)
 	return list;
 }
 
+/* libdwfl's own search, unless it is known to find nothing: see debugplaces.h. */
+static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **found)
+{
+	const struct objfile_search *search = *userdata;
+	struct debugplaces places = { .path = search->debug_path, .file = file, .link = link };
+	GElf_Addr address;
+	int size = dwfl_module_build_id(module, &places.build_id, &address);
+
+	places.build_id_size = size > 0 ? (size_t)size : 0;
+	if (!debuginfod_is_wanted() && !debugplaces_any(&places))
+		return -1;
+	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+}
+
 struct objfile_search *objfile_search_create(const char *const *dirs, size_t n)
 {
 	struct objfile_search *search = calloc(1, sizeof(*search));
@@ -75,7 +91,7 @@ struct objfile_search *objfile_search_create(const char *const *dirs, size_t n)
 			goto error;
 	}
 	search->callbacks.find_elf = dwfl_build_id_find_elf;
-	search->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
+	search->callbacks.find_debuginfo = find_debuginfo;
 	search->callbacks.section_address = dwfl_offline_section_address;
 	search->callbacks.debuginfo_path = &search->debug_path;
 	return search;
@@ -151,6 +167,7 @@ static bool place_report(struct objfile *objfile, const char *file, const char *
 			 const struct wanted *wanted)
 {
 	int fd = file_open(place, wanted);
+	void **userdata;
 
 	if (fd < 0)
 		return false;
@@ -163,6 +180,8 @@ static bool place_report(struct objfile *objfile, const char *file, const char *
 	objfile->module = dwfl_report_elf(objfile->dwfl, file, file, fd, 0, true);
 	if (!objfile->module)
 		close(fd);
+	else if (dwfl_module_info(objfile->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+		*userdata = wanted->search;
 	dwfl_report_end(objfile->dwfl, NULL, NULL);
 	if (!objfile->module) {
 		notices_add(wanted->notices, "%s: %s, not used", file, dwfl_errmsg(-1));
