@@ -8,6 +8,9 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
+#include "aranges.h"
+#include "debugimage.h"
+#include "dwarfbytes.h"
 #include "ranges.h"
 
 /* Nesting of DIEs; compilers stay below 100. */
@@ -17,6 +20,7 @@
 #define RANGES_MAX (8U << 20)
 
 #define SCOPE_NONE UINT32_MAX
+#define UNIT_NONE UINT32_MAX
 
 struct scope {
 	Dwarf_Die die;   /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
@@ -24,6 +28,7 @@ struct scope {
 };
 
 struct unit {
+	struct ranges own;   /* of a unit that was found by a hint */
 	Dwarf_Die lines_die; /* has the line table */
 	Dwarf_Die tree_die;  /* has the functions: the same one, or that of the .dwo file */
 	bool loaded;
@@ -38,10 +43,22 @@ struct unit {
 	uint32_t scopes_capacity;
 };
 
+/* A unit that .debug_aranges tells of. */
+struct hint {
+	uint64_t offset;
+	uint32_t unit; /* UNIT_NONE: not yet asked about, or to no avail */
+	bool asked;
+};
+
 struct lineinfo {
+	Dwfl_Module *module;
+	struct debugimage *image; /* NULL: libdw has unpacked it all */
 	Dwarf *dwarf;
 	uint64_t shift;         /* DWARF address minus link-time address */
 	GElf_Shdr text;         /* the section .text; has no size where there is none */
+	struct ranges hint_map; /* value: index in `hints` */
+	struct hint *hints;
+	bool listed;            /* hints are no longer needed: all units are known */
 	struct ranges unit_map; /* value: index in `units` */
 	struct unit *units;
 	uint32_t n_units;
@@ -89,6 +106,17 @@ static bool unit_reserve(struct lineinfo *lineinfo)
 	return true;
 }
 
+/* Adds a unit to the list; `split`, if it has a CU, has its functions. */
+static struct unit *unit_add(struct lineinfo *lineinfo, const Dwarf_Die *die, const Dwarf_Die *split)
+{
+	struct unit *unit = &lineinfo->units[lineinfo->n_units++];
+
+	memset(unit, 0, sizeof(*unit));
+	unit->lines_die = *die;
+	unit->tree_die = split->cu ? *split : *die;
+	return unit;
+}
+
 static void units_load(struct lineinfo *lineinfo)
 {
 	Dwarf_CU *cu = NULL;
@@ -97,54 +125,164 @@ static void units_load(struct lineinfo *lineinfo)
 
 	while (whole && unit_reserve(lineinfo) &&
 	       dwarf_get_units(lineinfo->dwarf, cu, &cu, NULL, NULL, &die, &split) == 0) {
-		struct unit *unit = &lineinfo->units[lineinfo->n_units];
 		bool any;
 
 		whole = die_ranges(lineinfo, &die, &lineinfo->unit_map, lineinfo->n_units, &any);
-		if (!any)
-			continue;
-		memset(unit, 0, sizeof(*unit));
-		unit->lines_die = die;
-		unit->tree_die = split.cu ? split : die;
-		lineinfo->n_units++;
+		if (any)
+			unit_add(lineinfo, &die, &split);
 	}
 }
 
-static void find_text(Elf *elf, GElf_Shdr *text)
+/* The first entry of the unit that begins at `offset`. False: none begins there. */
+static bool first_die(Dwarf *dwarf, uint64_t offset, Dwarf_Die *die)
 {
-	Elf_Scn *section = NULL;
+	Dwarf_Off next;
+	Dwarf_Die first;
+	size_t header;
+
+	return dwarf_nextcu(dwarf, offset, &next, &header, NULL, NULL, NULL) == 0 &&
+	       dwarf_offdie(dwarf, offset + header, die) && dwarf_diecu(die, &first, NULL, NULL) &&
+	       dwarf_dieoffset(&first) == offset + header;
+}
+
+/* Unpacks what the unit is made of, if it is packed. False: it needs more than is known. */
+static bool unit_reach(struct lineinfo *lineinfo, uint64_t offset, Dwarf_Die *die)
+{
+	Dwarf_Attribute lines;
+	Dwarf_Word table;
+
+	if (lineinfo->image && !debugimage_reach(lineinfo->image, offset))
+		return false;
+	if (!first_die(lineinfo->dwarf, offset, die))
+		return false;
+	if (!lineinfo->image || !dwarf_attr(die, DW_AT_stmt_list, &lines))
+		return true;
+	return dwarf_formudata(&lines, &table) == 0 && debugimage_reach_lines(lineinfo->image, table);
+}
+
+static void hint_follow(struct lineinfo *lineinfo, struct hint *hint)
+{
+	Dwarf_Die die, split;
+	Dwarf_Half version;
+	struct unit *unit;
+	bool any;
+
+	hint->asked = true;
+	if (!unit_reserve(lineinfo) || !unit_reach(lineinfo, hint->offset, &die) ||
+	    dwarf_cu_info(die.cu, &version, NULL, NULL, &split, NULL, NULL, NULL) != 0)
+		return;
+	hint->unit = lineinfo->n_units;
+	unit = unit_add(lineinfo, &die, &split);
+	if (!die_ranges(lineinfo, &die, &unit->own, 0, &any) || !ranges_seal(&unit->own))
+		ranges_finish(&unit->own);
+}
+
+/* UNIT_NONE: there is no hint, or the unit itself says otherwise. */
+static uint32_t unit_by_hint(struct lineinfo *lineinfo, uint64_t address)
+{
+	const uint32_t index = ranges_find(&lineinfo->hint_map, address);
+	struct hint *hint;
+
+	if (index == RANGES_NONE)
+		return UNIT_NONE;
+	hint = &lineinfo->hints[index];
+	if (!hint->asked)
+		hint_follow(lineinfo, hint);
+	if (hint->unit == UNIT_NONE || ranges_find(&lineinfo->units[hint->unit].own, address) == RANGES_NONE)
+		return UNIT_NONE;
+	return hint->unit;
+}
+
+/* The last section whose name begins like this; NULL: there is none. */
+static Elf_Scn *find_section(Elf *elf, const char *wanted, size_t n, GElf_Shdr *found)
+{
+	Elf_Scn *section = NULL, *last = NULL;
 	size_t names;
 
 	if (elf_getshdrstrndx(elf, &names) != 0)
-		return;
+		return NULL;
 	while ((section = elf_nextscn(elf, section)) != NULL) {
 		GElf_Shdr header;
 		const char *name =
 			gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
 
-		if (name && strcmp(name, ".text") == 0)
-			*text = header;
+		if (name && strncmp(name, wanted, n) == 0) {
+			*found = header;
+			last = section;
+		}
 	}
+	return last;
 }
 
-struct lineinfo *lineinfo_open(Dwfl_Module *module)
+static bool has_dwarf(Elf *elf)
+{
+	GElf_Shdr header;
+
+	return find_section(elf, ".debug_", 7, &header) || find_section(elf, ".zdebug_", 8, &header);
+}
+
+static void hints_load(struct lineinfo *lineinfo)
+{
+	Elf *elf = dwarf_getelf(lineinfo->dwarf);
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, ".debug_aranges", sizeof(".debug_aranges"), &header);
+	Elf_Data *data = section && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
+	uint64_t *offsets;
+	uint32_t n;
+
+	if (!data || !dwarfbytes_are_native(elf))
+		return;
+	n = aranges_read(data, &lineinfo->hint_map, &offsets);
+	lineinfo->hints = calloc(n + 1, sizeof(*lineinfo->hints));
+	if (!lineinfo->hints)
+		ranges_finish(&lineinfo->hint_map);
+	for (uint32_t i = 0; i < n && lineinfo->hints; i++)
+		lineinfo->hints[i] = (struct hint){ .offset = offsets[i], .unit = UNIT_NONE };
+	free(offsets);
+}
+
+/* Has libdw open the file. False: there is no debug information. */
+static bool open_with_libdw(struct lineinfo *lineinfo)
 {
 	Dwarf_Addr dwarf_bias, main_bias;
-	Dwarf *dwarf = dwfl_module_getdwarf(module, &dwarf_bias);
-	Elf *elf = dwfl_module_getelf(module, &main_bias);
-	struct lineinfo *lineinfo;
 
-	if (!dwarf || !elf)
-		return NULL;
-	lineinfo = calloc(1, sizeof(*lineinfo));
+	lineinfo->dwarf = dwfl_module_getdwarf(lineinfo->module, &dwarf_bias);
+	if (!lineinfo->dwarf || !dwfl_module_getelf(lineinfo->module, &main_bias))
+		return false;
+	lineinfo->shift = main_bias - dwarf_bias;
+	return true;
+}
+
+/* Opens it packed, if it can be. */
+static bool open_image(struct lineinfo *lineinfo, Elf *elf, Elf *debug_file, uint64_t shift)
+{
+	const bool own = has_dwarf(elf);
+
+	if (own || debug_file)
+		lineinfo->image = debugimage_create(own ? elf : debug_file);
+	if (!lineinfo->image)
+		return false;
+	lineinfo->dwarf = debugimage_dwarf(lineinfo->image);
+	lineinfo->shift = own ? 0 : shift;
+	return true;
+}
+
+struct lineinfo *lineinfo_open(Dwfl_Module *module, Elf *debug_file, uint64_t shift)
+{
+	Dwarf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	struct lineinfo *lineinfo = elf ? calloc(1, sizeof(*lineinfo)) : NULL;
+
 	if (!lineinfo)
 		return NULL;
-	lineinfo->dwarf = dwarf;
-	lineinfo->shift = main_bias - dwarf_bias;
+	lineinfo->module = module;
 	lineinfo->ranges_left = RANGES_MAX;
-	find_text(elf, &lineinfo->text);
-	units_load(lineinfo);
-	ranges_seal(&lineinfo->unit_map);
+	if (!open_image(lineinfo, elf, debug_file, shift) && !open_with_libdw(lineinfo)) {
+		lineinfo_close(lineinfo);
+		return NULL;
+	}
+	find_section(elf, ".text", sizeof(".text"), &lineinfo->text);
+	hints_load(lineinfo);
 	return lineinfo;
 }
 
@@ -153,12 +291,16 @@ void lineinfo_close(struct lineinfo *lineinfo)
 	if (!lineinfo)
 		return;
 	for (uint32_t i = 0; i < lineinfo->n_units; i++) {
+		ranges_finish(&lineinfo->units[i].own);
 		ranges_finish(&lineinfo->units[i].line_map);
 		ranges_finish(&lineinfo->units[i].scope_map);
 		free(lineinfo->units[i].scopes);
 	}
 	free(lineinfo->units);
 	ranges_finish(&lineinfo->unit_map);
+	ranges_finish(&lineinfo->hint_map);
+	free(lineinfo->hints);
+	debugimage_destroy(lineinfo->image);
 	free(lineinfo);
 }
 
@@ -382,10 +524,25 @@ static bool die_is_foreign(Dwarf_Die *die)
 	return dwarf_attr(die, DW_AT_abstract_origin, &origin) && dwarf_whatform(&origin) == DW_FORM_ref_addr;
 }
 
+/* Makes all units known. */
+static void units_list(struct lineinfo *lineinfo)
+{
+	lineinfo->listed = true;
+	if (lineinfo->image && !debugimage_reach_all(lineinfo->image) && !open_with_libdw(lineinfo))
+		return;
+	units_load(lineinfo);
+	ranges_seal(&lineinfo->unit_map);
+}
+
 static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
 {
-	uint32_t index = ranges_find(&lineinfo->unit_map, address);
+	uint32_t index = lineinfo->listed ? UNIT_NONE : unit_by_hint(lineinfo, address);
 
+	if (index == UNIT_NONE) {
+		if (!lineinfo->listed)
+			units_list(lineinfo);
+		index = ranges_find(&lineinfo->unit_map, address);
+	}
 	if (index == RANGES_NONE)
 		return NULL;
 	if (!lineinfo->units[index].loaded)

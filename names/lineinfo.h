@@ -16,8 +16,11 @@
 
 struct lineinfo;
 
-/* NULL if the module has no debug information, or when out of memory. `module` must outlive it. */
-struct lineinfo *lineinfo_open(Dwfl_Module *module);
+/*
+ * NULL if the module has no debug information, or when out of memory. `debug_file` is the module's separate one, if
+ * that is known already, `shift` what makes its addresses of the module's; else NULL. All must outlive it.
+ */
+struct lineinfo *lineinfo_open(Dwfl_Module *module, Elf *debug_file, uint64_t shift);
 void lineinfo_close(struct lineinfo *lineinfo); /* NULL is allowed */
 
 struct lineinfo_frame {

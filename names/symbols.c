@@ -30,6 +30,8 @@ struct module {
 	bool described;            /* `lineinfo` has been asked for */
 	struct objfile objfile;    /* cleared if there is no file */
 	struct symtab *symtab;     /* NULL without a file */
+	Elf *debug_file;           /* of which there are symbols, too; NULL: none */
+	uint64_t debug_shift;      /* its addresses less the module's: added to an address of the latter */
 	struct lineinfo *lineinfo; /* NULL without debug information */
 };
 
@@ -74,6 +76,10 @@ static void module_load_symbols(struct module *module)
 		if (known < n_elfs)
 			continue;
 		elfs[n_elfs++] = elf;
+		if (!module->debug_file) {
+			module->debug_file = elf;
+			module->debug_shift = main_bias - bias;
+		}
 		if (!symtab_read(module->symtab, elf, bias - main_bias))
 			return;
 	}
@@ -311,7 +317,8 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	size_t n = 0;
 
 	if (!module->described && module->objfile.module)
-		module->lineinfo = lineinfo_open(module->objfile.module);
+		module->lineinfo =
+			lineinfo_open(module->objfile.module, module->debug_file, module->debug_shift);
 	module->described = true;
 	if (module->lineinfo)
 		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+#include "debugimage.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <zlib.h>
+
+#include "dwarfbytes.h"
+
+#define INFO ".debug_info"
+#define LINE ".debug_line"
+#define ABBREV ".debug_abbrev"
+
+/* Those of the image. What else names and lines never need (locations, macros, indices) is left out. */
+static const char *const wanted[] = { INFO,
+				      LINE,
+				      ABBREV,
+				      ".debug_str",
+				      ".debug_line_str",
+				      ".debug_str_offsets",
+				      ".debug_ranges",
+				      ".debug_rnglists",
+				      ".debug_aranges" };
+#define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
+
+/* With any of these an address or a name may come from elsewhere. */
+static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".debug_sup", ".debug_types",
+				       ".debug_info.dwo" };
+
+/* No byte of deflated data stands for more. */
+#define DEFLATE_MOST 1032u
+
+/* A unit's head is not longer, nor the length of a line table. */
+#define HEAD_MOST 40u
+
+/* What is unpacked at once, at least. */
+#define STEP ((size_t)64 << 10)
+
+struct section {
+	const char *name;
+	const uint8_t *packed;
+	size_t n_packed;
+	uint8_t *data; /* in the image */
+	size_t n, reached;
+	z_stream stream;
+	bool compressed, begun;
+};
+
+struct debugimage {
+	struct section sections[N_WANTED];
+	uint8_t *base;
+	size_t size;
+	Elf *elf;
+	Dwarf *dwarf;
+	uint64_t walked;     /* how far the heads of all units have been looked at */
+	uint64_t last_table; /* where the last of these units' abbreviations begin */
+};
+
+static struct section *section_of(struct debugimage *image, const char *name)
+{
+	for (size_t i = 0; i < N_WANTED; i++) {
+		if (strcmp(wanted[i], name) == 0)
+			return &image->sections[i];
+	}
+	return NULL;
+}
+
+/* Unpacks the first `n` bytes at least. False: there are not so many, or they are damaged. */
+static bool section_reach(struct section *s, size_t n)
+{
+	size_t upto = n < s->n - s->n % STEP ? (n + STEP - 1) / STEP * STEP : s->n;
+
+	if (n <= s->reached)
+		return true;
+	if (n > s->n)
+		return false;
+	if (!s->compressed) {
+		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
+		s->reached = upto;
+		return true;
+	}
+	if (!s->begun) {
+		s->stream.next_in = (uint8_t *)s->packed;
+		s->stream.avail_in = (uInt)s->n_packed;
+		if (inflateInit(&s->stream) != Z_OK)
+			return false;
+		s->begun = true;
+	}
+	while (s->reached < upto) {
+		const size_t left = upto - s->reached;
+		const uInt part = left < INT_MAX ? (uInt)left : INT_MAX;
+		int result;
+
+		s->stream.next_out = s->data + s->reached;
+		s->stream.avail_out = part;
+		result = inflate(&s->stream, Z_NO_FLUSH);
+		s->reached += part - s->stream.avail_out;
+		if (s->stream.avail_out && s->reached < upto)
+			return false;
+		if (result != Z_OK && result != Z_STREAM_END)
+			return false;
+	}
+	return n <= s->reached;
+}
+
+/* Finds out what is packed, and how much it is. False: the image can't have it. */
+static bool section_init(struct section *s, const char *name, Elf_Scn *scn, const GElf_Shdr *header)
+{
+	const Elf_Data *raw = elf_rawdata(scn, NULL);
+	GElf_Chdr packed;
+
+	if (!raw || !raw->d_buf || s->name)
+		return false;
+	s->name = name;
+	s->packed = raw->d_buf;
+	s->n_packed = s->n = raw->d_size;
+	s->compressed = (header->sh_flags & SHF_COMPRESSED) != 0;
+	if (!s->compressed)
+		return true;
+	if (!gelf_getchdr(scn, &packed) || packed.ch_type != ELFCOMPRESS_ZLIB ||
+	    raw->d_size < sizeof(Elf64_Chdr))
+		return false;
+	s->packed += sizeof(Elf64_Chdr);
+	s->n_packed -= sizeof(Elf64_Chdr);
+	s->n = packed.ch_size;
+	return s->n_packed < UINT_MAX && s->n / DEFLATE_MOST <= s->n_packed;
+}
+
+static bool in_list(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Finds the sections. False: there is something that the image can't do, or nothing that it could do better. */
+static bool find_sections(struct debugimage *image, Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((scn = elf_nextscn(elf, scn)) != NULL) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+
+		if (!name || header.sh_type == SHT_REL || header.sh_type == SHT_RELA ||
+		    in_list(foreign, sizeof(foreign) / sizeof(foreign[0]), name) ||
+		    strncmp(name, ".zdebug_", 8) == 0)
+			return false;
+		for (size_t i = 0; i < N_WANTED; i++) {
+			if (strcmp(wanted[i], name) == 0 &&
+			    !section_init(&image->sections[i], wanted[i], scn, &header))
+				return false;
+		}
+	}
+	return section_of(image, INFO)->compressed && section_of(image, ABBREV)->name &&
+	       section_of(image, LINE)->name;
+}
+
+static size_t aligned(size_t n)
+{
+	return (n + 15) & ~(size_t)15;
+}
+
+/* Lays the image out: the header, the sections, their names, their headers. False: no memory. */
+static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
+{
+	size_t at = sizeof(Elf64_Ehdr), n_names = 1, n = 0;
+	Elf64_Shdr *headers;
+	Elf64_Ehdr *header;
+	char *names;
+
+	image->size = aligned(at);
+	for (size_t i = 0; i < N_WANTED; i++) {
+		n_names += strlen(wanted[i]) + 1;
+		if (__builtin_add_overflow(image->size, aligned(image->sections[i].n), &image->size))
+			return false;
+	}
+	n_names += sizeof(".shstrtab");
+	image->size += aligned(n_names) + (N_WANTED + 2) * sizeof(*headers);
+	image->base = mmap(NULL, image->size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (image->base == MAP_FAILED) {
+		image->base = NULL;
+		return false;
+	}
+	headers = (Elf64_Shdr *)(image->base + image->size - (N_WANTED + 2) * sizeof(*headers));
+	names = (char *)headers - aligned(n_names);
+	at = aligned(at);
+	n_names = 1;
+	for (size_t i = 0; i < N_WANTED; i++) {
+		struct section *s = &image->sections[i];
+
+		if (!s->name)
+			continue;
+		headers[++n] = (Elf64_Shdr){ .sh_name = (Elf64_Word)n_names,
+					     .sh_type = SHT_PROGBITS,
+					     .sh_offset = at,
+					     .sh_size = s->n,
+					     .sh_addralign = 1 };
+		s->data = image->base + at;
+		at += aligned(s->n);
+		n_names += (size_t)(stpcpy(names + n_names, s->name) - names - n_names) + 1;
+	}
+	headers[++n] = (Elf64_Shdr){ .sh_name = (Elf64_Word)n_names,
+				     .sh_type = SHT_STRTAB,
+				     .sh_offset = (Elf64_Off)((uint8_t *)names - image->base),
+				     .sh_size = n_names + sizeof(".shstrtab"),
+				     .sh_addralign = 1 };
+	strcpy(names + n_names, ".shstrtab");
+	header = (Elf64_Ehdr *)image->base;
+	*header = (Elf64_Ehdr){ .e_type = file->e_type,
+				.e_machine = file->e_machine,
+				.e_version = EV_CURRENT,
+				.e_ehsize = sizeof(*header),
+				.e_shentsize = sizeof(*headers),
+				.e_shnum = (Elf64_Half)(n + 1),
+				.e_shstrndx = (Elf64_Half)n };
+	memcpy(header->e_ident, file->e_ident, EI_NIDENT);
+	header->e_shoff = (Elf64_Off)((uint8_t *)headers - image->base);
+	return true;
+}
+
+struct debugimage *debugimage_create(Elf *elf)
+{
+	struct debugimage *image = calloc(1, sizeof(*image));
+	bool fine;
+	GElf_Ehdr file;
+
+	if (!image)
+		return NULL;
+	fine = dwarfbytes_are_native(elf) && gelf_getehdr(elf, &file) && find_sections(image, elf) &&
+	       lay_out(image, &file);
+	for (size_t i = 0; fine && i < N_WANTED; i++) {
+		struct section *s = &image->sections[i];
+
+		if (s->name && strcmp(s->name, INFO) != 0 && strcmp(s->name, LINE) != 0 &&
+		    strcmp(s->name, ABBREV) != 0)
+			fine = section_reach(s, s->n);
+	}
+	if (fine)
+		image->elf = elf_memory((char *)image->base, image->size);
+	if (image->elf)
+		image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+	if (image->dwarf)
+		return image;
+	debugimage_destroy(image);
+	return NULL;
+}
+
+void debugimage_destroy(struct debugimage *image)
+{
+	if (!image)
+		return;
+	dwarf_end(image->dwarf);
+	elf_end(image->elf);
+	for (size_t i = 0; i < N_WANTED; i++) {
+		if (image->sections[i].begun)
+			inflateEnd(&image->sections[i].stream);
+	}
+	if (image->base)
+		munmap(image->base, image->size);
+	free(image);
+}
+
+Dwarf *debugimage_dwarf(struct debugimage *image)
+{
+	return image->dwarf;
+}
+
+/* ---- units ---- */
+
+/* What is unpacked by now behind an offset. */
+static struct dwarfbytes bytes_from(const struct section *s, uint64_t offset)
+{
+	const size_t left = offset < s->reached ? s->reached - offset : 0;
+
+	return (struct dwarfbytes){ .at = s->data + (left ? offset : 0), .left = left };
+}
+
+static bool names_other_units(uint64_t form)
+{
+	return form == DW_FORM_ref_addr || form == DW_FORM_ref_sig8 || form == DW_FORM_ref_sup4 ||
+	       form == DW_FORM_ref_sup8 || form == DW_FORM_GNU_ref_alt || form == DW_FORM_indirect;
+}
+
+/* Reads the abbreviations at `bytes`; says whether a unit with them may name others. */
+static bool table_names_others(struct dwarfbytes *bytes)
+{
+	bool others = false;
+
+	while (dwarfbytes_leb(bytes) != 0) {
+		uint64_t name, form;
+
+		dwarfbytes_leb(bytes);
+		dwarfbytes_u8(bytes);
+		do {
+			name = dwarfbytes_leb(bytes);
+			form = dwarfbytes_leb(bytes);
+			others |= names_other_units(form);
+			if (form == DW_FORM_implicit_const)
+				dwarfbytes_leb(bytes);
+		} while ((name || form) && !bytes->short_of);
+	}
+	return others;
+}
+
+/* Unpacks the abbreviations at `offset`. False: there are none. */
+static bool reach_table(struct section *abbrev, uint64_t offset, bool *names_others)
+{
+	for (size_t step = STEP; offset < abbrev->n; step *= 2) {
+		const size_t left = abbrev->n - offset;
+		struct dwarfbytes bytes;
+
+		if (!section_reach(abbrev, left < step ? abbrev->n : offset + step))
+			return false;
+		bytes = bytes_from(abbrev, offset);
+		*names_others = table_names_others(&bytes);
+		if (!bytes.short_of || abbrev->reached == abbrev->n)
+			return !bytes.short_of;
+	}
+	return false;
+}
+
+/* The place of its abbreviations, which the header of a unit tells. False: it makes no sense. */
+static bool read_header(const struct section *info, uint64_t unit, uint64_t *abbrev, uint64_t *size)
+{
+	struct dwarfbytes bytes = bytes_from(info, unit);
+	const uint64_t length = dwarfbytes_length(&bytes);
+	const uint16_t version = dwarfbytes_u16(&bytes);
+
+	if (version >= 5) /* the type and the size of addresses come first */
+		dwarfbytes_u16(&bytes);
+	*abbrev = dwarfbytes_offset(&bytes);
+	*size = (bytes.wide ? 12 : 4) + length;
+	return !bytes.short_of && version >= 2 && version <= 5 && length && *size > length &&
+	       *size <= info->n - unit;
+}
+
+/*
+ * Passes the units before the one at `offset`, whose heads libdw will look at, and what their first entries are made of.
+ * False: no unit begins there.
+ */
+static bool walk_to(struct debugimage *image, uint64_t offset)
+{
+	struct section *info = section_of(image, INFO);
+	uint64_t abbrev, size;
+
+	while (image->walked <= offset) {
+		const uint64_t unit = image->walked, left = unit < info->n ? info->n - unit : 0;
+
+		if (!section_reach(info, left < HEAD_MOST ? info->n : unit + HEAD_MOST) ||
+		    !read_header(info, unit, &abbrev, &size))
+			return false;
+		if (abbrev > image->last_table)
+			image->last_table = abbrev;
+		image->walked += size;
+		if (unit == offset)
+			return section_reach(info, image->walked);
+	}
+	return false;
+}
+
+bool debugimage_reach(struct debugimage *image, uint64_t offset)
+{
+	struct section *info = section_of(image, INFO), *abbrev = section_of(image, ABBREV);
+	uint64_t table, size;
+	bool others, last;
+
+	return (offset < image->walked || walk_to(image, offset)) &&
+	       read_header(info, offset, &table, &size) && section_reach(info, offset + size) &&
+	       reach_table(abbrev, image->last_table, &last) && reach_table(abbrev, table, &others) &&
+	       !others;
+}
+
+bool debugimage_reach_lines(struct debugimage *image, uint64_t offset)
+{
+	struct section *lines = section_of(image, LINE);
+	struct dwarfbytes bytes;
+	uint64_t length;
+
+	if (offset >= lines->n ||
+	    !section_reach(lines, lines->n - offset < HEAD_MOST ? lines->n : offset + HEAD_MOST))
+		return false;
+	bytes = bytes_from(lines, offset);
+	length = dwarfbytes_length(&bytes);
+	return !bytes.short_of && length <= bytes.left + (lines->n - lines->reached) &&
+	       section_reach(lines, lines->reached - bytes.left + length);
+}
+
+bool debugimage_reach_all(struct debugimage *image)
+{
+	bool fine = true;
+
+	for (size_t i = 0; i < N_WANTED && fine; i++)
+		fine = section_reach(&image->sections[i], image->sections[i].n);
+	return fine;
+}
