@@ -11,6 +11,7 @@
 #include "conversion.h"
 #include "export.h"
 #include "import.h"
+#include "memory.h"
 #include "number.h"
 #include "outfile.h"
 #include "retrace.h"
@@ -565,6 +566,8 @@ int main(int argc, char **argv)
 		.tick_rate = 1000000000,
 		.query.profile = { .at.kind = AT_PEAK, .until = PROFILE_NO_TIME },
 	};
+
+	memory_prepare();
 	if (!tool_init(&command.tool, NAME) || !args_set_out_file(&command.tool.args, "-")) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "conversion.h"
+#include "memory.h"
 #include "tool.h"
 #include "usage.h"
 
@@ -111,6 +112,8 @@ static int run(struct command *command)
 int main(int argc, char **argv)
 {
 	struct command command = { 0 };
+
+	memory_prepare();
 	usage_init(&command.usage);
 	if (!tool_init(&command.tool, NAME)) {
 		fputs(NAME ": out of memory\n", stderr);
