@@ -27,28 +27,58 @@ __attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind
 
 /* ---- live blocks ---- */
 
-/* Brings the live blocks to what they are after the first `n` records of the chunk. */
-void massif_apply_records(struct massif *m, uint32_t n)
+/* One by one, in their order. */
+static void apply_effects(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
-	if (m->pages)
-		return;
-	if (m->applied == 0 && n == chunk->n_records && !m->by_record) {
+	for (; m->applied < n; m->applied++)
+		livekinds_add(&m->live, chunk->symbols[chunk->records[m->applied]].kind, false,
+			      m->ledger.effects[m->applied].live);
+}
+
+/* Has so many more records of the symbol applied. */
+static void apply_symbol(struct massif *m, uint32_t symbol, uint32_t n)
+{
+	livekinds_add(&m->live, m->chunk->symbols[symbol].kind, false, m->effects[symbol].live * (int64_t)n);
+	m->tallies[symbol].applied += n;
+}
+
+/* Counts records by symbol first: there are far fewer of these, as a rule. */
+static void apply_tallies(struct massif *m, uint32_t n)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	const uint16_t *records = chunk->records;
+	struct tally *tallies = m->tallies;
+
+	if (m->applied == 0)
+		memset(tallies, 0, chunk->n_symbols * sizeof(*tallies));
+	if (n == chunk->n_records) {
+		for (uint32_t i = 0; i < chunk->n_symbols; i++)
+			apply_symbol(m, i, chunk->symbols[i].count - tallies[i].applied);
+	} else if (n - m->applied < chunk->n_symbols) {
+		for (uint32_t i = m->applied; i < n; i++)
+			apply_symbol(m, records[i], 1);
+	} else {
+		for (uint32_t i = m->applied; i < n; i++)
+			tallies[records[i]].counted++;
 		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-			const struct mst_symbol *symbol = &chunk->symbols[i];
-
-			livekinds_add(&m->live, symbol->kind, false,
-				      m->effects[i].live * (int64_t)symbol->count);
+			apply_symbol(m, i, tallies[i].counted);
+			tallies[i].counted = 0;
 		}
-		m->applied = n;
 	}
-	for (; m->applied < n; m->applied++) {
-		const uint16_t symbol = chunk->records[m->applied];
-		const struct effect *e = m->by_record ? &m->ledger.effects[m->applied] : &m->effects[symbol];
+	m->applied = n;
+}
 
-		livekinds_add(&m->live, chunk->symbols[symbol].kind, false, e->live);
-	}
+/* Brings the live blocks to what they are after the first `n` records of the chunk. */
+void massif_apply_records(struct massif *m, uint32_t n)
+{
+	if (m->pages || n <= m->applied)
+		return;
+	if (m->by_record)
+		apply_effects(m, n);
+	else
+		apply_tallies(m, n);
 }
 
 /* Of the pages, or of the blocks as they are applied. NULL: no memory. */
@@ -445,6 +475,7 @@ static void run_chunk(struct massif *m)
 static bool reserve_effects(struct massif *m, uint32_t n)
 {
 	struct effect *effects;
+	struct tally *tallies;
 
 	if (n <= m->n_effects)
 		return true;
@@ -452,6 +483,10 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	if (!effects)
 		return false;
 	m->effects = effects;
+	tallies = realloc(m->tallies, n * sizeof(*tallies));
+	if (!tallies)
+		return false;
+	m->tallies = tallies;
 	m->n_effects = n;
 	return true;
 }
@@ -713,6 +748,7 @@ void massif_destroy(struct massif *m)
 	ledger_finish(&m->ledger);
 	pages_destroy(m->pages);
 	free(m->effects);
+	free(m->tallies);
 	free(m);
 }
 

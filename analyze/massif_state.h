@@ -27,6 +27,12 @@ struct counters {
 	uint64_t changes; /* calls that changed the others, or the trees */
 };
 
+/* Of the present chunk's records with one symbol. */
+struct tally {
+	uint32_t applied; /* to the live blocks */
+	uint32_t counted; /* but not yet applied */
+};
+
 struct massif {
 	struct observer observer;
 	const struct settings *settings;
@@ -50,6 +56,7 @@ struct massif {
 	uint64_t mean;          /* of the sample, see estimate.h */
 	uint32_t stamp;         /* the last one that has been reached */
 	struct effect *effects; /* by symbol */
+	struct tally *tallies;  /* by symbol; made when the first of its records is applied */
 	uint32_t n_effects;
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;

@@ -136,6 +136,26 @@ void out_printf(struct out *out, const char *format, ...)
 		free(text);
 }
 
+void out_number(struct out *out, uint64_t n)
+{
+	char digits[20], *first = digits + sizeof(digits);
+
+	do
+		*--first = (char)('0' + n % 10);
+	while (n /= 10);
+	out_write(out, first, (size_t)(digits + sizeof(digits) - first));
+}
+
+void out_hex(struct out *out, uint64_t n)
+{
+	char digits[16], *first = digits + sizeof(digits);
+
+	do
+		*--first = "0123456789ABCDEF"[n & 15];
+	while (n >>= 4);
+	out_write(out, first, (size_t)(digits + sizeof(digits) - first));
+}
+
 void out_repeat(struct out *out, char c, size_t n)
 {
 	char run[64];

@@ -7,6 +7,7 @@
 #define ANALYZE_OUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "pack.h"
 
@@ -20,6 +21,10 @@ struct out *out_create_packed(int fd, enum packing packing);
 void out_write(struct out *out, const void *data, size_t size);
 void out_text(struct out *out, const char *text);
 void out_printf(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Decimal; and hexadecimal in capitals. */
+void out_number(struct out *out, uint64_t n);
+void out_hex(struct out *out, uint64_t n);
 
 /* A name or another text from strangers, in the form of printable.h: never more than one line. */
 void out_name(struct out *out, const char *name);

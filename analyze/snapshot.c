@@ -8,10 +8,11 @@
 
 #define NO_SPAN UINT64_MAX /* it stays, or is gone already */
 
-/* Of those that a cull has not taken out yet. */
+/* Of a snapshot in a cull: what is asked for again and again lies together. */
 struct span {
-	uint16_t before, behind; /* its neighbours' places */
-	bool taken_out;
+	uint64_t time;
+	uint16_t before, behind; /* the places of its neighbours, of those that have not been taken out yet */
+	bool stays, taken_out;
 };
 
 bool snapshots_init(struct snapshots *s, const struct settings *settings)
@@ -54,9 +55,9 @@ static void update_span(struct snapshots *s, size_t i)
 	const struct span *span = &s->spans[i];
 	uint64_t width;
 
-	if (!is_removable(s, i))
+	if (span->stays)
 		return;
-	width = time_between(&s->items[span->before], &s->items[span->behind]);
+	width = s->spans[span->behind].time - s->spans[span->before].time;
 	s->widths[i] = width < NO_SPAN ? width : NO_SPAN - 1;
 }
 
@@ -98,8 +99,14 @@ static void remove_half(struct snapshots *s)
 {
 	size_t kept = 0, at = 0;
 
+	for (size_t i = 0; i < s->n; i++)
+		s->spans[i] = (struct span){
+			.time = (uint64_t)s->items[i].time,
+			.before = (uint16_t)(i - 1),
+			.behind = (uint16_t)(i + 1),
+			.stays = !is_removable(s, i),
+		};
 	for (size_t i = 0; i < s->n; i++) {
-		s->spans[i] = (struct span){ .before = (uint16_t)(i - 1), .behind = (uint16_t)(i + 1) };
 		s->widths[i] = NO_SPAN;
 		update_span(s, i);
 	}
@@ -110,8 +117,11 @@ static void remove_half(struct snapshots *s)
 		take_out(s, at);
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		if (!s->spans[i].taken_out)
-			s->items[kept++] = s->items[i];
+		if (s->spans[i].taken_out)
+			continue;
+		if (kept < i)
+			s->items[kept] = s->items[i];
+		kept++;
 	}
 	s->n = kept;
 }

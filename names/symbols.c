@@ -23,7 +23,8 @@
 
 struct module {
 	char *path;
-	char *held; /* NULL: none */
+	const char *shown; /* the same, as it can be shown; NULL: not yet asked for */
+	char *held;        /* NULL: none */
 	uint8_t *build_id;
 	size_t build_id_size;
 	bool opened;
@@ -350,9 +351,11 @@ const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t mo
 
 const char *symbols_object(struct symbols *symbols, uint32_t module)
 {
-	const char *path = module < symbols->n_modules ? symbols->modules[module].path : NULL;
+	struct module *m = module < symbols->n_modules ? &symbols->modules[module] : NULL;
 
-	return path ? keep_name(symbols, path, strlen(path)) : NULL;
+	if (m && !m->shown)
+		m->shown = keep_name(symbols, m->path, strlen(m->path));
+	return m ? m->shown : NULL;
 }
 
 const char *symbols_notice(const struct symbols *symbols, size_t i)

@@ -75,13 +75,23 @@ static void write_percent(struct out *out, double percent)
 	out_printf(out, "%" PRIu64 ".%02u%%", whole, fraction);
 }
 
+/* "nCHILDREN: BYTES " */
+static void write_count(struct out *out, uint32_t children, uint64_t bytes)
+{
+	out_text(out, "n");
+	out_number(out, children);
+	out_text(out, ": ");
+	out_number(out, bytes);
+	out_text(out, " ");
+}
+
 static void write_aggregate(struct out *out, const struct tree_node *node, double threshold)
 {
-	if (node->places == 1)
-		out_printf(out, "n0: %" PRIu64 " in 1 place, below massif's threshold (", node->bytes);
-	else
-		out_printf(out, "n0: %" PRIu64 " in %u places, all below massif's threshold (", node->bytes,
-			   node->places);
+	write_count(out, 0, node->bytes);
+	out_text(out, "in ");
+	out_number(out, node->places);
+	out_text(out, node->places == 1 ? " place, below massif's threshold ("
+					: " places, all below massif's threshold (");
 	write_percent(out, threshold);
 	out_text(out, ")\n");
 }
@@ -135,12 +145,15 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	/* Massif 3.19 doesn't look into other compilation units. */
 	if (line->foreign && view->settings->compat == COMPAT_3_19)
 		function = "UnknownInlinedFun";
-	out_printf(out, "0x%" PRIX64 ": ", naming_address(view->naming, frame));
+	out_text(out, "0x");
+	out_hex(out, naming_address(view->naming, frame));
+	out_text(out, ": ");
 	out_text(out, function ? function : "???");
 	if (line->file) {
 		out_text(out, " (");
 		write_directory(out, view->settings, line->directory);
-		out_printf(out, "%s:%d)\n", line->file, line->line);
+		out_text(out, line->file);
+		out_printf(out, ":%d)\n", line->line);
 	} else if (object && *object) {
 		out_text(out, " (in ");
 		out_text(out, object);
@@ -160,7 +173,7 @@ static uint32_t write_entry(struct out *out, const struct emit_view *view, const
 		const bool physical = i + 1 == chain.n;
 
 		out_repeat(out, ' ', indent + i);
-		out_printf(out, "n%u: %" PRIu64 " ", physical ? node->children : 1, node->bytes);
+		write_count(out, physical ? node->children : 1, node->bytes);
 		write_place(out, view, node->frame, &chain.lines[i], physical);
 	}
 	return chain.n;
@@ -188,7 +201,9 @@ void emit_tree(struct out *out, const struct emit_view *view, const struct tree 
 {
 	size_t i = 1;
 
-	out_printf(out, "n%u: %" PRIu64 " %s\n", tree->nodes[0].children, tree->nodes[0].bytes, root);
+	write_count(out, tree->nodes[0].children, tree->nodes[0].bytes);
+	out_text(out, root);
+	out_text(out, "\n");
 	for (uint32_t child = 0; child < tree->nodes[0].children; child++)
 		write_node(out, view, tree, &i, 1, threshold);
 }
