@@ -127,7 +127,7 @@ bool symtab_read(struct symtab *symtab, Elf *elf, uint64_t shift)
 
 static int name_compare(const char *a, const char *b)
 {
-	size_t length_a = strcspn(a, "@"), length_b = strcspn(b, "@");
+	const size_t length_a = (size_t)(strchrnul(a, '@') - a), length_b = (size_t)(strchrnul(b, '@') - b);
 
 	if (length_a != length_b)
 		return length_a < length_b ? -1 : 1;

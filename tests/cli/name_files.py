@@ -64,6 +64,7 @@ class Names:
     """Answers of the symbolizer for the addresses of one program."""
 
     def __init__(self, build, program):
+        self.build = build
         self.tool = build.file("tests/tools/frame_names")
         self.build_id = re.search(r"Build ID: (\w+)", sh("readelf", "-n", program)).group(1)
         section = re.search(r"\] \.text +PROGBITS +(\w+) \w+ (\w+)", sh("readelf", "-SW", program))
@@ -206,6 +207,74 @@ def check_packed(check, names, program, work, whole):
     check("dwz with a common file", linked and names.ask(pair[0])[0] == whole, f"linked: {linked}")
 
 
+UNITS = {
+    "one.c": """int two(int); int three(int);
+static inline __attribute__((always_inline)) int in_one(int a) { return two(a) + 1; }
+int main(int n, char **v) { (void)v; return in_one(n) + three(n); }
+""",
+    "two.c": """static inline __attribute__((always_inline)) int in_two(int a) { return a % 7 * a; }
+int two(int a) { int r = 0; while (a > 0) r += in_two(a--); return r; }
+""",
+    "three.c": """static __attribute__((noinline)) int deep(int a) { return a / 3 ^ a; }
+int three(int a) { return deep(a) + deep(a + 1); }
+""",
+    # More than is unpacked at once.
+    "many.c": "".join(f"__attribute__((used)) int many{i}(int a, int b{i})"
+                      f" {{ int c{i} = a * {i}; return c{i} ^ b{i}; }}\n" for i in range(1500)),
+    "last.c": "__attribute__((used)) int last(int a) { return a + 4; }\n",
+}
+
+
+def check_unpacking(check, names, work):
+    """Compressed debug files of programs of several units, which are unpacked as far as an address asks for."""
+    folder = os.path.join(work, "unpacking")
+    os.makedirs(folder)
+    for name, text in UNITS.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    # clang writes no .debug_aranges; with LTO units name each other.
+    for words in ("gcc -gdwarf-5", "gcc -gdwarf-4 -fdebug-types-section", "gcc -gdwarf-5 -flto", "clang-14 -gdwarf-4"):
+        program = os.path.join(folder, words.replace(" ", ""))
+        sh(*words.split(), "-O1", "-Wl,--build-id", "-o", program, *UNITS, cwd=folder)
+        of_units = Names(names.build, program)
+        all_of_it = of_units.addresses
+        every = of_units.addresses = [*all_of_it[:60], *all_of_it[60:-30:9], *all_of_it[-30:]]
+        whole = of_units.ask(program)[0]
+        packed = strip_to(program, program + ".stripped")
+        debug = packed + ".debug"
+        sh("objcopy", "--only-keep-debug", "--compress-debug-sections=zlib", program, debug)
+        sh("objcopy", "--add-gnu-debuglink=" + debug, packed)
+        fine = all(name in whole for name in UNITS) and of_units.ask(packed)[0] == whole
+        # One address alone, in a process of its own: nothing of the other units has been unpacked.
+        for address in [*every[:60:12], *every[60:-30:len(every) // 3], every[-15], every[-1]]:
+            of_units.addresses = [address]
+            fine = fine and of_units.ask(packed)[0] == of_units.ask(program)[0]
+        check(f"compressed debug file: {words}", fine)
+        of_units.addresses = every[::20]
+        check_damaged(check, of_units, packed, debug, words)
+
+
+def check_damaged(check, names, packed, debug, words):
+    """Whatever is left of the file: an answer for each address, and no more harm than that."""
+    random = 12345
+    with open(debug, "rb") as file:
+        good = file.read()
+    sections = [int(value, 16) for value in re.findall(r"\.debug_\w+ +PROGBITS +\w+ (\w+)",
+                                                       sh("readelf", "-SW", debug))]
+    answers = set()
+    for _ in range(6):
+        bad = bytearray(good)
+        for start in sections:
+            random = random * 1103515245 + 12345 & 0x7fffffff
+            bad[start + (random >> 8) % 60] ^= 1 << random % 7
+        with open(debug, "wb") as file:
+            file.write(bad)
+        answers.add(len(functions(names.ask(packed)[0])))
+    with open(debug, "wb") as file:
+        file.write(good)
+    check(f"damaged debug file: {words}", answers == {len(names.addresses) + 1}, str(answers))
+
+
 def check_split(check, names, work):
     """Debug information in .dwo files; of a build of its own, since the compiler says where they are."""
     folder = os.path.join(work, "split")
@@ -300,6 +369,7 @@ def main():
                      check_symbols_only, check_debuginfod):
             part(check, names, program, work, whole)
         check_split(check, names, work)
+        check_unpacking(check, names, work)
     return 1 if check.failed else 0
 
 
