@@ -39,7 +39,7 @@ static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".deb
 #define HEAD_MOST 40u
 
 /* What is unpacked at once, at least. */
-#define STEP ((size_t)64 << 10)
+#define STEP ((size_t)4 << 10)
 
 struct section {
 	const char *name;

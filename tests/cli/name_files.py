@@ -220,7 +220,7 @@ int three(int a) { return deep(a) + deep(a + 1); }
 """,
     # More than is unpacked at once.
     "many.c": "".join(f"__attribute__((used)) int many{i}(int a, int b{i})"
-                      f" {{ int c{i} = a * {i}; return c{i} ^ b{i}; }}\n" for i in range(1500)),
+                      f"\n{{\nint c{i} = a * {i};\nreturn c{i} ^ b{i};\n}}\n" for i in range(1000)),
     "last.c": "__attribute__((used)) int last(int a) { return a + 4; }\n",
 }
 
