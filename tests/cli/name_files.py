@@ -219,8 +219,9 @@ int two(int a) { int r = 0; while (a > 0) r += in_two(a--); return r; }
 int three(int a) { return deep(a) + deep(a + 1); }
 """,
     # More than is unpacked at once.
-    "many.c": "".join(f"__attribute__((used)) int many{i}(int a, int b{i})"
-                      f"\n{{\nint c{i} = a * {i};\nreturn c{i} ^ b{i};\n}}\n" for i in range(1000)),
+    "many.c": "static inline __attribute__((always_inline)) int in_many(int a) { return a * a % 11; }\n" +
+              "".join(f"__attribute__((used)) int many{i}(int a, int b{i})"
+                      f"\n{{\nint c{i} = a * {i};\nreturn in_many(c{i}) ^ b{i};\n}}\n" for i in range(1000)),
     "last.c": "__attribute__((used)) int last(int a) { return a + 4; }\n",
 }
 
