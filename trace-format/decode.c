@@ -416,16 +416,26 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 	return 0;
 }
 
-/* The columns of ranks: of blocks that came before the chunk it is seen later which they are. */
-static int unpack_ranks(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+/* The column that tells ranks, or UNIT_KNOWN_COLUMNS. */
+static unsigned ranks_column(const struct decode *d)
+{
+	for (unsigned id = COLUMN_RANKS_IN_A_ROW; id >= COLUMN_RANKS; id--) {
+		if (d->columns[id].present)
+			return id;
+	}
+	return UNIT_KNOWN_COLUMNS;
+}
+
+/* Of blocks that came before the chunk it is seen later which they are. `n` 0: there is no column. */
+static int unpack_ranks(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
 			struct decode_result *result)
 {
-	const bool by_symbol = d->columns[COLUMN_RANKS_BY_SYMBOL].present;
+	uint32_t *const places = id == COLUMN_RANKS_BY_SYMBOL ? scratch->seen : NULL;
+	struct cursor c = { NULL, NULL };
 	uint64_t *differences;
-	struct cursor c;
 	int err;
 
-	if ((err = open_column(d, by_symbol ? COLUMN_RANKS_BY_SYMBOL : COLUMN_RANKS, scratch, &c, result)) ||
+	if ((n && (err = open_column(d, id, scratch, &c, result))) ||
 	    (err = room_for(&d->differences, n, sizeof(*differences), result)))
 		return err;
 	differences = d->differences.items;
@@ -433,7 +443,7 @@ static int unpack_ranks(struct decode *d, struct decode_scratch *scratch, uint32
 		DAMAGED_IF(!take_varint(&c, &differences[i]), "the identity column is malformed");
 	if (ranks_begin(&d->ranks, &scratch->ranks, &d->chunk, d->n_kinds, n) != 0)
 		return no_memory(result);
-	ranks_follow(&d->ranks, &d->chunk, differences, by_symbol ? scratch->seen : NULL, d->freed.items);
+	ranks_follow(&d->ranks, &d->chunk, differences, places, id == COLUMN_RANKS_IN_A_ROW, d->freed.items);
 	d->ranked = true;
 	return 0;
 }
@@ -461,15 +471,16 @@ static int read_identity(struct decode *d, struct decode_scratch *scratch, struc
 {
 	const uint32_t n = fold_places(d->chunk.symbols, d->chunk.n_symbols, scratch->seen);
 	const bool indices = d->columns[COLUMN_IDENTITY].present;
+	const unsigned ranks = ranks_column(d);
 	/* A chunk that names no block has no column of them, but later ones count its blocks. */
-	const bool ranked = d->columns[COLUMN_RANKS_BY_SYMBOL].present || d->columns[COLUMN_RANKS].present ||
-			    (n == 0 && !indices);
+	const bool ranked = ranks != UNIT_KNOWN_COLUMNS || (n == 0 && !indices);
 	int err;
 
 	if (!ranked && !indices)
 		return 0;
 	if ((err = room_for(&d->freed, n, sizeof(uint64_t), result)) ||
-	    (err = ranked ? unpack_ranks(d, scratch, n, result) : unpack_indices(d, scratch, n, result)))
+	    (err = ranked ? unpack_ranks(d, ranks, scratch, n, result)
+			  : unpack_indices(d, scratch, n, result)))
 		return err;
 	d->chunk.n_freed = n;
 	d->chunk.freed = d->freed.items;

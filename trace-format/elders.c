@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_BITS 40u
-#define RANK_MOST ((UINT64_C(1) << RANK_BITS) - 2)
+#define RANK_BITS 39u /* beside those of a kind, so that no key is the map's UINT64_MAX */
+#define RANK_MASK ((UINT64_C(1) << RANK_BITS) - 1)
 #define AHEAD 8u /* blocks that are looked for soon */
 
 static const char no_memory[] = "";
@@ -17,9 +17,13 @@ void elders_finish(struct elders *e)
 	*e = (struct elders){ 0 };
 }
 
+/*
+ * Blocks of a kind that came one after the other lie together in the map; most kinds have few, of the same low ranks,
+ * and these shall not lie in the same places of their groups.
+ */
 static uint64_t key_of(uint32_t kind, uint64_t rank)
 {
-	return (uint64_t)kind << RANK_BITS | rank;
+	return (uint64_t)kind << RANK_BITS | ((rank + kind * UINT64_C(3)) & RANK_MASK);
 }
 
 static bool room_for(struct elders *e, uint32_t kind)
@@ -97,7 +101,7 @@ const char *elders_take(struct elders *e, const struct ranks *ranks, uint64_t fi
 		const struct ranks_kind *const kind = &ranks->kinds[i];
 		uint64_t *const count = &e->counts[kind->kind];
 
-		if (*count > RANK_MOST - kind->n)
+		if (*count > RANK_MASK - kind->n)
 			return "more blocks of a kind than there can be";
 		if (!keep(e, ranks, kind, first_alloc))
 			return no_memory;

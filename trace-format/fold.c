@@ -33,27 +33,77 @@ uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint3
 	return n;
 }
 
-/* The same numbers symbol by symbol. 0 or MST_ERR_NOMEM. */
-static int fold_ranks(struct mst_writer *w)
+/* What is known of a record that names a block. */
+struct named {
+	uint64_t difference; /* as it is stored */
+	uint32_t number;     /* of its symbol */
+};
+
+/* The records that name a block, in turn. `named` has room for all. */
+static void list_named(const struct mst_writer *w, struct named *named)
 {
 	const struct chunk *chunk = &w->chunk;
 	const struct bytes *plain = &w->columns[COLUMN_RANKS];
-	uint32_t *const places = plain->failed ? NULL : calloc(chunk->n_symbols + 1, sizeof(*places));
-	const uint32_t n = places ? fold_places(chunk->symbols, chunk->n_symbols, places) : 0;
-	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
 	const uint8_t *at = plain->data, *end = plain->data + plain->size;
-	const int err = places && values ? 0 : MST_ERR_NOMEM;
 
-	for (uint32_t i = 0; i < chunk->n_records && !err; i++) {
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		const uint16_t number = chunk->records[i];
 
-		if (fold_has_identity(chunk->symbols[number].role))
-			at = wire_varint(at, end, &values[places[number]++]);
+		if (!fold_has_identity(chunk->symbols[number].role))
+			continue;
+		named->number = number;
+		at = wire_varint(at, end, &named->difference);
+		named++;
 	}
-	for (uint32_t i = 0; i < n && !err; i++)
-		bytes_varint(&w->columns[COLUMN_RANKS_BY_SYMBOL], values[i]);
+}
+
+/* The same numbers symbol by symbol: `places` where each begins, `values` has room for all. */
+static void put_by_symbol(struct bytes *to, const struct named *named, uint32_t n, uint32_t *places,
+			  uint64_t *values)
+{
+	for (uint32_t i = 0; i < n; i++)
+		values[places[named[i].number]++] = named[i].difference;
+	for (uint32_t i = 0; i < n; i++)
+		bytes_varint(to, values[i]);
+}
+
+/* The differences of each record's age to the one before it. `ages`: the last ones by symbol, 1 each. */
+static void put_in_a_row(struct bytes *to, const struct named *named, uint32_t n, uint64_t *ages)
+{
+	uint64_t last = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t *const known = &ages[named[i].number];
+		const uint64_t age = *known + (uint64_t)wire_unzigzag(named[i].difference);
+
+		bytes_varint(to, wire_zigzag((int64_t)(age - last)));
+		if (age)
+			*known = last = age;
+	}
+}
+
+static int fold_ranks(struct mst_writer *w)
+{
+	const struct chunk *chunk = &w->chunk;
+	uint32_t *const places = calloc(chunk->n_symbols + 1, sizeof(*places));
+	const uint32_t n = places ? fold_places(chunk->symbols, chunk->n_symbols, places) : 0;
+	struct named *const named = calloc((size_t)n + 1, sizeof(*named));
+	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
+	uint64_t *const ages = calloc(chunk->n_symbols + 1, sizeof(*ages));
+	const int err =
+		places && named && values && ages && !w->columns[COLUMN_RANKS].failed ? 0 : MST_ERR_NOMEM;
+
+	if (!err) {
+		list_named(w, named);
+		put_by_symbol(&w->columns[COLUMN_RANKS_BY_SYMBOL], named, n, places, values);
+		for (uint32_t i = 0; i < chunk->n_symbols; i++)
+			ages[i] = 1;
+		put_in_a_row(&w->columns[COLUMN_RANKS_IN_A_ROW], named, n, ages);
+	}
 	free(places);
+	free(named);
 	free(values);
+	free(ages);
 	return err;
 }
 
@@ -125,7 +175,9 @@ static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t
 int fold_columns(struct mst_writer *w)
 {
 	static const struct fold records[] = { { { COLUMN_RECORDS }, 1 }, { { COLUMN_RECORD_PLANES }, 1 } };
-	static const struct fold ranks[] = { { { COLUMN_RANKS }, 1 }, { { COLUMN_RANKS_BY_SYMBOL }, 1 } };
+	static const struct fold ranks[] = { { { COLUMN_RANKS }, 1 },
+					     { { COLUMN_RANKS_BY_SYMBOL }, 1 },
+					     { { COLUMN_RANKS_IN_A_ROW }, 1 } };
 	static const struct fold times[] = { { { COLUMN_TIME }, 1 }, { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
 	int err = 0;
 

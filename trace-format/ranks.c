@@ -124,23 +124,23 @@ static inline uint32_t find_block(struct ranks *r, const struct ranks_kind *kind
 }
 
 void ranks_follow(struct ranks *r, const struct mst_chunk *chunk, const uint64_t *differences,
-		  uint32_t *places, uint64_t *freed)
+		  uint32_t *places, bool in_a_row, uint64_t *freed)
 {
 	uint32_t n_allocs = 0, n = 0;
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		const uint32_t number = chunk->records[i], role = chunk->symbols[number].role;
 		struct ranks_kind *const kind = &r->kinds[r->place_of[number]];
-		uint64_t age;
+		uint64_t *const last = &r->ages[in_a_row ? 0 : number], age;
 
 		if (role == MST_ALLOC)
 			r->allocs[kind->first + kind->n++] = n_allocs++;
 		if (!fold_has_identity(role))
 			continue;
-		age = r->ages[number] + (uint64_t)wire_unzigzag(differences[places ? places[number]++ : n]);
+		age = *last + (uint64_t)wire_unzigzag(differences[places ? places[number]++ : n]);
 		freed[n] = UINT64_MAX;
 		if (age)
-			r->ages[number] = age;
+			*last = age;
 		if (age > kind->n) {
 			r->elders[r->n_elders++] = (struct ranks_elder){ .entry = n,
 									 .kind = kind->kind,

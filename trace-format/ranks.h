@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which block a record frees or names, from its age among the blocks of its kind (FORMAT.md, columns 16 and 17), as far
+ * Which block a record frees or names, from its age among the blocks of its kind (FORMAT.md, columns 16 to 18), as far
  * as one chunk tells. A block that came in the chunk is found here, by any thread; one that came before it is
  * left for elders.h, which goes over the chunks in their order. Private.
  */
@@ -57,9 +57,10 @@ int ranks_begin(struct ranks *ranks, struct ranks_scratch *scratch, const struct
 
 /*
  * The chunk's records, with the differences of ages: in the order of the records, or, if there are places, symbol by symbol from
- * these places on. Fills freed[], where a block that came before the chunk is as an unknown one.
+ * these places on. `in_a_row`: differences are to the record before, not to that of the same symbol. Fills freed[], where a
+ * block that came before the chunk is as an unknown one.
  */
 void ranks_follow(struct ranks *ranks, const struct mst_chunk *chunk, const uint64_t *differences,
-		  uint32_t *places, uint64_t *freed);
+		  uint32_t *places, bool in_a_row, uint64_t *freed);
 
 #endif

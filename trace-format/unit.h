@@ -18,7 +18,7 @@
 #define UNIT_PREFIX 8u         /* magic and frame size */
 #define UNIT_FIXED 16u         /* tag ... fields_size */
 #define UNIT_COLUMN 12u        /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 18u /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 19u /* the most columns that a unit of this version has */
 #define UNIT_ZSTD 1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
@@ -61,7 +61,7 @@ enum file_incompatible {
 	FEATURE_SAMPLED = 1,
 	FEATURE_BASE = 2,    /* the first chunks may say what was live when the trace begins */
 	FEATURE_LARGE = 4,   /* chunks of up to MST_MAX_LARGE_RECORDS */
-	FEATURE_FOLDED = 16, /* columns 9, 14, 15 and 17, in place of others; 8 is reserved */
+	FEATURE_FOLDED = 16, /* columns 9, 14, 15, 17 and 18, in place of others; 8 is reserved */
 };
 
 enum name_column {
@@ -86,6 +86,7 @@ enum events_column {
 	COLUMN_DELTAS = 15,
 	COLUMN_RANKS = 16,
 	COLUMN_RANKS_BY_SYMBOL = 17,
+	COLUMN_RANKS_IN_A_ROW = 18,
 };
 
 /* Fixed part of the fields of the units that have one. */

@@ -115,17 +115,15 @@ class Identity:
     def indices(self, column, rows, symbols, allocs):
         """The blocks' indices, record by record, or None: they weren't recorded."""
         frees = [row for row in rows if symbols[row][1] in (FREE, OUT, KEEP)]
-        if column(5).data and not column(16).data and not column(17).data:
-            return self.plain(column(5), frees)
-        if frees and not column(16).data and not column(17).data:
-            return None
-        if column(17).data:
+        if not any(column(c).data for c in (16, 17, 18)) and frees:
+            return self.plain(column(5), frees) if column(5).data else None
+        if column(17).data and not column(18).data:
             stored = collections.defaultdict(collections.deque)
             for row in sorted(frees):
                 stored[row].append(column(17).varint())
             differences = (stored[row].popleft() for row in frees)
         else:
-            differences = (column(16).varint() for _ in frees)
+            differences = (column(18 if column(18).data else 16).varint() for _ in frees)
         found, ages = [], collections.defaultdict(lambda: 1)
         for row in rows:
             kind, role = symbols[row][:2]
@@ -135,8 +133,9 @@ class Identity:
                 allocs += 1
             elif role != CALL:
                 z = next(differences)
-                age = (ages[row] + (z >> 1 ^ -(z & 1))) & MASK
-                ages[row] = age or ages[row]
+                of = row if not column(18).data else None
+                age = (ages[of] + (z >> 1 ^ -(z & 1))) & MASK
+                ages[of] = age or ages[of]
                 found.append(self.named(kind, age, role == KEEP) if age else MASK)
         return iter(found)
 

@@ -30,6 +30,16 @@ static void ranks_by_symbol(struct craft *c)
 	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 0, 0, 0);
 }
 
+static void ranks_in_a_row(struct craft *c)
+{
+	FOLDED(c, COLUMN_RANKS_IN_A_ROW, 0, 0, 0);
+}
+
+static void ranks_in_a_row_too_old(struct craft *c)
+{
+	FOLDED(c, COLUMN_RANKS_IN_A_ROW, 0, 2, 0);
+}
+
 static void ranks_of_unknown(struct craft *c)
 {
 	FOLDED(c, COLUMN_RANKS, 1, 1, 1);
@@ -156,6 +166,8 @@ static void narrow_records(struct craft *c)
 static const struct crafted crafted[] = {
 	{ "ranks", ranks, OK, "", 8 },
 	{ "ranks by symbol", ranks_by_symbol, OK, "", 8 },
+	{ "ranks in a row", ranks_in_a_row, OK, "", 8 },
+	{ "ranks in a row, too old", ranks_in_a_row_too_old, BAD, "before it exists", 0 },
 	{ "ranks of unknown blocks", ranks_of_unknown, OK, "", 8 },
 	{ "ranks, too few", ranks_too_few, BAD, "malformed", 0 },
 	{ "ranks, cut", ranks_cut, BAD, "malformed", 0 },
