@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The live blocks of former chunks, by kind and rank: which allocations gave them. Goes over the chunks in the
- * order of the file. Memory: up to 64 bytes for each block that is live at the end of some chunk. Private.
+ * order of the file. Memory: up to 96 bytes for each block that is live at the end of some chunk. Private.
  */
 #ifndef MSTRACE_ELDERS_H
 #define MSTRACE_ELDERS_H

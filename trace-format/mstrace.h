@@ -413,7 +413,7 @@ int mst_reader_skim(struct mst_reader *reader, const struct mst_chunk **chunk);
 int mst_reader_decode(struct mst_reader *reader);
 
 /*
- * Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. Identity takes memory, up to 64 bytes for
+ * Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. Identity takes memory, up to 96 bytes for
  * each live block; of blocks that came in chunks for which it wasn't wanted, or before a key frame, it is unknown.
  */
 void mst_reader_want(struct mst_reader *reader, unsigned columns);

@@ -61,7 +61,9 @@ struct block_ref {
 uint64_t blocks_count(const struct blocks *blocks);
 void blocks_list(const struct blocks *blocks, struct block_ref *refs);
 
+/* A reference to one that is kept elsewhere. */
 struct block_ref block_at(struct block *block);
+/* What is referred to, and something else in its place. */
 struct block block_get(const struct block_ref *ref);
 void block_set(const struct block_ref *ref, struct block block);
 
