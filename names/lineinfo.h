@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source lines and inlined calls of one module, from DWARF 2 to 5, split units included. An index
- * of the units is made at first, that of a unit's lines and scopes when an address in it is asked
- * for. Everything that DWARF says is taken as a claim of an untrusted file: work and depth are
+ * Source lines and inlined calls of one module, from DWARF 2 to 5, split units included. Units are
+ * found by .debug_aranges where that and the unit agree, else an index of all is made; that of a unit's lines and scopes when
+ * an address in it is asked for. Everything that DWARF says is taken as a claim of an untrusted file: work and depth are
  * bounded by the size of what is read, and what makes no sense is unknown.
  */
 #ifndef NAMES_LINEINFO_H
