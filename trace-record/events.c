@@ -146,11 +146,17 @@ static inline uint64_t call_key(const struct lane_event *e, uint32_t stack)
 	return (uint64_t)stack << 37 | (uint64_t)e->op << 32 | (uint32_t)e->size;
 }
 
+/* Where the kind of such a call is remembered. */
+static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t call)
+{
+	return &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+}
+
 /* The kind of a call that takes no block's place. */
 static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
 {
 	const uint64_t call = call_key(e, stack);
-	struct kind_entry *k = &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+	struct kind_entry *k = kind_entry(t, call);
 	int err;
 
 	if (__builtin_expect(call && k->call == call, 1)) {
@@ -465,12 +471,8 @@ static __attribute__((noinline)) void tell_when(struct tracee *t, const struct l
 static inline __attribute__((always_inline)) void expect_kind(const struct tracee *t, const struct lane *lane,
 							      const struct lane_event *e)
 {
-	uint64_t call;
-
-	if (e->op == SHM_OP_FREE || e->node >= lane->n_nodes)
-		return;
-	call = call_key(e, lane->nodes[e->node].stack);
-	__builtin_prefetch(&t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)]);
+	if (e->op != SHM_OP_FREE && e->node < lane->n_nodes)
+		__builtin_prefetch(kind_entry(t, call_key(e, lane->nodes[e->node].stack)));
 }
 
 /* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
