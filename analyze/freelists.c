@@ -41,6 +41,9 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 		lowest = blocks[left].address < address ? left : lowest;
 		address = blocks[left].address < address ? blocks[left].address : address;
 	}
+	/* The next time it is mostly asked beside it. */
+	__builtin_prefetch(&blocks[blocks[right].right]);
+	__builtin_prefetch(&blocks[blocks[left].left]);
 	return lowest;
 }
 
