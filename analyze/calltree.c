@@ -59,9 +59,10 @@ static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
 {
 	const uint32_t what = t->lines ? call : calls_at(t->calls, call)->number_of_function;
 	const uint64_t key = (uint64_t)parent << 32 | what;
+	uint64_t known;
 	uint32_t child;
-	if (indexmap_find(&t->children, key, &child))
-		return child;
+	if (indexmap_find(&t->children, key, &known))
+		return (uint32_t)known;
 	child = add_node(t, parent, call);
 	if (child == UINT32_MAX || !indexmap_put(&t->children, key, child))
 		return UINT32_MAX;

@@ -135,12 +135,16 @@ bool handles_put(struct handles *h, uint64_t block, uint32_t number)
 bool handles_find(const struct handles *h, uint64_t block, uint32_t *number)
 {
 	const struct handles_page *page = page_at(h, block >> HANDLES_PAGE_LOG2);
+	uint64_t rest;
 
 	if (page && page->numbers[block % HANDLES_PAGE] != HANDLES_NONE) {
 		*number = page->numbers[block % HANDLES_PAGE];
 		return true;
 	}
-	return indexmap_find(&h->rest, block, number);
+	if (!indexmap_find(&h->rest, block, &rest))
+		return false;
+	*number = (uint32_t)rest;
+	return true;
 }
 
 bool handles_take(struct handles *h, uint64_t block, uint32_t *number)
@@ -148,9 +152,14 @@ bool handles_take(struct handles *h, uint64_t block, uint32_t *number)
 	const uint64_t place = block >> HANDLES_PAGE_LOG2;
 	struct handles_page *page = page_at(h, place);
 	uint32_t *slot;
+	uint64_t rest;
 
-	if (!page || page->numbers[block % HANDLES_PAGE] == HANDLES_NONE)
-		return indexmap_take(&h->rest, block, number);
+	if (!page || page->numbers[block % HANDLES_PAGE] == HANDLES_NONE) {
+		if (!indexmap_take(&h->rest, block, &rest))
+			return false;
+		*number = (uint32_t)rest;
+		return true;
+	}
 	slot = &page->numbers[block % HANDLES_PAGE];
 	*number = *slot;
 	*slot = HANDLES_NONE;

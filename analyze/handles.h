@@ -71,13 +71,14 @@ static inline uint32_t handles_take_early(struct handles *handles, uint64_t bloc
 {
 	const uint64_t place = block >> HANDLES_PAGE_LOG2;
 	struct handles_page *page;
-	uint32_t *slot, number = HANDLES_NONE;
+	uint32_t *slot, number;
+	uint64_t rest = HANDLES_NONE;
 
 	if (place >= handles->n)
 		return HANDLES_NONE;
 	if (handles->directory[place] == HANDLES_NONE) {
-		indexmap_take(&handles->rest, block, &number);
-		return number;
+		indexmap_take(&handles->rest, block, &rest);
+		return (uint32_t)rest;
 	}
 	page = &handles->pages[handles->directory[place]];
 	slot = &page->numbers[block % HANDLES_PAGE];

@@ -105,7 +105,7 @@ static void end_life(struct lifetimes *l, const struct birth *birth)
 
 static void leave(struct lifetimes *l, const struct mst_event *event)
 {
-	uint32_t number;
+	uint64_t number;
 	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
 	    !indexmap_take(&l->live, event->old_index, &number))
 		return;
@@ -115,7 +115,7 @@ static void leave(struct lifetimes *l, const struct mst_event *event)
 	place->sums.end_blocks--;
 	l->bytes -= l->kinds[birth->kind].size;
 	end_life(l, birth);
-	l->unused[l->n_unused++] = number;
+	l->unused[l->n_unused++] = (uint32_t)number;
 }
 
 static bool frees_blocks(const struct mst_chunk *chunk)

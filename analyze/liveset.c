@@ -67,14 +67,14 @@ bool liveset_put(struct liveset *set, const struct liveblock *block)
 
 bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index)
 {
-	uint32_t place;
+	uint64_t place;
 
 	if (index == UNKNOWN || !indexmap_take(&set->places, index, &place))
 		return count(set, kind, -1);
 	set->blocks[place].index = UNKNOWN;
 	if (!reserve((void **)&set->holes, set->n_holes, &set->cap_holes, sizeof(*set->holes)))
 		return false;
-	set->holes[set->n_holes++] = place;
+	set->holes[set->n_holes++] = (uint32_t)place;
 	return true;
 }
 

@@ -25,6 +25,7 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define TRACE "trace" /* the format that needs no emitter */
 #define TRACE_SUFFIX ".zst"
 #define HEAD_BYTES 256
+#define LEVEL_BEST 19 /* of zstd */
 #define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */
 
 enum {
@@ -198,8 +199,8 @@ static error_t parse_query(struct command *command, struct argp_state *state, in
 static int parse_level(struct argp_state *state, const char *value)
 {
 	int64_t level = 0;
-	if (!*value || !number_integer(value, &level) || level < 1 || level > 19)
-		argp_error(state, "--level=%s: should be a number from 1 to 19", value);
+	if (!*value || !number_integer(value, &level) || level < 1 || level > LEVEL_BEST)
+		argp_error(state, "--level=%s: should be a number from 1 to %d", value, LEVEL_BEST);
 	return (int)level;
 }
 
@@ -530,16 +531,20 @@ static int run_retrace(struct command *command)
 		tool_error(&command->tool, "--from, --until: there is no time between them");
 		return TOOL_USAGE;
 	}
+	const bool asked = command->embed_symbols || command->trace_option || command->profile_option;
 	struct retrace job = {
 		.input = command->input,
 		.output = command->output,
 		.embed_symbols = command->embed_symbols,
-		.rewrites = command->trace_option || command->profile_option,
+		.rewrites = !asked || command->trace_option || command->profile_option,
 		.from_fork = command->from_fork,
 		.options = command->rewrite,
 	};
 	job.options.from = range->from;
 	job.options.until = range->until;
+	/* A trace of a trace that shall be nothing else is a smaller one. */
+	if (!asked)
+		job.options.level = LEVEL_BEST;
 	return retrace_run(&command->tool, &job);
 }
 

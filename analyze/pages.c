@@ -175,10 +175,10 @@ unsigned pages_steps(struct pages *p, const struct mst_kind *kind, uint64_t addr
 static uint32_t find_layer(struct pages *p, uint32_t context, uint32_t below)
 {
 	const uint64_t key = (uint64_t)context << 32 | below;
-	uint32_t number;
+	uint64_t number;
 
 	if (indexmap_find(&p->layer_numbers, key, &number))
-		return number;
+		return (uint32_t)number;
 	if (p->n_layers >= p->layer_capacity) {
 		const uint32_t capacity = p->layer_capacity ? 2 * p->layer_capacity : 256;
 		struct layer *grown = realloc(p->layers, capacity * sizeof(*grown));

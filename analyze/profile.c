@@ -107,10 +107,10 @@ static uint32_t row_of(struct profile *p, uint32_t kind, uint32_t thread)
 	if (!p->query->threads || thread == p->first_thread)
 		return first_row(p, kind);
 	const uint64_t key = (uint64_t)kind << 32 | thread;
-	uint32_t row;
-	if (indexmap_find(&p->other_rows, key, &row))
-		return row;
-	row = add_row(p, kind, thread);
+	uint64_t known;
+	if (indexmap_find(&p->other_rows, key, &known))
+		return (uint32_t)known;
+	const uint32_t row = add_row(p, kind, thread);
 	return row != NO_ROW && indexmap_put(&p->other_rows, key, row) ? row : NO_ROW;
 }
 
@@ -381,10 +381,10 @@ static bool leave(struct profile *p, struct walk *w, uint32_t kind)
 	const uint64_t block = w->freed < w->chunk->n_freed ? w->chunk->freed[w->freed++] : UINT64_MAX;
 	if (!p->begun || !is_counted(p, kind) || block < p->first_block)
 		return true;
-	uint32_t thread = p->first_thread;
+	uint64_t thread = p->first_thread;
 	if (p->many_threads)
 		indexmap_take(&p->threads, block, &thread);
-	const uint32_t id = row_of(p, kind, thread);
+	const uint32_t id = row_of(p, kind, (uint32_t)thread);
 	if (id != NO_ROW)
 		touch(p, id)->live--;
 	return id != NO_ROW;

@@ -184,15 +184,14 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 
 int retrace_run(const struct tool *tool, const struct retrace *job)
 {
-	const bool copies = job->embed_symbols || !job->rewrites;
 	int fd = open_twice(tool, job), status = TOOL_COMPLETE;
 	if (fd < 0)
 		return TOOL_NO_RESULT;
-	for (int step = copies ? 0 : 1; step < 1 + job->rewrites && status <= TOOL_PARTIAL; step++) {
+	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && status <= TOOL_PARTIAL; step++) {
 		int to = outfile_unnamed(), done;
 		if (to < 0)
 			tool_error(tool, "temporary file: %s", strerror(errno));
-		done = to < 0 ? (int)TOOL_NO_RESULT : run_step(tool, job, fd, to, step == 0, copies);
+		done = to < 0 ? (int)TOOL_NO_RESULT : run_step(tool, job, fd, to, step == 0, job->embed_symbols);
 		status = done > TOOL_PARTIAL ? done : status | done;
 		close(fd);
 		fd = to;

@@ -13,7 +13,7 @@ struct retrace {
 	const char *input;  /* "-" is standard input */
 	const char *output; /* NULL or "-": standard output */
 	bool embed_symbols;
-	bool rewrites;                  /* as the options say; else the units stay as they are */
+	bool rewrites;                  /* as the options say; else embed_symbols: the units stay as they are */
 	bool from_fork;                 /* only what a forked child did itself, with what it began with */
 	struct rewrite_options options; /* but `first` */
 };

@@ -31,10 +31,8 @@ struct rewrite {
 	/* Before the range, and what of it is its base. */
 	bool begun, ended;
 	struct liveset live;
-	struct indexmap base; /* new indices of its blocks that are still live */
-	uint64_t n_base;      /* its blocks */
-	uint64_t first_block; /* old index of the first one behind it */
-	uint64_t *depths;     /* of stacks, by old thread */
+	struct indexmap ranks; /* in the new trace, of live blocks by their old indices */
+	uint64_t *depths;      /* of stacks, by old thread */
 	uint64_t
 		nobodys_depth; /* of stacks of which it isn't known whose they are: all whose changes are steps */
 	uint32_t n_depths;
@@ -296,20 +294,25 @@ static int set_nobody(struct rewrite *w)
 	return err;
 }
 
+/* A block of the new trace, which the old one has under this index. */
+static int note_rank(struct rewrite *w, uint64_t old, uint64_t rank)
+{
+	if (!w->has_identity || drops(w, REWRITE_IDENTITY) || old == NO_BLOCK)
+		return 0;
+	return indexmap_put(&w->ranks, old, rank) ? 0 : MST_ERR_NOMEM;
+}
+
 static int write_live(struct rewrite *w, const struct liveblock *block)
 {
-	uint64_t index;
+	uint64_t rank;
 	uint32_t kind;
 	int err = kind_of(w, block->kind, &kind);
 
 	if (!err)
 		err = block->index == NO_BLOCK ? set_nobody(w) : set_place(w, block->time, block->thread);
 	if (!err)
-		err = mst_writer_alloc(w->writer, kind, &index);
-	if (!err && block->index != NO_BLOCK && !indexmap_put(&w->base, block->index, (uint32_t)index))
-		err = MST_ERR_NOMEM;
-	w->n_base++;
-	return err;
+		err = mst_writer_alloc(w->writer, kind, &rank);
+	return err ? err : note_rank(w, block->index, rank);
 }
 
 static int write_mark(struct rewrite *w, uint8_t op, uint64_t size)
@@ -337,15 +340,13 @@ static int write_marks(struct rewrite *w)
 	return err;
 }
 
-/* The base, `first_block` being the old index of the first block behind it. */
-static int begin(struct rewrite *w, uint64_t first_block)
+static int begin(struct rewrite *w)
 {
 	struct liveblock *blocks;
 	size_t n;
 	int err;
 
 	w->begun = true;
-	w->first_block = first_block;
 	if (!w->based)
 		return 0; /* nothing was before it */
 	blocks = liveset_list(&w->live, &n);
@@ -363,20 +364,16 @@ static int begin(struct rewrite *w, uint64_t first_block)
 
 /* ---- the range ---- */
 
-/* The new index of a block. */
-static uint64_t block_of(struct rewrite *w, uint64_t old, bool goes)
+/* The new rank of a block, if it is known. */
+static uint64_t rank_of(struct rewrite *w, uint64_t old, bool goes)
 {
-	uint32_t index;
-	const bool found = old < w->first_block && (goes ? indexmap_take(&w->base, old, &index)
-							 : indexmap_find(&w->base, old, &index));
+	uint64_t rank = NO_BLOCK;
 
-	if (found)
-		return index;
-	if (old == NO_BLOCK || old < w->first_block)
-		return NO_BLOCK;
-	/* A hostile trace may name a block that is still to come. */
-	old = old - w->first_block + w->n_base;
-	return old < mst_writer_allocations(w->writer) ? old : NO_BLOCK;
+	if (goes)
+		indexmap_take(&w->ranks, old, &rank);
+	else
+		indexmap_find(&w->ranks, old, &rank);
+	return rank;
 }
 
 static bool is_dropped(const struct rewrite *w, const struct mst_event *e)
@@ -404,18 +401,21 @@ static void count(struct rewrite *w, const struct mst_event *e)
 
 static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kind, uint32_t old_kind)
 {
-	uint64_t index, old = block_of(w, e->old_index, e->type != MST_EVENT_CALL);
+	uint64_t rank, old = rank_of(w, e->old_index, e->type != MST_EVENT_CALL);
+	int err;
 
 	switch (e->type) {
 	case MST_EVENT_ALLOC:
-		return mst_writer_alloc(w->writer, kind, &index);
+		err = mst_writer_alloc(w->writer, kind, &rank);
+		return err ? err : note_rank(w, e->index, rank);
 	case MST_EVENT_FREE:
 		if (kind == MST_NONE ||
 		    (drops(w, REWRITE_FREE_STACKS) && w->old_kinds[e->kind].op == MST_OP_FREE))
 			return mst_writer_free(w->writer, old_kind, old);
 		return mst_writer_free_by(w->writer, old_kind, old, kind);
 	case MST_EVENT_RESIZE:
-		return mst_writer_resize(w->writer, old_kind, old, kind, &index);
+		err = mst_writer_resize(w->writer, old_kind, old, kind, &rank);
+		return err ? err : note_rank(w, e->index, rank);
 	case MST_EVENT_CALL:
 		break;
 	}
@@ -467,7 +467,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (!reserve_kinds(w, n) || !note_base(w, chunk))
 		return MST_ERR_NOMEM;
 	if (!w->begun && !w->based)
-		err = begin(w, chunk->first_alloc);
+		err = begin(w);
 	if (!mst_step_next(&steps, &w->step))
 		w->step.grown = 0;
 	while (!err && !w->ended) {
@@ -479,7 +479,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 			break;
 		time = (e.time << shift) / NS_PER_MS;
 		if (!w->begun && !chunk->base && time >= w->options.from && record >= w->options.first)
-			err = begin(w, e.index == NO_BLOCK ? cursor.alloc : e.index);
+			err = begin(w);
 		if (first && !err)
 			count_null_frees(w, chunk, time);
 		first = false;
@@ -634,7 +634,7 @@ void rewrite_destroy(struct rewrite *w)
 	mst_transfer_destroy(w->transfer);
 	mst_writer_destroy(w->writer);
 	liveset_finish(&w->live);
-	indexmap_finish(&w->base);
+	indexmap_finish(&w->ranks);
 	free(w->kinds);
 	free(w->depths);
 	free(w->used);
@@ -667,7 +667,7 @@ int rewrite_finish(struct rewrite *w)
 {
 	const struct mst_end *there = mst_reader_end(w->reader);
 	struct mst_end end;
-	int err = w->begun ? 0 : begin(w, NO_BLOCK);
+	int err = w->begun ? 0 : begin(w);
 
 	if (!err && !w->ended)
 		err = mst_transfer_unloaded(w->transfer);

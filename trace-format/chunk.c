@@ -21,14 +21,37 @@ void chunk_finish(struct chunk *chunk)
 {
 	free(chunk->records);
 	free(chunk->symbols);
-	free(chunk->numbers[0].local);
-	free(chunk->numbers[1].local);
+	free(chunk->numbers[0].items);
+	free(chunk->numbers[1].items);
 	bytes_free(&chunk->time);
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
 	bytes_free(&chunk->instructions);
 	bytes_free(&chunk->steps);
 	bytes_free(&chunk->addresses);
+}
+
+/* What is known of a former chunk is not known of this one. How many blocks a kind had stays. */
+static void forget(struct chunk_numbers *numbers)
+{
+	for (uint32_t i = 0; i < numbers->n; i++)
+		numbers->items[i].local = 0;
+}
+
+/* How many blocks of each kind there have been. */
+static int copy_ranks(struct chunk *to, const struct chunk *from)
+{
+	const struct chunk_numbers *const numbers = &from->numbers[0];
+
+	if (!numbers->n)
+		return 0;
+	to->numbers[0].items = malloc(numbers->n * sizeof(*numbers->items));
+	if (!to->numbers[0].items)
+		return MST_ERR_NOMEM;
+	to->numbers[0].n = numbers->n;
+	memcpy(to->numbers[0].items, numbers->items, numbers->n * sizeof(*numbers->items));
+	forget(&to->numbers[0]);
+	return 0;
 }
 
 int chunk_copy_empty(struct chunk *to, const struct chunk *from)
@@ -40,13 +63,7 @@ int chunk_copy_empty(struct chunk *to, const struct chunk *from)
 	to->thread_last = from->thread_last;
 	to->time_first = to->time_last = from->time_last;
 	to->count_first = to->count_last = from->count_last;
-	return err;
-}
-
-static void forget(struct chunk_numbers *numbers)
-{
-	if (numbers->local)
-		memset(numbers->local, 0, numbers->n * sizeof(*numbers->local));
+	return err ? err : copy_ranks(to, from);
 }
 
 void chunk_reset(struct chunk *chunk)
@@ -54,7 +71,7 @@ void chunk_reset(struct chunk *chunk)
 	chunk->n_records = chunk->n_symbols = 0;
 	chunk->stamped = chunk->stamped_run = 0;
 	chunk->events = chunk->null_frees = 0;
-	chunk->freed_last = chunk->address_last = 0;
+	chunk->address_last = 0;
 	chunk->time_first = chunk->time_last;
 	chunk->count_first = chunk->count_last;
 	bytes_clear(&chunk->time);
@@ -118,15 +135,15 @@ void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size)
 static int grow(struct chunk_numbers *numbers, uint32_t place)
 {
 	uint32_t n = numbers->n ? numbers->n : 1024;
-	uint32_t *local;
+	struct chunk_number *items;
 
 	while (n <= place)
 		n *= 2;
-	local = realloc(numbers->local, n * sizeof(*local));
-	if (!local)
+	items = realloc(numbers->items, n * sizeof(*items));
+	if (!items)
 		return MST_ERR_NOMEM;
-	memset(local + numbers->n, 0, (n - numbers->n) * sizeof(*local));
-	numbers->local = local;
+	memset(items + numbers->n, 0, (n - numbers->n) * sizeof(*items));
+	numbers->items = items;
 	numbers->n = n;
 	return 0;
 }
@@ -139,7 +156,9 @@ int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
 	if (place >= numbers->n && grow(numbers, place) != 0)
 		return MST_ERR_NOMEM;
 	chunk->n_symbols++;
-	numbers->local[place] = (uint32_t)chunk->epoch << 16 | number;
+	numbers->items[place].local = (uint32_t)chunk->epoch << 16 | number;
+	if (role != MST_ALLOC)
+		numbers->items[place].last = 1;
 	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role };
 	return 0;
 }

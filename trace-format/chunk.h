@@ -24,7 +24,11 @@ struct chunk {
 	uint32_t n_symbols;
 	struct mst_symbol *symbols; /* counted by chunk_sums() */
 	struct chunk_numbers {
-		uint32_t *local; /* epoch << 16 | local number */
+		struct chunk_number {
+			uint32_t local; /* epoch << 16 | local number */
+			uint64_t
+				last; /* ALLOC: blocks of the kind so far; else the age told last, see chunk_add_identity() */
+		} * items;
 		uint32_t n;
 	} numbers[2];   /* by global symbol, the common roles apart from the others; see chunk_place() */
 	uint16_t epoch; /* numbers with another epoch are void */
@@ -32,7 +36,6 @@ struct chunk {
 	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
 	uint64_t time_first, time_last; /* of the first record; of the last stamp */
 	uint32_t thread_last;
-	uint64_t freed_last;
 	uint64_t events, null_frees;
 	uint64_t count_first, count_last; /* instructions, at the first and last call */
 	uint64_t address_last;
@@ -42,7 +45,7 @@ struct chunk {
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
 void chunk_finish(struct chunk *chunk);
-/* A copy of an empty chunk: only what survives chunk_reset(). */
+/* A copy of an empty chunk: only what survives chunk_reset(). 0 or MST_ERR_NOMEM. */
 int chunk_copy_empty(struct chunk *to, const struct chunk *from);
 void chunk_reset(struct chunk *chunk);
 
@@ -97,20 +100,39 @@ static inline int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role ro
 
 	if (__builtin_expect(place >= numbers->n, 0))
 		return chunk_add_symbol(chunk, kind, role);
-	number = numbers->local[place];
+	number = numbers->items[place].local;
 	if (__builtin_expect(number >> 16 != chunk->epoch, 0))
 		return chunk_add_symbol(chunk, kind, role);
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
 
-/* Says which block the last record freed or named. */
-static inline void chunk_add_identity(struct chunk *chunk, uint64_t index)
+/* How many blocks of the kind there have been. */
+static inline uint64_t chunk_blocks(const struct chunk *chunk, uint32_t kind)
 {
-	/* Unknown blocks have index 2^64 - 1; the difference wraps and comes back when read. */
-	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(index - chunk->freed_last)));
-	if (index != UINT64_MAX)
-		chunk->freed_last = index;
+	const uint32_t place = chunk_place(kind, MST_ALLOC);
+
+	return place < chunk->numbers[0].n ? chunk->numbers[0].items[place].last : 0;
+}
+
+/* The last record gave a block: its rank. */
+static inline uint64_t chunk_take_rank(struct chunk *chunk, uint32_t kind)
+{
+	return chunk->numbers[0].items[chunk_place(kind, MST_ALLOC)].last++;
+}
+
+/*
+ * Says which block the last record freed or named: how many of its kind have come since, itself included, which programs
+ * repeat more often than anything else that could be said of it. 0: the block is unknown.
+ */
+static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum mst_role role, uint64_t rank)
+{
+	struct chunk_number *const number = &chunk->numbers[role > MST_FREE].items[chunk_place(kind, role)];
+	const uint64_t age = rank == UINT64_MAX ? 0 : chunk_blocks(chunk, kind) - rank;
+
+	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(age - number->last)));
+	if (age)
+		number->last = age;
 }
 
 /* Says where the mapping is that the last record, a mark, is about. */

@@ -19,7 +19,7 @@ void decode_scratch_finish(struct decode_scratch *scratch)
 	ZSTD_freeDCtx(scratch->zstd);
 	free(scratch->raw);
 	free(scratch->seen);
-	turns_finish(&scratch->turns);
+	ranks_scratch_finish(&scratch->ranks);
 }
 
 void decode_finish(struct decode *d)
@@ -30,8 +30,8 @@ void decode_finish(struct decode *d)
 	free(d->stamps.items);
 	free(d->runs.items);
 	free(d->freed.items);
-	free(d->ages.items);
-	free(d->turns.items);
+	free(d->differences.items);
+	ranks_finish(&d->ranks);
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
@@ -45,7 +45,7 @@ void decode_reset(struct decode *d)
 {
 	bytes_clear(&d->stored);
 	memset(d->columns, 0, sizeof(d->columns));
-	d->others = d->placed = d->checked = false;
+	d->others = d->placed = d->checked = d->ranked = false;
 	d->skimmed = d->decoded = (struct decode_result){ 0 };
 	d->chunk = (struct mst_chunk){ 0 };
 }
@@ -416,178 +416,74 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 	return 0;
 }
 
-/* The column `id` of ages. */
-static int unpack_ages(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
-		       struct decode_result *result)
+/* The column that tells ranks, or UNIT_KNOWN_COLUMNS. */
+static unsigned ranks_column(const struct decode *d)
 {
-	uint64_t delta, last = 0, *ages;
-	struct cursor c;
-	int err;
-
-	if ((err = open_column(d, id, scratch, &c, result)) ||
-	    (err = room_for(&d->ages, n, sizeof(*ages), result)))
-		return err;
-	ages = d->ages.items;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
-		ages[i] = last += (uint64_t)wire_unzigzag(delta);
+	for (unsigned id = COLUMN_RANKS_IN_A_ROW; id >= COLUMN_RANKS; id--) {
+		if (d->columns[id].present)
+			return id;
 	}
-	return 0;
+	return UNIT_KNOWN_COLUMNS;
 }
 
-/* Ages as they are stored, symbol by symbol (places: where each begins), to indices of blocks in the order of the records. */
-static void follow_ages(const struct decode *d, uint32_t *places)
-{
-	const struct mst_symbol *symbols = d->chunk.symbols;
-	const uint64_t *ages = d->ages.items;
-	uint64_t *freed = d->freed.items, allocs = d->chunk.first_alloc;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
-		const uint16_t number = d->chunk.records[i];
-
-		if (fold_has_identity(symbols[number].role))
-			freed[n++] = allocs - ages[places[number]++];
-		allocs += symbols[number].role == MST_ALLOC;
-	}
-}
-
-/* Of a record that has an age instead, the number of that. */
-#define NO_TURN (UINT32_C(1) << 31)
-
-/* Turns, symbol by symbol, to indices of blocks in the order of the records. */
-static int follow_turns(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
-{
-	const struct mst_symbol *symbols = d->chunk.symbols;
-	const uint32_t *turns = d->turns.items;
-	const uint64_t *ages = d->ages.items;
-	struct turns *const rings = &scratch->turns;
-	uint32_t *const places = scratch->seen;
-	uint64_t *freed = d->freed.items, allocs = d->chunk.first_alloc;
-
-	if (turns_begin(rings, symbols, d->chunk.n_symbols) != 0)
-		return no_memory(result);
-	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
-		const uint16_t number = d->chunk.records[i];
-		const uint32_t role = symbols[number].role;
-
-		if (role == MST_ALLOC) {
-			turns_come(rings, number);
-			allocs++;
-		} else if (fold_has_identity(role)) {
-			const uint32_t turn = turns[places[number]++];
-			uint32_t alloc;
-
-			if (turn & NO_TURN) {
-				*freed++ = allocs - ages[turn & ~NO_TURN];
-				continue;
-			}
-			DAMAGED_IF(!turns_take(rings, number, wire_unzigzag(turn - 1), &alloc),
-				   "a block is freed that is not there");
-			*freed++ = d->chunk.first_alloc + alloc;
-			if (role != MST_KEEP)
-				turns_go(rings, number);
-		}
-	}
-	return 0;
-}
-
-static int unpack_turns(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+/* Of blocks that came before the chunk it is seen later which they are. `n` 0: there is no column. */
+static int unpack_ranks(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
 			struct decode_result *result)
 {
-	uint32_t n_others = 0, *turns;
-	uint64_t value;
-	struct cursor c;
+	uint32_t *const places = id == COLUMN_RANKS_BY_SYMBOL ? scratch->seen : NULL;
+	struct cursor c = { NULL, NULL };
+	uint64_t *differences;
 	int err;
 
-	if ((err = open_column(d, COLUMN_TURNS, scratch, &c, result)) ||
-	    (err = room_for(&d->turns, n, sizeof(*turns), result)))
+	if ((n && (err = open_column(d, id, scratch, &c, result))) ||
+	    (err = room_for(&d->differences, n, sizeof(*differences), result)))
 		return err;
-	turns = d->turns.items;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &value) || value >= NO_TURN, "the identity column is malformed");
-		turns[i] = value ? (uint32_t)value : NO_TURN | n_others++;
-	}
-	err = unpack_ages(d, COLUMN_OTHER_AGES, scratch, n_others, result);
-	return err ? err : follow_turns(d, scratch, result);
-}
-
-/* The index of a block by its difference to the last one that was known. */
-static inline uint64_t next_index(uint64_t *known, uint64_t delta)
-{
-	const uint64_t index = *known + (uint64_t)wire_unzigzag(delta);
-
-	if (index != UINT64_MAX)
-		*known = index;
-	return index;
-}
-
-static int unpack_identity_planes(struct decode *d, struct decode_scratch *scratch, uint32_t n,
-				  struct decode_result *result)
-{
-	const uint32_t raw = d->columns[COLUMN_IDENTITY_PLANES].raw, width = n ? raw / n : 0;
-	uint64_t last = 0, *freed = d->freed.items;
-	struct cursor c;
-
-	DAMAGED_IF(width > sizeof(uint64_t) || width * n != raw || (n && !width),
-		   "the identity column has the wrong size");
-	if (open_column(d, COLUMN_IDENTITY_PLANES, scratch, &c, result) != 0)
-		return result->error;
-	memset(freed, 0, n * sizeof(*freed));
-	for (uint32_t plane = 0; plane < width; plane++) {
-		for (uint32_t i = 0; i < n; i++)
-			freed[i] |= (uint64_t)*c.p++ << 8 * plane;
-	}
+	differences = d->differences.items;
 	for (uint32_t i = 0; i < n; i++)
-		freed[i] = next_index(&last, freed[i]);
+		DAMAGED_IF(!take_varint(&c, &differences[i]), "the identity column is malformed");
+	if (ranks_begin(&d->ranks, &scratch->ranks, &d->chunk, d->n_kinds, n) != 0)
+		return no_memory(result);
+	ranks_follow(&d->ranks, &d->chunk, differences, places, id == COLUMN_RANKS_IN_A_ROW, d->freed.items);
+	d->ranked = true;
 	return 0;
 }
 
-static int unpack_identity(struct decode *d, struct decode_scratch *scratch, uint32_t n,
-			   struct decode_result *result)
+/* Indices as they are, which older traces have. */
+static int unpack_indices(struct decode *d, struct decode_scratch *scratch, uint32_t n,
+			  struct decode_result *result)
 {
-	uint64_t last = 0, delta, *freed = d->freed.items;
+	const uint64_t end = d->chunk.first_alloc + d->n_allocs;
+	uint64_t known = 0, delta, *freed = d->freed.items;
 	struct cursor c;
 
 	if (open_column(d, COLUMN_IDENTITY, scratch, &c, result) != 0)
 		return result->error;
 	for (uint32_t i = 0; i < n; i++) {
 		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
-		freed[i] = next_index(&last, delta);
+		freed[i] = known + (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(freed[i] != UINT64_MAX && freed[i] >= end, "a block is freed before it exists");
+		known = freed[i] != UINT64_MAX ? freed[i] : known;
 	}
 	return 0;
 }
 
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const uint64_t end = d->chunk.first_alloc + d->n_allocs;
 	const uint32_t n = fold_places(d->chunk.symbols, d->chunk.n_symbols, scratch->seen);
-	const uint64_t *freed;
+	const bool indices = d->columns[COLUMN_IDENTITY].present;
+	const unsigned ranks = ranks_column(d);
+	/* A chunk that names no block has no column of them, but later ones count its blocks. */
+	const bool ranked = ranks != UNIT_KNOWN_COLUMNS || (n == 0 && !indices);
 	int err;
 
-	if (!d->columns[COLUMN_TURNS].present && !d->columns[COLUMN_AGES].present &&
-	    !d->columns[COLUMN_IDENTITY_PLANES].present && !d->columns[COLUMN_IDENTITY].present)
+	if (!ranked && !indices)
 		return 0;
-	if ((err = room_for(&d->freed, n, sizeof(*freed), result)))
+	if ((err = room_for(&d->freed, n, sizeof(uint64_t), result)) ||
+	    (err = ranked ? unpack_ranks(d, ranks, scratch, n, result)
+			  : unpack_indices(d, scratch, n, result)))
 		return err;
-	if (d->columns[COLUMN_TURNS].present) {
-		err = unpack_turns(d, scratch, n, result);
-	} else if (d->columns[COLUMN_AGES].present) {
-		err = unpack_ages(d, COLUMN_AGES, scratch, n, result);
-		if (!err)
-			follow_ages(d, scratch->seen);
-	} else if (d->columns[COLUMN_IDENTITY_PLANES].present) {
-		err = unpack_identity_planes(d, scratch, n, result);
-	} else {
-		err = unpack_identity(d, scratch, n, result);
-	}
-	if (err)
-		return err;
-	freed = d->freed.items;
-	for (uint32_t i = 0; i < n; i++)
-		DAMAGED_IF(freed[i] != UINT64_MAX && freed[i] >= end, "a block is freed before it exists");
 	d->chunk.n_freed = n;
-	d->chunk.freed = freed;
+	d->chunk.freed = d->freed.items;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "bytes.h"
 #include "mstrace.h"
-#include "turns.h"
+#include "ranks.h"
 #include "unit.h"
 
 /* What a thread needs while it decodes, whatever the chunk. All zero is the beginning. */
@@ -20,7 +20,7 @@ struct decode_scratch {
 	uint8_t *raw; /* one column */
 	size_t capacity;
 	uint32_t *seen; /* by symbol: records found so far */
-	struct turns turns;
+	struct ranks_scratch ranks;
 };
 
 void decode_scratch_finish(struct decode_scratch *scratch);
@@ -74,7 +74,9 @@ struct decode {
 	bool checked; /* the unit has a check */
 	struct mst_chunk chunk;
 	uint32_t n_allocs; /* ALLOC records */
-	struct decode_room symbols, records, stamps, runs, freed, ages, turns, instructions, addresses, steps;
+	struct decode_room symbols, records, stamps, runs, freed, differences, instructions, addresses, steps;
+	struct ranks ranks; /* if `ranked`: what freed[] lacks */
+	bool ranked;
 	void *products[MST_MAX_ASSISTANTS]; /* with the second step; else of another chunk, or NULL */
 };
 

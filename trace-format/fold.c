@@ -3,29 +3,8 @@
 
 #include <stdlib.h>
 
-#include "turns.h"
 #include "wire.h"
 #include "writer.h"
-
-/* The lowest byte of each value, then the next one of each ... as many as the largest needs. */
-static void put_planes(struct bytes *to, const uint64_t *values, uint32_t n)
-{
-	uint64_t all = 0;
-	unsigned width = 1;
-	uint8_t *at;
-
-	for (uint32_t i = 0; i < n; i++)
-		all |= values[i];
-	while (width < sizeof(all) && all >> 8 * width)
-		width++;
-	at = bytes_reserve(to, (size_t)n * width);
-	for (unsigned plane = 0; at && plane < width; plane++) {
-		for (uint32_t i = 0; i < n; i++)
-			*at++ = (uint8_t)(values[i] >> 8 * plane);
-	}
-	if (at)
-		to->size += (size_t)n * width;
-}
 
 static void fold_records(struct mst_writer *w)
 {
@@ -54,87 +33,77 @@ uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint3
 	return n;
 }
 
-/* What is known of a record that has identity, symbol by symbol. */
+/* What is known of a record that names a block. */
 struct named {
-	uint64_t age;
-	uint64_t turn; /* as it is stored */
+	uint64_t difference; /* as it is stored */
+	uint32_t number;     /* of its symbol */
 };
 
-/* Turns and ages, from the differences of indices that are in `values`. `bits` has room for one a record. */
-static int find_turns(const struct mst_writer *w, const uint64_t *values, uint32_t *places, uint32_t *bits,
-		      struct named *named)
+/* The records that name a block, in turn. `named` has room for all. */
+static void list_named(const struct mst_writer *w, struct named *named)
 {
 	const struct chunk *chunk = &w->chunk;
-	const uint64_t first = w->first_alloc;
-	struct turns turns = { 0 };
-	uint64_t allocs = first, known = 0;
-	const int err = turns_begin(&turns, chunk->symbols, chunk->n_symbols);
+	const struct bytes *plain = &w->columns[COLUMN_RANKS];
+	const uint8_t *at = plain->data, *end = plain->data + plain->size;
 
-	for (uint32_t i = 0; i < chunk->n_records && !err; i++) {
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		const uint16_t number = chunk->records[i];
-		const uint32_t role = chunk->symbols[number].role;
 
-		if (role == MST_ALLOC) {
-			bits[allocs++ - first] = turns_come(&turns, number);
-		} else if (fold_has_identity(role)) {
-			struct named *const n = &named[places[number]++];
-			const uint64_t index = known + (uint64_t)wire_unzigzag(*values++);
-			int64_t turn;
-			const bool found = index >= first && index < allocs &&
-					   turns_find(&turns, number, bits[index - first], &turn);
-
-			if (index != UINT64_MAX)
-				known = index;
-			n->age = allocs - index;
-			n->turn = found ? wire_zigzag(turn) + 1 : 0;
-			if (found && role != MST_KEEP)
-				turns_go(&turns, number);
-		}
+		if (!fold_has_identity(chunk->symbols[number].role))
+			continue;
+		named->number = number;
+		at = wire_varint(at, end, &named->difference);
+		named++;
 	}
-	turns_finish(&turns);
-	return err;
 }
 
-/* Each age as the difference to the one before, of all or only of those that have no turn. */
-static void put_ages(const struct named *named, uint32_t n, bool all, struct bytes *to)
+/* The same numbers symbol by symbol: `places` where each begins, `values` has room for all. */
+static void put_by_symbol(struct bytes *to, const struct named *named, uint32_t n, uint32_t *places,
+			  uint64_t *values)
 {
-	uint64_t last = 0;
+	for (uint32_t i = 0; i < n; i++)
+		values[places[named[i].number]++] = named[i].difference;
+	for (uint32_t i = 0; i < n; i++)
+		bytes_varint(to, values[i]);
+}
+
+/* The differences of each record's age to the one before it. `ages`: the last ones by symbol, 1 each. */
+static void put_in_a_row(struct bytes *to, const struct named *named, uint32_t n, uint64_t *ages)
+{
+	uint64_t last = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!all && named[i].turn)
-			continue;
-		bytes_varint(to, wire_zigzag((int64_t)(named[i].age - last)));
-		last = named[i].age;
+		uint64_t *const known = &ages[named[i].number];
+		const uint64_t age = *known + (uint64_t)wire_unzigzag(named[i].difference);
+
+		bytes_varint(to, wire_zigzag((int64_t)(age - last)));
+		if (age)
+			*known = last = age;
 	}
 }
 
-static int fold_identity(struct mst_writer *w)
+static int fold_ranks(struct mst_writer *w)
 {
 	const struct chunk *chunk = &w->chunk;
-	const struct bytes *plain = &w->columns[COLUMN_IDENTITY];
-	uint32_t *const places = plain->failed ? NULL : calloc(chunk->n_symbols + 1, sizeof(*places));
+	uint32_t *const places = calloc(chunk->n_symbols + 1, sizeof(*places));
 	const uint32_t n = places ? fold_places(chunk->symbols, chunk->n_symbols, places) : 0;
-	uint32_t *const bits = calloc(chunk->n_records + 1, sizeof(*bits));
-	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
 	struct named *const named = calloc((size_t)n + 1, sizeof(*named));
-	const uint8_t *at = plain->data, *end = plain->data + plain->size;
-	int err = places && bits && values && named ? 0 : MST_ERR_NOMEM;
+	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
+	uint64_t *const ages = calloc(chunk->n_symbols + 1, sizeof(*ages));
+	const int err =
+		places && named && values && ages && !w->columns[COLUMN_RANKS].failed ? 0 : MST_ERR_NOMEM;
 
-	for (uint32_t i = 0; i < n && !err; i++)
-		at = wire_varint(at, end, &values[i]);
-	if (!err)
-		err = find_turns(w, values, places, bits, named);
 	if (!err) {
-		put_planes(&w->columns[COLUMN_IDENTITY_PLANES], values, n);
-		put_ages(named, n, true, &w->columns[COLUMN_AGES]);
-		put_ages(named, n, false, &w->columns[COLUMN_OTHER_AGES]);
-		for (uint32_t i = 0; i < n; i++)
-			bytes_varint(&w->columns[COLUMN_TURNS], named[i].turn);
+		list_named(w, named);
+		put_by_symbol(&w->columns[COLUMN_RANKS_BY_SYMBOL], named, n, places, values);
+		for (uint32_t i = 0; i < chunk->n_symbols; i++)
+			ages[i] = 1;
+		put_in_a_row(&w->columns[COLUMN_RANKS_IN_A_ROW], named, n, ages);
 	}
 	free(places);
-	free(bits);
-	free(values);
 	free(named);
+	free(values);
+	free(ages);
 	return err;
 }
 
@@ -206,10 +175,9 @@ static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t
 int fold_columns(struct mst_writer *w)
 {
 	static const struct fold records[] = { { { COLUMN_RECORDS }, 1 }, { { COLUMN_RECORD_PLANES }, 1 } };
-	static const struct fold identity[] = { { { COLUMN_IDENTITY }, 1 },
-						{ { COLUMN_IDENTITY_PLANES }, 1 },
-						{ { COLUMN_AGES }, 1 },
-						{ { COLUMN_TURNS, COLUMN_OTHER_AGES }, 2 } };
+	static const struct fold ranks[] = { { { COLUMN_RANKS }, 1 },
+					     { { COLUMN_RANKS_BY_SYMBOL }, 1 },
+					     { { COLUMN_RANKS_IN_A_ROW }, 1 } };
 	static const struct fold times[] = { { { COLUMN_TIME }, 1 }, { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
 	int err = 0;
 
@@ -221,7 +189,7 @@ int fold_columns(struct mst_writer *w)
 		fold_times(w);
 		keep_smallest(w, times, sizeof(times) / sizeof(*times));
 	}
-	if (w->columns[COLUMN_IDENTITY].size && !(err = fold_identity(w)))
-		keep_smallest(w, identity, sizeof(identity) / sizeof(*identity));
+	if (w->columns[COLUMN_RANKS].size && !(err = fold_ranks(w)))
+		keep_smallest(w, ranks, sizeof(ranks) / sizeof(*ranks));
 	return err;
 }

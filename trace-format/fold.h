@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Columns of a chunk in other words, which take longer to find but less room: the bytes of records and of identity in
- * planes, identity as ages or as turns (turns.h), and the two halves of stamps apart. Private.
+ * Columns of a chunk in other words, which take longer to find but less room: the bytes of records in planes, identity
+ * symbol by symbol, and the two halves of stamps apart. Private.
  */
 #ifndef MSTRACE_FOLD_H
 #define MSTRACE_FOLD_H
 
 #include "mstrace.h"
 
-/* Whether records of this role have an entry in the column of identity. */
+/* Whether records of this role name a block, so that identity has an entry for them. */
 static inline bool fold_has_identity(uint32_t role)
 {
 	return role != MST_ALLOC && role != MST_CALL;
@@ -22,7 +22,7 @@ uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint3
 
 /*
  * Of the chunk's columns in w->columns, puts those that get smaller when folded in place of the plain ones. The
- * chunk's symbols are counted, w->first_alloc is its own. 0 or MST_ERR_NOMEM.
+ * chunk's symbols are counted. 0 or MST_ERR_NOMEM.
  */
 int fold_columns(struct mst_writer *w);
 

@@ -240,22 +240,23 @@ int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size);
 int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions);
 
 /*
- * Records. A block is named by its kind and the index its allocation got (allocations are
- * numbered from 0 in file order; UINT64_MAX when the block is unknown).
+ * Records. A block is named by its kind and its rank, which is how many blocks of the kind there were before it: the
+ * call that gives it tells. UINT64_MAX: the block is unknown. A block that was freed once cannot be named again: readers would
+ * take it for an unknown one.
  */
-int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index);
-int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index);
+int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank);
+int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t rank);
 /* A free made by another call than free: `call` is a kind with no block (MST_OP_REALLOC_FREE ...). */
-int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call);
+int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t rank, uint32_t call);
 /* One net step: the old block goes, the new one comes. */
-int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind,
-		      uint64_t *index);
+int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind,
+		      uint64_t *rank);
 /* A call that changed nothing: it failed, or `kind` is a mark. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
 /* The same for the marks that are about pages (mst_op_is_page()): of the kind's size, at `address`. */
 int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address);
 /* A realloc that failed: the old block stays. */
-int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind);
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind);
 /* free(NULL) is only counted, by chunk. */
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
 
@@ -298,9 +299,9 @@ uint64_t mst_writer_instruction_count(const struct mst_writer *w);
  */
 void mst_writer_hurry(struct mst_writer *w, bool hurry);
 
-/* API calls recorded so far; allocations, whose number is the next one's index; bytes written so far. */
+/* API calls recorded so far; blocks of a kind, which is the next one's rank; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
-uint64_t mst_writer_allocations(const struct mst_writer *w);
+uint64_t mst_writer_blocks(const struct mst_writer *w, uint32_t kind);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -351,10 +352,10 @@ struct mst_run {
 enum mst_column {
 	MST_TIMES = 1,
 	MST_THREADS = 2,
-	MST_IDENTITY = 4,
+	MST_IDENTITY = 4, /* of all chunks, then: each is decoded when it is skimmed */
 	MST_INSTRUCTIONS = 8,
 	MST_ADDRESSES = 16,
-	MST_STEPS = 32, /* of all chunks, then */
+	MST_STEPS = 32, /* the same */
 	MST_ALL_COLUMNS = 63,
 };
 
@@ -379,7 +380,7 @@ struct mst_chunk {
 	const struct mst_stamp *stamps; /* the first is at record 0 */
 	const struct mst_run *runs;     /* the first is at record 0 */
 	const uint64_t *freed;          /* allocation index of each FREE, OUT and KEEP record in
-					 * turn; UINT64_MAX = unknown block */
+					 * turn; UINT64_MAX = unknown block, or one that was freed before */
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
 	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
@@ -411,7 +412,10 @@ int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
 int mst_reader_skim(struct mst_reader *reader, const struct mst_chunk **chunk);
 int mst_reader_decode(struct mst_reader *reader);
 
-/* Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. */
+/*
+ * Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. Identity takes memory, up to 96 bytes for
+ * each live block; of blocks that came in chunks for which it wasn't wanted, or before a key frame, it is unknown.
+ */
 void mst_reader_want(struct mst_reader *reader, unsigned columns);
 
 /*
@@ -431,8 +435,8 @@ void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, voi
 /* What somebody makes of a chunk's records that needs nothing of other chunks: for the threads that decode it. */
 struct mst_assistant {
 	/*
-	 * By any thread, of several chunks at a time. The chunk is decoded, but for its addresses and steps; `kinds` are those it
-	 * can name. *product is NULL or what was made of another chunk, to be used again. 0 or MST_ERR_NOMEM.
+	 * By any thread, of several chunks at a time. The chunk is decoded, but for its addresses, steps and identity; `kinds` are those
+	 * it can name. *product is NULL or what was made of another chunk, to be used again. 0 or MST_ERR_NOMEM.
 	 */
 	int (*make)(uint64_t argument, const struct mst_chunk *chunk, const struct mst_kind *kinds,
 		    void **product);

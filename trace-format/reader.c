@@ -214,7 +214,7 @@ static bool foresee(struct mst_reader *r, struct ahead_slot *slot)
 		will = r->foresight(r->foresight_context, &chunk, &before);
 	slot->sums = chunk.sums;
 	return ahead_is_parallel(r->ahead) &&
-	       (will > 0 || (will < 0 && __builtin_popcount(r->decoded & 7) > 1));
+	       (r->wanted & MST_IDENTITY || will > 0 || (will < 0 && __builtin_popcount(r->decoded & 7) > 1));
 }
 
 /* The EVENTS unit whose header has been read, into a slot. */
@@ -363,6 +363,29 @@ static int complete(struct mst_reader *r)
 	return d->decoded.error ? fail_at(r, d, &d->decoded) : 0;
 }
 
+/* What freed[] lacks is in the chunks before, so these are all gone over, if identity is wanted. */
+static int take_identity(struct mst_reader *r, struct decode *d)
+{
+	const char *wrong = NULL;
+
+	if (!(d->wanted & MST_IDENTITY)) {
+		d->chunk.n_freed = 0;
+		d->chunk.freed = NULL;
+		r->gap = true;
+		return 0;
+	}
+	decode_rest(d, ahead_scratch(r->ahead));
+	if (d->decoded.error)
+		return fail_at(r, d, &d->decoded);
+	if (d->ranked)
+		wrong = elders_take(&r->elders, &d->ranks, d->chunk.first_alloc, !r->gap, d->freed.items);
+	if (wrong)
+		r->unit_start = d->start;
+	if (wrong && !*wrong)
+		return r->state = reader_fail(r, MST_ERR_NOMEM, "no memory for live blocks");
+	return wrong ? r->state = reader_fail(r, MST_ERR_DAMAGED, "%s", wrong) : 0;
+}
+
 /* Each chunk's steps go on from the last one's, so they are taken of all chunks, if they are wanted. */
 static int take_steps(struct mst_reader *r, struct decode *d)
 {
@@ -452,7 +475,7 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 	r->delivered = slot;
 	if (r->paged)
 		mark_paged(r, d);
-	if ((!d->checked && (err = complete(r))) || (err = take_steps(r, d)))
+	if ((!d->checked && (err = complete(r))) || (err = take_identity(r, d)) || (err = take_steps(r, d)))
 		return err;
 	r->sound = d->end;
 	return 1;
@@ -691,6 +714,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->modules.items);
 	free(r->threads.items);
 	free(r->live);
+	elders_finish(&r->elders);
 	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);

@@ -9,6 +9,7 @@
 
 #include "ahead.h"
 #include "column.h"
+#include "elders.h"
 #include "input.h"
 #include "mst_limits.h"
 #include "mstrace.h"
@@ -75,6 +76,8 @@ struct mst_reader {
 	uint64_t time;        /* of the last stamp */
 	uint64_t count;       /* of instructions, of the last call */
 	uint64_t stepped;     /* the same of the last call or step */
+	struct elders elders; /* as of the chunk delivered last, if identity is wanted */
+	bool gap;             /* chunks were passed over, with blocks that elders lack */
 	uint64_t begin;       /* when the base was */
 	bool in_base;         /* the next chunk may be one of it */
 	uint32_t max_records; /* of a chunk */

@@ -249,6 +249,7 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	r->next_alloc = keyframe->allocs;
 	r->time = keyframe->time;
 	r->count = keyframe->instructions;
+	r->gap = true;
 	reader_know(r);
 	return 1;
 }

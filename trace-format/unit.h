@@ -18,7 +18,7 @@
 #define UNIT_PREFIX 8u         /* magic and frame size */
 #define UNIT_FIXED 16u         /* tag ... fields_size */
 #define UNIT_COLUMN 12u        /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 16u /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 19u /* the most columns that a unit of this version has */
 #define UNIT_ZSTD 1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
@@ -59,9 +59,9 @@ enum unit_flag {
 /* Bits of the incompatible features. */
 enum file_incompatible {
 	FEATURE_SAMPLED = 1,
-	FEATURE_BASE = 2,   /* the first chunks may say what was live when the trace begins */
-	FEATURE_LARGE = 4,  /* chunks of up to MST_MAX_LARGE_RECORDS */
-	FEATURE_FOLDED = 8, /* columns from COLUMN_RECORD_PLANES on, in place of others */
+	FEATURE_BASE = 2,    /* the first chunks may say what was live when the trace begins */
+	FEATURE_LARGE = 4,   /* chunks of up to MST_MAX_LARGE_RECORDS */
+	FEATURE_FOLDED = 16, /* columns 9, 14, 15, 17 and 18, in place of others; 8 is reserved */
 };
 
 enum name_column {
@@ -82,12 +82,11 @@ enum events_column {
 	COLUMN_ADDRESSES = 7,
 	COLUMN_STEPS = 8,
 	COLUMN_RECORD_PLANES = 9,
-	COLUMN_IDENTITY_PLANES = 10,
-	COLUMN_AGES = 11,
-	COLUMN_TURNS = 12,
-	COLUMN_OTHER_AGES = 13,
-	COLUMN_SKIPS = 14,
+	COLUMN_SKIPS = 14, /* 10 to 13 are reserved */
 	COLUMN_DELTAS = 15,
+	COLUMN_RANKS = 16,
+	COLUMN_RANKS_BY_SYMBOL = 17,
+	COLUMN_RANKS_IN_A_ROW = 18,
 };
 
 /* Fixed part of the fields of the units that have one. */

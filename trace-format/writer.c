@@ -226,13 +226,13 @@ static int write_chunk(struct mst_writer *w)
 		   &w->columns[COLUMN_COUNTS]);
 	swap_bytes(&w->columns[COLUMN_TIME], &chunk->time);
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
-	swap_bytes(&w->columns[COLUMN_IDENTITY], &chunk->identity);
+	swap_bytes(&w->columns[COLUMN_RANKS], &chunk->identity);
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
 	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
 	if (w->folded && (err = fold_columns(w)))
 		return err;
-	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, COLUMN_DELTAS + 1, chunk->n_records,
+	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, UNIT_KNOWN_COLUMNS, chunk->n_records,
 			  chunk->time_first);
 
 	w->events += sums.events + sums.null_frees;
@@ -681,9 +681,10 @@ static inline bool is_call(const struct mst_writer *w, uint32_t kind)
 	return is_kind(w, kind) && !mst_op_is_page(defs_kinds(&w->defs)[kind].op);
 }
 
-static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t index)
+static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t rank)
 {
-	return is_kind(w, kind) && (!w->identity || index == UINT64_MAX || index < w->allocs);
+	return is_kind(w, kind) &&
+	       (!w->identity || rank == UINT64_MAX || rank < chunk_blocks(&w->chunk, kind));
 }
 
 /* How many records have room in the chunk, whatever symbols they are. */
@@ -751,55 +752,57 @@ static inline int add(struct mst_writer *w, uint32_t kind, enum mst_role role)
 	return err;
 }
 
-static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t index)
+static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t rank)
 {
 	const int err = add(w, kind, role);
 
 	if (!err && w->identity)
-		chunk_add_identity(&w->chunk, index);
+		chunk_add_identity(&w->chunk, kind, role, rank);
 	return err;
 }
 
-static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index)
+static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank)
 {
 	const int err = add(w, kind, MST_ALLOC);
 
-	if (!err)
-		*index = w->allocs++;
+	if (!err) {
+		*rank = chunk_take_rank(&w->chunk, kind);
+		w->allocs++;
+	}
 	return err;
 }
 
-int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *index)
+int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank)
 {
 	const int err = begin(w, 1, is_kind(w, kind));
 
-	return err ? err : add_alloc(w, kind, index);
+	return err ? err : add_alloc(w, kind, rank);
 }
 
-int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t index)
+int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t rank)
 {
-	const int err = begin(w, 1, is_block(w, kind, index));
+	const int err = begin(w, 1, is_block(w, kind, rank));
 
-	return err ? err : add_block(w, kind, MST_FREE, index);
+	return err ? err : add_block(w, kind, MST_FREE, rank);
 }
 
-int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t index, uint32_t call)
+int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t rank, uint32_t call)
 {
-	int err = begin(w, 2, is_block(w, kind, index) && is_call(w, call));
+	int err = begin(w, 2, is_block(w, kind, rank) && is_call(w, call));
 
 	if (!err)
-		err = add_block(w, kind, MST_OUT, index);
+		err = add_block(w, kind, MST_OUT, rank);
 	return err ? err : add(w, call, MST_CALL);
 }
 
-int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind,
-		      uint64_t *index)
+int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind,
+		      uint64_t *rank)
 {
-	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_kind(w, kind));
+	int err = begin(w, 2, is_block(w, old_kind, old_rank) && is_kind(w, kind));
 
 	if (!err)
-		err = add_block(w, old_kind, MST_OUT, old_index);
-	return err ? err : add_alloc(w, kind, index);
+		err = add_block(w, old_kind, MST_OUT, old_rank);
+	return err ? err : add_alloc(w, kind, rank);
 }
 
 int mst_writer_call(struct mst_writer *w, uint32_t kind)
@@ -820,12 +823,12 @@ int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address)
 	return err;
 }
 
-int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_index, uint32_t kind)
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind)
 {
-	int err = begin(w, 2, is_block(w, old_kind, old_index) && is_call(w, kind));
+	int err = begin(w, 2, is_block(w, old_kind, old_rank) && is_call(w, kind));
 
 	if (!err)
-		err = add_block(w, old_kind, MST_KEEP, old_index);
+		err = add_block(w, old_kind, MST_KEEP, old_rank);
 	return err ? err : add(w, kind, MST_CALL);
 }
 
@@ -849,9 +852,9 @@ uint64_t mst_writer_events(const struct mst_writer *w)
 	return w->events + w->chunk.events + w->chunk.null_frees;
 }
 
-uint64_t mst_writer_allocations(const struct mst_writer *w)
+uint64_t mst_writer_blocks(const struct mst_writer *w, uint32_t kind)
 {
-	return w->allocs;
+	return chunk_blocks(&w->chunk, kind);
 }
 
 uint64_t mst_writer_bytes(const struct mst_writer *w)

@@ -51,7 +51,7 @@ struct mst_writer {
 	uint32_t room;        /* records that may be added before something else is due; see begin_slowly();
 			       * always 0 if instructions are counted */
 	uint64_t records;     /* in sealed chunks */
-	uint64_t allocs;      /* allocations recorded; the next one's index */
+	uint64_t allocs;      /* allocations recorded; the next one's index for readers */
 	uint64_t first_alloc; /* `allocs` at the chunk's start */
 	uint64_t events;      /* in sealed chunks, written or not */
 	uint64_t written;     /* of the events, in sealed chunks */

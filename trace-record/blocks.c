@@ -7,7 +7,7 @@
 
 #define FIRST_PLACES 1024u
 #define TAGS 32u /* compared at a time */
-#define INDEX_BITS 40
+#define RANK_BITS 40
 #define NONE UINT32_MAX
 
 _Static_assert(1u << (BLOCKS_PAGE_BITS - 3) == 256, "a tag is a byte");
@@ -24,12 +24,12 @@ static uint8_t tag_of(uint64_t address)
 
 static uint64_t pack(struct block block)
 {
-	return (uint64_t)block.kind << INDEX_BITS | block.index;
+	return (uint64_t)block.kind << RANK_BITS | block.rank;
 }
 
 static struct block unpack(uint64_t slot)
 {
-	return (struct block){ (uint32_t)(slot >> INDEX_BITS), slot & ((1ull << INDEX_BITS) - 1) };
+	return (struct block){ (uint32_t)(slot >> RANK_BITS), slot & ((1ull << RANK_BITS) - 1) };
 }
 
 /* ---- a page ---- */
@@ -274,9 +274,14 @@ void blocks_list(const struct blocks *blocks, struct block_ref *refs)
 		for (uint32_t k = 0; page && k < page->n; k++) {
 			uint64_t *slot = &page_slots(page)[k];
 
-			*refs++ = (struct block_ref){ .index = unpack(*slot).index, .slot = slot };
+			*refs++ = (struct block_ref){ .key = *slot, .slot = slot };
 		}
 	}
+}
+
+struct block_ref block_at(struct block *block)
+{
+	return (struct block_ref){ .key = pack(*block), .block = block };
 }
 
 struct block block_get(const struct block_ref *ref)

@@ -15,8 +15,8 @@
 #define BLOCKS_PAGE_BITS 11
 
 struct block {
-	uint32_t kind;  /* below 2^24 */
-	uint64_t index; /* of its allocation; below 2^40 */
+	uint32_t kind; /* below 2^24 */
+	uint64_t rank; /* blocks of the kind before it; below 2^40 */
 };
 
 /* A page's blocks in no order: tags[i] says where in the page slot i is. */
@@ -52,7 +52,7 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 
 /* Where a block is kept. */
 struct block_ref {
-	uint64_t index;
+	uint64_t key;        /* orders blocks by kind, those of a kind as they came */
 	uint64_t *slot;      /* in a table of blocks, or NULL, and then ... */
 	struct block *block; /* ... here */
 };
@@ -61,6 +61,9 @@ struct block_ref {
 uint64_t blocks_count(const struct blocks *blocks);
 void blocks_list(const struct blocks *blocks, struct block_ref *refs);
 
+/* A reference to one that is kept elsewhere. */
+struct block_ref block_at(struct block *block);
+/* What is referred to, and something else in its place. */
 struct block block_get(const struct block_ref *ref);
 void block_set(const struct block_ref *ref, struct block block);
 

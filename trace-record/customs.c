@@ -67,7 +67,7 @@ static uint32_t top_of(struct customs *customs, uint64_t address)
 {
 	struct block top;
 
-	return blocks_find(&customs->tops, address, &top) ? (uint32_t)top.index : 0;
+	return blocks_find(&customs->tops, address, &top) ? (uint32_t)top.rank : 0;
 }
 
 static int set_top(struct customs *customs, uint64_t address, uint32_t node)
@@ -75,19 +75,19 @@ static int set_top(struct customs *customs, uint64_t address, uint32_t node)
 	struct block old;
 
 	blocks_take(&customs->tops, address, &old);
-	return node ? blocks_add(&customs->tops, address, (struct block){ .index = node }) : 0;
+	return node ? blocks_add(&customs->tops, address, (struct block){ .rank = node }) : 0;
 }
 
-int customs_add(struct customs *customs, uint64_t address, struct block block)
+/* Adds a block below the one of the node `above`; 0: as the newest. */
+static int add_below(struct customs *customs, uint64_t address, uint32_t above, struct block block)
 {
-	const uint32_t node = take_node(customs), top = top_of(customs, address);
-	uint32_t above = 0, below = top;
+	const uint32_t node = take_node(customs);
+	uint32_t below;
 
 	if (!node)
 		return -1;
-	for (; below && customs->nodes[below].block.index > block.index; below = customs->nodes[below].below)
-		above = below;
-	customs->nodes[node] = (struct custom){ block, below };
+	below = above ? customs->nodes[above].below : top_of(customs, address);
+	customs->nodes[node] = (struct custom){ .block = block, .below = below };
 	if (above) {
 		customs->nodes[above].below = node;
 	} else if (set_top(customs, address, node) != 0) {
@@ -97,18 +97,39 @@ int customs_add(struct customs *customs, uint64_t address, struct block block)
 	return 0;
 }
 
-bool customs_find(struct customs *customs, uint64_t address, struct block *block)
+int customs_add(struct customs *customs, uint64_t address, struct block block)
 {
-	const uint32_t node = top_of(customs, address);
+	return add_below(customs, address, 0, block);
+}
 
-	if (node)
-		*block = customs->nodes[node].block;
-	return node;
+int customs_add_covering(struct customs *customs, uint64_t address, struct block block)
+{
+	uint32_t above = 0;
+
+	for (uint32_t node = top_of(customs, address); node && !customs->nodes[node].covered;
+	     node = customs->nodes[node].below)
+		above = node;
+	return add_below(customs, address, above, block);
+}
+
+void customs_cover(struct customs *customs, uint64_t address)
+{
+	uint32_t node = customs_any(customs) ? top_of(customs, address) : 0;
+
+	for (; node && !customs->nodes[node].covered; node = customs->nodes[node].below)
+		customs->nodes[node].covered = true;
+}
+
+bool customs_covered(struct customs *customs, uint64_t address)
+{
+	const uint32_t node = customs_any(customs) ? top_of(customs, address) : 0;
+
+	return node && customs->nodes[node].covered;
 }
 
 bool customs_take(struct customs *customs, uint64_t address, struct block *block)
 {
-	const uint32_t node = top_of(customs, address);
+	const uint32_t node = customs_any(customs) ? top_of(customs, address) : 0;
 
 	if (!node)
 		return false;
@@ -130,15 +151,15 @@ uint64_t customs_count(const struct customs *customs)
 	return n;
 }
 
-/* A node that is free has an index that no block can have. */
+/* A node that is free has a rank that no block can have. */
 void customs_list(const struct customs *customs, struct block_ref *refs)
 {
 	for (uint32_t node = customs->free; node; node = customs->nodes[node].below)
-		customs->nodes[node].block.index = UINT64_MAX;
+		customs->nodes[node].block.rank = UINT64_MAX;
 	for (uint32_t node = 1; node < customs->n; node++) {
 		struct block *block = &customs->nodes[node].block;
 
-		if (block->index != UINT64_MAX)
-			*refs++ = (struct block_ref){ .index = block->index, .block = block };
+		if (block->rank != UINT64_MAX)
+			*refs++ = block_at(block);
 	}
 }

@@ -11,10 +11,11 @@
 struct custom {
 	struct block block;
 	uint32_t below; /* the next older block at the address, or a free node; 0 = none */
+	bool covered; /* the allocator's own block at the address, if there is one, is newer; so are those of older ones */
 };
 
 struct customs {
-	struct blocks tops;   /* of each address: a block whose index is the node of the newest */
+	struct blocks tops;   /* of each address: a block whose rank is the node of the newest */
 	struct custom *nodes; /* from 1 */
 	uint32_t n, capacity;
 	uint32_t free; /* the first free node below n; 0 = none */
@@ -24,8 +25,14 @@ int customs_init(struct customs *customs); /* 0 or -1: no memory */
 void customs_finish(struct customs *customs);
 int customs_copy(struct customs *to, const struct customs *from);
 
-/* Adds a block in its place by age, which its index tells. 0 or -1: no memory. */
+/* Adds a block that is the newest at its address. 0 or -1: no memory. */
 int customs_add(struct customs *customs, uint64_t address, struct block block);
+/* The allocator has given a block at the address, which is newer than the custom ones there. */
+void customs_cover(struct customs *customs, uint64_t address);
+/* Whether the allocator's block at the address, if there is one, is newer than the custom ones, of which there is one at least. */
+bool customs_covered(struct customs *customs, uint64_t address);
+/* That block becomes like a custom one: in its place by age. 0 or -1: no memory. */
+int customs_add_covering(struct customs *customs, uint64_t address, struct block block);
 /* Whether there was ever one. */
 static inline bool customs_any(const struct customs *customs)
 {
@@ -36,8 +43,7 @@ static inline bool customs_any(const struct customs *customs)
 uint64_t customs_count(const struct customs *customs);
 void customs_list(const struct customs *customs, struct block_ref *refs);
 
-/* The newest block at the address; false if there is none. take takes it out. */
-bool customs_find(struct customs *customs, uint64_t address, struct block *block);
+/* Takes out the newest block at the address; false if there is none. */
 bool customs_take(struct customs *customs, uint64_t address, struct block *block);
 
 #endif

@@ -175,13 +175,13 @@ static int imply_free(struct tracee *t, uint64_t address)
 		return 0;
 	t->implied_frees++;
 	err = mst_writer_kind(t->writer, &k, &call);
-	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, call);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, call);
 }
 
 /* ADDRESS_IS_LIVE: nothing was written; see settle(). */
 static inline int write_alloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	struct block block = { .index = mst_writer_allocations(t->writer) };
+	struct block block;
 	enum blocks_added added;
 	uint32_t stack;
 	int err = stack_of(t, lane, e, &stack);
@@ -190,10 +190,13 @@ static inline int write_alloc(struct tracee *t, struct lane *lane, const struct 
 		return err;
 	if (e->flags & SHM_FAILED)
 		return mst_writer_call(t->writer, block.kind);
+	block.rank = mst_writer_blocks(t->writer, block.kind);
 	added = blocks_add(&t->blocks, e->address, block);
 	if (__builtin_expect(added != BLOCKS_ADDED, 0))
 		return added == BLOCKS_LIVE ? ADDRESS_IS_LIVE : MST_ERR_NOMEM;
-	return mst_writer_alloc(t->writer, block.kind, &block.index);
+	if (__builtin_expect(customs_any(&t->customs), 0))
+		customs_cover(&t->customs, e->address);
+	return mst_writer_alloc(t->writer, block.kind, &block.rank);
 }
 
 /* The same. */
@@ -216,15 +219,16 @@ static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_
 	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &block.kind)))
 		return err;
 	if (e->flags & SHM_FAILED && !freed)
-		return mst_writer_failed_resize(t->writer, old.kind, old.index, block.kind);
+		return mst_writer_failed_resize(t->writer, old.kind, old.rank, block.kind);
 	if (known)
 		blocks_take(&t->blocks, e->old, &old);
 	else
 		t->unknown_frees++;
 	if (freed)
-		return mst_writer_free_by(t->writer, old.kind, old.index, block.kind);
-	if ((err = mst_writer_resize(t->writer, old.kind, old.index, block.kind, &block.index)))
+		return mst_writer_free_by(t->writer, old.kind, old.rank, block.kind);
+	if ((err = mst_writer_resize(t->writer, old.kind, old.rank, block.kind, &block.rank)))
 		return err;
+	customs_cover(&t->customs, e->address);
 	return blocks_add(&t->blocks, e->address, block) == BLOCKS_NO_MEMORY ? MST_ERR_NOMEM : 0;
 }
 
@@ -238,16 +242,17 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 {
 	struct block block;
 
-	if (!customs_any(&t->customs) || !customs_find(&t->customs, address, freed) ||
-	    (blocks_find(&t->blocks, address, &block) && block.index > freed->index)) {
+	if (customs_covered(&t->customs, address) && blocks_take(&t->blocks, address, freed))
+		return 0;
+	if (!customs_take(&t->customs, address, freed)) {
 		if (blocks_take(&t->blocks, address, freed))
 			return 0;
 		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 		t->unknown_frees++;
 		return 0;
 	}
-	customs_take(&t->customs, address, freed);
-	if (blocks_take(&t->blocks, address, &block) && customs_add(&t->customs, address, block) != 0)
+	if (blocks_take(&t->blocks, address, &block) &&
+	    customs_add_covering(&t->customs, address, block) != 0)
 		return MST_ERR_NOMEM;
 	return 0;
 }
@@ -259,7 +264,7 @@ static inline int write_free(struct tracee *t, uint64_t address)
 
 	if (__builtin_expect(customs_any(&t->customs) || !blocks_take(&t->blocks, address, &block), 0))
 		err = take_freed(t, address, &block);
-	return err ? err : mst_writer_free(t->writer, block.kind, block.index);
+	return err ? err : mst_writer_free(t->writer, block.kind, block.rank);
 }
 
 /*
@@ -268,11 +273,9 @@ static inline int write_free(struct tracee *t, uint64_t address)
  */
 static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
 {
-	struct block own;
-
-	if (t->segment->unowned && blocks_find(&t->blocks, address, &own) &&
-	    customs_find(&t->customs, address, block) && block->index < own.index)
-		return blocks_take(&t->blocks, address, block);
+	if (t->segment->unowned && customs_covered(&t->customs, address) &&
+	    blocks_take(&t->blocks, address, block))
+		return true;
 	return customs_take(&t->customs, address, block) || blocks_take(&t->blocks, address, block);
 }
 
@@ -284,7 +287,7 @@ static int write_freelike(struct tracee *t, uint64_t address)
 		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 		t->unknown_frees++;
 	}
-	return mst_writer_free(t->writer, block.kind, block.index);
+	return mst_writer_free(t->writer, block.kind, block.rank);
 }
 
 /* A custom block comes, or takes another's place. */
@@ -295,9 +298,9 @@ static int write_custom(struct tracee *t, struct lane *lane, const struct lane_e
 	int err = e->address ? stack_of(t, lane, e, &stack) : MST_ERR_ARGUMENT;
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
-		err = mst_writer_free(t->writer, block.kind, block.index);
+		err = mst_writer_free(t->writer, block.kind, block.rank);
 	if (err || (err = kind_of(t, e, stack, &block.kind)) ||
-	    (err = mst_writer_alloc(t->writer, block.kind, &block.index)))
+	    (err = mst_writer_alloc(t->writer, block.kind, &block.rank)))
 		return err;
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
 }
@@ -314,7 +317,7 @@ static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_
 	if (stack_of(t, lane, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
 		return write_free(t, e->address);
 	err = take_freed(t, e->address, &block);
-	return err ? err : mst_writer_free_by(t->writer, block.kind, block.index, kind);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, kind);
 }
 
 static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t size)

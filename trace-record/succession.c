@@ -21,7 +21,7 @@ struct succession {
 	uint64_t n_refs;
 };
 
-/* ---- blocks in the order in which they came ---- */
+/* ---- blocks kind by kind, as they came ---- */
 
 static void sort_by(struct succession *s, uint64_t least, unsigned shift)
 {
@@ -29,11 +29,11 @@ static void sort_by(struct succession *s, uint64_t least, unsigned shift)
 	struct block_ref *const sorted = s->room;
 
 	for (uint64_t i = 0; i < s->n_refs; i++)
-		starts[((s->refs[i].index - least) >> shift & (DIGITS - 1)) + 1]++;
+		starts[((s->refs[i].key - least) >> shift & (DIGITS - 1)) + 1]++;
 	for (uint32_t d = 1; d < DIGITS; d++)
 		starts[d] += starts[d - 1];
 	for (uint64_t i = 0; i < s->n_refs; i++)
-		sorted[starts[(s->refs[i].index - least) >> shift & (DIGITS - 1)]++] = s->refs[i];
+		sorted[starts[(s->refs[i].key - least) >> shift & (DIGITS - 1)]++] = s->refs[i];
 	s->room = s->refs;
 	s->refs = sorted;
 }
@@ -44,10 +44,10 @@ static void sort_refs(struct succession *s)
 	uint64_t least = UINT64_MAX, most = 0;
 
 	for (uint64_t i = 0; i < s->n_refs; i++) {
-		const uint64_t index = s->refs[i].index;
+		const uint64_t key = s->refs[i].key;
 
-		least = index < least ? index : least;
-		most = index > most ? index : most;
+		least = key < least ? key : least;
+		most = key > most ? key : most;
 	}
 	for (unsigned shift = 0; s->n_refs && shift < 64 && (most - least) >> shift; shift += DIGIT_BITS)
 		sort_by(s, least, shift);
@@ -93,7 +93,7 @@ static int write_blocks(struct succession *s)
 
 		err = kind_of(s, block.kind, &block.kind);
 		if (!err)
-			err = mst_writer_alloc(s->new, block.kind, &block.index);
+			err = mst_writer_alloc(s->new, block.kind, &block.rank);
 		if (!err)
 			block_set(&s->refs[i], block);
 	}

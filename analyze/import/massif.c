@@ -115,7 +115,7 @@ static int make_frame(struct state *s, char *text, uint32_t number, uint32_t *fr
 	const struct mst_module module = { .path = label.object,
 					   .role = MST_MODULE_LIBRARY,
 					   .end = UINT64_MAX };
-	uint32_t other;
+	uint64_t other;
 	int error = label.object ? mst_writer_module(s->writer, &module, &f.module) : 0;
 	if (!error)
 		error = mst_writer_frame(s->writer, &f, frame);
@@ -154,7 +154,7 @@ static int find_frame(struct state *s, char *text, uint32_t *frame)
 
 static int find_place(struct state *s, uint32_t stack, struct place **place)
 {
-	uint32_t number;
+	uint64_t number;
 	if (!indexmap_find(&s->place_of_stack, stack, &number)) {
 		number = s->n_places;
 		if (number == s->room_places) {

@@ -66,12 +66,12 @@ static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t 
 /* False: no block is known there. */
 static bool take_block(struct state *s, uint64_t address, struct block *block)
 {
-	uint32_t number;
+	uint64_t number;
 	*block = (struct block){ UINT64_MAX, MST_UNKNOWN_KIND };
 	if (!indexmap_take(&s->addresses, address, &number))
 		return false;
 	*block = s->blocks[number];
-	s->unused[s->n_unused++] = number;
+	s->unused[s->n_unused++] = (uint32_t)number;
 	return true;
 }
 

@@ -105,71 +105,55 @@ def steps(column, calls, count, last):
     return found, max([count] + [c for _, c in calls[-1:]])
 
 
-class Rings:
-    """The live blocks of each kind that came in a chunk (§8, turns)."""
+class Identity:
+    """Which block each FREE, OUT and KEEP record names (§8): the live blocks of each kind, by rank."""
 
     def __init__(self):
-        self.blocks, self.places = collections.defaultdict(list), collections.Counter()
+        self.live = collections.defaultdict(dict)
+        self.counts = collections.Counter()
 
-    def take(self, kind, turn, stays):
-        blocks = self.blocks[kind]
-        need(-len(blocks) <= turn < len(blocks), "a turn beyond the ring")
-        self.places[kind] = at = (self.places[kind] + turn) % len(blocks)
-        return blocks[at] if stays else blocks.pop(at)
-
-
-def turns(column, rows, symbols, allocs):
-    """The indices of the blocks of FREE, OUT and KEEP records, by turns."""
-    frees = sorted(row for row in rows if symbols[row][1] in (FREE, OUT, KEEP))
-    stored = [column(12).varint() for _ in frees]
-    need(all(turn < 1 << 31 for turn in stored), "a turn's size")
-    age, queues, rings, indices = 0, collections.defaultdict(collections.deque), Rings(), []
-    for row, turn in zip(frees, stored):
-        age = age if turn else column(13).zigzag(age)
-        queues[row].append((turn, age))
-    for row in rows:
-        kind, role = symbols[row][:2]
-        if role == ALLOC:
-            rings.blocks[kind].append(allocs)
-            allocs += 1
-        elif role != CALL:
-            turn, age = queues[row].popleft()
-            turn -= 1
-            indices.append(rings.take(kind, turn >> 1 ^ -(turn & 1), role == KEEP) if turn >= 0 else (allocs - age) & MASK)
-    return iter(indices)
-
-
-def identity(column, rows, symbols, allocs):
-    """The indices of the blocks of FREE, OUT and KEEP records (§8), or None."""
-    if column(12).data:
-        return turns(column, rows, symbols, allocs)
-    roles = [role for _, role, _ in symbols]
-    frees = [row for row in rows if roles[row] in (FREE, OUT, KEEP)]
-    if column(11).data:
-        ages, age, indices = {}, 0, []
-        for row in sorted(frees):
-            age = column(11).zigzag(age)
-            ages.setdefault(row, []).append(age)
-        queues = {row: iter(found) for row, found in ages.items()}
+    def indices(self, column, rows, symbols, allocs):
+        """The blocks' indices, record by record, or None: they weren't recorded."""
+        frees = [row for row in rows if symbols[row][1] in (FREE, OUT, KEEP)]
+        if not any(column(c).data for c in (16, 17, 18)) and frees:
+            return self.plain(column(5), frees) if column(5).data else None
+        if column(17).data and not column(18).data:
+            stored = collections.defaultdict(collections.deque)
+            for row in sorted(frees):
+                stored[row].append(column(17).varint())
+            differences = (stored[row].popleft() for row in frees)
+        else:
+            differences = (column(18 if column(18).data else 16).varint() for _ in frees)
+        found, ages = [], collections.defaultdict(lambda: 1)
         for row in rows:
-            if roles[row] in (FREE, OUT, KEEP):
-                indices.append((allocs - next(queues[row])) & MASK)
-            allocs += roles[row] == ALLOC
+            kind, role = symbols[row][:2]
+            if role == ALLOC:
+                self.live[kind][self.counts[kind]] = allocs
+                self.counts[kind] += 1
+                allocs += 1
+            elif role != CALL:
+                z = next(differences)
+                of = row if not column(18).data else None
+                age = (ages[of] + (z >> 1 ^ -(z & 1))) & MASK
+                ages[of] = age or ages[of]
+                found.append(self.named(kind, age, role == KEEP) if age else MASK)
+        return iter(found)
+
+    def named(self, kind, age, stays):
+        rank = self.counts[kind] - age
+        need(rank >= 0, "a block of before all")
+        index = self.live[kind].get(rank, MASK)
+        if not stays:
+            self.live[kind].pop(rank, None)
+        return index
+
+    @staticmethod
+    def plain(column, frees):
+        indices, known = [], 0
+        for _ in frees:
+            indices.append(column.zigzag(known))
+            known = known if indices[-1] == MASK else indices[-1]
         return iter(indices)
-    if column(10).data:
-        data, n = column(10).data, len(frees)
-        need(len(data) % n == 0 and len(data) <= 8 * n, "planes of identity")
-        values = (sum(byte << 8 * k for k, byte in enumerate(data[i::n])) for i in range(n))
-        differences = ((z >> 1 ^ -(z & 1)) & MASK for z in values)
-    elif column(5).data:
-        differences = (column(5).zigzag(0) for _ in frees)
-    else:
-        return None
-    indices, known = [], 0
-    for difference in differences:
-        indices.append((known + difference) & MASK)
-        known = known if indices[-1] == MASK else indices[-1]
-    return iter(indices)
 
 
 class Decoder:
@@ -178,7 +162,7 @@ class Decoder:
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
-        self.names, self.live = Names(), Live(self.kinds)
+        self.names, self.live, self.identity = Names(), Live(self.kinds), Identity()
 
     def take(self, n):
         need(self.at + n <= len(self.data), "the file ends inside a unit", "truncated")
@@ -212,7 +196,7 @@ class Decoder:
 
     def file(self, fields, column):
         version, features, shift, machine, page, pid, parent, argc, start, told = struct.unpack_from("<8IQQ", fields)
-        need(version == 1 and features & ~15 == 0, "version %d, features %#x" % (version, features), "version")
+        need(version == 1 and features & ~23 == 0, "version %d, features %#x" % (version, features), "version")
         need(len(fields) >= (64 if features & 2 else 56 if features & 1 else 48), "fields of features are missing")
         sample = struct.unpack_from("<Q", fields, 48)[0] if features & 1 else 0
         need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")
@@ -320,7 +304,7 @@ class Decoder:
         need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
-        olds = identity(column, rows, symbols, first_alloc)
+        olds = self.identity.indices(column, rows, symbols, first_alloc)
         yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(7), stated, counts, base)
         self.count = counts.finish() if counts else 0
         if counts:

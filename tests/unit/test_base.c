@@ -52,14 +52,14 @@ static uint32_t kind(struct mst_writer *w, uint8_t op, uint64_t size)
 
 static void write_base(struct mst_writer *w)
 {
-	uint64_t index;
+	uint64_t rank;
 
 	for (uint32_t i = 0; i < PAST; i++)
 		assert_int_equal(mst_writer_past(w, kind(w, MST_OP_MALLOC, 1000 + i)), 0);
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		mst_writer_at(w, 100000 * i, 0);
-		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &index), 0);
-		assert_int_equal(index, i);
+		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &rank), 0);
+		assert_int_equal(rank, 0);
 	}
 	assert_int_equal(mst_writer_call(w, kind(w, MST_OP_STACK, 4096)), 0);
 	assert_int_equal(mst_writer_end_base(w), 0);
@@ -71,6 +71,7 @@ static struct sum read_all(int fd)
 	const struct mst_chunk *chunk;
 	struct mst_reader *r;
 	struct sum sum = { 0 };
+	uint32_t n;
 	int got;
 
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
@@ -86,6 +87,9 @@ static struct sum read_all(int fd)
 			sum.base_marks += chunk->base && e.type == MST_EVENT_CALL;
 			sum.calls += !chunk->base;
 			sum.frees += e.type == MST_EVENT_FREE;
+			/* The base's blocks have the first indices, in the order of their sizes. */
+			if (e.type == MST_EVENT_FREE)
+				assert_int_equal(e.old_index, mst_reader_kinds(r, &n)[e.old_kind].size);
 			assert_true(chunk->base ? e.time << 10 <= BEGIN_NS + 1024 : e.time >= sum.last_time);
 			sum.last_time = e.time;
 		}
@@ -114,11 +118,11 @@ static void finish(struct mst_writer *w)
 /* Frees of base blocks, and blocks that come and stay. */
 static void write_calls(struct mst_writer *w, uint32_t first, uint32_t n)
 {
-	uint64_t index;
+	uint64_t rank;
 
 	for (uint32_t i = first; i < first + n; i++) {
-		assert_int_equal(mst_writer_free(w, kind(w, MST_OP_MALLOC, i), i), 0);
-		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_CALLOC, i), &index), 0);
+		assert_int_equal(mst_writer_free(w, kind(w, MST_OP_MALLOC, i), 0), 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_CALLOC, i), &rank), 0);
 	}
 }
 
@@ -194,14 +198,14 @@ static void test_large_chunks(void **state)
 	struct mst_writer *w = create(fd, false, MST_MAX_LARGE_RECORDS);
 	const uint32_t same = kind(w, MST_OP_NEW, 8), n = MST_MAX_LARGE_RECORDS + 5,
 		       many = MST_MAX_SYMBOLS + 9;
-	uint64_t index;
+	uint64_t rank;
 	struct sum sum;
 
 	(void)state;
 	for (uint32_t i = 0; i < n; i++)
-		assert_int_equal(mst_writer_alloc(w, same, &index), 0);
+		assert_int_equal(mst_writer_alloc(w, same, &rank), 0);
 	for (uint32_t i = 0; i < many; i++)
-		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &index), 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &rank), 0);
 	finish(w);
 	sum = read_all(fd);
 	assert_int_equal(sum.events, n + many);

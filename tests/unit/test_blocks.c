@@ -39,7 +39,7 @@ static void check(struct blocks *blocks, const struct block *model, uint32_t i)
 	assert_int_equal(blocks_find(blocks, address_of(i), &block), model[i].kind != 0);
 	if (model[i].kind) {
 		assert_int_equal(block.kind, model[i].kind);
-		assert_int_equal(block.index, model[i].index);
+		assert_int_equal(block.rank, model[i].rank);
 	}
 }
 
@@ -91,7 +91,7 @@ static void test_room_comes_back(void **state)
 	for (uint64_t i = 1; i < 1000000; i++) {
 		assert_int_equal(blocks_add(&blocks, i << 12, (struct block){ 1, i }), 0);
 		assert_true(blocks_take(&blocks, i << 12, &block));
-		assert_int_equal(block.index, i);
+		assert_int_equal(block.rank, i);
 	}
 	assert_true(blocks.mask < 4096);
 	blocks_finish(&blocks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of custom blocks against a list that is searched from the end. */
+/* The table of custom blocks, with the allocator's own beside them, against a list that is searched from the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 
 struct entry {
 	uint64_t address;
+	uint64_t age; /* the step at which it came */
 	struct block block;
 };
 
@@ -22,6 +23,7 @@ struct entry {
 struct list {
 	struct entry entries[STEPS];
 	size_t n;
+	struct entry own[ADDRESSES + 1]; /* the allocator's, by address; age 0: there is none */
 };
 
 static uint64_t next_number(uint64_t *state)
@@ -30,13 +32,13 @@ static uint64_t next_number(uint64_t *state)
 	return *state >> 33;
 }
 
-static void list_add(struct list *list, uint64_t address, struct block block)
+static void list_add(struct list *list, struct entry entry)
 {
 	size_t i = list->n++;
 
-	for (; i > 0 && list->entries[i - 1].block.index > block.index; i--)
+	for (; i > 0 && list->entries[i - 1].age > entry.age; i--)
 		list->entries[i] = list->entries[i - 1];
-	list->entries[i] = (struct entry){ address, block };
+	list->entries[i] = entry;
 }
 
 /* The place of the newest block at the address; n if there is none. */
@@ -58,28 +60,51 @@ static void list_remove(struct list *list, size_t i)
 static void check_address(struct customs *customs, const struct list *list, uint64_t address)
 {
 	const size_t i = list_find(list, address);
+
+	if (i == list->n)
+		assert_false(customs_covered(customs, address));
+	else if (list->own[address].age)
+		assert_int_equal(customs_covered(customs, address),
+				 list->own[address].age > list->entries[i].age);
+}
+
+static void take(struct customs *customs, struct list *list, uint64_t address)
+{
+	const size_t i = list_find(list, address);
 	struct block block;
 
-	assert_int_equal(customs_find(customs, address, &block), i < list->n);
-	if (i < list->n) {
-		assert_int_equal(block.index, list->entries[i].block.index);
-		assert_int_equal(block.kind, list->entries[i].block.kind);
-	}
+	assert_int_equal(customs_take(customs, address, &block), i < list->n);
+	if (i == list->n)
+		return;
+	assert_int_equal(block.rank, list->entries[i].block.rank);
+	assert_int_equal(block.kind, list->entries[i].block.kind);
+	list_remove(list, i);
 }
 
 static void take_all(struct customs *customs, struct list *list)
 {
 	for (uint64_t address = 1; address <= ADDRESSES; address++) {
-		struct block block;
-		size_t i;
-
-		while ((i = list_find(list, address)) < list->n) {
-			assert_true(customs_take(customs, address, &block));
-			assert_int_equal(block.index, list->entries[i].block.index);
-			list_remove(list, i);
-		}
-		assert_false(customs_take(customs, address, &block));
+		while (list_find(list, address) < list->n)
+			take(customs, list, address);
+		take(customs, list, address);
 	}
+}
+
+/* The allocator gives a block, or takes it back, or it becomes a custom one. */
+static void change_own(struct customs *customs, struct list *list, struct entry entry, bool keep)
+{
+	struct entry *own = &list->own[entry.address];
+
+	if (!own->age) {
+		*own = entry;
+		customs_cover(customs, entry.address);
+		return;
+	}
+	if (keep) {
+		assert_int_equal(customs_add_covering(customs, entry.address, own->block), 0);
+		list_add(list, *own);
+	}
+	own->age = 0;
 }
 
 static void test_newest_first(void **state)
@@ -94,19 +119,15 @@ static void test_newest_first(void **state)
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		const uint64_t address = 1 + next_number(&numbers) % ADDRESSES,
 			       what = next_number(&numbers) % 100;
-		/* Now and then one that is older than what is there. */
-		const uint64_t index = what < 5 ? step - next_number(&numbers) % step : step;
-		/* Twice the steps and a bit apart, so that no two are of one age. */
-		const struct block block = { (uint32_t)step, index * (STEPS * 2) + step };
-		struct block taken;
+		const struct entry entry = { address, step, { (uint32_t)step % 9, step } };
 
-		if (what < 52) {
-			assert_int_equal(customs_add(&customs, address, block), 0);
-			list_add(list, address, block);
+		if (what < 40) {
+			assert_int_equal(customs_add(&customs, address, entry.block), 0);
+			list_add(list, entry);
+		} else if (what < 60) {
+			change_own(&customs, list, entry, what < 45);
 		} else {
-			check_address(&customs, list, address);
-			if (customs_take(&customs, address, &taken))
-				list_remove(list, list_find(list, address));
+			take(&customs, list, address);
 		}
 		check_address(&customs, list, address);
 		if (step == STEPS / 2) {
@@ -135,7 +156,7 @@ static void test_room_comes_back(void **state)
 
 		assert_int_equal(customs_add(&customs, address, (struct block){ i, i }), 0);
 		assert_true(customs_take(&customs, address, &block));
-		assert_int_equal(block.index, i);
+		assert_int_equal(block.rank, i);
 	}
 	assert_true(customs.n < 10 && customs.tops.used < 10);
 	customs_finish(&customs);

@@ -98,7 +98,7 @@ static void test_only_null_frees(void **state)
 static void test_many_kinds(void **state)
 {
 	struct model m;
-	uint64_t index;
+	uint64_t rank;
 
 	(void)state;
 	model_create(&m, 7, &(struct mst_writer_options){ 0 });
@@ -106,8 +106,9 @@ static void test_many_kinds(void **state)
 		model_kind(&m);
 	steps(&m, 1);
 	for (uint32_t kind = 1; kind < 150000; kind++) {
-		assert_int_equal(mst_writer_alloc(m.writer, kind, &index), 0);
-		assert_true(index == m.allocs++);
+		assert_int_equal(mst_writer_blocks(m.writer, kind), 0);
+		assert_int_equal(mst_writer_alloc(m.writer, kind, &rank), 0);
+		assert_true(rank == 0);
 	}
 	assert_int_equal(mst_writer_flush(m.writer), 0);
 	{
@@ -248,20 +249,21 @@ static void test_bad_ids(void **state)
 {
 	struct model m;
 	uint32_t kind, id;
-	uint64_t index;
+	uint64_t rank;
 
 	(void)state;
 	model_create(&m, 11, &(struct mst_writer_options){ .identity = true });
-	assert_int_equal(mst_writer_alloc(m.writer, 0, &index), MST_ERR_ARGUMENT); /* no thread yet */
+	assert_int_equal(mst_writer_alloc(m.writer, 0, &rank), MST_ERR_ARGUMENT); /* no thread yet */
 	for (int i = 0; i < 50; i++) {
 		steps(&m, 3);
 		kind = (uint32_t)m.kinds.n;
-		assert_int_equal(mst_writer_alloc(m.writer, kind, &index), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_alloc(m.writer, kind, &rank), MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_free(m.writer, kind, UINT64_MAX), MST_ERR_ARGUMENT);
-		assert_int_equal(mst_writer_free(m.writer, 0, m.allocs), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_free(m.writer, 0, mst_writer_blocks(m.writer, 0)),
+				 MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_free_by(m.writer, 0, UINT64_MAX, kind), MST_ERR_ARGUMENT);
-		assert_int_equal(mst_writer_resize(m.writer, 0, UINT64_MAX, kind, &index), MST_ERR_ARGUMENT);
-		assert_int_equal(mst_writer_resize(m.writer, kind, UINT64_MAX, 0, &index), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_resize(m.writer, 0, UINT64_MAX, kind, &rank), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_resize(m.writer, kind, UINT64_MAX, 0, &rank), MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_call(m.writer, kind), MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_failed_resize(m.writer, kind, 0, 0), MST_ERR_ARGUMENT);
 		mst_writer_at(m.writer, m.time_ns, (uint32_t)m.threads.n);
@@ -327,7 +329,7 @@ static void test_full_disk(void **state)
 	for (rlim_t most = 200; most < 12000; most += 331) {
 		struct model_reading reading;
 		struct model m;
-		uint64_t index;
+		uint64_t rank;
 		int err;
 
 		model_create(&m, 4, &(struct mst_writer_options){ .chunk_records = 64 });
@@ -335,8 +337,7 @@ static void test_full_disk(void **state)
 			model_step(&m);
 		limit.rlim_cur = most;
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-		while ((err = mst_writer_alloc(m.writer, m.kinds.n > 20000 ? 0 : model_kind(&m), &index)) ==
-		       0)
+		while ((err = mst_writer_alloc(m.writer, m.kinds.n > 20000 ? 0 : model_kind(&m), &rank)) == 0)
 			continue;
 		assert_int_equal(errno, EFBIG);
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -33,7 +33,7 @@ static void version(struct craft *c)
 
 static void features(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 4, 16);
+	craft_poke(&FIELDS(c, FILE), 4, 32);
 }
 
 static void sampled(struct craft *c)

@@ -19,145 +19,100 @@
 		p_->n_columns++;                                                                             \
 	} while (0)
 
-static void planes(struct craft *c)
+/* The newest block of each kind; the second of kind 2 is the first again, as KEEP leaves it. */
+static void ranks(struct craft *c)
 {
-	FOLDED(c, COLUMN_IDENTITY_PLANES, 0, 2, 0);
+	FOLDED(c, COLUMN_RANKS, 0, 0, 0);
 }
 
-static void planes_with_zeros(struct craft *c)
+static void ranks_by_symbol(struct craft *c)
 {
-	FOLDED(c, COLUMN_IDENTITY_PLANES, 0, 2, 0, 0, 0, 0);
+	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 0, 0, 0);
 }
 
-static void planes_and_a_rest(struct craft *c)
+static void ranks_in_a_row(struct craft *c)
 {
-	FOLDED(c, COLUMN_IDENTITY_PLANES, 0, 2, 0, 0);
+	FOLDED(c, COLUMN_RANKS_IN_A_ROW, 0, 0, 0);
 }
 
-static void planes_too_few(struct craft *c)
+static void ranks_in_a_row_too_old(struct craft *c)
 {
-	FOLDED(c, COLUMN_IDENTITY_PLANES, 0, 2);
+	FOLDED(c, COLUMN_RANKS_IN_A_ROW, 0, 2, 0);
 }
 
-static void planes_too_wide(struct craft *c)
+static void ranks_of_unknown(struct craft *c)
 {
-	FOLDED(c, COLUMN_IDENTITY_PLANES, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	       0, 0, 0, 0);
+	FOLDED(c, COLUMN_RANKS, 1, 1, 1);
 }
 
-static void planes_of_later(struct craft *c)
+static void ranks_too_few(struct craft *c)
 {
-	FOLDED(c, COLUMN_IDENTITY_PLANES, 0, 2, 0, 0, 0, 1);
+	FOLDED(c, COLUMN_RANKS, 0, 0);
 }
 
-static void ages(struct craft *c)
+static void ranks_cut(struct craft *c)
 {
-	FOLDED(c, COLUMN_AGES, 2, 0, 0);
+	FOLDED(c, COLUMN_RANKS, 0, 0, 0x80);
 }
 
-static void ages_of_unknown(struct craft *c)
+static void ranks_too_old(struct craft *c)
 {
-	FOLDED(c, COLUMN_AGES, 4, 1, 0); /* 2^64 - 1 is two before index 1 */
+	FOLDED(c, COLUMN_RANKS, 0, 0, 2);
 }
 
-static void ages_too_few(struct craft *c)
+static void ranks_below_zero(struct craft *c)
 {
-	FOLDED(c, COLUMN_AGES, 2, 0);
+	FOLDED(c, COLUMN_RANKS, 0, 0, 3);
 }
 
-static void ages_below_zero(struct craft *c)
+static void ranks_by_symbol_too_few(struct craft *c)
 {
-	FOLDED(c, COLUMN_AGES, 1, 4, 0);
+	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 0, 0);
 }
 
-static void ages_beyond(struct craft *c)
+static void ranks_by_symbol_too_old(struct craft *c)
 {
-	FOLDED(c, COLUMN_AGES, 6, 3, 0); /* the first block is 2^64 - 2 */
+	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 2, 0, 0);
 }
 
-/* What the columns of ages are in place of is not looked at. */
-static void ages_and_planes(struct craft *c)
+/* The block goes twice: the second time it is an unknown one. */
+static void ranks_of_the_dead(struct craft *c)
 {
-	planes_too_few(c);
-	ADD(c, COLUMN_AGES, 2, 0, 0);
-}
-
-static void turns(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 1, 1, 1);
-}
-
-/* A ring of one block: a turn back comes to the same. */
-static void turns_back(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 2, 2, 1);
-}
-
-static void turns_too_few(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 1, 1);
-}
-
-static void turns_on_too_far(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 3, 1, 1);
-}
-
-static void turns_back_too_far(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 4, 1, 1);
-}
-
-static void turns_too_large(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 1, 1, 0x80, 0x80, 0x80, 0x80, 0x08);
-}
-
-/* The block goes twice: its ring is empty then. */
-static void turns_of_the_dead(struct craft *c)
-{
-	turns(c);
+	ranks(c);
 	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 4, 12, 2, 4, 3); /* (2,FREE) (2,CALL) (2,FREE) */
 }
 
-static void other_ages(struct craft *c)
+/* What a column of ranks is in place of is not looked at. */
+static void ranks_and_indices(struct craft *c)
 {
-	FOLDED(c, COLUMN_TURNS, 1, 0, 0);
-	ADD(c, COLUMN_OTHER_AGES, 2, 0); /* the newest block, twice */
+	ranks_by_symbol(c);
+	ADD(c, COLUMN_RANKS, 0x80);
+	ADD(c, COLUMN_IDENTITY, 0x80);
 }
 
-static void other_ages_of_unknown(struct craft *c)
+/* The second chunk names blocks of the first: kind 1's is gone, kind 2's, too. */
+static void ranks_of_former(struct craft *c)
 {
-	FOLDED(c, COLUMN_TURNS, 1, 0, 1);
-	ADD(c, COLUMN_OTHER_AGES, 6); /* 2^64 - 1 is three before index 2 */
+	ranks(c);
+	c->parts[CRAFT_MORE].ids[COLUMN_IDENTITY] = COLUMN_RANKS;
+	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 2, 2, 2);
 }
 
-static void other_ages_missing(struct craft *c)
+static void ranks_of_before_all(struct craft *c)
 {
-	FOLDED(c, COLUMN_TURNS, 1, 0, 1);
+	ranks_of_former(c);
+	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 4, 2, 2);
 }
 
-static void other_ages_too_few(struct craft *c)
+static void ranks_of_long_ago(struct craft *c)
 {
-	FOLDED(c, COLUMN_TURNS, 1, 0, 0);
-	ADD(c, COLUMN_OTHER_AGES, 2);
-}
-
-static void other_ages_beyond(struct craft *c)
-{
-	FOLDED(c, COLUMN_TURNS, 1, 1, 0);
-	ADD(c, COLUMN_OTHER_AGES, 1);
-}
-
-static void turns_and_ages(struct craft *c)
-{
-	ages_below_zero(c);
-	ADD(c, COLUMN_TURNS, 1, 1, 1);
+	ranks_of_former(c);
+	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
 }
 
 static void split_times(struct craft *c)
 {
-	turns(c);
+	ranks(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_TIME] = COLUMN_SKIPS;
 	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3);
 	ADD(c, COLUMN_DELTAS, 5);
@@ -195,7 +150,7 @@ static void split_times_cut(struct craft *c)
 
 static void split_times_past_the_last(struct craft *c)
 {
-	turns(c);
+	ranks(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_TIME] = COLUMN_SKIPS;
 	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3, 1);
 	ADD(c, COLUMN_DELTAS, 5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
@@ -204,36 +159,27 @@ static void split_times_past_the_last(struct craft *c)
 /* So few symbols have no second plane. */
 static void narrow_records(struct craft *c)
 {
-	planes(c);
+	ranks(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_RECORD_PLANES;
 }
 
 static const struct crafted crafted[] = {
-	{ "planes", planes, OK, "", 8 },
-	{ "planes with zeros", planes_with_zeros, OK, "", 8 },
-	{ "planes and a rest", planes_and_a_rest, BAD, "wrong size", 0 },
-	{ "planes, too few", planes_too_few, BAD, "wrong size", 0 },
-	{ "planes, too wide", planes_too_wide, BAD, "wrong size", 0 },
-	{ "planes of what is later", planes_of_later, BAD, "before it exists", 0 },
-	{ "ages", ages, OK, "", 8 },
-	{ "ages of unknown blocks", ages_of_unknown, OK, "", 8 },
-	{ "ages, too few", ages_too_few, BAD, "malformed", 0 },
-	{ "ages below zero", ages_below_zero, BAD, "before it exists", 0 },
-	{ "ages beyond all", ages_beyond, BAD, "before it exists", 0 },
-	{ "ages and planes", ages_and_planes, OK, "", 8 },
-	{ "turns", turns, OK, "", 8 },
-	{ "turns back", turns_back, OK, "", 8 },
-	{ "turns, too few", turns_too_few, BAD, "malformed", 0 },
-	{ "turns, on too far", turns_on_too_far, BAD, "not there", 0 },
-	{ "turns, back too far", turns_back_too_far, BAD, "not there", 0 },
-	{ "turns, too large", turns_too_large, BAD, "malformed", 0 },
-	{ "turns of the dead", turns_of_the_dead, BAD, "not there", 0 },
-	{ "other ages", other_ages, OK, "", 8 },
-	{ "other ages of unknown blocks", other_ages_of_unknown, OK, "", 8 },
-	{ "other ages, missing", other_ages_missing, BAD, "malformed", 0 },
-	{ "other ages, too few", other_ages_too_few, BAD, "malformed", 0 },
-	{ "other ages beyond", other_ages_beyond, BAD, "before it exists", 0 },
-	{ "turns and ages", turns_and_ages, OK, "", 8 },
+	{ "ranks", ranks, OK, "", 8 },
+	{ "ranks by symbol", ranks_by_symbol, OK, "", 8 },
+	{ "ranks in a row", ranks_in_a_row, OK, "", 8 },
+	{ "ranks in a row, too old", ranks_in_a_row_too_old, BAD, "before it exists", 0 },
+	{ "ranks of unknown blocks", ranks_of_unknown, OK, "", 8 },
+	{ "ranks, too few", ranks_too_few, BAD, "malformed", 0 },
+	{ "ranks, cut", ranks_cut, BAD, "malformed", 0 },
+	{ "ranks, too old", ranks_too_old, BAD, "before it exists", 0 },
+	{ "ranks below zero", ranks_below_zero, BAD, "before it exists", 0 },
+	{ "ranks by symbol, too few", ranks_by_symbol_too_few, BAD, "malformed", 0 },
+	{ "ranks by symbol, too old", ranks_by_symbol_too_old, BAD, "before it exists", 0 },
+	{ "ranks of the dead", ranks_of_the_dead, OK, "", 9 },
+	{ "ranks and indices", ranks_and_indices, OK, "", 8 },
+	{ "ranks of former blocks", ranks_of_former, OK, "", 8 },
+	{ "ranks of before all", ranks_of_before_all, BAD, "before it exists", 4 },
+	{ "ranks of long ago", ranks_of_long_ago, BAD, "before it exists", 4 },
 	{ "split times", split_times, OK, "", 8 },
 	{ "split times and pairs", split_times_and_pairs, OK, "", 8 },
 	{ "split times without deltas", split_times_without_deltas, BAD, "time column", 0 },

@@ -131,6 +131,7 @@ void model_destroy(struct model *m)
 	free(m->events.items);
 	free(m->steps.items);
 	free(m->blocks.items);
+	free(m->counts.items);
 }
 
 void model_fork_state(struct model *parent, struct model *child)
@@ -148,6 +149,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	child->events = copy_vector(&parent->events, sizeof(struct mst_event));
 	child->steps = copy_vector(&parent->steps, sizeof(struct mst_step));
 	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
+	child->counts = copy_vector(&parent->counts, sizeof(uint64_t));
 	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
 }
 
@@ -284,7 +286,7 @@ static uint32_t call_kind(struct model *m)
 /* A live block, taken away or not; the unknown one if there is none, or by chance. */
 static struct model_block any_block(struct model *m, bool take)
 {
-	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX },
+	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX, .rank = UINT64_MAX },
 			   *blocks = m->blocks.items;
 	size_t at;
 
@@ -307,23 +309,28 @@ static void keep_event(struct model *m, struct mst_event event)
 	push(&m->events, sizeof(event), &event);
 }
 
-static uint64_t new_block(struct model *m, uint32_t kind, uint64_t index)
+/* Its index. */
+static uint64_t new_block(struct model *m, uint32_t kind, uint64_t rank)
 {
-	MUST(index == m->allocs++);
-	push(&m->blocks, sizeof(struct model_block), &(struct model_block){ kind, index });
-	return index;
+	const struct model_block block = { .kind = kind, .index = m->allocs++, .rank = rank };
+
+	while (m->counts.n <= kind)
+		push(&m->counts, sizeof(uint64_t), &(uint64_t){ 0 });
+	MUST(rank == ((uint64_t *)m->counts.items)[kind]++);
+	push(&m->blocks, sizeof(block), &block);
+	return block.index;
 }
 
 static void do_alloc(struct model *m)
 {
 	const uint32_t kind = any_kind(m);
-	uint64_t index;
+	uint64_t rank;
 
-	MUST(mst_writer_alloc(m->writer, kind, &index) == 0);
+	MUST(mst_writer_alloc(m->writer, kind, &rank) == 0);
 	keep_event(m, (struct mst_event){ .type = MST_EVENT_ALLOC,
 					  .kind = kind,
 					  .old_kind = MST_NONE,
-					  .index = new_block(m, kind, index),
+					  .index = new_block(m, kind, rank),
 					  .old_index = UINT64_MAX });
 }
 
@@ -333,9 +340,9 @@ static void do_free(struct model *m)
 	const struct model_block block = any_block(m, true);
 
 	if (call == MST_NONE)
-		MUST(mst_writer_free(m->writer, block.kind, block.index) == 0);
+		MUST(mst_writer_free(m->writer, block.kind, block.rank) == 0);
 	else
-		MUST(mst_writer_free_by(m->writer, block.kind, block.index, call) == 0);
+		MUST(mst_writer_free_by(m->writer, block.kind, block.rank, call) == 0);
 	keep_event(m, (struct mst_event){ .type = MST_EVENT_FREE,
 					  .kind = call,
 					  .old_kind = block.kind,
@@ -347,13 +354,13 @@ static void do_resize(struct model *m)
 {
 	const uint32_t kind = any_kind(m);
 	const struct model_block block = any_block(m, true);
-	uint64_t index;
+	uint64_t rank;
 
-	MUST(mst_writer_resize(m->writer, block.kind, block.index, kind, &index) == 0);
+	MUST(mst_writer_resize(m->writer, block.kind, block.rank, kind, &rank) == 0);
 	keep_event(m, (struct mst_event){ .type = MST_EVENT_RESIZE,
 					  .kind = kind,
 					  .old_kind = block.kind,
-					  .index = new_block(m, kind, index),
+					  .index = new_block(m, kind, rank),
 					  .old_index = block.index });
 }
 
@@ -378,7 +385,7 @@ static void do_call(struct model *m)
 	} else {
 		const struct model_block block = any_block(m, false);
 
-		MUST(mst_writer_failed_resize(m->writer, block.kind, block.index, kind) == 0);
+		MUST(mst_writer_failed_resize(m->writer, block.kind, block.rank, kind) == 0);
 		event.old_kind = block.kind;
 		event.old_index = block.index;
 	}

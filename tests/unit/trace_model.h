@@ -24,7 +24,7 @@ struct model_vector {
 
 struct model_block {
 	uint32_t kind;
-	uint64_t index;
+	uint64_t index, rank;
 };
 
 struct model {
@@ -38,6 +38,7 @@ struct model {
 	struct model_vector events; /* struct mst_event; the time is the true one */
 	struct model_vector steps;  /* struct mst_step; `record` is the number of the event behind it */
 	struct model_vector blocks; /* struct model_block, live */
+	struct model_vector counts; /* uint64_t, by kind: blocks so far */
 	uint64_t null_frees, allocs;
 	uint64_t time_ns, instructions;
 	uint64_t stepped; /* instructions as of the last step or event */

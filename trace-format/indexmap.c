@@ -10,7 +10,7 @@
 
 struct indexmap_slot {
 	uint64_t block;
-	uint32_t number;
+	uint64_t number;
 };
 
 void indexmap_finish(struct indexmap *map)
@@ -54,7 +54,7 @@ static bool grow(struct indexmap *map)
 	return true;
 }
 
-bool indexmap_put(struct indexmap *map, uint64_t block, uint32_t number)
+bool indexmap_put(struct indexmap *map, uint64_t block, uint64_t number)
 {
 	struct indexmap_slot *slot;
 
@@ -67,15 +67,17 @@ bool indexmap_put(struct indexmap *map, uint64_t block, uint32_t number)
 	return true;
 }
 
-bool indexmap_find(const struct indexmap *map, uint64_t block, uint32_t *number)
+bool indexmap_find(const struct indexmap *map, uint64_t block, uint64_t *number)
 {
 	const struct indexmap_slot *slot;
 
 	if (map->n == 0 || block == NO_BLOCK)
 		return false;
 	slot = &map->slots[slot_of(map, block)];
+	if (slot->block != block)
+		return false;
 	*number = slot->number;
-	return slot->block == block;
+	return true;
 }
 
 void indexmap_foresee(const struct indexmap *map, uint64_t block)
@@ -84,7 +86,7 @@ void indexmap_foresee(const struct indexmap *map, uint64_t block)
 		__builtin_prefetch(&map->slots[home_of(map, block)]);
 }
 
-bool indexmap_take(struct indexmap *map, uint64_t block, uint32_t *number)
+bool indexmap_take(struct indexmap *map, uint64_t block, uint64_t *number)
 {
 	size_t gap, i;
 
