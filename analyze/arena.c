@@ -5,12 +5,14 @@
 
 #include "freelists.h"
 #include "holes.h"
+#include "huge.h"
 
 enum {
 	BEFORE = 16, /* bytes of a block before its payload */
 	HEADER = 32, /* of a superblock */
 	PAGE = 4096,
 	SUPERBLOCK = 4194304, /* the smallest */
+	TAKEN_SOON = 4,       /* vacant records ahead */
 	LARGE = 131072,       /* blocks whose records fill a processor's second cache */
 };
 
@@ -21,7 +23,7 @@ struct arena {
 	struct block *blocks;
 	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t vacant; /* chain of vacant records */
+	uint32_t *vacant; /* [capacity]: vacant records, the next one last */
 	uint32_t vacancies;
 	uint32_t deferred; /* superblock that goes next, if it is still free */
 	uint32_t superblocks;
@@ -40,15 +42,20 @@ static bool records_reserve(struct arena *arena, uint32_t more)
 {
 	uint64_t capacity = 2 * (uint64_t)arena->capacity;
 	struct block *blocks;
+	uint32_t *vacant;
 
 	if (arena->vacancies + (arena->capacity - arena->n) >= more)
 		return true;
 	if (capacity > UINT32_MAX)
 		return false;
-	blocks = realloc(arena->blocks, capacity * sizeof(*blocks));
+	blocks = huge_grow(arena->blocks, arena->n * sizeof(*blocks), capacity * sizeof(*blocks));
 	if (!blocks)
 		return false;
 	arena->blocks = blocks;
+	vacant = huge_grow(arena->vacant, arena->vacancies * sizeof(*vacant), capacity * sizeof(*vacant));
+	if (!vacant)
+		return false;
+	arena->vacant = vacant;
 	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
 		return false;
 	arena->capacity = (uint32_t)capacity;
@@ -57,20 +64,19 @@ static bool records_reserve(struct arena *arena, uint32_t more)
 
 static uint32_t record_take(struct arena *arena)
 {
-	uint32_t i = arena->vacant;
+	uint32_t i;
 
-	if (i == ARENA_NONE)
+	if (arena->vacancies == 0)
 		return arena->n++;
-	arena->vacant = arena->blocks[i].next;
-	arena->vacancies--;
+	i = arena->vacant[--arena->vacancies];
+	if (arena->vacancies >= TAKEN_SOON)
+		__builtin_prefetch(&arena->blocks[arena->vacant[arena->vacancies - TAKEN_SOON]], 1);
 	return i;
 }
 
 static void record_drop(struct arena *arena, uint32_t i)
 {
-	arena->blocks[i].next = arena->vacant;
-	arena->vacant = i;
-	arena->vacancies++;
+	arena->vacant[arena->vacancies++] = i;
 }
 
 /* ---- Superblocks ---------------------------------------------------------------------------- */
@@ -207,14 +213,15 @@ struct arena *arena_create(void)
 	if (!arena)
 		return NULL;
 	arena->capacity = 64;
-	arena->blocks = calloc(arena->capacity, sizeof(*arena->blocks));
+	arena->blocks = huge_grow(NULL, 0, arena->capacity * sizeof(*arena->blocks));
 	freelists_begin(&arena->lists);
-	if (!arena->blocks || !freelists_reserve(&arena->lists, arena->capacity) ||
+	arena->vacant = huge_grow(NULL, 0, arena->capacity * sizeof(*arena->vacant));
+	if (!arena->blocks || !arena->vacant || !freelists_reserve(&arena->lists, arena->capacity) ||
 	    !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
-	arena->vacant = arena->deferred = ARENA_NONE;
+	arena->deferred = ARENA_NONE;
 	holes_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
 	holes_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
 	return arena;
@@ -227,6 +234,7 @@ void arena_destroy(struct arena *arena)
 	holes_finish(&arena->holes);
 	freelists_finish(&arena->lists);
 	free(arena->blocks);
+	free(arena->vacant);
 	free(arena);
 }
 

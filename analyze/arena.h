@@ -15,7 +15,7 @@
  * otherwise, which may change the order of far-apart blocks, and what depends on it: alignments
  * above 4096 get the sizes of a program whose heap begins at ARENA_FIRST.
  *
- * Sizes are bytes. Memory: 32 bytes a live or free block, as much again for a free one of more than
+ * Sizes are bytes. Memory: 36 bytes a live or free block, 32 more for a free one of more than
  * about 150 KiB. A call takes O(log n) expected time. Single-threaded.
  */
 #ifndef ANALYZE_ARENA_H

@@ -5,6 +5,7 @@ enum {
 	LAST = FREELISTS - 1, /* the list of the largest blocks, searched to its end */
 	WALK = 100,           /* this block of another isn't looked at any more */
 	LOWERING = 5,         /* neighbours on each side that may become the head of a list */
+	SHORT = 32,           /* blocks of a list that are likely in the caches */
 	MANY = 32,            /* from so many blocks on the last list has an index, ... */
 	FEW = 16,             /* ... and down to so many */
 };
@@ -40,6 +41,11 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 		address = blocks[right].address < address ? blocks[right].address : address;
 		lowest = blocks[left].address < address ? left : lowest;
 		address = blocks[left].address < address ? blocks[left].address : address;
+	}
+	/* The next time it is mostly asked beside these, which in a short list are all. */
+	if (n > SHORT) {
+		__builtin_prefetch(&blocks[blocks[right].right]);
+		__builtin_prefetch(&blocks[blocks[left].left]);
 	}
 	return lowest;
 }

@@ -41,7 +41,7 @@ enum {
 struct block {
 	uint64_t address;
 	uint64_t size;        /* a multiple of BLOCK_GRAIN, and flags */
-	uint32_t prev, next;  /* in the superblock; next is also the chain of vacant records */
+	uint32_t prev, next;  /* in the superblock */
 	uint32_t left, right; /* in the circle of its list, if free */
 };
 

@@ -18,7 +18,8 @@ enum { BATCH = 8, AHEAD = (4 + ARENA_REACH) * BATCH };
 struct use {
 	uint64_t bytes; /* what the kind says that the block takes */
 	uint64_t size, align;
-	uint8_t role; /* enum mst_role */
+	uint8_t role;  /* enum mst_role */
+	bool is_named; /* they name their block */
 	bool is_custom;
 };
 
@@ -36,9 +37,9 @@ struct usable {
 	struct arena *arena;    /* NULL: what a block takes can be told from its kind */
 	struct handles handles; /* live blocks in the arena */
 	struct indexmap forgotten;
-	/* By record of the present chunk. */
-	uint64_t *blocks, *bytes;
-	uint32_t *numbers; /* ARENA_NONE: not known yet */
+	uint64_t *blocks, *bytes; /* by record of the present chunk */
+	uint32_t *numbers;        /* by record that names its block, ARENA_NONE: not known yet */
+	uint32_t named;           /* so many were before the present record */
 	uint32_t n;
 	struct going going;
 	struct use *uses; /* by symbol of the chunk */
@@ -114,6 +115,7 @@ static void find_uses(struct usable *u, const struct mst_chunk *chunk, const str
 			.size = kind->size,
 			.align = alignment_of(u, kind),
 			.role = (uint8_t)symbol->role,
+			.is_named = symbol->role != MST_ALLOC && symbol->role != MST_CALL,
 			.is_custom = mst_op_is_custom(kind->op),
 		};
 	}
@@ -132,18 +134,19 @@ static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *
 	return true;
 }
 
-/* The handle of the block that goes with record `i`, which has been taken out if it was there in time. */
+/* The handle of the block that goes with record `i`, the next named one, which has been taken out if it was there in time. */
 static bool find_handle(struct usable *u, uint32_t i)
 {
-	return u->numbers[i] != ARENA_NONE || handles_take(&u->handles, u->blocks[i], &u->numbers[i]);
+	return u->numbers[u->named] != ARENA_NONE ||
+	       handles_take(&u->handles, u->blocks[i], &u->numbers[u->named]);
 }
 
 static void take(struct usable *u, uint32_t i)
 {
 	if (!find_handle(u, i))
 		return;
-	u->bytes[i] = arena_usable(u->arena, u->numbers[i]);
-	arena_free(u->arena, u->numbers[i]);
+	u->bytes[i] = arena_usable(u->arena, u->numbers[u->named]);
+	arena_free(u->arena, u->numbers[u->named]);
 }
 
 /* A realloc to what the block can hold leaves it where it is. False: no memory. */
@@ -151,15 +154,15 @@ static bool move(struct usable *u, uint32_t i, const struct use *new)
 {
 	if (!find_handle(u, i))
 		return put(u, i + 1, u->settings->alignment, new);
-	u->bytes[i] = arena_usable(u->arena, u->numbers[i]);
+	u->bytes[i] = arena_usable(u->arena, u->numbers[u->named]);
 	if (new->size > u->bytes[i]) {
 		if (!put(u, i + 1, u->settings->alignment, new))
 			return false;
-		arena_free(u->arena, u->numbers[i]);
+		arena_free(u->arena, u->numbers[u->named]);
 		return true;
 	}
 	u->bytes[i + 1] = u->bytes[i];
-	return handles_put(&u->handles, u->blocks[i + 1], u->numbers[i]);
+	return handles_put(&u->handles, u->blocks[i + 1], u->numbers[u->named]);
 }
 
 /* The records at `i` are about a block that Massif has forgotten: then so is what they make of it. */
@@ -184,8 +187,8 @@ static inline bool run_call(struct usable *u, uint32_t i, const struct use *firs
 
 	u->bytes[i] = first->bytes;
 	u->bytes[i + pair] = last->bytes;
-	if (first->role == MST_KEEP && u->numbers[i] != ARENA_NONE &&
-	    !handles_put(&u->handles, u->blocks[i], u->numbers[i]))
+	if (first->role == MST_KEEP && u->numbers[u->named] != ARENA_NONE &&
+	    !handles_put(&u->handles, u->blocks[i], u->numbers[u->named]))
 		return false;
 	if (first->role == MST_KEEP)
 		return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
@@ -213,8 +216,8 @@ static bool find_blocks(struct usable *u, const struct mst_chunk *chunk)
 	uint32_t left = chunk->n_freed;
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const uint8_t role = u->uses[chunk->records[i]].role;
-		const bool comes = role == MST_ALLOC, named = !comes && role != MST_CALL;
+		const struct use *use = &u->uses[chunk->records[i]];
+		const bool comes = use->role == MST_ALLOC, named = use->is_named;
 		const uint64_t *source = comes ? &alloc : freed;
 
 		if (__builtin_expect(named && left == 0, 0))
@@ -233,19 +236,20 @@ static void going_begin(struct going *g)
 }
 
 /*
- * What the records from `i` on will look at, batch by batch: the farther ahead, the less is known. The handle of a block that
- * goes is taken out as soon as it is there; that of one that comes before it, but after now, isn't yet.
+ * What the records that name a block will look at from the i-th of them on, batch by batch: the farther ahead, the less is
+ * known. The handle of a block that goes is taken out as soon as it is there; that of one that comes before it, but after
+ * now, isn't yet.
  */
-static void foresee(struct usable *u, uint32_t i, uint32_t n)
+static void foresee(struct usable *u, const uint64_t *named, uint32_t i, uint32_t n)
 {
 	struct going *g = &u->going;
 	const uint32_t end = i + BATCH < n ? i + BATCH : n;
 	uint32_t taken = g->taken;
 
 	for (uint32_t k = i; k < end; k++)
-		handles_foresee(&u->handles, u->blocks[k]);
+		handles_foresee(&u->handles, named[k]);
 	for (uint32_t k = i < BATCH ? 0 : i - BATCH; k < i && k < n; k++) {
-		g->numbers[taken] = u->numbers[k] = handles_take_early(&u->handles, u->blocks[k]);
+		g->numbers[taken] = u->numbers[k] = handles_take_early(&u->handles, named[k]);
 		taken += u->numbers[k] != ARENA_NONE;
 	}
 	arena_foresee_blocks(u->arena, &g->numbers[g->taken], taken - g->taken);
@@ -266,7 +270,7 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 			const struct mst_chunk *chunk)
 {
 	struct usable *u = (struct usable *)observer;
-	const uint32_t n = chunk->n_records;
+	const uint32_t n = chunk->n_records, n_named = chunk->n_freed < n ? chunk->n_freed : n;
 	const bool ahead = u->arena && arena_is_large(u->arena);
 	uint32_t n_kinds, seen = 0;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
@@ -276,17 +280,20 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 	find_uses(u, chunk, kinds);
 	if (!find_blocks(u, chunk))
 		return MST_ERR_IDENTITY;
-	memset(u->numbers, 0xff, n * sizeof(*u->numbers));
+	memset(u->numbers, 0xff, n_named * sizeof(*u->numbers));
+	u->named = 0;
 	going_begin(&u->going);
 	u->has_forgotten = false;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct use *first = &u->uses[chunk->records[i]];
 		const bool pair = first->role == MST_OUT || first->role == MST_KEEP;
+		const struct use *last = &u->uses[chunk->records[i + pair]];
 
-		for (; ahead && seen <= i + AHEAD; seen += BATCH)
-			foresee(u, seen, n);
-		if (!run_call(u, i, first, &u->uses[chunk->records[i + pair]], pair))
+		for (; ahead && seen <= u->named + AHEAD; seen += BATCH)
+			foresee(u, chunk->freed, seen, n_named);
+		if (!run_call(u, i, first, last, pair))
 			return MST_ERR_NOMEM;
+		u->named += first->is_named + (pair && last->is_named);
 		i += pair;
 	}
 	return 0;

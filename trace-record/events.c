@@ -146,11 +146,17 @@ static inline uint64_t call_key(const struct lane_event *e, uint32_t stack)
 	return (uint64_t)stack << 37 | (uint64_t)e->op << 32 | (uint32_t)e->size;
 }
 
+/* Where the kind of such a call is remembered. */
+static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t call)
+{
+	return &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+}
+
 /* The kind of a call that takes no block's place. */
 static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
 {
 	const uint64_t call = call_key(e, stack);
-	struct kind_entry *k = &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+	struct kind_entry *k = kind_entry(t, call);
 	int err;
 
 	if (__builtin_expect(call && k->call == call, 1)) {
@@ -461,6 +467,14 @@ static __attribute__((noinline)) void tell_when(struct tracee *t, const struct l
 	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
 }
 
+/* Fetches where the kind of a plain call is remembered. */
+static inline __attribute__((always_inline)) void expect_kind(const struct tracee *t, const struct lane *lane,
+							      const struct lane_event *e)
+{
+	if (e->op != SHM_OP_FREE && e->node < lane->n_nodes)
+		__builtin_prefetch(kind_entry(t, call_key(e, lane->nodes[e->node].stack)));
+}
+
 /* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
 static inline int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
@@ -469,8 +483,10 @@ static inline int take_event(struct tracee *t, struct lane *lane, const struct c
 
 	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
 		tell_when(t, lane, e->stamp, clock);
-	if (t->expecting && lane->end - e > PAGE_AHEAD)
+	if (t->expecting && lane->end - e > PAGE_AHEAD) {
 		blocks_expect_page(&t->blocks, address_needed(e + PAGE_AHEAD));
+		expect_kind(t, lane, e + PAGE_AHEAD / 2);
+	}
 	err = write_event(t, lane, e);
 	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
 		lane_take(lane);

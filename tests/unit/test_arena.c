@@ -127,16 +127,17 @@ static void check_arena(const struct arena *arena, uint32_t n_live)
 {
 	uint8_t *listed = calloc(arena->n + 1, 1), *vacant = calloc(arena->n + 1, 1);
 	uint64_t(*ranges)[2] = calloc(2 * (size_t)arena->superblocks + 4, sizeof(*ranges));
-	uint32_t in_lists, in_blocks = 0, live = 0, vacancies = 0;
+	uint32_t in_lists, in_blocks = 0, live = 0;
 	size_t n;
 
 	assert_true(listed && vacant && ranges);
 	in_lists = check_lists(arena, listed);
 	for (uint64_t size = 100000; size < UINT64_C(1) << 34; size += size / 9)
 		check_search(arena, size);
-	for (uint32_t i = arena->vacant; i != ARENA_NONE; i = arena->blocks[i].next, vacancies++)
-		vacant[i] = 1;
-	assert_int_equal(vacancies, arena->vacancies);
+	for (uint32_t k = 0; k < arena->vacancies; k++) {
+		assert_true(arena->vacant[k] < arena->n && !vacant[arena->vacant[k]]);
+		vacant[arena->vacant[k]] = 1;
+	}
 	n = add_holes(&arena->holes, arena->holes.root, ranges, 0);
 	for (size_t i = 1; i < n; i++)
 		assert_true(ranges[i - 1][1] < ranges[i][0]);
@@ -148,7 +149,7 @@ static void check_arena(const struct arena *arena, uint32_t n_live)
 	}
 	assert_int_equal(live, n_live);
 	assert_int_equal(in_blocks, in_lists);
-	assert_int_equal(live + in_blocks + vacancies, arena->n);
+	assert_int_equal(live + in_blocks + arena->vacancies, arena->n);
 	qsort(ranges, n, sizeof(*ranges), range_compare);
 	assert_int_equal(ranges[0][0], ARENA_FIRST);
 	assert_int_equal(ranges[n - 1][1], ARENA_END);

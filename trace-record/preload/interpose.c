@@ -4,6 +4,8 @@
  * real one and hands an event to the recorder: a free before the real free, an allocation after
  * the real call, so that no address is live twice.
  */
+#include "interpose.h"
+
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -28,12 +30,10 @@ static inline bool ready(void)
 	return __builtin_expect(real_ready, 1) || real_resolve();
 }
 
-EXPORT void *malloc(size_t size)
+void *interpose_malloc(size_t size)
 {
 	void *p;
 
-	if (thread_passes(size))
-		return real.malloc(size);
 	if (!ready())
 		return real_arena_alloc(size, 16);
 	p = real.malloc(size);
@@ -41,14 +41,12 @@ EXPORT void *malloc(size_t size)
 	return p;
 }
 
-EXPORT void *calloc(size_t n, size_t size)
+void *interpose_calloc(size_t n, size_t size)
 {
 	size_t product;
 	const bool overflow = __builtin_mul_overflow(n, size, &product);
 	void *p;
 
-	if (thread_passes(product))
-		return real.calloc(n, size);
 	if (!ready())
 		return overflow ? NULL : real_arena_alloc(product, 16);
 	p = real.calloc(n, size);
@@ -94,7 +92,7 @@ static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *r
 	return p;
 }
 
-EXPORT void *realloc(void *old, size_t size)
+void *interpose_realloc(void *old, size_t size)
 {
 	enum mst_op op = MST_OP_REALLOC_MOVED;
 	void *p;
@@ -103,8 +101,6 @@ EXPORT void *realloc(void *old, size_t size)
 		return old ? NULL : real_arena_alloc(size, 16);
 	if (real_arena_owns(old))
 		return realloc_from_arena(old, size, CALLER_REGS());
-	if (thread_frees_unseen(old) && thread_passes(size))
-		return real.realloc(old, size);
 	if (sample_on)
 		return realloc_sampled(old, size, CALLER_REGS());
 	p = real.realloc(old, size);
@@ -160,11 +156,9 @@ static inline bool free_told_quickly(void *p)
 	return told;
 }
 
-EXPORT void free(void *p)
+void interpose_free(void *p)
 {
-	const bool is_real = p && !real_arena_owns(p);
-
-	if (is_real && !real_ending && (thread_frees_unseen(p) || free_told_quickly(p)))
+	if (p && !real_arena_owns(p) && !real_ending && free_told_quickly(p))
 		real.free(p);
 	else if (freeing(p, CALLER_REGS()))
 		real.free(p);
