@@ -77,7 +77,7 @@ def main():
     print('| run | msreplay, names from files | from the trace | heaptrack_interpret | trace, bytes | with names |\n'
           '|---|--:|--:|--:|--:|--:|')
     for command in options.commands:
-        with tempfile.TemporaryDirectory(prefix='names.') as scratch:
+        with tempfile.TemporaryDirectory(prefix='names-') as scratch:
             replay, named, theirs, small, large = measure(options.build, command, options.runs, scratch)
         name = os.path.basename(command.split()[0])
         print(f'| {name} | {replay} | {named} | {theirs} | {small} | {large} |')

@@ -27,7 +27,7 @@ def main():
     options = parser.parse_args()
     program = os.path.join(options.build, 'tests/pages')
     print('| round | native, ns | msrec | msrec --pages | seccomp | --pages : native |\n|---|--:|--:|--:|--:|--:|')
-    with tempfile.TemporaryDirectory(prefix='pages.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='pages-') as scratch:
         msrec = [os.path.join(options.build, 'trace-record/msrec'), '-q', '-f', '-o', os.path.join(scratch, 't')]
         for call, words in CALLS:
             command = [program, call, str(options.calls)]

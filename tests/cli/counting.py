@@ -142,7 +142,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--build', required=True)
     build = os.path.abspath(parser.parse_args().build)
-    with tempfile.TemporaryDirectory(prefix='counting.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='counting-') as scratch:
         b = Bench(build, scratch)
         check_single(b, 'page')
         check_read(b)

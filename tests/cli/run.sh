@@ -22,7 +22,8 @@ LC_ALL=C
 export PATH LC_ALL
 unset MSREPLAY_OPTS MSREC_OPTS NO_COLOR ARGP_HELP_FMT COLUMNS DEBUGINFOD_URLS
 
-work=$(mktemp -d) || exit 99
+# A folder whose name has no ".ms", which would tell the format of an xtree report.
+work=$(mktemp -d "${TMPDIR:-/tmp}/msrec-XXXXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/in" && cd "$work/in" || exit 99
 umask 022

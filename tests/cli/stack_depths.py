@@ -59,7 +59,7 @@ def main():
     parser.add_argument('--build', required=True)
     build = os.path.abspath(parser.parse_args().build)
     failed = 0
-    with tempfile.TemporaryDirectory(prefix='stack-depths.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='stack-depths-') as scratch:
         for mode, levels in CASES:
             said, peak = run(build, scratch, '--stacks=yes', mode, levels)
             near = abs(peak - said) < (SLACK if levels else SLACK_OF_NONE)

@@ -307,7 +307,7 @@ def main():
     if not (build / "trace-record/valgrind/msrec-amd64-linux").exists():
         print("SKIP: msrec is built without its engine for Valgrind")
         return 77
-    scratch = options.keep or Path(tempfile.mkdtemp(prefix="engine-oracle."))
+    scratch = options.keep or Path(tempfile.mkdtemp(prefix="engine-oracle-"))
     if options.keep:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()

@@ -92,7 +92,7 @@ class Oracle:
         argv = case.stand_in or case.argv
         kept = self.cache / self.key(case, argv, option_set)
         if not (kept.is_dir() and self.use_cache) or again:
-            fresh = Path(tempfile.mkdtemp(dir=self.cache, prefix='new.'))
+            fresh = Path(tempfile.mkdtemp(dir=self.cache, prefix='new-'))
             status, said = run(['valgrind', '-q', '--tool=massif', '--time-unit=B', *shlex.split(option_set),
                                 '--massif-out-file=%s/out.%%p' % fresh, *argv], self.build)
             if not in_family_order(fresh, 'out'):
@@ -176,7 +176,7 @@ def judge(name, lines, exception):
 def compare_case(oracle, case, twice):
     """All option sets of one case: a list of (identical, as expected, listed, text)."""
     results = []
-    with tempfile.TemporaryDirectory(prefix='massif-oracle.') as directory:
+    with tempfile.TemporaryDirectory(prefix='massif-oracle-') as directory:
         scratch = Path(directory)
         traces = failure = None
         try:
@@ -222,7 +222,7 @@ def check_answers(build, chosen):
         answer = corpus.ANSWERS.get(case.name)
         if answer is None:
             continue
-        with tempfile.TemporaryDirectory(prefix='massif-oracle.') as directory:
+        with tempfile.TemporaryDirectory(prefix='massif-oracle-') as directory:
             try:
                 counted = count_events(case, build, Path(directory))
             except Failure as error:

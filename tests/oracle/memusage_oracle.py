@@ -221,7 +221,7 @@ def main():
     if not library:
         print('SKIP: memusage is not installed')
         return 77
-    scratch = arguments.keep or tempfile.mkdtemp(prefix='memusage-oracle.')
+    scratch = arguments.keep or tempfile.mkdtemp(prefix='memusage-oracle-')
     os.makedirs(scratch, exist_ok=True)
     oracle = Oracle(os.path.abspath(arguments.build), scratch, library)
     identical = compared = wrong = 0

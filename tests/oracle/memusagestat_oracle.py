@@ -174,7 +174,7 @@ def main():
     if not library or not shutil.which('memusagestat'):
         print('SKIP: memusage or memusagestat is not installed')
         return 77
-    with tempfile.TemporaryDirectory(prefix='memusagestat-oracle.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='memusagestat-oracle-') as scratch:
         oracle = Oracle(os.path.abspath(arguments.build), scratch, library)
         totals = [0, 0, 0, 0]
         for name, argv in programs(scratch):

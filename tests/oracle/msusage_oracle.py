@@ -128,7 +128,7 @@ def main():
         print('SKIP: memusage is not installed')
         return 77
     identical = compared = stale = 0
-    with tempfile.TemporaryDirectory(prefix='msusage-oracle.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='msusage-oracle-') as scratch:
         oracle = Oracle(os.path.abspath(arguments.build), scratch, library)
         for name, argv in programs(scratch):
             if arguments.names and name not in arguments.names:

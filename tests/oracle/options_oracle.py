@@ -71,7 +71,7 @@ def main():
         print('SKIP: valgrind is not installed')
         return 77
     identical = compared = 0
-    with tempfile.TemporaryDirectory(prefix='options-oracle.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='options-oracle-') as scratch:
         trace = os.path.join(scratch, 'trace')
         subprocess.run([os.path.join(build, 'tests', 'cli_trace'), trace], check=True)
         for name, values in VALUES.items():

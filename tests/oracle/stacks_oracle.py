@@ -71,7 +71,7 @@ def main():
         print('SKIP: valgrind is not installed')
         return 77
     same = 0
-    with tempfile.TemporaryDirectory(prefix='stacks-oracle.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='stacks-oracle-') as scratch:
         _, said = massif(scratch, program, ['--max-snapshots=1000'])
         steps = make_trace(build, scratch, said)
         if 'Culling' in said or steps < 300:

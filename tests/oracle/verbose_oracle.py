@@ -55,7 +55,7 @@ def main():
         print('SKIP: valgrind is not installed')
         return 77
     identical = total = 0
-    with tempfile.TemporaryDirectory(prefix='verbose-oracle.') as scratch:
+    with tempfile.TemporaryDirectory(prefix='verbose-oracle-') as scratch:
         trace = Path(scratch) / 'trace'
         for name in PROGRAMS:
             program = shlex.split('corpus/' + name)

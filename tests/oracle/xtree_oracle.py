@@ -84,7 +84,8 @@ class XtreeOracle(Oracle):
         options = [*self.options(case, report), *self.clean_up(case)]
         kept = self.cache / self.key(case, case.argv, 'xtree%s %s' % (report.suffix, options))
         if not (kept.is_dir() and self.use_cache):
-            fresh = Path(tempfile.mkdtemp(prefix='xtree-oracle.'))
+            # Massif goes by ".ms" anywhere in the whole path, so no random letters may come behind a dot.
+            fresh = Path(tempfile.mkdtemp(prefix='xtree-oracle-'))
             status, said = run(['valgrind', '-q', '--tool=massif', '--massif-out-file=/dev/null', *options,
                                 '--xtree-memory-file=%s/out%s.%%p' % (fresh, report.suffix), *case.argv], self.build)
             if not in_family_order(fresh, 'out' + report.suffix):
@@ -298,7 +299,7 @@ def compare_other(oracle, case, traces, scratch):
 def compare_case(oracle, number, case, every):
     """Its reports: a list of (as expected, text)."""
     reports = REPORTS if every else [REPORTS[0], REPORTS[1 + number % (len(REPORTS) - 1)]]
-    with tempfile.TemporaryDirectory(prefix='xtree-oracle.') as directory:
+    with tempfile.TemporaryDirectory(prefix='xtree-oracle-') as directory:
         try:
             traces = oracle.traces(case, Path(directory))
         except Failure as error:

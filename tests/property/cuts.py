@@ -249,7 +249,7 @@ def main():
     parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
     parser.add_argument('--keep', type=Path, help='where to leave the files of a difference')
     options = parser.parse_args()
-    scratch = Path(tempfile.mkdtemp(prefix='cuts.'))
+    scratch = Path(tempfile.mkdtemp(prefix='cuts-'))
     bench = Bench(options.build.resolve(), scratch)
     try:
         for seed in range(options.seed, options.seed + options.runs):

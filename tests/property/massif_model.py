@@ -630,7 +630,7 @@ def keep(scratch, directory):
 def main():
     options = arguments()
     build = options.build.resolve()
-    scratch = Path(tempfile.mkdtemp(prefix='massif-model.'))
+    scratch = Path(tempfile.mkdtemp(prefix='massif-model-'))
     snapshots = 0
     try:
         program = Program(scratch)

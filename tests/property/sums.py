@@ -143,7 +143,7 @@ def arguments():
 
 def main():
     options = arguments()
-    scratch = Path(tempfile.mkdtemp(prefix='sums.'))
+    scratch = Path(tempfile.mkdtemp(prefix='sums-'))
     counts = [0, 0, 0, 0]
     try:
         program = Program(scratch)
