@@ -456,7 +456,7 @@ static int unpack_indices(struct decode *d, struct decode_scratch *scratch, uint
 	uint64_t known = 0, delta, *freed = d->freed.items;
 	struct cursor c;
 
-	if (open_column(d, COLUMN_IDENTITY, scratch, &c, result) != 0)
+	if (open_column(d, COLUMN_INDICES, scratch, &c, result) != 0)
 		return result->error;
 	for (uint32_t i = 0; i < n; i++) {
 		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
@@ -470,7 +470,7 @@ static int unpack_indices(struct decode *d, struct decode_scratch *scratch, uint
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint32_t n = fold_places(d->chunk.symbols, d->chunk.n_symbols, scratch->seen);
-	const bool indices = d->columns[COLUMN_IDENTITY].present;
+	const bool indices = d->columns[COLUMN_INDICES].present;
 	const unsigned ranks = ranks_column(d);
 	/* A chunk that names no block has no column of them, but later ones count its blocks. */
 	const bool ranked = ranks != UNIT_KNOWN_COLUMNS || (n == 0 && !indices);

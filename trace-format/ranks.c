@@ -2,7 +2,6 @@
 #include "ranks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "fold.h"
 #include "wire.h"

@@ -28,8 +28,7 @@ struct ranks_elder {
 struct ranks {
 	struct ranks_kind *kinds; /* [n_kinds] */
 	uint32_t n_kinds;
-	uint32_t *
-		allocs; /* kind by kind: which of the chunk's allocations; | RANKS_GONE: it was freed in it */
+	uint32_t *allocs; /* kind by kind: which of the chunk's allocations; | RANKS_GONE: freed again */
 	struct ranks_elder *elders; /* [n_elders], in the order of the records */
 	uint32_t n_elders;
 	uint32_t *place_of;                              /* by symbol: its kind's place in kinds[] */

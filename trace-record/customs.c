@@ -67,7 +67,7 @@ static uint32_t top_of(struct customs *customs, uint64_t address)
 {
 	struct block top;
 
-	return blocks_find(&customs->tops, address, &top) ? (uint32_t)top.rank : 0;
+	return customs_any(customs) && blocks_find(&customs->tops, address, &top) ? (uint32_t)top.rank : 0;
 }
 
 static int set_top(struct customs *customs, uint64_t address, uint32_t node)
@@ -114,7 +114,7 @@ int customs_add_covering(struct customs *customs, uint64_t address, struct block
 
 void customs_cover(struct customs *customs, uint64_t address)
 {
-	uint32_t node = customs_any(customs) ? top_of(customs, address) : 0;
+	uint32_t node = top_of(customs, address);
 
 	for (; node && !customs->nodes[node].covered; node = customs->nodes[node].below)
 		customs->nodes[node].covered = true;
@@ -122,14 +122,14 @@ void customs_cover(struct customs *customs, uint64_t address)
 
 bool customs_covered(struct customs *customs, uint64_t address)
 {
-	const uint32_t node = customs_any(customs) ? top_of(customs, address) : 0;
+	const uint32_t node = top_of(customs, address);
 
 	return node && customs->nodes[node].covered;
 }
 
 bool customs_take(struct customs *customs, uint64_t address, struct block *block)
 {
-	const uint32_t node = customs_any(customs) ? top_of(customs, address) : 0;
+	const uint32_t node = top_of(customs, address);
 
 	if (!node)
 		return false;

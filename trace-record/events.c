@@ -200,8 +200,7 @@ static inline int write_alloc(struct tracee *t, struct lane *lane, const struct 
 	added = blocks_add(&t->blocks, e->address, block);
 	if (__builtin_expect(added != BLOCKS_ADDED, 0))
 		return added == BLOCKS_LIVE ? ADDRESS_IS_LIVE : MST_ERR_NOMEM;
-	if (__builtin_expect(customs_any(&t->customs), 0))
-		customs_cover(&t->customs, e->address);
+	customs_cover(&t->customs, e->address);
 	return mst_writer_alloc(t->writer, block.kind, &block.rank);
 }
 

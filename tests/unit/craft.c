@@ -45,7 +45,7 @@ static void craft_events(struct part *p, uint32_t first_record, uint32_t first_a
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1, 1, 1, 1);
 	SET(p->columns[COLUMN_TIME], 3, 5);
 	SET(p->columns[COLUMN_THREAD], 0, 0, 4, 1);
-	SET(p->columns[COLUMN_IDENTITY], 0, 2, 0);
+	SET(p->columns[COLUMN_INDICES], 0, 2, 0);
 }
 
 void craft_begin(struct craft *c)

@@ -6,8 +6,8 @@
 #define FOLDED(c, column, ...)                                                                               \
 	do {                                                                                                 \
 		craft_poke(&FIELDS(c, FILE), 4, FEATURE_FOLDED);                                             \
-		(c)->parts[CRAFT_EVENTS].ids[COLUMN_IDENTITY] = (column);                                    \
-		SET(COLUMN(c, EVENTS, COLUMN_IDENTITY), __VA_ARGS__);                                        \
+		(c)->parts[CRAFT_EVENTS].ids[COLUMN_INDICES] = (column);                                     \
+		SET(COLUMN(c, EVENTS, COLUMN_INDICES), __VA_ARGS__);                                         \
 	} while (0)
 
 /* Adds a column behind the others. */
@@ -87,27 +87,27 @@ static void ranks_and_indices(struct craft *c)
 {
 	ranks_by_symbol(c);
 	ADD(c, COLUMN_RANKS, 0x80);
-	ADD(c, COLUMN_IDENTITY, 0x80);
+	ADD(c, COLUMN_INDICES, 0x80);
 }
 
 /* The second chunk names blocks of the first: kind 1's is gone, kind 2's, too. */
 static void ranks_of_former(struct craft *c)
 {
 	ranks(c);
-	c->parts[CRAFT_MORE].ids[COLUMN_IDENTITY] = COLUMN_RANKS;
-	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 2, 2, 2);
+	c->parts[CRAFT_MORE].ids[COLUMN_INDICES] = COLUMN_RANKS;
+	SET(COLUMN(c, MORE, COLUMN_INDICES), 2, 2, 2);
 }
 
 static void ranks_of_before_all(struct craft *c)
 {
 	ranks_of_former(c);
-	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 4, 2, 2);
+	SET(COLUMN(c, MORE, COLUMN_INDICES), 4, 2, 2);
 }
 
 static void ranks_of_long_ago(struct craft *c)
 {
 	ranks_of_former(c);
-	SET(COLUMN(c, MORE, COLUMN_IDENTITY), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
+	SET(COLUMN(c, MORE, COLUMN_INDICES), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
 }
 
 static void split_times(struct craft *c)
