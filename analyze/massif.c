@@ -306,28 +306,6 @@ static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 	return marking ? run(m, i, end, false, true, false) : run(m, i, end, false, false, false);
 }
 
-static bool is_in_ms(const struct massif *m)
-{
-	return m->settings->time_unit != TIME_BYTES && m->settings->time_unit != TIME_INSTRUCTIONS;
-}
-
-/* The stamp that holds at a record at or behind the last one that was reached. */
-static uint32_t stamp_at(const struct massif *m, uint32_t record)
-{
-	const struct mst_chunk *chunk = m->chunk;
-	uint32_t stamp = m->stamp;
-
-	while (stamp + 1 < chunk->n_stamps && chunk->stamps[stamp + 1].record <= record)
-		stamp++;
-	return stamp;
-}
-
-/* In ms. */
-static uint64_t clock_of_stamp(const struct massif *m, uint32_t stamp)
-{
-	return (m->chunk->stamps[stamp].time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
-}
-
 static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
 {
 	consider_times(m, &m->counters, clock, i);
@@ -347,76 +325,31 @@ static uint32_t pass_stamps(struct massif *m, uint32_t i, uint32_t end)
 	return next < end ? next : end;
 }
 
-/* ---- spells of records ---- */
-
-/* Whether the digest's sums are true for these settings in the present chunk: all blocks count. */
-static const struct spell *find_spells(const struct massif *m)
-{
-	if (!m->digest || m->mean || m->by_record || m->marks.watching || m->chronicle)
-		return NULL;
-	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
-		if (m->effects[i].live && !m->effects[i].counted)
-			return NULL;
-	}
-	return digest_spells(m->digest);
-}
+/* How many records are done one by one before it is tried again to pass over some. */
+#define BURST 16u
 
 /*
- * Adds a spell up if nothing in it could be the moment for a snapshot: the clock doesn't get to the
- * next one's time, nor the total above what a new peak must exceed.
+ * The records [i, end), in any unit of time: those in which nothing can happen added up, the others, a few at a
+ * time, one by one.
  */
-static inline bool skip_spell(struct massif *m, const struct spell *s)
-{
-	const uint64_t admin = m->settings->heap_admin;
-	const uint32_t stamp = is_in_ms(m) ? stamp_at(m, s->end - 1) : m->stamp;
-	struct counters *now = &m->counters;
-	uint64_t clock = now->clock;
-
-	if (m->settings->time_unit == TIME_BYTES)
-		clock += s->moved + admin * s->steps;
-	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		clock = m->chunk->instructions[s->end - 1];
-	else
-		clock = clock_of_stamp(m, stamp);
-	if (clock >= m->snapshots.earliest || clock < now->clock ||
-	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
-		return false;
-	now->useful += s->useful;
-	now->total += s->rounded + admin * s->blocks;
-	now->clock = clock;
-	now->changes += s->changes;
-	m->stamp = stamp;
-	return true;
-}
-
-/* Records from `i` on, at most to the end of the spell that it is in; returns the first one not done. */
-static uint32_t run_spell(struct massif *m, uint32_t i, uint32_t end)
-{
-	const struct spell *s = m->spell;
-
-	if (i == m->spell_start && s->end <= end && skip_spell(m, s)) {
-		i = s->end;
-	} else {
-		end = s->end < end ? s->end : end;
-		i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
-	}
-	if (i >= s->end) {
-		m->spell_start = s->end;
-		m->spell++;
-	}
-	return i;
-}
-
-/* The records [i, end), in any unit of time. */
 static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 {
 	if (!m->settings->heap)
 		return end;
 	while (i < end) {
-		if (m->spell)
-			i = run_spell(m, i, end);
-		else
-			i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
+		uint32_t until = end;
+
+		if (m->lulls)
+			i = massif_pass_lull(m, i, end);
+		if (i >= end)
+			break;
+		if (is_in_ms(m))
+			until = pass_stamps(m, i, end);
+		if (m->lulls && is_in_ms(m))
+			i = massif_pass_snapshots(m, i, until);
+		if (m->lulls && until - i > BURST)
+			until = i + BURST;
+		i = run_records(m, i, until);
 	}
 	return i;
 }
@@ -460,9 +393,8 @@ static void run_chunk(struct massif *m)
 	struct depth_step step;
 	uint32_t i = 0;
 
-	m->spell = find_spells(m);
-	m->spell_start = 0;
 	m->stamp = 0;
+	massif_begin_lulls(m);
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		i = run_until(m, i, step.record);
 		massif_stack_step(m, &step, i);

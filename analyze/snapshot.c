@@ -195,6 +195,34 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;
 }
 
+/* A cull takes all out that stand between two of the same time before any other, the oldest first. */
+bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
+{
+	size_t others = 1; /* that it doesn't take out for that; the last one stays */
+
+	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
+		return false;
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t next = i + 1 < s->n ? (uint64_t)s->items[i + 1].time : time;
+
+		if (next < (uint64_t)s->items[i].time)
+			return false;
+		others += i == 0 || s->items[i].kind == SNAPSHOT_PEAK ||
+			  next != (uint64_t)s->items[i - 1].time;
+	}
+	/* One of them is left, so that the least interval stays 0. */
+	return others < s->max - s->max / 2;
+}
+
+uint64_t snapshots_skip(struct snapshots *s, uint64_t n)
+{
+	const unsigned culled = s->max / 2;
+	const uint64_t skipped = n < s->max ? 0 : (n - s->max) / culled * culled;
+
+	s->since_detailed = (unsigned)((s->since_detailed + skipped) % s->detailed_freq);
+	return skipped;
+}
+
 struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
 {
 	size_t at = s->n;
