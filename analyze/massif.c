@@ -316,13 +316,15 @@ static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
 static uint32_t pass_stamps(struct massif *m, uint32_t i, uint32_t end)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	uint32_t next = chunk->n_records;
+	uint32_t next;
 
 	m->stamp = stamp_at(m, i);
 	set_clock(m, clock_of_stamp(m, m->stamp), i);
-	if (m->stamp + 1 < chunk->n_stamps)
-		next = chunk->stamps[m->stamp + 1].record;
-	return next < end ? next : end;
+	for (next = m->stamp + 1; next < chunk->n_stamps && chunk->stamps[next].record < end; next++) {
+		if (clock_of_stamp(m, next) != m->counters.clock)
+			return chunk->stamps[next].record;
+	}
+	return end;
 }
 
 /* How many records are done one by one before it is tried again to pass over some. */
@@ -514,6 +516,7 @@ void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const
 	m->reader = reader;
 	m->chunk = chunk;
 	m->mean = mst_reader_info(reader)->sample_bytes;
+	m->time_shift = mst_reader_time_shift(reader);
 	m->applied = 0;
 }
 

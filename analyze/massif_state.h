@@ -54,6 +54,7 @@ struct massif {
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
 	uint64_t mean;          /* of the sample, see estimate.h */
+	unsigned time_shift;    /* of its stamps */
 	uint32_t stamp;         /* the last one that has been reached */
 	struct effect *effects; /* by symbol */
 	struct tally *tallies;  /* by symbol; made when the first of its records is applied */
@@ -181,7 +182,7 @@ static inline uint32_t stamp_at(const struct massif *m, uint32_t record)
 /* In ms. */
 static inline uint64_t clock_of_stamp(const struct massif *m, uint32_t stamp)
 {
-	return (m->chunk->stamps[stamp].time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
+	return (m->chunk->stamps[stamp].time << m->time_shift) / NS_PER_MS;
 }
 
 /*

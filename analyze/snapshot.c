@@ -195,23 +195,29 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;
 }
 
-/* A cull takes all out that stand between two of the same time before any other, the oldest first. */
+/*
+ * A cull takes those out first that stand between two of the same time, the oldest first; where there are enough of
+ * them, no others. Then the least interval stays 0, if two of that time are left of which one can go.
+ */
 bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 {
-	size_t others = 1; /* that it doesn't take out for that; the last one stays */
+	const size_t kept = s->max - s->max / 2;
+	size_t others = 1, first = s->n; /* the last one stays anyway; the first of that time */
 
 	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
 		return false;
 	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t here = (uint64_t)s->items[i].time;
 		const uint64_t next = i + 1 < s->n ? (uint64_t)s->items[i + 1].time : time;
 
-		if (next < (uint64_t)s->items[i].time)
+		if (next < here)
 			return false;
-		others += i == 0 || s->items[i].kind == SNAPSHOT_PEAK ||
-			  next != (uint64_t)s->items[i - 1].time;
+		if (i == 0 || s->items[i].kind == SNAPSHOT_PEAK || next != (uint64_t)s->items[i - 1].time)
+			others++;
+		if (here == time && i < first)
+			first = i;
 	}
-	/* One of them is left, so that the least interval stays 0. */
-	return others < s->max - s->max / 2;
+	return others < kept || (others == kept && first != 0 && s->items[first].kind != SNAPSHOT_PEAK);
 }
 
 uint64_t snapshots_skip(struct snapshots *s, uint64_t n)
