@@ -80,10 +80,17 @@ static uint32_t first_due(const struct massif *m, uint32_t i, uint32_t end)
 
 /* ---- records ---- */
 
-static inline bool may_be_peak(const struct massif *m, uint64_t total, const struct effect *e)
+/* Whether the call that begins with the record `i` gives something back while the total is above what a peak must exceed. */
+static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t i)
 {
-	return __builtin_expect(total > m->snapshots.peak_limit, 0) &&
-	       (e->action == GOES || e->action == PAIR);
+	const uint16_t *const records = m->chunk->records;
+	const struct effect *e = &m->effects[records[i]], *next;
+
+	if (__builtin_expect(total <= m->snapshots.peak_limit, 1) || e->action != PAIR)
+		return total > m->snapshots.peak_limit && e->action == GOES;
+	/* The reader has proved that there is a next record. */
+	next = &m->effects[records[i + 1]];
+	return e->counted && (next->action != COMES || next->useful < -e->useful);
 }
 
 /* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
@@ -95,7 +102,7 @@ static struct lull add_records(const struct massif *m, uint32_t i, uint32_t end)
 
 	for (; i < end; i++) {
 		e = &effects[records[i]];
-		if (may_be_peak(m, total, e))
+		if (may_be_peak(m, total, i))
 			return (struct lull){ i, useful, total, m->counters.clock, 0 };
 		useful += e->useful;
 		total += e->total;
@@ -120,7 +127,7 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 		const struct effect *first = &effects[records[l.end]];
 		struct effect call = *first;
 
-		if (may_be_peak(m, l.total, first))
+		if (may_be_peak(m, l.total, l.end))
 			break;
 		if (first->action == PAIR) {
 			const struct effect *second = &effects[records[l.end + 1]];
