@@ -29,8 +29,8 @@ struct counters {
 
 /* Of the present chunk's records with one symbol. */
 struct tally {
-	uint32_t applied; /* to the live blocks */
-	uint32_t counted; /* but not yet applied */
+	uint32_t applied;    /* to the live blocks */
+	uint32_t counted[2]; /* while they are counted: at even and odd places */
 };
 
 struct massif {
