@@ -42,8 +42,8 @@ static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".deb
 /* What is unpacked at once, at least. */
 #define STEP ((size_t)4 << 10)
 
-/* libdeflate is so many times faster than zlib, which can stop halfway, and go on from there. */
-#define WHOLE_FASTER 3
+/* Up to this part of a section zlib, which can go on from where it was, is faster than libdeflate with all of it. */
+#define FEW 8
 
 struct section {
 	const char *name;
@@ -97,7 +97,7 @@ static bool section_reach(struct section *s, size_t n)
 		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
 		s->reached = upto;
 	}
-	if (n > s->reached && n > s->n / WHOLE_FASTER && !s->tried_whole)
+	if (n > s->reached && n > s->n / FEW && !s->tried_whole)
 		unpack_whole(s);
 	if (n <= s->reached)
 		return true;
