@@ -203,9 +203,9 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 {
 	const size_t kept = s->max - s->max / 2;
-	uint64_t here = 0, before = 0, narrowest = UINT64_MAX; /* of those before the first of that time */
-	size_t others = 1, i;                                  /* the last one always stays */
-	bool close = false, goes_last = false;                 /* it is taken out when there are no others */
+	uint64_t here = 0, before = 0;
+	size_t others = 1, i;                  /* the last one always stays */
+	bool close = false, goes_last = false; /* the present one is taken out when there are no others */
 
 	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
 		return false;
@@ -221,8 +221,6 @@ bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 		goes_last = !stays && next != before;
 		others += stays || goes_last;
 		close |= i != 0 && here == before && (goes_last || went_last);
-		if (goes_last && here != time && next - before < narrowest)
-			narrowest = next - before;
 	}
 	for (; i < s->n; i++) {
 		others += s->items[i].kind == SNAPSHOT_PEAK;
@@ -230,7 +228,7 @@ bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 			return false;
 	}
 	if (others == kept + 1)
-		return close && goes_last && time - before < narrowest;
+		return close && goes_last;
 	return others < kept || (others == kept && (close || goes_last));
 }
 
