@@ -415,11 +415,10 @@ def random_script(rng, frames, path, counted):
         lines.append('stack %d %s' % (i, ' '.join(('m' if f[0] else '') + '0x%x' % f[1] for f in stack)))
     live, now, largest = [], 0, rng.choice((1, 40, 500, 100000, 1 << 34))
     grows, instructions, deep = rng.random(), 0, rng.choice((0, 0, 0.05, 0.6))
-    pace = rng.choice((0.002, 0.005, 0.05, 0.5))    # at how many calls the clock has gone on
     if rng.random() < 0.5:
         lines.append('call start 0 0')
     for i in range(rng.choice((0, 3, 40, 40, 400, 400, 400, 3000))):
-        if rng.random() < pace:
+        if rng.random() < rng.choice((0.02, 0.5)):
             now += rng.choice((1, 1, 1, 7, 1000)) * MS
             lines.append('time %d' % (now + MS // 2))
             steps.append(('time', now))
@@ -491,7 +490,7 @@ def random_options(rng, counted):
         'heap-admin': rng.choice((0, 8, 100)),
         'alignment': rng.choice((16, 16, 32, 4096)),
         'depth': rng.choice((1, 2, 3, 6, 12, 30)),
-        'time-unit': rng.choice(('B', 'ms', 'ms') + ('i', 'i') * counted),
+        'time-unit': rng.choice(('B', 'B', 'ms') + ('i', 'i') * counted),
         'stacks': rng.choice(('no', 'no', 'yes')),
         'heap': rng.choice(('yes',) * 15 + ('no',)),
         'show-below-main': rng.choice(('no', 'no', 'yes')),
