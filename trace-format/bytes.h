@@ -32,10 +32,10 @@ static inline void bytes_varint(struct bytes *bytes, uint64_t v)
 {
 	uint8_t *at = bytes->data + bytes->size;
 
-	if (__builtin_expect(bytes->capacity - bytes->size < WIRE_VARINT_MAX, 0))
-		at = bytes_reserve(bytes, WIRE_VARINT_MAX);
-	if (at)
-		bytes->size = (size_t)(wire_put_varint(at, v) - bytes->data);
+	if (__builtin_expect(bytes->capacity - bytes->size < WIRE_VARINT_MAX, 0) &&
+	    !(at = bytes_reserve(bytes, WIRE_VARINT_MAX)))
+		return;
+	bytes->size = (size_t)(wire_put_varint(at, v) - bytes->data);
 }
 
 /* A varint length and the characters; what is beyond MST_MAX_TEXT is cut off. */

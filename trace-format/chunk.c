@@ -21,6 +21,7 @@ void chunk_finish(struct chunk *chunk)
 {
 	free(chunk->records);
 	free(chunk->symbols);
+	free(chunk->effects);
 	free(chunk->numbers[0].items);
 	free(chunk->numbers[1].items);
 	bytes_free(&chunk->time);
@@ -70,7 +71,8 @@ void chunk_reset(struct chunk *chunk)
 {
 	chunk->n_records = chunk->n_symbols = 0;
 	chunk->stamped = chunk->stamped_run = 0;
-	chunk->events = chunk->null_frees = 0;
+	chunk->pairs = 0;
+	chunk->null_frees = 0;
 	chunk->address_last = 0;
 	chunk->time_first = chunk->time_last;
 	chunk->count_first = chunk->count_last;
@@ -127,7 +129,7 @@ void chunk_count(struct chunk *chunk, uint64_t count)
 
 void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size)
 {
-	for (; chunk->stepped < chunk->events; chunk->stepped++)
+	for (; chunk->stepped < chunk_events(chunk); chunk->stepped++)
 		bytes_u8(&chunk->steps, 0);
 	bytes_append(&chunk->steps, steps, size);
 }
@@ -273,24 +275,44 @@ static void sum_records(struct mst_sums *sums, const struct chunk *chunk, const 
 	sums->max_blocks = max_blocks;
 }
 
-int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
+static int find_effects(struct chunk *chunk, const struct mst_kind *kinds)
 {
-	struct effect *const effects = malloc((chunk->n_symbols + 1) * sizeof(*effects));
+	if (chunk->n_effects < chunk->n_symbols) {
+		const uint32_t n = chunk->n_symbols + chunk->n_symbols / 4;
+		struct effect *const effects = realloc(chunk->effects, n * sizeof(*effects));
 
-	*sums = (struct mst_sums){ .events = chunk->events, .null_frees = chunk->null_frees };
-	if (!effects)
-		return MST_ERR_NOMEM;
+		if (!effects)
+			return MST_ERR_NOMEM;
+		chunk->effects = effects;
+		chunk->n_effects = n;
+	}
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		effects[i] = symbol_effect(&chunk->symbols[i], kinds);
-	sum_records(sums, chunk, kinds, effects);
+		chunk->effects[i] = symbol_effect(&chunk->symbols[i], kinds);
+	return 0;
+}
+
+int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
+{
+	*sums = (struct mst_sums){ .events = chunk_events(chunk), .null_frees = chunk->null_frees };
+	if (find_effects(chunk, kinds) != 0)
+		return MST_ERR_NOMEM;
+	sum_records(sums, chunk, kinds, chunk->effects);
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		chunk->symbols[i].count += effects[i].count;
-		sum_moves(sums, &effects[i], effects[i].count);
+		chunk->symbols[i].count += chunk->effects[i].count;
+		sum_moves(sums, &chunk->effects[i], chunk->effects[i].count);
 	}
 	if (chunk->base)
 		sums->events = sums->moved16 = sums->steps = 0; /* nothing happened */
-	free(effects);
 	return 0;
+}
+
+uint32_t chunk_allocs(const struct chunk *chunk)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		n += chunk->symbols[i].role == MST_ALLOC ? chunk->symbols[i].count : 0;
+	return n;
 }
 
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols, struct bytes *counts)

@@ -23,11 +23,13 @@ struct chunk {
 	uint16_t *records; /* local symbol numbers */
 	uint32_t n_symbols;
 	struct mst_symbol *symbols; /* counted by chunk_sums() */
+	struct effect *effects;     /* its own, for as many symbols: */
+	uint32_t n_effects;
 	struct chunk_numbers {
 		struct chunk_number {
 			uint32_t local; /* epoch << 16 | local number */
 			uint64_t
-				last; /* ALLOC: blocks of the kind so far; else the age told last, see chunk_add_identity() */
+				last; /* ALLOC: blocks of the kind so far; else the age told last, see chunk_put_age() */
 		} * items;
 		uint32_t n;
 	} numbers[2];   /* by global symbol, the common roles apart from the others; see chunk_place() */
@@ -36,7 +38,8 @@ struct chunk {
 	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
 	uint64_t time_first, time_last; /* of the first record; of the last stamp */
 	uint32_t thread_last;
-	uint64_t events, null_frees;
+	uint32_t pairs; /* calls that have two records */
+	uint64_t null_frees;
 	uint64_t count_first, count_last; /* instructions, at the first and last call */
 	uint64_t address_last;
 	uint64_t stepped; /* calls that the column of steps knows of */
@@ -52,6 +55,12 @@ void chunk_reset(struct chunk *chunk);
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
 	return chunk->n_symbols == 0 && chunk->null_frees == 0 && chunk->steps.size == 0;
+}
+
+/* Calls that have begun, but for those of free(NULL). */
+static inline uint32_t chunk_events(const struct chunk *chunk)
+{
+	return chunk->n_records - chunk->pairs;
 }
 
 /* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
@@ -121,18 +130,28 @@ static inline uint64_t chunk_take_rank(struct chunk *chunk, uint32_t kind)
 	return chunk->numbers[0].items[chunk_place(kind, MST_ALLOC)].last++;
 }
 
+/* The number of ALLOC of a kind, that of whose FREE is given. */
+static inline const struct chunk_number *chunk_allocs_of(const struct chunk_number *number)
+{
+	return number - 1;
+}
+
 /*
  * Says which block the last record freed or named: how many of its kind have come since, itself included, which programs
  * repeat more often than anything else that could be said of it. 0: the block is unknown.
  */
-static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum mst_role role, uint64_t rank)
+static inline void chunk_put_age(struct chunk *chunk, struct chunk_number *number, uint64_t age)
 {
-	struct chunk_number *const number = &chunk->numbers[role > MST_FREE].items[chunk_place(kind, role)];
-	const uint64_t age = rank == UINT64_MAX ? 0 : chunk_blocks(chunk, kind) - rank;
-
 	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(age - number->last)));
 	if (age)
 		number->last = age;
+}
+
+static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum mst_role role, uint64_t rank)
+{
+	struct chunk_number *const number = &chunk->numbers[role > MST_FREE].items[chunk_place(kind, role)];
+
+	chunk_put_age(chunk, number, rank == UINT64_MAX ? 0 : chunk_blocks(chunk, kind) - rank);
 }
 
 /* Says where the mapping is that the last record, a mark, is about. */
@@ -143,7 +162,10 @@ static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 }
 
 /* Counts the symbols, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
-int chunk_sums(const struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
+int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
+
+/* Its allocations, once the symbols are counted. */
+uint32_t chunk_allocs(const struct chunk *chunk);
 
 /* The record, symbol and count columns. */
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,

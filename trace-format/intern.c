@@ -42,12 +42,10 @@ static void place(struct intern *index, uint64_t slot)
 	index->slots[i] = slot;
 }
 
-int intern_reserve(struct intern *index)
+int intern_grow(struct intern *index)
 {
 	struct intern grown = *index;
 
-	if (index->used < index->mask / 2)
-		return 0;
 	grown.mask = index->mask * 2 + 1;
 	grown.slots = calloc((size_t)grown.mask + 1, sizeof(*grown.slots));
 	if (!grown.slots)

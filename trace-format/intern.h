@@ -26,8 +26,13 @@ int intern_init(struct intern *index);
 void intern_finish(struct intern *index);
 int intern_copy(struct intern *to, const struct intern *from);
 
+int intern_grow(struct intern *index);
+
 /* Call before intern_first() so that intern_add() cannot fail. 0 or MST_ERR_NOMEM. */
-int intern_reserve(struct intern *index);
+static inline int intern_reserve(struct intern *index)
+{
+	return __builtin_expect(index->used < index->mask / 2, 1) ? 0 : intern_grow(index);
+}
 
 static inline uint32_t intern_first(const struct intern *index, uint32_t hash)
 {

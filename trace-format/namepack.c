@@ -183,7 +183,7 @@ int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name
 		return w->error;
 	if (n == 0 || n > MST_MAX_NAMES || frame >= n_frames || (w->names && frame < w->names->next))
 		return MST_ERR_ARGUMENT;
-	w->room = 0; /* what comes now may fail for good */
+	w->due = 0; /* what comes now may fail for good */
 	if (!w->names && (w->error = packer_create(w)))
 		return w->error;
 	err = pack_names(w, frame, names, n);

@@ -209,7 +209,7 @@ static int write_chunk(struct mst_writer *w)
 	if (err)
 		return err;
 	bytes_u64(&w->fields, w->records);
-	bytes_u64(&w->fields, w->first_alloc);
+	bytes_u64(&w->fields, w->allocs);
 	bytes_u64(&w->fields, chunk->time_first);
 	bytes_u64(&w->fields, chunk->time_last);
 	bytes_u32(&w->fields, chunk->n_records);
@@ -238,7 +238,7 @@ static int write_chunk(struct mst_writer *w)
 	w->events += sums.events + sums.null_frees;
 	w->written += err ? 0 : sums.events + sums.null_frees;
 	w->records += chunk->n_records;
-	w->first_alloc = w->allocs;
+	w->allocs += chunk_allocs(chunk);
 	if (!err)
 		err = keyframes_add(&w->keyframes, chunk, defs_kinds(&w->defs), &sums);
 	chunk_reset(chunk);
@@ -266,7 +266,7 @@ static int write_keyframe(struct mst_writer *w)
 
 int mst_writer_flush(struct mst_writer *w)
 {
-	w->room = 0;
+	w->due = 0;
 	if (!w->error)
 		w->error = write_definitions(w);
 	if (!w->error && !chunk_is_empty(&w->chunk))
@@ -433,7 +433,7 @@ int mst_writer_past(struct mst_writer *w, uint32_t kind)
 {
 	if (!w->in_base || kind >= w->defs.kinds.n)
 		return MST_ERR_ARGUMENT;
-	w->room = 0;
+	w->due = 0;
 	if (w->chunk.n_symbols >= MST_MAX_SYMBOLS && mst_writer_flush(w) != 0)
 		return w->error;
 	return chunk_list_symbol(&w->chunk, kind, MST_ALLOC);
@@ -505,7 +505,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->instructions = parent->instructions;
 	w->thread = parent->thread;
 	w->records = parent->records;
-	w->allocs = w->first_alloc = parent->allocs;
+	w->allocs = parent->allocs;
 	w->events = w->written = mst_writer_events(parent);
 	w->limit = parent->limit;
 	w->wait_for_room = parent->wait_for_room;
@@ -594,7 +594,7 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
 static inline void look_at_pending(struct mst_writer *w)
 {
 	if (__builtin_expect(defs_pending(&w->defs) > PENDING_MAX, 0))
-		w->room = 0;
+		w->due = 0;
 }
 
 int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id)
@@ -648,7 +648,7 @@ void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread)
 	const uint64_t time = time_ns >> TIME_SHIFT;
 
 	if (time > w->time || thread != w->thread)
-		w->room = 0;
+		w->due = 0;
 	if (time > w->time)
 		w->time = time;
 	w->thread = thread;
@@ -696,14 +696,14 @@ static uint32_t records_left(const struct mst_writer *w)
 	return records < symbols ? records : symbols;
 }
 
-/* Records that may follow `n` more before anything is due. */
-static uint32_t room_behind(const struct mst_writer *w, uint32_t n)
+/* How many records the chunk has when something is due, at the latest, if it begins one of `n` now. */
+static uint32_t records_until_due(const struct mst_writer *w, uint32_t n)
 {
 	const uint32_t in_chunk = records_left(w);
 	const uint32_t until_stamp = chunk_until_stamp(&w->chunk, w->time);
 	const uint32_t room = in_chunk < until_stamp ? in_chunk : until_stamp;
 
-	return w->counted || room < n ? 0 : room - n;
+	return w->counted || room < n ? 0 : w->chunk.n_records + room;
 }
 
 /*
@@ -715,7 +715,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 {
 	int err = w->error;
 
-	w->room = 0;
+	w->due = 0;
 	if (!err && (!valid || w->thread >= w->defs.threads.n))
 		return MST_ERR_ARGUMENT;
 	if (!err && records_left(w) < n)
@@ -727,17 +727,14 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 	if (w->counted)
 		chunk_count(&w->chunk, w->instructions);
 	chunk_note(&w->chunk, w->time, w->thread);
-	w->chunk.events++;
-	w->room = room_behind(w, n);
+	w->due = records_until_due(w, n);
 	return 0;
 }
 
 static inline int begin(struct mst_writer *w, uint32_t n, bool valid)
 {
-	if (__builtin_expect(!valid || w->room < n, 0))
+	if (__builtin_expect(!valid || w->chunk.n_records + n > w->due, 0))
 		return begin_slowly(w, n, valid);
-	w->room -= n;
-	w->chunk.events++;
 	return 0;
 }
 
@@ -747,7 +744,7 @@ static inline int add(struct mst_writer *w, uint32_t kind, enum mst_role role)
 
 	if (__builtin_expect(err, 0)) {
 		w->error = err;
-		w->room = 0;
+		w->due = 0;
 	}
 	return err;
 }
@@ -756,6 +753,7 @@ static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role r
 {
 	const int err = add(w, kind, role);
 
+	w->chunk.pairs += !err && role != MST_FREE;
 	if (!err && w->identity)
 		chunk_add_identity(&w->chunk, kind, role, rank);
 	return err;
@@ -765,10 +763,8 @@ static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank)
 {
 	const int err = add(w, kind, MST_ALLOC);
 
-	if (!err) {
+	if (!err)
 		*rank = chunk_take_rank(&w->chunk, kind);
-		w->allocs++;
-	}
 	return err;
 }
 
@@ -849,7 +845,7 @@ uint64_t mst_writer_instruction_count(const struct mst_writer *w)
 
 uint64_t mst_writer_events(const struct mst_writer *w)
 {
-	return w->events + w->chunk.events + w->chunk.null_frees;
+	return w->events + chunk_events(&w->chunk) + w->chunk.null_frees;
 }
 
 uint64_t mst_writer_blocks(const struct mst_writer *w, uint32_t kind)

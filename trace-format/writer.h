@@ -48,13 +48,12 @@ struct mst_writer {
 	uint64_t instructions;     /* executed so far */
 	uint64_t stepped;          /* as of the last mst_writer_step() */
 	uint32_t thread;
-	uint32_t room;        /* records that may be added before something else is due; see begin_slowly();
+	uint32_t due;     /* records of the chunk before something else is due; see begin_slowly();
 			       * always 0 if instructions are counted */
-	uint64_t records;     /* in sealed chunks */
-	uint64_t allocs;      /* allocations recorded; the next one's index for readers */
-	uint64_t first_alloc; /* `allocs` at the chunk's start */
-	uint64_t events;      /* in sealed chunks, written or not */
-	uint64_t written;     /* of the events, in sealed chunks */
+	uint64_t records; /* in sealed chunks */
+	uint64_t allocs;  /* of them, allocations; the index of the present chunk's first one for readers */
+	uint64_t events;  /* in sealed chunks, written or not */
+	uint64_t written; /* of the events, in sealed chunks */
 	uint64_t bytes;
 	bool (*wait_for_room)(void *context);
 	void *context;

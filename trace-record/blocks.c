@@ -7,10 +7,11 @@
 
 #define FIRST_PLACES 1024u
 #define TAGS 32u /* compared at a time */
-#define RANK_BITS 40
+#define CREDIT_MOST (1u << BLOCKS_YOUNG_BITS)
+#define PASSING 16u /* of those that are to pass, one gets in: programs change */
 #define NONE UINT32_MAX
 
-_Static_assert(1u << (BLOCKS_PAGE_BITS - 3) == 256, "a tag is a byte");
+_Static_assert(1u << (BLOCKS_PAGE_BITS - 3) <= 256, "a tag is a byte");
 
 /* Slots of a page, by class: the first two fill a cache line, and three. */
 static const uint16_t capacities[] = { 3, 19, 32, 64, 128, 256 };
@@ -20,16 +21,6 @@ _Static_assert(sizeof(capacities) / sizeof(*capacities) <= SLAB_CLASSES, "each h
 static uint8_t tag_of(uint64_t address)
 {
 	return (uint8_t)(address >> 3);
-}
-
-static uint64_t pack(struct block block)
-{
-	return (uint64_t)block.kind << RANK_BITS | block.rank;
-}
-
-static struct block unpack(uint64_t slot)
-{
-	return (struct block){ (uint32_t)(slot >> RANK_BITS), slot & ((1ull << RANK_BITS) - 1) };
 }
 
 /* ---- a page ---- */
@@ -117,13 +108,15 @@ int blocks_init(struct blocks *blocks)
 {
 	*blocks = (struct blocks){ .mask = FIRST_PLACES - 1 };
 	blocks->places = calloc(FIRST_PLACES, sizeof(*blocks->places));
-	return blocks->places ? 0 : -1;
+	blocks->young = calloc(1u << BLOCKS_YOUNG_BITS, sizeof(*blocks->young));
+	return blocks->places && blocks->young ? 0 : -1;
 }
 
 void blocks_finish(struct blocks *blocks)
 {
 	slabs_finish(&blocks->slabs);
 	free(blocks->places);
+	free(blocks->young);
 	*blocks = (struct blocks){ 0 };
 }
 
@@ -141,10 +134,14 @@ static inline struct block_place *search(const struct blocks *blocks, uint64_t k
 
 int blocks_copy(struct blocks *to, const struct blocks *from)
 {
-	*to = (struct blocks){ .mask = from->mask };
+	*to = (struct blocks){ .mask = from->mask, .credit = from->credit };
 	to->places = calloc(from->mask + 1, sizeof(*to->places));
-	if (!to->places)
+	to->young = malloc(sizeof(*to->young) << BLOCKS_YOUNG_BITS);
+	if (!to->places || !to->young) {
+		blocks_finish(to);
 		return -1;
+	}
+	memcpy(to->young, from->young, sizeof(*to->young) << BLOCKS_YOUNG_BITS);
 	for (uint64_t i = 0; i <= from->mask; i++) {
 		struct block_page *page = from->places[i].page, *copy;
 
@@ -165,7 +162,7 @@ int blocks_copy(struct blocks *to, const struct blocks *from)
 /* Makes the table anew, without empty pages, and with room. */
 static int renew(struct blocks *blocks)
 {
-	struct blocks fresh = { .mask = blocks->mask, .slabs = blocks->slabs };
+	struct blocks fresh = *blocks;
 	uint64_t live = 0;
 
 	for (uint64_t i = 0; i <= blocks->mask; i++)
@@ -208,51 +205,74 @@ static __attribute__((noinline)) struct block_place *make_room(struct blocks *bl
 	return place;
 }
 
-enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block)
+/* Into the page that is, or shall be, at `place`. */
+static enum blocks_added add_to_page(struct blocks *blocks, struct block_place *place, uint64_t address,
+				     uint64_t slot)
 {
-	const uint64_t key = blocks_key(address);
-	struct block_place *place = search(blocks, key);
 	struct block_page *page = place->page;
 
-	if (page && page_search(page, tag_of(address)) != NONE)
-		return BLOCKS_LIVE;
 	if (__builtin_expect(!page || page->n == page->capacity, 0)) {
-		place = make_room(blocks, key);
+		place = make_room(blocks, blocks_key(address));
 		if (!place)
 			return BLOCKS_NO_MEMORY;
 		page = place->page;
 	}
 	page->tags[page->n] = tag_of(address);
-	page_slots(page)[page->n++] = pack(block);
+	page_slots(page)[page->n++] = slot;
 	return BLOCKS_ADDED;
 }
 
-bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block)
+/* Whether the block in another's place is to leave it: of those that came so far, enough have gone soon. */
+static inline bool may_displace(struct blocks *blocks)
 {
-	struct block_page *page = search(blocks, blocks_key(address))->page;
-	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
-
-	if (i == NONE)
-		return false;
-	*block = unpack(page_slots(page)[i]);
+	if (!blocks->credit)
+		return ++blocks->passed % PASSING == 0;
+	blocks->credit = (blocks->credit < CREDIT_MOST ? blocks->credit : CREDIT_MOST) - 1;
 	return true;
 }
 
-bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
+enum blocks_added blocks_add_old(struct blocks *blocks, uint64_t address, uint64_t slot)
+{
+	struct block_young *const young = blocks_young(blocks, address);
+	struct block_place *const place = search(blocks, blocks_key(address));
+
+	if (place->page && page_search(place->page, tag_of(address)) != NONE)
+		return BLOCKS_LIVE;
+	if (young->slot && !may_displace(blocks))
+		return add_to_page(blocks, place, address, slot);
+	if (young->slot && add_to_page(blocks, search(blocks, blocks_key(young->address)), young->address,
+				       young->slot) != BLOCKS_ADDED)
+		return BLOCKS_NO_MEMORY;
+	*young = (struct block_young){ address, slot };
+	return BLOCKS_ADDED;
+}
+
+uint64_t blocks_find_old(const struct blocks *blocks, uint64_t address)
 {
 	struct block_page *page = search(blocks, blocks_key(address))->page;
 	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
-	uint64_t *slots;
+
+	return i == NONE ? 0 : page_slots(page)[i];
+}
+
+uint64_t blocks_take_old(struct blocks *blocks, uint64_t address)
+{
+	struct block_young *const young = blocks_young(blocks, address);
+	struct block_page *page = search(blocks, blocks_key(address))->page;
+	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
+	uint64_t *slots, slot;
 
 	if (i == NONE)
-		return false;
+		return 0;
 	slots = page_slots(page);
-	*block = unpack(slots[i]);
+	slot = slots[i];
 	/* The last one fills the hole. */
 	page->n--;
 	page->tags[i] = page->tags[page->n];
 	slots[i] = slots[page->n];
-	return true;
+	if (!young->slot)
+		young->address = address;
+	return slot;
 }
 
 /* ---- all blocks ---- */
@@ -263,6 +283,8 @@ uint64_t blocks_count(const struct blocks *blocks)
 
 	for (uint64_t i = 0; i <= blocks->mask; i++)
 		n += blocks->places[i].page ? blocks->places[i].page->n : 0;
+	for (uint32_t i = 0; i < 1u << BLOCKS_YOUNG_BITS; i++)
+		n += blocks->young[i].slot != 0;
 	return n;
 }
 
@@ -277,22 +299,28 @@ void blocks_list(const struct blocks *blocks, struct block_ref *refs)
 			*refs++ = (struct block_ref){ .key = *slot, .slot = slot };
 		}
 	}
+	for (uint32_t i = 0; i < 1u << BLOCKS_YOUNG_BITS; i++) {
+		uint64_t *slot = &blocks->young[i].slot;
+
+		if (*slot)
+			*refs++ = (struct block_ref){ .key = *slot, .slot = slot };
+	}
 }
 
 struct block_ref block_at(struct block *block)
 {
-	return (struct block_ref){ .key = pack(*block), .block = block };
+	return (struct block_ref){ .key = block_pack(*block), .block = block };
 }
 
 struct block block_get(const struct block_ref *ref)
 {
-	return ref->slot ? unpack(*ref->slot) : *ref->block;
+	return ref->slot ? block_unpack(*ref->slot) : *ref->block;
 }
 
 void block_set(const struct block_ref *ref, struct block block)
 {
 	if (ref->slot)
-		*ref->slot = pack(block);
+		*ref->slot = block_pack(block);
 	else
 		*ref->block = block;
 }

@@ -63,7 +63,7 @@ static void give_node(struct customs *customs, uint32_t node)
 }
 
 /* The node of the newest block at the address, or 0. */
-static uint32_t top_of(struct customs *customs, uint64_t address)
+static uint32_t top_of(const struct customs *customs, uint64_t address)
 {
 	struct block top;
 
@@ -118,6 +118,11 @@ void customs_cover(struct customs *customs, uint64_t address)
 
 	for (; node && !customs->nodes[node].covered; node = customs->nodes[node].below)
 		customs->nodes[node].covered = true;
+}
+
+bool customs_at(const struct customs *customs, uint64_t address)
+{
+	return top_of(customs, address) != 0;
 }
 
 bool customs_covered(struct customs *customs, uint64_t address)

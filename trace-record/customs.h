@@ -39,6 +39,9 @@ static inline bool customs_any(const struct customs *customs)
 	return customs->n > 1;
 }
 
+/* Whether there is one at the address. */
+bool customs_at(const struct customs *customs, uint64_t address);
+
 /* How many blocks there are; references to all of them, in no order. As for blocks.h. */
 uint64_t customs_count(const struct customs *customs);
 void customs_list(const struct customs *customs, struct block_ref *refs);

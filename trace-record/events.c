@@ -9,16 +9,10 @@
 #include "tracee_state.h"
 
 #define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
-#define RELEASE_BYTES (64u << 10)
-#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
 #define UNKNOWN_BLOCK UINT64_MAX
 
 /* Beside 0 and errors: the event gives an address at which there is a block. */
 #define ADDRESS_IS_LIVE 1
-
-/* How many events ahead the page of a block is fetched. */
-#define PAGE_AHEAD 16
-#define FEW_PAGES 512u /* the table of so many is in the caches anyway */
 
 _Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
@@ -136,36 +130,22 @@ static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t st
 	return mst_writer_kind(t->writer, &k, kind);
 }
 
-/* A call that is all in one word: operation, stack and size alone make its kind. 0: it isn't. */
-static inline uint64_t call_key(const struct lane_event *e, uint32_t stack)
+/* The kind of a call; `old` is the kind of the block whose place it takes, or MST_NONE. */
+static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old,
+			  uint32_t *kind)
 {
-	_Static_assert(MST_MAX_STACKS <= 1u << 26 && MST_OP_FREE <= 1u << 5, "a call has 26 + 5 + 32 bits");
-
-	if (e->flags & ~SHM_STAMPED)
-		return 0;
-	return (uint64_t)stack << 37 | (uint64_t)e->op << 32 | (uint32_t)e->size;
-}
-
-/* Where the kind of such a call is remembered. */
-static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t call)
-{
-	return &t->kinds[(call * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
-}
-
-/* The kind of a call that takes no block's place. */
-static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t *kind)
-{
-	const uint64_t call = call_key(e, stack);
-	struct kind_entry *k = kind_entry(t, call);
+	const bool plain = !(e->flags & ~SHM_STAMPED) && e->size <= UINT32_MAX;
+	const uint64_t call = plain ? call_key(stack, e->op, (uint32_t)e->size) : 0;
+	struct kind_entry *k = kind_entry(t, call, old);
 	int err;
 
-	if (__builtin_expect(call && k->call == call, 1)) {
+	if (__builtin_expect(call && k->call == call && k->old == old, 1)) {
 		*kind = k->kind;
 		return 0;
 	}
-	err = define_kind(t, e, stack, MST_NONE, kind);
+	err = define_kind(t, e, stack, old, kind);
 	if (!err && call)
-		*k = (struct kind_entry){ call, *kind };
+		*k = (struct kind_entry){ call, *kind, old };
 	return err;
 }
 
@@ -192,7 +172,7 @@ static inline int write_alloc(struct tracee *t, struct lane *lane, const struct 
 	uint32_t stack;
 	int err = stack_of(t, lane, e, &stack);
 
-	if (err || (err = kind_of(t, e, stack, &block.kind)))
+	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)))
 		return err;
 	if (e->flags & SHM_FAILED)
 		return mst_writer_call(t->writer, block.kind);
@@ -207,7 +187,7 @@ static inline int write_alloc(struct tracee *t, struct lane *lane, const struct 
 /* The same. */
 static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
-	const bool freed = e->op == MST_OP_REALLOC_FREE;
+	const bool frees = e->op == MST_OP_REALLOC_FREE, keeps = e->flags & SHM_FAILED && !frees;
 	struct block old, block;
 	uint32_t stack;
 	bool known;
@@ -215,21 +195,21 @@ static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_
 
 	if (err)
 		return err;
-	if (!freed && !(e->flags & SHM_FAILED) && e->address != e->old &&
-	    blocks_find(&t->blocks, e->address, &block))
+	if (!frees && !keeps && e->address != e->old && blocks_find(&t->blocks, e->address, &block))
 		return ADDRESS_IS_LIVE;
-	known = blocks_find(&t->blocks, e->old, &old);
+	known = keeps ? blocks_find(&t->blocks, e->old, &old) : blocks_take(&t->blocks, e->old, &old);
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-	if ((err = define_kind(t, e, stack, freed ? MST_NONE : old.kind, &block.kind)))
+	if ((err = kind_of(t, e, stack, frees ? MST_NONE : old.kind, &block.kind))) {
+		/* Where it was there is room for it. */
+		if (known && !keeps)
+			blocks_add(&t->blocks, e->old, old);
 		return err;
-	if (e->flags & SHM_FAILED && !freed)
+	}
+	if (keeps)
 		return mst_writer_failed_resize(t->writer, old.kind, old.rank, block.kind);
-	if (known)
-		blocks_take(&t->blocks, e->old, &old);
-	else
-		t->unknown_frees++;
-	if (freed)
+	t->unknown_frees += !known;
+	if (frees)
 		return mst_writer_free_by(t->writer, old.kind, old.rank, block.kind);
 	if ((err = mst_writer_resize(t->writer, old.kind, old.rank, block.kind, &block.rank)))
 		return err;
@@ -304,7 +284,7 @@ static int write_custom(struct tracee *t, struct lane *lane, const struct lane_e
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
 		err = mst_writer_free(t->writer, block.kind, block.rank);
-	if (err || (err = kind_of(t, e, stack, &block.kind)) ||
+	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
 	    (err = mst_writer_alloc(t->writer, block.kind, &block.rank)))
 		return err;
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
@@ -426,66 +406,21 @@ static inline int write_event(struct tracee *t, struct lane *lane, const struct 
 
 /* ---- the order ---- */
 
-/* Where an event looks first. */
-static inline uint64_t address_needed(const struct lane_event *e)
-{
-	return is_realloc(e) ? e->old : e->address;
-}
-
-/* Reads more events; NULL if there are none. */
-static __attribute__((noinline)) const struct lane_event *read_events(struct tracee *t, struct lane *lane)
-{
-	if (lane->tail - lane->released >= RELEASE_BYTES)
-		lane_release(lane);
-	if (!lane_read(lane))
-		return NULL;
-	t->expecting = t->blocks.used > FEW_PAGES;
-	if (!t->expecting)
-		return lane_peek(lane);
-	for (const struct lane_event *e = lane->next; e < lane->end; e++)
-		blocks_expect(&t->blocks, address_needed(e));
-	for (const struct lane_event *e = lane->next; e < lane->end && e < lane->next + PAGE_AHEAD; e++)
-		blocks_expect_page(&t->blocks, address_needed(e));
-	return lane_peek(lane);
-}
-
-/* The lane's next event; NULL if there is none. */
-static inline const struct lane_event *next_event(struct tracee *t, struct lane *lane)
-{
-	if (__builtin_expect(lane->next != lane->end, 1))
-		return lane->next;
-	return lane->read != lane->head ? read_events(t, lane) : NULL;
-}
-
-/* Tells the writer who makes the next calls, and when. */
-static __attribute__((noinline)) void tell_when(struct tracee *t, const struct lane *lane, uint64_t stamp,
-						const struct clock *clock)
+void tracee_tell_when(struct tracee *t, const struct lane *lane, uint64_t stamp, const struct clock *clock)
 {
 	t->at_stamp = stamp;
 	t->at_thread = lane->thread;
 	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
 }
 
-/* Fetches where the kind of a plain call is remembered. */
-static inline __attribute__((always_inline)) void expect_kind(const struct tracee *t, const struct lane *lane,
-							      const struct lane_event *e)
-{
-	if (e->op != SHM_OP_FREE && e->node < lane->n_nodes)
-		__builtin_prefetch(kind_entry(t, call_key(e, lane->nodes[e->node].stack)));
-}
-
 /* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
-static inline int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
+static int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
 	const struct lane_event *e = lane_peek(lane);
 	int err;
 
-	if (__builtin_expect(e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread, 0))
-		tell_when(t, lane, e->stamp, clock);
-	if (t->expecting && lane->end - e > PAGE_AHEAD) {
-		blocks_expect_page(&t->blocks, address_needed(e + PAGE_AHEAD));
-		expect_kind(t, lane, e + PAGE_AHEAD / 2);
-	}
+	if (e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread)
+		tracee_tell_when(t, lane, e->stamp, clock);
 	err = write_event(t, lane, e);
 	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
 		lane_take(lane);
@@ -498,7 +433,7 @@ static const struct lane_event *next_call(struct tracee *t, struct lane *lane, c
 	const struct lane_event *e;
 
 	lane_look(lane);
-	while ((e = next_event(t, lane)) &&
+	while ((e = lane_peek(lane)) &&
 	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
 	       take_event(t, lane, clock) == 0)
 		;
@@ -582,7 +517,7 @@ static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 	*limit = until;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
-		const struct lane_event *e = lane->ring ? next_event(t, lane) : NULL;
+		const struct lane_event *e = lane->ring ? lane_peek(lane) : NULL;
 
 		if (!e || e->stamp > until)
 			continue;
@@ -598,6 +533,14 @@ static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 	return best;
 }
 
+/* Takes the lane's next event that isn't as usual; ADDRESS_IS_LIVE: it has to wait. */
+static int take_any(struct tracee *t, struct lane *lane, const struct clock *clock, bool patient)
+{
+	const int err = take_event(t, lane, clock);
+
+	return err == ADDRESS_IS_LIVE ? settle(t, lane, clock, patient) : err;
+}
+
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
 	/* A process that writes no more has nothing to wait for. */
@@ -606,29 +549,26 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 	struct lane *lane;
 	uint64_t limit;
 	int64_t taken = 0;
-	bool held = false;
-	int err, first_err = tracee_look_at_rings(t);
+	int err = 0, first_err = tracee_look_at_rings(t);
+	bool held = first_err;
 
-	if (first_err)
-		held = true;
 	while (!held && taken < most && (lane = earliest(t, until, &limit))) {
 		const struct lane_event *e;
 
-		while ((e = next_event(t, lane)) && e->stamp <= limit && taken < most) {
-			err = take_event(t, lane, clock);
-			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
-				err = settle(t, lane, clock, patient);
-			if (__builtin_expect(err == ADDRESS_IS_LIVE, 0)) {
-				held = true;
-				break;
+		do {
+			taken += tracee_run(t, lane, clock, limit, most - taken, &err);
+			e = err ? NULL : lane_peek(lane);
+			if (e && e->stamp <= limit && taken < most) {
+				err = take_any(t, lane, clock, patient);
+				held = err == ADDRESS_IS_LIVE;
+				taken += !held;
 			}
-			taken++;
-			if (__builtin_expect(err, 0)) {
+			if (err < 0) {
 				/* Counted, not fatal: the program goes on, and so do later events. */
 				first_err = first_err ? first_err : err;
 				t->lost++;
 			}
-		}
+		} while (e && e->stamp <= limit && taken < most && !held);
 	}
 	if (!held)
 		t->held_ns = 0;

@@ -15,7 +15,7 @@ void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
 		.data = shm_ring_data(segment, slot),
 		.size = shm_ring_bytes(slot),
 	};
-	lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->tail);
+	lane->tail = lane->released = lane->head = atomic_load(&lane->ring->tail);
 }
 
 void lane_finish(struct lane *lane)
@@ -81,33 +81,8 @@ static inline const uint64_t *parse(const uint64_t *w, struct lane_event *e, uin
 	return w;
 }
 
-/* The same for the commonest records; NULL: it is another one. */
-static inline const uint64_t *parse_common(const uint64_t *w, struct lane_event *e, uint64_t *stamp)
-{
-	const uint64_t head = *w++;
-
-	if (__builtin_expect(SHM_FLAGS(head) & ~SHM_STAMPED, 0))
-		return NULL;
-	e->op = SHM_OP(head);
-	e->flags = SHM_FLAGS(head);
-	if (SHM_FLAGS(head) & SHM_STAMPED)
-		*stamp = *w++;
-	e->stamp = *stamp;
-	if (SHM_OP(head) == SHM_OP_FREE) {
-		e->address = SHM_VALUE(head);
-		return w;
-	}
-	if (SHM_OP(head) != MST_OP_MALLOC && SHM_OP(head) != MST_OP_NEW)
-		return NULL;
-	e->node = SHM_NODE(head);
-	e->align_log2 = 0;
-	e->size = SHM_SIZE(head);
-	e->address = *w++;
-	return w;
-}
-
 /* Where the record at *at begins, behind padding if there is any; NULL: not the whole of it is there. */
-static __attribute__((noinline)) const uint64_t *record_at(const struct lane *lane, uint64_t *at)
+static const uint64_t *record_at(const struct lane *lane, uint64_t *at)
 {
 	const uint64_t *w = (const uint64_t *)(lane->data + (*at & (lane->size - 1)));
 	uint64_t room;
@@ -124,55 +99,23 @@ static __attribute__((noinline)) const uint64_t *record_at(const struct lane *la
 	return shm_words(w[0]) <= room / 8 ? w : NULL;
 }
 
-/* Reads common records up to one that is none, or that may not be there whole. */
-static inline uint32_t read_common(struct lane *lane, uint32_t n)
+const struct lane_event *lane_read(struct lane *lane)
 {
-	const uint64_t in_ring = lane->size - (lane->read & (lane->size - 1)),
-		       there = lane->head - lane->read;
-	const uint64_t room = (in_ring < there ? in_ring : there) / 8;
-	const uint64_t *const first = (const uint64_t *)(lane->data + (lane->read & (lane->size - 1)));
-	const uint64_t *const last = first + room, *w = first, *next;
-	uint64_t stamp = lane->stamp;
+	uint64_t at = lane->tail;
+	const uint64_t *w = NULL;
 
-	for (; n < LANE_WINDOW && last - w >= (int)SHM_RECORD_WORDS; n++, w = next) {
-		struct lane_event *e = &lane->window[n];
-
-		next = parse_common(w, e, &stamp);
-		if (!next)
-			break;
-		e->end = lane->read + (uint64_t)(next - first) * 8;
-	}
-	lane->stamp = stamp;
-	lane->read += (uint64_t)(w - first) * 8;
-	return n;
-}
-
-/* Reads a record of any kind; false if there is something else. */
-static bool read_any(struct lane *lane, struct lane_event *e)
-{
-	const uint64_t *const w = record_at(lane, &lane->read);
-
-	if (w)
-		e->end = lane->read += (uint64_t)(parse(w, e, &lane->stamp) - w) * 8;
-	return w;
-}
-
-bool lane_read(struct lane *lane)
-{
-	uint32_t n = 0;
-
-	if (lane->head - lane->read > lane->size || (lane->head | lane->read) & 7)
-		lane->broken = true;
-	while (!lane->broken && lane->read != lane->head && n < LANE_WINDOW) {
-		n = read_common(lane, n);
-		if (n == LANE_WINDOW || lane->read == lane->head)
-			break;
-		lane->broken = !read_any(lane, &lane->window[n]);
-		n += !lane->broken;
-	}
-	lane->next = lane->window;
-	lane->end = lane->window + n;
-	return n > 0;
+	if (lane->tail - lane->released >= LANE_RELEASE_BYTES)
+		lane_release(lane);
+	if (lane->broken)
+		return NULL;
+	if (lane->head - at <= lane->size && !((lane->head | at) & 7))
+		w = record_at(lane, &at);
+	lane->broken = !w;
+	lane->peeked = w;
+	if (!w)
+		return NULL;
+	lane->event.end = at + (uint64_t)(parse(w, &lane->event, &lane->stamp) - w) * 8;
+	return &lane->event;
 }
 
 void lane_release(struct lane *lane)

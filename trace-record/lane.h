@@ -22,8 +22,25 @@ struct lane_event {
 	uint64_t end;                /* where in the ring it does */
 };
 
+/*
+ * The call that was last made with a node's stack, if it was a plain one (all in the record's head): its kind
+ * is not looked for again. As in the record, size << 32 | op, with the kind between them; 0: none.
+ */
+#define LANE_CALL_MASK 0xffffffff000000ffull
+
+static inline uint64_t lane_call(uint64_t head, uint32_t kind)
+{
+	return (head & LANE_CALL_MASK) | (uint64_t)kind << 8;
+}
+
+static inline uint32_t lane_call_kind(uint64_t call)
+{
+	return (uint32_t)call >> 8;
+}
+
 /* A node of the thread's stacks, as last defined. */
 struct lane_node {
+	uint64_t call;  /* see lane_call() */
 	uint32_t frame; /* in the trace; MST_NONE: left out of stacks */
 	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
 	uint16_t parent; /* 0: none */
@@ -32,7 +49,8 @@ struct lane_node {
 
 #define LANE_DEPTH_MOST UINT16_MAX
 
-#define LANE_WINDOW 64u
+#define LANE_BATCH 16u
+#define LANE_RELEASE_BYTES (64u << 10) /* the producer is told at least so often how far we are */
 
 struct lane {
 	struct shm_ring *ring;
@@ -41,16 +59,22 @@ struct lane {
 	uint32_t use;              /* of the slot, when `thread` was defined */
 	uint32_t thread;           /* id in the trace */
 	uint64_t tail, head;       /* of the ring, as known here; tail: of what was taken */
-	uint64_t read, released;   /* of what was read, and of what the producer may overwrite */
+	uint64_t released;         /* what the producer may overwrite */
 	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
 	uint64_t stack_depth;      /* of the thread, as the last mark told */
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
 
-	/* Events read ahead, so that memory that they need can be on its way: [next, end). */
-	struct lane_event window[LANE_WINDOW];
-	const struct lane_event *next, *end;
+	struct lane_event event; /* the next one ... */
+	bool peeked;             /* ... if it was read already */
+
+	/* What the table of blocks is told of addresses beforehand, see quick.c. */
+	struct lane_ahead {
+		uint64_t due, near, far; /* places in the ring; at `due` more is to be told */
+		uint32_t n;
+		uint32_t places[LANE_BATCH]; /* from near to far, see blocks_expect() */
+	} ahead;
 
 	struct lane_node *nodes; /* by number; those that were never defined have depth 0 */
 	uint32_t n_nodes;
@@ -59,19 +83,22 @@ struct lane {
 void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot);
 void lane_finish(struct lane *lane);
 
-/* Reads events ahead into the empty window; false if there are none (or the lane is broken). */
-bool lane_read(struct lane *lane);
+/* Reads the next event; NULL if there is none (or the lane is broken). */
+const struct lane_event *lane_read(struct lane *lane);
 
-/* The next event, without taking it; NULL if none has been read. */
-static inline const struct lane_event *lane_peek(const struct lane *lane)
+/* The next event, without taking it; NULL if there is none. */
+static inline const struct lane_event *lane_peek(struct lane *lane)
 {
-	return lane->next != lane->end ? lane->next : NULL;
+	if (lane->peeked)
+		return &lane->event;
+	return lane->tail != lane->head ? lane_read(lane) : NULL;
 }
 
-/* Takes it. */
+/* Takes it: it has been peeked at. */
 static inline void lane_take(struct lane *lane)
 {
-	lane->tail = lane->next++->end;
+	lane->tail = lane->event.end;
+	lane->peeked = false;
 }
 
 /* Whether the lane is that of the slot's present thread: another one may have come since it was opened. */

@@ -319,9 +319,11 @@ static inline unsigned shm_operands(uint8_t op)
 /* Words of a whole record. */
 static inline unsigned shm_words(uint64_t head)
 {
-	const unsigned optional = SHM_FLAGS(head) & (SHM_STAMPED | SHM_WIDE | SHM_ALIGNED | SHM_USABLE);
+	/* Of flags / 4, the bits of the four that add a word, a digit each. */
+	const unsigned optional = 0x4332322132212110u >> (SHM_FLAGS(head) / SHM_STAMPED % 16 * 4) & 15;
 
-	return 1 + shm_operands(SHM_OP(head)) + (unsigned)__builtin_popcount(optional);
+	_Static_assert((SHM_STAMPED | SHM_USABLE | SHM_WIDE | SHM_ALIGNED) == 15 * SHM_STAMPED, "in a row");
+	return 1 + shm_operands(SHM_OP(head)) + optional;
 }
 
 #endif

@@ -151,6 +151,7 @@ static int renew_lane(struct succession *s, struct lane *lane)
 		struct lane_node *node = &lane->nodes[i];
 
 		node->stack = MST_NONE;
+		node->call = 0;
 		if (node->depth && node->frame != MST_NONE)
 			err = mst_transfer_frame(s->transfer, node->frame, &node->frame);
 	}

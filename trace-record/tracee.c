@@ -207,8 +207,8 @@ static void close_lane(struct lane *lane)
 {
 	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
 		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
-		lane->tail = lane->read = lane->released = lane->head = atomic_load(&lane->ring->head);
-		lane->next = lane->end;
+		lane->tail = lane->released = lane->head = atomic_load(&lane->ring->head);
+		lane->peeked = false;
 		lane->broken = false;
 		atomic_store(&lane->ring->state, SHM_RING_FREE);
 	}

@@ -7,16 +7,20 @@
 #include "customs.h"
 #include "frames.h"
 #include "lane.h"
+#include "mst_limits.h"
 #include "tids.h"
 #include "tracee.h"
 
 #define KIND_CACHE_BITS 13
 #define FORKS_KEPT 64u /* states kept for children that have not shown up yet */
 
+#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
+
 /* The kind of a plain call, remembered. */
 struct kind_entry {
 	uint64_t call; /* see call_key(); 0: none */
 	uint32_t kind;
+	uint32_t old; /* of the block whose place it takes; MST_NONE: it takes none's */
 };
 
 /* The state of the process at a fork, for the child. */
@@ -49,6 +53,30 @@ struct tracee {
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
 };
+
+/* A plain call, all in one word: operation, stack and size alone make its kind. Never 0. */
+static inline uint64_t call_key(uint32_t stack, uint8_t op, uint32_t size)
+{
+	_Static_assert(MST_MAX_STACKS <= 1u << 26 && MST_OP_FREE <= 1u << 5, "a call has 26 + 5 + 32 bits");
+	return (uint64_t)stack << 37 | (uint64_t)op << 32 | size;
+}
+
+/* Where the kind of such a call is remembered. */
+static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t call, uint32_t old)
+{
+	return &t->kinds[((call ^ (uint64_t)old << 32) * 0x9e3779b97f4a7c15u) >> (64 - KIND_CACHE_BITS)];
+}
+
+/* Tells the writer who makes the next calls, and when. */
+void tracee_tell_when(struct tracee *tracee, const struct lane *lane, uint64_t stamp,
+		      const struct clock *clock);
+
+/*
+ * Takes events as long as they are as usual, none stamped after `limit`, and `most` at most. Returns how many there
+ * were; *err is 0, or what the last of them met, which is taken all the same.
+ */
+int64_t tracee_run(struct tracee *tracee, struct lane *lane, const struct clock *clock, uint64_t limit,
+		   int64_t most, int *err);
 
 /* At a fork: the present state is what its child begins with. */
 void tracee_keep_fork(struct tracee *tracee, uint32_t number);

@@ -34,13 +34,54 @@ static void check(struct blocks *blocks, const struct block *model, uint32_t i)
 {
 	struct block block;
 
-	blocks_expect(blocks, address_of(i));
-	blocks_expect_page(blocks, address_of(i));
+	blocks_expect_page(blocks, blocks_expect(blocks, address_of(i)));
 	assert_int_equal(blocks_find(blocks, address_of(i), &block), model[i].kind != 0);
 	if (model[i].kind) {
 		assert_int_equal(block.kind, model[i].kind);
 		assert_int_equal(block.rank, model[i].rank);
 	}
+}
+
+/* Whether what is listed is what there is. */
+static void check_all(const struct blocks *blocks, const struct block *model)
+{
+	const uint64_t n = blocks_count(blocks);
+	struct block_ref *refs = calloc(n + 1, sizeof(*refs));
+	uint64_t left = 0, listed = 0, live = 0;
+
+	assert_non_null(refs);
+	blocks_list(blocks, refs);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct block block = block_get(&refs[i]);
+
+		listed += block.kind * 31 + block.rank;
+	}
+	for (uint32_t i = 0; i < ADDRESSES; i++) {
+		live += model[i].kind != 0;
+		left += model[i].kind ? model[i].kind * 31 + model[i].rank : 0;
+	}
+	assert_int_equal(n, live);
+	assert_int_equal(listed, left);
+	free(refs);
+}
+
+/* Blocks that go soon and whose addresses come back never get into a page. */
+static void test_the_young_stay_out(void **state)
+{
+	struct blocks blocks;
+	struct block block;
+
+	(void)state;
+	assert_int_equal(blocks_init(&blocks), 0);
+	for (uint64_t i = 1; i < 100000; i++) {
+		assert_int_equal(blocks_add(&blocks, 4096 + i % 8 * 32, (struct block){ 1, i }),
+				 BLOCKS_ADDED);
+		assert_true(blocks_take(&blocks, 4096 + i % 8 * 32, &block));
+		assert_false(blocks_find(&blocks, 4096 + i % 8 * 32, &block));
+	}
+	assert_int_equal(blocks.used, 0);
+	assert_int_equal(blocks_count(&blocks), 0);
+	blocks_finish(&blocks);
 }
 
 static void test_as_an_array(void **state)
@@ -72,6 +113,7 @@ static void test_as_an_array(void **state)
 			memcpy(at_copy, model, sizeof(model));
 		}
 	}
+	check_all(&blocks, model);
 	for (uint32_t i = 0; i < ADDRESSES; i++) {
 		check(&blocks, model, i);
 		check(&copy, at_copy, i);
@@ -102,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_an_array),
 		cmocka_unit_test(test_room_comes_back),
+		cmocka_unit_test(test_the_young_stay_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
