@@ -16,16 +16,40 @@ struct ledger {
 	const struct settings *settings;
 	const struct usable *usable;
 	struct indexmap silent; /* blocks of counted kinds that don't count */
-	struct effect *effects; /* by record of the present chunk */
+	struct effect *effects; /* by record of the present chunk, if it lists them */
 	uint32_t n_effects;
 };
 
 void ledger_finish(struct ledger *ledger);
 
+/* Whether it lists effects. If Massif makes no mistakes, they are found when they are asked for. */
+static inline bool ledger_lists(const struct ledger *ledger)
+{
+	return ledger->settings->compat != COMPAT_FIXED;
+}
+
 /*
- * Fills `effects` from those of the chunk's symbols, which say all but what single blocks take. Both records
- * of a pair are done at once. False: no memory.
+ * What record `i` does, if effects aren't listed, from those of the chunk's symbols, which say all but what single
+ * blocks take. effects[1] is what the next record does, if the two are a pair.
  */
+static inline void ledger_charge(const struct ledger *ledger, const uint16_t *records,
+				 const struct effect *by_symbol, uint32_t i, struct effect effects[2])
+{
+	const uint64_t *bytes = &usable_bytes(ledger->usable)[i];
+	const uint64_t admin = ledger->settings->heap_admin;
+
+	effects[0] = by_symbol[records[i]];
+	effect_charge(&effects[0], ledger->settings, bytes[0] + admin);
+	if (effects[0].action != PAIR)
+		return;
+	effects[1] = by_symbol[records[i + 1]];
+	effect_charge(&effects[1], ledger->settings, bytes[1] + admin);
+	/* Never seen allocated: all that is known is that a block has come. */
+	if (effects[1].comes && usable_blocks(ledger->usable)[i] == UINT64_MAX)
+		effects[0].action = NOTHING;
+}
+
+/* Lists the chunk's effects, both records of a pair at once. False: no memory. */
 bool ledger_fill(struct ledger *ledger, const struct mst_chunk *chunk, const struct effect *by_symbol);
 
 /* Massif keeps a change of extra bytes in 32 bits: what a change of `total` is with it. */

@@ -27,6 +27,16 @@ __attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind
 
 /* ---- live blocks ---- */
 
+/* Where effects come from: symbols say it all, or all but what single blocks take, or the ledger lists them. */
+enum source { SYMBOLS, BLOCKS, LEDGER };
+
+static enum source source_of(const struct massif *m)
+{
+	if (!m->by_record)
+		return SYMBOLS;
+	return ledger_lists(&m->ledger) ? LEDGER : BLOCKS;
+}
+
 /* One by one, in their order. */
 static void apply_effects(struct massif *m, uint32_t n)
 {
@@ -75,7 +85,7 @@ void massif_apply_records(struct massif *m, uint32_t n)
 {
 	if (m->pages || n <= m->applied)
 		return;
-	if (m->by_record)
+	if (source_of(m) == LEDGER)
 		apply_effects(m, n);
 	else
 		apply_tallies(m, n);
@@ -198,20 +208,25 @@ static const struct mst_symbol *symbol_at(const struct massif *m, uint32_t i)
 	return &m->chunk->symbols[m->chunk->records[i]];
 }
 
-static const struct effect *effect_at(const struct massif *m, uint32_t i)
+static struct effect effect_at(const struct massif *m, uint32_t i)
 {
-	return m->by_record ? &m->ledger.effects[i] : &m->effects[m->chunk->records[i]];
+	struct effect charged[2];
+
+	if (source_of(m) != BLOCKS)
+		return source_of(m) == LEDGER ? m->ledger.effects[i] : m->effects[m->chunk->records[i]];
+	ledger_charge(&m->ledger, m->chunk->records, m->effects, i, charged);
+	return charged[0];
 }
 
 /* Tells the chronicle of the call whose first or second record is `i`, before it happens. */
 static void announce(struct massif *m, uint32_t i)
 {
 	const struct mst_symbol *symbol = symbol_at(m, i);
-	const struct effect *e = effect_at(m, i);
+	const struct effect e = effect_at(m, i);
 	const bool unknown = symbol->kind == MST_UNKNOWN_KIND ||
 			     (m->by_record && usable_blocks(m->ledger.usable)[i] == USABLE_FORGOTTEN);
 	const bool second = i > 0 && symbol_at(m, i - 1)->role == MST_OUT;
-	bool counted = e->counted;
+	bool counted = e.counted;
 
 	if (unknown || second || symbol->role == MST_CALL)
 		return;
@@ -219,12 +234,12 @@ static void announce(struct massif *m, uint32_t i)
 		chronicle_call(m->chronicle, CHRONICLE_ALLOC, counted, !counted);
 	} else if (symbol->role == MST_KEEP) {
 		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted, !counted);
-	} else if (symbol->role == MST_OUT && effect_at(m, i + 1)->comes) {
-		counted = counted && e->action != NOTHING;
+	} else if (symbol->role == MST_OUT && effect_at(m, i + 1).comes) {
+		counted = counted && e.action != NOTHING;
 		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted,
-			       !counted || !effect_at(m, i + 1)->counted);
+			       !counted || !effect_at(m, i + 1).counted);
 	} else {
-		counted = counted && e->action != NOTHING;
+		counted = counted && e.action != NOTHING;
 		chronicle_call(m->chronicle, CHRONICLE_FREE, counted, !counted);
 	}
 }
@@ -232,16 +247,17 @@ static void announce(struct massif *m, uint32_t i)
 /* How far the call whose first record is `i` will move the clock. */
 static uint64_t ticks_at(const struct massif *m, uint32_t i)
 {
-	const struct effect *e = effect_at(m, i), *new;
+	const struct effect e = effect_at(m, i);
+	struct effect new;
 
-	if (e->action <= GOES)
-		return e->clock;
-	if (e->action != PAIR)
+	if (e.action <= GOES)
+		return e.clock;
+	if (e.action != PAIR)
 		return 0;
 	new = effect_at(m, i + 1);
-	if (!new->comes || !new->counted)
-		return e->counted ? e->clock : 0;
-	return e->counted ? ticks_of(m, change_of(m, e, new)) : new->clock;
+	if (!new.comes || !new.counted)
+		return e.counted ? e.clock : 0;
+	return e.counted ? ticks_of(m, change_of(m, &e, &new)) : new.clock;
 }
 
 /*
@@ -250,16 +266,22 @@ static uint64_t ticks_at(const struct massif *m, uint32_t i)
  * blocks, takes longer.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							  bool by_record, bool marking, bool counted)
+							  enum source source, bool marking, bool counted)
 {
 	const uint64_t *instructions = m->chunk->instructions;
 	const uint16_t *records = m->chunk->records;
-	const struct effect *effects = by_record ? m->ledger.effects : m->effects;
+	const struct effect *effects = source == LEDGER ? m->ledger.effects : m->effects;
 	struct counters now = m->counters;
 
 	for (; i < end; i++) {
-		const struct effect *e = &effects[by_record ? i : records[i]];
 		const uint64_t changes = now.changes, n_normal = m->n_normal;
+		const struct effect *e = &effects[source == LEDGER ? i : records[i]];
+		struct effect charged[2];
+
+		if (source == BLOCKS) {
+			ledger_charge(&m->ledger, records, effects, i, charged);
+			e = &charged[0];
+		}
 
 		if (marking) {
 			consider_times(m, &now, counted ? instructions[i] : now.clock + ticks_at(m, i), i);
@@ -277,9 +299,13 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			consider_normal(m, &now, i + 1);
 		} else if (e->action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			do_pair(m, &now, e, &effects[by_record ? i + 1 : records[i + 1]], i);
+			do_pair(m, &now, e,
+				source == BLOCKS   ? &charged[1]
+				: source == LEDGER ? &effects[i + 1]
+						   : &effects[records[i + 1]],
+				i);
 			i++;
-		} else if (by_record) {
+		} else if (source != SYMBOLS) {
 			if (e->action == ABANDONS && effects[i + 1].useful < -e->useful)
 				consider_peak(m, &now, i);
 			now.changes += e->counted && e->live != 0; /* in the trees alone */
@@ -298,12 +324,15 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
 	const bool marking = m->marks.watching || m->chronicle;
+	const enum source source = source_of(m);
 
 	if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		return run(m, i, end, m->by_record, marking, true);
-	if (m->by_record)
-		return marking ? run(m, i, end, true, true, false) : run(m, i, end, true, false, false);
-	return marking ? run(m, i, end, false, true, false) : run(m, i, end, false, false, false);
+		return run(m, i, end, source, marking, true);
+	if (marking)
+		return run(m, i, end, source, true, false);
+	if (source == SYMBOLS)
+		return run(m, i, end, SYMBOLS, false, false);
+	return source == BLOCKS ? run(m, i, end, BLOCKS, false, false) : run(m, i, end, LEDGER, false, false);
 }
 
 static bool is_in_ms(const struct massif *m)
@@ -531,7 +560,7 @@ static bool prepare_chunk(struct massif *m)
 			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
 				  effect_usable(m->settings, kind), m->mean);
 	}
-	return !m->by_record || ledger_fill(&m->ledger, chunk, m->effects);
+	return source_of(m) != LEDGER || ledger_fill(&m->ledger, chunk, m->effects);
 }
 
 /* The first snapshot, of when the trace begins: in a cut one there is something already. */
@@ -563,10 +592,10 @@ static void take_base(struct massif *m)
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_symbols; i++)
 		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
-		const struct effect *e = effect_at(m, i);
+		const struct effect e = effect_at(m, i);
 
-		now->useful += e->useful;
-		now->total += e->total;
+		now->useful += e.useful;
+		now->total += e.total;
 	}
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		now->stacks += step.grown;
