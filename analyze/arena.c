@@ -272,12 +272,12 @@ void arena_free(struct arena *arena, uint32_t i)
 	}
 	/* Each step is one block's, in its list until the next step. */
 	if (block_is_free(arena, block->next)) {
-		freelists_touch(&arena->lists, arena->blocks, block_size(block));
+		freelists_touch(&arena->lists, block_size(block));
 		freelists_remove(&arena->lists, arena->blocks, block->next);
 		block_join(arena, i);
 	}
 	if (block_is_free(arena, prev)) {
-		freelists_touch(&arena->lists, arena->blocks, block_size(block));
+		freelists_touch(&arena->lists, block_size(block));
 		freelists_remove(&arena->lists, arena->blocks, prev);
 		block_join(arena, prev);
 		i = prev;

@@ -50,15 +50,26 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 	return lowest;
 }
 
+/* What the head of a list that isn't empty is by all that happened to it. */
+static void head_settle(struct freelists *lists, const struct block *blocks, unsigned l)
+{
+	uint32_t head = lists->heads[l];
+
+	for (; lists->touches[l] > 0; lists->touches[l]--) {
+		head = blocks[lists->lowered[l] ? head : head_lower(blocks, head, lists->n[l])].left;
+		lists->lowered[l] = false;
+	}
+	lists->heads[l] = lists->lowered[l] ? head : head_lower(blocks, head, lists->n[l]);
+	lists->lowered[l] = true;
+	/* What will be left of it comes before that one. */
+	__builtin_prefetch(&blocks[blocks[lists->heads[l]].next]);
+}
+
 /* Of a list that isn't empty. */
 static inline uint32_t head_of(struct freelists *lists, const struct block *blocks, unsigned l)
 {
-	if (!lists->lowered[l]) {
-		lists->heads[l] = head_lower(blocks, lists->heads[l], lists->n[l]);
-		lists->lowered[l] = true;
-		/* What will be left of it comes before that one. */
-		__builtin_prefetch(&blocks[blocks[lists->heads[l]].next]);
-	}
+	if (!lists->lowered[l] || lists->touches[l] > 0)
+		head_settle(lists, blocks, l);
 	return lists->heads[l];
 }
 
@@ -127,6 +138,7 @@ void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i)
 	const unsigned l = list_of(lists, block_size(block));
 
 	lists->n[l]--;
+	lists->touches[l] = 0;
 	if (l == LAST)
 		last_drop(lists, i);
 	if (block->left == i) {
@@ -140,14 +152,11 @@ void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i)
 	lists->lowered[l] = false;
 }
 
-void freelists_touch(struct freelists *lists, const struct block *blocks, uint64_t size)
+void freelists_touch(struct freelists *lists, uint64_t size)
 {
 	const unsigned l = list_of(lists, size);
 
-	if (lists->heads[l] == BLOCK_NONE)
-		return;
-	lists->heads[l] = blocks[head_of(lists, blocks, l)].left;
-	lists->lowered[l] = false;
+	lists->touches[l] += lists->heads[l] != BLOCK_NONE;
 }
 
 /* ---- Search --------------------------------------------------------------------------------- */

@@ -46,11 +46,12 @@ struct block {
 };
 
 struct freelists {
-	uint32_t heads[FREELISTS]; /* BLOCK_NONE: empty */
-	bool lowered[FREELISTS];   /* else the head is the lowest around that block */
-	uint32_t n[FREELISTS];     /* blocks of each */
-	uint64_t filled[2];        /* bit l % 64 of word l / 64: list l is not empty */
-	bool is_indexed;           /* `last` has them */
+	uint32_t heads[FREELISTS];   /* BLOCK_NONE: empty */
+	bool lowered[FREELISTS];     /* else the head is the lowest around that block, ... */
+	uint64_t touches[FREELISTS]; /* ... and became the next one, and was lowered, so many times */
+	uint32_t n[FREELISTS];       /* blocks of each */
+	uint64_t filled[2];          /* bit l % 64 of word l / 64: list l is not empty */
+	bool is_indexed;             /* `last` has them */
 	struct fits last;
 	uint8_t list_of[FREELISTS_BOUND]; /* by units of payload */
 };
@@ -66,7 +67,7 @@ void freelists_insert(struct freelists *lists, struct block *blocks, uint32_t i)
 void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i);
 
 /* What remains of a block of `size` that was inserted and removed at once: another head. */
-void freelists_touch(struct freelists *lists, const struct block *blocks, uint64_t size);
+void freelists_touch(struct freelists *lists, uint64_t size);
 
 /* The block of at least `size` that is taken for it, BLOCK_NONE if there is none. It stays where it is. */
 uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size);
