@@ -23,8 +23,9 @@ struct arena {
 	struct block *blocks;
 	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t *vacant; /* [capacity]: vacant records, the next one last */
+	uint32_t *vacant; /* [room]: vacant records, the next one last; room for all */
 	uint32_t vacancies;
+	uint32_t room;
 	uint32_t deferred; /* superblock that goes next, if it is still free */
 	uint32_t superblocks;
 	struct freelists lists;
@@ -40,7 +41,7 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 
 static bool records_reserve(struct arena *arena, uint32_t more)
 {
-	uint64_t capacity = 2 * (uint64_t)arena->capacity;
+	uint64_t capacity = arena->capacity ? 2 * (uint64_t)arena->capacity : 64;
 	struct block *blocks;
 	uint32_t *vacant;
 
@@ -48,16 +49,17 @@ static bool records_reserve(struct arena *arena, uint32_t more)
 		return true;
 	if (capacity > UINT32_MAX)
 		return false;
-	blocks = huge_grow(arena->blocks, arena->n * sizeof(*blocks), capacity * sizeof(*blocks));
-	if (!blocks)
+	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
 		return false;
-	arena->blocks = blocks;
-	vacant = huge_grow(arena->vacant, arena->vacancies * sizeof(*vacant), capacity * sizeof(*vacant));
+	vacant = huge_grow(arena->vacant, arena->room * sizeof(*vacant), capacity * sizeof(*vacant));
 	if (!vacant)
 		return false;
 	arena->vacant = vacant;
-	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
+	arena->room = (uint32_t)capacity;
+	blocks = huge_grow(arena->blocks, arena->capacity * sizeof(*blocks), capacity * sizeof(*blocks));
+	if (!blocks)
 		return false;
+	arena->blocks = blocks;
 	arena->capacity = (uint32_t)capacity;
 	return true;
 }
@@ -212,12 +214,8 @@ struct arena *arena_create(void)
 
 	if (!arena)
 		return NULL;
-	arena->capacity = 64;
-	arena->blocks = huge_grow(NULL, 0, arena->capacity * sizeof(*arena->blocks));
 	freelists_begin(&arena->lists);
-	arena->vacant = huge_grow(NULL, 0, arena->capacity * sizeof(*arena->vacant));
-	if (!arena->blocks || !arena->vacant || !freelists_reserve(&arena->lists, arena->capacity) ||
-	    !holes_reserve(&arena->holes, 2)) {
+	if (!records_reserve(arena, 1) || !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
@@ -233,8 +231,8 @@ void arena_destroy(struct arena *arena)
 		return;
 	holes_finish(&arena->holes);
 	freelists_finish(&arena->lists);
-	free(arena->blocks);
-	free(arena->vacant);
+	huge_free(arena->blocks, arena->capacity * sizeof(*arena->blocks));
+	huge_free(arena->vacant, arena->room * sizeof(*arena->vacant));
 	free(arena);
 }
 

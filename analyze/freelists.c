@@ -75,11 +75,14 @@ static inline uint32_t head_of(struct freelists *lists, const struct block *bloc
 
 /* ---- The index of the last list ------------------------------------------------------------- */
 
+/* Without memory for it the list is walked. */
 static void last_index(struct freelists *lists, const struct block *blocks)
 {
 	const uint32_t first = lists->heads[LAST];
 	uint32_t i = first, at = FITS_NONE;
 
+	if (!fits_reserve(&lists->last, lists->room))
+		return;
 	do {
 		fits_insert(&lists->last, i, block_size(&blocks[i]), at);
 		at = first;
@@ -233,5 +236,8 @@ void freelists_finish(struct freelists *lists)
 
 bool freelists_reserve(struct freelists *lists, uint32_t n)
 {
-	return fits_reserve(&lists->last, n);
+	if (lists->is_indexed && !fits_reserve(&lists->last, n))
+		return false;
+	lists->room = n;
+	return true;
 }

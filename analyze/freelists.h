@@ -52,7 +52,8 @@ struct freelists {
 	uint32_t n[FREELISTS];       /* blocks of each */
 	uint64_t filled[2];          /* bit l % 64 of word l / 64: list l is not empty */
 	bool is_indexed;             /* `last` has them */
-	struct fits last;
+	struct fits last;            /* room for `room` numbers if it is indexed */
+	uint32_t room;
 	uint8_t list_of[FREELISTS_BOUND]; /* by units of payload */
 };
 
