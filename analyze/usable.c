@@ -296,7 +296,7 @@ static bool has_identity(const struct usable *u, const struct mst_chunk *chunk)
 }
 
 /* False: no memory. */
-static bool run_records(struct usable *u, const struct mst_chunk *chunk)
+static bool run_calls(struct usable *u, const struct mst_chunk *chunk)
 {
 	const bool ahead = u->arena && arena_is_large(u->arena);
 	bool done = true;
@@ -338,7 +338,7 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 	u->named = 0;
 	u->has_forgotten = false;
 	foresee_nothing(u);
-	return run_records(u, chunk) ? 0 : MST_ERR_NOMEM;
+	return run_calls(u, chunk) ? 0 : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
