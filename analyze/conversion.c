@@ -171,12 +171,12 @@ static bool share_usable(struct conversions *c, struct conversion *item, struct 
 	return *usable;
 }
 
-/* The same for the sums that a plain replay passes over records by. */
+/* The same for the sums that plain replays pass over records by; for one alone it takes less to add them up. */
 static bool share_digest(struct conversions *c, struct conversion *item, struct mst_reader *reader,
 			 const struct digest **digest)
 {
 	*digest = NULL;
-	if (usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
+	if (c->n < 2 || usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
 	    !item->settings->heap || item->settings->pages_as_heap)
 		return true;
 	for (size_t i = 0; i < c->n && !*digest; i++) {

@@ -54,28 +54,41 @@ static void apply_symbol(struct massif *m, uint32_t symbol, uint32_t n)
 	m->tallies[symbol].applied += n;
 }
 
-/* Counts records by symbol first: there are far fewer of these, as a rule. */
+/* Counts the records [i, end) by symbol. In turn, for the same one often comes twice in a row. */
+static void count(struct massif *m, uint32_t i, uint32_t end)
+{
+	const uint16_t *records = m->chunk->records;
+	struct tally *tallies = m->tallies;
+
+	for (; i + 2 <= end; i += 2) {
+		tallies[records[i]].counted[0]++;
+		tallies[records[i + 1]].counted[1]++;
+	}
+	if (i < end)
+		tallies[records[i]].counted[0]++;
+}
+
+/* Counts records by symbol first: there are far fewer of these, as a rule. Those on the shorter side of `n` suffice. */
 static void apply_tallies(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	const uint16_t *records = chunk->records;
+	const bool rest = chunk->n_records - n < n - m->applied;
 	struct tally *tallies = m->tallies;
 
 	if (m->applied == 0)
 		memset(tallies, 0, chunk->n_symbols * sizeof(*tallies));
-	if (n == chunk->n_records) {
-		for (uint32_t i = 0; i < chunk->n_symbols; i++)
-			apply_symbol(m, i, chunk->symbols[i].count - tallies[i].applied);
-	} else if (n - m->applied < chunk->n_symbols) {
+	if (!rest && n - m->applied < chunk->n_symbols) {
 		for (uint32_t i = m->applied; i < n; i++)
-			apply_symbol(m, records[i], 1);
-	} else {
-		for (uint32_t i = m->applied; i < n; i++)
-			tallies[records[i]].counted++;
-		for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-			apply_symbol(m, i, tallies[i].counted);
-			tallies[i].counted = 0;
-		}
+			apply_symbol(m, chunk->records[i], 1);
+		m->applied = n;
+		return;
+	}
+	count(m, rest ? n : m->applied, rest ? chunk->n_records : n);
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const uint32_t counted = tallies[i].counted[0] + tallies[i].counted[1];
+
+		apply_symbol(m, i, rest ? chunk->symbols[i].count - tallies[i].applied - counted : counted);
+		tallies[i].counted[0] = tallies[i].counted[1] = 0;
 	}
 	m->applied = n;
 }
@@ -335,28 +348,6 @@ static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 	return source == BLOCKS ? run(m, i, end, BLOCKS, false, false) : run(m, i, end, LEDGER, false, false);
 }
 
-static bool is_in_ms(const struct massif *m)
-{
-	return m->settings->time_unit != TIME_BYTES && m->settings->time_unit != TIME_INSTRUCTIONS;
-}
-
-/* The stamp that holds at a record at or behind the last one that was reached. */
-static uint32_t stamp_at(const struct massif *m, uint32_t record)
-{
-	const struct mst_chunk *chunk = m->chunk;
-	uint32_t stamp = m->stamp;
-
-	while (stamp + 1 < chunk->n_stamps && chunk->stamps[stamp + 1].record <= record)
-		stamp++;
-	return stamp;
-}
-
-/* In ms. */
-static uint64_t clock_of_stamp(const struct massif *m, uint32_t stamp)
-{
-	return (m->chunk->stamps[stamp].time << mst_reader_time_shift(m->reader)) / NS_PER_MS;
-}
-
 static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
 {
 	consider_times(m, &m->counters, clock, i);
@@ -367,85 +358,42 @@ static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
 static uint32_t pass_stamps(struct massif *m, uint32_t i, uint32_t end)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	uint32_t next = chunk->n_records;
+	uint32_t next;
 
 	m->stamp = stamp_at(m, i);
 	set_clock(m, clock_of_stamp(m, m->stamp), i);
-	if (m->stamp + 1 < chunk->n_stamps)
-		next = chunk->stamps[m->stamp + 1].record;
-	return next < end ? next : end;
-}
-
-/* ---- spells of records ---- */
-
-/* Whether the digest's sums are true for these settings in the present chunk: all blocks count. */
-static const struct spell *find_spells(const struct massif *m)
-{
-	if (!m->digest || m->mean || m->by_record || m->marks.watching || m->chronicle)
-		return NULL;
-	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
-		if (m->effects[i].live && !m->effects[i].counted)
-			return NULL;
+	for (next = m->stamp + 1; next < chunk->n_stamps && chunk->stamps[next].record < end; next++) {
+		if (clock_of_stamp(m, next) != m->counters.clock)
+			return chunk->stamps[next].record;
 	}
-	return digest_spells(m->digest);
+	return end;
 }
+
+/* How many records are done one by one before it is tried again to pass over some. */
+#define BURST 16u
 
 /*
- * Adds a spell up if nothing in it could be the moment for a snapshot: the clock doesn't get to the
- * next one's time, nor the total above what a new peak must exceed.
+ * The records [i, end), in any unit of time: those in which nothing can happen added up, the others, a few at a
+ * time, one by one.
  */
-static inline bool skip_spell(struct massif *m, const struct spell *s)
-{
-	const uint64_t admin = m->settings->heap_admin;
-	const uint32_t stamp = is_in_ms(m) ? stamp_at(m, s->end - 1) : m->stamp;
-	struct counters *now = &m->counters;
-	uint64_t clock = now->clock;
-
-	if (m->settings->time_unit == TIME_BYTES)
-		clock += s->moved + admin * s->steps;
-	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		clock = m->chunk->instructions[s->end - 1];
-	else
-		clock = clock_of_stamp(m, stamp);
-	if (clock >= m->snapshots.earliest || clock < now->clock ||
-	    positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
-		return false;
-	now->useful += s->useful;
-	now->total += s->rounded + admin * s->blocks;
-	now->clock = clock;
-	now->changes += s->changes;
-	m->stamp = stamp;
-	return true;
-}
-
-/* Records from `i` on, at most to the end of the spell that it is in; returns the first one not done. */
-static uint32_t run_spell(struct massif *m, uint32_t i, uint32_t end)
-{
-	const struct spell *s = m->spell;
-
-	if (i == m->spell_start && s->end <= end && skip_spell(m, s)) {
-		i = s->end;
-	} else {
-		end = s->end < end ? s->end : end;
-		i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
-	}
-	if (i >= s->end) {
-		m->spell_start = s->end;
-		m->spell++;
-	}
-	return i;
-}
-
-/* The records [i, end), in any unit of time. */
 static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 {
 	if (!m->settings->heap)
 		return end;
 	while (i < end) {
-		if (m->spell)
-			i = run_spell(m, i, end);
-		else
-			i = run_records(m, i, is_in_ms(m) ? pass_stamps(m, i, end) : end);
+		uint32_t until = end;
+
+		if (m->lulls)
+			i = massif_pass_lull(m, i, end);
+		if (i >= end)
+			break;
+		if (is_in_ms(m))
+			until = pass_stamps(m, i, end);
+		if (m->lulls && is_in_ms(m))
+			i = massif_pass_snapshots(m, i, until);
+		if (m->lulls && until - i > BURST)
+			until = i + BURST;
+		i = run_records(m, i, until);
 	}
 	return i;
 }
@@ -489,9 +437,8 @@ static void run_chunk(struct massif *m)
 	struct depth_step step;
 	uint32_t i = 0;
 
-	m->spell = find_spells(m);
-	m->spell_start = 0;
 	m->stamp = 0;
+	massif_begin_lulls(m);
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		i = run_until(m, i, step.record);
 		massif_stack_step(m, &step, i);
@@ -611,6 +558,7 @@ void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const
 	m->reader = reader;
 	m->chunk = chunk;
 	m->mean = mst_reader_info(reader)->sample_bytes;
+	m->time_shift = mst_reader_time_shift(reader);
 	m->applied = 0;
 }
 

@@ -29,8 +29,8 @@ struct counters {
 
 /* Of the present chunk's records with one symbol. */
 struct tally {
-	uint32_t applied; /* to the live blocks */
-	uint32_t counted; /* but not yet applied */
+	uint32_t applied;    /* to the live blocks */
+	uint32_t counted[2]; /* while they are counted: at even and odd places */
 };
 
 struct massif {
@@ -54,10 +54,12 @@ struct massif {
 	const struct mst_reader *reader;
 	const struct mst_chunk *chunk;
 	uint64_t mean;          /* of the sample, see estimate.h */
+	unsigned time_shift;    /* of its stamps */
 	uint32_t stamp;         /* the last one that has been reached */
 	struct effect *effects; /* by symbol */
 	struct tally *tallies;  /* by symbol; made when the first of its records is applied */
 	uint32_t n_effects;
+	bool lulls;                /* records may be passed over by what they add up to */
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;
 	bool by_record; /* the ledger says what counts */
@@ -160,6 +162,39 @@ static inline uint64_t ticks_of(const struct massif *m, uint64_t change)
 		return 0;
 	return (int64_t)change < 0 ? -change : change;
 }
+
+static inline bool is_in_ms(const struct massif *m)
+{
+	return m->settings->time_unit != TIME_BYTES && m->settings->time_unit != TIME_INSTRUCTIONS;
+}
+
+/* The stamp that holds at a record at or behind the last one that was reached. */
+static inline uint32_t stamp_at(const struct massif *m, uint32_t record)
+{
+	const struct mst_chunk *chunk = m->chunk;
+	uint32_t stamp = m->stamp;
+
+	while (stamp + 1 < chunk->n_stamps && chunk->stamps[stamp + 1].record <= record)
+		stamp++;
+	return stamp;
+}
+
+/* In ms. */
+static inline uint64_t clock_of_stamp(const struct massif *m, uint32_t stamp)
+{
+	return (m->chunk->stamps[stamp].time << m->time_shift) / NS_PER_MS;
+}
+
+/*
+ * Stretches of the present chunk in which nothing can happen (massif_lulls.c). After the first call the others may be
+ * used if `lulls` is set. Each returns the first record that it hasn't passed over, where a call begins; which may
+ * be `end` + 1. A clock of milliseconds is left as it was.
+ */
+void massif_begin_lulls(struct massif *m);
+/* Records [i, end) as far as none could be the moment for a snapshot. */
+uint32_t massif_pass_lull(struct massif *m, uint32_t i, uint32_t end);
+/* Records [i, end), at one time, that have snapshots of which nothing will be left. */
+uint32_t massif_pass_snapshots(struct massif *m, uint32_t i, uint32_t end);
 
 /* Makes the chunk the present one; the other finds out what its symbols do, too, if it hasn't. False: no memory. */
 void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);

@@ -195,6 +195,40 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;
 }
 
+/*
+ * A cull takes those out first that stand between two of the same time, the oldest first; where there are enough of
+ * them, no others. Then the least interval stays 0, if two of that time are left of which one can go.
+ */
+bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
+{
+	const size_t kept = s->max - s->max / 2;
+	size_t others = 1, first = s->n; /* the last one stays anyway; the first of that time */
+
+	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
+		return false;
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t here = (uint64_t)s->items[i].time;
+		const uint64_t next = i + 1 < s->n ? (uint64_t)s->items[i + 1].time : time;
+
+		if (next < here)
+			return false;
+		if (i == 0 || s->items[i].kind == SNAPSHOT_PEAK || next != (uint64_t)s->items[i - 1].time)
+			others++;
+		if (here == time && i < first)
+			first = i;
+	}
+	return others < kept || (others == kept && first != 0 && s->items[first].kind != SNAPSHOT_PEAK);
+}
+
+uint64_t snapshots_skip(struct snapshots *s, uint64_t n)
+{
+	const unsigned culled = s->max / 2;
+	const uint64_t skipped = n < s->max ? 0 : (n - s->max) / culled * culled;
+
+	s->since_detailed = (unsigned)((s->since_detailed + skipped) % s->detailed_freq);
+	return skipped;
+}
+
 struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
 {
 	size_t at = s->n;

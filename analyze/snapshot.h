@@ -49,6 +49,18 @@ void snapshots_finish(struct snapshots *s);
 void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
 
 /*
+ * Whether ordinary snapshots at `time`, one for each call, push each other out, so that only the latest of them
+ * leave a trace: as long as the clock stands there and no peak comes.
+ */
+bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time);
+
+/*
+ * If they are, and `n` more come: takes it that the first of them have been stored, as many as leave no trace; returns
+ * how many that are, which is 0 if `n` is small.
+ */
+uint64_t snapshots_skip(struct snapshots *s, uint64_t n);
+
+/*
  * After the last one: puts a peak in its place among the others, of which none is a peak then. If
  * one of them has a tree of the very same state, that one becomes the peak instead. Takes over
  * peak->live, and returns the one that is the peak.

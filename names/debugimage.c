@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 #include <gelf.h>
+#include <libdeflate.h>
 #include <zlib.h>
 
 #include "dwarfbytes.h"
@@ -41,6 +42,9 @@ static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".deb
 /* What is unpacked at once, at least. */
 #define STEP ((size_t)4 << 10)
 
+/* Up to this part of a section zlib, which can go on from where it was, is faster than libdeflate with all of it. */
+#define FEW 8
+
 struct section {
 	const char *name;
 	const uint8_t *packed;
@@ -48,7 +52,7 @@ struct section {
 	uint8_t *data; /* in the image */
 	size_t n, reached;
 	z_stream stream;
-	bool compressed, begun;
+	bool compressed, begun, tried_whole;
 };
 
 struct debugimage {
@@ -70,20 +74,33 @@ static struct section *section_of(struct debugimage *image, const char *name)
 	return NULL;
 }
 
+/* Unpacks all there is. What has been unpacked already becomes what it was. */
+static void unpack_whole(struct section *s)
+{
+	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+
+	s->tried_whole = true;
+	if (decompressor && libdeflate_zlib_decompress(decompressor, s->packed, s->n_packed, s->data, s->n,
+						       NULL) == LIBDEFLATE_SUCCESS)
+		s->reached = s->n;
+	libdeflate_free_decompressor(decompressor);
+}
+
 /* Unpacks the first `n` bytes at least. False: there are not so many, or they are damaged. */
 static bool section_reach(struct section *s, size_t n)
 {
 	size_t upto = n < s->n - s->n % STEP ? (n + STEP - 1) / STEP * STEP : s->n;
 
-	if (n <= s->reached)
-		return true;
 	if (n > s->n)
 		return false;
-	if (!s->compressed) {
+	if (n > s->reached && !s->compressed) {
 		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
 		s->reached = upto;
-		return true;
 	}
+	if (n > s->reached && n > s->n / FEW && !s->tried_whole)
+		unpack_whole(s);
+	if (n <= s->reached)
+		return true;
 	if (!s->begun) {
 		s->stream.next_in = (uint8_t *)s->packed;
 		s->stream.avail_in = (uInt)s->n_packed;
@@ -355,6 +372,8 @@ static bool walk_to(struct debugimage *image, uint64_t offset)
 	struct section *info = section_of(image, INFO);
 	uint64_t abbrev, size;
 
+	if (!section_reach(info, offset))
+		return false;
 	while (image->walked <= offset) {
 		const uint64_t unit = image->walked, left = unit < info->n ? info->n - unit : 0;
 

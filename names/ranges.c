@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
+
 bool ranges_add(struct ranges *ranges, uint64_t lo, uint64_t hi, uint32_t value)
 {
 	if (lo >= hi)
@@ -25,13 +27,27 @@ bool ranges_add(struct ranges *ranges, uint64_t lo, uint64_t hi, uint32_t value)
 	return true;
 }
 
-static int range_compare(const void *a, const void *b)
+/* Puts them in order of their beginnings, equal ones as they were added. False: no memory. */
+static bool sort_ranges(struct ranges *ranges)
 {
-	const struct range *x = a, *y = b;
+	struct order_item *items = malloc(ranges->n * sizeof(*items));
+	struct range *sorted = malloc(ranges->n * sizeof(*sorted));
+	bool fine = items && sorted;
 
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	for (size_t i = 0; fine && i < ranges->n; i++)
+		items[i] = (struct order_item){ ranges->v[i].lo, (uint32_t)i };
+	fine = fine && order_sort(items, ranges->n);
+	for (size_t i = 0; fine && i < ranges->n; i++)
+		sorted[i] = ranges->v[items[i].number];
+	free(items);
+	if (!fine) {
+		free(sorted);
+		return false;
+	}
+	free(ranges->v);
+	ranges->v = sorted;
+	ranges->capacity = ranges->n;
+	return true;
 }
 
 /* The ranges that begin at or before the sweep's position: a binary heap, the last added on top. */
@@ -106,22 +122,39 @@ static size_t ranges_sweep(const struct ranges *ranges, struct heap *heap, struc
 	}
 }
 
+/* Where they lie one behind the other as they were added, nothing but joining is left. */
+static bool join_in_place(struct ranges *ranges)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < ranges->n; i++) {
+		if (ranges->v[i].lo < ranges->v[i - 1].hi)
+			return false;
+	}
+	for (size_t i = 0; i < ranges->n; i++) {
+		const struct range *range = &ranges->v[i];
+
+		n = piece_add(ranges->v, n, range->lo, range->hi, range->value);
+	}
+	ranges->n = n;
+	return true;
+}
+
 bool ranges_seal(struct ranges *ranges)
 {
 	struct heap heap = { 0, NULL };
-	struct range *out = NULL;
+	struct range *out;
 
-	if (ranges->n == 0)
+	if (join_in_place(ranges))
 		return true;
 	heap.v = malloc(ranges->n * sizeof(*heap.v));
 	out = malloc(2 * ranges->n * sizeof(*out));
-	if (!heap.v || !out) {
+	if (!heap.v || !out || !sort_ranges(ranges)) {
 		free(heap.v);
 		free(out);
 		ranges_finish(ranges);
 		return false;
 	}
-	qsort(ranges->v, ranges->n, sizeof(*ranges->v), range_compare);
 	ranges->capacity = 2 * ranges->n;
 	ranges->n = ranges_sweep(ranges, &heap, out);
 	free(heap.v);

@@ -8,6 +8,8 @@
 
 #include <gelf.h>
 
+#include "order.h"
+
 /* Ranges that begin together are put one after another; a crafted file could make that last. */
 #define SEAL_ROUNDS 16
 
@@ -147,13 +149,40 @@ static int symbol_compare(const void *a, const void *b)
 	return name_compare(x->name, y->name);
 }
 
+/* By where they begin. Where there is no memory for that, all are compared. */
+static void sort_by_beginning(struct symtab *symtab)
+{
+	struct order_item *items = malloc(symtab->n * sizeof(*items));
+	struct symbol *sorted = malloc(symtab->n * sizeof(*sorted));
+
+	for (size_t i = 0; items && i < symtab->n; i++)
+		items[i] = (struct order_item){ symtab->v[i].lo, (uint32_t)i };
+	if (items && sorted && symtab->n <= UINT32_MAX && order_sort(items, symtab->n)) {
+		for (size_t i = 0; i < symtab->n; i++)
+			sorted[i] = symtab->v[items[i].number];
+		free(symtab->v);
+		symtab->v = sorted;
+		symtab->capacity = symtab->n;
+	} else {
+		qsort(symtab->v, symtab->n, sizeof(*symtab->v), symbol_compare);
+		free(sorted);
+	}
+	free(items);
+}
+
 static void symtab_sort(struct symtab *symtab)
 {
-	size_t n = 0;
+	size_t n = 0, end;
 
 	if (symtab->n == 0)
 		return;
-	qsort(symtab->v, symtab->n, sizeof(*symtab->v), symbol_compare);
+	sort_by_beginning(symtab);
+	for (size_t i = 0; i < symtab->n; i = end) {
+		for (end = i + 1; end < symtab->n && symtab->v[end].lo == symtab->v[i].lo;)
+			end++;
+		if (end - i > 1)
+			qsort(&symtab->v[i], end - i, sizeof(*symtab->v), symbol_compare);
+	}
 	for (size_t i = 1; i < symtab->n; i++) {
 		const struct symbol *symbol = &symtab->v[i];
 

@@ -98,7 +98,7 @@ static int prepare_scratch(struct decode_scratch *scratch, struct decode_result 
 	if (!scratch->zstd)
 		scratch->zstd = ZSTD_createDCtx();
 	if (!scratch->seen)
-		scratch->seen = malloc(2 * MST_MAX_SYMBOLS * sizeof(*scratch->seen));
+		scratch->seen = malloc(4 * MST_MAX_SYMBOLS * sizeof(*scratch->seen));
 	return scratch->zstd && scratch->seen ? 0 : no_memory(result);
 }
 
@@ -275,11 +275,60 @@ static int unpack_records(struct decode *d, struct decode_scratch *scratch, stru
 	return 0;
 }
 
-/* Which roles may follow, by role: an ALLOC or CALL an OUT, a CALL a KEEP, anything the others. */
-static const uint8_t may_follow[] = {
-	[MST_ALLOC] = 0x1f, [MST_FREE] = 0x1f,          [MST_OUT] = 1 << MST_ALLOC | 1 << MST_CALL,
-	[MST_CALL] = 0x1f,  [MST_KEEP] = 1 << MST_CALL,
+/* What a record asks of the next one, and, shifted, what it gives the last one: an OUT wants an ALLOC or CALL, a KEEP a CALL. */
+enum { WANTS_MORE = 1, WANTS_CALL = 2, WANTS = 3, GIVES = 4 };
+static const uint8_t bonds[] = {
+	[MST_ALLOC] = WANTS_MORE << GIVES,
+	[MST_OUT] = WANTS_MORE,
+	[MST_CALL] = (WANTS_MORE | WANTS_CALL) << GIVES,
+	[MST_KEEP] = WANTS_CALL,
 };
+
+/* Whether no half of a call is missing. */
+static bool calls_are_whole(const struct decode *d, const uint16_t *records, uint8_t *by_symbol)
+{
+	const struct mst_symbol *symbols = d->symbols.items;
+	uint8_t row[257] = { 0 }; /* bonds of records, behind that of the one before them */
+	uint8_t missing = 0, wants = 0;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
+		by_symbol[i] = bonds[symbols[i].role];
+		wants |= by_symbol[i];
+	}
+	for (uint32_t i = 0; i < d->chunk.n_records && wants & WANTS; i += n, row[0] = row[n]) {
+		n = d->chunk.n_records - i < 256 ? d->chunk.n_records - i : 256;
+		for (uint32_t k = 0; k < n; k++)
+			row[k + 1] = by_symbol[records[i + k]];
+		for (uint32_t k = 0; k < n; k++)
+			missing |= row[k] & ~(row[k + 1] >> GIVES);
+	}
+	return !((missing | row[0]) & WANTS);
+}
+
+/* Whether each symbol comes as often as it is said to. In turn, for the same one often comes twice in a row. */
+static bool counts_are_true(const struct decode *d, const uint16_t *records, uint32_t *seen)
+{
+	const uint32_t n = d->chunk.n_records, n_symbols = d->chunk.n_symbols;
+	const struct mst_symbol *symbols = d->symbols.items;
+	uint32_t *const turns[] = { seen, seen + n_symbols, seen + 2 * n_symbols, seen + 3 * n_symbols };
+	uint32_t i;
+
+	memset(seen, 0, 4 * n_symbols * sizeof(*seen));
+	for (i = 0; i + 4 <= n; i += 4) {
+		turns[0][records[i]]++;
+		turns[1][records[i + 1]]++;
+		turns[2][records[i + 2]]++;
+		turns[3][records[i + 3]]++;
+	}
+	for (; i < n; i++)
+		seen[records[i]]++;
+	for (i = 0; i < n_symbols; i++) {
+		if (turns[0][i] + turns[1][i] + turns[2][i] + turns[3][i] != symbols[i].count)
+			return false;
+	}
+	return true;
+}
 
 /*
  * Proves what later loops rely on: every number names a symbol, an OUT is followed by an ALLOC or CALL, a
@@ -287,27 +336,14 @@ static const uint8_t may_follow[] = {
  */
 static int check_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const uint32_t n = d->chunk.n_records, n_symbols = d->chunk.n_symbols;
-	const struct mst_symbol *symbols = d->symbols.items;
 	const uint16_t *records = d->records.items;
-	/* Counted in turn, for the same symbol often comes twice in a row. */
-	uint32_t *const seen = scratch->seen, *const too = seen + n_symbols;
-	uint32_t most = 0, next = 0x1f, wrong = 0;
+	uint16_t most = 0;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < d->chunk.n_records; i++)
 		most = records[i] > most ? records[i] : most;
-	DAMAGED_IF(n && most >= n_symbols, "a record is impossible");
-	memset(seen, 0, 2 * n_symbols * sizeof(*seen));
-	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t role = symbols[records[i]].role;
-
-		wrong |= ~(next >> role);
-		next = may_follow[role];
-		(i & 1 ? seen : too)[records[i]]++;
-	}
-	DAMAGED_IF(wrong & 1 || next != 0x1f, "half a call is missing");
-	for (uint32_t i = 0; i < n_symbols; i++)
-		DAMAGED_IF(seen[i] + too[i] != symbols[i].count, "the counts of a chunk are not true");
+	DAMAGED_IF(d->chunk.n_records && most >= d->chunk.n_symbols, "a record is impossible");
+	DAMAGED_IF(!calls_are_whole(d, records, (uint8_t *)scratch->seen), "half a call is missing");
+	DAMAGED_IF(!counts_are_true(d, records, scratch->seen), "the counts of a chunk are not true");
 	return 0;
 }
 

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stretches of a chunk's records in which nothing can be the moment for a snapshot: they are added up, and
+ * nothing else is asked of them. Which they are is found in the digest's sums, if there is one, or
+ * while adding up.
+ */
+#include "massif_state.h"
+
+/* Records in a row, added up. */
+struct lull {
+	uint32_t end; /* the first one behind, where a call begins */
+	uint64_t useful, total, clock;
+	uint64_t calls; /* only counted where that is asked for */
+};
+
+/* Lets what doesn't count add nothing. Whether all blocks do, which the digest takes for granted. */
+static bool sort_out(struct massif *m)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
+		struct effect *e = &m->effects[i];
+
+		all &= e->counted || e->live == 0;
+		if (!e->counted)
+			e->useful = e->total = e->clock = 0;
+	}
+	return all;
+}
+
+void massif_begin_lulls(struct massif *m)
+{
+	bool all;
+
+	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->by_record &&
+		   !m->marks.watching && !m->chronicle;
+	all = m->lulls && sort_out(m);
+	m->spell = all && m->digest && !m->mean ? digest_spells(m->digest) : NULL;
+	m->spell_start = 0;
+}
+
+/* ---- the clock ---- */
+
+static uint32_t first_at_count(const struct massif *m, uint32_t i, uint32_t end, uint64_t count)
+{
+	const uint64_t *instructions = m->chunk->instructions;
+
+	while (i < end) {
+		const uint32_t middle = i + (end - i) / 2;
+
+		if (instructions[middle] < count)
+			i = middle + 1;
+		else
+			end = middle;
+	}
+	return i;
+}
+
+static uint32_t first_at_time(const struct massif *m, uint32_t i, uint32_t end, uint64_t time)
+{
+	const struct mst_chunk *chunk = m->chunk;
+
+	for (uint32_t stamp = stamp_at(m, i); clock_of_stamp(m, stamp) < time; stamp++) {
+		if (stamp + 1 == chunk->n_stamps || chunk->stamps[stamp + 1].record >= end)
+			return end;
+		i = chunk->stamps[stamp + 1].record;
+	}
+	return i;
+}
+
+/* The first of the records at which the clock allows a snapshot, or `end`; with a clock of bytes that isn't known. */
+static uint32_t first_due(const struct massif *m, uint32_t i, uint32_t end)
+{
+	if (m->settings->time_unit == TIME_BYTES)
+		return end;
+	if (m->settings->time_unit == TIME_INSTRUCTIONS)
+		return first_at_count(m, i, end, m->snapshots.earliest);
+	return first_at_time(m, i, end, m->snapshots.earliest);
+}
+
+/* ---- records ---- */
+
+/* Whether the call that begins with the record `i` gives something back while the total is above what a peak must exceed. */
+static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t i)
+{
+	const uint16_t *const records = m->chunk->records;
+	const struct effect *e = &m->effects[records[i]], *next;
+
+	if (__builtin_expect(total <= m->snapshots.peak_limit, 1) || e->action != PAIR)
+		return total > m->snapshots.peak_limit && e->action == GOES;
+	/* The reader has proved that there is a next record. */
+	next = &m->effects[records[i + 1]];
+	return e->counted && (next->action != COMES || next->useful < -e->useful);
+}
+
+/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
+static struct lull add_records(const struct massif *m, uint32_t i, uint32_t end)
+{
+	const struct effect *const effects = m->effects, *e = NULL;
+	const uint16_t *const records = m->chunk->records;
+	uint64_t useful = m->counters.useful, total = m->counters.total;
+
+	for (; i < end; i++) {
+		e = &effects[records[i]];
+		if (may_be_peak(m, total, i))
+			return (struct lull){ i, useful, total, m->counters.clock, 0 };
+		useful += e->useful;
+		total += e->total;
+	}
+	if (e && e->action == PAIR) {
+		/* The reader has proved that there is a next record. */
+		e = &effects[records[i++]];
+		useful += e->useful;
+		total += e->total;
+	}
+	return (struct lull){ i, useful, total, m->counters.clock, 0 };
+}
+
+/* The same, call by call: at most so many, as long as the clock, if it is of bytes, stays before `clock`. */
+static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t calls, uint64_t clock)
+{
+	const struct effect *const effects = m->effects;
+	const uint16_t *const records = m->chunk->records;
+	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
+
+	while (l.end < end && l.calls < calls) {
+		const struct effect *first = &effects[records[l.end]];
+		struct effect call = *first;
+
+		if (may_be_peak(m, l.total, l.end))
+			break;
+		if (first->action == PAIR) {
+			const struct effect *second = &effects[records[l.end + 1]];
+
+			call.useful += second->useful;
+			call.total += second->total;
+			call.clock = ticks_of(m, call.total);
+			call.action = first->counted || second->action == COMES ? COMES : NOTHING;
+		}
+		if (l.clock + call.clock >= clock)
+			break;
+		l.end += first->action == PAIR ? 2 : 1;
+		l.useful += call.useful;
+		l.total += call.total;
+		l.clock += call.clock;
+		l.calls += call.action <= GOES;
+	}
+	return l;
+}
+
+static uint32_t take(struct massif *m, const struct lull *l)
+{
+	m->counters.useful = l->useful;
+	m->counters.total = l->total;
+	m->counters.clock = l->clock;
+	m->counters.changes += l->calls;
+	return l->end;
+}
+
+static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
+{
+	const struct lull l = m->settings->time_unit == TIME_BYTES
+				      ? add_calls(m, i, end, UINT64_MAX, m->snapshots.earliest)
+				      : add_records(m, i, end);
+
+	return take(m, &l);
+}
+
+/* ---- spells of records ---- */
+
+/* Adds a spell up if nothing in it could be the moment for a snapshot. */
+static bool pass_spell(struct massif *m, const struct spell *s)
+{
+	const uint64_t admin = m->settings->heap_admin;
+	struct counters *now = &m->counters;
+	uint64_t clock = now->clock;
+
+	if (m->settings->time_unit == TIME_BYTES) {
+		clock += s->moved + admin * s->steps;
+		if (clock >= m->snapshots.earliest || clock < now->clock)
+			return false;
+	}
+	if (positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
+		return false;
+	now->useful += s->useful;
+	now->total += s->rounded + admin * s->blocks;
+	now->clock = clock;
+	return true;
+}
+
+/* As far as one can get, spell by spell where a whole one lies ahead. */
+static uint32_t pass_spells(struct massif *m, uint32_t i, uint32_t end)
+{
+	while (i < end) {
+		const struct spell *s = m->spell;
+
+		if (s->end <= i) {
+			m->spell_start = s->end;
+			m->spell++;
+		} else if (i == m->spell_start && s->end <= end && pass_spell(m, s)) {
+			i = s->end;
+		} else {
+			const uint32_t until = s->end < end ? s->end : end;
+
+			i = pass_records(m, i, until);
+			if (i < until)
+				break;
+		}
+	}
+	return i;
+}
+
+uint32_t massif_pass_lull(struct massif *m, uint32_t i, uint32_t end)
+{
+	const uint32_t start = i;
+
+	end = first_due(m, i, end);
+	i = m->spell ? pass_spells(m, i, end) : pass_records(m, i, end);
+	if (m->settings->time_unit == TIME_INSTRUCTIONS && i > start)
+		m->counters.clock = m->chunk->instructions[i - 1];
+	return i;
+}
+
+/* ---- snapshots that leave no trace ---- */
+
+uint32_t massif_pass_snapshots(struct massif *m, uint32_t i, uint32_t end)
+{
+	struct lull l;
+	uint64_t spare;
+
+	if (end - i < 2 * m->snapshots.max || !snapshots_are_fleeting(&m->snapshots, m->counters.clock))
+		return i;
+	l = add_calls(m, i, end, UINT64_MAX, UINT64_MAX);
+	spare = snapshots_skip(&m->snapshots, l.calls);
+	if (spare == 0)
+		return i;
+	l = add_calls(m, i, end, spare, UINT64_MAX);
+	return take(m, &l);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGIT 11 /* bits; the counts of a digit's values stay in the first cache */
+#define VALUES (1u << DIGIT)
+
+/* The bits in which keys differ, or 0 if the items are in order already. */
+static uint64_t find_difference(const struct order_item *items, size_t n)
+{
+	uint64_t difference = 0;
+	bool sorted = true;
+
+	for (size_t i = 1; i < n; i++) {
+		difference |= items[i].key ^ items[0].key;
+		sorted &= items[i - 1].key <= items[i].key;
+	}
+	return sorted ? 0 : difference;
+}
+
+static void sort_by_digit(const struct order_item *from, struct order_item *to, size_t n, unsigned shift)
+{
+	size_t places[VALUES] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		places[from[i].key >> shift & (VALUES - 1)]++;
+	for (unsigned value = 0; value < VALUES; value++) {
+		const size_t count = places[value];
+
+		places[value] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[places[from[i].key >> shift & (VALUES - 1)]++] = from[i];
+}
+
+bool order_sort(struct order_item *items, size_t n)
+{
+	uint64_t difference = find_difference(items, n);
+	struct order_item *room, *from = items, *to;
+
+	if (!difference)
+		return true;
+	to = room = malloc(n * sizeof(*room));
+	if (!room)
+		return false;
+	for (unsigned shift = 0; difference; difference >>= DIGIT, shift += DIGIT) {
+		struct order_item *const sorted = to;
+
+		if (!(difference & (VALUES - 1)))
+			continue;
+		sort_by_digit(from, to, n, shift);
+		to = from;
+		from = sorted;
+	}
+	if (from != items)
+		memcpy(items, from, n * sizeof(*items));
+	free(room);
+	return true;
+}
