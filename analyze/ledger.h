@@ -28,25 +28,21 @@ static inline bool ledger_lists(const struct ledger *ledger)
 	return ledger->settings->compat != COMPAT_FIXED;
 }
 
-/*
- * What record `i` does, if effects aren't listed, from those of the chunk's symbols, which say all but what single
- * blocks take. effects[1] is what the next record does, if the two are a pair.
- */
-static inline void ledger_charge(const struct ledger *ledger, const uint16_t *records,
-				 const struct effect *by_symbol, uint32_t i, struct effect effects[2])
+/* What record `i` does, if effects aren't listed, from those of the chunk's symbols, which say all but what single blocks take. */
+static inline struct effect ledger_effect(const struct ledger *ledger, const uint16_t *records,
+					  const struct effect *by_symbol, uint32_t i)
 {
-	const uint64_t *bytes = &usable_bytes(ledger->usable)[i];
-	const uint64_t admin = ledger->settings->heap_admin;
+	struct effect e = by_symbol[records[i]];
 
-	effects[0] = by_symbol[records[i]];
-	effect_charge(&effects[0], ledger->settings, bytes[0] + admin);
-	if (effects[0].action != PAIR)
-		return;
-	effects[1] = by_symbol[records[i + 1]];
-	effect_charge(&effects[1], ledger->settings, bytes[1] + admin);
-	/* Never seen allocated: all that is known is that a block has come. */
-	if (effects[1].comes && usable_blocks(ledger->usable)[i] == UINT64_MAX)
-		effects[0].action = NOTHING;
+	effect_charge(&e, ledger->settings, usable_bytes(ledger->usable)[i] + ledger->settings->heap_admin);
+	return e;
+}
+
+/* Whether all that is known of the pair that begins with record `i` is that a block has come: the other was never seen allocated. */
+static inline bool ledger_lacks(const struct ledger *ledger, const uint16_t *records,
+				const struct effect *by_symbol, uint32_t i)
+{
+	return usable_blocks(ledger->usable)[i] == UINT64_MAX && by_symbol[records[i + 1]].comes;
 }
 
 /* Lists the chunk's effects, both records of a pair at once. False: no memory. */

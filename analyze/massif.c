@@ -221,14 +221,23 @@ static const struct mst_symbol *symbol_at(const struct massif *m, uint32_t i)
 	return &m->chunk->symbols[m->chunk->records[i]];
 }
 
+/* In the present chunk. A constant source makes it a load or two. */
+static inline struct effect effect_by(const struct massif *m, uint32_t i, enum source source)
+{
+	const uint16_t *records = m->chunk->records;
+	struct effect e = source == LEDGER ? m->ledger.effects[i] : m->effects[records[i]];
+
+	if (source != BLOCKS)
+		return e;
+	e = ledger_effect(&m->ledger, records, m->effects, i);
+	if (e.action == PAIR && ledger_lacks(&m->ledger, records, m->effects, i))
+		e.action = NOTHING;
+	return e;
+}
+
 static struct effect effect_at(const struct massif *m, uint32_t i)
 {
-	struct effect charged[2];
-
-	if (source_of(m) != BLOCKS)
-		return source_of(m) == LEDGER ? m->ledger.effects[i] : m->effects[m->chunk->records[i]];
-	ledger_charge(&m->ledger, m->chunk->records, m->effects, i, charged);
-	return charged[0];
+	return effect_by(m, i, source_of(m));
 }
 
 /* Tells the chronicle of the call whose first or second record is `i`, before it happens. */
@@ -282,19 +291,12 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 							  enum source source, bool marking, bool counted)
 {
 	const uint64_t *instructions = m->chunk->instructions;
-	const uint16_t *records = m->chunk->records;
-	const struct effect *effects = source == LEDGER ? m->ledger.effects : m->effects;
 	struct counters now = m->counters;
 
 	for (; i < end; i++) {
 		const uint64_t changes = now.changes, n_normal = m->n_normal;
-		const struct effect *e = &effects[source == LEDGER ? i : records[i]];
-		struct effect charged[2];
-
-		if (source == BLOCKS) {
-			ledger_charge(&m->ledger, records, effects, i, charged);
-			e = &charged[0];
-		}
+		const struct effect e = effect_by(m, i, source);
+		struct effect next;
 
 		if (marking) {
 			consider_times(m, &now, counted ? instructions[i] : now.clock + ticks_at(m, i), i);
@@ -304,28 +306,25 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		if (counted)
 			now.clock = instructions[i];
 
-		if (e->action <= GOES) {
+		if (e.action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
-			if (now.total > m->snapshots.peak_limit && e->action == GOES)
+			if (now.total > m->snapshots.peak_limit && e.action == GOES)
 				consider_peak(m, &now, i);
-			add(&now, e);
+			add(&now, &e);
 			consider_normal(m, &now, i + 1);
-		} else if (e->action == PAIR) {
+		} else if (e.action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			do_pair(m, &now, e,
-				source == BLOCKS   ? &charged[1]
-				: source == LEDGER ? &effects[i + 1]
-						   : &effects[records[i + 1]],
-				i);
+			next = effect_by(m, i + 1, source);
+			do_pair(m, &now, &e, &next, i);
 			i++;
 		} else if (source != SYMBOLS) {
-			if (e->action == ABANDONS && effects[i + 1].useful < -e->useful)
+			if (e.action == ABANDONS && effect_by(m, i + 1, source).useful < -e.useful)
 				consider_peak(m, &now, i);
-			now.changes += e->counted && e->live != 0; /* in the trees alone */
+			now.changes += e.counted && e.live != 0; /* in the trees alone */
 		}
 		if (marking) {
 			consider_peak_mark(m, &now, i + 1);
-			if (m->chronicle && e->action != NOTHING && now.changes != changes &&
+			if (m->chronicle && e.action != NOTHING && now.changes != changes &&
 			    m->n_normal == n_normal)
 				chronicle_skip(m->chronicle);
 		}

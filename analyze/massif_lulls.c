@@ -32,10 +32,10 @@ void massif_begin_lulls(struct massif *m)
 {
 	bool all;
 
-	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->by_record &&
-		   !m->marks.watching && !m->chronicle;
+	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->marks.watching &&
+		   !m->chronicle;
 	all = m->lulls && sort_out(m);
-	m->spell = all && m->digest && !m->mean ? digest_spells(m->digest) : NULL;
+	m->spell = all && m->digest && !m->mean && !m->by_record ? digest_spells(m->digest) : NULL;
 	m->spell_start = 0;
 }
 
@@ -93,25 +93,42 @@ static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t 
 	return e->counted && (next->action != COMES || next->useful < -e->useful);
 }
 
-/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
-static struct lull add_records(const struct massif *m, uint32_t i, uint32_t end)
+/* What the record adds, by its symbol or by what the single block takes. */
+static inline struct effect effect_of_record(const struct massif *m, uint32_t i, bool by_block)
 {
-	const struct effect *const effects = m->effects, *e = NULL;
 	const uint16_t *const records = m->chunk->records;
+	const struct effect *e = &m->effects[records[i]];
+
+	if (!by_block || !e->counted || e->action == NOTHING)
+		return *e;
+	return ledger_effect(&m->ledger, records, m->effects, i);
+}
+
+/* Whether the record is half a call, of which the rest counts alone. */
+static inline bool is_odd(const struct massif *m, const struct effect *e, uint32_t i, bool by_block)
+{
+	return by_block && e->action == PAIR && ledger_lacks(&m->ledger, m->chunk->records, m->effects, i);
+}
+
+/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
+static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
+								     uint32_t end, bool by_block)
+{
 	uint64_t useful = m->counters.useful, total = m->counters.total;
+	struct effect e = { .action = NOTHING };
 
 	for (; i < end; i++) {
-		e = &effects[records[i]];
-		if (may_be_peak(m, total, i))
+		e = effect_of_record(m, i, by_block);
+		if (may_be_peak(m, total, i) || is_odd(m, &e, i, by_block))
 			return (struct lull){ i, useful, total, m->counters.clock, 0 };
-		useful += e->useful;
-		total += e->total;
+		useful += e.useful;
+		total += e.total;
 	}
-	if (e && e->action == PAIR) {
+	if (e.action == PAIR) {
 		/* The reader has proved that there is a next record. */
-		e = &effects[records[i++]];
-		useful += e->useful;
-		total += e->total;
+		e = effect_of_record(m, i++, by_block);
+		useful += e.useful;
+		total += e.total;
 	}
 	return (struct lull){ i, useful, total, m->counters.clock, 0 };
 }
@@ -119,27 +136,25 @@ static struct lull add_records(const struct massif *m, uint32_t i, uint32_t end)
 /* The same, call by call: at most so many, as long as the clock, if it is of bytes, stays before `clock`. */
 static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t calls, uint64_t clock)
 {
-	const struct effect *const effects = m->effects;
-	const uint16_t *const records = m->chunk->records;
 	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
 
 	while (l.end < end && l.calls < calls) {
-		const struct effect *first = &effects[records[l.end]];
-		struct effect call = *first;
+		const struct effect first = effect_of_record(m, l.end, m->by_record);
+		struct effect call = first;
 
-		if (may_be_peak(m, l.total, l.end))
+		if (may_be_peak(m, l.total, l.end) || is_odd(m, &first, l.end, m->by_record))
 			break;
-		if (first->action == PAIR) {
-			const struct effect *second = &effects[records[l.end + 1]];
+		if (first.action == PAIR) {
+			const struct effect second = effect_of_record(m, l.end + 1, m->by_record);
 
-			call.useful += second->useful;
-			call.total += second->total;
+			call.useful += second.useful;
+			call.total += second.total;
 			call.clock = ticks_of(m, call.total);
-			call.action = first->counted || second->action == COMES ? COMES : NOTHING;
+			call.action = first.counted || second.action == COMES ? COMES : NOTHING;
 		}
 		if (l.clock + call.clock >= clock)
 			break;
-		l.end += first->action == PAIR ? 2 : 1;
+		l.end += first.action == PAIR ? 2 : 1;
 		l.useful += call.useful;
 		l.total += call.total;
 		l.clock += call.clock;
@@ -159,9 +174,12 @@ static uint32_t take(struct massif *m, const struct lull *l)
 
 static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	const struct lull l = m->settings->time_unit == TIME_BYTES
-				      ? add_calls(m, i, end, UINT64_MAX, m->snapshots.earliest)
-				      : add_records(m, i, end);
+	struct lull l;
+
+	if (m->settings->time_unit == TIME_BYTES)
+		l = add_calls(m, i, end, UINT64_MAX, m->snapshots.earliest);
+	else
+		l = m->by_record ? add_records(m, i, end, true) : add_records(m, i, end, false);
 
 	return take(m, &l);
 }
