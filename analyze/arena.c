@@ -281,7 +281,8 @@ void arena_free(struct arena *arena, uint32_t i)
 		i = prev;
 	}
 	freelists_insert(&arena->lists, arena->blocks, i);
-	if (arena->blocks[i].prev == ARENA_NONE && arena->blocks[i].next == ARENA_NONE)
+	/* Not as one number of 64 bits, for which what was just written in halves would have to be in the cache. */
+	if ((arena->blocks[i].prev & arena->blocks[i].next) == ARENA_NONE)
 		superblock_defer(arena, i);
 }
 
