@@ -85,10 +85,13 @@ static bool reserve(struct ledger *l, uint32_t n)
 	return true;
 }
 
-bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
+bool ledger_begin(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
 {
-	const uint64_t *blocks = usable_blocks(l->usable), *bytes = usable_bytes(l->usable);
+	const uint64_t *blocks = l->blocks = usable_blocks(l->usable),
+		       *bytes = l->bytes = usable_bytes(l->usable);
 
+	if (!ledger_lists(l))
+		return true;
 	if (!reserve(l, chunk->n_records))
 		return false;
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {

@@ -16,7 +16,10 @@ struct ledger {
 	const struct settings *settings;
 	const struct usable *usable;
 	struct indexmap silent; /* blocks of counted kinds that don't count */
-	struct effect *effects; /* by record of the present chunk, if it lists them */
+
+	/* By record of the present chunk. */
+	const uint64_t *blocks, *bytes; /* see usable.h */
+	struct effect *effects;         /* if it lists them */
 	uint32_t n_effects;
 };
 
@@ -34,7 +37,7 @@ static inline struct effect ledger_effect(const struct ledger *ledger, const uin
 {
 	struct effect e = by_symbol[records[i]];
 
-	effect_charge(&e, ledger->settings, usable_bytes(ledger->usable)[i] + ledger->settings->heap_admin);
+	effect_charge(&e, ledger->settings, ledger->bytes[i] + ledger->settings->heap_admin);
 	return e;
 }
 
@@ -42,11 +45,11 @@ static inline struct effect ledger_effect(const struct ledger *ledger, const uin
 static inline bool ledger_lacks(const struct ledger *ledger, const uint16_t *records,
 				const struct effect *by_symbol, uint32_t i)
 {
-	return usable_blocks(ledger->usable)[i] == UINT64_MAX && by_symbol[records[i + 1]].comes;
+	return ledger->blocks[i] == UINT64_MAX && by_symbol[records[i + 1]].comes;
 }
 
-/* Lists the chunk's effects, both records of a pair at once. False: no memory. */
-bool ledger_fill(struct ledger *ledger, const struct mst_chunk *chunk, const struct effect *by_symbol);
+/* Begins a chunk, which `usable` has seen. Lists its effects, both records of a pair at once. False: no memory. */
+bool ledger_begin(struct ledger *ledger, const struct mst_chunk *chunk, const struct effect *by_symbol);
 
 /* Massif keeps a change of extra bytes in 32 bits: what a change of `total` is with it. */
 uint64_t ledger_narrow(uint64_t total, uint64_t useful);

@@ -245,8 +245,8 @@ static void announce(struct massif *m, uint32_t i)
 {
 	const struct mst_symbol *symbol = symbol_at(m, i);
 	const struct effect e = effect_at(m, i);
-	const bool unknown = symbol->kind == MST_UNKNOWN_KIND ||
-			     (m->by_record && usable_blocks(m->ledger.usable)[i] == USABLE_FORGOTTEN);
+	const bool unknown =
+		symbol->kind == MST_UNKNOWN_KIND || (m->by_record && m->ledger.blocks[i] == USABLE_FORGOTTEN);
 	const bool second = i > 0 && symbol_at(m, i - 1)->role == MST_OUT;
 	bool counted = e.counted;
 
@@ -506,7 +506,7 @@ static bool prepare_chunk(struct massif *m)
 			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
 				  effect_usable(m->settings, kind), m->mean);
 	}
-	return source_of(m) != LEDGER || ledger_fill(&m->ledger, chunk, m->effects);
+	return !m->by_record || ledger_begin(&m->ledger, chunk, m->effects);
 }
 
 /* The first snapshot, of when the trace begins: in a cut one there is something already. */

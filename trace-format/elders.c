@@ -112,24 +112,26 @@ static void disband(struct elders *e, uint32_t kind, struct brood *brood)
 
 /* ---- a chunk ---- */
 
-/* A hint. */
-static void foresee(const struct elders *e, const struct ranks_elder *elder)
+/* Where the block is, or NULL: perhaps in the map. It will be looked at soon. */
+static struct brood *foresee(const struct elders *e, const struct ranks_elder *elder)
 {
 	const struct elders_kind *const kind = &e->kinds[elder->kind];
 	const uint64_t rank = kind->count - elder->back;
-	const struct brood *const brood = brood_at(kind, rank);
+	struct brood *const brood = brood_at(kind, rank);
 
 	if (brood)
 		__builtin_prefetch(&brood->allocs[rank - brood->rank], 1);
 	else
 		indexmap_foresee(&e->rest, key_of(elder->kind, rank));
+	return brood;
 }
 
 /* Puts the block's index into *block, if it is live, and takes it out if it `goes`. */
-static void find_elder(struct elders *e, uint32_t kind, uint64_t rank, bool goes, uint64_t *block)
+static void find_elder(struct elders *e, struct brood *brood, uint32_t kind, uint64_t rank, bool goes,
+		       uint64_t *block)
 {
-	struct brood *const brood = brood_at(&e->kinds[kind], rank);
-	uint32_t *const alloc = brood ? &brood->allocs[rank - brood->rank] : NULL;
+	/* The brood may be gone by now. */
+	uint32_t *const alloc = brood && brood->allocs ? &brood->allocs[rank - brood->rank] : NULL;
 
 	if (alloc && !(*alloc & RANKS_GONE)) {
 		*block = brood->first_alloc + *alloc;
@@ -147,16 +149,23 @@ static void find_elder(struct elders *e, uint32_t kind, uint64_t rank, bool goes
 /* The blocks that go, or are named. */
 static const char *find(struct elders *e, const struct ranks *ranks, bool whole, uint64_t *freed)
 {
-	for (uint32_t i = 0; i < ranks->n_elders; i++) {
-		const struct ranks_elder *const elder = &ranks->elders[i];
-		const uint64_t count = e->kinds[elder->kind].count;
+	struct brood *broods[AHEAD];
 
-		if (i + AHEAD < ranks->n_elders)
-			foresee(e, &ranks->elders[i + AHEAD]);
-		if (elder->back <= count)
-			find_elder(e, elder->kind, count - elder->back, elder->goes, &freed[elder->entry]);
-		else if (whole)
-			return "a block is freed before it exists";
+	for (uint32_t i = 0; i < ranks->n_elders + AHEAD; i++) {
+		struct brood **const brood = &broods[i % AHEAD];
+
+		if (i >= AHEAD) {
+			const struct ranks_elder *const elder = &ranks->elders[i - AHEAD];
+			const uint64_t count = e->kinds[elder->kind].count;
+
+			if (elder->back <= count)
+				find_elder(e, *brood, elder->kind, count - elder->back, elder->goes,
+					   &freed[elder->entry]);
+			else if (whole)
+				return "a block is freed before it exists";
+		}
+		if (i < ranks->n_elders)
+			*brood = foresee(e, &ranks->elders[i]);
 	}
 	return NULL;
 }
@@ -188,7 +197,7 @@ static bool keep(struct elders *e, const struct ranks *ranks, const struct ranks
 	while (first < end && allocs[end - 1] & RANKS_GONE)
 		end--;
 	for (uint32_t i = first; i < end; i++)
-		live += !(allocs[i] & RANKS_GONE);
+		live += allocs[i] < RANKS_GONE;
 	if (live >= BROOD_MIN && live > (end - first) / SPARSE)
 		return keep_brood(kind,
 				  (struct brood){ .rank = kind->count + first,
