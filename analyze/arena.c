@@ -39,14 +39,12 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-static bool records_reserve(struct arena *arena, uint32_t more)
+static bool records_grow(struct arena *arena)
 {
 	uint64_t capacity = arena->capacity ? 2 * (uint64_t)arena->capacity : 64;
 	struct block *blocks;
 	uint32_t *vacant;
 
-	if (arena->vacancies + (arena->capacity - arena->n) >= more)
-		return true;
 	if (capacity > UINT32_MAX)
 		return false;
 	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
@@ -62,6 +60,12 @@ static bool records_reserve(struct arena *arena, uint32_t more)
 	arena->blocks = blocks;
 	arena->capacity = (uint32_t)capacity;
 	return true;
+}
+
+/* For one call: a superblock's, that of the rest and that of what precedes an aligned block. */
+static bool records_reserve(struct arena *arena)
+{
+	return arena->vacancies + (arena->capacity - arena->n) >= 3 || records_grow(arena);
 }
 
 static uint32_t record_take(struct arena *arena)
@@ -175,7 +179,7 @@ static bool block_is_free(const struct arena *arena, uint32_t i)
 }
 
 /* A block of at least `size`, with all that can't become a block of its own. */
-static uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
+static inline uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
 {
 	uint32_t i = freelists_find(&arena->lists, arena->blocks, size);
 	struct block *block;
@@ -215,7 +219,7 @@ struct arena *arena_create(void)
 	if (!arena)
 		return NULL;
 	freelists_begin(&arena->lists);
-	if (!records_reserve(arena, 1) || !holes_reserve(&arena->holes, 2)) {
+	if (!records_reserve(arena) || !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
@@ -236,13 +240,20 @@ void arena_destroy(struct arena *arena)
 	free(arena);
 }
 
+/* `power`: of two, more than BLOCK_GRAIN. */
+static uint32_t block_take_aligned(struct arena *arena, uint64_t needed, uint64_t power)
+{
+	const uint32_t i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
+
+	return i != ARENA_NONE ? block_align(arena, i, power) : i;
+}
+
 uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable)
 {
 	uint64_t needed, power = BLOCK_GRAIN;
 	uint32_t i;
 
-	/* A superblock's, that of the rest and that of what precedes an aligned block. */
-	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena, 3))
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena))
 		return ARENA_NONE;
 	needed = round_up(size, BLOCK_GRAIN) + BLOCK_OVERHEAD;
 	while (power < align)
@@ -250,40 +261,46 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 	if (power == BLOCK_GRAIN)
 		i = block_take(arena, needed, true);
 	else
-		i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
-	if (i != ARENA_NONE && power > BLOCK_GRAIN)
-		i = block_align(arena, i, power);
+		i = block_take_aligned(arena, needed, power);
 	if (i != ARENA_NONE)
 		*usable = arena_usable(arena, i);
 	return i;
 }
 
-void arena_free(struct arena *arena, uint32_t i)
+/* One that has no neighbours. */
+static bool block_is_alone(const struct block *block)
 {
-	struct block *block = &arena->blocks[i];
-	uint32_t prev = block->prev;
+	/* Not as one number of 64 bits, for which what was just written in halves would have to be in the cache. */
+	return (block->prev & block->next) == ARENA_NONE;
+}
+
+uint64_t arena_free(struct arena *arena, uint32_t i)
+{
+	struct block *blocks = arena->blocks, *block = &blocks[i];
+	const uint64_t usable = block_size(block) - BLOCK_OVERHEAD;
+	const uint32_t prev = block->prev;
 
 	block->size &= ~(uint64_t)BLOCK_LIVE;
 	if (block->size & BLOCK_WHOLE) {
 		superblock_unmap(arena, i);
-		return;
+		return usable;
 	}
 	/* Each step is one block's, in its list until the next step. */
 	if (block_is_free(arena, block->next)) {
 		freelists_touch(&arena->lists, block_size(block));
-		freelists_remove(&arena->lists, arena->blocks, block->next);
+		freelists_remove(&arena->lists, blocks, block->next);
 		block_join(arena, i);
 	}
 	if (block_is_free(arena, prev)) {
 		freelists_touch(&arena->lists, block_size(block));
-		freelists_remove(&arena->lists, arena->blocks, prev);
+		freelists_remove(&arena->lists, blocks, prev);
 		block_join(arena, prev);
 		i = prev;
 	}
-	freelists_insert(&arena->lists, arena->blocks, i);
-	/* Not as one number of 64 bits, for which what was just written in halves would have to be in the cache. */
-	if ((arena->blocks[i].prev & arena->blocks[i].next) == ARENA_NONE)
+	freelists_insert(&arena->lists, blocks, i);
+	if (block_is_alone(&blocks[i]))
 		superblock_defer(arena, i);
+	return usable;
 }
 
 bool arena_is_large(const struct arena *arena)

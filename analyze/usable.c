@@ -25,8 +25,7 @@ struct use {
 
 /* Records in a row, of those that name a block. */
 struct batch {
-	uint32_t numbers[BATCH]; /* the blocks in the arena; ARENA_NONE: not known yet */
-	uint32_t handles[BATCH]; /* [n]: the known ones */
+	uint32_t handles[BATCH]; /* [n]: the blocks in the arena that are known */
 	uint32_t n, n_reaches;
 	struct arena_reach reaches[2 * BATCH + 1]; /* see arena.h */
 };
@@ -42,8 +41,11 @@ struct usable {
 	uint64_t alloc;        /* the next one */
 	const uint64_t *freed; /* of the chunk; what records name in their turn */
 	uint32_t n_freed;
-	uint32_t named;                /* so many did before the present record */
-	uint32_t foreseen;             /* batches */
+	uint32_t named;    /* so many did before the present record */
+	uint32_t foreseen; /* batches */
+	uint32_t due;      /* when so many records have named a block, the next batch is */
+	uint32_t numbers[BATCHES *
+			 BATCH]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
 	struct batch batches[BATCHES]; /* the last of them, by number */
 	struct use *uses;              /* by symbol of the chunk */
 	uint32_t n_uses;
@@ -134,11 +136,14 @@ static struct batch *batch_at(struct usable *u, uint32_t back)
  */
 static void take_early(struct usable *u, struct batch *batch, uint32_t first)
 {
+	const uint32_t end = first + BATCH < u->n_freed ? first + BATCH : u->n_freed;
+
 	batch->n = 0;
-	for (uint32_t i = 0; i < BATCH && first + i < u->n_freed; i++) {
-		batch->handles[batch->n] = batch->numbers[i] =
-			handles_take_early(&u->handles, u->freed[first + i]);
-		batch->n += batch->numbers[i] != ARENA_NONE;
+	for (uint32_t i = first; i < end; i++) {
+		const uint32_t handle = handles_take_early(&u->handles, u->freed[i]);
+
+		batch->handles[batch->n] = u->numbers[i % (BATCHES * BATCH)] = handle;
+		batch->n += handle != ARENA_NONE;
 	}
 }
 
@@ -162,16 +167,17 @@ static void foresee(struct usable *u)
 		arena_foresee_more(u->arena, batch->reaches, batch->n_reaches);
 	}
 	u->foreseen++;
+	u->due = u->foreseen > AHEAD ? (u->foreseen - AHEAD) * BATCH : 0;
 }
 
-/* Nothing is known of the chunk's blocks. */
+/* Nothing is known of the chunk's blocks, and nothing shall be unless they lie too far apart for the caches. */
 static void foresee_nothing(struct usable *u)
 {
 	u->foreseen = 0;
-	for (unsigned i = 0; i < BATCHES; i++) {
+	u->due = u->arena && arena_is_large(u->arena) ? 0 : UINT32_MAX;
+	for (unsigned i = 0; i < BATCHES; i++)
 		u->batches[i].n = u->batches[i].n_reaches = 0;
-		memset(u->batches[i].numbers, 0xff, sizeof(u->batches[i].numbers));
-	}
+	memset(u->numbers, 0xff, sizeof(u->numbers));
 }
 
 /* ---- blocks of the arena ---- */
@@ -184,10 +190,16 @@ static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *
 	return handle == ARENA_NONE || handles_put(&u->handles, u->blocks[i], handle);
 }
 
-/* The handle of the block that record `i` names, which has been taken out if it was there in time. */
+/* The handle of the block that the present record names, if it has been taken out. */
+static uint32_t early_handle(const struct usable *u)
+{
+	return u->numbers[u->named % (BATCHES * BATCH)];
+}
+
+/* That of the block that record `i` names, which is the present one. */
 static bool find_handle(struct usable *u, uint32_t i, uint32_t *handle)
 {
-	*handle = u->batches[u->named / BATCH % BATCHES].numbers[u->named % BATCH];
+	*handle = early_handle(u);
 	return *handle != ARENA_NONE || handles_take(&u->handles, u->blocks[i], handle);
 }
 
@@ -195,10 +207,8 @@ static void take(struct usable *u, uint32_t i)
 {
 	uint32_t handle;
 
-	if (!find_handle(u, i, &handle))
-		return;
-	u->bytes[i] = arena_usable(u->arena, handle);
-	arena_free(u->arena, handle);
+	if (find_handle(u, i, &handle))
+		u->bytes[i] = arena_free(u->arena, handle);
 }
 
 /* A realloc to what the block can hold leaves it where it is. False: no memory. */
@@ -221,10 +231,10 @@ static bool move(struct usable *u, uint32_t i, const struct use *new)
 
 /* ---- calls ---- */
 
-/* Which block the record is about, and what its kind says that it takes. */
-static void begin_record(struct usable *u, uint32_t i, const struct use *use)
+/* The record is about that block, and its kind says what it takes. */
+static inline void begin_record(struct usable *u, uint32_t i, const struct use *use, uint64_t block)
 {
-	u->blocks[i] = use->role == MST_ALLOC ? u->alloc++ : use->is_named ? u->freed[u->named] : NO_BLOCK;
+	u->blocks[i] = block;
 	u->bytes[i] = use->bytes;
 }
 
@@ -240,15 +250,15 @@ static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
 	return true;
 }
 
-static bool run_alloc(struct usable *u, uint32_t i, const struct use *use)
+static inline bool run_alloc(struct usable *u, uint32_t i, const struct use *use)
 {
-	begin_record(u, i, use);
+	begin_record(u, i, use, u->alloc++);
 	return !u->arena || use->is_custom || put(u, i, use->align, use);
 }
 
-static void run_free(struct usable *u, uint32_t i, const struct use *use)
+static inline void run_free(struct usable *u, uint32_t i, const struct use *use)
 {
-	begin_record(u, i, use);
+	begin_record(u, i, use, u->freed[u->named]);
 	if (!is_forgotten(u, i, false) && u->arena)
 		take(u, i);
 	u->named++;
@@ -257,7 +267,7 @@ static void run_free(struct usable *u, uint32_t i, const struct use *use)
 /* A realloc that failed. */
 static bool keep(struct usable *u, uint32_t i)
 {
-	const uint32_t handle = u->batches[u->named / BATCH % BATCHES].numbers[u->named % BATCH];
+	const uint32_t handle = early_handle(u);
 
 	if (handle != ARENA_NONE && !handles_put(&u->handles, u->blocks[i], handle))
 		return false;
@@ -271,8 +281,8 @@ static bool run_pair(struct usable *u, uint32_t i, const struct use *first, cons
 	const bool comes = last->role == MST_ALLOC;
 	bool done = true;
 
-	begin_record(u, i, first);
-	begin_record(u, i + 1, last);
+	begin_record(u, i, first, u->freed[u->named]);
+	begin_record(u, i + 1, last, comes ? u->alloc++ : NO_BLOCK);
 	if (first->role == MST_KEEP)
 		done = keep(u, i);
 	else if (is_forgotten(u, i, comes) || !u->arena || (comes && last->is_custom))
@@ -298,20 +308,19 @@ static bool has_identity(const struct usable *u, const struct mst_chunk *chunk)
 /* False: no memory. */
 static bool run_calls(struct usable *u, const struct mst_chunk *chunk)
 {
-	const bool ahead = u->arena && arena_is_large(u->arena);
 	bool done = true;
 
 	for (uint32_t i = 0; i < chunk->n_records && done; i++) {
 		const struct use *use = &u->uses[chunk->records[i]];
 
-		while (ahead && u->foreseen <= u->named / BATCH + AHEAD)
+		while (u->named >= u->due)
 			foresee(u);
 		if (use->role == MST_ALLOC) {
 			done = run_alloc(u, i, use);
 		} else if (use->role == MST_FREE) {
 			run_free(u, i, use);
 		} else if (use->role == MST_CALL) {
-			begin_record(u, i, use);
+			begin_record(u, i, use, NO_BLOCK);
 		} else {
 			done = run_pair(u, i, use, &u->uses[chunk->records[i + 1]]);
 			i++;

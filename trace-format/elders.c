@@ -67,7 +67,7 @@ static struct brood *brood_at(const struct elders_kind *kind, uint64_t rank)
 		found = found[half].rank <= rank ? found + half : found;
 		n -= half;
 	}
-	return n && rank - found->rank < found->n && found->allocs ? found : NULL;
+	return n && rank - found->rank < found->n ? found : NULL;
 }
 
 /* Broods that are gone are left out, when they are half of all, before one is added. */
@@ -78,7 +78,7 @@ static bool room_for_brood(struct elders_kind *kind)
 
 	if (2 * kind->gone > kind->n) {
 		for (uint32_t i = 0; i < kind->n; i++) {
-			if (kind->broods[i].allocs)
+			if (kind->broods[i].n)
 				kind->broods[n++] = kind->broods[i];
 		}
 		kind->n = n;
@@ -107,6 +107,7 @@ static void disband(struct elders *e, uint32_t kind, struct brood *brood)
 	}
 	free(brood->allocs);
 	brood->allocs = NULL;
+	brood->n = 0;
 	e->kinds[kind].gone++;
 }
 
@@ -131,7 +132,7 @@ static void find_elder(struct elders *e, struct brood *brood, uint32_t kind, uin
 		       uint64_t *block)
 {
 	/* The brood may be gone by now. */
-	uint32_t *const alloc = brood && brood->allocs ? &brood->allocs[rank - brood->rank] : NULL;
+	uint32_t *const alloc = brood && brood->n ? &brood->allocs[rank - brood->rank] : NULL;
 
 	if (alloc && !(*alloc & RANKS_GONE)) {
 		*block = brood->first_alloc + *alloc;

@@ -15,15 +15,15 @@
 struct brood {
 	uint64_t rank;
 	uint64_t first_alloc; /* of the chunk */
-	uint32_t *allocs;     /* [n], as in ranks.h; NULL: what was left is in the map */
-	uint32_t n, live;
+	uint32_t *allocs;     /* [n], as in ranks.h */
+	uint32_t n, live;     /* 0: what was left is in the map */
 };
 
 struct elders_kind {
 	uint64_t count;       /* its blocks so far */
 	struct brood *broods; /* [n], by rank */
 	uint32_t n;
-	uint32_t gone; /* so many have no allocs */
+	uint32_t gone; /* so many are empty */
 };
 
 /* All zero is the beginning of a trace. */
