@@ -4,8 +4,8 @@
 
 Every round runs each workload natively and under each recorder, one after the other, so that what the
 machine does meanwhile falls on all of them alike; a ratio is the median of the rounds' ratios to the native
-run of the same round. CPU time is that of the whole tree of processes, recorder included. Prints
-progress to stderr and writes the tables.
+run of the same round. Before that memory is touched (see machine.py). CPU time is that of the whole tree of
+processes, recorder included. Prints progress to stderr and writes the tables.
 """
 
 import argparse
@@ -24,6 +24,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
+import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
 from harness import Build, Scratch, have                  # noqa: E402
 
@@ -265,11 +266,9 @@ def first_line(command):
 
 
 def describe(build, args):
-    with open("/proc/cpuinfo") as f:
-        models = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
     versions = [first_line([build.msrec, "--version"])]
     versions += [first_line([tool, "--version"]) for tool in ("heaptrack", "memusage") if have(tool)]
-    return [f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, {models[0] if models else 'unknown CPU'}, "
+    return [f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, {machine.model()}, "
             f"Linux {platform.release()}, {' '.join(platform.libc_ver())}",
             f"- {'; '.join(versions)}",
             f"- load when it began: {os.getloadavg()[0]:.1f}; rounds: {args.runs}",
@@ -316,6 +315,8 @@ def main():
     args.shown = ["--quick"] if args.quick else ["--runs", str(args.runs)]
     args.shown += [f"--only={name}" for name in args.only or []] + ["--build", "BUILD"] + args.names
     build = Build(args.build)
+    if not args.quick:
+        machine.touch_memory()
     found = [r for r in recorders(build) if not args.only or r.name in args.only + ["native"]]
     programs, loops = [], []
     with Scratch() as folder:

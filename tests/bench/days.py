@@ -22,6 +22,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
+import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
@@ -128,10 +129,9 @@ def main():
     parser.add_argument("names", nargs="*", help="only these programs")
     args = parser.parse_args()
     build = Build(args.build)
-    with open("/proc/cpuinfo") as f:
-        models = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
+    machine.touch_memory()
     text = ["# Traces of days", "", f"- {datetime.date.today().isoformat()}, {os.cpu_count()} cores, "
-            f"{models[0] if models else 'unknown CPU'}, Linux {platform.release()}",
+            f"{machine.model()}, Linux {platform.release()}",
             f"- load when it began: {os.getloadavg()[0]:.1f}", ""]
     if args.folder:
         os.environ["TMPDIR"] = args.folder

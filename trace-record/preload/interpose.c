@@ -110,7 +110,7 @@ void *interpose_realloc(void *old, size_t size)
 		op = MST_OP_REALLOC_IN_PLACE;
 	else if (!p && size == 0)
 		op = MST_OP_REALLOC_FREE;
-	recorder_alloc(&(struct call){ .op = op, .result = p, .old = old, .size = size }, CALLER_REGS());
+	recorder_realloc(op, p, old, size, CALLER_REGS());
 	return p;
 }
 

@@ -116,19 +116,20 @@ static inline void push_call(struct thread *t, const struct call *call, size_t u
 	push_any(t, call, usable, unwind_capture(t->stack, regs));
 }
 
-/* A call that gave a block of `size` bytes and has nothing else to tell: as push_call(), but quicker. */
-static inline __attribute__((always_inline)) void push_block(struct thread *t, enum mst_op op, const void *p,
-							     size_t size, const struct unwind_regs *regs)
+/* A call that gave a block, of an op with so many operands, and has nothing else to tell: as push_call(), but quicker. */
+static inline __attribute__((always_inline)) void
+push_block(struct thread *t, const struct call *call, unsigned operands, const struct unwind_regs *regs)
 {
-	const uint64_t node = unwind_capture(t->stack, regs), address = (uintptr_t)p;
+	const uint64_t words[RING_COMMON_OPERANDS] = { (uintptr_t)call->result, (uintptr_t)call->old };
+	const uint64_t node = unwind_capture(t->stack, regs);
 	uint64_t *w;
 
-	if (__builtin_expect(size >> 32 == 0 && t->stack->told == t->stack->n_nodes &&
+	if (__builtin_expect(call->size >> 32 == 0 && t->stack->told == t->stack->n_nodes &&
 				     (w = ring_reserve_quickly(t)),
 			     1))
-		ring_put(t, w, shm_head((uint8_t)op, 0, node | size << 16), &address);
+		ring_put(t, w, shm_head((uint8_t)call->op, 0, node | call->size << 16), words, operands);
 	else
-		push_any(t, &(const struct call){ .op = op, .result = p, .size = size }, 0, node);
+		push_any(t, call, 0, node);
 }
 
 /* ---- depths of stacks, counts of instructions ---- */
@@ -271,17 +272,29 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	t->inside = inside;
 }
 
-void recorder_block(enum mst_op op, const void *p, size_t size, const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void tell_block(const struct call *call, unsigned operands,
+							     const struct unwind_regs *regs)
 {
 	struct thread *const t = thread_known();
 
-	if (__builtin_expect(t && t->inside == OUTSIDE && p && the_process.quick, 1)) {
+	if (__builtin_expect(t && t->inside == OUTSIDE && call->result && the_process.quick, 1)) {
 		thread_go_inside(t);
-		push_block(t, op, p, size, regs);
+		push_block(t, call, operands, regs);
 		thread_go_outside(t);
 	} else {
-		recorder_alloc(&(const struct call){ .op = op, .result = p, .size = size }, regs);
+		recorder_alloc(call, regs);
 	}
+}
+
+void recorder_block(enum mst_op op, const void *p, size_t size, const struct unwind_regs *regs)
+{
+	tell_block(&(const struct call){ .op = op, .result = p, .size = size }, 1, regs);
+}
+
+void recorder_realloc(enum mst_op op, const void *p, const void *old, size_t size,
+		      const struct unwind_regs *regs)
+{
+	tell_block(&(const struct call){ .op = op, .result = p, .old = old, .size = size }, 2, regs);
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
@@ -375,7 +388,7 @@ void recorder_new_leave(const void *result)
 	t->new_call.result = result;
 	usable = t->new_block == result ? t->new_usable : 0;
 	if (the_process.quick && result && !t->new_call.align_log2)
-		push_block(t, t->new_call.op, result, t->new_call.size, &t->new_regs);
+		push_block(t, &t->new_call, 1, &t->new_regs);
 	else if (sample_on)
 		push_sampled(t, &t->new_call, usable, &t->new_regs);
 	else

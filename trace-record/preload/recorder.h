@@ -44,8 +44,12 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs);
 	(&(const struct unwind_regs){                                                                        \
 		.pc = CALLER_FRAME()[1], .sp = (uintptr_t)(CALLER_FRAME() + 2), .bp = CALLER_FRAME()[0] })
 
-/* The same for a call that has nothing to tell but this; NULL = it failed. */
+/* The same for a call of an op without `old` that has nothing to tell but this; NULL = it failed. */
 void recorder_block(enum mst_op op, const void *p, size_t size, const struct unwind_regs *regs);
+
+/* The same for a realloc. */
+void recorder_realloc(enum mst_op op, const void *p, const void *old, size_t size,
+		      const struct unwind_regs *regs);
 
 /* Before the real call; `p` is not NULL. `regs` as above. */
 void recorder_free(const void *p, const struct unwind_regs *regs);

@@ -161,12 +161,12 @@ void ring_publish(struct thread *t, uint32_t words)
 	t->quick_end = quick_end(t);
 }
 
-void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operand)
+void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operands, unsigned n)
 {
 	w[1] = stamp_now();
-	if (operand)
-		w[2] = *operand;
-	ring_put_words(t, w, head | (uint64_t)SHM_STAMPED << 8, operand ? 3 : 2);
+	for (unsigned i = 0; i < n; i++)
+		w[2 + i] = operands[i];
+	ring_put_words(t, w, head | (uint64_t)SHM_STAMPED << 8, 2 + n);
 }
 
 void ring_lose(struct thread *t)

@@ -16,7 +16,8 @@
 
 #include "thread.h"
 
-#define RING_COMMON_WORDS 3u /* head, stamp, operand */
+#define RING_COMMON_OPERANDS 2u
+#define RING_COMMON_WORDS (2u + RING_COMMON_OPERANDS) /* head, stamp, operands */
 
 /* Room for a record of `words`, in one piece; NULL if there is none even after some waiting. */
 uint64_t *ring_reserve(struct thread *t, uint32_t words);
@@ -50,18 +51,19 @@ static inline void ring_put_words(struct thread *t, uint64_t *w, uint64_t head, 
 }
 
 /* The same as ring_put() where each record has a stamp. */
-void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operand);
+void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operands, unsigned n);
 
-/* Writes and publishes a common record there. */
-static inline void ring_put(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operand)
+/* Writes and publishes a common record of `n` operands there. */
+static inline void ring_put(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operands,
+			    unsigned n)
 {
 	if (__builtin_expect(the_process.many, 0)) {
-		ring_put_stamped(t, w, head, operand);
+		ring_put_stamped(t, w, head, operands, n);
 		return;
 	}
-	if (operand)
-		w[1] = *operand;
-	ring_put_words(t, w, head, operand ? 2 : 1);
+	for (unsigned i = 0; i < n; i++)
+		w[1 + i] = operands[i];
+	ring_put_words(t, w, head, 1 + n);
 }
 
 /* Tells of a free, if nothing is due before it. */
@@ -71,7 +73,7 @@ static inline bool ring_free_quickly(struct thread *t, const void *p)
 
 	if (__builtin_expect(!w || shm_is_wide((uintptr_t)p), 0))
 		return false;
-	ring_put(t, w, shm_head(SHM_OP_FREE, 0, (uintptr_t)p), NULL);
+	ring_put(t, w, shm_head(SHM_OP_FREE, 0, (uintptr_t)p), NULL, 0);
 	return true;
 }
 
