@@ -15,6 +15,9 @@
 #include "scout.h"
 #include "usable.h"
 
+/* Settings from which on it takes less to make a digest than to look at all records for each of them. */
+#define DIGEST_PAYS 4
+
 /* ---- Names ---------------------------------------------------------------------------------- */
 
 static int check_names(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
@@ -171,12 +174,12 @@ static bool share_usable(struct conversions *c, struct conversion *item, struct 
 	return *usable;
 }
 
-/* The same for the sums that plain replays pass over records by; for one alone it takes less to add them up. */
+/* The same for the sums that plain replays pass over records by. */
 static bool share_digest(struct conversions *c, struct conversion *item, struct mst_reader *reader,
 			 const struct digest **digest)
 {
 	*digest = NULL;
-	if (c->n < 2 || usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
+	if (c->n < DIGEST_PAYS || usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
 	    !item->settings->heap || item->settings->pages_as_heap)
 		return true;
 	for (size_t i = 0; i < c->n && !*digest; i++) {

@@ -540,8 +540,8 @@ static void take_base(struct massif *m)
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
 		const struct effect e = effect_at(m, i);
 
-		now->useful += e.useful;
-		now->total += e.total;
+		now->useful += e.counted ? e.useful : 0;
+		now->total += e.counted ? e.total : 0;
 	}
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		now->stacks += step.grown;

@@ -48,7 +48,7 @@ struct snapshot {
 	uint64_t stacks;   /* of all threads */
 	struct live *live; /* what massif_tree() builds the tree of; NULL: there is none */
 	uint32_t records;  /* of the chunk in which it was taken, how many were done by then */
-	uint64_t changes;  /* how many calls had changed the counters by then */
+	uint64_t changes;  /* how many calls had changed the counters by then, if the true peak is wanted */
 };
 
 /* Bytes by context at one moment, in the order in which contexts came up; later ones lack. */

@@ -168,7 +168,6 @@ static uint32_t take(struct massif *m, const struct lull *l)
 	m->counters.useful = l->useful;
 	m->counters.total = l->total;
 	m->counters.clock = l->clock;
-	m->counters.changes += l->calls;
 	return l->end;
 }
 

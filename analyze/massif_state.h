@@ -24,7 +24,7 @@ struct counters {
 	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
 	uint64_t stacks;
 	uint64_t clock;   /* in the settings' time unit */
-	uint64_t changes; /* calls that changed the others, or the trees */
+	uint64_t changes; /* calls that changed the others, or the trees; those in lulls don't count */
 };
 
 /* Of the present chunk's records with one symbol. */

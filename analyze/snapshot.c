@@ -196,28 +196,40 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 }
 
 /*
- * A cull takes those out first that stand between two of the same time, the oldest first; where there are enough of
- * them, no others. Then the least interval stays 0, if two of that time are left of which one can go.
+ * A cull takes those out first that stand between two of the same time, the oldest first. It takes no others if there are
+ * enough of them; where one is missing, that may be the first of its time, each time again. The least
+ * interval stays 0 as long as two of one time are left of which one can go.
  */
 bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 {
 	const size_t kept = s->max - s->max / 2;
-	size_t others = 1, first = s->n; /* the last one stays anyway; the first of that time */
+	uint64_t here = 0, before = 0;
+	size_t others = 1, i;                  /* the last one always stays */
+	bool close = false, goes_last = false; /* the present one is taken out when there are no others */
 
 	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
 		return false;
-	for (size_t i = 0; i < s->n; i++) {
-		const uint64_t here = (uint64_t)s->items[i].time;
+	for (i = 0; i < s->n && (i == 0 || here != time); i++) {
 		const uint64_t next = i + 1 < s->n ? (uint64_t)s->items[i + 1].time : time;
+		const bool stays = i == 0 || s->items[i].kind == SNAPSHOT_PEAK;
+		const bool went_last = goes_last;
 
+		before = here;
+		here = (uint64_t)s->items[i].time;
 		if (next < here)
 			return false;
-		if (i == 0 || s->items[i].kind == SNAPSHOT_PEAK || next != (uint64_t)s->items[i - 1].time)
-			others++;
-		if (here == time && i < first)
-			first = i;
+		goes_last = !stays && next != before;
+		others += stays || goes_last;
+		close |= i != 0 && here == before && (goes_last || went_last);
 	}
-	return others < kept || (others == kept && first != 0 && s->items[first].kind != SNAPSHOT_PEAK);
+	for (; i < s->n; i++) {
+		others += s->items[i].kind == SNAPSHOT_PEAK;
+		if ((uint64_t)s->items[i].time != time)
+			return false;
+	}
+	if (others == kept + 1)
+		return close && goes_last;
+	return others < kept || (others == kept && (close || goes_last));
 }
 
 uint64_t snapshots_skip(struct snapshots *s, uint64_t n)

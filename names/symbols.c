@@ -20,6 +20,7 @@
 
 /* A module's symbols come from its own file, a debug file, and a table embedded in the former. */
 #define MODULE_ELFS 4
+#define SYMBOL_ROW 64 /* of so many in libdwfl's table one is asked for its file */
 
 struct module {
 	char *path;
@@ -51,39 +52,55 @@ static const struct symbol_chain unknown_chain = { .n = 1, .lines = &unknown_lin
 
 /* Modules */
 
+/* The files that symbols of a module come from, its own first. */
+struct sources {
+	Elf *elfs[MODULE_ELFS];
+	size_t n;
+	GElf_Addr main_bias;
+};
+
+/* Reads the symbols of the file that one in libdwfl's table comes from, if it is another one. False when out of memory. */
+static bool module_load_source(struct module *module, int symbol, struct sources *sources)
+{
+	GElf_Sym entry;
+	GElf_Addr address, bias;
+	Elf *elf = NULL;
+
+	if (symbol < 0 || sources->n == MODULE_ELFS ||
+	    !dwfl_module_getsym_info(module->objfile.module, symbol, &entry, &address, NULL, &elf, &bias) ||
+	    !elf)
+		return true;
+	for (size_t i = 0; i < sources->n; i++) {
+		if (sources->elfs[i] == elf)
+			return true;
+	}
+	sources->elfs[sources->n++] = elf;
+	if (!module->debug_file) {
+		module->debug_file = elf;
+		module->debug_shift = sources->main_bias - bias;
+	}
+	return symtab_read(module->symtab, elf, bias - sources->main_bias);
+}
+
+/*
+ * libdwfl tells the files behind its merged table only symbol by symbol: first all local ones, then the global ones,
+ * among them those of each file in a row. So some in between tell of all, and those at the ends.
+ */
 static void module_load_symbols(struct module *module)
 {
 	Dwfl_Module *dwfl_module = module->objfile.module;
-	Elf *elfs[MODULE_ELFS];
-	GElf_Addr main_bias;
-	size_t n_elfs = 0;
-	int n = dwfl_module_getsymtab(dwfl_module);
-	Elf *main_elf = dwfl_module_getelf(dwfl_module, &main_bias);
+	const int n = dwfl_module_getsymtab(dwfl_module);
+	const int global = dwfl_module_getsymtab_first_global(dwfl_module);
+	const int ends[] = { global - 1, global, n - 1 };
+	struct sources sources = { .n = 0 };
+	Elf *main_elf = dwfl_module_getelf(dwfl_module, &sources.main_bias);
+	bool fine = main_elf && symtab_read(module->symtab, main_elf, 0);
 
-	if (!main_elf || !symtab_read(module->symtab, main_elf, 0))
-		return;
-	elfs[n_elfs++] = main_elf;
-	/* libdwfl tells the files behind its merged table only symbol by symbol. */
-	for (int i = 0; i < n && n_elfs < MODULE_ELFS; i++) {
-		GElf_Sym symbol;
-		GElf_Addr address, bias;
-		Elf *elf = NULL;
-		size_t known = 0;
-
-		if (!dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, &elf, &bias) || !elf)
-			continue;
-		while (known < n_elfs && elfs[known] != elf)
-			known++;
-		if (known < n_elfs)
-			continue;
-		elfs[n_elfs++] = elf;
-		if (!module->debug_file) {
-			module->debug_file = elf;
-			module->debug_shift = main_bias - bias;
-		}
-		if (!symtab_read(module->symtab, elf, bias - main_bias))
-			return;
-	}
+	sources.elfs[sources.n++] = main_elf;
+	for (int i = 0; i < n && fine; i += SYMBOL_ROW)
+		fine = module_load_source(module, i, &sources);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && fine; i++)
+		fine = module_load_source(module, ends[i], &sources);
 }
 
 static struct module *module_open(struct symbols *symbols, uint32_t index)

@@ -13,6 +13,8 @@
 /* Ranges that begin together are put one after another; a crafted file could make that last. */
 #define SEAL_ROUNDS 16
 
+#define NAMES_AHEAD 16
+
 struct symtab {
 	size_t n;
 	size_t capacity;
@@ -102,7 +104,7 @@ static bool section_read(struct symtab *symtab, Elf *elf, Elf_Scn *section, size
 
 		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_name >= n_strings)
 			continue;
-		if (strings[symbol.st_name] == '\0' || !symbol_counts(elf, &symbol))
+		if (!symbol_counts(elf, &symbol))
 			continue;
 		if (!symtab_add(symtab, symbol.st_value + shift, symbol.st_size, strings + symbol.st_name))
 			return false;
@@ -125,6 +127,20 @@ bool symtab_read(struct symtab *symtab, Elf *elf, uint64_t shift)
 			return false;
 	}
 	return true;
+}
+
+/* Symbols without a name don't count. The names are all over the file, and none has been looked at yet. */
+static void drop_nameless(struct symtab *symtab)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < symtab->n; i++) {
+		if (i + NAMES_AHEAD < symtab->n)
+			__builtin_prefetch(symtab->v[i + NAMES_AHEAD].name);
+		if (*symtab->v[i].name)
+			symtab->v[n++] = symtab->v[i];
+	}
+	symtab->n = n;
 }
 
 static int name_compare(const char *a, const char *b)
@@ -215,6 +231,7 @@ void symtab_seal(struct symtab *symtab)
 {
 	size_t n = 0;
 
+	drop_nameless(symtab);
 	symtab_sort(symtab);
 	for (int i = 0; i < SEAL_ROUNDS && symtab_spread(symtab); i++)
 		symtab_sort(symtab);

@@ -3,7 +3,7 @@
 """Cut random traces, and compare what the pieces answer with what the whole does.
 
 A random script of calls (script2trace) is cut to a random range of time by msconvert. At random moments of the
-range the live blocks must be those of the whole trace, stack by stack; what memusage counts before, in and
+range the live blocks must be those of the whole trace, stack by stack, also if some are ignored; what memusage counts before, in and
 after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
 rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or changes of the stack pointer, and
 mappings, by turns.
@@ -22,6 +22,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from massif_model import Program
+
 MS = 1000000
 ROWS = ('malloc', 'realloc', 'calloc', 'free', 'mmap(r)', 'mmap(w)', 'mmap(a)', 'mremap', 'munmap')
 
@@ -33,7 +35,7 @@ class Different(Exception):
 class Script:
     """A random program: mostly the usual calls, with some of all others."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, program):
         self.rng, self.live, self.next, self.lines = rng, [], 0, []
         self.sampled, self.anonymous = rng.random() < 0.15, rng.random() < 0.2
         self.maps, self.null_frees = rng.random() < 0.3, 0
@@ -42,9 +44,11 @@ class Script:
             self.put('sampled', 4096)
         self.counted, self.instructions, self.depth = rng.random() < 0.3, 0, 0
         self.lines += ['anonymous'] * self.anonymous + ['counted'] * self.counted + ['stacks']
+        self.put('module', program.path)
         self.stacks = rng.randrange(1, 12)
+        frames = [hex(0x1000 + 16 * i) for i in range(20)] + ['m0x%x' % address for address in program.names]
         for s in range(self.stacks):
-            self.put('stack', s, *(hex(0x1000 + 16 * rng.randrange(20)) for _ in range(rng.randrange(1, 6))))
+            self.put('stack', s, *(rng.choice(frames) for _ in range(rng.randrange(1, 6))))
         now = 0
         for _ in range(rng.randrange(5, 900)):
             now += rng.choice([0, 0, 0, 1000, 70000, MS, 3 * MS + 7])
@@ -115,7 +119,7 @@ class Script:
 
 class Bench:
     def __init__(self, build, scratch):
-        self.scratch, self.anonymous = scratch, False
+        self.scratch, self.anonymous, self.program = scratch, False, Program(scratch)
         self.msreplay, self.msconvert = build / 'analyze/msreplay', build / 'analyze/msconvert'
         self.script2trace, self.dump_program = build / 'tests/script2trace', build / 'tests/tools/tracedump'
 
@@ -186,7 +190,7 @@ def same(what, a, b):
 
 def compare_moments(bench, script, cut, rng, first, last):
     for ms in {first, last, rng.randint(first, last), rng.randint(first, last)}:
-        for options in ([], ['--stacks=yes']):
+        for options in ([], ['--stacks=yes'], ['--ignore-fn=work1', '--ignore-fn=alloc1', '--ignore-fn=main']):
             same(f'at {ms} {options}', bench.moment('whole', ms, *options), bench.moment(cut, ms, *options))
         if not script.sampled:
             same(f'folded at {ms}', bench.folded('whole', ms), bench.folded(cut, ms))
@@ -229,7 +233,7 @@ def compare_dropped(bench):
 
 def try_once(bench, seed):
     rng = random.Random(seed)
-    script = Script(rng)
+    script = Script(rng, bench.program)
     bench.anonymous = script.anonymous
     (bench.scratch / 'script').write_text('\n'.join(script.lines) + '\n')
     bench.run(bench.script2trace, 'script', 'whole')

@@ -291,6 +291,88 @@ static void wrapping_clock(void **state)
 	snapshots_finish(&h.snapshots);
 }
 
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+static void expect_same(const struct snapshots *a, const struct snapshots *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_int_equal(a->min_interval, b->min_interval);
+	assert_int_equal(a->since_detailed, b->since_detailed);
+	assert_int_equal(a->earliest, b->earliest);
+	for (size_t i = 0; i < a->n; i++) {
+		assert_int_equal(a->items[i].time, b->items[i].time);
+		assert_int_equal(a->items[i].heap, b->items[i].heap);
+		assert_int_equal(a->items[i].kind, b->items[i].kind);
+		assert_int_equal(a->items[i].detailed, b->items[i].detailed);
+	}
+}
+
+/* Calls that are alike but for their numbers, at one time. */
+static void call(struct heap *h, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		h->total++;
+		if (h->clock >= h->snapshots.earliest)
+			take(h, SNAPSHOT_NORMAL);
+	}
+}
+
+/* The same, leaving out what leaves no trace; returns how many that were. */
+static uint64_t call_some(struct heap *h, uint64_t n)
+{
+	uint64_t all = 0;
+
+	for (; n; n--) {
+		if (snapshots_are_fleeting(&h->snapshots, h->clock)) {
+			const uint64_t skipped = snapshots_skip(&h->snapshots, n);
+
+			h->total += skipped;
+			all += skipped;
+			n -= skipped;
+		}
+		call(h, 1);
+	}
+	return all;
+}
+
+/* However time passes and wherever peaks come, it makes no difference to leave snapshots out. */
+static void what_leaves_no_trace(void **state)
+{
+	uint32_t random = 1;
+	uint64_t skipped = 0, calls = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct heap one, other;
+		const unsigned max = 10 + next_random(&random) % 41, freq = 1 + next_random(&random) % 12;
+		const unsigned peaks = 1 + next_random(&random) % 20, steps = 1 + next_random(&random) % 4;
+
+		heap_begin(&one, max, freq, 1.0);
+		heap_begin(&other, max, freq, 1.0);
+		for (unsigned i = 0; i < 150; i++) {
+			const uint64_t n = next_random(&random) % (6 * max);
+
+			if (next_random(&random) % peaks == 0) {
+				take(&one, SNAPSHOT_PEAK);
+				take(&other, SNAPSHOT_PEAK);
+			}
+			call(&one, n);
+			skipped += call_some(&other, n);
+			calls += n;
+			expect_same(&one.snapshots, &other.snapshots);
+			one.clock += next_random(&random) % steps;
+			other.clock = one.clock;
+		}
+		snapshots_finish(&one.snapshots);
+		snapshots_finish(&other.snapshots);
+	}
+	assert_in_range(skipped, calls / 10, calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +388,7 @@ int main(void)
 		cmocka_unit_test(intervals_are_wide),
 		cmocka_unit_test(still_clock),
 		cmocka_unit_test(wrapping_clock),
+		cmocka_unit_test(what_leaves_no_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
