@@ -49,7 +49,10 @@ struct block {
 struct freelist {
 	uint32_t head; /* BLOCK_NONE: empty */
 	uint32_t n;    /* blocks */
-	/* 0, or that isn't the head yet: bit 0, the lowest around it is; twice each time another one became so since. */
+	/*
+	 * 0: the head is the head. Else it is found when somebody asks: the lowest around that block, if bit 0 is set,
+	 * and then, as often as the other bits say, the lowest around the one to its left.
+	 */
 	uint64_t unsettled;
 };
 
@@ -71,7 +74,10 @@ bool freelists_reserve(struct freelists *lists, uint32_t n);
 /* The block of at least `size` that is taken for it, BLOCK_NONE if there is none. It stays where it is. */
 uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size);
 
-/* Private: finds the head of a list that isn't empty, and keeps the index of the last list, where a block is put before `head`. */
+/*
+ * Private: finds the head of a list that isn't empty; and keeps the index of the last list, where a block is put
+ * before `head`.
+ */
 void freelists_settle(struct freelist *list, const struct block *blocks);
 void freelists_add_last(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head);
 void freelists_drop_last(struct freelists *lists, uint32_t i);

@@ -31,7 +31,10 @@ static inline bool ledger_lists(const struct ledger *ledger)
 	return ledger->settings->compat != COMPAT_FIXED;
 }
 
-/* What record `i` does, if effects aren't listed, from those of the chunk's symbols, which say all but what single blocks take. */
+/*
+ * What record `i` does, if effects aren't listed, from those of the chunk's symbols, which say all but what
+ * single blocks take.
+ */
 static inline struct effect ledger_effect(const struct ledger *ledger, const uint16_t *records,
 					  const struct effect *by_symbol, uint32_t i)
 {
@@ -41,7 +44,10 @@ static inline struct effect ledger_effect(const struct ledger *ledger, const uin
 	return e;
 }
 
-/* Whether all that is known of the pair that begins with record `i` is that a block has come: the other was never seen allocated. */
+/*
+ * Whether all that is known of the pair that begins with record `i` is that a block has come: the other was never
+ * seen allocated.
+ */
 static inline bool ledger_lacks(const struct ledger *ledger, const uint16_t *records,
 				const struct effect *by_symbol, uint32_t i)
 {

@@ -11,8 +11,8 @@
 
 #define NO_BLOCK UINT64_MAX
 
-/* Records that are prepared at once, and so many times that ahead. */
-enum { BATCH = 8, AHEAD = 4 + ARENA_REACH, BATCHES = 16 };
+/* Records that are prepared at once, and so many times that ahead; what is known of more than these. */
+enum { BATCH = 8, AHEAD = 4 + ARENA_REACH, BATCHES = 16, KNOWN = BATCHES * BATCH };
 
 /* What the records of a symbol do. */
 struct use {
@@ -41,13 +41,12 @@ struct usable {
 	uint64_t alloc;        /* the next one */
 	const uint64_t *freed; /* of the chunk; what records name in their turn */
 	uint32_t n_freed;
-	uint32_t named;    /* so many did before the present record */
-	uint32_t foreseen; /* batches */
-	uint32_t due;      /* when so many records have named a block, the next batch is */
-	uint32_t numbers[BATCHES *
-			 BATCH]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
-	struct batch batches[BATCHES]; /* the last of them, by number */
-	struct use *uses;              /* by symbol of the chunk */
+	uint32_t named;          /* so many did before the present record */
+	uint32_t foreseen;       /* batches */
+	uint32_t due;            /* when so many records have named a block, the next batch is */
+	uint32_t numbers[KNOWN]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
+	struct batch batches[BATCHES];
+	struct use *uses; /* by symbol of the chunk */
 	uint32_t n_uses;
 	bool has_forgotten;
 };
@@ -142,7 +141,7 @@ static void take_early(struct usable *u, struct batch *batch, uint32_t first)
 	for (uint32_t i = first; i < end; i++) {
 		const uint32_t handle = handles_take_early(&u->handles, u->freed[i]);
 
-		batch->handles[batch->n] = u->numbers[i % (BATCHES * BATCH)] = handle;
+		batch->handles[batch->n] = u->numbers[i % KNOWN] = handle;
 		batch->n += handle != ARENA_NONE;
 	}
 }
@@ -193,7 +192,7 @@ static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *
 /* The handle of the block that the present record names, if it has been taken out. */
 static uint32_t early_handle(const struct usable *u)
 {
-	return u->numbers[u->named % (BATCHES * BATCH)];
+	return u->numbers[u->named % KNOWN];
 }
 
 /* That of the block that record `i` names, which is the present one. */

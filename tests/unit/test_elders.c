@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks of former chunks: which they are is what a plain list of all blocks says, and what is kept for them is bounded by
- * those that are live. The source is included for a look inside. */
+/*
+ * Blocks of former chunks: which they are is what a plain list of all blocks says, and what is kept for them is
+ * bounded by those that are live. The source is included for a look inside.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
