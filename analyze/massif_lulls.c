@@ -10,7 +10,7 @@
 struct lull {
 	uint32_t end; /* the first one behind, where a call begins */
 	uint64_t useful, total, clock;
-	uint64_t calls; /* only counted where that is asked for */
+	uint64_t calls; /* that count; of those added up call by call */
 };
 
 /* Lets what doesn't count add nothing. Whether all blocks do, which the digest takes for granted. */
@@ -133,34 +133,59 @@ static inline __attribute__((always_inline)) struct lull add_records(const struc
 	return (struct lull){ i, useful, total, m->counters.clock, 0 };
 }
 
-/* The same, call by call: at most so many, as long as the clock, if it is of bytes, stays before `clock`. */
-static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t calls, uint64_t clock)
+/* What the call does that begins with the record `i`. */
+static inline struct effect call_at(const struct massif *m, uint32_t i)
 {
+	struct effect call = effect_of_record(m, i, m->by_record);
+
+	if (call.action == PAIR) {
+		const struct effect second = effect_of_record(m, i + 1, m->by_record);
+
+		call.useful += second.useful;
+		call.total += second.total;
+		call.clock = ticks_of(m, call.total);
+		call.action = call.counted || second.action == COMES ? COMES : NOTHING;
+	}
+	return call;
+}
+
+/* The same, call by call, as long as the clock, if it is of bytes, stays before `clock`. */
+static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t clock)
+{
+	const uint16_t *const records = m->chunk->records;
 	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
 
-	while (l.end < end && l.calls < calls) {
-		const struct effect first = effect_of_record(m, l.end, m->by_record);
-		struct effect call = first;
+	while (l.end < end) {
+		const struct effect *first = &m->effects[records[l.end]], call = call_at(m, l.end);
 
-		if (may_be_peak(m, l.total, l.end) || is_odd(m, &first, l.end, m->by_record))
+		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
+		    l.clock + call.clock >= clock)
 			break;
-		if (first.action == PAIR) {
-			const struct effect second = effect_of_record(m, l.end + 1, m->by_record);
-
-			call.useful += second.useful;
-			call.total += second.total;
-			call.clock = ticks_of(m, call.total);
-			call.action = first.counted || second.action == COMES ? COMES : NOTHING;
-		}
-		if (l.clock + call.clock >= clock)
-			break;
-		l.end += first.action == PAIR ? 2 : 1;
+		l.end += first->action == PAIR ? 2 : 1;
 		l.useful += call.useful;
 		l.total += call.total;
 		l.clock += call.clock;
 		l.calls += call.action <= GOES;
 	}
 	return l;
+}
+
+/* Takes the last calls off again, until there are only so many of those that began with the record `start`. */
+static void shorten(const struct massif *m, struct lull *l, uint32_t start, uint64_t calls)
+{
+	const uint16_t *const records = m->chunk->records;
+
+	while (l->calls > calls) {
+		struct effect call;
+
+		l->end--;
+		if (l->end > start && m->effects[records[l->end - 1]].action == PAIR)
+			l->end--;
+		call = call_at(m, l->end);
+		l->useful -= call.useful;
+		l->total -= call.total;
+		l->calls -= call.action <= GOES;
+	}
 }
 
 static uint32_t take(struct massif *m, const struct lull *l)
@@ -176,7 +201,7 @@ static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 	struct lull l;
 
 	if (m->settings->time_unit == TIME_BYTES)
-		l = add_calls(m, i, end, UINT64_MAX, m->snapshots.earliest);
+		l = add_calls(m, i, end, m->snapshots.earliest);
 	else
 		l = m->by_record ? add_records(m, i, end, true) : add_records(m, i, end, false);
 
@@ -247,10 +272,10 @@ uint32_t massif_pass_snapshots(struct massif *m, uint32_t i, uint32_t end)
 
 	if (end - i < 2 * m->snapshots.max || !snapshots_are_fleeting(&m->snapshots, m->counters.clock))
 		return i;
-	l = add_calls(m, i, end, UINT64_MAX, UINT64_MAX);
+	l = add_calls(m, i, end, UINT64_MAX);
 	spare = snapshots_skip(&m->snapshots, l.calls);
 	if (spare == 0)
 		return i;
-	l = add_calls(m, i, end, spare, UINT64_MAX);
+	shorten(m, &l, i, spare);
 	return take(m, &l);
 }

@@ -86,21 +86,9 @@ static void unpack_whole(struct section *s)
 	libdeflate_free_decompressor(decompressor);
 }
 
-/* Unpacks the first `n` bytes at least. False: there are not so many, or they are damaged. */
-static bool section_reach(struct section *s, size_t n)
+/* Goes on to unpack, up to `upto`. False: there is not so much, or it is damaged. */
+static bool unpack_more(struct section *s, size_t upto)
 {
-	size_t upto = n < s->n - s->n % STEP ? (n + STEP - 1) / STEP * STEP : s->n;
-
-	if (n > s->n)
-		return false;
-	if (n > s->reached && !s->compressed) {
-		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
-		s->reached = upto;
-	}
-	if (n > s->reached && n > s->n / FEW && !s->tried_whole)
-		unpack_whole(s);
-	if (n <= s->reached)
-		return true;
 	if (!s->begun) {
 		s->stream.next_in = (uint8_t *)s->packed;
 		s->stream.avail_in = (uInt)s->n_packed;
@@ -122,7 +110,23 @@ static bool section_reach(struct section *s, size_t n)
 		if (result != Z_OK && result != Z_STREAM_END)
 			return false;
 	}
-	return n <= s->reached;
+	return true;
+}
+
+/* Unpacks the first `n` bytes at least. False: there are not so many, or they are damaged. */
+static bool section_reach(struct section *s, size_t n)
+{
+	const size_t upto = n < s->n - s->n % STEP ? (n + STEP - 1) / STEP * STEP : s->n;
+
+	if (n > s->n)
+		return false;
+	if (n > s->reached && !s->compressed) {
+		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
+		s->reached = upto;
+	}
+	if (n > s->reached && n > s->n / FEW && !s->tried_whole)
+		unpack_whole(s);
+	return n <= s->reached || unpack_more(s, upto);
 }
 
 /* Finds out what is packed, and how much it is. False: the image can't have it. */

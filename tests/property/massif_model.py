@@ -577,14 +577,15 @@ def read_texts(name, options):
     return comparable(texts[0], texts[1:])
 
 
-def run_tools(build, lines, words, also, scratch):
-    """Runs msreplay with `words`, and in the same pass with `also`."""
+def run_tools(build, lines, words, also, scratch, others=0):
+    """Runs msreplay with `words`, and in the same pass with `also`; and with others, for which records are summed up."""
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
-    more = '--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])
-    (scratch / 'options').write_text(shlex.join(words + [more]) + '\n')
+    more = ['--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])]
+    more += ['--also=--massif-out-file=%s%d' % (scratch / 'other', i) for i in range(others)]
+    (scratch / 'options').write_text(shlex.join(words + more) + '\n')
     subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
     subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
-                    more, scratch / 'trace'], check=True, timeout=60)
+                    *more, scratch / 'trace'], check=True, timeout=60)
 
 
 def try_once(seed, build, program, scratch):
@@ -600,7 +601,7 @@ def try_once(seed, build, program, scratch):
     counted = rng.random() < 0.5
     lines, steps = random_script(rng, frames, program.path, counted)
     options, words = zip(random_options(rng, counted), random_options(rng, counted))
-    run_tools(build, lines, *words, scratch)
+    run_tools(build, lines, *words, scratch, others=seed % 2 * 3)
     equal, snapshots = True, 0
     for name, o in zip(('ours', 'also'), options):
         theirs = model_texts(o, steps, frames, program.path)
