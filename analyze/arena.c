@@ -23,8 +23,9 @@ struct arena {
 	struct block *blocks;
 	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t *vacant; /* [capacity]: vacant records, the next one last */
+	uint32_t *vacant; /* [room]: vacant records, the next one last; room for all */
 	uint32_t vacancies;
+	uint32_t room;
 	uint32_t deferred; /* superblock that goes next, if it is still free */
 	uint32_t superblocks;
 	struct freelists lists;
@@ -38,28 +39,33 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-static bool records_reserve(struct arena *arena, uint32_t more)
+static bool records_grow(struct arena *arena)
 {
-	uint64_t capacity = 2 * (uint64_t)arena->capacity;
+	uint64_t capacity = arena->capacity ? 2 * (uint64_t)arena->capacity : 64;
 	struct block *blocks;
 	uint32_t *vacant;
 
-	if (arena->vacancies + (arena->capacity - arena->n) >= more)
-		return true;
 	if (capacity > UINT32_MAX)
 		return false;
-	blocks = huge_grow(arena->blocks, arena->n * sizeof(*blocks), capacity * sizeof(*blocks));
-	if (!blocks)
+	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
 		return false;
-	arena->blocks = blocks;
-	vacant = huge_grow(arena->vacant, arena->vacancies * sizeof(*vacant), capacity * sizeof(*vacant));
+	vacant = huge_grow(arena->vacant, arena->room * sizeof(*vacant), capacity * sizeof(*vacant));
 	if (!vacant)
 		return false;
 	arena->vacant = vacant;
-	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
+	arena->room = (uint32_t)capacity;
+	blocks = huge_grow(arena->blocks, arena->capacity * sizeof(*blocks), capacity * sizeof(*blocks));
+	if (!blocks)
 		return false;
+	arena->blocks = blocks;
 	arena->capacity = (uint32_t)capacity;
 	return true;
+}
+
+/* For one call: a superblock's, that of the rest and that of what precedes an aligned block. */
+static bool records_reserve(struct arena *arena)
+{
+	return arena->vacancies + (arena->capacity - arena->n) >= 3 || records_grow(arena);
 }
 
 static uint32_t record_take(struct arena *arena)
@@ -173,7 +179,7 @@ static bool block_is_free(const struct arena *arena, uint32_t i)
 }
 
 /* A block of at least `size`, with all that can't become a block of its own. */
-static uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
+static inline uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
 {
 	uint32_t i = freelists_find(&arena->lists, arena->blocks, size);
 	struct block *block;
@@ -212,12 +218,8 @@ struct arena *arena_create(void)
 
 	if (!arena)
 		return NULL;
-	arena->capacity = 64;
-	arena->blocks = huge_grow(NULL, 0, arena->capacity * sizeof(*arena->blocks));
 	freelists_begin(&arena->lists);
-	arena->vacant = huge_grow(NULL, 0, arena->capacity * sizeof(*arena->vacant));
-	if (!arena->blocks || !arena->vacant || !freelists_reserve(&arena->lists, arena->capacity) ||
-	    !holes_reserve(&arena->holes, 2)) {
+	if (!records_reserve(arena) || !holes_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
@@ -233,9 +235,17 @@ void arena_destroy(struct arena *arena)
 		return;
 	holes_finish(&arena->holes);
 	freelists_finish(&arena->lists);
-	free(arena->blocks);
-	free(arena->vacant);
+	huge_free(arena->blocks, arena->capacity * sizeof(*arena->blocks));
+	huge_free(arena->vacant, arena->room * sizeof(*arena->vacant));
 	free(arena);
+}
+
+/* `power`: of two, more than BLOCK_GRAIN. */
+static uint32_t block_take_aligned(struct arena *arena, uint64_t needed, uint64_t power)
+{
+	const uint32_t i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
+
+	return i != ARENA_NONE ? block_align(arena, i, power) : i;
 }
 
 uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable)
@@ -243,8 +253,7 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 	uint64_t needed, power = BLOCK_GRAIN;
 	uint32_t i;
 
-	/* A superblock's, that of the rest and that of what precedes an aligned block. */
-	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena, 3))
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena))
 		return ARENA_NONE;
 	needed = round_up(size, BLOCK_GRAIN) + BLOCK_OVERHEAD;
 	while (power < align)
@@ -252,39 +261,46 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 	if (power == BLOCK_GRAIN)
 		i = block_take(arena, needed, true);
 	else
-		i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
-	if (i != ARENA_NONE && power > BLOCK_GRAIN)
-		i = block_align(arena, i, power);
+		i = block_take_aligned(arena, needed, power);
 	if (i != ARENA_NONE)
 		*usable = arena_usable(arena, i);
 	return i;
 }
 
-void arena_free(struct arena *arena, uint32_t i)
+/* One that has no neighbours. */
+static bool block_is_alone(const struct block *block)
 {
-	struct block *block = &arena->blocks[i];
-	uint32_t prev = block->prev;
+	/* Not as one number of 64 bits, for which what was just written in halves would have to be in the cache. */
+	return (block->prev & block->next) == ARENA_NONE;
+}
+
+uint64_t arena_free(struct arena *arena, uint32_t i)
+{
+	struct block *blocks = arena->blocks, *block = &blocks[i];
+	const uint64_t usable = block_size(block) - BLOCK_OVERHEAD;
+	const uint32_t prev = block->prev;
 
 	block->size &= ~(uint64_t)BLOCK_LIVE;
 	if (block->size & BLOCK_WHOLE) {
 		superblock_unmap(arena, i);
-		return;
+		return usable;
 	}
 	/* Each step is one block's, in its list until the next step. */
 	if (block_is_free(arena, block->next)) {
-		freelists_touch(&arena->lists, arena->blocks, block_size(block));
-		freelists_remove(&arena->lists, arena->blocks, block->next);
+		freelists_touch(&arena->lists, block_size(block));
+		freelists_remove(&arena->lists, blocks, block->next);
 		block_join(arena, i);
 	}
 	if (block_is_free(arena, prev)) {
-		freelists_touch(&arena->lists, arena->blocks, block_size(block));
-		freelists_remove(&arena->lists, arena->blocks, prev);
+		freelists_touch(&arena->lists, block_size(block));
+		freelists_remove(&arena->lists, blocks, prev);
 		block_join(arena, prev);
 		i = prev;
 	}
-	freelists_insert(&arena->lists, arena->blocks, i);
-	if (arena->blocks[i].prev == ARENA_NONE && arena->blocks[i].next == ARENA_NONE)
+	freelists_insert(&arena->lists, blocks, i);
+	if (block_is_alone(&blocks[i]))
 		superblock_defer(arena, i);
+	return usable;
 }
 
 bool arena_is_large(const struct arena *arena)

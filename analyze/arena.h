@@ -48,7 +48,8 @@ void arena_destroy(struct arena *arena); /* NULL is allowed */
  */
 uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable);
 
-void arena_free(struct arena *arena, uint32_t handle);
+/* Returns the usable size that the block had. */
+uint64_t arena_free(struct arena *arena, uint32_t handle);
 
 /*
  * Hints, which change nothing: these blocks will be freed, and what that looks at had better be in the caches
@@ -69,7 +70,7 @@ uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles,
 			     struct arena_reach *reaches);
 
 /* One block more to each side, which is worth doing ARENA_REACH times. */
-enum { ARENA_REACH = 4 };
+enum { ARENA_REACH = 2 };
 void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n);
 
 /* Of a live block: its usable size, and the address of its first byte in the model. */

@@ -2,12 +2,12 @@
 #include "freelists.h"
 
 enum {
-	LAST = FREELISTS - 1, /* the list of the largest blocks, searched to its end */
-	WALK = 100,           /* this block of another isn't looked at any more */
-	LOWERING = 5,         /* neighbours on each side that may become the head of a list */
-	SHORT = 32,           /* blocks of a list that are likely in the caches */
-	MANY = 32,            /* from so many blocks on the last list has an index, ... */
-	FEW = 16,             /* ... and down to so many */
+	LAST = FREELISTS_LAST,
+	WALK = 100,   /* this block of another list isn't looked at any more */
+	LOWERING = 5, /* neighbours on each side that may become the head of a list */
+	SHORT = 32,   /* blocks of a list that are likely in the caches */
+	MANY = 32,    /* from so many blocks on the last list has an index, ... */
+	FEW = 16,     /* ... and down to so many */
 };
 
 /* Payloads, in units of BLOCK_GRAIN, with which lists 65 and up begin; the last is FREELISTS_BOUND. */
@@ -17,19 +17,12 @@ static const uint16_t bounds[FREELISTS - FREELISTS_SMALL - 1] = {
 	770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312, 3974, 4769, 5723, 6868, 8241, 9890,
 };
 
-static unsigned list_of(const struct freelists *lists, uint64_t size)
-{
-	const uint64_t k = (size - BLOCK_OVERHEAD) / BLOCK_GRAIN;
-
-	return k < FREELISTS_BOUND ? lists->list_of[k] : LAST;
-}
-
 /* ---- The head ------------------------------------------------------------------------------- */
 
-/* The lowest address among `head` and its neighbours, of which there are `n` in the list. */
+/* The lowest address among `head` and its neighbours; there are `n` in the list, which may be all of these. */
 static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n)
 {
-	const uint32_t steps = n > LOWERING ? LOWERING : n - 1;
+	const uint32_t steps = n / 2 < LOWERING ? n / 2 : LOWERING;
 	uint32_t left = head, right = head, lowest = head;
 	uint64_t address = blocks[head].address;
 
@@ -50,25 +43,38 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 	return lowest;
 }
 
-/* Of a list that isn't empty. */
-static inline uint32_t head_of(struct freelists *lists, const struct block *blocks, unsigned l)
+void freelists_settle(struct freelist *list, const struct block *blocks)
 {
-	if (!lists->lowered[l]) {
-		lists->heads[l] = head_lower(blocks, lists->heads[l], lists->n[l]);
-		lists->lowered[l] = true;
-		/* What will be left of it comes before that one. */
-		__builtin_prefetch(&blocks[blocks[lists->heads[l]].next]);
-	}
-	return lists->heads[l];
+	uint32_t head = list->head;
+
+	if (list->unsettled & 1)
+		head = head_lower(blocks, head, list->n);
+	for (uint64_t i = list->unsettled / 2; i > 0; i--)
+		head = head_lower(blocks, blocks[head].left, list->n);
+	list->head = head;
+	list->unsettled = 0;
+	/* What will be left of it comes before that one. */
+	__builtin_prefetch(&blocks[blocks[head].next]);
+}
+
+/* Of a list that isn't empty. */
+static inline uint32_t head_of(struct freelist *list, const struct block *blocks)
+{
+	if (list->unsettled)
+		freelists_settle(list, blocks);
+	return list->head;
 }
 
 /* ---- The index of the last list ------------------------------------------------------------- */
 
+/* Without memory for it the list is walked. */
 static void last_index(struct freelists *lists, const struct block *blocks)
 {
-	const uint32_t first = lists->heads[LAST];
+	const uint32_t first = lists->lists[LAST].head;
 	uint32_t i = first, at = FITS_NONE;
 
+	if (!fits_reserve(&lists->last, lists->room))
+		return;
 	do {
 		fits_insert(&lists->last, i, block_size(&blocks[i]), at);
 		at = first;
@@ -77,77 +83,23 @@ static void last_index(struct freelists *lists, const struct block *blocks)
 	lists->is_indexed = true;
 }
 
-/* `head`: before which the block was put; BLOCK_NONE: it is alone. */
-static void last_add(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head)
+void freelists_add_last(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head)
 {
 	if (lists->is_indexed)
 		fits_insert(&lists->last, i, block_size(&blocks[i]), head);
-	else if (lists->n[LAST] == MANY)
+	else if (lists->lists[LAST].n == MANY)
 		last_index(lists, blocks);
 }
 
-static void last_drop(struct freelists *lists, uint32_t i)
+void freelists_drop_last(struct freelists *lists, uint32_t i)
 {
 	if (!lists->is_indexed)
 		return;
 	fits_remove(&lists->last, i);
-	if (lists->n[LAST] <= FEW) {
+	if (lists->lists[LAST].n <= FEW) {
 		lists->is_indexed = false;
 		lists->last.root = FITS_NONE;
 	}
-}
-
-/* ---- Blocks come and go --------------------------------------------------------------------- */
-
-void freelists_insert(struct freelists *lists, struct block *blocks, uint32_t i)
-{
-	struct block *block = &blocks[i];
-	const unsigned l = list_of(lists, block_size(block));
-	uint32_t head = lists->heads[l];
-
-	lists->n[l]++;
-	if (head == BLOCK_NONE) {
-		block->left = block->right = lists->heads[l] = i;
-		lists->lowered[l] = true;
-		lists->filled[l / 64] |= UINT64_C(1) << l % 64;
-	} else {
-		head = head_of(lists, blocks, l);
-		block->left = blocks[head].left;
-		block->right = head;
-		blocks[block->left].right = i;
-		blocks[head].left = i;
-	}
-	if (l == LAST)
-		last_add(lists, blocks, i, head);
-}
-
-void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i)
-{
-	const struct block *block = &blocks[i];
-	const unsigned l = list_of(lists, block_size(block));
-
-	lists->n[l]--;
-	if (l == LAST)
-		last_drop(lists, i);
-	if (block->left == i) {
-		lists->heads[l] = BLOCK_NONE;
-		lists->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
-		return;
-	}
-	blocks[block->left].right = block->right;
-	blocks[block->right].left = block->left;
-	lists->heads[l] = block->left;
-	lists->lowered[l] = false;
-}
-
-void freelists_touch(struct freelists *lists, const struct block *blocks, uint64_t size)
-{
-	const unsigned l = list_of(lists, size);
-
-	if (lists->heads[l] == BLOCK_NONE)
-		return;
-	lists->heads[l] = blocks[head_of(lists, blocks, l)].left;
-	lists->lowered[l] = false;
 }
 
 /* ---- Search --------------------------------------------------------------------------------- */
@@ -167,7 +119,7 @@ static unsigned list_filled(const struct freelists *lists, unsigned l)
 /* The first block from the head on of at least `size`. Long lists but the last are given up, and turned. */
 static uint32_t list_walk(struct freelists *lists, const struct block *blocks, unsigned l, uint64_t size)
 {
-	const uint32_t head = head_of(lists, blocks, l);
+	const uint32_t head = head_of(&lists->lists[l], blocks);
 	uint32_t i = head;
 	unsigned visits = 0;
 
@@ -175,7 +127,7 @@ static uint32_t list_walk(struct freelists *lists, const struct block *blocks, u
 		return fits_find(&lists->last, head, size);
 	do {
 		if (++visits == WALK) {
-			lists->heads[l] = blocks[head].right;
+			lists->lists[l].head = blocks[head].right;
 			return BLOCK_NONE;
 		}
 		if (block_size(&blocks[i]) >= size)
@@ -188,7 +140,7 @@ static uint32_t list_walk(struct freelists *lists, const struct block *blocks, u
 /* Only in the list of `size` itself can blocks be too small; of the others any will do. */
 uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size)
 {
-	const unsigned own = list_of(lists, size);
+	const unsigned own = freelists_number(lists, size);
 	unsigned l = list_filled(lists, own);
 
 	if (l == own && l >= FREELISTS_SMALL) {
@@ -198,7 +150,7 @@ uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uin
 			return i;
 		l = l < LAST ? list_filled(lists, l + 1) : FREELISTS;
 	}
-	return l < FREELISTS ? head_of(lists, blocks, l) : BLOCK_NONE;
+	return l < FREELISTS ? head_of(&lists->lists[l], blocks) : BLOCK_NONE;
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */
@@ -210,7 +162,7 @@ void freelists_begin(struct freelists *lists)
 	*lists = (struct freelists){ .is_indexed = false };
 	fits_begin(&lists->last);
 	for (unsigned k = 0; k < FREELISTS; k++)
-		lists->heads[k] = BLOCK_NONE;
+		lists->lists[k].head = BLOCK_NONE;
 	for (unsigned k = 0; k < FREELISTS_BOUND; k++) {
 		l += k > 0 && (k <= FREELISTS_SMALL || k == bounds[l - FREELISTS_SMALL]);
 		lists->list_of[k] = (uint8_t)l;
@@ -224,5 +176,8 @@ void freelists_finish(struct freelists *lists)
 
 bool freelists_reserve(struct freelists *lists, uint32_t n)
 {
-	return fits_reserve(&lists->last, n);
+	if (lists->is_indexed && !fits_reserve(&lists->last, n))
+		return false;
+	lists->room = n;
+	return true;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "huge.h"
+
 enum {
 	AHEAD = 1024, /* pages that the directory may skip; indices are what the file says */
 };
@@ -16,7 +18,7 @@ void handles_init(struct handles *h)
 void handles_finish(struct handles *h)
 {
 	free(h->directory);
-	free(h->pages);
+	huge_free(h->pages, h->capacity_pages * sizeof(*h->pages));
 	indexmap_finish(&h->rest);
 	handles_init(h);
 }
@@ -29,8 +31,9 @@ static uint32_t page_make(struct handles *h)
 	uint32_t page = h->vacant;
 
 	if (page == HANDLES_NONE && h->n_pages == h->capacity_pages) {
-		const uint32_t capacity = h->capacity_pages + h->capacity_pages / 2 + 16;
-		struct handles_page *pages = reallocarray(h->pages, capacity, sizeof(*pages));
+		const uint32_t capacity = 2 * h->capacity_pages + 16;
+		struct handles_page *pages =
+			huge_grow(h->pages, h->capacity_pages * sizeof(*pages), capacity * sizeof(*pages));
 
 		if (!pages)
 			return HANDLES_NONE;

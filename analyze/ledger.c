@@ -14,16 +14,9 @@ uint64_t ledger_narrow(uint64_t total, uint64_t useful)
 	return useful + (uint64_t)(int64_t)(int32_t)(total - useful);
 }
 
-static bool is_faithful(const struct ledger *l)
-{
-	return l->settings->compat != COMPAT_FIXED;
-}
-
 /* One call's change, as Massif adds it up. */
 static void narrow(const struct ledger *l, struct effect *e)
 {
-	if (!is_faithful(l))
-		return;
 	e->total = ledger_narrow(e->total, e->useful);
 	if (l->settings->time_unit == TIME_BYTES)
 		e->clock = (int64_t)e->total < 0 ? -e->total : e->total;
@@ -72,7 +65,7 @@ static bool settle_pair(struct ledger *l, struct effect *old, struct effect *new
 		/* Never seen allocated: all that is known is that a block has come. */
 		old->action = NOTHING;
 		narrow(l, new);
-	} else if (is_faithful(l)) {
+	} else {
 		return settle_realloc(l, old, new, blocks);
 	}
 	return true;
@@ -92,37 +85,15 @@ static bool reserve(struct ledger *l, uint32_t n)
 	return true;
 }
 
-/* What single blocks take, and no more: all that matters if Massif makes no mistakes. */
-static void fill_plainly(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
+bool ledger_begin(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
 {
-	const uint64_t *blocks = usable_blocks(l->usable), *bytes = usable_bytes(l->usable);
-	const uint64_t admin = l->settings->heap_admin;
+	const uint64_t *blocks = l->blocks = usable_blocks(l->usable),
+		       *bytes = l->bytes = usable_bytes(l->usable);
 
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const uint32_t role = chunk->symbols[chunk->records[i]].role;
-		struct effect *e = &l->effects[i];
-
-		*e = by_symbol[chunk->records[i]];
-		if (__builtin_expect(role == MST_CALL || role == MST_KEEP, 0))
-			continue;
-		effect_charge(e, l->settings, bytes[i] + admin);
-		/* Never seen allocated: all that is known is that a block has come. */
-		if (__builtin_expect(blocks[i] == UINT64_MAX, 0) && e->action == PAIR &&
-		    by_symbol[chunk->records[i + 1]].comes)
-			e->action = NOTHING;
-	}
-}
-
-bool ledger_fill(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
-{
-	const uint64_t *blocks = usable_blocks(l->usable), *bytes = usable_bytes(l->usable);
-
+	if (!ledger_lists(l))
+		return true;
 	if (!reserve(l, chunk->n_records))
 		return false;
-	if (!is_faithful(l)) {
-		fill_plainly(l, chunk, by_symbol);
-		return true;
-	}
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
 		struct effect *e = &l->effects[i];
 

@@ -27,6 +27,16 @@ __attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind
 
 /* ---- live blocks ---- */
 
+/* Where effects come from: symbols say it all, or all but what single blocks take, or the ledger lists them. */
+enum source { SYMBOLS, BLOCKS, LEDGER };
+
+static enum source source_of(const struct massif *m)
+{
+	if (!m->by_record)
+		return SYMBOLS;
+	return ledger_lists(&m->ledger) ? LEDGER : BLOCKS;
+}
+
 /* One by one, in their order. */
 static void apply_effects(struct massif *m, uint32_t n)
 {
@@ -88,7 +98,7 @@ void massif_apply_records(struct massif *m, uint32_t n)
 {
 	if (m->pages || n <= m->applied)
 		return;
-	if (m->by_record)
+	if (source_of(m) == LEDGER)
 		apply_effects(m, n);
 	else
 		apply_tallies(m, n);
@@ -211,20 +221,34 @@ static const struct mst_symbol *symbol_at(const struct massif *m, uint32_t i)
 	return &m->chunk->symbols[m->chunk->records[i]];
 }
 
-static const struct effect *effect_at(const struct massif *m, uint32_t i)
+/* In the present chunk. A constant source makes it a load or two. */
+static inline struct effect effect_by(const struct massif *m, uint32_t i, enum source source)
 {
-	return m->by_record ? &m->ledger.effects[i] : &m->effects[m->chunk->records[i]];
+	const uint16_t *records = m->chunk->records;
+	struct effect e = source == LEDGER ? m->ledger.effects[i] : m->effects[records[i]];
+
+	if (source != BLOCKS)
+		return e;
+	e = ledger_effect(&m->ledger, records, m->effects, i);
+	if (e.action == PAIR && ledger_lacks(&m->ledger, records, m->effects, i))
+		e.action = NOTHING;
+	return e;
+}
+
+static struct effect effect_at(const struct massif *m, uint32_t i)
+{
+	return effect_by(m, i, source_of(m));
 }
 
 /* Tells the chronicle of the call whose first or second record is `i`, before it happens. */
 static void announce(struct massif *m, uint32_t i)
 {
 	const struct mst_symbol *symbol = symbol_at(m, i);
-	const struct effect *e = effect_at(m, i);
-	const bool unknown = symbol->kind == MST_UNKNOWN_KIND ||
-			     (m->by_record && usable_blocks(m->ledger.usable)[i] == USABLE_FORGOTTEN);
+	const struct effect e = effect_at(m, i);
+	const bool unknown =
+		symbol->kind == MST_UNKNOWN_KIND || (m->by_record && m->ledger.blocks[i] == USABLE_FORGOTTEN);
 	const bool second = i > 0 && symbol_at(m, i - 1)->role == MST_OUT;
-	bool counted = e->counted;
+	bool counted = e.counted;
 
 	if (unknown || second || symbol->role == MST_CALL)
 		return;
@@ -232,12 +256,12 @@ static void announce(struct massif *m, uint32_t i)
 		chronicle_call(m->chronicle, CHRONICLE_ALLOC, counted, !counted);
 	} else if (symbol->role == MST_KEEP) {
 		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted, !counted);
-	} else if (symbol->role == MST_OUT && effect_at(m, i + 1)->comes) {
-		counted = counted && e->action != NOTHING;
+	} else if (symbol->role == MST_OUT && effect_at(m, i + 1).comes) {
+		counted = counted && e.action != NOTHING;
 		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted,
-			       !counted || !effect_at(m, i + 1)->counted);
+			       !counted || !effect_at(m, i + 1).counted);
 	} else {
-		counted = counted && e->action != NOTHING;
+		counted = counted && e.action != NOTHING;
 		chronicle_call(m->chronicle, CHRONICLE_FREE, counted, !counted);
 	}
 }
@@ -245,16 +269,17 @@ static void announce(struct massif *m, uint32_t i)
 /* How far the call whose first record is `i` will move the clock. */
 static uint64_t ticks_at(const struct massif *m, uint32_t i)
 {
-	const struct effect *e = effect_at(m, i), *new;
+	const struct effect e = effect_at(m, i);
+	struct effect new;
 
-	if (e->action <= GOES)
-		return e->clock;
-	if (e->action != PAIR)
+	if (e.action <= GOES)
+		return e.clock;
+	if (e.action != PAIR)
 		return 0;
 	new = effect_at(m, i + 1);
-	if (!new->comes || !new->counted)
-		return e->counted ? e->clock : 0;
-	return e->counted ? ticks_of(m, change_of(m, e, new)) : new->clock;
+	if (!new.comes || !new.counted)
+		return e.counted ? e.clock : 0;
+	return e.counted ? ticks_of(m, change_of(m, &e, &new)) : new.clock;
 }
 
 /*
@@ -263,16 +288,15 @@ static uint64_t ticks_at(const struct massif *m, uint32_t i)
  * blocks, takes longer.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							  bool by_record, bool marking, bool counted)
+							  enum source source, bool marking, bool counted)
 {
 	const uint64_t *instructions = m->chunk->instructions;
-	const uint16_t *records = m->chunk->records;
-	const struct effect *effects = by_record ? m->ledger.effects : m->effects;
 	struct counters now = m->counters;
 
 	for (; i < end; i++) {
-		const struct effect *e = &effects[by_record ? i : records[i]];
 		const uint64_t changes = now.changes, n_normal = m->n_normal;
+		const struct effect e = effect_by(m, i, source);
+		struct effect next;
 
 		if (marking) {
 			consider_times(m, &now, counted ? instructions[i] : now.clock + ticks_at(m, i), i);
@@ -282,24 +306,25 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		if (counted)
 			now.clock = instructions[i];
 
-		if (e->action <= GOES) {
+		if (e.action <= GOES) {
 			/* In this order: the total is seldom above the limit, but any action is as likely. */
-			if (now.total > m->snapshots.peak_limit && e->action == GOES)
+			if (now.total > m->snapshots.peak_limit && e.action == GOES)
 				consider_peak(m, &now, i);
-			add(&now, e);
+			add(&now, &e);
 			consider_normal(m, &now, i + 1);
-		} else if (e->action == PAIR) {
+		} else if (e.action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			do_pair(m, &now, e, &effects[by_record ? i + 1 : records[i + 1]], i);
+			next = effect_by(m, i + 1, source);
+			do_pair(m, &now, &e, &next, i);
 			i++;
-		} else if (by_record) {
-			if (e->action == ABANDONS && effects[i + 1].useful < -e->useful)
+		} else if (source != SYMBOLS) {
+			if (e.action == ABANDONS && effect_by(m, i + 1, source).useful < -e.useful)
 				consider_peak(m, &now, i);
-			now.changes += e->counted && e->live != 0; /* in the trees alone */
+			now.changes += e.counted && e.live != 0; /* in the trees alone */
 		}
 		if (marking) {
 			consider_peak_mark(m, &now, i + 1);
-			if (m->chronicle && e->action != NOTHING && now.changes != changes &&
+			if (m->chronicle && e.action != NOTHING && now.changes != changes &&
 			    m->n_normal == n_normal)
 				chronicle_skip(m->chronicle);
 		}
@@ -311,12 +336,15 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
 	const bool marking = m->marks.watching || m->chronicle;
+	const enum source source = source_of(m);
 
 	if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		return run(m, i, end, m->by_record, marking, true);
-	if (m->by_record)
-		return marking ? run(m, i, end, true, true, false) : run(m, i, end, true, false, false);
-	return marking ? run(m, i, end, false, true, false) : run(m, i, end, false, false, false);
+		return run(m, i, end, source, marking, true);
+	if (marking)
+		return run(m, i, end, source, true, false);
+	if (source == SYMBOLS)
+		return run(m, i, end, SYMBOLS, false, false);
+	return source == BLOCKS ? run(m, i, end, BLOCKS, false, false) : run(m, i, end, LEDGER, false, false);
 }
 
 static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
@@ -478,7 +506,7 @@ static bool prepare_chunk(struct massif *m)
 			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
 				  effect_usable(m->settings, kind), m->mean);
 	}
-	return !m->by_record || ledger_fill(&m->ledger, chunk, m->effects);
+	return !m->by_record || ledger_begin(&m->ledger, chunk, m->effects);
 }
 
 /* The first snapshot, of when the trace begins: in a cut one there is something already. */
@@ -510,10 +538,10 @@ static void take_base(struct massif *m)
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_symbols; i++)
 		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
 	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
-		const struct effect *e = effect_at(m, i);
+		const struct effect e = effect_at(m, i);
 
-		now->useful += e->counted ? e->useful : 0;
-		now->total += e->counted ? e->total : 0;
+		now->useful += e.counted ? e.useful : 0;
+		now->total += e.counted ? e.total : 0;
 	}
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		now->stacks += step.grown;

@@ -32,10 +32,10 @@ void massif_begin_lulls(struct massif *m)
 {
 	bool all;
 
-	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->by_record &&
-		   !m->marks.watching && !m->chronicle;
+	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->marks.watching &&
+		   !m->chronicle;
 	all = m->lulls && sort_out(m);
-	m->spell = all && m->digest && !m->mean ? digest_spells(m->digest) : NULL;
+	m->spell = all && m->digest && !m->mean && !m->by_record ? digest_spells(m->digest) : NULL;
 	m->spell_start = 0;
 }
 
@@ -93,25 +93,42 @@ static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t 
 	return e->counted && (next->action != COMES || next->useful < -e->useful);
 }
 
-/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
-static struct lull add_records(const struct massif *m, uint32_t i, uint32_t end)
+/* What the record adds, by its symbol or by what the single block takes. */
+static inline struct effect effect_of_record(const struct massif *m, uint32_t i, bool by_block)
 {
-	const struct effect *const effects = m->effects, *e = NULL;
 	const uint16_t *const records = m->chunk->records;
+	const struct effect *e = &m->effects[records[i]];
+
+	if (!by_block || !e->counted || e->action == NOTHING)
+		return *e;
+	return ledger_effect(&m->ledger, records, m->effects, i);
+}
+
+/* Whether the record is half a call, of which the rest counts alone. */
+static inline bool is_odd(const struct massif *m, const struct effect *e, uint32_t i, bool by_block)
+{
+	return by_block && e->action == PAIR && ledger_lacks(&m->ledger, m->chunk->records, m->effects, i);
+}
+
+/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
+static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
+								     uint32_t end, bool by_block)
+{
 	uint64_t useful = m->counters.useful, total = m->counters.total;
+	struct effect e = { .action = NOTHING };
 
 	for (; i < end; i++) {
-		e = &effects[records[i]];
-		if (may_be_peak(m, total, i))
+		e = effect_of_record(m, i, by_block);
+		if (may_be_peak(m, total, i) || is_odd(m, &e, i, by_block))
 			return (struct lull){ i, useful, total, m->counters.clock, 0 };
-		useful += e->useful;
-		total += e->total;
+		useful += e.useful;
+		total += e.total;
 	}
-	if (e && e->action == PAIR) {
+	if (e.action == PAIR) {
 		/* The reader has proved that there is a next record. */
-		e = &effects[records[i++]];
-		useful += e->useful;
-		total += e->total;
+		e = effect_of_record(m, i++, by_block);
+		useful += e.useful;
+		total += e.total;
 	}
 	return (struct lull){ i, useful, total, m->counters.clock, 0 };
 }
@@ -119,16 +136,15 @@ static struct lull add_records(const struct massif *m, uint32_t i, uint32_t end)
 /* What the call does that begins with the record `i`. */
 static inline struct effect call_at(const struct massif *m, uint32_t i)
 {
-	const uint16_t *const records = m->chunk->records;
-	struct effect call = m->effects[records[i]];
+	struct effect call = effect_of_record(m, i, m->by_record);
 
 	if (call.action == PAIR) {
-		const struct effect *second = &m->effects[records[i + 1]];
+		const struct effect second = effect_of_record(m, i + 1, m->by_record);
 
-		call.useful += second->useful;
-		call.total += second->total;
+		call.useful += second.useful;
+		call.total += second.total;
 		call.clock = ticks_of(m, call.total);
-		call.action = call.counted || second->action == COMES ? COMES : NOTHING;
+		call.action = call.counted || second.action == COMES ? COMES : NOTHING;
 	}
 	return call;
 }
@@ -136,16 +152,16 @@ static inline struct effect call_at(const struct massif *m, uint32_t i)
 /* The same, call by call, as long as the clock, if it is of bytes, stays before `clock`. */
 static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t clock)
 {
-	const struct effect *const effects = m->effects;
 	const uint16_t *const records = m->chunk->records;
 	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
 
 	while (l.end < end) {
-		const struct effect call = call_at(m, l.end);
+		const struct effect *first = &m->effects[records[l.end]], call = call_at(m, l.end);
 
-		if (may_be_peak(m, l.total, l.end) || l.clock + call.clock >= clock)
+		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
+		    l.clock + call.clock >= clock)
 			break;
-		l.end += effects[records[l.end]].action == PAIR ? 2 : 1;
+		l.end += first->action == PAIR ? 2 : 1;
 		l.useful += call.useful;
 		l.total += call.total;
 		l.clock += call.clock;
@@ -154,8 +170,8 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 	return l;
 }
 
-/* Takes the last calls off again, until there are only so many. */
-static void shorten(const struct massif *m, struct lull *l, uint64_t calls)
+/* Takes the last calls off again, until there are only so many of those that began with the record `start`. */
+static void shorten(const struct massif *m, struct lull *l, uint32_t start, uint64_t calls)
 {
 	const uint16_t *const records = m->chunk->records;
 
@@ -163,7 +179,7 @@ static void shorten(const struct massif *m, struct lull *l, uint64_t calls)
 		struct effect call;
 
 		l->end--;
-		if (l->end > 0 && m->effects[records[l->end - 1]].action == PAIR)
+		if (l->end > start && m->effects[records[l->end - 1]].action == PAIR)
 			l->end--;
 		call = call_at(m, l->end);
 		l->useful -= call.useful;
@@ -182,9 +198,12 @@ static uint32_t take(struct massif *m, const struct lull *l)
 
 static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	const struct lull l = m->settings->time_unit == TIME_BYTES
-				      ? add_calls(m, i, end, m->snapshots.earliest)
-				      : add_records(m, i, end);
+	struct lull l;
+
+	if (m->settings->time_unit == TIME_BYTES)
+		l = add_calls(m, i, end, m->snapshots.earliest);
+	else
+		l = m->by_record ? add_records(m, i, end, true) : add_records(m, i, end, false);
 
 	return take(m, &l);
 }
@@ -257,6 +276,6 @@ uint32_t massif_pass_snapshots(struct massif *m, uint32_t i, uint32_t end)
 	spare = snapshots_skip(&m->snapshots, l.calls);
 	if (spare == 0)
 		return i;
-	shorten(m, &l, spare);
+	shorten(m, &l, i, spare);
 	return take(m, &l);
 }

@@ -11,8 +11,8 @@
 
 #define NO_BLOCK UINT64_MAX
 
-/* Records that are prepared at once, and how far ahead. */
-enum { BATCH = 8, AHEAD = (4 + ARENA_REACH) * BATCH };
+/* Records that are prepared at once, and so many times that ahead; what is known of more than these. */
+enum { BATCH = 8, AHEAD = 4 + ARENA_REACH, BATCHES = 16, KNOWN = BATCHES * BATCH };
 
 /* What the records of a symbol do. */
 struct use {
@@ -23,12 +23,11 @@ struct use {
 	bool is_custom;
 };
 
-/* Blocks of the arena that go soon, in turn, and how many of them it has been told about, see arena.h. */
-struct going {
-	uint32_t *numbers;
-	uint32_t taken, fetched, beside;
-	struct arena_reach *reaches;
-	uint32_t reached[ARENA_REACH + 1]; /* so many by 0 and more steps */
+/* Records in a row, of those that name a block. */
+struct batch {
+	uint32_t handles[BATCH]; /* [n]: the blocks in the arena that are known */
+	uint32_t n, n_reaches;
+	struct arena_reach reaches[2 * BATCH + 1]; /* see arena.h */
 };
 
 struct usable {
@@ -38,10 +37,15 @@ struct usable {
 	struct handles handles; /* live blocks in the arena */
 	struct indexmap forgotten;
 	uint64_t *blocks, *bytes; /* by record of the present chunk */
-	uint32_t *numbers;        /* by record that names its block, ARENA_NONE: not known yet */
-	uint32_t named;           /* so many were before the present record */
 	uint32_t n;
-	struct going going;
+	uint64_t alloc;        /* the next one */
+	const uint64_t *freed; /* of the chunk; what records name in their turn */
+	uint32_t n_freed;
+	uint32_t named;          /* so many did before the present record */
+	uint32_t foreseen;       /* batches */
+	uint32_t due;            /* when so many records have named a block, the next batch is */
+	uint32_t numbers[KNOWN]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
+	struct batch batches[BATCHES];
 	struct use *uses; /* by symbol of the chunk */
 	uint32_t n_uses;
 	bool has_forgotten;
@@ -78,10 +82,7 @@ static bool grow(void *array, size_t n, size_t size)
 static bool reserve(struct usable *u, uint32_t n, uint32_t n_uses)
 {
 	if (n > u->n) {
-		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)) ||
-		    !grow(&u->numbers, n, sizeof(*u->numbers)) ||
-		    !grow(&u->going.numbers, n + 1, sizeof(*u->going.numbers)) ||
-		    !grow(&u->going.reaches, 2 * (size_t)n + 1, sizeof(*u->going.reaches)))
+		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)))
 			return false;
 		u->n = n;
 	}
@@ -121,6 +122,63 @@ static void find_uses(struct usable *u, const struct mst_chunk *chunk, const str
 	}
 }
 
+/* ---- what comes ---- */
+
+static struct batch *batch_at(struct usable *u, uint32_t back)
+{
+	return &u->batches[(u->foreseen - back) % BATCHES];
+}
+
+/*
+ * The handle of a block that goes is taken out as soon as it is there; that of one that comes before it, but after
+ * now, isn't yet.
+ */
+static void take_early(struct usable *u, struct batch *batch, uint32_t first)
+{
+	const uint32_t end = first + BATCH < u->n_freed ? first + BATCH : u->n_freed;
+
+	batch->n = 0;
+	for (uint32_t i = first; i < end; i++) {
+		const uint32_t handle = handles_take_early(&u->handles, u->freed[i]);
+
+		batch->handles[batch->n] = u->numbers[i % KNOWN] = handle;
+		batch->n += handle != ARENA_NONE;
+	}
+}
+
+/* One batch more is looked at, and those before it again: the nearer they are, the more is known. */
+static void foresee(struct usable *u)
+{
+	const uint32_t first = u->foreseen * BATCH;
+	struct batch *batch = batch_at(u, 1);
+
+	for (uint32_t i = first; i < first + BATCH && i < u->n_freed; i++)
+		handles_foresee(&u->handles, u->freed[i]);
+	if (first)
+		take_early(u, batch, first - BATCH);
+	arena_foresee_blocks(u->arena, batch->handles, batch->n);
+	batch = batch_at(u, 2);
+	arena_foresee_beside(u->arena, batch->handles, batch->n);
+	batch = batch_at(u, 3);
+	batch->n_reaches = arena_foresee_joins(u->arena, batch->handles, batch->n, batch->reaches);
+	for (unsigned step = 1; step <= ARENA_REACH; step++) {
+		batch = batch_at(u, 3 + step);
+		arena_foresee_more(u->arena, batch->reaches, batch->n_reaches);
+	}
+	u->foreseen++;
+	u->due = u->foreseen > AHEAD ? (u->foreseen - AHEAD) * BATCH : 0;
+}
+
+/* Nothing is known of the chunk's blocks, and nothing shall be unless they lie too far apart for the caches. */
+static void foresee_nothing(struct usable *u)
+{
+	u->foreseen = 0;
+	u->due = u->arena && arena_is_large(u->arena) ? 0 : UINT32_MAX;
+	for (unsigned i = 0; i < BATCHES; i++)
+		u->batches[i].n = u->batches[i].n_reaches = 0;
+	memset(u->numbers, 0xff, sizeof(u->numbers));
+}
+
 /* ---- blocks of the arena ---- */
 
 /* A block comes into the arena. False: no memory. */
@@ -128,44 +186,58 @@ static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *
 {
 	const uint32_t handle = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
 
-	if (handle != ARENA_NONE)
-		return handles_put(&u->handles, u->blocks[i], handle);
-	u->bytes[i] = use->bytes;
-	return true;
+	return handle == ARENA_NONE || handles_put(&u->handles, u->blocks[i], handle);
 }
 
-/* The handle of the block that goes with record `i`, the next named one, which has been taken out if it was there in time. */
-static bool find_handle(struct usable *u, uint32_t i)
+/* The handle of the block that the present record names, if it has been taken out. */
+static uint32_t early_handle(const struct usable *u)
 {
-	return u->numbers[u->named] != ARENA_NONE ||
-	       handles_take(&u->handles, u->blocks[i], &u->numbers[u->named]);
+	return u->numbers[u->named % KNOWN];
+}
+
+/* That of the block that record `i` names, which is the present one. */
+static bool find_handle(struct usable *u, uint32_t i, uint32_t *handle)
+{
+	*handle = early_handle(u);
+	return *handle != ARENA_NONE || handles_take(&u->handles, u->blocks[i], handle);
 }
 
 static void take(struct usable *u, uint32_t i)
 {
-	if (!find_handle(u, i))
-		return;
-	u->bytes[i] = arena_usable(u->arena, u->numbers[u->named]);
-	arena_free(u->arena, u->numbers[u->named]);
+	uint32_t handle;
+
+	if (find_handle(u, i, &handle))
+		u->bytes[i] = arena_free(u->arena, handle);
 }
 
 /* A realloc to what the block can hold leaves it where it is. False: no memory. */
 static bool move(struct usable *u, uint32_t i, const struct use *new)
 {
-	if (!find_handle(u, i))
+	uint32_t handle;
+
+	if (!find_handle(u, i, &handle))
 		return put(u, i + 1, u->settings->alignment, new);
-	u->bytes[i] = arena_usable(u->arena, u->numbers[u->named]);
+	u->bytes[i] = arena_usable(u->arena, handle);
 	if (new->size > u->bytes[i]) {
 		if (!put(u, i + 1, u->settings->alignment, new))
 			return false;
-		arena_free(u->arena, u->numbers[u->named]);
+		arena_free(u->arena, handle);
 		return true;
 	}
 	u->bytes[i + 1] = u->bytes[i];
-	return handles_put(&u->handles, u->blocks[i + 1], u->numbers[u->named]);
+	return handles_put(&u->handles, u->blocks[i + 1], handle);
 }
 
-/* The records at `i` are about a block that Massif has forgotten: then so is what they make of it. */
+/* ---- calls ---- */
+
+/* The record is about that block, and its kind says what it takes. */
+static inline void begin_record(struct usable *u, uint32_t i, const struct use *use, uint64_t block)
+{
+	u->blocks[i] = block;
+	u->bytes[i] = use->bytes;
+}
+
+/* Record `i` names a block that Massif has forgotten: then so is what the next one makes of it, if it is `resized`. */
 static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
 {
 	if (u->forgotten.n == 0 || !indexmap_take(&u->forgotten, u->blocks[i], NULL))
@@ -177,126 +249,104 @@ static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
 	return true;
 }
 
-/* ---- calls ---- */
+static inline bool run_alloc(struct usable *u, uint32_t i, const struct use *use)
+{
+	begin_record(u, i, use, u->alloc++);
+	return !u->arena || use->is_custom || put(u, i, use->align, use);
+}
 
-/* The call whose first record is `i`, of two if it is a `pair`. False: no memory. */
-static inline bool run_call(struct usable *u, uint32_t i, const struct use *first, const struct use *last,
-			    bool pair)
+static inline void run_free(struct usable *u, uint32_t i, const struct use *use)
+{
+	begin_record(u, i, use, u->freed[u->named]);
+	if (!is_forgotten(u, i, false) && u->arena)
+		take(u, i);
+	u->named++;
+}
+
+/* A realloc that failed. */
+static bool keep(struct usable *u, uint32_t i)
+{
+	const uint32_t handle = early_handle(u);
+
+	if (handle != ARENA_NONE && !handles_put(&u->handles, u->blocks[i], handle))
+		return false;
+	return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
+	       indexmap_put(&u->forgotten, u->blocks[i], 0);
+}
+
+/* Two records that are one call. False: no memory. */
+static bool run_pair(struct usable *u, uint32_t i, const struct use *first, const struct use *last)
 {
 	const bool comes = last->role == MST_ALLOC;
+	bool done = true;
 
-	u->bytes[i] = first->bytes;
-	u->bytes[i + pair] = last->bytes;
-	if (first->role == MST_KEEP && u->numbers[u->named] != ARENA_NONE &&
-	    !handles_put(&u->handles, u->blocks[i], u->numbers[u->named]))
-		return false;
+	begin_record(u, i, first, u->freed[u->named]);
+	begin_record(u, i + 1, last, comes ? u->alloc++ : NO_BLOCK);
 	if (first->role == MST_KEEP)
-		return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
-		       indexmap_put(&u->forgotten, u->blocks[i], 0);
-	if (is_forgotten(u, i, pair && comes) || !u->arena || first->role == MST_CALL ||
-	    (comes && last->is_custom))
-		return true;
-	if (pair && comes)
-		return move(u, i, last);
-	if (comes)
-		return put(u, i, first->align, first);
-	take(u, i);
-	return true;
+		done = keep(u, i);
+	else if (is_forgotten(u, i, comes) || !u->arena || (comes && last->is_custom))
+		done = true;
+	else if (comes)
+		done = move(u, i, last);
+	else
+		take(u, i);
+	u->named++;
+	return done;
 }
 
-/*
- * Fills `blocks`. False: the trace doesn't say which block a record is about. Which kind of record comes can't be
- * predicted: no branches on it.
- */
-static bool find_blocks(struct usable *u, const struct mst_chunk *chunk)
+/* Whether the trace says which blocks the records are about. */
+static bool has_identity(const struct usable *u, const struct mst_chunk *chunk)
 {
-	static const uint64_t nothing = NO_BLOCK;
-	const uint64_t *freed = chunk->n_freed ? chunk->freed : &nothing;
-	uint64_t alloc = chunk->first_alloc;
-	uint32_t left = chunk->n_freed;
+	uint64_t named = 0;
 
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
+	for (uint32_t s = 0; s < chunk->n_symbols; s++)
+		named += u->uses[s].is_named ? chunk->symbols[s].count : 0;
+	return named <= chunk->n_freed;
+}
+
+/* False: no memory. */
+static bool run_calls(struct usable *u, const struct mst_chunk *chunk)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < chunk->n_records && done; i++) {
 		const struct use *use = &u->uses[chunk->records[i]];
-		const bool comes = use->role == MST_ALLOC, named = use->is_named;
-		const uint64_t *source = comes ? &alloc : freed;
 
-		if (__builtin_expect(named && left == 0, 0))
-			return false;
-		u->blocks[i] = __builtin_expect(comes || named, 1) ? *source : NO_BLOCK;
-		alloc += comes;
-		freed += named;
-		left -= named;
+		while (u->named >= u->due)
+			foresee(u);
+		if (use->role == MST_ALLOC) {
+			done = run_alloc(u, i, use);
+		} else if (use->role == MST_FREE) {
+			run_free(u, i, use);
+		} else if (use->role == MST_CALL) {
+			begin_record(u, i, use, NO_BLOCK);
+		} else {
+			done = run_pair(u, i, use, &u->uses[chunk->records[i + 1]]);
+			i++;
+		}
 	}
-	return true;
-}
-
-static void going_begin(struct going *g)
-{
-	*g = (struct going){ .numbers = g->numbers, .reaches = g->reaches };
-}
-
-/*
- * What the records that name a block will look at from the i-th of them on, batch by batch: the farther ahead, the less is
- * known. The handle of a block that goes is taken out as soon as it is there; that of one that comes before it, but after
- * now, isn't yet.
- */
-static void foresee(struct usable *u, const uint64_t *named, uint32_t i, uint32_t n)
-{
-	struct going *g = &u->going;
-	const uint32_t end = i + BATCH < n ? i + BATCH : n;
-	uint32_t taken = g->taken;
-
-	for (uint32_t k = i; k < end; k++)
-		handles_foresee(&u->handles, named[k]);
-	for (uint32_t k = i < BATCH ? 0 : i - BATCH; k < i && k < n; k++) {
-		g->numbers[taken] = u->numbers[k] = handles_take_early(&u->handles, named[k]);
-		taken += u->numbers[k] != ARENA_NONE;
-	}
-	arena_foresee_blocks(u->arena, &g->numbers[g->taken], taken - g->taken);
-	arena_foresee_beside(u->arena, &g->numbers[g->fetched], g->taken - g->fetched);
-	for (unsigned step = ARENA_REACH; step > 0; step--) {
-		arena_foresee_more(u->arena, &g->reaches[g->reached[step]],
-				   g->reached[step - 1] - g->reached[step]);
-		g->reached[step] = g->reached[step - 1];
-	}
-	g->reached[0] += arena_foresee_joins(u->arena, &g->numbers[g->beside], g->fetched - g->beside,
-					     &g->reaches[g->reached[0]]);
-	g->beside = g->fetched;
-	g->fetched = g->taken;
-	g->taken = taken;
+	return done;
 }
 
 static int usable_chunk(struct observer *observer, const struct mst_reader *reader,
 			const struct mst_chunk *chunk)
 {
 	struct usable *u = (struct usable *)observer;
-	const uint32_t n = chunk->n_records, n_named = chunk->n_freed < n ? chunk->n_freed : n;
-	const bool ahead = u->arena && arena_is_large(u->arena);
-	uint32_t n_kinds, seen = 0;
+	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
-	if (!reserve(u, n, chunk->n_symbols))
+	if (!reserve(u, chunk->n_records, chunk->n_symbols))
 		return MST_ERR_NOMEM;
 	find_uses(u, chunk, kinds);
-	if (!find_blocks(u, chunk))
+	if (!has_identity(u, chunk))
 		return MST_ERR_IDENTITY;
-	memset(u->numbers, 0xff, n_named * sizeof(*u->numbers));
+	u->alloc = chunk->first_alloc;
+	u->freed = chunk->freed;
+	u->n_freed = chunk->n_freed;
 	u->named = 0;
-	going_begin(&u->going);
 	u->has_forgotten = false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct use *first = &u->uses[chunk->records[i]];
-		const bool pair = first->role == MST_OUT || first->role == MST_KEEP;
-		const struct use *last = &u->uses[chunk->records[i + pair]];
-
-		for (; ahead && seen <= u->named + AHEAD; seen += BATCH)
-			foresee(u, chunk->freed, seen, n_named);
-		if (!run_call(u, i, first, last, pair))
-			return MST_ERR_NOMEM;
-		u->named += first->is_named + (pair && last->is_named);
-		i += pair;
-	}
-	return 0;
+	foresee_nothing(u);
+	return run_calls(u, chunk) ? 0 : MST_ERR_NOMEM;
 }
 
 /* ---- life ---- */
@@ -330,9 +380,6 @@ void usable_destroy(struct usable *u)
 	indexmap_finish(&u->forgotten);
 	free(u->blocks);
 	free(u->bytes);
-	free(u->numbers);
-	free(u->going.numbers);
-	free(u->going.reaches);
 	free(u->uses);
 	free(u);
 }

@@ -8,12 +8,22 @@
 #define RANK_MASK ((UINT64_C(1) << RANK_BITS) - 1)
 #define AHEAD 8u /* blocks that are looked for soon */
 
+enum {
+	BROOD_MIN = 16, /* fewer live blocks don't make one */
+	SPARSE = 16,    /* nor does one of so many, or less */
+};
+
 static const char no_memory[] = "";
 
 void elders_finish(struct elders *e)
 {
-	free(e->counts);
-	indexmap_finish(&e->blocks);
+	for (uint32_t k = 0; k < e->n_kinds; k++) {
+		for (uint32_t i = 0; i < e->kinds[k].n; i++)
+			free(e->kinds[k].broods[i].allocs);
+		free(e->kinds[k].broods);
+	}
+	free(e->kinds);
+	indexmap_finish(&e->rest);
 	*e = (struct elders){ 0 };
 }
 
@@ -29,59 +39,176 @@ static uint64_t key_of(uint32_t kind, uint64_t rank)
 static bool room_for(struct elders *e, uint32_t kind)
 {
 	const uint32_t n = kind + kind / 2 + 64;
-	uint64_t *counts;
+	struct elders_kind *kinds;
 
-	if (kind < e->n_counts)
+	if (kind < e->n_kinds)
 		return true;
-	counts = realloc(e->counts, n * sizeof(*counts));
-	if (!counts)
+	kinds = realloc(e->kinds, n * sizeof(*kinds));
+	if (!kinds)
 		return false;
-	memset(counts + e->n_counts, 0, (n - e->n_counts) * sizeof(*counts));
-	e->counts = counts;
-	e->n_counts = n;
+	memset(kinds + e->n_kinds, 0, (n - e->n_kinds) * sizeof(*kinds));
+	e->kinds = kinds;
+	e->n_kinds = n;
 	return true;
 }
 
-/* A hint. */
-static void foresee(const struct elders *e, const struct ranks_elder *elder)
+/* ---- broods ---- */
+
+/* The one that has the rank, if any has: the last one that doesn't begin behind it. NULL: there is none. */
+static struct brood *brood_at(const struct elders_kind *kind, uint64_t rank)
 {
-	indexmap_foresee(&e->blocks, key_of(elder->kind, e->counts[elder->kind] - elder->back));
+	struct brood *found = kind->broods;
+	uint32_t n = kind->n;
+
+	/* Which half it is can't be predicted: no branch. */
+	while (n > 1) {
+		const uint32_t half = n / 2;
+
+		found = found[half].rank <= rank ? found + half : found;
+		n -= half;
+	}
+	return n && rank - found->rank < found->n ? found : NULL;
+}
+
+/* Broods that are gone are left out, when they are half of all, before one is added. */
+static bool room_for_brood(struct elders_kind *kind)
+{
+	struct brood *broods;
+	uint32_t n = 0;
+
+	if (2 * kind->gone > kind->n) {
+		for (uint32_t i = 0; i < kind->n; i++) {
+			if (kind->broods[i].n)
+				kind->broods[n++] = kind->broods[i];
+		}
+		kind->n = n;
+		kind->gone = 0;
+	}
+	/* There is room up to the next power of two. */
+	if (kind->n & (kind->n - 1))
+		return true;
+	broods = realloc(kind->broods, (kind->n ? 2 * (size_t)kind->n : 1) * sizeof(*broods));
+	if (broods)
+		kind->broods = broods;
+	return broods;
+}
+
+/* Moves what is left to the map; without memory for it, it stays. */
+static void disband(struct elders *e, uint32_t kind, struct brood *brood)
+{
+	for (uint32_t i = 0; brood->live > 0; i++) {
+		if (brood->allocs[i] & RANKS_GONE)
+			continue;
+		if (!indexmap_put(&e->rest, key_of(kind, brood->rank + i),
+				  brood->first_alloc + brood->allocs[i]))
+			return;
+		brood->allocs[i] |= RANKS_GONE;
+		brood->live--;
+	}
+	free(brood->allocs);
+	brood->allocs = NULL;
+	brood->n = 0;
+	e->kinds[kind].gone++;
+}
+
+/* ---- a chunk ---- */
+
+/* Where the block is, or NULL: perhaps in the map. It will be looked at soon. */
+static struct brood *foresee(const struct elders *e, const struct ranks_elder *elder)
+{
+	const struct elders_kind *const kind = &e->kinds[elder->kind];
+	const uint64_t rank = kind->count - elder->back;
+	struct brood *const brood = brood_at(kind, rank);
+
+	if (brood)
+		__builtin_prefetch(&brood->allocs[rank - brood->rank], 1);
+	else
+		indexmap_foresee(&e->rest, key_of(elder->kind, rank));
+	return brood;
+}
+
+/* Puts the block's index into *block, if it is live, and takes it out if it `goes`. */
+static void find_elder(struct elders *e, struct brood *brood, uint32_t kind, uint64_t rank, bool goes,
+		       uint64_t *block)
+{
+	/* The brood may be gone by now. */
+	uint32_t *const alloc = brood && brood->n ? &brood->allocs[rank - brood->rank] : NULL;
+
+	if (alloc && !(*alloc & RANKS_GONE)) {
+		*block = brood->first_alloc + *alloc;
+		*alloc |= goes ? RANKS_GONE : 0;
+		brood->live -= goes;
+		if (brood->live <= brood->n / SPARSE)
+			disband(e, kind, brood);
+	} else if (goes) {
+		indexmap_take(&e->rest, key_of(kind, rank), block);
+	} else {
+		indexmap_find(&e->rest, key_of(kind, rank), block);
+	}
 }
 
 /* The blocks that go, or are named. */
 static const char *find(struct elders *e, const struct ranks *ranks, bool whole, uint64_t *freed)
 {
-	for (uint32_t i = 0; i < ranks->n_elders; i++) {
-		const struct ranks_elder *const elder = &ranks->elders[i];
-		const uint64_t count = e->counts[elder->kind];
-		uint64_t key;
+	struct brood *broods[AHEAD];
 
-		if (i + AHEAD < ranks->n_elders)
-			foresee(e, &ranks->elders[i + AHEAD]);
-		if (elder->back > count) {
-			if (whole)
+	for (uint32_t i = 0; i < ranks->n_elders + AHEAD; i++) {
+		struct brood **const brood = &broods[i % AHEAD];
+
+		if (i >= AHEAD) {
+			const struct ranks_elder *const elder = &ranks->elders[i - AHEAD];
+			const uint64_t count = e->kinds[elder->kind].count;
+
+			if (elder->back <= count)
+				find_elder(e, *brood, elder->kind, count - elder->back, elder->goes,
+					   &freed[elder->entry]);
+			else if (whole)
 				return "a block is freed before it exists";
-			continue;
 		}
-		key = key_of(elder->kind, count - elder->back);
-		if (elder->goes)
-			indexmap_take(&e->blocks, key, &freed[elder->entry]);
-		else
-			indexmap_find(&e->blocks, key, &freed[elder->entry]);
+		if (i < ranks->n_elders)
+			*brood = foresee(e, &ranks->elders[i]);
 	}
 	return NULL;
 }
 
-/* What the chunk leaves of a kind. */
-static bool keep(struct elders *e, const struct ranks *ranks, const struct ranks_kind *kind,
+/* What the chunk leaves of a kind, among allocs[n], of which the first and the last are live. */
+static bool keep_brood(struct elders_kind *kind, struct brood brood, const uint32_t *allocs)
+{
+	const size_t size = brood.n * sizeof(*allocs);
+
+	if (!room_for_brood(kind))
+		return false;
+	brood.allocs = malloc(size);
+	if (!brood.allocs)
+		return false;
+	memcpy(brood.allocs, allocs, size);
+	kind->broods[kind->n++] = brood;
+	return true;
+}
+
+static bool keep(struct elders *e, const struct ranks *ranks, const struct ranks_kind *left,
 		 uint64_t first_alloc)
 {
-	const uint64_t rank = e->counts[kind->kind];
-	const uint32_t *const allocs = &ranks->allocs[kind->first];
+	struct elders_kind *const kind = &e->kinds[left->kind];
+	const uint32_t *const allocs = &ranks->allocs[left->first];
+	uint32_t first = 0, end = left->n, live = 0;
 
-	for (uint32_t i = 0; i < kind->n; i++) {
+	while (first < end && allocs[first] & RANKS_GONE)
+		first++;
+	while (first < end && allocs[end - 1] & RANKS_GONE)
+		end--;
+	for (uint32_t i = first; i < end; i++)
+		live += allocs[i] < RANKS_GONE;
+	if (live >= BROOD_MIN && live > (end - first) / SPARSE)
+		return keep_brood(kind,
+				  (struct brood){ .rank = kind->count + first,
+						  .first_alloc = first_alloc,
+						  .n = end - first,
+						  .live = live },
+				  &allocs[first]);
+	for (uint32_t i = first; i < end; i++) {
 		if (!(allocs[i] & RANKS_GONE) &&
-		    !indexmap_put(&e->blocks, key_of(kind->kind, rank + i), first_alloc + allocs[i]))
+		    !indexmap_put(&e->rest, key_of(left->kind, kind->count + i), first_alloc + allocs[i]))
 			return false;
 	}
 	return true;
@@ -99,7 +226,7 @@ const char *elders_take(struct elders *e, const struct ranks *ranks, uint64_t fi
 	wrong = find(e, ranks, whole, freed);
 	for (uint32_t i = 0; i < ranks->n_kinds && !wrong; i++) {
 		const struct ranks_kind *const kind = &ranks->kinds[i];
-		uint64_t *const count = &e->counts[kind->kind];
+		uint64_t *const count = &e->kinds[kind->kind].count;
 
 		if (*count > RANK_MASK - kind->n)
 			return "more blocks of a kind than there can be";

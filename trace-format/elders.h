@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The live blocks of former chunks, by kind and rank: which allocations gave them. Goes over the chunks in the
- * order of the file. Memory: up to 96 bytes for each block that is live at the end of some chunk. Private.
+ * order of the file. What a chunk leaves of a kind stays as it lay in the chunk, 4 bytes a block, until only a few
+ * of it are live; these, and what was few from the beginning, are in a map. Memory: up to 96 bytes for each block
+ * that is live at the end of some chunk. Private.
  */
 #ifndef MSTRACE_ELDERS_H
 #define MSTRACE_ELDERS_H
@@ -9,11 +11,26 @@
 #include "indexmap.h"
 #include "ranks.h"
 
+/* Blocks that one chunk left of a kind, from one rank on. */
+struct brood {
+	uint64_t rank;
+	uint64_t first_alloc; /* of the chunk */
+	uint32_t *allocs;     /* [n], as in ranks.h */
+	uint32_t n, live;     /* 0: what was left is in the map */
+};
+
+struct elders_kind {
+	uint64_t count;       /* its blocks so far */
+	struct brood *broods; /* [n], by rank */
+	uint32_t n;
+	uint32_t gone; /* so many are empty */
+};
+
 /* All zero is the beginning of a trace. */
 struct elders {
-	uint64_t *counts; /* by kind: its blocks so far */
-	uint32_t n_counts;
-	struct indexmap blocks; /* indices by kind and rank */
+	struct elders_kind *kinds;
+	uint32_t n_kinds;
+	struct indexmap rest; /* indices by kind and rank */
 };
 
 void elders_finish(struct elders *elders);

@@ -25,11 +25,11 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 	uint32_t n = 0;
 
 	for (unsigned l = 0; l < FREELISTS; l++) {
-		uint32_t head = lists->heads[l], i = head, length = 0;
+		uint32_t head = lists->lists[l].head, i = head, length = 0;
 
 		assert_int_equal(lists->filled[l / 64] >> l % 64 & 1, head != BLOCK_NONE);
 		if (head == BLOCK_NONE) {
-			assert_int_equal(lists->n[l], 0);
+			assert_int_equal(lists->lists[l].n, 0);
 			continue;
 		}
 		do {
@@ -49,7 +49,7 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 			assert_int_equal(arena->blocks[block->right].left, i);
 			i = block->right;
 		} while (i != head);
-		assert_int_equal(lists->n[l], length);
+		assert_int_equal(lists->lists[l].n, length);
 		n += length;
 	}
 	return n;
@@ -59,9 +59,9 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 static void check_search(const struct arena *arena, uint64_t size)
 {
 	const struct freelists *lists = &arena->lists;
-	uint32_t head = lists->heads[LAST], i = head;
+	uint32_t head = lists->lists[LAST].head, i = head;
 
-	assert_true(lists->is_indexed ? lists->n[LAST] > FEW : lists->n[LAST] < MANY);
+	assert_true(lists->is_indexed ? lists->lists[LAST].n > FEW : lists->lists[LAST].n < MANY);
 	if (!lists->is_indexed) {
 		assert_int_equal(lists->last.root, FITS_NONE);
 		return;
