@@ -12,7 +12,7 @@ import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Scratch, have, plain_environment    # noqa: E402
+from harness import Build, Scratch, by_process, have, plain_environment    # noqa: E402
 
 INCLUDE = os.path.join(HERE, "../../trace-record")
 SOURCE = os.path.join(HERE, "requests.c")
@@ -91,11 +91,11 @@ class Tests:
         return done.stdout
 
     def record(self, *command):
-        """What the program printed, and its traces as text, by process id."""
+        """What the program printed, and its traces as text, the first process's first."""
         for old in glob.glob(os.path.join(self.folder, "t.*")):
             os.unlink(old)
         out = self.run(self.build.msrec, "-q", "-o", "t.%p", *command)
-        traces = sorted(glob.glob(os.path.join(self.folder, "t.*")), key=lambda t: int(t.rsplit(".", 1)[1]))
+        traces = by_process(glob.glob(os.path.join(self.folder, "t.*")))
         return out, [(trace, self.run(self.dump, trace)) for trace in traces]
 
     @staticmethod

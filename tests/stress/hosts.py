@@ -19,7 +19,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 import kinds                                                   # noqa: E402
-from harness import Build, MemoryGroup, Problem, Scratch, plain_environment, run_cases    # noqa: E402
+from harness import Build, MemoryGroup, Problem, Scratch, by_process, plain_environment, run_cases    # noqa: E402
 
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 CXXFLAGS = ["-std=c++17", "-O1", "-g", "-pthread"]
@@ -91,9 +91,7 @@ class Bench:
             return process.returncode, out.read(), err.read(), self.stats(where)
 
     def stats(self, where):
-        def start_of(path):
-            return int(path.rsplit(".", 1)[1])
-        return [self.build.stat(path) for path in sorted(glob.glob(os.path.join(where, "t.*")), key=start_of)]
+        return [self.build.stat(path) for path in by_process(glob.glob(os.path.join(where, "t.*")))]
 
     def native(self, argv, env=None):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -92,6 +92,20 @@ def have(*programs):
     return all(shutil.which(p) for p in programs)
 
 
+def by_process(paths):
+    """Paths that end in .PID, the first process's first: behind the largest ids come the small ones again."""
+    with open("/proc/sys/kernel/pid_max") as f:
+        most = int(f.read())
+
+    def pid_of(path):
+        return int(path.rsplit(".", 1)[1])
+    paths = sorted(paths, key=pid_of)
+    # The first one is that with the most unused ids before it.
+    gaps = [(pid_of(path) - pid_of(paths[i - 1])) % most for i, path in enumerate(paths)]
+    first = gaps.index(max(gaps)) if paths else 0
+    return paths[first:] + paths[:first]
+
+
 class Problem(Exception):
     """What a case finds wrong."""
 
