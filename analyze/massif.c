@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "chronicle.h"
-#include "massif_state.h"
 
 /* ---- snapshots ---- */
 
