@@ -37,6 +37,7 @@ void massif_begin_lulls(struct massif *m)
 	all = m->lulls && sort_out(m);
 	m->spell = all && m->digest && !m->mean && !m->by_record ? digest_spells(m->digest) : NULL;
 	m->spell_start = 0;
+	m->added_up = 0;
 }
 
 /* ---- the clock ---- */
@@ -270,9 +271,11 @@ uint32_t massif_pass_snapshots(struct massif *m, uint32_t i, uint32_t end)
 	struct lull l;
 	uint64_t spare;
 
-	if (end - i < 2 * m->snapshots.max || !snapshots_are_fleeting(&m->snapshots, m->counters.clock))
+	if (i < m->added_up || end - i < 2 * m->snapshots.max ||
+	    !snapshots_are_fleeting(&m->snapshots, m->counters.clock))
 		return i;
 	l = add_calls(m, i, end, UINT64_MAX);
+	m->added_up = l.end;
 	spare = snapshots_skip(&m->snapshots, l.calls);
 	if (spare == 0)
 		return i;
