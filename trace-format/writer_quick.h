@@ -13,13 +13,13 @@ static inline struct chunk_number *writer_quick_number(struct mst_writer *w, uin
 						       enum mst_role role)
 {
 	const struct chunk *const chunk = &w->chunk;
+	const struct chunk_numbers *const numbers = &chunk->numbers[0];
 	const uint32_t place = chunk_place(kind, role);
-	struct chunk_number *const number = &chunk->numbers[0].items[place];
 
-	return __builtin_expect(chunk->n_records < w->due && place < chunk->numbers[0].n &&
-					number->local >> 16 == chunk->epoch,
+	return __builtin_expect(chunk->n_records < w->due && place < numbers->n &&
+					numbers->items[place].local >> 16 == chunk->epoch,
 				1)
-		       ? number
+		       ? &numbers->items[place]
 		       : NULL;
 }
 

@@ -242,7 +242,7 @@ enum blocks_added blocks_add_old(struct blocks *blocks, uint64_t address, uint64
 		return add_to_page(blocks, place, address, slot);
 	if (young->slot && add_to_page(blocks, search(blocks, blocks_key(young->address)), young->address,
 				       young->slot) != BLOCKS_ADDED)
-		return BLOCKS_NO_MEMORY;
+		return add_to_page(blocks, search(blocks, blocks_key(address)), address, slot);
 	*young = (struct block_young){ address, slot };
 	return BLOCKS_ADDED;
 }

@@ -97,12 +97,13 @@ static __attribute__((noinline)) void look_ahead(const struct tracee *t, struct 
 /* The kind of a plain call with that head, if it is remembered; else 0, which no call has. */
 static inline uint32_t quick_kind(const struct tracee *t, struct lane *lane, uint64_t head)
 {
-	struct lane_node *const node = &lane->nodes[SHM_NODE(head)];
 	const struct kind_entry *entry;
+	struct lane_node *node;
 	uint64_t call;
 
 	if (__builtin_expect(SHM_NODE(head) >= lane->n_nodes, 0))
 		return 0;
+	node = &lane->nodes[SHM_NODE(head)];
 	if (__builtin_expect(!((node->call ^ head) & LANE_CALL_MASK), 1))
 		return lane_call_kind(node->call);
 	if (node->stack == MST_NONE)

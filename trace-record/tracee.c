@@ -220,7 +220,9 @@ int tracee_look_at_rings(struct tracee *t)
 	bool behind = false;
 	int err;
 
-	t->n_lanes = n < SHM_RINGS ? n : SHM_RINGS;
+	/* The program may say that there are fewer than before: those that are known stay known. */
+	if (n > t->n_lanes)
+		t->n_lanes = n < SHM_RINGS ? n : SHM_RINGS;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
 

@@ -36,7 +36,6 @@ struct tracee {
 	uint32_t depth;
 	int64_t step;         /* events that tracee_drain() takes at most */
 	struct blocks blocks; /* the allocator's own */
-	bool expecting;       /* the table is told of addresses ahead */
 	struct customs customs;
 	struct frames frames;
 	struct kind_entry *kinds;
