@@ -47,8 +47,9 @@ void *huge_grow(void *old, size_t old_size, size_t size)
 	grown = large ? map(round_to(size, PAGE)) : aligned_alloc(LINE, round_to(size, LINE));
 	if (!grown)
 		return NULL;
-	if (old_size >= PAGE && move(old, round_to(old_size, PAGE), grown, round_to(size, PAGE)))
-		return grown;
+	/* What was at `grown` may be gone where that fails, so nothing else is tried. */
+	if (old_size >= PAGE)
+		return move(old, round_to(old_size, PAGE), grown, round_to(size, PAGE)) ? grown : NULL;
 	if (old_size)
 		memcpy(grown, old, old_size);
 	huge_free(old, old_size);

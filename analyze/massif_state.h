@@ -62,10 +62,9 @@ struct massif {
 	bool lulls;                /* records may be passed over by what they add up to */
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;
-	uint32_t
-		added_up; /* records before which there are no more snapshots of which nothing will be left */
-	bool by_record;   /* the ledger says what counts */
-	bool prepared;    /* effects and contexts are those of the chunk that comes next */
+	uint32_t added_up; /* records before which no more snapshots leave no trace */
+	bool by_record;    /* the ledger says what counts */
+	bool prepared;     /* effects and contexts are those of the chunk that comes next */
 	struct leap_sizes sizes;
 	bool plain; /* the leap is by the chunk's sums alone, so its symbols have not been looked at */
 	struct leap leap;

@@ -275,7 +275,10 @@ static int unpack_records(struct decode *d, struct decode_scratch *scratch, stru
 	return 0;
 }
 
-/* What a record asks of the next one, and, shifted, what it gives the last one: an OUT wants an ALLOC or CALL, a KEEP a CALL. */
+/*
+ * What a record asks of the next one, and, shifted, what it gives the last one: an OUT wants an ALLOC or CALL,
+ * a KEEP a CALL.
+ */
 enum { WANTS_MORE = 1, WANTS_CALL = 2, WANTS = 3, GIVES = 4 };
 static const uint8_t bonds[] = {
 	[MST_ALLOC] = WANTS_MORE << GIVES,

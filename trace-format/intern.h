@@ -26,6 +26,7 @@ int intern_init(struct intern *index);
 void intern_finish(struct intern *index);
 int intern_copy(struct intern *to, const struct intern *from);
 
+/* Twice the room. 0 or MST_ERR_NOMEM. */
 int intern_grow(struct intern *index);
 
 /* Call before intern_first() so that intern_add() cannot fail. 0 or MST_ERR_NOMEM. */
