@@ -205,7 +205,6 @@ static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 		l = add_calls(m, i, end, m->snapshots.earliest);
 	else
 		l = m->by_record ? add_records(m, i, end, true) : add_records(m, i, end, false);
-
 	return take(m, &l);
 }
 

@@ -32,7 +32,7 @@ static bool sort_ranges(struct ranges *ranges)
 {
 	struct order_item *items = malloc(ranges->n * sizeof(*items));
 	struct range *sorted = malloc(ranges->n * sizeof(*sorted));
-	bool fine = items && sorted;
+	bool fine = items && sorted && ranges->n <= UINT32_MAX;
 
 	for (size_t i = 0; fine && i < ranges->n; i++)
 		items[i] = (struct order_item){ ranges->v[i].lo, (uint32_t)i };

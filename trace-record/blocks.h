@@ -81,18 +81,6 @@ enum blocks_added blocks_add_old(struct blocks *blocks, uint64_t address, uint64
 uint64_t blocks_find_old(const struct blocks *blocks, uint64_t address);
 uint64_t blocks_take_old(struct blocks *blocks, uint64_t address);
 
-static inline enum blocks_added blocks_add_slot(struct blocks *blocks, uint64_t address, uint64_t slot)
-{
-	struct block_young *const young = blocks_young(blocks, address);
-
-	if (young->address != address)
-		return blocks_add_old(blocks, address, slot);
-	if (young->slot)
-		return BLOCKS_LIVE;
-	young->slot = slot;
-	return BLOCKS_ADDED;
-}
-
 static inline uint64_t blocks_take_slot(struct blocks *blocks, uint64_t address)
 {
 	struct block_young *const young = blocks_young(blocks, address);
@@ -108,7 +96,14 @@ static inline uint64_t blocks_take_slot(struct blocks *blocks, uint64_t address)
 /* Adds a block, not the first one of kind 0; BLOCKS_LIVE: there is one at this address, and nothing was done. */
 static inline enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block)
 {
-	return blocks_add_slot(blocks, address, block_pack(block));
+	struct block_young *const young = blocks_young(blocks, address);
+
+	if (young->address != address)
+		return blocks_add_old(blocks, address, block_pack(block));
+	if (young->slot)
+		return BLOCKS_LIVE;
+	young->slot = block_pack(block);
+	return BLOCKS_ADDED;
 }
 
 /* False if there is none. */
