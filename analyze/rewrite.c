@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "liveset.h"
+#include "pagebase.h"
 
 #define NS_PER_MS 1000000u
 #define NO_BLOCK UINT64_MAX
@@ -41,6 +42,7 @@ struct rewrite {
 	uint32_t *past; /* the first kinds of such stacks */
 	uint32_t n_past, cap_past;
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
+	struct pagebase *pages;      /* what is; NULL: nobody wants to know */
 	uint64_t null_frees_before, instructions_before;
 
 	/* For the end: of the range, and `all_lost` from the trace's beginning on. */
@@ -165,7 +167,7 @@ static void note_mapping(struct rewrite *w, const struct mst_kind *kind)
 	w->mapped = w->mapped + plus > minus ? w->mapped + plus - minus : 0;
 }
 
-static bool note_mark(struct rewrite *w, const struct mst_event *e)
+static bool note_mark(struct rewrite *w, const struct mst_event *e, bool in_base)
 {
 	const struct mst_kind *kind = &w->old_kinds[e->kind];
 	uint32_t n;
@@ -176,6 +178,8 @@ static bool note_mark(struct rewrite *w, const struct mst_event *e)
 		return note_depth(w, e->thread, kind->size);
 	if (kind->op == MST_OP_LOST)
 		w->all_lost += kind->size;
+	if (mst_op_is_page(kind->op) && w->pages)
+		pagebase_note(w->pages, kind, e->address, in_base);
 	note_mapping(w, kind);
 	return true;
 }
@@ -246,8 +250,8 @@ static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uin
 	return err || !w->begun ? err : mst_writer_flush(w->writer);
 }
 
-/* A call before the range. False: no memory. */
-static bool pass_over(struct rewrite *w, const struct mst_event *e)
+/* A call before the range, or what stands for it in the base of the old trace. False: no memory. */
+static bool pass_over(struct rewrite *w, const struct mst_event *e, bool in_base)
 {
 	const struct liveblock block = {
 		.index = w->has_identity ? e->index : NO_BLOCK,
@@ -263,7 +267,7 @@ static bool pass_over(struct rewrite *w, const struct mst_event *e)
 	if (fine && (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE))
 		fine = note_use(w, e->kind) && liveset_put(&w->live, &block);
 	if (fine && e->type == MST_EVENT_CALL && e->old_kind == MST_NONE)
-		fine = note_mark(w, e);
+		fine = note_mark(w, e, in_base);
 	return fine;
 }
 
@@ -337,6 +341,8 @@ static int write_marks(struct rewrite *w)
 		err = write_mark(w, MST_OP_STACK, w->nobodys_depth);
 	if (!err && w->mapped && !drops(w, REWRITE_MAPPINGS) && !(err = set_nobody(w)))
 		err = write_mark(w, MST_OP_MMAP_ANON, w->mapped);
+	if (!err && w->pages && !(err = set_nobody(w)))
+		err = pagebase_write(w->pages, w->transfer, w->writer, NULL);
 	return err;
 }
 
@@ -487,7 +493,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 		if (!err && !w->ended)
 			err = take_steps(w, &steps, at);
 		if (!err && !w->begun)
-			err = pass_over(w, &e) ? 0 : MST_ERR_NOMEM;
+			err = pass_over(w, &e, chunk->base) ? 0 : MST_ERR_NOMEM;
 		else if (!err && !w->ended)
 			err = write_event(w, &e);
 	}
@@ -622,6 +628,8 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	w->nobody = MST_NONE;
 	w->based = info->base || options->from > 0 || options->first > 0;
 	w->begin_ns = begin_of(reader, options);
+	if (w->based && info->pages && !drops(w, REWRITE_PAGES) && !(w->pages = pagebase_create()))
+		return MST_ERR_NOMEM;
 	const int err = start_writer(w, fd);
 
 	return err ? err : mst_transfer_create(&w->transfer, reader, w->writer, options->strip_paths);
@@ -635,6 +643,7 @@ void rewrite_destroy(struct rewrite *w)
 	mst_writer_destroy(w->writer);
 	liveset_finish(&w->live);
 	indexmap_finish(&w->ranks);
+	pagebase_destroy(w->pages);
 	free(w->kinds);
 	free(w->depths);
 	free(w->used);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contexts.h"
 #include "indexmap.h"
 
 /* Bounds for crafted traces: a kernel allows 65530 mappings, unless told otherwise. */
@@ -51,11 +50,15 @@ struct pages {
 	uint64_t *bytes;               /* by context */
 	uint32_t n_contexts, context_capacity;
 	uint64_t records;  /* of all pages */
+	uint64_t most;     /* of them at one time so far */
 	size_t table_size; /* which of the sizes Massif's table has */
 	uint64_t work;     /* that may still be done */
 
 	/* What the mremap that comes next was given. */
 	uint64_t from, from_size;
+
+	uint32_t *chain; /* room for the contexts of one layer and those below */
+	size_t cap_chain;
 };
 
 /* ---- life ---- */
@@ -80,6 +83,7 @@ void pages_destroy(struct pages *p)
 	free(p->made.v);
 	free(p->layers);
 	free(p->bytes);
+	free(p->chain);
 	indexmap_finish(&p->layer_numbers);
 	free(p);
 }
@@ -201,7 +205,7 @@ static int reserve_context(struct pages *p, uint32_t context)
 	const uint32_t n = context + context / 2 + 64;
 	uint64_t *grown;
 
-	if (context >= CONTEXT_IGNORED || context < p->n_contexts)
+	if (context >= PAGES_IGNORED || context < p->n_contexts)
 		return 0;
 	if (context >= p->context_capacity) {
 		grown = realloc(p->bytes, n * sizeof(*grown));
@@ -218,7 +222,7 @@ static int reserve_context(struct pages *p, uint32_t context)
 /* The context has `bytes` more, and returns them if they count. */
 static uint64_t charge(struct pages *p, uint32_t context, uint64_t bytes)
 {
-	if (context >= CONTEXT_IGNORED)
+	if (context >= PAGES_IGNORED)
 		return 0;
 	p->bytes[context] += bytes;
 	return bytes;
@@ -342,8 +346,7 @@ static int do_step(struct pages *p, const struct page_step *s, uint32_t context,
 	if (p->work < 3 * (last - first) + 1 + behind / 16)
 		return MST_ERR_LIMIT;
 	p->work -= 3 * (last - first) + 1 + behind / 16;
-	if ((err = s->map ? reserve_context(p, context) : 0) ||
-	    (err = reserve_ranges(&p->made, 3 * (last - first) + 1)) ||
+	if ((err = reserve_ranges(&p->made, 3 * (last - first) + 1)) ||
 	    (err = make_all(p, s, context, first, last, change)) ||
 	    (err = reserve_ranges(&p->all, first + p->made.n + behind + 1)))
 		return err;
@@ -382,7 +385,7 @@ static bool is_too_much(const struct pages *p, const struct page_step *s)
 int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint64_t *change)
 {
 	struct page_step rest = *s;
-	int err = 0;
+	int err = s->map ? reserve_context(p, context) : 0;
 
 	*change = 0;
 	while (!err && is_too_much(p, &rest)) {
@@ -393,7 +396,11 @@ int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint6
 		if (!err)
 			err = turn_round(p);
 	}
-	return err || rest.lo == rest.hi ? err : do_step(p, &rest, context, change);
+	if (!err && rest.lo < rest.hi)
+		err = do_step(p, &rest, context, change);
+	if (p->records > p->most)
+		p->most = p->records;
+	return err;
 }
 
 bool pages_counted(const struct pages *p, uint64_t page)
@@ -401,11 +408,91 @@ bool pages_counted(const struct pages *p, uint64_t page)
 	const size_t i = find_range(p, page + 1);
 
 	return i < p->all.n && p->all.v[i].lo <= page &&
-	       p->layers[p->all.v[i].layer].context < CONTEXT_IGNORED;
+	       p->layers[p->all.v[i].layer].context < PAGES_IGNORED;
 }
 
 const uint64_t *pages_bytes(const struct pages *p, uint32_t *n)
 {
 	*n = p->n_contexts;
 	return p->bytes;
+}
+
+/* ---- bases ---- */
+
+/* There have been so many records; their order is as it is since then. */
+static void expect(struct pages *p, uint64_t most)
+{
+	p->most = most;
+	while (p->table_size < TABLE_SIZES && most > table_sizes[p->table_size])
+		p->table_size++;
+}
+
+bool pages_base(struct pages *p, const struct mst_kind *kind, uint64_t address, struct page_step *step)
+{
+	if (kind->op == MST_OP_PAGE_MREMAP_FROM)
+		pages_steps(p, kind, address, step);
+	else if (kind->op == MST_OP_PAGE_MOST && !p->once)
+		expect(p, kind->size);
+	*step = (struct page_step){ true, page_of(address), page_behind(address, kind->size) };
+	return kind->op == (p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD);
+}
+
+static int tell_mark(pages_tell *tell, void *context, uint8_t op, uint32_t stack, uint64_t size,
+		     uint64_t address)
+{
+	const struct mst_kind kind = { .op = op, .stack = stack, .size = size, .cap = size };
+
+	return tell(context, &kind, address);
+}
+
+/* Fills the chain with the contexts of the range, the newest first; *n: how many. */
+static int find_chain(struct pages *p, uint32_t layer, size_t *n)
+{
+	for (*n = 0; layer; layer = p->layers[layer].below) {
+		if (*n == p->cap_chain) {
+			const size_t capacity = 2 * p->cap_chain + 16;
+			uint32_t *grown = reallocarray(p->chain, capacity, sizeof(*grown));
+
+			if (!grown)
+				return MST_ERR_NOMEM;
+			p->chain = grown;
+			p->cap_chain = capacity;
+		}
+		p->chain[(*n)++] = p->layers[layer].context;
+	}
+	return 0;
+}
+
+/* All pages there are have a byte more than fits. */
+static uint64_t bytes_of(const struct range *r)
+{
+	const uint64_t bytes = (r->hi - r->lo) * PAGE_BYTES;
+
+	return bytes ? bytes : UINT64_MAX;
+}
+
+int pages_list(struct pages *p, pages_tell *tell, void *context)
+{
+	const uint8_t op = p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD;
+	uint64_t work = p->work;
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->n_contexts && !err; i++)
+		err = tell_mark(tell, context, op, i, 0, 0);
+	if (!err && p->most && !p->once)
+		err = tell_mark(tell, context, MST_OP_PAGE_MOST, 0, p->most, 0);
+	for (size_t i = 0; i < p->all.n && !err; i++) {
+		const struct range *r = &p->all.v[i];
+		size_t n;
+
+		err = find_chain(p, r->layer, &n);
+		if (!err && n > work)
+			err = MST_ERR_LIMIT;
+		work -= n;
+		while (!err && n > 0)
+			err = tell_mark(tell, context, op, p->chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
+	}
+	if (!err && p->from_size && p->once)
+		err = tell_mark(tell, context, MST_OP_PAGE_MREMAP_FROM, 0, p->from_size, p->from);
+	return err;
 }
