@@ -42,7 +42,7 @@ struct rewrite {
 	uint32_t *past; /* the first kinds of such stacks */
 	uint32_t n_past, cap_past;
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
-	struct pagebase *pages;      /* what is; NULL: nobody wants to know */
+	struct pagebase *pages;    /* what is; NULL: nobody wants to know */
 	uint64_t null_frees_before, instructions_before;
 
 	/* For the end: of the range, and `all_lost` from the trace's beginning on. */

@@ -74,7 +74,7 @@ static int find_context(struct count *c, uint32_t stack, uint32_t *context)
 		c->stacks = grown;
 		c->capacity = capacity;
 	}
-	c->stacks[*context = c->n] = stack;
+	c->stacks[ *context = c->n] = stack;
 	return indexmap_put(&c->contexts, stack, c->n++) ? 0 : MST_ERR_NOMEM;
 }
 

@@ -407,8 +407,7 @@ bool pages_counted(const struct pages *p, uint64_t page)
 {
 	const size_t i = find_range(p, page + 1);
 
-	return i < p->all.n && p->all.v[i].lo <= page &&
-	       p->layers[p->all.v[i].layer].context < PAGES_IGNORED;
+	return i < p->all.n && p->all.v[i].lo <= page && p->layers[p->all.v[i].layer].context < PAGES_IGNORED;
 }
 
 const uint64_t *pages_bytes(const struct pages *p, uint32_t *n)
