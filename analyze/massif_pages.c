@@ -184,12 +184,13 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 static int take_mark(struct massif *m, const struct mst_kind *kind, uint64_t address)
 {
 	struct page_step step;
+	const int n = pages_base(m->pages, kind, address, &step);
 	uint32_t context;
 
 	/* So the program's start has been. */
 	m->started = true;
-	if (!pages_base(m->pages, kind, address, &step))
-		return 0;
+	if (n <= 0)
+		return n;
 	context = contexts_find(&m->live.contexts, m->reader, kind);
 	return context == CONTEXT_UNKNOWN ? MST_ERR_NOMEM : change_pages(m, &step, context);
 }

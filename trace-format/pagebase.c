@@ -11,11 +11,13 @@ struct count {
 	uint32_t *stacks; /* by context: in the order of first use */
 	uint32_t n, capacity;
 	struct indexmap contexts; /* by stack */
+	int error;                /* the first one */
 };
 
+enum way { ONCE, AS_MASSIF, WAYS };
+
 struct pagebase {
-	struct count counts[2]; /* each page once, and as Massif */
-	int error;              /* the first one */
+	struct count counts[WAYS];
 };
 
 /* Where the marks of a base go, which are of one count. */
@@ -34,9 +36,9 @@ struct pagebase *pagebase_create(void)
 
 	if (!b)
 		return NULL;
-	b->counts[0].pages = pages_create(true);
-	b->counts[1].pages = pages_create(false);
-	if (b->counts[0].pages && b->counts[1].pages)
+	b->counts[ONCE].pages = pages_create(true);
+	b->counts[AS_MASSIF].pages = pages_create(false);
+	if (b->counts[ONCE].pages && b->counts[AS_MASSIF].pages)
 		return b;
 	pagebase_destroy(b);
 	return NULL;
@@ -46,7 +48,7 @@ void pagebase_destroy(struct pagebase *b)
 {
 	if (!b)
 		return;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < WAYS; i++) {
 		pages_destroy(b->counts[i].pages);
 		free(b->counts[i].stacks);
 		indexmap_finish(&b->counts[i].contexts);
@@ -81,13 +83,13 @@ static int find_context(struct count *c, uint32_t stack, uint32_t *context)
 static int note(struct count *c, const struct mst_kind *kind, uint64_t address, bool in_base)
 {
 	struct page_step steps[PAGE_STEPS];
-	const unsigned n = in_base ? pages_base(c->pages, kind, address, steps)
-				   : pages_steps(c->pages, kind, address, steps);
+	const int n = in_base ? pages_base(c->pages, kind, address, steps)
+			      : (int)pages_steps(c->pages, kind, address, steps);
 	uint32_t context = PAGES_IGNORED;
 	uint64_t change;
-	int err = 0;
+	int err = n < 0 ? n : 0;
 
-	for (unsigned i = 0; i < n && !err; i++) {
+	for (int i = 0; i < n && !err; i++) {
 		if (steps[i].map)
 			err = find_context(c, kind->stack, &context);
 		if (!err)
@@ -98,8 +100,10 @@ static int note(struct count *c, const struct mst_kind *kind, uint64_t address, 
 
 void pagebase_note(struct pagebase *b, const struct mst_kind *kind, uint64_t address, bool in_base)
 {
-	for (unsigned i = 0; i < 2 && !b->error; i++)
-		b->error = note(&b->counts[i], kind, address, in_base);
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (!b->counts[i].error)
+			b->counts[i].error = note(&b->counts[i], kind, address, in_base);
+	}
 }
 
 /* ---- bases ---- */
@@ -121,25 +125,38 @@ static int tell(void *context, const struct mst_kind *mark, uint64_t address)
 	return err;
 }
 
+/* Massif's records can become more than anybody can keep, who counts each page once: then these are left out. */
+static int tell_count(const struct pagebase *b, enum way way, struct telling *t)
+{
+	static const struct mst_kind untold = { .op = MST_OP_PAGE_MOST,
+						.size = PAGES_UNTOLD,
+						.cap = PAGES_UNTOLD };
+	int err;
+
+	t->count = &b->counts[way];
+	err = t->count->error ? t->count->error : pages_list(t->count->pages, tell, t);
+	return err == MST_ERR_LIMIT && way == AS_MASSIF ? tell(t, &untold, 0) : err;
+}
+
 int pagebase_write(const struct pagebase *b, struct mst_transfer *transfer, struct mst_writer *writer,
 		   struct pagebase *next)
 {
 	struct telling telling = { .transfer = transfer, .writer = writer, .next = next };
-	int err = b->error;
+	const int err = tell_count(b, ONCE, &telling);
 
-	for (unsigned i = 0; i < 2 && !err; i++) {
-		telling.count = &b->counts[i];
-		err = pages_list(b->counts[i].pages, tell, &telling);
-	}
-	return err ? err : next ? next->error : 0;
+	return err ? err : tell_count(b, AS_MASSIF, &telling);
 }
 
 struct pagebase *pagebase_copy(const struct pagebase *from)
 {
 	struct pagebase *copy = pagebase_create();
+	struct telling telling = { .next = copy };
 
-	if (!copy)
-		return NULL;
-	copy->error = pagebase_write(from, NULL, NULL, copy);
+	for (unsigned i = 0; copy && i < WAYS; i++) {
+		const int err = tell_count(from, i, &telling);
+
+		if (err)
+			copy->counts[i].error = err;
+	}
 	return copy;
 }

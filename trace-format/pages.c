@@ -419,21 +419,28 @@ const uint64_t *pages_bytes(const struct pages *p, uint32_t *n)
 /* ---- bases ---- */
 
 /* There have been so many records; their order is as it is since then. */
-static void expect(struct pages *p, uint64_t most)
+static int expect(struct pages *p, uint64_t most)
 {
 	p->most = most;
 	while (p->table_size < TABLE_SIZES && most > table_sizes[p->table_size])
 		p->table_size++;
+	return most == PAGES_UNTOLD ? MST_ERR_LIMIT : 0;
 }
 
-bool pages_base(struct pages *p, const struct mst_kind *kind, uint64_t address, struct page_step *step)
+int pages_base(struct pages *p, const struct mst_kind *kind, uint64_t address, struct page_step *step)
 {
-	if (kind->op == MST_OP_PAGE_MREMAP_FROM)
-		pages_steps(p, kind, address, step);
-	else if (kind->op == MST_OP_PAGE_MOST && !p->once)
-		expect(p, kind->size);
-	*step = (struct page_step){ true, page_of(address), page_behind(address, kind->size) };
-	return kind->op == (p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD);
+	switch ((enum mst_op)kind->op) {
+	case MST_OP_PAGE_MREMAP_FROM:
+		return (int)pages_steps(p, kind, address, step);
+	case MST_OP_PAGE_MOST:
+		return p->once ? 0 : expect(p, kind->size);
+	case MST_OP_PAGE_START:
+	case MST_OP_PAGE_RECORD:
+		*step = (struct page_step){ true, page_of(address), page_behind(address, kind->size) };
+		return p->once == (kind->op == MST_OP_PAGE_START);
+	default:
+		return 0;
+	}
 }
 
 static int tell_mark(pages_tell *tell, void *context, uint8_t op, uint32_t stack, uint64_t size,
@@ -470,11 +477,24 @@ static uint64_t bytes_of(const struct range *r)
 	return bytes ? bytes : UINT64_MAX;
 }
 
+/* Whether that are so few marks that a reader does them. */
+static bool is_listable(const struct pages *p)
+{
+	uint64_t work = p->work;
+
+	for (size_t i = 0; i < p->all.n; i++) {
+		for (uint32_t layer = p->all.v[i].layer; layer; layer = p->layers[layer].below) {
+			if (work-- == 0)
+				return false;
+		}
+	}
+	return true;
+}
+
 int pages_list(struct pages *p, pages_tell *tell, void *context)
 {
 	const uint8_t op = p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD;
-	uint64_t work = p->work;
-	int err = 0;
+	int err = is_listable(p) ? 0 : MST_ERR_LIMIT;
 
 	for (uint32_t i = 0; i < p->n_contexts && !err; i++)
 		err = tell_mark(tell, context, op, i, 0, 0);
@@ -485,9 +505,6 @@ int pages_list(struct pages *p, pages_tell *tell, void *context)
 		size_t n;
 
 		err = find_chain(p, r->layer, &n);
-		if (!err && n > work)
-			err = MST_ERR_LIMIT;
-		work -= n;
 		while (!err && n > 0)
 			err = tell_mark(tell, context, op, p->chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
 	}

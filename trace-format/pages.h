@@ -43,10 +43,12 @@ unsigned pages_steps(struct pages *pages, const struct mst_kind *kind, uint64_t 
 int pages_do(struct pages *pages, const struct page_step *step, uint32_t context, uint64_t *change);
 
 /*
- * What a mark about pages in a base says: true if it is a step, which is to be done and may be empty. Marks that are for the other
- * way of counting say nothing.
+ * What a mark about pages in a base says: how many steps that is, 0 or 1, to be done even if empty; or a negative enum
+ * mst_error. Marks for the other way of counting say nothing.
  */
-bool pages_base(struct pages *pages, const struct mst_kind *kind, uint64_t address, struct page_step *step);
+int pages_base(struct pages *pages, const struct mst_kind *kind, uint64_t address, struct page_step *step);
+
+#define PAGES_UNTOLD UINT64_MAX /* so many records at one time: they are more than can be told */
 
 typedef int pages_tell(void *context, const struct mst_kind *kind, uint64_t address);
 
