@@ -56,9 +56,6 @@ struct pages {
 
 	/* What the mremap that comes next was given. */
 	uint64_t from, from_size;
-
-	uint32_t *chain; /* room for the contexts of one layer and those below */
-	size_t cap_chain;
 };
 
 /* ---- life ---- */
@@ -83,7 +80,6 @@ void pages_destroy(struct pages *p)
 	free(p->made.v);
 	free(p->layers);
 	free(p->bytes);
-	free(p->chain);
 	indexmap_finish(&p->layer_numbers);
 	free(p);
 }
@@ -451,24 +447,6 @@ static int tell_mark(pages_tell *tell, void *context, uint8_t op, uint32_t stack
 	return tell(context, &kind, address);
 }
 
-/* Fills the chain with the contexts of the range, the newest first; *n: how many. */
-static int find_chain(struct pages *p, uint32_t layer, size_t *n)
-{
-	for (*n = 0; layer; layer = p->layers[layer].below) {
-		if (*n == p->cap_chain) {
-			const size_t capacity = 2 * p->cap_chain + 16;
-			uint32_t *grown = reallocarray(p->chain, capacity, sizeof(*grown));
-
-			if (!grown)
-				return MST_ERR_NOMEM;
-			p->chain = grown;
-			p->cap_chain = capacity;
-		}
-		p->chain[(*n)++] = p->layers[layer].context;
-	}
-	return 0;
-}
-
 /* All pages there are have a byte more than fits. */
 static uint64_t bytes_of(const struct range *r)
 {
@@ -477,38 +455,54 @@ static uint64_t bytes_of(const struct range *r)
 	return bytes ? bytes : UINT64_MAX;
 }
 
-/* Whether that are so few marks that a reader does them. */
-static bool is_listable(const struct pages *p)
+/* How many records a page has at most. There is a limit to all together, which a reader of the marks has, too. */
+static int find_deepest(const struct pages *p, uint32_t *deepest)
 {
 	uint64_t work = p->work;
 
+	*deepest = 0;
 	for (size_t i = 0; i < p->all.n; i++) {
-		for (uint32_t layer = p->all.v[i].layer; layer; layer = p->layers[layer].below) {
+		uint32_t n = 0;
+
+		for (uint32_t layer = p->all.v[i].layer; layer; layer = p->layers[layer].below, n++) {
 			if (work-- == 0)
-				return false;
+				return MST_ERR_LIMIT;
 		}
+		*deepest = n > *deepest ? n : *deepest;
 	}
-	return true;
+	return 0;
 }
 
-int pages_list(struct pages *p, pages_tell *tell, void *context)
+/* A mark for each record of the range, that which goes first last. `chain` has room for their contexts. */
+static int tell_range(const struct pages *p, const struct range *r, uint32_t *chain, pages_tell *tell,
+		      void *context)
 {
 	const uint8_t op = p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD;
-	int err = is_listable(p) ? 0 : MST_ERR_LIMIT;
+	uint32_t n = 0;
+	int err = 0;
 
+	for (uint32_t layer = r->layer; layer; layer = p->layers[layer].below)
+		chain[n++] = p->layers[layer].context;
+	while (!err && n > 0)
+		err = tell_mark(tell, context, op, chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
+	return err;
+}
+
+int pages_list(const struct pages *p, pages_tell *tell, void *context)
+{
+	uint32_t deepest, *chain = NULL;
+	int err = find_deepest(p, &deepest);
+
+	if (!err && !(chain = malloc((deepest + (size_t)1) * sizeof(*chain))))
+		err = MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < p->n_contexts && !err; i++)
-		err = tell_mark(tell, context, op, i, 0, 0);
+		err = tell_mark(tell, context, p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD, i, 0, 0);
 	if (!err && p->most && !p->once)
 		err = tell_mark(tell, context, MST_OP_PAGE_MOST, 0, p->most, 0);
-	for (size_t i = 0; i < p->all.n && !err; i++) {
-		const struct range *r = &p->all.v[i];
-		size_t n;
-
-		err = find_chain(p, r->layer, &n);
-		while (!err && n > 0)
-			err = tell_mark(tell, context, op, p->chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
-	}
+	for (size_t i = 0; i < p->all.n && !err; i++)
+		err = tell_range(p, &p->all.v[i], chain, tell, context);
 	if (!err && p->from_size && p->once)
 		err = tell_mark(tell, context, MST_OP_PAGE_MREMAP_FROM, 0, p->from_size, p->from);
+	free(chain);
 	return err;
 }

@@ -53,10 +53,11 @@ int pages_base(struct pages *pages, const struct mst_kind *kind, uint64_t addres
 typedef int pages_tell(void *context, const struct mst_kind *kind, uint64_t address);
 
 /*
- * The marks of a base (FORMAT.md) from which pages_base() learns what is on record, and what the next mremap was given. `tell` returns
- * 0 or a negative enum mst_error, which ends it; the kinds' stacks are the numbers of contexts.
+ * Tells the marks of a base (FORMAT.md) from which pages_base() learns what is on record, and what the next mremap was given.
+ * The kinds' stacks are numbers of contexts. `tell` returns 0 or a negative enum mst_error, which ends it and is returned;
+ * so is MST_ERR_LIMIT, with nothing told, if there are more marks than a reader takes.
  */
-int pages_list(struct pages *pages, pages_tell *tell, void *context);
+int pages_list(const struct pages *pages, pages_tell *tell, void *context);
 
 /* Whether the page is on record for a context that counts. */
 bool pages_counted(const struct pages *pages, uint64_t page);
