@@ -417,7 +417,7 @@ const uint64_t *pages_bytes(const struct pages *p, uint32_t *n)
 /* There have been so many records; their order is as it is since then. */
 static int expect(struct pages *p, uint64_t most)
 {
-	p->most = most;
+	p->most = at_least(p->most, most);
 	while (p->table_size < TABLE_SIZES && most > table_sizes[p->table_size])
 		p->table_size++;
 	return most == PAGES_UNTOLD ? MST_ERR_LIMIT : 0;
