@@ -271,6 +271,49 @@ static bool pass_over(struct rewrite *w, const struct mst_event *e, bool in_base
 	return fine;
 }
 
+/* Whether the range begins behind the chunk. */
+static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
+{
+	const uint64_t last_ns = chunk->last_time << mst_reader_time_shift(w->reader);
+
+	return !w->begun && !chunk->base &&
+	       (last_ns / NS_PER_MS < w->options.from ||
+		chunk->first_record + chunk->n_records <= w->options.first);
+}
+
+static bool pass_marks(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event e;
+	bool fine = true, any = false;
+
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *s = &chunk->symbols[i];
+
+		any |= s->role == MST_CALL && w->old_kinds[s->kind].op > MST_OP_IMPLIED_FREE;
+	}
+	while (any && fine && mst_cursor_next(&cursor, &e)) {
+		if (e.type == MST_EVENT_CALL && e.old_kind == MST_NONE)
+			fine = note_mark(w, &e, false);
+	}
+	return fine;
+}
+
+/* The same as call by call. What stacks come from is listed in the order of first use. False: no memory. */
+static bool pass_chunk(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	w->null_frees_before += chunk->sums.null_frees;
+	if (chunk->instructions && chunk->n_records)
+		w->instructions_before = chunk->instructions[chunk->n_records - 1];
+	for (uint32_t i = 0; i < chunk->n_symbols && fine; i++) {
+		if (chunk->symbols[i].role == MST_ALLOC)
+			fine = note_use(w, chunk->symbols[i].kind);
+	}
+	return fine && liveset_follow(&w->live, chunk, w->has_identity) && pass_marks(w, chunk);
+}
+
 /* ---- the base ---- */
 
 static int write_past(struct rewrite *w)
@@ -469,9 +512,13 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	bool first = true;
 	int err = 0;
 
+	if (w->ended)
+		return 0;
 	w->old_kinds = mst_reader_kinds(reader, &n);
 	if (!reserve_kinds(w, n) || !note_base(w, chunk))
 		return MST_ERR_NOMEM;
+	if (is_before(w, chunk) && chunk->n_steps == 0)
+		return pass_chunk(w, chunk) ? 0 : MST_ERR_NOMEM;
 	if (!w->begun && !w->based)
 		err = begin(w);
 	if (!mst_step_next(&steps, &w->step))
@@ -490,6 +537,8 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 			count_null_frees(w, chunk, time);
 		first = false;
 		w->ended = !chunk->base && time > w->options.until;
+		if (w->ended)
+			w->observer.spared = MST_ALL_COLUMNS;
 		if (!err && !w->ended)
 			err = take_steps(w, &steps, at);
 		if (!err && !w->begun)
@@ -502,6 +551,26 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (first && chunk->sums.null_frees)
 		count_null_frees(w, chunk, (chunk->stamps[0].time << shift) / NS_PER_MS);
 	return err;
+}
+
+/* Behind the range only whether the rest of the trace is sound is of interest. */
+static bool rewrite_has_ended(struct observer *observer, const struct mst_reader *reader,
+			      const struct mst_chunk *chunk)
+{
+	const struct rewrite *w = (struct rewrite *)observer;
+
+	(void)reader;
+	(void)chunk;
+	return w->ended;
+}
+
+static int rewrite_foresee(const struct observer *observer, const struct mst_reader *reader,
+			   const struct mst_chunk *chunk, const struct mst_sums *before)
+{
+	const struct rewrite *w = (const struct rewrite *)observer;
+
+	(void)before;
+	return (chunk->first_time << mst_reader_time_shift(reader)) / NS_PER_MS <= w->options.until;
 }
 
 /* ---- beforehand ---- */
@@ -615,7 +684,11 @@ static uint64_t begin_of(const struct mst_reader *reader, const struct rewrite_o
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
 		   const struct rewrite_options *options, bool has_identity)
 {
-	static const struct observer_impl impl = { .chunk = rewrite_chunk };
+	static const struct observer_impl impl = {
+		.chunk = rewrite_chunk,
+		.sums_suffice = rewrite_has_ended,
+		.foresee = rewrite_foresee,
+	};
 	const struct mst_file_info *info = mst_reader_info(reader);
 	struct rewrite *w = *rewrite = calloc(1, sizeof(*w));
 
