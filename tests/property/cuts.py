@@ -178,8 +178,8 @@ class Bench:
                 continue
             pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
                      for key, value in (field.split('=') for field in fields)
-                     # Without identity a base is in no order, and when its blocks came isn't known.
-                     if not self.anonymous or key not in (('block', 'time') if in_base else ('block',))]
+                     # Without identity a base is in no order, and when and by whom its blocks came need not be known.
+                     if not self.anonymous or key not in (('block', 'time', 'thread') if in_base else ('block',))]
             call = (word, tuple(told.get(pair, pair) for pair in pairs))
             (base if in_base else calls).append(call)
         return sorted(base, key=repr) + calls
