@@ -59,6 +59,9 @@ static void write_end(struct collector *c, struct recording *r, struct mst_end *
 
 	if (task->writer && !r->error)
 		recording_note_error(r, namer_run(task));
+	/* Somebody waits for what is left. */
+	if (!c->options.level)
+		mst_writer_hurry(writer, true);
 	recording_note_error(r, mst_writer_finish(writer, end));
 	report.events = end->events;
 	report.lost = end->lost;
