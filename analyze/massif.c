@@ -106,7 +106,7 @@ void massif_apply_records(struct massif *m, uint32_t n)
 /* Of the pages, or of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live, m->reader, m->mean);
+	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live);
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
@@ -450,6 +450,7 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 {
 	struct effect *effects;
 	struct tally *tallies;
+	struct sum *sums;
 
 	if (n <= m->n_effects)
 		return true;
@@ -457,6 +458,10 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	if (!effects)
 		return false;
 	m->effects = effects;
+	sums = realloc(m->sums, n * sizeof(*sums));
+	if (!sums)
+		return false;
+	m->sums = sums;
 	tallies = realloc(m->tallies, n * sizeof(*tallies));
 	if (!tallies)
 		return false;
@@ -723,6 +728,7 @@ void massif_destroy(struct massif *m)
 	ledger_finish(&m->ledger);
 	pages_destroy(m->pages);
 	free(m->effects);
+	free(m->sums);
 	free(m->tallies);
 	free(m);
 }

@@ -13,17 +13,25 @@ struct lull {
 	uint64_t calls; /* that count; of those added up call by call */
 };
 
+/* Bytes of which ROW times as many are still a number. */
+#define MONSTROUS ((uint64_t)1 << 56)
+
 /* Lets what doesn't count add nothing. Whether all blocks do, which the digest takes for granted. */
 static bool sort_out(struct massif *m)
 {
 	bool all = true;
 
+	m->rows = true;
 	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
 		struct effect *e = &m->effects[i];
 
 		all &= e->counted || e->live == 0;
 		if (!e->counted)
 			e->useful = e->total = e->clock = 0;
+		m->sums[i] = (struct sum){ { e->useful, e->total, positive(e->total) } };
+		/* An empty block without admin goes, and the total doesn't fall; with monstrous ones sums mean nothing. */
+		m->rows &= e->action == COMES || e->action == NOTHING || !e->counted || e->total >> 63;
+		m->rows &= e->total + MONSTROUS < 2 * MONSTROUS;
 	}
 	return all;
 }
@@ -111,14 +119,40 @@ static inline bool is_odd(const struct massif *m, const struct effect *e, uint32
 	return by_block && e->action == PAIR && ledger_lacks(&m->ledger, m->chunk->records, m->effects, i);
 }
 
+/* Records in a row that are added up before it is asked whether one of them could be a peak. */
+#define ROW 8u
+
+/* Adds up the ROW records from `i` on. False, and nothing is added: one may be a peak. */
+static inline bool add_row(const struct massif *m, uint32_t i, uint64_t *useful, uint64_t *total)
+{
+	const uint16_t *const records = &m->chunk->records[i];
+	struct sum s = { { 0 } };
+
+	for (uint32_t k = 0; k < ROW; k++)
+		s.of += m->sums[records[k]].of;
+	/* Nothing goes where the total only rises. */
+	if (s.of[RISE] != s.of[TOTAL] && (*total + s.of[RISE] > m->snapshots.peak_limit ||
+					  *total + s.of[RISE] < s.of[RISE]))
+		return false;
+	*useful += s.of[USEFUL];
+	*total += s.of[TOTAL];
+	return true;
+}
+
 /* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
 static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
 								     uint32_t end, bool by_block)
 {
 	uint64_t useful = m->counters.useful, total = m->counters.total;
 	struct effect e = { .action = NOTHING };
+	uint32_t row = i; /* the next one may begin here */
 
 	for (; i < end; i++) {
+		while (m->rows && !by_block && i >= row && end - i > ROW) {
+			row = i + ROW;
+			if (add_row(m, i, &useful, &total))
+				i = row;
+		}
 		e = effect_of_record(m, i, by_block);
 		if (may_be_peak(m, total, i) || is_odd(m, &e, i, by_block))
 			return (struct lull){ i, useful, total, m->counters.clock, 0 };
