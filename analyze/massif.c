@@ -85,8 +85,10 @@ static void apply_tallies(struct massif *m, uint32_t n)
 	count(m, rest ? n : m->applied, rest ? chunk->n_records : n);
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const uint32_t counted = tallies[i].counted[0] + tallies[i].counted[1];
+		const uint32_t more = rest ? chunk->symbols[i].count - tallies[i].applied - counted : counted;
 
-		apply_symbol(m, i, rest ? chunk->symbols[i].count - tallies[i].applied - counted : counted);
+		if (more)
+			apply_symbol(m, i, more);
 		tallies[i].counted[0] = tallies[i].counted[1] = 0;
 	}
 	m->applied = n;
