@@ -33,11 +33,15 @@ struct tally {
 	uint32_t counted[2]; /* while they are counted: at even and odd places */
 };
 
-/* What a record adds, of what is added up where nothing else is asked: USEFUL, TOTAL, and what of the latter is a RISE. */
+/*
+ * What a record adds, of what is added up where nothing else is asked: USEFUL, TOTAL, what of the latter is a RISE, and
+ * the CALLS that it makes, with those that the next record makes, too, if a block comes, in the upper half.
+ */
 struct sum {
 	uint64_t of __attribute__((vector_size(32), aligned(16)));
 };
-enum { USEFUL, TOTAL, RISE };
+enum { USEFUL, TOTAL, RISE, CALLS };
+#define SAME_CALL ((uint64_t)1 << 32)
 
 struct massif {
 	struct observer observer;
