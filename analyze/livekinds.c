@@ -17,6 +17,8 @@ void livekinds_finish(struct livekinds *live)
 	contexts_finish(&live->contexts);
 	free(live->items);
 	free(live->by_context);
+	forest_destroy(live->forest);
+	free(live->planted.leaves);
 }
 
 bool livekinds_reserve(struct livekinds *live, uint32_t n)
@@ -79,4 +81,46 @@ struct live *livekinds_copy(const struct livekinds *l)
 	if (live->n)
 		memcpy(live->bytes, l->by_context, live->n * sizeof(*live->bytes));
 	return live;
+}
+
+/* All contexts as leaves. False: no memory. */
+static bool plant(struct livekinds *live, const struct forest_input *wanted)
+{
+	const struct contexts *contexts = &live->contexts;
+	struct forest_input in = *wanted;
+
+	forest_destroy(live->forest);
+	free(live->planted.leaves);
+	live->forest = NULL;
+	live->planted = in;
+	in.leaves = malloc((in.n_leaves + (size_t)1) * sizeof(*in.leaves));
+	if (!in.leaves)
+		return false;
+	for (uint32_t i = 0; i < in.n_leaves; i++)
+		in.leaves[i] = (struct tree_leaf){ contexts->items[i].stack, contexts->items[i].n };
+	live->planted.leaves = in.leaves;
+	live->forest = forest_create(&in);
+	return live->forest;
+}
+
+struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
+			    const struct tree_input *in)
+{
+	struct forest_input wanted = {
+		.n_leaves = live->contexts.n,
+		.naming = live->contexts.naming,
+		.same = merged ? naming_same_addresses(live->contexts.naming) : NULL,
+	};
+	const struct forest_input *planted = &live->planted;
+	uint32_t n_stacks;
+
+	if (reader) {
+		wanted.stacks = mst_reader_stacks(reader, &n_stacks);
+		mst_reader_frames(reader, &wanted.n_frames);
+	}
+	if ((!live->forest || planted->n_leaves != wanted.n_leaves || planted->stacks != wanted.stacks ||
+	     planted->n_frames != wanted.n_frames || planted->same != wanted.same) &&
+	    !plant(live, &wanted))
+		return NULL;
+	return tree_build(live->forest, in);
 }

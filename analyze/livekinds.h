@@ -7,6 +7,7 @@
 
 #include "contexts.h"
 #include "massif.h"
+#include "tree.h"
 
 struct livekinds {
 	struct contexts contexts;
@@ -18,7 +19,9 @@ struct livekinds {
 	uint32_t n;           /* at least as many as are known of the trace */
 	uint64_t *by_context; /* live bytes */
 	uint32_t n_by_context;
-	uint32_t n_contexts; /* allocated from, like the kinds */
+	uint32_t n_contexts;   /* allocated from, like the kinds */
+	struct forest *forest; /* of all contexts; NULL: no tree has been built */
+	struct forest_input planted;
 };
 
 /* False: no memory; livekinds_finish() is still to be called. */
@@ -55,12 +58,20 @@ static inline void livekinds_add(struct livekinds *live, uint32_t id, bool came,
 	kind->blocks += change;
 	if (kind->context >= CONTEXT_IGNORED)
 		return;
-	live->by_context[kind->context] += kind->bytes * (uint64_t)(livekinds_real(kind->blocks) - livekinds_real(before));
+	live->by_context[kind->context] +=
+		kind->bytes * (uint64_t)(livekinds_real(kind->blocks) - livekinds_real(before));
 	if ((change > 0 || came) && kind->context >= live->n_contexts)
 		live->n_contexts = kind->context + 1;
 }
 
 /* Live bytes by context. NULL: no memory. */
 struct live *livekinds_copy(const struct livekinds *live);
+
+/*
+ * Builds a tree of what was copied; the reader may be NULL if that is nothing. `merged`: frames of one address are one. What is
+ * found out for the first tree serves others until there are more contexts. NULL: no memory.
+ */
+struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
+			    const struct tree_input *in);
 
 #endif

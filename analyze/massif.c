@@ -762,33 +762,15 @@ const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)
 	return m->snapshots.items;
 }
 
-struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot)
+struct tree *massif_tree(struct massif *m, const struct snapshot *snapshot)
 {
-	const struct live *live = snapshot->live;
-	struct tree_input in = {
-		.leaves = malloc((live->n + (size_t)1) * sizeof(*in.leaves)),
-		.n_leaves = live->n,
+	const struct tree_input in = {
+		.bytes = snapshot->live->bytes,
+		.n = snapshot->live->n,
 		.more = snapshot->extra + snapshot->stacks,
 		.threshold = m->settings->threshold,
-		.naming = m->live.contexts.naming,
-		.same = m->settings->compat == COMPAT_3_19 ? naming_same_addresses(m->live.contexts.naming)
-							   : NULL,
 	};
-	struct tree *tree;
-	uint32_t n_stacks;
+	const bool merged = m->settings->compat == COMPAT_3_19;
 
-	if (!in.leaves)
-		return NULL;
-	for (uint32_t i = 0; i < live->n; i++) {
-		const struct context *c = &m->live.contexts.items[i];
-
-		in.leaves[i] = (struct tree_leaf){ .bytes = live->bytes[i], .stack = c->stack, .n = c->n };
-	}
-	if (m->reader) {
-		in.stacks = mst_reader_stacks(m->reader, &n_stacks);
-		mst_reader_frames(m->reader, &in.n_frames);
-	}
-	tree = tree_build(&in);
-	free(in.leaves);
-	return tree;
+	return livekinds_tree(&m->live, m->reader, merged, &in);
 }

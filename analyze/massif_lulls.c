@@ -146,8 +146,8 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 		twice += last / SAME_CALL & m->sums[records[n++]].of[CALLS];
 	}
 	/* Nothing goes where the total only rises. */
-	if (s.of[RISE] != s.of[TOTAL] && (l->total + s.of[RISE] > m->snapshots.peak_limit ||
-					  l->total + s.of[RISE] < s.of[RISE]))
+	if (s.of[RISE] != s.of[TOTAL] &&
+	    (l->total + s.of[RISE] > m->snapshots.peak_limit || l->total + s.of[RISE] < s.of[RISE]))
 		return false;
 	l->end += n;
 	l->useful += s.of[USEFUL];
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 
 /* Adds rows from l->end on, as long as they are before `end`; returns where the next one may begin, behind one that was not added. */
 static inline __attribute__((always_inline)) uint32_t add_rows(const struct massif *m, struct lull *l,
-							      uint32_t end, bool calls)
+							       uint32_t end, bool calls)
 {
 	while (m->rows && end - l->end > ROW) {
 		if (!add_row(m, l, calls))

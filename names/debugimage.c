@@ -411,8 +411,7 @@ bool debugimage_reach(struct debugimage *image, uint64_t offset)
 
 	return (offset < image->walked || walk_to(image, offset)) &&
 	       read_header(info, offset, &table, &size) && section_reach(image, info, offset + size) &&
-	       reach_table(image, image->last_table, &last) && reach_table(image, table, &others) &&
-	       !others;
+	       reach_table(image, image->last_table, &last) && reach_table(image, table, &others) && !others;
 }
 
 bool debugimage_reach_lines(struct debugimage *image, uint64_t offset)
