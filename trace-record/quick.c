@@ -8,7 +8,8 @@
 
 #define QUICK_WORDS 4u /* of a record at most: head, stamp, address, and of realloc(NULL, n) another one */
 #define RUN_WORDS (LANE_RELEASE_BYTES / 8)
-#define FEW_PAGES 1024u /* the table of so many is in the caches anyway */
+#define FEW_PAGES 1024u   /* the table of so many is in the caches anyway */
+#define PAUSE_BYTES 4096u /* of records that aren't looked ahead at when most blocks are young */
 
 /* Operations that give a block and take none. */
 #define QUICK_OPS                                                                                            \
@@ -35,14 +36,15 @@ static inline unsigned quick_operands(uint64_t head)
 
 /*
  * Goes on over the records from lane->ahead.far, as long as they begin before `end`, which is beyond the last
- * of them. Their addresses' places in the table of blocks and the nodes of their stacks are fetched.
+ * of them. Their addresses' places in the table of blocks and the nodes of their stacks are fetched. Whether it is worth
+ * it: many of the addresses are not those of young blocks.
  */
-static inline __attribute__((always_inline)) void expect_places(const struct tracee *t, struct lane *lane,
+static inline __attribute__((always_inline)) bool expect_places(const struct tracee *t, struct lane *lane,
 								uint64_t end)
 {
 	struct lane_ahead *const ahead = &lane->ahead;
 	uint64_t at = ahead->far;
-	uint32_t n = 0;
+	uint32_t n = 0, young = 0;
 
 	for (uint32_t i = 0; i < LANE_BATCH && at < end; i++) {
 		const uint64_t *const w = (const uint64_t *)(lane->data + (at & (lane->size - 1)));
@@ -64,13 +66,16 @@ static inline __attribute__((always_inline)) void expect_places(const struct tra
 				continue;
 			address = w[2 + stamped];
 		}
-		if (blocks_young(&t->blocks, address)->address == address)
+		if (blocks_young(&t->blocks, address)->address == address) {
+			young++;
 			continue;
+		}
 		ahead->places[n] = blocks_expect(&t->blocks, address);
 		n += !n || ahead->places[n] != ahead->places[n - 1];
 	}
 	ahead->n = n;
 	ahead->far = at;
+	return young < LANE_BATCH / 2;
 }
 
 /* Two batches of records beyond `at`, one by one nearer. */
@@ -79,6 +84,8 @@ static __attribute__((noinline)) void look_ahead(const struct tracee *t, struct 
 {
 	struct lane_ahead *const ahead = &lane->ahead;
 
+	bool worth_it;
+
 	if (ahead->far < at)
 		*ahead = (struct lane_ahead){ .due = at, .near = at, .far = at };
 	do {
@@ -86,9 +93,11 @@ static __attribute__((noinline)) void look_ahead(const struct tracee *t, struct 
 			blocks_expect_page(&t->blocks, ahead->places[i]);
 		ahead->due = ahead->near;
 		ahead->near = ahead->far;
-		expect_places(t, lane, end);
-	} while (ahead->due <= at && ahead->near < ahead->far);
-	if (ahead->near == ahead->far)
+		worth_it = expect_places(t, lane, end);
+	} while (worth_it && ahead->due <= at && ahead->near < ahead->far);
+	if (!worth_it)
+		ahead->due = ahead->far + PAUSE_BYTES;
+	else if (ahead->near == ahead->far)
 		ahead->due = ahead->far;
 }
 

@@ -153,9 +153,10 @@ class Bench:
                 in_base = fields[-1] == 'base'
             if word not in ('alloc', 'free', 'resize', 'call'):
                 continue
+            # Without identity a base is in no order, and a trace in which nothing is freed doesn't show that it has none.
+            untold = ['block'] + ['time', 'thread'] * in_base if self.anonymous else []
             pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
-                     for key, value in (field.split('=') for field in fields)
-                     if key != 'block' or not self.anonymous]      # without identity a base is in no order
+                     for key, value in (field.split('=') for field in fields) if key not in untold]
             call = (word, tuple(told.get(pair, pair) for pair in pairs))
             (base if in_base else calls).append(call)
         return sorted(base, key=repr) + calls

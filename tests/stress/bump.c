@@ -2,7 +2,7 @@
 /*
  * An allocator that may be called from a signal handler at any time: it moves one pointer forward and
  * never takes anything back. To be preloaded behind the recorder; so no function here calls another one
- * that the recorder replaces.
+ * that the recorder replaces. Or a program's own one, which the recorder then doesn't see.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef BYTES
 #define BYTES (2ul << 30)
+#endif
 
 static char memory[BYTES] __attribute__((aligned(4096)));
 static _Atomic size_t used;
@@ -30,6 +32,11 @@ static void *bump(size_t align, size_t size)
 	} while (!atomic_compare_exchange_weak(&used, &old, start + size));
 	memcpy(memory + start - 8, &size, sizeof size);
 	return memory + start;
+}
+
+int bump_owns(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)memory < BYTES;
 }
 
 void *malloc(size_t size)

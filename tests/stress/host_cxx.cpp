@@ -149,6 +149,37 @@ static void exceptions()
 	}
 }
 
+/* Of a program that is linked with bump.c. */
+extern "C" int bump_owns(const void *p) __attribute__((weak));
+
+static bool is_own(const void *p)
+{
+#ifdef REPLACE
+	return static_cast<const char *>(p) >= pool && static_cast<const char *>(p) < pool + sizeof pool;
+#else
+	return bump_owns(p);
+#endif
+}
+
+/* Every form of operator new comes down to the program's own operator or malloc, and so does every delete. */
+static void own_memory(int times)
+{
+	for (int i = 1; i <= times; i++) {
+		void *const blocks[] = { ::operator new(i), ::operator new[](i),
+					 ::operator new(i, std::nothrow), ::operator new[](i, std::nothrow) };
+
+		news += 4;
+		for (void *const p : blocks) {
+			if (!is_own(p))
+				std::abort();
+		}
+		::operator delete(blocks[0], i);
+		::operator delete[](blocks[1], i);
+		::operator delete(blocks[2], std::nothrow);
+		::operator delete[](blocks[3], std::nothrow);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const std::string name = argc > 1 ? argv[1] : "";
@@ -161,6 +192,8 @@ int main(int argc, char **argv)
 		thread_locals();
 	else if (name == "exceptions")
 		exceptions();
+	else if (name == "own-memory")
+		own_memory(1000);
 	else
 		return 96;
 	std::printf("new %lu\n", news);

@@ -41,6 +41,8 @@ class Bench:
         self.cxx = self.compile("host_cxx", "host_cxx.cpp")
         self.replacing = self.compile("host_replacing", "host_cxx.cpp", "-DREPLACE")
         self.bump = self.compile("bump.so", "bump.c", "-fPIC", "-shared", "-fno-builtin")
+        self.owning = self.compile("host_owning", "host_cxx.cpp",
+                                   self.compile("bump.o", "bump.c", "-c", "-fno-builtin", "-DBYTES=(64ul << 20)"))
         self.plugin = self.compile("plugin.so", "host_cxx.cpp", "-DPLUGIN", "-fPIC", "-shared")
         self.plugin_replacing = self.compile("plugin_replacing.so", "host_cxx.cpp", "-DPLUGIN", "-DREPLACE", "-fPIC",
                                              "-shared", "-Wl,-Bsymbolic")
@@ -381,6 +383,15 @@ def cxx_case(name, program="cxx", exact=True):
     return run
 
 
+def own_malloc(bench):
+    """As msrec's own command such a program is refused. Its operators use its malloc, not the C library's."""
+    got, out, err, stats = bench.record(["env", bench.owning, "own-memory"], ["--trace-children=yes"])
+    expect(got == 0, f"status {got}: {err.strip()[-200:]}")
+    news = sum(s["new"] + s["new_array"] for s in stats)
+    expect(len(stats) == 2 and news == int(out.split()[1]), f"{len(stats)} traces; operator new: {news} recorded, {out}")
+    return f"{news} news"
+
+
 def dlopen_plugin(which):
     def run(bench):
         stats = run_case(bench, "dlopen", env={"HOST_PLUGIN": getattr(bench, which)})
@@ -427,6 +438,8 @@ HOSTS = [
     ("thread_local destructors", cxx_case("thread-local", exact=False)),
     ("exceptions through recorded frames", cxx_case("exceptions", exact=False)),
     ("program with its own operator new", cxx_case("bad-alloc", program="replacing", exact=False)),
+    ("arrays by its own operator new", cxx_case("own-memory", program="replacing", exact=False)),
+    ("C++ program with its own malloc, executed by another", own_malloc),
     ("jemalloc", allocator("libjemalloc.so.2")),
     ("tcmalloc_minimal", allocator("libtcmalloc_minimal.so.4")),
     ("mimalloc", allocator("libmimalloc.so.2")),

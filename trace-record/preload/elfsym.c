@@ -115,3 +115,53 @@ void *elfsym_next(const char *name)
 	dl_iterate_phdr(visit, &search);
 	return search.found;
 }
+
+struct first {
+	const char *name;
+	bool ours;
+};
+
+/* Up to this library. What can't be looked into may have it. */
+static int visit_first(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct first *first = data;
+	struct tables tables;
+
+	(void)size;
+	first->ours = contains(object, (const void *)elfsym_next);
+	return first->ours || !find_tables(object, &tables) || find_symbol(&tables, first->name);
+}
+
+bool elfsym_is_ours(const char *name)
+{
+	struct first first = { .name = name };
+
+	dl_iterate_phdr(visit_first, &first);
+	return first.ours;
+}
+
+struct place {
+	const void *address;
+	const char *file;
+	bool found;
+};
+
+static int visit_place(struct dl_phdr_info *object, size_t size, void *data)
+{
+	struct place *place = data;
+	const char *slash = strrchr(object->dlpi_name, '/');
+	const char *name = slash ? slash + 1 : object->dlpi_name;
+
+	(void)size;
+	place->found =
+		contains(object, place->address) && strncmp(name, place->file, strlen(place->file)) == 0;
+	return place->found;
+}
+
+bool elfsym_is_of(const void *address, const char *file)
+{
+	struct place place = { .address = address, .file = file };
+
+	dl_iterate_phdr(visit_place, &place);
+	return place.found;
+}

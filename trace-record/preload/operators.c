@@ -2,11 +2,13 @@
 /*
  * C++ operator new and delete in all their forms, by their mangled names (this library is C and
  * must not pull in a C++ runtime). The real operator does the work; what it asks of malloc on the
- * way is not recorded a second time.
+ * way is not recorded a second time. The operators of the known C++ runtimes are malloc and free under another
+ * name: while these succeed, and nothing but the common records is wanted, they are called at once.
  */
 
 #include "elfsym.h"
 #include "export.h"
+#include "interpose.h"
 #include "real.h"
 #include "recorder.h"
 #include "thread.h"
@@ -38,23 +40,53 @@ __asm__(".pushsection .data.rel.local, \"aw\"\n"
 	".popsection\n");
 #define THROWS_THROUGH() __asm__ volatile(".cfi_personality 0x9b, msrec_new_personality_ref")
 
-/* The real operator; NULL if nobody has one. Looked up once. */
-static void *find(void **known, const char *name)
+/* A real operator. */
+struct real_operator {
+	void *_Atomic function; /* NULL if nobody has one */
+	bool plain;             /* it comes down to our malloc or free, and does nothing else */
+};
+
+static bool is_of_runtime(const void *function)
 {
-	void *function = __atomic_load_n(known, __ATOMIC_RELAXED);
+	return function && (elfsym_is_of(function, "libstdc++.so.") ||
+			    elfsym_is_of(function, "libc++abi.so.") || elfsym_is_of(function, "libc++.so."));
+}
+
+/*
+ * Whether nobody has replaced what the runtime's operators call of each other, and malloc and free: a program
+ * that has an operator new of its own gets the memory of new[] from there, too.
+ */
+static bool are_plain(void)
+{
+	static const char *const called[] = { "_Znwm",  "_Znam",
+					      "_ZdlPv", "_ZdlPvSt11align_val_t",
+					      "_ZdaPv", "_ZdaPvSt11align_val_t" };
+
+	for (unsigned i = 0; i < sizeof(called) / sizeof(*called); i++) {
+		if (!elfsym_is_ours(called[i]) || !is_of_runtime(elfsym_next(called[i])))
+			return false;
+	}
+	return elfsym_is_ours("malloc") && elfsym_is_ours("free");
+}
+
+/* Looked up once. */
+static const struct real_operator *find(struct real_operator *known, const char *name)
+{
+	void *function = atomic_load_explicit(&known->function, memory_order_acquire);
 
 	if (__builtin_expect(!function, 0)) {
 		if (!real_ready)
 			real_resolve();
 		function = elfsym_next(name);
-		__atomic_store_n(known, function, __ATOMIC_RELAXED);
+		known->plain = is_of_runtime(function) && are_plain();
+		atomic_store_explicit(&known->function, function, memory_order_release);
 	}
-	return function;
+	return known;
 }
 
 #define FIND(name)                                                                                           \
 	({                                                                                                   \
-		static void *known_;                                                                         \
+		static struct real_operator known_;                                                          \
 		find(&known_, #name);                                                                        \
 	})
 
@@ -66,25 +98,44 @@ static void *plain_new(size_t size, size_t align)
 	return align ? real.memalign(align, size) : real.malloc(size);
 }
 
+/* Of an operator that is malloc; NULL: the long way must be gone. */
+static inline __attribute__((always_inline)) void *new_quickly(enum mst_op op, size_t size,
+							       const struct unwind_regs *regs)
+{
+	void *const p = the_process.quick ? real.malloc(size ? size : 1) : NULL;
+
+	if (p)
+		recorder_block(op, p, size, regs);
+	return p;
+}
+
 /*
- * A block that is none of the sample is counted by the malloc inside, or here if the operator has its
- * memory from elsewhere.
+ * `align_` is 0 or the parameter of that name. A block that is none of the sample is counted by the malloc
+ * inside, or here if the operator has its memory from elsewhere.
  */
 #define NEW(name, op_, align_, params, args)                                                                 \
 	EXPORT void *name params;                                                                            \
 	EXPORT void *name params                                                                             \
 	{                                                                                                    \
-		void *(*const function)params = FIND(name);                                                  \
-		struct thread *const passing = thread_passing(size ? size : 1);                              \
-		const uint64_t left = passing ? passing->countdown.left : 0;                                 \
-		const bool outermost =                                                                       \
+		const struct real_operator *const known = FIND(name);                                        \
+		void *(*const function)params = known->function;                                             \
+		void *p = __builtin_constant_p(align_) && known->plain                                       \
+				  ? new_quickly(op_, size, CALLER_REGS())                                    \
+				  : NULL;                                                                    \
+		struct thread *passing;                                                                      \
+		uint64_t left;                                                                               \
+		bool outermost;                                                                              \
+                                                                                                             \
+		THROWS_THROUGH();                                                                            \
+		if (p)                                                                                       \
+			return p;                                                                            \
+		passing = thread_passing(size ? size : 1);                                                   \
+		left = passing ? passing->countdown.left : 0;                                                \
+		outermost =                                                                                  \
 			!passing && recorder_new_enter(&(struct call){ .op = op_,                            \
 								       .align_log2 = align_log2_of(align_),  \
 								       .size = size },                       \
 						       CALLER_REGS());                                       \
-		void *p;                                                                                     \
-                                                                                                             \
-		THROWS_THROUGH();                                                                            \
 		p = function ? function args : plain_new(size, align_);                                      \
 		if (outermost)                                                                               \
 			recorder_new_leave(p);                                                               \
@@ -97,10 +148,15 @@ static void *plain_new(size_t size, size_t align)
 	EXPORT void name params;                                                                             \
 	EXPORT void name params                                                                              \
 	{                                                                                                    \
-		void(*const function) params = FIND(name);                                                   \
-		const bool outermost =                                                                       \
-			p && !thread_frees_unseen(p) && recorder_delete_enter(p, CALLER_REGS());             \
+		const struct real_operator *const known = FIND(name);                                        \
+		void(*const function) params = known->function;                                              \
+		bool outermost;                                                                              \
                                                                                                              \
+		if (known->plain && the_process.quick) {                                                     \
+			interpose_free(p);                                                                   \
+			return;                                                                              \
+		}                                                                                            \
+		outermost = p && !thread_frees_unseen(p) && recorder_delete_enter(p, CALLER_REGS());         \
 		if (function)                                                                                \
 			function args;                                                                       \
 		else                                                                                         \
