@@ -156,11 +156,14 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 	return true;
 }
 
-/* Adds rows from l->end on, as long as they are before `end`; returns where the next one may begin, behind one that was not added. */
+/*
+ * Adds rows, as long as there is something left before `end`. Returns where the next one may begin, if there was one that was
+ * not added.
+ */
 static inline __attribute__((always_inline)) uint32_t add_rows(const struct massif *m, struct lull *l,
 							       uint32_t end, bool calls)
 {
-	while (m->rows && end - l->end > ROW) {
+	while (m->rows && end - l->end > ROW + 1) {
 		if (!add_row(m, l, calls))
 			return l->end + ROW;
 	}
@@ -217,11 +220,13 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 	uint32_t row = m->by_record || m->settings->time_unit == TIME_BYTES ? end : i;
 
 	while (l.end < end) {
+		const struct effect *first;
+		struct effect call;
+
 		if (l.end >= row)
 			row = add_rows(m, &l, end, true);
-
-		const struct effect *first = &m->effects[records[l.end]], call = call_at(m, l.end);
-
+		first = &m->effects[records[l.end]];
+		call = call_at(m, l.end);
 		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
 		    l.clock + call.clock >= clock)
 			break;

@@ -35,7 +35,7 @@ struct tally {
 
 /*
  * What a record adds, of what is added up where nothing else is asked: USEFUL, TOTAL, what of the latter is a RISE, and
- * the CALLS that it makes, with those that the next record makes, too, if a block comes, in the upper half.
+ * CALLS: 1 if it is one that counts, and SAME_CALL if a block that comes with the next record is part of it.
  */
 struct sum {
 	uint64_t of __attribute__((vector_size(32), aligned(16)));

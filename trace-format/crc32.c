@@ -4,7 +4,7 @@
 #include <pthread.h>
 #ifdef __x86_64__
 #include <immintrin.h>
-#include <sys/platform/x86.h> /* asks the loader, which knows; the compiler's way asks the processor, which is slow under a hypervisor */
+#include <sys/platform/x86.h>
 #endif
 
 #include "wire.h"
@@ -115,6 +115,7 @@ uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t size)
 	crc = ~crc;
 	pthread_once(&tables_once, fill_tables);
 #ifdef __x86_64__
+	/* The loader knows. To ask the processor, as the compiler's own way does at each start, is slow under a hypervisor. */
 	if (size >= FOLD_LEAST && CPU_FEATURE_ACTIVE(PCLMULQDQ) && CPU_FEATURE_ACTIVE(SSE4_1)) {
 		const size_t most = size - size % (LANE * LANES);
 
