@@ -277,7 +277,7 @@ static void write_event(struct out *out, const struct emit_view *view, const str
 
 static void write_xtree(struct out *out, const struct emit_view *view)
 {
-	struct plot p = { NULL };
+	struct plot p = { 0 };
 
 	out_text(out, "desc: xtree.produce_report");
 	emit_sample(out, view);
