@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define UNKNOWN UINT64_MAX
+#define GONE UINT32_MAX
+#define AHEAD 8u /* frees that are looked up soon */
 
 void liveset_finish(struct liveset *set)
 {
@@ -12,6 +14,7 @@ void liveset_finish(struct liveset *set)
 	free(set->blocks);
 	free(set->holes);
 	free(set->counts);
+	free(set->came);
 	*set = (struct liveset){ 0 };
 }
 
@@ -77,6 +80,106 @@ bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index)
 	set->holes[set->n_holes++] = (uint32_t)place;
 	return true;
 }
+
+/* ---- chunk by chunk ---- */
+
+static bool follow_counts(struct liveset *set, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	for (uint32_t i = 0; i < chunk->n_symbols && fine; i++) {
+		const struct mst_symbol *s = &chunk->symbols[i];
+
+		if (s->role == MST_ALLOC)
+			fine = count(set, s->kind, s->count);
+		else if ((s->role == MST_FREE || s->role == MST_OUT) && s->kind != MST_UNKNOWN_KIND)
+			fine = count(set, s->kind, -(int64_t)s->count);
+	}
+	return fine;
+}
+
+static bool room_for_chunk(struct liveset *set, const struct mst_chunk *chunk)
+{
+	uint32_t *came;
+
+	if (chunk->n_records <= set->cap_came)
+		return true;
+	came = malloc(chunk->n_records * sizeof(*came));
+	if (!came)
+		return false;
+	free(set->came);
+	set->came = came;
+	set->cap_came = chunk->n_records;
+	return true;
+}
+
+/* The block of entry `i` of those that the chunk's records name goes; `n` of its own have come. */
+static bool lose(struct liveset *set, const struct mst_chunk *chunk, uint32_t kind, uint32_t i, uint32_t n)
+{
+	const uint64_t index = i < chunk->n_freed ? chunk->freed[i] : UNKNOWN;
+	const uint64_t own = index - chunk->first_alloc;
+
+	if (i + AHEAD < chunk->n_freed && chunk->freed[i + AHEAD] < chunk->first_alloc)
+		indexmap_foresee(&set->places, chunk->freed[i + AHEAD]);
+	if (kind == MST_UNKNOWN_KIND)
+		return true;
+	if (own >= n || set->came[own] == GONE)
+		return liveset_take(set, kind, index);
+	set->came[own] = GONE;
+	return true;
+}
+
+/* The first `n` blocks of the chunk that are still there are of the set. */
+static bool keep(struct liveset *set, const struct mst_chunk *chunk, uint32_t n)
+{
+	uint32_t stamp = 0, run = 0;
+	bool fine = true;
+
+	for (uint32_t i = 0; i < n && fine; i++) {
+		const uint32_t record = set->came[i];
+		uint32_t call = record;
+
+		if (record == GONE)
+			continue;
+		if (record > 0 && chunk->symbols[chunk->records[record - 1]].role == MST_OUT)
+			call--;
+		while (stamp + 1 < chunk->n_stamps && chunk->stamps[stamp + 1].record <= call)
+			stamp++;
+		while (run + 1 < chunk->n_runs && chunk->runs[run + 1].record <= call)
+			run++;
+		fine = liveset_put(set, &(struct liveblock){
+						.index = chunk->first_alloc + i,
+						.time = chunk->stamps[stamp].time,
+						.kind = chunk->symbols[chunk->records[record]].kind,
+						.thread = chunk->runs[run].thread,
+					});
+	}
+	return fine;
+}
+
+bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool identity)
+{
+	uint32_t n = 0, named = 0;
+	bool fine = true;
+
+	if (!identity)
+		return follow_counts(set, chunk);
+	if (!room_for_chunk(set, chunk))
+		return false;
+	for (uint32_t i = 0; i < chunk->n_records && fine; i++) {
+		const struct mst_symbol *s = &chunk->symbols[chunk->records[i]];
+
+		if (s->role == MST_ALLOC)
+			set->came[n++] = i;
+		else if (s->role == MST_FREE || s->role == MST_OUT)
+			fine = lose(set, chunk, s->kind, named++, n);
+		else
+			named += s->role == MST_KEEP;
+	}
+	return fine && keep(set, chunk, n);
+}
+
+/* ---- the whole ---- */
 
 static int compare(const void *a, const void *b)
 {

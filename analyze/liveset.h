@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "indexmap.h"
+#include "mstrace.h"
 
 struct liveblock {
 	uint64_t index; /* of its allocation; UINT64_MAX: not known */
@@ -27,6 +28,9 @@ struct liveset {
 	uint32_t n_holes, cap_holes;
 	int64_t *counts; /* by kind: live blocks of unknown index, less frees of them */
 	uint32_t n_counts;
+	uint32_t *
+		came; /* at which records the blocks of the present chunk did; those that are gone don't say */
+	uint32_t cap_came;
 };
 
 void liveset_finish(struct liveset *set);
@@ -34,6 +38,12 @@ void liveset_finish(struct liveset *set);
 /* Both: false: no memory. A block that goes and isn't there is one of its kind of which nothing is known. */
 bool liveset_put(struct liveset *set, const struct liveblock *block);
 bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index);
+
+/*
+ * The same for all records of a chunk, most of whose blocks are gone at its end as a rule: those never get into the set.
+ * `identity`: the trace says which block each free gives back.
+ */
+bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool identity);
 
 /*
  * The live blocks in the order of their indices, those that have none last, for the caller to free. After that the

@@ -521,6 +521,10 @@ static void restart(struct massif *m, uint32_t records)
 	struct snapshot *first = &m->snapshots.items[0];
 	struct snapshot now = snapshot_of(SNAPSHOT_NORMAL, &m->counters, records);
 
+	if (m->snapshots.n == 0) {
+		massif_store(m, SNAPSHOT_NORMAL, m->counters, records);
+		return;
+	}
 	now.detailed = first->detailed;
 	free(first->live);
 	*first = now;
@@ -528,27 +532,38 @@ static void restart(struct massif *m, uint32_t records)
 	m->took_snapshots = true;
 }
 
-/* What was live when the trace begins comes without a call, at the time of the beginning. */
-static void take_base(struct massif *m)
+static void take_blocks(struct massif *m)
+{
+	const struct mst_chunk *chunk = m->chunk;
+
+	/* Places that are empty by now have been allocated from. */
+	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		const struct effect e = effect_at(m, i);
+
+		m->counters.useful += e.counted ? e.useful : 0;
+		m->counters.total += e.counted ? e.total : 0;
+	}
+}
+
+/* What was live when the trace begins comes without a call, at the time of the beginning. 0 or an enum mst_error. */
+static int take_base(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
 	struct depths_cursor cursor = { 0 };
 	struct depth_step step;
 	struct counters *now = &m->counters;
+	int err = 0;
 
 	if (is_in_ms(m))
 		now->clock = mst_reader_info(m->reader)->begin_ns / NS_PER_MS;
 	else if (m->settings->time_unit == TIME_INSTRUCTIONS)
 		now->clock = chunk->n_records ? chunk->instructions[chunk->n_records - 1] : now->clock;
-	/* Places that are empty by now have been allocated from. */
-	for (uint32_t i = 0; m->settings->heap && i < chunk->n_symbols; i++)
-		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
-	for (uint32_t i = 0; m->settings->heap && i < chunk->n_records; i++) {
-		const struct effect e = effect_at(m, i);
-
-		now->useful += e.counted ? e.useful : 0;
-		now->total += e.counted ? e.total : 0;
-	}
+	if (m->pages)
+		err = massif_take_pages(m);
+	else if (m->settings->heap)
+		take_blocks(m);
 	while (m->depths && depths_next(m->depths, &cursor, &step)) {
 		now->stacks += step.grown;
 		now->total += step.grown;
@@ -556,6 +571,7 @@ static void take_base(struct massif *m)
 	now->changes++;
 	restart(m, chunk->n_records);
 	consider_peak_mark(m, now, chunk->n_records);
+	return err;
 }
 
 void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
@@ -584,7 +600,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 		return 0;
 	if (m->pages) {
 		massif_enter_chunk(m, reader, chunk);
-		return massif_run_pages(m);
+		return chunk->base ? take_base(m) : massif_run_pages(m);
 	}
 	if (!massif_begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;

@@ -55,6 +55,8 @@ static void end_change(struct massif *m, const struct counters *before, uint32_t
 	m->held = NULL;
 }
 
+_Static_assert(CONTEXT_IGNORED == PAGES_IGNORED, "what contexts count");
+
 static int change_pages(struct massif *m, const struct page_step *step, uint32_t context)
 {
 	uint64_t change;
@@ -175,6 +177,36 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 	err = once ? do_call(m, steps, n, context, i) : 0;
 	for (unsigned k = 0; k < n && !once && !err; k++)
 		err = do_step(m, &steps[k], context, i);
+	return err;
+}
+
+/* What a mark of the base says, which is no call. */
+static int take_mark(struct massif *m, const struct mst_kind *kind, uint64_t address)
+{
+	struct page_step step;
+	const int n = pages_base(m->pages, kind, address, &step);
+	uint32_t context;
+
+	/* So the program's start has been. */
+	m->started = true;
+	if (n <= 0)
+		return n;
+	context = contexts_find(&m->live.contexts, m->reader, kind);
+	return context == CONTEXT_UNKNOWN ? MST_ERR_NOMEM : change_pages(m, &step, context);
+}
+
+int massif_take_pages(struct massif *m)
+{
+	struct mst_cursor cursor = MST_CURSOR(m->chunk);
+	struct mst_event e;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
+	int err = 0;
+
+	while (!err && mst_cursor_next(&cursor, &e)) {
+		if (e.type == MST_EVENT_CALL && mst_op_is_page(kinds[e.kind].op))
+			err = take_mark(m, &kinds[e.kind], e.address);
+	}
 	return err;
 }
 

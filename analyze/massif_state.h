@@ -103,7 +103,8 @@ void massif_keep_all(struct massif *m);
 /* Stacks grow or shrink before record `i`. */
 void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t i);
 
-/* The pages' own way through a chunk, and what is due at the end (massif_pages.c). 0 or an enum mst_error. */
+/* The pages' own way through a base, a chunk, and what is due at the end (massif_pages.c). 0 or an enum mst_error. */
+int massif_take_pages(struct massif *m);
 int massif_run_pages(struct massif *m);
 void massif_end_pages(struct massif *m);
 /* Live bytes by context. NULL: no memory. */

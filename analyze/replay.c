@@ -86,8 +86,10 @@ static int run(struct mst_reader *reader, struct observer **observers, size_t n,
 	const struct mst_chunk *chunk;
 	int status = 0, error;
 	bool whole;
-	want_columns(reader, observers, n);
-	while (!all_satisfied(observers, n) && (status = mst_reader_skim(reader, &chunk)) > 0) {
+	while (!all_satisfied(observers, n)) {
+		want_columns(reader, observers, n);
+		if ((status = mst_reader_skim(reader, &chunk)) <= 0)
+			break;
 		whole = !ask_all(reader, chunk, observers, n);
 		if (whole && (status = mst_reader_decode(reader)) < 0)
 			break;

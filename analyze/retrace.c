@@ -142,11 +142,6 @@ static int rewrite(const struct tool *tool, const struct retrace *job, const str
 
 /* ---- The run -------------------------------------------------------------------------------- */
 
-static bool is_cut(const struct retrace *job)
-{
-	return job->from_fork || job->options.from > 0;
-}
-
 /* From the trace in `from` to `to`, which then stands at its beginning. */
 static int run_step(const struct tool *tool, const struct retrace *job, int from, int to, bool copies,
 		    bool again)
@@ -164,14 +159,6 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
 	if (fd < 0 || !tool_open_fd(tool, &trace, input_name(job), fd))
 		return TOOL_NO_RESULT;
-	if (!copies && is_cut(job) && mst_reader_info(trace.reader)->pages &&
-	    !(job->options.drop & REWRITE_PAGES)) {
-		tool_error(tool,
-			   "%s: what was mapped when a cut begins cannot be told; --drop=pages leaves it out",
-			   trace.name);
-		tool_close(&trace);
-		return TOOL_USAGE;
-	}
 	int status = copies ? copy_units(tool, job, &trace, from, to)
 			    : rewrite(tool, job, &trace, to, &survey, again);
 	tool_close(&trace);

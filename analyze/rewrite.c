@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "liveset.h"
+#include "pagebase.h"
 
 #define NS_PER_MS 1000000u
 #define NO_BLOCK UINT64_MAX
@@ -41,6 +42,7 @@ struct rewrite {
 	uint32_t *past; /* the first kinds of such stacks */
 	uint32_t n_past, cap_past;
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
+	struct pagebase *pages;    /* what is; NULL: nobody wants to know */
 	uint64_t null_frees_before, instructions_before;
 
 	/* For the end: of the range, and `all_lost` from the trace's beginning on. */
@@ -165,7 +167,7 @@ static void note_mapping(struct rewrite *w, const struct mst_kind *kind)
 	w->mapped = w->mapped + plus > minus ? w->mapped + plus - minus : 0;
 }
 
-static bool note_mark(struct rewrite *w, const struct mst_event *e)
+static bool note_mark(struct rewrite *w, const struct mst_event *e, bool in_base)
 {
 	const struct mst_kind *kind = &w->old_kinds[e->kind];
 	uint32_t n;
@@ -176,6 +178,8 @@ static bool note_mark(struct rewrite *w, const struct mst_event *e)
 		return note_depth(w, e->thread, kind->size);
 	if (kind->op == MST_OP_LOST)
 		w->all_lost += kind->size;
+	if (mst_op_is_page(kind->op) && w->pages)
+		pagebase_note(w->pages, kind, e->address, in_base);
 	note_mapping(w, kind);
 	return true;
 }
@@ -246,8 +250,8 @@ static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uin
 	return err || !w->begun ? err : mst_writer_flush(w->writer);
 }
 
-/* A call before the range. False: no memory. */
-static bool pass_over(struct rewrite *w, const struct mst_event *e)
+/* A call before the range, or what stands for it in the base of the old trace. False: no memory. */
+static bool pass_over(struct rewrite *w, const struct mst_event *e, bool in_base)
 {
 	const struct liveblock block = {
 		.index = w->has_identity ? e->index : NO_BLOCK,
@@ -263,8 +267,51 @@ static bool pass_over(struct rewrite *w, const struct mst_event *e)
 	if (fine && (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE))
 		fine = note_use(w, e->kind) && liveset_put(&w->live, &block);
 	if (fine && e->type == MST_EVENT_CALL && e->old_kind == MST_NONE)
-		fine = note_mark(w, e);
+		fine = note_mark(w, e, in_base);
 	return fine;
+}
+
+/* Whether the range begins behind the chunk. */
+static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
+{
+	const uint64_t last_ns = chunk->last_time << mst_reader_time_shift(w->reader);
+
+	return !w->begun && !chunk->base &&
+	       (last_ns / NS_PER_MS < w->options.from ||
+		chunk->first_record + chunk->n_records <= w->options.first);
+}
+
+static bool pass_marks(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event e;
+	bool fine = true, any = false;
+
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *s = &chunk->symbols[i];
+
+		any |= s->role == MST_CALL && w->old_kinds[s->kind].op > MST_OP_IMPLIED_FREE;
+	}
+	while (any && fine && mst_cursor_next(&cursor, &e)) {
+		if (e.type == MST_EVENT_CALL && e.old_kind == MST_NONE)
+			fine = note_mark(w, &e, false);
+	}
+	return fine;
+}
+
+/* The same as call by call. What stacks come from is listed in the order of first use. False: no memory. */
+static bool pass_chunk(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	w->null_frees_before += chunk->sums.null_frees;
+	if (chunk->instructions && chunk->n_records)
+		w->instructions_before = chunk->instructions[chunk->n_records - 1];
+	for (uint32_t i = 0; i < chunk->n_symbols && fine; i++) {
+		if (chunk->symbols[i].role == MST_ALLOC)
+			fine = note_use(w, chunk->symbols[i].kind);
+	}
+	return fine && liveset_follow(&w->live, chunk, w->has_identity) && pass_marks(w, chunk);
 }
 
 /* ---- the base ---- */
@@ -337,6 +384,8 @@ static int write_marks(struct rewrite *w)
 		err = write_mark(w, MST_OP_STACK, w->nobodys_depth);
 	if (!err && w->mapped && !drops(w, REWRITE_MAPPINGS) && !(err = set_nobody(w)))
 		err = write_mark(w, MST_OP_MMAP_ANON, w->mapped);
+	if (!err && w->pages && !(err = set_nobody(w)))
+		err = pagebase_write(w->pages, w->transfer, w->writer, NULL);
 	return err;
 }
 
@@ -463,9 +512,13 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	bool first = true;
 	int err = 0;
 
+	if (w->ended)
+		return 0;
 	w->old_kinds = mst_reader_kinds(reader, &n);
 	if (!reserve_kinds(w, n) || !note_base(w, chunk))
 		return MST_ERR_NOMEM;
+	if (is_before(w, chunk) && chunk->n_steps == 0)
+		return pass_chunk(w, chunk) ? 0 : MST_ERR_NOMEM;
 	if (!w->begun && !w->based)
 		err = begin(w);
 	if (!mst_step_next(&steps, &w->step))
@@ -484,10 +537,12 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 			count_null_frees(w, chunk, time);
 		first = false;
 		w->ended = !chunk->base && time > w->options.until;
+		if (w->ended)
+			w->observer.spared = MST_ALL_COLUMNS;
 		if (!err && !w->ended)
 			err = take_steps(w, &steps, at);
 		if (!err && !w->begun)
-			err = pass_over(w, &e) ? 0 : MST_ERR_NOMEM;
+			err = pass_over(w, &e, chunk->base) ? 0 : MST_ERR_NOMEM;
 		else if (!err && !w->ended)
 			err = write_event(w, &e);
 	}
@@ -496,6 +551,26 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (first && chunk->sums.null_frees)
 		count_null_frees(w, chunk, (chunk->stamps[0].time << shift) / NS_PER_MS);
 	return err;
+}
+
+/* Behind the range only whether the rest of the trace is sound is of interest. */
+static bool rewrite_has_ended(struct observer *observer, const struct mst_reader *reader,
+			      const struct mst_chunk *chunk)
+{
+	const struct rewrite *w = (struct rewrite *)observer;
+
+	(void)reader;
+	(void)chunk;
+	return w->ended;
+}
+
+static int rewrite_foresee(const struct observer *observer, const struct mst_reader *reader,
+			   const struct mst_chunk *chunk, const struct mst_sums *before)
+{
+	const struct rewrite *w = (const struct rewrite *)observer;
+
+	(void)before;
+	return (chunk->first_time << mst_reader_time_shift(reader)) / NS_PER_MS <= w->options.until;
 }
 
 /* ---- beforehand ---- */
@@ -609,7 +684,11 @@ static uint64_t begin_of(const struct mst_reader *reader, const struct rewrite_o
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
 		   const struct rewrite_options *options, bool has_identity)
 {
-	static const struct observer_impl impl = { .chunk = rewrite_chunk };
+	static const struct observer_impl impl = {
+		.chunk = rewrite_chunk,
+		.sums_suffice = rewrite_has_ended,
+		.foresee = rewrite_foresee,
+	};
 	const struct mst_file_info *info = mst_reader_info(reader);
 	struct rewrite *w = *rewrite = calloc(1, sizeof(*w));
 
@@ -622,6 +701,8 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	w->nobody = MST_NONE;
 	w->based = info->base || options->from > 0 || options->first > 0;
 	w->begin_ns = begin_of(reader, options);
+	if (w->based && info->pages && !drops(w, REWRITE_PAGES) && !(w->pages = pagebase_create()))
+		return MST_ERR_NOMEM;
 	const int err = start_writer(w, fd);
 
 	return err ? err : mst_transfer_create(&w->transfer, reader, w->writer, options->strip_paths);
@@ -635,6 +716,7 @@ void rewrite_destroy(struct rewrite *w)
 	mst_writer_destroy(w->writer);
 	liveset_finish(&w->live);
 	indexmap_finish(&w->ranks);
+	pagebase_destroy(w->pages);
 	free(w->kinds);
 	free(w->depths);
 	free(w->used);

@@ -262,9 +262,6 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 			  "use --time-unit=ms or --time-unit=B";
 	else if (pages && !mst_reader_info(trace->reader)->pages)
 		missing = "--pages-as-heap=yes: no page-level calls are recorded in it (msrec --pages)";
-	else if (pages && mst_reader_info(trace->reader)->base)
-		missing = "--pages-as-heap=yes: it begins in the midst of a program's life, and what was "
-			  "mapped then is not recorded in it";
 	else if (pages && settings->xtree_memory != XTREE_NONE)
 		missing = "--pages-as-heap=yes: there are xtree reports of blocks only, not of pages";
 	else if (!pages && mst_reader_info(trace->reader)->sample_bytes &&

@@ -42,6 +42,8 @@ static const char *const names[MST_OP_COUNT] = {
 	[MST_OP_PAGE_BRK_SHRINK] = "page_brk_shrink",
 	[MST_OP_PAGE_SHMAT] = "page_shmat",
 	[MST_OP_PAGE_SHMDT] = "page_shmdt",
+	[MST_OP_PAGE_RECORD] = "page_record",
+	[MST_OP_PAGE_MOST] = "page_most",
 };
 
 const char *mst_op_name(unsigned op)

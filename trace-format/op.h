@@ -59,7 +59,9 @@ enum mst_op {
 	MST_OP_PAGE_BRK_SHRINK = 51,  /* the break fell by size, to the address */
 	MST_OP_PAGE_SHMAT = 52,
 	MST_OP_PAGE_SHMDT = 53,
-	MST_OP_PAGE_LAST = 56, /* 54 to 56 will be more of them */
+	MST_OP_PAGE_RECORD = 54, /* in a base: Massif has a record of each page */
+	MST_OP_PAGE_MOST = 55,   /* in a base: so many such records there have been at one time */
+	MST_OP_PAGE_LAST = 56,   /* will be one more of them */
 
 	MST_OP_COUNT = 64 /* numbers at or above this are invalid */
 };

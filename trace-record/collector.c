@@ -428,7 +428,8 @@ static void meet_program(struct collector *c, struct recording *r, struct shm_se
 	if (!r->writer)
 		recording_note_error(r, make_file(c, r));
 	if (r->writer)
-		r->tracee = tracee_create(segment, r->writer, c->options.depth);
+		r->tracee = tracee_create(segment, r->writer, c->options.depth,
+					  c->options.rotates && c->options.pages);
 	if (r->tracee)
 		r->writer = NULL;
 }

@@ -337,7 +337,7 @@ static int write_page(struct tracee *t, struct lane *lane, const struct lane_eve
 	const int err = e->op == MST_OP_PAGE_START ? page_events_start(t->writer, &stack)
 						   : stack_of(t, lane, e, &stack);
 
-	return err ? err : page_events_write(t->writer, e, stack);
+	return err ? err : page_events_write(t->writer, t->pages, e, stack);
 }
 
 static int write_steps(struct tracee *t, const struct lane_event *e)

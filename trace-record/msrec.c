@@ -294,10 +294,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (c->rotates && !c->max_bytes)
 			argp_error(state, "--rotate needs --max-size");
-		if (c->rotates && c->pages)
-			argp_error(
-				state,
-				"--rotate: not with --pages, of which later files would lack the beginning");
 		return 0;
 	case ARGP_KEY_ARGS:
 		config.argv = state->argv + state->next;

@@ -5,11 +5,13 @@
 
 #include "lane.h"
 #include "mstrace.h"
+#include "pagebase.h"
 
 /* The stack of what was mapped when recording began, which is the one that Massif gives it. */
 int page_events_start(struct mst_writer *writer, uint32_t *stack);
 
-/* Writes one event, and before a mremap what it was given. */
-int page_events_write(struct mst_writer *writer, const struct lane_event *e, uint32_t stack);
+/* Writes one event, and before a mremap what it was given. `base` follows them, if it isn't NULL. */
+int page_events_write(struct mst_writer *writer, struct pagebase *base, const struct lane_event *e,
+		      uint32_t stack);
 
 #endif

@@ -16,7 +16,8 @@ struct succession {
 	struct tracee *tracee;
 	struct mst_writer *old, *new;
 	struct mst_transfer *transfer;
-	uint32_t *kinds; /* new ones by old ones; MST_NONE: not yet */
+	uint32_t *kinds;        /* new ones by old ones; MST_NONE: not yet */
+	struct pagebase *pages; /* for the new file's numbers; NULL: nobody follows them */
 	struct block_ref *refs, *room;
 	uint64_t n_refs;
 };
@@ -125,6 +126,8 @@ static int write_marks(struct succession *s, uint64_t time, uint32_t nobody)
 	mst_writer_at(s->new, time, nobody);
 	if (!err && t->mapped)
 		err = write_mark(s, MST_OP_MMAP_ANON, t->mapped);
+	if (!err && t->pages)
+		err = pagebase_write(t->pages, s->transfer, s->new, s->pages);
 	return err;
 }
 
@@ -182,15 +185,26 @@ static int begin(struct succession *s, struct tracee *t, struct mst_writer *new)
 		return MST_ERR_NOMEM;
 	memset(s->kinds, 0xff, n * sizeof(*s->kinds));
 	s->kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
+	if (t->pages && !(s->pages = pagebase_create()))
+		return MST_ERR_NOMEM;
 	return mst_transfer_between(&s->transfer, s->old, new);
 }
 
 static void finish(struct succession *s)
 {
 	mst_transfer_destroy(s->transfer);
+	pagebase_destroy(s->pages);
 	free(s->kinds);
 	free(s->refs);
 	free(s->room);
+}
+
+static void swap_pages(struct succession *s)
+{
+	struct pagebase *old = s->tracee->pages;
+
+	s->tracee->pages = s->pages;
+	s->pages = old;
 }
 
 /* What is remembered of the old file's numbers. */
@@ -217,6 +231,8 @@ int tracee_succeed(struct tracee *t, struct mst_writer *new)
 	if (!err && !(err = define_modules(&s)) && !(err = find_refs(&s)) && !(err = write_blocks(&s)) &&
 	    !(err = renew_lanes(&s)) && !(err = write_marks(&s, time, nobody)))
 		err = mst_writer_end_base(new);
+	if (!err)
+		swap_pages(&s);
 	finish(&s);
 	if (err)
 		return err;

@@ -31,14 +31,17 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	return t;
 }
 
-struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth)
+struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth,
+			     bool follows_pages)
 {
 	struct tracee *t = tracee_alloc(segment);
 
 	if (!t)
 		return NULL;
 	t->depth = depth;
-	if (blocks_init(&t->blocks) != 0 || customs_init(&t->customs) != 0) {
+	if (follows_pages)
+		t->pages = pagebase_create();
+	if (blocks_init(&t->blocks) != 0 || customs_init(&t->customs) != 0 || (follows_pages && !t->pages)) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -58,6 +61,7 @@ void tracee_destroy(struct tracee *t)
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
 	customs_finish(&t->customs);
+	pagebase_destroy(t->pages);
 	tids_finish(&t->tids);
 	frames_finish(&t->frames);
 	free(t->kinds);
@@ -95,7 +99,9 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->mapped = parent->mapped;
 	t->lost = parent->lost;
 	t->instructions = parent->instructions;
-	if (blocks_copy(&t->blocks, &parent->blocks) != 0 ||
+	if (parent->pages)
+		t->pages = pagebase_copy(parent->pages);
+	if ((parent->pages && !t->pages) || blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
 		tracee_destroy(t);

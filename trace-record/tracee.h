@@ -19,8 +19,12 @@
 
 struct tracee;
 
-/* A new process in a segment. `writer` becomes the tracee's. NULL: no memory. */
-struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth);
+/*
+ * A new process in a segment. `writer` becomes the tracee's. `follows_pages`: tracee_succeed() is to know which are
+ * mapped. NULL: no memory.
+ */
+struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth,
+			     bool follows_pages);
 
 /*
  * The child of a fork: takes the state that was kept at the fork (or, if that is not known, the

@@ -8,6 +8,7 @@
 #include "frames.h"
 #include "lane.h"
 #include "mst_limits.h"
+#include "pagebase.h"
 #include "tids.h"
 #include "tracee.h"
 
@@ -45,8 +46,9 @@ struct tracee {
 	struct tids tids; /* of a process with one ring for all threads */
 	uint32_t n_lanes;
 	uint64_t held_ns,
-		held_address; /* since when the allocation of an address has been waiting; 0 = none is */
-	uint64_t mapped;      /* bytes, by the program's own mmap */
+		held_address;   /* since when the allocation of an address has been waiting; 0 = none is */
+	uint64_t mapped;        /* bytes, by the program's own mmap */
+	struct pagebase *pages; /* by any call; NULL: there will be no other file, or they aren't recorded */
 	uint64_t unknown_frees, implied_frees, lost;
 	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];

@@ -160,6 +160,40 @@ def compat(bench):
     return "twice"
 
 
+def rotated(bench):
+    """Each file begins with what was mapped when the one before ended."""
+    churn = [bench.program, "churn", "25000"]
+    there, stack = ([int(word) for word in bench.run(argv).stdout.split()] for argv in (churn, [bench.program, "0"]))
+    done = bench.run([bench.build.msrec, "-o", "r.%p", "--max-size=64k", "--rotate", *RECORD, *churn])
+    must(done.returncode == 0 and "watched" not in done.stderr, f"exit {done.returncode}: {done.stderr}")
+    chains, totals = {}, set()
+    for path in glob.glob(os.path.join(bench.path, "r.*")):
+        pid, n = (os.path.basename(path) + ".1").split(".")[1:3]
+        chains.setdefault(pid, {})[int(n)] = os.path.basename(path)
+    for chain in chains.values():
+        files = [chain[n] for n in sorted(chain)]
+        must(len(files) > 2, f"only {files}")
+        for before, after in zip(files, files[1:]):
+            for options in ([], ["--compat=3.19"]):
+                must(moments(bench, before, options)[1] == moments(bench, after, options)[0], f"{after}, {options}")
+        totals.add(bench.total(files[-1]))
+    # The child does the same as its parent.
+    must(len(chains) == 2 and totals == {there[0] - (there[1] - stack[1])}, f"{totals} bytes in the end, not {there}")
+    return f"{sum(map(len, chains.values()))} files of {len(chains)} processes"
+
+
+def moments(bench, trace, options):
+    """The trees of a trace's first snapshot and of its end."""
+    done = bench.run([bench.msreplay, "-q", "--pages-as-heap=yes", "--time-unit=B", "--threshold=0", "--detailed-freq=1",
+                      "--at=end", "--massif-out-file=m", *options, trace])
+    must(done.returncode == 0, f"msreplay: {done.stderr}")
+    trees = []
+    for name in ("m", "m.at-end"):
+        with open(os.path.join(bench.path, name)) as f:
+            trees.append(re.search(r"^heap_tree=\w+\n((?: *n\d+: .*\n)+)", f.read(), re.M).group(1))
+    return trees
+
+
 def refused(bench):
     bench.run([bench.build.msrec, "-f", "-o", "t", bench.program, "3"])
     for options, status in ((["--pages-as-heap=yes"], 64), (["--pages-as-heap=yes", "--heap=no"], 0)):
@@ -175,7 +209,7 @@ def refused(bench):
 
 
 CASES = [("sums", sums), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat), ("confined", confined),
-         ("trapped", trapped), ("executed", executed), ("children", children), ("memusage", memusage), ("heap", blocks),
+         ("trapped", trapped), ("executed", executed), ("children", children), ("rotated", rotated), ("memusage", memusage), ("heap", blocks),
          ("refused", refused)]
 
 

@@ -6,6 +6,7 @@
  * pages_program list: how many steps there are.
  * pages_program placed: what doesn't depend on where the kernel puts things.
  * pages_program confined: as much as can be done where all other system calls mean death.
+ * pages_program churn N: does N things to a few places, as does a child of it, and tells as after steps.
  * pages_program trapped: mmap raises SIGSYS, and fails.
  */
 #include <dlfcn.h>
@@ -17,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +368,76 @@ static void run_placed(void)
 	_exit(0);
 }
 
+/* ---- over and over ---- */
+
+#define PLACES 64u
+
+static uint32_t seed = 1;
+
+static uint32_t any(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 16) % n;
+}
+
+static char *place(void)
+{
+	return area + any(PLACES) * PAGE;
+}
+
+static size_t some(void)
+{
+	return (1 + any(40)) * PAGE;
+}
+
+static void churn_break(void)
+{
+	static intptr_t risen;
+	const intptr_t by = (intptr_t)any(9 * PAGE) - (intptr_t)any(9 * PAGE);
+
+	if (risen + by >= 0 && sbrk(by) != (void *)-1)
+		risen += by;
+}
+
+/* What there is to be moved may be gone: then nothing happens. */
+static void churn_once(void)
+{
+	switch (any(6)) {
+	case 0:
+		map(place(), some(), MAP_FIXED);
+		break;
+	case 1:
+		map(place() + PLACES * PAGE, PAGE, MAP_FIXED);
+		break;
+	case 2:
+		munmap(place(), some());
+		break;
+	case 3:
+		mremap(place(), PAGE, some(), MREMAP_MAYMOVE | MREMAP_FIXED, area + 3 * PLACES * PAGE);
+		break;
+	case 4:
+		mremap(place(), PAGE, 2 * PAGE, 0);
+		break;
+	default:
+		churn_break();
+	}
+}
+
+static void churn(size_t n)
+{
+	pid_t pid = -1;
+
+	area = map(NULL, 4 * PLACES * PAGE, 0);
+	for (size_t i = 0; i < n; i++) {
+		if (i == n / 3)
+			pid = fork();
+		churn_once();
+	}
+	if (pid == 0)
+		_exit(0);
+	must(waitpid(pid, &status, 0) == pid && status == 0, "a child");
+}
+
 /* ---- what is mapped ---- */
 
 /* Without the C library's buffers, which would be mapped first. */
@@ -488,6 +560,8 @@ int main(int argc, char **argv)
 		run_confined();
 	if (argc == 2 && strcmp(argv[1], "trapped") == 0)
 		run_trapped();
+	if (argc == 3 && strcmp(argv[1], "churn") == 0)
+		churn(strtoul(argv[2], NULL, 10));
 	for (size_t i = 0; i < n && i < N_STEPS; i++)
 		steps[i]();
 	tell_maps();

@@ -5,8 +5,8 @@
 A random script of calls (script2trace) is cut to a random range of time by msconvert. At random moments of the
 range the live blocks must be those of the whole trace, stack by stack, also if some are ignored; what memusage counts before, in and
 after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
-rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or changes of the stack pointer, and
-mappings, by turns.
+rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or changes of the stack pointer,
+mappings, and page events, by turns.
 
   cuts.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -25,7 +25,10 @@ from pathlib import Path
 from massif_model import Program
 
 MS = 1000000
+PAGE = 4096
 ROWS = ('malloc', 'realloc', 'calloc', 'free', 'mmap(r)', 'mmap(w)', 'mmap(a)', 'mremap', 'munmap')
+IGNORED = ['--ignore-fn=work1', '--ignore-fn=alloc1', '--ignore-fn=main']
+PAGES = [['--pages-as-heap=yes', *more] for more in ([], ['--compat=3.19'], ['--compat=latest', '--depth=3', *IGNORED], IGNORED)]
 
 
 class Different(Exception):
@@ -39,24 +42,31 @@ class Script:
         self.rng, self.live, self.next, self.lines = rng, [], 0, []
         self.sampled, self.anonymous = rng.random() < 0.15, rng.random() < 0.2
         self.maps, self.null_frees = rng.random() < 0.3, 0
+        self.pages = rng.choice([0, 0, 0, 2, 40, 300])      # at most so many at a time
         self.put('records', rng.choice([2, 7, 60, 65536]))
         if self.sampled:
             self.put('sampled', 4096)
         self.counted, self.instructions, self.depth = rng.random() < 0.3, 0, 0
-        self.lines += ['anonymous'] * self.anonymous + ['counted'] * self.counted + ['stacks']
+        self.lines += ['anonymous'] * self.anonymous + ['counted'] * self.counted + ['stacks'] + ['pages'] * bool(self.pages)
         self.put('module', program.path)
         self.stacks = rng.randrange(1, 12)
         frames = [hex(0x1000 + 16 * i) for i in range(20)] + ['m0x%x' % address for address in program.names]
         for s in range(self.stacks):
             self.put('stack', s, *(rng.choice(frames) for _ in range(rng.randrange(1, 6))))
-        now = 0
+        self.now = 0
         for _ in range(rng.randrange(5, 900)):
-            now += rng.choice([0, 0, 0, 1000, 70000, MS, 3 * MS + 7])
-            self.put('time', now)
+            self.move_on()
             if self.counted:
                 self.change_stack()
-            self.step()
-        self.end_ms = now // MS
+            if self.pages and rng.random() < 0.6:
+                self.page()
+            else:
+                self.step()
+        self.end_ms = self.now // MS
+
+    def move_on(self):
+        self.now += self.rng.choice([0, 0, 0, 1000, 70000, MS, 3 * MS + 7])
+        self.put('time', self.now)
 
     def put(self, *words):
         self.lines.append(' '.join(map(str, words)))
@@ -110,6 +120,20 @@ class Script:
         else:
             self.put('flush')
 
+    def page(self):
+        """Over one another in a few places, which makes Massif's records of a page many."""
+        rng = self.rng
+        op = rng.choice(['start', 'mmap', 'mmap', 'mmap', 'shmat', 'munmap', 'shmdt', 'mremap', 'brk_grow', 'brk_grow', 'brk_shrink'])
+        size, address = rng.randrange(self.pages * PAGE) + 1, rng.randrange(60) * PAGE
+        if op.startswith('brk'):
+            address = rng.randrange(600, 640) * PAGE + rng.choice([0, 0, 1, 2048, 4095])
+        if op == 'mremap':
+            old = rng.choice([address, rng.randrange(60) * PAGE])
+            self.put('page', 'page_mremap_from', self.stack(), rng.choice([0, size, rng.randrange(self.pages * PAGE)]), old)
+            if rng.random() < 0.3:
+                self.move_on()
+        self.put('page', 'page_' + op, self.stack(), size, address)
+
     def mark(self):
         if self.maps and self.rng.random() < 0.7:
             self.put('call', self.rng.choice(['mmap_read', 'mmap_write', 'mmap_anon', 'munmap']), 0, self.size())
@@ -130,8 +154,7 @@ class Bench:
         return done.stdout
 
     def convert(self, source, target, *options):
-        # What pages are mapped is in no base; the scripts have no such calls, but their traces say that there may be.
-        self.run(self.msconvert, '-q', '--to=trace', '--drop=pages', *options, '-o', target, source)
+        self.run(self.msconvert, '-q', '--to=trace', *options, '-o', target, source)
         return target
 
     def dump(self, trace):
@@ -191,7 +214,7 @@ def same(what, a, b):
 
 def compare_moments(bench, script, cut, rng, first, last):
     for ms in {first, last, rng.randint(first, last), rng.randint(first, last)}:
-        for options in ([], ['--stacks=yes'], ['--ignore-fn=work1', '--ignore-fn=alloc1', '--ignore-fn=main']):
+        for options in ([], ['--stacks=yes'], IGNORED, *(PAGES if script.pages else [])):
             same(f'at {ms} {options}', bench.moment('whole', ms, *options), bench.moment(cut, ms, *options))
         if not script.sampled:
             same(f'folded at {ms}', bench.folded('whole', ms), bench.folded(cut, ms))

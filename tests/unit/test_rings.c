@@ -382,7 +382,7 @@ static void record_all(int fd)
 		CHECK(pthread_create(&threads[i], NULL, run_worker, NULL) == 0);
 	while (atomic_load(&segment->state) != SHM_SEGMENT_LIVE)
 		sched_yield();
-	tracee = tracee_create(segment, writer, DEPTH);
+	tracee = tracee_create(segment, writer, DEPTH, false);
 	CHECK(tracee);
 	drain(tracee, &clock);
 	for (uint32_t i = 0; i < WORKERS; i++)

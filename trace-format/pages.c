@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contexts.h"
 #include "indexmap.h"
 
 /* Bounds for crafted traces: a kernel allows 65530 mappings, unless told otherwise. */
@@ -51,6 +50,7 @@ struct pages {
 	uint64_t *bytes;               /* by context */
 	uint32_t n_contexts, context_capacity;
 	uint64_t records;  /* of all pages */
+	uint64_t most;     /* of them at one time so far */
 	size_t table_size; /* which of the sizes Massif's table has */
 	uint64_t work;     /* that may still be done */
 
@@ -201,7 +201,7 @@ static int reserve_context(struct pages *p, uint32_t context)
 	const uint32_t n = context + context / 2 + 64;
 	uint64_t *grown;
 
-	if (context >= CONTEXT_IGNORED || context < p->n_contexts)
+	if (context >= PAGES_IGNORED || context < p->n_contexts)
 		return 0;
 	if (context >= p->context_capacity) {
 		grown = realloc(p->bytes, n * sizeof(*grown));
@@ -218,7 +218,7 @@ static int reserve_context(struct pages *p, uint32_t context)
 /* The context has `bytes` more, and returns them if they count. */
 static uint64_t charge(struct pages *p, uint32_t context, uint64_t bytes)
 {
-	if (context >= CONTEXT_IGNORED)
+	if (context >= PAGES_IGNORED)
 		return 0;
 	p->bytes[context] += bytes;
 	return bytes;
@@ -342,8 +342,7 @@ static int do_step(struct pages *p, const struct page_step *s, uint32_t context,
 	if (p->work < 3 * (last - first) + 1 + behind / 16)
 		return MST_ERR_LIMIT;
 	p->work -= 3 * (last - first) + 1 + behind / 16;
-	if ((err = s->map ? reserve_context(p, context) : 0) ||
-	    (err = reserve_ranges(&p->made, 3 * (last - first) + 1)) ||
+	if ((err = reserve_ranges(&p->made, 3 * (last - first) + 1)) ||
 	    (err = make_all(p, s, context, first, last, change)) ||
 	    (err = reserve_ranges(&p->all, first + p->made.n + behind + 1)))
 		return err;
@@ -382,7 +381,7 @@ static bool is_too_much(const struct pages *p, const struct page_step *s)
 int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint64_t *change)
 {
 	struct page_step rest = *s;
-	int err = 0;
+	int err = s->map ? reserve_context(p, context) : 0;
 
 	*change = 0;
 	while (!err && is_too_much(p, &rest)) {
@@ -393,19 +392,117 @@ int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint6
 		if (!err)
 			err = turn_round(p);
 	}
-	return err || rest.lo == rest.hi ? err : do_step(p, &rest, context, change);
+	if (!err && rest.lo < rest.hi)
+		err = do_step(p, &rest, context, change);
+	if (p->records > p->most)
+		p->most = p->records;
+	return err;
 }
 
 bool pages_counted(const struct pages *p, uint64_t page)
 {
 	const size_t i = find_range(p, page + 1);
 
-	return i < p->all.n && p->all.v[i].lo <= page &&
-	       p->layers[p->all.v[i].layer].context < CONTEXT_IGNORED;
+	return i < p->all.n && p->all.v[i].lo <= page && p->layers[p->all.v[i].layer].context < PAGES_IGNORED;
 }
 
 const uint64_t *pages_bytes(const struct pages *p, uint32_t *n)
 {
 	*n = p->n_contexts;
 	return p->bytes;
+}
+
+/* ---- bases ---- */
+
+/* There have been so many records; their order is as it is since then. */
+static int expect(struct pages *p, uint64_t most)
+{
+	p->most = at_least(p->most, most);
+	while (p->table_size < TABLE_SIZES && most > table_sizes[p->table_size])
+		p->table_size++;
+	return most == PAGES_UNTOLD ? MST_ERR_LIMIT : 0;
+}
+
+int pages_base(struct pages *p, const struct mst_kind *kind, uint64_t address, struct page_step *step)
+{
+	switch ((enum mst_op)kind->op) {
+	case MST_OP_PAGE_MREMAP_FROM:
+		return (int)pages_steps(p, kind, address, step);
+	case MST_OP_PAGE_MOST:
+		return p->once ? 0 : expect(p, kind->size);
+	case MST_OP_PAGE_START:
+	case MST_OP_PAGE_RECORD:
+		*step = (struct page_step){ true, page_of(address), page_behind(address, kind->size) };
+		return p->once == (kind->op == MST_OP_PAGE_START);
+	default:
+		return 0;
+	}
+}
+
+static int tell_mark(pages_tell *tell, void *context, uint8_t op, uint32_t stack, uint64_t size,
+		     uint64_t address)
+{
+	const struct mst_kind kind = { .op = op, .stack = stack, .size = size, .cap = size };
+
+	return tell(context, &kind, address);
+}
+
+/* All pages there are have a byte more than fits. */
+static uint64_t bytes_of(const struct range *r)
+{
+	const uint64_t bytes = (r->hi - r->lo) * PAGE_BYTES;
+
+	return bytes ? bytes : UINT64_MAX;
+}
+
+/* How many records a page has at most. There is a limit to all together, which a reader of the marks has, too. */
+static int find_deepest(const struct pages *p, uint32_t *deepest)
+{
+	uint64_t work = p->work;
+
+	*deepest = 0;
+	for (size_t i = 0; i < p->all.n; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t layer = p->all.v[i].layer; layer; layer = p->layers[layer].below, n++) {
+			if (work-- == 0)
+				return MST_ERR_LIMIT;
+		}
+		*deepest = n > *deepest ? n : *deepest;
+	}
+	return 0;
+}
+
+/* A mark for each record of the range, that which goes first last. `chain` has room for their contexts. */
+static int tell_range(const struct pages *p, const struct range *r, uint32_t *chain, pages_tell *tell,
+		      void *context)
+{
+	const uint8_t op = p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD;
+	uint32_t n = 0;
+	int err = 0;
+
+	for (uint32_t layer = r->layer; layer; layer = p->layers[layer].below)
+		chain[n++] = p->layers[layer].context;
+	while (!err && n > 0)
+		err = tell_mark(tell, context, op, chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
+	return err;
+}
+
+int pages_list(const struct pages *p, pages_tell *tell, void *context)
+{
+	uint32_t deepest, *chain = NULL;
+	int err = find_deepest(p, &deepest);
+
+	if (!err && !(chain = malloc((deepest + (size_t)1) * sizeof(*chain))))
+		err = MST_ERR_NOMEM;
+	for (uint32_t i = 0; i < p->n_contexts && !err; i++)
+		err = tell_mark(tell, context, p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD, i, 0, 0);
+	if (!err && p->most && !p->once)
+		err = tell_mark(tell, context, MST_OP_PAGE_MOST, 0, p->most, 0);
+	for (size_t i = 0; i < p->all.n && !err; i++)
+		err = tell_range(p, &p->all.v[i], chain, tell, context);
+	if (!err && p->from_size && p->once)
+		err = tell_mark(tell, context, MST_OP_PAGE_MREMAP_FROM, 0, p->from_size, p->from);
+	free(chain);
+	return err;
 }
