@@ -31,7 +31,7 @@ struct emit_view {
 	const struct mst_reader *reader;
 	const struct settings *settings;
 	struct naming *naming;
-	const struct massif *massif;
+	struct massif *massif;
 	const struct xtree *xtree; /* also beside massif, if it is asked for */
 	const struct profile *profile;
 	const struct emit_query *query; /* with profile, and for a pass */

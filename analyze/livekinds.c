@@ -2,6 +2,7 @@
 #include "livekinds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "estimate.h"
 
@@ -15,6 +16,9 @@ void livekinds_finish(struct livekinds *live)
 {
 	contexts_finish(&live->contexts);
 	free(live->items);
+	free(live->by_context);
+	forest_destroy(live->forest);
+	free(live->planted.leaves);
 }
 
 bool livekinds_reserve(struct livekinds *live, uint32_t n)
@@ -29,42 +33,94 @@ bool livekinds_reserve(struct livekinds *live, uint32_t n)
 		return false;
 	live->items = items;
 	for (; live->n < n; live->n++)
-		items[live->n] = (struct livekind){ 0, CONTEXT_UNKNOWN };
+		items[live->n] = (struct livekind){ .context = CONTEXT_UNKNOWN };
+	return true;
+}
+
+/* Makes room for the bytes of all contexts there are. False: no memory. */
+static bool reserve_contexts(struct livekinds *live)
+{
+	const uint32_t n = live->contexts.capacity;
+	uint64_t *grown;
+
+	if (n <= live->n_by_context)
+		return true;
+	grown = realloc(live->by_context, n * sizeof(*grown));
+	if (!grown)
+		return false;
+	memset(grown + live->n_by_context, 0, (n - live->n_by_context) * sizeof(*grown));
+	live->by_context = grown;
+	live->n_by_context = n;
 	return true;
 }
 
 bool livekinds_place(struct livekinds *live, const struct mst_reader *reader, uint32_t id,
 		     const struct mst_kind *kind)
 {
-	uint32_t *context = &live->items[id].context;
+	struct livekind *item = &live->items[id];
+	uint32_t context = CONTEXT_IGNORED;
 
-	if (*context != CONTEXT_UNKNOWN)
+	if (item->context != CONTEXT_UNKNOWN)
 		return true;
-	if (kind->op == MST_OP_UNKNOWN)
-		*context = CONTEXT_IGNORED;
-	else
-		*context = contexts_find(&live->contexts, reader, kind);
-	return *context != CONTEXT_UNKNOWN;
+	if (kind->op != MST_OP_UNKNOWN)
+		context = contexts_find(&live->contexts, reader, kind);
+	if (context == CONTEXT_UNKNOWN || !reserve_contexts(live))
+		return false;
+	item->context = context;
+	item->bytes = estimate_bytes(mst_reader_info(reader)->sample_bytes, kind->size, kind->size);
+	return true;
 }
 
-struct live *livekinds_copy(const struct livekinds *l, const struct mst_reader *reader, uint64_t mean)
+struct live *livekinds_copy(const struct livekinds *l)
 {
-	struct live *live = calloc(1, sizeof(*live) + l->n_contexts * sizeof(*live->bytes));
-	const struct mst_kind *kinds;
-	uint32_t n;
+	struct live *live = malloc(sizeof(*live) + l->n_contexts * sizeof(*live->bytes));
 
-	if (!live || !reader)
-		return live;
+	if (!live)
+		return NULL;
 	live->n = l->n_contexts;
-	kinds = mst_reader_kinds(reader, &n);
-	if (n > l->n)
-		n = l->n; /* the others were defined for a chunk that could not be read */
-	for (uint32_t i = 0; i < n; i++) {
-		const struct livekind *kind = &l->items[i];
-
-		if (kind->blocks > 0 && kind->context < live->n)
-			live->bytes[kind->context] +=
-				estimate_bytes(mean, kinds[i].size, kinds[i].size) * (uint64_t)kind->blocks;
-	}
+	if (live->n)
+		memcpy(live->bytes, l->by_context, live->n * sizeof(*live->bytes));
 	return live;
+}
+
+/* All contexts as leaves. False: no memory. */
+static bool plant(struct livekinds *live, const struct forest_input *wanted)
+{
+	const struct contexts *contexts = &live->contexts;
+	struct forest_input in = *wanted;
+
+	forest_destroy(live->forest);
+	free(live->planted.leaves);
+	live->forest = NULL;
+	live->planted = in;
+	in.leaves = malloc((in.n_leaves + (size_t)1) * sizeof(*in.leaves));
+	if (!in.leaves)
+		return false;
+	for (uint32_t i = 0; i < in.n_leaves; i++)
+		in.leaves[i] = (struct tree_leaf){ contexts->items[i].stack, contexts->items[i].n };
+	live->planted.leaves = in.leaves;
+	live->forest = forest_create(&in);
+	return live->forest;
+}
+
+struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
+			    const struct tree_input *in)
+{
+	struct forest_input wanted = {
+		.n_leaves = live->contexts.n,
+		.naming = live->contexts.naming,
+		.same = merged ? naming_same_addresses(live->contexts.naming) : NULL,
+	};
+	const struct forest_input *planted = &live->planted;
+	uint32_t n_stacks;
+
+	if (reader) {
+		wanted.stacks = mst_reader_stacks(reader, &n_stacks);
+		mst_reader_frames(reader, &wanted.n_frames);
+	}
+	if ((!live->forest || planted->n_leaves != wanted.n_leaves || planted->stacks != wanted.stacks ||
+	     planted->n_frames != wanted.n_frames || planted->same != wanted.same) &&
+	    !plant(live, &wanted))
+		return NULL;
+	return tree_build(live->forest, in);
 }

@@ -85,8 +85,10 @@ static void apply_tallies(struct massif *m, uint32_t n)
 	count(m, rest ? n : m->applied, rest ? chunk->n_records : n);
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const uint32_t counted = tallies[i].counted[0] + tallies[i].counted[1];
+		const uint32_t more = rest ? chunk->symbols[i].count - tallies[i].applied - counted : counted;
 
-		apply_symbol(m, i, rest ? chunk->symbols[i].count - tallies[i].applied - counted : counted);
+		if (more)
+			apply_symbol(m, i, more);
 		tallies[i].counted[0] = tallies[i].counted[1] = 0;
 	}
 	m->applied = n;
@@ -106,7 +108,7 @@ void massif_apply_records(struct massif *m, uint32_t n)
 /* Of the pages, or of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live, m->reader, m->mean);
+	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live);
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
@@ -450,6 +452,7 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 {
 	struct effect *effects;
 	struct tally *tallies;
+	struct sum *sums;
 
 	if (n <= m->n_effects)
 		return true;
@@ -457,6 +460,10 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 	if (!effects)
 		return false;
 	m->effects = effects;
+	sums = realloc(m->sums, n * sizeof(*sums));
+	if (!sums)
+		return false;
+	m->sums = sums;
 	tallies = realloc(m->tallies, n * sizeof(*tallies));
 	if (!tallies)
 		return false;
@@ -739,6 +746,7 @@ void massif_destroy(struct massif *m)
 	ledger_finish(&m->ledger);
 	pages_destroy(m->pages);
 	free(m->effects);
+	free(m->sums);
 	free(m->tallies);
 	free(m);
 }
@@ -770,33 +778,15 @@ const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)
 	return m->snapshots.items;
 }
 
-struct tree *massif_tree(const struct massif *m, const struct snapshot *snapshot)
+struct tree *massif_tree(struct massif *m, const struct snapshot *snapshot)
 {
-	const struct live *live = snapshot->live;
-	struct tree_input in = {
-		.leaves = malloc((live->n + (size_t)1) * sizeof(*in.leaves)),
-		.n_leaves = live->n,
+	const struct tree_input in = {
+		.bytes = snapshot->live->bytes,
+		.n = snapshot->live->n,
 		.more = snapshot->extra + snapshot->stacks,
 		.threshold = m->settings->threshold,
-		.naming = m->live.contexts.naming,
-		.same = m->settings->compat == COMPAT_3_19 ? naming_same_addresses(m->live.contexts.naming)
-							   : NULL,
 	};
-	struct tree *tree;
-	uint32_t n_stacks;
+	const bool merged = m->settings->compat == COMPAT_3_19;
 
-	if (!in.leaves)
-		return NULL;
-	for (uint32_t i = 0; i < live->n; i++) {
-		const struct context *c = &m->live.contexts.items[i];
-
-		in.leaves[i] = (struct tree_leaf){ .bytes = live->bytes[i], .stack = c->stack, .n = c->n };
-	}
-	if (m->reader) {
-		in.stacks = mst_reader_stacks(m->reader, &n_stacks);
-		mst_reader_frames(m->reader, &in.n_frames);
-	}
-	tree = tree_build(&in);
-	free(in.leaves);
-	return tree;
+	return livekinds_tree(&m->live, m->reader, merged, &in);
 }

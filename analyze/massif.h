@@ -101,7 +101,7 @@ const struct snapshot *massif_at(const struct massif *massif, size_t i, struct s
  * much larger than what they are made of. For tree_destroy(); NULL: no memory. The reader must
  * still be there.
  */
-struct tree *massif_tree(const struct massif *massif, const struct snapshot *snapshot);
+struct tree *massif_tree(struct massif *massif, const struct snapshot *snapshot);
 void tree_destroy(struct tree *tree); /* NULL is allowed */
 
 #endif

@@ -13,17 +13,29 @@ struct lull {
 	uint64_t calls; /* that count; of those added up call by call */
 };
 
+/* Bytes of which ROW times as many are still a number. */
+#define MONSTROUS ((uint64_t)1 << 56)
+
 /* Lets what doesn't count add nothing. Whether all blocks do, which the digest takes for granted. */
 static bool sort_out(struct massif *m)
 {
 	bool all = true;
 
+	m->rows = true;
 	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
 		struct effect *e = &m->effects[i];
 
 		all &= e->counted || e->live == 0;
 		if (!e->counted)
 			e->useful = e->total = e->clock = 0;
+		m->sums[i] = (struct sum){ { e->useful, e->total, positive(e->total) } };
+		if (e->action <= GOES)
+			m->sums[i].of[CALLS] = 1;
+		else if (e->action == PAIR && e->counted)
+			m->sums[i].of[CALLS] = SAME_CALL + 1;
+		/* An empty block without admin goes, and the total doesn't fall; with monstrous ones sums mean nothing. */
+		m->rows &= e->action == COMES || e->action == NOTHING || !e->counted || e->total >> 63;
+		m->rows &= e->total + MONSTROUS < 2 * MONSTROUS;
 	}
 	return all;
 }
@@ -111,27 +123,77 @@ static inline bool is_odd(const struct massif *m, const struct effect *e, uint32
 	return by_block && e->action == PAIR && ledger_lacks(&m->ledger, m->chunk->records, m->effects, i);
 }
 
+/* Records in a row that are added up before it is asked whether one of them could be a peak. */
+#define ROW 8u
+
+/* Adds the next ROW records to what there is, to the end of the call if calls count. False: one may be a peak. */
+static inline __attribute__((always_inline)) bool add_row(const struct massif *m, struct lull *l, bool calls)
+{
+	const uint16_t *const records = &m->chunk->records[l->end];
+	struct sum s = { { 0 } };
+	uint64_t last = 0, twice = 0;
+	uint32_t n = ROW;
+
+	for (uint32_t k = 0; k < ROW; k++) {
+		const struct sum *added = &m->sums[records[k]];
+
+		s.of += added->of;
+		twice += last / SAME_CALL & added->of[CALLS];
+		last = added->of[CALLS];
+	}
+	if (calls && m->effects[records[n - 1]].action == PAIR) {
+		s.of += m->sums[records[n]].of;
+		twice += last / SAME_CALL & m->sums[records[n++]].of[CALLS];
+	}
+	/* Nothing goes where the total only rises. */
+	if (s.of[RISE] != s.of[TOTAL] &&
+	    (l->total + s.of[RISE] > m->snapshots.peak_limit || l->total + s.of[RISE] < s.of[RISE]))
+		return false;
+	l->end += n;
+	l->useful += s.of[USEFUL];
+	l->total += s.of[TOTAL];
+	l->calls += calls ? (uint32_t)s.of[CALLS] - twice : 0;
+	return true;
+}
+
+/*
+ * Adds rows, as long as there is something left before `end`. Returns where the next one may begin, if there was one that was
+ * not added.
+ */
+static inline __attribute__((always_inline)) uint32_t add_rows(const struct massif *m, struct lull *l,
+							       uint32_t end, bool calls)
+{
+	while (m->rows && end - l->end > ROW + 1) {
+		if (!add_row(m, l, calls))
+			return l->end + ROW;
+	}
+	return end;
+}
+
 /* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
 static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
 								     uint32_t end, bool by_block)
 {
-	uint64_t useful = m->counters.useful, total = m->counters.total;
+	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
 	struct effect e = { .action = NOTHING };
+	uint32_t row = by_block ? end : i; /* where the next one may begin */
 
-	for (; i < end; i++) {
-		e = effect_of_record(m, i, by_block);
-		if (may_be_peak(m, total, i) || is_odd(m, &e, i, by_block))
-			return (struct lull){ i, useful, total, m->counters.clock, 0 };
-		useful += e.useful;
-		total += e.total;
+	for (; l.end < end; l.end++) {
+		if (l.end >= row)
+			row = add_rows(m, &l, end, false);
+		e = effect_of_record(m, l.end, by_block);
+		if (may_be_peak(m, l.total, l.end) || is_odd(m, &e, l.end, by_block))
+			return l;
+		l.useful += e.useful;
+		l.total += e.total;
 	}
 	if (e.action == PAIR) {
 		/* The reader has proved that there is a next record. */
-		e = effect_of_record(m, i++, by_block);
-		useful += e.useful;
-		total += e.total;
+		e = effect_of_record(m, l.end++, by_block);
+		l.useful += e.useful;
+		l.total += e.total;
 	}
-	return (struct lull){ i, useful, total, m->counters.clock, 0 };
+	return l;
 }
 
 /* What the call does that begins with the record `i`. */
@@ -155,10 +217,16 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 {
 	const uint16_t *const records = m->chunk->records;
 	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
+	uint32_t row = m->by_record || m->settings->time_unit == TIME_BYTES ? end : i;
 
 	while (l.end < end) {
-		const struct effect *first = &m->effects[records[l.end]], call = call_at(m, l.end);
+		const struct effect *first;
+		struct effect call;
 
+		if (l.end >= row)
+			row = add_rows(m, &l, end, true);
+		first = &m->effects[records[l.end]];
+		call = call_at(m, l.end);
 		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
 		    l.clock + call.clock >= clock)
 			break;

@@ -33,6 +33,16 @@ struct tally {
 	uint32_t counted[2]; /* while they are counted: at even and odd places */
 };
 
+/*
+ * What a record adds, of what is added up where nothing else is asked: USEFUL, TOTAL, what of the latter is a RISE, and
+ * CALLS: 1 if it is one that counts, and SAME_CALL if a block that comes with the next record is part of it.
+ */
+struct sum {
+	uint64_t of __attribute__((vector_size(32), aligned(16)));
+};
+enum { USEFUL, TOTAL, RISE, CALLS };
+#define SAME_CALL ((uint64_t)1 << 32)
+
 struct massif {
 	struct observer observer;
 	const struct settings *settings;
@@ -57,8 +67,10 @@ struct massif {
 	unsigned time_shift;    /* of its stamps */
 	uint32_t stamp;         /* the last one that has been reached */
 	struct effect *effects; /* by symbol */
+	struct sum *sums;       /* by symbol, while lulls are looked for */
 	struct tally *tallies;  /* by symbol; made when the first of its records is applied */
 	uint32_t n_effects;
+	bool rows;                 /* `sums` tell by a falling total what may come behind a peak */
 	bool lulls;                /* records may be passed over by what they add up to */
 	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
 	uint32_t spell_start;

@@ -2,6 +2,7 @@
 #include "tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void tree_destroy(struct tree *tree)
 {
@@ -10,115 +11,203 @@ void tree_destroy(struct tree *tree)
 	free(tree);
 }
 
-#define NO_LEAF UINT32_MAX
+#define UNKNOWN UINT32_MAX
 
-/* An entry of one level: the leaves that have a frame there, or all insignificant ones. */
+/* An entry of one level, in any tree: the leaves that have a frame there, and the same ones before it. */
+struct place {
+	uint32_t frame;
+	uint32_t begin, end;           /* of the forest's order */
+	uint32_t earliest;             /* of its leaves: trees of fewer don't have it */
+	uint32_t children, n_children; /* places; UNKNOWN: nobody has asked */
+};
+
+/* An entry of one level of the present tree, or all insignificant ones. */
 struct group {
 	uint64_t bytes;
 	uint32_t frame;  /* TREE_AGGREGATE */
-	uint32_t leaves; /* list by index and tree_leaf.next */
-	uint32_t places;
+	uint32_t place;  /* UNKNOWN */
+	uint32_t places; /* that it stands for */
 };
 
-struct builder {
-	const struct tree_input *in;
-	uint64_t significant; /* bytes from which on an entry is shown */
-	uint32_t *slots;      /* by frame: its group on the present level plus 1, else 0 */
-	struct group *groups; /* a stack: those of each level on the way to the present one */
+struct forest {
+	struct forest_input in;
+	uint32_t *order; /* the leaves, those of a place together */
+	uint64_t
+		*sums; /* [n_leaves + 1]: bytes of the leaves before one in that order, in the present tree */
+	uint32_t *slots;      /* by frame: its place on the present level plus 1, else 0 */
+	uint32_t *chosen;     /* by place in the order: scratch */
+	uint32_t *sorted;     /* the same */
+	struct place *places; /* the first is the root */
+	uint32_t n_places, cap_places;
+
+	const struct tree_input *input; /* of the present tree */
+	uint64_t significant;           /* bytes from which on an entry is shown */
+	struct group *groups;           /* a stack: those of each level on the way to the present one */
 	size_t n_groups, cap_groups;
 	struct tree *tree;
 	size_t cap_nodes;
+	bool failed; /* there was no memory in the midst of something */
 };
 
 /* ---- growing arrays ---- */
 
-static struct group *add_group(struct builder *b, uint32_t frame)
+static struct place *add_place(struct forest *f, uint32_t frame)
 {
-	if (b->n_groups == b->cap_groups) {
-		const size_t capacity = 2 * b->cap_groups + 64;
-		struct group *groups = realloc(b->groups, capacity * sizeof(*groups));
+	if (f->n_places == f->cap_places) {
+		const uint64_t capacity = 2 * (uint64_t)f->cap_places + 64;
+		struct place *places = NULL;
 
-		if (!groups)
+		if (capacity < UNKNOWN)
+			places = realloc(f->places, capacity * sizeof(*places));
+		if (!places)
 			return NULL;
-		b->groups = groups;
-		b->cap_groups = capacity;
+		f->places = places;
+		f->cap_places = (uint32_t)capacity;
 	}
-	b->groups[b->n_groups] = (struct group){ .frame = frame, .leaves = NO_LEAF };
-	return &b->groups[b->n_groups++];
+	f->places[f->n_places] = (struct place){ .frame = frame, .earliest = UNKNOWN, .children = UNKNOWN };
+	return &f->places[f->n_places++];
 }
 
-static struct tree_node *add_node(struct builder *b)
+static bool add_group(struct forest *f, const struct group *group)
 {
-	struct tree *tree = b->tree;
+	if (f->n_groups == f->cap_groups) {
+		const size_t capacity = 2 * f->cap_groups + 64;
+		struct group *groups = realloc(f->groups, capacity * sizeof(*groups));
 
-	if (tree->n == b->cap_nodes) {
-		const size_t capacity = 2 * b->cap_nodes + 16;
+		if (!groups)
+			return false;
+		f->groups = groups;
+		f->cap_groups = capacity;
+	}
+	f->groups[f->n_groups++] = *group;
+	return true;
+}
+
+static struct tree_node *add_node(struct forest *f)
+{
+	struct tree *tree = f->tree;
+
+	if (tree->n == f->cap_nodes) {
+		const size_t capacity = 2 * f->cap_nodes + 16;
 		struct tree_node *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
 
 		if (!nodes)
 			return NULL;
 		tree->nodes = nodes;
-		b->cap_nodes = capacity;
+		f->cap_nodes = capacity;
 	}
 	return &tree->nodes[tree->n++];
 }
 
-/* ---- one level ---- */
+/* ---- places ---- */
 
-/* The group of a frame among those from `base` on, made if need be. NULL: no memory. */
-static struct group *find_group(struct builder *b, size_t base, uint32_t frame)
+/* The place of a frame among those from `base` on, made if need be. UNKNOWN: no memory. */
+static uint32_t find_place(struct forest *f, uint32_t base, uint32_t frame)
 {
-	uint32_t *slot = &b->slots[frame];
+	uint32_t *slot = &f->slots[frame];
 
-	if (*slot)
-		return &b->groups[base + *slot - 1];
-	*slot = (uint32_t)(b->n_groups - base) + 1;
-	return add_group(b, frame);
+	if (!*slot) {
+		if (!add_place(f, frame))
+			return UNKNOWN;
+		*slot = f->n_places - base;
+	}
+	return base + *slot - 1;
 }
 
-/* Deals the leaves of a list out to groups by their next frame; those without one are done. */
-static bool deal(struct builder *b, size_t base, uint32_t list)
+/* Chooses a place for the next frame of each leaf of [begin, end), and counts them there. False: no memory. */
+static bool choose_places(struct forest *f, uint32_t begin, uint32_t end, uint32_t base)
 {
-	while (list != NO_LEAF) {
-		const uint32_t at = list;
-		struct tree_leaf *leaf = &b->in->leaves[at];
-		const struct mst_stack *stack = &b->in->stacks[leaf->stack];
-		struct group *group;
+	for (uint32_t i = begin; i < end; i++) {
+		struct tree_leaf *leaf = &f->in.leaves[f->order[i]];
+		const struct mst_stack *stack;
+		struct place *place;
 
-		list = leaf->next;
+		f->chosen[i] = UNKNOWN;
 		if (leaf->n == 0)
 			continue;
-		group = find_group(b, base, b->in->same ? b->in->same[stack->frame] : stack->frame);
-		if (!group)
+		stack = &f->in.stacks[leaf->stack];
+		f->chosen[i] = find_place(f, base, f->in.same ? f->in.same[stack->frame] : stack->frame);
+		if (f->chosen[i] == UNKNOWN)
 			return false;
-		group->bytes += leaf->bytes;
+		place = &f->places[f->chosen[i]];
+		place->end++;
+		if (f->order[i] < place->earliest)
+			place->earliest = f->order[i];
 		leaf->stack = stack->parent;
 		leaf->n--;
-		leaf->next = group->leaves;
-		group->leaves = at;
 	}
-	for (size_t i = base; i < b->n_groups; i++)
-		b->slots[b->groups[i].frame] = 0;
 	return true;
 }
 
-/* Puts one aggregate in the place of all insignificant groups. */
-static void drop_insignificant(struct builder *b, size_t base)
+/* Puts the leaves of [begin, end) into the order of the places that were chosen; those without one come last. */
+static void sort_leaves(struct forest *f, uint32_t begin, uint32_t end, uint32_t base)
 {
-	struct group rest = { .frame = TREE_AGGREGATE, .leaves = NO_LEAF };
-	size_t kept = base;
+	uint32_t at = begin;
 
-	for (size_t i = base; i < b->n_groups; i++) {
-		if (b->groups[i].bytes < b->significant) {
-			rest.bytes += b->groups[i].bytes;
+	for (uint32_t i = base; i < f->n_places; i++) {
+		at += f->places[i].end;
+		f->places[i].begin = f->places[i].end = at;
+		f->slots[f->places[i].frame] = 0;
+	}
+	for (uint32_t i = begin; i < end; i++) {
+		const uint32_t to = f->chosen[i] == UNKNOWN ? at++ : --f->places[f->chosen[i]].begin;
+
+		f->sorted[to] = f->order[i];
+	}
+	memcpy(&f->order[begin], &f->sorted[begin], (end - begin) * sizeof(*f->order));
+}
+
+/* Adds up the bytes of the leaves of [begin, end). */
+static void add_up(struct forest *f, uint32_t begin, uint32_t end)
+{
+	uint64_t sum = f->sums[begin];
+
+	for (uint32_t i = begin; i < end; i++) {
+		sum += f->order[i] < f->input->n ? f->input->bytes[f->order[i]] : 0;
+		f->sums[i + 1] = sum;
+	}
+}
+
+/* Finds the places below one. False: no memory. */
+static bool find_children(struct forest *f, uint32_t number)
+{
+	const uint32_t base = f->n_places, begin = f->places[number].begin, end = f->places[number].end;
+
+	if (!choose_places(f, begin, end, base))
+		return false;
+	sort_leaves(f, begin, end, base);
+	add_up(f, begin, end);
+	f->places[number].children = base;
+	f->places[number].n_children = f->n_places - base;
+	return true;
+}
+
+/* ---- one level ---- */
+
+/* Adds groups for the places below one, and one aggregate for all insignificant ones. False: no memory. */
+static bool add_groups(struct forest *f, uint32_t number)
+{
+	struct group rest = { .frame = TREE_AGGREGATE, .place = UNKNOWN };
+	const uint32_t first = f->places[number].children, n = f->places[number].n_children;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct place *place = &f->places[i];
+		const struct group group = {
+			.bytes = f->sums[place->end] - f->sums[place->begin],
+			.frame = place->frame,
+			.place = i,
+		};
+
+		if (place->earliest >= f->input->n)
+			continue;
+		if (group.bytes < f->significant) {
+			rest.bytes += group.bytes;
 			rest.places++;
-		} else {
-			b->groups[kept++] = b->groups[i];
+		} else if (!add_group(f, &group)) {
+			return false;
 		}
 	}
-	if (rest.places)
-		b->groups[kept++] = rest;
-	b->n_groups = kept;
+	return !rest.places || add_group(f, &rest);
 }
 
 /* More bytes first; then the aggregate, whose address would be 0; then by address. */
@@ -134,33 +223,75 @@ static int compare_groups(const void *va, const void *vb, void *naming)
 }
 
 /*
- * Adds a node and all below it. Goes as deep as the leaves have frames, which --depth bounds.
+ * Adds a node and all below it, which are at a place. Goes as deep as the leaves have frames, which --depth bounds.
  * False: no memory.
  */
-static bool add_subtree(struct builder *b, const struct tree_node *node, uint32_t list)
+static bool add_subtree(struct forest *f, const struct tree_node *node, uint32_t place)
 {
-	const size_t base = b->n_groups;
-	struct tree_node *added = add_node(b);
+	const size_t base = f->n_groups;
+	struct tree_node *added = add_node(f);
 
-	if (!added || !deal(b, base, list))
+	if (!added)
 		return false;
-	drop_insignificant(b, base);
 	*added = *node;
-	added->children = (uint32_t)(b->n_groups - base);
+	if (place == UNKNOWN)
+		return true;
+	if ((f->places[place].children == UNKNOWN && !find_children(f, place)) || !add_groups(f, place))
+		return false;
+	added->children = (uint32_t)(f->n_groups - base);
 	if (added->children > 1)
-		qsort_r(b->groups + base, added->children, sizeof(*b->groups), compare_groups, b->in->naming);
-	for (size_t i = base, end = b->n_groups; i < end; i++) {
-		const struct group *g = &b->groups[i];
-		const struct tree_node child = { .frame = g->frame, .places = g->places, .bytes = g->bytes };
+		qsort_r(f->groups + base, added->children, sizeof(*f->groups), compare_groups, f->in.naming);
+	for (size_t i = base, end = f->n_groups; i < end; i++) {
+		const struct group g = f->groups[i];
+		const struct tree_node child = { .frame = g.frame, .places = g.places, .bytes = g.bytes };
 
-		if (!add_subtree(b, &child, g->leaves))
+		if (!add_subtree(f, &child, g.place))
 			return false;
 	}
-	b->n_groups = base;
+	f->n_groups = base;
 	return true;
 }
 
 /* ---- the whole ---- */
+
+struct forest *forest_create(const struct forest_input *in)
+{
+	struct forest *f = calloc(1, sizeof(*f));
+	const size_t n = in->n_leaves + (size_t)1;
+	struct place *root;
+
+	if (!f)
+		return NULL;
+	f->in = *in;
+	f->order = malloc(n * sizeof(*f->order));
+	f->sums = malloc(n * sizeof(*f->sums));
+	f->slots = calloc(in->n_frames + (size_t)1, sizeof(*f->slots));
+	f->chosen = malloc(n * sizeof(*f->chosen));
+	f->sorted = malloc(n * sizeof(*f->sorted));
+	root = add_place(f, TREE_ROOT);
+	if (!f->order || !f->sums || !f->slots || !f->chosen || !f->sorted || !root) {
+		forest_destroy(f);
+		return NULL;
+	}
+	root->end = in->n_leaves;
+	for (uint32_t i = 0; i < in->n_leaves; i++)
+		f->order[i] = i;
+	return f;
+}
+
+void forest_destroy(struct forest *f)
+{
+	if (!f)
+		return;
+	free(f->order);
+	free(f->sums);
+	free(f->slots);
+	free(f->chosen);
+	free(f->sorted);
+	free(f->places);
+	free(f->groups);
+	free(f);
+}
 
 /* Massif's rule: bytes below this are insignificant; nothing at all is, if there is nothing. */
 static uint64_t significant_bytes(uint64_t top, uint64_t more, double threshold)
@@ -172,33 +303,23 @@ static uint64_t significant_bytes(uint64_t top, uint64_t more, double threshold)
 	return bytes < 0x1p64 ? (uint64_t)bytes : UINT64_MAX;
 }
 
-/* Strings all leaves together and returns their bytes. */
-static uint64_t link_leaves(const struct tree_input *in)
+struct tree *tree_build(struct forest *f, const struct tree_input *in)
 {
-	uint64_t top = 0;
+	struct tree_node root = { .frame = TREE_ROOT };
+	struct tree *tree = f->failed ? NULL : calloc(1, sizeof(*tree));
 
-	for (uint32_t i = 0; i < in->n_leaves; i++) {
-		in->leaves[i].next = i + 1 < in->n_leaves ? i + 1 : NO_LEAF;
-		top += in->leaves[i].bytes;
-	}
-	return top;
-}
-
-struct tree *tree_build(const struct tree_input *in)
-{
-	const struct tree_node root = { .frame = TREE_ROOT, .bytes = link_leaves(in) };
-	struct builder b = {
-		.in = in,
-		.significant = significant_bytes(root.bytes, in->more, in->threshold),
-		.slots = calloc(in->n_frames + 1, sizeof(*b.slots)),
-		.tree = calloc(1, sizeof(*b.tree)),
-	};
-
-	if (!b.slots || !b.tree || !add_subtree(&b, &root, in->n_leaves ? 0 : NO_LEAF)) {
-		tree_destroy(b.tree);
-		b.tree = NULL;
-	}
-	free(b.slots);
-	free(b.groups);
-	return b.tree;
+	if (!tree)
+		return NULL;
+	f->tree = tree;
+	f->input = in;
+	f->n_groups = f->cap_nodes = 0;
+	f->sums[0] = 0;
+	add_up(f, 0, f->in.n_leaves);
+	root.bytes = f->sums[f->in.n_leaves];
+	f->significant = significant_bytes(root.bytes, in->more, in->threshold);
+	f->failed = !add_subtree(f, &root, 0);
+	if (!f->failed)
+		return tree;
+	tree_destroy(tree);
+	return NULL;
 }

@@ -45,6 +45,9 @@ static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".deb
 /* Up to this part of a section zlib, which can go on from where it was, is faster than libdeflate with all of it. */
 #define FEW 8
 
+/* Of so many bytes the first touches, page by page, take as long as the rest of the work. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
 struct section {
 	const char *name;
 	const uint8_t *packed;
@@ -57,7 +60,7 @@ struct section {
 
 struct debugimage {
 	struct section sections[N_WANTED];
-	uint8_t *base;
+	uint8_t *space, *base; /* what is mapped, and where the image begins */
 	size_t size;
 	Elf *elf;
 	Dwarf *dwarf;
@@ -75,11 +78,13 @@ static struct section *section_of(struct debugimage *image, const char *name)
 }
 
 /* Unpacks all there is. What has been unpacked already becomes what it was. */
-static void unpack_whole(struct section *s)
+static void unpack_whole(struct debugimage *image, struct section *s)
 {
 	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
 
 	s->tried_whole = true;
+	if (s->n >= HUGE_PAGE)
+		(void)madvise(image->base, image->size, MADV_HUGEPAGE);
 	if (decompressor && libdeflate_zlib_decompress(decompressor, s->packed, s->n_packed, s->data, s->n,
 						       NULL) == LIBDEFLATE_SUCCESS)
 		s->reached = s->n;
@@ -114,7 +119,7 @@ static bool unpack_more(struct section *s, size_t upto)
 }
 
 /* Unpacks the first `n` bytes at least. False: there are not so many, or they are damaged. */
-static bool section_reach(struct section *s, size_t n)
+static bool section_reach(struct debugimage *image, struct section *s, size_t n)
 {
 	const size_t upto = n < s->n - s->n % STEP ? (n + STEP - 1) / STEP * STEP : s->n;
 
@@ -125,7 +130,7 @@ static bool section_reach(struct section *s, size_t n)
 		s->reached = upto;
 	}
 	if (n > s->reached && n > s->n / FEW && !s->tried_whole)
-		unpack_whole(s);
+		unpack_whole(image, s);
 	return n <= s->reached || unpack_more(s, upto);
 }
 
@@ -208,12 +213,15 @@ static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
 	}
 	n_names += sizeof(".shstrtab");
 	image->size += aligned(n_names) + (N_WANTED + 2) * sizeof(*headers);
-	image->base = mmap(NULL, image->size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (image->base == MAP_FAILED) {
-		image->base = NULL;
+	if (image->size > SIZE_MAX - HUGE_PAGE)
+		return false;
+	image->space = mmap(NULL, image->size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (image->space == MAP_FAILED) {
+		image->space = NULL;
 		return false;
 	}
+	image->base = image->space + -(uintptr_t)image->space % HUGE_PAGE;
 	headers = (Elf64_Shdr *)(image->base + image->size - (N_WANTED + 2) * sizeof(*headers));
 	names = (char *)headers - aligned(n_names);
 	at = aligned(at);
@@ -266,7 +274,7 @@ struct debugimage *debugimage_create(Elf *elf)
 
 		if (s->name && strcmp(s->name, INFO) != 0 && strcmp(s->name, LINE) != 0 &&
 		    strcmp(s->name, ABBREV) != 0)
-			fine = section_reach(s, s->n);
+			fine = section_reach(image, s, s->n);
 	}
 	if (fine)
 		image->elf = elf_memory((char *)image->base, image->size);
@@ -288,8 +296,8 @@ void debugimage_destroy(struct debugimage *image)
 		if (image->sections[i].begun)
 			inflateEnd(&image->sections[i].stream);
 	}
-	if (image->base)
-		munmap(image->base, image->size);
+	if (image->space)
+		munmap(image->space, image->size + HUGE_PAGE);
 	free(image);
 }
 
@@ -336,13 +344,15 @@ static bool table_names_others(struct dwarfbytes *bytes)
 }
 
 /* Unpacks the abbreviations at `offset`. False: there are none. */
-static bool reach_table(struct section *abbrev, uint64_t offset, bool *names_others)
+static bool reach_table(struct debugimage *image, uint64_t offset, bool *names_others)
 {
+	struct section *abbrev = section_of(image, ABBREV);
+
 	for (size_t step = STEP; offset < abbrev->n; step *= 2) {
 		const size_t left = abbrev->n - offset;
 		struct dwarfbytes bytes;
 
-		if (!section_reach(abbrev, left < step ? abbrev->n : offset + step))
+		if (!section_reach(image, abbrev, left < step ? abbrev->n : offset + step))
 			return false;
 		bytes = bytes_from(abbrev, offset);
 		*names_others = table_names_others(&bytes);
@@ -376,33 +386,32 @@ static bool walk_to(struct debugimage *image, uint64_t offset)
 	struct section *info = section_of(image, INFO);
 	uint64_t abbrev, size;
 
-	if (!section_reach(info, offset))
+	if (!section_reach(image, info, offset))
 		return false;
 	while (image->walked <= offset) {
 		const uint64_t unit = image->walked, left = unit < info->n ? info->n - unit : 0;
 
-		if (!section_reach(info, left < HEAD_MOST ? info->n : unit + HEAD_MOST) ||
+		if (!section_reach(image, info, left < HEAD_MOST ? info->n : unit + HEAD_MOST) ||
 		    !read_header(info, unit, &abbrev, &size))
 			return false;
 		if (abbrev > image->last_table)
 			image->last_table = abbrev;
 		image->walked += size;
 		if (unit == offset)
-			return section_reach(info, image->walked);
+			return section_reach(image, info, image->walked);
 	}
 	return false;
 }
 
 bool debugimage_reach(struct debugimage *image, uint64_t offset)
 {
-	struct section *info = section_of(image, INFO), *abbrev = section_of(image, ABBREV);
+	struct section *info = section_of(image, INFO);
 	uint64_t table, size;
 	bool others, last;
 
 	return (offset < image->walked || walk_to(image, offset)) &&
-	       read_header(info, offset, &table, &size) && section_reach(info, offset + size) &&
-	       reach_table(abbrev, image->last_table, &last) && reach_table(abbrev, table, &others) &&
-	       !others;
+	       read_header(info, offset, &table, &size) && section_reach(image, info, offset + size) &&
+	       reach_table(image, image->last_table, &last) && reach_table(image, table, &others) && !others;
 }
 
 bool debugimage_reach_lines(struct debugimage *image, uint64_t offset)
@@ -412,12 +421,12 @@ bool debugimage_reach_lines(struct debugimage *image, uint64_t offset)
 	uint64_t length;
 
 	if (offset >= lines->n ||
-	    !section_reach(lines, lines->n - offset < HEAD_MOST ? lines->n : offset + HEAD_MOST))
+	    !section_reach(image, lines, lines->n - offset < HEAD_MOST ? lines->n : offset + HEAD_MOST))
 		return false;
 	bytes = bytes_from(lines, offset);
 	length = dwarfbytes_length(&bytes);
 	return !bytes.short_of && length <= bytes.left + (lines->n - lines->reached) &&
-	       section_reach(lines, lines->reached - bytes.left + length);
+	       section_reach(image, lines, lines->reached - bytes.left + length);
 }
 
 bool debugimage_reach_all(struct debugimage *image)
@@ -425,6 +434,6 @@ bool debugimage_reach_all(struct debugimage *image)
 	bool fine = true;
 
 	for (size_t i = 0; i < N_WANTED && fine; i++)
-		fine = section_reach(&image->sections[i], image->sections[i].n);
+		fine = section_reach(image, &image->sections[i], image->sections[i].n);
 	return fine;
 }

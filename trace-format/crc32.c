@@ -4,6 +4,7 @@
 #include <pthread.h>
 #ifdef __x86_64__
 #include <immintrin.h>
+#include <sys/platform/x86.h>
 #endif
 
 #include "wire.h"
@@ -114,7 +115,8 @@ uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t size)
 	crc = ~crc;
 	pthread_once(&tables_once, fill_tables);
 #ifdef __x86_64__
-	if (size >= FOLD_LEAST && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1")) {
+	/* The loader knows. To ask the processor, as the compiler's own way does at each start, is slow under a hypervisor. */
+	if (size >= FOLD_LEAST && CPU_FEATURE_ACTIVE(PCLMULQDQ) && CPU_FEATURE_ACTIVE(SSE4_1)) {
 		const size_t most = size - size % (LANE * LANES);
 
 		crc = add_by_folding(crc, data, most);

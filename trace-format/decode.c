@@ -287,6 +287,17 @@ static const uint8_t bonds[] = {
 	[MST_KEEP] = WANTS_CALL,
 };
 
+/* The bonds of `n` records. Eight at a time, for else half of the time goes into counting. */
+static void look_up_bonds(const uint16_t *records, uint32_t n, const uint8_t *by_symbol, uint8_t *row)
+{
+	for (; n >= 8; n -= 8, records += 8, row += 8) {
+		for (size_t k = 0; k < 8; k++)
+			row[k] = by_symbol[records[k]];
+	}
+	while (n-- > 0)
+		*row++ = by_symbol[*records++];
+}
+
 /* Whether no half of a call is missing. */
 static bool calls_are_whole(const struct decode *d, const uint16_t *records, uint8_t *by_symbol)
 {
@@ -301,8 +312,7 @@ static bool calls_are_whole(const struct decode *d, const uint16_t *records, uin
 	}
 	for (uint32_t i = 0; i < d->chunk.n_records && wants & WANTS; i += n, row[0] = row[n]) {
 		n = d->chunk.n_records - i < 256 ? d->chunk.n_records - i : 256;
-		for (uint32_t k = 0; k < n; k++)
-			row[k + 1] = by_symbol[records[i + k]];
+		look_up_bonds(&records[i], n, by_symbol, row + 1);
 		for (uint32_t k = 0; k < n; k++)
 			missing |= row[k] & ~(row[k + 1] >> GIVES);
 	}
@@ -312,10 +322,10 @@ static bool calls_are_whole(const struct decode *d, const uint16_t *records, uin
 /* Whether each symbol comes as often as it is said to. In turn, for the same one often comes twice in a row. */
 static bool counts_are_true(const struct decode *d, const uint16_t *records, uint32_t *seen)
 {
-	const uint32_t n = d->chunk.n_records, n_symbols = d->chunk.n_symbols;
+	const size_t n = d->chunk.n_records, n_symbols = d->chunk.n_symbols;
 	const struct mst_symbol *symbols = d->symbols.items;
 	uint32_t *const turns[] = { seen, seen + n_symbols, seen + 2 * n_symbols, seen + 3 * n_symbols };
-	uint32_t i;
+	size_t i;
 
 	memset(seen, 0, 4 * n_symbols * sizeof(*seen));
 	for (i = 0; i + 4 <= n; i += 4) {

@@ -254,6 +254,15 @@ uint32_t names_of(const struct names *names, uint32_t frame, uint32_t *first)
 {
 	uint32_t lo = 0, hi = names->n_frames;
 
+	/* Few frames have no name, so it is not far before the place that it would have if all had. */
+	if (hi > frame)
+		hi = frame + 1;
+	for (uint32_t step = 1; step <= hi; step *= 2) {
+		if (names->frames[hi - step].frame < frame) {
+			lo = hi - step + 1;
+			break;
+		}
+	}
 	while (lo < hi) {
 		const uint32_t middle = lo + (hi - lo) / 2;
 

@@ -205,40 +205,63 @@ const struct emitter emit_callgrind = {
 
 /* ---- massif.out's format ---- */
 
-/* One value of all places; NULL: no memory. */
-static struct tree *build_tree(const struct emit_view *view, enum xtree_event event)
+/* What a tree is made of: all places, and one value of each. */
+struct plot {
+	struct tree_leaf *leaves;
+	uint64_t *bytes;
+	struct forest *forest;
+};
+
+/* False: no memory. */
+static bool plot_plant(struct plot *p, const struct emit_view *view)
 {
 	const uint32_t n = xtree_places(view->xtree);
-	struct tree_input in = {
-		.leaves = malloc((n + (size_t)1) * sizeof(*in.leaves)),
-		.threshold = THRESHOLD,
+	struct forest_input in = {
 		.naming = view->naming,
 		.same = view->settings->compat == COMPAT_3_19 ? naming_same_addresses(view->naming) : NULL,
 	};
 	struct xtree_place place;
-	struct tree *tree;
 	uint32_t n_stacks;
 
-	if (!in.leaves)
-		return NULL;
+	in.leaves = p->leaves = malloc((n + (size_t)1) * sizeof(*p->leaves));
+	p->bytes = malloc((n + (size_t)1) * sizeof(*p->bytes));
+	if (!p->leaves || !p->bytes)
+		return false;
 	in.stacks = mst_reader_stacks(view->reader, &n_stacks);
 	mst_reader_frames(view->reader, &in.n_frames);
 	for (uint32_t i = 0; i < n; i++) {
 		if (xtree_place(view->xtree, i, &place))
-			in.leaves[in.n_leaves++] = (struct tree_leaf){
-				.bytes = place.values[event],
-				.stack = place.stack,
-				.n = place.n,
-			};
+			in.leaves[in.n_leaves++] = (struct tree_leaf){ place.stack, place.n };
 	}
-	tree = tree_build(&in);
-	free(in.leaves);
-	return tree;
+	p->forest = forest_create(&in);
+	return p->forest;
 }
 
-static void write_event(struct out *out, const struct emit_view *view, enum xtree_event event)
+static void plot_clear(struct plot *p)
 {
-	struct tree *tree = build_tree(view, event);
+	forest_destroy(p->forest);
+	free(p->leaves);
+	free(p->bytes);
+}
+
+/* One value of all places; NULL: no memory. */
+static struct tree *build_tree(const struct emit_view *view, const struct plot *p, enum xtree_event event)
+{
+	struct tree_input in = { .bytes = p->bytes, .threshold = THRESHOLD };
+	const uint32_t n = xtree_places(view->xtree);
+	struct xtree_place place;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (xtree_place(view->xtree, i, &place))
+			p->bytes[in.n++] = place.values[event];
+	}
+	return tree_build(p->forest, &in);
+}
+
+static void write_event(struct out *out, const struct emit_view *view, const struct plot *p,
+			enum xtree_event event)
+{
+	struct tree *tree = build_tree(view, p, event);
 
 	if (!tree) {
 		out_fail(out, ENOMEM);
@@ -254,13 +277,18 @@ static void write_event(struct out *out, const struct emit_view *view, enum xtre
 
 static void write_xtree(struct out *out, const struct emit_view *view)
 {
+	struct plot p = { 0 };
+
 	out_text(out, "desc: xtree.produce_report");
 	emit_sample(out, view);
 	out_text(out, "\n");
 	emit_command(out, view);
 	out_text(out, "time_unit: ms\n");
-	for (unsigned i = 0; i < xtree_events(view->xtree); i++)
-		write_event(out, view, (enum xtree_event)i);
+	if (!plot_plant(&p, view))
+		out_fail(out, ENOMEM);
+	for (unsigned i = 0; p.forest && i < xtree_events(view->xtree); i++)
+		write_event(out, view, &p, (enum xtree_event)i);
+	plot_clear(&p);
 }
 
 const struct emitter emit_xtree = {

@@ -25,7 +25,9 @@ struct fixture {
 	struct mst_reader *reader;
 	struct naming *naming;
 	struct tree_leaf leaves[MAX_LEAVES];
+	uint64_t bytes[MAX_LEAVES];
 	uint32_t n;
+	struct forest *forest;
 	uint64_t more;
 	double threshold;
 };
@@ -55,6 +57,7 @@ static int end(void **state)
 {
 	struct fixture *f = *state;
 
+	forest_destroy(f->forest);
 	naming_destroy(f->naming);
 	mst_reader_destroy(f->reader);
 	mst_writer_destroy(f->writer);
@@ -90,7 +93,8 @@ static void leaf(struct fixture *f, const char *stack, uint64_t bytes)
 		assert_int_equal(mst_writer_stack(f->writer, &s, &id), 0);
 	}
 	assert_true(f->n < MAX_LEAVES);
-	f->leaves[f->n++] = (struct tree_leaf){ .stack = id, .n = (uint32_t)strlen(stack), .bytes = bytes };
+	f->bytes[f->n] = bytes;
+	f->leaves[f->n++] = (struct tree_leaf){ .stack = id, .n = (uint32_t)strlen(stack) };
 }
 
 /* Seals the trace with one record that needs all definitions, and reads it. */
@@ -134,27 +138,35 @@ static void print_tree(const struct fixture *f, const struct tree *tree, char *t
 	}
 }
 
-static void expect(struct fixture *f, const char *expected)
+static void plant(struct fixture *f)
 {
-	struct tree_input in = {
-		.leaves = f->leaves,
-		.n_leaves = f->n,
-		.more = f->more,
-		.threshold = f->threshold,
-	};
-	char text[4096];
-	struct tree *tree;
+	struct forest_input in = { .leaves = f->leaves, .n_leaves = f->n, .naming = f->naming };
 	uint32_t n;
 
-	read_back(f);
 	in.stacks = mst_reader_stacks(f->reader, &n);
 	mst_reader_frames(f->reader, &in.n_frames);
-	in.naming = f->naming;
-	tree = tree_build(&in);
+	f->forest = forest_create(&in);
+	assert_non_null(f->forest);
+}
+
+static void expect_tree(struct fixture *f, const uint64_t *bytes, uint32_t n, double threshold,
+			const char *expected)
+{
+	const struct tree_input in = { .bytes = bytes, .n = n, .more = f->more, .threshold = threshold };
+	struct tree *tree = tree_build(f->forest, &in);
+	char text[4096];
+
 	assert_non_null(tree);
 	print_tree(f, tree, text, sizeof(text));
 	tree_destroy(tree);
 	assert_string_equal(text, expected);
+}
+
+static void expect(struct fixture *f, const char *expected)
+{
+	read_back(f);
+	plant(f);
+	expect_tree(f, f->bytes, f->n, f->threshold, expected);
 }
 
 /* The worked example: five blocks from m(ain), one of them resized there, through 0, 1 and 2. */
@@ -315,11 +327,33 @@ static void wrapping_bytes(void **state)
 	expect(f, "2:2 root, 0:18446744073709551615 a, 0:3 b");
 }
 
+/* Trees of one forest, in any order: each is what it would be alone. */
+static void trees_share_a_forest(void **state)
+{
+	static const uint64_t later[] = { 0, 50, 1, 49, 7 };
+	struct fixture *f = *state;
+
+	leaf(f, "ac", 60);
+	leaf(f, "bc", 40);
+	leaf(f, "ad", 5);
+	leaf(f, "c", 3);
+	leaf(f, "bde", 2);
+	read_back(f);
+	plant(f);
+	expect_tree(f, f->bytes, 2, 50, "2:100 root, 1:60 a, 0:60 c, 0:40 in 1");
+	expect_tree(f, later, 5, 10, "3:107 root, 2:57 b, 0:50 c, 0:7 in 1, 0:49 c, 0:1 in 1");
+	expect_tree(f, f->bytes, 5, 0,
+		    "3:110 root, 2:65 a, 0:60 c, 0:5 d, 2:42 b, 0:40 c, 1:2 d, 0:2 e, 0:3 c");
+	expect_tree(f, f->bytes, 2, 50, "2:100 root, 1:60 a, 0:60 c, 0:40 in 1");
+	expect_tree(f, f->bytes, 0, 50, "0:0 root");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(trees_share_a_forest),
 		TEST(zero_bytes_aggregate),
 		TEST(zero_bytes_shown),
 		TEST(nothing_live),
