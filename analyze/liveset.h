@@ -28,8 +28,7 @@ struct liveset {
 	uint32_t n_holes, cap_holes;
 	int64_t *counts; /* by kind: live blocks of unknown index, less frees of them */
 	uint32_t n_counts;
-	uint32_t *
-		came; /* at which records the blocks of the present chunk did; those that are gone don't say */
+	uint32_t *came; /* at which records of the present chunk its blocks did, unless they are gone */
 	uint32_t cap_came;
 };
 

@@ -31,9 +31,8 @@ struct group {
 
 struct forest {
 	struct forest_input in;
-	uint32_t *order; /* the leaves, those of a place together */
-	uint64_t
-		*sums; /* [n_leaves + 1]: bytes of the leaves before one in that order, in the present tree */
+	uint32_t *order;      /* the leaves, those of a place together */
+	uint64_t *sums;       /* [n_leaves + 1]: bytes before each in that order, in the present tree */
 	uint32_t *slots;      /* by frame: its place on the present level plus 1, else 0 */
 	uint32_t *chosen;     /* by place in the order: scratch */
 	uint32_t *sorted;     /* the same */

@@ -18,8 +18,8 @@ struct tree_leaf {
 };
 
 struct forest_input {
-	struct tree_leaf *
-		leaves; /* every stack allocated from, in the order in which they came up; used up, not freed */
+	/* Every stack allocated from, in the order in which they came up; used up, not freed. */
+	struct tree_leaf *leaves;
 	uint32_t n_leaves;
 	const struct mst_stack *stacks; /* the trace's tables */
 	uint32_t n_frames;

@@ -76,8 +76,9 @@ static int find_context(struct count *c, uint32_t stack, uint32_t *context)
 		c->stacks = grown;
 		c->capacity = capacity;
 	}
-	c->stacks[ *context = c->n] = stack;
-	return indexmap_put(&c->contexts, stack, c->n++) ? 0 : MST_ERR_NOMEM;
+	*context = c->n++;
+	c->stacks[*context] = stack;
+	return indexmap_put(&c->contexts, stack, *context) ? 0 : MST_ERR_NOMEM;
 }
 
 static int note(struct count *c, const struct mst_kind *kind, uint64_t address, bool in_base)
