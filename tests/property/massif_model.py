@@ -557,7 +557,9 @@ def model_texts(options, *script):
             changes = max(range(len(history)), key=lambda i: history[i][1])
         else:
             changes = max(i for i, (clock, _) in enumerate(history) if at == 'end' or clock <= int(at))
-        then = run_model(options, *script, changes=changes)
+        # What shrinks a block without a change may show a peak behind the last change.
+        whole = what == 'all-snapshots' and at == 'end'
+        then = run_model(options, *script, changes=None if whole else changes)
         if what == 'all-snapshots':
             then.highest = then.highest if at == 'end' else None
             ats.append(then.text())
