@@ -212,10 +212,9 @@ static unsigned parse_parts(struct argp_state *state, const char *value)
 	for (const char *word = value;; word++) {
 		const size_t length = strcspn(word, ",");
 		unsigned i = 0;
-		while (rewrite_parts[i] &&
-		       (strncmp(word, rewrite_parts[i], length) || rewrite_parts[i][length]))
+		while (scribe_parts[i] && (strncmp(word, scribe_parts[i], length) || scribe_parts[i][length]))
 			i++;
-		if (!rewrite_parts[i])
+		if (!scribe_parts[i])
 			argp_error(state, "--drop=%s: no part of a trace is called '%.*s'", value,
 				   (int)length, word);
 		parts |= 1u << i;

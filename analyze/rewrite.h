@@ -11,20 +11,7 @@
 #define ANALYZE_REWRITE_H
 
 #include "observer.h"
-
-/* What is left out. */
-enum rewrite_drop {
-	REWRITE_IDENTITY = 1,      /* which block a free gives back */
-	REWRITE_TIME = 2,          /* all happens at time 0 */
-	REWRITE_THREADS = 4,       /* all is done by one thread */
-	REWRITE_INSTRUCTIONS = 8,  /* counts of them */
-	REWRITE_NAMES = 16,        /* of frames */
-	REWRITE_USABLE = 32,       /* how much the allocator gave */
-	REWRITE_STACKS = 64,       /* how deep they were */
-	REWRITE_MAPPINGS = 128,    /* calls of mmap and its like */
-	REWRITE_PAGES = 256,       /* all that maps pages */
-	REWRITE_FREE_STACKS = 512, /* where blocks were given back */
-};
+#include "scribe.h"
 
 #define REWRITE_END UINT64_MAX
 
@@ -33,7 +20,7 @@ struct rewrite_options {
 	uint64_t first;       /* no record before this one, either */
 	uint64_t first_ns;    /* the time of that */
 	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
-	unsigned drop;        /* enum rewrite_drop, several */
+	unsigned drop;        /* enum scribe_part, several */
 	bool no_args;         /* of the command line, only the program's name */
 	bool strip_paths;     /* of files only the last part of their names */
 };
@@ -50,9 +37,6 @@ struct rewrite_survey {
 void rewrite_look(int fd, bool forked, struct rewrite_survey *survey);
 
 struct rewrite;
-
-/* The word for each part that can be left out, in the order of its bits; then NULL. */
-extern const char *const rewrite_parts[];
 
 /* Writes to `fd`, an empty regular file. `has_identity` says whether the trace tells which block a free gives back. */
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
