@@ -111,7 +111,7 @@ class Model:
         self.deepest = self.changes = 0
         self.aborted = False
         self.faithful = options['compat'] != 'fixed'
-        self.history = [(0, 0)]
+        self.totals = [0]                               # after each change
         self.highest = None
         self.normal()
 
@@ -182,7 +182,7 @@ class Model:
 
     def note(self):
         self.changes += 1
-        self.history.append((self.clock(), self.total()))
+        self.totals.append(self.total())
 
     def happened(self):
         """After each call that changed something."""
@@ -517,12 +517,10 @@ def random_options(rng, counted):
     return options, words
 
 
-def run_model(options, steps, frames, path, changes=None):
-    """The model after all steps, or after so many changes."""
-    model, blocks = Model(options, frames, path), {}
+def run_model(options, steps, frames, path):
+    """The model after all steps, and its clock and number of changes after each."""
+    model, blocks, after = Model(options, frames, path), {}, []
     for step in steps:
-        if model.changes == changes:
-            break
         if step[0] == 'time':
             model.now_ns = step[1]
         elif step[0] == 'instructions':
@@ -537,7 +535,18 @@ def run_model(options, steps, frames, path, changes=None):
             model.fail_to_resize(blocks[step[1]])
         else:
             blocks[step[1]] = model.resize(blocks[step[1]], step[2], step[3])
-    return model
+        after.append((model.clock(), model.changes))
+    return model, after
+
+
+def steps_until(at, totals, after):
+    """How many steps were done by then, also those that changed nothing: Massif takes a peak before it knows."""
+    if at == 'end':
+        return len(after)
+    if at == 'peak':
+        highest = totals.index(max(totals))
+        return next((i for i, (_, changes) in enumerate(after, 1) if changes == highest), 0)
+    return sum(clock <= int(at) for clock, _ in after)
 
 
 def comparable(text, ats):
@@ -546,20 +555,14 @@ def comparable(text, ats):
                                   or 'time_unit: B' in at] for at in ats]
 
 
-def model_texts(options, *script):
+def model_texts(options, steps, frames, path):
     """massif.out, then a file for each moment asked for, found by running as far as that again; or None."""
-    model = run_model(options, *script)
+    model, after = run_model(options, steps, frames, path)
     if model.aborted:
         return None
-    history, ats = model.history, []
+    ats = []
     for what, at in options['at']:
-        if at == 'peak':
-            changes = max(range(len(history)), key=lambda i: history[i][1])
-        else:
-            changes = max(i for i, (clock, _) in enumerate(history) if at == 'end' or clock <= int(at))
-        # What shrinks a block without a change may show a peak behind the last change.
-        whole = what == 'all-snapshots' and at == 'end'
-        then = run_model(options, *script, changes=None if whole else changes)
+        then, _ = run_model(options, steps[:steps_until(at, model.totals, after)], frames, path)
         if what == 'all-snapshots':
             then.highest = then.highest if at == 'end' else None
             ats.append(then.text())
