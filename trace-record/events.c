@@ -8,7 +8,6 @@
 #include "page_events.h"
 #include "tracee_state.h"
 
-#define HOLD_NS 20000000u /* how long an allocation waits for a realloc in another thread */
 #define UNKNOWN_BLOCK UINT64_MAX
 
 /* Beside 0 and errors: the event gives an address at which there is a block. */
@@ -149,22 +148,80 @@ static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t
 	return err;
 }
 
-/* A block whose address comes back though no free of it was seen. */
-static int imply_free(struct tracee *t, uint64_t address)
+/* A block whose address is another's, though no free of it was seen. */
+static int imply_free(struct tracee *t, struct block block)
 {
 	const struct mst_kind k = { .op = MST_OP_IMPLIED_FREE };
-	struct block block;
 	uint32_t call;
-	int err;
+	const int err = mst_writer_kind(t->writer, &k, &call);
 
-	if (!blocks_take(&t->blocks, address, &block))
-		return 0;
 	t->implied_frees++;
-	err = mst_writer_kind(t->writer, &k, &call);
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, call);
 }
 
-/* ADDRESS_IS_LIVE: nothing was written; see settle(). */
+/* ---- blocks that are given to realloc ---- */
+
+/*
+ * From then on the block's address may be another thread's, long before realloc has returned and tells what became of the
+ * block: so it leaves the table, and stays with its thread. A realloc that never returns, as where a handler leaves it
+ * by longjmp, leaves it there until the thread's next one.
+ */
+
+/* Takes the block at an address; false if there is none. */
+static bool take_block(struct tracee *t, uint64_t address, struct block *block)
+{
+	if (__builtin_expect(blocks_take(&t->blocks, address, block), 1))
+		return true;
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+
+		if (address && lane->moving_address == address) {
+			*block = lane->moving;
+			lane->moving_address = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What the lane's realloc was given is where it was, unless that is another's. */
+static int put_back(struct tracee *t, struct lane *lane)
+{
+	const uint64_t address = lane->moving_address;
+
+	lane->moving_address = 0;
+	switch (address ? blocks_add(&t->blocks, address, lane->moving) : BLOCKS_ADDED) {
+	case BLOCKS_ADDED:
+		return 0;
+	case BLOCKS_LIVE:
+		return imply_free(t, lane->moving);
+	default:
+		return MST_ERR_NOMEM;
+	}
+}
+
+static int begin_moving(struct tracee *t, struct lane *lane, uint64_t address)
+{
+	const int err = put_back(t, lane);
+
+	if (!err && take_block(t, address, &lane->moving))
+		lane->moving_address = address;
+	return err;
+}
+
+/* Of the lane's realloc that has returned. */
+static bool take_moved(struct tracee *t, struct lane *lane, uint64_t address, struct block *block)
+{
+	if (!address || lane->moving_address != address)
+		return take_block(t, address, block);
+	*block = lane->moving;
+	lane->moving_address = 0;
+	return true;
+}
+
+/* ---- calls ---- */
+
+/* ADDRESS_IS_LIVE: nothing was written. */
 static inline int write_alloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
 	struct block block;
@@ -197,15 +254,14 @@ static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_
 		return err;
 	if (!frees && !keeps && e->address != e->old && blocks_find(&t->blocks, e->address, &block))
 		return ADDRESS_IS_LIVE;
-	known = keeps ? blocks_find(&t->blocks, e->old, &old) : blocks_take(&t->blocks, e->old, &old);
+	known = take_moved(t, lane, e->old, &old);
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-	if ((err = kind_of(t, e, stack, frees ? MST_NONE : old.kind, &block.kind))) {
-		/* Where it was there is room for it. */
-		if (known && !keeps)
-			blocks_add(&t->blocks, e->old, old);
+	err = kind_of(t, e, stack, frees ? MST_NONE : old.kind, &block.kind);
+	if (known && (err || keeps) && blocks_add(&t->blocks, e->old, old) == BLOCKS_NO_MEMORY && !err)
+		err = MST_ERR_NOMEM;
+	if (err)
 		return err;
-	}
 	if (keeps)
 		return mst_writer_failed_resize(t->writer, old.kind, old.rank, block.kind);
 	t->unknown_frees += !known;
@@ -227,17 +283,16 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 {
 	struct block block;
 
-	if (customs_covered(&t->customs, address) && blocks_take(&t->blocks, address, freed))
+	if (customs_covered(&t->customs, address) && take_block(t, address, freed))
 		return 0;
 	if (!customs_take(&t->customs, address, freed)) {
-		if (blocks_take(&t->blocks, address, freed))
+		if (take_block(t, address, freed))
 			return 0;
 		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 		t->unknown_frees++;
 		return 0;
 	}
-	if (blocks_take(&t->blocks, address, &block) &&
-	    customs_add_covering(&t->customs, address, block) != 0)
+	if (take_block(t, address, &block) && customs_add_covering(&t->customs, address, block) != 0)
 		return MST_ERR_NOMEM;
 	return 0;
 }
@@ -247,7 +302,7 @@ static inline int write_free(struct tracee *t, uint64_t address)
 	struct block block;
 	int err = 0;
 
-	if (__builtin_expect(customs_any(&t->customs) || !blocks_take(&t->blocks, address, &block), 0))
+	if (__builtin_expect(customs_any(&t->customs) || !take_block(t, address, &block), 0))
 		err = take_freed(t, address, &block);
 	return err ? err : mst_writer_free(t->writer, block.kind, block.rank);
 }
@@ -258,10 +313,9 @@ static inline int write_free(struct tracee *t, uint64_t address)
  */
 static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
 {
-	if (t->segment->unowned && customs_covered(&t->customs, address) &&
-	    blocks_take(&t->blocks, address, block))
+	if (t->segment->unowned && customs_covered(&t->customs, address) && take_block(t, address, block))
 		return true;
-	return customs_take(&t->customs, address, block) || blocks_take(&t->blocks, address, block);
+	return customs_take(&t->customs, address, block) || take_block(t, address, block);
 }
 
 static int write_freelike(struct tracee *t, uint64_t address)
@@ -371,6 +425,8 @@ static int count_on(struct tracee *t, uint64_t instructions)
 static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
 						 const struct lane_event *e)
 {
+	if (e->op == SHM_OP_MOVING)
+		return begin_moving(t, lane, e->address);
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
@@ -427,87 +483,6 @@ static int take_event(struct tracee *t, struct lane *lane, const struct clock *c
 	return err;
 }
 
-/* The lane's next call, behind what may as well come now. */
-static const struct lane_event *next_call(struct tracee *t, struct lane *lane, const struct clock *clock)
-{
-	const struct lane_event *e;
-
-	lane_look(lane);
-	while ((e = lane_peek(lane)) &&
-	       (e->op == MST_OP_STACK || e->op == SHM_OP_NODE || e->op == SHM_OP_COUNT) &&
-	       take_event(t, lane, clock) == 0)
-		;
-	return e;
-}
-
-/* Another thread's realloc that gives up `address`, if it is there already. */
-static struct lane *find_releasing(struct tracee *t, struct lane *except, uint64_t address,
-				   const struct clock *clock)
-{
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		struct lane *lane = &t->lanes[i];
-		const struct lane_event *e;
-
-		if (lane == except || !lane_is_current(lane))
-			continue;
-		e = next_call(t, lane, clock);
-		if (e && is_realloc(e) && e->old == address)
-			return lane;
-	}
-	return NULL;
-}
-
-static bool other_lanes(struct tracee *t, struct lane *lane)
-{
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		if (&t->lanes[i] != lane && t->lanes[i].ring && !lane_done(&t->lanes[i]))
-			return true;
-	}
-	return false;
-}
-
-/* Takes the lane's next event; what it gives was freed, if that hasn't been seen. */
-static int take_implying(struct tracee *t, struct lane *lane, const struct clock *clock)
-{
-	int err = take_event(t, lane, clock);
-
-	if (err == ADDRESS_IS_LIVE) {
-		err = imply_free(t, lane_peek(lane)->address);
-		if (err)
-			lane_take(lane);
-		else
-			err = take_event(t, lane, clock);
-	}
-	return err;
-}
-
-/*
- * The lane's next event gives an address that is still live. Either another thread's realloc has given
- * it up and is not yet where its stamp belongs: then that comes first; or it will be here soon:
- * ADDRESS_IS_LIVE still (if `patient`); or nobody will ever say. With one thread there is no conflict.
- */
-static __attribute__((noinline)) int settle(struct tracee *t, struct lane *lane, const struct clock *clock,
-					    bool patient)
-{
-	const uint64_t address = lane_peek(lane)->address;
-	struct lane *other = find_releasing(t, lane, address, clock);
-
-	if (other) {
-		const int err = take_implying(t, other, clock);
-
-		if (err)
-			lane_take(lane);
-		return err ? err : take_implying(t, lane, clock);
-	}
-	if (!t->held_ns || t->held_address != address) {
-		t->held_ns = clock->ns[1] | 1;
-		t->held_address = address;
-	}
-	if (patient && clock->ns[1] - t->held_ns < HOLD_NS && other_lanes(t, lane))
-		return ADDRESS_IS_LIVE;
-	return take_implying(t, lane, clock);
-}
-
 /* The lane with the earliest event before `until`, and the stamp up to which it may run. */
 static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 {
@@ -533,45 +508,48 @@ static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 	return best;
 }
 
-/* Takes the lane's next event that isn't as usual; ADDRESS_IS_LIVE: it has to wait. */
-static int take_any(struct tracee *t, struct lane *lane, const struct clock *clock, bool patient)
+/* Takes the lane's next event, which isn't as usual. What it gives was freed, if that hasn't been seen. */
+static int take_any(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
-	const int err = take_event(t, lane, clock);
+	struct block block;
+	int err = take_event(t, lane, clock);
 
-	return err == ADDRESS_IS_LIVE ? settle(t, lane, clock, patient) : err;
+	if (err != ADDRESS_IS_LIVE)
+		return err;
+	blocks_take(&t->blocks, lane_peek(lane)->address, &block);
+	err = imply_free(t, block);
+	if (!err)
+		return take_event(t, lane, clock);
+	lane_take(lane);
+	return err;
 }
 
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
-	/* A process that writes no more has nothing to wait for. */
-	const bool patient = until != UINT64_MAX;
 	const int64_t most = t->step;
 	struct lane *lane;
 	uint64_t limit;
 	int64_t taken = 0;
 	int err = 0, first_err = tracee_look_at_rings(t);
-	bool held = first_err;
+	const bool looked = !first_err;
 
-	while (!held && taken < most && (lane = earliest(t, until, &limit))) {
+	while (looked && taken < most && (lane = earliest(t, until, &limit))) {
 		const struct lane_event *e;
 
 		do {
 			taken += tracee_run(t, lane, clock, limit, most - taken, &err);
 			e = err ? NULL : lane_peek(lane);
 			if (e && e->stamp <= limit && taken < most) {
-				err = take_any(t, lane, clock, patient);
-				held = err == ADDRESS_IS_LIVE;
-				taken += !held;
+				err = take_any(t, lane, clock);
+				taken++;
 			}
 			if (err < 0) {
 				/* Counted, not fatal: the program goes on, and so do later events. */
 				first_err = first_err ? first_err : err;
 				t->lost++;
 			}
-		} while (e && e->stamp <= limit && taken < most && !held);
+		} while (e && e->stamp <= limit && taken < most);
 	}
-	if (!held)
-		t->held_ns = 0;
 	tracee_settle_rings(t);
 	return first_err ? first_err : taken;
 }

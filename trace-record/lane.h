@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "blocks.h"
 #include "shm.h"
 
 /* An event as it was in the ring. */
@@ -63,6 +64,8 @@ struct lane {
 	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
 	uint64_t stack_depth;      /* of the thread, as the last mark told */
+	struct block moving;       /* given to a realloc that hasn't told yet what became of it ... */
+	uint64_t moving_address;   /* ... and where it was; 0: there is none */
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
 

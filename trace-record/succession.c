@@ -54,17 +54,30 @@ static void sort_refs(struct succession *s)
 		sort_by(s, least, shift);
 }
 
+/* Blocks that reallocs have been given, which have not returned. Their number. */
+static uint64_t list_moving(struct tracee *t, struct block_ref *refs)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		if (t->lanes[i].moving_address)
+			refs[n++] = block_at(&t->lanes[i].moving);
+	}
+	return n;
+}
+
 static int find_refs(struct succession *s)
 {
 	const uint64_t own = blocks_count(&s->tracee->blocks), custom = customs_count(&s->tracee->customs);
 
-	s->n_refs = own + custom;
+	s->n_refs = own + custom + s->tracee->n_lanes;
 	s->refs = malloc((s->n_refs + 1) * sizeof(*s->refs));
 	s->room = malloc((s->n_refs + 1) * sizeof(*s->room));
 	if (!s->refs || !s->room)
 		return MST_ERR_NOMEM;
 	blocks_list(&s->tracee->blocks, s->refs);
 	customs_list(&s->tracee->customs, s->refs + own);
+	s->n_refs = own + custom + list_moving(s->tracee, s->refs + own + custom);
 	sort_refs(s);
 	return 0;
 }

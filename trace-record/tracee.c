@@ -86,6 +86,21 @@ struct shm_segment *tracee_segment(struct tracee *t)
 
 /* ---- forks ---- */
 
+/* Where other threads' reallocs have not returned, the child has the blocks that they were given. */
+static int copy_moving(struct tracee *t, const struct tracee *parent)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < parent->n_lanes && !err; i++) {
+		const struct lane *lane = &parent->lanes[i];
+
+		if (lane->moving_address &&
+		    blocks_add(&t->blocks, lane->moving_address, lane->moving) == BLOCKS_NO_MEMORY)
+			err = MST_ERR_NOMEM;
+	}
+	return err;
+}
+
 /* What a child forked now would start from. Modules are told anew by the child itself. */
 static struct tracee *copy_state(struct tracee *parent)
 {
@@ -102,7 +117,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	if (parent->pages)
 		t->pages = pagebase_copy(parent->pages);
 	if ((parent->pages && !t->pages) || blocks_copy(&t->blocks, &parent->blocks) != 0 ||
-	    customs_copy(&t->customs, &parent->customs) != 0 ||
+	    copy_moving(t, parent) != 0 || customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
 		tracee_destroy(t);
 		return NULL;

@@ -45,8 +45,6 @@ struct tracee {
 	struct lane *lanes;
 	struct tids tids; /* of a process with one ring for all threads */
 	uint32_t n_lanes;
-	uint64_t held_ns,
-		held_address;   /* since when the allocation of an address has been waiting; 0 = none is */
 	uint64_t mapped;        /* bytes, by the program's own mmap */
 	struct pagebase *pages; /* by any call; NULL: there will be no other file, or they aren't recorded */
 	uint64_t unknown_frees, implied_frees, lost;

@@ -2,7 +2,7 @@
 /*
  * The C allocation functions that the program calls instead of its allocator's. Each calls the
  * real one and hands an event to the recorder: a free before the real free, an allocation after
- * the real call, so that no address is live twice.
+ * the real call, and before a realloc what it is given, so that no address is live twice.
  */
 #include "interpose.h"
 
@@ -74,9 +74,14 @@ static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs
 static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *regs)
 {
 	const bool sampled = old && sample_take(sample_key(old));
-	void *p = real.realloc(old, size);
-	enum mst_op op = p == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
+	enum mst_op op = MST_OP_REALLOC_MOVED;
+	void *p;
 
+	if (sampled)
+		recorder_moving(old);
+	p = real.realloc(old, size);
+	if (p == old)
+		op = MST_OP_REALLOC_IN_PLACE;
 	if (!sampled) {
 		if (p)
 			recorder_alloc(&(struct call){ .op = MST_OP_REALLOC, .result = p, .size = size },
@@ -103,6 +108,8 @@ void *interpose_realloc(void *old, size_t size)
 		return realloc_from_arena(old, size, CALLER_REGS());
 	if (sample_on)
 		return realloc_sampled(old, size, CALLER_REGS());
+	if (old)
+		recorder_moving(old);
 	p = real.realloc(old, size);
 	if (!old)
 		op = MST_OP_REALLOC;
@@ -151,7 +158,7 @@ static inline bool free_told_quickly(void *p)
 	if (__builtin_expect(!t || t->inside != OUTSIDE, 0))
 		return false;
 	thread_go_inside(t);
-	told = ring_free_quickly(t, p);
+	told = ring_address_quickly(t, SHM_OP_FREE, p);
 	thread_go_outside(t);
 	return told;
 }

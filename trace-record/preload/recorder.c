@@ -297,6 +297,33 @@ void recorder_realloc(enum mst_op op, const void *p, const void *old, size_t siz
 	tell_block(&(const struct call){ .op = op, .result = p, .old = old, .size = size }, 2, regs);
 }
 
+/* Of glibc 2.32 and later. */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* With one thread the ring's order says all. A process may have more than have told anything. */
+static inline bool has_one_thread(void)
+{
+	return !the_process.many && &__libc_single_threaded && __libc_single_threaded;
+}
+
+void recorder_moving(const void *old)
+{
+	struct thread *const t = has_one_thread() ? NULL : thread_now();
+	uint8_t inside;
+	uint64_t count;
+
+	if (!t || t->inside == PUSHING)
+		return;
+	inside = t->inside;
+	t->inside = PUSHING;
+	count = begin_extras(t, 0);
+	/* Without room for it there is hardly any for the realloc, which is counted then. */
+	if (!ring_address_quickly(t, SHM_OP_MOVING, old))
+		push_value(t, SHM_OP_MOVING, 0, (uintptr_t)old, NULL);
+	end_extras(t, count);
+	t->inside = inside;
+}
+
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
 static void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
@@ -409,7 +436,7 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 	if (sample_on && !sample_take(sample_key(p)))
 		return false;
 	t->inside = PUSHING;
-	if (!ring_free_quickly(t, p))
+	if (!ring_address_quickly(t, SHM_OP_FREE, p))
 		push_free(t, SHM_OP_FREE, p, regs);
 	t->inside = IN_DELETE;
 	t->deleting = p;

@@ -51,6 +51,9 @@ void recorder_block(enum mst_op op, const void *p, size_t size, const struct unw
 void recorder_realloc(enum mst_op op, const void *p, const void *old, size_t size,
 		      const struct unwind_regs *regs);
 
+/* Before that: `old` may be another thread's before the real call has returned. */
+void recorder_moving(const void *old);
+
 /* Before the real call; `p` is not NULL. `regs` as above. */
 void recorder_free(const void *p, const struct unwind_regs *regs);
 

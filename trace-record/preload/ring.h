@@ -66,14 +66,14 @@ static inline void ring_put(struct thread *t, uint64_t *w, uint64_t head, const 
 	ring_put_words(t, w, head, 1 + n);
 }
 
-/* Tells of a free, if nothing is due before it. */
-static inline bool ring_free_quickly(struct thread *t, const void *p)
+/* Tells of an operation on an address and nothing else, if nothing is due before it. */
+static inline bool ring_address_quickly(struct thread *t, enum shm_op op, const void *p)
 {
 	uint64_t *const w = ring_reserve_quickly(t);
 
 	if (__builtin_expect(!w || shm_is_wide((uintptr_t)p), 0))
 		return false;
-	ring_put(t, w, shm_head(SHM_OP_FREE, 0, (uintptr_t)p), NULL, 0);
+	ring_put(t, w, shm_head((uint8_t)op, 0, (uintptr_t)p), NULL, 0);
 	return true;
 }
 
