@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a realloc has been given may be another thread's before it tells, or it never tells: rings are written by hand,
+ * and the trace that they make is read back. An event there is a letter and sizes: A10 gives a block of 10 bytes,
+ * F10 frees it, R10>20 makes it one of 20, K10 is a realloc of it that failed, I10 an implied free, F0 one of an unknown block, M a mark.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "mstrace.h"
+#include "shm.h"
+#include "tracee.h"
+
+#define THREADS 2u
+#define PROCESSES 2u
+#define P 0x1000u
+#define Q 0x2000u
+#define NODE 1u   /* of a stack of one frame, which all calls have */
+#define BASE " |" /* in texts: the end of a base */
+
+static struct shm_family *family;
+static struct clock clock_now;
+static uint64_t stamp;
+
+/* ---- rings ---- */
+
+static void put(struct shm_ring *ring, uint8_t *data, const uint64_t *words, uint32_t n)
+{
+	const uint64_t head = atomic_load(&ring->head);
+
+	memcpy(data + head, words, n * sizeof(*words));
+	atomic_store(&ring->head, head + n * sizeof(*words));
+}
+
+static void say(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n)
+{
+	struct shm_segment *segment = shm_segment(family, process);
+
+	put(&segment->rings[thread], shm_ring_data(segment, thread), words, n);
+}
+
+/* An operation on an address, or a mark. */
+static void say_value(uint32_t process, uint32_t thread, uint8_t op, uint64_t value)
+{
+	say(process, thread, (uint64_t[]){ shm_head(op, SHM_STAMPED, value), ++stamp }, 2);
+}
+
+static void say_malloc(uint32_t thread, uint64_t address, uint64_t size)
+{
+	say(0, thread,
+	    (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | size << 16), ++stamp, address }, 3);
+}
+
+/* address 0: it failed. */
+static void say_realloc(uint32_t thread, uint64_t old, uint64_t address, uint64_t size)
+{
+	const uint8_t op = address == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
+	const uint8_t flags = SHM_STAMPED | (address ? 0 : SHM_FAILED);
+
+	say(0, thread, (uint64_t[]){ shm_head(op, flags, NODE | size << 16), ++stamp, address, old }, 4);
+}
+
+static void begin_process(uint32_t process)
+{
+	struct shm_segment *segment = shm_segment(family, process);
+
+	segment->pid = 100 + process;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		segment->rings[i].tid = 100 + process + i;
+		segment->rings[i].use = 1;
+		atomic_store(&segment->rings[i].state, SHM_RING_USED);
+	}
+	atomic_store(&segment->rings_used, THREADS);
+	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	for (uint32_t i = 0; i < THREADS; i++)
+		say(process, i, (uint64_t[]){ shm_head(SHM_OP_NODE, SHM_STAMPED, NODE), ++stamp, 0x1234 }, 3);
+}
+
+/* ---- traces ---- */
+
+static int new_file(void)
+{
+	const int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct mst_writer *make_writer(int fd, bool base)
+{
+	const struct mst_file_info info = {
+		.pid = 100,
+		.machine = 62,
+		.page_size = 4096,
+		.recorder = "test_moving",
+		.exe = "/test_moving",
+		.cwd = "/",
+		.base = base,
+	};
+	const struct mst_writer_options options = { .identity = true };
+	struct mst_writer *writer;
+
+	assert_int_equal(mst_writer_create(&writer, fd, &info, &options), 0);
+	return writer;
+}
+
+static void drain(struct tracee *tracee)
+{
+	clock_sample(&clock_now);
+	assert_true(tracee_drain(tracee, &clock_now, UINT64_MAX) >= 0);
+}
+
+static void append_event(char *text, const struct mst_kind *kinds, const uint64_t *sizes,
+			 const struct mst_event *e)
+{
+	char *end = text + strlen(text);
+	const uint64_t size = e->kind == MST_NONE ? 0 : kinds[e->kind].size;
+	const bool known = e->old_kind != MST_UNKNOWN_KIND;
+	const bool implied = e->kind != MST_NONE && kinds[e->kind].op == MST_OP_IMPLIED_FREE;
+
+	if (e->type == MST_EVENT_ALLOC)
+		sprintf(end, " A%lu", size);
+	else if (e->type == MST_EVENT_FREE)
+		sprintf(end, " %c%lu", implied ? 'I' : 'F', known ? sizes[e->old_index] : 0);
+	else if (e->type == MST_EVENT_RESIZE)
+		sprintf(end, " R%lu>%lu", sizes[e->old_index], size);
+	else if (e->old_kind != MST_NONE)
+		sprintf(end, " K%lu", sizes[e->old_index]);
+	else
+		sprintf(end, " M");
+}
+
+/* Ends the trace, and checks it. */
+static void check(struct mst_writer *writer, int fd, const char *expected)
+{
+	char text[200] = "";
+	uint64_t sizes[20] = { 0 };
+	const struct mst_chunk *chunk;
+	struct mst_reader *reader;
+
+	assert_int_equal(mst_writer_finish(writer, &(struct mst_end){ .reason = MST_END_EXIT }), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(mst_reader_create(&reader, fd), 0);
+	while (mst_reader_next(reader, &chunk) > 0) {
+		struct mst_cursor cursor = MST_CURSOR(chunk);
+		const struct mst_kind *kinds = mst_reader_kinds(reader, &(uint32_t){ 0 });
+		struct mst_event e;
+
+		while (mst_cursor_next(&cursor, &e)) {
+			append_event(text, kinds, sizes, &e);
+			if (e.type == MST_EVENT_ALLOC || e.type == MST_EVENT_RESIZE)
+				sizes[e.index] = kinds[e.kind].size;
+		}
+		if (chunk->base)
+			strcat(text, BASE);
+	}
+	assert_string_equal(text, expected);
+	mst_reader_destroy(reader);
+	close(fd);
+}
+
+/* Of the one process, which unknown and implied frees are counted of, too. */
+static void check_all(const char *expected, uint64_t unknown, uint64_t implied)
+{
+	const int fd = new_file();
+	struct tracee *tracee = tracee_create(shm_segment(family, 0), make_writer(fd, false), 32, false);
+	struct mst_end end = { 0 };
+
+	assert_non_null(tracee);
+	drain(tracee);
+	tracee_end(tracee, &end);
+	assert_int_equal(end.unknown_frees, unknown);
+	assert_int_equal(end.implied_frees, implied);
+	assert_int_equal(end.lost, 0);
+	check(tracee_writer(tracee), fd, expected);
+	tracee_destroy(tracee);
+}
+
+/* ---- cases ---- */
+
+static void begin_case(void)
+{
+	family = mmap(NULL, shm_bytes(PROCESSES), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(family, MAP_FAILED);
+	stamp = 0;
+	clock_start(&clock_now, false);
+	begin_process(0);
+	say_malloc(0, P, 10);
+	say_value(0, 0, SHM_OP_MOVING, P);
+}
+
+static void end_case(void)
+{
+	munmap(family, shm_bytes(PROCESSES));
+}
+
+static void test_address_is_anothers(void **state)
+{
+	(void)state;
+	begin_case();
+	say_malloc(1, P, 20);
+	say_realloc(0, P, Q, 30);
+	say_value(0, 1, SHM_OP_FREE, P);
+	say_value(0, 1, SHM_OP_FREE, Q);
+	check_all(" A10 A20 R10>30 F20 F30", 0, 0);
+	end_case();
+}
+
+static void test_address_goes_round(void **state)
+{
+	(void)state;
+	begin_case();
+	say_malloc(1, P, 20);
+	say_value(0, 1, SHM_OP_MOVING, P);
+	say_realloc(0, P, Q, 30);
+	say_realloc(1, P, P, 40);
+	say_value(0, 0, SHM_OP_FREE, P);
+	check_all(" A10 A20 R10>30 R20>40 F40", 0, 0);
+	end_case();
+}
+
+static void test_it_fails(void **state)
+{
+	(void)state;
+	begin_case();
+	say_realloc(0, P, 0, 99);
+	say_value(0, 1, SHM_OP_FREE, P);
+	check_all(" A10 K10 F10", 0, 0);
+	end_case();
+}
+
+static void test_it_never_returns(void **state)
+{
+	(void)state;
+	begin_case();
+	say_value(0, 1, SHM_OP_FREE, P);
+	check_all(" A10 F10", 0, 0);
+	end_case();
+}
+
+static void test_it_is_tried_again(void **state)
+{
+	(void)state;
+	begin_case();
+	say_value(0, 0, SHM_OP_MOVING, P);
+	say_realloc(0, P, Q, 20);
+	say_value(0, 0, SHM_OP_MOVING, Q);
+	say_value(0, 1, SHM_OP_MOVING, Q);
+	say_realloc(1, Q, P, 30);
+	check_all(" A10 R10>20 R20>30", 0, 0);
+	end_case();
+}
+
+/* The block was freed without anybody's telling. */
+static void test_it_never_returns_and_the_address_does(void **state)
+{
+	(void)state;
+	begin_case();
+	say_malloc(1, P, 20);
+	say_malloc(0, Q, 30);
+	say_value(0, 0, SHM_OP_MOVING, Q);
+	say_value(0, 0, SHM_OP_FREE, P);
+	check_all(" A10 A20 A30 I10 F20", 0, 1);
+	end_case();
+}
+
+/* Without a word before it, as from a process that has one thread. */
+static void test_nothing_moves(void **state)
+{
+	(void)state;
+	begin_case();
+	say_malloc(0, Q, 20);
+	say_realloc(0, Q, Q + 16, 30);
+	say_realloc(0, P, P, 40);
+	say_value(0, 0, SHM_OP_FREE, 0);
+	check_all(" A10 A20 R20>30 R10>40 F0", 1, 0);
+	end_case();
+}
+
+static void test_a_fork_meanwhile(void **state)
+{
+	const struct mst_file_info child_info = {
+		.pid = 101, .parent_pid = 100, .recorder = "", .exe = "", .cwd = "/"
+	};
+	const int fds[] = { new_file(), new_file() };
+	struct shm_segment *segment;
+	struct tracee *parent, *child;
+	struct mst_end end = { 0 };
+
+	(void)state;
+	begin_case();
+	say_value(0, 1, MST_OP_FORK, 1);
+	say_realloc(0, P, Q, 20);
+	parent = tracee_create(shm_segment(family, 0), make_writer(fds[0], false), 32, false);
+	drain(parent);
+	begin_process(1);
+	segment = shm_segment(family, 1);
+	segment->parent_fork = 1;
+	say_value(1, 0, SHM_OP_FREE, P);
+	child = tracee_create_child(segment, parent);
+	assert_true(child && tracee_needs_file(child));
+	assert_int_equal(mst_writer_fork_file(tracee_writer(child), fds[1], &child_info), 0);
+	drain(child);
+	tracee_end(child, &end);
+	assert_int_equal(end.unknown_frees, 0);
+	check(tracee_writer(parent), fds[0], " A10 M R10>20");
+	check(tracee_writer(child), fds[1], " A10 M F10");
+	tracee_destroy(parent);
+	tracee_destroy(child);
+	end_case();
+}
+
+static void test_another_file_meanwhile(void **state)
+{
+	const int fds[] = { new_file(), new_file() };
+	struct mst_writer *old;
+	struct tracee *tracee;
+
+	(void)state;
+	begin_case();
+	tracee = tracee_create(shm_segment(family, 0), make_writer(fds[0], false), 32, false);
+	drain(tracee);
+	old = tracee_writer(tracee);
+	assert_int_equal(tracee_succeed(tracee, make_writer(fds[1], true)), 0);
+	check(old, fds[0], " A10");
+	mst_writer_destroy(old);
+	say_realloc(0, P, Q, 20);
+	drain(tracee);
+	check(tracee_writer(tracee), fds[1], " A10" BASE " R10>20");
+	tracee_destroy(tracee);
+	end_case();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_address_is_anothers),
+		cmocka_unit_test(test_address_goes_round),
+		cmocka_unit_test(test_it_fails),
+		cmocka_unit_test(test_it_never_returns),
+		cmocka_unit_test(test_it_is_tried_again),
+		cmocka_unit_test(test_it_never_returns_and_the_address_does),
+		cmocka_unit_test(test_nothing_moves),
+		cmocka_unit_test(test_a_fork_meanwhile),
+		cmocka_unit_test(test_another_file_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
