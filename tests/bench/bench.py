@@ -327,7 +327,8 @@ def main():
             pairs = thousands * (100 if args.quick else 1000)
             workload = workloads.Workload(name, [compile_loop(source, folder)] + [str(n) for n in before + [pairs] + after])
             loops.append((workload, 2 * pairs * threads, measure(found, workload, args.runs, folder)))
-        startup = measure(found, workloads.Workload("true", ["true", "--version"]), 1 if args.quick else 5 * args.runs, folder)
+        true = workloads.Workload("true", [shutil.which("true"), "--version"])    # heaptrack wants a path
+        startup = measure(found, true, 1 if args.quick else 5 * args.runs, folder)
         memory = [(workload, {r.name: measure_memory(r, workload, os.path.join(folder, "work")) for r in found})
                   for workload, _, _ in programs]
     with open(args.output, "w", encoding="utf-8") as f:
