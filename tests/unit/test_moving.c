@@ -2,7 +2,8 @@
 /*
  * What a realloc has been given may be another thread's before it tells, or it never tells: rings are written by hand,
  * and the trace that they make is read back. An event there is a letter and sizes: A10 gives a block of 10 bytes,
- * F10 frees it, R10>20 makes it one of 20, K10 is a realloc of it that failed, I10 an implied free, F0 one of an unknown block, M a mark.
+ * F10 frees it (F0: one that isn't known), I10 is an implied free of it, R10>20 makes it one of 20, K10 is a realloc of
+ * it that failed; M is a mark.
  */
 #include <setjmp.h>
 #include <stdarg.h>
