@@ -35,19 +35,14 @@ static uint64_t stamp;
 
 /* ---- rings ---- */
 
-static void put(struct shm_ring *ring, uint8_t *data, const uint64_t *words, uint32_t n)
-{
-	const uint64_t head = atomic_load(&ring->head);
-
-	memcpy(data + head, words, n * sizeof(*words));
-	atomic_store(&ring->head, head + n * sizeof(*words));
-}
-
 static void say(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n)
 {
 	struct shm_segment *segment = shm_segment(family, process);
+	struct shm_ring *ring = &segment->rings[thread];
+	const uint64_t head = atomic_load(&ring->head);
 
-	put(&segment->rings[thread], shm_ring_data(segment, thread), words, n);
+	memcpy(shm_ring_data(segment, thread) + head, words, n * sizeof(*words));
+	atomic_store(&ring->head, head + n * sizeof(*words));
 }
 
 /* An operation on an address, or a mark. */
