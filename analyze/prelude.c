@@ -246,15 +246,6 @@ static int write_blocks(struct prelude *prelude, struct scribe *scribe, uint64_t
 	return err;
 }
 
-static int write_mark(struct scribe *scribe, uint8_t op, uint64_t size)
-{
-	const struct mst_kind kind = { .op = op, .size = size, .cap = size };
-	uint32_t id;
-	const int err = mst_writer_kind(scribe->writer, &kind, &id);
-
-	return err ? err : mst_writer_call(scribe->writer, id);
-}
-
 static int write_depths(const struct prelude *prelude, struct scribe *scribe, uint64_t begin_ns)
 {
 	const uint64_t begin = begin_ns >> mst_reader_time_shift(scribe->reader);
@@ -262,10 +253,10 @@ static int write_depths(const struct prelude *prelude, struct scribe *scribe, ui
 
 	for (uint32_t i = 0; i < prelude->n_depths && !err; i++) {
 		if (prelude->depths[i] && !(err = scribe_at(scribe, begin, i)))
-			err = write_mark(scribe, MST_OP_STACK, prelude->depths[i]);
+			err = mst_writer_mark(scribe->writer, MST_OP_STACK, 0, prelude->depths[i]);
 	}
 	if (!err && prelude->nobodys_depth && !(err = scribe_at_by_nobody(scribe, begin_ns)))
-		err = write_mark(scribe, MST_OP_STACK, prelude->nobodys_depth);
+		err = mst_writer_mark(scribe->writer, MST_OP_STACK, 0, prelude->nobodys_depth);
 	return err;
 }
 
@@ -281,7 +272,7 @@ int prelude_write(struct prelude *prelude, struct scribe *scribe, uint64_t begin
 		err = write_depths(prelude, scribe, begin_ns);
 	if (!err && prelude->mapped && !scribe_drops(scribe, SCRIBE_MAPPINGS) &&
 	    !(err = scribe_at_by_nobody(scribe, begin_ns)))
-		err = write_mark(scribe, MST_OP_MMAP_ANON, prelude->mapped);
+		err = mst_writer_mark(scribe->writer, MST_OP_MMAP_ANON, 0, prelude->mapped);
 	if (!err && prelude->pages && !(err = scribe_at_by_nobody(scribe, begin_ns)))
 		err = pagebase_write(prelude->pages, scribe->transfer, scribe->writer, NULL);
 	return err ? err : mst_writer_end_base(scribe->writer);

@@ -27,8 +27,8 @@ struct prelude {
 	uint64_t null_frees, instructions, lost;
 };
 
-void prelude_begin(struct prelude *prelude,
-		   const struct scribe *scribe); /* `pages` is the caller's to ask for */
+/* Nothing was before yet. Who wants to know of pages sets `pages`. */
+void prelude_begin(struct prelude *prelude, const struct scribe *scribe);
 void prelude_finish(struct prelude *prelude);
 
 /* A call, or what stands for it in the base of the old trace. */

@@ -45,7 +45,7 @@ struct scribe {
 	struct indexmap ranks; /* in the new trace, of live blocks by their old indices */
 };
 
-/* What is not told of here is the caller's, who has set `reader`, `writer`, `drop` and `has_identity`. */
+/* `reader`, `writer`, `drop` and `has_identity` have been set, all else is 0. */
 int scribe_begin(struct scribe *scribe, bool strip_paths);
 void scribe_finish(struct scribe *scribe); /* its writer, too */
 

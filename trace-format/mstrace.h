@@ -253,6 +253,8 @@ int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank
 		      uint64_t *rank);
 /* A call that changed nothing: it failed, or `kind` is a mark. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
+/* Of a mark with a value and no stack, whose kind is found for it; `flags`: enum mst_kind_flag. */
+int mst_writer_mark(struct mst_writer *w, uint8_t op, uint8_t flags, uint64_t size);
 /* The same for the marks that are about pages (mst_op_is_page()): of the kind's size, at `address`. */
 int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address);
 /* A realloc that failed: the old block stays. */

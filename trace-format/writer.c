@@ -808,6 +808,15 @@ int mst_writer_call(struct mst_writer *w, uint32_t kind)
 	return err ? err : add(w, kind, MST_CALL);
 }
 
+int mst_writer_mark(struct mst_writer *w, uint8_t op, uint8_t flags, uint64_t size)
+{
+	const struct mst_kind kind = { .op = op, .flags = flags, .size = size, .cap = size };
+	uint32_t id;
+	const int err = mst_writer_kind(w, &kind, &id);
+
+	return err ? err : mst_writer_call(w, id);
+}
+
 int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address)
 {
 	int err = begin(w, 1, is_kind(w, kind) && !is_call(w, kind));

@@ -359,22 +359,13 @@ static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, kind);
 }
 
-static int write_mark_of(struct tracee *t, uint8_t op, uint8_t flags, uint64_t size)
-{
-	const struct mst_kind k = { .op = op, .flags = flags, .size = size, .cap = size };
-	uint32_t kind;
-	int err = mst_writer_kind(t->writer, &k, &kind);
-
-	return err ? err : mst_writer_call(t->writer, kind);
-}
-
 static int write_mark(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
 	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
-	int err = is_mremap ? write_mark_of(t, MST_OP_MREMAP_OLD, 0, e->address) : 0;
+	int err = is_mremap ? mst_writer_mark(t->writer, MST_OP_MREMAP_OLD, 0, e->address) : 0;
 
 	if (!err)
-		err = write_mark_of(t, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
+		err = mst_writer_mark(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
 	if (e->op == MST_OP_STACK)
 		lane->stack_depth = e->size;
 	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The consumer's side of one ring: takes events off it, checks them (the program may have written
- * anything), and keeps the thread's stacks.
+ * anything), and keeps the thread's stacks and the block that its realloc has been given.
  */
 #ifndef TRACE_RECORD_LANE_H
 #define TRACE_RECORD_LANE_H

@@ -114,15 +114,6 @@ static int write_blocks(struct succession *s)
 	return err;
 }
 
-static int write_mark(struct succession *s, uint8_t op, uint64_t size)
-{
-	const struct mst_kind kind = { .op = op, .size = size, .cap = size };
-	uint32_t id;
-	const int err = mst_writer_kind(s->new, &kind, &id);
-
-	return err ? err : mst_writer_call(s->new, id);
-}
-
 static int write_marks(struct succession *s, uint64_t time, uint32_t nobody)
 {
 	struct tracee *t = s->tracee;
@@ -134,11 +125,11 @@ static int write_marks(struct succession *s, uint64_t time, uint32_t nobody)
 		if (!lane->ring || !lane->stack_depth)
 			continue;
 		mst_writer_at(s->new, time, lane->thread);
-		err = write_mark(s, MST_OP_STACK, lane->stack_depth);
+		err = mst_writer_mark(s->new, MST_OP_STACK, 0, lane->stack_depth);
 	}
 	mst_writer_at(s->new, time, nobody);
 	if (!err && t->mapped)
-		err = write_mark(s, MST_OP_MMAP_ANON, t->mapped);
+		err = mst_writer_mark(s->new, MST_OP_MMAP_ANON, 0, t->mapped);
 	if (!err && t->pages)
 		err = pagebase_write(t->pages, s->transfer, s->new, s->pages);
 	return err;
