@@ -86,16 +86,24 @@ struct shm_segment *tracee_segment(struct tracee *t)
 
 /* ---- forks ---- */
 
-/* Where other threads' reallocs have not returned, the child has the blocks that they were given. */
-static int copy_moving(struct tracee *t, const struct tracee *parent)
+/* Addresses that no program has: half of the address space is the kernel's. */
+#define NOWHERE ((uint64_t)1 << 63)
+#define NOWHERE_STEP 16u
+
+/*
+ * What other threads' reallocs have been given when they had not returned. The child has the blocks for ever, but not
+ * their addresses: realloc may have given them up, and who would know the new ones isn't there.
+ */
+static int strand_moving(struct tracee *t, const struct tracee *parent)
 {
 	int err = 0;
 
+	t->stranded = parent->stranded;
 	for (uint32_t i = 0; i < parent->n_lanes && !err; i++) {
 		const struct lane *lane = &parent->lanes[i];
 
-		if (lane->moving_address &&
-		    blocks_add(&t->blocks, lane->moving_address, lane->moving) == BLOCKS_NO_MEMORY)
+		if (lane->moving_address && blocks_add(&t->blocks, NOWHERE + t->stranded++ * NOWHERE_STEP,
+						       lane->moving) == BLOCKS_NO_MEMORY)
 			err = MST_ERR_NOMEM;
 	}
 	return err;
@@ -117,7 +125,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	if (parent->pages)
 		t->pages = pagebase_copy(parent->pages);
 	if ((parent->pages && !t->pages) || blocks_copy(&t->blocks, &parent->blocks) != 0 ||
-	    copy_moving(t, parent) != 0 || customs_copy(&t->customs, &parent->customs) != 0 ||
+	    strand_moving(t, parent) != 0 || customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {
 		tracee_destroy(t);
 		return NULL;

@@ -4,8 +4,8 @@
  *
  *   recorded SEED CALLS THREADS FORKS LOG
  *
- * Each thread makes so many calls; with FORKS there is one thread, which forks now and then, and so many more are made after each
- * fork by either process. In the end each process writes an array of struct entry to LOG.PID: what
+ * The first thread makes so many calls, forks, and so on; it is the only one in each child, which goes on like it. The others
+ * make as many calls meanwhile; by odd seeds none is inside one when there is a fork. In the end each process writes an array of struct entry to LOG.PID: what
  * it did, and what it was forked from.
  */
 #include <alloca.h>
@@ -29,9 +29,10 @@
 
 /* One call. Blocks are named by the threads that made them, and a number. */
 struct entry {
-	uint64_t tid, op, size, align; /* op: a letter, see CALLS in recorded.py */
-	uint64_t old, new;             /* blocks */
-	uint64_t depth;                /* of the stack, from the thread's own beginning */
+	uint64_t thread, tid;     /* its number here, and the kernel's */
+	uint64_t op, size, align; /* op: a letter, see CALLS in recorded.py */
+	uint64_t old, new;        /* blocks */
+	uint64_t depth;           /* of the stack, from the thread's own beginning */
 	uint64_t in_place;
 };
 
@@ -44,15 +45,14 @@ struct slot {
 
 struct self {
 	struct entry *log; /* [n] */
-	uint64_t n, blocks, random;
-	uint32_t number;
+	uint64_t n, wanted, blocks, random;
+	uint64_t number;
 	pid_t tid;
 };
 
 static struct slot slots[SLOTS];
 static struct self selves[THREADS_MOST];
 static _Thread_local struct self *me;
-static uint64_t wanted; /* calls of a thread */
 
 static void fail(const char *what)
 {
@@ -89,22 +89,32 @@ static size_t random_size(void)
 
 /* ---- calls ---- */
 
-static struct entry *note(char op, size_t size, size_t align, unsigned depth)
+/* The entry is whole before it counts: a child may find this thread anywhere. */
+static void note(char op, size_t size, size_t align, unsigned depth, uint64_t old, uint64_t new,
+		 bool in_place)
 {
-	struct entry *e = &me->log[me->n++];
-
-	*e = (struct entry){ (uint64_t)me->tid, (uint64_t)op, size, align, NO_BLOCK, NO_BLOCK, depth, 0 };
-	return e;
+	me->log[me->n] = (struct entry){ .thread = me->number,
+					 .tid = (uint64_t)me->tid,
+					 .op = (uint64_t)op,
+					 .size = size,
+					 .align = align,
+					 .old = old,
+					 .new = new,
+					 .depth = depth,
+					 .in_place = in_place };
+	atomic_signal_fence(memory_order_seq_cst);
+	me->n++;
+	atomic_signal_fence(memory_order_seq_cst);
 }
 
 static uint64_t new_block(void)
 {
-	return (uint64_t)me->number << 40 | me->blocks++;
+	return me->number << 40 | me->blocks++;
 }
 
 static void take(struct slot *slot, unsigned depth)
 {
-	note('f', 0, 0, depth)->old = slot->block;
+	note('f', 0, 0, depth, slot->block, NO_BLOCK, false);
 	free(slot->p);
 	slot->p = NULL;
 }
@@ -113,20 +123,19 @@ static __attribute__((noinline)) void change(struct slot *slot, bool array, unsi
 {
 	const size_t size = random_size() + 1;
 	void *const p = array ? reallocarray(slot->p, 1, size) : realloc(slot->p, size);
-	struct entry *e = note(array ? 'y' : 'r', size, 0, depth);
+	const uint64_t old = slot->block;
 
 	if (!p)
 		fail("realloc");
-	e->old = slot->block;
-	e->new = slot->block = new_block();
-	e->in_place = p == slot->p;
+	slot->block = new_block();
+	note(array ? 'y' : 'r', size, 0, depth, old, slot->block, p == slot->p);
 	slot->p = p;
 	__asm__ volatile("" ::: "memory"); /* no tail call, here and below */
 }
 
 static __attribute__((noinline)) void change_to_nothing(struct slot *slot, unsigned depth)
 {
-	note('z', 0, 0, depth)->old = slot->block;
+	note('z', 0, 0, depth, slot->block, NO_BLOCK, false);
 	if (realloc(slot->p, 0))
 		fail("realloc to nothing");
 	slot->p = NULL;
@@ -134,7 +143,7 @@ static __attribute__((noinline)) void change_to_nothing(struct slot *slot, unsig
 
 static __attribute__((noinline)) void fail_to_change(struct slot *slot, unsigned depth)
 {
-	note('k', TOO_LARGE, 0, depth)->old = slot->block;
+	note('k', TOO_LARGE, 0, depth, slot->block, NO_BLOCK, false);
 	if (realloc(slot->p, TOO_LARGE))
 		fail("too large");
 }
@@ -143,7 +152,7 @@ static __attribute__((noinline)) void fail_to_make(unsigned depth)
 {
 	void *volatile p = malloc(TOO_LARGE);
 
-	note('F', TOO_LARGE, 0, depth);
+	note('F', TOO_LARGE, 0, depth, NO_BLOCK, NO_BLOCK, false);
 	if (p)
 		fail("too large");
 }
@@ -182,7 +191,8 @@ static __attribute__((noinline)) void make(struct slot *slot, unsigned depth)
 	slot->p = make_block(op, size, align);
 	if (!slot->p)
 		fail("make_block");
-	note(op, size, align, depth + 1)->new = slot->block = new_block();
+	slot->block = new_block();
+	note(op, size, align, depth + 1, NO_BLOCK, slot->block, false);
 }
 
 static __attribute__((noinline)) void call(unsigned depth)
@@ -240,7 +250,7 @@ static void run(void)
 {
 	unsigned left = 0;
 
-	while (me->n < wanted) {
+	while (me->n < me->wanted) {
 		if (number_below(3) == 0)
 			left = (unsigned)number_below(40);
 		deep(left, 0);
@@ -255,24 +265,37 @@ static void *run_thread(void *self)
 	return NULL;
 }
 
-/* ---- the program ---- */
+/* ---- forks ---- */
 
-static void run_threads(unsigned n)
+static bool fork_in_order; /* no other thread is inside a call then */
+
+static void before_fork(void)
 {
-	pthread_t threads[THREADS_MOST];
-
-	for (unsigned i = 1; i < n; i++) {
-		if (pthread_create(&threads[i], NULL, run_thread, &selves[i]))
-			fail("pthread_create");
+	for (unsigned i = 0; fork_in_order && i < SLOTS; i++) {
+		while (atomic_flag_test_and_set(&slots[i].busy))
+			;
 	}
-	run();
-	for (unsigned i = 1; i < n; i++)
-		pthread_join(threads[i], NULL);
 }
 
-static void run_forking(unsigned forks)
+static void after_fork(void)
 {
-	const uint64_t more = wanted;
+	for (unsigned i = 0; fork_in_order && i < SLOTS; i++)
+		atomic_flag_clear(&slots[i].busy);
+}
+
+static void register_handlers(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+/* Before any library can register others. */
+static void (*const preinit)(void) __attribute__((used, section(".preinit_array"))) = register_handlers;
+
+/* ---- the program ---- */
+
+static void run_and_fork(unsigned forks)
+{
+	const uint64_t more = me->wanted;
 
 	run();
 	for (; forks > 0; forks--) {
@@ -282,11 +305,26 @@ static void run_forking(unsigned forks)
 			fail("fork");
 		me->tid = gettid();
 		me->random += child ? 0 : 7919 * forks;
-		wanted += more;
+		me->wanted += more;
 		run();
 		if (child && number_below(2))
 			waitpid(child, NULL, 0);
 	}
+}
+
+static void run_all(unsigned n, unsigned forks)
+{
+	const pid_t first = getpid();
+	pthread_t threads[THREADS_MOST];
+
+	for (unsigned i = 1; i < n; i++) {
+		selves[i].wanted *= forks + 1;
+		if (pthread_create(&threads[i], NULL, run_thread, &selves[i]))
+			fail("pthread_create");
+	}
+	run_and_fork(forks);
+	for (unsigned i = 1; i < n && getpid() == first; i++)
+		pthread_join(threads[i], NULL);
 	while (wait(NULL) > 0)
 		;
 }
@@ -321,22 +359,20 @@ int main(int argc, char **argv)
 
 	if (threads < 1 || threads > THREADS_MOST || forks >= ROUNDS_MOST)
 		return 64;
-	wanted = strtoull(argv[2], NULL, 0);
-	log_bytes = (wanted + 8) * (forks + 1) * sizeof(struct entry);
+	log_bytes = (strtoull(argv[2], NULL, 0) + 8) * (forks + 1) * sizeof(struct entry);
 	for (unsigned i = 0; i < THREADS_MOST; i++) {
 		selves[i].number = i;
+		selves[i].wanted = strtoull(argv[2], NULL, 0);
 		selves[i].random = seed * 7919 + i * 104729 + 1;
 		selves[i].log = mmap(NULL, log_bytes, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (selves[i].log == MAP_FAILED)
 			fail("mmap");
 	}
+	fork_in_order = seed % 2;
 	me = &selves[0];
 	me->tid = gettid();
-	if (forks)
-		run_forking(forks);
-	else
-		run_threads(threads);
+	run_all(threads, forks);
 	write_log(argv[5]);
 	_exit(0);
 }

@@ -284,6 +284,7 @@ static void test_nothing_moves(void **state)
 	end_case();
 }
 
+/* The child has the block for ever, while its address is others'. */
 static void test_a_fork_meanwhile(void **state)
 {
 	const struct mst_file_info child_info = {
@@ -303,6 +304,7 @@ static void test_a_fork_meanwhile(void **state)
 	begin_process(1);
 	segment = shm_segment(family, 1);
 	segment->parent_fork = 1;
+	say(1, 0, (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | 30 << 16), ++stamp, P }, 3);
 	say_value(1, 0, SHM_OP_FREE, P);
 	child = tracee_create_child(segment, parent);
 	assert_true(child && tracee_needs_file(child));
@@ -310,8 +312,9 @@ static void test_a_fork_meanwhile(void **state)
 	drain(child);
 	tracee_end(child, &end);
 	assert_int_equal(end.unknown_frees, 0);
+	assert_int_equal(end.implied_frees, 0);
 	check(tracee_writer(parent), fds[0], " A10 M R10>20");
-	check(tracee_writer(child), fds[1], " A10 M F10");
+	check(tracee_writer(child), fds[1], " A10 M A30 F30");
 	tracee_destroy(parent);
 	tracee_destroy(child);
 	end_case();

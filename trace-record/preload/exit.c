@@ -4,7 +4,7 @@
  * environment, fork marks, and at a normal exit what Valgrind does there: libstdc++'s and libc's
  * own functions that free what those libraries keep to the end.
  */
-#include <pthread.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +21,8 @@ extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak));
 
 extern char **environ;
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
+EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
+			     void *dso);
 
 static void free_resources(void *unused)
 {
@@ -59,9 +61,25 @@ EXPORT __attribute__((noreturn)) void _Exit(int status)
 	_exit(status);
 }
 
-static void before_fork(void)
+/* Once. */
+static void register_own_handlers(void)
 {
-	recorder_mark(MST_OP_FORK);
+	static _Atomic bool done;
+
+	if (real.register_atfork && !atomic_exchange(&done, true))
+		real.register_atfork(recorder_before_fork, recorder_forked, recorder_after_fork, NULL);
+}
+
+/*
+ * What pthread_atfork() calls. The handlers that are registered first are the last ones before a fork, and the first ones
+ * behind it: ours must be those, because others may wait there for what a thread has that waits for the fork.
+ */
+EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *dso)
+{
+	if (!real_ready && !real_resolve())
+		return ENOMEM;
+	register_own_handlers();
+	return real.register_atfork(before, in_parent, in_child, dso);
 }
 
 /* Drops "NAME=value" from the environment, in place. */
@@ -107,7 +125,7 @@ static __attribute__((constructor)) void begin(void)
 	 */
 	__cxa_atexit(free_resources, NULL, NULL);
 	at_quick_exit(free_resources_quickly);
-	pthread_atfork(before_fork, NULL, recorder_after_fork);
+	register_own_handlers();
 	if (!recorder_traces_children(&trace_children) || trace_children)
 		return;
 	drop_preload();

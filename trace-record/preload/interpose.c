@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "gate.h"
 #include "real.h"
 #include "recorder.h"
 #include "ring.h"
@@ -159,7 +160,7 @@ static inline bool free_told_quickly(void *p)
 		return false;
 	thread_go_inside(t);
 	told = ring_address_quickly(t, SHM_OP_FREE, p);
-	thread_go_outside(t);
+	gate_pass(t, OUTSIDE);
 	return told;
 }
 

@@ -7,6 +7,7 @@
 #ifndef PRELOAD_OS_H
 #define PRELOAD_OS_H
 
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -78,6 +79,11 @@ static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)
 static inline void os_wake(_Atomic uint32_t *word)
 {
 	os_call6(SYS_futex, (long)word, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+static inline void os_wake_all(_Atomic uint32_t *word)
+{
+	os_call6(SYS_futex, (long)word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
 static inline uint32_t os_pid(void)

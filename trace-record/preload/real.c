@@ -55,6 +55,7 @@ bool real_resolve(void)
 	real.mremap = dlsym(RTLD_NEXT, "mremap");
 	real.munmap = dlsym(RTLD_NEXT, "munmap");
 	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
+	real.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
 	real.exit_now = dlsym(RTLD_NEXT, "_exit");
 	real.find_object = (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object");
 	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);

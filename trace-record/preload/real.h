@@ -33,6 +33,7 @@ struct real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*munmap)(void *, size_t);
 	int (*dlclose)(void *);
+	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };

@@ -2,6 +2,7 @@
 /* Makes events of calls: the producer's side of the rings. */
 #include "recorder.h"
 
+#include "gate.h"
 #include "modules.h"
 #include "os.h"
 #include "real.h"
@@ -231,7 +232,7 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 						   const struct unwind_regs *regs)
 {
 	const bool frees = call->op == MST_OP_REALLOC_FREE;
-	const uint8_t inside = t->inside;
+	uint8_t inside;
 	bool hit = call->result && !sample_passes(&t->countdown, call->size);
 	struct call told = *call;
 
@@ -245,9 +246,9 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 		return;
 	if (!hit && !frees)
 		told = leaving(call);
-	t->inside = PUSHING;
+	inside = thread_go_inside(t);
 	push_all(t, &told, hit ? usable : 0, regs);
-	t->inside = inside;
+	gate_pass(t, inside);
 }
 
 void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
@@ -257,8 +258,7 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 
 	if (!t)
 		return;
-	inside = t->inside;
-	if (__builtin_expect(inside == IN_NEW, 0) && is_part_of_new(t, call)) {
+	if (__builtin_expect(t->inside == IN_NEW, 0) && is_part_of_new(t, call)) {
 		t->new_block = call->result;
 		t->new_usable = usable_of(call);
 		return;
@@ -267,9 +267,9 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 		push_sampled(t, call, usable_of(call), regs);
 		return;
 	}
-	t->inside = PUSHING;
+	inside = thread_go_inside(t);
 	push_all(t, call, usable_of(call), regs);
-	t->inside = inside;
+	gate_pass(t, inside);
 }
 
 static inline __attribute__((always_inline)) void tell_block(const struct call *call, unsigned operands,
@@ -280,7 +280,7 @@ static inline __attribute__((always_inline)) void tell_block(const struct call *
 	if (__builtin_expect(t && t->inside == OUTSIDE && call->result && the_process.quick, 1)) {
 		thread_go_inside(t);
 		push_block(t, call, operands, regs);
-		thread_go_outside(t);
+		gate_pass(t, OUTSIDE);
 	} else {
 		recorder_alloc(call, regs);
 	}
@@ -314,30 +314,27 @@ void recorder_moving(const void *old)
 
 	if (!t || t->inside == PUSHING)
 		return;
-	inside = t->inside;
-	t->inside = PUSHING;
+	inside = thread_go_inside(t);
 	count = begin_extras(t, 0);
 	/* Without room for it there is hardly any for the realloc, which is counted then. */
 	if (!ring_address_quickly(t, SHM_OP_MOVING, old))
 		push_value(t, SHM_OP_MOVING, 0, (uintptr_t)old, NULL);
 	end_extras(t, count);
-	t->inside = inside;
+	gate_pass(t, inside);
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
 static void push_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
 {
-	const uint8_t inside = t->inside;
-	uint64_t count;
+	const uint8_t inside = thread_go_inside(t);
+	const uint64_t count = begin_extras(t, regs ? regs->sp : 0);
 
-	t->inside = PUSHING;
-	count = begin_extras(t, regs ? regs->sp : 0);
 	if (the_process.free_stacks && op == SHM_OP_FREE)
 		push_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0, regs);
 	else if (!tell_losses(t) || !push_value(t, op, 0, (uintptr_t)p, NULL))
 		ring_lose(t);
 	end_extras(t, count);
-	t->inside = inside;
+	gate_pass(t, inside);
 }
 
 static void release(uint8_t op, const void *p, const struct unwind_regs *regs)
@@ -411,7 +408,7 @@ void recorder_new_leave(const void *result)
 
 	if (!t || t->inside != IN_NEW)
 		return;
-	t->inside = PUSHING;
+	thread_go_inside(t);
 	t->new_call.result = result;
 	usable = t->new_block == result ? t->new_usable : 0;
 	if (the_process.quick && result && !t->new_call.align_log2)
@@ -420,7 +417,7 @@ void recorder_new_leave(const void *result)
 		push_sampled(t, &t->new_call, usable, &t->new_regs);
 	else
 		push_all(t, &t->new_call, usable, &t->new_regs);
-	t->inside = OUTSIDE;
+	gate_pass(t, OUTSIDE);
 }
 
 bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
@@ -435,11 +432,11 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 		return false;
 	if (sample_on && !sample_take(sample_key(p)))
 		return false;
-	t->inside = PUSHING;
+	thread_go_inside(t);
 	if (!ring_address_quickly(t, SHM_OP_FREE, p))
 		push_free(t, SHM_OP_FREE, p, regs);
-	t->inside = IN_DELETE;
 	t->deleting = p;
+	gate_pass(t, IN_DELETE);
 	return true;
 }
 
@@ -471,7 +468,7 @@ void recorder_mark(enum mst_op op)
 
 	if (!t || t->inside != OUTSIDE)
 		return;
-	t->inside = PUSHING;
+	thread_go_inside(t);
 	count = begin_extras(t, op == MST_OP_START ? (uintptr_t)__builtin_frame_address(0) : 0);
 	if (op == MST_OP_FORK) {
 		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
@@ -482,7 +479,28 @@ void recorder_mark(enum mst_op op)
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, 0, value, NULL))
 		ring_lose(t);
 	end_extras(t, count);
-	t->inside = OUTSIDE;
+	thread_go_back(t, OUTSIDE);
+}
+
+/* Without other threads there is nobody to keep from anything. */
+void recorder_before_fork(void)
+{
+	struct thread *t = has_one_thread() ? NULL : thread_now();
+
+	if (t)
+		gate_close(t);
+	recorder_mark(MST_OP_FORK);
+}
+
+void recorder_forked(void)
+{
+	struct process *p = process_now();
+	struct thread *t = p ? thread_find(p) : NULL;
+
+	if (!t)
+		return;
+	t->last_fork = 0;
+	gate_open(t);
 }
 
 /* A thread that is not known yet, or inside an event, isn't sampled. */
@@ -493,9 +511,9 @@ void recorder_sample(uintptr_t sp)
 
 	if (!t || t->inside != OUTSIDE)
 		return;
-	t->inside = PUSHING;
+	thread_go_inside(t);
 	end_extras(t, begin_extras(t, sp));
-	t->inside = OUTSIDE;
+	thread_go_back(t, OUTSIDE);
 }
 
 void recorder_start_samples(void)
@@ -521,13 +539,12 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 
 	if (!t || !the_process.maps)
 		return;
-	inside = t->inside;
-	t->inside = PUSHING;
+	inside = thread_go_inside(t);
 	count = begin_extras(t, sp);
 	if (!tell_losses(t) || !push_value(t, (uint8_t)op, failed ? SHM_FAILED : 0, size, two ? &old : NULL))
 		ring_lose(t);
 	end_extras(t, count);
-	t->inside = inside;
+	thread_go_back(t, inside);
 }
 
 void recorder_page(const struct call *call, size_t old_size, const struct unwind_regs *regs)
@@ -538,12 +555,11 @@ void recorder_page(const struct call *call, size_t old_size, const struct unwind
 
 	if (!t || !the_process.pages)
 		return;
-	inside = t->inside;
-	t->inside = PUSHING;
+	inside = thread_go_inside(t);
 	count = begin_extras(t, regs ? regs->sp : 0);
 	push_any(t, call, old_size, regs ? unwind_capture(t->stack, regs) : UNWIND_ROOT);
 	end_extras(t, count);
-	t->inside = inside;
+	thread_go_back(t, inside);
 }
 
 /* dlclose() may come before the first event; the module table must be there to be told. */

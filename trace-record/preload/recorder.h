@@ -101,7 +101,12 @@ void recorder_page(const struct call *call, size_t old_size, const struct unwind
 void recorder_closing_begin(void);
 void recorder_closing_end(void);
 
-/* In the child of a fork: it gets its own segment at once, so that msrec knows of it. */
+/*
+ * Around a fork, in its thread: other threads wait in between. And in the child: it gets its own segment at
+ * once, so that msrec knows of it.
+ */
+void recorder_before_fork(void);
+void recorder_forked(void);
 void recorder_after_fork(void);
 
 /* Whether programs that this one executes are to be recorded; false if nothing is recorded. */

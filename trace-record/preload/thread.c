@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "gate.h"
 #include "modules.h"
 #include "pages.h"
 #include "real.h"
@@ -113,6 +114,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->parent = parent;
 	segment->parent_fork = forked ? forget_threads(p) : 0;
 	atomic_store(&p->many, false);
+	atomic_store(&p->forking, 0);
 	segment->start = os_stamp(p->use_tsc);
 	shm_modules(segment)->capacity = SHM_MODULES;
 	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
@@ -120,6 +122,7 @@ static bool open_process(struct process *p, uint32_t parent)
 		modules_after_fork(shm_modules(segment));
 	else
 		modules_init(shm_modules(segment), real.find_object, stamp_now);
+	gate_begin();
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	ring_bell(p->family);
 	return true;

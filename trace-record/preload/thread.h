@@ -61,7 +61,7 @@ struct thread {
 	uint64_t quick_end;   /* see ring.h */
 	uint8_t inside;       /* enum inside */
 	bool lossy;           /* the last event was dropped: don't wait again until there is room */
-	uint32_t last_fork;   /* number of this thread's last fork */
+	uint32_t last_fork;   /* number of the fork that this thread is at; 0: none */
 	uint64_t null_frees;  /* calls of free(NULL) by the process before that fork */
 	struct call new_call; /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
@@ -92,12 +92,14 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool maps, pages;
-	bool pages_begun;      /* the process, or the one that it was forked from, watches page calls */
-	uint8_t extras;        /* enum extra */
-	bool quick;            /* no option asks for more than the common records say */
-	_Atomic bool many;     /* more than one thread has, or had, a ring */
-	_Atomic uintptr_t top; /* of the thread whose fork made this process, until it has begun anew */
-	uint64_t null_frees;   /* calls of free(NULL) before the fork that made this process */
+	bool pages_begun;         /* the process, or the one that it was forked from, watches page calls */
+	uint8_t extras;           /* enum extra */
+	bool quick;               /* no option asks for more than the common records say */
+	_Atomic bool many;        /* more than one thread has, or had, a ring */
+	_Atomic uint32_t forking; /* the slot, and one, of the thread for whose fork others wait (gate.h) */
+	_Atomic uint32_t forked;  /* times that the gate was opened again */
+	_Atomic uintptr_t top;    /* of the thread whose fork made this process, until it has begun anew */
+	uint64_t null_frees;      /* calls of free(NULL) before the fork that made this process */
 	struct thread *_Atomic threads[SHM_RINGS]; /* by slot; release */
 };
 
@@ -169,17 +171,20 @@ static inline struct thread *thread_known(void)
 	return __builtin_expect(t && process_now() && is_own(t, tp), 1) ? t : NULL;
 }
 
-/* From here on, or no longer, calls by the thread come from signal handlers. */
-static inline void thread_go_inside(struct thread *t)
+/* From here on calls by the thread come from signal handlers. Returns what it was inside before. */
+static inline uint8_t thread_go_inside(struct thread *t)
 {
+	const uint8_t before = t->inside;
+
 	t->inside = PUSHING;
 	atomic_signal_fence(memory_order_seq_cst);
+	return before;
 }
 
-static inline void thread_go_outside(struct thread *t)
+static inline void thread_go_back(struct thread *t, uint8_t before)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	t->inside = OUTSIDE;
+	t->inside = before;
 }
 
 /* The calling thread's state; NULL if it cannot be recorded. */
