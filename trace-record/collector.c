@@ -443,7 +443,7 @@ static bool has_read_fork(struct collector *c, struct recording *parent, const s
 	if (!parent->dead && !parent->executed)
 		return false;
 	drain_rest(c, parent);
-	return true;
+	return tracee_knows_fork(parent->tracee, segment->parent_fork) || !tracee_awaits_room(parent->tracee);
 }
 
 /* Whether the process in a segment is yet to be met. */
@@ -464,16 +464,14 @@ static bool comes_too_early(struct collector *c, uint32_t i, struct recording *p
 	       is_unmet(c, segment->parent);
 }
 
-/* A process has claimed segment `i`. */
-static void meet_process(struct collector *c, uint32_t i)
+/* A process has claimed segment `i`. False: it isn't its turn. */
+static bool meet_process(struct collector *c, uint32_t i)
 {
 	struct shm_segment *segment = shm_segment(c->family, i);
 	struct recording *parent = recording_of_segment(c, segment->parent), *r = NULL;
 
-	if (comes_too_early(c, i, parent)) {
-		c->known[i]++;
-		return;
-	}
+	if (comes_too_early(c, i, parent))
+		return false;
 	c->known[i] = KNOWN;
 	if (!parent)
 		r = recording_prepared(c, (pid_t)segment->pid);
@@ -491,16 +489,29 @@ static void meet_process(struct collector *c, uint32_t i)
 		atomic_store(&segment->refused, 1);
 	else if (c->options.max_bytes)
 		tracee_set_step(r->tracee, rotation_step(c->options.max_bytes));
+	return true;
 }
 
-static void meet_processes(struct collector *c)
+/* True if there were any. */
+static bool meet_processes(struct collector *c)
 {
 	const uint32_t n = atomic_load(&c->family->segments_used);
+	bool any = false;
 
 	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++) {
 		if (is_unmet(c, i))
-			meet_process(c, i);
+			any |= meet_process(c, i);
 	}
+	return any;
+}
+
+/* Once a round. */
+static void count_deferred(struct collector *c)
+{
+	const uint32_t n = atomic_load(&c->family->segments_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++)
+		c->known[i] += is_unmet(c, i) && c->known[i] < 2 * DEFER_ROUNDS;
 }
 
 /* The same process in a later segment: it executed a program that is recorded too. */
@@ -646,14 +657,18 @@ static bool end_one(struct collector *c)
 	for (struct recording *r = c->recordings; r; r = r->next) {
 		if (!r->dead && !r->executed)
 			continue;
-		drain_rest(c, r);
-		meet_processes(c);
+		do
+			drain_rest(c, r);
+		while (meet_processes(c));
 		/* Too quick to be seen between: died as the program that it became. */
 		r->executed |=
 			r->tracee && (came_back(c, r) || atomic_load(&tracee_segment(r->tracee)->executing));
 		if (awaits_orphans(c, r))
 			continue;
-		end_recording(c, r);
+		if (r->tracee && tracee_awaits_room(r->tracee))
+			tracee_forget_forks(r->tracee);
+		else
+			end_recording(c, r);
 		return true;
 	}
 	return false;
@@ -675,6 +690,7 @@ static uint64_t round_of(struct collector *c)
 	/* Whoever makes an event from here on knows that time has passed. */
 	atomic_fetch_add_explicit(&c->family->tick, 1, memory_order_relaxed);
 	meet_processes(c);
+	count_deferred(c);
 	while (end_one(c))
 		;
 	return events;

@@ -426,6 +426,10 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return count_on(t, e->size);
 	if (e->op == SHM_OP_STEPS)
 		return write_steps(t, e);
+	if (e->op == SHM_OP_NO_FORK) {
+		tracee_forget_fork(t, (uint32_t)e->size);
+		return 0;
+	}
 	if (e->op == SHM_OP_THREAD)
 		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &lane->thread);
 	if (e->op == MST_OP_FREE)
@@ -474,8 +478,14 @@ static int take_event(struct tracee *t, struct lane *lane, const struct clock *c
 	return err;
 }
 
-/* The lane with the earliest event before `until`, and the stamp up to which it may run. */
-static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
+/* Whether the event can't be taken yet. */
+static inline bool must_wait(struct tracee *t, const struct lane_event *e, const struct clock *clock)
+{
+	return __builtin_expect(e->op == MST_OP_FORK, 0) && !tracee_can_fork(t, clock);
+}
+
+/* The lane with the earliest event before `until`, and the stamp up to which it may run. NULL: none may. */
+static struct lane *earliest(struct tracee *t, const struct clock *clock, uint64_t until, uint64_t *limit)
 {
 	struct lane *best = NULL;
 	uint64_t best_stamp = UINT64_MAX;
@@ -496,7 +506,7 @@ static struct lane *earliest(struct tracee *t, uint64_t until, uint64_t *limit)
 			*limit = e->stamp;
 		}
 	}
-	return best;
+	return best && !must_wait(t, lane_peek(best), clock) ? best : NULL;
 }
 
 /* Takes the lane's next event, which isn't as usual. What it gives was freed, if that hasn't been seen. */
@@ -524,13 +534,15 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 	int err = 0, first_err = tracee_look_at_rings(t);
 	const bool looked = !first_err;
 
-	while (looked && taken < most && (lane = earliest(t, until, &limit))) {
+	while (looked && taken < most && (lane = earliest(t, clock, until, &limit))) {
 		const struct lane_event *e;
 
 		do {
 			taken += tracee_run(t, lane, clock, limit, most - taken, &err);
 			e = err ? NULL : lane_peek(lane);
-			if (e && e->stamp <= limit && taken < most) {
+			if (e && (e->stamp > limit || must_wait(t, e, clock)))
+				e = NULL;
+			if (e && taken < most) {
 				err = take_any(t, lane, clock);
 				taken++;
 			}
@@ -539,7 +551,7 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 				first_err = first_err ? first_err : err;
 				t->lost++;
 			}
-		} while (e && e->stamp <= limit && taken < most);
+		} while (e && taken < most);
 	}
 	tracee_settle_rings(t);
 	return first_err ? first_err : taken;

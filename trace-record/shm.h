@@ -30,7 +30,7 @@
 #include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 6u
+#define SHM_VERSION 7u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -258,6 +258,7 @@ enum shm_op {
 	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
 	SHM_OP_MOVING =
 		134, /* realloc is given the block at that address, which may be another thread's before it returns */
+	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its mark */
 	SHM_PAD = 255,
 };
 

@@ -54,8 +54,7 @@ void tracee_destroy(struct tracee *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->n_forks; i++)
-		tracee_destroy(t->forks[i].child);
+	tracee_forget_forks(t);
 	for (uint32_t i = 0; i < t->n_lanes; i++)
 		lane_finish(&t->lanes[i]);
 	mst_writer_destroy(t->writer);
@@ -133,19 +132,6 @@ static struct tracee *copy_state(struct tracee *parent)
 	return t;
 }
 
-void tracee_keep_fork(struct tracee *t, uint32_t number)
-{
-	struct tracee *child = copy_state(t);
-
-	if (!child)
-		return;
-	if (t->n_forks == FORKS_KEPT) {
-		tracee_destroy(t->forks[0].child);
-		memmove(t->forks, t->forks + 1, --t->n_forks * sizeof(*t->forks));
-	}
-	t->forks[t->n_forks++] = (struct fork_state){ number, child };
-}
-
 static struct tracee *take_fork(struct tracee *t, uint32_t number)
 {
 	for (uint32_t i = 0; i < t->n_forks; i++) {
@@ -157,6 +143,44 @@ static struct tracee *take_fork(struct tracee *t, uint32_t number)
 		return child;
 	}
 	return NULL;
+}
+
+void tracee_forget_fork(struct tracee *t, uint32_t number)
+{
+	tracee_destroy(take_fork(t, number));
+}
+
+void tracee_forget_forks(struct tracee *t)
+{
+	while (t->n_forks)
+		tracee_forget_fork(t, t->forks[0].number);
+}
+
+bool tracee_awaits_room(const struct tracee *t)
+{
+	return t->n_forks == FORKS_KEPT;
+}
+
+bool tracee_can_fork(struct tracee *t, const struct clock *clock)
+{
+	const uint64_t now = clock->ns[1];
+
+	if (tracee_awaits_room(t) && !t->waits_ns)
+		t->waits_ns = now;
+	else if (tracee_awaits_room(t) && now - t->waits_ns > FORK_WAIT_NS)
+		tracee_forget_forks(t);
+	if (tracee_awaits_room(t))
+		return false;
+	t->waits_ns = 0;
+	return true;
+}
+
+void tracee_keep_fork(struct tracee *t, uint32_t number)
+{
+	struct tracee *child = copy_state(t);
+
+	if (child)
+		t->forks[t->n_forks++] = (struct fork_state){ number, child };
 }
 
 bool tracee_knows_fork(const struct tracee *t, uint32_t number)

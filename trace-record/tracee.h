@@ -36,6 +36,11 @@ struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *p
 bool tracee_knows_fork(const struct tracee *tracee, uint32_t number);
 bool tracee_awaits_children(const struct tracee *tracee);
 
+/* Whether there are so many of these that tracee_drain() takes no more events before the mark of another fork. */
+bool tracee_awaits_room(const struct tracee *tracee);
+/* None will come. */
+void tracee_forget_forks(struct tracee *tracee);
+
 void tracee_destroy(struct tracee *tracee); /* NULL is allowed */
 
 struct mst_writer *tracee_writer(struct tracee *tracee);
@@ -46,7 +51,7 @@ bool tracee_needs_file(struct tracee *tracee);
 
 /*
  * Takes all events stamped before `until` from the rings; returns how many, or a negative enum
- * mst_error from writing (the events are then taken and counted as lost).
+ * mst_error from writing (the events are then taken and counted as lost). See tracee_awaits_room().
  */
 int64_t tracee_drain(struct tracee *tracee, const struct clock *clock, uint64_t until);
 

@@ -13,7 +13,8 @@
 #include "tracee.h"
 
 #define KIND_CACHE_BITS 13
-#define FORKS_KEPT 64u /* states kept for children that have not shown up yet */
+#define FORKS_KEPT 16u          /* states kept for children that have not shown up yet */
+#define FORK_WAIT_NS 500000000u /* so long another fork waits for one of them */
 
 #define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
 
@@ -52,6 +53,7 @@ struct tracee {
 	uint64_t instructions; /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
+	uint64_t waits_ns; /* since when another fork waits for room there; 0: none does */
 };
 
 /* A plain call, all in one word: operation, stack and size alone make its kind. Never 0. */
@@ -78,8 +80,13 @@ void tracee_tell_when(struct tracee *tracee, const struct lane *lane, uint64_t s
 int64_t tracee_run(struct tracee *tracee, struct lane *lane, const struct clock *clock, uint64_t limit,
 		   int64_t most, int *err);
 
-/* At a fork: the present state is what its child begins with. */
+/*
+ * Before a fork: whether there is room for its state, or for want of it the children have had time enough to show up. At the
+ * fork: the present state is what its child begins with. Behind it: there is no child.
+ */
+bool tracee_can_fork(struct tracee *tracee, const struct clock *clock);
 void tracee_keep_fork(struct tracee *tracee, uint32_t number);
+void tracee_forget_fork(struct tracee *tracee, uint32_t number);
 
 /*
  * Before events are taken: meets new threads, and looks how far all of them are. Afterwards: tells them how far

@@ -125,9 +125,15 @@ static void at_exit(void)
 	fflush(stdout);
 }
 
+/* Not every allocator's reallocarray() calls realloc(). */
 static void case_early(void)
 {
+	void *array = NULL;
+
 	churn(100);
+	for (size_t n = 1; n < 50; n++)
+		array = reallocarray(array, n, 64);
+	free(array);
 }
 
 /* ---- threads ---- */

@@ -38,6 +38,7 @@ class Bench:
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
         self.host = self.compile("host", "host.c")
+        self.ends = self.compile("ends", "ends.c")
         self.cxx = self.compile("host_cxx", "host_cxx.cpp")
         self.replacing = self.compile("host_replacing", "host_cxx.cpp", "-DREPLACE")
         self.bump = self.compile("bump.so", "bump.c", "-fPIC", "-shared", "-fno-builtin")
@@ -137,6 +138,28 @@ def simple(name, **options):
         expect(len(stats) == 1, f"{len(stats)} traces")
         return f"{stats[0]['events']} events, {stats[0]['threads']} threads, depth {stats[0]['depth']}"
     return run
+
+
+def end(name):
+    """Whoever ends is recorded to that end: nothing is missing or unknown."""
+    def run(bench):
+        stats = run_case(bench, name, program=bench.ends, calls=False)
+        return f"{len(stats)} processes"
+    return run
+
+
+def many_forks(bench):
+    """One child after the other, each with what its parent had then: more than msrec follows at a time."""
+    script = ("my @a = map { 'x' x 50 . $_ } 1 .. 200; for (1 .. 600) { my $p = fork; exit 0 unless $p; waitpid $p, 0; "
+              "pop @a; push @a, 'y' x 60 . $_; }")
+    status, _, err, stats = bench.record(["perl", "-e", script])
+    expect(status == 0, f"status {status}: {err}")
+    expect(len(stats) == 601, f"{len(stats)} traces, not 601")
+    marks = sorted(stat["fork"] for stat in stats[1:])
+    expect(marks == list(range(1, 601)), "children don't have their own parts of what their parent did")
+    for stat in stats:
+        check_whole(stat)
+    return f"{sum(stat['events'] for stat in stats)} events"
 
 
 def leave_threads(bench):
@@ -409,6 +432,12 @@ HOSTS = [
     ("blocks that change hands", simple("exchange", same_output=False)),
     ("exit while threads work", leave_threads),
     ("fork with threads", forks),
+    ("600 forks in a row", many_forks),
+    ("unwritten output at _exit", end("unwritten")),
+    ("unwritten output at quick_exit", end("unwritten-quickly")),
+    ("a file shared with children that _exit", end("shared-file")),
+    ("_exit in handlers", end("in-handlers")),
+    ("_exit of children beside threads", end("beside-threads")),
     ("20 generations, msrec late", generations),
     ("300 processes at once", many_processes),
     ("namespace of processes", as_root(pid_namespace)),

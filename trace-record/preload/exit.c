@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Beginning and end of a recorded process: the start mark, the removal of our traces from the
- * environment, fork marks, and at a normal exit what Valgrind does there: libstdc++'s and libc's
+ * environment, and at a normal exit what Valgrind does there: libstdc++'s and libc's
  * own functions that free what those libraries keep to the end.
  */
-#include <errno.h>
+#include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "export.h"
+#include "forks.h"
 #include "os.h"
 #include "real.h"
 #include "recorder.h"
@@ -21,19 +23,29 @@ extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak));
 
 extern char **environ;
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
-EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
-			     void *dso);
+extern FILE *_IO_list_all; /* stdio's files */
 
-static void free_resources(void *unused)
+/*
+ * What stdio holds back goes with a process that ends by _exit() or quick_exit(). libc's clean-up would write it, and set
+ * files that are shared with other processes back to what the program has read.
+ */
+static void discard_buffers(void)
+{
+	for (FILE *f = _IO_list_all; f; f = f->_chain)
+		__fpurge(f);
+}
+
+static void free_resources(const struct unwind_regs *regs, bool quickly)
 {
 	static _Atomic bool done;
 	bool libc, cxx;
 
-	(void)unused;
 	/* Other threads may still use what would be freed; Valgrind has stopped them, we cannot. */
-	if (!recorder_freeres_wanted(&libc, &cxx) || !(libc || cxx) || os_threads() != 1 ||
+	if (!recorder_freeres_wanted(&libc, &cxx, regs) || !(libc || cxx) || os_threads() != 1 ||
 	    atomic_exchange(&done, true))
 		return;
+	if (quickly)
+		discard_buffers();
 	real_ending = true;
 	if (cxx && _ZN9__gnu_cxx9__freeresEv)
 		_ZN9__gnu_cxx9__freeresEv();
@@ -42,9 +54,15 @@ static void free_resources(void *unused)
 	real_ending = false;
 }
 
-static void free_resources_quickly(void)
+static void exit_handler(void *unused)
 {
-	free_resources(NULL);
+	(void)unused;
+	free_resources(CALLER_REGS(), false);
+}
+
+static void quick_exit_handler(void)
+{
+	free_resources(CALLER_REGS(), true);
 }
 
 /* exit() and quick_exit() end in handlers registered below; these are the other ways to end normally. */
@@ -52,7 +70,7 @@ EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	if (!real_ready)
 		real_resolve();
-	free_resources(NULL);
+	free_resources(CALLER_REGS(), true);
 	real.exit_now(status);
 }
 
@@ -61,38 +79,20 @@ EXPORT __attribute__((noreturn)) void _Exit(int status)
 	_exit(status);
 }
 
-/* Once. */
-static void register_own_handlers(void)
-{
-	static _Atomic bool done;
-
-	if (real.register_atfork && !atomic_exchange(&done, true))
-		real.register_atfork(recorder_before_fork, recorder_forked, recorder_after_fork, NULL);
-}
-
 /*
- * What pthread_atfork() calls. The handlers that are registered first are the last ones before a fork, and the first ones
- * behind it: ours must be those, because others may wait there for what a thread has that waits for the fork.
+ * Drops "NAME=value" from the environment, in place. What is before it moves up, because there are programs that look for the auxiliary
+ * vector behind the end.
  */
-EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *dso)
-{
-	if (!real_ready && !real_resolve())
-		return ENOMEM;
-	register_own_handlers();
-	return real.register_atfork(before, in_parent, in_child, dso);
-}
-
-/* Drops "NAME=value" from the environment, in place. */
 static void drop_variable(const char *name)
 {
 	const size_t n = strlen(name);
-	char **to = environ;
 
-	for (char **from = environ; *from; from++) {
-		if (strncmp(*from, name, n) != 0 || (*from)[n] != '=')
-			*to++ = *from;
+	for (char **at = environ; *at; at++) {
+		if (strncmp(*at, name, n) != 0 || (*at)[n] != '=')
+			continue;
+		memmove(environ + 1, environ, (size_t)(at - environ) * sizeof(*at));
+		environ++;
 	}
-	*to = NULL;
 }
 
 /* Takes this library out of LD_PRELOAD and leaves what else is there. */
@@ -123,9 +123,9 @@ static __attribute__((constructor)) void begin(void)
 	 * Exit handlers run last in, first out, and the loader's own, which runs all destructors, is
 	 * registered after this one: so this comes after every destructor, in the middle of exit().
 	 */
-	__cxa_atexit(free_resources, NULL, NULL);
-	at_quick_exit(free_resources_quickly);
-	register_own_handlers();
+	__cxa_atexit(exit_handler, NULL, NULL);
+	at_quick_exit(quick_exit_handler);
+	forks_begin();
 	if (!recorder_traces_children(&trace_children) || trace_children)
 		return;
 	drop_preload();

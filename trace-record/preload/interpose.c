@@ -98,7 +98,9 @@ static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *r
 	return p;
 }
 
-void *interpose_realloc(void *old, size_t size)
+/* realloc() for the caller that `regs` are of. */
+static inline __attribute__((always_inline)) void *realloc_for(void *old, size_t size,
+							       const struct unwind_regs *regs)
 {
 	enum mst_op op = MST_OP_REALLOC_MOVED;
 	void *p;
@@ -106,9 +108,9 @@ void *interpose_realloc(void *old, size_t size)
 	if (!ready())
 		return old ? NULL : real_arena_alloc(size, 16);
 	if (real_arena_owns(old))
-		return realloc_from_arena(old, size, CALLER_REGS());
+		return realloc_from_arena(old, size, regs);
 	if (sample_on)
-		return realloc_sampled(old, size, CALLER_REGS());
+		return realloc_sampled(old, size, regs);
 	if (old)
 		recorder_moving(old);
 	p = real.realloc(old, size);
@@ -118,11 +120,16 @@ void *interpose_realloc(void *old, size_t size)
 		op = MST_OP_REALLOC_IN_PLACE;
 	else if (!p && size == 0)
 		op = MST_OP_REALLOC_FREE;
-	recorder_realloc(op, p, old, size, CALLER_REGS());
+	recorder_realloc(op, p, old, size, regs);
 	return p;
 }
 
-/* The real one calls realloc, which records it; only a refused product never gets there. */
+void *interpose_realloc(void *old, size_t size)
+{
+	return realloc_for(old, size, CALLER_REGS());
+}
+
+/* libc's calls realloc, which records it; only a refused product never gets there. Another allocator's may not. */
 EXPORT void *reallocarray(void *old, size_t n, size_t size)
 {
 	size_t product;
@@ -132,6 +139,8 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &product))
 		recorder_alloc(&(struct call){ .op = MST_OP_REALLOCARRAY, .size = product, .overflow = true },
 			       CALLER_REGS());
+	else if (!real.reallocarray_is_libcs)
+		return realloc_for(old, product, CALLER_REGS());
 	return real.reallocarray(old, n, size);
 }
 

@@ -32,6 +32,15 @@ size_t real_arena_readable(const void *p)
 	return (size_t)(real_arena + REAL_ARENA_BYTES - (const char *)p);
 }
 
+/* As far as that can be told. */
+static bool are_in_one_object(void *a, void *b)
+{
+	struct modules_found at_a, at_b;
+
+	return !real.find_object || real.find_object(a, &at_a) != 0 || real.find_object(b, &at_b) != 0 ||
+	       at_a.map_start == at_b.map_start;
+}
+
 bool real_resolve(void)
 {
 	static _Atomic bool resolving;
@@ -55,9 +64,12 @@ bool real_resolve(void)
 	real.mremap = dlsym(RTLD_NEXT, "mremap");
 	real.munmap = dlsym(RTLD_NEXT, "munmap");
 	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
+	real.fork = dlsym(RTLD_NEXT, "fork");
+	real.fork_only = dlsym(RTLD_NEXT, "_Fork");
 	real.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
 	real.exit_now = dlsym(RTLD_NEXT, "_exit");
 	real.find_object = (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object");
+	real.reallocarray_is_libcs = are_in_one_object((void *)real.reallocarray, (void *)real.exit_now);
 	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);
 	return true;
 }

@@ -20,6 +20,7 @@ struct real {
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
 	void *(*reallocarray)(void *, size_t, size_t);
+	bool reallocarray_is_libcs;
 	void (*free)(void *);
 	size_t (*malloc_usable_size)(void *);               /* may be NULL */
 	void (*free_sized)(void *, size_t);                 /* may be NULL: use free */
@@ -33,6 +34,8 @@ struct real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*munmap)(void *, size_t);
 	int (*dlclose)(void *);
+	pid_t (*fork)(void);
+	pid_t (*fork_only)(void); /* _Fork, may be NULL */
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */

@@ -471,7 +471,7 @@ void recorder_mark(enum mst_op op)
 	thread_go_inside(t);
 	count = begin_extras(t, op == MST_OP_START ? (uintptr_t)__builtin_frame_address(0) : 0);
 	if (op == MST_OP_FORK) {
-		value = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
+		value = t->at_fork = t->last_fork = atomic_fetch_add(&the_process.segment->forks, 1) + 1;
 		t->null_frees = count_null_frees(&the_process);
 	} else if (op == MST_OP_EXIT) {
 		value = count_null_frees(&the_process);
@@ -487,6 +487,7 @@ void recorder_before_fork(void)
 {
 	struct thread *t = has_one_thread() ? NULL : thread_now();
 
+	the_process.forks_threads = t != NULL;
 	if (t)
 		gate_close(t);
 	recorder_mark(MST_OP_FORK);
@@ -499,8 +500,21 @@ void recorder_forked(void)
 
 	if (!t)
 		return;
-	t->last_fork = 0;
+	t->at_fork = 0;
 	gate_open(t);
+}
+
+void recorder_fork_failed(void)
+{
+	struct process *p = process_now();
+	struct thread *t = p ? thread_find(p) : NULL;
+
+	if (!t || t->inside != OUTSIDE || !t->last_fork)
+		return;
+	thread_go_inside(t);
+	if (tell_losses(t))
+		push_value(t, SHM_OP_NO_FORK, 0, t->last_fork, NULL);
+	thread_go_back(t, OUTSIDE);
 }
 
 /* A thread that is not known yet, or inside an event, isn't sampled. */
@@ -595,11 +609,23 @@ bool recorder_traces_children(bool *yes)
 	return true;
 }
 
-bool recorder_freeres_wanted(bool *libc, bool *cxx)
+/* Whether the calling thread is in a signal handler. */
+static bool is_in_handler(struct thread *t, const struct unwind_regs *regs)
+{
+	bool found;
+
+	thread_go_inside(t);
+	found = unwind_interrupted(t->stack, unwind_capture(t->stack, regs));
+	thread_go_back(t, OUTSIDE);
+	return found;
+}
+
+bool recorder_freeres_wanted(bool *libc, bool *cxx, const struct unwind_regs *regs)
 {
 	struct process *p = process_now();
+	struct thread *t = p && p->pid == os_pid() ? thread_now() : NULL;
 
-	if (!p || atomic_load(&thread_off) || p->pid != os_pid())
+	if (!t || t->inside != OUTSIDE || p->left_threads || is_in_handler(t, regs))
 		return false;
 	*libc = p->family->libc_freeres;
 	*cxx = p->family->cxx_freeres;

@@ -107,12 +107,16 @@ void recorder_closing_end(void);
  */
 void recorder_before_fork(void);
 void recorder_forked(void);
+void recorder_fork_failed(void); /* after that: there is no child */
 void recorder_after_fork(void);
 
 /* Whether programs that this one executes are to be recorded; false if nothing is recorded. */
 bool recorder_traces_children(bool *yes);
 
-/* Which clean-up functions are to be run at exit; false if nothing is recorded. */
-bool recorder_freeres_wanted(bool *libc, bool *cxx);
+/*
+ * Which clean-up functions are to be run at exit, called from where `regs` says. False: none, as where nothing is recorded;
+ * or where they could wait for ever for a lock: a signal handler may have interrupted who has it, or a fork left it behind.
+ */
+bool recorder_freeres_wanted(bool *libc, bool *cxx, const struct unwind_regs *regs);
 
 #endif

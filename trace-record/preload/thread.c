@@ -18,7 +18,8 @@
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
 #define RING_LAP (64u << 10)
-#define RING_WAITS 2000u /* milliseconds that a thread waits for a ring: as long as for room in one */
+#define AWAIT_MOST                                                                                           \
+	2000u /* milliseconds that one waits for a segment, or a ring: as long as for room in that */
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
@@ -69,8 +70,8 @@ static uint32_t forget_threads(struct process *p)
 	for (uint32_t i = 0; i < SHM_RINGS; i++) {
 		struct thread *t = p->threads[i];
 
-		if (t && atomic_load(&t->tp) == thread_pointer() && t->last_fork) {
-			fork = t->last_fork;
+		if (t && atomic_load(&t->tp) == thread_pointer()) {
+			fork = t->at_fork;
 			p->null_frees = t->null_frees;
 			p->top = t->top;
 		}
@@ -84,6 +85,31 @@ static uint32_t forget_threads(struct process *p)
 	return fork;
 }
 
+static bool any_process_gone(struct process *p)
+{
+	for (uint32_t i = 0; i < p->segments; i++) {
+		if (shm_owner_gone(&shm_segment(p->family, i)->rings[0].owner))
+			return true;
+	}
+	return false;
+}
+
+/* Where all are taken, but some by processes that are gone, msrec frees those when it has read them. */
+static uint32_t claim_segment(struct process *p)
+{
+	static _Atomic uint32_t nobody_wakes;
+	uint32_t number = shm_claim_segment(p->family, p->segments);
+
+	for (unsigned i = 0; number == SHM_NO_SEGMENT && i < AWAIT_MOST && any_process_gone(p); i++) {
+		if (shm_owner_gone(&p->family->collector))
+			break;
+		ring_bell(p->family);
+		os_wait(&nobody_wakes, 0, 1);
+		number = shm_claim_segment(p->family, p->segments);
+	}
+	return number;
+}
+
 /* Gives this process a segment; `parent` is the one inherited from before a fork. */
 static bool open_process(struct process *p, uint32_t parent)
 {
@@ -94,7 +120,7 @@ static bool open_process(struct process *p, uint32_t parent)
 		p->family = map_family(&p->segments);
 	if (!p->family || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
-	p->segment_number = shm_claim_segment(p->family, p->segments);
+	p->segment_number = claim_segment(p);
 	if (p->segment_number == SHM_NO_SEGMENT) {
 		atomic_fetch_add(&p->family->unrecorded, 1);
 		return false;
@@ -113,6 +139,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
 	segment->parent_fork = forked ? forget_threads(p) : 0;
+	p->left_threads |= forked && (p->forks_threads || p->many);
 	atomic_store(&p->many, false);
 	atomic_store(&p->forking, 0);
 	segment->start = os_stamp(p->use_tsc);
@@ -225,7 +252,7 @@ static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
 		ring_bell(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		ring = claim_ring(p, slot);
-		if (i == RING_WAITS)
+		if (i == AWAIT_MOST)
 			atomic_store(&no_rings, true);
 	}
 	return ring;
@@ -250,6 +277,19 @@ static void start_counter(struct process *p, struct thread *t)
 		os_own((uintptr_t)t->counter.page, sizeof(*t->counter.page));
 }
 
+/* Threads that had this thread pointer before are gone. */
+static void forget_namesakes(struct process *p)
+{
+	const uint32_t n = atomic_load(&p->segment->rings_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		uintptr_t tp = thread_pointer();
+
+		if (p->threads[i])
+			atomic_compare_exchange_strong(&p->threads[i]->tp, &tp, 0);
+	}
+}
+
 /* Gives the calling thread a ring, or NULL. */
 static struct thread *begin_thread(struct process *p)
 {
@@ -269,12 +309,13 @@ static struct thread *begin_thread(struct process *p)
 		return NULL;
 	}
 	atomic_store(&t->tp, 0);
+	forget_namesakes(p);
 	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	t->losses = t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
 	t->inside = OUTSIDE;
 	t->lossy = false;
-	t->last_fork = 0;
+	t->at_fork = t->last_fork = 0;
 	t->tick = atomic_load_explicit(&p->family->tick, memory_order_relaxed) - 1;
 	t->stamp_due = t->quick_end = 0;
 	t->top = atomic_exchange(&p->top, 0);

@@ -61,7 +61,8 @@ struct thread {
 	uint64_t quick_end;   /* see ring.h */
 	uint8_t inside;       /* enum inside */
 	bool lossy;           /* the last event was dropped: don't wait again until there is room */
-	uint32_t last_fork;   /* number of the fork that this thread is at; 0: none */
+	uint32_t at_fork;     /* number of the fork that this thread is at; 0: none */
+	uint32_t last_fork;   /* of its last one */
 	uint64_t null_frees;  /* calls of free(NULL) by the process before that fork */
 	struct call new_call; /* the operator new in progress, and who called it */
 	struct unwind_regs new_regs;
@@ -92,6 +93,8 @@ struct process {
 	bool free_stacks;
 	bool usable;
 	bool maps, pages;
+	bool forks_threads; /* at its last fork the process had more than one thread */
+	bool left_threads; /* it, or one that it comes from, was forked from such a one: their locks stay locked */
 	bool pages_begun;         /* the process, or the one that it was forked from, watches page calls */
 	uint8_t extras;           /* enum extra */
 	bool quick;               /* no option asks for more than the common records say */

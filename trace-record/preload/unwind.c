@@ -508,3 +508,10 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	forget_all(m);
 	return &m->stack;
 }
+
+bool unwind_interrupted(const struct unwind_stack *stack, uint32_t node)
+{
+	while (node != UNWIND_ROOT && !(stack->nodes[node].flags & STEP_EXACT))
+		node = stack->nodes[node].parent;
+	return node != UNWIND_ROOT;
+}

@@ -23,6 +23,7 @@
 #ifndef MSREC_UNWIND_H
 #define MSREC_UNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,5 +80,8 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 
 /* Captures the present stack and returns its innermost frame's node. */
 uint32_t unwind_capture(struct unwind_stack *stack, const struct unwind_regs *regs);
+
+/* Whether a signal interrupted any frame of the stack of a node. */
+bool unwind_interrupted(const struct unwind_stack *stack, uint32_t node);
 
 #endif
