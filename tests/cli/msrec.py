@@ -426,7 +426,7 @@ class Tests:
         names = {line.split()[-1].split("@")[0] for line in out.splitlines()}
         c = {"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "free_sized", "free_aligned_sized",
              "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc"}
-        others = {"mmap", "mmap64", "mremap", "munmap", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit",
+        others = {"mmap", "mmap64", "mremap", "munmap", "mlockall", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit",
                   "msrec_malloclike", "msrec_freelike", "msrec_resizeinplace"}
         operators = {n for n in names if re.match(r"_Z(n|d)[wal]", n)}
         assert names == c | others | operators, names ^ (c | others | operators)

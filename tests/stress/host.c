@@ -274,6 +274,18 @@ static void case_leave_threads(void)
 	_exit(6);
 }
 
+/* Says how much of it is then in memory, in steps of 256 MiB. */
+static void case_mlockall(void)
+{
+	struct rusage usage;
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+		fail("mlockall");
+	churn(1000);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("at most %ld\n", usage.ru_maxrss >> 18);
+}
+
 /* ---- processes ---- */
 
 /* Every child makes exactly 100 calls of its own and ends with status 7. */
@@ -739,6 +751,7 @@ static const struct {
 	{ "more-threads", case_more_threads },
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
+	{ "mlockall", case_mlockall },
 	{ "fork", case_fork },
 	{ "generations", case_generations },
 	{ "many-processes", case_many_processes },

@@ -446,6 +446,7 @@ HOSTS = [
     ("daemon without descriptors", daemon),
     ("chroot", as_root(simple("chroot"))),
     ("setuid", as_root(simple("setuid"))),
+    ("mlockall", as_root(simple("mlockall"))),
     ("clearenv, environ = NULL", simple("clearenv")),
     ("RLIMIT_NOFILE 0", simple("nofile")),
     ("other limits", simple("limits")),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mmap and its like as the program calls them; what libc maps for itself doesn't come here. Without
- * --mmap they are passed on and nothing else.
+ * --mmap they are passed on and nothing else. And mlockall(), which is about all that is mapped.
  */
 #undef _FILE_OFFSET_BITS /* or mmap would be another name for mmap64, and both are wanted */
 #include <errno.h>
@@ -84,4 +84,20 @@ EXPORT int munmap(void *address, size_t size)
 
 	recorder_map(MST_OP_MUNMAP, result != 0, 0, size, CALLER_SP());
 	return result;
+}
+
+/*
+ * What is there already is locked when it is used, and not read in at once: with it would come all of the recorder's shared
+ * memory, which is larger than most machines' and nearly empty.
+ */
+EXPORT int mlockall(int flags)
+{
+	int result;
+
+	if (!ready())
+		return (int)result_of(-EAGAIN);
+	if (!(flags & MCL_CURRENT) || flags & ~(MCL_CURRENT | MCL_FUTURE))
+		return real.mlockall(flags);
+	result = real.mlockall(MCL_CURRENT | MCL_ONFAULT);
+	return result == 0 && flags & MCL_FUTURE ? real.mlockall(MCL_FUTURE) : result;
 }

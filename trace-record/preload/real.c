@@ -63,6 +63,7 @@ bool real_resolve(void)
 	real.mmap = dlsym(RTLD_NEXT, "mmap");
 	real.mremap = dlsym(RTLD_NEXT, "mremap");
 	real.munmap = dlsym(RTLD_NEXT, "munmap");
+	real.mlockall = dlsym(RTLD_NEXT, "mlockall");
 	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
 	real.fork = dlsym(RTLD_NEXT, "fork");
 	real.fork_only = dlsym(RTLD_NEXT, "_Fork");

@@ -33,6 +33,7 @@ struct real {
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*munmap)(void *, size_t);
+	int (*mlockall)(int);
 	int (*dlclose)(void *);
 	pid_t (*fork)(void);
 	pid_t (*fork_only)(void); /* _Fork, may be NULL */
