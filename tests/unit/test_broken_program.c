@@ -16,6 +16,7 @@
 #include "tracee.h"
 
 #define DEPTH 32u
+#define RECORDER_PC 0x1000u /* in a module of the recorder's own */
 #define PROGRAM_PC 0x100000u
 
 static int fd;
@@ -39,6 +40,14 @@ static int end_case(void **state)
 	byhand_end();
 	close(fd);
 	return 0;
+}
+
+static void say_malloc(uint16_t node)
+{
+	byhand_say(0, 0,
+		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, node | 16u << 16), byhand_stamp(),
+				 0x2000 },
+		   3);
 }
 
 /* Takes all that was said; `lost` of it can't be. */
@@ -110,6 +119,34 @@ static void test_path_is_not_in_the_text(void **state)
 	assert_string_equal(modules[1].path, "");
 }
 
+/* Each is the other's caller, below as many frames as are wanted; frames of the recorder's own don't count. */
+static void test_nodes_in_a_circle(void **state)
+{
+	const uint16_t a = DEPTH + 2, b = a + 1, innermost = b + 1;
+
+	(void)state;
+	say_module(MODULE_RECORDER, RECORDER_PC, 0, 0);
+	for (uint16_t i = 1; i < a; i++)
+		byhand_node(0, 0, i, i - 1, PROGRAM_PC + i);
+	byhand_node(0, 0, a, a - 1, RECORDER_PC);
+	byhand_node(0, 0, b, a, RECORDER_PC);
+	byhand_node(0, 0, a, b, RECORDER_PC);
+	byhand_node(0, 0, innermost, a, PROGRAM_PC);
+	say_malloc(innermost);
+	drain(1);
+	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 1);
+}
+
+static void test_nodes_without_callers(void **state)
+{
+	(void)state;
+	byhand_node(0, 0, 0, 0, PROGRAM_PC);
+	byhand_node(0, 0, 5, 5, PROGRAM_PC);
+	byhand_node(0, 0, 6, 4, PROGRAM_PC);
+	say_malloc(7);
+	drain(4);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(test_##name, begin_case, end_case)
 
 int main(void)
@@ -117,6 +154,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(table_says_it_is_larger),
 		CASE(path_is_not_in_the_text),
+		CASE(nodes_in_a_circle),
+		CASE(nodes_without_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
