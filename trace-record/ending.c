@@ -122,6 +122,16 @@ void recording_finish(struct collector *c, struct recording *r)
 	finish_writer(c, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);
 }
 
+void recording_refuse(const struct collector *c, const struct recording *r)
+{
+	c->report(&(struct collector_report){
+		.path = r->path,
+		.refused = r->pid,
+		.error = r->error,
+		.error_number = r->error_number,
+	});
+}
+
 /* ---- before the process's end ---- */
 
 /* Recording ends, and the process goes on. */

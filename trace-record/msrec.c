@@ -379,14 +379,20 @@ static char *find_valgrind(void)
 
 static void report(const struct collector_report *r)
 {
+	const char *reason = r->error == MST_ERR_IO ? strerror(r->error_number) : mst_strerror(r->error);
+
+	if (r->refused) {
+		complain("process %d is not recorded: %s%s%s", (int)r->refused, r->path ? r->path : "",
+			 r->path ? ": " : "", reason);
+		return;
+	}
 	if (r->waiting) {
 		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
 			strerror(r->error_number));
 		return;
 	}
 	if (r->error)
-		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path,
-			r->error == -1 ? strerror(r->error_number) : mst_strerror(r->error));
+		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path, reason);
 	if (!r->recorded)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);

@@ -335,6 +335,15 @@ class Tests:
         for f in yes:
             assert self.build.stat(self.path(f))["complete"] == 1, f
 
+    def test_programs_whose_files_cannot_be_made(self):
+        os.mkdir(self.path("out"))
+        script = "rm -rf out; /bin/ls >/dev/null; exec /bin/true"
+        r = self.run("-q", "--trace-children=yes", "-o", "out/t.%p", "sh", "-c", script)
+        told = [re.fullmatch(r"msrec: process (\d+) is not recorded: out/t\.\1: No such file or directory", line)
+                for line in r.err.splitlines()]
+        assert r.status == 0 and len(told) >= 2 and all(told), r.err
+        assert len({line.group(1) for line in told}) >= 2, r.err
+
     def test_names_of_executed_children(self):
         r = self.run("--trace-children=yes", "-o", "%e.%n", "sh", "-c", "sleep 0.3; sleep 0.3; true")
         names = {f.rsplit(".", 1)[0] for f in r.files}
