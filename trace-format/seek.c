@@ -175,12 +175,13 @@ static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
 {
 	struct cursor kinds = column_cursor(r, COLUMN_LIVE_KINDS),
 		      blocks = column_cursor(r, COLUMN_LIVE_BLOCKS);
-	const uint32_t n = wire_u32(r->header.fields + 28);
 	uint64_t kind = 0, skip, count;
 	struct mst_live *live;
+	uint32_t n;
 
-	DAMAGED_IF(r->header.fields_size < FIELDS_KEYFRAME || wire_u32(r->header.fields + 24) != r->kinds.n ||
-			   n >= r->kinds.n,
+	DAMAGED_IF(r->header.fields_size < FIELDS_KEYFRAME, "a key frame is malformed");
+	n = wire_u32(r->header.fields + 28);
+	DAMAGED_IF(wire_u32(r->header.fields + 24) != r->kinds.n || n >= r->kinds.n,
 		   "a key frame of other definitions");
 	live = malloc((n + 1) * sizeof(*live));
 	if (!live)
