@@ -160,17 +160,18 @@ static uint64_t bytes(const char *arg)
 {
 	static const char units[] = "kmgt";
 	const char *unit;
+	unsigned shift = 0;
 	uint64_t n;
 	char *end;
 
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
-	if (unit && n < UINT64_C(1) << 20) {
-		n <<= 10 * (unit - units + 1);
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
 		end++;
 	}
-	return errno || *arg < '0' || *arg > '9' || *end ? 0 : n;
+	return errno || *arg < '0' || *arg > '9' || *end || n > UINT64_MAX >> shift ? 0 : n << shift;
 }
 
 /* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */

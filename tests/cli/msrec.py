@@ -88,10 +88,16 @@ class Tests:
 
     def test_bad_options(self):
         for option in ("--nonsense", "-z0", "-z20", "-zx", "--depth=0", "--depth=2049", "--depth=", "--depth=1x",
-                       "--trace-children=maybe", "--run-libc-freeres=1", "--identity="):
+                       "--trace-children=maybe", "--run-libc-freeres=1", "--identity=",
+                       "--max-size=63k", "--max-size=1m1", "--max-size=17179869184t", "--sample=1048577k"):
             r = self.run(option, "true")
             assert r.status == 125 and r.out == "" and r.err, f"{option}: {r.status} {r.err!r}"
             assert r.files == [], r.files
+
+    def test_sizes(self):
+        for size in ("65536", "64k", "1048576k", "1048576M", "8388607T"):
+            r = self.run("-q", "-f", f"--max-size={size}", "true")
+            assert r.status == 0 and r.err == "", f"{size}: {r.err!r}"
 
     def test_help_and_version(self):
         # What is asked for goes to stdout: no program is run.
