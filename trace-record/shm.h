@@ -30,7 +30,7 @@
 #include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 6u
+#define SHM_VERSION 7u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -113,12 +113,11 @@ struct shm_segment {
 struct shm_family {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t segment_bytes_mib; /* both sides must agree on the layout */
-	uint32_t depth;             /* frames to keep */
-	uint32_t timer_ms;          /* CPU time from sample to sample of stack depths; 0: none */
-	uint64_t sample_bytes;      /* mean distance of sample points; 0: all blocks are recorded */
-	uint8_t use_tsc;            /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
-	uint8_t trace_children;     /* exec'd programs too: the environment is left alone */
+	uint32_t depth;         /* frames to keep */
+	uint32_t timer_ms;      /* CPU time from sample to sample of stack depths; 0: none */
+	uint64_t sample_bytes;  /* mean distance of sample points; 0: all blocks are recorded */
+	uint8_t use_tsc;        /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
+	uint8_t trace_children; /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
 	uint8_t free_stacks;            /* frees are told with their stacks */
 	uint8_t usable;                 /* how much the allocator gave is told */
