@@ -265,7 +265,7 @@ void collector_discard(struct collector *c)
 {
 	struct recording *r = c->recordings;
 
-	unlink(r->path);
+	newfiles_remove(&c->newfiles, r->path);
 	c->recordings = r->next;
 	recording_destroy(r);
 }

@@ -150,7 +150,7 @@ static struct mst_writer *begin_next(struct collector *c, struct recording *r, c
 	struct command command;
 	int err = MST_ERR_NOMEM;
 
-	*path = rotation_next(&r->rotation, r->path, c->options.kept);
+	*path = rotation_next(&r->rotation, &c->newfiles, r->path, c->options.kept);
 	*fd = *path ? newfiles_create_numbered(&c->newfiles, path) : -1;
 	if (*fd >= 0) {
 		command_read(&command, r->pid);
@@ -185,7 +185,7 @@ static bool rotate(struct collector *c, struct recording *r)
 		recording_note_error(r, err);
 		mst_writer_destroy(new);
 		if (fd >= 0) {
-			unlink(path);
+			newfiles_remove(&c->newfiles, path);
 			close(fd);
 		}
 		free(path);
