@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "fold.h"
 #include "mst_limits.h"
 #include "steps.h"
@@ -29,25 +30,6 @@
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
 
 /* ---- output ---- */
-
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-	while (size) {
-		const ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return MST_ERR_IO;
-		if (n == 0) {
-			errno = ENOSPC;
-			return MST_ERR_IO;
-		}
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 /* After a failed write: forgets what follows the last whole unit. */
 static void drop_cut_unit(struct mst_writer *w)
@@ -77,7 +59,7 @@ static bool try_again(struct mst_writer *w)
 /* Puts what unit_encode() made into the file. */
 static int write_out(struct mst_writer *w)
 {
-	while (write_all(w->fd, w->out.data, w->out.size) != 0) {
+	while (file_write(w->fd, w->out.data, w->out.size) != 0) {
 		if (!try_again(w))
 			return MST_ERR_IO;
 	}
@@ -543,7 +525,7 @@ int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n > 0 && write_all(w->fd, buffer, (size_t)n) == 0) {
+		if (n > 0 && file_write(w->fd, buffer, (size_t)n) == 0) {
 			at += n;
 			continue;
 		}
