@@ -468,19 +468,14 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	int err = mst_writer_flush(parent);
 
 	*child = NULL;
-	if (err)
+	if (err || (err = writer_alloc(&w, -1, parent->level)))
 		return err;
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		return MST_ERR_NOMEM;
-	w->fd = -1;
 	w->identity = parent->identity;
 	w->base = parent->base;
 	w->in_base = parent->in_base;
 	w->large = parent->large;
 	w->folded = parent->folded;
 	w->begin = parent->begin;
-	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
 	w->features = parent->features;
@@ -504,7 +499,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	}
 	if (w->prefix_fd < 0)
 		err = MST_ERR_IO;
-	if (err || (err = set_zstd(w)) || (err = defs_copy(&w->defs, &parent->defs)) ||
+	if (err || (err = defs_copy(&w->defs, &parent->defs)) ||
 	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) ||
 	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) || (err = copy_units(w, parent))) {
 		mst_writer_destroy(w);
