@@ -20,7 +20,6 @@ struct calls {
 	struct stringset *functions; /* a call's function and file */
 	struct call *items;
 	uint32_t n_items, room_items;
-	uint32_t n_functions;
 	uint32_t *numbers;
 	uint32_t n_numbers, room_numbers;
 	struct span *spans; /* by frame */
@@ -156,8 +155,6 @@ static bool add_call(struct calls *c, uint32_t frame, const struct symbol_line *
 	if (number == 0 || function == 0)
 		return false;
 	call.number_of_function = (uint32_t)function - 1;
-	if (function > c->n_functions)
-		c->n_functions = (uint32_t)function;
 	if (number > c->n_items && !add_item(c, &call))
 		return false;
 	return add_number(c, (uint32_t)number - 1);
@@ -203,9 +200,4 @@ const struct call *calls_at(const struct calls *c, uint32_t number)
 uint32_t calls_count(const struct calls *c)
 {
 	return c->n_items;
-}
-
-uint32_t calls_functions(const struct calls *c)
-{
-	return c->n_functions;
 }

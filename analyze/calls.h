@@ -34,6 +34,5 @@ const uint32_t *calls_of(struct calls *calls, uint32_t frame, uint32_t *n);
 const struct call *calls_at(const struct calls *calls, uint32_t number);
 
 uint32_t calls_count(const struct calls *calls);
-uint32_t calls_functions(const struct calls *calls);
 
 #endif

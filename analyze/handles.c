@@ -135,21 +135,6 @@ bool handles_put(struct handles *h, uint64_t block, uint32_t number)
 	return true;
 }
 
-bool handles_find(const struct handles *h, uint64_t block, uint32_t *number)
-{
-	const struct handles_page *page = page_at(h, block >> HANDLES_PAGE_LOG2);
-	uint64_t rest;
-
-	if (page && page->numbers[block % HANDLES_PAGE] != HANDLES_NONE) {
-		*number = page->numbers[block % HANDLES_PAGE];
-		return true;
-	}
-	if (!indexmap_find(&h->rest, block, &rest))
-		return false;
-	*number = (uint32_t)rest;
-	return true;
-}
-
 bool handles_take(struct handles *h, uint64_t block, uint32_t *number)
 {
 	const uint64_t place = block >> HANDLES_PAGE_LOG2;

@@ -40,8 +40,6 @@ void handles_finish(struct handles *handles);
 /* Adds a block, UINT64_MAX is no block; numbers are below HANDLES_NONE. False: no memory. */
 bool handles_put(struct handles *handles, uint64_t block, uint32_t number);
 
-bool handles_find(const struct handles *handles, uint64_t block, uint32_t *number);
-
 /* Takes a block out; false if it isn't there. */
 bool handles_take(struct handles *handles, uint64_t block, uint32_t *number);
 

@@ -48,9 +48,7 @@ struct profile {
 	uint64_t total, best; /* Massif's total, now and at the peak */
 	uint64_t clock;       /* of bytes */
 	uint64_t now_ns;
-	uint64_t mark; /* how often the moment has been set */
-	uint64_t marked_at;
-	uint64_t last_time;        /* of the last call, in the settings' unit */
+	uint64_t mark;             /* how often the moment has been set */
 	uint64_t first_block;      /* blocks with a lower index are from before the window */
 	bool begun, passed, ended; /* the window; the moment of AT_TIME */
 
@@ -125,12 +123,6 @@ static struct row *touch(struct profile *p, uint32_t id)
 	return row;
 }
 
-static void set_mark(struct profile *p, uint64_t time)
-{
-	p->mark++;
-	p->marked_at = time;
-}
-
 /* ---- A chunk at once ------------------------------------------------------------------------ */
 
 static uint64_t weight_of(const struct profile *p, uint32_t kind)
@@ -163,18 +155,7 @@ static bool can_peak(const struct profile *p, const struct mst_chunk *chunk)
 	return p->query->at.kind == AT_PEAK && highest_total(p, chunk) > p->best;
 }
 
-/* The time of a record's call in ms or instructions; the clock of bytes is another matter. */
-static uint64_t time_of(const struct profile *p, const struct mst_chunk *chunk, uint32_t record)
-{
-	uint32_t i = 0;
-	if (p->settings->time_unit == TIME_INSTRUCTIONS)
-		return record < chunk->n_records ? chunk->instructions[record] : p->last_time;
-	while (i + 1 < chunk->n_stamps && chunk->stamps[i + 1].record <= record)
-		i++;
-	return chunk->n_stamps ? (chunk->stamps[i].time << p->time_shift) / NS_PER_MS : 0;
-}
-
-/* That of the last call, which needs no records. */
+/* The time of the chunk's last call, in ms or instructions; the clock of bytes is another matter. */
 static uint64_t last_time_of(const struct profile *p, const struct mst_chunk *chunk)
 {
 	if (p->settings->time_unit == TIME_INSTRUCTIONS)
@@ -289,14 +270,13 @@ static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
 		for (uint32_t i = 0; i < peak; i++)
 			p->counts[chunk->records[i]]++;
 		error = add_symbols(p, chunk, p->counts);
-		set_mark(p, time_of(p, chunk, peak - 1));
+		p->mark++;
 	}
 	for (uint32_t i = 0; i < chunk->n_symbols; i++)
 		p->counts[i] = chunk->symbols[i].count - p->counts[i];
 	if (!error)
 		error = add_symbols(p, chunk, p->counts);
 	p->now_ns = chunk->last_time << p->time_shift;
-	p->last_time = last_time_of(p, chunk);
 	return error;
 }
 
@@ -347,7 +327,7 @@ static void check_limits(struct profile *p, const struct walk *w)
 		return; /* it is all there, whenever it came */
 	if (q->at.kind == AT_TIME && !p->passed && w->time > q->at.time) {
 		p->passed = true;
-		set_mark(p, p->last_time);
+		p->mark++;
 	}
 	if (w->time > q->until)
 		p->ended = true;
@@ -417,7 +397,6 @@ static int walk_chunk(struct profile *p, const struct mst_chunk *chunk)
 		check_limits(p, &w);
 		if (p->ended)
 			break;
-		p->last_time = w.time;
 		/* The reader has proved that there is a record behind an OUT. */
 		const bool pair = symbol_at(&w, w.record)->role == MST_OUT;
 		bool fine = do_record(p, &w);
@@ -429,7 +408,7 @@ static int walk_chunk(struct profile *p, const struct mst_chunk *chunk)
 			return MST_ERR_NOMEM;
 		if (p->query->at.kind == AT_PEAK && p->begun && p->total > p->best) {
 			p->best = p->total;
-			set_mark(p, w.time);
+			p->mark++;
 		}
 	}
 	return 0;
@@ -489,21 +468,6 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	return error;
 }
 
-/* The time of the end, which in ms may be after the last call. */
-static uint64_t end_time(const struct profile *p)
-{
-	switch (p->settings->time_unit) {
-	case TIME_INSTRUCTIONS:
-		return p->last_time;
-	case TIME_BYTES:
-		return p->clock;
-	case TIME_DEFAULT:
-	case TIME_MS:
-		break;
-	}
-	return p->now_ns / NS_PER_MS;
-}
-
 static int profile_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct profile *p = (struct profile *)observer;
@@ -511,7 +475,7 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 	if (end && !p->ended && end->time_ns > p->now_ns)
 		p->now_ns = end->time_ns;
 	if (p->query->at.kind == AT_END || (p->query->at.kind == AT_TIME && !p->passed))
-		set_mark(p, end_time(p));
+		p->mark++;
 	return 0;
 }
 
@@ -592,11 +556,6 @@ uint64_t profile_row_value(const struct profile_row *row, uint64_t size, enum pr
 bool profile_lacks_threads(const struct profile *p)
 {
 	return p->lacks_threads;
-}
-
-uint64_t profile_time(const struct profile *p)
-{
-	return p->marked_at;
 }
 
 uint64_t profile_end_ns(const struct profile *p)

@@ -67,8 +67,7 @@ uint64_t profile_row_value(const struct profile_row *row, uint64_t size, enum pr
 /* Whether threads were to be told apart, and can't be: which block is freed isn't recorded. */
 bool profile_lacks_threads(const struct profile *profile);
 
-/* When the moment was, in the settings' unit; and in ns when what was replayed ended. */
-uint64_t profile_time(const struct profile *profile);
+/* In ns, when what was replayed ended. */
 uint64_t profile_end_ns(const struct profile *profile);
 
 #endif

@@ -13,10 +13,8 @@
 #include "observer.h"
 #include "scribe.h"
 
-#define REWRITE_END UINT64_MAX
-
 struct rewrite_options {
-	uint64_t from, until; /* milliseconds, both included; 0 and REWRITE_END: all */
+	uint64_t from, until; /* milliseconds, both included; 0 and UINT64_MAX: all */
 	uint64_t first;       /* no record before this one, either */
 	uint64_t first_ns;    /* the time of that */
 	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */

@@ -249,11 +249,6 @@ const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64
 	return symbol ? symbol->name : NULL;
 }
 
-enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address)
-{
-	return symbol_role_of(symbols_linker_name(symbols, module, address));
-}
-
 bool symbols_has_file(struct symbols *symbols, uint32_t module)
 {
 	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;

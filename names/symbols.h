@@ -55,7 +55,6 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
  * version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
  */
 enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
-enum symbol_role symbols_role(struct symbols *symbols, uint32_t module, uint64_t address);
 enum symbol_role symbol_role_of(const char *name); /* NULL is allowed */
 
 /* The readable name of the out-of-line function at `address`; NULL if unknown. Reads no DWARF. */

@@ -4,7 +4,6 @@
  * features will differ. Their numbers stay, because what is left out stands behind all of them.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "mst_limits.h"
 #include "wire.h"
@@ -19,14 +18,9 @@ static bool is_kept(const struct unit_header *header)
 static bool read_header(int fd, uint64_t at, uint64_t end, uint8_t *bytes, struct unit_header *header,
 			uint64_t *size)
 {
-	uint8_t prefix[UNIT_PREFIX];
-	uint32_t n;
+	const uint32_t n = unit_read(fd, at, bytes, header);
 
-	if (end - at < UNIT_PREFIX || pread(fd, prefix, sizeof(prefix), (off_t)at) != (ssize_t)sizeof(prefix))
-		return false;
-	n = wire_u32(prefix + 4);
-	if (wire_u32(prefix) != UNIT_MAGIC || n > UNIT_HEADER_MAX ||
-	    pread(fd, bytes, n, (off_t)(at + UNIT_PREFIX)) != (ssize_t)n || unit_parse(bytes, n, header))
+	if (!n)
 		return false;
 	*size = unit_bytes(header, n);
 	return *size <= end - at;

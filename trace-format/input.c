@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "mstrace.h"
 
 #define FIRST_CAPACITY ((size_t)256 << 10)
@@ -107,21 +108,6 @@ int input_take(struct input *input, size_t n, uint8_t *to)
 	return 1;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-	while (size) {
-		const ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return MST_ERR_IO;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Everything that is unread, in a file without a name; its descriptor, or an error. */
 static int spool(struct input *input)
 {
@@ -131,7 +117,7 @@ static int spool(struct input *input)
 	if (file)
 		fclose(file);
 	while (!err) {
-		err = write_all(fd, input->data + input->start, input_left(input));
+		err = file_write(fd, input->data + input->start, input_left(input));
 		input->start = input->end = 0;
 		if (err || input->eof)
 			break;

@@ -28,18 +28,15 @@ struct name_packer {
 /* Readers learn from the file's first unit that names follow its records. */
 static int set_feature(struct mst_writer *w)
 {
-	uint8_t header[UNIT_HEADER_MAX], prefix[UNIT_PREFIX];
-	uint32_t size;
+	uint8_t bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+	const uint32_t size = unit_read(w->fd, 0, bytes, &header);
 
-	if (pread(w->fd, prefix, sizeof(prefix), 0) != (ssize_t)sizeof(prefix))
+	if (!size || header.fields_size < FIELDS_FILE)
 		return MST_ERR_IO;
-	size = wire_u32(prefix + 4);
-	if (size > sizeof(header) || size < UNIT_FIXED + FIELDS_FILE + 4 ||
-	    pread(w->fd, header, size, UNIT_PREFIX) != (ssize_t)size)
-		return MST_ERR_IO;
-	header[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;
-	wire_put_u32(header + size - 4, crc32_of(header, size - 4));
-	return pwrite(w->fd, header, size, UNIT_PREFIX) == (ssize_t)size ? 0 : MST_ERR_IO;
+	bytes[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;
+	wire_put_u32(bytes + size - 4, crc32_of(bytes, size - 4));
+	return pwrite(w->fd, bytes, size, UNIT_PREFIX) == (ssize_t)size ? 0 : MST_ERR_IO;
 }
 
 /* ---- packing ---- */

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
+#include "file.h"
 #include "mst_limits.h"
 #include "wire.h"
 
@@ -180,22 +180,11 @@ struct scan {
 	uint64_t data; /* where the columns begin */
 };
 
-static bool read_at(int fd, uint64_t at, void *data, size_t n)
-{
-	return pread(fd, data, n, (off_t)at) == (ssize_t)n;
-}
-
 static bool scan_header(struct scan *scan)
 {
-	uint8_t prefix[UNIT_PREFIX];
-	uint32_t size;
+	const uint32_t size = unit_read(scan->fd, scan->at, scan->bytes, &scan->header);
 
-	if (!read_at(scan->fd, scan->at, prefix, sizeof(prefix)))
-		return false;
-	size = wire_u32(prefix + 4);
-	if (wire_u32(prefix) != UNIT_MAGIC || size > UNIT_HEADER_MAX ||
-	    !read_at(scan->fd, scan->at + UNIT_PREFIX, scan->bytes, size) ||
-	    unit_parse(scan->bytes, size, &scan->header))
+	if (!size)
 		return false;
 	scan->data = scan->at + UNIT_PREFIX + size;
 	scan->at += unit_bytes(&scan->header, size);
@@ -207,7 +196,7 @@ static uint8_t *scan_column(const struct scan *scan, const struct unit_header_co
 {
 	uint8_t *stored = malloc(info->stored + 1u), *raw = NULL;
 
-	if (stored && read_at(scan->fd, at, stored, info->stored))
+	if (stored && file_read_at(scan->fd, at, stored, info->stored))
 		raw = malloc(info->raw + 1u);
 	if (raw && ZSTD_decompress(raw, info->raw, stored, info->stored) != info->raw) {
 		free(raw);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "keyframe.h"
 #include "reader.h"
 #include "sums.h"
@@ -28,23 +29,11 @@ struct seeking {
 
 /* ---- units at known places ---- */
 
-static bool read_at(const struct seeking *s, uint64_t at, void *data, size_t n)
-{
-	return pread(s->reader->input.fd, data, n, (off_t)(s->base + at)) == (ssize_t)n;
-}
-
 /* A unit's header. False: there is none of the type. */
 static bool peek_header(const struct seeking *s, uint64_t at, uint8_t type, uint8_t bytes[UNIT_HEADER_MAX],
-			struct unit_header *header, uint32_t *size)
+			struct unit_header *header)
 {
-	uint8_t prefix[UNIT_PREFIX];
-
-	if (!read_at(s, at, prefix, sizeof(prefix)))
-		return false;
-	*size = wire_u32(prefix + 4);
-	return wire_u32(prefix) == UNIT_MAGIC && *size <= UNIT_HEADER_MAX &&
-	       read_at(s, at + UNIT_PREFIX, bytes, *size) && !unit_parse(bytes, *size, header) &&
-	       header->type == type;
+	return unit_read(s->reader->input.fd, s->base + at, bytes, header) && header->type == type;
 }
 
 /* Where the index begins; 0: there is none. */
@@ -54,14 +43,13 @@ static uint64_t find_index(const struct seeking *s)
 	struct unit_header header;
 	struct stat st;
 	uint64_t end;
-	uint32_t size;
 
 	if (fstat(s->reader->input.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size < s->base + TAIL_BYTES)
 		return 0;
 	end = (uint64_t)st.st_size - s->base;
-	if (!read_at(s, end - TAIL_BYTES, tail, sizeof(tail)) || wire_u32(tail) > end ||
-	    !peek_header(s, end - wire_u32(tail), UNIT_END, bytes, &header, &size) ||
+	if (!file_read_at(s->reader->input.fd, s->base + end - TAIL_BYTES, tail, sizeof(tail)) ||
+	    wire_u32(tail) > end || !peek_header(s, end - wire_u32(tail), UNIT_END, bytes, &header) ||
 	    header.fields_size < FIELDS_END)
 		return 0;
 	return wire_u64(header.fields + 48);
@@ -104,9 +92,8 @@ static int read_index(struct seeking *s)
 	uint8_t bytes[UNIT_HEADER_MAX];
 	struct unit_header header;
 	const uint64_t at = find_index(s);
-	uint32_t size;
 
-	if (!at || !peek_header(s, at, UNIT_INDEX, bytes, &header, &size) || header.fields_size < 4 ||
+	if (!at || !peek_header(s, at, UNIT_INDEX, bytes, &header) || header.fields_size < 4 ||
 	    read_unit_at(r, at, header.seq) != 0)
 		return 0;
 	s->n = wire_u32(r->header.fields);
@@ -138,9 +125,8 @@ static bool peek_keyframe(const struct seeking *s, uint32_t entry, struct mst_ke
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
 	struct unit_header header;
-	uint32_t size;
 
-	if (!peek_header(s, s->entries[entry].at, UNIT_KEYFRAME, bytes, &header, &size) ||
+	if (!peek_header(s, s->entries[entry].at, UNIT_KEYFRAME, bytes, &header) ||
 	    header.fields_size < FIELDS_KEYFRAME)
 		return false;
 	*keyframe = unpack(header.fields);
@@ -175,12 +161,13 @@ static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
 {
 	struct cursor kinds = column_cursor(r, COLUMN_LIVE_KINDS),
 		      blocks = column_cursor(r, COLUMN_LIVE_BLOCKS);
-	const uint32_t n = wire_u32(r->header.fields + 28);
 	uint64_t kind = 0, skip, count;
 	struct mst_live *live;
+	uint32_t n;
 
-	DAMAGED_IF(r->header.fields_size < FIELDS_KEYFRAME || wire_u32(r->header.fields + 24) != r->kinds.n ||
-			   n >= r->kinds.n,
+	DAMAGED_IF(r->header.fields_size < FIELDS_KEYFRAME, "a key frame is malformed");
+	n = wire_u32(r->header.fields + 28);
+	DAMAGED_IF(wire_u32(r->header.fields + 24) != r->kinds.n || n >= r->kinds.n,
 		   "a key frame of other definitions");
 	live = malloc((n + 1) * sizeof(*live));
 	if (!live)

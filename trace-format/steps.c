@@ -6,7 +6,14 @@
 #include "wire.h"
 #include "writer.h"
 
-const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step)
+struct step {
+	uint64_t
+		grown; /* bytes; below 0 as a signed number: the stack shrank; 0: no step, but a call comes */
+	uint64_t passed; /* instructions since the step or call before */
+};
+
+/* Takes one step off the bytes at `p`: returns what is behind it; NULL: there is no sound one. */
+static const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step)
 {
 	uint64_t v;
 

@@ -8,8 +8,6 @@
 #include "bytes.h"
 #include "mstrace.h"
 
-#define SUMS_BYTES 96u
-
 void sums_pack(const struct mst_sums *sums, struct bytes *to);
 struct mst_sums sums_unpack(const uint8_t *from);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crc32.h"
+#include "file.h"
 #include "mstrace.h"
 #include "wire.h"
 
@@ -123,4 +124,18 @@ const char *unit_parse(const uint8_t *data, size_t size, struct unit_header *hea
 			return "a column is larger than the format allows";
 	}
 	return NULL;
+}
+
+uint32_t unit_read(int fd, uint64_t at, uint8_t bytes[UNIT_HEADER_MAX], struct unit_header *header)
+{
+	uint8_t prefix[UNIT_PREFIX];
+	uint32_t size;
+
+	if (!file_read_at(fd, at, prefix, sizeof(prefix)) || wire_u32(prefix) != UNIT_MAGIC)
+		return 0;
+	size = wire_u32(prefix + 4);
+	if (size > UNIT_HEADER_MAX || !file_read_at(fd, at + UNIT_PREFIX, bytes, size) ||
+	    unit_parse(bytes, size, header))
+		return 0;
+	return size;
 }

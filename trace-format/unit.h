@@ -148,4 +148,10 @@ static inline uint64_t unit_bytes(const struct unit_header *header, size_t size)
 /* Parses and checks what follows the prefix. Returns NULL, or what is wrong. */
 const char *unit_parse(const uint8_t *data, size_t size, struct unit_header *header);
 
+/*
+ * Reads the header of the unit at a place of a file into `bytes`, and parses it: its size, without the prefix;
+ * 0: there is no sound one.
+ */
+uint32_t unit_read(int fd, uint64_t at, uint8_t bytes[UNIT_HEADER_MAX], struct unit_header *header);
+
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "fold.h"
 #include "mst_limits.h"
 #include "steps.h"
@@ -29,25 +30,6 @@
 #define PENDING_MAX (1u << 17) /* definitions kept back at most */
 
 /* ---- output ---- */
-
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-	while (size) {
-		const ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return MST_ERR_IO;
-		if (n == 0) {
-			errno = ENOSPC;
-			return MST_ERR_IO;
-		}
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 /* After a failed write: forgets what follows the last whole unit. */
 static void drop_cut_unit(struct mst_writer *w)
@@ -77,7 +59,7 @@ static bool try_again(struct mst_writer *w)
 /* Puts what unit_encode() made into the file. */
 static int write_out(struct mst_writer *w)
 {
-	while (write_all(w->fd, w->out.data, w->out.size) != 0) {
+	while (file_write(w->fd, w->out.data, w->out.size) != 0) {
 		if (!try_again(w))
 			return MST_ERR_IO;
 	}
@@ -486,19 +468,14 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	int err = mst_writer_flush(parent);
 
 	*child = NULL;
-	if (err)
+	if (err || (err = writer_alloc(&w, -1, parent->level)))
 		return err;
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		return MST_ERR_NOMEM;
-	w->fd = -1;
 	w->identity = parent->identity;
 	w->base = parent->base;
 	w->in_base = parent->in_base;
 	w->large = parent->large;
 	w->folded = parent->folded;
 	w->begin = parent->begin;
-	w->level = parent->level;
 	w->time = parent->time;
 	w->counted = parent->counted;
 	w->features = parent->features;
@@ -522,7 +499,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	}
 	if (w->prefix_fd < 0)
 		err = MST_ERR_IO;
-	if (err || (err = set_zstd(w)) || (err = defs_copy(&w->defs, &parent->defs)) ||
+	if (err || (err = defs_copy(&w->defs, &parent->defs)) ||
 	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) ||
 	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) || (err = copy_units(w, parent))) {
 		mst_writer_destroy(w);
@@ -543,7 +520,7 @@ int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n > 0 && write_all(w->fd, buffer, (size_t)n) == 0) {
+		if (n > 0 && file_write(w->fd, buffer, (size_t)n) == 0) {
 			at += n;
 			continue;
 		}

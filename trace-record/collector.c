@@ -265,7 +265,7 @@ void collector_discard(struct collector *c)
 {
 	struct recording *r = c->recordings;
 
-	unlink(r->path);
+	newfiles_remove(&c->newfiles, r->path);
 	c->recordings = r->next;
 	recording_destroy(r);
 }
@@ -309,7 +309,7 @@ static int make_file(struct collector *c, struct recording *r)
 	r->fd = r->path ? newfiles_create_numbered(&c->newfiles, &r->path) : -1;
 	if (r->fd < 0) {
 		command_finish(&command);
-		return MST_ERR_IO;
+		return r->path ? MST_ERR_IO : MST_ERR_NOMEM;
 	}
 	recording_info(c, r, &info);
 	recording_command(c, r, &command, &info);
@@ -420,6 +420,11 @@ static void meet_child(struct recording *r, struct recording *parent, struct shm
 {
 	r->parent_pid = (uint32_t)parent->pid;
 	r->tracee = tracee_create_child(segment, parent->tracee);
+	/* Where the parent's file is broken, nothing can go on from it. */
+	if (!r->tracee) {
+		r->error = parent->error ? parent->error : MST_ERR_NOMEM;
+		r->error_number = parent->error_number;
+	}
 }
 
 /* A program that was executed, by us or by a recorded process, begins with nothing. */
@@ -432,6 +437,8 @@ static void meet_program(struct collector *c, struct recording *r, struct shm_se
 					  c->options.rotates && c->options.pages);
 	if (r->tracee)
 		r->writer = NULL;
+	else
+		recording_note_error(r, MST_ERR_NOMEM);
 }
 
 /* Whether the parent's events up to the fork have been read; its mark may still be on the way. */
@@ -485,6 +492,9 @@ static bool meet_process(struct collector *c, uint32_t i)
 		meet_child(r, parent, segment);
 	else if (r)
 		meet_program(c, r, segment);
+	else
+		recording_refuse(c,
+				 &(struct recording){ .pid = (pid_t)segment->pid, .error = MST_ERR_NOMEM });
 	if (!r || !r->tracee)
 		atomic_store(&segment->refused, 1);
 	else if (c->options.max_bytes)
@@ -625,6 +635,8 @@ static void end_recording(struct collector *c, struct recording *r)
 
 	if (r->path && (r->tracee || r->writer) && !r->stopped)
 		recording_finish(c, r);
+	else if (r->error && !r->stopped)
+		recording_refuse(c, r);
 	if (r->segment != SHM_NO_SEGMENT)
 		free_segment(c, r->segment);
 	while (*link != r)

@@ -48,6 +48,7 @@ struct collector_options {
 /* A finished file. */
 struct collector_report {
 	const char *path;
+	pid_t refused; /* no file: a process that isn't recorded, `error` tells why; `path` can be NULL then */
 	uint64_t events, lost, bytes;
 	bool recorded;    /* the recorder was loaded into the process */
 	bool executed;    /* it went on as another program */
@@ -61,7 +62,10 @@ struct collector_report {
 	const struct notices *notices;
 };
 
-/* `report` is called once for each file, when it is finished, and when it has to wait for room. NULL with errno on failure. */
+/*
+ * `report` is called once for each file, when it is finished, and when it has to wait for room; and for each process that
+ * has none, though it should. NULL with errno on failure.
+ */
 struct collector *collector_create(const struct collector_options *options,
 				   void (*report)(const struct collector_report *));
 void collector_destroy(struct collector *collector); /* NULL is allowed */

@@ -73,6 +73,9 @@ int recording_start(struct collector *c, int fd, const struct mst_file_info *inf
 /* Writes the end of the process's file and reports it. */
 void recording_finish(struct collector *c, struct recording *r);
 
+/* Reports a process of which there is no trace, because of the error that was noted. */
+void recording_refuse(const struct collector *c, const struct recording *r);
+
 /*
  * Ends a file that is full: the trace goes on in another one, or the recording ends. True if there is to be
  * another look after some more events.

@@ -122,6 +122,16 @@ void recording_finish(struct collector *c, struct recording *r)
 	finish_writer(c, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);
 }
 
+void recording_refuse(const struct collector *c, const struct recording *r)
+{
+	c->report(&(struct collector_report){
+		.path = r->path,
+		.refused = r->pid,
+		.error = r->error,
+		.error_number = r->error_number,
+	});
+}
+
 /* ---- before the process's end ---- */
 
 /* Recording ends, and the process goes on. */
@@ -140,7 +150,7 @@ static struct mst_writer *begin_next(struct collector *c, struct recording *r, c
 	struct command command;
 	int err = MST_ERR_NOMEM;
 
-	*path = rotation_next(&r->rotation, r->path, c->options.kept);
+	*path = rotation_next(&r->rotation, &c->newfiles, r->path, c->options.kept);
 	*fd = *path ? newfiles_create_numbered(&c->newfiles, path) : -1;
 	if (*fd >= 0) {
 		command_read(&command, r->pid);
@@ -175,7 +185,7 @@ static bool rotate(struct collector *c, struct recording *r)
 		recording_note_error(r, err);
 		mst_writer_destroy(new);
 		if (fd >= 0) {
-			unlink(path);
+			newfiles_remove(&c->newfiles, path);
 			close(fd);
 		}
 		free(path);

@@ -58,7 +58,8 @@ static int define_node(struct tracee *t, struct lane *lane, const struct lane_ev
 	uint32_t stack = MST_ROOT_STACK;
 	int err;
 
-	if (!e->node || e->parent == e->node || (e->parent && (e->parent >= lane->n_nodes)))
+	/* Who tells stacks numbers callers first; so no node is its own caller's caller, and stacks end. */
+	if (e->parent >= e->node)
 		return MST_ERR_ARGUMENT;
 	if (!lane_reserve(lane, e->node))
 		return MST_ERR_NOMEM;

@@ -56,29 +56,38 @@ static uint32_t module_role(uint8_t role)
 	}
 }
 
-/* NULL: it has none, or there is no memory. */
-static char *module_path(struct module_table *modules, uint32_t i)
+/* A copy, which the program can't change between a check and a use. */
+static struct module module_at(const struct module_table *modules, uint32_t i)
 {
-	const struct module *m = &modules->modules[i];
+	const struct module m = modules->modules[i];
+
+	atomic_signal_fence(memory_order_seq_cst); /* nor is it read a second time */
+	return m;
+}
+
+/* The text lies where msrec's own layout has it, whatever the table says. NULL: there is none, or no memory. */
+static char *module_path(const struct module_table *modules, const struct module *m)
+{
+	const char *text = (const char *)&modules->modules[SHM_MODULES];
 	const uint32_t text_used = atomic_load(&modules->text_used);
 
 	if (text_used > SHM_MODULE_TEXT || m->path_size > text_used || m->path > text_used - m->path_size)
 		return NULL;
-	return strndup(module_table_text(modules) + m->path, m->path_size);
+	return strndup(text + m->path, m->path_size);
 }
 
 static int define_module(struct frames *frames, struct mst_writer *writer, uint32_t i)
 {
-	const struct module *m = &frames->modules->modules[i];
+	const struct module m = module_at(frames->modules, i);
 	struct mst_module module = {
-		.role = (uint8_t)module_role(m->role),
-		.build_id_size = m->build_id_size <= MODULE_BUILD_ID_MAX ? m->build_id_size : 0,
-		.order = m->order,
-		.start = m->start,
-		.end = m->end,
-		.bias = m->bias,
+		.role = (uint8_t)module_role(m.role),
+		.build_id_size = m.build_id_size <= MODULE_BUILD_ID_MAX ? m.build_id_size : 0,
+		.order = m.order,
+		.start = m.start,
+		.end = m.end,
+		.bias = m.bias,
 	};
-	char *path = module_path(frames->modules, i), *real;
+	char *path = module_path(frames->modules, &m), *real;
 	int err;
 
 	/*
@@ -90,7 +99,7 @@ static int define_module(struct frames *frames, struct mst_writer *writer, uint3
 		free(path);
 		path = real;
 	}
-	memcpy(module.build_id, m->build_id, module.build_id_size);
+	memcpy(module.build_id, m.build_id, module.build_id_size);
 	module.path = path ? path : "";
 	err = mst_writer_module(writer, &module, &frames->ids[i]);
 	free(path);
@@ -111,11 +120,13 @@ static uint32_t modules_known(const struct module_table *modules)
 	return n < SHM_MODULES ? n : SHM_MODULES;
 }
 
-char *frames_executable(struct module_table *modules)
+char *frames_executable(const struct module_table *modules)
 {
 	for (uint32_t i = 0; i < modules_known(modules); i++) {
-		if (modules->modules[i].role == MODULE_EXECUTABLE)
-			return module_path(modules, i);
+		const struct module m = module_at(modules, i);
+
+		if (m.role == MODULE_EXECUTABLE)
+			return module_path(modules, &m);
 	}
 	return NULL;
 }

@@ -12,7 +12,7 @@
 #include "mstrace.h"
 
 struct frames {
-	struct module_table *modules; /* shared with the program; set by the owner */
+	const struct module_table *modules; /* shared with the program; set by the owner */
 	uint32_t *ids; /* the trace's modules by index in the table; MST_NONE: not yet defined */
 	struct frame_entry *entries; /* frames found before, by pc */
 };
@@ -24,7 +24,7 @@ void frames_finish(struct frames *frames);
 void frames_forget(struct frames *frames);
 
 /* The path of the executable among them, malloc()ed; NULL: not told yet, or no memory. */
-char *frames_executable(struct module_table *modules);
+char *frames_executable(const struct module_table *modules);
 
 /* The trace's frame for a pc that was captured at `stamp`; defines frame and module where they are new.
  * MST_NONE: it is the recorder's own, and no frame of the program. 0 or a negative enum mst_error. */

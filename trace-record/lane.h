@@ -104,14 +104,6 @@ static inline void lane_take(struct lane *lane)
 	lane->peeked = false;
 }
 
-/* Whether the lane is that of the slot's present thread: another one may have come since it was opened. */
-static inline bool lane_is_current(const struct lane *lane)
-{
-	return lane->ring &&
-	       atomic_load_explicit(&lane->ring->state, memory_order_acquire) == SHM_RING_USED &&
-	       lane->use == lane->ring->use;
-}
-
 /* Looks how far the producer is. */
 static inline void lane_look(struct lane *lane)
 {

@@ -214,10 +214,10 @@ int launch_start(struct launch *launch, const char *path, char **argv, const cha
 
 int launch_go(struct launch *launch)
 {
-	int err = 0;
+	int err;
 
-	if (write(launch->gate, "", 1) != 1)
-		err = errno;
+	/* If it can't be told, it has died, and how is known when it is waited for. */
+	(void)!write(launch->gate, "", 1);
 	close(launch->gate);
 	/* Executing closes the other end; so nothing to read means success. */
 	if (read(launch->report, &err, sizeof(err)) != sizeof(err))

@@ -8,9 +8,9 @@
  * covers it before the first stack with a pc of that object is published, so a reader that loads
  * `count` (acquire) after it took a stack from a ring always finds the module.
  *
- * A pc belongs to the entry with start <= pc < end that was open when the pc was captured
- * (opened <= stamp, and closed == 0 or stamp < closed). A pc in no entry is code that the program
- * made itself, or, when `refused` is not 0, of an object that found no room.
+ * A pc belongs to the first entry with start <= pc < end that was not closed when the pc was captured
+ * (closed == 0 or stamp < closed). A pc in no entry is code that the program made itself, or, when
+ * `refused` is not 0, of an object that found no room.
  */
 #ifndef MSREC_MODULE_TABLE_H
 #define MSREC_MODULE_TABLE_H

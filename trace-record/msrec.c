@@ -160,17 +160,18 @@ static uint64_t bytes(const char *arg)
 {
 	static const char units[] = "kmgt";
 	const char *unit;
+	unsigned shift = 0;
 	uint64_t n;
 	char *end;
 
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
-	if (unit && n < UINT64_C(1) << 20) {
-		n <<= 10 * (unit - units + 1);
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
 		end++;
 	}
-	return errno || *arg < '0' || *arg > '9' || *end ? 0 : n;
+	return errno || *arg < '0' || *arg > '9' || *end || n > UINT64_MAX >> shift ? 0 : n << shift;
 }
 
 /* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
@@ -379,14 +380,20 @@ static char *find_valgrind(void)
 
 static void report(const struct collector_report *r)
 {
+	const char *reason = r->error == MST_ERR_IO ? strerror(r->error_number) : mst_strerror(r->error);
+
+	if (r->refused) {
+		complain("process %d is not recorded: %s%s%s", (int)r->refused, r->path ? r->path : "",
+			 r->path ? ": " : "", reason);
+		return;
+	}
 	if (r->waiting) {
 		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
 			strerror(r->error_number));
 		return;
 	}
 	if (r->error)
-		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path,
-			r->error == -1 ? strerror(r->error_number) : mst_strerror(r->error));
+		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path, reason);
 	if (!r->recorded)
 		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
 			r->path);

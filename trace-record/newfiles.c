@@ -18,13 +18,14 @@ void newfiles_finish(struct newfiles *files)
 	free(files->made);
 }
 
-static bool is_ours(const struct newfiles *files, const char *path)
+/* Which of ours has the path; files->n: none. */
+static uint32_t find(const struct newfiles *files, const char *path)
 {
-	for (uint32_t i = 0; i < files->n; i++) {
-		if (strcmp(files->made[i], path) == 0)
-			return true;
-	}
-	return false;
+	uint32_t i = 0;
+
+	while (i < files->n && strcmp(files->made[i], path) != 0)
+		i++;
+	return i;
 }
 
 static void note(struct newfiles *files, const char *path)
@@ -43,12 +44,23 @@ int newfiles_create(struct newfiles *files, const char *path)
 	struct stat st;
 	int fd;
 
-	if (files->overwrite && !is_ours(files, path) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+	if (files->overwrite && find(files, path) == files->n && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 		unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
+	if (fd >= 0 && files->overwrite)
 		note(files, path);
 	return fd;
+}
+
+void newfiles_remove(struct newfiles *files, const char *path)
+{
+	const uint32_t i = find(files, path);
+
+	unlink(path);
+	if (i == files->n)
+		return;
+	free(files->made[i]);
+	files->made[i] = files->made[--files->n];
 }
 
 int newfiles_create_numbered(struct newfiles *files, char **path)

@@ -9,7 +9,7 @@
 /* All zero but `overwrite` is the beginning. */
 struct newfiles {
 	bool overwrite; /* files that were there before */
-	char **made;    /* paths */
+	char **made;    /* paths; none are noted where nothing is overwritten */
 	uint32_t n;
 };
 
@@ -20,5 +20,8 @@ int newfiles_create(struct newfiles *files, const char *path);
 
 /* The same by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
 int newfiles_create_numbered(struct newfiles *files, char **path);
+
+/* Removes one of them. */
+void newfiles_remove(struct newfiles *files, const char *path);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define END_SHARE 1000u /* index and end take less than a thousandth ... */
 #define END_BYTES 4096u /* ... and this much */
@@ -64,14 +63,14 @@ static bool note(struct rotation *rotation, const char *path)
 	return true;
 }
 
-static void drop_oldest(struct rotation *rotation)
+static void drop_oldest(struct rotation *rotation, struct newfiles *files)
 {
-	unlink(rotation->paths[0]);
+	newfiles_remove(files, rotation->paths[0]);
 	free(rotation->paths[0]);
 	memmove(rotation->paths, rotation->paths + 1, --rotation->n * sizeof(*rotation->paths));
 }
 
-char *rotation_next(struct rotation *rotation, const char *path, uint32_t keep)
+char *rotation_next(struct rotation *rotation, struct newfiles *files, const char *path, uint32_t keep)
 {
 	char *name;
 
@@ -82,6 +81,6 @@ char *rotation_next(struct rotation *rotation, const char *path, uint32_t keep)
 	if (!rotation->files)
 		rotation->files = 1;
 	while (keep && rotation->n >= keep)
-		drop_oldest(rotation);
+		drop_oldest(rotation, files);
 	return asprintf(&name, "%s.%u", rotation->first, ++rotation->files) < 0 ? NULL : name;
 }

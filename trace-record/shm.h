@@ -51,6 +51,16 @@ static const struct shm_ring_class {
 	{ 0, 4u << 20 }, { 4, 1u << 20 }, { 64, 256u << 10 }, { 256, 64u << 10 }, { SHM_RINGS, 0 },
 };
 
+/* Bytes of all rings' data before that of a slot; SHM_RINGS: of all. */
+static inline uint64_t shm_data_before(uint32_t slot)
+{
+	uint64_t bytes = 0;
+
+	for (const struct shm_ring_class *c = shm_ring_classes; c->first < slot; c++)
+		bytes += (uint64_t)((slot < c[1].first ? slot : c[1].first) - c->first) * c->bytes;
+	return bytes;
+}
+
 enum shm_ring_state {
 	SHM_RING_FREE = 0,
 	SHM_RING_CLAIMED = 1, /* being set up by its thread */
@@ -104,21 +114,19 @@ struct shm_segment {
 
 #define SHM_ROUND(n) (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
 #define SHM_MODULES_BYTES SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
-#define SHM_DATA_BYTES                                                                                       \
-	((4ull * (4u << 20)) + (60ull * (1u << 20)) + (192ull * (256u << 10)) + (768ull * (64u << 10)))
-#define SHM_SEGMENT_BYTES (SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_DATA_BYTES)
+#define SHM_SEGMENT_BYTES                                                                                    \
+	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + shm_data_before(SHM_RINGS))
 
 /* ---- the family ---- */
 
 struct shm_family {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t segment_bytes_mib; /* both sides must agree on the layout */
-	uint32_t depth;             /* frames to keep */
-	uint32_t timer_ms;          /* CPU time from sample to sample of stack depths; 0: none */
-	uint64_t sample_bytes;      /* mean distance of sample points; 0: all blocks are recorded */
-	uint8_t use_tsc;            /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
-	uint8_t trace_children;     /* exec'd programs too: the environment is left alone */
+	uint32_t depth;         /* frames to keep */
+	uint32_t timer_ms;      /* CPU time from sample to sample of stack depths; 0: none */
+	uint64_t sample_bytes;  /* mean distance of sample points; 0: all blocks are recorded */
+	uint8_t use_tsc;        /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
+	uint8_t trace_children; /* exec'd programs too: the environment is left alone */
 	uint8_t libc_freeres, cxx_freeres;
 	uint8_t free_stacks;            /* frees are told with their stacks */
 	uint8_t usable;                 /* how much the allocator gave is told */
@@ -170,14 +178,7 @@ static inline uint32_t shm_ring_bytes(uint32_t slot)
 
 static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
 {
-	uint8_t *data = (uint8_t *)shm_modules(segment) + SHM_MODULES_BYTES;
-
-	for (const struct shm_ring_class *c = shm_ring_classes; c->bytes; c++) {
-		if (slot < c[1].first)
-			return data + (uint64_t)(slot - c->first) * c->bytes;
-		data += (uint64_t)(c[1].first - c->first) * c->bytes;
-	}
-	return NULL;
+	return (uint8_t *)shm_modules(segment) + SHM_MODULES_BYTES + shm_data_before(slot);
 }
 
 /* A free segment among the first `segments`, now claimed; SHM_NO_SEGMENT if there is none. */

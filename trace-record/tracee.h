@@ -2,10 +2,10 @@
 /*
  * One recorded process: puts the events of its threads into one order and writes them.
  *
- * The order is that of the stamps, with two things to know. Only events stamped before a moment
- * that lies before the look at the rings are taken: then whatever led to them has been seen too. And
- * a realloc is stamped when it returns, while its old address may have been given to another thread
- * a little earlier: an allocation of an address that is still live waits for such a realloc.
+ * The order is that of the stamps. Only events stamped before a moment that lies before the look at the
+ * rings are taken: then whatever led to them has been seen too. An address that is given while it is
+ * still live has been freed without anybody's telling: what a realloc has been given is told before it can
+ * be another's (see events.c).
  */
 #ifndef TRACE_RECORD_TRACEE_H
 #define TRACE_RECORD_TRACEE_H

@@ -88,10 +88,16 @@ class Tests:
 
     def test_bad_options(self):
         for option in ("--nonsense", "-z0", "-z20", "-zx", "--depth=0", "--depth=2049", "--depth=", "--depth=1x",
-                       "--trace-children=maybe", "--run-libc-freeres=1", "--identity="):
+                       "--trace-children=maybe", "--run-libc-freeres=1", "--identity=",
+                       "--max-size=63k", "--max-size=1m1", "--max-size=17179869184t", "--sample=1048577k"):
             r = self.run(option, "true")
             assert r.status == 125 and r.out == "" and r.err, f"{option}: {r.status} {r.err!r}"
             assert r.files == [], r.files
+
+    def test_sizes(self):
+        for size in ("65536", "64k", "1048576k", "1048576M", "8388607T"):
+            r = self.run("-q", "-f", f"--max-size={size}", "true")
+            assert r.status == 0 and r.err == "", f"{size}: {r.err!r}"
 
     def test_help_and_version(self):
         # What is asked for goes to stdout: no program is run.
@@ -334,6 +340,15 @@ class Tests:
         assert len(yes) > no, (no, yes)
         for f in yes:
             assert self.build.stat(self.path(f))["complete"] == 1, f
+
+    def test_programs_whose_files_cannot_be_made(self):
+        os.mkdir(self.path("out"))
+        script = "rm -rf out; /bin/ls >/dev/null; exec /bin/true"
+        r = self.run("-q", "--trace-children=yes", "-o", "out/t.%p", "sh", "-c", script)
+        told = [re.fullmatch(r"msrec: process (\d+) is not recorded: out/t\.\1: No such file or directory", line)
+                for line in r.err.splitlines()]
+        assert r.status == 0 and len(told) >= 2 and all(told), r.err
+        assert len({line.group(1) for line in told}) >= 2, r.err
 
     def test_names_of_executed_children(self):
         r = self.run("--trace-children=yes", "-o", "%e.%n", "sh", "-c", "sleep 0.3; sleep 0.3; true")

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "byhand.h"
 #include "clock.h"
 #include "mstrace.h"
 #include "shm.h"
@@ -29,32 +29,29 @@
 #define NODE 1u   /* of a stack of one frame, which all calls have */
 #define BASE " |" /* in texts: the end of a base */
 
-static struct shm_family *family;
 static struct clock clock_now;
-static uint64_t stamp;
 
 /* ---- rings ---- */
 
-static void say(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n)
+static void begin_process(uint32_t process)
 {
-	struct shm_segment *segment = shm_segment(family, process);
-	struct shm_ring *ring = &segment->rings[thread];
-	const uint64_t head = atomic_load(&ring->head);
-
-	memcpy(shm_ring_data(segment, thread) + head, words, n * sizeof(*words));
-	atomic_store(&ring->head, head + n * sizeof(*words));
+	byhand_process(process, THREADS);
+	for (uint32_t i = 0; i < THREADS; i++)
+		byhand_node(process, i, NODE, 0, 0x1234);
 }
 
 /* An operation on an address, or a mark. */
 static void say_value(uint32_t process, uint32_t thread, uint8_t op, uint64_t value)
 {
-	say(process, thread, (uint64_t[]){ shm_head(op, SHM_STAMPED, value), ++stamp }, 2);
+	byhand_say(process, thread, (uint64_t[]){ shm_head(op, SHM_STAMPED, value), byhand_stamp() }, 2);
 }
 
 static void say_malloc(uint32_t thread, uint64_t address, uint64_t size)
 {
-	say(0, thread,
-	    (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | size << 16), ++stamp, address }, 3);
+	byhand_say(0, thread,
+		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | size << 16), byhand_stamp(),
+				 address },
+		   3);
 }
 
 /* address 0: it failed. */
@@ -63,52 +60,11 @@ static void say_realloc(uint32_t thread, uint64_t old, uint64_t address, uint64_
 	const uint8_t op = address == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
 	const uint8_t flags = SHM_STAMPED | (address ? 0 : SHM_FAILED);
 
-	say(0, thread, (uint64_t[]){ shm_head(op, flags, NODE | size << 16), ++stamp, address, old }, 4);
-}
-
-static void begin_process(uint32_t process)
-{
-	struct shm_segment *segment = shm_segment(family, process);
-
-	segment->pid = 100 + process;
-	for (uint32_t i = 0; i < THREADS; i++) {
-		segment->rings[i].tid = 100 + process + i;
-		segment->rings[i].use = 1;
-		atomic_store(&segment->rings[i].state, SHM_RING_USED);
-	}
-	atomic_store(&segment->rings_used, THREADS);
-	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
-	for (uint32_t i = 0; i < THREADS; i++)
-		say(process, i, (uint64_t[]){ shm_head(SHM_OP_NODE, SHM_STAMPED, NODE), ++stamp, 0x1234 }, 3);
+	byhand_say(0, thread,
+		   (uint64_t[]){ shm_head(op, flags, NODE | size << 16), byhand_stamp(), address, old }, 4);
 }
 
 /* ---- traces ---- */
-
-static int new_file(void)
-{
-	const int fd = memfd_create("trace", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	return fd;
-}
-
-static struct mst_writer *make_writer(int fd, bool base)
-{
-	const struct mst_file_info info = {
-		.pid = 100,
-		.machine = 62,
-		.page_size = 4096,
-		.recorder = "test_moving",
-		.exe = "/test_moving",
-		.cwd = "/",
-		.base = base,
-	};
-	const struct mst_writer_options options = { .identity = true };
-	struct mst_writer *writer;
-
-	assert_int_equal(mst_writer_create(&writer, fd, &info, &options), 0);
-	return writer;
-}
 
 static void drain(struct tracee *tracee)
 {
@@ -168,8 +124,8 @@ static void check(struct mst_writer *writer, int fd, const char *expected)
 /* Of the one process, which unknown and implied frees are counted of, too. */
 static void check_all(const char *expected, uint64_t unknown, uint64_t implied)
 {
-	const int fd = new_file();
-	struct tracee *tracee = tracee_create(shm_segment(family, 0), make_writer(fd, false), 32, false);
+	const int fd = byhand_file();
+	struct tracee *tracee = tracee_create(byhand_segment(0), byhand_writer(fd, false), 32, false);
 	struct mst_end end = { 0 };
 
 	assert_non_null(tracee);
@@ -186,10 +142,7 @@ static void check_all(const char *expected, uint64_t unknown, uint64_t implied)
 
 static void begin_case(void)
 {
-	family = mmap(NULL, shm_bytes(PROCESSES), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	assert_ptr_not_equal(family, MAP_FAILED);
-	stamp = 0;
+	byhand_begin(PROCESSES);
 	clock_start(&clock_now, false);
 	begin_process(0);
 	say_malloc(0, P, 10);
@@ -198,7 +151,7 @@ static void begin_case(void)
 
 static void end_case(void)
 {
-	munmap(family, shm_bytes(PROCESSES));
+	byhand_end();
 }
 
 static void test_address_is_anothers(void **state)
@@ -290,7 +243,7 @@ static void test_a_fork_meanwhile(void **state)
 	const struct mst_file_info child_info = {
 		.pid = 101, .parent_pid = 100, .recorder = "", .exe = "", .cwd = "/"
 	};
-	const int fds[] = { new_file(), new_file() };
+	const int fds[] = { byhand_file(), byhand_file() };
 	struct shm_segment *segment;
 	struct tracee *parent, *child;
 	struct mst_end end = { 0 };
@@ -299,12 +252,14 @@ static void test_a_fork_meanwhile(void **state)
 	begin_case();
 	say_value(0, 1, MST_OP_FORK, 1);
 	say_realloc(0, P, Q, 20);
-	parent = tracee_create(shm_segment(family, 0), make_writer(fds[0], false), 32, false);
+	parent = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
 	drain(parent);
 	begin_process(1);
-	segment = shm_segment(family, 1);
+	segment = byhand_segment(1);
 	segment->parent_fork = 1;
-	say(1, 0, (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | 30 << 16), ++stamp, P }, 3);
+	byhand_say(1, 0,
+		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | 30 << 16), byhand_stamp(), P },
+		   3);
 	say_value(1, 0, SHM_OP_FREE, P);
 	child = tracee_create_child(segment, parent);
 	assert_true(child && tracee_needs_file(child));
@@ -322,16 +277,16 @@ static void test_a_fork_meanwhile(void **state)
 
 static void test_another_file_meanwhile(void **state)
 {
-	const int fds[] = { new_file(), new_file() };
+	const int fds[] = { byhand_file(), byhand_file() };
 	struct mst_writer *old;
 	struct tracee *tracee;
 
 	(void)state;
 	begin_case();
-	tracee = tracee_create(shm_segment(family, 0), make_writer(fds[0], false), 32, false);
+	tracee = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
 	drain(tracee);
 	old = tracee_writer(tracee);
-	assert_int_equal(tracee_succeed(tracee, make_writer(fds[1], true)), 0);
+	assert_int_equal(tracee_succeed(tracee, byhand_writer(fds[1], true)), 0);
 	check(old, fds[0], " A10");
 	mst_writer_destroy(old);
 	say_realloc(0, P, Q, 20);

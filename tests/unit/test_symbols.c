@@ -174,6 +174,11 @@ static void test_choice(void **state)
 	symbols_destroy(symbols);
 }
 
+static enum symbol_role role(struct symbols *symbols, uint32_t module, uint64_t address)
+{
+	return symbol_role_of(symbols_linker_name(symbols, module, address));
+}
+
 static void test_role(void **state)
 {
 	uint32_t module;
@@ -181,11 +186,11 @@ static void test_role(void **state)
 	int main(void);
 
 	(void)state;
-	assert_int_equal(symbols_role(symbols, module, (uintptr_t)main - load_bias), SYMBOL_MAIN);
-	assert_int_equal(symbols_role(symbols, module, code(0)), SYMBOL_OTHER);
-	assert_int_equal(symbols_role(symbols, module, code(48)), SYMBOL_OTHER);
-	assert_int_equal(symbols_role(symbols, module, code(176)), SYMBOL_BELOW_MAIN);
-	assert_int_equal(symbols_role(symbols, module, code(192)), SYMBOL_OTHER);
+	assert_int_equal(role(symbols, module, (uintptr_t)main - load_bias), SYMBOL_MAIN);
+	assert_int_equal(role(symbols, module, code(0)), SYMBOL_OTHER);
+	assert_int_equal(role(symbols, module, code(48)), SYMBOL_OTHER);
+	assert_int_equal(role(symbols, module, code(176)), SYMBOL_BELOW_MAIN);
+	assert_int_equal(role(symbols, module, code(192)), SYMBOL_OTHER);
 	symbols_destroy(symbols);
 }
 
@@ -270,7 +275,7 @@ static void test_unknown(void **state)
 		assert_null(chain->lines[0].file);
 		assert_int_equal(chain->lines[0].line, 0);
 		assert_null(symbols_function(symbols, i, 0x1234));
-		assert_int_equal(symbols_role(symbols, i, 0x1234), SYMBOL_OTHER);
+		assert_int_equal(role(symbols, i, 0x1234), SYMBOL_OTHER);
 	}
 	assert_string_equal(symbols_object(symbols, 1), "[vdso]");
 	assert_null(symbols_object(symbols, SYMBOLS_NO_MODULE));

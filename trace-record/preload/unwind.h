@@ -66,7 +66,6 @@ struct unwind_stack {
 	struct unwind_memory *memory;
 };
 
-#define UNWIND_CAPACITY_MIN 64u
 #define UNWIND_CAPACITY_MAX 65536u
 
 /* Bytes of zeroed, private, page-aligned memory for `capacity` nodes, a power of two. About 300 bytes

@@ -45,8 +45,7 @@ struct step {
 	uintptr_t pc, sp, bp;
 	uintptr_t return_at; /* where the caller's pc was read, 0 = nowhere */
 	uintptr_t return_pc;
-	uintptr_t bp_at; /* where the caller's bp was read, 0 = nowhere, or noted in reads */
-	uintptr_t caller_bp;
+	uintptr_t bp_at;    /* where the caller's bp was read, 0 = nowhere, or noted in reads */
 	uint32_t reads_end; /* its entries in `reads` end here, those of the one before where they
 			       begin; they cover all that it read */
 	uint32_t flags;
@@ -116,7 +115,6 @@ static inline struct step *walk_add_step(struct walker *walker, struct walk *w)
 static inline bool walk_move(struct walk *w, struct step *step, uintptr_t pc, uintptr_t sp, uintptr_t bp)
 {
 	step->return_pc = pc;
-	step->caller_bp = bp;
 	if (unlikely(pc - WALK_PC_MIN >= WALK_PC_MAX - WALK_PC_MIN))
 		return false;
 	w->pc = pc;

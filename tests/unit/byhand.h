@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shared memory of recorded programs, written by hand: records are said word by word, and a tracee takes them into
+ * a trace. Failures end the test.
+ */
+#ifndef TESTS_BYHAND_H
+#define TESTS_BYHAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mstrace.h"
+#include "shm.h"
+
+/* Memory for so many processes; the stamps begin anew. */
+void byhand_begin(uint32_t processes);
+void byhand_end(void);
+
+struct shm_segment *byhand_segment(uint32_t process);
+
+/* A process with so many threads appears. */
+void byhand_process(uint32_t process, uint32_t threads);
+
+/* The next stamp. */
+uint64_t byhand_stamp(void);
+
+/* Writes words into a thread's ring, which has room for them. */
+void byhand_say(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n);
+
+/* A node of the thread's stacks. */
+void byhand_node(uint32_t process, uint32_t thread, uint16_t node, uint16_t parent, uint64_t pc);
+
+/* An empty file, and a trace on one. */
+int byhand_file(void);
+struct mst_writer *byhand_writer(int fd, bool base);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* A recorded program can write anything into the memory that it shares with msrec, by mistake or on purpose. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "byhand.h"
+#include "clock.h"
+#include "mstrace.h"
+#include "shm.h"
+#include "tracee.h"
+
+#define DEPTH 32u
+#define RECORDER_PC 0x1000u /* in a module of the recorder's own */
+#define PROGRAM_PC 0x100000u
+
+static int fd;
+static struct tracee *tracee;
+
+static int begin_case(void **state)
+{
+	(void)state;
+	byhand_begin(1);
+	byhand_process(0, 1);
+	fd = byhand_file();
+	tracee = tracee_create(byhand_segment(0), byhand_writer(fd, false), DEPTH, false);
+	assert_non_null(tracee);
+	return 0;
+}
+
+static int end_case(void **state)
+{
+	(void)state;
+	tracee_destroy(tracee);
+	byhand_end();
+	close(fd);
+	return 0;
+}
+
+static void say_malloc(uint16_t node)
+{
+	byhand_say(0, 0,
+		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, node | 16u << 16), byhand_stamp(),
+				 0x2000 },
+		   3);
+}
+
+/* Takes all that was said; `lost` of it can't be. */
+static void drain(uint64_t lost)
+{
+	struct mst_end end = { 0 };
+	struct clock clock;
+
+	clock_start(&clock, false);
+	clock_sample(&clock);
+	assert_int_equal(tracee_drain(tracee, &clock, UINT64_MAX) < 0, lost > 0);
+	tracee_end(tracee, &end);
+	assert_int_equal(end.lost, lost);
+}
+
+/* A module that holds the pages of `pc`; its path is in the text from `path` on. */
+static void say_module(uint8_t role, uint64_t pc, uint32_t path, uint32_t path_size)
+{
+	struct module_table *table = shm_modules(byhand_segment(0));
+	const uint32_t n = atomic_load(&table->count);
+
+	table->modules[n] = (struct module){
+		.start = pc,
+		.end = pc + SHM_PAGE,
+		.role = role,
+		.order = n,
+		.path = path,
+		.path_size = path_size,
+	};
+	atomic_store(&table->count, n + 1);
+}
+
+static void test_table_says_it_is_larger(void **state)
+{
+	static const char path[] = "[told]";
+	struct module_table *table = shm_modules(byhand_segment(0));
+	const struct mst_module *modules;
+	uint32_t n;
+
+	(void)state;
+	table->capacity = SHM_MODULES;
+	memcpy(module_table_text(table), path, sizeof(path));
+	atomic_store(&table->text_used, sizeof(path));
+	table->capacity = UINT32_MAX;
+	say_module(MODULE_LIBRARY, PROGRAM_PC, 0, sizeof(path) - 1);
+	byhand_node(0, 0, 1, 0, PROGRAM_PC);
+	drain(0);
+	modules = mst_writer_modules(tracee_writer(tracee), &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(modules[0].path, path);
+}
+
+static void test_path_is_not_in_the_text(void **state)
+{
+	struct module_table *table = shm_modules(byhand_segment(0));
+	const struct mst_module *modules;
+	uint32_t n;
+
+	(void)state;
+	atomic_store(&table->text_used, 100);
+	say_module(MODULE_LIBRARY, PROGRAM_PC, 90, 11);
+	say_module(MODULE_LIBRARY, 2 * PROGRAM_PC, UINT32_MAX, 2);
+	byhand_node(0, 0, 1, 0, PROGRAM_PC);
+	byhand_node(0, 0, 2, 0, 2 * PROGRAM_PC);
+	drain(0);
+	modules = mst_writer_modules(tracee_writer(tracee), &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(modules[0].path, "");
+	assert_string_equal(modules[1].path, "");
+}
+
+/* Each is the other's caller, below as many frames as are wanted; frames of the recorder's own don't count. */
+static void test_nodes_in_a_circle(void **state)
+{
+	const uint16_t a = DEPTH + 2, b = a + 1, innermost = b + 1;
+
+	(void)state;
+	say_module(MODULE_RECORDER, RECORDER_PC, 0, 0);
+	for (uint16_t i = 1; i < a; i++)
+		byhand_node(0, 0, i, i - 1, PROGRAM_PC + i);
+	byhand_node(0, 0, a, a - 1, RECORDER_PC);
+	byhand_node(0, 0, b, a, RECORDER_PC);
+	byhand_node(0, 0, a, b, RECORDER_PC);
+	byhand_node(0, 0, innermost, a, PROGRAM_PC);
+	say_malloc(innermost);
+	drain(1);
+	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 1);
+}
+
+static void test_nodes_without_callers(void **state)
+{
+	(void)state;
+	byhand_node(0, 0, 0, 0, PROGRAM_PC);
+	byhand_node(0, 0, 5, 5, PROGRAM_PC);
+	byhand_node(0, 0, 6, 4, PROGRAM_PC);
+	say_malloc(7);
+	drain(4);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(test_##name, begin_case, end_case)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(table_says_it_is_larger),
+		CASE(path_is_not_in_the_text),
+		CASE(nodes_in_a_circle),
+		CASE(nodes_without_callers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes from and to files, all of them or an error. Private. */
+#ifndef MSTRACE_FILE_H
+#define MSTRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* False: they are not all there. */
+bool file_read_at(int fd, uint64_t at, void *data, size_t size);
+
+/* 0 or MST_ERR_IO with errno; then some may be written. */
+int file_write(int fd, const uint8_t *data, size_t size);
+
+#endif
