@@ -30,7 +30,7 @@
 #include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 6u
+#define SHM_VERSION 7u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
