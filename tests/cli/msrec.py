@@ -318,6 +318,16 @@ class Tests:
         assert f"LD_PRELOAD={libm}\n" in r.out and "libm.so.6" in r.out
         assert self.build.stat(self.path("t"))["malloc"] > 0
 
+    def test_path_that_the_loader_splits(self):
+        for name in ("a b", "a:b"):
+            os.makedirs(self.path(f"{name}/preload"))
+            msrec = shutil.copy(self.build.msrec, self.path(name))
+            shutil.copy(self.build.file("trace-record/preload/libmsrec.so"), self.path(f"{name}/preload"))
+            done = subprocess.run([msrec, "-o", "t", "true"], cwd=self.folder, env=plain_environment(),
+                                  capture_output=True, timeout=TIMEOUT)
+            assert done.returncode == 125 and done.stderr.startswith(b"msrec: ") and b"blank" in done.stderr, done
+            assert not os.path.exists(self.path("t"))
+
     # ---- children ----
 
     def test_forked_children(self):
