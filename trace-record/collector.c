@@ -350,6 +350,8 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 	} while (recording_look_at_size(c, r) && n > 0);
 	if (r->stopped)
 		return all;
+	if (n >= 0 && !tracee_awaits_room(r->tracee))
+		atomic_store(&shm_modules(tracee_segment(r->tracee))->taken, until);
 	keeper_look(&r->keeper, tracee_writer(r->tracee), r->pid);
 	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = c->clock.ns[1];

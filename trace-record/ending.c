@@ -71,6 +71,23 @@ static void write_end(struct collector *c, struct recording *r, struct mst_end *
 	c->report(&report);
 }
 
+/* What the process had to leave out. */
+static void note_gaps(const struct recording *r, struct notices *said)
+{
+	struct shm_segment *segment = tracee_segment(r->tracee);
+
+	if (atomic_load(&segment->unwatched))
+		notices_add(said,
+			    "not all calls that map pages could be watched in process %d; --pages is "
+			    "incomplete",
+			    (int)r->pid);
+	if (atomic_load(&shm_modules(segment)->refused))
+		notices_add(said,
+			    "process %d has loaded more libraries than there is room for; the code of some "
+			    "has no names",
+			    (int)r->pid);
+}
+
 /* Finishes a file whose last record is written; `writer` is NULL if there never was one. */
 static void finish_writer(struct collector *c, struct recording *r, struct mst_writer *writer,
 			  struct mst_end *end, const char *next)
@@ -87,11 +104,8 @@ static void finish_writer(struct collector *c, struct recording *r, struct mst_w
 	};
 	bool aside = false;
 
-	if (r->tracee && atomic_load(&tracee_segment(r->tracee)->unwatched))
-		notices_add(&said,
-			    "not all calls that map pages could be watched in process %d; --pages is "
-			    "incomplete",
-			    (int)r->pid);
+	if (r->tracee)
+		note_gaps(r, &said);
 	c->writing = r;
 	if (!writer || !namer_has_work(&task) || step_aside(c, next || any_other_lives(c, r), &aside))
 		write_end(c, r, end, &task, next);

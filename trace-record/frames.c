@@ -12,27 +12,32 @@
 struct frame_entry {
 	uint64_t pc;
 	uint32_t frame;
-	uint32_t module;  /* in the module table; MST_NONE: in none */
-	uint32_t modules; /* size of the table when that was found out */
+	uint32_t module; /* in the module table; MST_NONE: in none */
+	uint64_t
+		known; /* when that was found out: `opened` of the module, or how often one had been entered */
+};
+
+struct frame_module {
+	uint64_t opened; /* of the entry that was defined; 0: none was */
+	uint32_t id;     /* in the trace */
 };
 
 int frames_init(struct frames *frames)
 {
 	*frames = (struct frames){
-		.ids = malloc(SHM_MODULES * sizeof(*frames->ids)),
+		.defined = calloc(SHM_MODULES, sizeof(*frames->defined)),
 		.entries = calloc(ENTRIES, sizeof(*frames->entries)),
 	};
-	if (!frames->ids || !frames->entries) {
+	if (!frames->defined || !frames->entries) {
 		frames_finish(frames);
 		return -1;
 	}
-	memset(frames->ids, 0xff, SHM_MODULES * sizeof(*frames->ids));
 	return 0;
 }
 
 void frames_finish(struct frames *frames)
 {
-	free(frames->ids);
+	free(frames->defined);
 	free(frames->entries);
 	*frames = (struct frames){ 0 };
 }
@@ -76,7 +81,7 @@ static char *module_path(const struct module_table *modules, const struct module
 	return strndup(text + m->path, m->path_size);
 }
 
-static int define_module(struct frames *frames, struct mst_writer *writer, uint32_t i)
+static int define_module(struct frames *frames, struct mst_writer *writer, uint32_t i, uint32_t *id)
 {
 	const struct module m = module_at(frames->modules, i);
 	struct mst_module module = {
@@ -101,16 +106,17 @@ static int define_module(struct frames *frames, struct mst_writer *writer, uint3
 	}
 	memcpy(module.build_id, m.build_id, module.build_id_size);
 	module.path = path ? path : "";
-	err = mst_writer_module(writer, &module, &frames->ids[i]);
+	err = mst_writer_module(writer, &module, id);
 	free(path);
 	return err;
 }
 
-static bool module_holds(const struct module *m, uint64_t pc, uint64_t stamp)
+/* The last stamp at which the module was there, if `pc` was in it at `stamp`; else 0. */
+static uint64_t module_holds(const struct module *m, uint64_t pc, uint64_t stamp)
 {
-	const uint64_t closed = atomic_load_explicit(&m->closed, memory_order_acquire);
+	const uint64_t last = atomic_load_explicit(&m->closed, memory_order_acquire) - 1;
 
-	return pc >= m->start && pc < m->end && (closed == 0 || stamp < closed);
+	return pc >= m->start && pc < m->end && stamp <= last ? last : 0;
 }
 
 static uint32_t modules_known(const struct module_table *modules)
@@ -131,36 +137,97 @@ char *frames_executable(const struct module_table *modules)
 	return NULL;
 }
 
+/* Changes whenever a module is entered. */
+static uint64_t modules_entered(const struct module_table *modules)
+{
+	return (uint64_t)atomic_load_explicit(&modules->reused, memory_order_acquire) +
+	       modules_known(modules);
+}
+
+/* The module that holds the pc, and is gone before all others that do; MST_NONE: there is none. */
+static uint32_t find_module(const struct module_table *modules, uint64_t pc, uint64_t stamp)
+{
+	const uint32_t n = modules_known(modules);
+	uint32_t found = MST_NONE;
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t last = module_holds(&modules->modules[i], pc, stamp);
+
+		if (last && last <= first) {
+			found = i;
+			first = last;
+		}
+	}
+	return found;
+}
+
+/* Whether what is remembered of its pc still holds. */
+static bool entry_holds(const struct frame_entry *e, const struct module_table *modules, uint64_t stamp)
+{
+	const struct module *m;
+
+	if (e->module == MST_NONE)
+		return e->known == modules_entered(modules);
+	m = &modules->modules[e->module];
+	return e->known == m->opened && module_holds(m, e->pc, stamp);
+}
+
+/* The trace's id of a module; MST_NONE: a trace can't have more of them. */
+static int module_id(struct frames *frames, struct mst_writer *writer, uint32_t i, uint32_t *id)
+{
+	struct frame_module *d = &frames->defined[i];
+	const uint64_t opened = frames->modules->modules[i].opened;
+
+	if (d->opened != opened) {
+		const int err = define_module(frames, writer, i, &d->id);
+
+		if (err && err != MST_ERR_LIMIT)
+			return err;
+		if (err) {
+			d->id = MST_NONE;
+			atomic_store(&frames->modules->refused, 1);
+		}
+		d->opened = opened;
+	}
+	*id = d->id;
+	return 0;
+}
+
+/* The frame of a pc in the table's module `i`, which may be MST_NONE. */
+static int define_frame(struct frames *frames, struct mst_writer *writer, uint32_t i, uint64_t pc,
+			uint32_t *frame)
+{
+	struct mst_frame f = { .module = MST_NONE, .address = pc };
+	const int err = i == MST_NONE ? 0 : module_id(frames, writer, i, &f.module);
+
+	if (err)
+		return err;
+	if (f.module != MST_NONE)
+		f.address -= frames->modules->modules[i].bias;
+	return mst_writer_frame(writer, &f, frame);
+}
+
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
 		uint32_t *frame)
 {
 	struct frame_entry *e = &frames->entries[(pc * 0x9e3779b97f4a7c15u) >> 51 & (ENTRIES - 1)];
-	const uint32_t n = modules_known(frames->modules);
-	struct mst_frame f = { .module = MST_NONE, .address = pc };
-	uint32_t i = 0;
-	int err;
+	const struct module *modules = frames->modules->modules;
+	const uint64_t entered = modules_entered(frames->modules);
+	uint32_t i;
+	int err = 0;
 
-	if (e->pc == pc &&
-	    (e->module == MST_NONE ? e->modules == n
-				   : module_holds(&frames->modules->modules[e->module], pc, stamp))) {
+	if (e->pc == pc && entry_holds(e, frames->modules, stamp)) {
 		*frame = e->frame;
 		return 0;
 	}
-	while (i < n && !module_holds(&frames->modules->modules[i], pc, stamp))
-		i++;
-	if (i < n && frames->modules->modules[i].role == MODULE_RECORDER) {
-		*e = (struct frame_entry){ pc, *frame = MST_NONE, i, n };
-		return 0;
-	}
-	if (i < n) {
-		if (frames->ids[i] == MST_NONE && (err = define_module(frames, writer, i)))
-			return err;
-		f.module = frames->ids[i];
-		f.address = pc - frames->modules->modules[i].bias;
-	}
-	err = mst_writer_frame(writer, &f, frame);
+	i = find_module(frames->modules, pc, stamp);
+	if (i != MST_NONE && modules[i].role == MODULE_RECORDER)
+		*frame = MST_NONE;
+	else
+		err = define_frame(frames, writer, i, pc, frame);
 	if (!err)
-		*e = (struct frame_entry){ pc, *frame, i < n ? i : MST_NONE, n };
+		*e = (struct frame_entry){ pc, *frame, i, i == MST_NONE ? entered : modules[i].opened };
 	return err;
 }
 
@@ -171,13 +238,15 @@ int frames_tell_unloaded(struct frames *frames, struct mst_writer *writer)
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct module *m = &frames->modules->modules[i];
+		const struct frame_module *d = &frames->defined[i];
 		const struct mst_module unloaded = {
 			.path = "",
 			.role = MST_MODULE_UNLOADED,
-			.order = frames->ids[i],
+			.order = d->id,
 		};
 
-		if (frames->ids[i] != MST_NONE && atomic_load(&frames->modules->modules[i].closed))
+		if (d->opened && d->opened == m->opened && d->id != MST_NONE && atomic_load(&m->closed))
 			err = mst_writer_module(writer, &unloaded, &id);
 	}
 	return err;

@@ -12,9 +12,9 @@
 #include "mstrace.h"
 
 struct frames {
-	const struct module_table *modules; /* shared with the program; set by the owner */
-	uint32_t *ids; /* the trace's modules by index in the table; MST_NONE: not yet defined */
-	struct frame_entry *entries; /* frames found before, by pc */
+	struct module_table *modules; /* shared with the program; set by the owner */
+	struct frame_module *defined; /* the trace's modules by index in the table */
+	struct frame_entry *entries;  /* frames found before, by pc */
 };
 
 int frames_init(struct frames *frames); /* 0 or -1: no memory */

@@ -2,15 +2,18 @@
 /*
  * The module table: every object (executable, libraries, vDSO) in which a captured pc lies.
  *
- * Lives in memory shared between the recorded program, which appends, and msrec, which reads at
- * the same time. Entries are never moved, changed or taken away; only `closed` turns from 0 to a
- * stamp when the object is unloaded. An entry is complete before `count` covers it, and `count`
- * covers it before the first stack with a pc of that object is published, so a reader that loads
- * `count` (acquire) after it took a stack from a ring always finds the module.
+ * Lives in memory shared between the recorded program, which enters objects, and msrec, which reads
+ * at the same time. An entry is complete before `count` covers it, and `count` covers it before the
+ * first stack with a pc of that object is published, so a reader that loads `count` (acquire) after
+ * it took a stack from a ring always finds the module. `closed` turns from 0 to a stamp when the
+ * object is unloaded. Nothing else of an entry changes until the reader has taken all that was
+ * captured before that stamp (`taken`); then the entry, and the room of its path, may be another
+ * object's. `closed` is 0 again when all of that is in place, so what lies between holds no pc.
  *
- * A pc belongs to the first entry with start <= pc < end that was not closed when the pc was captured
- * (closed == 0 or stamp < closed). A pc in no entry is code that the program made itself, or, when
- * `refused` is not 0, of an object that found no room.
+ * A pc belongs to the entry with start <= pc < end that was open when the pc was captured: of those
+ * that were not closed yet (closed == 0 or stamp < closed), the one that is closed first, because the
+ * others came later. A pc in no entry is code that the program made itself, or, when `refused` is not
+ * 0, of an object that found no room.
  */
 #ifndef MSREC_MODULE_TABLE_H
 #define MSREC_MODULE_TABLE_H
@@ -32,7 +35,7 @@ enum module_role {
 struct module {
 	uint64_t start, end;     /* the range that the object's segments span */
 	uint64_t bias;           /* run-time address minus link-time address */
-	uint64_t opened;         /* stamp: when the recorder first met it */
+	uint64_t opened;         /* stamp: when the recorder first met it; tells objects in one entry apart */
 	_Atomic uint64_t closed; /* stamp: when it was found unloaded; 0 = still there */
 	uint32_t order;          /* load order, 0 = executable; open modules never
 					   share one */
@@ -49,13 +52,14 @@ struct module_table {
 	_Atomic uint32_t text_used; /* bytes of text that may be read */
 	uint32_t capacity;          /* entries; set by the creator, as is text_capacity */
 	uint32_t text_capacity;
-	_Atomic uint32_t refused; /* not 0: some objects found no room */
-	uint32_t pad;
-	struct module modules[]; /* [capacity], then text_capacity bytes of text */
+	_Atomic uint32_t refused; /* not 0: some objects, or their paths, found no room */
+	_Atomic uint32_t reused;  /* how often an entry became another object's */
+	_Atomic uint64_t taken;   /* by the reader: it has taken all that was captured before this stamp */
+	struct module modules[];  /* [capacity], then text_capacity bytes of text */
 };
 
 _Static_assert(sizeof(struct module) == 88, "shared layout");
-_Static_assert(sizeof(struct module_table) == 24, "shared layout");
+_Static_assert(sizeof(struct module_table) == 32, "shared layout");
 
 /* Bytes that a table with these capacities takes. */
 static inline size_t module_table_bytes(uint32_t capacity, uint32_t text_capacity)

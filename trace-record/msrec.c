@@ -349,6 +349,22 @@ static char *find_part(const char *folder, const char *name)
 	return NULL;
 }
 
+/* The library that records; NULL after a message: it isn't there, or the loader would take its path for several. */
+static char *find_preload(void)
+{
+	char *path = find_part("preload", "libmsrec.so");
+
+	if (!path)
+		complain("libmsrec.so is neither beside this program nor where it was installed");
+	else if (!strpbrk(path, " :"))
+		return path;
+	else
+		complain("%s: the loader takes no library (LD_PRELOAD) whose path has a blank or a colon",
+			 path);
+	free(path);
+	return NULL;
+}
+
 /* What starts our tool for Valgrind; NULL after a message: it isn't there. */
 static char *find_valgrind(void)
 {
@@ -611,8 +627,8 @@ int main(int argc, char **argv)
 	free(remark);
 	if (config.collector.exact)
 		config.valgrind = find_valgrind();
-	else if (!(config.preload = find_part("preload", "libmsrec.so")))
-		complain("libmsrec.so is neither beside this program nor where it was installed");
+	else
+		config.preload = find_preload();
 	if (!config.preload && !config.valgrind)
 		return LAUNCH_FAILED;
 	/* What the libraries free at the very end is of no weight, and takes time. */

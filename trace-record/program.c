@@ -13,11 +13,13 @@
 
 #define TABLE_MOST (256u << 20) /* bytes of symbols or names that are looked through */
 #define NOTES_MOST (1u << 20)
+#define INTERPRETER_MOST 4096u
 #define SECTIONS_MOST 65536u
 
 /* What speaks for one of the answers. */
 struct facts {
 	bool interpreted;
+	const char *library; /* the C library, if the interpreter is that of another than glibc */
 	bool go;
 	bool own_malloc;       /* defined in the program: the loader prefers that to any library's */
 	bool asks;             /* it uses the requests of msrec.h */
@@ -74,21 +76,47 @@ static bool has_go_note(const char *notes, uint64_t size)
 	return false;
 }
 
+static void look_at_notes(const struct file *f, const Elf64_Phdr *segment, struct facts *facts)
+{
+	char *notes = read_part(f, segment->p_offset, segment->p_filesz, NOTES_MOST);
+
+	facts->go |= notes && has_go_note(notes, segment->p_filesz);
+	free(notes);
+}
+
+/* ---- the interpreter ---- */
+
+/* One whose name isn't known may well be glibc's. */
+static void look_at_interpreter(const struct file *f, const Elf64_Phdr *segment, struct facts *facts)
+{
+	static const char *const others[][2] = {
+		{ "ld-musl-", "musl" },
+		{ "ld64-uClibc", "uClibc" },
+		{ "linker64", "Android's" },
+	};
+	char *path = read_part(f, segment->p_offset, segment->p_filesz, INTERPRETER_MOST);
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	facts->interpreted = true;
+	for (size_t i = 0; slash && i < sizeof(others) / sizeof(*others); i++) {
+		if (strncmp(slash + 1, others[i][0], strlen(others[i][0])) == 0)
+			facts->library = others[i][1];
+	}
+	free(path);
+}
+
 /* False if the program headers cannot be read. */
 static bool look_at_segments(const struct file *f, const Elf64_Ehdr *header, struct facts *facts)
 {
 	for (unsigned i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr segment;
-		char *notes;
 
 		if (!read_at(f, header->e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
 			return false;
-		facts->interpreted |= segment.p_type == PT_INTERP;
-		if (segment.p_type != PT_NOTE)
-			continue;
-		notes = read_part(f, segment.p_offset, segment.p_filesz, NOTES_MOST);
-		facts->go |= notes && has_go_note(notes, segment.p_filesz);
-		free(notes);
+		if (segment.p_type == PT_INTERP)
+			look_at_interpreter(f, &segment, facts);
+		else if (segment.p_type == PT_NOTE)
+			look_at_notes(f, &segment, facts);
 	}
 	return true;
 }
@@ -164,6 +192,9 @@ static char *objection_to(const struct facts *facts)
 			"is %sstatically linked: there is no dynamic loader that could load the recorder%s",
 			facts->go ? "a Go program and " : "",
 			facts->go ? ", and Go's own heap goes past malloc" : "");
+	if (facts->library)
+		return sentence_make("is linked with another C library (%s); the recorder is for glibc",
+				     facts->library);
 	if (facts->sanitizer)
 		return sentence_make(
 			"is built with %s, which replaces malloc and bears no recorder beside it",

@@ -107,14 +107,25 @@ class Tests:
 
     # ---- refusals ----
 
-    def elf(self, machine=62, bits=2, kind=2, interpreted=True):
+    def elf(self, machine=62, bits=2, kind=2, interpreter=b"/lib64/ld-linux-x86-64.so.2"):
         header = b"\x7fELF" + bytes([bits, 1, 1]) + bytes(9)
         header += struct.pack("<HHIQQQIHHHHHH", kind, machine, 1, 0x400000, 64, 0, 0, 64, 56, 1, 64, 0, 0)
-        return header + struct.pack("<IIQQQQQQ", 3 if interpreted else 1, 5, 0, 0, 0, 120, 120, 4096) + bytes(64)
+        text = (interpreter or b"") + b"\0"
+        return header + struct.pack("<IIQQQQQQ", 3 if interpreter else 1, 5, 120, 120, 120, len(text), len(text), 1) + \
+            text + bytes(64)
 
     def test_static(self):
-        self.write("program", self.elf(interpreted=False))
+        self.write("program", self.elf(interpreter=None))
         self.refused(125, "statically linked", "./program")
+
+    def test_other_libraries(self):
+        for path, name in ((b"/lib/ld-musl-x86_64.so.1", "musl"), (b"/lib/ld64-uClibc.so.0", "uClibc"),
+                           (b"/system/bin/linker64", "Android")):
+            self.write("program", self.elf(interpreter=path))
+            self.refused(125, f"another C library .{name}.*glibc", "./program")
+        # What isn't known is left to the kernel, which doesn't find it.
+        self.write("program", self.elf(interpreter=b"/no/such/ld.so"))
+        assert "C library" not in self.run("-f", "-o", "t", "./program").err
 
     def test_32_bit(self):
         self.write("program", self.elf(bits=1))
@@ -150,7 +161,7 @@ class Tests:
         assert self.build.stat(self.path("t"))["malloc"] > 0
         self.write("bare", "exit 5\n")
         assert self.run("-f", "-o", "t", "./bare").status == 5
-        self.write("static", self.elf(interpreted=False))
+        self.write("static", self.elf(interpreter=None))
         self.write("script", f"#! {self.path('static')} -x\n")
         self.refused(125, "script for .*statically", "./script")
         self.write("script", "#!/no/such/interpreter\n")
@@ -312,6 +323,16 @@ class Tests:
         r = self.run("-o", "t", "sh", "-c", "cat /proc/$$/maps; env", env={"LD_PRELOAD": libm})
         assert f"LD_PRELOAD={libm}\n" in r.out and "libm.so.6" in r.out
         assert self.build.stat(self.path("t"))["malloc"] > 0
+
+    def test_path_that_the_loader_splits(self):
+        for name in ("a b", "a:b"):
+            os.makedirs(self.path(f"{name}/preload"))
+            msrec = shutil.copy(self.build.msrec, self.path(name))
+            shutil.copy(self.build.file("trace-record/preload/libmsrec.so"), self.path(f"{name}/preload"))
+            done = subprocess.run([msrec, "-o", "t", "true"], cwd=self.folder, env=plain_environment(),
+                                  capture_output=True, timeout=TIMEOUT)
+            assert done.returncode == 125 and done.stderr.startswith(b"msrec: ") and b"blank" in done.stderr, done
+            assert not os.path.exists(self.path("t"))
 
     # ---- children ----
 

@@ -12,6 +12,7 @@ import argparse
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
 
 PAGE = 4096
+LIBRARIES = 600
 # At the end libc would give back what it keeps, which the program doesn't see any more.
 RECORD = ["--pages", "--run-libc-freeres=no", "--run-cxx-freeres=no"]
 
@@ -27,16 +29,17 @@ class Bench:
     def __init__(self, build, path):
         self.build, self.path = build, path
         self.program = build.file("tests/pages_program")
+        self.fixed = build.file("tests/pages_fixed")
         self.msreplay = build.file("analyze/msreplay")
         self.tracedump = build.file("tests/tools/tracedump")
 
-    def run(self, argv, **more):
-        return subprocess.run(argv, capture_output=True, text=True, timeout=100, env=plain_environment(), cwd=self.path,
-                              **more)
+    def run(self, argv, **variables):
+        return subprocess.run(argv, capture_output=True, text=True, timeout=100, env=plain_environment(**variables),
+                              cwd=self.path)
 
-    def record(self, *argv, options=()):
+    def record(self, *argv, options=(), **variables):
         """How the program fared; its trace is `t`."""
-        return self.run([self.build.msrec, "-f", "-o", "t", *RECORD, *options, *argv])
+        return self.run([self.build.msrec, "-f", "-o", "t", *RECORD, *options, *argv], **variables)
 
     def total(self, trace="t", *options):
         """Bytes at the end of a trace."""
@@ -73,6 +76,36 @@ def sums(bench):
         must(got == expected, f"after {step} steps {got} bytes are mapped, not {expected}")
     must(there[1] > stack, "the stack didn't grow")
     return f"{n + 1} points equal"
+
+
+def complete(bench, *argv, **variables):
+    recorded = bench.record(*argv, **variables)
+    must(recorded.returncode == 0 and "watched" not in recorded.stderr, f"{argv}: {recorded.stderr}")
+    return bench.total()
+
+
+def by_address(bench):
+    there, got = int(bench.run([bench.fixed, "24"]).stdout.split()[0]), complete(bench, bench.fixed, "24")
+    must(got == there, f"{got} bytes are mapped, not {there}")
+    return "equal"
+
+
+def behind_much_code(bench):
+    """The dynamic linker's calls, which are behind all libraries."""
+    libraries = [f"{i}.so" for i in range(LIBRARIES)]
+    for library in libraries:
+        shutil.copy(bench.build.file("tests/plugin_one.so"), os.path.join(bench.path, library))
+    many = {"LD_PRELOAD": " ".join(libraries), "LD_LIBRARY_PATH": bench.path}
+    alone, behind = (complete(bench, bench.program, "20", **variables) - complete(bench, bench.program, "19", **variables)
+                     for variables in ({}, many))
+    must(alone == behind > 0, f"a library has {behind} bytes, not {alone}")
+    return "equal"
+
+
+def too_far(bench):
+    recorded = bench.record(bench.program, "far")
+    must(recorded.returncode == 0 and "watched" in recorded.stderr, f"nothing is said: {recorded.stderr}")
+    return "told"
 
 
 def forks(bench):
@@ -208,7 +241,8 @@ def refused(bench):
     return "with a sentence"
 
 
-CASES = [("sums", sums), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat), ("confined", confined),
+CASES = [("sums", sums), ("by address", by_address), ("behind much code", behind_much_code),
+         ("too far", too_far), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat), ("confined", confined),
          ("trapped", trapped), ("executed", executed), ("children", children), ("rotated", rotated), ("memusage", memusage), ("heap", blocks),
          ("refused", refused)]
 

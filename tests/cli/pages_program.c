@@ -7,6 +7,7 @@
  * pages_program placed: what doesn't depend on where the kernel puts things.
  * pages_program confined: as much as can be done where all other system calls mean death.
  * pages_program churn N: does N things to a few places, as does a child of it, and tells as after steps.
+ * pages_program far: maps code where there is nothing near that could be mapped, too.
  * pages_program trapped: mmap raises SIGSYS, and fails.
  */
 #include <dlfcn.h>
@@ -231,13 +232,19 @@ static void map_file(void)
 	close(fd);
 }
 
+/* Its address may be that of a stub, where the program isn't position-independent. */
 static void call_directly(void)
 {
+	long (*const volatile by_address)(long, ...) = syscall;
+
 	kept[22] = (void *)syscall(SYS_mmap, NULL, 21 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
 	must(kept[22] != MAP_FAILED, "mmap");
 	must(syscall(SYS_munmap, kept[22], PAGE) == 0, "munmap");
 	must(syscall(SYS_munmap, (char *)kept[22] + 1, PAGE) == -1, "failing");
 	must(syscall(SYS_getpid) == getpid(), "getpid");
+	kept[24] =
+		(void *)by_address(SYS_mmap, NULL, 22 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+	must(kept[24] != MAP_FAILED, "mmap");
 }
 
 /* Written as the Go run-time does it. */
@@ -443,7 +450,7 @@ static void churn(size_t n)
 /* Without the C library's buffers, which would be mapped first. */
 static void tell_maps(void)
 {
-	static char text[1 << 16];
+	static char text[1 << 20];
 	unsigned long all = 0, stack = 0, start, end;
 	const int fd = open("/proc/self/maps", O_RDONLY);
 	size_t n = 0;
@@ -464,6 +471,20 @@ static void tell_maps(void)
 	n = (size_t)snprintf(line, sizeof(line), "%lu %lu\n", all, stack);
 	must(write(1, line, n) == (ssize_t)n, "write");
 	_exit(0);
+}
+
+/* ---- code elsewhere ---- */
+
+static void map_far(void)
+{
+	char *const at = (char *)((uintptr_t)1 << 40);
+	const size_t size = (size_t)3 << 30, code = 16 * PAGE;
+
+	must(mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == at,
+	     "mmap");
+	must(mmap(at + size - code, code, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+		  open("/proc/self/exe", O_RDONLY), 0) != MAP_FAILED,
+	     "mmap");
 }
 
 /* ---- under seccomp ---- */
@@ -560,6 +581,8 @@ int main(int argc, char **argv)
 		run_confined();
 	if (argc == 2 && strcmp(argv[1], "trapped") == 0)
 		run_trapped();
+	if (argc == 2 && strcmp(argv[1], "far") == 0)
+		map_far();
 	if (argc == 3 && strcmp(argv[1], "churn") == 0)
 		churn(strtoul(argv[2], NULL, 10));
 	for (size_t i = 0; i < n && i < N_STEPS; i++)

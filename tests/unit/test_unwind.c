@@ -369,6 +369,51 @@ static void test_full_table(void)
 	CHECK(table->count == 1 && table->refused > 0);
 }
 
+/* Loads the plug-in, finds it in the table and takes it away again: its entry. */
+static const struct module *load_once(struct module_table *table, const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	struct cfi_section section;
+	const uintptr_t inside = handle ? (uintptr_t)dlsym(handle, "plugin_run") : 0;
+	const struct module *found = NULL;
+
+	CHECK(modules_find(inside, &section));
+	for (const struct module *m = table->modules; m < table->modules + table->count; m++)
+		if (inside >= m->start && inside < m->end && m->closed == 0)
+			found = m;
+	modules_closing_begin();
+	dlclose(handle);
+	modules_closing_end(stamp());
+	return found;
+}
+
+/* An entry and its path's room are used again when the reader is behind the closing, and not before. */
+static void test_reuse(const char *path)
+{
+	struct module_table *table = new_table(8);
+	const struct module *first, *second;
+	uint32_t text;
+
+	modules_after_fork(table);
+	first = load_once(table, path);
+	CHECK(first != NULL);
+	if (!first)
+		return;
+	table->taken = first->closed;
+	second = load_once(table, path);
+	CHECK(second == first + 1 && table->reused == 0);
+	text = table->text_used;
+	for (unsigned i = 1; i < 100; i++) {
+		const uint64_t opened = first->opened;
+
+		table->taken = first->closed + 1;
+		CHECK(load_once(table, path) == first);
+		CHECK(first->opened > opened && first->closed > first->opened && table->reused == i);
+	}
+	CHECK(table->count == 3);
+	CHECK(table->text_used == text && table->refused == 0);
+}
+
 static struct unwind_stack *stack;
 
 static __attribute__((noinline)) uint32_t capture(void)
@@ -438,8 +483,10 @@ int main(int argc, char **argv)
 	test_steps();
 	test_modules(table);
 	test_damaged();
-	if (handle)
+	if (handle) {
 		test_closing(table, handle, (uintptr_t)dlsym(handle, "plugin_run"));
+		test_reuse(argv[1]);
+	}
 	test_capture();
 	test_full_table();
 	if (failures == 0)

@@ -5,11 +5,13 @@
 #include "probe.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #define OBJECTS_MAX 4096
+#define ROOM_STEP 64u
 #define STATE_ENTERED (UINT64_C(1) << 16)
 #define STATE_CLOSED (UINT64_C(1) << 40)
 
@@ -29,13 +31,20 @@ struct sighting {
 	uint32_t order; /* used when map is NULL */
 };
 
+/* A part of the text area. */
+struct room {
+	uint32_t at, end;
+};
+
 /* What this process needs of a table entry; objects[i] belongs to table->modules[i]. */
 struct object {
 	uintptr_t start, end;
 	uintptr_t inside; /* an address that the loader found in it */
 	const void *identity;
 	struct cfi_section section;
-	_Atomic bool open;
+	struct room path;
+	/* Odd while it is open. An entry is used again: what was read of it holds if this is still the same. */
+	_Atomic uint32_t life;
 };
 
 _Atomic uint64_t modules_state = STATE_ENTERED;
@@ -177,14 +186,32 @@ static bool is_same(const struct object *object, const struct sighting *seen)
 	return object->identity == seen->identity && object->start <= seen->start && seen->end <= object->end;
 }
 
+static bool is_open(uint32_t life)
+{
+	return life & 1;
+}
+
+static uint32_t life_of(const struct object *object)
+{
+	return atomic_load_explicit(&object->life, memory_order_acquire);
+}
+
+static bool still_lives(const struct object *object, uint32_t life)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&object->life, memory_order_relaxed) == life;
+}
+
 static struct object *find_known(const struct sighting *seen)
 {
 	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (is_same(&objects[i], seen) &&
-		    atomic_load_explicit(&objects[i].open, memory_order_acquire))
-			return &objects[i];
+	for (struct object *o = objects; o < objects + count; o++) {
+		const uint32_t life = life_of(o);
+
+		if (is_open(life) && is_same(o, seen) && still_lives(o, life))
+			return o;
+	}
 	return NULL;
 }
 
@@ -193,10 +220,12 @@ static struct object *find_covering(uintptr_t pc)
 {
 	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
 
-	for (uint32_t i = 0; i < count; i++)
-		if (pc >= objects[i].start && pc < objects[i].end &&
-		    atomic_load_explicit(&objects[i].open, memory_order_acquire))
-			return &objects[i];
+	for (struct object *o = objects; o < objects + count; o++) {
+		const uint32_t life = life_of(o);
+
+		if (is_open(life) && pc >= o->start && pc < o->end && still_lives(o, life))
+			return o;
+	}
 	return NULL;
 }
 
@@ -283,8 +312,7 @@ static uint32_t find_order(const struct sighting *seen)
 		if (!map || !probe_readable((uintptr_t)&map->l_prev))
 			break;
 		for (uint32_t i = 0; i < count; i++)
-			if (objects[i].identity == map &&
-			    atomic_load_explicit(&objects[i].open, memory_order_relaxed))
+			if (objects[i].identity == map && is_open(life_of(&objects[i])))
 				return table->modules[i].order + hops;
 		if (!map->l_prev)
 			return ORDER_OTHER_NAMESPACE + hops;
@@ -292,72 +320,157 @@ static uint32_t find_order(const struct sighting *seen)
 	return 0;
 }
 
-static uint32_t append_text(uint32_t at, const char *text, size_t size)
+/* Each writes to the room's beginning and takes that from it. False: there is no room. */
+static bool put_text(struct room *room, const char *text, size_t size)
 {
-	if (size > table->text_capacity - at)
-		return at;
-	memcpy(module_table_text(table) + at, text, size);
-	return at + (uint32_t)size;
+	if (size > room->end - room->at)
+		return false;
+	memcpy(module_table_text(table) + room->at, text, size);
+	room->at += (uint32_t)size;
+	return true;
 }
 
-static uint32_t append_link(uint32_t at, const char *link)
+static bool put_link(struct room *room, const char *link)
 {
-	long size = probe_syscall(SYS_readlinkat, AT_FDCWD, (long)link, (long)(module_table_text(table) + at),
-				  (long)(table->text_capacity - at));
+	const uint32_t most = room->end - room->at;
+	long size = most == 0 ? 0
+			      : probe_syscall(SYS_readlinkat, AT_FDCWD, (long)link,
+					      (long)(module_table_text(table) + room->at), (long)most);
 
-	return size > 0 ? at + (uint32_t)size : at;
+	room->at += size > 0 ? (uint32_t)size : 0;
+	return size != (long)most; /* else it may be cut off */
 }
 
 /* The directory that a relative name is relative to: the present one, which is where the program
  * was when it loaded the object unless it went elsewhere since. */
-static uint32_t append_directory(uint32_t at)
+static bool put_directory(struct room *room)
 {
-	long size = probe_syscall(SYS_getcwd, (long)(module_table_text(table) + at),
-				  (long)(table->text_capacity - at), 0, 0);
+	char *text = module_table_text(table) + room->at;
+	long size = probe_syscall(SYS_getcwd, (long)text, (long)(room->end - room->at), 0, 0);
 
+	if (size == -ERANGE)
+		return false;
 	/* The size counts the NUL, in whose place goes the slash. */
-	if (size <= 1 || module_table_text(table)[at] != '/')
-		return at;
-	if (size == 2)
-		return at + 1;
-	module_table_text(table)[at + (uint32_t)size - 1] = '/';
-	return at + (uint32_t)size;
+	if (size <= 1 || text[0] != '/')
+		return true;
+	text[size - 1] = '/';
+	room->at += size == 2 ? 1 : (uint32_t)size;
+	return true;
 }
 
-/* Writes the path into the text area. Under the lock. */
-static void append_path(struct module *module, const struct sighting *seen)
+static bool put_path(struct room *room, enum module_role role, const char *name)
 {
-	uint32_t start = atomic_load_explicit(&table->text_used, memory_order_relaxed), at = start;
+	if (role == MODULE_VDSO)
+		return put_text(room, "[vdso]", 6);
+	if (role == MODULE_EXECUTABLE && (name[0] == '\0' || getauxval(AT_BASE)))
+		return put_link(room, "/proc/self/exe");
+	while (name[0] == '.' && name[1] == '/')
+		for (name += 2; name[0] == '/'; name++) {
+		}
+	return (name[0] == '/' || put_directory(room)) && put_text(room, name, strlen(name));
+}
+
+/* Room that was never used; all of it, of which what isn't needed is not taken. */
+static struct room free_room(void)
+{
+	return (struct room){ atomic_load_explicit(&table->text_used, memory_order_relaxed),
+			      table->text_capacity };
+}
+
+/* Rooms have sizes in steps, so that most paths find one that another path has left. */
+static void take_room(struct room *room, uint32_t used)
+{
+	uint32_t end = room->at + (used + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+
+	room->end = end < room->end ? end : room->end;
+	atomic_store_explicit(&table->text_used, room->end, memory_order_release);
+}
+
+/* Writes the path into the text area, where the entry has its room, or into a new one. Under the lock. */
+static void place_path(struct module *module, struct room *own, const struct sighting *seen)
+{
 	const char *name = seen->name ? seen->name : "";
+	struct room rest = *own;
 
-	if (module->role == MODULE_VDSO) {
-		at = append_text(at, "[vdso]", 6);
-	} else if (module->role == MODULE_EXECUTABLE && (name[0] == '\0' || getauxval(AT_BASE))) {
-		at = append_link(at, "/proc/self/exe");
-	} else {
-		while (name[0] == '.' && name[1] == '/')
-			for (name += 2; name[0] == '/'; name++) {
-			}
-		if (name[0] != '/')
-			at = append_directory(at);
-		at = append_text(at, name, strlen(name));
+	if (!put_path(&rest, module->role, name)) {
+		struct room fresh = free_room();
+
+		rest = fresh;
+		if (!put_path(&rest, module->role, name)) {
+			atomic_fetch_add_explicit(&table->refused, 1, memory_order_relaxed);
+			return;
+		}
+		take_room(&fresh, rest.at - fresh.at);
+		*own = fresh;
 	}
-	module->path = start;
-	module->path_size = at - start;
-	atomic_store_explicit(&table->text_used, at, memory_order_release);
+	module->path = own->at;
+	module->path_size = rest.at - own->at;
 }
 
-static void fill_module(struct module *module, const struct sighting *seen)
+/* Nothing holds for the reader while `closed` is a stamp that all others come after. */
+static void fill_module(struct module *module, struct room *path, const struct sighting *seen)
 {
-	memset(module, 0, sizeof(*module));
-	module->start = seen->start;
-	module->end = seen->end;
-	module->bias = seen->bias;
-	module->opened = stamp_now();
-	module->role = (uint8_t)find_role(seen);
-	module->order = find_order(seen);
-	read_build_id(module, seen);
-	append_path(module, seen);
+	struct module filled = {
+		.start = seen->start,
+		.end = seen->end,
+		.bias = seen->bias,
+		.opened = stamp_now(),
+		.closed = 1,
+		.role = (uint8_t)find_role(seen),
+		.order = find_order(seen),
+	};
+
+	read_build_id(&filled, seen);
+	place_path(&filled, path, seen);
+	*module = filled;
+	atomic_store_explicit(&module->closed, 0, memory_order_release);
+}
+
+/* An entry whose object is gone, and nothing that was captured there is still to be read. */
+static bool is_free(const struct module *module)
+{
+	uint64_t closed = atomic_load_explicit(&module->closed, memory_order_relaxed);
+
+	return closed != 0 && closed < atomic_load_explicit(&table->taken, memory_order_acquire);
+}
+
+/* The first free entry; the table's capacity or more: there is none. Under the lock. */
+static uint32_t find_entry(void)
+{
+	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (is_free(&table->modules[i]))
+			return i;
+	if (count < OBJECTS_MAX)
+		objects[count].path = (struct room){ 0 };
+	return count;
+}
+
+static void fill_object(struct object *object, const struct sighting *seen, uintptr_t pc,
+			const struct cfi_section *section)
+{
+	uint32_t life = atomic_load_explicit(&object->life, memory_order_relaxed);
+
+	object->start = seen->start;
+	object->end = seen->end;
+	object->inside = pc;
+	object->identity = seen->identity;
+	object->section = *section;
+	/* In a forked child it may be an open one of the parent's. */
+	atomic_store_explicit(&object->life, (life + 1) | 1, memory_order_release);
+}
+
+/* The collector must see the entry before any stack with a pc in it: see module_table.h. */
+static void publish_entry(uint32_t i)
+{
+	if (i < atomic_load_explicit(&object_count, memory_order_relaxed)) {
+		atomic_fetch_add_explicit(&table->reused, 1, memory_order_release);
+	} else {
+		atomic_store_explicit(&table->count, i + 1, memory_order_release);
+		atomic_store_explicit(&object_count, i + 1, memory_order_release);
+	}
+	atomic_fetch_add_explicit(&modules_state, STATE_ENTERED, memory_order_release);
 }
 
 /* Enters an object. When the table is full the object is used all the same, but not entered. */
@@ -367,27 +480,16 @@ static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_s
 
 	*section = frame_section(seen);
 	lock_table();
-	i = atomic_load_explicit(&object_count, memory_order_relaxed);
-	if (find_known(seen)) {
-		unlock_table();
-		return;
+	if (!find_known(seen)) {
+		i = find_entry();
+		if (i < OBJECTS_MAX && i < table->capacity) {
+			fill_module(&table->modules[i], &objects[i].path, seen);
+			fill_object(&objects[i], seen, pc, section);
+			publish_entry(i);
+		} else {
+			atomic_fetch_add_explicit(&table->refused, 1, memory_order_relaxed);
+		}
 	}
-	if (i == OBJECTS_MAX || i == table->capacity) {
-		atomic_fetch_add_explicit(&table->refused, 1, memory_order_relaxed);
-		unlock_table();
-		return;
-	}
-	fill_module(&table->modules[i], seen);
-	objects[i].start = seen->start;
-	objects[i].end = seen->end;
-	objects[i].inside = pc;
-	objects[i].identity = seen->identity;
-	objects[i].section = *section;
-	atomic_store_explicit(&objects[i].open, true, memory_order_relaxed);
-	/* The collector must see the entry before any stack with a pc in it: see module_table.h. */
-	atomic_store_explicit(&table->count, i + 1, memory_order_release);
-	atomic_store_explicit(&object_count, i + 1, memory_order_release);
-	atomic_fetch_add_explicit(&modules_state, STATE_ENTERED, memory_order_release);
 	unlock_table();
 }
 
@@ -409,10 +511,13 @@ static bool close_gone(uint64_t stamp, const struct sighting *now)
 	bool any = false;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (!atomic_load_explicit(&objects[i].open, memory_order_acquire) ||
-		    is_there(&objects[i], now))
+		uint32_t life = life_of(&objects[i]);
+
+		/* One thread closes it, and nobody uses the entry again before that is told. */
+		if (!is_open(life) || is_there(&objects[i], now) ||
+		    !atomic_compare_exchange_strong_explicit(&objects[i].life, &life, life + 1,
+							     memory_order_acq_rel, memory_order_relaxed))
 			continue;
-		atomic_store_explicit(&objects[i].open, false, memory_order_release);
 		atomic_store_explicit(&table->modules[i].closed, stamp, memory_order_release);
 		any = true;
 	}

@@ -194,7 +194,7 @@ static void told_mmap(const struct entry_state *s, long result)
 	tell(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size }, 0);
 	/* A library's code, before any of it runs. */
 	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS) &&
-	    (confined || sites_watch((uintptr_t)result, (uintptr_t)(result + size)) == SITE_UNREAD))
+	    (confined || sites_watch((uintptr_t)result, (uintptr_t)(result + size)) & SITE_MISSED))
 		incomplete();
 }
 
@@ -281,22 +281,40 @@ long entry_call(const struct entry_state *state)
 
 /* ---- the start ---- */
 
-#define CODES 512u
+#define CODES 64u
+
+/* The first mappings of code at `from` and behind it. */
+static unsigned list_codes(uintptr_t from, struct mapping *codes)
+{
+	struct listing l;
+	unsigned n = 0;
+
+	if (!listing_open(&l)) {
+		incomplete();
+		return 0;
+	}
+	while (n < CODES && next_mapping(&l, &codes[n])) {
+		const struct mapping *m = &codes[n];
+
+		n += m->start >= from && m->code && m->inode && !os_is_own(m->start);
+	}
+	listing_close(&l);
+	return n;
+}
 
 /* Code that is mapped now; watching it changes the list. */
 static unsigned watch_all(void)
 {
 	static struct mapping codes[CODES];
-	unsigned n = 0, found = 0;
-	struct listing l;
+	unsigned n, found = 0;
+	uintptr_t from = 0;
 
-	if (!listing_open(&l))
-		return 0;
-	while (n < CODES && next_mapping(&l, &codes[n]))
-		n += codes[n].code && codes[n].inode && !os_is_own(codes[n].start);
-	listing_close(&l);
-	for (unsigned i = 0; i < n; i++)
-		found |= sites_watch(codes[i].start, codes[i].end);
+	do {
+		n = list_codes(from, codes);
+		for (unsigned i = 0; i < n; i++)
+			found |= sites_watch(codes[i].start, codes[i].end);
+		from = n ? codes[n - 1].end : 0;
+	} while (n == CODES);
 	return found;
 }
 
@@ -334,15 +352,14 @@ void pages_begin(void)
 {
 	const unsigned needed = SITE_MMAP | SITE_MUNMAP | SITE_BRK | SITE_MREMAP;
 	const bool locked = lock();
-	bool fine;
+	unsigned found;
 
 	entry_init();
 	state_break = (uintptr_t)os_call6(SYS_brk, 0, 0, 0, 0, 0, 0);
 	os_own_library();
-	fine = (watch_all() & needed) == needed;
-	if (os_threads() == 1)
-		sites_watch_syscall();
-	if (!tell_all() || !fine)
+	found = watch_all();
+	found |= os_threads() == 1 ? sites_watch_syscall() : SITE_MISSED;
+	if (!tell_all() || (found & needed) != needed || found & SITE_MISSED)
 		incomplete();
 	if (locked)
 		unlock();

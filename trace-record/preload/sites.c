@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "elfsym.h"
 #include "entry.h"
 #include "os.h"
 
@@ -222,8 +222,8 @@ static unsigned watch_window(const uint8_t *code, size_t n, uintptr_t at)
 			break;
 		i = (size_t)(next - code);
 		w = recognise(next);
-		if (w && watch(at + i, w->number))
-			found |= w->bit;
+		if (w)
+			found |= watch(at + i, w->number) ? w->bit : SITE_MISSED;
 	}
 	return found;
 }
@@ -249,23 +249,33 @@ unsigned sites_watch(uintptr_t start, uintptr_t end)
 	}
 	if (fd >= 0)
 		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
-	return fd < 0 ? SITE_UNREAD : found;
+	return fd < 0 ? SITE_MISSED : found;
 }
+
+/* The first instructions of it, among which the call is. */
+#define SYSCALL_MOST 64u
 
 /* syscall; cmp $-4095,%rax */
 static const uint8_t dynamic[] = { 0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff };
 
-void sites_watch_syscall(void)
+/* By its name: its address may be that of a stub in the program, which was linked with it. */
+static const uint8_t *find_syscall(void)
 {
-	const uint8_t *code = (const uint8_t *)(uintptr_t)syscall;
-	const uint8_t *found = memmem(code, 64, dynamic, sizeof(dynamic));
+	const uint8_t *code = elfsym_next("syscall");
+
+	return code ? memmem(code, SYSCALL_MOST, dynamic, sizeof(dynamic)) : NULL;
+}
+
+unsigned sites_watch_syscall(void)
+{
+	const uint8_t *found = find_syscall();
 	const uintptr_t site = (uintptr_t)found;
 	struct region *r = found ? region_for(site) : NULL;
 	struct piece p = { 0 };
 	uint32_t returns, jumps[N_WATCHED];
 
 	if (!r)
-		return;
+		return SITE_MISSED;
 	p.at = r->start + r->used;
 	for (size_t i = 0; i < N_WATCHED; i++) {
 		/* cmp $number,%rax; je */
@@ -280,5 +290,5 @@ void sites_watch_syscall(void)
 	put_call(&p, r->start, &returns);
 	put(&p, dynamic + 2, sizeof(dynamic) - 2);
 	put_jump(&p, site + sizeof(dynamic));
-	finish(r, &p, returns, site + 2, site);
+	return finish(r, &p, returns, site + 2, site) ? 0 : SITE_MISSED;
 }

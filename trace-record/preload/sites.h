@@ -25,13 +25,13 @@ enum site_call {
 	SITE_SHMAT = 16,
 	SITE_SHMDT = 32,
 	SITE_CONFINE = 64, /* prctl and seccomp, which can forbid calls that we make, too */
-	SITE_UNREAD = 128, /* the code could not be searched */
+	SITE_MISSED = 128, /* code could not be searched, or a place could not be watched */
 };
 
 /* Searches code, which need not be readable to its end, and watches what it finds. */
 unsigned sites_watch(uintptr_t start, uintptr_t end);
 
-/* Watches libc's function syscall(). No thread may be in it. */
-void sites_watch_syscall(void);
+/* Watches libc's function syscall(). No thread may be in it. 0 or SITE_MISSED. */
+unsigned sites_watch_syscall(void);
 
 #endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that load and unload plug-ins for ever: each keeps its name, or it is said that some don't.
+
+  plugins.py --build DIR [--only PART]
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+
+ROUNDS = 6000       # more than the table of modules has entries
+NAMES = ("plugin_one", "plugin_two")
+SIZE = 16
+
+
+class Bench:
+    def __init__(self, build, path):
+        self.build, self.path = build, path
+        for name in NAMES:
+            shutil.copy(build.file(f"tests/{name}.so"), path)
+
+    def run(self, argv):
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=200, env=plain_environment(), cwd=self.path)
+        if done.returncode:
+            raise Problem(f"{argv}: exit {done.returncode}: {done.stderr}")
+        return done
+
+    def record(self, *words):
+        """What msrec says, and the tree at the end."""
+        said = self.run([self.build.msrec, "-f", "-o", "t", self.build.file("tests/plugin_host"), *words]).stderr
+        self.run([self.build.file("analyze/msreplay"), "-q", "--time-unit=B", "--threshold=0", "--at=end",
+                  "--massif-out-file=result", "t"])
+        with open(os.path.join(self.path, "result.at-end")) as f:
+            return said, f.read()
+
+
+def bytes_of(tree, name):
+    return sum(int(n) for n in re.findall(rf"n\d+: (\d+) 0x[0-9A-F]+: {name} ", tree))
+
+
+def named(bench):
+    said, tree = bench.record(str(ROUNDS))
+    if "names" in said or "???" in tree:
+        raise Problem(f"frames without names: {said}")
+    for name in NAMES:
+        if bytes_of(tree, name) != ROUNDS // 2 * SIZE:
+            raise Problem(f"{name}: {bytes_of(tree, name)} bytes:\n{tree}")
+    return f"{ROUNDS} rounds"
+
+
+def told(bench):
+    """While msrec stands still no entry is free again."""
+    said, tree = bench.record(str(ROUNDS), "stop")
+    if "more libraries than there is room for" not in said or "???" not in tree:
+        raise Problem(f"nothing is said: {said}")
+    if not 0 < bytes_of(tree, NAMES[0]) < ROUNDS // 2 * SIZE:
+        raise Problem(f"{bytes_of(tree, NAMES[0])} bytes have a name")
+    return "some without names"
+
+
+CASES = [("named", named), ("told", told)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    with Scratch() as path:
+        return run_cases(CASES, Bench(Build(options.build), path), options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
