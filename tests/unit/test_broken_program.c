@@ -72,6 +72,7 @@ static void say_module(uint8_t role, uint64_t pc, uint32_t path, uint32_t path_s
 	table->modules[n] = (struct module){
 		.start = pc,
 		.end = pc + SHM_PAGE,
+		.opened = 1,
 		.role = role,
 		.order = n,
 		.path = path,

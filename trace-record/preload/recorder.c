@@ -56,11 +56,19 @@ static inline bool tell_losses(struct thread *t)
 
 /* ---- events ---- */
 
-/* Tells the reader of stacks that it doesn't know yet. */
+/*
+ * Tells the reader of stacks that it doesn't know yet, and with a stamp if modules have come or gone since the last ones: the
+ * same pc may be other code now.
+ */
 static __attribute__((noinline)) bool tell_nodes(struct thread *t)
 {
+	const uint64_t modules = atomic_load_explicit(&modules_state, memory_order_relaxed);
 	struct unwind_stack *stack = t->stack;
 
+	if (modules != t->modules) {
+		t->modules = modules;
+		t->stamp_due = t->quick_end = 0;
+	}
 	for (; stack->told < stack->n_nodes; stack->told++) {
 		const struct unwind_node *node = &stack->nodes[stack->told];
 		const uint64_t pc = unwind_node_pc(node);
@@ -583,15 +591,10 @@ void recorder_closing_begin(void)
 		modules_closing_begin();
 }
 
-/* What comes next must be known to come after the closing: the same pc may be other code. */
 void recorder_closing_end(void)
 {
-	struct thread *t = thread_now();
-
-	if (!t)
-		return;
-	modules_closing_end(stamp_now());
-	t->stamp_due = t->quick_end = 0;
+	if (thread_now())
+		modules_closing_end(stamp_now());
 }
 
 void recorder_after_fork(void)

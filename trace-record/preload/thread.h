@@ -78,6 +78,7 @@ struct thread {
 	int timer;        /* of --timer, the kernel's number and one; 0: none */
 	uint32_t tick;    /* the family's at the last stamp */
 	uint32_t stamped; /* events with a stamp since then */
+	uint64_t modules; /* modules_state when stacks were last told */
 	struct sample_countdown countdown;
 	struct unwind_stack *stack;
 };
