@@ -3,30 +3,15 @@
 #ifndef PRELOAD_CFI_READ_H
 #define PRELOAD_CFI_READ_H
 
+#include <dwarf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Pointer encodings (DW_EH_PE_*). */
-enum {
-	PE_ABSOLUTE = 0x00,
-	PE_ULEB128 = 0x01,
-	PE_UDATA2 = 0x02,
-	PE_UDATA4 = 0x03,
-	PE_UDATA8 = 0x04,
-	PE_SLEB128 = 0x09,
-	PE_SDATA2 = 0x0a,
-	PE_SDATA4 = 0x0b,
-	PE_SDATA8 = 0x0c,
-	PE_FORMAT = 0x0f,
-	PE_PC_RELATIVE = 0x10,
-	PE_DATA_RELATIVE = 0x30,
-	PE_ALIGNED = 0x50,
-	PE_RELATION = 0x70,
-	PE_INDIRECT = 0x80,
-	PE_OMIT = 0xff
-};
+/* Parts of a pointer's encoding, DW_EH_PE_*. */
+#define PE_FORMAT 0x0f
+#define PE_RELATION 0x70
 
 /* Reads bytes from `at` on, never at or after `end`. Whoever asks for more sets `bad` and reads
  * zeros, so a parser may check once at its end. */
@@ -97,36 +82,36 @@ static inline void skip_bytes(struct cursor *c, uint64_t bytes)
 	}
 }
 
-/* Reads a pointer without following PE_INDIRECT; `data` is the base of data-relative ones. */
+/* Reads a pointer without following DW_EH_PE_indirect; `data` is the base of data-relative ones. */
 static inline uint64_t read_pointer(struct cursor *c, uint8_t encoding, uintptr_t data)
 {
 	uintptr_t here = (uintptr_t)c->at;
 	uint64_t value = 0;
 
-	if (encoding == PE_OMIT)
+	if (encoding == DW_EH_PE_omit)
 		return 0;
 	switch (encoding & PE_FORMAT) {
-	case PE_ABSOLUTE:
-	case PE_UDATA8:
-	case PE_SDATA8:
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
 		value = read_bytes(c, 8);
 		break;
-	case PE_ULEB128:
+	case DW_EH_PE_uleb128:
 		value = read_uleb(c);
 		break;
-	case PE_SLEB128:
+	case DW_EH_PE_sleb128:
 		value = (uint64_t)read_sleb(c);
 		break;
-	case PE_UDATA2:
+	case DW_EH_PE_udata2:
 		value = read_bytes(c, 2);
 		break;
-	case PE_SDATA2:
+	case DW_EH_PE_sdata2:
 		value = (uint64_t)read_signed(c, 2);
 		break;
-	case PE_UDATA4:
+	case DW_EH_PE_udata4:
 		value = read_bytes(c, 4);
 		break;
-	case PE_SDATA4:
+	case DW_EH_PE_sdata4:
 		value = (uint64_t)read_signed(c, 4);
 		break;
 	default:
@@ -135,10 +120,10 @@ static inline uint64_t read_pointer(struct cursor *c, uint8_t encoding, uintptr_
 	switch (encoding & PE_RELATION) {
 	case 0:
 		break;
-	case PE_PC_RELATIVE:
+	case DW_EH_PE_pcrel:
 		value += here;
 		break;
-	case PE_DATA_RELATIVE:
+	case DW_EH_PE_datarel:
 		value += data;
 		break;
 	default:
