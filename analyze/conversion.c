@@ -26,11 +26,11 @@ static int check_names(const struct conversions *c, const struct tool *tool, con
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct conversion *item = &c->items[i];
-		status = places_add(&places, tool, trace, item->name);
+		status = places_add(&places, tool, trace->origin, item->name);
 		if (status == 0 && item->xtree_name)
-			status = places_add(&places, tool, trace, item->xtree_name);
+			status = places_add(&places, tool, trace->origin, item->xtree_name);
 		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
-			status = places_add(&places, tool, trace, item->at_names[k]);
+			status = places_add(&places, tool, trace->origin, item->at_names[k]);
 	}
 	places_finish(&places);
 	return status;

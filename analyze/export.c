@@ -84,19 +84,9 @@ static int write_pass(const struct tool *tool, const struct tool_trace *trace, c
 	return status;
 }
 
-static bool check_place(const struct tool *tool, const struct tool_trace *trace, const char *name,
-			int *status)
-{
-	struct places places = { 0 };
-	*status = places_add(&places, tool, trace, name);
-	places_finish(&places);
-	return *status == 0;
-}
-
 int export_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 	       const struct emit_query *query, const char *name)
 {
-	int status;
 	if (mst_reader_info(trace->reader)->sample_bytes) {
 		tool_error(
 			tool,
@@ -104,7 +94,8 @@ int export_run(const struct tool *tool, const struct tool_trace *trace, const st
 			trace->name, emitter->name);
 		return TOOL_USAGE;
 	}
-	if (!check_place(tool, trace, name, &status))
+	int status = places_check(tool, trace->origin, name);
+	if (status)
 		return status;
 	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
 	if (!naming) {

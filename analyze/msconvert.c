@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "number.h"
 #include "outfile.h"
+#include "places.h"
 #include "retrace.h"
 #include "tool.h"
 #include "unpack.h"
@@ -457,30 +458,26 @@ static const struct importer *recognize(const char *input)
 	return found;
 }
 
-/* A trace of the input in a file without a name; -1 after a message. *whole: nothing is lacking. */
-static int import_input(const struct command *command, bool *whole)
+/* Makes a trace of the input, in a file without a name. False after a message. */
+static bool import_input(const struct command *command, struct import *import)
 {
 	const struct tool *tool = &command->tool;
-	struct import import = { .name = command->input,
-				 .tick_rate = command->tick_rate,
-				 .from = open(command->input, O_RDONLY | O_CLOEXEC),
-				 .to = -1 };
-	if (import.from < 0) {
-		tool_error(tool, "%s: %s", command->input, strerror(errno));
-		return -1;
-	}
-	import.to = outfile_unnamed();
-	if (import.to < 0)
+	import->to = outfile_unnamed();
+	if (import->to < 0) {
 		tool_error(tool, "temporary file: %s", strerror(errno));
-	else if (command->from->read(&import) != 0 || lseek(import.to, 0, SEEK_SET) != 0) {
-		tool_error(tool, "%s: %s", command->input, import.problem ? import.problem : strerror(errno));
-		close(import.to);
-		import.to = -1;
-	} else if (import.warning)
-		tool_error(tool, "%s: %s", command->input, import.warning);
-	close(import.from);
-	*whole = !import.warning;
-	return import.to;
+		return false;
+	}
+	if (command->from->read(import) != 0 || lseek(import->to, 0, SEEK_SET) != 0) {
+		tool_error(tool, "%s: %s", command->input,
+			   import->problem ? import->problem : strerror(errno));
+		close(import->to);
+		return false;
+	}
+	if (import->warning)
+		tool_error(tool, "%s: %s", command->input, import->warning);
+	if (command->from->notice)
+		tool_notice(tool, "%s: %s", command->input, command->from->notice);
+	return true;
 }
 
 static bool is_trace_wanted(const struct command *command)
@@ -493,27 +490,43 @@ static bool is_trace_wanted(const struct command *command)
 	       strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
-/* What is done with the trace of an input that was none. */
-static int run_import(struct command *command)
+static int keep_import(const struct command *command, const struct import *import)
+{
+	const struct tool *tool = &command->tool;
+	int status = command->output ? places_check(tool, import->from, command->output) : 0;
+	if (status == 0)
+		status = retrace_keep(tool, command->output, import->to);
+	close(import->to);
+	return status;
+}
+
+static int convert_import(struct command *command, const struct import *import)
 {
 	struct tool_trace trace;
-	bool whole;
-	int fd = import_input(command, &whole);
-	if (fd < 0)
+	if (!tool_open_fd(&command->tool, &trace, command->input, import->to))
 		return TOOL_NO_RESULT;
-	if (command->from->notice)
-		tool_notice(&command->tool, "%s: %s", command->input, command->from->notice);
-	int status;
-	if (is_trace_wanted(command)) {
-		status = retrace_keep(&command->tool, command->output, fd);
-		close(fd);
-	} else {
-		if (!tool_open_fd(&command->tool, &trace, command->input, fd))
-			return TOOL_NO_RESULT;
-		status = convert(command, &trace);
-		tool_close(&trace);
+	trace.origin = import->from;
+	int status = convert(command, &trace);
+	tool_close(&trace);
+	return status;
+}
+
+/* What is done with an input that is no trace. */
+static int run_import(struct command *command)
+{
+	struct import import = { .name = command->input,
+				 .tick_rate = command->tick_rate,
+				 .from = open(command->input, O_RDONLY | O_CLOEXEC) };
+	int status = TOOL_NO_RESULT;
+	if (import.from < 0) {
+		tool_error(&command->tool, "%s: %s", command->input, strerror(errno));
+		return status;
 	}
-	return status == TOOL_COMPLETE && !whole ? (int)TOOL_PARTIAL : status;
+	if (import_input(command, &import))
+		status = is_trace_wanted(command) ? keep_import(command, &import)
+						  : convert_import(command, &import);
+	close(import.from);
+	return status == TOOL_COMPLETE && import.warning ? (int)TOOL_PARTIAL : status;
 }
 
 static int run_retrace(struct command *command)

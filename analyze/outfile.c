@@ -44,7 +44,7 @@ static void forget(struct outfile *file)
 }
 
 /* Names that fit wherever the target's own fits: they don't contain it. */
-static int create_beside(struct outfile *file)
+static int create_beside(struct outfile *file, mode_t mode)
 {
 	const char *slash = strrchr(file->path, '/');
 	int directory = slash ? (int)(slash + 1 - file->path) : 0;
@@ -53,7 +53,7 @@ static int create_beside(struct outfile *file)
 		if (snprintf(temporary, sizeof(temporary), "%.*s.ms-%ld-%u.tmp", directory, file->path,
 			     (long)getpid(), i) >= (int)sizeof(temporary))
 			return -ENAMETOOLONG;
-		file->fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		file->fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		atomic_store(&is_there, file->fd >= 0);
 		if (file->fd >= 0)
 			return 0;
@@ -63,7 +63,7 @@ static int create_beside(struct outfile *file)
 	return -EEXIST;
 }
 
-int outfile_begin(struct outfile *file, const char *name)
+int outfile_begin(struct outfile *file, const char *name, mode_t mode)
 {
 	*file = (struct outfile){ .fd = -1 };
 	if (strcmp(name, "-") == 0) {
@@ -77,7 +77,7 @@ int outfile_begin(struct outfile *file, const char *name)
 		return file->fd < 0 ? -errno : 0;
 	}
 	file->path = exists ? realpath(name, NULL) : strdup(name);
-	int error = file->path ? create_beside(file) : -errno;
+	int error = file->path ? create_beside(file, mode) : -errno;
 	if (error)
 		forget(file);
 	return error;

@@ -9,6 +9,7 @@
 #include "naming.h"
 #include "out.h"
 #include "outfile.h"
+#include "places.h"
 #include "replay.h"
 
 #define COPY_BYTES 65536
@@ -34,7 +35,9 @@ int retrace_keep(const struct tool *tool, const char *output, int fd)
 {
 	const char *name = output ? output : "-";
 	struct outfile file;
-	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO) ? -EINVAL : outfile_begin(&file, name);
+	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)
+			    ? -EINVAL
+			    : outfile_begin(&file, name, OUTFILE_TRACE);
 	if (!error) {
 		error = copy(fd, file.fd);
 		if (error)
@@ -171,9 +174,10 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 
 int retrace_run(const struct tool *tool, const struct retrace *job)
 {
-	int fd = open_twice(tool, job), status = TOOL_COMPLETE;
+	int fd = open_twice(tool, job);
 	if (fd < 0)
 		return TOOL_NO_RESULT;
+	int status = job->output ? places_check(tool, fd, job->output) : 0;
 	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && status <= TOOL_PARTIAL;
 	     step++) {
 		int to = outfile_unnamed(), done;

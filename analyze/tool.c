@@ -218,7 +218,7 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
 {
-	*trace = (struct tool_trace){ .name = name, .fd = fd, .start = lseek(fd, 0, SEEK_CUR) };
+	*trace = (struct tool_trace){ .name = name, .fd = fd, .origin = fd, .start = lseek(fd, 0, SEEK_CUR) };
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;

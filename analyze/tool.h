@@ -68,6 +68,7 @@ void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
 struct tool_trace {
 	const char *name; /* for messages */
 	int fd;
+	int origin;    /* a descriptor of what it was made of: the same, unless another program recorded it */
 	int64_t start; /* where in the file it begins; -1: it is no file */
 	struct mst_reader *reader;
 };
