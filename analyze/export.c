@@ -50,9 +50,9 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	struct result result;
 	int status = tool_replay(tool, trace, &observer, 1);
 	view->profile = profile;
-	if (status != TOOL_NO_RESULT && !is_answered(tool, trace, profile, view->query))
-		status = TOOL_NO_RESULT;
-	if (status != TOOL_NO_RESULT) {
+	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
+		status = TOOL_USAGE;
+	if (tool_has_result(status)) {
 		bool fine = result_begin(&result, tool, name, packing_of(emitter, name));
 		if (fine) {
 			emitter->write(result.out, view);
@@ -79,7 +79,7 @@ static int write_pass(const struct tool *tool, const struct tool_trace *trace, c
 	} else {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	}
-	if (!result_end(&result, status != TOOL_NO_RESULT))
+	if (!result_end(&result, tool_has_result(status)))
 		status = TOOL_NO_RESULT;
 	return status;
 }

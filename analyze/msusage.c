@@ -126,7 +126,7 @@ static bool report_on(const struct command *command, const struct recording *r,
 		tool_error(&command->tool, "%s", strerror(ENOMEM));
 	} else if (tool_open(&command->tool, &trace, recorded->path)) {
 		trace.name = *recorded->program ? recorded->program : "?";
-		ok = usage_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO) != TOOL_NO_RESULT;
+		ok = tool_has_result(usage_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO));
 		tool_close(&trace);
 	}
 	free(data);

@@ -302,6 +302,23 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 	return true;
 }
 
+bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
+		       const struct settings *settings)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
+	bool lacking = settings->usable == USABLE_REAL && !settings->pages_as_heap &&
+		       !mst_reader_info(trace->reader)->exact && n > 1;
+	for (uint32_t i = 0; i < n && lacking; i++)
+		lacking = !(kinds[i].flags & MST_KIND_USABLE);
+	if (lacking)
+		tool_error(tool,
+			   "%s: --usable=real: how much the allocator gave is not recorded in it "
+			   "(msrec --usable=yes)",
+			   trace->name);
+	return lacking;
+}
+
 /* ---- Replaying ------------------------------------------------------------------------------ */
 
 static void tell_end(const struct tool *tool, const char *name, const struct mst_end *end)
@@ -398,7 +415,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	progress_end(&progress);
 	if (result < 0) {
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));
-		return TOOL_NO_RESULT;
+		return result == MST_ERR_IDENTITY ? TOOL_USAGE : TOOL_NO_RESULT;
 	}
 	if (result == REPLAY_PARTIAL)
 		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,

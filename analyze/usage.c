@@ -282,7 +282,7 @@ static int replay(const struct usage *usage, const struct tool *tool, const stru
 	} else {
 		tool_error(tool, "%s", strerror(ENOMEM));
 	}
-	if (status != TOOL_NO_RESULT) {
+	if (tool_has_result(status)) {
 		bool printed = print_report(&o, usage, tool, trace, report, fd);
 		if (!write_files(usage, tool, data, names) || !printed)
 			status = TOOL_NO_RESULT;

@@ -112,6 +112,8 @@ t sh -c 'msconvert -q --to=massif small.zst | cmp - massif.out.1'
 t msconvert -q --drop=identity,time --no-args --strip-paths -o bare.zst T
 t sh -c 'msconvert -q --to=massif bare.zst | head -n 7'
 t msconvert -q --to=dhat bare.zst
+t msreplay -q --usable=valgrind bare.zst
+t msreplay -q --compat=3.19 bare.zst
 t msconvert --to=trace --from=300 --until=299 T
 t msconvert --to=trace --value=alloc_bytes T
 t msconvert --level=20 T
