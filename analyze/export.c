@@ -23,6 +23,8 @@ static void tell_threads(const struct tool *tool, const struct tool_trace *trace
 static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 			const struct profile *profile, const struct emit_query *query)
 {
+	if (tool_lacks_usable(tool, trace, &tool->args.settings))
+		return false;
 	if (!profile_lacks_threads(profile))
 		return true;
 	if (query->filter.n_tids == 0) {

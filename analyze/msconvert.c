@@ -363,35 +363,52 @@ static const struct emitter *choose_emitter(const struct command *command, const
 
 #define PAGES "--pages-as-heap"
 
+/* The first option that has no say in a format of profiles or single events; NULL: all have. */
+static const char *find_foreign(const struct command *command, const struct emitter *emitter)
+{
+	const struct settings *s = &command->tool.args.settings;
+	const bool events = emitter->source == EMIT_EVENTS;
+	const struct {
+		bool given;
+		const char *name;
+	} options[] = {
+		{ s->n_ats > 1, "--at, more than one" },
+		{ s->n_ats == 1 && s->ats[0].what != AT_DETAILED, "--snapshot, --all-snapshots" },
+		{ s->n_ats == 1 && events, "--at" },
+		{ command->tool.n_also > 0, "--also" },
+		{ command->profile_option && events, command->profile_option },
+		{ s->pages_as_heap, PAGES },
+		{ usable_needed(s), "--usable=valgrind, --compat" },
+		{ s->usable_given && events, "--usable" },
+		{ !s->heap, "--heap=no" },
+		{ s->stacks, "--stacks=yes" },
+		{ s->exact_peak, "--exact-peak" },
+		{ s->only_moments, "--only-moments" },
+		{ s->xtree_memory != XTREE_NONE, "--xtree-memory" },
+		{ s->stats, "--stats" },
+	};
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (options[i].given)
+			return options[i].name;
+	return NULL;
+}
+
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
 static bool settle_query(struct command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
-	const struct tool *tool = &command->tool;
 	struct settings *settings = &command->tool.args.settings;
-	const char *refused = NULL;
-	if (settings->n_ats > 1)
-		refused = "--at, more than one";
-	else if (settings->n_ats == 1 && settings->ats[0].what != AT_DETAILED)
-		refused = "--snapshot, --all-snapshots";
-	else if (settings->n_ats == 1 && emitter->source == EMIT_EVENTS)
-		refused = "--at";
-	else if (tool->n_also)
-		refused = "--also";
-	else if (command->profile_option && emitter->source == EMIT_EVENTS)
-		refused = command->profile_option;
-	else if (settings->pages_as_heap)
-		refused = PAGES;
-	else if (usable_needed(settings))
-		refused = "--usable=valgrind, --compat";
-	if (refused)
-		tool_error(tool, "%s: not with the format %s", refused, emitter->name);
+	const char *foreign = find_foreign(command, emitter);
+	if (foreign) {
+		tool_error(&command->tool, "%s: not with the format %s", foreign, emitter->name);
+		return false;
+	}
 	if (settings->n_ats)
 		command->query.profile.at = settings->ats[0];
 	command->query.one |= settings->n_ats != 0;
 	if (settings->time_unit == TIME_DEFAULT && !mst_reader_info(trace->reader)->instructions)
 		settings->time_unit = TIME_MS; /* only an option could bring it to light */
-	return !refused;
+	return true;
 }
 
 /* NULL after a message: *status tells. */

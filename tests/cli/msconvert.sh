@@ -48,6 +48,10 @@ t msconvert --to=folded --at=1 --at=2 T
 t msconvert --to=folded --snapshot=1 T
 t msconvert --to=folded "--also=--massif-out-file=x --depth=3" T
 t msconvert --to=folded --usable=valgrind T
+for option in --heap=no --stacks=yes --exact-peak "--only-moments --at=1" --xtree-memory=full --stats=yes --usable=real; do
+	t msconvert -q --to=folded $option T
+done
+t msconvert --to=csv --usable=rounded T
 t msconvert --to=massif --value=inuse_bytes T
 t msconvert --to=folded --until=x T
 t msconvert --to=folded --thread=-1 T
