@@ -120,18 +120,18 @@ static int list_sources(void)
 
 static uint64_t parse_rate(struct argp_state *state, const char *value)
 {
-	int64_t rate = 0;
-	if (!*value || !number_integer(value, &rate) || rate <= 0)
+	uint64_t rate = 0;
+	if (!number_natural(value, INT64_MAX, &rate) || rate == 0)
 		argp_error(state, "--tick-rate=%s: should be a number above 0", value);
-	return (uint64_t)rate;
+	return rate;
 }
 
 static uint64_t parse_time(struct argp_state *state, const char *option, const char *value)
 {
-	int64_t time = 0;
-	if (!*value || !number_integer(value, &time) || time < 0)
+	uint64_t time = 0;
+	if (!number_natural(value, INT64_MAX, &time))
 		argp_error(state, "--%s=%s: should be a time", option, value);
-	return (uint64_t)time;
+	return time;
 }
 
 static enum profile_value parse_value(struct argp_state *state, const char *value)
@@ -149,8 +149,8 @@ static enum profile_value parse_value(struct argp_state *state, const char *valu
 
 static error_t add_thread(struct command *command, struct argp_state *state, const char *value)
 {
-	int64_t tid = 0;
-	if (!*value || !number_integer(value, &tid) || tid < 0 || tid > UINT32_MAX)
+	uint64_t tid = 0;
+	if (!number_natural(value, UINT32_MAX, &tid))
 		argp_error(state, "--thread=%s: should be a thread's number", value);
 	uint32_t *tids = reallocarray(command->tids, command->query.filter.n_tids + 1, sizeof(*tids));
 	if (!tids)
@@ -200,8 +200,8 @@ static error_t parse_query(struct command *command, struct argp_state *state, in
 
 static int parse_level(struct argp_state *state, const char *value)
 {
-	int64_t level = 0;
-	if (!*value || !number_integer(value, &level) || level < 1 || level > LEVEL_BEST)
+	uint64_t level = 0;
+	if (!number_natural(value, LEVEL_BEST, &level) || level < 1)
 		argp_error(state, "--level=%s: should be a number from 1 to %d", value, LEVEL_BEST);
 	return (int)level;
 }

@@ -132,8 +132,8 @@ static int add_also(struct tool *tool, const char *text)
 
 static void parse_jobs(struct tool *tool, const char *value, struct argp_state *state)
 {
-	int64_t n;
-	if (!number_integer(value, &n) || n < 1 || n > MAX_JOBS)
+	uint64_t n;
+	if (!number_natural(value, MAX_JOBS, &n) || n < 1)
 		argp_error(state, "--jobs=%s: should be a number from 1 to %u", value, MAX_JOBS);
 	tool->jobs = (unsigned)n;
 }

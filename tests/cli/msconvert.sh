@@ -54,6 +54,7 @@ done
 t msconvert --to=csv --usable=rounded T
 t msconvert --to=massif --value=inuse_bytes T
 t msconvert --to=folded --until=x T
+t msconvert --to=folded --until=18446744073709551617 T
 t msconvert --to=folded --thread=-1 T
 t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T

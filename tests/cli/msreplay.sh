@@ -19,6 +19,7 @@ t msreplay --exact-peak=yes T
 t msreplay --at=5x T
 t msreplay --at= T
 t msreplay --at=-1 T
+t msreplay --at=99999999999999999999 T
 t msreplay --at=start T
 t msreplay --at=peak --massif-out-file=- T
 t msreplay --memusage --at=peak T
