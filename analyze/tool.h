@@ -48,6 +48,7 @@ enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_MEMUSAGE = 45, TOOL_GROUP_D
 /* The options that all tools have, Massif's among them; its input is a struct tool. */
 extern const struct argp tool_argp;
 
+/* To be called before any file is opened. False when out of memory. */
 bool tool_init(struct tool *tool, const char *name);
 void tool_finish(struct tool *tool);
 
