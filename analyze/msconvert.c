@@ -336,8 +336,13 @@ static const struct emitter *guess_format(const char *name)
 	const struct emitter *emitter = emitter_by_suffix(base, strlen(base));
 	if (emitter || pack_by_name(base) == PACK_NONE)
 		return emitter;
-	emitter = emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
-	return emitter && emitter->source != EMIT_SNAPSHOTS && emitter->source != EMIT_XTREE ? emitter : NULL;
+	return emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
+}
+
+/* The formats that conversion.h writes; export.h has the others. */
+static bool is_massifs(const struct emitter *emitter)
+{
+	return emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE;
 }
 
 /* NULL after a message. */
@@ -351,7 +356,11 @@ static const struct emitter *choose_emitter(const struct command *command, const
 			   "%s: the name tells no format; use --to=FORMAT "
 			   "(--to=help lists them)",
 			   strcmp(output, "-") == 0 ? "standard output" : output);
-	else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
+	else if (is_massifs(emitter) && pack_by_name(output) != PACK_NONE) {
+		tool_error(&command->tool, "%s: %s is not written compressed; use another name", output,
+			   emitter->name);
+		return NULL;
+	} else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
 		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE",
 			   emitter->name);
 		return NULL;
@@ -451,7 +460,7 @@ static int convert(struct command *command, const struct tool_trace *trace)
 		return status;
 	const struct emitter *emitter = choose_emitter(command, name);
 	status = TOOL_USAGE;
-	if (emitter && (emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE))
+	if (emitter && is_massifs(emitter))
 		status = write_results(command, trace, emitter);
 	else if (emitter && settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
 		status = export_run(&command->tool, trace, emitter, &command->query, name);
@@ -503,8 +512,7 @@ static bool is_trace_wanted(const struct command *command)
 	size_t length = strlen(name), suffix = strlen(TRACE_SUFFIX);
 	if (command->to)
 		return strcmp(command->to, TRACE) == 0;
-	return command->from && !guess_format(name) && length > suffix &&
-	       strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
+	return !guess_format(name) && length > suffix && strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
 static int keep_import(const struct command *command, const struct import *import)

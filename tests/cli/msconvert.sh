@@ -98,6 +98,9 @@ t msconvert --from=memusage --tick-rate=0 data
 t msconvert --from=memusage none
 t msconvert --from=memusage -o x.zst foreign
 t msconvert -q --to=trace -o again.zst T
+t sh -c 'msconvert -q -o named.zst T && cmp named.zst again.zst'
+for name in massif.out.zst x.kcg.gz; do t msconvert -o $name T; done
+t msconvert --to=massif -o x.gz T
 t sh -c 'msconvert -q --to=massif again.zst | cmp - massif.out.1'
 t sh -c 'head -c 700 T | msconvert --to=trace - | msreplay -v - 2>&1 >/dev/null | tail -n 1'
 # Traces rewritten. They can be read by their owner alone, as msrec's, and never take the place of what they are made of.
@@ -106,7 +109,7 @@ t msconvert --to=trace -o T T
 t msconvert --to=trace --until=0 -o ./T T
 t msconvert --embed-symbols -o T T
 t sh -c 'msconvert --drop=time -o T - <T'
-t sh -c 'cp x.heaptrack in.zst; for to in trace massif; do msconvert --from=heaptrack --to=$to -o in.zst in.zst; done; cmp in.zst x.heaptrack'
+t sh -c 'cp x.heaptrack in; for to in trace massif; do msconvert --from=heaptrack --to=$to -o in in; done; cmp in x.heaptrack'
 t msconvert --to=trace --from=200 --until=300 -o cut.zst T
 t sh -c 'msreplay --memusage cut.zst 2>&1 | head -n 9'
 t sh -c 'for f in T cut.zst; do msreplay -q --massif-out-file=m.$f --at=250 $f; sed 1d m.$f.at-250 >at.$f; done; cmp at.T at.cut.zst'
