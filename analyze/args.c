@@ -282,14 +282,11 @@ static int insert_at(struct settings *s, struct at at)
 static int parse_at(struct args *args, int key, const char *value, enum at_what what)
 {
 	struct at at = { .kind = AT_TIME, .what = what };
-	int64_t n;
 	if (strcmp(value, "peak") == 0 && what != AT_ALL)
 		at.kind = AT_PEAK;
 	else if (strcmp(value, "end") == 0)
 		at.kind = AT_END;
-	else if (*value && number_integer(value, &n) && n >= 0)
-		at.time = (uint64_t)n;
-	else
+	else if (!number_natural(value, INT64_MAX, &at.time))
 		return refuse_missing(args, key, value,
 				      what == AT_ALL ? "should be a time or end"
 						     : "should be a time, peak or end");

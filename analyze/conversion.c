@@ -26,11 +26,11 @@ static int check_names(const struct conversions *c, const struct tool *tool, con
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct conversion *item = &c->items[i];
-		status = places_add(&places, tool, trace, item->name);
+		status = places_add(&places, tool, trace->origin, item->name);
 		if (status == 0 && item->xtree_name)
-			status = places_add(&places, tool, trace, item->xtree_name);
+			status = places_add(&places, tool, trace->origin, item->xtree_name);
 		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
-			status = places_add(&places, tool, trace, item->at_names[k]);
+			status = places_add(&places, tool, trace->origin, item->at_names[k]);
 	}
 	places_finish(&places);
 	return status;
@@ -342,17 +342,13 @@ static void tell_unplaced(const struct tool *tool, const struct tool_trace *trac
 			    trace->name, n);
 }
 
-/* Whether a result needs to know how much the allocator gave, which no kind of block tells. */
-static bool lacks_usable(const struct conversions *c, const struct mst_reader *reader)
+/* Says so if a result needs to know how much the allocator gave, which no kind of block tells. */
+static bool lacks_usable(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
 {
-	uint32_t n;
-	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
-	bool wanted = false;
-	for (size_t i = 0; i < c->n && !mst_reader_info(reader)->exact; i++)
-		wanted |= c->items[i].settings->usable == USABLE_REAL && !c->items[i].settings->pages_as_heap;
-	for (uint32_t i = 0; i < n && wanted; i++)
-		wanted = !(kinds[i].flags & MST_KIND_USABLE);
-	return wanted && n > 1;
+	bool lacking = false;
+	for (size_t i = 0; i < c->n && !lacking; i++)
+		lacking = tool_lacks_usable(tool, trace, c->items[i].settings);
+	return lacking;
 }
 
 /* Whether stacks are to be counted, and nobody has looked at them. */
@@ -407,19 +403,14 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		return TOOL_NO_RESULT;
 	}
 	int status = replay(c, tool, trace, emitter, naming);
-	if (status != TOOL_NO_RESULT && lacks_usable(c, trace->reader)) {
-		tool_error(tool,
-			   "%s: --usable=real: how much the allocator gave is not recorded in it "
-			   "(msrec --usable=yes)",
-			   trace->name);
-		status = TOOL_NO_RESULT;
-	}
-	if (status != TOOL_NO_RESULT && lacks_depths(c, trace->reader)) {
+	if (tool_has_result(status) && lacks_usable(c, tool, trace))
+		status = TOOL_USAGE;
+	if (tool_has_result(status) && lacks_depths(c, trace->reader)) {
 		tool_error(tool, "%s: --stacks=yes: no stack depths are recorded in it (msrec --stacks=yes)",
 			   trace->name);
-		status = TOOL_NO_RESULT;
+		status = TOOL_USAGE;
 	}
-	if (status != TOOL_NO_RESULT) {
+	if (tool_has_result(status)) {
 		if (!write_all(c, tool, trace, emitter, naming))
 			status = TOOL_NO_RESULT;
 		tell_unplaced(tool, trace, c);

@@ -23,6 +23,8 @@ static void tell_threads(const struct tool *tool, const struct tool_trace *trace
 static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 			const struct profile *profile, const struct emit_query *query)
 {
+	if (tool_lacks_usable(tool, trace, &tool->args.settings))
+		return false;
 	if (!profile_lacks_threads(profile))
 		return true;
 	if (query->filter.n_tids == 0) {
@@ -50,9 +52,9 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	struct result result;
 	int status = tool_replay(tool, trace, &observer, 1);
 	view->profile = profile;
-	if (status != TOOL_NO_RESULT && !is_answered(tool, trace, profile, view->query))
-		status = TOOL_NO_RESULT;
-	if (status != TOOL_NO_RESULT) {
+	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
+		status = TOOL_USAGE;
+	if (tool_has_result(status)) {
 		bool fine = result_begin(&result, tool, name, packing_of(emitter, name));
 		if (fine) {
 			emitter->write(result.out, view);
@@ -79,24 +81,14 @@ static int write_pass(const struct tool *tool, const struct tool_trace *trace, c
 	} else {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	}
-	if (!result_end(&result, status != TOOL_NO_RESULT))
+	if (!result_end(&result, tool_has_result(status)))
 		status = TOOL_NO_RESULT;
 	return status;
-}
-
-static bool check_place(const struct tool *tool, const struct tool_trace *trace, const char *name,
-			int *status)
-{
-	struct places places = { 0 };
-	*status = places_add(&places, tool, trace, name);
-	places_finish(&places);
-	return *status == 0;
 }
 
 int export_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 	       const struct emit_query *query, const char *name)
 {
-	int status;
 	if (mst_reader_info(trace->reader)->sample_bytes) {
 		tool_error(
 			tool,
@@ -104,7 +96,8 @@ int export_run(const struct tool *tool, const struct tool_trace *trace, const st
 			trace->name, emitter->name);
 		return TOOL_USAGE;
 	}
-	if (!check_place(tool, trace, name, &status))
+	int status = places_check(tool, trace->origin, name);
+	if (status)
 		return status;
 	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
 	if (!naming) {

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "number.h"
 #include "outfile.h"
+#include "places.h"
 #include "retrace.h"
 #include "tool.h"
 #include "unpack.h"
@@ -119,18 +120,18 @@ static int list_sources(void)
 
 static uint64_t parse_rate(struct argp_state *state, const char *value)
 {
-	int64_t rate = 0;
-	if (!*value || !number_integer(value, &rate) || rate <= 0)
+	uint64_t rate = 0;
+	if (!number_natural(value, INT64_MAX, &rate) || rate == 0)
 		argp_error(state, "--tick-rate=%s: should be a number above 0", value);
-	return (uint64_t)rate;
+	return rate;
 }
 
 static uint64_t parse_time(struct argp_state *state, const char *option, const char *value)
 {
-	int64_t time = 0;
-	if (!*value || !number_integer(value, &time) || time < 0)
+	uint64_t time = 0;
+	if (!number_natural(value, INT64_MAX, &time))
 		argp_error(state, "--%s=%s: should be a time", option, value);
-	return (uint64_t)time;
+	return time;
 }
 
 static enum profile_value parse_value(struct argp_state *state, const char *value)
@@ -148,8 +149,8 @@ static enum profile_value parse_value(struct argp_state *state, const char *valu
 
 static error_t add_thread(struct command *command, struct argp_state *state, const char *value)
 {
-	int64_t tid = 0;
-	if (!*value || !number_integer(value, &tid) || tid < 0 || tid > UINT32_MAX)
+	uint64_t tid = 0;
+	if (!number_natural(value, UINT32_MAX, &tid))
 		argp_error(state, "--thread=%s: should be a thread's number", value);
 	uint32_t *tids = reallocarray(command->tids, command->query.filter.n_tids + 1, sizeof(*tids));
 	if (!tids)
@@ -199,8 +200,8 @@ static error_t parse_query(struct command *command, struct argp_state *state, in
 
 static int parse_level(struct argp_state *state, const char *value)
 {
-	int64_t level = 0;
-	if (!*value || !number_integer(value, &level) || level < 1 || level > LEVEL_BEST)
+	uint64_t level = 0;
+	if (!number_natural(value, LEVEL_BEST, &level) || level < 1)
 		argp_error(state, "--level=%s: should be a number from 1 to %d", value, LEVEL_BEST);
 	return (int)level;
 }
@@ -335,8 +336,13 @@ static const struct emitter *guess_format(const char *name)
 	const struct emitter *emitter = emitter_by_suffix(base, strlen(base));
 	if (emitter || pack_by_name(base) == PACK_NONE)
 		return emitter;
-	emitter = emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
-	return emitter && emitter->source != EMIT_SNAPSHOTS && emitter->source != EMIT_XTREE ? emitter : NULL;
+	return emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
+}
+
+/* The formats that conversion.h writes; export.h has the others. */
+static bool is_massifs(const struct emitter *emitter)
+{
+	return emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE;
 }
 
 /* NULL after a message. */
@@ -350,7 +356,11 @@ static const struct emitter *choose_emitter(const struct command *command, const
 			   "%s: the name tells no format; use --to=FORMAT "
 			   "(--to=help lists them)",
 			   strcmp(output, "-") == 0 ? "standard output" : output);
-	else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
+	else if (is_massifs(emitter) && pack_by_name(output) != PACK_NONE) {
+		tool_error(&command->tool, "%s: %s is not written compressed; use another name", output,
+			   emitter->name);
+		return NULL;
+	} else if (emitter->binary && strcmp(output, "-") == 0 && isatty(STDOUT_FILENO)) {
 		tool_error(&command->tool, "%s is not text and goes to no terminal; use -o FILE",
 			   emitter->name);
 		return NULL;
@@ -362,35 +372,52 @@ static const struct emitter *choose_emitter(const struct command *command, const
 
 #define PAGES "--pages-as-heap"
 
+/* The first option that has no say in a format of profiles or single events; NULL: all have. */
+static const char *find_foreign(const struct command *command, const struct emitter *emitter)
+{
+	const struct settings *s = &command->tool.args.settings;
+	const bool events = emitter->source == EMIT_EVENTS;
+	const struct {
+		bool given;
+		const char *name;
+	} options[] = {
+		{ s->n_ats > 1, "--at, more than one" },
+		{ s->n_ats == 1 && s->ats[0].what != AT_DETAILED, "--snapshot, --all-snapshots" },
+		{ s->n_ats == 1 && events, "--at" },
+		{ command->tool.n_also > 0, "--also" },
+		{ command->profile_option && events, command->profile_option },
+		{ s->pages_as_heap, PAGES },
+		{ usable_needed(s), "--usable=valgrind, --compat" },
+		{ s->usable_given && events, "--usable" },
+		{ !s->heap, "--heap=no" },
+		{ s->stacks, "--stacks=yes" },
+		{ s->exact_peak, "--exact-peak" },
+		{ s->only_moments, "--only-moments" },
+		{ s->xtree_memory != XTREE_NONE, "--xtree-memory" },
+		{ s->stats, "--stats" },
+	};
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (options[i].given)
+			return options[i].name;
+	return NULL;
+}
+
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
 static bool settle_query(struct command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
-	const struct tool *tool = &command->tool;
 	struct settings *settings = &command->tool.args.settings;
-	const char *refused = NULL;
-	if (settings->n_ats > 1)
-		refused = "--at, more than one";
-	else if (settings->n_ats == 1 && settings->ats[0].what != AT_DETAILED)
-		refused = "--snapshot, --all-snapshots";
-	else if (settings->n_ats == 1 && emitter->source == EMIT_EVENTS)
-		refused = "--at";
-	else if (tool->n_also)
-		refused = "--also";
-	else if (command->profile_option && emitter->source == EMIT_EVENTS)
-		refused = command->profile_option;
-	else if (settings->pages_as_heap)
-		refused = PAGES;
-	else if (usable_needed(settings))
-		refused = "--usable=valgrind, --compat";
-	if (refused)
-		tool_error(tool, "%s: not with the format %s", refused, emitter->name);
+	const char *foreign = find_foreign(command, emitter);
+	if (foreign) {
+		tool_error(&command->tool, "%s: not with the format %s", foreign, emitter->name);
+		return false;
+	}
 	if (settings->n_ats)
 		command->query.profile.at = settings->ats[0];
 	command->query.one |= settings->n_ats != 0;
 	if (settings->time_unit == TIME_DEFAULT && !mst_reader_info(trace->reader)->instructions)
 		settings->time_unit = TIME_MS; /* only an option could bring it to light */
-	return !refused;
+	return true;
 }
 
 /* NULL after a message: *status tells. */
@@ -433,7 +460,7 @@ static int convert(struct command *command, const struct tool_trace *trace)
 		return status;
 	const struct emitter *emitter = choose_emitter(command, name);
 	status = TOOL_USAGE;
-	if (emitter && (emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE))
+	if (emitter && is_massifs(emitter))
 		status = write_results(command, trace, emitter);
 	else if (emitter && settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
 		status = export_run(&command->tool, trace, emitter, &command->query, name);
@@ -457,30 +484,26 @@ static const struct importer *recognize(const char *input)
 	return found;
 }
 
-/* A trace of the input in a file without a name; -1 after a message. *whole: nothing is lacking. */
-static int import_input(const struct command *command, bool *whole)
+/* Makes a trace of the input, in a file without a name. False after a message. */
+static bool import_input(const struct command *command, struct import *import)
 {
 	const struct tool *tool = &command->tool;
-	struct import import = { .name = command->input,
-				 .tick_rate = command->tick_rate,
-				 .from = open(command->input, O_RDONLY | O_CLOEXEC),
-				 .to = -1 };
-	if (import.from < 0) {
-		tool_error(tool, "%s: %s", command->input, strerror(errno));
-		return -1;
-	}
-	import.to = outfile_unnamed();
-	if (import.to < 0)
+	import->to = outfile_unnamed();
+	if (import->to < 0) {
 		tool_error(tool, "temporary file: %s", strerror(errno));
-	else if (command->from->read(&import) != 0 || lseek(import.to, 0, SEEK_SET) != 0) {
-		tool_error(tool, "%s: %s", command->input, import.problem ? import.problem : strerror(errno));
-		close(import.to);
-		import.to = -1;
-	} else if (import.warning)
-		tool_error(tool, "%s: %s", command->input, import.warning);
-	close(import.from);
-	*whole = !import.warning;
-	return import.to;
+		return false;
+	}
+	if (command->from->read(import) != 0 || lseek(import->to, 0, SEEK_SET) != 0) {
+		tool_error(tool, "%s: %s", command->input,
+			   import->problem ? import->problem : strerror(errno));
+		close(import->to);
+		return false;
+	}
+	if (import->warning)
+		tool_error(tool, "%s: %s", command->input, import->warning);
+	if (command->from->notice)
+		tool_notice(tool, "%s: %s", command->input, command->from->notice);
+	return true;
 }
 
 static bool is_trace_wanted(const struct command *command)
@@ -489,31 +512,46 @@ static bool is_trace_wanted(const struct command *command)
 	size_t length = strlen(name), suffix = strlen(TRACE_SUFFIX);
 	if (command->to)
 		return strcmp(command->to, TRACE) == 0;
-	return command->from && !guess_format(name) && length > suffix &&
-	       strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
+	return !guess_format(name) && length > suffix && strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
-/* What is done with the trace of an input that was none. */
-static int run_import(struct command *command)
+static int keep_import(const struct command *command, const struct import *import)
+{
+	const struct tool *tool = &command->tool;
+	int status = command->output ? places_check(tool, import->from, command->output) : 0;
+	if (status == 0)
+		status = retrace_keep(tool, command->output, import->to);
+	close(import->to);
+	return status;
+}
+
+static int convert_import(struct command *command, const struct import *import)
 {
 	struct tool_trace trace;
-	bool whole;
-	int fd = import_input(command, &whole);
-	if (fd < 0)
+	if (!tool_open_fd(&command->tool, &trace, command->input, import->to))
 		return TOOL_NO_RESULT;
-	if (command->from->notice)
-		tool_notice(&command->tool, "%s: %s", command->input, command->from->notice);
-	int status;
-	if (is_trace_wanted(command)) {
-		status = retrace_keep(&command->tool, command->output, fd);
-		close(fd);
-	} else {
-		if (!tool_open_fd(&command->tool, &trace, command->input, fd))
-			return TOOL_NO_RESULT;
-		status = convert(command, &trace);
-		tool_close(&trace);
+	trace.origin = import->from;
+	int status = convert(command, &trace);
+	tool_close(&trace);
+	return status;
+}
+
+/* What is done with an input that is no trace. */
+static int run_import(struct command *command)
+{
+	struct import import = { .name = command->input,
+				 .tick_rate = command->tick_rate,
+				 .from = open(command->input, O_RDONLY | O_CLOEXEC) };
+	int status = TOOL_NO_RESULT;
+	if (import.from < 0) {
+		tool_error(&command->tool, "%s: %s", command->input, strerror(errno));
+		return status;
 	}
-	return status == TOOL_COMPLETE && !whole ? (int)TOOL_PARTIAL : status;
+	if (import_input(command, &import))
+		status = is_trace_wanted(command) ? keep_import(command, &import)
+						  : convert_import(command, &import);
+	close(import.from);
+	return status == TOOL_COMPLETE && import.warning ? (int)TOOL_PARTIAL : status;
 }
 
 static int run_retrace(struct command *command)

@@ -97,14 +97,33 @@ static int write_massif(struct command *command, const struct tool_trace *trace)
 	return status;
 }
 
+static bool has_mappings(const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	bool has = false;
+	for (uint32_t i = 0; i < n && !has; i++)
+		has = kinds[i].op >= MST_OP_MMAP_READ && kinds[i].op <= MST_OP_MUNMAP;
+	return has;
+}
+
+static int print_usage(struct command *command, const struct tool_trace *trace)
+{
+	const int status = usage_run(&command->usage, &command->tool, trace, stdout, STDOUT_FILENO);
+	if (tool_has_result(status) && command->usage.maps != MEMUSAGE_NO_MAPS &&
+	    !has_mappings(trace->reader))
+		tool_notice(&command->tool,
+			    "%s: no calls of mmap and its like are recorded in it (msrec --mmap=yes)",
+			    trace->name);
+	return status;
+}
+
 static int run(struct command *command)
 {
 	struct tool_trace trace;
 	if (!tool_open(&command->tool, &trace, command->trace))
 		return TOOL_NO_RESULT;
-	int status = command->memusage
-			     ? usage_run(&command->usage, &command->tool, &trace, stdout, STDOUT_FILENO)
-			     : write_massif(command, &trace);
+	int status = command->memusage ? print_usage(command, &trace) : write_massif(command, &trace);
 	tool_close(&trace);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,7 +126,7 @@ static bool report_on(const struct command *command, const struct recording *r,
 		tool_error(&command->tool, "%s", strerror(ENOMEM));
 	} else if (tool_open(&command->tool, &trace, recorded->path)) {
 		trace.name = *recorded->program ? recorded->program : "?";
-		ok = usage_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO) != TOOL_NO_RESULT;
+		ok = tool_has_result(usage_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO));
 		tool_close(&trace);
 	}
 	free(data);
@@ -145,26 +146,31 @@ static bool report(const struct command *command, const struct recording *r)
 
 /* ---- Traces --------------------------------------------------------------------------------- */
 
+/* By --keep; to be freed. NULL after a message. */
+static char *name_to_keep(const struct command *command, uint32_t pid, unsigned number)
+{
+	struct outname outname = { .pid = pid, .sequence = number };
+	int status;
+	return tool_out_name(&command->tool, "keep", command->keep, &outname, &status);
+}
+
 static bool keep_trace(const struct command *command, const struct recording *r,
 		       const struct recording_trace *trace, unsigned number)
 {
-	struct outname outname = { .pid = trace->pid, .sequence = number };
-	char *why = NULL, *full = NULL, *kept = NULL;
-	char *name = outname_expand(&outname, command->keep, &why);
-	bool told = strstr(command->keep, "%p");
-	if (name && (told || trace->pid == r->pid))
+	char *full = NULL, *kept = NULL;
+	char *name = name_to_keep(command, trace->pid, number);
+	if (!name)
+		return false;
+	if (strstr(command->keep, "%p") || trace->pid == r->pid)
 		full = strdup(name);
-	else if (name && asprintf(&full, "%s.%u", name, trace->pid) < 0)
+	else if (asprintf(&full, "%s.%u", name, trace->pid) < 0)
 		full = NULL;
 	if (full)
 		kept = recording_keep(trace, full);
 	if (kept)
 		tool_notice(&command->tool, "%s: trace of %s", kept, trace->program);
-	else if (why)
-		tool_lines(&command->tool, why);
 	else
-		tool_error(&command->tool, "%s: %s", full ? full : command->keep, strerror(errno));
-	free(why);
+		tool_error(&command->tool, "%s: %s", full ? full : name, strerror(errno));
 	free(name);
 	free(full);
 	free(kept);
@@ -179,17 +185,40 @@ static bool keep(const struct command *command, const struct recording *r)
 	return ok;
 }
 
-/* The directory in which the traces are to stay, to be freed; *place is NULL if they aren't. */
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		return strdup(".");
+	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+/* `path` is not empty. */
+static bool is_directory(const char *path)
+{
+	struct stat st;
+	return path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/*
+ * The directory in which the traces are to stay, to be freed; *place is NULL if they aren't. False after a message:
+ * what is wrong with a name shall be known before the program runs.
+ */
 static bool find_place(const struct command *command, char **place)
 {
 	*place = NULL;
 	if (!command->keep)
 		return true;
-	const char *slash = strrchr(command->keep, '/');
-	*place = !slash                   ? strdup(".")
-		 : slash == command->keep ? strdup("/")
-					  : strndup(command->keep, (size_t)(slash - command->keep));
-	return *place;
+	char *name = name_to_keep(command, 0, 0);
+	if (!name)
+		return false;
+	int error = !*name ? ENOENT : is_directory(name) ? EISDIR : 0;
+	if (!error)
+		error = (*place = directory_of(name)) ? 0 : ENOMEM;
+	if (error)
+		tool_error(&command->tool, "%s: %s", name, strerror(error));
+	free(name);
+	return error == 0;
 }
 
 /* ---- The run -------------------------------------------------------------------------------- */
@@ -230,7 +259,9 @@ static int run(const struct command *command)
 {
 	struct recording recording;
 	char *place;
-	int error = find_place(command, &place) ? recording_init(&recording, place) : -ENOMEM;
+	if (!find_place(command, &place))
+		return STATUS_FAILED;
+	int error = recording_init(&recording, place);
 	int status = STATUS_FAILED;
 	if (error)
 		tool_error(&command->tool, "directory for the traces: %s", strerror(-error));

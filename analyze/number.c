@@ -35,6 +35,19 @@ bool number_integer(const char *text, int64_t *value)
 	return *p == '\0';
 }
 
+bool number_natural(const char *text, uint64_t most, uint64_t *value)
+{
+	bool negative;
+	const char *p = take_sign(skip_blanks(text), &negative);
+	bool fits = is_digit(*p) && !negative;
+	for (*value = 0; is_digit(*p) && fits; p++) {
+		const uint64_t digit = (uint64_t)(*p - '0');
+		fits = digit <= most && *value <= (most - digit) / 10;
+		*value = 10 * *value + digit;
+	}
+	return fits && *p == '\0';
+}
+
 bool number_float(const char *text, double *value)
 {
 	bool negative;

@@ -15,6 +15,9 @@
  */
 bool number_integer(const char *text, int64_t *value);
 
+/* What options of our own take: a number up to `most`, and nothing that wraps or is left out. */
+bool number_natural(const char *text, uint64_t most, uint64_t *value);
+
 /*
  * [blanks] [+|-] [digits] [. [digits]]. The result is Massif's own sum, which is not always the
  * nearest double: strtod() reads 2.675 as slightly less than Massif does.

@@ -39,16 +39,15 @@ static bool is_same(const struct place *a, const struct place *b)
 	return !a->shared && a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
 }
 
-/* A renamed result would take the trace's place. */
-static bool is_trace(const struct tool_trace *trace, const struct place *place)
+/* A renamed result would take the input's place. */
+static bool is_input(int input, const struct place *place)
 {
 	struct stat st;
-	return fstat(trace->fd, &st) == 0 && !place->shared && *place->name == '\0' &&
-	       st.st_dev == place->dev && st.st_ino == place->ino;
+	return fstat(input, &st) == 0 && !place->shared && *place->name == '\0' && st.st_dev == place->dev &&
+	       st.st_ino == place->ino;
 }
 
-int places_add(struct places *places, const struct tool *tool, const struct tool_trace *trace,
-	       const char *name)
+int places_add(struct places *places, const struct tool *tool, int input, const char *name)
 {
 	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
 	if (grown)
@@ -57,7 +56,7 @@ int places_add(struct places *places, const struct tool *tool, const struct tool
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
-	const char *why = is_trace(trace, &grown[places->n]) ? "is the trace itself" : NULL;
+	const char *why = is_input(input, &grown[places->n]) ? "is the trace itself" : NULL;
 	for (size_t i = 0; i < places->n && !why; i++)
 		if (is_same(&grown[i], &grown[places->n]))
 			why = "two results would have this name";
@@ -72,4 +71,12 @@ void places_finish(struct places *places)
 {
 	free(places->items);
 	*places = (struct places){ 0 };
+}
+
+int places_check(const struct tool *tool, int input, const char *name)
+{
+	struct places places = { 0 };
+	const int status = places_add(&places, tool, input, name);
+	places_finish(&places);
+	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files that one run is going to write: no two results may take each other's place, and none
- * the trace's.
+ * the input's.
  */
 #ifndef ANALYZE_PLACES_H
 #define ANALYZE_PLACES_H
@@ -16,12 +16,14 @@ struct places {
 };
 
 /*
- * Notes one more name ("-" is standard output). Names that aren't plain files, as /dev/null, may
+ * Notes one more name ("-" is standard output); `input` is a descriptor of what is read. Names that aren't plain files, as /dev/null, may
  * come more than once. Says what goes wrong; returns 0 or an exit status. Begin with a zeroed
  * struct; places_finish() is to be called whatever this returns.
  */
-int places_add(struct places *places, const struct tool *tool, const struct tool_trace *trace,
-	       const char *name);
+int places_add(struct places *places, const struct tool *tool, int input, const char *name);
 void places_finish(struct places *places);
+
+/* The same for a run that writes one file. */
+int places_check(const struct tool *tool, int input, const char *name);
 
 #endif

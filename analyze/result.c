@@ -14,7 +14,7 @@ static bool complain(const struct result *r, int error)
 bool result_begin(struct result *r, const struct tool *tool, const char *name, enum packing packing)
 {
 	*r = (struct result){ .tool = tool, .name = name };
-	const int error = outfile_begin(&r->file, name);
+	const int error = outfile_begin(&r->file, name, OUTFILE_RESULT);
 	if (error)
 		return complain(r, -error);
 	r->out = out_create_packed(r->file.fd, packing);

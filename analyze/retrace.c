@@ -9,6 +9,7 @@
 #include "naming.h"
 #include "out.h"
 #include "outfile.h"
+#include "places.h"
 #include "replay.h"
 
 #define COPY_BYTES 65536
@@ -34,7 +35,9 @@ int retrace_keep(const struct tool *tool, const char *output, int fd)
 {
 	const char *name = output ? output : "-";
 	struct outfile file;
-	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO) ? -EINVAL : outfile_begin(&file, name);
+	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)
+			    ? -EINVAL
+			    : outfile_begin(&file, name, OUTFILE_TRACE);
 	if (!error) {
 		error = copy(fd, file.fd);
 		if (error)
@@ -106,7 +109,7 @@ static int copy_units(const struct tool *tool, const struct retrace *job, const 
 		      int from, int to)
 {
 	enum tool_status status = tool_replay(tool, trace, NULL, 0);
-	if (status == TOOL_NO_RESULT)
+	if (!tool_has_result(status))
 		return status;
 	int error = extend(tool, job, trace, from, to);
 	if (error)
@@ -132,7 +135,7 @@ static int rewrite(const struct tool *tool, const struct retrace *job, const str
 		if (again && status < 0)
 			error = status;
 	}
-	if (!error && status != TOOL_NO_RESULT)
+	if (!error && tool_has_result(status))
 		error = rewrite_finish(rewriting);
 	rewrite_destroy(rewriting);
 	if (error)
@@ -162,7 +165,7 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 	int status = copies ? copy_units(tool, job, &trace, from, to)
 			    : rewrite(tool, job, &trace, to, &survey, again);
 	tool_close(&trace);
-	if (status <= TOOL_PARTIAL && lseek(to, 0, SEEK_SET) != 0) {
+	if (tool_has_result(status) && lseek(to, 0, SEEK_SET) != 0) {
 		tell(tool, input_name(job), MST_ERR_IO);
 		status = TOOL_NO_RESULT;
 	}
@@ -171,21 +174,22 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 
 int retrace_run(const struct tool *tool, const struct retrace *job)
 {
-	int fd = open_twice(tool, job), status = TOOL_COMPLETE;
+	int fd = open_twice(tool, job);
 	if (fd < 0)
 		return TOOL_NO_RESULT;
-	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && status <= TOOL_PARTIAL;
+	int status = job->output ? places_check(tool, fd, job->output) : 0;
+	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && tool_has_result(status);
 	     step++) {
 		int to = outfile_unnamed(), done;
 		if (to < 0)
 			tool_error(tool, "temporary file: %s", strerror(errno));
 		done = to < 0 ? (int)TOOL_NO_RESULT
 			      : run_step(tool, job, fd, to, step == 0, job->embed_symbols);
-		status = done > TOOL_PARTIAL ? done : status | done;
+		status = !tool_has_result(done) ? done : status | done;
 		close(fd);
 		fd = to;
 	}
-	int kept = status > TOOL_PARTIAL ? 0 : retrace_keep(tool, job->output, fd);
+	int kept = !tool_has_result(status) ? 0 : retrace_keep(tool, job->output, fd);
 	if (fd >= 0)
 		close(fd);
 	return kept ? kept : status;

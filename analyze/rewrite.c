@@ -364,6 +364,9 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	w->options = *options;
 	w->scribe.reader = reader;
 	w->scribe.drop = options->drop;
+	/* How deep stacks are is said thread by thread, but for the exact engine's steps. */
+	if (drops(w, SCRIBE_THREADS) && !info->exact)
+		w->scribe.drop |= SCRIBE_STACKS;
 	w->scribe.has_identity = has_identity;
 	prelude_begin(&w->prelude, &w->scribe);
 	w->based = info->base || options->from > 0 || options->first > 0;

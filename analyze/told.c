@@ -54,14 +54,18 @@ static bool reserve(struct told *told, uint32_t frame)
 	return true;
 }
 
-static const char *readable(struct told *told, const char *name)
+/* NULL stands for a name that isn't known. */
+static const char *shown(struct told *told, const char *name)
 {
-	char *text = demangle_name(name);
-	if (!text)
-		return name;
-	const char *kept = stringset_add(told->strings, text, strlen(text));
+	return name ? stringset_add_shown(told->strings, name, strlen(name)) : NULL;
+}
+
+static const char *readable(struct told *told, const char *linker_name)
+{
+	char *text = linker_name ? demangle_name(linker_name) : NULL;
+	const char *kept = shown(told, text ? text : linker_name);
 	free(text);
-	return kept ? kept : name;
+	return kept;
 }
 
 static struct symbol_chain *chain_create(struct told *told, uint32_t frame, uint32_t n)
@@ -73,14 +77,12 @@ static struct symbol_chain *chain_create(struct told *told, uint32_t frame, uint
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mst_name name = mst_reader_name(told->reader, frame, i);
 		lines[i] = (struct symbol_line){
-			.function = name.function,
-			.directory = name.directory,
-			.file = name.file,
+			.function = i + 1 < n ? shown(told, name.function) : readable(told, name.function),
+			.directory = shown(told, name.directory),
+			.file = shown(told, name.file),
 			.line = (int)name.line,
 		};
 	}
-	if (lines[n - 1].function)
-		lines[n - 1].function = readable(told, lines[n - 1].function);
 	*chain = (struct symbol_chain){ .n = n, .lines = lines };
 	return chain;
 }

@@ -132,8 +132,8 @@ static int add_also(struct tool *tool, const char *text)
 
 static void parse_jobs(struct tool *tool, const char *value, struct argp_state *state)
 {
-	int64_t n;
-	if (!number_integer(value, &n) || n < 1 || n > MAX_JOBS)
+	uint64_t n;
+	if (!number_natural(value, MAX_JOBS, &n) || n < 1)
 		argp_error(state, "--jobs=%s: should be a number from 1 to %u", value, MAX_JOBS);
 	tool->jobs = (unsigned)n;
 }
@@ -168,8 +168,20 @@ const struct argp tool_argp = {
 	.children = children,
 };
 
+/*
+ * What is closed gets a stand-in that refuses what it was for, so that no result takes its number, and with it the
+ * messages. Programs that are started find it closed, as the tool did.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 bool tool_init(struct tool *tool, const char *name)
 {
+	hold_standard_streams();
 	*tool = (struct tool){ .name = name };
 	return args_init(&tool->args);
 }
@@ -218,7 +230,7 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
 {
-	*trace = (struct tool_trace){ .name = name, .fd = fd, .start = lseek(fd, 0, SEEK_CUR) };
+	*trace = (struct tool_trace){ .name = name, .fd = fd, .origin = fd, .start = lseek(fd, 0, SEEK_CUR) };
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;
@@ -300,6 +312,23 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 	if (ms)
 		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
 	return true;
+}
+
+bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
+		       const struct settings *settings)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
+	bool lacking = settings->usable == USABLE_REAL && !settings->pages_as_heap &&
+		       !mst_reader_info(trace->reader)->exact && n > 1;
+	for (uint32_t i = 0; i < n && lacking; i++)
+		lacking = !(kinds[i].flags & MST_KIND_USABLE);
+	if (lacking)
+		tool_error(tool,
+			   "%s: --usable=real: how much the allocator gave is not recorded in it "
+			   "(msrec --usable=yes)",
+			   trace->name);
+	return lacking;
 }
 
 /* ---- Replaying ------------------------------------------------------------------------------ */
@@ -398,7 +427,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	progress_end(&progress);
 	if (result < 0) {
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));
-		return TOOL_NO_RESULT;
+		return result == MST_ERR_IDENTITY ? TOOL_USAGE : TOOL_NO_RESULT;
 	}
 	if (result == REPLAY_PARTIAL)
 		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,

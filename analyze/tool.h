@@ -22,8 +22,13 @@ enum tool_status {
 	TOOL_COMPLETE = 0,
 	TOOL_PARTIAL = 1, /* the trace is damaged or cut; the result is of what is intact */
 	TOOL_NO_RESULT = 2,
-	TOOL_USAGE = 64,
+	TOOL_USAGE = 64, /* and what this trace cannot answer */
 };
+
+static inline bool tool_has_result(int status)
+{
+	return status == TOOL_COMPLETE || status == TOOL_PARTIAL;
+}
 
 struct tool {
 	const char *name;
@@ -43,6 +48,7 @@ enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_MEMUSAGE = 45, TOOL_GROUP_D
 /* The options that all tools have, Massif's among them; its input is a struct tool. */
 extern const struct argp tool_argp;
 
+/* To be called before any file is opened. False when out of memory. */
 bool tool_init(struct tool *tool, const char *name);
 void tool_finish(struct tool *tool);
 
@@ -68,6 +74,7 @@ void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
 struct tool_trace {
 	const char *name; /* for messages */
 	int fd;
+	int origin;    /* a descriptor of what it was made of: the same, unless another program recorded it */
 	int64_t start; /* where in the file it begins; -1: it is no file */
 	struct mst_reader *reader;
 };
@@ -85,13 +92,19 @@ void tool_close(struct tool_trace *trace);
  */
 bool tool_settle(struct tool *tool, const struct tool_trace *trace);
 
+/*
+ * The same of a trace that has been replayed, for what only its kinds of blocks tell: says so and returns true if
+ * the settings ask for what the program's allocator gave, and that isn't known.
+ */
+bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
+		       const struct settings *settings);
+
 /* How many threads shall decode. */
 unsigned tool_jobs(const struct tool *tool);
 
 /*
  * Replays with progress on a terminal, then repeats what the recorder and the reader found odd:
- * a killed program, losses, damage. Returns a tool_status; unless it is TOOL_NO_RESULT the
- * observers have a result.
+ * a killed program, losses, damage. Returns a tool_status; if tool_has_result() the observers have one.
  */
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
 			     struct observer **observers, size_t n);

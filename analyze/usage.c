@@ -175,7 +175,7 @@ static bool write_file(const struct tool *tool, enum form form, const struct gra
 		       struct datafile *data, const char *name)
 {
 	struct outfile file;
-	int error = outfile_begin(&file, name);
+	int error = outfile_begin(&file, name, OUTFILE_RESULT);
 	if (!error) {
 		error = fill_file(form, graph, data, file.fd);
 		if (error)
@@ -203,13 +203,13 @@ static int name_files(const struct usage *usage, const struct tool *tool, const 
 {
 	const char *const given[FORM_COUNT] = { usage->data, usage->png, usage->svg };
 	struct places places = { 0 };
-	int status = places_add(&places, tool, trace, "-"); /* the report's */
+	int status = places_add(&places, tool, trace->origin, "-"); /* the report's */
 	for (enum form form = 0; form < FORM_COUNT && status == 0; form++) {
 		if (!given[form])
 			continue;
 		names[form] = form == FORM_PNG ? name_png(given[form]) : strdup(given[form]);
 		if (names[form]) {
-			status = places_add(&places, tool, trace, names[form]);
+			status = places_add(&places, tool, trace->origin, names[form]);
 		} else {
 			tool_error(tool, "%s", strerror(ENOMEM));
 			status = TOOL_NO_RESULT;
@@ -282,7 +282,7 @@ static int replay(const struct usage *usage, const struct tool *tool, const stru
 	} else {
 		tool_error(tool, "%s", strerror(ENOMEM));
 	}
-	if (status != TOOL_NO_RESULT) {
+	if (tool_has_result(status)) {
 		bool printed = print_report(&o, usage, tool, trace, report, fd);
 		if (!write_files(usage, tool, data, names) || !printed)
 			status = TOOL_NO_RESULT;

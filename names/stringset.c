@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
+
 /* Open addressing; `mask` + 1 slots, a power of two, at most half of them in use. */
 struct stringset {
 	size_t n;
@@ -112,6 +114,19 @@ const char *stringset_add(struct stringset *set, const char *text, size_t n)
 	const struct slot *slot = slot_add(set, text, n);
 
 	return slot ? slot->text : NULL;
+}
+
+const char *stringset_add_shown(struct stringset *set, const char *text, size_t n)
+{
+	const char *kept;
+	char *copy;
+
+	if (printable_run(text, n) == n)
+		return stringset_add(set, text, n);
+	copy = printable_copy(text, n);
+	kept = copy ? stringset_add(set, copy, strlen(copy)) : NULL;
+	free(copy);
+	return kept;
 }
 
 size_t stringset_number(struct stringset *set, const char *text, size_t n)

@@ -11,7 +11,6 @@
 #include "lineinfo.h"
 #include "notices.h"
 #include "objfile.h"
-#include "printable.h"
 #include "stringset.h"
 #include "symtab.h"
 
@@ -254,31 +253,16 @@ bool symbols_has_file(struct symbols *symbols, uint32_t module)
 	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;
 }
 
-/* Names are shown on terminals and in files of lines: they are kept as they can be shown. */
-static const char *keep_name(struct symbols *symbols, const char *name, size_t n)
-{
-	const char *kept;
-	char *copy;
-
-	if (printable_run(name, n) == n)
-		return stringset_add(symbols->strings, name, n);
-	copy = printable_copy(name, n);
-	kept = copy ? stringset_add(symbols->strings, copy, strlen(copy)) : NULL;
-	free(copy);
-	return kept;
-}
-
 static const char *symbol_readable(struct symbols *symbols, struct symbol *symbol)
 {
 	char *readable;
+	const char *name;
 
 	if (symbol->readable)
 		return symbol->readable;
 	readable = demangle_name(symbol->name);
-	if (readable)
-		symbol->readable = keep_name(symbols, readable, strlen(readable));
-	else
-		symbol->readable = keep_name(symbols, symbol->name, strlen(symbol->name));
+	name = readable ? readable : symbol->name;
+	symbol->readable = stringset_add_shown(symbols->strings, name, strlen(name));
 	free(readable);
 	return symbol->readable;
 }
@@ -297,10 +281,10 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 	char *joined;
 
 	if (!frame->base)
-		return n ? keep_name(symbols, frame->path, (size_t)n) : NULL;
+		return n ? stringset_add_shown(symbols->strings, frame->path, (size_t)n) : NULL;
 	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
 		return NULL;
-	directory = keep_name(symbols, joined, strlen(joined));
+	directory = stringset_add_shown(symbols->strings, joined, strlen(joined));
 	free(joined);
 	return directory;
 }
@@ -310,10 +294,10 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	struct symbol_line line = { .foreign = frame->foreign };
 
 	if (frame->inlined)
-		line.function = keep_name(symbols, frame->inlined, strlen(frame->inlined));
+		line.function = stringset_add_shown(symbols->strings, frame->inlined, strlen(frame->inlined));
 	if (!frame->path)
 		return line;
-	line.file = keep_name(symbols, frame->file, strlen(frame->file));
+	line.file = stringset_add_shown(symbols->strings, frame->file, strlen(frame->file));
 	line.directory = frame_directory(symbols, frame);
 	if (line.file)
 		line.line = frame->line;
@@ -366,7 +350,7 @@ const char *symbols_object(struct symbols *symbols, uint32_t module)
 	struct module *m = module < symbols->n_modules ? &symbols->modules[module] : NULL;
 
 	if (m && !m->shown)
-		m->shown = keep_name(symbols, m->path, strlen(m->path));
+		m->shown = stringset_add_shown(symbols->strings, m->path, strlen(m->path));
 	return m ? m->shown : NULL;
 }
 

@@ -254,13 +254,10 @@ static void write_head(struct writer *w)
 {
 	const struct mst_file_info *info = mst_reader_info(w->view->reader);
 	out_printf(w->out, "v %x %x\nX ", WRITER_VERSION, FORMAT_VERSION);
-	out_text(w->out, info->argc ? info->argv[0] : info->exe);
+	out_name(w->out, info->argc ? info->argv[0] : info->exe);
 	for (uint32_t i = 1; i < info->argc; i++) {
-		char *word = strdup(info->argv[i]);
-		for (char *at = word; at && (at = strchr(at, '\n'));)
-			*at = ' ';
-		out_printf(w->out, " %s", word ? word : "");
-		free(word);
+		out_text(w->out, " ");
+		out_name(w->out, info->argv[i]);
 	}
 	out_printf(w->out, "\nI %x 0\n", (unsigned)info->page_size);
 }

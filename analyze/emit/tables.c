@@ -240,7 +240,8 @@ static void write_stacks_parquet(struct out *out, const struct emit_view *view)
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
-static void write_module(struct table *table, const struct mst_module *module)
+/* By the name that can be shown. */
+static void write_module(struct table *table, const struct mst_module *module, const char *name)
 {
 	char text[2 * MST_BUILD_ID_MAX + 1] = "";
 	if (!module) {
@@ -250,7 +251,7 @@ static void write_module(struct table *table, const struct mst_module *module)
 	}
 	for (unsigned i = 0; i < module->build_id_size; i++)
 		sprintf(text + 2 * i, "%02x", module->build_id[i]);
-	table_text(table, module->path);
+	table_text(table, name);
 	if (*text)
 		table_text(table, text);
 	else
@@ -291,8 +292,8 @@ static void write_frames(struct out *out, const struct emit_view *view, enum tab
 			table_number(&table, i);
 			table_number(&table, k);
 			write_call(&table, calls_at(calls, numbers[k]));
-			write_module(&table,
-				     frames[i].module == MST_NONE ? NULL : &modules[frames[i].module]);
+			write_module(&table, frames[i].module == MST_NONE ? NULL : &modules[frames[i].module],
+				     naming_object(view->naming, i));
 			table_hex(&table, frames[i].address);
 		}
 	}

@@ -74,6 +74,29 @@ def ends(e):
     check("executed programs have files of their own", status == 3 and len(traces) >= 2, said)
 
 
+def executable(e):
+    """The trace tells which module is the program, in whatever way it was linked or found: profiles are named by it."""
+    source, script = os.path.join(e.folder, "one.c"), os.path.join(e.folder, "script")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("#include <stdlib.h>\nint main(void) { void *volatile p = malloc(1); return !p; }\n")
+    programs = {"-pie": None, "-no-pie": None}
+    for how in programs:
+        programs[how] = os.path.join(e.folder, "one" + how)
+        subprocess.run([os.environ.get("CC", "cc"), how, *(["-fPIE"] if how == "-pie" else []), source, "-o", programs[how]],
+                       check=True)
+    with open(script, "w", encoding="ascii") as f:
+        f.write("#!%s\n" % programs["-pie"])
+    os.chmod(script, 0o755)
+    linked = os.path.join(e.folder, "linked")
+    os.symlink(programs["-pie"], linked)
+    for command, program in ((programs["-pie"], programs["-pie"]), (programs["-no-pie"], programs["-no-pie"]),
+                             (script, programs["-pie"]), (linked, programs["-pie"])):
+        status, said, traces = e.run(command)
+        dump = subprocess.run([e.build.file("tests/tools/tracedump"), traces[0]], capture_output=True, text=True, check=True)
+        found = [line.split()[2] for line in dump.stdout.splitlines() if line.startswith("module ") and " role=1 " in line]
+        check("the executable of " + command, status == 0 and found == [os.path.realpath(program)], "%s %s" % (found, said))
+
+
 def program_outlives_msrec(e):
     """msrec is killed: the program runs on to its end."""
     out = os.path.join(e.folder, "outlived")
@@ -126,7 +149,7 @@ def main():
         return 77
     with Scratch() as folder:
         engine = Engine(build, folder)
-        for part in (refusals, ends, unloaded, program_outlives_msrec, interrupt):
+        for part in (refusals, ends, unloaded, executable, program_outlives_msrec, interrupt):
             part(engine)
     print("%d failures" % len(failures))
     return 1 if failures else 0

@@ -22,6 +22,35 @@ void evil(void) __asm__("\"ev\033[31mil%s%n\"");
 __attribute__((noinline)) void evil(void) { void *volatile p = malloc(1000); (void)p; }
 int main(int argc, char **argv) { for (int i = 0; i < 20; i++) evil(); return argc == 1 || !argv; }
 """
+JIT_SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+	/* push %rbp; mov %rsp, %rbp; movabs $malloc, %rax; call *%rax; pop %rbp; ret */
+	unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
+	void *(*function)(size_t) = malloc;
+	char name[64];
+	memcpy(code + 6, &function, sizeof(function));
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return 77;
+	memcpy(page, code, sizeof(code));
+	memcpy(&function, &page, sizeof(function));
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
+	FILE *map = fopen(name, "w");
+	fprintf(map, "%lx 40 ev\033[31mil;\r%%s\n", (unsigned long)page);
+	fclose(map);
+	void *volatile block = function(50000);
+	return !block;
+}
+"""
+MTRACE_LOG = b"= Start\n@ ./a b:(ev\033[31mil+0x5)[0x15] + 0x100 0x20\n"
+HEAPTRACK_LOG = (b"v 10500 3\nX a\nI 1000 1\ns 4 ./ab\ns 9 ev\x1b[31mil\ns 7 so\x1b[2Ju\n"
+                 b"i 1015 1 2 3 7\nt 1 0\na 20 1\n+ 0\n")
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xff])[\x80-\x9f]")
 TIMEOUT = 60
 
@@ -51,6 +80,17 @@ class Tests:
         assert done.returncode == 0, f"{words}: {done.returncode}: {done.stderr}"
         return done.stdout + b"".join(texts[2:])
 
+    def msconvert(self, *words, **more):
+        return self.run(self.build.file("analyze/msconvert"), *words, **more)
+
+    def check_names(self, *source):
+        """The names of a trace, or of what another program recorded, in all that is lines and in all that terminals get."""
+        for name in ("massif", "callgrind", "xtree", "folded", "heaptrack", "csv-frames", "ndjson-frames"):
+            text = self.msconvert(f"--to={name}", "--detailed-freq=1", *source)
+            assert rb"ev\x1b[31mil" in text.replace(rb"\\x1b", rb"\x1b"), (name, text[-900:])
+        self.msconvert("--to=massif", "-o", "m", *source)
+        self.run(self.build.file("ms_print/ms_print"), "m")
+
     def msreplay(self, *words, **more):
         return self.run(self.build.file("analyze/msreplay"), *words, "t", **more)
 
@@ -67,6 +107,40 @@ class Tests:
     def test_memusage(self):
         text = self.msreplay("--memusage=full", "--color=never")
         assert rb"ev\x1b[31mil" in text, text[-900:]
+
+    def test_names_in_files(self):
+        self.check_names("t")
+
+    def test_names_in_traces(self):
+        self.run(self.build.msrec, "--embed-symbols", "-o", "e", self.program, ARGUMENT)
+        os.rename(self.program, self.program + "x")
+        try:
+            self.check_names("e")
+            text = self.run(self.build.file("analyze/msreplay"), "--memusage=full", "--color=never", "e")
+        finally:
+            os.rename(self.program + "x", self.program)
+        assert rb"ev\x1b[31mil" in text, text[-900:]
+
+    def test_names_from_others(self):
+        for source, log in (("mtrace", MTRACE_LOG), ("heaptrack", HEAPTRACK_LOG)):
+            with open(os.path.join(self.folder, source), "wb") as f:
+                f.write(log)
+            self.check_names(f"--from={source}", source)
+
+    def test_names_of_compilers(self):
+        """That perf is told of, which msrec keeps in the trace."""
+        program, source = os.path.join(self.folder, "jit"), os.path.join(self.folder, "jit.c")
+        with open(source, "w") as f:
+            f.write(JIT_SOURCE)
+        subprocess.run([os.environ.get("CC", "cc"), "-g", "-O1", source, "-o", program], check=True)
+        done = subprocess.run([self.build.msrec, "-q", "-o", "jit.%p", program], cwd=self.folder, timeout=TIMEOUT,
+                              env=plain_environment())
+        if done.returncode == 77:
+            return "no code may be made at run time here"
+        trace = next(n for n in os.listdir(self.folder) if re.fullmatch(r"jit\.[0-9]+", n))
+        os.unlink(f"/tmp/perf-{trace[4:]}.map")
+        self.check_names(trace)
+        return None
 
     def test_notices(self):
         """The program is gone: its path is in a notice."""

@@ -48,8 +48,13 @@ t msconvert --to=folded --at=1 --at=2 T
 t msconvert --to=folded --snapshot=1 T
 t msconvert --to=folded "--also=--massif-out-file=x --depth=3" T
 t msconvert --to=folded --usable=valgrind T
+for option in --heap=no --stacks=yes --exact-peak "--only-moments --at=1" --xtree-memory=full --stats=yes --usable=real; do
+	t msconvert -q --to=folded $option T
+done
+t msconvert --to=csv --usable=rounded T
 t msconvert --to=massif --value=inuse_bytes T
 t msconvert --to=folded --until=x T
+t msconvert --to=folded --until=18446744073709551617 T
 t msconvert --to=folded --thread=-1 T
 t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T
@@ -93,9 +98,18 @@ t msconvert --from=memusage --tick-rate=0 data
 t msconvert --from=memusage none
 t msconvert --from=memusage -o x.zst foreign
 t msconvert -q --to=trace -o again.zst T
+t sh -c 'msconvert -q -o named.zst T && cmp named.zst again.zst'
+for name in massif.out.zst x.kcg.gz; do t msconvert -o $name T; done
+t msconvert --to=massif -o x.gz T
 t sh -c 'msconvert -q --to=massif again.zst | cmp - massif.out.1'
 t sh -c 'head -c 700 T | msconvert --to=trace - | msreplay -v - 2>&1 >/dev/null | tail -n 1'
-# Traces rewritten.
+# Traces rewritten. They can be read by their owner alone, as msrec's, and never take the place of what they are made of.
+t sh -c 'cp T own && chmod 640 own && msconvert -q --to=trace -o new.zst T && msconvert -q --from=heaptrack -o own x.heaptrack --to=trace && stat -c %a new.zst own'
+t msconvert --to=trace -o T T
+t msconvert --to=trace --until=0 -o ./T T
+t msconvert --embed-symbols -o T T
+t sh -c 'msconvert --drop=time -o T - <T'
+t sh -c 'cp x.heaptrack in; for to in trace massif; do msconvert --from=heaptrack --to=$to -o in in; done; cmp in x.heaptrack'
 t msconvert --to=trace --from=200 --until=300 -o cut.zst T
 t sh -c 'msreplay --memusage cut.zst 2>&1 | head -n 9'
 t sh -c 'for f in T cut.zst; do msreplay -q --massif-out-file=m.$f --at=250 $f; sed 1d m.$f.at-250 >at.$f; done; cmp at.T at.cut.zst'
@@ -106,6 +120,8 @@ t sh -c 'msconvert -q --to=massif small.zst | cmp - massif.out.1'
 t msconvert -q --drop=identity,time --no-args --strip-paths -o bare.zst T
 t sh -c 'msconvert -q --to=massif bare.zst | head -n 7'
 t msconvert -q --to=dhat bare.zst
+t msreplay -q --usable=valgrind bare.zst
+t msreplay -q --compat=3.19 bare.zst
 t msconvert --to=trace --from=300 --until=299 T
 t msconvert --to=trace --value=alloc_bytes T
 t msconvert --level=20 T

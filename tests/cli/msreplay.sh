@@ -19,6 +19,7 @@ t msreplay --exact-peak=yes T
 t msreplay --at=5x T
 t msreplay --at= T
 t msreplay --at=-1 T
+t msreplay --at=99999999999999999999 T
 t msreplay --at=start T
 t msreplay --at=peak --massif-out-file=- T
 t msreplay --memusage --at=peak T
@@ -148,6 +149,10 @@ t sh -c 'lone/msreplay -q --memusage T | cmp - plain-report; ls lone'
 t cat picture.svg
 t sh -c 'msreplay -q --memusage --svg=small.svg -t -T -x 1 -y 1 --title="<&> \"$(printf "caf\303\251 \377\001")\"" T >/dev/null; grep -v "^ *<path" small.svg'
 t sh -c 'msreplay -q --memusage -d data2 - <T >/dev/null; cmp data data2'
+# Closed streams: what is told goes nowhere, and never into a result.
+t sh -c 'msreplay --memusage -d data2 T >&- 2>&-; echo $?; cmp data data2'
+t sh -c 'msreplay --massif-out-file=data2 T <&- >&- 2>&-; echo $?; head -n 1 data2'
+t sh -c 'msreplay -q --massif-out-file=- T >&-'
 t msreplay -q --memusage -d data --svg=./data T
 t msreplay -q --memusage --svg=- T
 t msreplay -q --memusage --svg=T T

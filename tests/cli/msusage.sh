@@ -47,6 +47,12 @@ t short msusage --keep=kept realloc_cycle
 t sh -c 'msreplay -q --memusage kept | sed -n 2s/,.stack.*//p; cmp kept kept.2 >/dev/null; echo $?'
 t sh -c 'msusage --keep true 2>/dev/null; ls | sed "s/[0-9][0-9]*.zst/PID.zst/"'
 t short msusage --keep=none/x null
+# What is wrong with the name is told before the program runs.
+for name in '%q{NOPE}' '%e' '' none/ '~/x' .; do
+	t msusage --keep="$name" touch ran
+done
+t env NOPE= msusage --keep='%q{NOPE}' touch ran
+t sh -c 'mkdir made; KEPT=made msusage --keep="%q{KEPT}/x" true 2>/dev/null; ls -A made; ls ran'
 t short msusage -d none/x null
 t short msusage -d none/x exit exit
 t sh -c 'ls -A "$TMPDIR"'

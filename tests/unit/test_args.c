@@ -46,6 +46,36 @@ static void integers(void **state)
 	}
 }
 
+static void naturals(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint64_t most;
+		bool ok;
+		uint64_t value;
+	} cases[] = {
+		{ "0", 0, true, 0 },
+		{ "1", 0, false, 0 },
+		{ " +07", 9, true, 7 },
+		{ "19", 19, true, 19 },
+		{ "20", 19, false, 0 },
+		{ "", 9, false, 0 },
+		{ "-0", 9, false, 0 },
+		{ "5x", 9, false, 0 },
+		{ "18446744073709551615", UINT64_MAX, true, UINT64_MAX },
+		{ "18446744073709551616", UINT64_MAX, false, 0 },
+		{ "99999999999999999999", UINT64_MAX, false, 0 },
+		{ "9223372036854775808", INT64_MAX, false, 0 },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t value;
+		assert_int_equal(number_natural(cases[i].text, cases[i].most, &value), cases[i].ok);
+		if (cases[i].ok)
+			assert_true(value == cases[i].value);
+	}
+}
+
 static void floats(void **state)
 {
 	(void)state;
@@ -300,15 +330,11 @@ static void names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers),
-		cmocka_unit_test(floats),
-		cmocka_unit_test(float_is_not_strtod),
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(accepted),
-		cmocka_unit_test(undescribed),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(prepended),
-		cmocka_unit_test(names),
+		cmocka_unit_test(integers),    cmocka_unit_test(naturals),
+		cmocka_unit_test(floats),      cmocka_unit_test(float_is_not_strtod),
+		cmocka_unit_test(defaults),    cmocka_unit_test(accepted),
+		cmocka_unit_test(undescribed), cmocka_unit_test(refused),
+		cmocka_unit_test(prepended),   cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

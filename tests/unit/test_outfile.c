@@ -4,13 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -61,7 +64,7 @@ static void expect_content(const char *name, const char *content)
 static void put(const char *name, const char *content)
 {
 	struct outfile file;
-	assert_int_equal(outfile_begin(&file, name), 0);
+	assert_int_equal(outfile_begin(&file, name, OUTFILE_RESULT), 0);
 	assert_int_equal(write(file.fd, content, strlen(content)), strlen(content));
 	assert_int_equal(outfile_commit(&file), 0);
 }
@@ -79,12 +82,33 @@ static void commits(void **state)
 	assert_int_equal(count_files(), 1);
 }
 
+static mode_t mode_after(const char *name, mode_t mode)
+{
+	struct outfile file;
+	struct stat st;
+	assert_int_equal(outfile_begin(&file, name, mode), 0);
+	assert_int_equal(outfile_commit(&file), 0);
+	assert_int_equal(stat(name, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void permissions(void **state)
+{
+	(void)state;
+	assert_int_equal(mode_after("trace", OUTFILE_TRACE), 0600);
+	assert_int_equal(mode_after("result", OUTFILE_RESULT), 0644);
+	assert_int_equal(chmod("trace", 0640), 0);
+	assert_int_equal(chmod("result", 0666), 0);
+	assert_int_equal(mode_after("trace", OUTFILE_TRACE), 0600);
+	assert_int_equal(mode_after("result", OUTFILE_RESULT), 0644);
+}
+
 static void old_stays_until_commit(void **state)
 {
 	(void)state;
 	put("a", "old");
 	struct outfile file;
-	assert_int_equal(outfile_begin(&file, "a"), 0);
+	assert_int_equal(outfile_begin(&file, "a", OUTFILE_RESULT), 0);
 	assert_int_equal(write(file.fd, "new", 3), 3);
 	expect_content("a", "old");
 	outfile_abort(&file);
@@ -96,9 +120,9 @@ static void failures_leave_nothing(void **state)
 {
 	(void)state;
 	struct outfile file;
-	assert_int_equal(outfile_begin(&file, "none/a"), -ENOENT);
-	assert_int_equal(outfile_begin(&file, "."), -EISDIR);
-	assert_int_equal(outfile_begin(&file, "a"), 0);
+	assert_int_equal(outfile_begin(&file, "none/a", OUTFILE_RESULT), -ENOENT);
+	assert_int_equal(outfile_begin(&file, ".", OUTFILE_RESULT), -EISDIR);
+	assert_int_equal(outfile_begin(&file, "a", OUTFILE_RESULT), 0);
 	assert_int_equal(mkdir("a", 0777), 0);
 	assert_true(outfile_commit(&file) < 0);
 	assert_int_equal(rmdir("a"), 0);
@@ -138,15 +162,71 @@ static void long_names(void **state)
 	assert_int_equal(count_files(), 1);
 }
 
+static void begin_and_raise(int signal_number)
+{
+	const struct rlimit small = { 4, 4 };
+	struct outfile file;
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	if (outfile_begin(&file, "a", OUTFILE_RESULT) != 0 || count_files() != 1)
+		_exit(1);
+	if (signal_number == SIGXFSZ)
+		_exit(setrlimit(RLIMIT_FSIZE, &small) == 0 && write(file.fd, "12345678", 8) == 4 &&
+				      write(file.fd, "5678", 4) == 4
+			      ? 2
+			      : 3);
+	raise(signal_number);
+	_exit(outfile_commit(&file) == 0 ? 0 : 4);
+}
+
+static int status_of(void (*run)(int), int signal_number)
+{
+	int status;
+	const pid_t pid = fork();
+	if (pid == 0)
+		run(signal_number);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void signals_leave_nothing(void **state)
+{
+	static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXFSZ };
+	(void)state;
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++) {
+		const int status = status_of(begin_and_raise, fatal[i]);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), fatal[i]);
+		assert_int_equal(count_files(), 0);
+	}
+}
+
+static void begin_ignoring(int signal_number)
+{
+	signal(signal_number, SIG_IGN);
+	begin_and_raise(signal_number);
+}
+
+/* As with nohup(1). */
+static void ignored_signals_stay_so(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(begin_ignoring, SIGHUP), 0);
+	expect_content("a", "");
+	assert_int_equal(count_files(), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(commits, enter, leave),
+		cmocka_unit_test_setup_teardown(permissions, enter, leave),
 		cmocka_unit_test_setup_teardown(old_stays_until_commit, enter, leave),
 		cmocka_unit_test_setup_teardown(failures_leave_nothing, enter, leave),
 		cmocka_unit_test_setup_teardown(links_stay, enter, leave),
 		cmocka_unit_test_setup_teardown(devices_are_written, enter, leave),
 		cmocka_unit_test_setup_teardown(long_names, enter, leave),
+		cmocka_unit_test_setup_teardown(signals_leave_nothing, enter, leave),
+		cmocka_unit_test_setup_teardown(ignored_signals_stay_so, enter, leave),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,12 +93,34 @@ static void identify(struct module *m, Addr notes, SizeT size)
 	}
 }
 
-static uint8_t role_of(const HChar *path)
+/* What the linker notes in the dynamic section of programs that can be loaded anywhere. */
+static Bool is_marked_as_program(const Elf64_Dyn *entries, SizeT size)
 {
-	HChar program[4096];
+	if (!VG_(am_is_valid_for_client)((Addr)entries, size, VKI_PROT_READ))
+		return False;
+	for (SizeT i = 0; i < size / sizeof(*entries) && entries[i].d_tag != DT_NULL; i++) {
+		if (entries[i].d_tag == DT_FLAGS_1)
+			return (entries[i].d_un.d_val & DF_1_PIE) != 0;
+	}
+	return False;
+}
 
-	VG_(client_fname)(program, sizeof(program), True);
-	if (VG_(strcmp)(program, path) == 0)
+/* Not by its name: that is a script's where the program is its interpreter. */
+static Bool is_program(const struct module *m, const Elf64_Ehdr *elf)
+{
+	const Elf64_Phdr *headers = headers_of(elf);
+	Bool is = elf->e_type == ET_EXEC;
+
+	for (unsigned i = 0; i < elf->e_phnum && !is; i++)
+		is = headers[i].p_type == PT_DYNAMIC &&
+		     is_marked_as_program((const Elf64_Dyn *)(m->bias + headers[i].p_vaddr),
+					  headers[i].p_memsz);
+	return is;
+}
+
+static uint8_t role_of(const struct module *m, const Elf64_Ehdr *elf, const HChar *path)
+{
+	if (is_program(m, elf))
 		return MODULE_EXECUTABLE;
 	return VG_(strncmp)(VG_(basename)(path), "ld-", 3) == 0 ? MODULE_INTERPRETER : MODULE_LIBRARY;
 }
@@ -132,7 +154,7 @@ static void add(Addr header, const HChar *path)
 	measure(m, elf);
 	m->opened = ring_stamp();
 	m->order = n;
-	m->role = role_of(path);
+	m->role = role_of(m, elf, path);
 	name_module(table, m, path);
 	for (unsigned i = 0; i < elf->e_phnum && !m->build_id_size; i++) {
 		if (headers_of(elf)[i].p_type == PT_NOTE)
