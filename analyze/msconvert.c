@@ -380,7 +380,7 @@ static const char *find_foreign(const struct command *command, const struct emit
 	const struct {
 		bool given;
 		const char *name;
-	} options[] = {
+	} foreign[] = {
 		{ s->n_ats > 1, "--at, more than one" },
 		{ s->n_ats == 1 && s->ats[0].what != AT_DETAILED, "--snapshot, --all-snapshots" },
 		{ s->n_ats == 1 && events, "--at" },
@@ -396,9 +396,9 @@ static const char *find_foreign(const struct command *command, const struct emit
 		{ s->xtree_memory != XTREE_NONE, "--xtree-memory" },
 		{ s->stats, "--stats" },
 	};
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-		if (options[i].given)
-			return options[i].name;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+		if (foreign[i].given)
+			return foreign[i].name;
 	return NULL;
 }
 
