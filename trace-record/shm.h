@@ -304,15 +304,15 @@ static inline bool shm_has_stack(uint8_t op)
 static inline unsigned shm_operands(uint8_t op)
 {
 	switch (op) {
-	case 3:
-	case 4:
-	case 5:
-	case 6: /* the reallocs: also the old address */
+	case MST_OP_REALLOC: /* and its like: also the old address */
+	case MST_OP_REALLOC_MOVED:
+	case MST_OP_REALLOC_IN_PLACE:
+	case MST_OP_REALLOC_FREE:
 	case SHM_OP_STEPS:
 	case MST_OP_PAGE_MREMAP:
 		return 2;
-	case 42:
-	case 43: /* the mremaps: the old length */
+	case MST_OP_MREMAP_MOVED: /* the old length */
+	case MST_OP_MREMAP_IN_PLACE:
 	case SHM_OP_NODE:
 		return 1;
 	default:

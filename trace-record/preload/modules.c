@@ -2,7 +2,7 @@
 #define _GNU_SOURCE 1
 
 #include "modules.h"
-#include "probe.h"
+#include "os.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static void lock_table(void)
 {
 	for (unsigned tries = 1; atomic_exchange_explicit(&table_lock, true, memory_order_acquire); tries++)
 		if (tries % 64 == 0)
-			probe_syscall(SYS_sched_yield, 0, 0, 0, 0);
+			os_call6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 		else
 			__builtin_ia32_pause();
 }
@@ -75,7 +75,7 @@ static bool find_headers_at(struct sighting *seen, uintptr_t at)
 {
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)at;
 
-	if (at % 4096 != 0 || !probe_readable(at) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (at % 4096 != 0 || !os_readable(at) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    elf->e_phentsize != sizeof(ElfW(Phdr)) || elf->e_phoff > 4096 ||
 	    elf->e_phnum > (4096 - elf->e_phoff) / sizeof(ElfW(Phdr)))
 		return false;
@@ -277,7 +277,7 @@ static void read_build_id(struct module *module, const struct sighting *seen)
 		uintptr_t start = seen->bias + header->p_vaddr;
 
 		if (header->p_type == PT_NOTE && start >= seen->start && start < seen->end &&
-		    header->p_memsz <= seen->end - start && probe_readable(start))
+		    header->p_memsz <= seen->end - start && os_readable(start))
 			read_notes(module, start, header->p_memsz);
 	}
 }
@@ -309,7 +309,7 @@ static uint32_t find_order(const struct sighting *seen)
 		return seen->order;
 	for (uint32_t hops = 1; hops < OBJECTS_MAX; hops++) {
 		map = map->l_prev;
-		if (!map || !probe_readable((uintptr_t)&map->l_prev))
+		if (!map || !os_readable((uintptr_t)&map->l_prev))
 			break;
 		for (uint32_t i = 0; i < count; i++)
 			if (objects[i].identity == map && is_open(life_of(&objects[i])))
@@ -334,8 +334,8 @@ static bool put_link(struct room *room, const char *link)
 {
 	const uint32_t most = room->end - room->at;
 	long size = most == 0 ? 0
-			      : probe_syscall(SYS_readlinkat, AT_FDCWD, (long)link,
-					      (long)(module_table_text(table) + room->at), (long)most);
+			      : os_call6(SYS_readlinkat, AT_FDCWD, (long)link,
+					 (long)(module_table_text(table) + room->at), (long)most, 0, 0);
 
 	room->at += size > 0 ? (uint32_t)size : 0;
 	return size != (long)most; /* else it may be cut off */
@@ -346,7 +346,7 @@ static bool put_link(struct room *room, const char *link)
 static bool put_directory(struct room *room)
 {
 	char *text = module_table_text(table) + room->at;
-	long size = probe_syscall(SYS_getcwd, (long)text, (long)(room->end - room->at), 0, 0);
+	long size = os_call6(SYS_getcwd, (long)text, (long)(room->end - room->at), 0, 0, 0, 0);
 
 	if (size == -ERANGE)
 		return false;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All contact with the kernel and the clock. Raw system calls: they touch neither errno nor any
+ * All contact with the kernel and the clock, but for sigaction(), which libc must know of. Raw system calls: they touch neither errno nor any
  * lock, may be made at any time, in any thread, and in a vfork child. Results are those of the
  * kernel: a negative number is minus an errno value.
  */
 #ifndef PRELOAD_OS_H
 #define PRELOAD_OS_H
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -30,6 +31,13 @@ static inline long os_call6(long number, long a, long b, long c, long d, long e,
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+/* Whether the eight bytes at `address` can be read. The kernel copies the signal set before it
+ * refuses the nonsense in the first argument, so nothing is changed. Costs a system call. */
+static inline bool os_readable(uintptr_t address)
+{
+	return os_call6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
 
 /* Zeroed private memory, or NULL. */

@@ -7,7 +7,7 @@
 #include <ucontext.h>
 
 #include "modules.h"
-#include "probe.h"
+#include "os.h"
 
 #define PAGE ((uintptr_t)4096)
 
@@ -72,12 +72,12 @@ static void region_start(struct walker *walker, uintptr_t at)
 static bool region_grow(struct walker *walker, uintptr_t at)
 {
 	if (at - walker->high < REGION_STEP) {
-		while (at >= walker->high && probe_readable(walker->high))
+		while (at >= walker->high && os_readable(walker->high))
 			walker->high += PAGE;
 		return at < walker->high;
 	}
 	if (walker->low - at <= REGION_STEP) {
-		while (at < walker->low && probe_readable(walker->low - PAGE))
+		while (at < walker->low && os_readable(walker->low - PAGE))
 			walker->low -= PAGE;
 		return at >= walker->low;
 	}
@@ -90,7 +90,7 @@ static __attribute__((noinline)) bool region_move(struct walker *walker, uintptr
 		return false;
 	if (region_grow(walker, at))
 		return true;
-	if (!probe_readable(at))
+	if (!os_readable(at))
 		return false;
 	region_start(walker, at);
 	return true;
@@ -133,7 +133,7 @@ static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool l
 	if (address % bytes != 0)
 		return false;
 	if (!(address % 8 == 0 && region_has(reader->walker, address)) &&
-	    !probe_readable(address & ~(uintptr_t)7))
+	    !os_readable(address & ~(uintptr_t)7))
 		return false;
 	*value = 0;
 	memcpy(value, (const void *)address, bytes);
@@ -175,7 +175,7 @@ static bool is_sigreturn(uintptr_t pc)
 	static const unsigned char long_form[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	static const unsigned char short_form[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 
-	if (!probe_readable(pc) || !probe_readable(pc + sizeof(long_form) - 8))
+	if (!os_readable(pc) || !os_readable(pc + sizeof(long_form) - 8))
 		return false;
 	return memcmp((const void *)pc, short_form, sizeof(short_form)) == 0 ||
 	       memcmp((const void *)pc, long_form, sizeof(long_form)) == 0;
