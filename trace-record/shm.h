@@ -103,7 +103,7 @@ struct shm_segment {
 	uint32_t parent_pid;
 	uint32_t parent;            /* segment of the process this one forked from */
 	uint32_t parent_fork;       /* number of that fork; 0 = not known */
-	_Atomic uint32_t nested;    /* calls inside calls that could not be recorded */
+	_Atomic uint32_t ringless;  /* calls of threads that have no ring */
 	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
 	_Atomic uint32_t unwatched; /* page calls were to be recorded, and not all of them can be */
 	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */

@@ -329,7 +329,7 @@ bool tracee_is_empty(struct tracee *t)
 
 uint64_t tracee_lost(struct tracee *t)
 {
-	return t->lost + atomic_load(&t->segment->nested);
+	return t->lost + atomic_load(&t->segment->ringless);
 }
 
 int tracee_tell_unloaded(struct tracee *t)

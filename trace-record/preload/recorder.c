@@ -40,12 +40,14 @@ static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, u
 	return true;
 }
 
-/* The loss becomes an event as soon as there is room again. */
+/* The loss becomes an event as soon as there is room again. A signal handler may add to it meanwhile. */
 static __attribute__((noinline)) bool push_losses(struct thread *t)
 {
-	if (!push_value(t, MST_OP_LOST, 0, t->losses - t->told_losses, NULL))
+	const uint64_t losses = t->losses;
+
+	if (!push_value(t, MST_OP_LOST, 0, losses - t->told_losses, NULL))
 		return false;
-	t->told_losses = t->losses;
+	t->told_losses = losses;
 	return true;
 }
 
@@ -139,6 +141,17 @@ push_block(struct thread *t, const struct call *call, unsigned operands, const s
 		ring_put(t, w, shm_head((uint8_t)call->op, 0, node | call->size << 16), words, operands);
 	else
 		push_any(t, call, 0, node);
+}
+
+/* The calling thread, if it can tell of a call. Inside an event it cannot, which is a loss. */
+static struct thread *enter(void)
+{
+	struct thread *t = thread_now();
+
+	if (!t || __builtin_expect(t->inside != PUSHING, 1))
+		return t;
+	ring_lose(t);
+	return NULL;
 }
 
 /* ---- depths of stacks, counts of instructions ---- */
@@ -261,7 +274,7 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 
 void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 {
-	struct thread *t = thread_enter();
+	struct thread *t = enter();
 	uint8_t inside;
 
 	if (!t)
@@ -398,7 +411,7 @@ void recorder_null_free(void)
 
 bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 {
-	struct thread *t = thread_enter();
+	struct thread *t = enter();
 
 	if (!t || t->inside != OUTSIDE)
 		return false;
@@ -471,7 +484,7 @@ static uint64_t count_null_frees(const struct process *p)
 
 void recorder_mark(enum mst_op op)
 {
-	struct thread *t = thread_enter();
+	struct thread *t = enter();
 	uint64_t value = 0, count;
 
 	if (!t || t->inside != OUTSIDE)
@@ -553,7 +566,7 @@ void recorder_start_samples(void)
 void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uintptr_t sp)
 {
 	struct process *p = process_now();
-	struct thread *t = p && !p->maps ? NULL : thread_enter();
+	struct thread *t = p && !p->maps ? NULL : enter();
 	const bool two = op == MST_OP_MREMAP_MOVED || op == MST_OP_MREMAP_IN_PLACE;
 	const uint64_t old = old_size;
 	uint64_t count;
@@ -571,7 +584,7 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
 
 void recorder_page(const struct call *call, size_t old_size, const struct unwind_regs *regs)
 {
-	struct thread *t = thread_enter();
+	struct thread *t = enter();
 	uint64_t count;
 	uint8_t inside;
 

@@ -361,7 +361,7 @@ struct thread *thread_begin(void)
 		if (!t)
 			t = begin_thread(p);
 		if (!t)
-			atomic_fetch_add(&p->segment->nested, 1);
+			atomic_fetch_add(&p->segment->ringless, 1);
 	}
 	if (t)
 		atomic_store(cache_entry(thread_pointer()), t);

@@ -240,18 +240,4 @@ static inline bool thread_frees_unseen(const void *p)
 	return __builtin_expect(sample_on, 0) && __builtin_expect(!sample_may_hold(sample_key(p)), 1);
 }
 
-/* The same, for recording: NULL too, and counted, if the thread is inside an event. */
-static inline struct thread *thread_enter(void)
-{
-	struct thread *t = thread_now();
-
-	if (!t)
-		return NULL;
-	if (__builtin_expect(t->inside == PUSHING, 0)) {
-		atomic_fetch_add(&the_process.segment->nested, 1);
-		return NULL;
-	}
-	return t;
-}
-
 #endif
