@@ -561,6 +561,33 @@ static void case_storm(void)
 	signal(SIGALRM, SIG_IGN);
 }
 
+static volatile pid_t forked = -1;
+static volatile int handler_forks;
+
+static void on_alarm_fork(int signal)
+{
+	(void)signal;
+	if (forked != 0 && handler_forks++ < 20)
+		forked = fork();
+}
+
+/* Of both processes, wherever the signal came. */
+static void case_fork_in_handlers(void)
+{
+	const struct itimerval every = { { 0, 1000 }, { 0, 1000 } };
+
+	signal(SIGALRM, on_alarm_fork);
+	setitimer(ITIMER_REAL, &every, NULL);
+	while (forked != 0 && handler_forks < 20)
+		churn(1000);
+	signal(SIGALRM, SIG_IGN);
+	churn(100000);
+	if (forked == 0)
+		_exit(7);
+	for (int i = 0; i < 20; i++)
+		await(-1, 7);
+}
+
 static void case_altstack(void)
 {
 	static char memory[64 << 10];
@@ -752,6 +779,7 @@ static const struct {
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
 	{ "mlockall", case_mlockall },
+	{ "fork-in-handlers", case_fork_in_handlers },
 	{ "fork", case_fork },
 	{ "generations", case_generations },
 	{ "many-processes", case_many_processes },

@@ -162,6 +162,16 @@ def many_forks(bench):
     return f"{sum(stat['events'] for stat in stats)} events"
 
 
+def fork_in_handlers(bench):
+    """Where a handler has interrupted an event, that goes on in both processes: never into the ring of the other one."""
+    stats = run_case(bench, "fork-in-handlers", same_output=False, calls=False, lost=None, unknown=None, implied=None)
+    expect(len(stats) == 21, f"{len(stats)} traces, not 21")
+    check_whole(stats[0], lost=None)
+    most = max(stat["lost"] for stat in stats)
+    expect(most < 300, f"{most} events lost")
+    return f"{stats[0]['events']} events, at most {most} lost"
+
+
 def leave_threads(bench):
     stats = run_case(bench, "leave-threads", calls=False)
     expect(stats[0]["threads"] == 5, f"{stats[0]['threads']} threads")
@@ -454,6 +464,7 @@ HOSTS = [
     ("RLIMIT_AS before the start", little_memory),
     ("timer storm", storm),
     ("timer storm, losses counted", nested_counts),
+    ("forks in handlers", fork_in_handlers),
     ("handlers of SIGSEGV, SIGSYS, SIGPROF", simple("handlers", calls=False)),
     ("handlers, and --timer", simple("handlers", calls=False, options=["--timer=1"])),
     ("alternate signal stack", simple("altstack")),

@@ -62,7 +62,19 @@ static void place_thread(struct process *p, struct thread *t)
 	t->lap = t->size / 4 < RING_LAP ? t->size / 4 : RING_LAP;
 }
 
-/* In the child of a fork: no thread state is anybody's. Returns the number of the fork. */
+/*
+ * A signal handler has forked inside an event, which the child will go on with, into the ring of its parent, when the
+ * handler returns: so that shall be memory of its own, which is never free, and the state is nobody else's.
+ */
+static void leave_event(struct process *p, uint32_t slot)
+{
+	p->threads[slot] = NULL;
+	os_call6(SYS_mmap, (long)p->segment, (long)SHM_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	atomic_store(&p->segment->state, SHM_SEGMENT_CLAIMED);
+}
+
+/* In the child of a fork, with its parent's segment: no thread state is anybody's. Returns the number of the fork. */
 static uint32_t forget_threads(struct process *p)
 {
 	uint32_t fork = 0;
@@ -74,12 +86,13 @@ static uint32_t forget_threads(struct process *p)
 			fork = t->at_fork;
 			p->null_frees = t->null_frees;
 			p->top = t->top;
+			if (t->inside == PUSHING)
+				leave_event(p, i);
 		}
 		if (t) {
 			atomic_store(&t->tp, 0);
 			t->timer = 0;
 			counter_forget(&t->counter);
-			place_thread(p, t);
 		}
 	}
 	return fork;
@@ -114,6 +127,7 @@ static uint32_t claim_segment(struct process *p)
 static bool open_process(struct process *p, uint32_t parent)
 {
 	const bool forked = parent != SHM_NO_SEGMENT;
+	const uint32_t fork = forked ? forget_threads(p) : 0;
 	struct shm_segment *segment;
 
 	if (!p->family)
@@ -138,7 +152,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->pid = p->pid;
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
-	segment->parent_fork = forked ? forget_threads(p) : 0;
+	segment->parent_fork = fork;
 	p->left_threads |= forked && (p->forks_threads || p->many);
 	atomic_store(&p->many, false);
 	atomic_store(&p->forking, 0);
@@ -224,9 +238,9 @@ static struct thread *thread_memory(struct process *p, uint32_t slot)
 		if (!t)
 			return NULL;
 		t->slot = slot;
-		place_thread(p, t);
 		atomic_store_explicit(&p->threads[slot], t, memory_order_release);
 	}
+	place_thread(p, t);
 	t->stack = unwind_stack_init((char *)t + THREAD_BYTES, capacity, p->depth);
 	return t;
 }
