@@ -716,6 +716,37 @@ static void recurse(int n)
 		free(take(10));
 }
 
+/* Calls function(argument) with a stack that is aligned to 8 bytes only, which libc's malloc lives with. */
+void *call_unaligned(uintptr_t argument, void *function);
+__asm__(".text\n"
+	".type call_unaligned, @function\n"
+	"call_unaligned:\n"
+	".cfi_startproc\n"
+	"	subq $16, %rsp\n"
+	".cfi_adjust_cfa_offset 16\n"
+	"	call *%rsi\n"
+	"	addq $16, %rsp\n"
+	".cfi_adjust_cfa_offset -16\n"
+	"	ret\n"
+	".cfi_endproc\n");
+
+static void take_unaligned(int depth)
+{
+	char *volatile some = __builtin_alloca((size_t)(depth % 5 + 1));
+
+	some[0] = 1;
+	if (depth > 0)
+		take_unaligned(depth - 1);
+	else
+		call_unaligned((uintptr_t)call_unaligned(100, (void *)malloc), (void *)free);
+}
+
+static void case_unaligned(void)
+{
+	for (int i = 0; i < 2000; i++)
+		take_unaligned(i * 7919 % 40);
+}
+
 static void *deep_thread(void *argument)
 {
 	(void)argument;
@@ -779,6 +810,7 @@ static const struct {
 	{ "exchange", case_exchange },
 	{ "leave-threads", case_leave_threads },
 	{ "mlockall", case_mlockall },
+	{ "unaligned", case_unaligned },
 	{ "fork-in-handlers", case_fork_in_handlers },
 	{ "fork", case_fork },
 	{ "generations", case_generations },

@@ -469,6 +469,7 @@ HOSTS = [
     ("handlers, and --timer", simple("handlers", calls=False, options=["--timer=1"])),
     ("alternate signal stack", simple("altstack")),
     ("longjmp", simple("longjmp")),
+    ("a stack that is not aligned", simple("unaligned", calls=False)),
     ("coroutines", simple("coroutines")),
     ("100,000 frames with alloca", simple("deep")),
     ("dlopen and dlclose, C++ plug-in in a C program", dlopen_plugin("plugin")),

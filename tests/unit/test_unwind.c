@@ -94,8 +94,8 @@ static struct cfi_section build(struct section *s, const unsigned char *program,
 	put(s, program, size);
 	fill_length(s, fde);
 	put_u32(s, 0);
-	return (struct cfi_section){ (uintptr_t)s->bytes, (uintptr_t)s->bytes,
-				     (uintptr_t)s->bytes + s->used };
+	return (struct cfi_section){ (uintptr_t)s->bytes, (uintptr_t)s->bytes + sizeof(header),
+				     (uintptr_t)s->bytes + sizeof(header), (uintptr_t)s->bytes + s->used };
 }
 
 static void test_rows(void)
@@ -233,7 +233,8 @@ static void test_damaged(void)
 	mprotect(pages + rounded, 4096, PROT_NONE);
 	start = pages + rounded - bytes;
 	memcpy(start, (const void *)real.start, bytes);
-	copy = (struct cfi_section){ real.header - real.start + (uintptr_t)start, (uintptr_t)start,
+	copy = (struct cfi_section){ real.header - real.start + (uintptr_t)start,
+				     real.header_end - real.start + (uintptr_t)start, (uintptr_t)start,
 				     (uintptr_t)start + bytes };
 	srand(1);
 	for (unsigned i = 0; i < 200000; i++) {

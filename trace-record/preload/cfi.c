@@ -163,27 +163,51 @@ static uintptr_t search_table(const struct cfi_section *section, const uint8_t *
 	return section->header + (uintptr_t)(intptr_t)pair[1];
 }
 
-bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found)
-{
-	struct cursor c = { (const uint8_t *)section->header, (const uint8_t *)section->end, false };
-	uint8_t frame_encoding, count_encoding, table_encoding;
-	uintptr_t frames, entry;
+/* What .eh_frame_hdr says; `table` is what follows. */
+struct frame_header {
+	uintptr_t frames;
 	uint64_t count;
+	bool searchable; /* there is a table in the form that all linkers write */
+	struct cursor table;
+};
 
-	if (section->header < section->start || section->header >= section->end || read_bytes(&c, 1) != 1)
+static bool parse_header(uintptr_t header, uintptr_t end, struct frame_header *h)
+{
+	struct cursor c = { (const uint8_t *)header, (const uint8_t *)end, false };
+	uint8_t frame_encoding, count_encoding, table_encoding;
+
+	if (!header || header >= end || read_bytes(&c, 1) != 1)
 		return false;
 	frame_encoding = (uint8_t)read_bytes(&c, 1);
 	count_encoding = (uint8_t)read_bytes(&c, 1);
 	table_encoding = (uint8_t)read_bytes(&c, 1);
-	frames = read_pointer(&c, frame_encoding, section->header);
-	count = read_pointer(&c, count_encoding, section->header);
-	if (c.bad)
+	h->frames = read_pointer(&c, frame_encoding, header);
+	h->count = read_pointer(&c, count_encoding, header);
+	h->searchable =
+		count_encoding != DW_EH_PE_omit && table_encoding == (DW_EH_PE_datarel | DW_EH_PE_sdata4);
+	h->table = c;
+	return !c.bad;
+}
+
+uintptr_t cfi_frames(uintptr_t header, uintptr_t header_end)
+{
+	struct frame_header h;
+
+	return parse_header(header, header_end, &h) ? h.frames : 0;
+}
+
+bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found)
+{
+	struct frame_header h;
+	uintptr_t entry;
+
+	if (!parse_header(section->header, section->header_end, &h))
 		return false;
-	if (count_encoding == DW_EH_PE_omit || table_encoding != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
-		return find_linearly(section, frames, address, found);
-	if (count > (uint64_t)(c.end - c.at) / 8)
+	if (!h.searchable)
+		return find_linearly(section, h.frames, address, found);
+	if (h.count > (uint64_t)(h.table.end - h.table.at) / 8)
 		return false;
-	entry = search_table(section, c.at, count, address);
+	entry = search_table(section, h.table.at, h.count, address);
 	return entry != 0 && parse_function(section, entry, found) && address >= found->start &&
 	       address < found->end;
 }

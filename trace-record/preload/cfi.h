@@ -34,10 +34,11 @@ enum cfi_register {
 	CFI_REGISTERS = 17
 };
 
-/* An object's tables. The header is .eh_frame_hdr (PT_GNU_EH_FRAME); [start, end) is readable
- * and holds the header and all of .eh_frame. header = 0: the object has none. */
+/* An object's tables, each with the readable bytes around it: .eh_frame_hdr (PT_GNU_EH_FRAME) at `header`, 0: the
+ * object has none; and all of .eh_frame in [start, end), which may be in another segment. */
 struct cfi_section {
-	uintptr_t header, start, end;
+	uintptr_t header, header_end;
+	uintptr_t start, end;
 };
 
 /* One function description: a frame description entry with what it takes from its common entry. */
@@ -109,6 +110,9 @@ struct cfi_step {
 	uint32_t used;           /* out: registers that rip, rsp and rbp depended on */
 	uintptr_t return_at;     /* out: where the return address was read, 0 = nowhere */
 };
+
+/* Where .eh_frame begins, as its header says; 0: that is none. */
+uintptr_t cfi_frames(uintptr_t header, uintptr_t header_end);
 
 /* Finds the description of the code at `address`. */
 bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found);

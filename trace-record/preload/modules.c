@@ -229,20 +229,32 @@ static struct object *find_covering(uintptr_t pc)
 	return NULL;
 }
 
-/* The readable range around the call frame information: its segment. */
+/* The bytes of the file in whose segment the address is. False: it is in none. */
+static bool find_segment(const struct sighting *seen, uintptr_t at, uintptr_t *start, uintptr_t *end)
+{
+	for (unsigned i = 0; i < seen->header_count; i++) {
+		const ElfW(Phdr) *header = &seen->headers[i];
+
+		*start = seen->bias + header->p_vaddr;
+		*end = *start + header->p_filesz;
+		if (header->p_type == PT_LOAD && at >= *start && at < *end)
+			return true;
+	}
+	return false;
+}
+
+/* The call frame information, and what is readable around it: where the segments aren't known, the object. */
 static struct cfi_section frame_section(const struct sighting *seen)
 {
-	struct cfi_section section = { seen->frames, seen->start, seen->end };
+	struct cfi_section section = { seen->frames, seen->end, seen->start, seen->end };
+	uintptr_t start, end;
 
-	for (unsigned i = 0; seen->frames != 0 && i < seen->header_count; i++) {
-		const ElfW(Phdr) *header = &seen->headers[i];
-		uintptr_t start = seen->bias + header->p_vaddr;
-
-		if (header->p_type == PT_LOAD && seen->frames >= start &&
-		    seen->frames - start < header->p_filesz) {
-			section.start = start;
-			section.end = start + header->p_filesz;
-		}
+	if (!seen->frames || !find_segment(seen, seen->frames, &start, &end))
+		return section;
+	section.header_end = end;
+	if (!find_segment(seen, cfi_frames(seen->frames, end), &section.start, &section.end)) {
+		section.start = start;
+		section.end = end;
 	}
 	return section;
 }

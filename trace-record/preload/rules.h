@@ -32,9 +32,11 @@
 
 enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 
-/* Bits of a word. Compact: CFA = (bp or sp) + 8 * CFA words, return address at CFA - 8, the
+/* Bits of a word. General: whether a module has no tables for the pc, which is to be stepped from by the frame pointer.
+ * Compact: CFA = (bp or sp) + 8 * CFA words, return address at CFA - 8, the
  * caller's bp at CFA - 8 * BP words, or unchanged when that is 0. */
 #define RULE_KIND(rule) ((rule)&3)
+#define RULE_NO_TABLE (UINT64_C(1) << 2)
 #define RULE_FROM_BP (UINT64_C(1) << 2)
 #define RULE_CFA_SHIFT 3
 #define RULE_CFA_WORDS_MAX ((UINT64_C(1) << 17) - 1)
@@ -61,6 +63,11 @@ static inline struct rule_place rule_place(uintptr_t pc, bool exact)
 		.bucket = rules[spread >> (16 + RULE_TAG_BITS)],
 		.tag = (spread >> 16) & RULE_TAG_MASK,
 	};
+}
+
+static inline bool rule_has_no_table(uint64_t rule)
+{
+	return RULE_KIND(rule) == RULE_GENERAL && rule & RULE_NO_TABLE;
 }
 
 static inline uint64_t rule_load(_Atomic uint64_t *slot)

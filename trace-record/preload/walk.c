@@ -31,15 +31,26 @@ static bool find_row(struct walker *walker, const struct walk *w, struct cfi_fun
 	       cfi_find_row(function, address, &walker->work);
 }
 
+static bool is_sigreturn(uintptr_t pc);
+
+static bool is_in_module(uintptr_t pc)
+{
+	return modules_find(pc, &(struct cfi_section){ 0 });
+}
+
+/* What is in no module may become other code at any time. */
 static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
 	struct cfi_function function;
 	uint64_t rule;
 
-	if (!find_row(walker, w, &function))
+	if (find_row(walker, w, &function))
+		rule = rule_pack(&function, &walker->work.row);
+	else if (is_in_module(w->pc) && !is_sigreturn(w->pc))
+		rule = RULE_GENERAL | RULE_NO_TABLE;
+	else
 		return RULE_GENERAL;
-	rule = rule_pack(&function, &walker->work.row);
 	if (w->caching)
 		rule_keep(&place, rule);
 	return rule;
@@ -251,17 +262,23 @@ static bool step_tables(struct walker *walker, struct walk *w, struct step *step
 	return true;
 }
 
+/* What code without tables did with the other registers is not known. */
+static bool step_untabled(struct walker *walker, struct walk *w, struct step *step)
+{
+	walker->registers.known = 0;
+	return step_frame_pointer(walker, w, step);
+}
+
 static __attribute__((noinline)) bool step_general(struct walker *walker, struct walk *w, struct step *step)
 {
 	struct cfi_function function;
 
 	if (find_row(walker, w, &function))
 		return step_tables(walker, w, step, &function);
-	/* What code without tables did with the other registers is not known. */
+	if (!is_sigreturn(w->pc))
+		return step_untabled(walker, w, step);
 	walker->registers.known = 0;
-	if (is_sigreturn(w->pc))
-		return step_sigreturn(walker, w, step);
-	return step_frame_pointer(walker, w, step);
+	return step_sigreturn(walker, w, step);
 }
 
 /* The step leads to no frame: what was found instead of the caller's pc is a read like others. */
@@ -293,6 +310,8 @@ bool walk_step(struct walker *walker, struct walk *w)
 
 	if (RULE_KIND(rule) == RULE_COMPACT)
 		more = step_compact(walker, w, step, rule);
+	else if (rule_has_no_table(rule))
+		more = step_untabled(walker, w, step);
 	else if (RULE_KIND(rule) == RULE_GENERAL)
 		more = step_general(walker, w, step);
 	if (!more)
