@@ -444,15 +444,12 @@ static void meet_program(struct collector *c, struct recording *r, struct shm_se
 }
 
 /* Whether the parent's events up to the fork have been read; its mark may still be on the way. */
-static bool has_read_fork(struct collector *c, struct recording *parent, const struct shm_segment *segment)
+static bool has_read_fork(const struct recording *parent, const struct shm_segment *segment)
 {
 	if (parent->stopped || !segment->parent_fork ||
 	    tracee_knows_fork(parent->tracee, segment->parent_fork))
 		return true;
-	if (!parent->dead && !parent->executed)
-		return false;
-	drain_rest(c, parent);
-	return tracee_knows_fork(parent->tracee, segment->parent_fork) || !tracee_awaits_room(parent->tracee);
+	return parent->drained;
 }
 
 /* Whether the process in a segment is yet to be met. */
@@ -467,10 +464,19 @@ static bool comes_too_early(struct collector *c, uint32_t i, struct recording *p
 	const struct shm_segment *segment = shm_segment(c->family, i);
 
 	if (parent)
-		return c->known[i] < DEFER_ROUNDS && !has_read_fork(c, parent, segment);
+		return c->known[i] < DEFER_ROUNDS && !has_read_fork(parent, segment);
 	/* Its parent, itself a child, may have come too early, too. */
 	return segment->parent < SHM_SEGMENTS && c->known[i] < 2 * DEFER_ROUNDS &&
 	       is_unmet(c, segment->parent);
+}
+
+/* The same process in an earlier segment: what it was there has executed what it is now. */
+static void mark_executed(struct collector *c, const struct recording *r)
+{
+	for (struct recording *other = c->recordings; other; other = other->next) {
+		if (other != r && other->pid == r->pid && other->segment != SHM_NO_SEGMENT)
+			other->executed = true;
+	}
 }
 
 /* A process has claimed segment `i`. False: it isn't its turn. */
@@ -486,8 +492,10 @@ static bool meet_process(struct collector *c, uint32_t i)
 		r = recording_prepared(c, (pid_t)segment->pid);
 	if (!r)
 		r = add_recording(c, (pid_t)segment->pid);
-	if (r)
+	if (r) {
 		r->segment = i;
+		mark_executed(c, r);
+	}
 	if (r && (c->stopped || (parent && parent->stopped)))
 		r->stopped = true;
 	else if (r && parent)
@@ -526,17 +534,6 @@ static void count_deferred(struct collector *c)
 		c->known[i] += is_unmet(c, i) && c->known[i] < 2 * DEFER_ROUNDS;
 }
 
-/* The same process in a later segment: it executed a program that is recorded too. */
-static bool came_back(struct collector *c, const struct recording *r)
-{
-	for (struct recording *other = c->recordings; other; other = other->next) {
-		if (other != r && other->pid == r->pid && other->tracee &&
-		    tracee_segment(other->tracee)->start > tracee_segment(r->tracee)->start)
-			return true;
-	}
-	return false;
-}
-
 static bool is_dead(const struct collector *c, const struct recording *r)
 {
 	struct pollfd poll_fd = { .fd = r->pidfd, .events = POLLIN };
@@ -551,11 +548,18 @@ static void check_process(struct collector *c, struct recording *r)
 {
 	if (!r->dead && is_dead(c, r)) {
 		r->dead = true;
-	} else if (!r->dead && !r->executed && r->tracee && tracee_is_empty(r->tracee) &&
+	} else if (!r->dead && !r->executed && r->segment != SHM_NO_SEGMENT &&
+		   (!r->tracee || tracee_is_empty(r->tracee)) &&
 		   (!r->exec_checked_ns || c->clock.ns[1] - r->exec_checked_ns > EXEC_CHECK_NS)) {
 		r->exec_checked_ns = c->clock.ns[1];
-		r->executed = came_back(c, r) || mapping_of(r->pid, c->fd) == NOT_MAPPED;
+		r->executed = mapping_of(r->pid, c->fd) == NOT_MAPPED;
 	}
+}
+
+static void check_processes(struct collector *c)
+{
+	for (struct recording *r = c->recordings; r; r = r->next)
+		check_process(c, r);
 }
 
 static void check_main(struct collector *c)
@@ -626,6 +630,7 @@ static void free_segment(struct collector *c, uint32_t i)
 	const off_t start = (off_t)((char *)segment - (char *)c->family);
 
 	c->known[i] = 0;
+	atomic_store(&c->family->full, 0);
 	if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, (off_t)SHM_SEGMENT_BYTES) !=
 	    0)
 		memset(segment, 0, sizeof(*segment));
@@ -665,27 +670,59 @@ static bool awaits_orphans(struct collector *c, struct recording *r)
 	return has_unknown_mapper(c->fd, is_recorded, c->recordings);
 }
 
-/* Finishes one process that is gone; false if there is none (any more). */
+/* The last process before `end` that is gone. */
+static struct recording *gone_before(const struct collector *c, const struct recording *end)
+{
+	struct recording *found = NULL;
+
+	for (struct recording *r = c->recordings; r != end; r = r->next) {
+		if (r->dead || r->executed)
+			found = r;
+	}
+	return found;
+}
+
+/* All that the process has told, as far as there is room for the states of its forks. */
+static void drain_gone(struct collector *c, struct recording *r)
+{
+	drain_rest(c, r);
+	r->drained = !r->tracee || !tracee_awaits_room(r->tracee);
+}
+
+/*
+ * Finishes one process that is gone; false if there is none (any more). Those that came last are first, because each is a
+ * copy of what its parent had at the fork: there are never many of them at once.
+ */
 static bool end_one(struct collector *c)
 {
-	for (struct recording *r = c->recordings; r; r = r->next) {
-		if (!r->dead && !r->executed)
-			continue;
-		do
-			drain_rest(c, r);
-		while (meet_processes(c));
-		/* Too quick to be seen between: died as the program that it became. */
-		r->executed |=
-			r->tracee && (came_back(c, r) || atomic_load(&tracee_segment(r->tracee)->executing));
+	for (struct recording *r = gone_before(c, NULL); r; r = gone_before(c, r)) {
+		drain_gone(c, r);
+		if (meet_processes(c)) {
+			check_processes(c);
+			return true;
+		}
+		r->executed |= r->tracee && atomic_load(&tracee_segment(r->tracee)->executing);
 		if (awaits_orphans(c, r))
 			continue;
-		if (r->tracee && tracee_awaits_room(r->tracee))
+		if (!r->drained)
 			tracee_forget_forks(r->tracee);
 		else
 			end_recording(c, r);
 		return true;
 	}
 	return false;
+}
+
+static void pass_signals(struct collector *c)
+{
+	const uint32_t signals = atomic_exchange(&c->signals, 0);
+
+	for (struct recording *r = c->recordings; r && signals; r = r->next) {
+		for (int n = 1; n < 32; n++) {
+			if (signals >> n & 1 && r->pidfd >= 0)
+				syscall(SYS_pidfd_send_signal, r->pidfd, n, NULL, 0);
+		}
+	}
 }
 
 static uint64_t round_of(struct collector *c)
@@ -696,8 +733,8 @@ static uint64_t round_of(struct collector *c)
 	c->room_wanted = false;
 	check_main(c);
 	check_aside(c, WNOHANG);
-	for (struct recording *r = c->recordings; r; r = r->next)
-		check_process(c, r);
+	pass_signals(c);
+	check_processes(c);
 	for (struct recording *r = c->recordings; r; r = r->next)
 		events += drain(c, r, until);
 	collector_look_at_time(c);
@@ -746,6 +783,12 @@ int collector_run(struct collector *c, pid_t pid)
 	}
 	check_aside(c, 0);
 	return c->main_status;
+}
+
+void collector_pass_on(struct collector *c, int signal_number)
+{
+	atomic_fetch_or(&c->signals, 1u << signal_number);
+	collector_wake(c);
 }
 
 void collector_wake(struct collector *c)

@@ -85,6 +85,9 @@ void collector_discard(struct collector *collector);
  */
 int collector_run(struct collector *collector, pid_t pid);
 
+/* In a signal handler: the signal is for all recorded processes that live. */
+void collector_pass_on(struct collector *collector, int signal_number);
+
 /* For the handler of SIGCHLD: collector_run() looks again now, not after its next sleep. */
 void collector_wake(struct collector *collector);
 

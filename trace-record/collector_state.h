@@ -29,6 +29,7 @@ struct recording {
 	int error, error_number;
 	struct rotation rotation;
 	bool dead, executed;
+	bool drained; /* it is so, and all that it has told is taken */
 	bool stopped; /* its file is finished; it may live on */
 };
 
@@ -46,9 +47,10 @@ struct collector {
 	struct newfiles newfiles;
 	pid_t main_pid;
 	bool main_ended;
-	bool stopped;    /* the time is up */
-	int main_status; /* as waitpid() gave it */
-	pid_t *aside;    /* processes of ours that finish files, see step_aside() */
+	_Atomic uint32_t signals; /* to be passed on, a bit each */
+	bool stopped;             /* the time is up */
+	int main_status;          /* as waitpid() gave it */
+	pid_t *aside;             /* processes of ours that finish files, see step_aside() */
 	uint32_t n_aside;
 	struct recording *writing; /* whose file is at work; NULL: it shall not wait for room */
 	bool room_wanted;          /* it waits for room, and that was told */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -432,13 +433,17 @@ static void report(const struct collector_report *r)
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t
+	child_fd; /* a pidfd: its number may be another process's when the program is gone */
 static struct collector *the_collector;
 
 static void forward(int signal_number)
 {
-	if (child_pid > 0)
-		kill(child_pid, signal_number);
+	const int saved = errno;
+
+	if (syscall(SYS_pidfd_send_signal, child_fd, signal_number, NULL, 0) != 0)
+		collector_pass_on(the_collector, signal_number);
+	errno = saved;
 }
 
 static void wake_up(int signal_number)
@@ -447,13 +452,16 @@ static void wake_up(int signal_number)
 	collector_wake(the_collector);
 }
 
-/* The terminal's signals reach the program by themselves; what is sent to us is passed on. */
+/*
+ * The terminal's signals reach the program by themselves; what is sent to us is passed on, when the program is gone to
+ * those that it has left.
+ */
 static void catch_signals(struct collector *collector, pid_t pid)
 {
 	static const int forwarded[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct sigaction action = { .sa_handler = wake_up };
 
-	child_pid = pid;
+	child_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	the_collector = collector;
 	sigaction(SIGCHLD, &action, NULL);
 	action.sa_handler = forward;
@@ -483,6 +491,36 @@ __attribute__((noreturn)) static void end_like(int status)
 }
 
 /* ---- the run ---- */
+
+/* What is closed gets a stand-in, so that no file of ours takes its number. The program finds it closed. */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_RDWR | O_CLOEXEC);
+	}
+}
+
+/*
+ * From here on msrec needs nothing that is the program's, and more descriptors than a program usually may have. Who reads
+ * what the program writes shall see its end.
+ */
+static void go_aside(void)
+{
+	const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct rlimit files;
+
+	if (nothing >= 0) {
+		dup2(nothing, STDIN_FILENO);
+		dup2(nothing, STDOUT_FILENO);
+	}
+	if (nothing > STDOUT_FILENO)
+		close(nothing);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
 
 /* Starts the program and gives it its file. 0, or msrec's exit status after a message. */
 static int start(struct collector *collector, struct launch *launch)
@@ -515,6 +553,7 @@ static int start(struct collector *collector, struct launch *launch)
 		complain("%s: %s", config.path, strerror(err));
 		return err == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE;
 	}
+	go_aside();
 	return 0;
 }
 
@@ -602,6 +641,7 @@ int main(int argc, char **argv)
 	char *objection, *remark;
 	int status;
 
+	hold_standard_streams();
 	argp_err_exit_status = LAUNCH_FAILED;
 	argv = prepend_environment(&argc, argv);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);

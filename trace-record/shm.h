@@ -30,7 +30,7 @@
 #include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 7u
+#define SHM_VERSION 8u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -136,11 +136,12 @@ struct shm_family {
 	uint8_t instructions;           /* how many instructions were executed is told */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
-	_Atomic uint32_t untimed;       /* threads that --timer doesn't see */
-	_Atomic uint32_t uncounted;     /* threads whose instructions are not counted */
-	_Atomic uint32_t bell;          /* futex: rung when msrec should look */
-	_Atomic uint32_t asleep;        /* msrec waits on the bell */
-	pthread_mutex_t collector;      /* robust; locked by msrec for its life */
+	_Atomic uint32_t full; /* one has waited for that in vain: no others do until msrec has freed one */
+	_Atomic uint32_t untimed;   /* threads that --timer doesn't see */
+	_Atomic uint32_t uncounted; /* threads whose instructions are not counted */
+	_Atomic uint32_t bell;      /* futex: rung when msrec should look */
+	_Atomic uint32_t asleep;    /* msrec waits on the bell */
+	pthread_mutex_t collector;  /* robust; locked by msrec for its life */
 	/* A line of its own: every event looks at it. */
 	_Alignas(64) _Atomic uint32_t tick; /* changes whenever msrec has looked */
 };

@@ -113,12 +113,15 @@ static uint32_t claim_segment(struct process *p)
 	static _Atomic uint32_t nobody_wakes;
 	uint32_t number = shm_claim_segment(p->family, p->segments);
 
-	for (unsigned i = 0; number == SHM_NO_SEGMENT && i < AWAIT_MOST && any_process_gone(p); i++) {
+	for (unsigned i = 0;
+	     number == SHM_NO_SEGMENT && !atomic_load(&p->family->full) && any_process_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			break;
 		ring_bell(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		number = shm_claim_segment(p->family, p->segments);
+		if (number == SHM_NO_SEGMENT && i == AWAIT_MOST)
+			atomic_store(&p->family->full, 1);
 	}
 	return number;
 }
