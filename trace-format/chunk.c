@@ -32,39 +32,62 @@ void chunk_finish(struct chunk *chunk)
 	bytes_free(&chunk->addresses);
 }
 
+/* ---- copies ---- */
+
+static int copy_numbers(struct chunk_numbers *to, const struct chunk_numbers *from)
+{
+	*to = (struct chunk_numbers){ 0 };
+	if (!from->n)
+		return 0;
+	to->items = malloc(from->n * sizeof(*to->items));
+	if (!to->items)
+		return MST_ERR_NOMEM;
+	to->n = from->n;
+	memcpy(to->items, from->items, from->n * sizeof(*to->items));
+	return 0;
+}
+
+static int copy_columns(struct chunk *to, const struct chunk *from)
+{
+	struct bytes *const new[] = { &to->time,         &to->thread,    &to->identity,
+				      &to->instructions, &to->addresses, &to->steps };
+	const struct bytes *const old[] = { &from->time,         &from->thread,    &from->identity,
+					    &from->instructions, &from->addresses, &from->steps };
+	bool failed = false;
+
+	for (size_t i = 0; i < sizeof(new) / sizeof(*new); i++) {
+		*new[i] = (struct bytes){ 0 };
+		bytes_append(new[i], old[i]->data, old[i]->size);
+		failed |= new[i]->failed || old[i]->failed;
+	}
+	return failed ? MST_ERR_NOMEM : 0;
+}
+
+int chunk_copy(struct chunk *to, const struct chunk *from)
+{
+	int err;
+
+	*to = *from;
+	to->effects = NULL;
+	to->n_effects = 0;
+	to->records = malloc(from->capacity * sizeof(*to->records));
+	to->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*to->symbols));
+	err = copy_columns(to, from) | copy_numbers(&to->numbers[0], &from->numbers[0]) |
+	      copy_numbers(&to->numbers[1], &from->numbers[1]);
+	if (err || !to->records || !to->symbols)
+		return MST_ERR_NOMEM;
+	memcpy(to->records, from->records, from->n_records * sizeof(*to->records));
+	memcpy(to->symbols, from->symbols, from->n_symbols * sizeof(*to->symbols));
+	return 0;
+}
+
+/* ---- records ---- */
+
 /* What is known of a former chunk is not known of this one. How many blocks a kind had stays. */
 static void forget(struct chunk_numbers *numbers)
 {
 	for (uint32_t i = 0; i < numbers->n; i++)
 		numbers->items[i].local = 0;
-}
-
-/* How many blocks of each kind there have been. */
-static int copy_ranks(struct chunk *to, const struct chunk *from)
-{
-	const struct chunk_numbers *const numbers = &from->numbers[0];
-
-	if (!numbers->n)
-		return 0;
-	to->numbers[0].items = malloc(numbers->n * sizeof(*numbers->items));
-	if (!to->numbers[0].items)
-		return MST_ERR_NOMEM;
-	to->numbers[0].n = numbers->n;
-	memcpy(to->numbers[0].items, numbers->items, numbers->n * sizeof(*numbers->items));
-	forget(&to->numbers[0]);
-	return 0;
-}
-
-int chunk_copy_empty(struct chunk *to, const struct chunk *from)
-{
-	const int err = chunk_init(to, from->capacity);
-
-	to->stamp_units = from->stamp_units;
-	to->base = from->base;
-	to->thread_last = from->thread_last;
-	to->time_first = to->time_last = from->time_last;
-	to->count_first = to->count_last = from->count_last;
-	return err ? err : copy_ranks(to, from);
 }
 
 void chunk_reset(struct chunk *chunk)

@@ -48,8 +48,8 @@ struct chunk {
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
 void chunk_finish(struct chunk *chunk);
-/* A copy of an empty chunk: only what survives chunk_reset(). 0 or MST_ERR_NOMEM. */
-int chunk_copy_empty(struct chunk *to, const struct chunk *from);
+/* 0 or MST_ERR_NOMEM; then `to` is to be finished, too. */
+int chunk_copy(struct chunk *to, const struct chunk *from);
 void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)

@@ -186,8 +186,8 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		      const struct mst_writer_options *options);
 
 /*
- * Seals what `parent` holds and makes a writer that begins with all of it, on a file of its own
- * (the child of a fork has its parent's history). The bytes are copied by the kernel.
+ * Makes a writer that begins with all that `parent` holds, on a file of its own (the child of a fork has its parent's
+ * history). What isn't sealed yet is copied as it is, and either seals it when it is due.
  * mst_writer_fork_state() does the first half (everything but the file) when the file is not
  * wanted yet; mst_writer_fork_file() the second; between them nothing may be recorded.
  */

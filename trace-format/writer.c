@@ -465,7 +465,7 @@ static int copy_units(struct mst_writer *to, const struct mst_writer *from)
 int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 {
 	struct mst_writer *w;
-	int err = mst_writer_flush(parent);
+	int err = parent->error;
 
 	*child = NULL;
 	if (err || (err = writer_alloc(&w, -1, parent->level)))
@@ -483,7 +483,9 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->thread = parent->thread;
 	w->records = parent->records;
 	w->allocs = parent->allocs;
-	w->events = w->written = mst_writer_events(parent);
+	w->events = parent->events;
+	w->written = parent->written;
+	w->stepped = parent->stepped;
 	w->limit = parent->limit;
 	w->wait_for_room = parent->wait_for_room;
 	w->context = parent->context;
@@ -500,7 +502,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	if (w->prefix_fd < 0)
 		err = MST_ERR_IO;
 	if (err || (err = defs_copy(&w->defs, &parent->defs)) ||
-	    (err = chunk_copy_empty(&w->chunk, &parent->chunk)) ||
+	    (err = chunk_copy(&w->chunk, &parent->chunk)) ||
 	    (err = keyframes_copy(&w->keyframes, &parent->keyframes)) || (err = copy_units(w, parent))) {
 		mst_writer_destroy(w);
 		return err;

@@ -217,6 +217,33 @@ static void test_forks(void **state)
 	}
 }
 
+static size_t size_with_forks(uint32_t forks)
+{
+	struct mst_writer *child;
+	struct model m;
+	size_t size;
+
+	model_create(&m, 11, &(struct mst_writer_options){ .identity = true });
+	for (uint32_t i = 0; i < 200; i++) {
+		steps(&m, 5);
+		if (i < forks) {
+			assert_int_equal(mst_writer_fork_state(m.writer, &child), 0);
+			mst_writer_destroy(child);
+		}
+	}
+	finish(&m);
+	free(model_bytes(&m, &size));
+	model_destroy(&m);
+	return size;
+}
+
+/* Nothing is sealed for a fork: there may be thousands. */
+static void test_forks_leave_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(size_with_forks(200), size_with_forks(0));
+}
+
 /* After every flush the file holds all so far; without an end, reading says so. */
 static void test_flushed_is_readable(void **state)
 {
@@ -377,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_deepest_stack),
 		cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_forks_leave_nothing),
 		cmocka_unit_test(test_flushed_is_readable),
 		cmocka_unit_test(test_bad_ids),
 		cmocka_unit_test(test_long_command_line),
