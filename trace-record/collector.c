@@ -248,7 +248,7 @@ char *collector_prepare(struct collector *c, pid_t pid)
 	recording_info(c, r, &info);
 	err = r->fd < 0 ? MST_ERR_IO : recording_start(c, r->fd, &info, &r->writer);
 	if (err) {
-		const char *hint = errno == EEXIST ? " (-f overwrites it)" : "";
+		const char *hint = errno == EEXIST && !c->newfiles.overwrite ? " (-f overwrites it)" : "";
 
 		if (asprintf(&text, "%s: %s%s", r->path,
 			     err == MST_ERR_IO ? strerror(errno) : mst_strerror(err), hint) < 0)

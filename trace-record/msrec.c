@@ -565,8 +565,12 @@ static int record(void)
 	int failed, status = 0;
 
 	if (!collector) {
-		complain("cannot make shared memory: %s%s", strerror(errno),
-			 errno == EFBIG ? " (the limit on file sizes, ulimit -f, holds for it too)" : "");
+		complain(
+			"cannot make shared memory: %s%s", strerror(errno),
+			errno == EFBIG ? " (the limit on file sizes, ulimit -f, holds for it too)"
+			: errno == ENOMEM
+				? " (is there a limit on address space, ulimit -v? Nearly all of it stays empty)"
+				: "");
 		return LAUNCH_FAILED;
 	}
 	failed = start(collector, &launch);
