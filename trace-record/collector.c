@@ -470,11 +470,24 @@ static bool comes_too_early(struct collector *c, uint32_t i, struct recording *p
 	       is_unmet(c, segment->parent);
 }
 
-/* The same process in an earlier segment: what it was there has executed what it is now. */
+static bool is_dead(const struct collector *c, const struct recording *r)
+{
+	struct pollfd poll_fd = { .fd = r->pidfd, .events = POLLIN };
+
+	if (r->pid == c->main_pid)
+		return c->main_ended;
+	return r->pidfd < 0 || poll(&poll_fd, 1, 0) > 0;
+}
+
+/*
+ * The same process in an earlier segment: what it was there has executed what it is now. Without a pidfd its number is
+ * what it called itself, and may be that of a stranger who lives.
+ */
 static void mark_executed(struct collector *c, const struct recording *r)
 {
 	for (struct recording *other = c->recordings; other; other = other->next) {
-		if (other != r && other->pid == r->pid && other->segment != SHM_NO_SEGMENT)
+		if (other != r && other->pid == r->pid && other->segment != SHM_NO_SEGMENT &&
+		    (r->pidfd >= 0 || is_dead(c, other)))
 			other->executed = true;
 	}
 }
@@ -532,15 +545,6 @@ static void count_deferred(struct collector *c)
 
 	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++)
 		c->known[i] += is_unmet(c, i) && c->known[i] < 2 * DEFER_ROUNDS;
-}
-
-static bool is_dead(const struct collector *c, const struct recording *r)
-{
-	struct pollfd poll_fd = { .fd = r->pidfd, .events = POLLIN };
-
-	if (r->pid == c->main_pid)
-		return c->main_ended;
-	return r->pidfd < 0 || poll(&poll_fd, 1, 0) > 0;
 }
 
 /* Looks whether the process is gone, or has become another program. */
