@@ -98,6 +98,15 @@ static uint32_t forget_threads(struct process *p)
 	return fork;
 }
 
+/* Those that the parent had, for whoever comes to have the slots. */
+static void place_threads(struct process *p)
+{
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		if (p->threads[i])
+			place_thread(p, p->threads[i]);
+	}
+}
+
 static bool any_process_gone(struct process *p)
 {
 	for (uint32_t i = 0; i < p->segments; i++) {
@@ -156,6 +165,8 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->parent_pid = os_parent_pid();
 	segment->parent = parent;
 	segment->parent_fork = fork;
+	if (forked)
+		place_threads(p);
 	p->left_threads |= forked && (p->forks_threads || p->many);
 	atomic_store(&p->many, false);
 	atomic_store(&p->forking, 0);
@@ -241,9 +252,9 @@ static struct thread *thread_memory(struct process *p, uint32_t slot)
 		if (!t)
 			return NULL;
 		t->slot = slot;
+		place_thread(p, t);
 		atomic_store_explicit(&p->threads[slot], t, memory_order_release);
 	}
-	place_thread(p, t);
 	t->stack = unwind_stack_init((char *)t + THREAD_BYTES, capacity, p->depth);
 	return t;
 }
