@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gate.h"
 
+#include <errno.h>
 #include <linux/membarrier.h>
 
 #include "os.h"
@@ -36,9 +37,16 @@ void gate_wait(const struct thread *t)
 		open_for(forking);
 }
 
-void gate_begin(void)
+static long membarrier(int command)
 {
-	os_call6(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	return os_call6(SYS_membarrier, command, 0, 0, 0, 0, 0);
+}
+
+/* A process has to say once that it will ask for barriers. It takes milliseconds, and most never fork beside threads. */
+static void prepare_barrier(void)
+{
+	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == -EPERM)
+		membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
 /*
@@ -49,12 +57,13 @@ void gate_close(const struct thread *t)
 {
 	uint32_t other = 0;
 
+	prepare_barrier();
 	while (!atomic_compare_exchange_strong(&the_process.forking, &other, number_of(t)) &&
 	       other != number_of(t)) {
 		gate_wait(t);
 		other = 0;
 	}
-	os_call6(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
 void gate_open(const struct thread *t)

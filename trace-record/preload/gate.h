@@ -9,9 +9,6 @@
 
 #include "thread.h"
 
-/* When a process begins: waiting for the kernel to prepare this is long where there are other threads. */
-void gate_begin(void);
-
 /* The slow half of gate_pass(): another thread forks, or did a moment ago. */
 void gate_wait(const struct thread *t);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gate.h"
 #include "modules.h"
 #include "pages.h"
 #include "real.h"
@@ -177,7 +176,6 @@ static bool open_process(struct process *p, uint32_t parent)
 		modules_after_fork(shm_modules(segment));
 	else
 		modules_init(shm_modules(segment), real.find_object, stamp_now);
-	gate_begin();
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	ring_bell(p->family);
 	return true;
