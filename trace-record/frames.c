@@ -13,8 +13,7 @@ struct frame_entry {
 	uint64_t pc;
 	uint32_t frame;
 	uint32_t module; /* in the module table; MST_NONE: in none */
-	uint64_t
-		known; /* when that was found out: `opened` of the module, or how often one had been entered */
+	uint64_t known;  /* then: `opened` of the module, or how often any had been entered */
 };
 
 struct frame_module {

@@ -433,8 +433,8 @@ static void report(const struct collector_report *r)
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t
-	child_fd; /* a pidfd: its number may be another process's when the program is gone */
+/* The program: a pidfd, since its number may be another process's when it is gone. */
+static volatile sig_atomic_t child_fd;
 static struct collector *the_collector;
 
 static void forward(int signal_number)

@@ -80,8 +80,8 @@ EXPORT __attribute__((noreturn)) void _Exit(int status)
 }
 
 /*
- * Drops "NAME=value" from the environment, in place. What is before it moves up, because there are programs that look for the auxiliary
- * vector behind the end.
+ * Drops "NAME=value" from the environment, in place. What is before it moves up, because there are programs that
+ * look for the auxiliary vector behind the end.
  */
 static void drop_variable(const char *name)
 {

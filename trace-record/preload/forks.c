@@ -59,7 +59,7 @@ EXPORT pid_t _Fork(void)
 {
 	pid_t pid;
 
-	if (!ready())
+	if (!ready() || !real.fork_only)
 		return -1;
 	recorder_before_fork();
 	pid = real.fork_only();

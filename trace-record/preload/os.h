@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All contact with the kernel and the clock, but for sigaction(), which libc must know of. Raw system calls: they touch neither errno nor any
- * lock, may be made at any time, in any thread, and in a vfork child. Results are those of the
- * kernel: a negative number is minus an errno value.
+ * All contact with the kernel and the clock, but for sigaction(), which libc must know of. Raw
+ * system calls: they touch neither errno nor any lock, may be made at any time, in any thread, and
+ * in a vfork child. Results are those of the kernel: a negative number is minus an errno value.
  */
 #ifndef PRELOAD_OS_H
 #define PRELOAD_OS_H

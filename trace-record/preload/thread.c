@@ -17,8 +17,8 @@
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
 #define RING_LAP (64u << 10)
-#define AWAIT_MOST                                                                                           \
-	2000u /* milliseconds that one waits for a segment, or a ring: as long as for room in that */
+/* Milliseconds that one waits for a segment, or a ring: as long as for room in that. */
+#define AWAIT_MOST 2000u
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
