@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mst_limits.h"
+#include "unit.h"
 #include "wire.h"
 
 int chunk_init(struct chunk *chunk, uint32_t capacity)
@@ -340,7 +341,7 @@ uint32_t chunk_allocs(const struct chunk *chunk)
 
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols, struct bytes *counts)
 {
-	const bool narrow = chunk->n_symbols <= 256;
+	const bool narrow = events_narrow(chunk->n_symbols);
 	uint8_t *at = bytes_reserve(records, chunk->n_records * (narrow ? 1 : 2));
 	uint32_t last = 0;
 

@@ -245,34 +245,62 @@ static void merge_planes(const uint8_t *planes, uint32_t n, uint16_t *restrict r
 		records[i] = (uint16_t)(planes[i] | high[i] << 8);
 }
 
-/* Numbers of symbols, as they are stored. */
-static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+/* Numbers as they are stored in the column `id`, or in the column `planes` if that is there. */
+static int unpack_numbers(struct decode *d, uint8_t id, uint8_t planes, bool narrow,
+			  struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint32_t n = d->chunk.n_records;
-	const bool narrow = d->chunk.n_symbols <= 256;
-	const bool planes = !narrow && d->columns[COLUMN_RECORD_PLANES].present;
-	const struct decode_column *column = &d->columns[COLUMN_RECORDS];
+	const bool split = !narrow && d->columns[planes].present;
+	const struct decode_column *column = &d->columns[split ? planes : id];
 	uint16_t *records;
 	struct cursor c;
 
-	if (planes)
-		column = &d->columns[COLUMN_RECORD_PLANES];
 	DAMAGED_IF(n && (!column->present || column->raw != n * (narrow ? 1 : 2)),
 		   "the record column has the wrong size");
 	if (room_for(&d->records, n, sizeof(*records), result) != 0)
 		return result->error;
 	records = d->records.items;
-	if (!narrow && !planes && BYTE_ORDER == LITTLE_ENDIAN)
-		return decompress(d, COLUMN_RECORDS, scratch, records, result);
-	if (open_column(d, planes ? COLUMN_RECORD_PLANES : COLUMN_RECORDS, scratch, &c, result) != 0)
+	if (!narrow && !split && BYTE_ORDER == LITTLE_ENDIAN)
+		return decompress(d, id, scratch, records, result);
+	if (open_column(d, split ? planes : id, scratch, &c, result) != 0)
 		return result->error;
-	if (planes) {
+	if (split) {
 		merge_planes(c.p, n, records);
 		return 0;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
 	return 0;
+}
+
+/* 0 was the next symbol, of which there is no record yet; others are one higher than they are. */
+static void number_next(uint16_t *records, uint32_t n)
+{
+	uint16_t next = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint16_t value = records[i];
+
+		records[i] = value ? value - 1 : next;
+		next += value == 0;
+	}
+}
+
+/* Numbers of symbols, true or not. */
+static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+{
+	const uint32_t n_symbols = d->chunk.n_symbols;
+	const bool next = d->columns[COLUMN_NEXT_RECORDS].present || d->columns[COLUMN_NEXT_PLANES].present;
+	int err;
+
+	if (!next)
+		return unpack_numbers(d, COLUMN_RECORDS, COLUMN_RECORD_PLANES, events_narrow(n_symbols),
+				      scratch, result);
+	err = unpack_numbers(d, COLUMN_NEXT_RECORDS, COLUMN_NEXT_PLANES, events_narrow_next(n_symbols),
+			     scratch, result);
+	if (!err)
+		number_next(d->records.items, d->chunk.n_records);
+	return err;
 }
 
 /*

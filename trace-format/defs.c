@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mst_limits.h"
+#include "unit.h"
 #include "wire.h"
 
 /* ---- tables ---- */
@@ -242,7 +243,7 @@ static void pack_range(struct table *table, struct bytes *fields)
 	table->written = table->n;
 }
 
-void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes columns[3])
+void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *columns)
 {
 	const struct mst_frame *frames = defs->frames.items;
 	const struct mst_stack *stacks = defs->stacks.items;
@@ -250,37 +251,39 @@ void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes colu
 	uint64_t last = 0;
 
 	for (uint32_t i = defs->frames.written; i < defs->frames.n; i++) {
-		bytes_varint(&columns[0], frames[i].module == MST_NONE ? 0 : frames[i].module + 1u);
-		bytes_varint(&columns[0], wire_zigzag((int64_t)(frames[i].address - last)));
+		bytes_varint(&columns[COLUMN_FRAMES],
+			     frames[i].module == MST_NONE ? 0 : frames[i].module + 1u);
+		bytes_varint(&columns[COLUMN_FRAMES], wire_zigzag((int64_t)(frames[i].address - last)));
 		last = frames[i].address;
 	}
 	for (uint32_t i = defs->stacks.written; i < defs->stacks.n; i++) {
-		bytes_varint(&columns[1], i - 1 - stacks[i].parent);
+		bytes_varint(&columns[COLUMN_PARENTS], i - 1 - stacks[i].parent);
 		if (stacks[i].frame == next_frame) {
-			bytes_varint(&columns[2], 0);
+			bytes_varint(&columns[COLUMN_STACK_FRAMES], 0);
 			next_frame++;
 		} else {
-			bytes_varint(&columns[2], stacks[i].frame + 1u);
+			bytes_varint(&columns[COLUMN_STACK_FRAMES], stacks[i].frame + 1u);
 		}
 	}
 	pack_range(&defs->stacks, fields);
 	pack_range(&defs->frames, fields);
 }
 
-void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[7])
+void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes *columns)
 {
 	const struct mst_kind *kinds = defs->kinds.items;
 	uint32_t last = 0;
 
 	for (uint32_t i = defs->kinds.written; i < defs->kinds.n; i++) {
-		bytes_u8(&columns[0], kinds[i].op);
-		bytes_varint(&columns[1], wire_zigzag((int64_t)kinds[i].stack - (int64_t)last));
-		bytes_varint(&columns[2], kinds[i].size);
-		bytes_varint(&columns[3], kinds[i].cap - kinds[i].size);
-		bytes_u8(&columns[4], kinds[i].align_log2);
-		bytes_u8(&columns[5], kinds[i].flags);
+		bytes_u8(&columns[COLUMN_OPS], kinds[i].op);
+		bytes_varint(&columns[COLUMN_KIND_STACKS],
+			     wire_zigzag((int64_t)kinds[i].stack - (int64_t)last));
+		bytes_varint(&columns[COLUMN_SIZES], kinds[i].size);
+		bytes_varint(&columns[COLUMN_CAPS], kinds[i].cap - kinds[i].size);
+		bytes_u8(&columns[COLUMN_ALIGNS], kinds[i].align_log2);
+		bytes_u8(&columns[COLUMN_FLAGS], kinds[i].flags);
 		if (kinds[i].flags & MST_KIND_USABLE)
-			bytes_varint(&columns[6], kinds[i].usable - kinds[i].size);
+			bytes_varint(&columns[COLUMN_USABLES], kinds[i].usable - kinds[i].size);
 		last = kinds[i].stack;
 	}
 	pack_range(&defs->kinds, fields);

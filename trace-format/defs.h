@@ -48,9 +48,9 @@ static inline uint32_t defs_pending(const struct defs *defs)
 	return defs->stacks.n - defs->stacks.written + (defs->kinds.n - defs->kinds.written);
 }
 
-/* The columns of what isn't written yet, and mark it written. */
-void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes columns[3]);
-void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes columns[7]);
+/* The columns of what isn't written yet (of stacks and kinds by number), and mark it written. */
+void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *columns);
+void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes *columns);
 void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
 

@@ -6,19 +6,41 @@
 #include "wire.h"
 #include "writer.h"
 
-static void fold_records(struct mst_writer *w)
+/* The records with 0 for the first one of each symbol, which are numbered as they come, and the others one higher. */
+static void put_next_records(struct bytes *to, const struct chunk *chunk)
 {
-	const struct chunk *chunk = &w->chunk;
-	struct bytes *to = &w->columns[COLUMN_RECORD_PLANES];
-	uint8_t *at = bytes_reserve(to, 2 * (size_t)chunk->n_records);
+	const size_t width = events_narrow_next(chunk->n_symbols) ? 1 : 2;
+	uint8_t *at = bytes_reserve(to, chunk->n_records * width);
+	uint32_t next = 0;
 
 	if (!at)
 		return;
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		at[i] = (uint8_t)chunk->records[i];
-		at[chunk->n_records + i] = (uint8_t)(chunk->records[i] >> 8);
+	for (uint32_t i = 0; i < chunk->n_records; i++, at += width) {
+		const uint16_t number = chunk->records[i];
+		const uint16_t value = number == next ? 0 : number + 1;
+
+		next += number == next;
+		at[0] = (uint8_t)value;
+		if (width == 2)
+			at[1] = (uint8_t)(value >> 8);
 	}
-	to->size += 2 * (size_t)chunk->n_records;
+	to->size += chunk->n_records * width;
+}
+
+/* Numbers of two bytes: all the low ones, then all the high ones. */
+static void put_planes(struct bytes *to, const struct bytes *numbers)
+{
+	const size_t n = numbers->size / 2;
+	uint8_t *at = numbers->failed ? NULL : bytes_reserve(to, numbers->size);
+
+	to->failed |= numbers->failed;
+	if (!at)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		at[i] = numbers->data[2 * i];
+		at[n + i] = numbers->data[2 * i + 1];
+	}
+	to->size += numbers->size;
 }
 
 uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint32_t *places)
@@ -172,19 +194,38 @@ static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t
 	}
 }
 
+static void fold_records(struct mst_writer *w)
+{
+	static const struct fold folds[] = { { { COLUMN_RECORDS }, 1 },
+					     { { COLUMN_RECORD_PLANES }, 1 },
+					     { { COLUMN_NEXT_RECORDS }, 1 },
+					     { { COLUMN_NEXT_PLANES }, 1 } };
+	static const struct fold narrow_folds[] = { { { COLUMN_RECORDS }, 1 },
+						    { { COLUMN_NEXT_RECORDS }, 1 } };
+	const uint32_t n_symbols = w->chunk.n_symbols;
+	const bool narrow = events_narrow(n_symbols);
+	/* Where one number more needs a byte more, the next one is not told. */
+	const bool next = events_narrow_next(n_symbols) == narrow && n_symbols < MST_MAX_SYMBOLS;
+
+	if (next)
+		put_next_records(&w->columns[COLUMN_NEXT_RECORDS], &w->chunk);
+	if (!narrow)
+		put_planes(&w->columns[COLUMN_RECORD_PLANES], &w->columns[COLUMN_RECORDS]);
+	if (!narrow && next)
+		put_planes(&w->columns[COLUMN_NEXT_PLANES], &w->columns[COLUMN_NEXT_RECORDS]);
+	keep_smallest(w, narrow ? narrow_folds : folds, narrow ? 1 + next : 2 + 2 * next);
+}
+
 int fold_columns(struct mst_writer *w)
 {
-	static const struct fold records[] = { { { COLUMN_RECORDS }, 1 }, { { COLUMN_RECORD_PLANES }, 1 } };
 	static const struct fold ranks[] = { { { COLUMN_RANKS }, 1 },
 					     { { COLUMN_RANKS_BY_SYMBOL }, 1 },
 					     { { COLUMN_RANKS_IN_A_ROW }, 1 } };
 	static const struct fold times[] = { { { COLUMN_TIME }, 1 }, { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
 	int err = 0;
 
-	if (w->chunk.n_symbols > 256) {
+	if (w->chunk.n_records)
 		fold_records(w);
-		keep_smallest(w, records, sizeof(records) / sizeof(*records));
-	}
 	if (w->columns[COLUMN_TIME].size) {
 		fold_times(w);
 		keep_smallest(w, times, sizeof(times) / sizeof(*times));
@@ -192,4 +233,55 @@ int fold_columns(struct mst_writer *w)
 	if (w->columns[COLUMN_RANKS].size && !(err = fold_ranks(w)))
 		keep_smallest(w, ranks, sizeof(ranks) / sizeof(*ranks));
 	return err;
+}
+
+/* ---- definitions ---- */
+
+/* How many frames out of the stack before it a stack's parent is. False: it is none of the nearest. */
+static bool count_out(const struct mst_stack *stacks, uint32_t id, uint32_t *out)
+{
+	const uint32_t parent = stacks[id].parent;
+	uint32_t at = id - 1;
+
+	for (*out = 0; at != parent && at != 0 && *out < STACKS_OUT_MAX; ++*out)
+		at = stacks[at].parent;
+	return at == parent;
+}
+
+void fold_stacks(struct mst_writer *w, uint32_t first)
+{
+	static const struct fold folds[] = { { { COLUMN_PARENTS }, 1 }, { { COLUMN_PARENTS_OUT }, 1 } };
+	const struct mst_stack *stacks = w->defs.stacks.items;
+	struct bytes *to = &w->columns[COLUMN_PARENTS_OUT];
+	uint32_t out;
+
+	for (uint32_t i = first; i < w->defs.stacks.n; i++) {
+		if (count_out(stacks, i, &out))
+			bytes_varint(to, (uint64_t)out << 1);
+		else
+			bytes_varint(to, (uint64_t)(i - 1 - stacks[i].parent) << 1 | 1);
+	}
+	keep_smallest(w, folds, sizeof(folds) / sizeof(*folds));
+}
+
+void fold_kinds(struct mst_writer *w, uint32_t first)
+{
+	static const struct fold folds[] = { { { COLUMN_KIND_STACKS }, 1 }, { { COLUMN_KIND_ENDS }, 1 } };
+	const struct mst_stack *stacks = w->defs.stacks.items;
+	const struct mst_kind *kinds = defs_kinds(&w->defs);
+	struct bytes *to = &w->columns[COLUMN_KIND_ENDS];
+	uint32_t highest = 0, end = 0, last = 0;
+
+	for (uint32_t i = 0; i < first; i++)
+		highest = kinds[i].stack > highest ? kinds[i].stack : highest;
+	for (uint32_t i = first; i < w->defs.kinds.n; i++) {
+		const uint32_t stack = kinds[i].stack;
+
+		if (end <= highest)
+			end = fold_end(stacks, w->defs.stacks.n, highest + 1);
+		bytes_varint(to, stack == end ? 0 : wire_zigzag((int64_t)stack - (int64_t)last) + 1);
+		highest = stack > highest ? stack : highest;
+		last = stack;
+	}
+	keep_smallest(w, folds, sizeof(folds) / sizeof(*folds));
 }

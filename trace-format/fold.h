@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Columns of a chunk in other words, which take longer to find but less room: the bytes of records in planes, identity
- * symbol by symbol, and the two halves of stamps apart. Private.
+ * Columns in other words, which take longer to find but less room: the bytes of records in planes, identity
+ * symbol by symbol, the two halves of stamps apart, and 0 for what comes next. Private.
  */
 #ifndef MSTRACE_FOLD_H
 #define MSTRACE_FOLD_H
@@ -21,9 +21,26 @@ static inline bool fold_has_identity(uint32_t role)
 uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint32_t *places);
 
 /*
+ * Stacks are defined from the outermost frame inwards, so each new one ends a run of which each is the parent of the
+ * next: where the run ends in which `at` is. n, the number of stacks, if `at` is none of them.
+ */
+static inline uint32_t fold_end(const struct mst_stack *stacks, uint32_t n, uint32_t at)
+{
+	while (at + 1 < n && stacks[at + 1].parent == at)
+		at++;
+	return at;
+}
+
+/*
  * Of the chunk's columns in w->columns, puts those that get smaller when folded in place of the plain ones. The
  * chunk's symbols are counted. 0 or MST_ERR_NOMEM.
  */
 int fold_columns(struct mst_writer *w);
+
+/*
+ * The same of definitions, whose columns are those of the stacks, or kinds, from `first` on.
+ */
+void fold_stacks(struct mst_writer *w, uint32_t first);
+void fold_kinds(struct mst_writer *w, uint32_t first);
 
 #endif

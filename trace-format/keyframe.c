@@ -8,14 +8,23 @@
 #include "sums.h"
 #include "wire.h"
 
-#define EVERY (16u << 16)  /* sixteen chunks of the usual length */
-#define CREDIT_A_RECORD 14 /* thousandths of a byte */
+#define EVERY (16u << 16) /* sixteen chunks of the usual length */
+#define A_RECORD 14       /* thousandths of a byte */
+/* What a reader can decode in a hundredth of a second. */
+#define EVERY_IF_SMALL (8u << 20)
+#define A_RECORD_IF_SMALL 4
 #define EXPECTED_BYTES 300 /* of one, whatever is live */
 #define EXPECTED_A_KIND 2
 
-void keyframes_init(struct keyframes *k, uint32_t every)
+void keyframes_init(struct keyframes *k, uint32_t every, bool small)
 {
-	*k = (struct keyframes){ .every = every ? every : EVERY, .thrifty = !every };
+	*k = (struct keyframes){
+		.every = every   ? every
+			 : small ? EVERY_IF_SMALL
+				 : EVERY,
+		.thrifty = !every,
+		.a_record = small ? A_RECORD_IF_SMALL : A_RECORD,
+	};
 }
 
 void keyframes_finish(struct keyframes *k)
@@ -72,7 +81,7 @@ int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct m
 	}
 	sums_add(&k->sums, sums);
 	k->since += chunk->n_records;
-	k->credit += (int64_t)chunk->n_records * CREDIT_A_RECORD;
+	k->credit += (int64_t)chunk->n_records * k->a_record;
 	return 0;
 }
 

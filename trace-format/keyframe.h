@@ -15,7 +15,8 @@
 
 struct keyframes {
 	uint32_t every;       /* records between two at least */
-	bool thrifty;         /* and as many more as pay for one */
+	bool thrifty;         /* and as many more as pay for one ... */
+	int64_t a_record;     /* ... at so many thousandths of a byte */
 	int64_t *live;        /* blocks by kind; KEYFRAME_NEVER: there have never been any */
 	uint32_t n, capacity; /* as far as there have been any */
 	uint32_t n_known;     /* kinds of which there have been */
@@ -26,8 +27,11 @@ struct keyframes {
 	int64_t credit; /* what may be spent, in thousandths of a byte */
 };
 
-/* `every` 0: the default, and thrifty. Else one each time, whatever it takes. */
-void keyframes_init(struct keyframes *k, uint32_t every);
+/*
+ * `every` 0: the default, and thrifty, even more so if the trace is to be small. Else one each time, whatever it
+ * takes.
+ */
+void keyframes_init(struct keyframes *k, uint32_t every, bool small);
 void keyframes_finish(struct keyframes *k);
 int keyframes_copy(struct keyframes *to, const struct keyframes *from);
 

@@ -163,7 +163,7 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk; 0 = 2^16 to 2^18, the more there are */
 	bool identity;          /* write which block of its kind a free names */
-	bool folded; /* look for the smallest of several forms of a chunk's columns; older readers refuse the trace */
+	bool folded; /* look for the smallest of several forms of columns; older readers refuse the trace */
 	bool exact_times; /* stamp each time that mst_writer_at() tells, not only every 64 units or records */
 	/*
 	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as

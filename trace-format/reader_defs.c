@@ -2,6 +2,7 @@
 /* Definitions: each unit goes on from those known. */
 #include <string.h>
 
+#include "fold.h"
 #include "reader.h"
 
 int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
@@ -54,7 +55,7 @@ static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t know
 
 static int read_frames(struct mst_reader *r, uint32_t n)
 {
-	struct cursor c = column_cursor(r, 0);
+	struct cursor c = column_cursor(r, COLUMN_FRAMES);
 	uint64_t module, delta, address = 0;
 	struct mst_frame *frames;
 	int err = reader_grow(r, &r->frames, sizeof(*frames), n, MST_MAX_FRAMES);
@@ -74,17 +75,39 @@ static int read_frames(struct mst_reader *r, uint32_t n)
 	return 0;
 }
 
+/* The parent of the stack that comes next, told by its distance, or (`out`) as in column 3. */
+static bool take_parent(struct cursor *parents, bool out, const struct mst_stack *stacks, uint32_t id,
+			uint32_t *parent)
+{
+	uint64_t v;
+
+	if (!take_varint(parents, &v))
+		return false;
+	if (out && !(v & 1)) {
+		*parent = id - 1;
+		for (; v && *parent && v <= 2 * STACKS_OUT_MAX; v -= 2)
+			*parent = stacks[*parent].parent;
+		return v == 0;
+	}
+	v >>= out;
+	*parent = id - 1 - (uint32_t)v;
+	return v < id;
+}
+
 int reader_take_stacks(struct mst_reader *r)
 {
-	struct cursor parents = column_cursor(r, 1), codes = column_cursor(r, 2);
+	const bool out = r->columns[COLUMN_PARENTS_OUT].present;
+	const uint8_t column = out ? COLUMN_PARENTS_OUT : COLUMN_PARENTS;
+	struct cursor parents = column_cursor(r, column), codes = column_cursor(r, COLUMN_STACK_FRAMES);
 	uint32_t n, n_frames, next_frame = r->frames.n;
-	uint64_t distance, code;
+	uint64_t code;
 	struct mst_stack *stacks;
 	uint16_t *depths;
 	int err;
 
-	if ((err = definition_range(r, 0, r->stacks.n, 1, &n)) ||
-	    (err = definition_range(r, 8, r->frames.n, 0, &n_frames)) || (err = read_frames(r, n_frames)) ||
+	if ((err = definition_range(r, 0, r->stacks.n, column, &n)) ||
+	    (err = definition_range(r, 8, r->frames.n, COLUMN_FRAMES, &n_frames)) ||
+	    (err = read_frames(r, n_frames)) ||
 	    (err = reader_grow(r, &r->stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
 	    (err = reader_grow(r, &r->depths, sizeof(*depths), n, MST_MAX_STACKS)))
 		return err;
@@ -94,9 +117,8 @@ int reader_take_stacks(struct mst_reader *r)
 		const uint32_t id = r->stacks.n;
 		uint32_t parent;
 
-		DAMAGED_IF(!take_varint(&parents, &distance) || !take_varint(&codes, &code) || distance >= id,
+		DAMAGED_IF(!take_parent(&parents, out, stacks, id, &parent) || !take_varint(&codes, &code),
 			   "a stack is malformed");
-		parent = id - 1 - (uint32_t)distance;
 		code = code ? code - 1 : next_frame++;
 		DAMAGED_IF(code >= r->frames.n, "a stack names a frame that isn't there");
 		DAMAGED_IF(depths[parent] >= MST_MAX_DEPTH, "a stack is too deep");
@@ -107,31 +129,61 @@ int reader_take_stacks(struct mst_reader *r)
 	return 0;
 }
 
+/* How the stacks of a unit's kinds are told. */
+struct kind_stacks {
+	struct cursor column;
+	bool ends;    /* as in column 7 */
+	uint32_t end; /* the next one, if it is above the highest stack of a kind */
+	uint64_t last;
+};
+
+/* The next one into s->last, whether there is such a stack or not. */
+static bool take_kind_stack(const struct mst_reader *r, struct kind_stacks *s)
+{
+	uint64_t v;
+
+	if (!take_varint(&s->column, &v))
+		return false;
+	if (s->ends && s->end <= r->highest_stack)
+		s->end = fold_end(r->stacks.items, r->stacks.n, r->highest_stack + 1);
+	if (s->ends && v == 0)
+		s->last = s->end;
+	else
+		s->last += (uint64_t)wire_unzigzag(v - s->ends);
+	return true;
+}
+
 int reader_take_kinds(struct mst_reader *r)
 {
-	struct cursor ops = column_cursor(r, 0), stacks = column_cursor(r, 1), sizes = column_cursor(r, 2),
-		      caps = column_cursor(r, 3), aligns = column_cursor(r, 4), flags = column_cursor(r, 5),
-		      usables = column_cursor(r, 6);
-	uint64_t stack = 0, delta, more;
+	const bool ends = r->columns[COLUMN_KIND_ENDS].present;
+	struct kind_stacks stacks = {
+		.column = column_cursor(r, ends ? COLUMN_KIND_ENDS : COLUMN_KIND_STACKS),
+		.ends = ends,
+	};
+	struct cursor ops = column_cursor(r, COLUMN_OPS), sizes = column_cursor(r, COLUMN_SIZES),
+		      caps = column_cursor(r, COLUMN_CAPS), aligns = column_cursor(r, COLUMN_ALIGNS),
+		      flags = column_cursor(r, COLUMN_FLAGS), usables = column_cursor(r, COLUMN_USABLES);
+	uint64_t more;
 	struct mst_kind *kinds;
 	uint32_t n;
 	int err;
 
-	if ((err = definition_range(r, 0, r->kinds.n, 0, &n)) || (err = grow_kinds(r, n)))
+	if ((err = definition_range(r, 0, r->kinds.n, COLUMN_OPS, &n)) || (err = grow_kinds(r, n)))
 		return err;
 	kinds = r->kinds.items;
 	for (uint32_t i = 0; i < n; i++) {
 		struct mst_kind k = { 0 };
 
-		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
+		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_kind_stack(r, &stacks) ||
 				   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
 				   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
 			   "a kind is malformed");
-		stack += (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
+		DAMAGED_IF(stacks.last >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
 				   more > UINT64_MAX - k.size,
 			   "a kind is impossible");
-		k.stack = (uint32_t)stack;
+		k.stack = (uint32_t)stacks.last;
+		if (k.stack > r->highest_stack)
+			r->highest_stack = k.stack;
 		k.cap = k.size + more;
 		if (k.flags & MST_KIND_USABLE) {
 			DAMAGED_IF(!take_varint(&usables, &more) || more > UINT64_MAX - k.size,

@@ -6,6 +6,7 @@
 #ifndef MSTRACE_UNIT_H
 #define MSTRACE_UNIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <zstd.h>
@@ -18,7 +19,7 @@
 #define UNIT_PREFIX 8u         /* magic and frame size */
 #define UNIT_FIXED 16u         /* tag ... fields_size */
 #define UNIT_COLUMN 12u        /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 19u /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 21u /* the most columns that a unit of this version has */
 #define UNIT_ZSTD 1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
@@ -62,6 +63,28 @@ enum file_incompatible {
 	FEATURE_BASE = 2,    /* the first chunks may say what was live when the trace begins */
 	FEATURE_LARGE = 4,   /* chunks of up to MST_MAX_LARGE_RECORDS */
 	FEATURE_FOLDED = 16, /* columns 9, 14, 15, 17 and 18, in place of others; 8 is reserved */
+	FEATURE_NEXT = 32, /* columns 19 and 20, and those of definitions that say "the next one", likewise */
+};
+
+enum stacks_column {
+	COLUMN_FRAMES = 0,
+	COLUMN_PARENTS = 1,
+	COLUMN_STACK_FRAMES = 2,
+	COLUMN_PARENTS_OUT = 3,
+};
+
+/* How far out column 3 reaches. */
+#define STACKS_OUT_MAX 255u
+
+enum kinds_column {
+	COLUMN_OPS = 0,
+	COLUMN_KIND_STACKS = 1,
+	COLUMN_SIZES = 2,
+	COLUMN_CAPS = 3,
+	COLUMN_ALIGNS = 4,
+	COLUMN_FLAGS = 5,
+	COLUMN_USABLES = 6,
+	COLUMN_KIND_ENDS = 7,
 };
 
 enum name_column {
@@ -87,7 +110,20 @@ enum events_column {
 	COLUMN_RANKS = 16,
 	COLUMN_RANKS_BY_SYMBOL = 17,
 	COLUMN_RANKS_IN_A_ROW = 18,
+	COLUMN_NEXT_RECORDS = 19,
+	COLUMN_NEXT_PLANES = 20,
 };
+
+/* Whether numbers of symbols are bytes in columns 0 and 9, and in 19 and 20, which have one number more. */
+static inline bool events_narrow(uint32_t n_symbols)
+{
+	return n_symbols <= 256;
+}
+
+static inline bool events_narrow_next(uint32_t n_symbols)
+{
+	return n_symbols < 256;
+}
 
 /* Fixed part of the fields of the units that have one. */
 #define FIELDS_FILE 48u

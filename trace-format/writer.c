@@ -119,7 +119,8 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
 	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
-				      (w->large ? FEATURE_LARGE : 0) | (w->folded ? FEATURE_FOLDED : 0));
+				      (w->large ? FEATURE_LARGE : 0) |
+				      (w->folded ? FEATURE_FOLDED | FEATURE_NEXT : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -141,6 +142,26 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	return writer_unit(w, UNIT_FILE, UNIT_CRITICAL, 1, 0, 0);
 }
 
+static int write_stacks(struct mst_writer *w)
+{
+	const uint32_t first = w->defs.stacks.written;
+
+	defs_pack_stacks(&w->defs, &w->fields, w->columns);
+	if (w->folded)
+		fold_stacks(w, first);
+	return writer_unit(w, UNIT_STACKS, UNIT_CRITICAL, COLUMN_PARENTS_OUT + 1, 0, 0);
+}
+
+static int write_kinds(struct mst_writer *w)
+{
+	const uint32_t first = w->defs.kinds.written;
+
+	defs_pack_kinds(&w->defs, &w->fields, w->columns);
+	if (w->folded)
+		fold_kinds(w, first);
+	return writer_unit(w, UNIT_KINDS, UNIT_CRITICAL, COLUMN_KIND_ENDS + 1, 0, 0);
+}
+
 static int write_definitions(struct mst_writer *w)
 {
 	struct defs *d = &w->defs;
@@ -154,14 +175,10 @@ static int write_definitions(struct mst_writer *w)
 		defs_pack_threads(d, &w->fields, &w->columns[0]);
 		err = writer_unit(w, UNIT_THREADS, 0, 1, 0, 0);
 	}
-	if (!err && (d->stacks.n > d->stacks.written || d->frames.n > d->frames.written)) {
-		defs_pack_stacks(d, &w->fields, w->columns);
-		err = writer_unit(w, UNIT_STACKS, UNIT_CRITICAL, 3, 0, 0);
-	}
-	if (!err && d->kinds.n > d->kinds.written) {
-		defs_pack_kinds(d, &w->fields, w->columns);
-		err = writer_unit(w, UNIT_KINDS, UNIT_CRITICAL, 7, 0, 0);
-	}
+	if (!err && (d->stacks.n > d->stacks.written || d->frames.n > d->frames.written))
+		err = write_stacks(w);
+	if (!err && d->kinds.n > d->kinds.written)
+		err = write_kinds(w);
 	return err;
 }
 
@@ -390,7 +407,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
-	keyframes_init(&w->keyframes, options->keyframe_records);
+	keyframes_init(&w->keyframes, options->keyframe_records, w->folded);
 	if (records > MST_MAX_LARGE_RECORDS)
 		records = MST_MAX_LARGE_RECORDS;
 	if (records < MIN_RECORDS)

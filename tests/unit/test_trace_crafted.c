@@ -33,7 +33,7 @@ static void version(struct craft *c)
 
 static void features(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 4, 32);
+	craft_poke(&FIELDS(c, FILE), 4, 64);
 }
 
 static void sampled(struct craft *c)

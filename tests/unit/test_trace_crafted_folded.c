@@ -163,6 +163,132 @@ static void narrow_records(struct craft *c)
 	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_RECORD_PLANES;
 }
 
+/* Of six records each is the first of its symbol. */
+static void next_records(struct craft *c)
+{
+	ranks(c);
+	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_NEXT_RECORDS;
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 0, 0, 0, 0);
+}
+
+static void next_records_and_others(struct craft *c)
+{
+	next_records(c);
+	ADD(c, COLUMN_RECORDS, 9, 9);
+}
+
+static void next_records_by_number(struct craft *c)
+{
+	next_records(c);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 0, 0, 0, 6);
+}
+
+static void next_records_that_were(struct craft *c)
+{
+	next_records(c);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 0, 0, 0, 5);
+}
+
+static void next_records_past_the_last(struct craft *c)
+{
+	next_records(c);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 0, 0, 0, 7);
+}
+
+static void too_many_next_records(struct craft *c)
+{
+	next_records(c);
+	craft_poke(&FIELDS(c, EVENTS), 36, 5);
+	SET(COLUMN(c, EVENTS, COLUMN_COUNTS), 1, 1, 1, 1, 2);
+}
+
+static void next_records_in_planes(struct craft *c)
+{
+	ranks(c);
+	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_NEXT_PLANES;
+}
+
+/* How the second stack's parent is told, the first one's being the root. */
+#define PARENT(c, ...)                                                                                       \
+	do {                                                                                                 \
+		craft_poke(&FIELDS(c, FILE), 4, FEATURE_NEXT);                                               \
+		(c)->parts[CRAFT_STACKS].ids[COLUMN_PARENTS] = COLUMN_PARENTS_OUT;                           \
+		SET(COLUMN(c, STACKS, COLUMN_PARENTS), 0, __VA_ARGS__);                                      \
+	} while (0)
+
+static void parent_before(struct craft *c)
+{
+	PARENT(c, 0);
+}
+
+static void parent_one_out(struct craft *c)
+{
+	PARENT(c, 2);
+}
+
+static void parent_out_of_the_root(struct craft *c)
+{
+	PARENT(c, 4);
+}
+
+static void parent_too_far_out(struct craft *c)
+{
+	PARENT(c, 0x80, 4);
+}
+
+static void parent_by_number(struct craft *c)
+{
+	PARENT(c, 3);
+}
+
+static void parent_by_number_too_far(struct craft *c)
+{
+	PARENT(c, 5);
+}
+
+static void parent_cut(struct craft *c)
+{
+	PARENT(c, 0x80);
+}
+
+/* Of the two stacks the first is the second's parent, so that the second is the only end. */
+#define KINDS_AT(c, ...)                                                                                     \
+	do {                                                                                                 \
+		craft_poke(&FIELDS(c, FILE), 4, FEATURE_NEXT);                                               \
+		(c)->parts[CRAFT_KINDS].ids[COLUMN_KIND_STACKS] = COLUMN_KIND_ENDS;                          \
+		SET(COLUMN(c, KINDS, COLUMN_KIND_STACKS), __VA_ARGS__);                                      \
+	} while (0)
+
+static void kinds_by_number(struct craft *c)
+{
+	KINDS_AT(c, 3, 3);
+}
+
+static void kind_at_the_end(struct craft *c)
+{
+	KINDS_AT(c, 3, 0);
+}
+
+static void kind_behind_the_end(struct craft *c)
+{
+	KINDS_AT(c, 0, 2);
+}
+
+static void kinds_without_an_end(struct craft *c)
+{
+	KINDS_AT(c, 0, 0);
+}
+
+static void kind_not_there(struct craft *c)
+{
+	KINDS_AT(c, 3, 5);
+}
+
+static void kind_cut(struct craft *c)
+{
+	KINDS_AT(c, 3, 0x80);
+}
+
 static const struct crafted crafted[] = {
 	{ "ranks", ranks, OK, "", 8 },
 	{ "ranks by symbol", ranks_by_symbol, OK, "", 8 },
@@ -188,6 +314,26 @@ static const struct crafted crafted[] = {
 	{ "split times, cut", split_times_cut, BAD, "time column", 0 },
 	{ "split times past the last", split_times_past_the_last, BAD, "time column", 0 },
 	{ "narrow records in planes", narrow_records, BAD, "wrong size", 0 },
+	{ "next records", next_records, OK, "", 8 },
+	{ "next records and others", next_records_and_others, OK, "", 8 },
+	{ "next records by number", next_records_by_number, OK, "", 8 },
+	{ "next records that were", next_records_that_were, BAD, "not true", 0 },
+	{ "next records past the last", next_records_past_the_last, BAD, "impossible", 0 },
+	{ "too many next records", too_many_next_records, BAD, "impossible", 0 },
+	{ "next records in planes", next_records_in_planes, BAD, "wrong size", 0 },
+	{ "parent before", parent_before, OK, "", 8 },
+	{ "parent one out", parent_one_out, OK, "", 8 },
+	{ "parent out of the root", parent_out_of_the_root, BAD, "a stack is malformed", 0 },
+	{ "parent too far out", parent_too_far_out, BAD, "a stack is malformed", 0 },
+	{ "parent by number", parent_by_number, OK, "", 8 },
+	{ "parent by number, too far", parent_by_number_too_far, BAD, "a stack is malformed", 0 },
+	{ "parent, cut", parent_cut, BAD, "a stack is malformed", 0 },
+	{ "kinds by number", kinds_by_number, OK, "", 8 },
+	{ "kind at the end", kind_at_the_end, OK, "", 8 },
+	{ "kind behind the end", kind_behind_the_end, OK, "", 8 },
+	{ "kinds without an end", kinds_without_an_end, BAD, "a kind is impossible", 0 },
+	{ "kind not there", kind_not_there, BAD, "a kind is impossible", 0 },
+	{ "kind, cut", kind_cut, BAD, "a kind is malformed", 0 },
 };
 
 int main(void)

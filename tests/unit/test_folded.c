@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Folded traces with as many symbols as are at the edge of something: what is written is what is read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "mst_limits.h"
+#include "mstrace.h"
+#include "unit.h"
+
+#define CALLERS 8u
+
+/* Which columns the units of a type have, a bit each. */
+struct columns {
+	uint32_t stacks, kinds, events;
+};
+
+static uint32_t stack(struct mst_writer *w, uint32_t parent, uint64_t address)
+{
+	uint32_t frame, id;
+
+	assert_int_equal(
+		mst_writer_frame(w, &(struct mst_frame){ .module = MST_NONE, .address = address }, &frame),
+		0);
+	assert_int_equal(mst_writer_stack(w, &(struct mst_stack){ .parent = parent, .frame = frame }, &id),
+			 0);
+	return id;
+}
+
+/* The address that kind i's stack begins with: each fifth kind has that of the first one. */
+static uint64_t address_of(uint32_t i)
+{
+	return 1000 + 16 * (uint64_t)(i % 5 ? i : 0);
+}
+
+/* Which of n kinds the trace's i-th call is of: each in turn, behind it one that there was before; then all once more, and the last one again. */
+static uint32_t kind_of(uint32_t call, uint32_t n)
+{
+	const uint32_t i = call / 2;
+
+	if (call >= 2 * n)
+		return call < 3 * n ? call - 2 * n : n - 1;
+	return call % 2 == 0 || i % 3 == 0 ? i : i / 2;
+}
+
+static uint32_t kind(struct mst_writer *w, uint32_t i)
+{
+	const uint64_t address = address_of(i);
+	const uint32_t caller = stack(w, 0, address % CALLERS + 1);
+	const struct mst_kind k = {
+		.op = MST_OP_MALLOC,
+		.stack = stack(w, stack(w, caller, address + 1), address),
+		.size = i,
+		.cap = i,
+	};
+	uint32_t id;
+
+	assert_int_equal(mst_writer_kind(w, &k, &id), 0);
+	return id;
+}
+
+/* The second chunk begins behind `flush_at` kinds, the last one where each has been met. */
+static void write_trace(int fd, uint32_t n, uint32_t flush_at)
+{
+	const struct mst_file_info info = { .recorder = "test", .exe = "", .cwd = "" };
+	const struct mst_writer_options options = { .chunk_records = 1u << 20, .folded = true };
+	struct mst_writer *w;
+	struct mst_end end = { 0 };
+	uint32_t thread;
+	uint64_t rank;
+
+	assert_int_equal(mst_writer_create(&w, fd, &info, &options), 0);
+	assert_int_equal(mst_writer_thread(w, &(struct mst_thread){ .tid = 7 }, &thread), 0);
+	for (uint32_t i = 0; i <= 3 * n; i++) {
+		if (i == 2 * flush_at || i == 2 * n)
+			assert_int_equal(mst_writer_flush(w), 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, kind_of(i, n)), &rank), 0);
+	}
+	end.events = mst_writer_events(w);
+	assert_int_equal(mst_writer_finish(w, &end), 0);
+	mst_writer_destroy(w);
+}
+
+static void check_kind(const struct mst_reader *r, uint32_t id, uint32_t i)
+{
+	uint32_t n;
+	const struct mst_kind *k = &mst_reader_kinds(r, &n)[id];
+	const struct mst_stack *stacks = mst_reader_stacks(r, &n);
+	const struct mst_frame *frames = mst_reader_frames(r, &n);
+	const struct mst_stack *inner = &stacks[k->stack], *outer = &stacks[inner->parent];
+
+	assert_int_equal(k->size, i);
+	assert_int_equal(frames[inner->frame].address, address_of(i));
+	assert_int_equal(frames[outer->frame].address, address_of(i) + 1);
+	assert_int_equal(frames[stacks[outer->parent].frame].address, address_of(i) % CALLERS + 1);
+	assert_int_equal(stacks[outer->parent].parent, 0);
+}
+
+static void read_trace(int fd, uint32_t n)
+{
+	const struct mst_chunk *chunk;
+	struct mst_reader *r;
+	uint32_t number = 0;
+	int got;
+
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(mst_reader_create(&r, fd), 0);
+	while ((got = mst_reader_next(r, &chunk)) > 0) {
+		struct mst_cursor cursor = MST_CURSOR(chunk);
+		struct mst_event e;
+
+		for (; mst_cursor_next(&cursor, &e); number++)
+			check_kind(r, e.kind, kind_of(number, n));
+	}
+	assert_int_equal(got, 0);
+	assert_int_equal(number, 3 * n + 1);
+	mst_reader_destroy(r);
+}
+
+static struct columns columns_of(int fd)
+{
+	uint8_t bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+	struct columns found = { 0 };
+	uint64_t at = 0;
+
+	for (uint32_t size; (size = unit_read(fd, at, bytes, &header)); at += unit_bytes(&header, size)) {
+		for (uint32_t i = 0; i < header.n_columns; i++) {
+			const uint32_t bit = 1u << header.columns[i].id;
+
+			found.stacks |= header.type == UNIT_STACKS ? bit : 0;
+			found.kinds |= header.type == UNIT_KINDS ? bit : 0;
+			found.events |= header.type == UNIT_EVENTS ? bit : 0;
+		}
+	}
+	return found;
+}
+
+static struct columns round_trip(uint32_t n, uint32_t flush_at)
+{
+	const int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct columns columns;
+
+	assert_true(fd >= 0);
+	write_trace(fd, n, flush_at);
+	read_trace(fd, n);
+	columns = columns_of(fd);
+	close(fd);
+	return columns;
+}
+
+static void test_sizes(void **state)
+{
+	static const uint32_t sizes[] = { 1, 2, 254, 255, 256, 257, 258, 1000, 65534, 65535, 65536, 65537 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		(void)round_trip(sizes[i], 0);
+}
+
+/* That these are the columns which get smaller, so that the rest tests something. */
+static void test_columns(void **state)
+{
+	const struct columns narrow = round_trip(255, 0), wide = round_trip(4000, 0);
+
+	(void)state;
+	assert_int_equal(narrow.stacks & 1u << COLUMN_PARENTS, 0);
+	assert_int_equal(narrow.kinds & 1u << COLUMN_KIND_STACKS, 0);
+	assert_int_equal(narrow.events & (1u << COLUMN_RECORDS | 1u << COLUMN_RECORD_PLANES), 0);
+	assert_int_equal(wide.stacks & 1u << COLUMN_PARENTS, 0);
+	assert_int_equal(wide.kinds & 1u << COLUMN_KIND_STACKS, 0);
+	assert_int_equal(wide.events & (1u << COLUMN_RECORDS | 1u << COLUMN_RECORD_PLANES), 0);
+}
+
+/* Definitions in two units: the second goes on from what was named in the first. */
+static void test_two_units(void **state)
+{
+	(void)state;
+	for (uint32_t flush_at = 990; flush_at < 1010; flush_at++) {
+		const struct columns columns = round_trip(2000, flush_at);
+
+		assert_int_equal(columns.kinds & 1u << COLUMN_KIND_STACKS, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_two_units),
+	};
+
+	return cmocka_run_group_tests_name("folded traces", tests, NULL, NULL);
+}
