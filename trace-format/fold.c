@@ -6,6 +6,9 @@
 #include "wire.h"
 #include "writer.h"
 
+/* At which forms are compared: trying them at 19 takes three times as long in all, for 0.3 % of the bytes. */
+#define TRIED_LEVEL 12
+
 /* The records with 0 for the first one of each symbol, which are numbered as they come, and the others one higher. */
 static void put_next_records(struct bytes *to, const struct chunk *chunk)
 {
@@ -180,8 +183,10 @@ static size_t fold_size(struct mst_writer *w, const struct fold *fold)
 /* Leaves the smallest of n folds, which all say the same. */
 static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t n)
 {
-	size_t best = 0, least = fold_size(w, &folds[0]);
+	size_t best = 0, least;
 
+	writer_pack_at(w, TRIED_LEVEL);
+	least = fold_size(w, &folds[0]);
 	for (size_t i = 1; i < n; i++) {
 		const size_t size = fold_size(w, &folds[i]);
 		const bool better = size < least;
@@ -192,6 +197,7 @@ static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t
 		best = better ? i : best;
 		least = better ? size : least;
 	}
+	writer_pack_at(w, w->level);
 }
 
 static void fold_records(struct mst_writer *w)

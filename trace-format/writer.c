@@ -358,14 +358,20 @@ static int set_zstd(struct mst_writer *w)
 	return 0;
 }
 
+void writer_pack_at(struct mst_writer *w, int most)
+{
+	const int level = w->hurry && most > HURRIED_LEVEL ? HURRIED_LEVEL : most;
+
+	/* A level that was good once is good again. */
+	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level < w->level ? level : w->level);
+}
+
 void mst_writer_hurry(struct mst_writer *w, bool hurry)
 {
 	if (hurry == w->hurry)
 		return;
 	w->hurry = hurry;
-	/* A level that was good once is good again. */
-	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel,
-				     hurry && w->level > HURRIED_LEVEL ? HURRIED_LEVEL : w->level);
+	writer_pack_at(w, w->level);
 }
 
 int writer_alloc(struct mst_writer **writer, int fd, int level)

@@ -74,6 +74,9 @@ int writer_alloc(struct mst_writer **writer, int fd, int level);
 int writer_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns, uint32_t records,
 		uint64_t time_first);
 
+/* Packs at the writer's level, or at `most` if that is lower. */
+void writer_pack_at(struct mst_writer *w, int most);
+
 /* Notes a unit that is in the file by other ways. */
 int writer_note_unit(struct mst_writer *w, struct unit_entry entry);
 
