@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,17 +90,20 @@ static char **command_line(char *msrec, char *pattern, const char *const *option
 	return words;
 }
 
-static volatile sig_atomic_t child_pid;
+/* A pidfd, for good: msrec's number may be another process's while its traces are read. */
+static volatile sig_atomic_t child_fd;
 
 static void forward(int signal_number)
 {
-	kill(child_pid, signal_number);
+	const int saved = errno;
+	syscall(SYS_pidfd_send_signal, child_fd, signal_number, NULL, 0);
+	errno = saved;
 }
 
 static void pass_signals_on(pid_t pid)
 {
 	struct sigaction action = { .sa_handler = forward, .sa_flags = SA_RESTART };
-	child_pid = pid;
+	child_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 	signal(SIGINT, SIG_IGN);
@@ -148,10 +152,12 @@ int recording_run(struct recording *r, const char *const *options, char *const *
 
 /*
  * What the process calls itself; of one that was gone before msrec could ask, the path of its
- * executable. To be freed; NULL when out of memory.
+ * executable; of a file that is no trace (`reader` is NULL) nothing. To be freed; NULL when out of memory.
  */
 static char *program_of(const struct mst_reader *reader)
 {
+	if (!reader)
+		return strdup("");
 	const struct mst_file_info *info = mst_reader_info(reader);
 	uint32_t n;
 	const struct mst_module *modules = mst_reader_modules(reader, &n);
@@ -180,15 +186,13 @@ static int look_at(struct recording_trace *trace)
 			if (chunk->n_stamps)
 				last = chunk->stamps[chunk->n_stamps - 1].time;
 		const struct mst_end *end = mst_reader_end(reader);
-		trace->program = program_of(reader);
 		trace->executed = end && end->reason == MST_END_EXEC;
 		trace->ended = info->start_ns + (end ? end->time_ns : last << mst_reader_time_shift(reader));
-		if (!trace->program)
-			status = MST_ERR_NOMEM;
 	}
+	trace->program = program_of(reader);
 	mst_reader_destroy(reader);
 	close(fd);
-	return status == MST_ERR_NOMEM ? -ENOMEM : 0;
+	return status == MST_ERR_NOMEM || !trace->program ? -ENOMEM : 0;
 }
 
 static int add_trace(struct recording *r, const char *name)
@@ -201,11 +205,16 @@ static int add_trace(struct recording *r, const char *name)
 	*trace = (struct recording_trace){ 0 };
 	if (asprintf(&trace->path, "%s/%s", r->directory, name) < 0)
 		return -ENOMEM;
-	r->n++;
 	int error = look_at(trace);
+	if (error) {
+		free(trace->path);
+		free(trace->program);
+		return error;
+	}
+	r->n++;
 	if (strncmp(name, "1.", 2) == 0)
 		r->pid = trace->pid;
-	return error;
+	return 0;
 }
 
 static int compare_ends(const void *a, const void *b)

@@ -57,3 +57,42 @@ t short msusage -d none/x null
 t short msusage -d none/x exit exit
 t sh -c 'ls -A "$TMPDIR"'
 t env TMPDIR=/nonexistent msusage true
+
+# A signal that comes when msrec has ended goes to nobody, even where its number is another process's by then. Here the
+# trace is none, but a pipe, which keeps msusage reading. Where numbers can't be chosen only its message is of interest.
+mkdir aside
+cp "$build/analyze/msusage" aside
+cat >aside/msrec <<'END'
+#!/bin/sh
+mkfifo "${2%/*}/1.1"
+echo $$ >aside/number
+END
+chmod +x aside/msrec
+
+late_signal()
+{
+	aside/msusage true 2>message &
+	late=$!
+	until [ -s aside/number ] && ! kill -0 "$(cat aside/number)" 2>/dev/null; do
+		sleep 0.01
+	done
+	number=$(cat aside/number)
+	for _ in 1 2 3 4 5 6 7 8 9; do
+		{ echo $((number - 1)) >/proc/sys/kernel/ns_last_pid; } 2>/dev/null
+		sleep 60 &
+		stranger=$!
+		[ $stranger = "$number" ] && break
+		kill -KILL $stranger
+	done
+	kill -TERM $late
+	set -- "$TMPDIR"/*/1.1
+	echo nothing >broken
+	mv broken "$1" >"$1"
+	wait $late
+	echo "msusage: $?"
+	sed 's,/.*/,,' message
+	kill -KILL $stranger
+	wait $stranger 2>/dev/null
+	echo "the stranger: $?"
+}
+t late_signal
