@@ -149,7 +149,7 @@ static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t
 	return err;
 }
 
-/* A block whose address is another's, though no free of it was seen. */
+/* The block is gone, though no free of it was seen. */
 static int imply_free(struct tracee *t, struct block block)
 {
 	const struct mst_kind k = { .op = MST_OP_IMPLIED_FREE };
@@ -465,7 +465,21 @@ void tracee_tell_when(struct tracee *t, const struct lane *lane, uint64_t stamp,
 	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
 }
 
-/* Takes the lane's next event, unless ADDRESS_IS_LIVE. */
+/* The event gives an address at which there is a block: that was freed. */
+static int write_after_free(struct tracee *t, struct lane *lane, const struct lane_event *e)
+{
+	struct block block;
+
+	if (blocks_take(&t->blocks, e->address, &block)) {
+		const int err = imply_free(t, block);
+
+		if (err)
+			return err;
+	}
+	return write_event(t, lane, e);
+}
+
+/* Takes the lane's next event, which has been peeked at. */
 static int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
 {
 	const struct lane_event *e = lane_peek(lane);
@@ -474,8 +488,9 @@ static int take_event(struct tracee *t, struct lane *lane, const struct clock *c
 	if (e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread)
 		tracee_tell_when(t, lane, e->stamp, clock);
 	err = write_event(t, lane, e);
-	if (__builtin_expect(err != ADDRESS_IS_LIVE, 1))
-		lane_take(lane);
+	if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
+		err = write_after_free(t, lane, e);
+	lane_take(lane);
 	return err;
 }
 
@@ -510,22 +525,6 @@ static struct lane *earliest(struct tracee *t, const struct clock *clock, uint64
 	return best && !must_wait(t, lane_peek(best), clock) ? best : NULL;
 }
 
-/* Takes the lane's next event, which isn't as usual. What it gives was freed, if that hasn't been seen. */
-static int take_any(struct tracee *t, struct lane *lane, const struct clock *clock)
-{
-	struct block block;
-	int err = take_event(t, lane, clock);
-
-	if (err != ADDRESS_IS_LIVE)
-		return err;
-	blocks_take(&t->blocks, lane_peek(lane)->address, &block);
-	err = imply_free(t, block);
-	if (!err)
-		return take_event(t, lane, clock);
-	lane_take(lane);
-	return err;
-}
-
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
 	const int64_t most = t->step;
@@ -544,7 +543,7 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 			if (e && (e->stamp > limit || must_wait(t, e, clock)))
 				e = NULL;
 			if (e && taken < most) {
-				err = take_any(t, lane, clock);
+				err = take_event(t, lane, clock);
 				taken++;
 			}
 			if (err < 0) {

@@ -177,10 +177,7 @@ bool tracee_can_fork(struct tracee *t, const struct clock *clock)
 
 void tracee_keep_fork(struct tracee *t, uint32_t number)
 {
-	struct tracee *child = copy_state(t);
-
-	if (child)
-		t->forks[t->n_forks++] = (struct fork_state){ number, child };
+	t->forks[t->n_forks++] = (struct fork_state){ number, copy_state(t) };
 }
 
 bool tracee_knows_fork(const struct tracee *t, uint32_t number)
@@ -199,10 +196,9 @@ bool tracee_awaits_children(const struct tracee *t)
 
 struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *parent)
 {
-	struct tracee *t = take_fork(parent, segment->parent_fork);
+	const uint32_t fork = segment->parent_fork;
+	struct tracee *t = tracee_knows_fork(parent, fork) ? take_fork(parent, fork) : copy_state(parent);
 
-	if (!t)
-		t = copy_state(parent);
 	if (t) {
 		t->segment = segment;
 		t->frames.modules = shm_modules(segment);

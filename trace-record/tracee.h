@@ -28,7 +28,8 @@ struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *wri
 
 /*
  * The child of a fork: takes the state that was kept at the fork (or, if that is not known, the
- * parent's present state). Its writer has no file yet; see tracee_needs_file(). NULL: no memory.
+ * parent's present state). Its writer has no file yet; see tracee_needs_file(). NULL: no memory, now or
+ * at the fork.
  */
 struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *parent);
 

@@ -28,7 +28,7 @@ struct kind_entry {
 /* The state of the process at a fork, for the child. */
 struct fork_state {
 	uint32_t number;
-	struct tracee *child;
+	struct tracee *child; /* NULL: there was no memory for it, so the child cannot be recorded */
 };
 
 struct tracee {

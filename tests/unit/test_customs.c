@@ -61,6 +61,7 @@ static void check_address(struct customs *customs, const struct list *list, uint
 {
 	const size_t i = list_find(list, address);
 
+	assert_int_equal(customs_at(customs, address), i < list->n);
 	if (i == list->n)
 		assert_false(customs_covered(customs, address));
 	else if (list->own[address].age)

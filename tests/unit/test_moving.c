@@ -30,6 +30,15 @@
 #define BASE " |" /* in texts: the end of a base */
 
 static struct clock clock_now;
+static bool no_memory; /* for calloc() */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(n, size);
+}
 
 /* ---- rings ---- */
 
@@ -275,6 +284,32 @@ static void test_a_fork_meanwhile(void **state)
 	end_case();
 }
 
+/* Without memory for the state at the fork there is no child: the parent's present state isn't what it goes on from. */
+static void test_a_fork_without_memory(void **state)
+{
+	const int fd = byhand_file();
+	struct tracee *parent;
+
+	(void)state;
+	begin_case();
+	parent = tracee_create(byhand_segment(0), byhand_writer(fd, false), 32, false);
+	drain(parent);
+	say_value(0, 1, MST_OP_FORK, 1);
+	no_memory = true;
+	drain(parent);
+	no_memory = false;
+	say_realloc(0, P, Q, 20);
+	drain(parent);
+	begin_process(1);
+	byhand_segment(1)->parent_fork = 1;
+	assert_true(tracee_awaits_children(parent));
+	assert_null(tracee_create_child(byhand_segment(1), parent));
+	assert_false(tracee_awaits_children(parent));
+	check(tracee_writer(parent), fd, " A10 M R10>20");
+	tracee_destroy(parent);
+	end_case();
+}
+
 static void test_another_file_meanwhile(void **state)
 {
 	const int fds[] = { byhand_file(), byhand_file() };
@@ -307,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_it_never_returns_and_the_address_does),
 		cmocka_unit_test(test_nothing_moves),
 		cmocka_unit_test(test_a_fork_meanwhile),
+		cmocka_unit_test(test_a_fork_without_memory),
 		cmocka_unit_test(test_another_file_meanwhile),
 	};
 
