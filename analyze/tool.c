@@ -15,6 +15,7 @@
 #include "number.h"
 #include "printable.h"
 #include "replay.h"
+#include "streams.h"
 #include "term.h"
 
 #define MAX_JOBS 256u
@@ -168,20 +169,9 @@ const struct argp tool_argp = {
 	.children = children,
 };
 
-/*
- * What is closed gets a stand-in that refuses what it was for, so that no result takes its number, and with it the
- * messages. Programs that are started find it closed, as the tool did.
- */
-static void hold_standard_streams(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-}
-
 bool tool_init(struct tool *tool, const char *name)
 {
-	hold_standard_streams();
+	streams_hold();
 	*tool = (struct tool){ .name = name };
 	return args_init(&tool->args);
 }

@@ -21,6 +21,7 @@
 #include "mstrace.h"
 #include "preload/counter.h"
 #include "shm.h"
+#include "streams.h"
 
 const char *argp_program_version = "msrec " MSREC_VERSION;
 
@@ -492,15 +493,6 @@ __attribute__((noreturn)) static void end_like(int status)
 
 /* ---- the run ---- */
 
-/* What is closed gets a stand-in, so that no file of ours takes its number. The program finds it closed. */
-static void hold_standard_streams(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", O_RDWR | O_CLOEXEC);
-	}
-}
-
 /*
  * From here on msrec needs nothing that is the program's, and more descriptors than a program usually may have. Who reads
  * what the program writes shall see its end.
@@ -645,7 +637,7 @@ int main(int argc, char **argv)
 	char *objection, *remark;
 	int status;
 
-	hold_standard_streams();
+	streams_hold();
 	argp_err_exit_status = LAUNCH_FAILED;
 	argv = prepend_environment(&argc, argv);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
