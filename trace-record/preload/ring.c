@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring.h"
 
-#include "os.h"
+#include "bell.h"
 #include "shm.h"
-
-#define SPINS 200u  /* looks at a full ring before sleeping */
-#define WAIT_MS 20u /* one sleep */
 
 /* ---- room ---- */
 
@@ -19,7 +16,7 @@ static bool ring_wait(struct thread *t, uint64_t bytes)
 {
 	struct shm_ring *ring = t->ring;
 
-	for (unsigned i = 0; i < SPINS + THREAD_WAITS; i++) {
+	for (unsigned i = 0; i < BELL_SPINS + THREAD_WAITS; i++) {
 		const uint32_t seen = atomic_load(&ring->space);
 
 		t->tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
@@ -34,16 +31,11 @@ static bool ring_wait(struct thread *t, uint64_t bytes)
 		}
 		if (t->lossy)
 			return false;
-		if (i < SPINS) {
+		if (i < BELL_SPINS) {
 			_mm_pause();
 			continue;
 		}
-		ring_bell(the_process.family);
-		atomic_store(&ring->waiting, 1);
-		/* The reader looks at `waiting` after it has moved the tail: look once more. */
-		if (atomic_load(&ring->tail) == t->tail)
-			os_wait(&ring->space, seen, WAIT_MS);
-		atomic_store(&ring->waiting, 0);
+		bell_sleep(the_process.family, ring, t->tail, seen);
 	}
 	t->lossy = true;
 	return false;
@@ -77,7 +69,7 @@ static void ring_turn(struct thread *t)
 	t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
 	unread = t->head - t->tail;
 	if (unread >= t->size / 4 && atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
-		ring_bell(the_process.family);
+		bell_ring(the_process.family);
 	if (unread >= t->lap || at < 2 * t->lap)
 		return;
 	/* Published with the next record: the reader never finds padding alone. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "bell.h"
 #include "modules.h"
 #include "pages.h"
 #include "real.h"
@@ -125,7 +126,7 @@ static uint32_t claim_segment(struct process *p)
 	     number == SHM_NO_SEGMENT && !atomic_load(&p->family->full) && any_process_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			break;
-		ring_bell(p->family);
+		bell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		number = shm_claim_segment(p->family, p->segments);
 		if (number == SHM_NO_SEGMENT && i == AWAIT_MOST)
@@ -177,7 +178,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	else
 		modules_init(shm_modules(segment), real.find_object, stamp_now);
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
-	ring_bell(p->family);
+	bell_ring(p->family);
 	return true;
 }
 
@@ -275,7 +276,7 @@ static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
 	for (unsigned i = 0; !ring && !atomic_load(&no_rings) && any_owner_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			return NULL;
-		ring_bell(p->family);
+		bell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		ring = claim_ring(p, slot);
 		if (i == AWAIT_MOST)

@@ -137,13 +137,6 @@ static inline uint64_t stamp_now(void)
 	return os_stamp(the_process.use_tsc);
 }
 
-static inline void ring_bell(struct shm_family *family)
-{
-	atomic_fetch_add(&family->bell, 1);
-	if (atomic_load(&family->asleep))
-		os_wake(&family->bell);
-}
-
 static inline uintptr_t thread_pointer(void)
 {
 	return (uintptr_t)__builtin_thread_pointer();

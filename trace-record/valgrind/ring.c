@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "ring.h"
 
-#include "../preload/os.h"
+#include "../preload/bell.h"
 
 #define SLOT 0u               /* of the one ring of a process */
-#define SPINS 200u            /* looks at a full ring before sleeping */
-#define WAIT_MS 20u           /* one sleep */
 #define UNSTAMPED 16u         /* records that may follow without a look at the clock */
 #define BELL_BYTES (1u << 20) /* unread, of which the reader is told */
 
@@ -21,13 +19,6 @@ uint64_t ring_stamp(void)
 void ring_stamp_next(void)
 {
 	ring.unstamped = 0;
-}
-
-static void ring_bell(void)
-{
-	atomic_fetch_add(&ring.family->bell, 1);
-	if (atomic_load(&ring.family->asleep))
-		os_wake(&ring.family->bell);
 }
 
 /* Takes a segment and its first ring; `parent` is the segment before a fork. */
@@ -60,7 +51,7 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	atomic_store(&segment->rings_used, 1);
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	ring.on = true;
-	ring_bell();
+	bell_ring(ring.family);
 	return true;
 }
 
@@ -115,16 +106,11 @@ static __attribute__((noinline)) bool wait_for_room(uint64_t bytes)
 			ring.on = false;
 			return false;
 		}
-		if (i < SPINS) {
+		if (i < BELL_SPINS) {
 			__builtin_ia32_pause();
 			continue;
 		}
-		ring_bell();
-		atomic_store(&shared->waiting, 1);
-		/* The reader looks at `waiting` after it has moved the tail: look once more. */
-		if (atomic_load(&shared->tail) == ring.tail)
-			os_wait(&shared->space, seen, WAIT_MS);
-		atomic_store(&shared->waiting, 0);
+		bell_sleep(ring.family, shared, ring.tail, seen);
 	}
 }
 
@@ -151,7 +137,7 @@ static void publish(uint64_t words)
 	atomic_store_explicit(&ring.segment->rings[SLOT].head, ring.head, memory_order_release);
 	if ((old ^ ring.head) & BELL_BYTES &&
 	    atomic_load_explicit(&ring.family->asleep, memory_order_relaxed))
-		ring_bell();
+		bell_ring(ring.family);
 }
 
 /* ---- records ---- */
