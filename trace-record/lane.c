@@ -53,10 +53,15 @@ void lane_forget(struct lane *lane)
 	forget(lane->nodes, lane->n_nodes);
 }
 
-/* Reads the record at `w`, all of which is there; returns where it ends. */
-static inline const uint64_t *parse(const uint64_t *w, struct lane_event *e, uint64_t *stamp)
+/* The program may write there at any time: what is checked and what is used are the same read. */
+static inline uint64_t read_head(const uint64_t *w)
 {
-	const uint64_t head = *w++;
+	return *(const volatile uint64_t *)w;
+}
+
+/* Reads the record behind its head, all of which is there; returns where it ends. */
+static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct lane_event *e, uint64_t *stamp)
+{
 	const uint8_t flags = SHM_FLAGS(head);
 	const unsigned operands = shm_operands(SHM_OP(head));
 
@@ -81,27 +86,29 @@ static inline const uint64_t *parse(const uint64_t *w, struct lane_event *e, uin
 	return w;
 }
 
-/* Where the record at *at begins, behind padding if there is any; NULL: not the whole of it is there. */
-static const uint64_t *record_at(const struct lane *lane, uint64_t *at)
+/* Where the record at *at begins, behind padding if there is any, and its head; NULL: not the whole of it is there. */
+static const uint64_t *record_at(const struct lane *lane, uint64_t *at, uint64_t *head)
 {
 	const uint64_t *w = (const uint64_t *)(lane->data + (*at & (lane->size - 1)));
 	uint64_t room;
 
-	if (SHM_OP(w[0]) == SHM_PAD) {
+	*head = read_head(w);
+	if (SHM_OP(*head) == SHM_PAD) {
 		*at += lane->size - (*at & (lane->size - 1));
 		w = (const uint64_t *)lane->data;
 		if ((int64_t)(lane->head - *at) <= 0)
 			return NULL;
+		*head = read_head(w);
 	}
 	room = lane->size - (*at & (lane->size - 1));
 	if (room > lane->head - *at)
 		room = lane->head - *at;
-	return shm_words(w[0]) <= room / 8 ? w : NULL;
+	return shm_words(*head) <= room / 8 ? w : NULL;
 }
 
 const struct lane_event *lane_read(struct lane *lane)
 {
-	uint64_t at = lane->tail;
+	uint64_t at = lane->tail, head = 0;
 	const uint64_t *w = NULL;
 
 	if (lane->tail - lane->released >= LANE_RELEASE_BYTES)
@@ -109,12 +116,12 @@ const struct lane_event *lane_read(struct lane *lane)
 	if (lane->broken)
 		return NULL;
 	if (lane->head - at <= lane->size && !((lane->head | at) & 7))
-		w = record_at(lane, &at);
+		w = record_at(lane, &at, &head);
 	lane->broken = !w;
 	lane->peeked = w;
 	if (!w)
 		return NULL;
-	lane->event.end = at + (uint64_t)(parse(w, &lane->event, &lane->stamp) - w) * 8;
+	lane->event.end = at + (uint64_t)(parse(head, w + 1, &lane->event, &lane->stamp) - w) * 8;
 	return &lane->event;
 }
 
