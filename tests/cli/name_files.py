@@ -77,7 +77,7 @@ class Names:
         for directory in dirs:
             words += ["-s", directory]
         done = subprocess.run(words + [path], input="".join(f"{a:x}\n" for a in self.addresses),
-                              capture_output=True, text=True, check=True,
+                              capture_output=True, text=True, errors="surrogateescape", check=True,
                               env=harness.plain_environment(**(env or {})))
         return done.stdout, done.stderr
 
@@ -253,27 +253,51 @@ def check_unpacking(check, names, work):
         check(f"compressed debug file: {words}", fine)
         of_units.addresses = every[::20]
         check_damaged(check, of_units, packed, debug, words)
+        check_nonsense(check, of_units, packed, debug, words)
+
+
+class Damage:
+    """Turns bits at the beginnings of a debug file's sections over, the same ones in each run."""
+
+    def __init__(self, path):
+        self.random = 12345
+        with open(path, "rb") as file:
+            self.good = file.read()
+        self.sections = [int(value, 16) for value in re.findall(r"\.debug_\w+ +PROGBITS +\w+ (\w+)",
+                                                                sh("readelf", "-SW", path))]
+
+    def write(self, path, sections):
+        bad = bytearray(self.good)
+        for start in sections:
+            self.random = self.random * 1103515245 + 12345 & 0x7fffffff
+            bad[start + (self.random >> 8) % 60] ^= 1 << self.random % 7
+        with open(path, "wb") as file:
+            file.write(bad)
 
 
 def check_damaged(check, names, packed, debug, words):
     """Whatever is left of the file: an answer for each address, and no more harm than that."""
-    random = 12345
-    with open(debug, "rb") as file:
-        good = file.read()
-    sections = [int(value, 16) for value in re.findall(r"\.debug_\w+ +PROGBITS +\w+ (\w+)",
-                                                       sh("readelf", "-SW", debug))]
+    damage = Damage(debug)
     answers = set()
     for _ in range(6):
-        bad = bytearray(good)
-        for start in sections:
-            random = random * 1103515245 + 12345 & 0x7fffffff
-            bad[start + (random >> 8) % 60] ^= 1 << random % 7
-        with open(debug, "wb") as file:
-            file.write(bad)
+        damage.write(debug, damage.sections)
         answers.add(len(functions(names.ask(packed)[0])))
-    with open(debug, "wb") as file:
-        file.write(good)
     check(f"damaged debug file: {words}", answers == {len(names.addresses) + 1}, str(answers))
+
+
+def check_nonsense(check, names, packed, debug, words):
+    """What was damaged before it was compressed: the same answers as libdw gives of the file as it was."""
+    plain = debug + ".plain"
+    sh("objcopy", "--only-keep-debug", packed.removesuffix(".stripped/program"), plain)
+    damage = Damage(plain)
+    same = True
+    for section in 2 * damage.sections:
+        damage.write(plain, [section])
+        shutil.copy(plain, debug)
+        answer = names.ask(packed)[0]
+        sh("objcopy", "--compress-debug-sections=zlib", plain, debug)
+        same = same and names.ask(packed)[0] == answer
+    check(f"nonsense in a compressed debug file: {words}", same)
 
 
 def check_split(check, names, work):
