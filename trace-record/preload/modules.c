@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 
 #define OBJECTS_MAX 4096
+#define PAGE ((uintptr_t)4096)
 #define ROOM_STEP 64u
 #define STATE_ENTERED (UINT64_C(1) << 16)
 #define STATE_CLOSED (UINT64_C(1) << 40)
@@ -70,21 +71,55 @@ static void unlock_table(void)
 	atomic_store_explicit(&table_lock, false, memory_order_release);
 }
 
+/* Whether the program headers are at `at`: then one of them puts their place in the file there. */
+static bool are_headers(uintptr_t at, const ElfW(Ehdr) * elf, uintptr_t bias)
+{
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)at;
+
+	if (!os_readable(at) || !os_readable((uintptr_t)(headers + elf->e_phnum) - sizeof(uint64_t)))
+		return false;
+	for (unsigned i = 0; i < elf->e_phnum; i++)
+		if (headers[i].p_type == PT_LOAD &&
+		    elf->e_phoff - headers[i].p_offset < headers[i].p_filesz &&
+		    bias + headers[i].p_vaddr + (elf->e_phoff - headers[i].p_offset) == at)
+			return true;
+	return false;
+}
+
+/* Where the program headers are that don't follow the ELF header: in a later segment, most often the last. 0: unknown. */
+static uintptr_t find_far_headers(const struct sighting *seen, const ElfW(Ehdr) * elf)
+{
+	const uintptr_t bytes = elf->e_phnum * sizeof(ElfW(Phdr)), in_page = elf->e_phoff % PAGE;
+	uintptr_t at = ((seen->end - bytes - in_page) & ~(PAGE - 1)) + in_page;
+
+	if (seen->end - seen->start < bytes + in_page)
+		return 0;
+	for (; at > seen->start; at -= PAGE)
+		if (are_headers(at, elf, seen->bias))
+			return at;
+	return 0;
+}
+
 /* Takes the program headers from the ELF header at `at`, if there is one. */
 static bool find_headers_at(struct sighting *seen, uintptr_t at)
 {
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)at;
+	uintptr_t headers;
 
-	if (at % 4096 != 0 || !os_readable(at) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    elf->e_phentsize != sizeof(ElfW(Phdr)) || elf->e_phoff > 4096 ||
-	    elf->e_phnum > (4096 - elf->e_phoff) / sizeof(ElfW(Phdr)))
+	if (at % PAGE != 0 || !os_readable(at) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    elf->e_phentsize != sizeof(ElfW(Phdr)) || elf->e_phnum == 0 ||
+	    elf->e_phnum > PAGE / sizeof(ElfW(Phdr)))
 		return false;
-	seen->headers = (const ElfW(Phdr) *)(at + elf->e_phoff);
+	if (elf->e_phoff <= PAGE - elf->e_phnum * sizeof(ElfW(Phdr)))
+		headers = at + elf->e_phoff;
+	else
+		headers = find_far_headers(seen, elf);
+	seen->headers = (const ElfW(Phdr) *)headers;
 	seen->header_count = elf->e_phnum;
-	return true;
+	return headers != 0;
 }
 
-/* The kernel tells where the executable's are; others follow the ELF header, which the first
+/* The kernel tells where the executable's are; the others' is said by the ELF header, which the first
  * segment maps, nearly always at link-time address 0. */
 static bool find_headers(struct sighting *seen)
 {
@@ -112,7 +147,7 @@ static void complete_sighting(struct sighting *seen)
 
 		if (header->p_type != PT_LOAD)
 			continue;
-		from &= ~(uintptr_t)4095;
+		from &= ~(PAGE - 1);
 		start = from < start ? from : start;
 		end = to > end ? to : end;
 	}
@@ -265,8 +300,7 @@ static void read_notes(struct module *module, uintptr_t at, uint64_t size)
 	while (size >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
 		uint64_t name = ((uint64_t)note->n_namesz + 3) & ~UINT64_C(3);
-		uint64_t id = ((uint64_t)note->n_descsz + 3) & ~UINT64_C(3);
-		uint64_t bytes = sizeof(*note) + name + id;
+		uint64_t bytes = sizeof(*note) + name + note->n_descsz;
 
 		if (bytes > size)
 			return;
@@ -277,6 +311,10 @@ static void read_notes(struct module *module, uintptr_t at, uint64_t size)
 			module->build_id_size = (uint8_t)note->n_descsz;
 			return;
 		}
+		/* The last one need not be filled up. */
+		bytes = (bytes + 3) & ~UINT64_C(3);
+		if (bytes > size)
+			return;
 		at += bytes;
 		size -= bytes;
 	}
