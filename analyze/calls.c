@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "stringset.h"
 
 /* The calls of a frame: `n` numbers from `first` on; n = 0: not asked for yet. */
@@ -112,28 +113,16 @@ static size_t make_key(struct calls *c, const struct call *call, size_t *functio
 
 static bool add_item(struct calls *c, const struct call *call)
 {
-	if (c->n_items == c->room_items) {
-		const uint32_t room = c->room_items * 2 + 64;
-		struct call *items = reallocarray(c->items, room, sizeof(*items));
-		if (!items)
-			return false;
-		c->items = items;
-		c->room_items = room;
-	}
+	if (!array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)))
+		return false;
 	c->items[c->n_items++] = *call;
 	return true;
 }
 
 static bool add_number(struct calls *c, uint32_t number)
 {
-	if (c->n_numbers == c->room_numbers) {
-		const uint32_t room = c->room_numbers * 2 + 256;
-		uint32_t *numbers = reallocarray(c->numbers, room, sizeof(*numbers));
-		if (!numbers)
-			return false;
-		c->numbers = numbers;
-		c->room_numbers = room;
-	}
+	if (!array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)))
+		return false;
 	c->numbers[c->n_numbers++] = number;
 	return true;
 }

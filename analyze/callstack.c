@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 void callstack_init(struct callstack *c, const struct mst_reader *reader, struct naming *naming,
 		    const struct settings *settings)
 {
@@ -35,14 +37,8 @@ static bool is_main(struct callstack *c, uint32_t frame)
 
 static bool add_frame(struct callstack *c, uint32_t frame)
 {
-	if (c->n == c->room) {
-		uint32_t room = c->room * 2 + 64;
-		uint32_t *frames = reallocarray(c->frames, room, sizeof(*frames));
-		if (!frames)
-			return false;
-		c->frames = frames;
-		c->room = room;
-	}
+	if (!array_reserve(&c->frames, c->n, &c->room, sizeof(*c->frames)))
+		return false;
 	c->frames[c->n++] = frame;
 	return true;
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 /* Whether a stack has a main, from the outside inwards. */
 enum main_place { NOT_ASKED, NO_MAIN, IS_MAIN, INSIDE_MAIN };
 
@@ -15,15 +17,8 @@ struct calltree_stack {
 /* UINT32_MAX: no memory. */
 static uint32_t add_node(struct calltree *t, uint32_t parent, uint32_t call)
 {
-	if (t->n == t->room) {
-		const uint32_t room = t->room < UINT32_MAX / 4 ? t->room * 2 + 256 : t->room;
-		struct calltree_node *nodes =
-			room > t->room ? reallocarray(t->nodes, room, sizeof(*nodes)) : NULL;
-		if (!nodes)
-			return UINT32_MAX;
-		t->nodes = nodes;
-		t->room = room;
-	}
+	if (!array_reserve(&t->nodes, t->n, &t->room, sizeof(*t->nodes)))
+		return UINT32_MAX;
 	t->nodes[t->n] = (struct calltree_node){ .parent = parent, .call = call };
 	return t->n++;
 }
@@ -77,14 +72,8 @@ static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
 
 static bool push(struct calltree *t, uint32_t n, uint32_t stack)
 {
-	if (n == t->room_path) {
-		const uint32_t room = t->room_path * 2 + 64;
-		uint32_t *path = reallocarray(t->path, room, sizeof(*path));
-		if (!path)
-			return false;
-		t->path = path;
-		t->room_path = room;
-	}
+	if (!array_reserve(&t->path, n, &t->room_path, sizeof(*t->path)))
+		return false;
 	t->path[n] = stack;
 	return true;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 /*
  * Massif captures 50 frames more than it shows. The innermost, unless a request or a system call led
  * there, is the allocator's own and not recorded.
@@ -280,15 +282,8 @@ static bool reserve_cut_short(struct contexts *c)
 /* Returns its number, or CONTEXT_UNKNOWN: no memory. */
 static uint32_t append_context(struct contexts *c, const struct context *context)
 {
-	if (c->n == c->capacity) {
-		const uint32_t capacity = c->capacity + c->capacity / 2 + 256;
-		struct context *items = realloc(c->items, capacity * sizeof(*items));
-
-		if (!items)
-			return CONTEXT_UNKNOWN;
-		c->items = items;
-		c->capacity = capacity;
-	}
+	if (!array_reserve(&c->items, c->n, &c->capacity, sizeof(*c->items)))
+		return CONTEXT_UNKNOWN;
 	c->items[c->n] = *context;
 	return c->n++;
 }

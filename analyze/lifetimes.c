@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "indexmap.h"
 
 struct place {
@@ -65,14 +66,10 @@ static bool reserve_births(struct lifetimes *l)
 {
 	if (l->n_unused || l->n_births < l->room_births)
 		return true;
-	const uint32_t room = l->room_births < UINT32_MAX / 4 ? l->room_births * 2 + 1024 : l->room_births;
-	struct birth *births = room > l->room_births ? reallocarray(l->births, room, sizeof(*births)) : NULL;
-	if (births)
-		l->births = births;
-	uint32_t *unused = births ? reallocarray(l->unused, room, sizeof(*unused)) : NULL;
-	if (!unused)
+	uint32_t room = l->room_births, room_unused = room;
+	if (!array_reserve(&l->births, l->n_births, &room, sizeof(*l->births)) ||
+	    !array_reserve(&l->unused, l->n_births, &room_unused, sizeof(*l->unused)))
 		return false;
-	l->unused = unused;
 	l->room_births = room;
 	return true;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define UNKNOWN UINT64_MAX
 #define GONE UINT32_MAX
 #define AHEAD 8u /* frees that are looked up soon */
@@ -16,22 +18,6 @@ void liveset_finish(struct liveset *set)
 	free(set->counts);
 	free(set->came);
 	*set = (struct liveset){ 0 };
-}
-
-/* Room for one more item. */
-static bool reserve(void **items, uint32_t n, uint32_t *capacity, size_t size)
-{
-	const uint32_t more = *capacity ? 2 * *capacity : 1024;
-	void *grown;
-
-	if (n < *capacity)
-		return true;
-	grown = more > n ? reallocarray(*items, more, size) : NULL;
-	if (!grown)
-		return false;
-	*items = grown;
-	*capacity = more;
-	return true;
 }
 
 static bool count(struct liveset *set, uint32_t kind, int64_t change)
@@ -60,7 +46,7 @@ bool liveset_put(struct liveset *set, const struct liveblock *block)
 	if (set->n_holes) {
 		place = set->holes[--set->n_holes];
 	} else {
-		if (!reserve((void **)&set->blocks, set->n, &set->capacity, sizeof(*set->blocks)))
+		if (!array_reserve(&set->blocks, set->n, &set->capacity, sizeof(*set->blocks)))
 			return false;
 		place = set->n++;
 	}
@@ -75,7 +61,7 @@ bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index)
 	if (index == UNKNOWN || !indexmap_take(&set->places, index, &place))
 		return count(set, kind, -1);
 	set->blocks[place].index = UNKNOWN;
-	if (!reserve((void **)&set->holes, set->n_holes, &set->cap_holes, sizeof(*set->holes)))
+	if (!array_reserve(&set->holes, set->n_holes, &set->cap_holes, sizeof(*set->holes)))
 		return false;
 	set->holes[set->n_holes++] = (uint32_t)place;
 	return true;
@@ -229,7 +215,7 @@ struct liveblock *liveset_list(struct liveset *set, size_t *n)
 	settle(set);
 	for (uint32_t kind = 0; fine && kind < set->n_counts; kind++) {
 		for (; fine && set->counts[kind] > 0; set->counts[kind]--) {
-			fine = reserve((void **)&set->blocks, set->n, &set->capacity, sizeof(*set->blocks));
+			fine = array_reserve(&set->blocks, set->n, &set->capacity, sizeof(*set->blocks));
 			if (fine)
 				set->blocks[set->n++] = (struct liveblock){ UNKNOWN, UNKNOWN, kind, 0 };
 		}

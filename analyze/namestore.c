@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "stringset.h"
 
 #define CALLS_MOST (1u << 25)
@@ -43,25 +44,10 @@ void namestore_destroy(struct namestore *store)
 	free(store);
 }
 
-/* Room for one more; false: no memory. */
-static bool reserve(void *items, uint32_t n, uint32_t *room, size_t size)
-{
-	void **array = items;
-	if (n < *room)
-		return true;
-	if (*room >= CALLS_MOST)
-		return false;
-	void *grown = reallocarray(*array, *room * 2 + 256, size);
-	if (!grown)
-		return false;
-	*array = grown;
-	*room = *room * 2 + 256;
-	return true;
-}
-
 bool namestore_frame(struct namestore *store, uint32_t frame)
 {
-	if (!reserve(&store->frames, store->n_frames, &store->room_frames, sizeof(*store->frames)))
+	if (store->n_frames == CALLS_MOST ||
+	    !array_reserve(&store->frames, store->n_frames, &store->room_frames, sizeof(*store->frames)))
 		return false;
 	store->frames[store->n_frames++] = (struct named_frame){ .frame = frame, .first = store->n_calls };
 	return true;
@@ -72,8 +58,8 @@ bool namestore_call(struct namestore *store, const char *function, const char *p
 	struct named_frame *frame = &store->frames[store->n_frames - 1];
 	const char *slash = path ? strrchr(path, '/') : NULL, *file = slash ? slash + 1 : path;
 	struct mst_name name = { .line = line };
-	if (frame->n == NAMESTORE_CALLS_MOST ||
-	    !reserve(&store->calls, store->n_calls, &store->room_calls, sizeof(*store->calls)))
+	if (frame->n == NAMESTORE_CALLS_MOST || store->n_calls == CALLS_MOST ||
+	    !array_reserve(&store->calls, store->n_calls, &store->room_calls, sizeof(*store->calls)))
 		return false;
 	bool fine = true;
 	if (function) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 /* ---- life ---- */
 
 void prelude_begin(struct prelude *prelude, const struct scribe *scribe)
@@ -100,21 +102,6 @@ static bool reserve_used(struct prelude *prelude, uint32_t stack)
 	return true;
 }
 
-static bool reserve_first(struct prelude *prelude)
-{
-	const uint32_t capacity = prelude->cap_first ? 2 * prelude->cap_first : 256;
-	uint32_t *first;
-
-	if (prelude->n_first < prelude->cap_first)
-		return true;
-	first = reallocarray(prelude->first, capacity, sizeof(*first));
-	if (!first)
-		return false;
-	prelude->first = first;
-	prelude->cap_first = capacity;
-	return true;
-}
-
 /* A block of a kind comes, maybe the first one of its stack. */
 static bool note_use(struct prelude *prelude, uint32_t kind)
 {
@@ -124,7 +111,7 @@ static bool note_use(struct prelude *prelude, uint32_t kind)
 		return false;
 	if (prelude->used[stack])
 		return true;
-	if (!reserve_first(prelude))
+	if (!array_reserve(&prelude->first, prelude->n_first, &prelude->cap_first, sizeof(*prelude->first)))
 		return false;
 	prelude->used[stack] = 1;
 	prelude->first[prelude->n_first++] = kind;

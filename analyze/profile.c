@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "effect.h"
 #include "indexmap.h"
 
@@ -67,14 +68,8 @@ struct profile {
 /* NO_ROW, here and below: no memory. */
 static uint32_t add_row(struct profile *p, uint32_t kind, uint32_t thread)
 {
-	if (p->n_rows == p->room) {
-		uint32_t room = p->room < UINT32_MAX / 4 ? p->room * 2 + 256 : p->room;
-		struct row *rows = room > p->room ? reallocarray(p->rows, room, sizeof(*rows)) : NULL;
-		if (!rows)
-			return NO_ROW;
-		p->rows = rows;
-		p->room = room;
-	}
+	if (!array_reserve(&p->rows, p->n_rows, &p->room, sizeof(*p->rows)))
+		return NO_ROW;
 	p->rows[p->n_rows] = (struct row){ .kind = kind, .thread = thread, .mark = p->mark };
 	return p->n_rows++;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 void tree_destroy(struct tree *tree)
 {
 	if (tree)
@@ -42,42 +44,26 @@ struct forest {
 	const struct tree_input *input; /* of the present tree */
 	uint64_t significant;           /* bytes from which on an entry is shown */
 	struct group *groups;           /* a stack: those of each level on the way to the present one */
-	size_t n_groups, cap_groups;
+	uint32_t n_groups, cap_groups;
 	struct tree *tree;
-	size_t cap_nodes;
+	uint32_t cap_nodes;
 	bool failed; /* there was no memory in the midst of something */
 };
 
-/* ---- growing arrays ---- */
+/* ---- arrays ---- */
 
 static struct place *add_place(struct forest *f, uint32_t frame)
 {
-	if (f->n_places == f->cap_places) {
-		const uint64_t capacity = 2 * (uint64_t)f->cap_places + 64;
-		struct place *places = NULL;
-
-		if (capacity < UNKNOWN)
-			places = realloc(f->places, capacity * sizeof(*places));
-		if (!places)
-			return NULL;
-		f->places = places;
-		f->cap_places = (uint32_t)capacity;
-	}
+	if (!array_reserve(&f->places, f->n_places, &f->cap_places, sizeof(*f->places)))
+		return NULL;
 	f->places[f->n_places] = (struct place){ .frame = frame, .earliest = UNKNOWN, .children = UNKNOWN };
 	return &f->places[f->n_places++];
 }
 
 static bool add_group(struct forest *f, const struct group *group)
 {
-	if (f->n_groups == f->cap_groups) {
-		const size_t capacity = 2 * f->cap_groups + 64;
-		struct group *groups = realloc(f->groups, capacity * sizeof(*groups));
-
-		if (!groups)
-			return false;
-		f->groups = groups;
-		f->cap_groups = capacity;
-	}
+	if (!array_reserve(&f->groups, f->n_groups, &f->cap_groups, sizeof(*f->groups)))
+		return false;
 	f->groups[f->n_groups++] = *group;
 	return true;
 }
@@ -86,15 +72,8 @@ static struct tree_node *add_node(struct forest *f)
 {
 	struct tree *tree = f->tree;
 
-	if (tree->n == f->cap_nodes) {
-		const size_t capacity = 2 * f->cap_nodes + 16;
-		struct tree_node *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
-
-		if (!nodes)
-			return NULL;
-		tree->nodes = nodes;
-		f->cap_nodes = capacity;
-	}
+	if (!array_reserve(&tree->nodes, tree->n, &f->cap_nodes, sizeof(*tree->nodes)))
+		return NULL;
 	return &tree->nodes[tree->n++];
 }
 
@@ -227,7 +206,7 @@ static int compare_groups(const void *va, const void *vb, void *naming)
  */
 static bool add_subtree(struct forest *f, const struct tree_node *node, uint32_t place)
 {
-	const size_t base = f->n_groups;
+	const uint32_t base = f->n_groups;
 	struct tree_node *added = add_node(f);
 
 	if (!added)
@@ -237,10 +216,10 @@ static bool add_subtree(struct forest *f, const struct tree_node *node, uint32_t
 		return true;
 	if ((f->places[place].children == UNKNOWN && !find_children(f, place)) || !add_groups(f, place))
 		return false;
-	added->children = (uint32_t)(f->n_groups - base);
+	added->children = f->n_groups - base;
 	if (added->children > 1)
 		qsort_r(f->groups + base, added->children, sizeof(*f->groups), compare_groups, f->in.naming);
-	for (size_t i = base, end = f->n_groups; i < end; i++) {
+	for (uint32_t i = base, end = f->n_groups; i < end; i++) {
 		const struct group g = f->groups[i];
 		const struct tree_node child = { .frame = g.frame, .places = g.places, .bytes = g.bytes };
 

@@ -17,6 +17,8 @@
 #include "stringset.h"
 #include "unpack.h"
 
+#include "array.h"
+
 #define NS_A_CALL 1000000u
 #define NO_BLOCK UINT32_MAX
 
@@ -48,14 +50,10 @@ struct state {
 static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t index)
 {
 	if (!s->n_unused && s->n_blocks == s->room) {
-		const uint32_t room = s->room < NO_BLOCK / 4 ? s->room * 2 + 1024 : s->room;
-		struct block *blocks = room > s->room ? reallocarray(s->blocks, room, sizeof(*blocks)) : NULL;
-		if (blocks)
-			s->blocks = blocks;
-		uint32_t *unused = blocks ? reallocarray(s->unused, room, sizeof(*unused)) : NULL;
-		if (!unused)
+		uint32_t room = s->room, room_unused = room;
+		if (!array_reserve(&s->blocks, s->n_blocks, &room, sizeof(*s->blocks)) ||
+		    !array_reserve(&s->unused, s->n_blocks, &room_unused, sizeof(*s->unused)))
 			return import_check(s->import, MST_ERR_NOMEM);
-		s->unused = unused;
 		s->room = room;
 	}
 	const uint32_t number = s->n_unused ? s->unused[--s->n_unused] : s->n_blocks++;
