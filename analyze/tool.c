@@ -54,7 +54,8 @@ void tool_notice(const struct tool *tool, const char *format, ...)
 	va_end(list);
 }
 
-void tool_lines(const struct tool *tool, const char *text)
+/* Each line of a text as an error. */
+static void print_lines(const struct tool *tool, const char *text)
 {
 	for (const char *line = text; line;) {
 		const char *end = strchrnul(line, '\n');
@@ -199,7 +200,7 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	if (error == 0)
 		return 0;
 	if (tool->args.problem) {
-		tool_lines(tool, tool->args.problem);
+		print_lines(tool, tool->args.problem);
 		return tool->args.status;
 	}
 	tool_error(tool, "%s", strerror(error));
@@ -252,41 +253,46 @@ static void suit(const struct mst_file_info *info, struct settings *settings)
 		settings->usable = settings->alignment == 16 ? USABLE_REAL : USABLE_VALGRIND;
 }
 
+/* Why the trace cannot answer, to be said behind its name; NULL: it can. */
+static const char *find_missing(const struct mst_file_info *info, const struct settings *settings, bool pages)
+{
+	const bool sample = info->sample_bytes && !pages;
+	if (settings->time_unit == TIME_INSTRUCTIONS && !info->instructions)
+		return "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
+		       "use --time-unit=ms or --time-unit=B";
+	if (pages && !info->pages)
+		return "--pages-as-heap=yes: no page-level calls are recorded in it (msrec --pages)";
+	if (pages && settings->xtree_memory != XTREE_NONE)
+		return "--pages-as-heap=yes: there are xtree reports of blocks only, not of pages";
+	if (sample && settings->usable == USABLE_VALGRIND)
+		return "--usable=valgrind: that needs every single block, and the trace is a sample";
+	if (sample && settings->compat != COMPAT_FIXED)
+		return "--compat: Massif's mistakes need every single block, and the trace is a sample";
+	return NULL;
+}
+
 /* *ms is set if time is in milliseconds for want of anything else. */
 static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
 		   bool *ms)
 {
+	const struct mst_file_info *info = mst_reader_info(trace->reader);
 	const bool pages = settings->pages_as_heap && settings->heap;
-	const char *missing = NULL;
-	suit(mst_reader_info(trace->reader), settings);
-	if (settings->time_unit == TIME_INSTRUCTIONS && !mst_reader_info(trace->reader)->instructions)
-		missing = "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
-			  "use --time-unit=ms or --time-unit=B";
-	else if (pages && !mst_reader_info(trace->reader)->pages)
-		missing = "--pages-as-heap=yes: no page-level calls are recorded in it (msrec --pages)";
-	else if (pages && settings->xtree_memory != XTREE_NONE)
-		missing = "--pages-as-heap=yes: there are xtree reports of blocks only, not of pages";
-	else if (!pages && mst_reader_info(trace->reader)->sample_bytes &&
-		 settings->usable == USABLE_VALGRIND)
-		missing = "--usable=valgrind: that needs every single block, and the trace is a sample";
-	else if (!pages && mst_reader_info(trace->reader)->sample_bytes && settings->compat != COMPAT_FIXED)
-		missing = "--compat: Massif's mistakes need every single block, and the trace is a sample";
+	suit(info, settings);
+	const char *missing = find_missing(info, settings, pages);
 	if (missing) {
 		tool_error(tool, "%s: %s", trace->name, missing);
 		return false;
 	}
 	if (pages && settings->stacks)
 		/* Massif says so, and counts both. */
-		tool_lines(tool, "Bad option: --pages-as-heap=yes\n"
-				 "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
+		print_lines(tool, "Bad option: --pages-as-heap=yes\n"
+				  "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
 	settings->pages_as_heap = pages;
 	if (pages)
 		settings->heap_admin = 0;
-	if (settings->time_unit == TIME_DEFAULT && mst_reader_info(trace->reader)->instructions)
-		settings->time_unit = TIME_INSTRUCTIONS;
 	if (settings->time_unit == TIME_DEFAULT) {
-		*ms = true;
-		settings->time_unit = TIME_MS;
+		*ms |= !info->instructions;
+		settings->time_unit = info->instructions ? TIME_INSTRUCTIONS : TIME_MS;
 	}
 	return true;
 }
@@ -444,8 +450,8 @@ char *tool_out_name(const struct tool *tool, const char *option, const char *pat
 	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
 	if (why) {
 		tool_error(tool, "Bad option: --%s=%s", option, pattern);
-		tool_lines(tool, why);
-		tool_lines(tool, ARGS_USE_HELP);
+		print_lines(tool, why);
+		print_lines(tool, ARGS_USE_HELP);
 	} else {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	}

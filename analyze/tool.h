@@ -65,8 +65,6 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 void tool_error(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same, unless the tool is to be quiet. */
 void tool_notice(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Each line of `text` behind the tool's name. */
-void tool_lines(const struct tool *tool, const char *text);
 
 /* The notices of symbols_notice(). */
 void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols);
