@@ -171,10 +171,11 @@ static bool keep_trace(const struct command *command, const struct recording *r,
 		tool_notice(&command->tool, "%s: trace of %s", kept, trace->program);
 	else
 		tool_error(&command->tool, "%s: %s", full ? full : name, strerror(errno));
+	const bool ok = kept;
 	free(name);
 	free(full);
 	free(kept);
-	return kept;
+	return ok;
 }
 
 static bool keep(const struct command *command, const struct recording *r)
