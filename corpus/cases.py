@@ -73,7 +73,8 @@ INLINED = ('repair', 'Massif 3.19 knows no functions but physical ones when it l
 FAILED_REALLOC = ('repair', 'Massif forgets the block of a realloc that failed')
 INTERVAL_32_BIT = ('repair', "Massif keeps the low 32 bits of the least interval between snapshots")
 WIDE_DELTA = ('repair', 'Massif keeps a change of extra bytes in 32 bits')
-FAILED_ALIGNED = ('always', "what a failed request for an aligned block leaves behind in Valgrind's heap isn't modelled")
+FAILED_ALIGNED = ('always',
+                  "what a failed request for an aligned block leaves behind in Valgrind's heap isn't modelled")
 TAKEN_FOR_OTHER = ('always', "what a free that took a custom block for the allocator's own gives back isn't recorded")
 BYPASS = ('always', 'an exit around libc gives nobody in the process a chance to clean up')
 
@@ -249,7 +250,8 @@ CASES = [
     case('fixed', options=STACKS),
 
     # Custom blocks. The program with msrec's requests against the one with Valgrind's, and one with both.
-    case('custom_alloc', options=CUSTOM, exceptions=CUSTOM_ALIGNED | CUSTOM_DEEP, stand_in=('corpus/custom_alloc_valgrind',)),
+    case('custom_alloc', options=CUSTOM, exceptions=CUSTOM_ALIGNED | CUSTOM_DEEP,
+         stand_in=('corpus/custom_alloc_valgrind',)),
     case('custom_alloc_fast', options=CUSTOM, exceptions=CUSTOM_ALIGNED,
          stand_in=('corpus/custom_alloc_valgrind_fast',)),
     case('custom_alloc_both', options=CUSTOM, exceptions=CUSTOM_ALIGNED | CUSTOM_DEEP),

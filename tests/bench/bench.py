@@ -230,7 +230,8 @@ def memory_table(rows, names):
 
 def startup_table(samples, names):
     native = statistics.median(s.wall for s in samples["native"] if s) * 1000
-    cells = [spread([(a.wall - b.wall) * 1000 for a, b in zip(samples[n], samples["native"]) if a and b]) for n in names]
+    cells = [spread([(a.wall - b.wall) * 1000 for a, b in zip(samples[n], samples["native"]) if a and b])
+             for n in names]
     return ["| native, ms | " + " | ".join(names) + " |", "|--:|" + "--:|" * len(names),
             f"| {native:.1f} | " + " | ".join(cells) + " |"]
 
@@ -325,7 +326,8 @@ def main():
             programs.append((workload, events, measure(found, workload, args.runs, folder)))
         for name, source, thousands, before, after, threads in LOOPS:
             pairs = thousands * (100 if args.quick else 1000)
-            workload = workloads.Workload(name, [compile_loop(source, folder)] + [str(n) for n in before + [pairs] + after])
+            workload = workloads.Workload(name,
+                                          [compile_loop(source, folder)] + [str(n) for n in before + [pairs] + after])
             loops.append((workload, 2 * pairs * threads, measure(found, workload, args.runs, folder)))
         true = workloads.Workload("true", [shutil.which("true"), "--version"])    # heaptrack wants a path
         startup = measure(found, true, 1 if args.quick else 5 * args.runs, folder)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Traces of days: a billion calls with the statistics of a real program, and what asking them costs; and how much smaller
-traces of real programs get when they are compressed again.
+"""Traces of days: a billion calls with the statistics of a real program, and what asking them costs; and how much
+smaller traces of real programs get when they are compressed again.
 
   days.py --build DIR [--events N] [--folder DIR] [--output FILE] [PROGRAM...]
 
 The long trace is made by tests/bench/generate from a recording of cc1plus, its time stretched to two days. Each
-question is one run: CPU and wall seconds, millions of calls a second of wall time, MiB of resident memory at most. Recompression is
-msconvert --level=19 of what msrec writes by default, and by its level 1; its time to read is the ratio of CPU times of msreplay,
-paired. Prints Markdown.
+question is one run: CPU and wall seconds, millions of calls a second of wall time, MiB of resident memory at most.
+Recompression is msconvert --level=19 of what msrec writes by default, and by its level 1; its time to read is the ratio
+of CPU times of msreplay, paired. Prints Markdown.
 """
 
 import argparse
@@ -43,12 +43,14 @@ class Run:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise SystemExit(f"{' '.join(command)}: exit {process.returncode}: {err}")
-        self.wall, self.cpu, self.mib = time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        self.wall = time.monotonic() - begin
+        self.cpu, self.mib = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def record(build, workload, trace, *options):
     with open(workload.stdin) as stdin:
-        Run([build.msrec, "-q", "-f", *options, "-o", trace] + workload.argv, stdin=stdin, cwd=workload.cwd, env=workload.environment())
+        Run([build.msrec, "-q", "-f", *options, "-o", trace] + workload.argv, stdin=stdin, cwd=workload.cwd,
+            env=workload.environment())
 
 
 def generate(build, model, trace, events):
@@ -74,8 +76,8 @@ def questions(build, trace, folder):
         yield f"`--at=TIME`, after {part} % of the time", msreplay + [at, out, trace]
         yield f"`--only-moments --at=TIME`, after {part} %", msreplay + ["--only-moments", at, out, trace]
     yield ("`msconvert --to=trace --from --until`, a minute after one day",
-           [build.file("analyze/msconvert"), "-q", "--to=trace", f"--from={ms // 2}", f"--until={ms // 2 + 60000}", "-o",
-            f"{folder}/cut", trace])
+           [build.file("analyze/msconvert"), "-q", "--to=trace", f"--from={ms // 2}", f"--until={ms // 2 + 60000}",
+            "-o", f"{folder}/cut", trace])
 
 
 def long_table(build, folder, events):
@@ -83,8 +85,8 @@ def long_table(build, folder, events):
     record(build, next(iter(workloads.make(folder, 10, [MODEL]))), model)
     made = generate(build, model, trace, events)
     size = os.path.getsize(trace)
-    lines = [f"{events:,} calls in {size / 1e6:.0f} MB ({size / events:.3f} bytes a call), made in {made.wall:.0f} s.", "",
-             "| question | CPU, s | wall, s | M calls/s | MiB |", "|---|--:|--:|--:|--:|"]
+    lines = [f"{events:,} calls in {size / 1e6:.0f} MB ({size / events:.3f} bytes a call), made in {made.wall:.0f} s.",
+             "", "| question | CPU, s | wall, s | M calls/s | MiB |", "|---|--:|--:|--:|--:|"]
     for what, command in questions(build, trace, folder):
         run = Run(command)
         print(f"{what}: {run.wall:.1f} s", file=sys.stderr, flush=True)

@@ -56,7 +56,8 @@ def main():
     parser.add_argument("--only", type=lambda text: text.split(","), help="these programs alone, without the loops")
     arguments = parser.parse_args()
     build = Build(arguments.build)
-    print("| program | Massif, CPU seconds | msrec : Massif | range | with --stacks=yes | range |\n|---|--:|--:|--:|--:|--:|")
+    print("| program | Massif, CPU seconds | msrec : Massif | range | with --stacks=yes | range |")
+    print("|---|--:|--:|--:|--:|--:|")
     with Scratch() as folder:
         trace = os.path.join(folder, "trace")
         chosen = workloads.make(folder, arguments.scale, arguments.only)

@@ -14,7 +14,8 @@ import statistics
 import subprocess
 import tempfile
 
-CALLS = [('pair', 'mmap and munmap, 64 KiB'), ('deep', 'the same below 30 frames'), ('large', 'malloc and free, 64 MiB'),
+CALLS = [('pair', 'mmap and munmap, 64 KiB'), ('deep', 'the same below 30 frames'),
+         ('large', 'malloc and free, 64 MiB'),
          ('break', 'sbrk up and down'), ('getppid', 'getppid()'), ('syscall', 'syscall(SYS_getppid)'),
          ('small', 'malloc and free, 64 bytes')]
 

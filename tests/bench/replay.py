@@ -6,9 +6,10 @@ without the names that are printed in the end).
   replay.py --build DIR [--runs N] [--heaptrack TRACE=RECORDING]... [TRACE]...
 
 Prints a Markdown table: Massif's file by default settings with one thread, and how much faster with two; with the
-exact peak; memusage's report; Valgrind's heap model (of traces with at most 100 million calls); how many chunks' records
-were looked at; then the whole time of --only-moments in the middle, and the largest memory of all these. A
-recording of heaptrack that belongs to a trace is timed with heaptrack_print, by CPU time of whole runs against msreplay's.
+exact peak; memusage's report; Valgrind's heap model (of traces with at most 100 million calls); how many chunks'
+records were looked at; then the whole time of --only-moments in the middle, and the largest memory of all these. A
+recording of heaptrack that belongs to a trace is timed with heaptrack_print, by CPU time of whole runs against
+msreplay's.
 """
 
 import argparse

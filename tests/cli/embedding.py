@@ -247,7 +247,8 @@ def check_asked(check, bench):
         check(f"{trace}: through a pipe", (answer, said, status) == (plain, notices, 0), said)
     again = bench.file("again.zst")
     with open(bench.file("whole.zst"), "rb") as trace:
-        piped = subprocess.run([bench.converter, "--embed-symbols", "-"], stdin=trace, stdout=subprocess.PIPE, check=True)
+        piped = subprocess.run([bench.converter, "--embed-symbols", "-"], stdin=trace, stdout=subprocess.PIPE,
+                               check=True)
     subprocess.run([bench.converter, "--embed-symbols", "-o", again, bench.file("whole.zst")], check=True)
     with open(again, "rb") as trace:
         check("embedding again keeps what is there", trace.read() == piped.stdout and
@@ -279,7 +280,8 @@ def check_cut(check, bench, plain):
         data = trace.read()
     with open(bench.file("cut.zst"), "wb") as trace:
         trace.write(data[:-100])
-    done = subprocess.run([bench.converter, "--embed-symbols", "-o", bench.file("cut-whole.zst"), bench.file("cut.zst")],
+    done = subprocess.run([bench.converter, "--embed-symbols", "-o", bench.file("cut-whole.zst"),
+                           bench.file("cut.zst")],
                           stderr=subprocess.PIPE, text=True)
     answer, said, status = bench.replay("cut-whole.zst")
     check("cut trace: stays cut, has names", done.returncode == 1 and status == 1 and answer == plain, said)
@@ -316,8 +318,8 @@ def check_chroot(check, bench, plain):
                               env={"PATH": "/"})
         answer = done.stdout.split("\n", 1)[-1]
         if trace == "whole.zst":
-            check("chroot: the same answer", answer == plain and done.returncode == 0 and "not found" not in done.stderr,
-                  done.stderr)
+            check("chroot: the same answer", answer == plain and done.returncode == 0
+                  and "not found" not in done.stderr, done.stderr)
         else:
             names = set(re.findall(r" 0x\w+: (\S+)", answer))
             check("chroot: addresses and files, notices, exit 0", names == {"???"} and done.returncode == 0 and
@@ -374,10 +376,13 @@ def check_many(check, bench):
     traces = sorted(name for name in os.listdir(bench.path) if name.startswith("many.") and "zst" in name)
     hosts = [name for name in traces if "work (host.c:" in bench.replay(name)[0]]
     check("many processes: each has its names", len(hosts) == 5 and "build id" not in said, f"{traces} {said}")
-    done = subprocess.run(["bash", "-c", "sleep 20 & exec " + f"{bench.build.msrec} -f --embed-symbols -o {bench.file('own.zst')} "
-                           "bash -c 'true & wait'"], capture_output=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=15)
+    done = subprocess.run(["bash", "-c", "sleep 20 & exec " +
+                           f"{bench.build.msrec} -f --embed-symbols -o {bench.file('own.zst')} "
+                           "bash -c 'true & wait'"], capture_output=False, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=15)
     check("many processes: those of others are not waited for", done.returncode == 0)
-    check("many processes: all traces are whole, each is told of", all(bench.replay(name)[2] == 0 for name in traces) and
+    check("many processes: all traces are whole, each is told of",
+          all(bench.replay(name)[2] == 0 for name in traces) and
           sum(said.count(f"{name}: ") > 0 for name in traces) == len(traces), f"{traces} {said}")
 
 

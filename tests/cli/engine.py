@@ -82,7 +82,8 @@ def executable(e):
     programs = {"-pie": None, "-no-pie": None}
     for how in programs:
         programs[how] = os.path.join(e.folder, "one" + how)
-        subprocess.run([os.environ.get("CC", "cc"), how, *(["-fPIE"] if how == "-pie" else []), source, "-o", programs[how]],
+        subprocess.run([os.environ.get("CC", "cc"), how, *(["-fPIE"] if how == "-pie" else []), source, "-o",
+                        programs[how]],
                        check=True)
     with open(script, "w", encoding="ascii") as f:
         f.write("#!%s\n" % programs["-pie"])
@@ -92,9 +93,12 @@ def executable(e):
     for command, program in ((programs["-pie"], programs["-pie"]), (programs["-no-pie"], programs["-no-pie"]),
                              (script, programs["-pie"]), (linked, programs["-pie"])):
         status, said, traces = e.run(command)
-        dump = subprocess.run([e.build.file("tests/tools/tracedump"), traces[0]], capture_output=True, text=True, check=True)
-        found = [line.split()[2] for line in dump.stdout.splitlines() if line.startswith("module ") and " role=1 " in line]
-        check("the executable of " + command, status == 0 and found == [os.path.realpath(program)], "%s %s" % (found, said))
+        dump = subprocess.run([e.build.file("tests/tools/tracedump"), traces[0]], capture_output=True, text=True,
+                              check=True)
+        found = [line.split()[2] for line in dump.stdout.splitlines() if line.startswith("module ")
+                 and " role=1 " in line]
+        check("the executable of " + command, status == 0 and found == [os.path.realpath(program)],
+              "%s %s" % (found, said))
 
 
 def program_outlives_msrec(e):
@@ -124,7 +128,8 @@ def interrupt(e):
 
 
 def unloaded(e):
-    """Libraries that are closed again have no names in Massif's view, and in the right one they have; in a rewritten trace, too."""
+    """Libraries that are closed again have no names in Massif's view, and in the right one they have; in a rewritten
+    trace, too."""
     corpus = os.path.join(e.build.root, "corpus")
     status, said, traces = e.run(*(os.path.join(corpus, name) for name in ("dl", "libdl_one.so", "libdl_two.so")))
     check("a program with libraries", status == 0 and len(traces) == 1, said)

@@ -84,7 +84,8 @@ class Tests:
         return self.run(self.build.file("analyze/msconvert"), *words, **more)
 
     def check_names(self, *source):
-        """The names of a trace, or of what another program recorded, in all that is lines and in all that terminals get."""
+        """The names of a trace, or of what another program recorded, in all that is lines and in all that terminals
+        get."""
         for name in ("massif", "callgrind", "xtree", "folded", "heaptrack", "csv-frames", "ndjson-frames"):
             text = self.msconvert(f"--to={name}", "--detailed-freq=1", *source)
             assert rb"ev\x1b[31mil" in text.replace(rb"\\x1b", rb"\x1b"), (name, text[-900:])
@@ -96,12 +97,14 @@ class Tests:
 
     def test_massif(self):
         text = self.msreplay("--time-unit=B", "--massif-out-file=m", output="m")
-        assert re.search(rb"\ncmd: \S*p\\x1b\]0;owned\\x07\\x1b\[2J\S*%s%n%999999d x\\x0asnapshot=0\\x0d\\x0a\\x1b", text), text[:600]
+        assert re.search(rb"\ncmd: \S*p\\x1b\]0;owned\\x07\\x1b\[2J\S*%s%n%999999d x\\x0asnapshot=0\\x0d\\x0a\\x1b",
+                         text), text[:600]
         assert rb"ev\x1b[31mil" in text and rb"so\x1b[2Ju\x0arce%s%n.c:" in text, text[-900:]
 
     def test_xtree(self):
         for name in ("x.kcg", "x.ms"):
-            text = self.msreplay("--xtree-memory=full", f"--xtree-memory-file={name}", "--massif-out-file=/dev/null", output=name)
+            text = self.msreplay("--xtree-memory=full", f"--xtree-memory-file={name}", "--massif-out-file=/dev/null",
+                                 output=name)
             assert rb"ev\x1b[31mil" in text, text[-900:]
 
     def test_memusage(self):

@@ -24,8 +24,8 @@ LANGUAGES = ["-std=c89", "-std=gnu89", "-std=c99", "-std=gnu11", "-std=c17", "-s
 CXX_LANGUAGES = ["-std=c++98", "-std=c++11", "-std=c++17", "-std=c++20"]
 LINKED = ["-fPIE -pie", "-fno-pie -no-pie", "-fPIE -pie -Wl,-z,lazy", "-fno-pie -no-pie -Wl,-z,lazy",
           "-fPIE -pie -Wl,-z,now", "-fno-pie -no-pie -Wl,-z,now", "-flto", "-fno-plt", "-masm=intel", "-fcf-protection",
-          "-mcmodel=large -fno-pie -no-pie", "-fuse-ld=gold -no-pie", "-fuse-ld=gold -pie -fPIE", "-fuse-ld=lld -no-pie",
-          "-fuse-ld=lld -pie -fPIE", "-fvisibility=hidden -rdynamic", "-fsanitize=undefined"]
+          "-mcmodel=large -fno-pie -no-pie", "-fuse-ld=gold -no-pie", "-fuse-ld=gold -pie -fPIE",
+          "-fuse-ld=lld -no-pie", "-fuse-ld=lld -pie -fPIE", "-fvisibility=hidden -rdynamic", "-fsanitize=undefined"]
 STATIC = ["-static -fno-pie", "-static-pie -fPIE"]
 MACHINES = ["x86_64-linux-gnu", "aarch64-linux-gnu", "i686-linux-gnu", "x86_64-linux-gnux32", "riscv64-linux-gnu",
             "x86_64-apple-darwin", "x86_64-pc-windows-msvc"]
@@ -138,11 +138,13 @@ class Tests:
     def machines(self):
         for machine in MACHINES if have("clang") else []:
             for language in ("c", "c++"):
-                done = subprocess.run(["clang", f"--target={machine}", "-ffreestanding", "-nostdinc++", *WARNINGS, "-O2", "-I", INCLUDE,
+                done = subprocess.run(["clang", f"--target={machine}", "-ffreestanding", "-nostdinc++", *WARNINGS,
+                                       "-O2", "-I", INCLUDE,
                                        "-x", language, "-c", "-", "-S", "-o", "-"], input=SNIPPET, capture_output=True,
                                       text=True, timeout=60)
                 right = done.returncode == 0 and ("msrec_" in done.stdout) == (machine == MACHINES[0])
-                self.note(f"{machine} {language}", None if right else f"{done.stderr.strip() or 'requests where none can be'}")
+                self.note(f"{machine} {language}",
+                          None if right else f"{done.stderr.strip() or 'requests where none can be'}")
 
     def links(self):
         out = os.path.join(self.folder, "program")

@@ -97,7 +97,8 @@ def behind_much_code(bench):
         shutil.copy(bench.build.file("tests/plugin_one.so"), os.path.join(bench.path, library))
     many = {"LD_PRELOAD": " ".join(libraries), "LD_LIBRARY_PATH": bench.path,
             "ASAN_OPTIONS": "verify_asan_link_order=0"}     # msrec has these libraries, too
-    alone, behind = (complete(bench, bench.program, "20", **variables) - complete(bench, bench.program, "19", **variables)
+    alone, behind = (complete(bench, bench.program, "20", **variables) -
+                     complete(bench, bench.program, "19", **variables)
                      for variables in ({}, many))
     must(alone == behind > 0, f"a library has {behind} bytes, not {alone}")
     return "equal"
@@ -218,8 +219,8 @@ def rotated(bench):
 
 def moments(bench, trace, options):
     """The trees of a trace's first snapshot and of its end."""
-    done = bench.run([bench.msreplay, "-q", "--pages-as-heap=yes", "--time-unit=B", "--threshold=0", "--detailed-freq=1",
-                      "--at=end", "--massif-out-file=m", *options, trace])
+    done = bench.run([bench.msreplay, "-q", "--pages-as-heap=yes", "--time-unit=B", "--threshold=0",
+                      "--detailed-freq=1", "--at=end", "--massif-out-file=m", *options, trace])
     must(done.returncode == 0, f"msreplay: {done.stderr}")
     trees = []
     for name in ("m", "m.at-end"):
@@ -243,9 +244,10 @@ def refused(bench):
 
 
 CASES = [("sums", sums), ("by address", by_address), ("behind much code", behind_much_code),
-         ("too far", too_far), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat), ("confined", confined),
-         ("trapped", trapped), ("executed", executed), ("children", children), ("rotated", rotated), ("memusage", memusage), ("heap", blocks),
-         ("refused", refused)]
+         ("too far", too_far), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat),
+         ("confined", confined),
+         ("trapped", trapped), ("executed", executed), ("children", children), ("rotated", rotated),
+         ("memusage", memusage), ("heap", blocks), ("refused", refused)]
 
 
 def main():

@@ -132,7 +132,8 @@ def compare(build, folder, mode, text, mean):
 
 def compare_rows(sites, rows, mode, text):
     """memusage's calls: those of functions together."""
-    for row, names in (("malloc", ("small", "middle", "large", "built")), ("calloc", ("cleared",)), ("realloc", ("grown",))):
+    for row, names in (("malloc", ("small", "middle", "large", "built")), ("calloc", ("cleared",)),
+                       ("realloc", ("grown",))):
         together = Expected()
         for name in names:
             if name in sites:

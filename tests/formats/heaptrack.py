@@ -59,8 +59,8 @@ class Print:
 
     def stacks(self, cost):
         out = self.tools.path("stacks")
-        self.tools.run("heaptrack_print", "-m0", "-p0", "-a0", "-T0", "-t", "0", "-F", out, "--flamegraph-cost-type", cost,
-                       "--disable-builtin-suppressions", self.path)
+        self.tools.run("heaptrack_print", "-m0", "-p0", "-a0", "-T0", "-t", "0", "-F", out, "--flamegraph-cost-type",
+                       cost, "--disable-builtin-suppressions", self.path)
         with open(out, encoding="utf-8", errors="replace") as file:
             return read_stacks(file.read())
 

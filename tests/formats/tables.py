@@ -74,7 +74,8 @@ def check_sql(tools, name, trace):
 
 def replay_events(events):
     """What DHAT's fields say, by stack, from the calls alone."""
-    places = collections.defaultdict(lambda: dict.fromkeys(("tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk"), 0))
+    fields = ("tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk")
+    places = collections.defaultdict(lambda: dict.fromkeys(fields, 0))
     births, live, best, now, peak_time = {}, 0, 0, 0, 0
     for event in events:
         now = event["time_ns"]

@@ -20,8 +20,8 @@ def main():
     parser.add_argument("--keep", help="folder for inputs that reach something new")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="msrec-fuzz-") as folder:
-        done = subprocess.run([args.fuzzer, f"-max_total_time={args.seconds}", "-timeout=120", "-report_slow_units=120", "-rss_limit_mb=3000",
-                               "-max_len=65536", "-close_fd_mask=3", "-print_final_stats=1",
+        done = subprocess.run([args.fuzzer, f"-max_total_time={args.seconds}", "-timeout=120", "-report_slow_units=120",
+                               "-rss_limit_mb=3000", "-max_len=65536", "-close_fd_mask=3", "-print_final_stats=1",
                                f"-artifact_prefix={args.findings}/", args.keep or folder, args.corpus],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)

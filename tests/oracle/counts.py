@@ -3,10 +3,10 @@
 """Real programs under the recorder and under an independent account of every call: calls by class and
 the exact peak of requested bytes must be the same, and the recorder must have lost nothing.
 
-Together: both preloaded in one process, the recorder in front, with the stacks of frees. Whatever the program does, they see the
-same; but frees of NULL end in the recorder and are not compared. Apart: each in a run of its own, with
-equal environments and no randomised addresses, and everything is compared; for programs that allocate by
-where their memory lies, which another library changes, differences are only noted.
+Together: both preloaded in one process, the recorder in front, with the stacks of frees. Whatever the program does,
+they see the same; but frees of NULL end in the recorder and are not compared. Apart: each in a run of its own, with
+equal environments and no randomised addresses, and everything is compared; for programs that allocate by where their
+memory lies, which another library changes, differences are only noted.
 """
 
 import argparse
@@ -80,8 +80,8 @@ class Runs:
             self.problems.append(f"{how}: ends with {stat['reason']} {stat['detail']}")
 
     def together(self):
-        run(self.workload, preloading(self.record("both.zst", "--free-stacks=yes") + self.workload.argv, self.build.exact,
-                                      EXACT_OUT=self.path("both"), EXACT_SKIP="msrec"))
+        run(self.workload, preloading(self.record("both.zst", "--free-stacks=yes") + self.workload.argv,
+                                      self.build.exact, EXACT_OUT=self.path("both"), EXACT_SKIP="msrec"))
         counts, stat = read_trace(self.build, self.path("both.zst"))
         self.compare("together", counts, read_account(self.path("both")), {"null_free"}, self.problems)
         self.check_end("together", stat)

@@ -15,7 +15,8 @@ from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KE
                            signed)
 
 USABLE = 4
-FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 136, INDEX: 4, END: 64, NAMES: 12}
+FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 136, INDEX: 4, END: 64,
+          NAMES: 12}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -294,12 +295,14 @@ class Decoder:
             symbols.append((value >> 3, value & 7, counts.varint()))
         need(collections.Counter(rows) == {i: c for i, (_, _, c) in enumerate(symbols) if c}, "the counts aren't true")
         split = column(14).data
-        stamps = [(0, time)] + self.pairs(column(14 if split else 3), column(15 if split else 3), False, time, n, lambda a, b: a + b)
+        stamps = [(0, time)] + self.pairs(column(14 if split else 3), column(15 if split else 3), False, time, n,
+                                          lambda a, b: a + b)
         runs = self.pairs(column(4), column(4), True, 0, n, lambda _, b: b)
         need(stamps[-1][1] == last <= MASK, "the last stamp")
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
         yield (f"chunk first={first} alloc={first_alloc} records={n} symbols={s} kinds={len(self.kinds)} stacks="
-               f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" + " base" * base)
+               f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" +
+               " base" * base)
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
         yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)

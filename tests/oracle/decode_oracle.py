@@ -22,10 +22,12 @@ PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-h
             "new_basic", "new_aligned", "exceptions", "dl libdl_one.so libdl_two.so", "exit sigkill",
             "custom_alloc", "custom_alloc 1 5000", "script 1 3000", "script 5 20000 aligned", "culling growing"]
 MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--level=19", "script 3 3000 even"],
-        ["--usable=yes", "script 5 3000 aligned"], ["--free-stacks=yes", "script 4 3000"], ["--free-stacks=yes", "new_basic"],
+        ["--usable=yes", "script 5 3000 aligned"], ["--free-stacks=yes", "script 4 3000"],
+        ["--free-stacks=yes", "new_basic"],
         ["--free-stacks=yes", "custom_alloc 1 5000"], ["--embed-symbols", "new_basic"], ["--embed-symbols", "fork"],
         ["--sample=4k", "script 3 20000"], ["--sample=4k", "fork"], ["--stacks=yes", "stack_depth thread 3"]]
-REWRITTEN = [["--level=19"], ["--from=1"], ["--from=1", "--level=1", "--drop=identity,threads"], ["--until=2", "--strip-paths"]]
+REWRITTEN = [["--level=19"], ["--from=1"], ["--from=1", "--level=1", "--drop=identity,threads"],
+             ["--until=2", "--strip-paths"]]
 LONG = "script 5 20000 aligned"     # the program whose trace is rewritten
 EXACT = [["--engine=valgrind", "fork"], ["--engine=valgrind --stacks=yes", "threads"],
          ["--engine=valgrind --stacks=yes", "recurse 300"], ["--engine=valgrind --pages", "basic"]]
@@ -45,7 +47,8 @@ def record(build, folder, number, options, program):
 def rewrite(build, path):
     """The trace as msconvert writes it anew."""
     for i, options in enumerate(REWRITTEN):
-        subprocess.run([os.path.join(build, "analyze/msconvert"), "-q", "--to=trace", *options, "-o", f"{path}.r{i}", path],
+        subprocess.run([os.path.join(build, "analyze/msconvert"), "-q", "--to=trace", *options, "-o", f"{path}.r{i}",
+                        path],
                        check=True)
         yield f"{path}.r{i}", f"{LONG}, msconvert {' '.join(options)}"
 

@@ -3,11 +3,11 @@
 """Compare traces of the exact engine (msrec --engine=valgrind) with Massif itself: byte for byte.
 
 Each program is recorded once for each way of recording (as it is, with --stacks=yes, with --pages,
-with --trace-children=yes, with the stacks of frees), and each of its option sets is replayed from that trace, and run under
-`valgrind --tool=massif`. The two files must be equal, times and addresses included, and so must the two xtree reports, where
-an option set asks for them. Only these may differ: desc:, which lists the options as given; a report's pid and milliseconds;
-and the order of stacks in one of live blocks, which Massif leaves to a hash of addresses. Both runs get the same command, folder and environment, so that they are the
-same execution. What is not:
+with --trace-children=yes, with the stacks of frees), and each of its option sets is replayed from that trace, and run
+under `valgrind --tool=massif`. The two files must be equal, times and addresses included, and so must the two xtree
+reports, where an option set asks for them. Only these may differ: desc:, which lists the options as given; a report's
+pid and milliseconds; and the order of stacks in one of live blocks, which Massif leaves to a hash of addresses. Both
+runs get the same command, folder and environment, so that they are the same execution. What is not:
 
   - Programs that read /proc/self/maps (grep, diff and cmp do, for their handlers of stack overflow) find another
     tool in it. They are not compared.
@@ -66,7 +66,8 @@ LONG_SETS = SHORT_SETS + (
     "--pages-as-heap=yes --time-unit=B --threshold=0.1 --depth=8",
     "--xtree-memory=full --xtree-memory-file=tree.ms --depth=5 --show-below-main=yes",
     "--xtree-memory=allocs --xtree-memory-file=tree --xtree-compress-strings=no",
-    "--xtree-memory=full --xtree-memory-file=tree --trace-children=yes --alloc-fn=main --ignore-fn=call_init --depth=200",
+    "--xtree-memory=full --xtree-memory-file=tree --trace-children=yes --alloc-fn=main --ignore-fn=call_init "
+    "--depth=200",
 )
 
 # What is written to the folder that every run starts in.
@@ -112,7 +113,8 @@ PROGRAMS = (
     ("objdump", "objdump -p /bin/ls"),
     ("xz", "xz -c in.json"),
     ("jq", "jq -c .c in.json"),
-    ("pipes", "bash -c 'for i in 1 2 3; do sort in.txt | sed -n ${i}p | tr a-z A-Z; done; (exit 3) || gzip -c in.sql | wc -c'"),
+    ("pipes", "bash -c 'for i in 1 2 3; do sort in.txt | sed -n ${i}p | tr a-z A-Z; done; "
+              "(exit 3) || gzip -c in.sql | wc -c'"),
 )
 
 CORPUS = ("basic", "realloc", "fork", "threads", "new_basic", "deep", "custom_alloc", "recurse", "signal", "ignored",

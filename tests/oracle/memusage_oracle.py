@@ -172,8 +172,8 @@ def show_difference(want, got):
 
 
 def ask_again(name, ask, good):
-    """ask()'s answer; asked again while it isn't good: the program may have begun otherwise in one of the runs. Where the
-    second matters, so that memusage's own runs may differ, nothing to compare (None) is no good answer, either."""
+    """ask()'s answer; asked again while it isn't good: the program may have begun otherwise in one of the runs. Where
+    the second matters, so that memusage's own runs may differ, nothing to compare (None) is no good answer, either."""
     by_the_second = name.endswith(BY_THE_SECOND)
     for _ in range(TRIES_BY_THE_SECOND if by_the_second else TRIES):
         answer = ask()

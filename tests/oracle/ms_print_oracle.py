@@ -41,7 +41,8 @@ ODD = [
     "\xa07", "1.5.5", "5 5", "1d5", "0.1", "0.30000000000000004", "999.5", "999.99999", "1e22", "1.7e308", "0b11",
     "123456789012345678", "nanx", "1e5.5", "+", "-", "e5", "1e0000000000000000001", "\u0662",
 ]
-SPECIAL = ["inf", "nan", "-inf", "Infinity", "infx", "NaN(1)", "-nan", "1e400", "-1e400", "1" * 310, "snan", "iNf ", "9" * 400]
+SPECIAL = ["inf", "nan", "-inf", "Infinity", "infx", "NaN(1)", "-nan", "1e400", "-1e400", "1" * 310, "snan", "iNf ",
+           "9" * 400]
 UNITS = ["B", "i", "ms"]
 
 
@@ -70,10 +71,11 @@ def any_number(rng):
 # ---- trees ---------------------------------------------------------------------------------------------
 
 NAMES = [
-    "main (a.c:7)", "g (ex.c:2)", "??? (in /usr/lib/libc.so.6)", "std::vector<int, std::allocator<int> >::push_back(int&&) (v.h:1)",
+    "main (a.c:7)", "g (ex.c:2)", "??? (in /usr/lib/libc.so.6)",
+    "std::vector<int, std::allocator<int> >::push_back(int&&) (v.h:1)",
     "operator new(unsigned long) (vg_replace_malloc.c:422)", "f#1 (hash.c:3)", "percent %s%d (p.c:1)", "a, b (c d.c:9)",
-    "(below main)", "caf\xe9 (\u00fc.c:1)", "x" * 300 + " (long.c:1)", "nul\0inside (n.c:1)", "cr\r", "", "n3: 7 0x1: lookalike",
-    "in 3 places, all below massif's threshold (1.00%)",
+    "(below main)", "caf\xe9 (\u00fc.c:1)", "x" * 300 + " (long.c:1)", "nul\0inside (n.c:1)", "cr\r", "",
+    "n3: 7 0x1: lookalike", "in 3 places, all below massif's threshold (1.00%)",
 ]
 
 
@@ -99,7 +101,8 @@ def tree_lines(rng, total, depth, width, sloppy):
             shown = max(0, count + rng.choice([-1, 1]))
         number = str(size)
         if sloppy and rng.random() < 0.05:
-            number = rng.choice(["0" * 20 + number, number + "x", str(size * 3 + 1), number + ".5", plain_number(rng), number + "e5"])
+            number = rng.choice(["0" * 20 + number, number + "x", str(size * 3 + 1), number + ".5", plain_number(rng),
+                                 number + "e5"])
         indent = " " * (level if not sloppy or rng.random() < 0.8 else rng.randrange(9))
         out.append(f"{indent}n{'0' * (sloppy and rng.random() < 0.05)}{shown}: {number} {text}")
         for part in reversed(parts):
@@ -124,8 +127,10 @@ def snapshot_lines(number, time, heap, extra, stacks, tree, body):
 
 
 def header_lines(rng):
-    desc = rng.choice(["desc: (none)", "desc: --time-unit=B --detailed-freq=1", "desc: --alloc-fn=a b", "desc:  --x=%d%s"])
-    return [desc, rng.choice(["cmd: ./a.out 1 2", "cmd: ls  -l", "cmd: sh -c x y", "cmd: /opt/caf\xe9"]), f"time_unit: {rng.choice(UNITS)}"]
+    desc = rng.choice(["desc: (none)", "desc: --time-unit=B --detailed-freq=1", "desc: --alloc-fn=a b",
+                       "desc:  --x=%d%s"])
+    return [desc, rng.choice(["cmd: ./a.out 1 2", "cmd: ls  -l", "cmd: sh -c x y", "cmd: /opt/caf\xe9"]),
+            f"time_unit: {rng.choice(UNITS)}"]
 
 
 def realistic(rng):
@@ -165,12 +170,14 @@ def odd(rng):
     lines = header_lines(rng)
     count = rng.randrange(1, 14)
     times = time_series(rng, count)
-    sizes = rng.choice([plain_number, any_number, lambda r: str(r.randrange(3)), lambda r: str(2 ** 64 - 1 - r.randrange(3)),
+    sizes = rng.choice([plain_number, any_number, lambda r: str(r.randrange(3)),
+                        lambda r: str(2 ** 64 - 1 - r.randrange(3)),
                         lambda r: str(2 ** 53 + r.randrange(-3, 4)), lambda r: repr(r.random() * 1e17), lambda r: "0"])
     for i in range(count):
         time = times[i] if rng.random() < 0.85 else any_number(rng)
         heap, extra, stacks = sizes(rng), rng.choice(["0", sizes(rng)]), rng.choice(["0", "0", sizes(rng)])
-        number = rng.choice([str(i), str(i), str(i), str(rng.randrange(count + 1)), f" {i}.0", f"0{i}", any_number(rng)])
+        number = rng.choice([str(i), str(i), str(i), str(rng.randrange(count + 1)), f" {i}.0", f"0{i}",
+                             any_number(rng)])
         kind, body = "empty", []
         if rng.random() < 0.4:
             kind = rng.choice(["detailed", "peak", "peak", "peak ", "xpeakx", "emptydetailed"])
@@ -181,8 +188,10 @@ def odd(rng):
 
 
 JUNK = [
-    "", " ", "\t\r\x0b\f", "#", "# snapshot=1", "snapshot=0", " snapshot=1", "snapshot =1", "time=5", "cmd: again", "desc: late",
-    "time_unit: B", "heap_tree=empty", "heap_tree=detailed", "heap_tree=", "heap_tree=Peak", "heap_tree=empty ", "n0: 1 x", "n1: 1 x",
+    "", " ", "\t\r\x0b\f", "#", "# snapshot=1", "snapshot=0", " snapshot=1", "snapshot =1", "time=5", "cmd: again",
+    "desc: late",
+    "time_unit: B", "heap_tree=empty", "heap_tree=detailed", "heap_tree=", "heap_tree=Peak", "heap_tree=empty ",
+    "n0: 1 x", "n1: 1 x",
     "n99999999999999999999: 0 x", "n0:0", "n: 1 x", "n0 : 1 x", "N0: 1 x", "n0: -1 x", "\xa0n0: 1 x", "\0", "n+1: 1 x",
     "mem_heap_B", "mem_heap_B=", "garbage",
 ]
@@ -219,9 +228,10 @@ def odd_header(rng, lines):
     rest = [line for line in lines if not line.startswith(("desc:", "cmd:", "time_unit:"))]
     pool = ["desc: one", "desc:", "desc:two #three", "desc:\r", "", "# note", "desc: \0x"]
     desc = [rng.choice(pool) for _ in range(rng.randrange(4))]
-    cmd = rng.choice(["cmd: x", "cmd:x", "cmd:", "cmd:   spaced  out ", "cmd: a#b", "cmd: #", "cmd:\t\x0b\ftabs", "cmd: cr\r", "cmd: " + "y" * 70000])
-    unit = rng.choice(["time_unit: B", "time_unit:B", "time_unit:\t ms", "time_unit: i# x", "time_unit: i", "time_unit: B ", "time_unit: s",
-                       "time_unit:", "time_unit: ms\r"])
+    cmd = rng.choice(["cmd: x", "cmd:x", "cmd:", "cmd:   spaced  out ", "cmd: a#b", "cmd: #", "cmd:\t\x0b\ftabs",
+                      "cmd: cr\r", "cmd: " + "y" * 70000])
+    unit = rng.choice(["time_unit: B", "time_unit:B", "time_unit:\t ms", "time_unit: i# x", "time_unit: i",
+                       "time_unit: B ", "time_unit: s", "time_unit:", "time_unit: ms\r"])
     return desc + [cmd, unit] + rest
 
 
@@ -232,7 +242,8 @@ def corner(rng):
     if kind == 0:
         return rng.choice([[], [""], ["#"], head, head[:1], head[:2], head[1:], ["desc: x"] * 5 + head[1:]])
     if kind == 1:
-        return head + snapshot_lines(0, rng.choice(["1", "nan", "inf", "-1", "0", "-0.0", "1e-320"]), any_number(rng), 0, 0, "empty", [])
+        return head + snapshot_lines(0, rng.choice(["1", "nan", "inf", "-1", "0", "-0.0", "1e-320"]), any_number(rng),
+                                     0, 0, "empty", [])
     if kind == 2:
         depth = rng.randrange(500, 1500)
         return head + snapshot_lines(0, 1, 5, 0, 0, "peak", ["n1: 5 deep"] * depth + ["n0: 5 end"])
@@ -244,16 +255,19 @@ def corner(rng):
     if kind == 4:
         lines = head[:]
         for i in range(rng.randrange(2, 8)):
-            lines += snapshot_lines(i, rng.choice(["nan", "inf", "1e300", "-1e30", "-7", "-3", "9", "25", "0"]), rng.choice([0, 0, 50, 70]), 0, 0,
+            lines += snapshot_lines(i, rng.choice(["nan", "inf", "1e300", "-1e30", "-7", "-3", "9", "25", "0"]),
+                                    rng.choice([0, 0, 50, 70]), 0, 0,
                                     *rng.choice([("empty", []), ("peak", ["n0: 0 x"]), ("detailed", ["n0: 0 x"])]))
         return lines + snapshot_lines(9, 10, 100, 0, 0, "empty", [])
     if kind == 5:
-        body = ["n2: 50 a", " n1: 0 hidden", "  n2: 77 shown", "   n0: 0 h", "   n0: 1 i", " n0: %s b" % rng.choice(["0", "1", "2", "50"])]
+        body = ["n2: 50 a", " n1: 0 hidden", "  n2: 77 shown", "   n0: 0 h", "   n0: 1 i",
+                " n0: %s b" % rng.choice(["0", "1", "2", "50"])]
         return head + snapshot_lines(0, 1, rng.choice([100, 77, 200, 5000]), 0, 0, "peak", body)
     if kind == 6:
         size = rng.choice(["1" + "0" * 308, "9" * 309, "17" + "0" * 307, "8" + "0" * 307])
         body = [f"n3: {size} r", f" n0: {size} a", f" n0: {size} b", " n0: 5 c"]
-        return head + snapshot_lines(0, 1, rng.choice(["inf", "1.7e308", size, "1" + "0" * 308]), 0, 0, "detailed", body)
+        return head + snapshot_lines(0, 1, rng.choice(["inf", "1.7e308", size, "1" + "0" * 308]), 0, 0, "detailed",
+                                     body)
     width = rng.randrange(100, 3000)
     body = [f"n{width}: {width * 2} wide"] + [f" n0: {rng.randrange(4)} leaf" for _ in range(width)]
     return head + snapshot_lines(0, 1, width * 2, 0, 0, "peak", body)
@@ -278,10 +292,12 @@ def make_file(rng):
 
 
 GOOD_THRESHOLDS = ["0", "0.1", "1", "1%", "5", "10", "20%", "33.33", "99.99", "100"]
-ODD_THRESHOLDS = ["1.2.3", ".", "0..", "00002.5", "100.1", "", "%", "1%%", "1e1", "-1", "0.5\n", "0.5%\n", "1 ", "." * 50, "0" * 400 + "1"]
-ODD_ARGUMENTS = ["--x=3", "--x=4", "--x=5", "--x=1000", "--x=1001", "--x=0072", "--x=", "--x", "--y=4", "--y=1000", "--y=1001", "--y=10x",
-                 "--y=+10", "--x=72\n", "--x=99999999999999999999999", "-x=10", "--X=9", "--help", "-h", "--version", "-", "--", "extra", "", "--threshold",
-                 "--x=10%"]
+ODD_THRESHOLDS = ["1.2.3", ".", "0..", "00002.5", "100.1", "", "%", "1%%", "1e1", "-1", "0.5\n", "0.5%\n", "1 ",
+                  "." * 50, "0" * 400 + "1"]
+ODD_ARGUMENTS = ["--x=3", "--x=4", "--x=5", "--x=1000", "--x=1001", "--x=0072", "--x=", "--x", "--y=4", "--y=1000",
+                 "--y=1001", "--y=10x",
+                 "--y=+10", "--x=72\n", "--x=99999999999999999999999", "-x=10", "--X=9", "--help", "-h", "--version",
+                 "-", "--", "extra", "", "--threshold", "--x=10%"]
 
 
 def make_arguments(rng):
@@ -309,8 +325,8 @@ def limit_memory():
 
 def run(command, arguments, directory, limited):
     env = {"PATH": "/usr/bin:/bin", "TMPDIR": directory, "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "exitcode=99"}
-    done = subprocess.run([command] + arguments, cwd=directory, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
-                          preexec_fn=limit_memory if limited else None)
+    done = subprocess.run([command] + arguments, cwd=directory, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=20, preexec_fn=limit_memory if limited else None)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -380,7 +396,8 @@ def main():
     parser.add_argument("--count", type=int, default=700)
     parser.add_argument("--long", action="store_true", help="many more cases")
     parser.add_argument("--only", type=int, help="run this case only")
-    parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ms_print_oracle"), help="where the first differing file goes")
+    parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ms_print_oracle"),
+                        help="where the first differing file goes")
     options = parser.parse_args()
     options.ms_print = os.path.abspath(options.ms_print)
     if not shutil.which(options.real):
@@ -388,14 +405,16 @@ def main():
         return 77
     count = options.count * 6 if options.long else options.count
     indices = range(count) if options.only is None else [options.only]
-    with tempfile.TemporaryDirectory(prefix="ms_print_oracle.") as directory, concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+    with (tempfile.TemporaryDirectory(prefix="ms_print_oracle.") as directory,
+          concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool):
         results = list(pool.map(lambda index: judge(options, directory, index), indices))
     judged = [result for result in results if result != "skipped"]
     differences = [result for result in judged if result is not None]
     if differences:
         show(differences[0], options.keep)
         print("differing cases:", *[difference[0] for difference in differences[:50]])
-    print(f"identical {len(judged) - len(differences)}/{len(judged)}" + (f" (not judged: {len(results) - len(judged)})" if len(judged) < len(results) else ""))
+    print(f"identical {len(judged) - len(differences)}/{len(judged)}" +
+          (f" (not judged: {len(results) - len(judged)})" if len(judged) < len(results) else ""))
     # Too few judged cases would say nothing.
     return 1 if differences or len(judged) < 0.9 * len(results) else 0
 

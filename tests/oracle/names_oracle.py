@@ -4,10 +4,10 @@
 
   names_oracle.py --build DIR [--frames N]
 
-Frames are those of recorded runs (cc1plus, clang, python3), and addresses sampled from the functions of programs: C++, D and
-Rust, optimised and with debug information, python3 with its debug file, and msrec itself. Each frame must agree with
-addr2line in the number of calls, and in function, file and line of each, or differ in one of the ways
-listed below, which are Massif's and not addr2line's. Prints how many agree and differ, by class.
+Frames are those of recorded runs (cc1plus, clang, python3), and addresses sampled from the functions of programs: C++,
+D and Rust, optimised and with debug information, python3 with its debug file, and msrec itself. Each frame must agree
+with addr2line in the number of calls, and in function, file and line of each, or differ in one of the ways listed
+below, which are Massif's and not addr2line's. Prints how many agree and differ, by class.
 """
 
 import argparse
@@ -24,11 +24,11 @@ import harness  # noqa: E402
 
 CLASSES = {
     "plain": "inlined functions and clones: Massif has the plain name, or the symbol's, addr2line the linkage name",
-    "alias": "one of several names of the same address, or of a function that covers it: Massif has a rule for the choice",
+    "alias": "one of several names of the same address, or of a function that covers it: Massif has a rule for it",
     "between": "no symbol covers the address: addr2line takes the nearest one before it",
     "nested": "inlined functions inside another one: addr2line has the name of the one around it",
     "file only": "no line is known: addr2line has a file from the symbol table, or a line of 0",
-    "artificial": "the code is of a unit that link-time optimisation made up: addr2line has the file '<artificial>' there",
+    "artificial": "the code is of a unit that link-time optimisation made up: addr2line has the file '<artificial>'",
     "joined": "neighbouring rows of one line number are one for Massif, under the file of the first",
     "local type": "a member function of a function's own type: Massif sees no inlined calls in it",
 }
@@ -154,12 +154,15 @@ def recorded(build, work, name, words):
 # ---- answers: for each address a list of (function, file, line) ----
 
 def whole_path(directory, file):
-    return file if file in ("?", "??") else os.path.normpath(file if directory == "?" else os.path.join(directory, file))
+    if file in ("?", "??"):
+        return file
+    return os.path.normpath(file if directory == "?" else os.path.join(directory, file))
 
 
 def ours(build, path, addresses):
     answers = []
-    for line in run([build.file("tests/tools/frame_names"), path], input="".join(f"{a:x}\n" for a in addresses)).splitlines():
+    for line in run([build.file("tests/tools/frame_names"), path],
+                    input="".join(f"{a:x}\n" for a in addresses)).splitlines():
         if "\t" not in line:
             answers.append([])
         else:
@@ -182,7 +185,8 @@ def parsed(text, mark):
 
 
 def binutils(path, addresses):
-    return parsed(run(["addr2line", "-afiC", "-e", path], input="".join(f"{a:x}\n" for a in addresses)), r"0x[0-9a-f]{16}")
+    return parsed(run(["addr2line", "-afiC", "-e", path], input="".join(f"{a:x}\n" for a in addresses)),
+                  r"0x[0-9a-f]{16}")
 
 
 def elfutils(path, addresses):
@@ -304,7 +308,8 @@ def main():
         rustc = shutil.which("rustc") or shutil.which(os.path.expanduser("~/.cargo/bin/rustc"))
         if rustc:
             programs["Rust, -O"] = compiled(work, "legacy.rs", RUST, rustc, "-g", "-O")
-            programs["Rust, -O, v0"] = compiled(work, "v0.rs", RUST, rustc, "-g", "-O", "-C", "symbol-mangling-version=v0")
+            programs["Rust, -O, v0"] = compiled(work, "v0.rs", RUST, rustc, "-g", "-O", "-C",
+                                                "symbol-mangling-version=v0")
         else:
             print("SKIP: no rustc, and scripts/setup installs none")
         programs["msrec"] = build.msrec
@@ -319,13 +324,16 @@ def main():
         whole = compiled(work, "whole.cpp", CXX, "g++", "-E")
         runs = {"cc1plus": [cc1plus, "-quiet", "-fpreprocessed", whole, "-o", "/dev/null"],
                 "clang": ["clang", "-c", "-O1", "-o", "/dev/null", os.path.join(work, "small.c")],
-                "python3": [python, "-c", "import json, re, decimal, email.parser; re.compile('(a|b)*c'); json.dumps([1] * 99)"]}
+                "python3": [python, "-c", "import json, re, decimal, email.parser; "
+                            "re.compile('(a|b)*c'); json.dumps([1] * 99)"]}
         for what, words in runs.items():
             for path, addresses in recorded(build, work, what, words).items():
                 account.program(build, f"{what} run, {os.path.basename(path)[:14]}", path, addresses)
     print(f"frames {account.total}")
-    print(f"files, lines and numbers of calls as addr2line's: {account.places} ({100 * account.places / account.total:.2f} %)")
-    print(f"eu-addr2line, of {account.elf_total} asked: {account.elf_same} the same, {account.elf_first} the same as far as it "
+    print(f"files, lines and numbers of calls as addr2line's: {account.places} "
+          f"({100 * account.places / account.total:.2f} %)")
+    print(f"eu-addr2line, of {account.elf_total} asked: {account.elf_same} the same, "
+          f"{account.elf_first} the same as far as it "
           "goes (no calls of functions that another unit describes: Rust, link-time optimisation)")
     print(f"names to the letter, too: {account.same}")
     for name, n in account.classes.most_common():

@@ -28,7 +28,8 @@ def run(witness, workload, folder, every):
     out = os.path.join(folder, "witness")
     env = workload.environment(WITNESS_OUT=out, WITNESS_EVERY=str(every))
     with open(workload.stdin) as stdin:
-        done = subprocess.run(["/usr/bin/env", f"LD_PRELOAD={os.path.abspath(witness)}"] + workload.argv, stdin=stdin, env=env,
+        done = subprocess.run(["/usr/bin/env", f"LD_PRELOAD={os.path.abspath(witness)}"] + workload.argv, stdin=stdin,
+                              env=env,
                               cwd=workload.cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=3000)
     if done.returncode != 0:
         raise RuntimeError(f"{workload.name}: exit {done.returncode}: {done.stderr[-300:]!r}")

@@ -3,10 +3,10 @@
 """Cut random traces, and compare what the pieces answer with what the whole does.
 
 A random script of calls (script2trace) is cut to a random range of time by msconvert. At random moments of the
-range the live blocks must be those of the whole trace, stack by stack, also if some are ignored; what memusage counts before, in and
-after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
-rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or changes of the stack pointer,
-mappings, and page events, by turns.
+range the live blocks must be those of the whole trace, stack by stack, also if some are ignored; what memusage counts
+before, in and after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
+rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or
+changes of the stack pointer, mappings, and page events, by turns.
 
   cuts.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -28,7 +28,8 @@ MS = 1000000
 PAGE = 4096
 ROWS = ('malloc', 'realloc', 'calloc', 'free', 'mmap(r)', 'mmap(w)', 'mmap(a)', 'mremap', 'munmap')
 IGNORED = ['--ignore-fn=work1', '--ignore-fn=alloc1', '--ignore-fn=main']
-PAGES = [['--pages-as-heap=yes', *more] for more in ([], ['--compat=3.19'], ['--compat=latest', '--depth=3', *IGNORED], IGNORED)]
+PAGES = [['--pages-as-heap=yes', *more]
+         for more in ([], ['--compat=3.19'], ['--compat=latest', '--depth=3', *IGNORED], IGNORED)]
 
 
 class Different(Exception):
@@ -47,7 +48,8 @@ class Script:
         if self.sampled:
             self.put('sampled', 4096)
         self.counted, self.instructions, self.depth = rng.random() < 0.3, 0, 0
-        self.lines += ['anonymous'] * self.anonymous + ['counted'] * self.counted + ['stacks'] + ['pages'] * bool(self.pages)
+        self.lines += ['anonymous'] * self.anonymous + ['counted'] * self.counted
+        self.lines += ['stacks'] + ['pages'] * bool(self.pages)
         self.put('module', program.path)
         self.stacks = rng.randrange(1, 12)
         frames = [hex(0x1000 + 16 * i) for i in range(20)] + ['m0x%x' % address for address in program.names]
@@ -78,8 +80,8 @@ class Script:
         return self.rng.choice([0, 1, 16, 24, 40, 100, self.rng.randrange(3000), self.rng.randrange(1 << 20)])
 
     def alloc(self):
-        self.put('alloc', self.next, self.rng.choice(['malloc', 'calloc', 'new', 'memalign', 'malloclike']), self.stack(),
-                 self.size())
+        self.put('alloc', self.next, self.rng.choice(['malloc', 'calloc', 'new', 'memalign', 'malloclike']),
+                 self.stack(), self.size())
         self.live.append(self.next)
         self.next += 1
 
@@ -123,13 +125,15 @@ class Script:
     def page(self):
         """Over one another in a few places, which makes Massif's records of a page many."""
         rng = self.rng
-        op = rng.choice(['start', 'mmap', 'mmap', 'mmap', 'shmat', 'munmap', 'shmdt', 'mremap', 'brk_grow', 'brk_grow', 'brk_shrink'])
+        op = rng.choice(['start', 'mmap', 'mmap', 'mmap', 'shmat', 'munmap', 'shmdt', 'mremap', 'brk_grow', 'brk_grow',
+                         'brk_shrink'])
         size, address = rng.randrange(self.pages * PAGE) + 1, rng.randrange(60) * PAGE
         if op.startswith('brk'):
             address = rng.randrange(600, 640) * PAGE + rng.choice([0, 0, 1, 2048, 4095])
         if op == 'mremap':
             old = rng.choice([address, rng.randrange(60) * PAGE])
-            self.put('page', 'page_mremap_from', self.stack(), rng.choice([0, size, rng.randrange(self.pages * PAGE)]), old)
+            self.put('page', 'page_mremap_from', self.stack(), rng.choice([0, size, rng.randrange(self.pages * PAGE)]),
+                     old)
             if rng.random() < 0.3:
                 self.move_on()
         self.put('page', 'page_' + op, self.stack(), size, address)
@@ -167,7 +171,8 @@ class Bench:
         for line in lines:
             word, number, *rest = line.split() + ['', '']
             if word in ('thread', 'frame', 'stack', 'kind'):
-                told[word, number] = tuple(told.get((field.split('=')[0].replace('parent', 'stack'), field.split('=')[1]), field)
+                told[word, number] = tuple(told.get((field.split('=')[0].replace('parent', 'stack'),
+                                                     field.split('=')[1]), field)
                                            for field in rest if '=' in field)
         base, calls, in_base = [], [], False
         for line in lines:
@@ -176,7 +181,7 @@ class Bench:
                 in_base = fields[-1] == 'base'
             if word not in ('alloc', 'free', 'resize', 'call'):
                 continue
-            # Without identity a base is in no order, and a trace in which nothing is freed doesn't show that it has none.
+            # Without identity a base is in no order; a trace in which nothing is freed doesn't show that it has none.
             untold = ['block'] + ['time', 'thread'] * in_base if self.anonymous else []
             pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
                      for key, value in (field.split('=') for field in fields) if key not in untold]
@@ -190,12 +195,14 @@ class Bench:
 
     def moment(self, trace, ms, *options):
         """What massif.out says of a moment: live bytes, and the tree."""
-        self.run(self.msreplay, '-q', '--threshold=0.0001', '--time-unit=ms', '--massif-out-file=out', f'--at={ms}', *options, trace)
+        self.run(self.msreplay, '-q', '--threshold=0.0001', '--time-unit=ms', '--massif-out-file=out', f'--at={ms}',
+                 *options, trace)
         text = (self.scratch / f'out.at-{ms}').read_text()
         return re.sub(r'^time=.*\n', '', text, flags=re.M)
 
     def folded(self, trace, ms):
-        return sorted(self.run(self.msconvert, '-q', '--to=folded', '--time-unit=ms', f'--at={ms}', '-o', '-', trace).splitlines())
+        return sorted(self.run(self.msconvert, '-q', '--to=folded', '--time-unit=ms', f'--at={ms}', '-o', '-',
+                               trace).splitlines())
 
     def usage(self, trace, *options):
         """What memusage counts, by row: calls and bytes; and all that was asked for."""
@@ -247,7 +254,8 @@ def compare_again(bench, first, last):
 
 def compare_dropped(bench):
     """What is dropped isn't there, and the rest is."""
-    bench.convert('middle', 'dropped', '--drop=identity,time,threads,stacks,mappings,usable', '--no-args', '--strip-paths')
+    bench.convert('middle', 'dropped', '--drop=identity,time,threads,stacks,mappings,usable', '--no-args',
+                  '--strip-paths')
     text = bench.dump('dropped')
     if re.search(r'^free .*old_block=\d', text, re.M) or re.search(r' time=[1-9]| thread=[1-9]', text):
         raise Different('dropped parts are there')

@@ -4,8 +4,8 @@
 
 A random script of allocator calls is written as a trace (script2trace) and replayed with random
 options, and others in the same pass (--also); the model below, which knows nothing but the rules, runs
-the same script block by block and prints what Massif would. The files must be equal, byte for byte. Every tenth script is an
-impossible one (blocks freed twice, sizes beyond all memory), which only has to be got through.
+the same script block by block and prints what Massif would. The files must be equal, byte for byte. Every tenth script
+is an impossible one (blocks freed twice, sizes beyond all memory), which only has to be got through.
 
   massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -427,7 +427,8 @@ def random_script(rng, frames, path, counted):
             lines.append('instructions %d' % instructions)
             steps.append(('instructions', instructions))
         if rng.random() < deep:
-            thread, depth = rng.choice((0, 0, 1, 63)), rng.choice((0, 8, rng.randrange(5000), rng.randrange(largest + 1)))
+            thread = rng.choice((0, 0, 1, 63))
+            depth = rng.choice((0, 8, rng.randrange(5000), rng.randrange(largest + 1)))
             lines += ['thread %d' % thread, 'call stack 0 %d' % depth]
             steps.append(('stack', thread, depth))
         s = rng.randrange(len(stacks))
@@ -583,7 +584,8 @@ def read_texts(name, options):
 
 
 def run_tools(build, lines, words, also, scratch, others=0):
-    """Runs msreplay with `words`, and in the same pass with `also`; and with others, for which records are summed up."""
+    """Runs msreplay with `words`, and in the same pass with `also`; and with others, for which records are summed
+    up."""
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
     more = ['--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])]
     more += ['--also=--massif-out-file=%s%d' % (scratch / 'other', i) for i in range(others)]

@@ -190,7 +190,8 @@ class Pages(Model):
 
 def random_script(rng, frames, path, counted):
     """(lines of the script, steps for the model)"""
-    lines, steps = ['records %d' % rng.choice((8, 64, 65536))] + ['pages'] + ['counted'] * counted + ['module %s' % path], []
+    lines = ['records %d' % rng.choice((8, 64, 65536)), 'pages'] + ['counted'] * counted + ['module %s' % path]
+    steps = []
     stacks = [massif_model.random_stack(rng, frames) for _ in range(rng.randrange(1, 15))]
     for i, stack in enumerate([[(False, 0)]] + stacks):
         lines.append('stack %d %s' % (i, ' '.join(('m' if f[0] else '') + '0x%x' % f[1] for f in stack)))

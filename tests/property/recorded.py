@@ -108,7 +108,8 @@ def read_account(path):
 
 class Comparison:
     """Of one process. A child goes on as the first thread, which had another number before; the fork has found the
-    others anywhere, so that each may have told a call that isn't in the account, or not have told the last one there."""
+    others anywhere, so that each may have told a call that isn't in the account, or not have told the last one
+    there."""
 
     def __init__(self, trace, calls):
         self.trace, self.numbers = trace, {}    # threads by the kernel's numbers

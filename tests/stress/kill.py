@@ -114,11 +114,13 @@ def check_calls(counts, stat):
     """What the program counted against the trace. Returns how many calls are in the trace without having returned."""
     more = 0
     for name, counted in zip(COUNTS, counts):
-        expect(stat[name] >= counted, f"lost {counted - stat[name]}: {counted} calls of {name}, {stat[name]} in the trace")
+        expect(stat[name] >= counted,
+               f"lost {counted - stat[name]}: {counted} calls of {name}, {stat[name]} in the trace")
         more += stat[name] - counted
     reallocs = sum(stat[op] for op in ("realloc", "realloc_moved", "realloc_in_place"))
     expect(reallocs >= counts[-2], f"lost {counts[-2] - reallocs}: {counts[-2]} reallocs, {reallocs} in the trace")
-    expect(stat["free"] >= counts[-1], f"lost {counts[-1] - stat['free']}: {counts[-1]} frees, {stat['free']} in the trace")
+    expect(stat["free"] >= counts[-1],
+           f"lost {counts[-1] - stat['free']}: {counts[-1]} frees, {stat['free']} in the trace")
     expect(more <= THREADS, f"{more} calls in the trace that never returned, with {THREADS} threads")
     return more
 
@@ -242,9 +244,11 @@ def recorder_killed(times, late):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         begun, slowest = 0, 0
         for i in range(times):
-            ran, took = kill_recorder(bench, an_instant() * 4, random.choice(["exit", "_exit", "segv", "abort"]), i < late)
+            ran, took = kill_recorder(bench, an_instant() * 4, random.choice(["exit", "_exit", "segv", "abort"]),
+                                      i < late)
             begun, slowest = begun + ran, max(slowest, took)
-        return f"{times} kills, {begun} after the program had begun: all ended as they would have, in {slowest:.1f} s at most"
+        return (f"{times} kills, {begun} after the program had begun: all ended as they would have, "
+                f"in {slowest:.1f} s at most")
     return run
 
 

@@ -58,7 +58,8 @@ class Bench:
         events, paths = 0, glob.glob(os.path.join(where, "t.*"))
         for path in paths:
             stat = self.build.stat(path)
-            expect(stat["complete"] == 1 and stat["lost"] == 0, f"{path}: complete {stat['complete']}, {stat.get('lost')} lost")
+            expect(stat["complete"] == 1 and stat["lost"] == 0,
+                   f"{path}: complete {stat['complete']}, {stat.get('lost')} lost")
             events += stat["events"]
         expect(events > 0, "nothing is recorded")
         return len(paths), events
@@ -70,12 +71,13 @@ def outcomes(text):
 
 
 def python_run(bench, names, tries, wrap):
-    """(what came of it, its text, its folder, runs): some of Python's tests fail now and then on a busy machine, unrecorded too."""
+    """(what came of it, its text, its folder, runs): some of Python's tests fail now and then on a busy machine,
+    unrecorded too."""
     for i in range(tries):
         where = bench.new_folder()
         done = subprocess.run(wrap(where, [PYTHON, "-m", "test", *names]), cwd=where, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, errors="replace",
-                              env=plain_environment(PYTHONMALLOC="malloc", HOME=where, TERM="dumb"))
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT,
+                              errors="replace", env=plain_environment(PYTHONMALLOC="malloc", HOME=where, TERM="dumb"))
         if done.returncode == 0:
             break
     result = done.returncode, outcomes(done.stdout), re.findall(r"^Tests? result: .*$", done.stdout, re.M)
@@ -88,7 +90,8 @@ def python_tests(names):
         result, text, where, runs = python_run(bench, names, 2, bench.recorded)
         expect(alone == result, f"alone {alone}, recorded {result}: {alone_text[-2000:]} {text[-2000:]}")
         traces, events = bench.check_traces(where)
-        return f"{result[2][-1].lower()}, {traces} traces, {events} events" + (", at the second run" if runs > 1 else "")
+        again = ", at the second run" if runs > 1 else ""
+        return f"{result[2][-1].lower()}, {traces} traces, {events} events{again}"
     return run
 
 
@@ -125,8 +128,8 @@ def redis(bench):
         keys = subprocess.run([*client, "dbsize"], capture_output=True, text=True, check=True).stdout.strip()
         subprocess.run([*client, "bgsave"], capture_output=True, check=True)
         end = time.monotonic() + 60
-        while "rdb_bgsave_in_progress:0" not in subprocess.run([*client, "info", "persistence"], capture_output=True, text=True,
-                                                               check=True).stdout and time.monotonic() < end:
+        while "rdb_bgsave_in_progress:0" not in subprocess.run([*client, "info", "persistence"], capture_output=True,
+                                                               text=True, check=True).stdout and time.monotonic() < end:
             time.sleep(0.1)
         subprocess.run([*client, "shutdown", "nosave"], capture_output=True)
         server.wait(60)
@@ -141,7 +144,8 @@ def redis(bench):
 NGINX = """
 daemon off; master_process on; worker_processes 2; pid {0}/pid; error_log {0}/error.log;
 events {{ worker_connections 64; }}
-http {{ access_log off; client_body_temp_path {0}/b; proxy_temp_path {0}/p; fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u;
+http {{ access_log off; client_body_temp_path {0}/b; proxy_temp_path {0}/p;
+fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u;
 scgi_temp_path {0}/s; server {{ listen 127.0.0.1:{1}; root {0}; }} }}
 """
 
@@ -152,7 +156,8 @@ def nginx(bench):
     for name, text in (("conf", NGINX.format(where, port)), ("page", "x" * 100000)):
         with open(os.path.join(where, name), "w", encoding="ascii") as f:
             f.write(text)
-    server = subprocess.Popen(bench.recorded(where, ["nginx", "-c", os.path.join(where, "conf")]), stdout=subprocess.DEVNULL,
+    server = subprocess.Popen(bench.recorded(where, ["nginx", "-c", os.path.join(where, "conf")]),
+                              stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, env=plain_environment(PATH="/usr/sbin:/usr/bin:/bin"))
     try:
         await_port(port)
@@ -180,7 +185,8 @@ git init -q -b main . && git config user.email a@example.org && git config user.
 for i in $(seq 1 30); do seq $i 7 $((i * 40)) > f$((i % 5)); git add -A; git commit -qm "c$i"; done
 git checkout -q -b side HEAD~10; echo x > g; git add g; git commit -qm side
 git merge -q -m merged main
-git gc -q; git fsck --strict 2>&1; git log --oneline | wc -l; git log -p | md5sum; git blame f1 | wc -l; git status --short
+git gc -q; git fsck --strict 2>&1; git log --oneline | wc -l; git log -p | md5sum; git blame f1 | wc -l
+git status --short
 """
 
 
@@ -191,9 +197,11 @@ def git(bench):
         work = os.path.join(where, "work")
         os.mkdir(work)
         argv = ["sh", "-c", GIT]
-        done = subprocess.run([bench.build.msrec, "-q", "--trace-children=yes", "-o", f"{where}/t.%n", *argv] if record else argv,
-                              cwd=work, capture_output=True, text=True, timeout=TIMEOUT,
-                              env=plain_environment(HOME=where, GIT_CONFIG_NOSYSTEM="1", GIT_AUTHOR_DATE="1700000000 +0000",
+        if record:
+            argv = [bench.build.msrec, "-q", "--trace-children=yes", "-o", f"{where}/t.%n", *argv]
+        done = subprocess.run(argv, cwd=work, capture_output=True, text=True, timeout=TIMEOUT,
+                              env=plain_environment(HOME=where, GIT_CONFIG_NOSYSTEM="1",
+                                                    GIT_AUTHOR_DATE="1700000000 +0000",
                                                     GIT_COMMITTER_DATE="1700000000 +0000"))
         results.append((done.returncode, done.stdout))
     expect(results[0] == results[1] and results[0][0] == 0, f"alone {results[0]}, recorded {results[1]}: {done.stderr}")
