@@ -162,6 +162,7 @@ class Decoder:
         self.data, self.at, self.units = data, 0, []
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
+        self.highest = 0        # stack of a kind
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity = Names(), Live(self.kinds), Identity()
 
@@ -197,7 +198,7 @@ class Decoder:
 
     def file(self, fields, column):
         version, features, shift, machine, page, pid, parent, argc, start, told = struct.unpack_from("<8IQQ", fields)
-        need(version == 1 and features & ~23 == 0, "version %d, features %#x" % (version, features), "version")
+        need(version == 1 and features & ~55 == 0, "version %d, features %#x" % (version, features), "version")
         need(len(fields) >= (64 if features & 2 else 56 if features & 1 else 48), "fields of features are missing")
         sample = struct.unpack_from("<Q", fields, 48)[0] if features & 1 else 0
         need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")
@@ -235,7 +236,7 @@ class Decoder:
                                  c.bytes(n).hex() or "-"))
 
     def define_stacks(self, fields, column):
-        address, frames, parents, named = 0, column(0), column(1), column(2)
+        address, frames, parents, named = 0, column(0), column(3 if column(3).data else 1), column(2)
         fresh = len(self.frames)
         for _ in self.define(STACKS, fields[8:], len(self.frames), "frames"):
             module = frames.varint()
@@ -244,24 +245,48 @@ class Decoder:
             self.frames.append((module - 1 if module else "-", address))
         for _ in self.define(STACKS, fields, len(self.stacks)):
             back, frame = parents.varint(), named.varint()
-            parent = len(self.stacks) - 1 - back
+            parent = self.parent(back) if column(3).data else len(self.stacks) - 1 - back
             fresh, frame = (fresh, frame - 1) if frame else (fresh + 1, fresh)
             need(parent >= 0 and frame < len(self.frames), "a stack's parent or frame")
             self.depth.append(self.depth[parent] + 1)
             need(self.depth[-1] <= LIMIT["depth"], "a stack is too deep", "limit")
             self.stacks.append((parent, frame))
 
+    def parent(self, v):
+        """Of the next stack, by an entry of column 3 (§5)."""
+        parent = len(self.stacks) - 1
+        if v & 1:
+            return parent - (v >> 1)
+        need(v >> 1 <= 255, "a parent is too far out")
+        for _ in range(v >> 1):
+            need(parent, "a parent beyond stack 0")
+            parent = self.stacks[parent][0]
+        return parent
+
+    def next_end(self):
+        """Of a run of stacks, each the parent of the next, behind all that kinds have (§5)."""
+        end = self.highest + 1
+        while end + 1 < len(self.stacks) and self.stacks[end + 1][0] == end:
+            end += 1
+        return end
+
     def define_kinds(self, fields, column):
-        ops, stacks, sizes, caps, aligns, flags, usables = (column(i) for i in range(7))
+        ops, stacks, sizes, caps, aligns, flags, usables, ends = (column(i) for i in range(8))
         stack = 0
         for _ in self.define(KINDS, fields, len(self.kinds)):
-            op, stack, size = ops.u8(), stacks.zigzag(stack), sizes.varint()
+            if ends.data:
+                v = ends.varint()
+                stack = self.next_end() if v == 0 else (stack + (v - 1 >> 1 ^ -(v - 1 & 1))) & MASK
+            else:
+                stack = stacks.zigzag(stack)
+            op, size = ops.u8(), sizes.varint()
             cap, align = (size + caps.varint()) & MASK, aligns.u8()
             need(op < 64 and stack < len(self.stacks) and align < 64, "a kind")
             flag = flags.u8()
             usable = size + usables.varint() if flag & USABLE else 0
             need(usable <= MASK, "a usable size")
             self.kinds.append((op, stack, size, cap, align, flag, usable))
+            self.highest = max(self.highest, stack)
 
     def pairs(self, first, second, skip, value, n, step):
         """The (record, value) of the pairs of columns 3 and 4, or 14 and 15 (§8)."""
@@ -275,6 +300,20 @@ class Decoder:
             pairs.append((record, value))
         return pairs
 
+    @staticmethod
+    def rows(column, n, s):
+        """The symbol numbers of a chunk's records (§7)."""
+        told = column(19).data or column(20).data       # those that come next by a 0
+        plain, planes = column(19 if told else 0), column(20 if told else 9)
+        narrow = s + bool(told) <= 256
+        raw = planes if planes.data and not narrow else plain
+        rows = struct.unpack(f"<{n}{'B' if narrow else 'H'}", raw.bytes(n if narrow else 2 * n))
+        need(len(raw.data) == raw.at, "more records than N")
+        if raw is planes:
+            rows = [low | high << 8 for low, high in zip(raw.data[:n], raw.data[n:])]
+        fresh = iter(range(n))
+        return [row - 1 if row else next(fresh) for row in rows] if told else rows
+
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
         base = self.based and flags & 1
@@ -283,11 +322,7 @@ class Decoder:
         self.time = max(self.time, self.begin) if not base else self.time
         self.in_base = base
         need((first, first_alloc) == (self.records, self.allocs) and time >= self.time, "a chunk's beginning")
-        raw = column(9) if s > 256 and column(9).data else column(0)
-        rows = struct.unpack(f"<{n}{'B' if s <= 256 else 'H'}", raw.bytes(n if s <= 256 else 2 * n))
-        need(len(raw.data) == raw.at, "more records than N")
-        if raw is column(9):
-            rows = [low | high << 8 for low, high in zip(raw.data[:n], raw.data[n:])]
+        rows = self.rows(column, n, s)
         symbols, counts, value = [], column(2), 0
         for _ in range(s):
             value = column(1).zigzag(value)
