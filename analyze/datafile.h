@@ -60,6 +60,7 @@ struct datafile *datafile_open(int fd, const char **problem);
  */
 void datafile_drop_copy(struct datafile *data);
 
+/* Its times and peaks; as long as it is there. */
 const struct datafile_head *datafile_head(const struct datafile *data);
 
 /* Records behind the head. */

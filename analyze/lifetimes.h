@@ -29,6 +29,7 @@ struct lifetimes_place {
 /* After the replay: stacks are those of the trace; false: nothing was allocated there. */
 bool lifetimes_place(const struct lifetimes *lifetimes, uint32_t stack, struct lifetimes_place *place);
 
+/* When most bytes were live, and when the last event came: since the program's start. */
 uint64_t lifetimes_peak_ns(const struct lifetimes *lifetimes);
 uint64_t lifetimes_end_ns(const struct lifetimes *lifetimes);
 

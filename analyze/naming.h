@@ -36,8 +36,8 @@ const char *naming_object_at_end(struct naming *naming, uint32_t frame);
  */
 const uint32_t *naming_same_addresses(struct naming *naming);
 
-uint64_t naming_address(struct naming *naming,
-			uint32_t frame); /* as printed: link-time; of exact traces run-time */
+/* The frame's address as it is printed: that of link time, in exact traces that of run time. */
+uint64_t naming_address(struct naming *naming, uint32_t frame);
 
 /*
  * Massif orders equal entries by address, and so are those of an exact trace. Without Massif's address

@@ -26,9 +26,10 @@ struct defs {
 	struct intern frame_index, stack_index, kind_index;
 };
 
+/* 0 or a negative enum mst_error; defs_finish() is then still to be called. */
 int defs_init(struct defs *defs);
-void defs_finish(struct defs *defs);
 int defs_copy(struct defs *to, const struct defs *from);
+void defs_finish(struct defs *defs);
 
 /* Each returns 0 and *id, or a negative enum mst_error. */
 int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id);

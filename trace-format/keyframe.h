@@ -39,6 +39,7 @@ int keyframes_copy(struct keyframes *to, const struct keyframes *from);
 int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct mst_kind *kinds,
 		  const struct mst_sums *sums);
 
+/* Whether there should be one behind the last chunk. */
 bool keyframes_due(const struct keyframes *k);
 
 /* Where in the trace a key frame stands. */
@@ -49,6 +50,7 @@ struct keyframe_place {
 	uint32_t kinds;           /* defined before it */
 };
 
+/* The fields and columns of a key frame at that place, appended. */
 void keyframes_pack(const struct keyframes *k, const struct keyframe_place *place, struct bytes *fields,
 		    struct bytes columns[2]);
 

@@ -508,7 +508,9 @@ const char *mst_reader_problem(const struct mst_reader *reader);
 /*
  * Defines in a writer what a reader has defined, each thing when it is asked for: the ids are those of the
  * reader on the one side and of the writer on the other. With `strip_paths` modules are known by the last
- * part of their path, and source files have no directories. Kinds are the caller's business.
+ * part of their path, and source files have no directories. Kinds are the caller's business. Reader and writer
+ * stay the caller's, and must be there as long as the transfer. Each function returns 0 or a negative
+ * enum mst_error: that of the writer, or MST_ERR_ARGUMENT for an id that the reader doesn't have.
  */
 struct mst_transfer;
 
@@ -520,6 +522,7 @@ void mst_transfer_destroy(struct mst_transfer *transfer); /* NULL is allowed */
 int mst_transfer_between(struct mst_transfer **transfer, const struct mst_writer *from,
 			 struct mst_writer *to);
 
+/* *id is what the thread, frame or stack is in the writer, defined there if it hasn't been. */
 int mst_transfer_thread(struct mst_transfer *transfer, uint32_t thread, uint32_t *id);
 int mst_transfer_frame(struct mst_transfer *transfer, uint32_t frame, uint32_t *id);
 int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *id);

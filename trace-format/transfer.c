@@ -82,6 +82,8 @@ int mst_transfer_thread(struct mst_transfer *t, uint32_t thread, uint32_t *id)
 	const struct mst_thread *threads = mst_reader_threads(t->from, &n);
 	int err = 0;
 
+	if (thread >= n)
+		return MST_ERR_ARGUMENT;
 	if (!reserve(&t->threads, n))
 		return MST_ERR_NOMEM;
 	if (t->threads.items[thread] == MST_NONE)
@@ -111,13 +113,17 @@ static int transfer_module(struct mst_transfer *t, uint32_t old, uint32_t *id)
 int mst_transfer_frame(struct mst_transfer *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
-	struct mst_frame frame =
-		(t->from ? mst_reader_frames(t->from, &n) : mst_writer_frames(t->before, &n))[old];
+	const struct mst_frame *frames =
+		t->from ? mst_reader_frames(t->from, &n) : mst_writer_frames(t->before, &n);
 	int err = 0;
 
+	if (old >= n)
+		return MST_ERR_ARGUMENT;
 	if (!reserve(&t->frames, n))
 		return MST_ERR_NOMEM;
 	if (t->frames.items[old] == MST_NONE) {
+		struct mst_frame frame = frames[old];
+
 		if (frame.module != MST_NONE)
 			err = transfer_module(t, frame.module, &frame.module);
 		if (!err)
@@ -150,6 +156,8 @@ int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
 		t->from ? mst_reader_stacks(t->from, &n) : mst_writer_stacks(t->before, &n);
 	uint32_t *ids;
 
+	if (stack >= n)
+		return MST_ERR_ARGUMENT;
 	if (!reserve(&t->stacks, n))
 		return MST_ERR_NOMEM;
 	ids = t->stacks.items;

@@ -312,6 +312,25 @@ static void test_bad_ids(void **state)
 	model_destroy(&m);
 }
 
+static void test_bad_ids_of_a_transfer(void **state)
+{
+	struct mst_transfer *transfer;
+	struct model from, to;
+	uint32_t id;
+
+	(void)state;
+	model_create(&from, 1, &(struct mst_writer_options){ 0 });
+	model_create(&to, 2, &(struct mst_writer_options){ 0 });
+	assert_int_equal(mst_transfer_between(&transfer, from.writer, to.writer), 0);
+	assert_int_equal(mst_transfer_stack(transfer, MST_ROOT_STACK, &id), 0);
+	assert_int_equal(id, MST_ROOT_STACK);
+	assert_int_equal(mst_transfer_stack(transfer, 1000000, &id), MST_ERR_ARGUMENT);
+	assert_int_equal(mst_transfer_frame(transfer, MST_NONE, &id), MST_ERR_ARGUMENT);
+	mst_transfer_destroy(transfer);
+	model_destroy(&from);
+	model_destroy(&to);
+}
+
 static void test_long_command_line(void **state)
 {
 	const uint32_t n = MST_MAX_ARGS + 10;
@@ -407,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_forks_leave_nothing),
 		cmocka_unit_test(test_flushed_is_readable),
 		cmocka_unit_test(test_bad_ids),
+		cmocka_unit_test(test_bad_ids_of_a_transfer),
 		cmocka_unit_test(test_long_command_line),
 		cmocka_unit_test(test_full_disk),
 	};
