@@ -120,6 +120,7 @@ static void recording_destroy(struct recording *r)
 	mst_writer_destroy(r->writer);
 	keeper_finish(&r->keeper);
 	rotation_finish(&r->rotation);
+	command_finish(&r->command);
 	if (r->fd >= 0)
 		close(r->fd);
 	if (r->pidfd >= 0)
@@ -171,9 +172,9 @@ uint32_t collector_untimed(const struct collector *c)
 
 /* ---- files ---- */
 
-static char *name_file(struct collector *c, const struct recording *r, const char *exe, const char **problem)
+static char *name_file(struct collector *c, const struct recording *r, const char **problem)
 {
-	const char *slash = strrchr(exe, '/');
+	const char *exe = r->command.exe, *slash = strrchr(exe, '/');
 	const struct outname_values values = {
 		.pid = (uint32_t)r->pid,
 		.program = slash ? slash + 1 : exe,
@@ -204,10 +205,10 @@ void recording_info(const struct collector *c, const struct recording *r, struct
 		.pages = c->options.pages,
 		.exact = c->options.exact,
 		.recorder = "msrec " MSREC_VERSION,
-		.exe = c->options.exe,
+		.exe = r->command.exe,
 		.cwd = c->cwd ? c->cwd : "",
-		.argc = shown_args(c, (uint32_t)c->options.argc),
-		.argv = (const char *const *)c->options.argv,
+		.argc = shown_args(c, r->command.argc),
+		.argv = r->command.argv,
 	};
 }
 
@@ -239,7 +240,9 @@ char *collector_prepare(struct collector *c, pid_t pid)
 	r->pid = pid;
 	r->fd = r->pidfd = -1;
 	r->segment = SHM_NO_SEGMENT;
-	r->path = name_file(c, r, c->options.exe, &problem);
+	command_set(&r->command, c->options.exe, (uint32_t)c->options.argc,
+		    (const char *const *)c->options.argv);
+	r->path = name_file(c, r, &problem);
 	if (!r->path) {
 		recording_destroy(r);
 		return strdup(problem);
@@ -270,53 +273,19 @@ void collector_discard(struct collector *c)
 	recording_destroy(r);
 }
 
-/* What a program says of itself that was executed by a recorded one. */
-void recording_command(const struct collector *c, const struct recording *r, const struct command *command,
-		       struct mst_file_info *info)
-{
-	if (r->parent_pid || r->pid == c->main_pid)
-		return;
-	info->exe = command->exe;
-	info->argc = shown_args(c, command->argc);
-	info->argv = command->argv;
-}
-
-/* The system tells it of processes that are there; what is gone already has told it itself. */
-static void read_command(const struct collector *c, const struct recording *r, struct command *command)
-{
-	char *exe = NULL;
-
-	command_read(command, r->pid);
-	if (c->options.exact)
-		command_see_through(command);
-	if (!*command->exe)
-		exe = frames_executable(shm_modules(shm_segment(c->family, r->segment)));
-	if (exe && strlen(exe) < sizeof(command->exe))
-		strcpy(command->exe, exe);
-	free(exe);
-}
-
 /* The file of a process that msrec didn't start itself. */
 static int make_file(struct collector *c, struct recording *r)
 {
 	struct mst_file_info info;
-	struct command command;
 	const char *problem;
-	int err;
 
-	read_command(c, r, &command);
-	r->path = name_file(c, r, *command.exe ? command.exe : c->options.exe, &problem);
+	r->path = name_file(c, r, &problem);
 	r->fd = r->path ? newfiles_create_numbered(&c->newfiles, &r->path) : -1;
-	if (r->fd < 0) {
-		command_finish(&command);
+	if (r->fd < 0)
 		return r->path ? MST_ERR_IO : MST_ERR_NOMEM;
-	}
 	recording_info(c, r, &info);
-	recording_command(c, r, &command, &info);
-	err = r->parent_pid ? mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info)
-			    : recording_start(c, r->fd, &info, &r->writer);
-	command_finish(&command);
-	return err;
+	return r->parent_pid ? mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info)
+			     : recording_start(c, r->fd, &info, &r->writer);
 }
 
 /* ---- draining ---- */
@@ -417,10 +386,45 @@ static struct recording *add_recording(struct collector *c, pid_t number)
 	return r;
 }
 
+/*
+ * Whether a segment's program is gone, with its process or because that has executed another one: all who held rings go, too.
+ * Who has none yet is about to begin.
+ */
+static bool program_is_gone(struct shm_segment *segment)
+{
+	const uint32_t n = atomic_load(&segment->rings_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		if (!shm_owner_gone(&segment->rings[i].owner))
+			return false;
+	}
+	return n > 0 && !segment->unowned;
+}
+
+/*
+ * What the system says of a process may be about the next program in it, or nothing any more; the program itself has told at
+ * least its file.
+ */
+static void read_command(const struct collector *c, struct recording *r, struct shm_segment *segment)
+{
+	char *exe;
+
+	command_read(&r->command, r->pid);
+	if (c->options.exact)
+		command_see_through(&r->command);
+	if (*r->command.exe && !program_is_gone(segment))
+		return;
+	command_finish(&r->command);
+	exe = frames_executable(shm_modules(segment));
+	command_set(&r->command, exe ? exe : c->options.exe, 0, NULL);
+	free(exe);
+}
+
 /* A forked child goes on from what its parent was at the fork. */
 static void meet_child(struct recording *r, struct recording *parent, struct shm_segment *segment)
 {
 	r->parent_pid = (uint32_t)parent->pid;
+	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
 	r->tracee = tracee_create_child(segment, parent->tracee);
 	/* Where the parent's file is broken, nothing can go on from it. */
 	if (!r->tracee) {
@@ -432,8 +436,10 @@ static void meet_child(struct recording *r, struct recording *parent, struct shm
 /* A program that was executed, by us or by a recorded process, begins with nothing. */
 static void meet_program(struct collector *c, struct recording *r, struct shm_segment *segment)
 {
-	if (!r->writer)
+	if (!r->writer) {
+		read_command(c, r, segment);
 		recording_note_error(r, make_file(c, r));
+	}
 	if (r->writer)
 		r->tracee = tracee_create(segment, r->writer, c->options.depth,
 					  c->options.rotates && c->options.pages);

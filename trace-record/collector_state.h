@@ -19,6 +19,7 @@ struct recording {
 	int pidfd;           /* -1: none; the main process is asked about by waitpid() */
 	uint32_t segment;    /* SHM_NO_SEGMENT: not shown up yet */
 	uint32_t parent_pid; /* it was forked from; 0 = it was executed */
+	struct command command;
 	struct tracee *tracee;
 	struct mst_writer *writer; /* until there is a tracee to own it */
 	char *path;                /* NULL: no file yet */
@@ -61,10 +62,8 @@ struct collector {
 /* Keeps the first error of a recording, with errno; 0 is none. */
 void recording_note_error(struct recording *r, int err);
 
-/* What a file's first unit says; of a program that a recorded one executed, by its command, which must live on. */
+/* What a file's first unit says. */
 void recording_info(const struct collector *c, const struct recording *r, struct mst_file_info *info);
-void recording_command(const struct collector *c, const struct recording *r, const struct command *command,
-		       struct mst_file_info *info);
 
 /* A trace on a new file. */
 int recording_start(struct collector *c, int fd, const struct mst_file_info *info,

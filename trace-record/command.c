@@ -56,6 +56,20 @@ void command_read(struct command *command, pid_t pid)
 	split_line(command);
 }
 
+void command_set(struct command *command, const char *exe, uint32_t argc, const char *const *argv)
+{
+	FILE *out;
+
+	*command = (struct command){ 0 };
+	snprintf(command->exe, sizeof(command->exe), "%s", exe);
+	out = open_memstream(&command->line, &command->size);
+	for (uint32_t i = 0; out && i < argc; i++)
+		fwrite(argv[i], 1, strlen(argv[i]) + 1, out);
+	if (out && fclose(out) != 0)
+		command->size = 0;
+	split_line(command);
+}
+
 void command_see_through(struct command *command)
 {
 	uint32_t first = 1;

@@ -15,8 +15,9 @@ struct command {
 	uint32_t argc;
 };
 
-/* What cannot be read is left empty. To be finished in any case. */
+/* What cannot be read, or for want of memory be kept, is left empty. To be finished in any case. */
 void command_read(struct command *command, pid_t pid);
+void command_set(struct command *command, const char *exe, uint32_t argc, const char *const *argv);
 /* Of a program that runs under Valgrind: leaves what Valgrind was told to run. */
 void command_see_through(struct command *command);
 void command_finish(struct command *command);

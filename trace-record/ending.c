@@ -161,19 +161,15 @@ static struct mst_writer *begin_next(struct collector *c, struct recording *r, c
 {
 	struct mst_writer *writer = NULL;
 	struct mst_file_info info;
-	struct command command;
 	int err = MST_ERR_NOMEM;
 
 	*path = rotation_next(&r->rotation, &c->newfiles, r->path, c->options.kept);
 	*fd = *path ? newfiles_create_numbered(&c->newfiles, path) : -1;
 	if (*fd >= 0) {
-		command_read(&command, r->pid);
 		recording_info(c, r, &info);
-		recording_command(c, r, &command, &info);
 		info.base = true;
 		info.begin_ns = mst_writer_time(tracee_writer(r->tracee));
 		err = recording_start(c, *fd, &info, &writer);
-		command_finish(&command);
 	} else if (*path) {
 		err = MST_ERR_IO;
 	}

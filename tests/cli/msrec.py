@@ -376,6 +376,44 @@ class Tests:
         names = {f.rsplit(".", 1)[0] for f in r.files}
         assert any("sleep" in n for n in names) and len(names) == 2, r.files
 
+    def command_of(self, trace):
+        """The program's file and its words, as the trace has them."""
+        dump = subprocess.run([self.build.file("tests/tools/tracedump"), trace], cwd=self.folder, capture_output=True,
+                              text=True, check=True).stdout
+        exe = re.search(r"^exe (.*)$", dump, re.M).group(1)
+        return [os.path.basename(exe), *re.findall(r"^arg (.*)$", dump, re.M)]
+
+    def test_commands_of_other_programs(self):
+        """What the first process executes, and what an executed program forks, goes by its own command."""
+        self.run("--trace-children=yes", "-o", "t.%n", "env", "sleep", "0.4")
+        assert self.command_of("t.1") == ["env", "env", "sleep", "0.4"], self.command_of("t.1")
+        assert self.command_of("t.2") == ["sleep", "sleep", "0.4"], self.command_of("t.2")
+        script = "if (fork() == 0) { my @a = (1 .. 1000); exit } wait; select(undef, undef, undef, 0.4)"
+        r = self.run("--trace-children=yes", "-o", "u.%e.%n", "env", "perl", "-e", script, "word")
+        perls = [f for f in r.files if f.startswith("u.perl")]
+        assert len(perls) == 2, r.files
+        for name in perls:
+            command = self.command_of(name)
+            assert len(command) == 5 and command[0] == command[1] == "perl" and command[-1] == "word", command
+
+    def test_program_that_is_replaced_before_it_is_met(self):
+        """Its trace has its own name, not that of the program after it."""
+        p = subprocess.Popen([self.build.msrec, "--trace-children=yes", "-o", "%e.%n", "sh", "-c",
+                              "echo ready; read word; exec env -u word sleep 0.5"], cwd=self.folder,
+                             env=plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        assert p.stdout.readline() == b"ready\n"
+        p.send_signal(signal.SIGSTOP)
+        p.stdin.write(b"go\n")
+        p.stdin.flush()
+        time.sleep(0.3)
+        p.send_signal(signal.SIGCONT)
+        err = p.communicate(timeout=TIMEOUT)[1]
+        names = {os.path.splitext(f)[0]: f for f in os.listdir(self.folder)}
+        assert p.returncode == 0 and "env" in names and "sleep" in names, (names, err)
+        assert self.command_of(names["env"]) == ["env"], self.command_of(names["env"])
+        assert self.command_of(names["sleep"]) == ["sleep", "sleep", "0.5"], self.command_of(names["sleep"])
+
     def test_execed_program(self):
         # Long enough to be noticed: nothing tells of an exec, msrec looks five times a second.
         r = self.run("-o", "t", "sh", "-c", "exec sh -c 'sleep 0.6; exit 3'")
