@@ -418,10 +418,8 @@ static void report(const struct collector_report *r)
 	for (size_t i = 0; i < r->notices->n && config.verbosity > 0; i++)
 		fprintf(stderr, "msrec: %s: %s\n", r->path, r->notices->text[i]);
 	if (r->executed && config.verbosity > 0)
-		fprintf(stderr,
-			"msrec: %s: ends where the program executed another one "
-			"(--trace-children=yes records that too)\n",
-			r->path);
+		fprintf(stderr, "msrec: %s: ends where the program executed another one%s\n", r->path,
+			config.collector.trace_children ? "" : " (--trace-children=yes records that too)");
 	if (r->stopped && config.verbosity > 0)
 		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
 	if (r->next && config.verbosity > 0)

@@ -422,6 +422,7 @@ class Tests:
         r = self.run("--trace-children=yes", "-o", "u.%n", "sh", "-c", "exec sh -c 'exit 3'")
         reasons = [self.build.stat(self.path(f))["reason"] for f in r.files if f.startswith("u.")]
         assert r.status == 3 and sorted(reasons) == ["exec", "exit"], reasons
+        assert "executed another" in r.err and "--trace-children" not in r.err, r.err
 
     def test_within_itself(self):
         if self.sanitized():
