@@ -227,13 +227,52 @@ int recording_start(struct collector *c, int fd, const struct mst_file_info *inf
 	return mst_writer_create(writer, fd, info, &options);
 }
 
+/* Why the first file cannot be made, to be freed. */
+static char *tell_problem(const struct collector *c, const char *path, int err)
+{
+	const char *hint = "";
+	struct stat st;
+	char *text;
+
+	if (err == MST_ERR_IO && errno == EEXIST) {
+		if (lstat(path, &st) != 0 || S_ISREG(st.st_mode))
+			hint = c->newfiles.overwrite ? "" : " (-f overwrites it)";
+		else
+			hint = ", and is no regular file";
+		errno = EEXIST;
+	}
+	if (asprintf(&text, "%s: %s%s", path, err == MST_ERR_IO ? strerror(errno) : mst_strerror(err), hint) <
+	    0)
+		return NULL;
+	return text;
+}
+
+/* NULL, or why there is no file. */
+static char *make_first_file(struct collector *c, struct recording *r)
+{
+	struct mst_file_info info;
+	const char *problem;
+	char *text;
+	int err;
+
+	r->path = name_file(c, r, &problem);
+	if (!r->path)
+		return strdup(problem);
+	r->fd = newfiles_create_first(&c->newfiles, r->path);
+	recording_info(c, r, &info);
+	err = r->fd < 0 ? MST_ERR_IO : recording_start(c, r->fd, &info, &r->writer);
+	if (!err)
+		return NULL;
+	text = tell_problem(c, r->path, err);
+	if (r->fd >= 0)
+		newfiles_remove(&c->newfiles, r->path);
+	return text ? text : strdup("out of memory");
+}
+
 char *collector_prepare(struct collector *c, pid_t pid)
 {
 	struct recording *r = calloc(1, sizeof(*r));
-	struct mst_file_info info;
-	const char *problem;
-	char *text = NULL;
-	int err;
+	char *problem;
 
 	if (!r)
 		return strdup("out of memory");
@@ -242,26 +281,19 @@ char *collector_prepare(struct collector *c, pid_t pid)
 	r->segment = SHM_NO_SEGMENT;
 	command_set(&r->command, c->options.exe, (uint32_t)c->options.argc,
 		    (const char *const *)c->options.argv);
-	r->path = name_file(c, r, &problem);
-	if (!r->path) {
+	problem = make_first_file(c, r);
+	if (problem) {
 		recording_destroy(r);
-		return strdup(problem);
-	}
-	r->fd = newfiles_create(&c->newfiles, r->path);
-	recording_info(c, r, &info);
-	err = r->fd < 0 ? MST_ERR_IO : recording_start(c, r->fd, &info, &r->writer);
-	if (err) {
-		const char *hint = errno == EEXIST && !c->newfiles.overwrite ? " (-f overwrites it)" : "";
-
-		if (asprintf(&text, "%s: %s%s", r->path,
-			     err == MST_ERR_IO ? strerror(errno) : mst_strerror(err), hint) < 0)
-			text = NULL;
-		recording_destroy(r);
-		return text ? text : strdup("out of memory");
+		return problem;
 	}
 	r->next = c->recordings;
 	c->recordings = r;
 	return NULL;
+}
+
+void collector_settle(struct collector *c)
+{
+	newfiles_settle(&c->newfiles, &c->recordings->path);
 }
 
 void collector_discard(struct collector *c)

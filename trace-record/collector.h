@@ -76,7 +76,10 @@ const char *collector_shm_path(const struct collector *collector);
 /* Makes the file of the program that is about to run as `pid`. NULL, or a problem to be freed. */
 char *collector_prepare(struct collector *collector, pid_t pid);
 
-/* Removes that file again: the program could not be executed. */
+/* The program runs: now the file takes the place of an old one. */
+void collector_settle(struct collector *collector);
+
+/* Removes that file again, and leaves an old one: the program could not be executed. */
 void collector_discard(struct collector *collector);
 
 /*

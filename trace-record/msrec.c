@@ -543,6 +543,7 @@ static int start(struct collector *collector, struct launch *launch)
 		complain("%s: %s", config.path, strerror(err));
 		return err == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE;
 	}
+	collector_settle(collector);
 	go_aside();
 	return 0;
 }

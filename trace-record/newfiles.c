@@ -16,6 +16,7 @@ void newfiles_finish(struct newfiles *files)
 	for (uint32_t i = 0; i < files->n; i++)
 		free(files->made[i]);
 	free(files->made);
+	free(files->stand_in);
 }
 
 /* Which of ours has the path; files->n: none. */
@@ -39,12 +40,20 @@ static void note(struct newfiles *files, const char *path)
 	files->n += made[files->n] != NULL;
 }
 
-int newfiles_create(struct newfiles *files, const char *path)
+/* Whether there is a file of before that is to be overwritten. */
+static bool is_old(const struct newfiles *files, const char *path)
 {
 	struct stat st;
+
+	return files->overwrite && find(files, path) == files->n && lstat(path, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+int newfiles_create(struct newfiles *files, const char *path)
+{
 	int fd;
 
-	if (files->overwrite && find(files, path) == files->n && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+	if (is_old(files, path))
 		unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && files->overwrite)
@@ -52,11 +61,46 @@ int newfiles_create(struct newfiles *files, const char *path)
 	return fd;
 }
 
+int newfiles_create_first(struct newfiles *files, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int fd;
+
+	if (!is_old(files, path))
+		return newfiles_create(files, path);
+	if (asprintf(&files->stand_in, "%.*s.msrec-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
+		files->stand_in = NULL;
+		return -1;
+	}
+	fd = mkostemp(files->stand_in, O_CLOEXEC);
+	if (fd >= 0) {
+		note(files, path);
+		return fd;
+	}
+	free(files->stand_in);
+	files->stand_in = NULL;
+	return -1;
+}
+
+bool newfiles_settle(struct newfiles *files, char **path)
+{
+	const bool settled = !files->stand_in || rename(files->stand_in, *path) == 0;
+
+	if (settled) {
+		free(files->stand_in);
+	} else {
+		free(*path);
+		*path = files->stand_in;
+	}
+	files->stand_in = NULL;
+	return settled;
+}
+
 void newfiles_remove(struct newfiles *files, const char *path)
 {
 	const uint32_t i = find(files, path);
 
-	unlink(path);
+	unlink(files->stand_in ? files->stand_in : path);
 	if (i == files->n)
 		return;
 	free(files->made[i]);

@@ -11,6 +11,7 @@ struct newfiles {
 	bool overwrite; /* files that were there before */
 	char **made;    /* paths; none are noted where nothing is overwritten */
 	uint32_t n;
+	char *stand_in; /* the first one's present name, until it takes an old file's place; else NULL */
 };
 
 void newfiles_finish(struct newfiles *files);
@@ -18,7 +19,13 @@ void newfiles_finish(struct newfiles *files);
 /* A descriptor to read and write, or -1 with errno. */
 int newfiles_create(struct newfiles *files, const char *path);
 
-/* The same by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
+/* The same for the run's first file; but an old one stays until newfiles_settle(), or for good if the new one is removed before. */
+int newfiles_create_first(struct newfiles *files, const char *path);
+
+/* The first file gets its name. False: it keeps the one that it has, which replaces *path. */
+bool newfiles_settle(struct newfiles *files, char **path);
+
+/* As newfiles_create(), by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
 int newfiles_create_numbered(struct newfiles *files, char **path);
 
 /* Removes one of them. */

@@ -194,8 +194,22 @@ class Tests:
         assert self.run("-f", "-o", "t", "true").status == 0
         assert self.build.stat(self.path("t"))["complete"] == 1
 
+    def test_force_spares_what_cannot_be_replaced(self):
+        """An old trace stays where the program cannot be run after all, and goes when it can."""
+        self.write("t", "precious", 0o644)
+        self.write("script", "#!/no/such/interpreter\n")
+        self.refused(127, "script: No such file", "-f", "-o", "t", "./script")
+        with open(self.path("t")) as f:
+            assert f.read() == "precious"
+        r = self.run("-f", "-o", self.path("t"), "true")
+        assert r.status == 0 and r.files == ["script", "t"], r.files
+        assert self.build.stat(self.path("t"))["complete"] == 1
+
     def test_force_spares_what_is_no_file(self):
         os.mkdir(self.path("folder"))
+        os.mkfifo(self.path("fifo"))
+        for options in ([], ["-f"]):
+            self.refused(125, "fifo: File exists, and is no regular file", *options, "-o", "fifo", "true")
         self.refused(125, "", "-f", "-o", "folder", "true")
         self.refused(125, "", "-f", "-o", "/dev/null", "true")
         assert os.path.exists("/dev/null")

@@ -151,6 +151,7 @@ def no_room_at_the_start(bench):
         process = bench.start(os.path.join(disk.path, "t"), page)
         err = finish(process)
         expect(process.returncode == 125 and "No space left" in err and not page.begun, f"{process.returncode}: {err}")
+        expect(os.listdir(disk.path) == ["filler"], f"leaves {os.listdir(disk.path)}")
     return "refused: " + err.strip().split(": ", 2)[2]
 
 
