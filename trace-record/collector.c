@@ -214,6 +214,19 @@ void recording_info(const struct collector *c, const struct recording *r, struct
 
 static bool wait_for_room(void *context);
 
+int recording_create(struct collector *c, struct recording *r, char **path)
+{
+	int fd, error_number;
+
+	c->writing = r;
+	do {
+		fd = newfiles_create_numbered(&c->newfiles, path);
+		error_number = errno;
+	} while (fd < 0 && (errno == ENOSPC || errno == EDQUOT) && wait_for_room(c));
+	errno = error_number;
+	return fd;
+}
+
 int recording_start(struct collector *c, int fd, const struct mst_file_info *info, struct mst_writer **writer)
 {
 	const struct mst_writer_options options = {
@@ -312,7 +325,7 @@ static int make_file(struct collector *c, struct recording *r)
 	const char *problem;
 
 	r->path = name_file(c, r, &problem);
-	r->fd = r->path ? newfiles_create_numbered(&c->newfiles, &r->path) : -1;
+	r->fd = r->path ? recording_create(c, r, &r->path) : -1;
 	if (r->fd < 0)
 		return r->path ? MST_ERR_IO : MST_ERR_NOMEM;
 	recording_info(c, r, &info);

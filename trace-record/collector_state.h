@@ -65,6 +65,9 @@ void recording_note_error(struct recording *r, int err);
 /* What a file's first unit says. */
 void recording_info(const struct collector *c, const struct recording *r, struct mst_file_info *info);
 
+/* A new file for it, by the first free name, which replaces *path; waits for room like a writer. -1 with errno. */
+int recording_create(struct collector *c, struct recording *r, char **path);
+
 /* A trace on a new file. */
 int recording_start(struct collector *c, int fd, const struct mst_file_info *info,
 		    struct mst_writer **writer);

@@ -164,7 +164,7 @@ static struct mst_writer *begin_next(struct collector *c, struct recording *r, c
 	int err = MST_ERR_NOMEM;
 
 	*path = rotation_next(&r->rotation, &c->newfiles, r->path, c->options.kept);
-	*fd = *path ? newfiles_create_numbered(&c->newfiles, path) : -1;
+	*fd = *path ? recording_create(c, r, path) : -1;
 	if (*fd >= 0) {
 		recording_info(c, r, &info);
 		info.base = true;

@@ -143,6 +143,29 @@ def fork_on_full_disk(bench):
     return "status 8, and said so"
 
 
+def no_room_for_a_file_for_a_while(bench):
+    """A child's file, and the next one of a rotation, are made as soon as there is room for one more."""
+    script = ("import os, time\nx = [bytes(i) for i in range(20000)]\n"
+              "if os.fork() == 0: y = [bytes(i) for i in range(5000)]; time.sleep(0.7); os._exit(5)\n"
+              "os.wait()\n")
+    command = ["-o", "t", sys.executable, "-S", "-c", script]
+    texts = []
+    for options in ([], ["--max-size=64k", "--rotate"]):
+        with SmallDisk(bench, "16m") as disk:
+            disk.mount("remount", "nr_inodes=2")    # the folder, and one file
+            process = subprocess.Popen([bench.build.msrec, *options, *command], stderr=subprocess.PIPE, cwd=disk.path,
+                                       env=plain_environment(PYTHONMALLOC="malloc"), bufsize=0)
+            err = process.stderr.readline().decode()    # it waits
+            disk.mount("remount", "nr_inodes=100")
+            err += finish(process)
+            stats = [bench.build.stat(os.path.join(disk.path, name)) for name in os.listdir(disk.path)]
+            expect(process.returncode == 0 and err.count("waiting for room") == 1, f"{process.returncode}: {err}")
+            expect(len(stats) >= 2 and all(s["complete"] == 1 and s["lost"] == 0 for s in stats), f"{err}: {stats}")
+            expect("cannot" not in err and "not recorded" not in err and "has ended" not in err, err)
+            texts.append(f"{len(stats)} files")
+    return ", ".join(texts)
+
+
 def no_room_at_the_start(bench):
     with SmallDisk(bench, "4k") as disk:
         with open(os.path.join(disk.path, "filler"), "wb") as f:
@@ -228,7 +251,9 @@ def can_mount():
 
 def cases(long):
     disks = [("disk full for a while", disk_full_for_a_while), ("disk full for good", disk_full_for_good),
-             ("fork on a full disk", fork_on_full_disk), ("disk full at the start", no_room_at_the_start)]
+             ("fork on a full disk", fork_on_full_disk),
+             ("no room for one more file for a while", no_room_for_a_file_for_a_while),
+             ("disk full at the start", no_room_at_the_start)]
     return [(name, run if can_mount() else lambda bench: "skip: no file system can be mounted here")
             for name, run in disks] + \
            [("file-size limit reached", file_size_limit), ("file-size limit at the start", file_size_limit_at_the_start),
