@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* How files end: with their process, or before it because they are full or the time is up. */
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector_state.h"
 #include "namer.h"
+
+#define ASIDE_AT_WORK 4u /* processes that look names up at one time ... */
+#define ASIDE_MOST 16u   /* ... and that are there */
 
 static bool any_other_lives(const struct collector *c, const struct recording *r)
 {
@@ -17,6 +24,25 @@ static bool any_other_lives(const struct collector *c, const struct recording *r
 	return false;
 }
 
+/* In a process that steps aside: its turn comes when the one that is ASIDE_AT_WORK before it is gone. */
+static void await_turn(int pidfd)
+{
+	struct pollfd turn = { .fd = pidfd, .events = POLLIN };
+
+	while (poll(&turn, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+/* There are never more than ASIDE_MOST: the program is made to wait rather than the machine filled up. */
+static void await_room_aside(struct collector *c)
+{
+	if (c->n_aside < ASIDE_MOST)
+		return;
+	while (waitpid(c->aside[0], NULL, 0) < 0 && errno == EINTR)
+		;
+	memmove(c->aside, c->aside + 1, --c->n_aside * sizeof(*c->aside));
+}
+
 /*
  * Looking names up takes its time, and nobody may wait for us meanwhile: while processes are recorded
  * (`waiting`), another process of ours does it, which has all that it needs. True in the process that is to
@@ -25,11 +51,15 @@ static bool any_other_lives(const struct collector *c, const struct recording *r
 static bool step_aside(struct collector *c, bool waiting, bool *aside)
 {
 	pid_t *grown = NULL, pid = -1;
+	int before = -1;
 
 	if (waiting)
 		grown = realloc(c->aside, (c->n_aside + 1) * sizeof(*grown));
 	if (grown) {
 		c->aside = grown;
+		await_room_aside(c);
+		if (c->n_aside >= ASIDE_AT_WORK)
+			before = (int)syscall(SYS_pidfd_open, grown[c->n_aside - ASIDE_AT_WORK], 0);
 		pid = fork();
 	}
 	if (pid > 0)
@@ -40,7 +70,11 @@ static bool step_aside(struct collector *c, bool waiting, bool *aside)
 		munmap(c->family, shm_bytes(SHM_SEGMENTS));
 		close(c->fd);
 		c->writing = NULL;
+		if (before >= 0)
+			await_turn(before);
 	}
+	if (before >= 0)
+		close(before);
 	return pid <= 0;
 }
 

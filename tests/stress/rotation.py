@@ -179,6 +179,47 @@ def finish_killed(process, page, child):
     os.kill(child, signal.SIGKILL)
 
 
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+
+
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass    # it was done
+
+
+def helpers(bench):
+    """Names are looked up by other processes; however long these take, there are never many."""
+    trace, page = bench.new_run()
+    options = ["--embed-symbols", "--max-size=64k", "--rotate"]
+    process = record(bench, trace, options, [bench.victim, page.path, "exit", "0"])
+    program, most = child_of(process), 0
+    begin = time.monotonic()
+    while time.monotonic() - begin < 1.5:
+        stopped = [pid for pid in children_of(process.pid) if pid != program]
+        for pid in stopped:
+            send(pid, signal.SIGSTOP)
+        most = max(most, len(stopped))
+        time.sleep(0.01)
+    page.stop()
+    while process.poll() is None:
+        for pid in children_of(process.pid):
+            send(pid, signal.SIGCONT)
+        time.sleep(0.01)
+    err = finish(process)
+    paths = files_of(trace)
+    expect(process.returncode == STATUS["exit"] and "cannot" not in err, f"status {process.returncode}: {err}")
+    expect(len(paths) > 16 and most == 16, f"{len(paths)} files, {most} helpers at once")
+    check_tail(bench, paths)
+    return f"{len(paths)} files, {most} helpers at once"
+
+
 def disk_that_suffices(bench):
     """Room for a few files is room for days."""
     if not ROOT:
@@ -221,8 +262,8 @@ def main():
     parser.add_argument("only", nargs="?", help="cases with this in their names")
     args = parser.parse_args()
     cases = [("rotated", rotated), ("the last ones", last_ones), ("too large", too_large), ("time is up", time_is_up),
-             ("children", children), ("killed", killed), ("a disk that suffices", disk_that_suffices),
-             ("a full disk", disk_full)]
+             ("children", children), ("killed", killed), ("helpers", helpers),
+             ("a disk that suffices", disk_that_suffices), ("a full disk", disk_full)]
     with Scratch() as folder:
         bench = Bench(Build(args.build), folder)
         bench.kills = 100 if args.long else 3
