@@ -531,14 +531,20 @@ static bool is_dead(const struct collector *c, const struct recording *r)
 }
 
 /*
- * The same process in an earlier segment: what it was there has executed what it is now. Without a pidfd its number is
- * what it called itself, and may be that of a stranger who lives.
+ * The same process in two segments: what it was in the one that it claimed first has executed what it is now. Which is met
+ * first is by chance: a forked child may have to wait for its parent's mark. Without a pidfd its number is what it called
+ * itself, and may be that of a stranger who lives.
  */
-static void mark_executed(struct collector *c, const struct recording *r)
+static void mark_executed(struct collector *c, struct recording *r)
 {
+	const uint64_t start = shm_segment(c->family, r->segment)->start;
+
 	for (struct recording *other = c->recordings; other; other = other->next) {
-		if (other != r && other->pid == r->pid && other->segment != SHM_NO_SEGMENT &&
-		    (r->pidfd >= 0 || is_dead(c, other)))
+		if (other == r || other->pid != r->pid || other->segment == SHM_NO_SEGMENT)
+			continue;
+		if (shm_segment(c->family, other->segment)->start > start)
+			r->executed = true;
+		else if (r->pidfd >= 0 || is_dead(c, other))
 			other->executed = true;
 	}
 }

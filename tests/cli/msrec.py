@@ -428,6 +428,24 @@ class Tests:
         assert self.command_of(names["env"]) == ["env"], self.command_of(names["env"])
         assert self.command_of(names["sleep"]) == ["sleep", "sleep", "0.5"], self.command_of(names["sleep"])
 
+    def test_programs_that_are_met_before_those_that_executed_them(self):
+        """So many children at once that most have become another program before it is their turn."""
+        script = ("$| = 1; print \"ready\\n\"; <STDIN>; "
+                  "for (1 .. 40) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '1' } } 1 while wait > 0")
+        p = subprocess.Popen([self.build.msrec, "--trace-children=yes", "-o", "%e.%n", "perl", "-e", script],
+                             cwd=self.folder, env=plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        assert p.stdout.readline() == b"ready\n"
+        p.send_signal(signal.SIGSTOP)
+        p.stdin.write(b"go\n")
+        p.stdin.flush()
+        time.sleep(0.4)
+        p.send_signal(signal.SIGCONT)
+        err = p.communicate(timeout=TIMEOUT)[1]
+        reasons = sorted((f.split(".")[0], self.build.stat(self.path(f))["reason"]) for f in os.listdir(self.folder))
+        expected = [("perl", "exec")] * 40 + [("perl", "exit")] + [("sleep", "unknown")] * 40
+        assert p.returncode == 0 and reasons == expected, (reasons, err)
+
     def test_execed_program(self):
         # Long enough to be noticed: nothing tells of an exec, msrec looks five times a second.
         r = self.run("-o", "t", "sh", "-c", "exec sh -c 'sleep 0.6; exit 3'")
