@@ -425,6 +425,14 @@ def own_malloc(bench):
     return f"{news} news"
 
 
+def locking_malloc(bench):
+    """Nothing may be asked of it while it maps pages for itself."""
+    program = bench.compile("locking", "locking.c", "-fno-builtin")
+    got, out, err, _ = bench.record(["env", program], ["--trace-children=yes"], timeout=20)
+    expect(got == 0 and out == "own\n", f"status {got}: {err.strip()[-200:]}")
+    return "runs"
+
+
 def dlopen_plugin(which):
     def run(bench):
         stats = run_case(bench, "dlopen", env={"HOST_PLUGIN": getattr(bench, which)})
@@ -482,6 +490,7 @@ HOSTS = [
     ("program with its own operator new", cxx_case("bad-alloc", program="replacing", exact=False)),
     ("arrays by its own operator new", cxx_case("own-memory", program="replacing", exact=False)),
     ("C++ program with its own malloc, executed by another", own_malloc),
+    ("program with a malloc that maps under its lock, executed by another", locking_malloc),
     ("jemalloc", allocator("libjemalloc.so.2")),
     ("tcmalloc_minimal", allocator("libtcmalloc_minimal.so.4")),
     ("mimalloc", allocator("libmimalloc.so.2")),

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
+#include "elfsym.h"
+
 struct real real;
 bool real_ready;
 bool real_ending;
@@ -53,8 +55,6 @@ bool real_resolve(void)
 	real.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
 	real.free = dlsym(RTLD_NEXT, "free");
 	real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
-	real.free_sized = dlsym(RTLD_NEXT, "free_sized");
-	real.free_aligned_sized = dlsym(RTLD_NEXT, "free_aligned_sized");
 	real.memalign = dlsym(RTLD_NEXT, "memalign");
 	real.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
 	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
@@ -66,10 +66,16 @@ bool real_resolve(void)
 	real.mlockall = dlsym(RTLD_NEXT, "mlockall");
 	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
 	real.fork = dlsym(RTLD_NEXT, "fork");
-	real.fork_only = dlsym(RTLD_NEXT, "_Fork");
 	real.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
 	real.exit_now = dlsym(RTLD_NEXT, "_exit");
-	real.find_object = (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object");
+	/*
+	 * What may be missing: of that dlsym() would make a message, in memory from the program's own malloc, if it has one,
+	 * which may be what calls us, for its first pages and with its lock.
+	 */
+	real.free_sized = elfsym_next("free_sized");
+	real.free_aligned_sized = elfsym_next("free_aligned_sized");
+	real.fork_only = elfsym_next("_Fork");
+	real.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
 	real.reallocarray_is_libcs = are_in_one_object((void *)real.reallocarray, (void *)real.exit_now);
 	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions behind the ones we replace: those that the program would have called without us,
- * looked up once by dlsym(RTLD_NEXT). The look-up itself allocates; until it is done requests are
+ * looked up once by dlsym(RTLD_NEXT). The look-up itself may allocate; until it is done requests are
  * served from a small arena whose blocks are recognised for ever and never given back.
  */
 #ifndef PRELOAD_REAL_H
