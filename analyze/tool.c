@@ -357,7 +357,9 @@ static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
 {
 	const uint64_t mean = mst_reader_info(trace->reader)->sample_bytes;
 	if (mean)
-		tool_notice(tool, "%s: a sample of one block in %" PRIu64 " bytes; all figures are estimates",
+		tool_notice(tool,
+			    "%s: a sample of one block in %" PRIu64
+			    " bytes; all figures are estimates, peaks rather too high",
 			    trace->name, mean);
 }
 
