@@ -830,16 +830,26 @@ static uint64_t next_sleep(uint64_t ns, uint64_t events)
 	return ns < SLEEP_MIN_NS ? SLEEP_MIN_NS : ns > most ? most : ns;
 }
 
+/* For the program msrec always waits; for what that has left, as long as any of it is recorded or may be again. */
+static bool has_work(const struct collector *c)
+{
+	const struct recording *r = c->recordings;
+
+	while (r && c->stopped && r->stopped)
+		r = r->next;
+	return r || !c->main_ended;
+}
+
 int collector_run(struct collector *c, pid_t pid)
 {
 	uint64_t sleep_ns = SLEEP_MIN_NS;
 
 	c->main_pid = pid;
-	while (c->recordings || !c->main_ended) {
+	while (has_work(c)) {
 		const uint32_t bell = atomic_load(&c->family->bell);
 
 		sleep_ns = next_sleep(sleep_ns, round_of(c));
-		if (c->recordings || !c->main_ended)
+		if (has_work(c))
 			sleep_until_bell(c, bell, sleep_ns);
 	}
 	check_aside(c, 0);

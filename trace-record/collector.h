@@ -83,8 +83,8 @@ void collector_settle(struct collector *collector);
 void collector_discard(struct collector *collector);
 
 /*
- * Collects until `pid`, a child of ours, and all processes that it left behind are gone. Returns
- * its status as waitpid() gives it.
+ * Collects until `pid`, a child of ours, and all processes that it left behind are gone; for these it doesn't
+ * wait when the time is up. Returns its status as waitpid() gives it.
  */
 int collector_run(struct collector *collector, pid_t pid);
 

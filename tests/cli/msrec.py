@@ -363,6 +363,17 @@ class Tests:
         assert len(r.files) == 2, r.files
         assert all(self.build.stat(self.path(f))["complete"] == 1 for f in r.files)
 
+    def test_daemon_when_the_time_is_up(self):
+        """Nobody waits for what is no longer recorded."""
+        script = ("if (fork) { exit 5 } $0 = 'daemon'; close STDOUT; close STDERR; "
+                  "for (1 .. 60) { my @a = map { 'x' x $_ } 1 .. 100; select(undef, undef, undef, 0.1) }")
+        begin = time.monotonic()
+        r = self.run("--duration=1", "-o", "t.%n", "perl", "-e", script)
+        took = time.monotonic() - begin
+        assert r.status == 5 and "recording has ended, the program goes on" in r.err, r.err
+        assert 1 <= took < 4, f"took {took:.1f} s"
+        assert [self.build.stat(self.path(f))["reason"] for f in r.files] == ["exit", "detached"], r.files
+
     def test_executed_children(self):
         script = "env >child; env >again; true"
         r = self.run("-o", "t.%p", "sh", "-c", script)
