@@ -272,6 +272,26 @@ def late_reader(bench):
     return f"{stat['threads']} threads, {stat['events']} events"
 
 
+TICKING = ("use Time::HiRes qw(setitimer ITIMER_REAL time); $SIG{ALRM} = sub {}; setitimer(ITIMER_REAL, 0.001, 0.001); "
+           "my $end = time + 1.5; while (time < $end) { my @a = map { 'x' x $_ } 1 .. 500 } setitimer(ITIMER_REAL, 0)")
+
+
+def ticking(bench):
+    """A program's timer doesn't shorten how long it waits for msrec."""
+    where = bench.new_folder()
+    process = bench.start(where, ["perl", "-e", TICKING])
+    time.sleep(0.3)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    process.send_signal(signal.SIGCONT)
+    process.wait(TIMEOUT)
+    stat = bench.stats(where)[0]
+    # A handler that comes inside an event may allocate.
+    check_whole(stat, lost=None, unknown=None, implied=None)
+    expect(process.returncode == 0 and stat["lost"] < 100, f"status {process.returncode}, {stat['lost']} events lost")
+    return f"{stat['events']} events, {stat['lost']} lost"
+
+
 def generations(bench):
     """Children of children, all gone before msrec has heard of any of them: each has its ancestors' history."""
     where = bench.new_folder()
@@ -472,6 +492,7 @@ HOSTS = [
     ("RLIMIT_AS before the start", little_memory),
     ("timer storm", storm),
     ("timer storm, losses counted", nested_counts),
+    ("a timer, and msrec late", ticking),
     ("forks in handlers", fork_in_handlers),
     ("handlers of SIGSEGV, SIGSYS, SIGPROF", simple("handlers", calls=False)),
     ("handlers, and --timer", simple("handlers", calls=False, options=["--timer=1"])),

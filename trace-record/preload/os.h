@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,12 +77,20 @@ bool os_next_own(uintptr_t address, struct os_range *range);
  */
 bool os_initial_variable(const char *name, char *value, size_t size);
 
-/* Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. */
+/*
+ * Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. Signals come behind it: who waits counts its
+ * sleeps, and a program's timer would make them short.
+ */
 static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)
 {
 	const struct timespec timeout = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	const uint64_t all = UINT64_MAX;
+	uint64_t mask;
+	const long err = os_call6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, sizeof(all), 0, 0);
 
 	os_call6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
+	if (err == 0)
+		os_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
 }
 
 static inline void os_wake(_Atomic uint32_t *word)
