@@ -771,7 +771,7 @@ static void test_plugins(int count, char **paths)
 		event();
 		dlclose(handle);
 		event();
-		modules_closing_end(stamp());
+		modules_closing_end(stamp(), true);
 		event();
 	}
 	printf("plugins: the same address %u times\n", returned);

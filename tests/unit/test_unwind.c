@@ -350,7 +350,7 @@ static void test_closing(struct module_table *table, void *handle, uintptr_t ins
 	modules_closing_begin();
 	CHECK(modules_state_now() & MODULES_CLOSING);
 	dlclose(handle);
-	modules_closing_end(4711);
+	modules_closing_end(4711, true);
 	CHECK(!(modules_state_now() & MODULES_CLOSING));
 	CHECK(modules_closings(modules_state_now()) != modules_closings(before));
 	CHECK(module && module->closed == 4711);
@@ -384,7 +384,7 @@ static const struct module *load_once(struct module_table *table, const char *pa
 			found = m;
 	modules_closing_begin();
 	dlclose(handle);
-	modules_closing_end(stamp());
+	modules_closing_end(stamp(), true);
 	return found;
 }
 

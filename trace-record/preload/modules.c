@@ -26,6 +26,7 @@ struct sighting {
 	const void *identity;       /* link map, or the program headers' address */
 	const struct link_map *map; /* NULL when found by dl_iterate_phdr */
 	const char *name;
+	uint64_t name_hash;         /* 0 = the name has not been looked at */
 	const ElfW(Phdr) * headers; /* NULL = not known */
 	unsigned header_count;
 	uintptr_t frames;
@@ -42,6 +43,7 @@ struct object {
 	uintptr_t start, end;
 	uintptr_t inside; /* an address that the loader found in it */
 	const void *identity;
+	uint64_t name_hash;
 	struct cfi_section section;
 	struct room path;
 	/* Odd while it is open. An entry is used again: what was read of it holds if this is still the same. */
@@ -157,6 +159,15 @@ static void complete_sighting(struct sighting *seen)
 	}
 }
 
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	return hash | 1;
+}
+
 static bool find_by_loader(uintptr_t pc, struct sighting *seen)
 {
 	struct modules_found found;
@@ -203,6 +214,7 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *data)
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
 			seen.frames = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+	seen.name_hash = hash_of(seen.name);
 	*iteration->seen = seen;
 	return 1;
 }
@@ -216,9 +228,11 @@ static bool find_sighting(uintptr_t pc, struct sighting *seen)
 	return dl_iterate_phdr(visit_object, &iteration) == 1;
 }
 
+/* An object that comes after another may be like it but for its name: size, place, and where the loader describes it. */
 static bool is_same(const struct object *object, const struct sighting *seen)
 {
-	return object->identity == seen->identity && object->start <= seen->start && seen->end <= object->end;
+	return object->identity == seen->identity && object->start <= seen->start &&
+	       seen->end <= object->end && (seen->name_hash == 0 || object->name_hash == seen->name_hash);
 }
 
 static bool is_open(uint32_t life)
@@ -506,6 +520,7 @@ static void fill_object(struct object *object, const struct sighting *seen, uint
 	object->end = seen->end;
 	object->inside = pc;
 	object->identity = seen->identity;
+	object->name_hash = seen->name_hash;
 	object->section = *section;
 	/* In a forked child it may be an open one of the parent's. */
 	atomic_store_explicit(&object->life, (life + 1) | 1, memory_order_release);
@@ -582,6 +597,8 @@ bool modules_find(uintptr_t pc, struct cfi_section *section)
 	if (!known) {
 		if (!find_sighting(pc, &seen))
 			return false;
+		/* Its code is on the stack, so nobody unloads it meanwhile. */
+		seen.name_hash = hash_of(seen.name ? seen.name : "");
 		known = find_known(&seen);
 	}
 	if (known) {
@@ -601,9 +618,10 @@ void modules_closing_begin(void)
 	atomic_fetch_add_explicit(&modules_state, 1, memory_order_seq_cst);
 }
 
-void modules_closing_end(uint64_t stamp)
+/* What another thread has opened since may lie where something was that is gone: then its name tells, where it is met. */
+void modules_closing_end(uint64_t stamp, bool alone)
 {
-	uint64_t change = close_gone(stamp, NULL) ? STATE_CLOSED : 0;
+	uint64_t change = close_gone(stamp, NULL) || !alone ? STATE_CLOSED : 0;
 	uint64_t old = atomic_load_explicit(&modules_state, memory_order_relaxed);
 	uint64_t next;
 

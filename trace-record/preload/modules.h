@@ -52,12 +52,13 @@ bool modules_find(uintptr_t pc, struct cfi_section *section);
 
 /* Around every dlclose() of the program. Between the two, objects may be unmapped and others
  * mapped in their place, so nothing derived from the mappings is used or kept. At the end,
- * what is gone is marked as closed at `stamp`. Pairs nest, and several threads may be inside. */
+ * what is gone is marked as closed at `stamp`. Pairs nest, and several threads may be inside.
+ * `alone`: no other thread can have opened anything meanwhile. */
 void modules_closing_begin(void);
-void modules_closing_end(uint64_t stamp);
+void modules_closing_end(uint64_t stamp, bool alone);
 
 /* Bits 0–15: threads between closing_begin and closing_end. Bits 16–39 change when an object is
- * entered, bits 40–63 when one was closed. Never 0. */
+ * entered, bits 40–63 when one was, or may have been, closed. Never 0. */
 extern HIDDEN _Atomic uint64_t modules_state;
 
 #define MODULES_CLOSING 0xffffu

@@ -607,7 +607,7 @@ void recorder_closing_begin(void)
 void recorder_closing_end(void)
 {
 	if (thread_now())
-		modules_closing_end(stamp_now());
+		modules_closing_end(stamp_now(), has_one_thread());
 }
 
 void recorder_after_fork(void)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Preloaded behind the recorder into plugin_host: before its dlclose() is over, and the recorder sees what is gone, the next
+ * plug-in lies in the place of the one that was closed, as another thread could have had it.
+ */
+#define _GNU_SOURCE 1
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static void *ahead;
+
+static void *other_thread(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, other_thread, NULL);
+}
+
+int dlclose(void *handle)
+{
+	int (*real)(void *) = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+	static unsigned n;
+	const int result = real(handle);
+
+	if (ahead)
+		real(ahead);
+	ahead = dlopen(++n % 2 ? "./plugin_two.so" : "./plugin_one.so", RTLD_NOW);
+	return result;
+}
