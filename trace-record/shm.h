@@ -30,7 +30,7 @@
 #include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 8u
+#define SHM_VERSION 9u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -81,7 +81,8 @@ struct shm_ring {
 	_Atomic uint32_t state;   /* enum shm_ring_state */
 	_Atomic uint32_t waiting; /* the producer sleeps on `space` */
 	uint32_t tid;
-	uint32_t use;          /* counts the threads that had this slot */
+	uint32_t use;    /* counts the threads that had this slot */
+	uint32_t within; /* the thread's first slot and one, if this is another one of its; 0: it isn't */
 	pthread_mutex_t owner; /* robust; locked by the thread for its life */
 };
 

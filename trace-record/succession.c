@@ -149,10 +149,10 @@ static int define_modules(struct succession *s)
 	return err;
 }
 
-static int renew_lane(struct succession *s, struct lane *lane)
+static int renew_lane(struct succession *s, uint32_t slot)
 {
-	const struct mst_thread thread = { .tid = lane->ring->tid };
-	int err = mst_writer_thread(s->new, &thread, &lane->thread);
+	struct lane *lane = &s->tracee->lanes[slot];
+	int err = tracee_find_thread(s->tracee, s->new, slot, &lane->thread);
 
 	for (uint32_t i = 0; i < lane->n_nodes && !err; i++) {
 		struct lane_node *node = &lane->nodes[i];
@@ -172,7 +172,7 @@ static int renew_lanes(struct succession *s)
 
 	for (uint32_t i = 0; i < t->n_lanes && !err; i++) {
 		if (t->lanes[i].ring && t->lanes[i].use)
-			err = renew_lane(s, &t->lanes[i]);
+			err = renew_lane(s, i);
 	}
 	return err;
 }

@@ -223,6 +223,18 @@ bool tracee_needs_file(struct tracee *t)
 
 /* ---- rings ---- */
 
+int tracee_find_thread(struct tracee *t, struct mst_writer *writer, uint32_t slot, uint32_t *thread)
+{
+	const struct shm_ring *ring = &t->segment->rings[slot];
+	const struct mst_thread definition = { .tid = ring->tid };
+	const uint32_t first = ring->within - 1;
+
+	if (first >= slot || !t->lanes[first].use)
+		return mst_writer_thread(writer, &definition, thread);
+	*thread = t->lanes[first].thread;
+	return 0;
+}
+
 /* Opens a lane for a slot that has come into use, or whose thread is a new one. */
 static int open_lane(struct tracee *t, uint32_t slot)
 {
@@ -234,8 +246,6 @@ static int open_lane(struct tracee *t, uint32_t slot)
 	if (!lane->ring)
 		lane_open(lane, t->segment, slot);
 	if (lane->use != ring->use) {
-		const struct mst_thread thread = { .tid = ring->tid };
-
 		lane->use = ring->use;
 		lane->stack_depth = 0;
 		lane_forget(lane);
@@ -246,7 +256,7 @@ static int open_lane(struct tracee *t, uint32_t slot)
 			lane->nodes[0].stack = MST_ROOT_STACK;
 			return tids_find(&t->tids, t->writer, ring->tid, &lane->thread);
 		}
-		return mst_writer_thread(t->writer, &thread, &lane->thread);
+		return tracee_find_thread(t, t->writer, slot, &lane->thread);
 	}
 	return 0;
 }

@@ -75,7 +75,7 @@ int tracee_tell_unloaded(struct tracee *tracee);
 /* The counts for the END unit; the caller adds reason and time. */
 void tracee_end(struct tracee *tracee, struct mst_end *end);
 
-/* Events that are not in the trace: there was no room for them, or no ring, or they came inside others. */
+/* Events that are not in the trace: there was no room for them, or no ring, or they were never gone on with. */
 uint64_t tracee_lost(struct tracee *tracee);
 
 #endif

@@ -564,6 +564,32 @@ static void case_storm(void)
 	signal(SIGALRM, SIG_IGN);
 }
 
+static sigjmp_buf before_alarm;
+static volatile int jumps;
+
+static void on_alarm_jump(int signal_number)
+{
+	(void)signal_number;
+	churn(3);
+	jumps++;
+	siglongjmp(before_alarm, 1);
+}
+
+/* Out of handlers, wherever they came. What was interrupted is never gone on with, and there is much to come. */
+static void case_jumps(void)
+{
+	const struct itimerval every = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	signal(SIGALRM, on_alarm_jump);
+	setitimer(ITIMER_REAL, &every, NULL);
+	sigsetjmp(before_alarm, 1);
+	while (jumps < 100)
+		churn(1000);
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_IGN);
+	churn(200000);
+}
+
 static volatile pid_t forked = -1;
 static volatile int handler_forks;
 
@@ -815,6 +841,7 @@ static const struct {
 	{ "mlockall", case_mlockall },
 	{ "unaligned", case_unaligned },
 	{ "fork-in-handlers", case_fork_in_handlers },
+	{ "jumps", case_jumps },
 	{ "fork", case_fork },
 	{ "generations", case_generations },
 	{ "many-processes", case_many_processes },

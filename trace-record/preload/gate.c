@@ -10,7 +10,7 @@
 
 static inline uint32_t number_of(const struct thread *t)
 {
-	return t->slot + 1;
+	return t->first_slot + 1;
 }
 
 static void open_for(uint32_t forking)

@@ -58,19 +58,27 @@ static uint64_t (*stamp_now)(void);
 static struct object objects[OBJECTS_MAX];
 static _Atomic uint32_t object_count; /* release: objects below are complete */
 static _Atomic bool table_lock;
+static uint64_t masked; /* of the thread that has the lock */
 
+/* A signal handler that came in between would wait for its own thread. */
 static void lock_table(void)
 {
+	const uint64_t mask = os_block_signals();
+
 	for (unsigned tries = 1; atomic_exchange_explicit(&table_lock, true, memory_order_acquire); tries++)
 		if (tries % 64 == 0)
 			os_call6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 		else
 			__builtin_ia32_pause();
+	masked = mask;
 }
 
 static void unlock_table(void)
 {
+	const uint64_t mask = masked;
+
 	atomic_store_explicit(&table_lock, false, memory_order_release);
+	os_set_signals(mask);
 }
 
 /* Whether the program headers are at `at`: then one of them puts their place in the file there. */

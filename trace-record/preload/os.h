@@ -77,6 +77,21 @@ bool os_next_own(uintptr_t address, struct os_range *range);
  */
 bool os_initial_variable(const char *name, char *value, size_t size);
 
+/* Signals of the calling thread wait until its mask is what it was. */
+static inline uint64_t os_block_signals(void)
+{
+	const uint64_t all = ~UINT64_C(0);
+	uint64_t mask = 0;
+
+	os_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(all), 0, 0);
+	return mask;
+}
+
+static inline void os_set_signals(uint64_t mask)
+{
+	os_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
+}
+
 /*
  * Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. Signals come behind it: who waits counts its
  * sleeps, and a program's timer would make them short.
@@ -84,13 +99,10 @@ bool os_initial_variable(const char *name, char *value, size_t size);
 static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)
 {
 	const struct timespec timeout = { ms / 1000, (long)(ms % 1000) * 1000000 };
-	const uint64_t all = UINT64_MAX;
-	uint64_t mask;
-	const long err = os_call6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, sizeof(all), 0, 0);
+	const uint64_t mask = os_block_signals();
 
 	os_call6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
-	if (err == 0)
-		os_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
+	os_set_signals(mask);
 }
 
 static inline void os_wake(_Atomic uint32_t *word)

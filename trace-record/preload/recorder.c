@@ -43,8 +43,12 @@ static __attribute__((noinline)) bool push_value(struct thread *t, uint8_t op, u
 /* The loss becomes an event as soon as there is room again. A signal handler may add to it meanwhile. */
 static __attribute__((noinline)) bool push_losses(struct thread *t)
 {
-	const uint64_t losses = t->losses;
+	uint64_t losses;
 
+	ring_trust(t);
+	losses = t->losses;
+	if (losses == t->told_losses)
+		return true;
 	if (!push_value(t, MST_OP_LOST, 0, losses - t->told_losses, NULL))
 		return false;
 	t->told_losses = losses;
@@ -143,15 +147,26 @@ push_block(struct thread *t, const struct call *call, unsigned operands, const s
 		push_any(t, call, 0, node);
 }
 
-/* The calling thread, if it can tell of a call. Inside an event it cannot, which is a loss. */
+/* The calling thread, if it can tell of a call. Inside an event it may not be able to, which is a loss. */
 static struct thread *enter(void)
 {
-	struct thread *t = thread_now();
+	struct thread *const t = thread_now();
+	struct thread *inside;
 
 	if (!t || __builtin_expect(t->inside != PUSHING, 1))
 		return t;
-	ring_lose(t);
-	return NULL;
+	inside = thread_inside(t);
+	if (!inside)
+		ring_lose(t);
+	return inside;
+}
+
+/* Where the thread tells events at present, if it has told any there; else NULL. */
+static struct thread *innermost(struct thread *t)
+{
+	while (t && t->inside == PUSHING)
+		t = t->nested;
+	return t;
 }
 
 /* ---- depths of stacks, counts of instructions ---- */
@@ -324,16 +339,16 @@ extern char __libc_single_threaded __attribute__((weak));
 /* With one thread the ring's order says all. A process may have more than have told anything. */
 static inline bool has_one_thread(void)
 {
-	return !the_process.many && &__libc_single_threaded && __libc_single_threaded;
+	return !the_process.threaded && &__libc_single_threaded && __libc_single_threaded;
 }
 
 void recorder_moving(const void *old)
 {
-	struct thread *const t = has_one_thread() ? NULL : thread_now();
+	struct thread *const t = has_one_thread() && !the_process.many ? NULL : thread_here();
 	uint8_t inside;
 	uint64_t count;
 
-	if (!t || t->inside == PUSHING)
+	if (!t)
 		return;
 	inside = thread_go_inside(t);
 	count = begin_extras(t, 0);
@@ -360,13 +375,9 @@ static void push_free(struct thread *t, uint8_t op, const void *p, const struct 
 
 static void release(uint8_t op, const void *p, const struct unwind_regs *regs)
 {
-	struct thread *t = thread_now();
+	struct thread *t = enter();
 
-	if (!t || (t->inside == IN_DELETE && p == t->deleting))
-		return;
-	if (t->inside == PUSHING)
-		ring_lose(t);
-	else
+	if (t && !(t->inside == IN_DELETE && p == t->deleting))
 		push_free(t, op, p, regs);
 }
 
@@ -398,7 +409,7 @@ void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *r
 
 void recorder_null_free(void)
 {
-	struct thread *t = thread_now();
+	struct thread *t = thread_here();
 	_Atomic uint64_t *n;
 
 	if (!t || t->inside != OUTSIDE)
@@ -424,7 +435,7 @@ bool recorder_new_enter(const struct call *call, const struct unwind_regs *regs)
 
 void recorder_new_leave(const void *result)
 {
-	struct thread *t = thread_now();
+	struct thread *t = thread_here();
 	size_t usable;
 
 	if (!t || t->inside != IN_NEW)
@@ -447,7 +458,7 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 
 	if (sample_on && !sample_may_hold(sample_key(p)))
 		return false;
-	t = thread_now();
+	t = thread_here();
 	/* Inside another operator it is the free within that is recorded. */
 	if (!t || t->inside != OUTSIDE)
 		return false;
@@ -463,7 +474,7 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 
 void recorder_delete_leave(void)
 {
-	struct thread *t = thread_now();
+	struct thread *t = thread_here();
 
 	if (t && t->inside == IN_DELETE)
 		t->inside = OUTSIDE;
@@ -506,7 +517,7 @@ void recorder_mark(enum mst_op op)
 /* Without other threads there is nobody to keep from anything. */
 void recorder_before_fork(void)
 {
-	struct thread *t = has_one_thread() ? NULL : thread_now();
+	struct thread *t = has_one_thread() ? NULL : thread_here();
 
 	the_process.forks_threads = t != NULL;
 	if (t)
@@ -517,7 +528,7 @@ void recorder_before_fork(void)
 void recorder_forked(void)
 {
 	struct process *p = process_now();
-	struct thread *t = p ? thread_find(p) : NULL;
+	struct thread *t = p ? innermost(thread_find(p)) : NULL;
 
 	if (!t)
 		return;
@@ -528,7 +539,7 @@ void recorder_forked(void)
 void recorder_fork_failed(void)
 {
 	struct process *p = process_now();
-	struct thread *t = p ? thread_find(p) : NULL;
+	struct thread *t = p ? innermost(thread_find(p)) : NULL;
 
 	if (!t || t->inside != OUTSIDE || !t->last_fork)
 		return;
@@ -639,7 +650,7 @@ static bool is_in_handler(struct thread *t, const struct unwind_regs *regs)
 bool recorder_freeres_wanted(bool *libc, bool *cxx, const struct unwind_regs *regs)
 {
 	struct process *p = process_now();
-	struct thread *t = p && p->pid == os_pid() ? thread_now() : NULL;
+	struct thread *t = p && p->pid == os_pid() ? innermost(thread_now()) : NULL;
 
 	if (!t || t->inside != OUTSIDE || p->left_threads || is_in_handler(t, regs))
 		return false;

@@ -161,9 +161,28 @@ void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64
 	ring_put_words(t, w, head | (uint64_t)SHM_STAMPED << 8, 2 + n);
 }
 
+static void set_losses(struct thread *t, uint64_t losses)
+{
+	t->losses = losses;
+	t->quick_end = 0;
+	atomic_store_explicit(&t->ring->lost, losses, memory_order_relaxed);
+}
+
 void ring_lose(struct thread *t)
 {
-	t->losses++;
-	t->quick_end = 0;
-	atomic_store_explicit(&t->ring->lost, t->losses, memory_order_relaxed);
+	set_losses(t, t->losses + 1);
+}
+
+void ring_doubt(struct thread *t)
+{
+	if (!t->doubtful)
+		ring_lose(t);
+	t->doubtful = true;
+}
+
+void ring_trust(struct thread *t)
+{
+	if (t->doubtful)
+		set_losses(t, t->losses - 1);
+	t->doubtful = false;
 }

@@ -8,6 +8,7 @@
 #include "modules.h"
 #include "pages.h"
 #include "real.h"
+#include "ring.h"
 #include "sampler.h"
 
 /* Nodes of stacks remembered a thread: many for the first ones, which are the busy ones. */
@@ -74,6 +75,20 @@ static void leave_event(struct process *p, uint32_t slot)
 	atomic_store(&p->segment->state, SHM_SEGMENT_CLAIMED);
 }
 
+/* What the thread that forks knows of it. Returns the number of the fork. */
+static uint32_t leave_thread(struct process *p, struct thread *t)
+{
+	while (t->inside == PUSHING) {
+		leave_event(p, t->slot);
+		if (!t->nested)
+			break;
+		t = t->nested;
+	}
+	p->null_frees = t->null_frees;
+	p->top = t->top;
+	return t->at_fork;
+}
+
 /* In the child of a fork, with its parent's segment: no thread state is anybody's. Returns the number of the fork. */
 static uint32_t forget_threads(struct process *p)
 {
@@ -82,13 +97,8 @@ static uint32_t forget_threads(struct process *p)
 	for (uint32_t i = 0; i < SHM_RINGS; i++) {
 		struct thread *t = p->threads[i];
 
-		if (t && atomic_load(&t->tp) == thread_pointer()) {
-			fork = t->at_fork;
-			p->null_frees = t->null_frees;
-			p->top = t->top;
-			if (t->inside == PUSHING)
-				leave_event(p, i);
-		}
+		if (t && atomic_load(&t->tp) == thread_pointer())
+			fork = leave_thread(p, t);
 		if (t) {
 			atomic_store(&t->tp, 0);
 			t->timer = 0;
@@ -167,8 +177,9 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->parent_fork = fork;
 	if (forked)
 		place_threads(p);
-	p->left_threads |= forked && (p->forks_threads || p->many);
+	p->left_threads |= forked && (p->forks_threads || p->threaded);
 	atomic_store(&p->many, false);
+	atomic_store(&p->threaded, false);
 	atomic_store(&p->forking, 0);
 	segment->start = os_stamp(p->use_tsc);
 	shm_modules(segment)->capacity = SHM_MODULES;
@@ -217,9 +228,9 @@ static struct process *begin_process(void)
 
 /* ---- threads ---- */
 
-static struct shm_ring *claim_ring(struct process *p, uint32_t *slot)
+static struct shm_ring *claim_ring(struct process *p, uint32_t from, uint32_t *slot)
 {
-	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+	for (uint32_t i = from; i < SHM_RINGS; i++) {
 		struct shm_ring *ring = &p->segment->rings[i];
 		uint32_t state = SHM_RING_FREE;
 		uint32_t used;
@@ -268,7 +279,7 @@ static bool any_owner_gone(struct process *p)
 }
 
 /* All slots are taken, but some by threads that are gone: msrec frees those when it has read them. */
-static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
+static struct shm_ring *await_ring(struct process *p, uint32_t from, uint32_t *slot)
 {
 	static _Atomic uint32_t nobody_wakes;
 	struct shm_ring *ring = NULL;
@@ -278,7 +289,7 @@ static struct shm_ring *await_ring(struct process *p, uint32_t *slot)
 			return NULL;
 		bell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
-		ring = claim_ring(p, slot);
+		ring = claim_ring(p, from, slot);
 		if (i == AWAIT_MOST)
 			atomic_store(&no_rings, true);
 	}
@@ -317,37 +328,26 @@ static void forget_namesakes(struct process *p)
 	}
 }
 
-/* Gives the calling thread a ring, or NULL. */
-static struct thread *begin_thread(struct process *p)
+/* Makes a claimed slot the calling thread's; `outer`: its event inside which there are others. */
+static void set_up_slot(struct process *p, struct thread *t, const struct thread *outer)
 {
-	struct thread *t;
-	struct shm_ring *ring;
-	uint32_t slot;
+	struct shm_ring *ring = t->ring;
 
-	ring = claim_ring(p, &slot);
-	if (!ring)
-		ring = await_ring(p, &slot);
-	if (!ring)
-		return NULL;
-	atomic_store(&no_rings, false);
-	t = thread_memory(p, slot);
-	if (!t) {
-		atomic_store(&ring->state, SHM_RING_FREE);
-		return NULL;
-	}
 	atomic_store(&t->tp, 0);
-	forget_namesakes(p);
+	t->first_slot = outer ? outer->first_slot : t->slot;
+	t->nested = NULL;
 	t->head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	t->tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	t->losses = t->told_losses = atomic_load_explicit(&ring->lost, memory_order_relaxed);
 	t->inside = OUTSIDE;
-	t->lossy = false;
+	t->lossy = t->doubtful = false;
 	t->at_fork = t->last_fork = 0;
 	t->tick = atomic_load_explicit(&p->family->tick, memory_order_relaxed) - 1;
 	t->stamp_due = t->quick_end = 0;
-	t->top = atomic_exchange(&p->top, 0);
+	t->top = 0;
 	t->told_depth = 0;
 	ring->tid = os_tid();
+	ring->within = outer ? outer->first_slot + 1 : 0;
 	if (sample_on)
 		sample_seed(&t->countdown, os_stamp(p->use_tsc) ^ (uint64_t)ring->tid << 32);
 	if (ring->use++ == 0)
@@ -355,6 +355,44 @@ static struct thread *begin_thread(struct process *p)
 	else
 		shm_take_over(&ring->owner);
 	atomic_store_explicit(&ring->state, SHM_RING_USED, memory_order_release);
+}
+
+/* A slot for the calling thread, or NULL. No signal handler comes, or jumps away, while it is nobody's. */
+static struct thread *begin_slot(struct process *p, const struct thread *outer)
+{
+	const uint32_t from = outer ? outer->first_slot + 1 : 0;
+	struct shm_ring *ring;
+	struct thread *t;
+	uint64_t mask;
+	uint32_t slot;
+
+	ring = claim_ring(p, from, &slot);
+	if (!ring)
+		ring = await_ring(p, from, &slot);
+	if (!ring)
+		return NULL;
+	mask = os_block_signals();
+	atomic_store(&no_rings, false);
+	t = thread_memory(p, slot);
+	if (t)
+		set_up_slot(p, t, outer);
+	else
+		atomic_store(&ring->state, SHM_RING_FREE);
+	os_set_signals(mask);
+	return t;
+}
+
+/* Makes the calling thread a recorded one. NULL: there is no room for it. */
+static struct thread *begin_thread(struct process *p)
+{
+	struct thread *t = begin_slot(p, NULL);
+
+	if (!t)
+		return NULL;
+	if (t->slot > 0)
+		atomic_store(&p->threaded, true);
+	forget_namesakes(p);
+	t->top = atomic_exchange(&p->top, 0);
 	atomic_store(&t->tp, thread_pointer());
 	thread_start_timer(t);
 	if (p->extras & EXTRA_COUNT)
@@ -373,6 +411,18 @@ struct thread *thread_find(struct process *p)
 			return t;
 	}
 	return NULL;
+}
+
+struct thread *thread_inside(struct thread *t)
+{
+	for (; t && t->inside == PUSHING; t = t->nested) {
+		/* What is told besides calls is of the thread, and can't be told in two places. */
+		if (!t->nested && !the_process.extras)
+			t->nested = begin_slot(&the_process, t);
+		if (t->nested)
+			ring_doubt(t);
+	}
+	return t;
 }
 
 struct thread *thread_begin(void)

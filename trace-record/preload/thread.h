@@ -30,7 +30,7 @@
 
 enum inside {
 	OUTSIDE = 0,
-	PUSHING, /* an event is being made: a call now comes from a signal handler */
+	PUSHING, /* an event is being made: a call now comes from a signal handler, or from where one has jumped to */
 	IN_NEW,
 	IN_DELETE,
 };
@@ -45,6 +45,9 @@ enum extra {
  * One recorded thread. Belongs to the slot: the next thread on the slot takes it over, setting `tp`
  * to 0 before it makes the ring's owner its own and to its thread pointer when all is ready. So who
  * finds the owner alive and then its own thread pointer is that owner.
+ *
+ * What comes inside an event has a slot of its own, `nested`, which stays the thread's. Who jumps out of the handler leaves
+ * the event for ever, and is recorded there from then on.
  */
 struct thread {
 	_Atomic uintptr_t tp;
@@ -81,6 +84,9 @@ struct thread {
 	uint64_t modules; /* modules_state when stacks were last told */
 	struct sample_countdown countdown;
 	struct unwind_stack *stack;
+	uint32_t first_slot;   /* of the thread; others are for what comes inside an event */
+	struct thread *nested; /* for what comes inside ours; NULL: nothing has */
+	bool doubtful; /* one of the losses is an event inside which others came: none, if it goes on */
 };
 
 struct process {
@@ -99,7 +105,8 @@ struct process {
 	bool pages_begun;         /* the process, or the one that it was forked from, watches page calls */
 	uint8_t extras;           /* enum extra */
 	bool quick;               /* no option asks for more than the common records say */
-	_Atomic bool many;        /* more than one thread has, or had, a ring */
+	_Atomic bool many;        /* more than one ring is, or was, in use */
+	_Atomic bool threaded;    /* by more than one thread */
 	_Atomic uint32_t forking; /* the slot, and one, of the thread for whose fork others wait (gate.h) */
 	_Atomic uint32_t forked;  /* times that the gate was opened again */
 	_Atomic uintptr_t top;    /* of the thread whose fork made this process, until it has begun anew */
@@ -125,6 +132,9 @@ struct thread *thread_begin(void);
 
 /* The state of the calling thread, if it has one. */
 struct thread *thread_find(struct process *p);
+
+/* For what the calling thread does inside an event of `t`, its own. NULL: it cannot be recorded. */
+struct thread *thread_inside(struct thread *t);
 
 /* With --timer: the stack of the calling thread is sampled from now on. */
 void thread_start_timer(struct thread *t);
@@ -194,6 +204,14 @@ static inline struct thread *thread_now(void)
 	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
 		return NULL;
 	return thread_begin();
+}
+
+/* The same for what may come inside an event, which is told in another place. */
+static inline struct thread *thread_here(void)
+{
+	struct thread *t = thread_now();
+
+	return __builtin_expect(t && t->inside == PUSHING, 0) ? thread_inside(t) : t;
 }
 
 /*
