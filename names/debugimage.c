@@ -10,6 +10,7 @@
 #include <gelf.h>
 #include <libdeflate.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "dwarfbytes.h"
 
@@ -33,8 +34,11 @@ static const char *const wanted[] = { INFO,
 static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".debug_sup", ".debug_types",
 				       ".debug_info.dwo" };
 
-/* No byte of deflated data stands for more. */
-#define DEFLATE_MOST 1032u
+/* Of ELF, where its header doesn't have it yet. */
+#define PACKED_BY_ZSTD 2
+
+/* No byte of deflated data stands for more, and of what zstd has packed none that is in use. */
+#define PACKED_MOST 1032u
 
 /* A unit's head is not longer, nor the length of a line table. */
 #define HEAD_MOST 40u
@@ -55,7 +59,7 @@ struct section {
 	uint8_t *data; /* in the image */
 	size_t n, reached;
 	z_stream stream;
-	bool compressed, begun, tried_whole;
+	bool compressed, zstd, begun, tried_whole;
 };
 
 struct debugimage {
@@ -77,18 +81,25 @@ static struct section *section_of(struct debugimage *image, const char *name)
 	return NULL;
 }
 
+static bool inflate_whole(const struct section *s)
+{
+	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+	const bool fine =
+		decompressor && libdeflate_zlib_decompress(decompressor, s->packed, s->n_packed, s->data,
+							   s->n, NULL) == LIBDEFLATE_SUCCESS;
+
+	libdeflate_free_decompressor(decompressor);
+	return fine;
+}
+
 /* Unpacks all there is. What has been unpacked already becomes what it was. */
 static void unpack_whole(struct debugimage *image, struct section *s)
 {
-	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-
 	s->tried_whole = true;
 	if (s->n >= HUGE_PAGE)
 		(void)madvise(image->base, image->size, MADV_HUGEPAGE);
-	if (decompressor && libdeflate_zlib_decompress(decompressor, s->packed, s->n_packed, s->data, s->n,
-						       NULL) == LIBDEFLATE_SUCCESS)
+	if (s->zstd ? ZSTD_decompress(s->data, s->n, s->packed, s->n_packed) == s->n : inflate_whole(s))
 		s->reached = s->n;
-	libdeflate_free_decompressor(decompressor);
 }
 
 /* Goes on to unpack, up to `upto`. False: there is not so much, or it is damaged. */
@@ -129,9 +140,9 @@ static bool section_reach(struct debugimage *image, struct section *s, size_t n)
 		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
 		s->reached = upto;
 	}
-	if (n > s->reached && n > s->n / FEW && !s->tried_whole)
+	if (n > s->reached && (s->zstd || n > s->n / FEW) && !s->tried_whole)
 		unpack_whole(image, s);
-	return n <= s->reached || unpack_more(s, upto);
+	return n <= s->reached || (!s->zstd && unpack_more(s, upto));
 }
 
 /* Finds out what is packed, and how much it is. False: the image can't have it. */
@@ -148,13 +159,14 @@ static bool section_init(struct section *s, const char *name, Elf_Scn *scn, cons
 	s->compressed = (header->sh_flags & SHF_COMPRESSED) != 0;
 	if (!s->compressed)
 		return true;
-	if (!gelf_getchdr(scn, &packed) || packed.ch_type != ELFCOMPRESS_ZLIB ||
-	    raw->d_size < sizeof(Elf64_Chdr))
+	if (!gelf_getchdr(scn, &packed) || raw->d_size < sizeof(Elf64_Chdr) ||
+	    (packed.ch_type != ELFCOMPRESS_ZLIB && packed.ch_type != PACKED_BY_ZSTD))
 		return false;
+	s->zstd = packed.ch_type == PACKED_BY_ZSTD;
 	s->packed += sizeof(Elf64_Chdr);
 	s->n_packed -= sizeof(Elf64_Chdr);
 	s->n = packed.ch_size;
-	return s->n_packed < UINT_MAX && s->n / DEFLATE_MOST <= s->n_packed;
+	return s->n_packed < UINT_MAX && s->n / PACKED_MOST <= s->n_packed;
 }
 
 static bool in_list(const char *const *list, size_t n, const char *name)
@@ -164,6 +176,12 @@ static bool in_list(const char *const *list, size_t n, const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* Whether there are relocations but the loader's. */
+static bool is_unlinked(const GElf_Shdr *header)
+{
+	return (header->sh_type == SHT_REL || header->sh_type == SHT_RELA) && !(header->sh_flags & SHF_ALLOC);
 }
 
 /* Finds the sections. False: there is something that the image can't do, or nothing that it could do better. */
@@ -178,7 +196,7 @@ static bool find_sections(struct debugimage *image, Elf *elf)
 		GElf_Shdr header;
 		const char *name = gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
 
-		if (!name || header.sh_type == SHT_REL || header.sh_type == SHT_RELA ||
+		if (!name || is_unlinked(&header) ||
 		    in_list(foreign, sizeof(foreign) / sizeof(foreign[0]), name) ||
 		    strncmp(name, ".zdebug_", 8) == 0)
 			return false;

@@ -195,6 +195,10 @@ def check_packed(check, names, program, work, whole):
         packed = os.path.join(folder, kind)
         sh("objcopy", "--compress-debug-sections=" + kind, program, packed)
         check(f"compressed sections: {kind}", names.ask(packed)[0] == whole)
+    if "zstd" in sh("objcopy", "--help"):
+        packed = os.path.join(folder, "zstd")
+        sh("objcopy", "--compress-debug-sections=zstd", program, packed)
+        check("compressed sections: zstd", names.ask(packed)[0] == whole)
     alone = os.path.join(folder, "alone")
     shutil.copy(program, alone)
     sh("dwz", alone)
