@@ -747,6 +747,52 @@ static void test_broken(void)
 	munmap(memory, 3 << 12);
 }
 
+/* The caller's frame lies on another stack, where the tables know it to be. */
+void on_neighbour(void *top, void (*call)(void));
+__asm__(".text\n.type on_neighbour, @function\non_neighbour:\n.cfi_startproc\n"
+	"pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmovq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+	"movq %rdi, %rsp\ncall *%rsi\nmovq %rbp, %rsp\npopq %rbp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
+	".size on_neighbour, . - on_neighbour\n");
+
+#define HOPS_MOST 6u
+#define HOP_STACK (64u << 10)
+
+static unsigned char *hop_at[2]; /* where the two stacks are free */
+static unsigned hops_left, hop_on;
+
+static FRAMED void hop(void)
+{
+	const unsigned on = hop_on;
+	unsigned char *const top = hop_at[on];
+
+	event();
+	if (hops_left-- > 0) {
+		hop_at[on] = (unsigned char *)__builtin_frame_address(0) - 1024;
+		hop_on = !on;
+		on_neighbour((void *)((uintptr_t)hop_at[!on] & ~(uintptr_t)15), hop);
+		hop_on = on;
+		hop_at[on] = top;
+		event();
+	}
+	sink++;
+}
+
+/* Calls from one stack to the other and back, with no gap between them. */
+static void test_neighbours(void)
+{
+	unsigned char *memory =
+		mmap(NULL, 2 * HOP_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (unsigned i = 0; i < 2 * HOPS_MOST; i++) {
+		hop_at[0] = memory + HOP_STACK;
+		hop_at[1] = memory + 2 * HOP_STACK;
+		hops_left = i / 2;
+		hop_on = i % 2;
+		on_neighbour(hop_at[hop_on], hop);
+	}
+	munmap(memory, 2 * HOP_STACK);
+}
+
 static void test_plugins(int count, char **paths)
 {
 	uintptr_t where[16] = { 0 };
@@ -829,6 +875,7 @@ int main(int argc, char **argv)
 	test_signals(true), run("altstack");
 	test_coroutines(), run("coroutines");
 	test_broken(), run("broken");
+	test_neighbours(), run("neighbours");
 	test_threads(), run("threads");
 	test_recursion(), run("recursion");
 	test_plugins(argc - 1, argv + 1), run("plugins");

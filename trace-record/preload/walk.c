@@ -113,10 +113,20 @@ static inline bool region_has(struct walker *walker, uintptr_t at)
 	return walk_has_quickly(walker, at) || region_move(walker, at);
 }
 
-/* Stacks grow down, so callers are found upwards; unless the program changed to another stack. */
+/* A walk in circles comes to where it was. */
+static __attribute__((noinline)) bool was_there(const struct walker *walker, const struct walk *w,
+						uintptr_t sp)
+{
+	for (unsigned i = w->count; i > 0; i--)
+		if (walker->steps[i - 1].sp == sp)
+			return true;
+	return false;
+}
+
+/* Stacks grow down, so callers are found upwards; unless the program changed to another stack, which may be a neighbour. */
 static inline bool is_outwards(const struct walker *walker, const struct walk *w, uintptr_t sp)
 {
-	return likely(sp > w->sp) || sp <= walker->low || sp > walker->high;
+	return likely(sp > w->sp) || sp <= walker->low || sp > walker->high || !was_there(walker, w, sp);
 }
 
 struct reader {
