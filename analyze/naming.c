@@ -144,11 +144,10 @@ const struct symbol_chain *naming_describe(struct naming *n, uint32_t frame)
 const char *naming_function(struct naming *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
-	const struct symbol_chain *told = is_told(n, frame) ? told_chain(n->told, frame) : NULL;
 	uint32_t module;
 
-	if (told)
-		return told->lines[told->n - 1].function;
+	if (is_told(n, frame))
+		return told_function(n->told, frame);
 	return module_of(n, f, &module) ? symbols_function(n->symbols, module, f->address) : NULL;
 }
 

@@ -20,7 +20,7 @@ struct naming *naming_create(const struct mst_reader *reader, const char *const 
 			     size_t n_search_dirs);
 void naming_destroy(struct naming *naming); /* NULL is allowed */
 
-/* By frame id. Cached; strings live until naming_destroy(). See symbols.h for their meaning. */
+/* By frame id. Strings live until naming_destroy(), a chain until the next question; see symbols.h for the rest. */
 enum symbol_role naming_role(struct naming *naming, uint32_t frame);
 const char *naming_function(struct naming *naming, uint32_t frame);
 const struct symbol_chain *naming_describe(struct naming *naming, uint32_t frame);

@@ -16,9 +16,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 from harness import Build, Scratch    # noqa: E402
 
-FILE, STACKS, THREADS, KINDS, EVENTS, END = 1, 2, 4, 5, 6, 10
-KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK = 1 << 24, 1 << 26, 60000, 65536
+FILE, STACKS, THREADS, KINDS, EVENTS, END, NAMES = 1, 2, 4, 5, 6, 10, 11
+KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK, LIVE_CHUNKS = 1 << 24, 1 << 26, 60000, 65536, 100
 DEFINITIONS_MOST = 2 << 30     # bytes for all definitions, whatever is asked
+NAMES_MOST = 9 << 28           # bytes for the names in a trace
 BLOCK_MOST = 160               # bytes for a live block, where Valgrind's heap is simulated
 # Meson sets MALLOC_PERTURB_, with which malloc fills, and so takes, what nobody uses.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
@@ -38,11 +39,19 @@ def compress(data):
     return out.raw[:n]
 
 
+def varint(value):
+    data = bytearray()
+    while value > 127:
+        data.append(value & 127 | 128)
+        value >>= 7
+    return bytes(data) + bytes([value])
+
+
 class Trace:
     def __init__(self, path):
         self.file, self.units = open(path, "wb"), 0
         text = b"".join(bytes([len(t)]) + t for t in (b"bomb", b"/a", b"/", b"a"))
-        self.unit(FILE, struct.pack("<8IQQ", 1, 0, 10, 62, 4096, 1, 0, 1, 0, 0), [text])
+        self.unit(FILE, struct.pack("<8IQQ", 1, 0, 10, 62, 4096, 1, 0, 1, 0, 1), [text])
         self.unit(THREADS, struct.pack("<II", 0, 1), [b"\1"], critical=0)
 
     def unit(self, kind, fields, columns, critical=1):
@@ -82,16 +91,54 @@ class Trace:
     def allocations(self, chunks, n):
         for k in range(chunks):
             sums = struct.pack("<QQqqqqqqQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0)
-            count = bytearray()
-            while n >> 7 * len(count) > 127:
-                count.append(n >> 7 * len(count) & 127 | 128)
-            count.append(n >> 7 * len(count))
             self.unit(EVENTS, struct.pack("<QQQQIIQ", k * n, k * n, 0, 0, n, 1, 0) + sums,
-                      [bytes(n), b"\x10", bytes(count), b"", b"\0\0"])
+                      [bytes(n), b"\x10", varint(n), b"", b"\0\0"])
+
+    def chain(self):
+        """A stack for each of many frames, of each a kind, of each a block."""
+        n = DEPTH_MOST
+        self.unit(STACKS, struct.pack("<IIII", 1, n, 0, n), [b"\0\2" * n, bytes(n), bytes(n)])
+        self.unit(KINDS, struct.pack("<II", 1, n), [b"\1" * n, b"\2" * n, b"\5" * n, bytes(n), bytes(n), bytes(n)])
+        sums = struct.pack("<QQqqqqqqQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0)
+        self.unit(EVENTS, struct.pack("<QQQQIIQ", 0, 0, 0, 0, n, n, 0) + sums,
+                  [struct.pack(f"<{n}H", *range(n)), b"\x10" * n, b"\1" * n, b"", b"\0\0"])
+
+    def names(self):
+        """As long texts as there may be, and as many names of frames, nearly all of them inlined calls."""
+        text, once = b"\xf0\xff\x3f" + b"x" * ((1 << 20) - 16), 15
+        for i in range(68):
+            texts = text * once if i else b"\1x" * once
+            self.unit(NAMES, struct.pack("<III", 1 + i * once, once, 0), [texts], critical=0)
+        for first in range(0, DEPTH_MOST, 2500):
+            named = b"".join(varint(i or first) + varint(1024) for i in [0] + [1] * 2499)
+            self.unit(NAMES, struct.pack("<III", 1 + 68 * once, 0, 2500), [b"", named, b"\1\2\3\4" * 1024 * 2500],
+                      critical=0)
 
     def end(self, events):
         self.unit(END, struct.pack("<IIQQQQQQII", 0, 0, 1, events, 0, 0, 0, 0, 0, 92), [])
         self.file.close()
+
+
+def definitions(path):
+    trace = Trace(path)
+    trace.stacks()
+    trace.kinds(KINDS_MOST - 1)
+    trace.allocations(1, 1)
+    trace.end(1)
+
+
+def live_blocks(path):
+    trace = Trace(path)
+    trace.kinds(1)
+    trace.allocations(LIVE_CHUNKS, CHUNK)
+    trace.end(LIVE_CHUNKS * CHUNK)
+
+
+def names(path):
+    trace = Trace(path)
+    trace.chain()
+    trace.names()
+    trace.end(DEPTH_MOST)
 
 
 def ask(build, trace, most, words):
@@ -120,17 +167,13 @@ def main():
     build, failed = Build(args.build), 0
     with Scratch() as folder:
         path = os.path.join(folder, "bomb")
-        for name, stacks, kinds, chunks in (("all definitions", True, KINDS_MOST - 1, 1), ("live blocks", False, 1, 100)):
-            trace = Trace(path)
-            if stacks:
-                trace.stacks()
-            trace.kinds(kinds)
-            n = 1 if stacks else CHUNK
-            trace.allocations(chunks, n)
-            trace.end(chunks * n)
-            most = DEFINITIONS_MOST if stacks else (64 << 20) + chunks * n * BLOCK_MOST
+        for name, make, most, questions in (
+                ("all definitions", definitions, DEFINITIONS_MOST, QUESTIONS),
+                ("live blocks", live_blocks, (64 << 20) + LIVE_CHUNKS * CHUNK * BLOCK_MOST, QUESTIONS),
+                ("names", names, NAMES_MOST, QUESTIONS[:3])):
+            make(path)
             try:
-                peak = max(ask(build, path, most, words) for words in QUESTIONS)
+                peak = max(ask(build, path, most, words) for words in questions)
                 print(f"ok {name}: {os.path.getsize(path)} bytes, {peak >> 20} MiB at most", flush=True)
             except (AssertionError, subprocess.SubprocessError) as e:
                 failed += 1
