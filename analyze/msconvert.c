@@ -372,23 +372,22 @@ static const struct emitter *choose_emitter(const struct command *command, const
 
 #define PAGES "--pages-as-heap"
 
-/* The first option that has no say in a format of profiles or single events; NULL: all have. */
-static const char *find_foreign(const struct command *command, const struct emitter *emitter)
+/* The first option without a say in a profile, or in `calls`: single events, or a trace. NULL: all have one. */
+static const char *find_foreign(const struct command *command, bool calls, const char *query_option)
 {
 	const struct settings *s = &command->tool.args.settings;
-	const bool events = emitter->source == EMIT_EVENTS;
 	const struct {
 		bool given;
 		const char *name;
 	} foreign[] = {
 		{ s->n_ats > 1, "--at, more than one" },
 		{ s->n_ats == 1 && s->ats[0].what != AT_DETAILED, "--snapshot, --all-snapshots" },
-		{ s->n_ats == 1 && events, "--at" },
+		{ s->n_ats == 1 && calls, "--at" },
 		{ command->tool.n_also > 0, "--also" },
-		{ command->profile_option && events, command->profile_option },
+		{ query_option, query_option },
 		{ s->pages_as_heap, PAGES },
 		{ usable_needed(s), "--usable=valgrind, --compat" },
-		{ s->usable_given && events, "--usable" },
+		{ s->usable_given && calls, "--usable" },
 		{ !s->heap, "--heap=no" },
 		{ s->stacks, "--stacks=yes" },
 		{ s->exact_peak, "--exact-peak" },
@@ -402,16 +401,29 @@ static const char *find_foreign(const struct command *command, const struct emit
 	return NULL;
 }
 
+/* Says what is wrong and returns false. */
+static bool is_range_sound(const struct command *command, uint64_t most)
+{
+	const struct profile_query *range = &command->query.profile;
+	if (range->from <= range->until && range->from <= most)
+		return true;
+	tool_error(&command->tool, "--from, --until: there is no time between them");
+	return false;
+}
+
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
 static bool settle_query(struct command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
 	struct settings *settings = &command->tool.args.settings;
-	const char *foreign = find_foreign(command, emitter);
+	const bool events = emitter->source == EMIT_EVENTS;
+	const char *foreign = find_foreign(command, events, events ? command->profile_option : NULL);
 	if (foreign) {
 		tool_error(&command->tool, "%s: not with the format %s", foreign, emitter->name);
 		return false;
 	}
+	if (!is_range_sound(command, UINT64_MAX))
+		return false;
 	if (settings->n_ats)
 		command->query.profile.at = settings->ats[0];
 	command->query.one |= settings->n_ats != 0;
@@ -557,18 +569,6 @@ static int run_import(struct command *command)
 static int run_retrace(struct command *command)
 {
 	const struct profile_query *range = &command->query.profile;
-	const char *foreign = command->query.one                ? "--value"
-			      : command->query.filter.n_tids    ? "--thread"
-			      : command->query.filter.n_modules ? "--module"
-								: NULL;
-	if (foreign) {
-		tool_error(&command->tool, "%s: not with the format %s", foreign, TRACE);
-		return TOOL_USAGE;
-	}
-	if (range->from > range->until || range->from > MAX_MS) {
-		tool_error(&command->tool, "--from, --until: there is no time between them");
-		return TOOL_USAGE;
-	}
 	const bool asked = command->embed_symbols || command->trace_option || command->profile_option;
 	struct retrace job = {
 		.input = command->input,
@@ -586,14 +586,36 @@ static int run_retrace(struct command *command)
 	return retrace_run(&command->tool, &job);
 }
 
+/* Whether a trace can be what is asked for, of the whole input or of a range of time. Says what is wrong. */
+static bool settle_trace(const struct command *command)
+{
+	const char *foreign = command->query.one                ? "--value"
+			      : command->query.filter.n_tids    ? "--thread"
+			      : command->query.filter.n_modules ? "--module"
+								: find_foreign(command, true, NULL);
+	if (strcmp(command->tool.args.settings.out_file, "-") != 0)
+		foreign = "--massif-out-file";
+	if (foreign)
+		tool_error(&command->tool, "%s: not with the format %s", foreign, TRACE);
+	else if (command->from && command->profile_option)
+		tool_error(&command->tool, "%s is about traces of msrec, not what --from reads",
+			   command->profile_option);
+	else
+		return is_range_sound(command, MAX_MS);
+	return false;
+}
+
 static int run(struct command *command)
 {
 	struct tool_trace trace;
 	if (!command->from && !command->embed_symbols && !command->trace_option)
 		command->from = recognize(command->input);
+	const bool to_trace = command->embed_symbols || command->trace_option || is_trace_wanted(command);
+	if (to_trace && !settle_trace(command))
+		return TOOL_USAGE;
 	if (command->from)
 		return run_import(command);
-	if (command->embed_symbols || command->trace_option || is_trace_wanted(command))
+	if (to_trace)
 		return run_retrace(command);
 	if (!tool_open(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;

@@ -123,7 +123,14 @@ t msconvert -q --to=dhat bare.zst
 t msreplay -q --usable=valgrind bare.zst
 t msreplay -q --compat=3.19 bare.zst
 t msconvert --to=trace --from=300 --until=299 T
+t msconvert --to=folded --from=300 --until=299 T
 t msconvert --to=trace --value=alloc_bytes T
+t msconvert -z 5 --at=peak -o x.zst T
+t msconvert --to=trace --also='--massif-out-file=other' -o x.zst T
+t msconvert --to=trace --xtree-memory=full -o x.zst T
+t msconvert --to=trace --usable=requested -o x.zst T
+t msconvert --to=trace --massif-out-file=new T
+t msconvert --to=trace --until=5 -o x.zst x.heaptrack
 t msconvert --level=20 T
 t msconvert --drop=identity,all T
 t msconvert --no-args --to=massif T
