@@ -260,7 +260,7 @@ static int run(const struct command *command)
 {
 	struct recording recording;
 	char *place;
-	if (!find_place(command, &place))
+	if (usage_check(&command->usage, &command->tool) != 0 || !find_place(command, &place))
 		return STATUS_FAILED;
 	int error = recording_init(&recording, place);
 	int status = STATUS_FAILED;

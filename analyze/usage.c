@@ -198,18 +198,17 @@ static char *name_png(const char *name)
 }
 
 /* The names by form, checked; to be freed. 0 or an exit status. */
-static int name_files(const struct usage *usage, const struct tool *tool, const struct tool_trace *trace,
-		      char *names[FORM_COUNT])
+static int name_files(const struct usage *usage, const struct tool *tool, int input, char *names[FORM_COUNT])
 {
 	const char *const given[FORM_COUNT] = { usage->data, usage->png, usage->svg };
 	struct places places = { 0 };
-	int status = places_add(&places, tool, trace->origin, "-"); /* the report's */
+	int status = places_add(&places, tool, input, "-"); /* the report's */
 	for (enum form form = 0; form < FORM_COUNT && status == 0; form++) {
 		if (!given[form])
 			continue;
 		names[form] = form == FORM_PNG ? name_png(given[form]) : strdup(given[form]);
 		if (names[form]) {
-			status = places_add(&places, tool, trace->origin, names[form]);
+			status = places_add(&places, tool, input, names[form]);
 		} else {
 			tool_error(tool, "%s", strerror(ENOMEM));
 			status = TOOL_NO_RESULT;
@@ -217,6 +216,12 @@ static int name_files(const struct usage *usage, const struct tool *tool, const 
 	}
 	places_finish(&places);
 	return status;
+}
+
+static void free_names(char *names[FORM_COUNT])
+{
+	for (enum form form = 0; form < FORM_COUNT; form++)
+		free(names[form]);
 }
 
 static bool write_files(const struct usage *usage, const struct tool *tool, struct datafile *data,
@@ -296,7 +301,7 @@ int usage_run(const struct usage *usage, const struct tool *tool, const struct t
 {
 	char *names[FORM_COUNT] = { NULL };
 	struct datafile *data = NULL;
-	int status = name_files(usage, tool, trace, names);
+	int status = name_files(usage, tool, trace->origin, names);
 	if (status == 0 && (usage->data || usage->png || usage->svg)) {
 		data = datafile_create();
 		if (!data) {
@@ -307,7 +312,14 @@ int usage_run(const struct usage *usage, const struct tool *tool, const struct t
 	if (status == 0)
 		status = replay(usage, tool, trace, data, names, report, fd);
 	datafile_destroy(data);
-	for (enum form form = 0; form < FORM_COUNT; form++)
-		free(names[form]);
+	free_names(names);
+	return status;
+}
+
+int usage_check(const struct usage *usage, const struct tool *tool)
+{
+	char *names[FORM_COUNT] = { NULL };
+	int status = name_files(usage, tool, -1, names);
+	free_names(names);
 	return status;
 }

@@ -32,4 +32,7 @@ void usage_init(struct usage *usage);
 int usage_run(const struct usage *usage, const struct tool *tool, const struct tool_trace *trace,
 	      FILE *report, int fd);
 
+/* Whether each file has its own name, before there is a trace. Says what is wrong; 0 or an enum tool_status. */
+int usage_check(const struct usage *usage, const struct tool *tool);
+
 #endif

@@ -52,6 +52,8 @@ for name in '%q{NOPE}' '%e' '' none/ '~/x' .; do
 	t msusage --keep="$name" touch ran
 done
 t env NOPE= msusage --keep='%q{NOPE}' touch ran
+t msusage -d same --svg=./same touch ran
+t msusage -d - touch ran
 t sh -c 'mkdir made; KEPT=made msusage --keep="%q{KEPT}/x" true 2>/dev/null; ls -A made; ls ran'
 t short msusage -d none/x null
 t short msusage -d none/x exit exit
