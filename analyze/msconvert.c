@@ -103,19 +103,27 @@ static const char doc[] =
 
 static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } };
 
+static int end_list(void)
+{
+	if (fflush(stdout) == 0)
+		return TOOL_COMPLETE;
+	fprintf(stderr, NAME ": standard output: %s\n", strerror(errno));
+	return TOOL_NO_RESULT;
+}
+
 static int list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
 		printf("%-17s %-18s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
 	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "the trace itself, as far as it is sound");
-	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
+	return end_list();
 }
 
 static int list_sources(void)
 {
 	for (const struct importer *const *i = importers; *i; i++)
 		printf("%-12s %s\n", (*i)->name, (*i)->help);
-	return fflush(stdout) == 0 ? TOOL_COMPLETE : TOOL_NO_RESULT;
+	return end_list();
 }
 
 static uint64_t parse_rate(struct argp_state *state, const char *value)

@@ -6,6 +6,8 @@ echo 'not a trace' >foreign
 
 t msconvert --help
 t msconvert --to=help
+t sh -c 'msconvert --to=help >/dev/full'
+t sh -c 'msconvert --from=help >/dev/full'
 t msconvert
 t msconvert T
 t msconvert --to=nothing T
