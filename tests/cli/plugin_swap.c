@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded behind the recorder into plugin_host: before its dlclose() is over, and the recorder sees what is gone, the next
+ * Between the recorder and libc in plugin_host_swapped: before its dlclose() is over, and the recorder sees what is gone, the next
  * plug-in lies in the place of the one that was closed, as another thread could have had it.
  */
 #define _GNU_SOURCE 1

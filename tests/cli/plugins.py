@@ -27,17 +27,16 @@ class Bench:
         for name in NAMES:
             shutil.copy(build.file(f"tests/{name}.so"), path)
 
-    def run(self, argv, **variables):
+    def run(self, argv):
         done = subprocess.run(argv, capture_output=True, text=True, timeout=200, cwd=self.path,
-                              env=dict(plain_environment(), **variables))
+                              env=plain_environment())
         if done.returncode:
             raise Problem(f"{argv}: exit {done.returncode}: {done.stderr}")
         return done
 
-    def record(self, *words, **variables):
+    def record(self, *words, host="plugin_host"):
         """What msrec says, and the tree at the end."""
-        said = self.run([self.build.msrec, "-f", "-o", "t", self.build.file("tests/plugin_host"), *words],
-                        **variables).stderr
+        said = self.run([self.build.msrec, "-f", "-o", "t", self.build.file(f"tests/{host}"), *words]).stderr
         self.run([self.build.file("analyze/msreplay"), "-q", "--time-unit=B", "--threshold=0", "--at=end",
                   "--massif-out-file=result", "t"])
         with open(os.path.join(self.path, "result.at-end")) as f:
@@ -60,7 +59,7 @@ def named(bench):
 
 def swapped(bench):
     """A plug-in that lies where one lay of which the recorder has not yet seen that it is gone."""
-    said, tree = bench.record(str(SWAPS), LD_PRELOAD=bench.build.file("tests/plugin_swap.so"))
+    said, tree = bench.record(str(SWAPS), host="plugin_host_swapped")
     for name in NAMES:
         if bytes_of(tree, name) != SWAPS // 2 * SIZE:
             raise Problem(f"{name}: {bytes_of(tree, name)} bytes:\n{said}{tree}")
