@@ -165,6 +165,7 @@ int naming_embed(struct naming *n, struct mst_writer *writer)
 	int error = 0;
 
 	mst_reader_frames(n->reader, &n_frames);
+	mst_writer_steady_texts(writer);
 	for (uint32_t i = 0; i < n_frames && !error; i++)
 		if (is_worth_embedding(n, i))
 			error = embed_names(writer, i, naming_describe(n, i), linker_name(n, i));

@@ -268,6 +268,12 @@ void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
  */
 int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n);
 
+/*
+ * The caller promises that texts stay where they are, unchanged, until its last call of mst_writer_names(): then each is
+ * looked at once, however long it is and often it is named.
+ */
+void mst_writer_steady_texts(struct mst_writer *w);
+
 /* Frames, modules and stacks defined so far; valid until the next definition. */
 const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *n);
 const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "crc32.h"
+#include "indexmap.h"
 #include "mst_limits.h"
 #include "wire.h"
 #include "writer.h"
@@ -18,8 +19,9 @@ struct name_packer {
 	uint32_t *offsets; /* in `all`; of text number i + 1 */
 	uint32_t n_texts, capacity, written;
 	struct intern index;
-	uint32_t frames;     /* in the columns */
-	uint32_t last, next; /* frame of the entry before in this unit; lowest that may come */
+	struct indexmap steady; /* numbers of texts by their address, of those that stay where they are */
+	uint32_t frames;        /* in the columns */
+	uint32_t last, next;    /* frame of the entry before in this unit; lowest that may come */
 	struct bytes columns[3];
 };
 
@@ -58,6 +60,7 @@ void name_packer_destroy(struct name_packer *names)
 	bytes_free(&names->all);
 	free(names->offsets);
 	intern_finish(&names->index);
+	indexmap_finish(&names->steady);
 	for (size_t i = 0; i < 3; i++)
 		bytes_free(&names->columns[i]);
 	free(names);
@@ -110,17 +113,14 @@ static int reserve_text(struct name_packer *names, size_t n)
 	return 0;
 }
 
-/* The number of a text; 0 for NULL. */
-static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
+/* The number of a text, by its content. */
+static int intern_text(struct mst_writer *w, const char *text, uint32_t *number)
 {
 	struct name_packer *names = w->names;
-	const size_t n = text ? strlen(text) : 0;
+	const size_t n = strlen(text);
 	const uint32_t hash = text_hash(text, n);
 	int err;
 
-	*number = 0;
-	if (!text)
-		return 0;
 	if ((err = intern_reserve(&names->index)))
 		return err;
 	for (uint32_t i = intern_first(&names->index, hash), id; intern_next(&names->index, hash, &i, &id);) {
@@ -139,6 +139,26 @@ static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
 	intern_add(&names->index, hash, names->n_texts);
 	*number = ++names->n_texts;
 	return 0;
+}
+
+/* The number of a text; 0 for NULL. */
+static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
+{
+	struct indexmap *steady = &w->names->steady;
+	uint64_t known = 0;
+	int err;
+
+	*number = 0;
+	if (!text)
+		return 0;
+	if (w->steady_texts && indexmap_find(steady, (uintptr_t)text, &known)) {
+		*number = (uint32_t)known;
+		return 0;
+	}
+	err = intern_text(w, text, number);
+	if (!err && w->steady_texts)
+		indexmap_put(steady, (uintptr_t)text, *number); /* else it is looked at again */
+	return err;
 }
 
 static int pack_names(struct mst_writer *w, uint32_t frame, const struct mst_name *given, uint32_t n)
@@ -186,4 +206,9 @@ int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name
 	err = pack_names(w, frame, names, n);
 	/* Beyond a limit only this frame goes without names. */
 	return err == MST_ERR_LIMIT ? err : (w->error = err);
+}
+
+void mst_writer_steady_texts(struct mst_writer *w)
+{
+	w->steady_texts = true;
 }

@@ -214,6 +214,7 @@ int mst_transfer_names(struct mst_transfer *t)
 	int err = 0;
 
 	mst_writer_frames(t->to, &n);
+	mst_writer_steady_texts(t->to);
 	for (uint32_t i = 0; i < n && i < t->origins.n && !err; i++) {
 		if (t->origins.items[i] != MST_NONE)
 			err = transfer_names_of(t, t->origins.items[i], i);

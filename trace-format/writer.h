@@ -42,6 +42,7 @@ struct mst_writer {
 	uint32_t limit; /* records of the present chunk, at most */
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
+	bool steady_texts;         /* of names, see mst_writer_steady_texts() */
 	uint64_t time;             /* in the file's units */
 	uint64_t features;         /* of the file, as it begins */
 	bool counted;              /* instructions are */

@@ -20,6 +20,7 @@ FILE, STACKS, THREADS, KINDS, EVENTS, END, NAMES = 1, 2, 4, 5, 6, 10, 11
 KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK, LIVE_CHUNKS = 1 << 24, 1 << 26, 60000, 65536, 100
 DEFINITIONS_MOST = 2 << 30     # bytes for all definitions, whatever is asked
 NAMES_MOST = 9 << 28           # bytes for the names in a trace
+SECONDS_MOST = 200             # of CPU, for any question
 BLOCK_MOST = 160               # bytes for a live block, where Valgrind's heap is simulated
 # Meson sets MALLOC_PERTURB_, with which malloc fills, and so takes, what nobody uses.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
@@ -111,7 +112,7 @@ class Trace:
             self.unit(NAMES, struct.pack("<III", 1 + i * once, once, 0), [texts], critical=0)
         for first in range(0, DEPTH_MOST, 2500):
             named = b"".join(varint(i or first) + varint(1024) for i in [0] + [1] * 2499)
-            self.unit(NAMES, struct.pack("<III", 1 + 68 * once, 0, 2500), [b"", named, b"\1\2\3\4" * 1024 * 2500],
+            self.unit(NAMES, struct.pack("<III", 1 + 68 * once, 0, 2500), [b"", named, b"\x10\x11\x12\4" * 1024 * 2500],
                       critical=0)
 
     def end(self, events):
@@ -141,12 +142,13 @@ def names(path):
     trace.end(DEPTH_MOST)
 
 
-def ask(build, trace, most, words):
-    """Peak memory of msreplay in bytes."""
+def ask(build, trace, most, tool, words):
+    """Peak memory of a tool in bytes."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (2 * most + (1 << 30), 2 * most + (1 << 30)))
-    process = subprocess.Popen([build.file("analyze/msreplay"), "-q", *words, trace], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, env=ENVIRONMENT, preexec_fn=limit)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_MOST, SECONDS_MOST))
+    process = subprocess.Popen([build.file(f"analyze/{tool}"), "-q", *words, trace], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, env=ENVIRONMENT, preexec_fn=limit, cwd=os.path.dirname(trace))
     err = process.stderr.read().decode()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -156,8 +158,10 @@ def ask(build, trace, most, words):
 
 
 NOWHERE = "--massif-out-file=/dev/null"
-QUESTIONS = [["--time-unit=B", NOWHERE], ["--memusage=full"], ["--usable=valgrind", "--time-unit=B", NOWHERE],
-             ["--xtree-memory=full", "--xtree-memory-file=/dev/null", NOWHERE]]
+QUESTIONS = [("msreplay", words) for words in (
+    ["--time-unit=B", NOWHERE], ["--memusage=full"], ["--usable=valgrind", "--time-unit=B", NOWHERE],
+    ["--xtree-memory=full", "--xtree-memory-file=/dev/null", NOWHERE])]
+COPIES = [("msconvert", [*words, "-o", "copy"]) for words in (["--to=trace", "--level=1"], ["--embed-symbols"])]
 
 
 def main():
@@ -170,10 +174,10 @@ def main():
         for name, make, most, questions in (
                 ("all definitions", definitions, DEFINITIONS_MOST, QUESTIONS),
                 ("live blocks", live_blocks, (64 << 20) + LIVE_CHUNKS * CHUNK * BLOCK_MOST, QUESTIONS),
-                ("names", names, NAMES_MOST, QUESTIONS[:3])):
+                ("names", names, NAMES_MOST, QUESTIONS[:3] + COPIES)):
             make(path)
             try:
-                peak = max(ask(build, path, most, words) for words in questions)
+                peak = max(ask(build, path, most, *question) for question in questions)
                 print(f"ok {name}: {os.path.getsize(path)} bytes, {peak >> 20} MiB at most", flush=True)
             except (AssertionError, subprocess.SubprocessError) as e:
                 failed += 1

@@ -277,6 +277,39 @@ static void test_extend(void **state)
 	close(plain);
 }
 
+/* Texts that stay where they are; two of them are the same. */
+static int write_steady(bool told)
+{
+	static const char texts[][4] = { "f", "g", "f", "/a", "/b", "c.c" };
+	const int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct mst_writer *w = begin(fd);
+
+	define(w);
+	if (told)
+		mst_writer_steady_texts(w);
+	for (uint32_t frame = 0; frame < FRAMES; frame++) {
+		const struct mst_name names[] = {
+			{ .function = texts[frame % 3], .directory = texts[3 + frame % 2], .line = frame },
+			{ .function = texts[frame % 5 % 3], .file = texts[5] },
+		};
+
+		assert_int_equal(mst_writer_names(w, frame, names, 1 + frame % 2), 0);
+	}
+	assert_int_equal(mst_writer_finish(w, &(struct mst_end){ .reason = MST_END_EXIT }), 0);
+	mst_writer_destroy(w);
+	return fd;
+}
+
+static void test_steady(void **state)
+{
+	const int plain = write_steady(false), steady = write_steady(true);
+
+	(void)state;
+	assert_true(same_bytes(plain, steady));
+	close(plain);
+	close(steady);
+}
+
 static void test_refused(void **state)
 {
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
@@ -515,8 +548,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_from_the_middle), cmocka_unit_test(test_extend),
-		cmocka_unit_test(test_refused),         cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_crafted),
+		cmocka_unit_test(test_steady),          cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flipped),         cmocka_unit_test(test_crafted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
