@@ -22,7 +22,7 @@ uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint3
 
 /*
  * Stacks are defined from the outermost frame inwards, so each new one ends a run of which each is the parent of the
- * next: where the run ends in which `at` is. n, the number of stacks, if `at` is none of them.
+ * next: where the run ends in which `at` is; `at` itself if it is none of the n stacks.
  */
 static inline uint32_t fold_end(const struct mst_stack *stacks, uint32_t n, uint32_t at)
 {
@@ -37,9 +37,7 @@ static inline uint32_t fold_end(const struct mst_stack *stacks, uint32_t n, uint
  */
 int fold_columns(struct mst_writer *w);
 
-/*
- * The same of definitions, whose columns are those of the stacks, or kinds, from `first` on.
- */
+/* The same of definitions, whose columns are those of the stacks, or kinds, from `first` on. */
 void fold_stacks(struct mst_writer *w, uint32_t first);
 void fold_kinds(struct mst_writer *w, uint32_t first);
 

@@ -432,8 +432,8 @@ static struct recording *add_recording(struct collector *c, pid_t number)
 }
 
 /*
- * Whether a segment's program is gone, with its process or because that has executed another one: all who held rings go, too.
- * Who has none yet is about to begin.
+ * Whether a segment's program is gone, with its process or because that has executed another one: all who held rings
+ * go, too. Who has none yet is about to begin.
  */
 static bool program_is_gone(struct shm_segment *segment)
 {

@@ -82,18 +82,16 @@ int newfiles_create_first(struct newfiles *files, const char *path)
 	return -1;
 }
 
-bool newfiles_settle(struct newfiles *files, char **path)
+void newfiles_settle(struct newfiles *files, char **path)
 {
-	const bool settled = !files->stand_in || rename(files->stand_in, *path) == 0;
+	char *superseded = files->stand_in;
 
-	if (settled) {
-		free(files->stand_in);
-	} else {
-		free(*path);
+	if (superseded && rename(superseded, *path) != 0) {
+		superseded = *path;
 		*path = files->stand_in;
 	}
+	free(superseded);
 	files->stand_in = NULL;
-	return settled;
 }
 
 void newfiles_remove(struct newfiles *files, const char *path)

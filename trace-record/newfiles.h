@@ -19,11 +19,14 @@ void newfiles_finish(struct newfiles *files);
 /* A descriptor to read and write, or -1 with errno. */
 int newfiles_create(struct newfiles *files, const char *path);
 
-/* The same for the run's first file; but an old one stays until newfiles_settle(), or for good if the new one is removed before. */
+/*
+ * The same for the run's first file; but an old one stays until newfiles_settle(), or for good if the new one is
+ * removed before.
+ */
 int newfiles_create_first(struct newfiles *files, const char *path);
 
-/* The first file gets its name. False: it keeps the one that it has, which replaces *path. */
-bool newfiles_settle(struct newfiles *files, char **path);
+/* The first file gets its name; or keeps the one that it has, which replaces *path, where that can't be. */
+void newfiles_settle(struct newfiles *files, char **path);
 
 /* As newfiles_create(), by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
 int newfiles_create_numbered(struct newfiles *files, char **path);

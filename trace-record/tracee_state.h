@@ -95,8 +95,10 @@ void tracee_forget_fork(struct tracee *tracee, uint32_t number);
 int tracee_look_at_rings(struct tracee *tracee);
 void tracee_settle_rings(struct tracee *tracee);
 
-/* The thread whose slot it is, in that writer's trace: that of the thread's first slot, which lies before its others and so was
- * looked at. 0 or a negative enum mst_error. */
+/*
+ * The thread whose slot it is, in that writer's trace: that of the thread's first slot, which lies before its others
+ * and so was looked at. 0 or a negative enum mst_error.
+ */
 int tracee_find_thread(struct tracee *tracee, struct mst_writer *writer, uint32_t slot, uint32_t *thread);
 
 /* A mark about a mapping. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "import.h"
 #include "indexmap.h"
 #include "mst_limits.h"
@@ -16,8 +17,6 @@
 #include "namestore.h"
 #include "stringset.h"
 #include "unpack.h"
-
-#include "array.h"
 
 #define NS_A_CALL 1000000u
 #define NO_BLOCK UINT32_MAX

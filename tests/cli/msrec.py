@@ -421,21 +421,26 @@ class Tests:
             command = self.command_of(name)
             assert len(command) == 5 and command[0] == command[1] == "perl" and command[-1] == "word", command
 
-    def test_program_that_is_replaced_before_it_is_met(self):
-        """Its trace has its own name, not that of the program after it."""
-        p = subprocess.Popen([self.build.msrec, "--trace-children=yes", "-o", "%e.%n", "sh", "-c",
-                              "echo ready; read word; exec env -u word sleep 0.5"], cwd=self.folder,
+    def run_unwatched(self, seconds, *words):
+        """A program that says "ready" and waits for a line: msrec stands still while it goes on. msrec's status, and
+        what it says."""
+        p = subprocess.Popen([self.build.msrec, "--trace-children=yes", "-o", "%e.%n", *words], cwd=self.folder,
                              env=plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE)
         assert p.stdout.readline() == b"ready\n"
         p.send_signal(signal.SIGSTOP)
         p.stdin.write(b"go\n")
         p.stdin.flush()
-        time.sleep(0.3)
+        time.sleep(seconds)
         p.send_signal(signal.SIGCONT)
         err = p.communicate(timeout=TIMEOUT)[1]
+        return p.returncode, err
+
+    def test_program_that_is_replaced_before_it_is_met(self):
+        """Its trace has its own name, not that of the program after it."""
+        status, err = self.run_unwatched(0.3, "sh", "-c", "echo ready; read word; exec env -u word sleep 0.5")
         names = {os.path.splitext(f)[0]: f for f in os.listdir(self.folder)}
-        assert p.returncode == 0 and "env" in names and "sleep" in names, (names, err)
+        assert status == 0 and "env" in names and "sleep" in names, (names, err)
         assert self.command_of(names["env"]) == ["env"], self.command_of(names["env"])
         assert self.command_of(names["sleep"]) == ["sleep", "sleep", "0.5"], self.command_of(names["sleep"])
 
@@ -443,19 +448,10 @@ class Tests:
         """So many children at once that most have become another program before it is their turn."""
         script = ("$| = 1; print \"ready\\n\"; <STDIN>; "
                   "for (1 .. 40) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '1' } } 1 while wait > 0")
-        p = subprocess.Popen([self.build.msrec, "--trace-children=yes", "-o", "%e.%n", "perl", "-e", script],
-                             cwd=self.folder, env=plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE)
-        assert p.stdout.readline() == b"ready\n"
-        p.send_signal(signal.SIGSTOP)
-        p.stdin.write(b"go\n")
-        p.stdin.flush()
-        time.sleep(0.4)
-        p.send_signal(signal.SIGCONT)
-        err = p.communicate(timeout=TIMEOUT)[1]
+        status, err = self.run_unwatched(0.4, "perl", "-e", script)
         reasons = sorted((f.split(".")[0], self.build.stat(self.path(f))["reason"]) for f in os.listdir(self.folder))
         expected = [("perl", "exec")] * 40 + [("perl", "exit")] + [("sleep", "unknown")] * 40
-        assert p.returncode == 0 and reasons == expected, (reasons, err)
+        assert status == 0 and reasons == expected, (reasons, err)
 
     def test_execed_program(self):
         # Long enough to be noticed: nothing tells of an exec, msrec looks five times a second.

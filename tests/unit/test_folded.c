@@ -39,7 +39,10 @@ static uint64_t address_of(uint32_t i)
 	return 1000 + 16 * (uint64_t)(i % 5 ? i : 0);
 }
 
-/* Which of n kinds the trace's i-th call is of: each in turn, behind it one that there was before; then all once more, and the last one again. */
+/*
+ * Which of n kinds the trace's i-th call is of: each in turn, behind it one that there was before; then all once more,
+ * and the last one again.
+ */
 static uint32_t kind_of(uint32_t call, uint32_t n)
 {
 	const uint32_t i = call / 2;

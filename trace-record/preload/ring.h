@@ -32,7 +32,10 @@ void ring_publish(struct thread *t, uint32_t words);
 /* An event could not be told. */
 void ring_lose(struct thread *t);
 
-/* The present event has been interrupted, and it isn't known whether it will be gone on with. It has, when there is another. */
+/*
+ * The present event has been interrupted, and it isn't known whether it will be gone on with. It has been, when there
+ * is another.
+ */
 void ring_doubt(struct thread *t);
 void ring_trust(struct thread *t);
 
