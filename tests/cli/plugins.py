@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs that load and unload plug-ins for ever: each keeps its name, or it is said that some don't.
+"""Programs whose code comes and goes: plug-ins keep their names, or it is said that some don't, and stacks go through
+code that the program made itself.
 
   plugins.py --build DIR [--only PART]
 """
@@ -76,7 +77,16 @@ def told(bench):
     return "some without names"
 
 
-CASES = [("named", named), ("swapped", swapped), ("told", told)]
+def made(bench):
+    """Code with a table that was registered for it."""
+    said, tree = bench.record(host="made_host")
+    chain = [rf" *n\d: 21000 0x[0-9A-F]+: {name}.*\n" for name in (r"\?\?\?", "pass_on ", r"\?\?\?", "main ")]
+    if not re.search("".join(chain), tree):
+        raise Problem(f"no whole stack: {said}{tree}")
+    return "a whole stack"
+
+
+CASES = [("named", named), ("swapped", swapped), ("told", told), ("made", made)]
 
 
 def main():

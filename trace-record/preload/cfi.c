@@ -98,8 +98,7 @@ static bool parse_common(const struct cfi_section *section, uintptr_t at, struct
 	return true;
 }
 
-/* Parses the function description at `at`; false when there is none or it is no good. */
-static bool parse_function(const struct cfi_section *section, uintptr_t at, struct cfi_function *f)
+bool cfi_parse(const struct cfi_section *section, uintptr_t at, struct cfi_function *f)
 {
 	struct augmentation augmentation;
 	struct cursor c;
@@ -133,7 +132,7 @@ static bool find_linearly(const struct cfi_section *section, uintptr_t at, uintp
 	struct cursor entry;
 
 	while (open_entry(section, at, &entry)) {
-		if (parse_function(section, at, found) && address >= found->start && address < found->end)
+		if (cfi_parse(section, at, found) && address >= found->start && address < found->end)
 			return true;
 		at = (uintptr_t)entry.end;
 	}
@@ -208,7 +207,7 @@ bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_f
 	if (h.count > (uint64_t)(h.table.end - h.table.at) / 8)
 		return false;
 	entry = search_table(section, h.table.at, h.count, address);
-	return entry != 0 && parse_function(section, entry, found) && address >= found->start &&
+	return entry != 0 && cfi_parse(section, entry, found) && address >= found->start &&
 	       address < found->end;
 }
 
@@ -218,6 +217,7 @@ struct program {
 	struct cfi_work *work;
 	struct cursor code;
 	uintptr_t location, address;
+	uintptr_t next; /* where the row after the one wanted begins, once that is complete */
 	unsigned remembered;
 };
 
@@ -276,14 +276,18 @@ static void recall(struct program *p)
 }
 
 /* Moves on; false when the row wanted is complete. */
-static bool advance(struct program *p, uint64_t delta)
+static bool advance_to(struct program *p, uintptr_t next)
 {
-	uintptr_t next = p->location + delta * p->function->code_factor;
-
+	p->next = next;
 	if (next > p->address)
 		return false;
 	p->location = next;
 	return true;
+}
+
+static bool advance(struct program *p, uint64_t delta)
+{
+	return advance_to(p, p->location + delta * p->function->code_factor);
 }
 
 /* The instructions whose operand is in the low six bits of the opcode, and those that move on.
@@ -313,14 +317,8 @@ static bool run_move(struct program *p, uint8_t op)
 		return advance(p, read_bytes(&p->code, 2));
 	case DW_CFA_advance_loc4:
 		return advance(p, read_bytes(&p->code, 4));
-	default: { /* DW_CFA_set_loc */
-		uintptr_t next = read_pointer(&p->code, p->function->encoding, 0);
-
-		if (next > p->address)
-			return false;
-		p->location = next;
-		return true;
-	}
+	default: /* DW_CFA_set_loc */
+		return advance_to(p, read_pointer(&p->code, p->function->encoding, 0));
 	}
 }
 
@@ -427,24 +425,57 @@ static bool run_program(struct program *p)
 	return !p->code.bad;
 }
 
-bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct cfi_work *work)
+/* Runs what the functions of the common entry share, and stands before the function's own program. */
+static bool start_program(struct program *p, const struct cfi_function *function, uintptr_t address,
+			  struct cfi_work *work)
 {
-	struct program p = {
+	*p = (struct program){
 		.function = function,
 		.work = work,
 		.location = function->start,
 		.address = address,
 		.code = { function->common, function->common_end, false },
 	};
-
 	memset(&work->row, 0, sizeof(work->row));
 	memset(&work->initial, 0, sizeof(work->initial));
 	work->row.cfa_register = CFI_REGISTERS;
-	if (!run_program(&p))
+	if (!run_program(p))
 		return false;
 	work->initial = work->row;
-	p.location = function->start;
-	p.remembered = 0;
-	p.code = (struct cursor){ function->own, function->own_end, false };
-	return run_program(&p) && (work->row.cfa_is_expression || work->row.cfa_register < CFI_REGISTERS);
+	p->location = function->start;
+	p->remembered = 0;
+	p->code = (struct cursor){ function->own, function->own_end, false };
+	return true;
+}
+
+static bool has_cfa(const struct cfi_row *row)
+{
+	return row->cfa_is_expression || row->cfa_register < CFI_REGISTERS;
+}
+
+bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct cfi_work *work)
+{
+	struct program p;
+
+	return start_program(&p, function, address, work) && run_program(&p) && has_cfa(&work->row);
+}
+
+void cfi_each_row(const struct cfi_function *function, struct cfi_work *work, cfi_row_function *take,
+		  void *context)
+{
+	struct program p;
+
+	if (!start_program(&p, function, function->start, work))
+		return;
+	while (p.address < function->end) {
+		const uintptr_t start = p.address;
+
+		p.next = 0;
+		if (!run_program(&p))
+			return;
+		/* The program is at its end, or at another row's beginning. */
+		p.location = p.address = p.next > start && p.next < function->end ? p.next : function->end;
+		if (has_cfa(&work->row))
+			take(context, function, start, p.address);
+	}
 }

@@ -117,8 +117,17 @@ uintptr_t cfi_frames(uintptr_t header, uintptr_t header_end);
 /* Finds the description of the code at `address`. */
 bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found);
 
+/* Parses the description at `at`, which must lie within the section, as must what it refers to. */
+bool cfi_parse(const struct cfi_section *section, uintptr_t at, struct cfi_function *found);
+
 /* Computes the rules at `address` into work->row. */
 bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct cfi_work *work);
+
+/* Computes one row after the other into work->row, and tells for which code [start, end) it holds. */
+typedef void cfi_row_function(void *context, const struct cfi_function *function, uintptr_t start,
+			      uintptr_t end);
+void cfi_each_row(const struct cfi_function *function, struct cfi_work *work, cfi_row_function *take,
+		  void *context);
 
 /* Applies work->row. On CFI_OK *step->state holds the caller's registers; else it is unchanged. */
 enum cfi_result cfi_take_step(struct cfi_step *step, struct cfi_work *work);

@@ -616,7 +616,7 @@ bool modules_find(uintptr_t pc, struct cfi_section *section)
 	complete_sighting(&seen);
 	/* The C library unloads some objects by itself (gconv, nss): met here first. */
 	if (close_gone(stamp_now(), &seen))
-		atomic_fetch_add_explicit(&modules_state, STATE_CLOSED, memory_order_release);
+		modules_code_changed();
 	enter_object(&seen, pc, section);
 	return true;
 }
@@ -638,6 +638,11 @@ void modules_closing_end(uint64_t stamp, bool alone)
 		next = old + change - ((old & MODULES_CLOSING) != 0);
 	} while (!atomic_compare_exchange_weak_explicit(&modules_state, &old, next, memory_order_acq_rel,
 							memory_order_relaxed));
+}
+
+void modules_code_changed(void)
+{
+	atomic_fetch_add_explicit(&modules_state, STATE_CLOSED, memory_order_release);
 }
 
 static void enter_executable(void)

@@ -57,6 +57,9 @@ bool modules_find(uintptr_t pc, struct cfi_section *section);
 void modules_closing_begin(void);
 void modules_closing_end(uint64_t stamp, bool alone);
 
+/* The same at once, for code outside of objects. */
+void modules_code_changed(void);
+
 /* Bits 0–15: threads between closing_begin and closing_end. Bits 16–39 change when an object is
  * entered, bits 40–63 when one was, or may have been, closed. Never 0. */
 extern HIDDEN _Atomic uint64_t modules_state;
@@ -71,7 +74,7 @@ static inline uint64_t modules_state_now(void)
 }
 
 /* The part of a state that rules by pc depend on: entering an object changes no rule, because
- * only code inside objects has rules. */
+ * only code inside objects, and code that tables are registered for, has rules. */
 static inline uint64_t modules_closings(uint64_t state)
 {
 	return state >> 40;

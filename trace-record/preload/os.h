@@ -35,10 +35,10 @@ static inline long os_call6(long number, long a, long b, long c, long d, long e,
 }
 
 /* Whether the eight bytes at `address` can be read. The kernel copies the signal set before it
- * refuses the nonsense in the first argument, so nothing is changed. Costs a system call. */
+ * refuses the nonsense in the first argument, so nothing is changed; but there is no set at 0. Costs a system call. */
 static inline bool os_readable(uintptr_t address)
 {
-	return os_call6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+	return address != 0 && os_call6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
 
 /* Zeroed private memory, or NULL. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bell.h"
+#include "frametables.h"
 #include "modules.h"
 #include "pages.h"
 #include "real.h"
@@ -184,10 +185,12 @@ static bool open_process(struct process *p, uint32_t parent)
 	segment->start = os_stamp(p->use_tsc);
 	shm_modules(segment)->capacity = SHM_MODULES;
 	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
-	if (forked)
+	if (forked) {
+		frametables_after_fork();
 		modules_after_fork(shm_modules(segment));
-	else
+	} else {
 		modules_init(shm_modules(segment), real.find_object, stamp_now);
+	}
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	bell_ring(p->family);
 	return true;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "frametables.h"
 #include "modules.h"
 #include "os.h"
 
@@ -20,11 +21,16 @@
 /* Frames between us and the caller of the intercepted function. */
 #define OWN_FRAMES_MAX 16
 
-/* Finds the row that holds at the walk's pc, in work->row. A return address may be the first byte
- * of the next function: the call that it returns from is what counts. */
+/* A return address may be the first byte of the next function: the call that it returns from is what counts. */
+static uintptr_t place_in_code(const struct walk *w)
+{
+	return w->exact ? w->pc : w->pc - 1;
+}
+
+/* Finds the row that holds at the walk's pc, in work->row. */
 static bool find_row(struct walker *walker, const struct walk *w, struct cfi_function *function)
 {
-	uintptr_t address = w->exact ? w->pc : w->pc - 1;
+	uintptr_t address = place_in_code(w);
 	struct cfi_section section;
 
 	return modules_find(address, &section) && cfi_find(&section, address, function) &&
@@ -38,7 +44,7 @@ static bool is_in_module(uintptr_t pc)
 	return modules_find(pc, &(struct cfi_section){ 0 });
 }
 
-/* What is in no module may become other code at any time. */
+/* What is in no module and has no table may become other code at any time. */
 static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
@@ -47,10 +53,12 @@ static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, stru
 
 	if (find_row(walker, w, &function))
 		rule = rule_pack(&function, &walker->work.row);
-	else if (is_in_module(w->pc) && !is_sigreturn(w->pc))
-		rule = RULE_GENERAL | RULE_NO_TABLE;
 	else
+		rule = frametables_rule(place_in_code(w));
+	if (rule == RULE_NONE && (!is_in_module(w->pc) || is_sigreturn(w->pc)))
 		return RULE_GENERAL;
+	if (rule == RULE_NONE)
+		rule = RULE_GENERAL | RULE_NO_TABLE;
 	if (w->caching)
 		rule_keep(&place, rule);
 	return rule;
@@ -282,13 +290,18 @@ static bool step_untabled(struct walker *walker, struct walk *w, struct step *st
 static __attribute__((noinline)) bool step_general(struct walker *walker, struct walk *w, struct step *step)
 {
 	struct cfi_function function;
+	uint64_t rule;
 
 	if (find_row(walker, w, &function))
 		return step_tables(walker, w, step, &function);
-	if (!is_sigreturn(w->pc))
+	rule = frametables_rule(place_in_code(w));
+	if (rule == RULE_NONE && !is_sigreturn(w->pc))
 		return step_untabled(walker, w, step);
+	/* Rules tell of no other registers. */
 	walker->registers.known = 0;
-	return step_sigreturn(walker, w, step);
+	if (rule == RULE_NONE)
+		return step_sigreturn(walker, w, step);
+	return RULE_KIND(rule) == RULE_COMPACT && step_compact(walker, w, step, rule);
 }
 
 /* The step leads to no frame: what was found instead of the caller's pc is a read like others. */
