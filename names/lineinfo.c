@@ -524,6 +524,22 @@ static bool die_is_foreign(Dwarf_Die *die)
 	return dwarf_attr(die, DW_AT_abstract_origin, &origin) && dwarf_whatform(&origin) == DW_FORM_ref_addr;
 }
 
+/* What compilers make themselves (`__tls_init`) may have a name for the linker alone, for which Massif doesn't look. */
+static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
+{
+	const char *name = dwarf_diename(die);
+	Dwarf_Attribute linkage;
+
+	frame->inlined = name;
+	if (!name && (dwarf_attr_integrate(die, DW_AT_linkage_name, &linkage) ||
+		      dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &linkage)))
+		frame->inlined = dwarf_formstring(&linkage);
+	if (die_is_foreign(die))
+		frame->massif = "UnknownInlinedFun";
+	else if (!name && dwarf_hasattr(die, DW_AT_abstract_origin))
+		frame->massif = "AbsOriFnNameNotFound";
+}
+
 /* Makes all units known. */
 static void units_list(struct lineinfo *lineinfo)
 {
@@ -566,11 +582,9 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 
 		if (dwarf_tag(&inlined->die) != DW_TAG_inlined_subroutine)
 			break;
-		frame.inlined = dwarf_diename(&inlined->die);
-		frame.foreign = die_is_foreign(&inlined->die);
+		frame_set_inlined(&inlined->die, &frame);
 		frames[n++] = frame;
-		frame.inlined = NULL;
-		frame.foreign = false;
+		frame.inlined = frame.massif = NULL;
 		frame_locate_call(unit, &inlined->die, &frame);
 		scope = inlined->parent;
 	}

@@ -291,10 +291,13 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
-	struct symbol_line line = { .foreign = frame->foreign };
+	struct symbol_line line = { .massif = frame->massif };
+	char *readable = frame->inlined && frame->massif ? demangle_name(frame->inlined) : NULL;
+	const char *function = readable ? readable : frame->inlined;
 
-	if (frame->inlined)
-		line.function = stringset_add_shown(symbols->strings, frame->inlined, strlen(frame->inlined));
+	if (function)
+		line.function = stringset_add_shown(symbols->strings, function, strlen(function));
+	free(readable);
 	if (!frame->path)
 		return line;
 	line.file = stringset_add_shown(symbols->strings, frame->file, strlen(frame->file));

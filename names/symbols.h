@@ -9,7 +9,7 @@
  *
  * Known difference from Massif 3.19, where it knows less: inlined calls in DWARF 5 written by
  * clang. Two more are told: names of inlined functions described in another unit (link-time
- * optimisation, Rust), and lines of code outside the section .text.
+ * optimisation, Rust) or known to the linker alone, and lines of code outside the section .text.
  *
  * Lazy: a module's file is opened when its first address is asked for, its debug information read
  * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:
@@ -71,7 +71,7 @@ struct symbol_line {
 	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
 	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
 	int line;              /* 0: unknown, or code of no one line */
-	bool foreign;          /* an inlined function that another compilation unit describes, as with LTO */
+	const char *massif;    /* an inlined function's in Massif 3.19, if that doesn't find it; else NULL */
 };
 
 /*

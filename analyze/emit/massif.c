@@ -142,9 +142,8 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	if (physical && !view->settings->show_below_main &&
 	    naming_role(view->naming, frame) == SYMBOL_BELOW_MAIN)
 		function = "(below main)";
-	/* Massif 3.19 doesn't look into other compilation units. */
-	if (line->foreign && view->settings->compat == COMPAT_3_19)
-		function = "UnknownInlinedFun";
+	if (line->massif && view->settings->compat == COMPAT_3_19)
+		function = line->massif;
 	out_text(out, "0x");
 	out_hex(out, naming_address(view->naming, frame));
 	out_text(out, ": ");

@@ -332,6 +332,31 @@ def check_symbols_only(check, names, program, work, whole):
     check("MiniDebugInfo", functions(names.ask(packed)[0]) == functions(whole))
 
 
+NAMELESS = r"""
+#include <string>
+static thread_local std::string one(100, 'x');
+thread_local std::string two(200, 'y');
+__attribute__((noinline)) size_t use(int n) { return one.size() + n; }
+__attribute__((noinline)) size_t use_other(int n) { return two.size() + n; }
+int main(int argc, char **) { return use(argc) + use_other(argc) == 0; }
+"""
+
+
+def check_nameless(check, build, work):
+    """An inlined function that has a name for the linker alone: clang makes it, for a thread's variables."""
+    source, program, trace = (os.path.join(work, "nameless" + suffix) for suffix in (".cpp", "", ".zst"))
+    with open(source, "w") as file:
+        file.write(NAMELESS)
+    sh("clang++", "-gdwarf-4", "-O2", "-o", program, "nameless.cpp", cwd=work)
+    sh(build.msrec, "-q", "-o", trace, program)
+    for compat, name in ("fixed", "__tls_init"), ("3.19", "AbsOriFnNameNotFound"):
+        sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--detailed-freq=1", "--threshold=0",
+           f"--compat={compat}", f"--massif-out-file={work}/nameless.massif", trace)
+        with open(os.path.join(work, "nameless.massif")) as file:
+            tree = file.read()
+        check(f"a name for the linker alone: {compat}", f": {name} (nameless.cpp:" in tree, tree)
+
+
 @contextlib.contextmanager
 def debuginfod(folder, work):
     """A server of what is in the folder; gives its address."""
@@ -395,6 +420,7 @@ def main():
             part(check, names, program, work, whole)
         check_split(check, names, work)
         check_unpacking(check, names, work)
+        check_nameless(check, build, work)
     return 1 if check.failed else 0
 
 
