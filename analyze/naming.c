@@ -79,7 +79,12 @@ static bool add_modules(struct naming *n, uint32_t wanted)
 	n->modules = grown;
 	for (; n->n_modules < count; n->n_modules++) {
 		const struct mst_module *m = &modules[n->n_modules];
-		const struct symbols_module module = { m->path, m->build_id, m->build_id_size, NULL };
+		const struct symbols_module module = {
+			.path = m->path,
+			.build_id = m->build_id,
+			.build_id_size = m->build_id_size,
+			.recorded_ns = mst_reader_info(n->reader)->start_ns,
+		};
 
 		n->modules[n->n_modules] = symbols_add_module(n->symbols, &module);
 	}

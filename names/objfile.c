@@ -33,6 +33,7 @@ struct wanted {
 	const char *held;
 	const uint8_t *build_id;
 	size_t build_id_size;
+	uint64_t recorded_ns;
 	struct notices *notices;
 };
 
@@ -247,6 +248,30 @@ static bool fetched_report(struct objfile *objfile, enum debuginfod_what what, c
 	return found;
 }
 
+/* Nothing but its age tells that a file without a build id is another one; and it may be a copy of the same. */
+static void notice_age(const struct wanted *wanted)
+{
+	struct stat status;
+
+	if (wanted->build_id_size == 0 && wanted->recorded_ns != 0 && stat(wanted->path, &status) == 0 &&
+	    (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec >
+		    wanted->recorded_ns)
+		notices_add(
+			wanted->notices,
+			"%s: has no build id and was written after it was recorded, its names may be wrong",
+			wanted->path);
+}
+
+static bool path_report(struct objfile *objfile, const struct wanted *wanted)
+{
+	if (wanted->held)
+		return place_report(objfile, wanted->path, wanted->held, wanted);
+	if (!file_report(objfile, wanted->path, wanted))
+		return false;
+	notice_age(wanted);
+	return true;
+}
+
 static bool module_report(struct objfile *objfile, const struct wanted *wanted)
 {
 	const struct objfile_search *search = wanted->search;
@@ -256,8 +281,7 @@ static bool module_report(struct objfile *objfile, const struct wanted *wanted)
 		if (joined_report(objfile, search->dirs[i], wanted->path + 1, "", wanted) ||
 		    joined_report(objfile, search->dirs[i], base, "", wanted))
 			return true;
-	if (wanted->held ? place_report(objfile, wanted->path, wanted->held, wanted)
-			 : file_report(objfile, wanted->path, wanted))
+	if (path_report(objfile, wanted))
 		return true;
 	if (wanted->build_id_size < 2 || wanted->build_id_size > BUILD_ID_MAX)
 		return false;
@@ -273,7 +297,8 @@ bool objfile_open(struct objfile *objfile, struct objfile_search *search, const 
 		  struct notices *notices)
 {
 	const struct wanted wanted = {
-		search, name->path, name->held, name->build_id, name->build_id_size, notices,
+		search,  name->path, name->held, name->build_id, name->build_id_size, name->recorded_ns,
+		notices,
 	};
 	const char *path = name->path;
 	size_t before = notices->n;

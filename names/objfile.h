@@ -12,7 +12,8 @@
  *   4. if the variable DEBUGINFOD_URLS is set, the file or its debug file from these servers.
  * A file fits if it is an ELF executable or library with the recorded build id; without a recorded
  * build id the first such file is taken on trust. A file with another build id, or with none, is
- * never used and leaves a notice. Without a recorded build id debug files alone are not looked for.
+ * never used and leaves a notice. Without a recorded build id debug files alone are not looked for, and a file at the
+ * recorded path that was written later is used, but leaves a notice.
  *
  * Separate debug information of a file found in 1 or 2 is looked for by build id and by debug
  * link, beside the file, in the search folders and below /usr/lib/debug; then, only if the
@@ -45,6 +46,7 @@ struct objfile_name {
 	const char *held; /* where the file itself can be opened (/proc/self/fd/N); NULL: at `path` */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: there is none */
+	uint64_t recorded_ns; /* CLOCK_REALTIME when it was there; 0: not known */
 };
 
 /*

@@ -27,6 +27,7 @@ struct module {
 	char *held;        /* NULL: none */
 	uint8_t *build_id;
 	size_t build_id_size;
+	uint64_t recorded_ns;
 	bool opened;
 	bool described;            /* `lineinfo` has been asked for */
 	struct objfile objfile;    /* cleared if there is no file */
@@ -106,7 +107,7 @@ static struct module *module_open(struct symbols *symbols, uint32_t index)
 {
 	struct module *module = &symbols->modules[index];
 	const struct objfile_name name = { module->path, module->held, module->build_id,
-					   module->build_id_size };
+					   module->build_id_size, module->recorded_ns };
 
 	if (module->opened)
 		return module;
@@ -215,6 +216,7 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 		return SYMBOLS_NO_MODULE;
 	}
 	copy->build_id_size = module->build_id_size;
+	copy->recorded_ns = module->recorded_ns;
 	if (module->build_id_size)
 		memcpy(copy->build_id, module->build_id, module->build_id_size);
 	return symbols->n_modules++;

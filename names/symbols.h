@@ -30,6 +30,7 @@ struct symbols_module {
 	const uint8_t *build_id; /* NULL if there is none */
 	size_t build_id_size;    /* bytes; 0: any file at `path` is taken on trust */
 	const char *held;        /* where to open the file instead (/proc/self/fd/N), or NULL */
+	uint64_t recorded_ns;    /* CLOCK_REALTIME when the file was there; 0: not known */
 };
 
 #define SYMBOLS_NO_MODULE UINT32_MAX

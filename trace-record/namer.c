@@ -60,10 +60,10 @@ static bool add_module(struct namer *n, uint32_t i)
 	const int fd = keeper_fd(n->task->keeper, i);
 	char held[64];
 	const struct symbols_module module = {
-		m->path,
-		m->build_id,
-		m->build_id_size,
-		fd >= 0 ? held : NULL,
+		.path = m->path,
+		.build_id = m->build_id,
+		.build_id_size = m->build_id_size,
+		.held = fd >= 0 ? held : NULL,
 	};
 
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", fd);

@@ -332,6 +332,21 @@ def check_symbols_only(check, names, program, work, whole):
     check("MiniDebugInfo", functions(names.ask(packed)[0]) == functions(whole))
 
 
+def check_age(check, build, work):
+    """A program without a build id, before and after it is written anew; and where its folder is given."""
+    source, program, trace = (os.path.join(work, "aged" + suffix) for suffix in (".c", "", ".zst"))
+    with open(source, "w") as file:
+        file.write("#include <stdlib.h>\nint main(void) { return malloc(10) == 0; }\n")
+    sh("gcc", "-Wl,--build-id=none", "-o", program, source)
+    sh(build.msrec, "-q", "-o", trace, program)
+    for what, seconds, words, told in (("the same", -3600, (), False), ("a later one", 3600, (), True),
+                                       ("a copy", 3600, ("--symbols=" + work,), False)):
+        os.utime(program, (time.time() + seconds, time.time() + seconds))
+        notices = subprocess.run([build.file("analyze/msreplay"), f"--massif-out-file={work}/aged.massif", *words,
+                                  trace], capture_output=True, text=True, check=True).stderr
+        check(f"no build id: {what}", ("its names may be wrong" in notices) == told, notices)
+
+
 NAMELESS = r"""
 #include <string>
 static thread_local std::string one(100, 'x');
@@ -421,6 +436,7 @@ def main():
         check_split(check, names, work)
         check_unpacking(check, names, work)
         check_nameless(check, build, work)
+        check_age(check, build, work)
     return 1 if check.failed else 0
 
 

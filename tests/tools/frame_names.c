@@ -78,7 +78,9 @@ int main(int argc, char **argv)
 		fputs("usage: frame_names [-s DIR]... [-b BUILD-ID] PATH\n", stderr);
 		return 2;
 	}
-	module = (struct symbols_module){ question.path, question.id, question.id_size, NULL };
+	module = (struct symbols_module){ .path = question.path,
+					  .build_id = question.id,
+					  .build_id_size = question.id_size };
 	symbols = symbols_create(question.dirs, question.n_dirs);
 	if (!symbols || symbols_add_module(symbols, &module) != 0)
 		return 2;

@@ -319,7 +319,7 @@ static void copy_write(const char *name, long n, unsigned damage, unsigned seed)
 static const char *name_with(const char *dir, const char *path, const uint8_t *id, size_t id_size,
 			     char *notice)
 {
-	const struct symbols_module module = { path, id, id_size, NULL };
+	const struct symbols_module module = { .path = path, .build_id = id, .build_id_size = id_size };
 	struct symbols *symbols = symbols_create(&dir, dir ? 1 : 0);
 	const char *name, *text;
 
