@@ -282,7 +282,7 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 	const char *directory;
 	char *joined;
 
-	if (!frame->base)
+	if (!frame->base || !*frame->base)
 		return n ? stringset_add_shown(symbols->strings, frame->path, (size_t)n) : NULL;
 	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
 		return NULL;

@@ -347,6 +347,19 @@ def check_age(check, build, work):
         check(f"no build id: {what}", ("its names may be wrong" in notices) == told, notices)
 
 
+def check_mapped(check, build, work):
+    """Built with nothing in the place of its folder, as reproducible builds are: paths stay relative."""
+    os.makedirs(os.path.join(work, "sub"))
+    with open(os.path.join(work, "sub", "mapped.c"), "w") as file:
+        file.write("int main(void) { return 0; }\n")
+    program = os.path.join(work, "mapped")
+    for version in ("4", "5"):
+        sh("gcc", "-gdwarf-" + version, f"-ffile-prefix-map={work}=", "-o", program, "sub/mapped.c", cwd=work)
+        address = re.search(r"^(\w+) T main$", sh("nm", program), re.MULTILINE).group(1)
+        answer = sh(build.file("tests/tools/frame_names"), program, input=address + "\n")
+        check(f"an empty folder, DWARF {version}", "main\tsub\tmapped.c\t1\n" in answer, answer)
+
+
 NAMELESS = r"""
 #include <string>
 static thread_local std::string one(100, 'x');
@@ -437,6 +450,7 @@ def main():
         check_unpacking(check, names, work)
         check_nameless(check, build, work)
         check_age(check, build, work)
+        check_mapped(check, build, work)
     return 1 if check.failed else 0
 
 
