@@ -516,12 +516,16 @@ static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo
 	frame->line = (int)die_number(die, DW_AT_call_line);
 }
 
-/* Whether the name of an inlined function comes from another compilation unit. */
+/* Whether the name of an inlined function comes from another compilation unit, or from dwz's common file. */
 static bool die_is_foreign(Dwarf_Die *die)
 {
 	Dwarf_Attribute origin;
+	unsigned form;
 
-	return dwarf_attr(die, DW_AT_abstract_origin, &origin) && dwarf_whatform(&origin) == DW_FORM_ref_addr;
+	if (!dwarf_attr(die, DW_AT_abstract_origin, &origin))
+		return false;
+	form = dwarf_whatform(&origin);
+	return form == DW_FORM_ref_addr || form == DW_FORM_GNU_ref_alt;
 }
 
 /* What compilers make themselves (`__tls_init`) may have a name for the linker alone, for which Massif doesn't look. */

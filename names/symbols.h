@@ -8,8 +8,8 @@
  * program counter minus load bias) inside an instruction, i.e. a return address minus 1.
  *
  * Known difference from Massif 3.19, where it knows less: inlined calls in DWARF 5 written by
- * clang. Two more are told: names of inlined functions described in another unit (link-time
- * optimisation, Rust) or known to the linker alone, and lines of code outside the section .text.
+ * clang, and in split units. Two more are told: names of inlined functions described in another unit (link-time
+ * optimisation, Rust) or file (dwz's common one) or known to the linker alone, and lines of code outside the section .text.
  *
  * Lazy: a module's file is opened when its first address is asked for, its debug information read
  * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:

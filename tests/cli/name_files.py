@@ -370,19 +370,37 @@ int main(int argc, char **) { return use(argc) + use_other(argc) == 0; }
 """
 
 
-def check_nameless(check, build, work):
-    """An inlined function that has a name for the linker alone: clang makes it, for a thread's variables."""
-    source, program, trace = (os.path.join(work, "nameless" + suffix) for suffix in (".cpp", "", ".zst"))
-    with open(source, "w") as file:
-        file.write(NAMELESS)
-    sh("clang++", "-gdwarf-4", "-O2", "-o", program, "nameless.cpp", cwd=work)
-    sh(build.msrec, "-q", "-o", trace, program)
-    for compat, name in ("fixed", "__tls_init"), ("3.19", "AbsOriFnNameNotFound"):
-        sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--detailed-freq=1", "--threshold=0",
-           f"--compat={compat}", f"--massif-out-file={work}/nameless.massif", trace)
-        with open(os.path.join(work, "nameless.massif")) as file:
-            tree = file.read()
-        check(f"a name for the linker alone: {compat}", f": {name} (nameless.cpp:" in tree, tree)
+COMMON = r"""
+#include <vector>
+int main(int argc, char **) { std::vector<int> v; v.push_back(argc); return v.size() != 1; }
+"""
+
+
+def tree_of(build, work, program, compat):
+    """What msreplay prints of a run."""
+    trace, result = os.path.join(work, "tree.zst"), os.path.join(work, "tree.massif")
+    sh(build.msrec, "-q", "-f", "-o", trace, program)
+    sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--detailed-freq=1", "--threshold=0",
+       f"--compat={compat}", f"--massif-out-file={result}", trace)
+    with open(result) as file:
+        return file.read()
+
+
+def check_less_known(check, build, work):
+    """Inlined functions whose names Massif doesn't find. clang's __tls_init has one for the linker alone."""
+    for name, text in ("nameless", NAMELESS), ("common", COMMON):
+        with open(os.path.join(work, name + ".cpp"), "w") as file:
+            file.write(text)
+    nameless, common = os.path.join(work, "nameless"), os.path.join(work, "common")
+    sh("clang++", "-gdwarf-4", "-O2", "-o", nameless, "nameless.cpp", cwd=work)
+    sh("g++", "-g", "-O2", "-o", common, "common.cpp", cwd=work)
+    shutil.copy(common, common + "2")
+    sh("dwz", "-r", "-m", common + ".debug", common, common + "2")
+    for program, file, fixed, less in ((nameless, "nameless.cpp:", "__tls_init", "AbsOriFnNameNotFound"),
+                                       (common, "new_allocator.h:", "allocate", "UnknownInlinedFun")):
+        for compat, name in ("fixed", fixed), ("3.19", less):
+            tree = tree_of(build, work, program, compat)
+            check(f"{file} {name}", f": {name} ({file}" in tree, tree)
 
 
 @contextlib.contextmanager
@@ -448,7 +466,7 @@ def main():
             part(check, names, program, work, whole)
         check_split(check, names, work)
         check_unpacking(check, names, work)
-        check_nameless(check, build, work)
+        check_less_known(check, build, work)
         check_age(check, build, work)
         check_mapped(check, build, work)
     return 1 if check.failed else 0
