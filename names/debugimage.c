@@ -17,6 +17,7 @@
 #define INFO ".debug_info"
 #define LINE ".debug_line"
 #define ABBREV ".debug_abbrev"
+#define ADDR ".debug_addr"
 
 /* Those of the image. What else names and lines never need (locations, macros, indices) is left out. */
 static const char *const wanted[] = { INFO,
@@ -25,14 +26,14 @@ static const char *const wanted[] = { INFO,
 				      ".debug_str",
 				      ".debug_line_str",
 				      ".debug_str_offsets",
+				      ADDR,
 				      ".debug_ranges",
 				      ".debug_rnglists",
 				      ".debug_aranges" };
 #define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
 /* With any of these an address or a name may come from elsewhere. */
-static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_addr", ".debug_sup", ".debug_types",
-				       ".debug_info.dwo" };
+static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_sup", ".debug_types", ".debug_info.dwo" };
 
 /* Of ELF, where its header doesn't have it yet. */
 #define PACKED_BY_ZSTD 2
@@ -277,6 +278,69 @@ static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
 	return true;
 }
 
+/* ---- abbreviations ---- */
+
+/* What is unpacked by now behind an offset. */
+static struct dwarfbytes bytes_from(const struct section *s, uint64_t offset)
+{
+	const size_t left = offset < s->reached ? s->reached - offset : 0;
+
+	return (struct dwarfbytes){ .at = s->data + (left ? offset : 0), .left = left };
+}
+
+static bool names_other_units(uint64_t form)
+{
+	return form == DW_FORM_ref_addr || form == DW_FORM_ref_sig8 || form == DW_FORM_ref_sup4 ||
+	       form == DW_FORM_ref_sup8 || form == DW_FORM_GNU_ref_alt || form == DW_FORM_indirect;
+}
+
+/* What abbreviations tell of the units with them. */
+struct table {
+	bool others; /* may name other units */
+	bool split;  /* may have their functions in files of their own */
+};
+
+/* Reads the abbreviations at `bytes`. */
+static struct table read_table(struct dwarfbytes *bytes)
+{
+	struct table table = { 0 };
+
+	while (dwarfbytes_leb(bytes) != 0) {
+		uint64_t name, form;
+
+		dwarfbytes_leb(bytes);
+		dwarfbytes_u8(bytes);
+		do {
+			name = dwarfbytes_leb(bytes);
+			form = dwarfbytes_leb(bytes);
+			table.others |= names_other_units(form);
+			table.split |= name == DW_AT_dwo_name || name == DW_AT_GNU_dwo_name;
+			if (form == DW_FORM_implicit_const)
+				dwarfbytes_leb(bytes);
+		} while ((name || form) && !bytes->short_of);
+	}
+	return table;
+}
+
+/* Units whose functions are in files of their own have .debug_addr; but so may all of DWARF 5 have it. */
+static bool may_be_split(struct debugimage *image)
+{
+	struct section *abbrev = section_of(image, ABBREV);
+	struct dwarfbytes bytes;
+
+	if (!section_of(image, ADDR)->name)
+		return false;
+	if (!section_reach(image, abbrev, abbrev->n))
+		return true;
+	bytes = bytes_from(abbrev, 0);
+	while (bytes.left && !bytes.short_of)
+		if (read_table(&bytes).split)
+			return true;
+	return bytes.short_of;
+}
+
+/* ---- the image ---- */
+
 struct debugimage *debugimage_create(Elf *elf)
 {
 	struct debugimage *image = calloc(1, sizeof(*image));
@@ -294,7 +358,7 @@ struct debugimage *debugimage_create(Elf *elf)
 		    strcmp(s->name, ABBREV) != 0)
 			fine = section_reach(image, s, s->n);
 	}
-	if (fine)
+	if (fine && !may_be_split(image))
 		image->elf = elf_memory((char *)image->base, image->size);
 	if (image->elf)
 		image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
@@ -326,41 +390,6 @@ Dwarf *debugimage_dwarf(struct debugimage *image)
 
 /* ---- units ---- */
 
-/* What is unpacked by now behind an offset. */
-static struct dwarfbytes bytes_from(const struct section *s, uint64_t offset)
-{
-	const size_t left = offset < s->reached ? s->reached - offset : 0;
-
-	return (struct dwarfbytes){ .at = s->data + (left ? offset : 0), .left = left };
-}
-
-static bool names_other_units(uint64_t form)
-{
-	return form == DW_FORM_ref_addr || form == DW_FORM_ref_sig8 || form == DW_FORM_ref_sup4 ||
-	       form == DW_FORM_ref_sup8 || form == DW_FORM_GNU_ref_alt || form == DW_FORM_indirect;
-}
-
-/* Reads the abbreviations at `bytes`; says whether a unit with them may name others. */
-static bool table_names_others(struct dwarfbytes *bytes)
-{
-	bool others = false;
-
-	while (dwarfbytes_leb(bytes) != 0) {
-		uint64_t name, form;
-
-		dwarfbytes_leb(bytes);
-		dwarfbytes_u8(bytes);
-		do {
-			name = dwarfbytes_leb(bytes);
-			form = dwarfbytes_leb(bytes);
-			others |= names_other_units(form);
-			if (form == DW_FORM_implicit_const)
-				dwarfbytes_leb(bytes);
-		} while ((name || form) && !bytes->short_of);
-	}
-	return others;
-}
-
 /* Unpacks the abbreviations at `offset`. False: there are none. */
 static bool reach_table(struct debugimage *image, uint64_t offset, bool *names_others)
 {
@@ -373,7 +402,7 @@ static bool reach_table(struct debugimage *image, uint64_t offset, bool *names_o
 		if (!section_reach(image, abbrev, left < step ? abbrev->n : offset + step))
 			return false;
 		bytes = bytes_from(abbrev, offset);
-		*names_others = table_names_others(&bytes);
+		*names_others = read_table(&bytes).others;
 		if (!bytes.short_of || abbrev->reached == abbrev->n)
 			return !bytes.short_of;
 	}

@@ -207,6 +207,18 @@ def check_packed(check, names, program, work, whole):
     check("dwz with a common file", linked and names.ask(pair[0])[0] == whole, f"linked: {linked}")
 
 
+def check_packed_addresses(check, build, work):
+    """clang's DWARF 5 has addresses in a section of their own."""
+    program = os.path.join(work, "addresses")
+    sh("clang++", "-gdwarf-5", "-O2", "-Wl,--build-id", "-o", program, os.path.join(work, "program.cpp"))
+    names = Names(build, program)
+    whole = names.ask(program)[0]
+    for kind in ("zlib", "zstd"):
+        packed = f"{program}.{kind}"
+        sh("objcopy", "--compress-debug-sections=" + kind, program, packed)
+        check(f"compressed sections, clang: {kind}", "twice" in whole and names.ask(packed)[0] == whole)
+
+
 UNITS = {
     "one.c": """int two(int); int three(int);
 static inline __attribute__((always_inline)) int in_one(int a) { return two(a) + 1; }
@@ -466,6 +478,7 @@ def main():
             part(check, names, program, work, whole)
         check_split(check, names, work)
         check_unpacking(check, names, work)
+        check_packed_addresses(check, build, work)
         check_less_known(check, build, work)
         check_age(check, build, work)
         check_mapped(check, build, work)
