@@ -13,9 +13,6 @@
 #include "dwarfbytes.h"
 #include "ranges.h"
 
-/* Nesting of DIEs; compilers stay below 100. */
-#define DEPTH_MAX 400
-
 /* Each DIE may name the same long range list: the sum is bounded, not only each list. */
 #define RANGES_MAX (8U << 20)
 
@@ -422,7 +419,7 @@ static void walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope, 
 {
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MAX || dwarf_child(parent, &die) != 0)
+	if (depth > LINEINFO_DEPTH_MAX || dwarf_child(parent, &die) != 0)
 		return;
 	do {
 		if (walk->dies_left == 0)

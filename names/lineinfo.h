@@ -14,6 +14,9 @@
 
 #include <elfutils/libdwfl.h>
 
+/* Nesting of scopes that are looked at; compilers stay below 100 but for inlining that somebody asked for. */
+#define LINEINFO_DEPTH_MAX 400
+
 struct lineinfo;
 
 /*

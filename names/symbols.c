@@ -15,7 +15,7 @@
 #include "symtab.h"
 
 /* Real code has inlined chains of some twenty calls; a crafted file must not make them endless. */
-#define CHAIN_MAX 128
+#define CHAIN_MAX (LINEINFO_DEPTH_MAX + 2) /* so no chain is cut */
 
 /* A module's symbols come from its own file, a debug file, and a table embedded in the former. */
 #define MODULE_ELFS 4

@@ -415,6 +415,21 @@ def check_less_known(check, build, work):
             check(f"{file} {name}", f": {name} ({file}" in tree, tree)
 
 
+def check_deep(check, build, work):
+    """A long chain of inlined calls is whole."""
+    calls = 300
+    with open(os.path.join(work, "deep.c"), "w") as file:
+        file.write("#include <stdlib.h>\n#define IN static inline __attribute__((always_inline)) void *\n"
+                   "IN f0(int n) { return malloc(n); }\n")
+        file.write("".join(f"IN f{i}(int n) {{ return f{i - 1}(n + 1); }}\n" for i in range(1, calls)))
+        file.write(f"int main(int n, char **v) {{ (void)v; return f{calls - 1}(n) == 0; }}\n")
+    program = os.path.join(work, "deep")
+    sh("gcc", "-g", "-O1", "-o", program, "deep.c", cwd=work)
+    lines = re.findall(r": (f\d+|main) \(deep.c:(\d+)\)\n", tree_of(build, work, program, "fixed"))
+    wanted = [(f"f{i}", str(i + 3)) for i in range(calls)] + [("main", str(calls + 3))]
+    check(f"{calls} inlined calls", lines[:calls + 1] == wanted, str(lines[-3:]))
+
+
 @contextlib.contextmanager
 def debuginfod(folder, work):
     """A server of what is in the folder; gives its address."""
@@ -480,6 +495,7 @@ def main():
         check_unpacking(check, names, work)
         check_packed_addresses(check, build, work)
         check_less_known(check, build, work)
+        check_deep(check, build, work)
         check_age(check, build, work)
         check_mapped(check, build, work)
     return 1 if check.failed else 0
