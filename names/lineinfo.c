@@ -7,6 +7,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 
 #include "aranges.h"
 #include "debugimage.h"
@@ -591,6 +592,17 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 	}
 	frames[n++] = frame;
 	return n;
+}
+
+const char *lineinfo_lacks(const struct lineinfo *lineinfo)
+{
+	const char *name;
+	const void *build_id;
+
+	if (dwelf_dwarf_gnu_debugaltlink(lineinfo->dwarf, &name, &build_id) <= 0 ||
+	    dwarf_getalt(lineinfo->dwarf))
+		return NULL;
+	return name;
 }
 
 bool lineinfo_outside_text(const struct lineinfo *lineinfo, uint64_t address)

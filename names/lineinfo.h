@@ -43,6 +43,9 @@ struct lineinfo_frame {
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
 		       size_t max);
 
+/* The name of dwz's common file, if the debug information refers to one that was not found; else NULL. */
+const char *lineinfo_lacks(const struct lineinfo *lineinfo);
+
 /* Whether a link-time address is outside of the section .text. */
 bool lineinfo_outside_text(const struct lineinfo *lineinfo, uint64_t address);
 

@@ -309,6 +309,22 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	return line;
 }
 
+/* Opens a module's debug information, the first time. */
+static void module_describe(struct symbols *symbols, struct module *module)
+{
+	const char *lacks;
+
+	if (module->described || !module->objfile.module)
+		return;
+	module->described = true;
+	module->lineinfo = lineinfo_open(module->objfile.module, module->debug_file, module->debug_shift);
+	lacks = module->lineinfo ? lineinfo_lacks(module->lineinfo) : NULL;
+	if (lacks)
+		notices_add(&symbols->notices,
+			    "%s: common debug file %s not found, inlined functions have no names",
+			    module->path, lacks);
+}
+
 static const struct symbol_chain *chain_create(struct symbols *symbols, const struct answer *answer)
 {
 	struct module *module = &symbols->modules[answer->module];
@@ -318,10 +334,7 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	struct symbol_line *lines;
 	size_t n = 0;
 
-	if (!module->described && module->objfile.module)
-		module->lineinfo =
-			lineinfo_open(module->objfile.module, module->debug_file, module->debug_shift);
-	module->described = true;
+	module_describe(symbols, module);
 	if (module->lineinfo)
 		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
 	if (n == 0)

@@ -413,6 +413,11 @@ def check_less_known(check, build, work):
         for compat, name in ("fixed", fixed), ("3.19", less):
             tree = tree_of(build, work, program, compat)
             check(f"{file} {name}", f": {name} ({file}" in tree, tree)
+    os.remove(common + ".debug")
+    said = subprocess.run([build.file("analyze/msreplay"), "--threshold=0", "--detailed-freq=1",
+                           f"--massif-out-file={work}/tree.massif", os.path.join(work, "tree.zst")],
+                          capture_output=True, text=True, check=True).stderr
+    check("a notice of dwz's common file", "common debug file common.debug not found" in said, said)
 
 
 def check_deep(check, build, work):
