@@ -515,15 +515,21 @@ static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo
 }
 
 /* Whether the name of an inlined function comes from another compilation unit, or from dwz's common file. */
-static bool die_is_foreign(Dwarf_Die *die)
+static bool die_is_foreign(const Dwarf_Die *die)
 {
-	Dwarf_Attribute origin;
-	unsigned form;
+	const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
+	Dwarf_Attribute link;
+	Dwarf_Die at = *die;
 
-	if (!dwarf_attr(die, DW_AT_abstract_origin, &origin))
-		return false;
-	form = dwarf_whatform(&origin);
-	return form == DW_FORM_ref_addr || form == DW_FORM_GNU_ref_alt;
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		if (!dwarf_attr(&at, links[i], &link))
+			return false;
+		if (dwarf_whatform(&link) == DW_FORM_ref_addr || dwarf_whatform(&link) == DW_FORM_GNU_ref_alt)
+			return true;
+		if (!dwarf_formref_die(&link, &at))
+			return false;
+	}
+	return false;
 }
 
 /* What compilers make themselves (`__tls_init`) may have a name for the linker alone, for which Massif doesn't look. */

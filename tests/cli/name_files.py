@@ -330,6 +330,94 @@ def check_split(check, names, work):
         check(f"split debug information, DWARF {version}", same and "program.cpp" in built["-gsplit-dwarf"])
 
 
+# Calls of malloc in inlined functions, which are described by the unit itself, by another one, and by an entry of its
+# own that another unit names, as rustc writes it.
+UNITS_APART = r"""
+	.section .debug_line,"",@progbits
+lines:	.text
+	.file 1 "this.c"
+unit_begin:
+	.globl main
+	.type main, @function
+main:	.loc 1 1
+	sub $8, %rsp
+	.irp part, near, far, farther
+\part\()_begin:
+	mov $11, %edi
+	call malloc@plt
+\part\()_end:
+	.endr
+	xor %eax, %eax
+	add $8, %rsp
+	ret
+	.size main, . - main
+unit_end:
+	.macro attributes words:vararg
+	.uleb128 \words, 0, 0
+	.endm
+	.section .debug_abbrev,"",@progbits
+abbrevs:
+	attributes 1, 0x11, 1, 3, 8, 0x11, 1, 0x12, 1, 0x10, 0x17	# unit
+	attributes 2, 0x2e, 0, 3, 8					# function
+	attributes 3, 0x2e, 0, 0x47, 0x10				# function specified in another unit
+	attributes 4, 0x2e, 1, 3, 8, 0x11, 1, 0x12, 1			# function with code
+	attributes 5, 0x1d, 0, 0x31, 0x10, 0x11, 1, 0x12, 1, 0x58, 11, 0x59, 11	# inlined, of another unit
+	attributes 6, 0x1d, 0, 0x31, 0x13, 0x11, 1, 0x12, 1, 0x58, 11, 0x59, 11	# inlined, of this one
+	.byte 0
+	.macro unit label, name, low, high
+	.long \label\()_end - 1f
+1:	.value 4
+	.long abbrevs
+	.byte 8, 1
+	.asciz "\name"
+	.quad \low, \high
+	.long lines
+	.endm
+	.macro inlined number, entry, part
+	.byte \number
+	.long \entry
+	.quad \part\()_begin, \part\()_end
+	.byte 1, 7
+	.endm
+	.section .debug_info,"",@progbits
+	unit other, other.c, 0, 0
+elsewhere:
+	.byte 2
+	.asciz "take_elsewhere"
+	.byte 0
+other_end:
+this:	unit this, this.c, unit_begin, unit_end
+here:	.byte 2
+	.asciz "take_here"
+shared:	.byte 3
+	.long elsewhere
+	.byte 4
+	.asciz "main"
+	.quad unit_begin, unit_end
+	inlined 6, here-this, near
+	inlined 5, elsewhere, far
+	inlined 6, shared-this, farther
+	.byte 0, 0
+this_end:
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def check_other_units(check, build, work):
+    """Massif 3.19 has no name for what another unit describes; seen with 3.19 itself."""
+    source, program, trace = (os.path.join(work, "apart" + end) for end in (".s", "", ".zst"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(UNITS_APART)
+    sh("gcc", "-o", program, source)
+    sh(build.file("trace-record/msrec"), "-q", "-f", "-o", trace, program)
+    for compat, expected in (("fixed", ["take_here", "take_elsewhere", "take_elsewhere"]),
+                             ("3.19", ["take_here", "UnknownInlinedFun", "UnknownInlinedFun"])):
+        shown = sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--compat=" + compat, "--detailed-freq=4",
+                   "--massif-out-file=-", trace)
+        functions_shown = re.findall(r"^ n1: \d+ 0x[0-9A-F]+: (\w+)", shown, re.M)
+        check(f"names in other units: {compat}", functions_shown == expected, shown)
+
+
 def check_symbols_only(check, names, program, work, whole):
     folder = os.path.join(work, "symbols")
     stripped = strip_to(program, folder)
@@ -503,6 +591,7 @@ def main():
         check_deep(check, build, work)
         check_age(check, build, work)
         check_mapped(check, build, work)
+        check_other_units(check, build, work)
     return 1 if check.failed else 0
 
 
