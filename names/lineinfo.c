@@ -566,6 +566,9 @@ static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
 		if (!lineinfo->listed)
 			units_list(lineinfo);
 		index = ranges_find(&lineinfo->unit_map, address);
+		/* gcc leaves functions that it made itself out of a unit's ranges, not out of its rows. */
+		if (index == RANGES_NONE)
+			index = ranges_find_between(&lineinfo->unit_map, address);
 	}
 	if (index == RANGES_NONE)
 		return NULL;

@@ -163,7 +163,8 @@ bool ranges_seal(struct ranges *ranges)
 	return true;
 }
 
-uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
+/* The first range that ends behind `address`. */
+static size_t range_behind(const struct ranges *ranges, uint64_t address)
 {
 	size_t lo = 0, hi = ranges->n;
 
@@ -175,7 +176,23 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
 		else
 			hi = middle;
 	}
-	return lo < ranges->n && ranges->v[lo].lo <= address ? ranges->v[lo].value : RANGES_NONE;
+	return lo;
+}
+
+uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
+{
+	const size_t i = range_behind(ranges, address);
+
+	return i < ranges->n && ranges->v[i].lo <= address ? ranges->v[i].value : RANGES_NONE;
+}
+
+uint32_t ranges_find_between(const struct ranges *ranges, uint64_t address)
+{
+	const size_t i = range_behind(ranges, address);
+
+	if (i == 0 || i == ranges->n || ranges->v[i - 1].value != ranges->v[i].value)
+		return RANGES_NONE;
+	return ranges->v[i].value;
 }
 
 void ranges_finish(struct ranges *ranges)

@@ -405,9 +405,10 @@ static void test_ranges(void **state)
 	assert_true(ranges_add(&ranges, 130, 140, 3));
 	assert_true(ranges_add(&ranges, 170, 250, 4));
 	assert_true(ranges_add(&ranges, 90, 90, 5));
-	assert_true(ranges_add(&ranges, 300, UINT64_MAX, 6));
+	assert_true(ranges_add(&ranges, 300, 400, 6));
+	assert_true(ranges_add(&ranges, 500, UINT64_MAX, 6));
 	assert_true(ranges_seal(&ranges));
-	for (uint64_t i = 0; i < 400; i++) {
+	for (uint64_t i = 0; i < 600; i++) {
 		uint32_t value = RANGES_NONE;
 
 		if (i >= 100 && i < 200)
@@ -418,12 +419,17 @@ static void test_ranges(void **state)
 			value = 3;
 		if (i >= 170 && i < 250)
 			value = 4;
-		if (i >= 300)
+		if ((i >= 300 && i < 400) || i >= 500)
 			value = 6;
 		assert_int_equal(ranges_find(&ranges, i), value);
 	}
+	assert_int_equal(ranges_find_between(&ranges, 99), RANGES_NONE);
+	assert_int_equal(ranges_find_between(&ranges, 250), RANGES_NONE);
+	assert_int_equal(ranges_find_between(&ranges, 400), 6);
+	assert_int_equal(ranges_find_between(&ranges, 499), 6);
 	ranges_finish(&ranges);
 	assert_int_equal(ranges_find(&ranges, 100), RANGES_NONE);
+	assert_int_equal(ranges_find_between(&ranges, 100), RANGES_NONE);
 }
 
 /* Overlaps of any kind against the obvious method. */
