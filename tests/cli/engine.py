@@ -145,6 +145,35 @@ def unloaded(e):
     check("its names, rightly", "dl_make (dl_two.c:" in replayed(traces[0], "--compat=fixed"))
 
 
+REPLACED = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static char data[3 * 4096];
+static __attribute__((noinline)) void *take(size_t n) { return malloc(n); }
+int main(void)
+{
+	char *code = (char *)((unsigned long)take & -4096UL), *whole_page = (char *)((unsigned long)(data + 4096) & -4096UL);
+	int copy = memfd_create("code", 0);
+	if (!take(1) || write(copy, code, 4096) != 4096 || munmap(whole_page, 4096) != 0 || !take(2))
+		return 1;
+	return mmap(code, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, copy, 0) != code || !take(3);
+}
+"""
+
+
+def replaced(e):
+    """A program keeps its names where it gives back some of its data and puts a copy of its code in its place."""
+    program = os.path.join(e.folder, "replaced")
+    subprocess.run(["gcc", "-O0", "-o", program, "-xc", "-"], input=REPLACED, text=True, check=True)
+    status, said, traces = e.run(program)
+    check("a program that replaces its code", status == 0 and len(traces) == 1, said)
+    shown = subprocess.run([e.build.file("analyze/msreplay"), "-q", "--detailed-freq=4", "--threshold=0",
+                            "--massif-out-file=-", traces[0]], capture_output=True, text=True, check=True).stdout
+    check("its names stay", ": take (in " in shown and "???" not in shown, shown)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
@@ -154,7 +183,7 @@ def main():
         return 77
     with Scratch() as folder:
         engine = Engine(build, folder)
-        for part in (refusals, ends, unloaded, executable, program_outlives_msrec, interrupt):
+        for part in (refusals, ends, unloaded, replaced, executable, program_outlives_msrec, interrupt):
             part(engine)
     print("%d failures" % len(failures))
     return 1 if failures else 0

@@ -12,8 +12,11 @@ extern ULong engine_instructions;
 /* Tells of a call or a mark by a thread, in the order and with the count of instructions that it has. */
 void engine_tell(ThreadId tid, struct told *told);
 
-/* A range has been unmapped, or something new is there: stacks that lead through it are others now. */
+/* A range has been unmapped: stacks that lead through it are others now. */
 void engine_unmapped(Addr start, SizeT size);
+
+/* Something new is in a range; `debug_info` is Valgrind's number of the object whose code it is, else 0. */
+void engine_mapped(Addr start, SizeT size, ULong debug_info);
 
 /* ---- the heap (heap.c) ---- */
 

@@ -16,6 +16,7 @@
 /* What is left of a table of this process: the open ones, which are few. */
 static struct {
 	Addr start, end;
+	Addr code, code_end;
 } known[SHM_MODULES];
 
 static const Elf64_Phdr *headers_of(const Elf64_Ehdr *elf)
@@ -48,23 +49,44 @@ static Addr find_header(Addr pc, const NSegment *segment)
 	return 0;
 }
 
+/* Where the loaded segments lie of which all the flags are set; an empty range if there are none. */
+static void measure_segments(const Elf64_Ehdr *elf, Elf64_Word flags, Addr *low, Addr *high)
+{
+	const Elf64_Phdr *headers = headers_of(elf);
+
+	*low = ~(Addr)0;
+	*high = 0;
+	for (unsigned i = 0; i < elf->e_phnum; i++) {
+		if (headers[i].p_type != PT_LOAD || (headers[i].p_flags & flags) != flags)
+			continue;
+		if ((headers[i].p_vaddr & ~(Addr)4095) < *low)
+			*low = headers[i].p_vaddr & ~(Addr)4095;
+		if (headers[i].p_vaddr + headers[i].p_memsz > *high)
+			*high = headers[i].p_vaddr + headers[i].p_memsz;
+	}
+}
+
 /* The range of all loaded segments and how far they lie from their link-time addresses. */
 static void measure(struct module *m, const Elf64_Ehdr *elf)
 {
-	const Elf64_Phdr *headers = headers_of(elf);
-	Addr low = ~(Addr)0, high = 0;
+	Addr low, high;
 
-	for (unsigned i = 0; i < elf->e_phnum; i++) {
-		if (headers[i].p_type != PT_LOAD)
-			continue;
-		if ((headers[i].p_vaddr & ~(Addr)4095) < low)
-			low = headers[i].p_vaddr & ~(Addr)4095;
-		if (headers[i].p_vaddr + headers[i].p_memsz > high)
-			high = headers[i].p_vaddr + headers[i].p_memsz;
-	}
+	measure_segments(elf, 0, &low, &high);
 	m->bias = (Addr)elf - low;
 	m->start = (Addr)elf;
 	m->end = m->bias + high;
+}
+
+/* Has it among those that pcs are looked for in. */
+static void know(uint32_t n, const struct module *m, const Elf64_Ehdr *elf)
+{
+	Addr low, high;
+
+	known[n].start = m->start;
+	known[n].end = m->end;
+	measure_segments(elf, PF_X, &low, &high);
+	known[n].code = high ? m->bias + low : 0;
+	known[n].code_end = high ? m->bias + high : 0;
 }
 
 /* The build id, from the notes that are loaded. */
@@ -160,8 +182,7 @@ static void add(Addr header, const HChar *path)
 		if (headers_of(elf)[i].p_type == PT_NOTE)
 			identify(m, m->bias + headers_of(elf)[i].p_vaddr, headers_of(elf)[i].p_memsz);
 	}
-	known[n].start = m->start;
-	known[n].end = m->end;
+	know(n, m, elf);
 	atomic_store_explicit(&table->count, n + 1, memory_order_release);
 }
 
@@ -196,11 +217,11 @@ Bool objects_leave(Addr start, SizeT size)
 	Bool left = False;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (start >= known[i].end || known[i].start >= start + size)
+		if (start >= known[i].code_end || known[i].code >= start + size)
 			continue;
 		atomic_store(&shm_modules(ring.segment)->modules[i].closed, ring_stamp());
 		ring_stamp_next();
-		known[i].start = known[i].end = 0;
+		VG_(memset)(&known[i], 0, sizeof(known[i]));
 		left = True;
 	}
 	return left;

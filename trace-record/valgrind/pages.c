@@ -40,8 +40,7 @@ static void map(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info
 	(void)r;
 	(void)w;
 	(void)x;
-	(void)debug_info;
-	engine_unmapped(start, size);
+	engine_mapped(start, size, debug_info);
 	tell(MST_OP_PAGE_MMAP, start, size);
 }
 

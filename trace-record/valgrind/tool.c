@@ -168,13 +168,20 @@ void engine_unmapped(Addr start, SizeT size)
 		stacks_forget();
 }
 
+void engine_mapped(Addr start, SizeT size, ULong debug_info)
+{
+	if (debug_info)
+		engine_unmapped(start, size);
+	else
+		unwind_forget();
+}
+
 static void map(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info)
 {
 	(void)r;
 	(void)w;
 	(void)x;
-	(void)debug_info;
-	engine_unmapped(start, size);
+	engine_mapped(start, size, debug_info);
 }
 
 /* A process that ends, however little it did, has something told of it. */
