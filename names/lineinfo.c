@@ -32,6 +32,7 @@ struct unit {
 	bool loaded;
 	const char *folder; /* where it was compiled; NULL: not recorded */
 	Dwarf_Lines *lines;
+	size_t n_lines;
 	Dwarf_Files *files;
 	size_t n_files;
 	struct ranges line_map;  /* value: index in `lines` */
@@ -331,6 +332,7 @@ static void unit_load_lines(struct unit *unit)
 		unit->n_files = 0;
 	if (dwarf_getsrclines(&unit->lines_die, &unit->lines, &n) != 0)
 		return;
+	unit->n_lines = n;
 	for (size_t i = 0; i + 1 < n && i < RANGES_NONE; i++) {
 		if (!row_read(unit->lines, i, &lo, &hi, &number))
 			continue;
@@ -558,6 +560,46 @@ static void units_list(struct lineinfo *lineinfo)
 	ranges_seal(&lineinfo->unit_map);
 }
 
+/* Whether a sequence of rows ends at `address`. Of equal addresses libdw has that row first. */
+static bool sequence_ends(const struct unit *unit, uint64_t address)
+{
+	size_t lo = 0, hi = unit->n_lines;
+	Dwarf_Line *row;
+	uint64_t at;
+	bool end;
+
+	while (lo < hi) {
+		size_t middle = lo + (hi - lo) / 2;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(unit->lines, middle), &at) == 0 && at < address)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	row = lo < unit->n_lines ? dwarf_onesrcline(unit->lines, lo) : NULL;
+	return !row || dwarf_lineaddr(row, &at) != 0 || dwarf_lineendsequence(row, &end) != 0 ||
+	       (at == address && end);
+}
+
+static struct unit *unit_loaded(struct lineinfo *lineinfo, uint32_t index)
+{
+	struct unit *unit = &lineinfo->units[index];
+
+	if (!unit->loaded)
+		unit_load(lineinfo, unit);
+	return unit;
+}
+
+/* gcc leaves functions that it made itself out of a unit's ranges, not out of its rows. */
+static struct unit *unit_around(struct lineinfo *lineinfo, uint64_t address)
+{
+	uint64_t start;
+	uint32_t index = ranges_find_between(&lineinfo->unit_map, address, &start);
+	struct unit *unit = index == RANGES_NONE ? NULL : unit_loaded(lineinfo, index);
+
+	return unit && !sequence_ends(unit, start) ? unit : NULL;
+}
+
 static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
 {
 	uint32_t index = lineinfo->listed ? UNIT_NONE : unit_by_hint(lineinfo, address);
@@ -566,15 +608,8 @@ static struct unit *unit_find(struct lineinfo *lineinfo, uint64_t address)
 		if (!lineinfo->listed)
 			units_list(lineinfo);
 		index = ranges_find(&lineinfo->unit_map, address);
-		/* gcc leaves functions that it made itself out of a unit's ranges, not out of its rows. */
-		if (index == RANGES_NONE)
-			index = ranges_find_between(&lineinfo->unit_map, address);
 	}
-	if (index == RANGES_NONE)
-		return NULL;
-	if (!lineinfo->units[index].loaded)
-		unit_load(lineinfo, &lineinfo->units[index]);
-	return &lineinfo->units[index];
+	return index == RANGES_NONE ? unit_around(lineinfo, address) : unit_loaded(lineinfo, index);
 }
 
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames, size_t max)

@@ -186,12 +186,13 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
 	return i < ranges->n && ranges->v[i].lo <= address ? ranges->v[i].value : RANGES_NONE;
 }
 
-uint32_t ranges_find_between(const struct ranges *ranges, uint64_t address)
+uint32_t ranges_find_between(const struct ranges *ranges, uint64_t address, uint64_t *start)
 {
 	const size_t i = range_behind(ranges, address);
 
 	if (i == 0 || i == ranges->n || ranges->v[i - 1].value != ranges->v[i].value)
 		return RANGES_NONE;
+	*start = ranges->v[i - 1].hi;
 	return ranges->v[i].value;
 }
 

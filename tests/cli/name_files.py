@@ -335,7 +335,7 @@ def check_split(check, names, work):
 # made itself (for Ada, say).
 UNITS_APART = r"""
 	.section .debug_line,"",@progbits
-lines:	.text
+lines:	.section .text.startup,"ax",@progbits
 	.file 1 "this.c"
 unit_begin:
 	.globl main
@@ -371,8 +371,14 @@ unit_goes_on:
 	.loc 1 2
 	nop
 unit_end:
+	.loc 1 3 view after_all
+	.text
+unit_rest:
+	.loc 1 4
+	nop
+rest_end:
 	.section .debug_ranges,"",@progbits
-ranges:	.quad unit_begin, unit_break, unit_goes_on, unit_end
+ranges:	.quad unit_begin, unit_break, unit_goes_on, unit_end, unit_rest, rest_end
 no_ranges:
 	.quad 0, 0
 	.macro attributes words:vararg
@@ -439,6 +445,11 @@ def check_units_apart(check, build, work):
                    "--massif-out-file=-", trace)
         functions_shown = re.findall(r"^ n1: \d+ 0x[0-9A-F]+: (\w+) \(this.c:1\)$", shown, re.M)
         check(f"units that are apart: {compat}", functions_shown == expected, shown)
+    # crt1.o's code lies between two parts of the unit; the rows of the first end before it with an empty one.
+    names = Names(build, program)
+    names.addresses = [int(re.search(r"^(\w+) T _start$", sh("nm", program), re.M).group(1), 16)]
+    shown = names.ask(program)[0]
+    check("units that are apart: code of another one between", shown.endswith("\n_start\t?\t?\t0\n"), shown)
 
 
 def check_symbols_only(check, names, program, work, whole):

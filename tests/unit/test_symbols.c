@@ -398,6 +398,7 @@ static void test_cache(void **state)
 static void test_ranges(void **state)
 {
 	struct ranges ranges = { 0, 0, NULL };
+	uint64_t start;
 
 	(void)state;
 	assert_true(ranges_add(&ranges, 100, 200, 1));
@@ -423,13 +424,14 @@ static void test_ranges(void **state)
 			value = 6;
 		assert_int_equal(ranges_find(&ranges, i), value);
 	}
-	assert_int_equal(ranges_find_between(&ranges, 99), RANGES_NONE);
-	assert_int_equal(ranges_find_between(&ranges, 250), RANGES_NONE);
-	assert_int_equal(ranges_find_between(&ranges, 400), 6);
-	assert_int_equal(ranges_find_between(&ranges, 499), 6);
+	assert_int_equal(ranges_find_between(&ranges, 99, &start), RANGES_NONE);
+	assert_int_equal(ranges_find_between(&ranges, 250, &start), RANGES_NONE);
+	assert_int_equal(ranges_find_between(&ranges, 400, &start), 6);
+	assert_int_equal(start, 400);
+	assert_int_equal(ranges_find_between(&ranges, 499, &start), 6);
 	ranges_finish(&ranges);
 	assert_int_equal(ranges_find(&ranges, 100), RANGES_NONE);
-	assert_int_equal(ranges_find_between(&ranges, 100), RANGES_NONE);
+	assert_int_equal(ranges_find_between(&ranges, 100, &start), RANGES_NONE);
 }
 
 /* Overlaps of any kind against the obvious method. */
