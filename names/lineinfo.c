@@ -550,6 +550,31 @@ static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
 		frame->massif = "AbsOriFnNameNotFound";
 }
 
+/* Whether where a function lies is said by indices into .debug_addr or .debug_rnglists. */
+static bool die_is_indexed(Dwarf_Die *die)
+{
+	Dwarf_Attribute place;
+	unsigned form;
+
+	if (!dwarf_attr(die, DW_AT_low_pc, &place) && !dwarf_attr(die, DW_AT_ranges, &place))
+		return false;
+	form = dwarf_whatform(&place);
+	return form == DW_FORM_rnglistx || form == DW_FORM_addrx ||
+	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4);
+}
+
+/* Massif 3.19 opens no .dwo files, and knows neither indices nor the units that DWARF 5 leaves for such files. */
+static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_frame *frame)
+{
+	const bool split = unit->lines_die.cu != unit->tree_die.cu;
+	Dwarf_Half version = 0;
+
+	frame->uninlined = split || (scope != RANGES_NONE && die_is_indexed(&unit->scopes[scope].die));
+	if (split)
+		dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	frame->lineless = version >= 5;
+}
+
 /* Makes all units known. */
 static void units_list(struct lineinfo *lineinfo)
 {
@@ -616,13 +641,13 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 {
 	struct unit *unit = unit_find(lineinfo, address + lineinfo->shift);
 	struct lineinfo_frame frame = { .line = 0 };
-	uint32_t scope;
+	uint32_t scope, innermost;
 	size_t n = 0;
 
 	if (!unit)
 		return 0;
 	frame_locate(unit, address + lineinfo->shift, &frame);
-	scope = ranges_find(&unit->scope_map, address + lineinfo->shift);
+	scope = innermost = ranges_find(&unit->scope_map, address + lineinfo->shift);
 	while (scope != RANGES_NONE && n + 1 < max) {
 		struct scope *inlined = &unit->scopes[scope];
 
@@ -635,6 +660,7 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 		scope = inlined->parent;
 	}
 	frames[n++] = frame;
+	note_unknown(unit, innermost, &frames[0]);
 	return n;
 }
 

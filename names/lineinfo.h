@@ -33,6 +33,8 @@ struct lineinfo_frame {
 	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
 	const char *file;    /* inside `path`: the file's name as the line table has it */
 	int line;            /* 0: unknown */
+	bool uninlined;      /* of the first: Massif 3.19 knows none of these inlined calls */
+	bool lineless;       /* of the first: nor the line */
 };
 
 /*

@@ -332,11 +332,14 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
 	struct symbol_chain *chain;
 	struct symbol_line *lines;
+	bool lineless = false;
 	size_t n = 0;
 
 	module_describe(symbols, module);
-	if (module->lineinfo)
+	if (module->lineinfo) {
 		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
+		lineless = lineinfo_outside_text(module->lineinfo, answer->address);
+	}
 	if (n == 0)
 		n = 1;
 	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
@@ -347,10 +350,14 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 		lines[i] = line_create(symbols, &frames[i]);
 	if (symbol)
 		lines[n - 1].function = symbol_readable(symbols, symbol);
-	lines[n] = (struct symbol_line){ .function = lines[n - 1].function };
 	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
-	if (module->lineinfo && lineinfo_outside_text(module->lineinfo, answer->address))
+	lineless |= frames[0].lineless;
+	if (lineless || frames[0].uninlined) {
+		lines[n] = lineless ? (struct symbol_line){ .line = 0 } : lines[0];
+		lines[n].function = lines[n - 1].function;
+		lines[n].massif = NULL;
 		chain->bare = &lines[n];
+	}
 	return chain;
 }
 

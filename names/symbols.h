@@ -7,9 +7,9 @@
  * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space:
  * program counter minus load bias) inside an instruction, i.e. a return address minus 1.
  *
- * Known difference from Massif 3.19, where it knows less: inlined calls in DWARF 5 written by
- * clang, and in split units. Two more are told: names of inlined functions described in another unit (link-time
- * optimisation, Rust) or file (dwz's common one) or known to the linker alone, and lines of code outside the section .text.
+ * What Massif 3.19 doesn't know is told: names of inlined functions described in another unit (link-time
+ * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5 written by clang
+ * and in split units; lines of code outside the section .text, and of split units in DWARF 5.
  *
  * Lazy: a module's file is opened when its first address is asked for, its debug information read
  * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:
@@ -84,7 +84,7 @@ struct symbol_line {
 struct symbol_chain {
 	uint32_t n; /* at least 1 */
 	const struct symbol_line *lines;
-	const struct symbol_line *bare; /* all that Massif 3.19 knows of code outside .text; else NULL */
+	const struct symbol_line *bare; /* all that Massif 3.19 knows, if it knows less; else NULL */
 };
 
 /* Never NULL: one line without any content stands for "unknown". Valid until symbols_destroy(). */

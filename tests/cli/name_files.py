@@ -452,6 +452,37 @@ def check_units_apart(check, build, work):
     check("units that are apart: code of another one between", shown.endswith("\n_start\t?\t?\t0\n"), shown)
 
 
+INLINED = """#include <stdlib.h>
+void *volatile kept;
+static inline __attribute__((always_inline)) void take(int n) { kept = malloc(n); }
+__attribute__((noinline)) void outer(int n) {
+	take(n);
+}
+int main(int n, char **v) { (void)v; outer(n); return 0; }
+"""
+
+
+def check_unknown_to_massif(check, build, work):
+    """What Massif 3.19 itself shows of inlined calls, by the compiler's options."""
+    folder = os.path.join(work, "unknown")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "program.c"), "w", encoding="utf-8") as file:
+        file.write(INLINED)
+    for words, known in (("gcc -gdwarf-5", ["take (program.c:3)", "outer (program.c:5)"]),
+                         ("clang-14 -gdwarf-4", ["take (program.c:3)", "outer (program.c:5)"]),
+                         ("clang-14 -gdwarf-5", ["outer (program.c:3)"]),
+                         ("gcc -gdwarf-4 -gsplit-dwarf", ["outer (program.c:3)"]),
+                         ("clang-14 -gdwarf-5 -gsplit-dwarf", ["outer"])):
+        program, trace = (os.path.join(folder, words.replace(" ", "") + end) for end in ("", ".zst"))
+        sh(*words.split(), "-O1", "-o", program, "program.c", cwd=folder)
+        sh(build.file("trace-record/msrec"), "-q", "-f", "-o", trace, program)
+        for compat, expected in (("fixed", ["take (program.c:3)", "outer (program.c:5)"]), ("3.19", known)):
+            shown = sh(build.file("analyze/msreplay"), "-q", "--time-unit=B", "--compat=" + compat, "--detailed-freq=2",
+                       "--massif-out-file=-", trace)
+            found = [place.split(" (in ")[0] for place in re.findall(r"^ +n1: 1 0x[0-9A-F]+: (.*)", shown, re.M)]
+            check(f"inlined calls: {words}, {compat}", found == expected, shown)
+
+
 def check_symbols_only(check, names, program, work, whole):
     folder = os.path.join(work, "symbols")
     stripped = strip_to(program, folder)
@@ -626,6 +657,7 @@ def main():
         check_age(check, build, work)
         check_mapped(check, build, work)
         check_units_apart(check, build, work)
+        check_unknown_to_massif(check, build, work)
     return 1 if check.failed else 0
 
 
