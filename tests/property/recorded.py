@@ -208,7 +208,8 @@ def try_once(build, seed, long, scratch):
     rng = random.Random(seed)
     forks = rng.choice((0, 0, 1, 2, 3))
     threads = rng.choice((1, 3, 8, 8) if forks else (1, 2, 3, 8, 20, 50))
-    calls = rng.choice((300, 2000) if forks else (300, 3000, 30000)) // (1 if forks or long or threads < 8 else 8)
+    calls = rng.choice((300, 2000 if long else 500) if forks else (300, 3000, 30000))
+    calls //= 1 if forks or long or threads < 8 else 8
     folder = scratch / str(seed)
     folder.mkdir()
     words = random_options(rng)
