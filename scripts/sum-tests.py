@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds up the results of meson's test runs in several build folders; exits 1 if anything failed."""
+"""Adds up the results of meson's test runs in several build folders; exits 1 if any failed, or none ran in a folder."""
 import argparse
 import json
 import os
@@ -32,12 +32,15 @@ def reason(output):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--broken", type=int, default=0, help="builds that failed")
     parser.add_argument("folders", nargs="+")
     args = parser.parse_args()
-    passed, failed, skipped = 0, args.broken, 0
+    passed = failed = skipped = 0
     for folder in args.folders:
-        for name, result, output in results(folder):
+        tests = list(results(folder))
+        if not tests:
+            failed += 1
+            print(f"FAILED: {folder}: no test ran")
+        for name, result, output in tests:
             if result in PASSED:
                 passed += 1
             elif result in SKIPPED:
@@ -47,9 +50,6 @@ def main():
                 failed += 1
                 print(f"FAILED: {folder}: {name}: {result}")
                 print("\n".join("    " + line for line in output.splitlines()[-TAIL:]))
-    if passed == 0:
-        failed += 1
-        print("FAILED: no test ran")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
