@@ -415,10 +415,11 @@ def random_script(rng, frames, path, counted):
         lines.append('stack %d %s' % (i, ' '.join(('m' if f[0] else '') + '0x%x' % f[1] for f in stack)))
     live, now, largest = [], 0, rng.choice((1, 40, 500, 100000, 1 << 34))
     grows, instructions, deep = rng.random(), 0, rng.choice((0, 0, 0.05, 0.6))
+    passes = rng.choice((0.5, 0.1, 0.005))     # by the last, Massif takes more snapshots in a millisecond than it keeps
     if rng.random() < 0.5:
         lines.append('call start 0 0')
     for i in range(rng.choice((0, 3, 40, 40, 400, 400, 400, 3000))):
-        if rng.random() < rng.choice((0.02, 0.5)):
+        if rng.random() < passes:
             now += rng.choice((1, 1, 1, 7, 1000)) * MS
             lines.append('time %d' % (now + MS // 2))
             steps.append(('time', now))
