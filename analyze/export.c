@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "export.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "places.h"
 #include "result.h"
+#include "samples.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
 {
@@ -17,6 +19,21 @@ static void tell_threads(const struct tool *tool, const struct tool_trace *trace
 		    "%s: which block each free gives back is not recorded, so threads are not told apart "
 		    "(msrec --identity=yes)",
 		    trace->name);
+}
+
+static void tell_misses(const struct tool *tool, const struct tool_trace *trace,
+			const struct samples_filter *filter)
+{
+	for (size_t i = 0; i < filter->n_tids; i++) {
+		if (!samples_any_thread(trace->reader, filter->tids[i]))
+			tool_notice(tool, "%s: --thread=%" PRIu32 ": no such thread is in it", trace->name,
+				    filter->tids[i]);
+	}
+	for (size_t i = 0; i < filter->n_modules; i++) {
+		if (!samples_any_module(trace->reader, filter->modules[i]))
+			tool_notice(tool, "%s: --module=%s: no program or library in it matches", trace->name,
+				    filter->modules[i]);
+	}
 }
 
 /* Whether the query can be answered; says what can't. */
@@ -55,6 +72,7 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
 		status = TOOL_USAGE;
 	if (tool_has_result(status)) {
+		tell_misses(tool, trace, &view->query->filter);
 		bool fine = result_begin(&result, tool, name, packing_of(emitter, name));
 		if (fine) {
 			emitter->write(result.out, view);

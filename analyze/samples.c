@@ -13,12 +13,38 @@ struct sieve {
 	bool *stacks; /* whether it has code in one of the modules; NULL: all have */
 };
 
-static bool is_wanted_module(const struct samples_filter *filter, const char *path)
+static bool matches(const char *pattern, const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	return fnmatch(pattern, path, 0) == 0 || fnmatch(pattern, slash ? slash + 1 : path, 0) == 0;
+}
+
+bool samples_any_module(const struct mst_reader *reader, const char *pattern)
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(reader, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (matches(pattern, modules[i].path))
+			return true;
+	}
+	return false;
+}
+
+bool samples_any_thread(const struct mst_reader *reader, uint32_t tid)
+{
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (threads[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted_module(const struct samples_filter *filter, const char *path)
+{
 	for (size_t i = 0; i < filter->n_modules; i++) {
-		if (fnmatch(filter->modules[i], path, 0) == 0 ||
-		    fnmatch(filter->modules[i], slash ? slash + 1 : path, 0) == 0)
+		if (matches(filter->modules[i], path))
 			return true;
 	}
 	return false;

@@ -18,6 +18,10 @@ struct samples_filter {
 	size_t n_modules;
 };
 
+/* Whether anything in the trace could pass such a filter. */
+bool samples_any_thread(const struct mst_reader *reader, uint32_t tid);
+bool samples_any_module(const struct mst_reader *reader, const char *pattern);
+
 struct sample {
 	uint32_t stack;
 	uint32_t thread; /* PROFILE_NO_THREAD: not told apart */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "answers.h"
 #include "demangle.h"
@@ -166,6 +167,10 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 
 	if (!symbols)
 		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (access(search_dirs[i], F_OK) != 0)
+			notices_add(&symbols->notices, "%s: %m, not searched for names", search_dirs[i]);
+	}
 	symbols->search = objfile_search_create(search_dirs, n);
 	symbols->strings = stringset_create();
 	if (answers_init(&symbols->answers) && symbols->search && symbols->strings)

@@ -58,6 +58,7 @@ t msconvert --to=massif --value=inuse_bytes T
 t msconvert --to=folded --until=x T
 t msconvert --to=folded --until=18446744073709551617 T
 t msconvert --to=folded --thread=-1 T
+t msconvert --to=folded --thread=99 --module='none*' --symbols=nowhere T
 t msconvert --to=folded -o T T
 t msconvert --to=folded -o none/x T
 t msconvert --to=folded cut
