@@ -6,7 +6,6 @@
 
 #include "os.h"
 
-#define PAGE_BYTES 4096
 #define FD_LOW 900 /* programs count theirs from 0, and are often allowed 1024 */
 
 static int open_event(void)
@@ -25,14 +24,14 @@ static int open_event(void)
 
 static const struct perf_event_mmap_page *map_page(int fd)
 {
-	const long p = os_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	const long p = os_call6(SYS_mmap, 0, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 
 	return p < 0 ? NULL : (const struct perf_event_mmap_page *)p;
 }
 
 static void unmap_page(const struct perf_event_mmap_page *page)
 {
-	os_call6(SYS_munmap, (long)page, PAGE_BYTES, 0, 0, 0, 0);
+	os_call6(SYS_munmap, (long)page, PAGE, 0, 0, 0, 0);
 }
 
 static void close_fd(int fd)

@@ -11,7 +11,6 @@
 #include <sys/auxv.h>
 
 #define OBJECTS_MAX 4096
-#define PAGE ((uintptr_t)4096)
 #define ROOM_STEP 64u
 #define STATE_ENTERED (UINT64_C(1) << 16)
 #define STATE_CLOSED (UINT64_C(1) << 40)

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <x86intrin.h>
 
+#define PAGE ((uintptr_t)4096)
+
 static inline long os_call6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -50,10 +52,10 @@ void *os_map_shared(const char *path, uint64_t bytes);
 /* Memory that a forked child finds zeroed, or NULL where the kernel cannot do that. */
 static inline void *os_map_wiped_on_fork(void)
 {
-	void *p = os_map(4096);
+	void *p = os_map(PAGE);
 
-	if (p && os_call6(SYS_madvise, (long)p, 4096, MADV_WIPEONFORK, 0, 0, 0) < 0) {
-		os_call6(SYS_munmap, (long)p, 4096, 0, 0, 0, 0);
+	if (p && os_call6(SYS_madvise, (long)p, PAGE, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+		os_call6(SYS_munmap, (long)p, PAGE, 0, 0, 0, 0);
 		return NULL;
 	}
 	return p;

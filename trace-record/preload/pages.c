@@ -11,7 +11,6 @@
 #include "sites.h"
 #include "thread.h"
 
-#define PAGE 4096u
 #define KEEP_OLD 4u /* MREMAP_DONTUNMAP */
 
 /* The end of the address space that a process has; what is listed behind is the kernel's. */

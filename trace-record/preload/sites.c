@@ -8,7 +8,6 @@
 #include "entry.h"
 #include "os.h"
 
-#define PAGE 4096u
 #define WINDOW 65536u
 
 /* mov $number,%eax; syscall */
@@ -34,7 +33,7 @@ static const struct watched {
 /* Writes to code, which may be written to for that time only, if the kernel doesn't do it for us. */
 static bool write_code(uintptr_t at, const uint8_t *bytes, size_t n)
 {
-	const uintptr_t page = at & ~(uintptr_t)(PAGE - 1), size = at + n - page;
+	const uintptr_t page = at & ~(PAGE - 1), size = at + n - page;
 	const long fd = os_call6(SYS_open, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
 	long written = fd < 0 ? fd : os_call6(SYS_pwrite64, fd, (long)bytes, (long)n, (long)at, 0, 0);
 
@@ -86,7 +85,7 @@ static uintptr_t map_near(uintptr_t at)
 	const uintptr_t step = (uintptr_t)1 << 20;
 
 	for (uintptr_t below = step; below < (uintptr_t)1 << 30 && below < at; below += step) {
-		const uintptr_t wanted = (at - below) & ~(uintptr_t)(PAGE - 1);
+		const uintptr_t wanted = (at - below) & ~(PAGE - 1);
 		const long got = os_call6(SYS_mmap, (long)wanted, PAGE, PROT_READ | PROT_EXEC,
 					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 

@@ -10,8 +10,6 @@
 #include "modules.h"
 #include "os.h"
 
-#define PAGE ((uintptr_t)4096)
-
 /* A frame larger than this is not believed when only the frame pointer tells its size. */
 #define POINTER_FRAME_BYTES_MAX ((uintptr_t)1 << 20)
 
