@@ -2,6 +2,7 @@
 /* Folded traces with as many symbols as are at the edge of something: what is written is what is read. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -192,12 +193,148 @@ static void test_two_units(void **state)
 	}
 }
 
+/* ---- times and blocks: the same calls as in a trace that isn't folded ---- */
+
+#define KINDS 4u
+#define BLOCKS 64u /* of each kind, before they are freed */
+#define ROUNDS 60u
+
+/* In which order the blocks of all kinds are freed. */
+enum order {
+	KIND_BY_KIND, /* one kind's oldest, another's newest first, the kinds by chance */
+	ALL_ALIKE,    /* those of several kinds at once */
+};
+
+static uint32_t below(uint64_t *seed, uint32_t n)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((*seed >> 33) % n);
+}
+
+/* Time goes on by the same step, behind a random number of calls. */
+static void tell_time(struct mst_writer *w, uint64_t *seed, uint64_t *time)
+{
+	*time += below(seed, 12) == 0 ? 3u << 16 : 0;
+	mst_writer_at(w, *time, 0);
+}
+
+static void free_kind_by_kind(struct mst_writer *w, const uint32_t *kinds, uint64_t first, uint64_t *seed,
+			      uint64_t *time)
+{
+	uint32_t freed[KINDS] = { 0 };
+
+	for (uint32_t left = KINDS * BLOCKS; left > 0; left--) {
+		uint32_t k = below(seed, KINDS);
+
+		while (freed[k] == BLOCKS)
+			k = (k + 1) % KINDS;
+		tell_time(w, seed, time);
+		assert_int_equal(
+			mst_writer_free(w, kinds[k], first + (k % 2 ? BLOCKS - 1 - freed[k] : freed[k])), 0);
+		freed[k]++;
+	}
+}
+
+/* The same rank of half of the kinds, and later of the others: no kind's ranks come in the order of another's. */
+static void free_all_alike(struct mst_writer *w, const uint32_t *kinds, uint64_t first, uint64_t *seed,
+			   uint64_t *time)
+{
+	bool freed[KINDS][BLOCKS] = { 0 };
+
+	for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
+		const uint32_t rank = i * 37 % BLOCKS;
+
+		for (uint32_t k = 0; k < KINDS; k++) {
+			if (freed[k][rank] || (i < BLOCKS && below(seed, 2) == 0))
+				continue;
+			freed[k][rank] = true;
+			tell_time(w, seed, time);
+			assert_int_equal(mst_writer_free(w, kinds[k], first + rank), 0);
+		}
+	}
+}
+
+static int write_calls(enum order order, bool folded)
+{
+	const int fd = memfd_create("trace", MFD_CLOEXEC);
+	const struct mst_file_info info = { .recorder = "test", .exe = "", .cwd = "" };
+	const struct mst_writer_options options = {
+		.chunk_records = 1u << 20, .identity = true, .exact_times = true, .folded = folded
+	};
+	uint64_t seed = 1, time = 0, rank;
+	uint32_t kinds[KINDS], thread;
+	struct mst_end end = { 0 };
+	struct mst_writer *w;
+
+	assert_true(fd >= 0);
+	assert_int_equal(mst_writer_create(&w, fd, &info, &options), 0);
+	assert_int_equal(mst_writer_thread(w, &(struct mst_thread){ .tid = 7 }, &thread), 0);
+	for (uint32_t k = 0; k < KINDS; k++)
+		kinds[k] = kind(w, k);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < KINDS * BLOCKS; i++) {
+			tell_time(w, &seed, &time);
+			assert_int_equal(mst_writer_alloc(w, kinds[i % KINDS], &rank), 0);
+		}
+		(order == ALL_ALIKE ? free_all_alike : free_kind_by_kind)(w, kinds, (uint64_t)round * BLOCKS,
+									  &seed, &time);
+	}
+	end.events = mst_writer_events(w);
+	assert_int_equal(mst_writer_finish(w, &end), 0);
+	mst_writer_destroy(w);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static void assert_same_calls(int one, int other)
+{
+	const struct mst_chunk *chunks[2];
+	struct mst_reader *readers[2];
+	struct mst_event a, b;
+
+	assert_int_equal(mst_reader_create(&readers[0], one), 0);
+	assert_int_equal(mst_reader_create(&readers[1], other), 0);
+	assert_int_equal(mst_reader_next(readers[0], &chunks[0]), 1);
+	assert_int_equal(mst_reader_next(readers[1], &chunks[1]), 1);
+	struct mst_cursor x = MST_CURSOR(chunks[0]), y = MST_CURSOR(chunks[1]);
+
+	assert_int_equal(chunks[0]->n_records, 2 * KINDS * BLOCKS * ROUNDS);
+	while (mst_cursor_next(&x, &a)) {
+		assert_true(mst_cursor_next(&y, &b));
+		assert_true(a.type == b.type && a.kind == b.kind && a.old_kind == b.old_kind);
+		assert_true(a.time == b.time && a.index == b.index && a.old_index == b.old_index);
+	}
+	assert_false(mst_cursor_next(&y, &b));
+	mst_reader_destroy(readers[0]);
+	mst_reader_destroy(readers[1]);
+}
+
+static void test_calls(void **state)
+{
+	static const uint8_t ranks[] = {
+		[KIND_BY_KIND] = COLUMN_RANKS_BY_SYMBOL, [ALL_ALIKE] = COLUMN_RANKS_IN_A_ROW
+	};
+
+	(void)state;
+	for (enum order order = KIND_BY_KIND; order <= ALL_ALIKE; order++) {
+		const int plain = write_calls(order, false), folded = write_calls(order, true);
+		const uint32_t columns = columns_of(folded).events;
+
+		assert_same_calls(plain, folded);
+		assert_true(columns & 1u << COLUMN_SKIPS && columns & 1u << COLUMN_DELTAS);
+		assert_true(columns & 1u << ranks[order]);
+		close(plain);
+		close(folded);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_two_units),
+		cmocka_unit_test(test_calls),
 	};
 
 	return cmocka_run_group_tests_name("folded traces", tests, NULL, NULL);
