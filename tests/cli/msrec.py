@@ -358,6 +358,21 @@ class Tests:
         mine = [f for f in r.files if f.startswith("u")]
         assert len(mine) == 4 and "u" in mine and all(re.fullmatch(r"u(\.\d+)?", f) for f in mine), mine
 
+    def test_cut_at_the_fork(self):
+        """A child's file without its parent's part: two blocks were inherited, one of them is freed, seven come."""
+        def cut(name):
+            return subprocess.run([self.build.file("analyze/msconvert"), "-q", "--to=trace", "--from=fork", "-o",
+                                   self.path("cut"), self.path(name)], capture_output=True, text=True)
+        r = self.run("-q", "-o", "t", self.build.file("corpus/fork"))
+        child = next(f for f in r.files if f.startswith("t."))
+        done = cut(child)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        stat = self.build.stat(self.path("cut"))
+        found = [stat[key] for key in ("base", "base_blocks", "malloc", "free", "live", "unknown", "lost")]
+        assert found == [3500, 2, 7, 1, 3700, 0, 0], stat
+        done = cut("t")
+        assert done.returncode == 64 and "no forked child did anything in it" in done.stderr, done.stderr
+
     def test_child_that_comes_after_its_parent(self):
         r = self.run("-o", "t.%p", self.build.file("corpus/orphan"))
         assert len(r.files) == 2, r.files
