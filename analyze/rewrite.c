@@ -110,8 +110,7 @@ static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kin
 		err = mst_writer_alloc(w->scribe.writer, kind, &rank);
 		return err ? err : scribe_keep_rank(&w->scribe, e->index, rank);
 	case MST_EVENT_FREE:
-		if (kind == MST_NONE ||
-		    (drops(w, SCRIBE_FREE_STACKS) && w->scribe.kinds[e->kind].op == MST_OP_FREE))
+		if (kind == MST_NONE)
 			return mst_writer_free(w->scribe.writer, old_kind, old);
 		return mst_writer_free_by(w->scribe.writer, old_kind, old, kind);
 	case MST_EVENT_RESIZE:
@@ -126,6 +125,15 @@ static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kin
 				    : mst_writer_failed_resize(w->scribe.writer, old_kind, old, kind);
 }
 
+/* The kind of the call, unless all that it tells is a stack that is dropped: then nor is it in the new trace. */
+static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
+{
+	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
+			     drops(w, SCRIBE_FREE_STACKS) && w->scribe.kinds[e->kind].op == MST_OP_FREE;
+
+	return dropped ? MST_NONE : e->kind;
+}
+
 static int write_event(struct rewrite *w, const struct mst_event *e)
 {
 	uint32_t kind, old_kind;
@@ -136,7 +144,7 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 		return 0;
 	if ((err = scribe_at(&w->scribe, e->time, e->thread)) ||
 	    (err = scribe_kind(&w->scribe, e->old_kind, &old_kind)) ||
-	    (err = scribe_kind(&w->scribe, e->kind, &kind)))
+	    (err = scribe_kind(&w->scribe, call_of(w, e), &kind)))
 		return err;
 	mst_writer_instructions(w->scribe.writer, e->instructions);
 	return write_call(w, e, kind, old_kind);

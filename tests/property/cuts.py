@@ -30,6 +30,11 @@ ROWS = ('malloc', 'realloc', 'calloc', 'free', 'mmap(r)', 'mmap(w)', 'mmap(a)', 
 IGNORED = ['--ignore-fn=work1', '--ignore-fn=alloc1', '--ignore-fn=main']
 PAGES = [['--pages-as-heap=yes', *more]
          for more in ([], ['--compat=3.19'], ['--compat=latest', '--depth=3', *IGNORED], IGNORED)]
+# What --drop leaves out, and what would show that it didn't.
+PARTS = {'identity': r'^free .*old_block=\d', 'time': ' time=[1-9]', 'threads': ' thread=[1-9]',
+         'instructions': ' instructions=|^step ', 'names': '^name ', 'usable': ' usable=', 'stacks': r'^kind \d+ op=37 ',
+         'mappings': r'^kind \d+ op=(3[89]|4[0-4]) ', 'pages': r'^kind \d+ op=(4[5-9]|5[0-6]) ',
+         'free-stacks': r'^kind \d+ op=17 '}
 
 
 class Different(Exception):
@@ -254,11 +259,11 @@ def compare_again(bench, first, last):
 
 def compare_dropped(bench):
     """What is dropped isn't there, and the rest is."""
-    bench.convert('middle', 'dropped', '--drop=identity,time,threads,stacks,mappings,usable', '--no-args',
-                  '--strip-paths')
+    bench.convert('middle', 'dropped', '--drop=' + ','.join(PARTS), '--no-args', '--strip-paths')
     text = bench.dump('dropped')
-    if re.search(r'^free .*old_block=\d', text, re.M) or re.search(r' time=[1-9]| thread=[1-9]', text):
-        raise Different('dropped parts are there')
+    for part, trait in PARTS.items():
+        if trait and re.search(trait, text, re.M):
+            raise Different('the dropped part is there: ' + part)
     kept, left = ([call[0] for call in bench.calls(trace)] for trace in ('middle', 'dropped'))
     same('calls beside marks', [k for k in kept if k != 'call'], [k for k in left if k != 'call'])
     # How deep the stack of nobody's thread is would be the depths of all in turn.
