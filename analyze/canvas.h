@@ -55,8 +55,8 @@ extern const unsigned char canvas_rgb[CANVAS_COLOURS][3];
 struct canvas *canvas_svg(struct out *out, int width, int height);
 
 /*
- * PNG is a module's (canvas_png.c), because libgd drags in fifty libraries, which take longer to load than most traces to
- * read. Loads it; NULL, or what is wrong. Only then can canvases be had.
+ * PNG is a module's (canvas_png.c), because libgd drags in fifty libraries, which take longer to load than
+ * most traces to read. Loads it; NULL, or what is wrong. Only then can canvases be had.
  */
 const char *canvas_png_load(void);
 struct canvas *canvas_png(struct out *out, int width, int height);

@@ -3,8 +3,9 @@
  * How the stacks of a trace's threads grow and shrink, as steps that stand before its records. An observer,
  * to be shown each chunk before those that use it; for all settings that count stacks.
  *
- * Either each change of the stack pointer was recorded (mst_step), and is a step, or marks (MST_OP_STACK) tell how deep a thread's stack is at a call; a step is the difference to what it was
- * before, 0 at first. What Massif counts is the sum over all threads, also of those that have ended.
+ * Either each change of the stack pointer was recorded (mst_step), and is a step, or marks (MST_OP_STACK)
+ * tell how deep a thread's stack is at a call; a step is the difference to what it was before, 0 at first.
+ * What Massif counts is the sum over all threads, also of those that have ended.
  */
 #ifndef ANALYZE_DEPTHS_H
 #define ANALYZE_DEPTHS_H

@@ -24,8 +24,8 @@ struct leap {
 };
 
 /*
- * Whether chunks' sums say it all, whatever the symbols are: all blocks count, for what the sums have. The clock of bytes
- * is that of bytes rounded up to 16.
+ * Whether chunks' sums say it all, whatever the symbols are: all blocks count, for what the sums have. The
+ * clock of bytes is that of bytes rounded up to 16.
  */
 bool leap_needs_no_symbols(const struct settings *settings);
 

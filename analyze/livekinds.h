@@ -68,8 +68,9 @@ static inline void livekinds_add(struct livekinds *live, uint32_t id, bool came,
 struct live *livekinds_copy(const struct livekinds *live);
 
 /*
- * Builds a tree of what was copied; the reader may be NULL if that is nothing. `merged`: frames of one address are one. What is
- * found out for the first tree serves others until there are more contexts. NULL: no memory.
+ * Builds a tree of what was copied; the reader may be NULL if that is nothing. `merged`: frames of one
+ * address are one. What is found out for the first tree serves others until there are more contexts. NULL: no
+ * memory.
  */
 struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
 			    const struct tree_input *in);

@@ -39,8 +39,8 @@ bool liveset_put(struct liveset *set, const struct liveblock *block);
 bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index);
 
 /*
- * The same for all records of a chunk, most of whose blocks are gone at its end as a rule: those never get into the set.
- * `identity`: the trace says which block each free gives back.
+ * The same for all records of a chunk, most of whose blocks are gone at its end as a rule: those never get
+ * into the set. `identity`: the trace says which block each free gives back.
  */
 bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool identity);
 

@@ -74,9 +74,9 @@ void massif_destroy(struct massif *massif); /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);
 
 /*
- * With the setting only_moments: whether the replay may begin at a key frame, if that is one for which massif_before() is
- * true: not after the first moment that is asked for. Then massif_enter() tells where it begins, before the
- * first chunk. False: no memory.
+ * With the setting only_moments: whether the replay may begin at a key frame, if that is one for which
+ * massif_before() is true: not after the first moment that is asked for. Then massif_enter() tells where it
+ * begins, before the first chunk. False: no memory.
  */
 bool massif_can_enter(const struct settings *settings, const struct mst_reader *reader);
 bool massif_before(const struct settings *settings, const struct mst_keyframe *keyframe, unsigned time_shift);

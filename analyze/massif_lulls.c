@@ -33,7 +33,10 @@ static bool sort_out(struct massif *m)
 			m->sums[i].of[CALLS] = 1;
 		else if (e->action == PAIR && e->counted)
 			m->sums[i].of[CALLS] = SAME_CALL + 1;
-		/* An empty block without admin goes, and the total doesn't fall; with monstrous ones sums mean nothing. */
+		/*
+		 * An empty block without admin goes, and the total doesn't fall; with monstrous ones sums
+		 * mean nothing.
+		 */
 		m->rows &= e->action == COMES || e->action == NOTHING || !e->counted || e->total >> 63;
 		m->rows &= e->total + MONSTROUS < 2 * MONSTROUS;
 	}
@@ -93,7 +96,10 @@ static uint32_t first_due(const struct massif *m, uint32_t i, uint32_t end)
 
 /* ---- records ---- */
 
-/* Whether the call that begins with the record `i` gives something back while the total is above what a peak must exceed. */
+/*
+ * Whether the call that begins with the record `i` gives something back while the total is above what a peak
+ * must exceed.
+ */
 static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t i)
 {
 	const uint16_t *const records = m->chunk->records;
@@ -157,8 +163,8 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 }
 
 /*
- * Adds rows, as long as there is something left before `end`. Returns where the next one may begin, if there was one that was
- * not added.
+ * Adds rows, as long as there is something left before `end`. Returns where the next one may begin, if there
+ * was one that was not added.
  */
 static inline __attribute__((always_inline)) uint32_t add_rows(const struct massif *m, struct lull *l,
 							       uint32_t end, bool calls)

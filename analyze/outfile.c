@@ -13,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The temporary name, where a handler finds it whatever has become of the heap; said to be one once its file is there. */
+/*
+ * The temporary name, where a handler finds it whatever has become of the heap; said to be one once its file
+ * is there.
+ */
 static char temporary[PATH_MAX];
 static atomic_bool is_there;
 

@@ -16,9 +16,9 @@ struct places {
 };
 
 /*
- * Notes one more name ("-" is standard output); `input` is a descriptor of what is read. Names that aren't plain files, as /dev/null, may
- * come more than once. Says what goes wrong; returns 0 or an exit status. Begin with a zeroed
- * struct; places_finish() is to be called whatever this returns.
+ * Notes one more name ("-" is standard output); `input` is a descriptor of what is read. Names that aren't
+ * plain files, as /dev/null, may come more than once. Says what goes wrong; returns 0 or an exit status.
+ * Begin with a zeroed struct; places_finish() is to be called whatever this returns.
  */
 int places_add(struct places *places, const struct tool *tool, int input, const char *name);
 void places_finish(struct places *places);

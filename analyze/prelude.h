@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was before the range that a trace is cut to, and the base (FORMAT.md) that says so in the new trace: live blocks, which
- * stacks blocks had come from, how deep stacks are, what is mapped, and which pages.
+ * What was before the range that a trace is cut to, and the base (FORMAT.md) that says so in the new trace:
+ * live blocks, which stacks blocks had come from, how deep stacks are, what is mapped, and which pages.
  *
  * Kinds and records are those of the old trace. False: no memory.
  */

@@ -69,7 +69,10 @@ static int take_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_
 	return err;
 }
 
-/* Steps behind a chunk's last call are of its time, those before the next chunk's first call of that one's: that stays so. */
+/*
+ * Steps behind a chunk's last call are of its time, those before the next chunk's first call of that one's:
+ * that stays so.
+ */
 static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
 {
 	const int err = take_steps(w, cursor, record);

@@ -4,8 +4,9 @@
  * what nobody shall see. What is left is as it was: at any moment of the range a replay of the new trace
  * knows the same live blocks, with the same stacks, threads and times.
  *
- * A range that doesn't begin with the trace begins with a base (FORMAT.md): the blocks that are live when
- * it begins, how deep stacks are, what is mapped, and which pages. Until then all live blocks are held, 40 bytes or so each.
+ * A range that doesn't begin with the trace begins with a base (FORMAT.md): the blocks that are live when it
+ * begins, how deep stacks are, what is mapped, and which pages. Until then all live blocks are held, 40 bytes
+ * or so each.
  */
 #ifndef ANALYZE_REWRITE_H
 #define ANALYZE_REWRITE_H

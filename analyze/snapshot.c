@@ -196,9 +196,9 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 }
 
 /*
- * A cull takes those out first that stand between two of the same time, the oldest first. It takes no others if there are
- * enough of them; where one is missing, that may be the first of its time, each time again. The least
- * interval stays 0 as long as two of one time are left of which one can go.
+ * A cull takes those out first that stand between two of the same time, the oldest first. It takes no others
+ * if there are enough of them; where one is missing, that may be the first of its time, each time again. The
+ * least interval stays 0 as long as two of one time are left of which one can go.
  */
 bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 {

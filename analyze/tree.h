@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From live bytes by stack to the tree that Massif prints: equal stacks summed up, what is below
- * the threshold dropped, the rest sorted. Which stacks have which frames in common is found out once for all trees of
- * a forest, as far as one of them shows it. Memory: 24 bytes for each entry of a level that is shown, dropped ones included,
- * and 28 a leaf. Single-threaded.
+ * From live bytes by stack to the tree that Massif prints: equal stacks summed up, what is below the
+ * threshold dropped, the rest sorted. Which stacks have which frames in common is found out once for all
+ * trees of a forest, as far as one of them shows it. Memory: 24 bytes for each entry of a level that is
+ * shown, dropped ones included, and 28 a leaf. Single-threaded.
  */
 #ifndef ANALYZE_TREE_H
 #define ANALYZE_TREE_H

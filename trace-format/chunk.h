@@ -137,8 +137,8 @@ static inline const struct chunk_number *chunk_allocs_of(const struct chunk_numb
 }
 
 /*
- * Says which block the last record freed or named: how many of its kind have come since, itself included, which programs
- * repeat more often than anything else that could be said of it. 0: the block is unknown.
+ * Says which block the last record freed or named: how many of its kind have come since, itself included,
+ * which programs repeat more often than anything else that could be said of it. 0: the block is unknown.
  */
 static inline void chunk_put_age(struct chunk *chunk, struct chunk_number *number, uint64_t age)
 {

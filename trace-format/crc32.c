@@ -22,8 +22,8 @@ static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 #define FOLD_LEAST 256u /* bytes for which it pays */
 
 /*
- * What moves a lane over all lanes, or over one: for its first half, which stands in the low bits and counts for 64 bits
- * more, and for its second.
+ * What moves a lane over all lanes, or over one: for its first half, which stands in the low bits and counts
+ * for 64 bits more, and for its second.
  */
 static uint64_t far[2], near[2];
 
@@ -86,7 +86,10 @@ __attribute__((target("pclmul,sse4.1"))) static inline __m128i fold(__m128i lane
 						 _mm_clmulepi64_si128(lane, by, 0x11)));
 }
 
-/* Whole groups of lanes; four at a time, for a product takes a few cycles. What is left of all is a lane with the same remainder. */
+/*
+ * Whole groups of lanes; four at a time, for a product takes a few cycles. What is left of all is a lane with
+ * the same remainder.
+ */
 __attribute__((target("pclmul,sse4.1"))) static uint32_t add_by_folding(uint32_t crc, const uint8_t *data,
 									size_t size)
 {
@@ -115,7 +118,10 @@ uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t size)
 	crc = ~crc;
 	pthread_once(&tables_once, fill_tables);
 #ifdef __x86_64__
-	/* The loader knows. To ask the processor, as the compiler's own way does at each start, is slow under a hypervisor. */
+	/*
+	 * The loader knows. To ask the processor, as the compiler's own way does at each start, is slow under
+	 * a hypervisor.
+	 */
 	if (size >= FOLD_LEAST && CPU_FEATURE_ACTIVE(PCLMULQDQ) && CPU_FEATURE_ACTIVE(SSE4_1)) {
 		const size_t most = size - size % (LANE * LANES);
 

@@ -98,7 +98,10 @@ void decode_rest(struct decode *d, struct decode_scratch *scratch);
  */
 void decode_addresses(struct decode *d, struct decode_scratch *scratch);
 
-/* The same for the column of steps, if there is one. *from: instructions as of the last step or call before it; and then of its own. */
+/*
+ * The same for the column of steps, if there is one. *from: instructions as of the last step or call before
+ * it; and then of its own.
+ */
 void decode_steps(struct decode *d, struct decode_scratch *scratch, uint64_t *from);
 
 #endif

@@ -36,8 +36,8 @@ struct elders {
 void elders_finish(struct elders *elders);
 
 /*
- * Puts the indices of blocks that came before the chunk into freed[], and keeps what stays of the chunk's own. `whole`: all
- * chunks before it have been here. NULL, or what is wrong: "" for no memory.
+ * Puts the indices of blocks that came before the chunk into freed[], and keeps what stays of the chunk's
+ * own. `whole`: all chunks before it have been here. NULL, or what is wrong: "" for no memory.
  */
 const char *elders_take(struct elders *elders, const struct ranks *ranks, uint64_t first_alloc, bool whole,
 			uint64_t *freed);

@@ -210,10 +210,11 @@ const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t i
 
 /*
  * The base of a trace whose info has one: before anything else mst_writer_alloc() says which blocks are live
- * when the trace begins, in the order in which they came, mst_writer_call() how deep stacks are and how much is
- * mapped, and mst_writer_page() which pages; these are no calls. Times (not above the info's) and threads are those of the allocations
- * as far as they are known. Then mst_writer_end_base() ends the base. mst_writer_past() comes before all that: there were
- * blocks of the kind, live or not; for the first kind of each stack, in the order of their first use.
+ * when the trace begins, in the order in which they came, mst_writer_call() how deep stacks are and how much
+ * is mapped, and mst_writer_page() which pages; these are no calls. Times (not above the info's) and threads
+ * are those of the allocations as far as they are known. Then mst_writer_end_base() ends the base.
+ * mst_writer_past() comes before all that: there were blocks of the kind, live or not; for the first kind of
+ * each stack, in the order of their first use.
  */
 int mst_writer_past(struct mst_writer *w, uint32_t kind);
 int mst_writer_end_base(struct mst_writer *w);
@@ -234,15 +235,16 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count);
 int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size);
 
 /*
- * The same of one change, by as many bytes as `grown` says (struct mst_step), when so many instructions had been
- * executed: what is less than at the last record or step counts as that. A trace is written with one of the two functions.
+ * The same of one change, by as many bytes as `grown` says (struct mst_step), when so many instructions had
+ * been executed: what is less than at the last record or step counts as that. A trace is written with one of
+ * the two functions.
  */
 int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions);
 
 /*
- * Records. A block is named by its kind and its rank, which is how many blocks of the kind there were before it: the
- * call that gives it tells. UINT64_MAX: the block is unknown. A block that was freed once cannot be named again: readers would
- * take it for an unknown one.
+ * Records. A block is named by its kind and its rank, which is how many blocks of the kind there were before
+ * it: the call that gives it tells. UINT64_MAX: the block is unknown. A block that was freed once cannot be
+ * named again: readers would take it for an unknown one.
  */
 int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank);
 int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t rank);
@@ -269,8 +271,8 @@ void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
 int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n);
 
 /*
- * The caller promises that texts stay where they are, unchanged, until its last call of mst_writer_names(): then each is
- * looked at once, however long it is and often it is named.
+ * The caller promises that texts stay where they are, unchanged, until its last call of mst_writer_names():
+ * then each is looked at once, however long it is and often it is named.
  */
 void mst_writer_steady_texts(struct mst_writer *w);
 
@@ -421,8 +423,9 @@ int mst_reader_skim(struct mst_reader *reader, const struct mst_chunk **chunk);
 int mst_reader_decode(struct mst_reader *reader);
 
 /*
- * Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. Identity takes memory, up to 96 bytes for
- * each live block; of blocks that came in chunks for which it wasn't wanted, or before a key frame, it is unknown.
+ * Which parts chunks shall have when they are decoded: enum mst_column. Without this, all. Identity takes
+ * memory, up to 96 bytes for each live block; of blocks that came in chunks for which it wasn't wanted, or
+ * before a key frame, it is unknown.
  */
 void mst_reader_want(struct mst_reader *reader, unsigned columns);
 
@@ -433,9 +436,10 @@ void mst_reader_want(struct mst_reader *reader, unsigned columns);
 int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
 /*
- * Before the first chunk: who knows, better than the past does, whether a chunk will have to be decoded. Asked by mst_reader_skim() when it
- * has read a chunk that others come before, of which `before` are the sums. The chunk is as it gives it, without the symbols, and
- * nothing of it has been checked. 1: it will, 0: it won't, -1: nobody knows. Wrong answers cost time and nothing else.
+ * Before the first chunk: who knows, better than the past does, whether a chunk will have to be decoded.
+ * Asked by mst_reader_skim() when it has read a chunk that others come before, of which `before` are the
+ * sums. The chunk is as it gives it, without the symbols, and nothing of it has been checked. 1: it will, 0:
+ * it won't, -1: nobody knows. Wrong answers cost time and nothing else.
  */
 typedef int mst_foresight(void *context, const struct mst_chunk *chunk, const struct mst_sums *before);
 void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, void *context);
@@ -443,8 +447,9 @@ void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, voi
 /* What somebody makes of a chunk's records that needs nothing of other chunks: for the threads that decode it. */
 struct mst_assistant {
 	/*
-	 * By any thread, of several chunks at a time. The chunk is decoded, but for its addresses, steps and identity; `kinds` are those
-	 * it can name. *product is NULL or what was made of another chunk, to be used again. 0 or MST_ERR_NOMEM.
+	 * By any thread, of several chunks at a time. The chunk is decoded, but for its addresses, steps and
+	 * identity; `kinds` are those it can name. *product is NULL or what was made of another chunk, to be
+	 * used again. 0 or MST_ERR_NOMEM.
 	 */
 	int (*make)(uint64_t argument, const struct mst_chunk *chunk, const struct mst_kind *kinds,
 		    void **product);

@@ -19,8 +19,9 @@ void pagebase_destroy(struct pagebase *base);                /* NULL is allowed 
 void pagebase_note(struct pagebase *base, const struct mst_kind *kind, uint64_t address, bool in_base);
 
 /*
- * Writes it to the base of another trace, by whom and when mst_writer_at() was told last. `next`, a new one, will follow that trace; it
- * may be NULL. 0 or a negative enum mst_error: also that of the events, which may have been more than can be kept.
+ * Writes it to the base of another trace, by whom and when mst_writer_at() was told last. `next`, a new one,
+ * will follow that trace; it may be NULL. 0 or a negative enum mst_error: also that of the events, which may
+ * have been more than can be kept.
  */
 int pagebase_write(const struct pagebase *base, struct mst_transfer *transfer, struct mst_writer *writer,
 		   struct pagebase *next);

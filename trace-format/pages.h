@@ -53,9 +53,10 @@ int pages_base(struct pages *pages, const struct mst_kind *kind, uint64_t addres
 typedef int pages_tell(void *context, const struct mst_kind *kind, uint64_t address);
 
 /*
- * Tells the marks of a base (FORMAT.md) from which pages_base() learns what is on record, and what the next mremap was given.
- * The kinds' stacks are numbers of contexts. `tell` returns 0 or a negative enum mst_error, which ends it and is returned;
- * so is MST_ERR_LIMIT, with nothing told, if there are more marks than a reader takes.
+ * Tells the marks of a base (FORMAT.md) from which pages_base() learns what is on record, and what the next
+ * mremap was given. The kinds' stacks are numbers of contexts. `tell` returns 0 or a negative enum mst_error,
+ * which ends it and is returned; so is MST_ERR_LIMIT, with nothing told, if there are more marks than a
+ * reader takes.
  */
 int pages_list(const struct pages *pages, pages_tell *tell, void *context);
 

@@ -55,9 +55,9 @@ int ranks_begin(struct ranks *ranks, struct ranks_scratch *scratch, const struct
 		uint32_t n_kinds, uint32_t n_named);
 
 /*
- * The chunk's records, with the differences of ages: in the order of the records, or, if there are places, symbol by symbol from
- * these places on. `in_a_row`: differences are to the record before, not to that of the same symbol. Fills freed[], where a
- * block that came before the chunk is as an unknown one.
+ * The chunk's records, with the differences of ages: in the order of the records, or, if there are places,
+ * symbol by symbol from these places on. `in_a_row`: differences are to the record before, not to that of the
+ * same symbol. Fills freed[], where a block that came before the chunk is as an unknown one.
  */
 void ranks_follow(struct ranks *ranks, const struct mst_chunk *chunk, const uint64_t *differences,
 		  uint32_t *places, bool in_a_row, uint64_t *freed);

@@ -15,8 +15,8 @@
 bool steps_are_whole(const uint8_t *p, size_t size);
 
 /*
- * Whether the chunk's steps fit its records: instructions never go back, nor are there more calls than in the chunk. *from is
- * what had been executed at the last step or call before it, and then at its own last step.
+ * Whether the chunk's steps fit its records: instructions never go back, nor are there more calls than in the
+ * chunk. *from is what had been executed at the last step or call before it, and then at its own last step.
  */
 bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from);
 

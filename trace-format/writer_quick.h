@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer's commonest calls in line, for a recorder that makes them millions of times a second: mst_writer_alloc() and
- * mst_writer_free() as long as nothing else is due. Private to the recorder, which is built with the library.
+ * The writer's commonest calls in line, for a recorder that makes them millions of times a second:
+ * mst_writer_alloc() and mst_writer_free() as long as nothing else is due. Private to the recorder, which is
+ * built with the library.
  */
 #ifndef MSTRACE_WRITER_QUICK_H
 #define MSTRACE_WRITER_QUICK_H

@@ -7,7 +7,8 @@
  *   requests threads          four threads with 5000 blocks each, each of which another frees
  *   requests fork             200 blocks, half of which go in a child
  *
- * Prints whether it is being recorded. Given out: 3 blocks of 1000 to 1002 bytes at one address, of which one is resized.
+ * Prints whether it is being recorded. Given out: 3 blocks of 1000 to 1002 bytes at one address, of which one
+ * is resized.
  */
 #include "msrec.h"
 

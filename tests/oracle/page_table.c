@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages that are mapped over each other before and after many others, then given back. page_table COUNT: how many others */
+/*
+ * Pages that are mapped over each other before and after many others, then given back. page_table COUNT: how
+ * many others
+ */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -4,9 +4,9 @@
  *
  *   recorded SEED CALLS THREADS FORKS LOG
  *
- * The first thread makes so many calls, forks, and so on; it is the only one in each child, which goes on like it. The others
- * make as many calls meanwhile; by odd seeds none is inside one when there is a fork. In the end each process writes an array of struct entry to LOG.PID: what
- * it did, and what it was forked from.
+ * The first thread makes so many calls, forks, and so on; it is the only one in each child, which goes on
+ * like it. The others make as many calls meanwhile; by odd seeds none is inside one when there is a fork. In
+ * the end each process writes an array of struct entry to LOG.PID: what it did, and what it was forked from.
  */
 #include <alloca.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that leave without libc's leave, and say what they have seen: ends CASE. What a recorder does at such an end must
- * not be seen by anybody.
+ * Programs that leave without libc's leave, and say what they have seen: ends CASE. What a recorder does at
+ * such an end must not be seen by anybody.
  */
 #include <libintl.h>
 #include <pthread.h>

@@ -4,9 +4,10 @@
  * a file in EXACT_OUT: the file is mapped, and every call is counted in it, so it is complete
  * whatever way the process ends. It is an array of 64-bit numbers in the order of enum exact below.
  *
- * Obvious rather than fast: one lock, one table of live blocks in mapped memory. Shares no code
- * with the recorder. Children and programs executed later are not counted, nor is a program whose
- * name is in EXACT_SKIP: that is how to get past the recorder's launcher. Operators new are told from malloc by what the real operator asks of malloc; its first request is the operator's.
+ * Obvious rather than fast: one lock, one table of live blocks in mapped memory. Shares no code with the
+ * recorder. Children and programs executed later are not counted, nor is a program whose name is in
+ * EXACT_SKIP: that is how to get past the recorder's launcher. Operators new are told from malloc by what the
+ * real operator asks of malloc; its first request is the operator's.
  */
 #include <dlfcn.h>
 #include <errno.h>
