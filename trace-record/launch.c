@@ -67,7 +67,7 @@ char *launch_find(const char *name, int *status)
 
 /* ---- judging ---- */
 
-/* The loader ignores LD_PRELOAD when the program gains privileges, and Valgrind doesn't run it. */
+/* The loader ignores LD_PRELOAD when the program gains privileges, and Valgrind doesn't run it. Scripts gain none. */
 static char *judge_privileges(int fd, bool exact)
 {
 	const char *const why =
@@ -97,12 +97,13 @@ static char *judge(const char *path, bool exact, int depth, char **remark)
 	if (fd < 0)
 		return NULL; /* executable but not readable: the kernel will tell */
 	n = pread(fd, start, sizeof(start) - 1, 0);
-	if (n >= 4 && memcmp(start, "\177ELF", 4) == 0)
+	if (n >= 4 && memcmp(start, "\177ELF", 4) == 0) {
 		objection = program_objection(fd, exact, remark);
-	else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4)
+		if (!objection)
+			objection = judge_privileges(fd, exact);
+	} else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4) {
 		objection = judge_script(start + 2, exact, depth + 1, remark);
-	if (!objection)
-		objection = judge_privileges(fd, exact);
+	}
 	close(fd);
 	return objection;
 }

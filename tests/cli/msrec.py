@@ -154,6 +154,13 @@ class Tests:
         self.refused(125, "set-user-ID", "./program")
         os.chmod(self.path("program"), 0o2755)
         self.refused(125, "set-group-ID", "./program")
+        # The kernel passes over these bits of a script.
+        self.write("script", "#!/bin/sh\nexit 4\n")
+        os.chown(self.path("script"), 65534, 65534)
+        os.chmod(self.path("script"), 0o6755)
+        assert self.run("-o", "t", "./script").status == 4
+        self.write("script", f"#!{self.path('program')}\n")
+        self.refused(125, "script for .* set-group-ID", "./script")
 
     def test_scripts(self):
         self.write("script", "#!/bin/sh\nexit 4\n")
