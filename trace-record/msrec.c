@@ -367,6 +367,21 @@ static char *find_preload(void)
 	return NULL;
 }
 
+/* Whether the program would find the recorder's memory by our number; else false after a message. */
+static bool can_be_found(void)
+{
+	char self[32] = { 0 };
+
+	if (readlink("/proc/self", self, sizeof(self) - 1) < 0)
+		complain("/proc is not mounted: a program could not reach its recorder");
+	else if (strtol(self, NULL, 10) != getpid())
+		complain("/proc is that of other processes (unshare --mount-proc mounts the right one): "
+			 "a program could not reach its recorder");
+	else
+		return true;
+	return false;
+}
+
 /* What starts our tool for Valgrind; NULL after a message: it isn't there. */
 static char *find_valgrind(void)
 {
@@ -660,6 +675,8 @@ int main(int argc, char **argv)
 	if (remark && config.verbosity > 0)
 		complain("%s %s", config.path, remark);
 	free(remark);
+	if (!can_be_found())
+		return LAUNCH_FAILED;
 	if (config.collector.exact)
 		config.valgrind = find_valgrind();
 	else

@@ -345,6 +345,17 @@ class Tests:
         assert f"LD_PRELOAD={libm}\n" in r.out and "libm.so.6" in r.out
         assert self.build.stat(self.path("t"))["malloc"] > 0
 
+    def test_other_proc(self):
+        """The recorder's memory is opened below /proc, which may not be there, or be that of other processes."""
+        if not ROOT or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            return "needs a mount namespace"
+        for start, words in ((["-m", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"], "/proc is not mounted"),
+                             (["-p", "-f"], "/proc is that of other processes")):
+            done = subprocess.run(["unshare", *start, self.build.msrec, "-o", "t", "true"], cwd=self.folder,
+                                  env=plain_environment(), capture_output=True, timeout=TIMEOUT)
+            r = Result(done, self.folder)
+            assert r.status == 125 and re.match(f"msrec: {words}", r.err) and not r.files, (r.status, r.err, r.files)
+
     def test_path_that_the_loader_splits(self):
         for name in ("a b", "a:b"):
             os.makedirs(self.path(f"{name}/preload"))
