@@ -123,10 +123,35 @@ static char *judge_script(const char *line, bool exact, int depth, char **remark
 	return objection;
 }
 
+/* A sanitizer that the environment loads, and that will not start behind the recorder. */
+static char *judge_preloads(void)
+{
+	static const char *const sanitizers[][2] = {
+		{ "libasan.so", "AddressSanitizer" },
+		{ "libhwasan.so", "HWAddressSanitizer" },
+		{ "libtsan.so", "ThreadSanitizer" },
+		{ "libclang_rt.asan", "AddressSanitizer" },
+		{ "libclang_rt.hwasan", "HWAddressSanitizer" },
+		{ "libclang_rt.tsan", "ThreadSanitizer" },
+	};
+	const char *list = getenv("LD_PRELOAD");
+
+	for (size_t i = 0; list && i < sizeof(sanitizers) / sizeof(*sanitizers); i++) {
+		if (strstr(list, sanitizers[i][0]))
+			return sentence_make(
+				"would run with %s (LD_PRELOAD), which replaces malloc and bears no recorder "
+				"beside it",
+				sanitizers[i][1]);
+	}
+	return NULL;
+}
+
 char *launch_objection(const char *path, bool exact, char **remark)
 {
+	char *const objection = exact ? NULL : judge_preloads();
+
 	*remark = NULL;
-	return judge(path, exact, 0, remark);
+	return objection ? objection : judge(path, exact, 0, remark);
 }
 
 /* ---- starting ---- */

@@ -333,9 +333,9 @@ class Tests:
         assert variables(inner) == variables(plain), inner
 
     def sanitized(self):
-        """A sanitizer's runtime must come first: nothing can be preloaded into msrec itself then."""
+        """A sanitizer's runtime must come first: nothing can be preloaded into msrec then. It needs /proc, too."""
         with open(self.build.msrec, "rb") as f:
-            return "msrec is built with a sanitizer" if b"libasan.so" in f.read() else None
+            return "msrec is built with a sanitizer" if b"__asan_version" in f.read() else None
 
     def test_own_preload_is_kept(self):
         if self.sanitized():
@@ -345,10 +345,22 @@ class Tests:
         assert f"LD_PRELOAD={libm}\n" in r.out and "libm.so.6" in r.out
         assert self.build.stat(self.path("t"))["malloc"] > 0
 
+    def test_preloaded_sanitizers(self):
+        """Their runtimes want to come first. Stand-ins do."""
+        if self.sanitized():
+            return self.sanitized()
+        for name, words in (("libasan.so.8", "AddressS"), ("libtsan.so.2", "ThreadS"),
+                            ("libclang_rt.asan-x86_64.so", "AddressS")):
+            shutil.copy(glob.glob("/lib/*/libm.so.6")[0], self.path(name))
+            self.refused(125, f"true would run with {words}anitizer .LD_PRELOAD.", "true",
+                         env={"LD_PRELOAD": self.path(name)})
+
     def test_other_proc(self):
         """The recorder's memory is opened below /proc, which may not be there, or be that of other processes."""
         if not ROOT or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
             return "needs a mount namespace"
+        if self.sanitized():
+            return self.sanitized()
         for start, words in ((["-m", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"], "/proc is not mounted"),
                              (["-p", "-f"], "/proc is that of other processes")):
             done = subprocess.run(["unshare", *start, self.build.msrec, "-o", "t", "true"], cwd=self.folder,
