@@ -447,11 +447,12 @@ static bool program_is_gone(struct shm_segment *segment)
 }
 
 /*
- * What the system says of a process may be about the next program in it, or nothing any more; the program itself has told at
- * least its file.
+ * What the system says of a process may be about the next program in it, or nothing any more; the program itself has told its
+ * file and, where it is one that another has executed, its arguments.
  */
 static void read_command(const struct collector *c, struct recording *r, struct shm_segment *segment)
 {
+	const uint32_t told = atomic_load(&segment->command_bytes);
 	char *exe;
 
 	command_read(&r->command, r->pid);
@@ -461,7 +462,8 @@ static void read_command(const struct collector *c, struct recording *r, struct 
 		return;
 	command_finish(&r->command);
 	exe = frames_executable(shm_modules(segment));
-	command_set(&r->command, exe ? exe : c->options.exe, 0, NULL);
+	command_set_line(&r->command, exe ? exe : c->options.exe, shm_command(segment),
+			 told < SHM_COMMAND_BYTES ? told : SHM_COMMAND_BYTES);
 	free(exe);
 }
 

@@ -70,6 +70,21 @@ void command_set(struct command *command, const char *exe, uint32_t argc, const 
 	split_line(command);
 }
 
+void command_set_line(struct command *command, const char *exe, const char *line, size_t size)
+{
+	*command = (struct command){ 0 };
+	snprintf(command->exe, sizeof(command->exe), "%s", exe);
+	command->line = malloc(size + 1);
+	if (!command->line)
+		return;
+	memcpy(command->line, line, size);
+	command->line[size] = 0;
+	while (size > 0 && command->line[size - 1])
+		size--;
+	command->size = size;
+	split_line(command);
+}
+
 void command_see_through(struct command *command)
 {
 	uint32_t first = 1;

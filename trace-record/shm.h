@@ -30,7 +30,7 @@
 #include "op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 9u
+#define SHM_VERSION 10u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -38,6 +38,7 @@
 #define SHM_RINGS 1024u /* threads of a process at one time */
 #define SHM_MODULES 4096u
 #define SHM_MODULE_TEXT (1u << 20)
+#define SHM_COMMAND_BYTES (128u << 10)
 #define SHM_DEPTH_MAX 2048u /* frames a stack, --depth */
 
 /* ---- rings ---- */
@@ -110,13 +111,15 @@ struct shm_segment {
 	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
 	uint32_t unowned; /* its rings have no owners to ask about: whether the process is gone tells */
 	uint64_t start;   /* stamp */
+	_Atomic uint32_t command_bytes;
 	struct shm_ring rings[SHM_RINGS];
 };
 
 #define SHM_ROUND(n) (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
 #define SHM_MODULES_BYTES SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
 #define SHM_SEGMENT_BYTES                                                                                    \
-	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + shm_data_before(SHM_RINGS))
+	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_COMMAND_BYTES +                     \
+	 shm_data_before(SHM_RINGS))
 
 /* ---- the family ---- */
 
@@ -164,6 +167,12 @@ static inline struct module_table *shm_modules(struct shm_segment *segment)
 	return (struct module_table *)((char *)segment + SHM_ROUND(sizeof(struct shm_segment)));
 }
 
+/* The beginning of the program's arguments, each with its NUL: who is soon gone cannot be asked for them. */
+static inline char *shm_command(struct shm_segment *segment)
+{
+	return (char *)shm_modules(segment) + SHM_MODULES_BYTES;
+}
+
 static inline const struct shm_ring_class *shm_ring_class(uint32_t slot)
 {
 	const struct shm_ring_class *c = shm_ring_classes;
@@ -180,7 +189,7 @@ static inline uint32_t shm_ring_bytes(uint32_t slot)
 
 static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
 {
-	return (uint8_t *)shm_modules(segment) + SHM_MODULES_BYTES + shm_data_before(slot);
+	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(slot);
 }
 
 /* A free segment among the first `segments`, now claimed; SHM_NO_SEGMENT if there is none. */

@@ -76,6 +76,19 @@ void *os_map_shared(const char *path, uint64_t bytes)
 	return (void *)p;
 }
 
+uint32_t os_read_file(const char *path, char *bytes, uint32_t most)
+{
+	const long fd = os_call6(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	uint32_t done = 0;
+	long n;
+
+	while (fd >= 0 && (n = os_call6(SYS_read, fd, (long)(bytes + done), most - done, 0, 0, 0)) > 0)
+		done += (uint32_t)n;
+	if (fd >= 0)
+		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
+	return done;
+}
+
 uint32_t os_threads(void)
 {
 	struct stat st;

@@ -79,6 +79,9 @@ bool os_next_own(uintptr_t address, struct os_range *range);
  */
 bool os_initial_variable(const char *name, char *value, size_t size);
 
+/* The beginning of the file at `path`, up to `most` bytes. Returns how many there are; 0 also if it cannot be read. */
+uint32_t os_read_file(const char *path, char *bytes, uint32_t most);
+
 /* Signals of the calling thread wait until its mask is what it was. */
 static inline uint64_t os_block_signals(void)
 {

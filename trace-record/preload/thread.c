@@ -191,6 +191,9 @@ static bool open_process(struct process *p, uint32_t parent)
 	} else {
 		modules_init(shm_modules(segment), real.find_object, stamp_now);
 	}
+	if (!forked && p->family->trace_children)
+		atomic_store(&segment->command_bytes,
+			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	bell_ring(p->family);
 	return true;
