@@ -127,6 +127,11 @@ def confined(bench):
     return "alive"
 
 
+def asking(bench):
+    must("watched" not in untouched(bench, bench.program, "asking").stderr, "taken for confined")
+    return "not confined"
+
+
 def trapped(bench):
     must(untouched(bench, bench.program, "trapped").stdout == "10 traps\n", "not 10 traps")
     return "10 traps"
@@ -245,7 +250,7 @@ def refused(bench):
 
 CASES = [("sums", sums), ("by address", by_address), ("behind much code", behind_much_code),
          ("too far", too_far), ("forks", forks), ("stacks", stacks), ("mistakes of Massif's", compat),
-         ("confined", confined),
+         ("confined", confined), ("asking", asking),
          ("trapped", trapped), ("executed", executed), ("children", children), ("rotated", rotated),
          ("memusage", memusage), ("heap", blocks), ("refused", refused)]
 

@@ -5,6 +5,7 @@
  *
  * pages_program list: how many steps there are.
  * pages_program placed: what doesn't depend on where the kernel puts things.
+ * pages_program asking: maps code after it has asked, as libseccomp does, what could be forbidden.
  * pages_program confined: as much as can be done where all other system calls mean death.
  * pages_program churn N: does N things to a few places, as does a child of it, and tells as after steps.
  * pages_program far: maps code where there is nothing near that could be mapped, too.
@@ -536,6 +537,18 @@ static void run_confined(void)
 	_exit(0);
 }
 
+static void run_asking(void)
+{
+	const uint32_t action = SECCOMP_RET_KILL_PROCESS;
+	const int fd = open("/proc/self/exe", O_RDONLY);
+
+	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) < 0, "prctl");
+	must(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) < 0, "seccomp");
+	must(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0, "seccomp");
+	must(mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED, "mmap");
+	_exit(0);
+}
+
 static volatile int traps;
 
 static void on_trap(int number, siginfo_t *info, void *context)
@@ -577,6 +590,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 2 && strcmp(argv[1], "placed") == 0)
 		run_placed();
+	if (argc == 2 && strcmp(argv[1], "asking") == 0)
+		run_asking();
 	if (argc == 2 && strcmp(argv[1], "confined") == 0)
 		run_confined();
 	if (argc == 2 && strcmp(argv[1], "trapped") == 0)

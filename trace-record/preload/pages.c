@@ -2,6 +2,7 @@
 #include "pages.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -30,10 +31,10 @@
 static uintptr_t state_break; /* where the break is */
 
 /*
- * The program may have asked the kernel to end it for calls that it doesn't expect. From then on none
+ * How often the program has asked the kernel to end it for calls that it doesn't expect. From then on none
  * are made that it doesn't make itself, and what they would have told is missing.
  */
-static _Atomic bool confined;
+static _Atomic uint32_t confined;
 
 static bool lock(void)
 {
@@ -254,6 +255,27 @@ static void tell_result(const struct entry_state *s, long result, size_t detache
 	}
 }
 
+static bool can_confine(const struct entry_state *s)
+{
+	const uint32_t what = (uint32_t)s->arguments[0];
+
+	return s->number == SYS_prctl ? what == PR_SET_SECCOMP
+				      : what == SECCOMP_SET_MODE_STRICT || what == SECCOMP_SET_MODE_FILTER;
+}
+
+/* Of prctl() and seccomp(). Libraries try, with nonsense, what the kernel knows of; that confines nobody. */
+static long make_confining_call(const struct entry_state *s)
+{
+	const bool confines = can_confine(s);
+	long result;
+
+	atomic_fetch_add(&confined, confines);
+	result = make_call(s);
+	if (failed(result))
+		atomic_fetch_sub(&confined, confines);
+	return result;
+}
+
 long entry_call(const struct entry_state *state)
 {
 	size_t detached = 0;
@@ -262,11 +284,8 @@ long entry_call(const struct entry_state *state)
 
 	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
 		return make_call(state);
-	if (state->number == SYS_seccomp ||
-	    (state->number == SYS_prctl && state->arguments[0] == PR_SET_SECCOMP))
-		confined = true;
 	if (state->number == SYS_seccomp || state->number == SYS_prctl)
-		return make_call(state);
+		return make_confining_call(state);
 	locked = lock();
 	if (state->number == SYS_shmdt)
 		detached = attached_bytes((uintptr_t)state->arguments[0]);
