@@ -19,6 +19,7 @@
 /* What speaks for one of the answers. */
 struct facts {
 	bool interpreted;
+	bool loader;         /* it is glibc's dynamic loader, told what to load */
 	const char *library; /* the C library, if the interpreter is that of another than glibc */
 	bool go;
 	bool own_malloc;       /* defined in the program: the loader prefers that to any library's */
@@ -135,6 +136,7 @@ static void look_at_name(const char *name, bool function, struct facts *facts)
 
 	facts->own_malloc |= function && strcmp(name, "malloc") == 0;
 	facts->asks |= strcmp(name, "msrec_malloclike") == 0;
+	facts->loader |= strcmp(name, "_rtld_global_ro") == 0;
 	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers); i++) {
 		if (strcmp(name, sanitizers[i][0]) == 0)
 			facts->sanitizer = sanitizers[i][1];
@@ -187,6 +189,8 @@ static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, str
 
 static char *objection_to(const struct facts *facts)
 {
+	if (!facts->interpreted && facts->loader)
+		return NULL;
 	if (!facts->interpreted)
 		return sentence_make(
 			"is %sstatically linked: there is no dynamic loader that could load the recorder%s",

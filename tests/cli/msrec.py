@@ -118,6 +118,15 @@ class Tests:
         self.write("program", self.elf(interpreter=None))
         self.refused(125, "statically linked", "./program")
 
+    def test_loader_as_a_command(self):
+        """It has no loader itself, and is one; the executable is what it loads."""
+        program = os.path.realpath(self.build.file("corpus/one"))
+        name = os.path.relpath(program, os.path.realpath(self.folder))
+        assert self.run("-o", "t", "/lib64/ld-linux-x86-64.so.2", name).status == 0
+        text = subprocess.run([self.build.file("tests/tools/tracedump"), self.path("t")], capture_output=True,
+                              text=True, check=True).stdout
+        assert f" {program} role=1 " in text, re.findall("^module.*", text, re.M)
+
     def test_other_libraries(self):
         for path, name in ((b"/lib/ld-musl-x86_64.so.1", "musl"), (b"/lib/ld64-uClibc.so.0", "uClibc"),
                            (b"/system/bin/linker64", "Android")):

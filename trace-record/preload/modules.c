@@ -433,8 +433,11 @@ static bool put_path(struct room *room, enum module_role role, const char *name)
 {
 	if (role == MODULE_VDSO)
 		return put_text(room, "[vdso]", 6);
-	if (role == MODULE_EXECUTABLE && (name[0] == '\0' || getauxval(AT_BASE)))
+	if (role == MODULE_EXECUTABLE && getauxval(AT_BASE))
 		return put_link(room, "/proc/self/exe");
+	/* The loader was executed, and told what to load: it says so where the kernel would. */
+	if (role == MODULE_EXECUTABLE && getauxval(AT_EXECFN))
+		name = (const char *)getauxval(AT_EXECFN);
 	while (name[0] == '.' && name[1] == '/')
 		for (name += 2; name[0] == '/'; name++) {
 		}
