@@ -67,7 +67,10 @@ char *launch_find(const char *name, int *status)
 
 /* ---- judging ---- */
 
-/* The loader ignores LD_PRELOAD when the program gains privileges, and Valgrind doesn't run it. Scripts gain none. */
+/*
+ * The loader ignores LD_PRELOAD when the program gains privileges. Scripts gain none, and nobody his own; but Valgrind
+ * runs nothing that looks as if it did.
+ */
 static char *judge_privileges(int fd, bool exact)
 {
 	const char *const why =
@@ -76,10 +79,10 @@ static char *judge_privileges(int fd, bool exact)
 
 	if (fstat(fd, &st) != 0)
 		return NULL;
-	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-	    (st.st_mode & S_ISGID && st.st_gid != getegid()))
+	if ((st.st_mode & S_ISUID && (exact || st.st_uid != geteuid())) ||
+	    (st.st_mode & S_ISGID && (exact || st.st_gid != getegid())))
 		return sentence_make("is set-user-ID or set-group-ID: %s", why);
-	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && geteuid() != 0)
+	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && (exact || geteuid() != 0))
 		return sentence_make("has file capabilities: %s", why);
 	return NULL;
 }
@@ -92,18 +95,19 @@ static char *judge(const char *path, bool exact, int depth, char **remark)
 	char start[256] = { 0 };
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *objection = NULL;
+	bool is_elf;
 	ssize_t n;
 
 	if (fd < 0)
 		return NULL; /* executable but not readable: the kernel will tell */
 	n = pread(fd, start, sizeof(start) - 1, 0);
-	if (n >= 4 && memcmp(start, "\177ELF", 4) == 0) {
+	is_elf = n >= 4 && memcmp(start, "\177ELF", 4) == 0;
+	if (is_elf)
 		objection = program_objection(fd, exact, remark);
-		if (!objection)
-			objection = judge_privileges(fd, exact);
-	} else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4) {
+	else if (n >= 2 && start[0] == '#' && start[1] == '!' && depth < 4)
 		objection = judge_script(start + 2, exact, depth + 1, remark);
-	}
+	if (!objection && (is_elf || exact))
+		objection = judge_privileges(fd, exact);
 	close(fd);
 	return objection;
 }

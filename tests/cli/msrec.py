@@ -163,11 +163,18 @@ class Tests:
         self.refused(125, "set-user-ID", "./program")
         os.chmod(self.path("program"), 0o2755)
         self.refused(125, "set-group-ID", "./program")
-        # The kernel passes over these bits of a script.
+        os.chown(self.path("program"), os.geteuid(), os.getegid())
+        os.chmod(self.path("program"), 0o6755)
+        assert self.run("-o", "own", "./program").status == 0
+        self.refused(125, "set-group-ID: Valgrind", "--engine=valgrind", "./program")
+        os.chown(self.path("program"), 65534, 65534)
+        os.chmod(self.path("program"), 0o2755)
+        # The kernel passes over these bits of a script, Valgrind doesn't.
         self.write("script", "#!/bin/sh\nexit 4\n")
         os.chown(self.path("script"), 65534, 65534)
         os.chmod(self.path("script"), 0o6755)
         assert self.run("-o", "t", "./script").status == 4
+        self.refused(125, "set-group-ID: Valgrind", "--engine=valgrind", "./script")
         self.write("script", f"#!{self.path('program')}\n")
         self.refused(125, "script for .* set-group-ID", "./script")
 
