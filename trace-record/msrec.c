@@ -583,8 +583,9 @@ static int record(void)
 	if (!failed) {
 		status = collector_run(collector, launch.pid);
 		if (collector_unrecorded(collector))
-			complain("%u processes were not recorded: too many at a time",
-				 collector_unrecorded(collector));
+			complain(
+				"%u processes were not recorded: too many at a time, or no room in their address space",
+				collector_unrecorded(collector));
 		if (collector_uncounted(collector))
 			complain("--instructions: those of %u threads could not be counted",
 				 collector_uncounted(collector));

@@ -192,18 +192,24 @@ static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
 	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(slot);
 }
 
+/* Claims segment `i`, wherever it is mapped, if it is free. */
+static inline bool shm_claim(struct shm_family *family, struct shm_segment *segment, uint32_t i)
+{
+	uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
+
+	if (!atomic_compare_exchange_strong(&segment->state, &state, SHM_SEGMENT_CLAIMED))
+		return false;
+	while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
+		;
+	return true;
+}
+
 /* A free segment among the first `segments`, now claimed; SHM_NO_SEGMENT if there is none. */
 static inline uint32_t shm_claim_segment(struct shm_family *family, uint32_t segments)
 {
 	for (uint32_t i = 0; i < segments; i++) {
-		uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
-
-		if (!atomic_compare_exchange_strong(&shm_segment(family, i)->state, &state,
-						    SHM_SEGMENT_CLAIMED))
-			continue;
-		while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
-			;
-		return i;
+		if (shm_claim(family, shm_segment(family, i), i))
+			return i;
 	}
 	return SHM_NO_SEGMENT;
 }

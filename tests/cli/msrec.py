@@ -419,6 +419,14 @@ class Tests:
         done = cut("t")
         assert done.returncode == 64 and "no forked child did anything in it" in done.stderr, done.stderr
 
+    def test_limited_address_space(self):
+        """What a program that limits itself forks and executes finds a place without what was given back."""
+        script = "ulimit -v 1000000; (sleep 0.1; sleep 0.1; :); exit 3"
+        for options, traces in (([], 2), (["--trace-children=yes"], 4)):
+            r = self.run("-o", f"{traces}.%n", *options, "/bin/sh", "-c", script)
+            assert r.status == 3 and "not recorded" not in r.err, (r.status, r.err)
+            assert sum(f.startswith(str(traces)) for f in r.files) >= traces, r.files
+
     def test_child_that_comes_after_its_parent(self):
         r = self.run("-o", "t.%p", self.build.file("corpus/orphan"))
         assert len(r.files) == 2, r.files
@@ -602,7 +610,8 @@ class Tests:
         names = {line.split()[-1].split("@")[0] for line in out.splitlines()}
         c = {"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "free_sized", "free_aligned_sized",
              "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc"}
-        others = {"mmap", "mmap64", "mremap", "munmap", "mlockall", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit",
+        others = {"mmap", "mmap64", "mremap", "munmap", "mlockall", "setrlimit", "setrlimit64", "prlimit",
+                  "prlimit64", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit",
                   "msrec_malloclike", "msrec_freelike", "msrec_resizeinplace"}
         tables = {"__register_frame" + how for how in ("", "_table", "_info", "_info_bases", "_info_table",
                                                        "_info_table_bases")}

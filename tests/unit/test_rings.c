@@ -296,12 +296,12 @@ static void *run_worker(void *unused_argument)
 
 /* ---- msrec ---- */
 
-/* What the recorder maps (the linker puts this in os_map_shared()'s place): the one mapping. */
-void *__wrap_os_map_shared(const char *path, uint64_t bytes);
-void *__wrap_os_map_shared(const char *path, uint64_t bytes)
+/* What the recorder maps (the linker puts this in os_map_shared()'s place): parts of the one mapping. */
+void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes);
+void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes)
 {
 	(void)path;
-	return bytes == shm_bytes(1) ? family : NULL;
+	return offset + bytes <= shm_bytes(1) ? (char *)family + offset : NULL;
 }
 
 /* As the collector makes it, but with a single segment, most of whose large rings are taken. */

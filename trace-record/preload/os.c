@@ -2,6 +2,7 @@
 #include "os.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define OWN_RANGES 64u
@@ -60,14 +61,15 @@ void *os_map(uint64_t bytes)
 	return (void *)p;
 }
 
-void *os_map_shared(const char *path, uint64_t bytes)
+void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes)
 {
 	const long fd = os_call6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
 	long p;
 
 	if (fd < 0)
 		return NULL;
-	p = os_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	p = os_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+		     (long)offset);
 	os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (p < 0)
 		return NULL;
@@ -87,6 +89,13 @@ uint32_t os_read_file(const char *path, char *bytes, uint32_t most)
 	if (fd >= 0)
 		os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
 	return done;
+}
+
+uint64_t os_address_space(void)
+{
+	struct rlimit64 limit;
+
+	return os_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) < 0 ? UINT64_MAX : limit.rlim_cur;
 }
 
 uint32_t os_threads(void)

@@ -46,8 +46,8 @@ static inline bool os_readable(uintptr_t address)
 /* Zeroed private memory, or NULL. */
 void *os_map(uint64_t bytes);
 
-/* The file at `path` shared, or NULL. */
-void *os_map_shared(const char *path, uint64_t bytes);
+/* A part of the file at `path` shared, or NULL. */
+void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes);
 
 /* Memory that a forked child finds zeroed, or NULL where the kernel cannot do that. */
 static inline void *os_map_wiped_on_fork(void)
@@ -134,6 +134,9 @@ static inline uint32_t os_tid(void)
 {
 	return (uint32_t)os_call6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
+
+/* Bytes of address space that the process may have; UINT64_MAX: as many as there are. */
+uint64_t os_address_space(void);
 
 /* The number of threads of this process, or 0 if it cannot be told. */
 uint32_t os_threads(void);

@@ -64,6 +64,8 @@ bool real_resolve(void)
 	real.mremap = dlsym(RTLD_NEXT, "mremap");
 	real.munmap = dlsym(RTLD_NEXT, "munmap");
 	real.mlockall = dlsym(RTLD_NEXT, "mlockall");
+	real.setrlimit = dlsym(RTLD_NEXT, "setrlimit");
+	real.prlimit = dlsym(RTLD_NEXT, "prlimit");
 	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
 	real.fork = dlsym(RTLD_NEXT, "fork");
 	real.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");

@@ -15,6 +15,8 @@
 #include "export.h"
 #include "modules.h"
 
+struct rlimit;
+
 struct real {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -34,6 +36,8 @@ struct real {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*munmap)(void *, size_t);
 	int (*mlockall)(int);
+	int (*setrlimit)(int, const struct rlimit *);
+	int (*prlimit)(pid_t, int, const struct rlimit *, struct rlimit *);
 	int (*dlclose)(void *);
 	pid_t (*fork)(void);
 	pid_t (*fork_only)(void); /* _Fork, may be NULL */

@@ -2,7 +2,6 @@
 #include "thread.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "bell.h"
 #include "frametables.h"
@@ -11,6 +10,7 @@
 #include "real.h"
 #include "ring.h"
 #include "sampler.h"
+#include "segments.h"
 
 /* Nodes of stacks remembered a thread: many for the first ones, which are the busy ones. */
 #define STACK_CAPACITY_FIRST 16384u
@@ -20,7 +20,7 @@
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
 #define RING_LAP (64u << 10)
-/* Milliseconds that one waits for a segment, or a ring: as long as for room in that. */
+/* Milliseconds that one waits for a ring: as long as for room in that. */
 #define AWAIT_MOST 2000u
 
 struct process the_process;
@@ -32,28 +32,6 @@ static _Atomic uint32_t setting_up; /* the process that is at begin_process(); 0
 static _Atomic bool no_rings;       /* the last wait for a ring was in vain: no more until one is free */
 
 /* ---- the process ---- */
-
-static struct shm_family *map_family(uint32_t *segments)
-{
-	static const uint32_t tries[] = { SHM_SEGMENTS, 16, 1 };
-	char initial[64];
-	const char *path = getenv(SHM_ENV);
-	struct shm_family *family;
-
-	/* Before libc's own constructor there is no environment (.preinit_array runs then). */
-	if (!path && os_initial_variable(SHM_ENV, initial, sizeof(initial)))
-		path = initial;
-	for (size_t i = 0; path && i < sizeof(tries) / sizeof(*tries); i++) {
-		family = os_map_shared(path, shm_bytes(tries[i]));
-		if (!family)
-			continue;
-		if (family->magic != SHM_MAGIC || family->version != SHM_VERSION)
-			return NULL;
-		*segments = tries[i];
-		return family;
-	}
-	return NULL;
-}
 
 /* Where the events of a slot go in this process. */
 static void place_thread(struct process *p, struct thread *t)
@@ -73,6 +51,7 @@ static void leave_event(struct process *p, uint32_t slot)
 	p->threads[slot] = NULL;
 	os_call6(SYS_mmap, (long)p->segment, (long)SHM_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	p->apart = false;
 	atomic_store(&p->segment->state, SHM_SEGMENT_CLAIMED);
 }
 
@@ -118,34 +97,6 @@ static void place_threads(struct process *p)
 	}
 }
 
-static bool any_process_gone(struct process *p)
-{
-	for (uint32_t i = 0; i < p->segments; i++) {
-		if (shm_owner_gone(&shm_segment(p->family, i)->rings[0].owner))
-			return true;
-	}
-	return false;
-}
-
-/* Where all are taken, but some by processes that are gone, msrec frees those when it has read them. */
-static uint32_t claim_segment(struct process *p)
-{
-	static _Atomic uint32_t nobody_wakes;
-	uint32_t number = shm_claim_segment(p->family, p->segments);
-
-	for (unsigned i = 0;
-	     number == SHM_NO_SEGMENT && !atomic_load(&p->family->full) && any_process_gone(p); i++) {
-		if (shm_owner_gone(&p->family->collector))
-			break;
-		bell_ring(p->family);
-		os_wait(&nobody_wakes, 0, 1);
-		number = shm_claim_segment(p->family, p->segments);
-		if (number == SHM_NO_SEGMENT && i == AWAIT_MOST)
-			atomic_store(&p->family->full, 1);
-	}
-	return number;
-}
-
 /* Gives this process a segment; `parent` is the one inherited from before a fork. */
 static bool open_process(struct process *p, uint32_t parent)
 {
@@ -153,16 +104,13 @@ static bool open_process(struct process *p, uint32_t parent)
 	const uint32_t fork = forked ? forget_threads(p) : 0;
 	struct shm_segment *segment;
 
-	if (!p->family)
-		p->family = map_family(&p->segments);
-	if (!p->family || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
+	if (!segments_map(p) || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
-	p->segment_number = claim_segment(p);
-	if (p->segment_number == SHM_NO_SEGMENT) {
+	if (!segments_claim(p)) {
 		atomic_fetch_add(&p->family->unrecorded, 1);
 		return false;
 	}
-	segment = p->segment = shm_segment(p->family, p->segment_number);
+	segment = p->segment;
 	p->pid = os_pid();
 	p->depth = p->family->depth;
 	p->use_tsc = p->family->use_tsc;

@@ -92,7 +92,9 @@ struct thread {
 struct process {
 	struct shm_family *family;
 	struct shm_segment *segment;
-	uint32_t segments; /* as many as we could map */
+	char path[64];             /* of the family's memory */
+	_Atomic uint32_t segments; /* as many as are mapped with the family */
+	bool apart;                /* our own is another one */
 	uint32_t segment_number;
 	uint32_t pid;
 	uint32_t depth;

@@ -61,7 +61,7 @@ bool ring_open(const char *path)
 	 * The kernel puts this above all that Valgrind gives to programs or takes itself. A forked child has it,
 	 * too, whatever it is allowed to open.
 	 */
-	ring.family = os_map_shared(path, shm_bytes(SHM_SEGMENTS));
+	ring.family = os_map_shared(path, 0, shm_bytes(SHM_SEGMENTS));
 	if (!ring.family || ring.family->magic != SHM_MAGIC || ring.family->version != SHM_VERSION)
 		return false;
 	return open_segment(SHM_NO_SEGMENT, 0);
