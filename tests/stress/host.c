@@ -29,6 +29,8 @@
 
 extern char **environ;
 
+static char **behind_arguments;
+
 static _Atomic unsigned long calls;
 
 static void *take(size_t n)
@@ -467,6 +469,16 @@ static void case_setuid(void)
 	pthread_join(thread, NULL);
 }
 
+/* As Go's run-time, which asks no libc. */
+static void case_environment(void)
+{
+	for (char **at = behind_arguments; *at; at++) {
+		if (strstr(*at, "msrec") || strncmp(*at, "MSREC", 5) == 0)
+			fail(*at);
+	}
+	churn(1);
+}
+
 static void case_clearenv(void)
 {
 	clearenv();
@@ -842,6 +854,7 @@ static const struct {
 	{ "daemon", case_daemon },
 	{ "chroot", case_chroot },
 	{ "setuid", case_setuid },
+	{ "environment", case_environment },
 	{ "clearenv", case_clearenv },
 	{ "nofile", case_nofile },
 	{ "limits", case_limits },
@@ -862,6 +875,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], cases[i].name) != 0)
 			continue;
 		atexit(at_exit);
+		behind_arguments = argv + argc + 1;
 		cases[i].run();
 		return 0;
 	}

@@ -190,6 +190,13 @@ def forks(bench):
     return f"{stats[0]['events']} events, 20 children"
 
 
+def environment(bench):
+    """With nothing in it but what msrec puts there."""
+    status, _, err, _ = bench.record([bench.host, "environment"], env={"LD_PRELOAD": ""})
+    expect(status == 0, f"status {status}: {err.strip()[-200:]}")
+    return "empty"
+
+
 def daemon(bench):
     got, _, err, stats = bench.record([bench.host, "daemon"])
     expect(got == 0, f"status {got}: {err}")
@@ -486,6 +493,7 @@ HOSTS = [
     ("chroot", as_root(simple("chroot"))),
     ("setuid", as_root(simple("setuid"))),
     ("mlockall", as_root(simple("mlockall"))),
+    ("environment behind the arguments", environment),
     ("clearenv, environ = NULL", simple("clearenv")),
     ("RLIMIT_NOFILE 0", simple("nofile")),
     ("other limits", simple("limits")),

@@ -111,6 +111,17 @@ static void drop_preload(void)
 		drop_variable("LD_PRELOAD");
 }
 
+/* What lies behind the arguments is the environment for those who look there: from the first place on, what is left of it. */
+static void drop_ours(void)
+{
+	char **at = environ;
+
+	drop_preload();
+	drop_variable(SHM_ENV);
+	while (at < environ)
+		*at++ = *environ ? *environ : (char *)"";
+}
+
 static __attribute__((constructor)) void begin(void)
 {
 	bool trace_children = false;
@@ -128,8 +139,7 @@ static __attribute__((constructor)) void begin(void)
 	forks_begin();
 	if (!recorder_traces_children(&trace_children) || trace_children)
 		return;
-	drop_preload();
-	drop_variable(SHM_ENV);
+	drop_ours();
 }
 
 static __attribute__((destructor)) void end(void)
