@@ -279,8 +279,8 @@ class Tests:
         traces = [name for name in os.listdir(self.folder) if name.startswith("t.")]
         assert len(traces) >= 2, traces
         for name in traces:
-            dump = subprocess.run([self.build.file("tests/tools/tracedump"), name], cwd=self.folder, capture_output=True,
-                                  text=True, check=True).stdout
+            dump = subprocess.run([self.build.file("tests/tools/tracedump"), name], cwd=self.folder,
+                                  capture_output=True, text=True, check=True).stdout
             assert "geheim" not in dump and len(re.findall(r"^arg ", dump, re.M)) <= 1, dump[:300]
         out = subprocess.run([self.build.file("analyze/msreplay"), "-q", "--massif-out-file=-", "t.1"], cwd=self.folder,
                              capture_output=True, text=True, check=True).stdout
@@ -397,7 +397,8 @@ class Tests:
     # ---- children ----
 
     def test_forked_children(self):
-        script = "import os\nfor i in range(3):\n if os.fork() == 0: x = [bytes(1000 + i)] * 9; os._exit(i)\nos.wait()\n"
+        script = ("import os\nfor i in range(3):\n if os.fork() == 0: x = [bytes(1000 + i)] * 9; os._exit(i)\n"
+                  "os.wait()\n")
         r = self.run("-o", "t.%p", "/usr/bin/python3", "-S", "-c", script, env={"PYTHONMALLOC": "malloc"})
         assert len(r.files) == 4, r.files
         r = self.run("-o", "u", "/usr/bin/python3", "-S", "-c", script, env={"PYTHONMALLOC": "malloc"})

@@ -32,8 +32,9 @@ PAGES = [['--pages-as-heap=yes', *more]
          for more in ([], ['--compat=3.19'], ['--compat=latest', '--depth=3', *IGNORED], IGNORED)]
 # What --drop leaves out, and what would show that it didn't.
 PARTS = {'identity': r'^free .*old_block=\d', 'time': ' time=[1-9]', 'threads': ' thread=[1-9]',
-         'instructions': ' instructions=|^step ', 'names': '^name ', 'usable': ' usable=', 'stacks': r'^kind \d+ op=37 ',
-         'mappings': r'^kind \d+ op=(3[89]|4[0-4]) ', 'pages': r'^kind \d+ op=(4[5-9]|5[0-6]) ',
+         'instructions': ' instructions=|^step ', 'names': '^name ', 'usable': ' usable=',
+         'stacks': r'^kind \d+ op=37 ', 'mappings': r'^kind \d+ op=(3[89]|4[0-4]) ',
+         'pages': r'^kind \d+ op=(4[5-9]|5[0-6]) ',
          'free-stacks': r'^kind \d+ op=17 '}
 
 

@@ -164,7 +164,8 @@ def many_forks(bench):
 
 def fork_in_handlers(bench):
     """Where a handler has interrupted an event, that goes on in both processes: never into the ring of the other one."""
-    stats = run_case(bench, "fork-in-handlers", same_output=False, calls=False, lost=None, unknown=None, implied=None)
+    stats = run_case(bench, "fork-in-handlers", same_output=False, calls=False, lost=None, unknown=None,
+                     implied=None)
     expect(len(stats) == 21, f"{len(stats)} traces, not 21")
     check_whole(stats[0], lost=None)
     most = max(stat["lost"] for stat in stats)
@@ -345,9 +346,11 @@ def utilities(bench):
         return re.sub(r"0x[0-9a-f]+", "0x", out)
     commands = [["true"], ["false"], ["env"], ["ldd", "/bin/ls"], ["bash", "-c", "f() { echo $#; }; f a b; (exit 3)"],
                 ["ls", "/"], ["sed", "-n", "s/root/x/p", "/etc/passwd"], ["awk", "BEGIN { print length(\"abc\") }"],
-                ["find", "/etc/apt", "-name", "*.list"], ["perl", "-e", "print join(\",\", map { $_ * 2 } 1..9), \"\\n\"; exit 4"],
+                ["find", "/etc/apt", "-name", "*.list"],
+                ["perl", "-e", "print join(\",\", map { $_ * 2 } 1..9), \"\\n\"; exit 4"],
                 ["python3", "-c", "import json; print(json.dumps(list(range(9))))"], ["git", "--version"],
-                ["tar", "-cf", "/dev/null", "/etc/apt"], ["sort", "/etc/passwd"], ["xargs", "-n1", "echo"], ["date", "+%Y"]]
+                ["tar", "-cf", "/dev/null", "/etc/apt"], ["sort", "/etc/passwd"], ["xargs", "-n1", "echo"],
+                ["date", "+%Y"]]
     events = 0
     for argv in commands:
         status, out = bench.native(argv)
@@ -449,7 +452,8 @@ def own_malloc(bench):
     got, out, err, stats = bench.record(["env", bench.owning, "own-memory"], ["--trace-children=yes"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
     news = sum(s["new"] + s["new_array"] for s in stats)
-    expect(len(stats) == 2 and news == int(out.split()[1]), f"{len(stats)} traces; operator new: {news} recorded, {out}")
+    expect(len(stats) == 2 and news == int(out.split()[1]),
+           f"{len(stats)} traces; operator new: {news} recorded, {out}")
     return f"{news} news"
 
 

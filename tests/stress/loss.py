@@ -134,7 +134,8 @@ def fork_on_full_disk(bench):
     """There is no room for the children's files either; all end as they do."""
     with SmallDisk(bench, "16k") as disk:
         command = [sys.executable, "-S", "-c", "import os\nx = [bytes(i) for i in range(20000)]\n"
-                   "for i in range(3):\n p = os.fork()\n if p == 0: y = [bytes(i) for i in range(5000)]; os._exit(i + 3)\n"
+                   "for i in range(3):\n p = os.fork()\n"
+                   " if p == 0: y = [bytes(i) for i in range(5000)]; os._exit(i + 3)\n"
                    " assert os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]) == i + 3\nos._exit(8)"]
         done = subprocess.run([bench.build.msrec, "-o", os.path.join(disk.path, "t.%p"), *command], capture_output=True,
                               text=True, timeout=60, env=plain_environment(PYTHONMALLOC="malloc"))
@@ -195,7 +196,8 @@ def file_size_limit(bench):
 
 def file_size_limit_at_the_start(bench):
     _, page = bench.new_run()
-    got = subprocess.run(["/bin/bash", "-c", f"ulimit -f 64; exec {bench.build.msrec} {bench.victim} {page.path} exit 9"],
+    command = f"ulimit -f 64; exec {bench.build.msrec} {bench.victim} {page.path} exit 9"
+    got = subprocess.run(["/bin/bash", "-c", command],
                          capture_output=True, text=True, env=plain_environment(), cwd=bench.folder, timeout=60)
     expect(got.returncode == 125 and "ulimit -f" in got.stderr, f"status {got.returncode}: {got.stderr}")
     return "said before starting"
@@ -256,7 +258,8 @@ def cases(long):
              ("disk full at the start", no_room_at_the_start)]
     return [(name, run if can_mount() else lambda bench: "skip: no file system can be mounted here")
             for name, run in disks] + \
-           [("file-size limit reached", file_size_limit), ("file-size limit at the start", file_size_limit_at_the_start),
+           [("file-size limit reached", file_size_limit),
+            ("file-size limit at the start", file_size_limit_at_the_start),
             ("msrec stopped", recorder_stopped(20 if long else 5)),
             ("msrec stopped when the program ends", recorder_stopped_at_the_end)]
 

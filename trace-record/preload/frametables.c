@@ -9,7 +9,6 @@
 #include "os.h"
 #include "rules.h"
 
-#define PAGE ((uintptr_t)4096)
 #define TABLES_MAX 16384u
 #define ROWS_MAX (UINT32_C(1) << 20)
 #define ROOM_MIN 8u
