@@ -163,7 +163,7 @@ def many_forks(bench):
 
 
 def fork_in_handlers(bench):
-    """Where a handler has interrupted an event, that goes on in both processes: never into the ring of the other one."""
+    """Where a handler has interrupted an event, that goes on in both processes: never into the ring of the other."""
     stats = run_case(bench, "fork-in-handlers", same_output=False, calls=False, lost=None, unknown=None,
                      implied=None)
     expect(len(stats) == 21, f"{len(stats)} traces, not 21")
