@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hosts that are hard to live in (host.c, host_cxx.cpp), recorded: one line of outcome each.
+"""Hosts that are hard to live in (host.c, host_cxx.cpp ...), recorded: one line of outcome each.
 
 For each: the program ends as it does alone and says the same, the trace is whole, nothing is lost or
 unknown, and the program's own count of its calls is the trace's. What dies is in kill.py, what is lost
@@ -39,6 +39,7 @@ class Bench:
         self.build, self.folder = build, folder
         self.host = self.compile("host", "host.c")
         self.ends = self.compile("ends", "ends.c")
+        self.confined = self.compile("confined", "confined.c")
         self.cxx = self.compile("host_cxx", "host_cxx.cpp")
         self.replacing = self.compile("host_replacing", "host_cxx.cpp", "-DREPLACE")
         self.bump = self.compile("bump.so", "bump.c", "-fPIC", "-shared", "-fno-builtin")
@@ -146,6 +147,14 @@ def end(name):
         stats = run_case(bench, name, program=bench.ends, calls=False)
         return f"{len(stats)} processes"
     return run
+
+
+def confined(bench):
+    """What the manual says that a filter must allow is enough."""
+    for how, processes in (("alone", 1), ("threads", 1), ("forks", 9), ("threads,forks", 9)):
+        stats = run_case(bench, how, program=bench.confined, calls=False)
+        expect(len(stats) == processes, f"{how}: {len(stats)} traces, not {processes}")
+    return "alive"
 
 
 def many_forks(bench):
@@ -507,6 +516,7 @@ HOSTS = [
     ("a timer, and msrec late", ticking),
     ("jumps out of handlers", jumps),
     ("forks in handlers", fork_in_handlers),
+    ("all but a few system calls forbidden", confined),
     ("handlers of SIGSEGV, SIGSYS, SIGPROF", simple("handlers", calls=False)),
     ("handlers, and --timer", simple("handlers", calls=False, options=["--timer=1"])),
     ("alternate signal stack", simple("altstack")),

@@ -34,15 +34,14 @@ static bool find_path(struct process *p)
 
 bool segments_map(struct process *p)
 {
-	const uint32_t n = segments_within(os_address_space());
-
+	/* A child has it from its parent, and may be allowed no system call by now. */
 	if (p->family)
 		return true;
 	if (!find_path(p))
 		return false;
-	p->segments = n;
-	p->family = os_map_shared(p->path, 0, shm_bytes(n));
-	if (!p->family && n > 0) {
+	p->segments = segments_within(os_address_space());
+	p->family = os_map_shared(p->path, 0, shm_bytes(p->segments));
+	if (!p->family && p->segments > 0) {
 		p->segments = 0;
 		p->family = os_map_shared(p->path, 0, shm_bytes(0));
 	}
