@@ -276,17 +276,15 @@ void fold_kinds(struct mst_writer *w, uint32_t first)
 	const struct mst_stack *stacks = w->defs.stacks.items;
 	const struct mst_kind *kinds = defs_kinds(&w->defs);
 	struct bytes *to = &w->columns[COLUMN_KIND_ENDS];
-	uint32_t highest = 0, end = 0, last = 0;
+	uint32_t end = 0, last = 0;
 
-	for (uint32_t i = 0; i < first; i++)
-		highest = kinds[i].stack > highest ? kinds[i].stack : highest;
 	for (uint32_t i = first; i < w->defs.kinds.n; i++) {
 		const uint32_t stack = kinds[i].stack;
 
-		if (end <= highest)
-			end = fold_end(stacks, w->defs.stacks.n, highest + 1);
+		if (end <= w->highest_stack)
+			end = fold_end(stacks, w->defs.stacks.n, w->highest_stack + 1);
 		bytes_varint(to, stack == end ? 0 : wire_zigzag((int64_t)stack - (int64_t)last) + 1);
-		highest = stack > highest ? stack : highest;
+		w->highest_stack = stack > w->highest_stack ? stack : w->highest_stack;
 		last = stack;
 	}
 	keep_smallest(w, folds, sizeof(folds) / sizeof(*folds));

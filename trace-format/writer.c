@@ -498,6 +498,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->in_base = parent->in_base;
 	w->large = parent->large;
 	w->folded = parent->folded;
+	w->highest_stack = parent->highest_stack;
 	w->begin = parent->begin;
 	w->time = parent->time;
 	w->counted = parent->counted;
