@@ -9,8 +9,8 @@ reports, where an option set asks for them. Only these may differ: desc:, which 
 pid and milliseconds; and the order of stacks in one of live blocks, which Massif leaves to a hash of addresses. Both
 runs get the same command, folder and environment, so that they are the same execution. What is not:
 
-  - Programs that read /proc/self/maps (grep, diff and cmp do, for their handlers of stack overflow) find another
-    tool in it. They are not compared.
+  - Programs that read /proc/self/maps (grep, diff, cmp and gawk do, for their handlers of stack overflow) find
+    another tool in it. They are not compared.
   - Threads run in another order now and then, in Massif's own runs as well (corpus/threads).
   - Shells keep process ids as text: its length changes when they go from 9999 to 10000, say. Of programs that
     differ, Massif is run RUNS_MORE times more, and msrec once: any two runs that agree will do.
@@ -98,7 +98,7 @@ PROGRAMS = (
     ("git", "git hash-object in.txt"),
     ("bash", "bash in.sh"),
     ("dash", "dash in.sh"),
-    ("awk", "awk '{n[$2 % 9] += NF} END {for (k = 0; k < 9; k++) print k, n[k]}' in.txt"),
+    ("mawk", "mawk '{n[$2 % 9] += NF} END {for (k = 0; k < 9; k++) print k, n[k]}' in.txt"),
     ("sed", "sed -e 's/line/LINE/' -e '/9/d' in.txt"),
     ("gzip", "gzip -c in.txt"),
     ("sort", "sort -k2 -n in.txt"),
