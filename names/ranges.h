@@ -35,8 +35,8 @@ bool ranges_seal(struct ranges *ranges);
 uint32_t ranges_find(const struct ranges *ranges, uint64_t address);
 
 /*
- * What the ranges before and behind `address`, which none covers, have in common; else RANGES_NONE. `*start` is the first
- * address behind the one before. O(log n).
+ * What the ranges before and behind `address`, which none covers, have in common; else RANGES_NONE. `*start` is
+ * the first address behind the one before. O(log n).
  */
 uint32_t ranges_find_between(const struct ranges *ranges, uint64_t address, uint64_t *start);
 

@@ -299,6 +299,7 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
 	struct symbol_line line = { .massif = frame->massif };
+	/* Where Massif doesn't find the name, it may be the linker's. */
 	char *readable = frame->inlined && frame->massif ? demangle_name(frame->inlined) : NULL;
 	const char *function = readable ? readable : frame->inlined;
 

@@ -8,8 +8,8 @@
  * program counter minus load bias) inside an instruction, i.e. a return address minus 1.
  *
  * What Massif 3.19 doesn't know is told: names of inlined functions described in another unit (link-time
- * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5 written by clang
- * and in split units; lines of code outside the section .text, and of split units in DWARF 5.
+ * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5
+ * written by clang and in split units; lines of code outside the section .text, and of split units in DWARF 5.
  *
  * Lazy: a module's file is opened when its first address is asked for, its debug information read
  * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:

@@ -447,8 +447,8 @@ static bool program_is_gone(struct shm_segment *segment)
 }
 
 /*
- * What the system says of a process may be about the next program in it, or nothing any more; the program itself has told its
- * file and, where it is one that another has executed, its arguments.
+ * What the system says of a process may be about the next program in it, or nothing any more; the program itself has
+ * told its file and, where it is one that another has executed, its arguments.
  */
 static void read_command(const struct collector *c, struct recording *r, struct shm_segment *segment)
 {

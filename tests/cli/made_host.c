@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates through code that it makes itself: each round other code in the same place. Fails if libgcc wasn't told of it. */
+/*
+ * Allocates through code that it makes itself: each round other code in the same place. Fails if libgcc wasn't told
+ * of it.
+ */
 #include "made_code.h"
 
 #include <stdlib.h>

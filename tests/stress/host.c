@@ -519,7 +519,10 @@ static void case_limits(void)
 	pthread_join(thread, NULL);
 }
 
-/* Allocates until nothing is left, gives it back, goes on. Most of what is allowed is the program's, with a recorder, too. */
+/*
+ * Allocates until nothing is left, gives it back, goes on. Most of what is allowed is the program's, with a
+ * recorder, too.
+ */
 static void case_address_space(void)
 {
 	const struct rlimit limit = { 1u << 30, 1u << 30 };

@@ -111,7 +111,7 @@ static void drop_preload(void)
 		drop_variable("LD_PRELOAD");
 }
 
-/* What lies behind the arguments is the environment for those who look there: from the first place on, what is left of it. */
+/* Who looks behind the arguments takes that for the environment: from the first place on, what is left of it. */
 static void drop_ours(void)
 {
 	char **at = environ;

@@ -40,25 +40,6 @@ static uint64_t serials;
 static _Atomic bool lock;
 static struct cfi_work work; /* of the thread that has the lock */
 
-/* A signal handler that came in between would wait for its own thread. */
-static uint64_t lock_tables(void)
-{
-	const uint64_t mask = os_block_signals();
-
-	for (unsigned tries = 1; atomic_exchange_explicit(&lock, true, memory_order_acquire); tries++)
-		if (tries % 64 == 0)
-			os_call6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-		else
-			__builtin_ia32_pause();
-	return mask;
-}
-
-static void unlock_tables(uint64_t mask)
-{
-	atomic_store_explicit(&lock, false, memory_order_release);
-	os_set_signals(mask);
-}
-
 /* ---- reading a table ---- */
 
 /* Nobody has said where it ends: [low, high) are pages of which the kernel was asked. */
@@ -260,7 +241,7 @@ static void fill_table(struct table *table, const void *key, bool list)
 void frametables_add(const void *begin, bool list)
 {
 	struct reading r = { .most = ROWS_MAX };
-	const uint64_t mask = lock_tables();
+	const uint64_t mask = os_lock(&lock);
 	struct table *table = NULL;
 
 	if (!find_table(begin)) {
@@ -271,12 +252,12 @@ void frametables_add(const void *begin, bool list)
 		fill_table(table, begin, list);
 		modules_code_changed();
 	}
-	unlock_tables(mask);
+	os_unlock(&lock, mask);
 }
 
 void frametables_remove(const void *begin)
 {
-	const uint64_t mask = lock_tables();
+	const uint64_t mask = os_lock(&lock);
 	struct table *table = find_table(begin);
 
 	if (table) {
@@ -284,7 +265,7 @@ void frametables_remove(const void *begin)
 		atomic_fetch_add_explicit(&table->life, 1, memory_order_acq_rel);
 		modules_code_changed();
 	}
-	unlock_tables(mask);
+	os_unlock(&lock, mask);
 }
 
 /* ---- asking ---- */

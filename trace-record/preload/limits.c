@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits that the program sets itself. One on address space would hold for the recorder's shared memory, too, and leave the
- * program nothing: what of it belongs to nobody yet is given back then.
+ * Limits that the program sets itself. One on address space would hold for the recorder's shared memory, too, and
+ * leave the program nothing: what of it belongs to nobody yet is given back then.
  */
 #undef _FILE_OFFSET_BITS /* or setrlimit would be another name for setrlimit64, and both are wanted */
 #include <errno.h>

@@ -57,28 +57,6 @@ static uint64_t (*stamp_now)(void);
 static struct object objects[OBJECTS_MAX];
 static _Atomic uint32_t object_count; /* release: objects below are complete */
 static _Atomic bool table_lock;
-static uint64_t masked; /* of the thread that has the lock */
-
-/* A signal handler that came in between would wait for its own thread. */
-static void lock_table(void)
-{
-	const uint64_t mask = os_block_signals();
-
-	for (unsigned tries = 1; atomic_exchange_explicit(&table_lock, true, memory_order_acquire); tries++)
-		if (tries % 64 == 0)
-			os_call6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-		else
-			__builtin_ia32_pause();
-	masked = mask;
-}
-
-static void unlock_table(void)
-{
-	const uint64_t mask = masked;
-
-	atomic_store_explicit(&table_lock, false, memory_order_release);
-	os_set_signals(mask);
-}
 
 /* Whether the program headers are at `at`: then one of them puts their place in the file there. */
 static bool are_headers(uintptr_t at, const ElfW(Ehdr) * elf, uintptr_t bias)
@@ -551,10 +529,11 @@ static void publish_entry(uint32_t i)
 /* Enters an object. When the table is full the object is used all the same, but not entered. */
 static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_section *section)
 {
+	uint64_t mask;
 	uint32_t i;
 
 	*section = frame_section(seen);
-	lock_table();
+	mask = os_lock(&table_lock);
 	if (!find_known(seen)) {
 		i = find_entry();
 		if (i < OBJECTS_MAX && i < table->capacity) {
@@ -565,7 +544,7 @@ static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_s
 			atomic_fetch_add_explicit(&table->refused, 1, memory_order_relaxed);
 		}
 	}
-	unlock_table();
+	os_unlock(&table_lock, mask);
 }
 
 /* Whether `object` is where it was; `now`: what is known to be there now, or NULL. */

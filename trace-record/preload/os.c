@@ -98,6 +98,24 @@ uint64_t os_address_space(void)
 	return os_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) < 0 ? UINT64_MAX : limit.rlim_cur;
 }
 
+uint64_t os_lock(_Atomic bool *lock)
+{
+	const uint64_t mask = os_block_signals();
+
+	for (unsigned tries = 1; atomic_exchange_explicit(lock, true, memory_order_acquire); tries++)
+		if (tries % 64 == 0)
+			os_call6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		else
+			__builtin_ia32_pause();
+	return mask;
+}
+
+void os_unlock(_Atomic bool *lock, uint64_t mask)
+{
+	atomic_store_explicit(lock, false, memory_order_release);
+	os_set_signals(mask);
+}
+
 uint32_t os_threads(void)
 {
 	struct stat st;

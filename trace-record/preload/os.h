@@ -98,6 +98,13 @@ static inline void os_set_signals(uint64_t mask)
 }
 
 /*
+ * A lock for short spells, held with signals blocked: a handler that came in between would wait for its own thread.
+ * Returns what os_unlock() wants. A forked child may find it locked by a thread that isn't there, and has to free it.
+ */
+uint64_t os_lock(_Atomic bool *lock);
+void os_unlock(_Atomic bool *lock, uint64_t mask);
+
+/*
  * Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. Signals come behind it: who waits counts its
  * sleeps, and a program's timer would make them short.
  */

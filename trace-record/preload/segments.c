@@ -6,9 +6,6 @@
 
 #include "bell.h"
 
-/* Milliseconds that one waits for a segment: as long as for room in a ring. */
-#define AWAIT_MOST 2000u
-
 /* Of so much address space, most is the program's. */
 #define OUR_PART 8u
 
@@ -109,7 +106,7 @@ static bool await_segment(struct process *p)
 		bell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		claimed = claim_mapped(p);
-		if (!claimed && i == AWAIT_MOST)
+		if (!claimed && i == THREAD_AWAITS)
 			atomic_store(&p->family->full, 1);
 	}
 	return claimed;

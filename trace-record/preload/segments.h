@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which part of the memory that is shared with msrec this process has mapped: all of it, so that any forked child finds its
- * segment there. Where the address space is limited, it is a part, and more is mapped one by one, if it can be reached.
+ * Which part of the memory that is shared with msrec this process has mapped: all of it, so that any forked child
+ * finds its segment there. Where the address space is limited, it is a part, and more is mapped one by one, if it
+ * can be reached.
  */
 #ifndef PRELOAD_SEGMENTS_H
 #define PRELOAD_SEGMENTS_H

@@ -20,8 +20,6 @@
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
 #define RING_LAP (64u << 10)
-/* Milliseconds that one waits for a ring: as long as for room in that. */
-#define AWAIT_MOST 2000u
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
@@ -138,10 +136,11 @@ static bool open_process(struct process *p, uint32_t parent)
 		modules_after_fork(shm_modules(segment));
 	} else {
 		modules_init(shm_modules(segment), real.find_object, stamp_now);
+		if (p->family->trace_children)
+			atomic_store(
+				&segment->command_bytes,
+				os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
 	}
-	if (!forked && p->family->trace_children)
-		atomic_store(&segment->command_bytes,
-			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	bell_ring(p->family);
 	return true;
@@ -244,7 +243,7 @@ static struct shm_ring *await_ring(struct process *p, uint32_t from, uint32_t *s
 		bell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		ring = claim_ring(p, from, slot);
-		if (i == AWAIT_MOST)
+		if (i == THREAD_AWAITS)
 			atomic_store(&no_rings, true);
 	}
 	return ring;

@@ -26,6 +26,8 @@
 #include "unwind.h"
 
 #define THREAD_WAITS 100u /* sleeps before a thread goes on without what it waits for */
+/* Milliseconds that one waits for a segment, or a ring, of somebody who is gone: as long as for room in a ring. */
+#define THREAD_AWAITS 2000u
 #define THREAD_CACHE_BITS 10
 
 enum inside {

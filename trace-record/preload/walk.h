@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A walk outwards over the frames of a stack, a step at a time: by the rules remembered for each
- * pc, by the full meaning of .eh_frame where these cannot say it, by the rules of tables that the program has
- * registered, and by frame pointers in code that has no tables. Each step says what it depended on, so that it can be compared later instead of
- * being taken again (unwind.c).
+ * A walk outwards over the frames of a stack, a step at a time: by the rules remembered for each pc, by the full
+ * meaning of .eh_frame where these cannot say it, by the rules of tables that the program has registered, and by
+ * frame pointers in code that has no tables. Each step says what it depended on, so that it can be compared later
+ * instead of being taken again (unwind.c).
  *
  * Memory is read only where a walk of a sound stack reads, and beyond what is known to be mapped
  * only after asking the kernel: broken stacks give short lists, not crashes.
