@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unwinder against libgcc's through functions whose tables say what compilers seldom say (odd_tables.S): each by
+ * itself, then at random within each other. Exit 0: every stack was equal.
+ */
+#define _GNU_SOURCE 1
+
+#include "preload/modules.h"
+#include "preload/unwind.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define CAPACITY 4096u
+#define FRAMES_MAX 256u
+#define LEVELS 8u
+#define ROUNDS 40u
+
+typedef void target_function(unsigned argument);
+typedef void odd_function(target_function *target, unsigned argument);
+
+extern odd_function *const odd_first[], *const odd_end[];
+
+/* libgcc's interface, declared here because its header bears the name of ours. */
+struct _Unwind_Context;
+typedef int trace_function(struct _Unwind_Context *, void *);
+int _Unwind_Backtrace(trace_function *, void *);
+uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
+
+struct reference {
+	uintptr_t pc[FRAMES_MAX];
+	unsigned count;
+};
+
+static struct unwind_stack *stack;
+static unsigned events, failures;
+
+static uint64_t stamp(void)
+{
+	static uint64_t now;
+
+	return ++now;
+}
+
+static int take_frame(struct _Unwind_Context *context, void *data)
+{
+	struct reference *reference = data;
+	int exact = 0;
+	uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
+
+	if (pc >= 4096 && reference->count < FRAMES_MAX)
+		reference->pc[reference->count++] = pc - 1;
+	return 0;
+}
+
+/* What stands for malloc. */
+static __attribute__((noinline)) void event(void)
+{
+	const struct unwind_regs regs = {
+		(uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_frame_address(0) + 16,
+		*(uintptr_t *)__builtin_frame_address(0),
+	};
+	uint32_t node = unwind_capture(stack, &regs);
+	struct reference reference = { .count = 0 };
+	unsigned i = 0;
+
+	_Unwind_Backtrace(take_frame, &reference);
+	while (i < reference.count && reference.pc[i] != regs.pc - 1)
+		i++;
+	for (; node != UNWIND_ROOT && i < reference.count; node = stack->nodes[node].parent, i++)
+		if (unwind_node_pc(&stack->nodes[node]) != reference.pc[i])
+			break;
+	events++;
+	if (node == UNWIND_ROOT && i == reference.count)
+		return;
+	if (failures++ < 10)
+		fprintf(stderr, "event %u: frame %u of %u is %#lx\n", events, i, reference.count,
+			node != UNWIND_ROOT ? unwind_node_pc(&stack->nodes[node]) : 0);
+}
+
+static void wander(unsigned levels);
+
+/* The frame of this one is found by rbp, that of the other by rsp. */
+static void wander_framed(unsigned levels)
+{
+	volatile char *place = __builtin_alloca(levels + 1);
+
+	place[levels] = 0;
+	wander(levels);
+	event();
+}
+
+static void wander(unsigned levels)
+{
+	const unsigned n = (unsigned)(odd_end - odd_first);
+
+	event();
+	for (unsigned i = 0; levels > 0 && i < 2; i++)
+		odd_first[(unsigned)rand() % n](rand() & 64 ? wander : wander_framed, levels - 1);
+	event();
+}
+
+static void start(void)
+{
+	const size_t bytes = unwind_stack_bytes(CAPACITY);
+	struct module_table *table = mmap(NULL, module_table_bytes(256, 1 << 16), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	table->capacity = 256;
+	table->text_capacity = 1 << 16;
+	modules_init(table, (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
+	stack = unwind_stack_init(
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), CAPACITY,
+		FRAMES_MAX);
+}
+
+int main(void)
+{
+	start();
+	for (odd_function *const *odd = odd_first; odd < odd_end; odd++) {
+		const unsigned before = failures;
+
+		(*odd)(wander, 0);
+		(*odd)(wander_framed, 0);
+		if (failures != before)
+			fprintf(stderr, "function %d of odd_tables.S\n", (int)(odd - odd_first) + 1);
+	}
+	for (unsigned round = 0; round < ROUNDS; round++)
+		wander(LEVELS);
+	printf("%u events, %u failures\n", events, failures);
+	return failures != 0;
+}
