@@ -217,6 +217,8 @@ WITNESS void *calloc(size_t n, size_t size)
 
 WITNESS void *realloc(void *old, size_t size)
 {
+	if (!real_malloc)
+		resolve();
 	TAKE();
 	if (!in_arena(old))
 		return real_realloc(old, size);
