@@ -474,6 +474,38 @@ static void test_capture(void)
 	CHECK(errno == 77 && mallocs == before);
 }
 
+static unsigned touched_pages(void *memory, size_t bytes)
+{
+	unsigned char page[4096];
+	unsigned n = 0;
+
+	CHECK(bytes / 4096 < sizeof(page) && mincore(memory, bytes, page) == 0);
+	for (size_t i = 0; i < bytes / 4096; i++)
+		n += page[i] & 1;
+	return n;
+}
+
+/* A thread with few stacks takes few pages; what it leaves behind means nothing to the next one. */
+static void test_memory(void)
+{
+	const size_t bytes = unwind_stack_bytes(8192) & ~(size_t)4095;
+	void *memory = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	stack = unwind_stack_init(memory, 8192, 256);
+	CHECK(depth_of(descend(0)) < depth_of(descend(20)));
+	CHECK(touched_pages(memory, bytes) <= 8);
+	for (unsigned round = 0; round < 3; round++) {
+		const uint32_t first = descend(2);
+
+		for (unsigned depth = 250; depth > 0; depth--)
+			CHECK(depth_of(descend(depth - 1)) <= 256 * 4);
+		CHECK(depth_of(descend(3)) == depth_of(first) + 1);
+		stack = unwind_stack_init(memory, 8192, 256);
+		CHECK(stack->n_nodes == UNWIND_ROOT + 1);
+	}
+	munmap(memory, bytes + 4096);
+}
+
 int main(int argc, char **argv)
 {
 	struct module_table *table = new_table(64);
@@ -489,6 +521,7 @@ int main(int argc, char **argv)
 		test_reuse(argv[1]);
 	}
 	test_capture();
+	test_memory();
 	test_full_table();
 	if (failures == 0)
 		puts("ok");

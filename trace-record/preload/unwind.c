@@ -21,6 +21,10 @@ enum {
 #define HINTS 4096u
 #define HINTS_TRIED 4u
 
+/* The index begins with so many places, and is always twice as long as there are nodes at least. Most threads have few
+ * stacks, and what is strewn over a table touches all of its pages. */
+#define INDEX_FIRST 512u
+
 /* A guess that leaves the path this far is made the path. */
 #define STRAY_MOST 8u
 
@@ -51,10 +55,11 @@ struct unwind_memory {
 	uint32_t n_reads;
 	struct place *path;
 	struct link *links;
-	struct link *reads; /* of all nodes whose steps are not simple */
-	uint16_t *index;    /* nodes by parent and frame; twice the capacity */
+	struct link *reads;  /* of all nodes whose steps are not simple */
+	uint16_t *index;     /* nodes by parent and frame; room for twice the capacity */
+	uint32_t index_size; /* a power of two */
+	uint16_t *hints;
 	struct walker walker;
-	uint16_t hints[HINTS];
 };
 
 /* ---- comparing ---- */
@@ -199,24 +204,53 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 
 /* ---- nodes ---- */
 
+static inline uint32_t n_hints(const struct unwind_memory *m)
+{
+	return m->index_size < HINTS ? m->index_size : HINTS;
+}
+
+static void clear_index(struct unwind_memory *m)
+{
+	memset(m->index, 0, m->index_size * sizeof(*m->index));
+	memset(m->hints, 0, n_hints(m) * sizeof(*m->hints));
+}
+
 static void forget_all(struct unwind_memory *m)
 {
 	/* Memory that nothing was written to stays untouched. */
-	if (m->stack.n_nodes > UNWIND_ROOT + 1) {
-		memset(m->index, 0, 2 * m->capacity * sizeof(*m->index));
-		memset(m->hints, 0, sizeof(m->hints));
-	}
+	if (m->stack.n_nodes > UNWIND_ROOT + 1)
+		clear_index(m);
 	m->stack.n_nodes = m->stack.told = UNWIND_ROOT + 1;
 	m->last = UNWIND_ROOT;
 	m->path_depth = 0;
 	m->n_reads = 0;
 }
 
-static inline uint32_t index_home(const struct unwind_memory *m, uint32_t parent, const struct step *step)
+static inline uint32_t index_home(const struct unwind_memory *m, uint32_t parent, uintptr_t pc, uintptr_t sp)
 {
-	const uint64_t key = (step->pc ^ step->sp << 24) + parent;
+	const uint64_t key = (pc ^ sp << 24) + parent;
 
-	return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) & (2 * m->capacity - 1);
+	return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 40) & (m->index_size - 1);
+}
+
+static inline uint32_t index_next(const struct unwind_memory *m, uint32_t at)
+{
+	return (at + 1) & (m->index_size - 1);
+}
+
+/* Behind what is in use lies what an earlier thread has left. */
+static __attribute__((noinline)) void index_grow(struct unwind_memory *m)
+{
+	m->index_size *= 2;
+	clear_index(m);
+	for (uint32_t number = UNWIND_ROOT + 1; number < m->stack.n_nodes; number++) {
+		const struct unwind_node *node = &m->stack.nodes[number];
+		uint32_t at = index_home(m, node->parent, node->pc, node->sp);
+
+		while (m->index[at] != 0)
+			at = index_next(m, at);
+		m->index[at] = (uint16_t)number;
+	}
 }
 
 static bool reads_are(const struct unwind_memory *m, const struct unwind_node *node, const struct link *reads,
@@ -265,10 +299,10 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 	const uint32_t first = i > 0 ? step[-1].reads_end : 0, n_reads = step->reads_end - first;
 	const struct link *reads = &m->walker.reads[first];
 	struct unwind_node *nodes = m->stack.nodes;
-	uint32_t at = index_home(m, parent, step), number;
+	uint32_t at = index_home(m, parent, step->pc, step->sp), number;
 	struct unwind_node node;
 
-	for (; (number = m->index[at]) != 0; at = (at + 1) & (2 * m->capacity - 1)) {
+	for (; (number = m->index[at]) != 0; at = index_next(m, at)) {
 		const struct unwind_node *known = &nodes[number];
 
 		if (known->parent == parent && node_is_at(known, step->pc, step->sp, step->bp) &&
@@ -284,6 +318,8 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 	number = m->stack.n_nodes++;
 	nodes[number] = node;
 	m->index[at] = (uint16_t)number;
+	if (unlikely(2 * m->stack.n_nodes > m->index_size))
+		index_grow(m);
 	return number;
 }
 
@@ -393,7 +429,7 @@ static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_reg
 {
 	const uint64_t key = (regs->pc ^ regs->sp << 16) + (value ^ at << 16) * 0xd6e8feb86659fd93u;
 
-	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & (HINTS - 1)];
+	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & (n_hints(m) - 1)];
 }
 
 /*
@@ -470,8 +506,8 @@ static uint32_t walked_most(uint32_t capacity, uint32_t wanted)
 
 size_t unwind_stack_bytes(uint32_t capacity)
 {
-	return rounded(sizeof(struct unwind_memory)) + rounded(capacity * sizeof(struct unwind_node)) +
-	       rounded(capacity * sizeof(struct place)) +
+	return rounded(sizeof(struct unwind_memory)) + rounded(HINTS * sizeof(uint16_t)) +
+	       rounded(capacity * sizeof(struct unwind_node)) + rounded(capacity * sizeof(struct place)) +
 	       rounded(LINKS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(READS_PER_NODE * capacity * sizeof(struct link)) +
 	       rounded(2 * capacity * sizeof(uint16_t)) + rounded(capacity / 2 * sizeof(struct step)) +
@@ -490,6 +526,8 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->capacity = capacity;
 	m->wanted = wanted;
 	m->walked_most = walked_most(capacity, wanted);
+	m->hints = (uint16_t *)at;
+	at += rounded(HINTS * sizeof(uint16_t));
 	m->stack.nodes = (struct unwind_node *)at;
 	at += rounded(capacity * sizeof(struct unwind_node));
 	m->path = (struct place *)at;
@@ -499,6 +537,7 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->reads = (struct link *)at;
 	at += rounded(READS_PER_NODE * capacity * sizeof(struct link));
 	m->index = (uint16_t *)at;
+	m->index_size = INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity;
 	at += rounded(2 * capacity * sizeof(uint16_t));
 	m->walker.steps = (struct step *)at;
 	at += rounded(capacity / 2 * sizeof(struct step));
