@@ -21,8 +21,10 @@ enum {
 #define HINTS 4096u
 #define HINTS_TRIED 4u
 
-/* The index begins with so many places, and is always twice as long as there are nodes at least. Most threads have few
- * stacks, and what is strewn over a table touches all of its pages. */
+/*
+ * The index begins with so many places, and is always twice as long as there are nodes at least. Most threads have few
+ * stacks, and what is strewn over a table touches all of its pages.
+ */
 #define INDEX_FIRST 512u
 
 /* A guess that leaves the path this far is made the path. */
@@ -58,6 +60,7 @@ struct unwind_memory {
 	struct link *reads;  /* of all nodes whose steps are not simple */
 	uint16_t *index;     /* nodes by parent and frame; room for twice the capacity */
 	uint32_t index_size; /* a power of two */
+	uint32_t hint_mask;
 	uint16_t *hints;
 	struct walker walker;
 };
@@ -204,15 +207,17 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 
 /* ---- nodes ---- */
 
-static inline uint32_t n_hints(const struct unwind_memory *m)
+/* The hints grow with it. */
+static void set_index_size(struct unwind_memory *m, uint32_t size)
 {
-	return m->index_size < HINTS ? m->index_size : HINTS;
+	m->index_size = size;
+	m->hint_mask = (size < HINTS ? size : HINTS) - 1;
 }
 
 static void clear_index(struct unwind_memory *m)
 {
 	memset(m->index, 0, m->index_size * sizeof(*m->index));
-	memset(m->hints, 0, n_hints(m) * sizeof(*m->hints));
+	memset(m->hints, 0, (m->hint_mask + 1) * sizeof(*m->hints));
 }
 
 static void forget_all(struct unwind_memory *m)
@@ -241,7 +246,7 @@ static inline uint32_t index_next(const struct unwind_memory *m, uint32_t at)
 /* Behind what is in use lies what an earlier thread has left. */
 static __attribute__((noinline)) void index_grow(struct unwind_memory *m)
 {
-	m->index_size *= 2;
+	set_index_size(m, 2 * m->index_size);
 	clear_index(m);
 	for (uint32_t number = UNWIND_ROOT + 1; number < m->stack.n_nodes; number++) {
 		const struct unwind_node *node = &m->stack.nodes[number];
@@ -429,7 +434,7 @@ static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_reg
 {
 	const uint64_t key = (regs->pc ^ regs->sp << 16) + (value ^ at << 16) * 0xd6e8feb86659fd93u;
 
-	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & (n_hints(m) - 1)];
+	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & m->hint_mask];
 }
 
 /*
@@ -537,7 +542,7 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	m->reads = (struct link *)at;
 	at += rounded(READS_PER_NODE * capacity * sizeof(struct link));
 	m->index = (uint16_t *)at;
-	m->index_size = INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity;
+	set_index_size(m, INDEX_FIRST < 2 * capacity ? INDEX_FIRST : 2 * capacity);
 	at += rounded(2 * capacity * sizeof(uint16_t));
 	m->walker.steps = (struct step *)at;
 	at += rounded(capacity / 2 * sizeof(struct step));
