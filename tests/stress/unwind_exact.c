@@ -449,14 +449,21 @@ static FRAMED void test_no_tables(void)
 {
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
 					      0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3 };
-	void (*made)(void (*)(void));
+	/* Has rbp point below a word of its own, 0x10001001, where no code is. */
+	static const unsigned char odd_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x68, 0x01, 0x10,
+						  0x00, 0x10, 0x55, 0x48, 0x89, 0xe5, 0xff,
+						  0xd7, 0x48, 0x8b, 0x6d, 0x00, 0xc9, 0xc3 };
+	void (*made)(void (*)(void)), (*odd)(void (*)(void));
 	uintptr_t outer[FRAMES_MAX];
 	unsigned depth;
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const unsigned char *odd_at = page + sizeof(code);
 
 	memcpy(page, code, sizeof(code));
+	memcpy(page + sizeof(code), odd_code, sizeof(odd_code));
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);
 	memcpy(&made, &page, sizeof(made));
+	memcpy(&odd, &odd_at, sizeof(odd));
 	event();
 	depth = observer->depth;
 	for (unsigned i = 0; i < depth; i++)
@@ -473,6 +480,9 @@ static FRAMED void test_no_tables(void)
 		for (unsigned i = 0; i + 2 < depth; i++)
 			if (observer->frames[now - 1 - i] != outer[i])
 				report(observer, depth, 0, i);
+		odd(below_code);
+		if (observer->depth != 2)
+			report(observer, 2, 0, 0);
 	}
 	partial = false;
 	munmap(page, 4096);

@@ -180,8 +180,16 @@ static bool step_compact(struct walker *walker, struct walk *w, struct step *ste
 	return walk_finish_compact(w, step, rule, cfa);
 }
 
-/* Last resort, for code that no table describes: rbp points to the caller's saved rbp, below the
- * return address. */
+/* Whether there may be code that calls; code that is made at run time is in no module. */
+static bool may_return_to(uintptr_t pc)
+{
+	return is_in_module(pc - 1) || os_readable(pc - 1);
+}
+
+/*
+ * Last resort, for code that no table describes: rbp points to the caller's saved rbp, below the return address; or
+ * to anything else.
+ */
 static bool step_frame_pointer(struct walker *walker, struct walk *w, struct step *step)
 {
 	uintptr_t bp = w->bp;
@@ -192,7 +200,7 @@ static bool step_frame_pointer(struct walker *walker, struct walk *w, struct ste
 		return false;
 	step->bp_at = bp;
 	step->return_at = bp + 8;
-	return walk_move(w, step, walk_load(bp + 8), bp + 16, walk_load(bp));
+	return walk_move(w, step, walk_load(bp + 8), bp + 16, walk_load(bp)) && may_return_to(w->pc);
 }
 
 /* Whether the code at pc makes the system call that ends a signal handler, as the restorers of
