@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What bash's completions offer for command lines that stop at some word.
+
+  completions.py --build DIR --completions DIR
+"""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Scratch, plain_environment        # noqa: E402
+
+LIBRARY = "/usr/share/bash-completion/bash_completion"
+SKIP = 77
+# As readline calls a completion: "=" is a word of its own.
+ASK = r"""
+. %s
+. "$1"
+COMP_LINE=$2 COMP_POINT=${#2}
+COMP_WORDS=("${@:3}")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+function=$(complete -p "$3") function=${function#*-F }
+${function%% *} "$3" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%%s\n' "${COMPREPLY[@]}"
+""" % LIBRARY
+PROGRAM, FILE = "a-program", "trace.zst"     # that one in PATH, this one in the current folder
+PARTS = "identity time threads instructions names usable stacks mappings pages free-stacks"
+
+# What is typed, and what is offered.
+CASES = {
+    "msrec --engine=": "preload valgrind",
+    "msrec --engine v": "valgrind",
+    "msrec --timer=o": "off",
+    "msrec --output tr": FILE,
+    "msrec a-pro": PROGRAM,
+    "msrec -f -- a-pro": PROGRAM,
+    "msrec --output out a-pro": PROGRAM,
+    "msrec --output=out a-pro": PROGRAM,
+    "msrec -o out --rotate --depth 3 --du": "--duration=",
+    "msrec --pages a-pro": PROGRAM,
+    "msrec --rotate=3 --max-size=1g -q a-pro": PROGRAM,
+    "msreplay tr": FILE,
+    "msreplay --pages-as-heap=": "yes no",
+    "msreplay --memusage=": "full",
+    "msreplay --memusage tr": FILE,
+    "msreplay --mmap=": "memusage",
+    "msreplay --th": "--threshold=",
+    "msconvert --to=fo": "folded",
+    "msconvert --from=": "help fork heaptrack massif memusage mtrace",
+    "msconvert --drop=": PARTS,
+    "msconvert --drop=time,th": "time,threads",
+    "msusage --keep=tr": FILE,
+    "msusage --keep a-pro": PROGRAM,
+    "msusage --mmap=": "memusage",
+    "msusage --title text -m a-pro": PROGRAM,
+    "msusage --title=text --keep=file -- a-pro": PROGRAM,
+    "ms_print --": "--threshold= --x= --y= --help --version",
+}
+
+
+def words(line):
+    """The line's words; the last one is the one that is completed."""
+    result = []
+    for word in line.split(" "):
+        name, equals, value = word.partition("=")
+        result += [name, equals, value] if equals else [word]
+    return result
+
+
+def offered(folder, line, environment, path):
+    tool = line.split(" ")[0]
+    file = os.path.join(os.path.abspath(folder), "msreplay" if tool == "msconvert" else tool)
+    done = subprocess.run(["bash", "--norc", "-c", ASK, "bash", file, line] + words(line),
+                          capture_output=True, text=True, cwd=path, env=environment)
+    return set(done.stdout.split())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--completions", required=True)
+    args = parser.parse_args()
+    if not os.path.exists(LIBRARY):
+        print("SKIP: bash-completion is not installed")
+        return SKIP
+    build = Build(args.build)
+    environment = plain_environment()
+    failed = 0
+    with Scratch() as path:
+        programs = os.path.join(path, "programs")
+        os.mkdir(programs)
+        for name in (os.path.join(programs, PROGRAM), os.path.join(path, FILE)):
+            with open(name, "w", encoding="ascii") as f:
+                f.write("#!/bin/sh\n")
+            os.chmod(name, 0o755)
+        rooms = [os.path.join(build.root, room) for room in ("trace-record", "analyze", "ms_print")]
+        environment["PATH"] = os.pathsep.join(rooms + [programs, environment["PATH"]])
+        for line, expected in CASES.items():
+            got = offered(args.completions, line, environment, path)
+            if got != set(expected.split()):
+                failed += 1
+                print(f"{shlex.quote(line)}: {expected!r} expected, got {' '.join(sorted(got))!r}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
