@@ -22,7 +22,6 @@ Exit status: 0 all as expected, 1 a difference, 2 cannot run, 77 no engine.
 
 import argparse
 import difflib
-import os
 import re
 import shlex
 import shutil

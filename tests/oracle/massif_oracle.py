@@ -14,7 +14,6 @@ import argparse
 import concurrent.futures
 import difflib
 import hashlib
-import os
 import re
 import resource
 import shlex

@@ -19,7 +19,6 @@ import glob
 import os
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 

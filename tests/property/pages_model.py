@@ -12,15 +12,10 @@ Exit status: 0 all equal, 1 a difference (its files are left in the --keep direc
 """
 
 import random
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import massif_model
-from massif_model import MS, Model, Program, comparable, read_texts
+from massif_model import MS, Model, comparable, read_texts
 
 PAGE = 4096
 ROOT = ('(heap allocation functions) malloc/new/new[]', '(page allocation syscalls) mmap/mremap/brk')

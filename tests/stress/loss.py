@@ -17,7 +17,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, HERE)
-from harness import Build, Problem, Scratch, plain_environment, run_cases              # noqa: E402
+from harness import Build, Scratch, plain_environment, run_cases              # noqa: E402
 from kill import COUNTS, STATUS, Bench, child_of, expect, finish             # noqa: E402
 
 HELD_UP_MOST = 6.0    # seconds; 2 by the manual, the rest for a busy machine
