@@ -56,7 +56,7 @@ char *launch_find(const char *name, int *status)
 {
 	char *path;
 
-	if (strchr(name, '/'))
+	if (strchr(name, '/') || !*name) /* which is no folder of PATH either */
 		path = is_program(name) ? strdup(name) : NULL;
 	else
 		path = find_in_path(name);

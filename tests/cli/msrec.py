@@ -74,6 +74,7 @@ class Tests:
         self.refused(127, "no-such-program", "no-such-program")
         self.refused(127, "no-such", "./no-such")
         self.refused(127, "", "/bin/true/x")
+        self.refused(127, "No such file", "")
 
     def test_cannot_execute(self):
         self.write("plain", "x", 0o644)
