@@ -103,27 +103,17 @@ static const char doc[] =
 
 static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } };
 
-static int end_list(void)
-{
-	if (fflush(stdout) == 0)
-		return TOOL_COMPLETE;
-	fprintf(stderr, NAME ": standard output: %s\n", strerror(errno));
-	return TOOL_NO_RESULT;
-}
-
-static int list_formats(void)
+static void list_formats(void)
 {
 	for (const struct emitter *const *e = emitters; *e; e++)
 		printf("%-17s %-18s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
 	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "the trace itself, as far as it is sound");
-	return end_list();
 }
 
-static int list_sources(void)
+static void list_sources(void)
 {
 	for (const struct importer *const *i = importers; *i; i++)
 		printf("%-12s %s\n", (*i)->name, (*i)->help);
-	return end_list();
 }
 
 static uint64_t parse_rate(struct argp_state *state, const char *value)
@@ -265,13 +255,17 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		state->child_inputs[0] = &command->tool;
 		return 0;
 	case KEY_TO:
-		if (strcmp(value, "help") == 0)
-			exit(list_formats());
+		if (strcmp(value, "help") == 0) {
+			list_formats();
+			exit(TOOL_COMPLETE);
+		}
 		command->to = value;
 		return 0;
 	case KEY_FROM:
-		if (strcmp(value, "help") == 0)
-			exit(list_sources());
+		if (strcmp(value, "help") == 0) {
+			list_sources();
+			exit(TOOL_COMPLETE);
+		}
 		if (strcmp(value, "fork") == 0) {
 			command->trace_option = "--from=fork";
 			command->from_fork = true;

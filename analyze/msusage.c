@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "help.h"
 #include "recording.h"
 #include "usage.h"
 
@@ -285,8 +286,12 @@ int main(int argc, char **argv)
 	command.tool.any_end = true; /* that of a child is its parent's affair */
 	argp_err_exit_status = STATUS_FAILED;
 	argv[0] = (char *)NAME;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command);
-	int status = run(&command);
+	error_t error = help_parse(NAME, STATUS_FAILED, &argp, argc, argv, ARGP_IN_ORDER, &command);
+	int status = STATUS_FAILED;
+	if (error)
+		tool_error(&command.tool, "%s", strerror(error));
+	else
+		status = run(&command);
 	tool_finish(&command.tool);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "also.h"
+#include "help.h"
 #include "number.h"
 #include "printable.h"
 #include "replay.h"
@@ -195,7 +196,7 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	error_t error = ENOMEM;
 	if (*words && argc > 0) {
 		(*words)[0] = (char *)tool->name; /* messages shall not depend on the way here */
-		error = argp_parse(argp, argc, *words, 0, NULL, input);
+		error = help_parse(tool->name, TOOL_NO_RESULT, argp, argc, *words, 0, input);
 	}
 	if (error == 0)
 		return 0;

@@ -16,6 +16,7 @@
 
 #include "collector.h"
 #include "engine.h"
+#include "help.h"
 #include "launch.h"
 #include "mst_limits.h"
 #include "mstrace.h"
@@ -650,12 +651,17 @@ int main(int argc, char **argv)
 		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]", .doc = doc
 	};
 	char *objection, *remark;
+	error_t error;
 	int status;
 
 	streams_hold();
 	argp_err_exit_status = LAUNCH_FAILED;
 	argv = prepend_environment(&argc, argv);
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+	error = help_parse("msrec", LAUNCH_FAILED, &argp, argc, argv, ARGP_IN_ORDER, NULL);
+	if (error) {
+		complain("%s", strerror(error));
+		return LAUNCH_FAILED;
+	}
 	if (config.argc == 0) {
 		complain("no program given; 'msrec --help' tells more");
 		return LAUNCH_FAILED;

@@ -7,6 +7,11 @@ echo 'not a trace' >foreign
 t msconvert --help
 t msconvert --to=help
 t sh -c 'msconvert --to=help >/dev/full'
+for option in --help --usage --version; do
+	t sh -c "msconvert $option >/dev/full"
+done
+t sh -c 'msconvert --version >&-'
+t sh -c 'msconvert --nonsense >/dev/full'
 t sh -c 'msconvert --from=help >/dev/full'
 t msconvert
 t msconvert T

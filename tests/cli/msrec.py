@@ -106,6 +106,13 @@ class Tests:
             r = self.run(option)
             assert r.status == 0 and "msrec" in r.out + r.err, f"{option}: {r.status}"
 
+    def test_help_that_nobody_gets(self):
+        for option in ("--help", "--version", "--usage"):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([self.build.msrec, option], stdout=full, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 125, f"{option}: {done.returncode}"
+            assert done.stderr == "msrec: standard output: No space left on device\n", done.stderr
+
     # ---- refusals ----
 
     def elf(self, machine=62, bits=2, kind=2, interpreter=b"/lib64/ld-linux-x86-64.so.2"):

@@ -15,6 +15,7 @@ short()
 }
 
 t msusage --help
+t sh -c 'msusage --help >/dev/full'
 t msusage
 t msusage --bogus true
 t msusage -b
