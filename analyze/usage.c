@@ -224,10 +224,15 @@ static void free_names(char *names[FORM_COUNT])
 		free(names[form]);
 }
 
+/* `data` is NULL if no file is wanted. */
 static bool write_files(const struct usage *usage, const struct tool *tool, struct datafile *data,
 			char *const names[FORM_COUNT])
 {
 	bool written = true;
+	if (data && datafile_error(data)) {
+		tool_error(tool, "temporary file: %s", strerror(datafile_error(data)));
+		return false;
+	}
 	for (enum form form = 0; form < FORM_COUNT; form++)
 		if (names[form])
 			written = write_file(tool, form, &usage->graph, data, names[form]) && written;
