@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN_WORDS 7u /* in front of the program */
+#define OWN_WORDS 8u /* in front of the program */
 
 static char *yes_or_no(const char *option, bool yes)
 {
@@ -39,6 +39,7 @@ char **engine_command(const char *starter, const char *shm_path, const struct co
 	words[4] = yes_or_no("trace-children", options->trace_children);
 	words[5] = yes_or_no("run-libc-freeres", options->libc_freeres);
 	words[6] = yes_or_no("run-cxx-freeres", options->cxx_freeres);
+	words[7] = strdup("--"); /* for a program whose name begins with a dash */
 	for (size_t i = 0; i < argc; i++)
 		words[OWN_WORDS + i] = strdup(options->argv[i]);
 	for (size_t i = 0; i < OWN_WORDS + argc; i++) {

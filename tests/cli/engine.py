@@ -28,14 +28,14 @@ class Engine:
     def __init__(self, build, folder):
         self.build, self.folder, self.runs = build, folder, 0
 
-    def run(self, *words, msrec=None):
+    def run(self, *words, msrec=None, env=None):
         """(exit status, standard error, traces) of msrec --engine=valgrind WORDS."""
         self.runs += 1
         out = os.path.join(self.folder, str(self.runs))
         os.mkdir(out)
         done = subprocess.run([msrec or self.build.msrec, "--engine=valgrind", "-o", out + "/t.%p", *words],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              timeout=TIMEOUT_S)
+                              timeout=TIMEOUT_S, env=env)
         return done.returncode, done.stderr, sorted(os.path.join(out, name) for name in os.listdir(out))
 
     def ends(self, traces):
@@ -72,6 +72,16 @@ def ends(e):
     check("a child that executes ends with that", status == 3 and "executed another one" in said, said)
     status, said, traces = e.run("--trace-children=yes", "/bin/sh", "-c", "/bin/true; exit 3")
     check("executed programs have files of their own", status == 3 and len(traces) >= 2, said)
+
+
+def named_like_an_option(e):
+    folder = os.path.join(e.folder, "programs")
+    os.mkdir(folder)
+    shutil.copy("/bin/true", os.path.join(folder, "--help"))
+    path = os.pathsep.join([os.environ["PATH"], folder])
+    status, said, traces = e.run("--", "--help", env={**os.environ, "PATH": path})
+    check("a program named like an option", status == 0 and len(traces) == 1 and e.ends(traces)[0]["events"] > 0,
+          said)
 
 
 def executable(e):
@@ -183,7 +193,8 @@ def main():
         return 77
     with Scratch() as folder:
         engine = Engine(build, folder)
-        for part in (refusals, ends, unloaded, replaced, executable, program_outlives_msrec, interrupt):
+        for part in (refusals, ends, named_like_an_option, unloaded, replaced, executable, program_outlives_msrec,
+                     interrupt):
             part(engine)
     print("%d failures" % len(failures))
     return 1 if failures else 0
