@@ -82,3 +82,18 @@ t msconvert --to=folded --at=7000 --value=inuse_objects F
 t msconvert -q --to=folded --from=5001 --at=end F
 t msconvert -q --to=folded --until=7000 --value=alloc_bytes F
 t sh -c 'msconvert -q --to=parquet -o e.parquet T && tail -c 4 e.parquet'
+
+# The first snapshot of a cut shows what was mapped at its beginning; another one for the program's start doesn't come.
+cat >mapped <<'EOF'
+pages
+stack 0 0x0
+stack 1 0x1000
+page page_start 0 4096 4096
+time 5000000
+page page_mmap 1 8192 65536
+time 20000000
+page page_mmap 1 4096 131072
+EOF
+script2trace mapped M
+msconvert -q --to=trace --from=10 -o C M
+t sh -c 'msreplay -q --pages-as-heap=yes --time-unit=ms --massif-out-file=- C | grep -E "^(time|mem_heap_B)="'
