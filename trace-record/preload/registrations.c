@@ -10,69 +10,39 @@
 #include "export.h"
 #include "frametables.h"
 
-EXPORT void __register_frame(void *begin);
-EXPORT void __register_frame_table(void *begin);
-EXPORT void __register_frame_info(const void *begin, void *object);
-EXPORT void __register_frame_info_bases(const void *begin, void *object, void *text, void *data);
-EXPORT void __register_frame_info_table(void *begin, void *object);
-EXPORT void __register_frame_info_table_bases(void *begin, void *object, void *text, void *data);
+#define REGISTER(name, list, parameters, ...)                                                                \
+	EXPORT void name parameters;                                                                         \
+	void name parameters                                                                                 \
+	{                                                                                                    \
+		void(*const next) parameters = elfsym_next(#name);                                           \
+                                                                                                             \
+		frametables_add(begin, list);                                                                \
+		if (next)                                                                                    \
+			next(__VA_ARGS__);                                                                   \
+	}
+
+#define DEREGISTER(name)                                                                                     \
+	EXPORT void *name(const void *begin);                                                                \
+	void *name(const void *begin)                                                                        \
+	{                                                                                                    \
+		void *(*const next)(const void *) = elfsym_next(#name);                                      \
+                                                                                                             \
+		frametables_remove(begin);                                                                   \
+		return next ? next(begin) : NULL;                                                            \
+	}
+
+REGISTER(__register_frame, false, (void *begin), begin)
+REGISTER(__register_frame_info, false, (const void *begin, void *object), begin, object)
+REGISTER(__register_frame_info_bases, false, (const void *begin, void *object, void *text, void *data), begin,
+	 object, text, data)
+REGISTER(__register_frame_table, true, (void *begin), begin)
+REGISTER(__register_frame_info_table, true, (void *begin, void *object), begin, object)
+REGISTER(__register_frame_info_table_bases, true, (void *begin, void *object, void *text, void *data), begin,
+	 object, text, data)
+DEREGISTER(__deregister_frame_info)
+DEREGISTER(__deregister_frame_info_bases)
+
 EXPORT void __deregister_frame(void *begin);
-EXPORT void *__deregister_frame_info(const void *begin);
-EXPORT void *__deregister_frame_info_bases(const void *begin);
-
-void __register_frame(void *begin)
-{
-	void (*const next)(void *) = elfsym_next("__register_frame");
-
-	frametables_add(begin, false);
-	if (next)
-		next(begin);
-}
-
-void __register_frame_table(void *begin)
-{
-	void (*const next)(void *) = elfsym_next("__register_frame_table");
-
-	frametables_add(begin, true);
-	if (next)
-		next(begin);
-}
-
-void __register_frame_info(const void *begin, void *object)
-{
-	void (*const next)(const void *, void *) = elfsym_next("__register_frame_info");
-
-	frametables_add(begin, false);
-	if (next)
-		next(begin, object);
-}
-
-void __register_frame_info_bases(const void *begin, void *object, void *text, void *data)
-{
-	void (*const next)(const void *, void *, void *, void *) = elfsym_next("__register_frame_info_bases");
-
-	frametables_add(begin, false);
-	if (next)
-		next(begin, object, text, data);
-}
-
-void __register_frame_info_table(void *begin, void *object)
-{
-	void (*const next)(void *, void *) = elfsym_next("__register_frame_info_table");
-
-	frametables_add(begin, true);
-	if (next)
-		next(begin, object);
-}
-
-void __register_frame_info_table_bases(void *begin, void *object, void *text, void *data)
-{
-	void (*const next)(void *, void *, void *, void *) = elfsym_next("__register_frame_info_table_bases");
-
-	frametables_add(begin, true);
-	if (next)
-		next(begin, object, text, data);
-}
 
 void __deregister_frame(void *begin)
 {
@@ -81,20 +51,4 @@ void __deregister_frame(void *begin)
 	frametables_remove(begin);
 	if (next)
 		next(begin);
-}
-
-void *__deregister_frame_info(const void *begin)
-{
-	void *(*const next)(const void *) = elfsym_next("__deregister_frame_info");
-
-	frametables_remove(begin);
-	return next ? next(begin) : NULL;
-}
-
-void *__deregister_frame_info_bases(const void *begin)
-{
-	void *(*const next)(const void *) = elfsym_next("__deregister_frame_info_bases");
-
-	frametables_remove(begin);
-	return next ? next(begin) : NULL;
 }
