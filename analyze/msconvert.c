@@ -508,8 +508,10 @@ static bool import_input(const struct command *command, struct import *import)
 		return false;
 	}
 	if (command->from->read(import) != 0 || lseek(import->to, 0, SEEK_SET) != 0) {
-		tool_error(tool, "%s: %s", command->input,
-			   import->problem ? import->problem : strerror(errno));
+		if (import->problem)
+			tool_error(tool, "%s: %s", command->input, import->problem);
+		else
+			tool_input_error(tool, command->input, errno);
 		close(import->to);
 		return false;
 	}

@@ -71,13 +71,16 @@ static int open_twice(const struct tool *tool, const struct retrace *job)
 		errno = -error;
 	}
 	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
-		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
+		tool_input_error(tool, input_name(job), errno);
 	return fd;
 }
 
 static void tell(const struct tool *tool, const char *name, int error)
 {
-	tool_error(tool, "%s: %s", name, error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	if (error == MST_ERR_IO)
+		tool_input_error(tool, name, errno);
+	else
+		tool_error(tool, "%s: %s", name, mst_strerror(error));
 }
 
 /* ---- As it is ------------------------------------------------------------------------------- */

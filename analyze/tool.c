@@ -45,6 +45,12 @@ void tool_error(const struct tool *tool, const char *format, ...)
 	va_end(list);
 }
 
+void tool_input_error(const struct tool *tool, const char *name, int error)
+{
+	const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+	tool_error(tool, "%s: %s", full ? "temporary file" : name, strerror(error));
+}
+
 void tool_notice(const struct tool *tool, const char *format, ...)
 {
 	if (tool->verbosity < 0)
@@ -226,7 +232,10 @@ bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char 
 	int error = mst_reader_create(&trace->reader, trace->fd);
 	if (error == 0)
 		return true;
-	tool_error(tool, "%s: %s", trace->name, error == MST_ERR_IO ? strerror(errno) : mst_strerror(error));
+	if (error == MST_ERR_IO)
+		tool_input_error(tool, trace->name, errno);
+	else
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
 	tool_close(trace);
 	return false;
 }

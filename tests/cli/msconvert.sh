@@ -159,3 +159,9 @@ t sh -c 'msconvert -q --from=memusage --to=trace --tick-rate=1000000 data | msre
 t sh -c 'msconvert -q --from=memusage --to=massif --time-unit=B --max-snapshots=10 data | head -n 20'
 t msconvert --from=memusage --to=trace -o none/x data
 t ls
+
+# Where there is no room for temporary files, the input is not to blame.
+for command in 'msconvert --to=trace -o /dev/null T' 'msconvert --to=trace -o /dev/null - <T' \
+	'cat T | msconvert --to=trace -o /dev/null -' 'msconvert -q --to=folded massif.out.1'; do
+	t sh -c "{ trap '' XFSZ; ulimit -f 0; $command; echo \$?; } 2>&1 | cat"
+done
