@@ -45,7 +45,7 @@ RUNS_MORE = 3  # of Massif, after a difference
 
 SHORT_SETS = (
     "",
-    "--time-unit=B --detailed-freq=1 --threshold=0 --depth=200",
+    "--time-unit=B --detailed-freq=1 --threshold=0 --depth=200 --fullpath-after=/none --fullpath-after=corpus/",
     "--stacks=yes",
     "--pages-as-heap=yes",
     "--trace-children=yes --max-snapshots=20",
