@@ -20,12 +20,25 @@
 static char temporary[PATH_MAX];
 static atomic_bool is_there;
 
-/* With SA_RESETHAND: what is raised again waits until this returns, and ends the process. */
-static void remove_and_die(int signal_number)
+static void remove_unfinished(void)
 {
 	if (atomic_load(&is_there))
 		unlink(temporary);
+}
+
+/* With SA_RESETHAND: what is raised again waits until this returns, and ends the process. */
+static void remove_and_die(int signal_number)
+{
+	remove_unfinished();
 	raise(signal_number);
+}
+
+/* Libraries that read debug information exit where they find no memory. */
+static bool watch_exit(void)
+{
+	static bool watched;
+	watched = watched || atexit(remove_unfinished) == 0;
+	return watched;
 }
 
 /* Signals that are ignored, or that somebody else awaits, stay so. */
@@ -51,6 +64,8 @@ static int create_beside(struct outfile *file, mode_t mode)
 {
 	const char *slash = strrchr(file->path, '/');
 	int directory = slash ? (int)(slash + 1 - file->path) : 0;
+	if (!watch_exit())
+		return -ENOMEM;
 	watch_signals();
 	for (unsigned i = 0; i < 1000; i++) {
 		if (snprintf(temporary, sizeof(temporary), "%.*s.ms-%ld-%u.tmp", directory, file->path,

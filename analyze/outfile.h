@@ -3,7 +3,8 @@
  * A result that appears whole or not at all: it is written beside its target under a temporary name and
  * renamed. Targets that aren't plain files (a terminal, /dev/null, a pipe) are written directly; so is
  * standard output, by the name "-". A symbolic link stays, its target is replaced; one that leads nowhere is
- * replaced itself. One at a time. A signal that ends the process by default takes the temporary file with it.
+ * replaced itself. One at a time. A signal that ends the process by default takes the temporary file with it, and so
+ * does exit().
  */
 #ifndef ANALYZE_OUTFILE_H
 #define ANALYZE_OUTFILE_H

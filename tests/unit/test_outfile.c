@@ -215,6 +215,21 @@ static void ignored_signals_stay_so(void **state)
 	assert_int_equal(count_files(), 1);
 }
 
+static void begin_and_exit(int status)
+{
+	struct outfile file;
+	if (outfile_begin(&file, "a", OUTFILE_RESULT) != 0 || count_files() != 1)
+		_exit(1);
+	exit(status);
+}
+
+static void exit_leaves_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(WEXITSTATUS(status_of(begin_and_exit, 7)), 7);
+	assert_int_equal(count_files(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +242,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_names, enter, leave),
 		cmocka_unit_test_setup_teardown(signals_leave_nothing, enter, leave),
 		cmocka_unit_test_setup_teardown(ignored_signals_stay_so, enter, leave),
+		cmocka_unit_test_setup_teardown(exit_leaves_nothing, enter, leave),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
