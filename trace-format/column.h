@@ -40,6 +40,7 @@ static inline bool take_byte(struct cursor *c, uint8_t *v)
 	return true;
 }
 
+/* False if it is malformed; *text is NULL when out of memory. */
 static inline bool take_text(struct cursor *c, char **text)
 {
 	uint64_t n;
@@ -48,7 +49,7 @@ static inline bool take_text(struct cursor *c, char **text)
 		return false;
 	*text = strndup((const char *)c->p, n);
 	c->p += n;
-	return *text != NULL;
+	return true;
 }
 
 #endif

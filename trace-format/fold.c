@@ -115,8 +115,7 @@ static int fold_ranks(struct mst_writer *w)
 	struct named *const named = calloc((size_t)n + 1, sizeof(*named));
 	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
 	uint64_t *const ages = calloc(chunk->n_symbols + 1, sizeof(*ages));
-	const int err =
-		places && named && values && ages && !w->columns[COLUMN_RANKS].failed ? 0 : MST_ERR_NOMEM;
+	const int err = places && named && values && ages ? 0 : MST_ERR_NOMEM;
 
 	if (!err) {
 		list_named(w, named);
@@ -139,7 +138,7 @@ static void fold_times(struct mst_writer *w)
 	const uint8_t *at = plain->data, *end = plain->data + plain->size;
 	uint64_t value = 0;
 
-	while (!plain->failed && at != end) {
+	while (at != end) {
 		at = wire_varint(at, end, &value);
 		bytes_varint(&w->columns[COLUMN_SKIPS], value);
 		at = wire_varint(at, end, &value);
@@ -230,6 +229,10 @@ int fold_columns(struct mst_writer *w)
 	static const struct fold times[] = { { { COLUMN_TIME }, 1 }, { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
 	int err = 0;
 
+	/* What is compared with it would be as incomplete, and smaller. */
+	if (w->columns[COLUMN_RECORDS].failed || w->columns[COLUMN_TIME].failed ||
+	    w->columns[COLUMN_RANKS].failed)
+		return MST_ERR_NOMEM;
 	if (w->chunk.n_records)
 		fold_records(w);
 	if (w->columns[COLUMN_TIME].size) {

@@ -571,8 +571,11 @@ static int read_info_text(struct mst_reader *r)
 	r->text = calloc(n, sizeof(*r->text));
 	if (!r->text)
 		return reader_fail(r, MST_ERR_NOMEM, "no memory");
-	for (; r->n_text < n; r->n_text++)
+	for (; r->n_text < n; r->n_text++) {
 		DAMAGED_IF(!c.p || !take_text(&c, &r->text[r->n_text]), "the FILE unit is malformed");
+		if (!r->text[r->n_text])
+			return reader_fail(r, MST_ERR_NOMEM, "no memory");
+	}
 	r->info.recorder = r->text[0];
 	r->info.exe = r->text[1];
 	r->info.cwd = r->text[2];

@@ -231,6 +231,8 @@ int reader_take_modules(struct mst_reader *r)
 		struct mst_module m = { 0 };
 
 		DAMAGED_IF(!take_module(&c, &m), "a module is malformed");
+		if (!m.path)
+			return reader_fail(r, MST_ERR_NOMEM, "no memory");
 		((struct mst_module *)r->modules.items)[r->modules.n++] = m;
 	}
 	return 0;
