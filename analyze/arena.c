@@ -20,6 +20,7 @@ enum {
 #define SIZE_LIMIT ARENA_END
 
 struct arena {
+	bool starved; /* no memory for the records */
 	struct block *blocks;
 	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
@@ -253,7 +254,10 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 	uint64_t needed, power = BLOCK_GRAIN;
 	uint32_t i;
 
-	if (size > SIZE_LIMIT || align > SIZE_LIMIT || !records_reserve(arena))
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT)
+		return ARENA_NONE;
+	arena->starved |= !records_reserve(arena);
+	if (arena->starved)
 		return ARENA_NONE;
 	needed = round_up(size, BLOCK_GRAIN) + BLOCK_OVERHEAD;
 	while (power < align)
@@ -301,6 +305,11 @@ uint64_t arena_free(struct arena *arena, uint32_t i)
 	if (block_is_alone(&blocks[i]))
 		superblock_defer(arena, i);
 	return usable;
+}
+
+bool arena_is_starved(const struct arena *arena)
+{
+	return arena->starved;
 }
 
 bool arena_is_large(const struct arena *arena)

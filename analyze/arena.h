@@ -51,6 +51,9 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 /* Returns the usable size that the block had. */
 uint64_t arena_free(struct arena *arena, uint32_t handle);
 
+/* Whether memory has run out: then nothing comes into it any more. */
+bool arena_is_starved(const struct arena *arena);
+
 /*
  * Hints, which change nothing: these blocks will be freed, and what that looks at had better be in the caches
  * then. Said in steps with some time between, so that none has to wait. Of use only if the arena is too large for

@@ -186,7 +186,8 @@ static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *
 {
 	const uint32_t handle = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
 
-	return handle == ARENA_NONE || handles_put(&u->handles, u->blocks[i], handle);
+	return handle == ARENA_NONE ? !arena_is_starved(u->arena)
+				    : handles_put(&u->handles, u->blocks[i], handle);
 }
 
 /* The handle of the block that the present record names, if it has been taken out. */
