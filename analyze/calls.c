@@ -111,22 +111,6 @@ static size_t make_key(struct calls *c, const struct call *call, size_t *functio
 	return name + file + (size_t)sprintf(c->key + name + file, "%d", call->line);
 }
 
-static bool add_item(struct calls *c, const struct call *call)
-{
-	if (!array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)))
-		return false;
-	c->items[c->n_items++] = *call;
-	return true;
-}
-
-static bool add_number(struct calls *c, uint32_t number)
-{
-	if (!array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)))
-		return false;
-	c->numbers[c->n_numbers++] = number;
-	return true;
-}
-
 static bool add_call(struct calls *c, uint32_t frame, const struct symbol_line *line)
 {
 	struct call call = {
@@ -139,14 +123,19 @@ static bool add_call(struct calls *c, uint32_t frame, const struct symbol_line *
 		return false;
 	size_t functions;
 	const size_t n = make_key(c, &call, &functions);
-	const size_t number = n ? stringset_number(c->keys, c->key, n) : 0;
 	const size_t function = n ? stringset_number(c->functions, c->key, functions) : 0;
-	if (number == 0 || function == 0)
+	if (function == 0 || !array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)) ||
+	    !array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)))
+		return false;
+	/* Behind this nothing fails: what has a number has an item. */
+	const size_t number = stringset_number(c->keys, c->key, n);
+	if (number == 0)
 		return false;
 	call.number_of_function = (uint32_t)function - 1;
-	if (number > c->n_items && !add_item(c, &call))
-		return false;
-	return add_number(c, (uint32_t)number - 1);
+	if (number > c->n_items)
+		c->items[c->n_items++] = call;
+	c->numbers[c->n_numbers++] = (uint32_t)number - 1;
+	return true;
 }
 
 static bool reserve_spans(struct calls *c, uint32_t frame)

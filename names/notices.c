@@ -17,8 +17,10 @@ void notices_add(struct notices *notices, const char *format, ...)
 	va_start(arguments, format);
 	length = vasprintf(&text, format, arguments);
 	va_end(arguments);
-	if (length < 0)
+	if (length < 0) {
+		notices->starved = true;
 		return;
+	}
 	for (size_t i = 0; i < notices->n; i++) {
 		if (strcmp(notices->text[i], text) == 0) {
 			free(text);
@@ -28,6 +30,7 @@ void notices_add(struct notices *notices, const char *format, ...)
 	list = realloc(notices->text, (notices->n + 1) * sizeof(*list));
 	if (!list) {
 		free(text);
+		notices->starved = true;
 		return;
 	}
 	list[notices->n++] = text;
@@ -39,5 +42,5 @@ void notices_finish(struct notices *notices)
 	for (size_t i = 0; i < notices->n; i++)
 		free(notices->text[i]);
 	free(notices->text);
-	*notices = (struct notices){ 0, NULL };
+	*notices = (struct notices){ 0 };
 }

@@ -6,6 +6,7 @@
 #ifndef NAMES_NOTICES_H
 #define NAMES_NOTICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* More remarks than this help nobody; further ones are dropped. */
@@ -15,9 +16,10 @@
 struct notices {
 	size_t n;
 	char **text;
+	bool starved; /* memory ran out: there would be more, or less */
 };
 
-/* printf-like, without a newline. Dropped when out of memory. */
+/* printf-like, without a newline. */
 void notices_add(struct notices *notices, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void notices_finish(struct notices *notices);

@@ -87,7 +87,7 @@ static bool module_load_source(struct module *module, int symbol, struct sources
  * libdwfl tells the files behind its merged table only symbol by symbol: first all local ones, then the global ones,
  * among them those of each file in a row. So some in between tell of all, and those at the ends.
  */
-static void module_load_symbols(struct module *module)
+static bool module_load_symbols(struct module *module)
 {
 	Dwfl_Module *dwfl_module = module->objfile.module;
 	const int n = dwfl_module_getsymtab(dwfl_module);
@@ -102,6 +102,7 @@ static void module_load_symbols(struct module *module)
 		fine = module_load_source(module, i, &sources);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && fine; i++)
 		fine = module_load_source(module, ends[i], &sources);
+	return fine || !main_elf;
 }
 
 static struct module *module_open(struct symbols *symbols, uint32_t index)
@@ -116,10 +117,10 @@ static struct module *module_open(struct symbols *symbols, uint32_t index)
 	if (!objfile_open(&module->objfile, symbols->search, &name, &symbols->notices))
 		return module;
 	module->symtab = symtab_create();
-	if (module->symtab) {
-		module_load_symbols(module);
+	if (!module->symtab || !module_load_symbols(module))
+		symbols->notices.starved = true;
+	if (module->symtab)
 		symtab_seal(module->symtab);
-	}
 	return module;
 }
 
@@ -143,6 +144,8 @@ static struct answer *symbols_answer(struct symbols *symbols, uint32_t index, ui
 	if (index >= symbols->n_modules)
 		return NULL;
 	answer = answers_at(&symbols->answers, index, address, &fresh);
+	if (!answer)
+		symbols->notices.starved = true;
 	if (!answer || !fresh)
 		return answer;
 	module = module_open(symbols, index);
@@ -209,8 +212,10 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 {
 	struct module *copy;
 
-	if (symbols->n_modules == symbols->modules_capacity && !modules_grow(symbols))
+	if (symbols->n_modules == symbols->modules_capacity && !modules_grow(symbols)) {
+		symbols->notices.starved = true;
 		return SYMBOLS_NO_MODULE;
+	}
 	copy = &symbols->modules[symbols->n_modules];
 	memset(copy, 0, sizeof(*copy));
 	copy->path = strdup(module->path);
@@ -218,6 +223,7 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 	copy->build_id = malloc(module->build_id_size + 1);
 	if (!copy->path || !copy->build_id || (module->held && !copy->held)) {
 		module_finish(copy);
+		symbols->notices.starved = true;
 		return SYMBOLS_NO_MODULE;
 	}
 	copy->build_id_size = module->build_id_size;
@@ -260,6 +266,15 @@ bool symbols_has_file(struct symbols *symbols, uint32_t module)
 	return module < symbols->n_modules && module_open(symbols, module)->objfile.module;
 }
 
+/* A text that can be shown, for as long as there are answers; NULL when out of memory. */
+static const char *keep_shown(struct symbols *symbols, const char *text, size_t n)
+{
+	const char *kept = stringset_add_shown(symbols->strings, text, n);
+
+	symbols->notices.starved |= !kept;
+	return kept;
+}
+
 static const char *symbol_readable(struct symbols *symbols, struct symbol *symbol)
 {
 	char *readable;
@@ -269,7 +284,7 @@ static const char *symbol_readable(struct symbols *symbols, struct symbol *symbo
 		return symbol->readable;
 	readable = demangle_name(symbol->name);
 	name = readable ? readable : symbol->name;
-	symbol->readable = stringset_add_shown(symbols->strings, name, strlen(name));
+	symbol->readable = keep_shown(symbols, name, strlen(name));
 	free(readable);
 	return symbol->readable;
 }
@@ -288,10 +303,10 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 	char *joined;
 
 	if (!frame->base || !*frame->base)
-		return n ? stringset_add_shown(symbols->strings, frame->path, (size_t)n) : NULL;
+		return n ? keep_shown(symbols, frame->path, (size_t)n) : NULL;
 	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
 		return NULL;
-	directory = stringset_add_shown(symbols->strings, joined, strlen(joined));
+	directory = keep_shown(symbols, joined, strlen(joined));
 	free(joined);
 	return directory;
 }
@@ -304,11 +319,11 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	const char *function = readable ? readable : frame->inlined;
 
 	if (function)
-		line.function = stringset_add_shown(symbols->strings, function, strlen(function));
+		line.function = keep_shown(symbols, function, strlen(function));
 	free(readable);
 	if (!frame->path)
 		return line;
-	line.file = stringset_add_shown(symbols->strings, frame->file, strlen(frame->file));
+	line.file = keep_shown(symbols, frame->file, strlen(frame->file));
 	line.directory = frame_directory(symbols, frame);
 	if (line.file)
 		line.line = frame->line;
@@ -349,8 +364,10 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	if (n == 0)
 		n = 1;
 	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
-	if (!chain)
+	if (!chain) {
+		symbols->notices.starved = true;
 		return NULL;
+	}
 	lines = (struct symbol_line *)(chain + 1);
 	for (size_t i = 0; i < n; i++)
 		lines[i] = line_create(symbols, &frames[i]);
@@ -381,11 +398,14 @@ const char *symbols_object(struct symbols *symbols, uint32_t module)
 	struct module *m = module < symbols->n_modules ? &symbols->modules[module] : NULL;
 
 	if (m && !m->shown)
-		m->shown = stringset_add_shown(symbols->strings, m->path, strlen(m->path));
+		m->shown = keep_shown(symbols, m->path, strlen(m->path));
 	return m ? m->shown : NULL;
 }
 
 const char *symbols_notice(const struct symbols *symbols, size_t i)
 {
-	return i < symbols->notices.n ? symbols->notices.text[i] : NULL;
+	if (i < symbols->notices.n)
+		return symbols->notices.text[i];
+	return i == symbols->notices.n && symbols->notices.starved ? "out of memory, some names are missing"
+								   : NULL;
 }

@@ -15,6 +15,7 @@
  * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:
  * what is missing, damaged or of another build is "unknown", never an error. Nothing is printed.
  * All strings live until symbols_destroy().
+ * What memory did not suffice for is unknown, too, and a notice says so.
  */
 #ifndef NAMES_SYMBOLS_H
 #define NAMES_SYMBOLS_H

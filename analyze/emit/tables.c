@@ -240,7 +240,7 @@ static void write_stacks_parquet(struct out *out, const struct emit_view *view)
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
-/* By the name that can be shown. */
+/* By the name that can be shown; NULL: there was no memory for it. */
 static void write_module(struct table *table, const struct mst_module *module, const char *name)
 {
 	char text[2 * MST_BUILD_ID_MAX + 1] = "";
@@ -251,7 +251,10 @@ static void write_module(struct table *table, const struct mst_module *module, c
 	}
 	for (unsigned i = 0; i < module->build_id_size; i++)
 		sprintf(text + 2 * i, "%02x", module->build_id[i]);
-	table_text(table, name);
+	if (name)
+		table_text(table, name);
+	else
+		table_nothing(table);
 	if (*text)
 		table_text(table, text);
 	else
