@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each allocation of a run fails once: the tool says so and has no result, or the result is what it always is.
+
+  no_memory.py --build DIR [--only PART]
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+
+FORMATS = "folded speedscope pprof heapprofile dhat heaptrack csv csv-stacks csv-frames parquet callgrind xtree"
+COMMANDS = ["msreplay --massif-out-file=-", "msreplay --usable=valgrind --compat=3.19 --massif-out-file=-",
+            "msreplay --memusage=full", "msconvert -z 19 --from=1 -o -"]
+COMMANDS += [f"msconvert --to={name}" for name in FORMATS.split()]
+
+
+def same(build, command, report, output, result):
+    if output == result:
+        return True
+    # A trace may be packed otherwise.
+    dumps = [subprocess.run([build.file("tests/tools/tracedump"), f"{report}.{name}"], capture_output=True).stdout
+             for name in (output, result)]
+    return "-z" in command and dumps[0] == dumps[1]
+
+
+def check(build, preload, command, path):
+    tool, *words = command.split()
+    report = os.path.join(path, "report")
+    environment = plain_environment(LD_PRELOAD=preload, NO_MEMORY_REPORT=report)
+    subprocess.run([build.file("analyze/" + tool), *words, "-j1", "trace"], cwd=path, env=environment, timeout=60,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+    with open(report, encoding="ascii") as f:
+        *children, (_, _, result, told_always) = [line.split() for line in f]
+    if len(children) < 20:
+        raise Problem(f"only {len(children)} allocations failed")
+    for call, status, output, told in children:
+        if int(status) < 0:
+            raise Problem(f"allocation {call}: {signal.Signals(-int(status)).name}")
+        if int(status) not in (0, 2):
+            raise Problem(f"allocation {call}: exit {status}")
+        if status == "2" and os.path.getsize(f"{report}.{told}") == 0:
+            raise Problem(f"allocation {call}: fails without a word")
+        if status == "0" and told == told_always and not same(build, command, report, output, result):
+            raise Problem(f"allocation {call}: another result without a word")
+    return f"{len(children)} failures"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--only")
+    args = parser.parse_args()
+    build = Build(args.build)
+    preload = build.file("tests/tools/no_memory.so")
+    with Scratch() as path:
+        subprocess.run([build.file("tests/cli_trace"), "trace"], cwd=path, check=True)
+        cases = [(command, lambda folder, command=command: check(build, preload, command, folder))
+                 for command in COMMANDS]
+        return run_cases(cases, path, args.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
