@@ -53,6 +53,16 @@ def rewrite(build, path):
         yield f"{path}.r{i}", f"{LONG}, msconvert {' '.join(options)}"
 
 
+def long_chunk(build, folder):
+    """A chunk of more records than a recording's first ones have."""
+    script, path = os.path.join(folder, "script"), os.path.join(folder, "long")
+    with open(script, "w", encoding="ascii") as f:
+        f.write("records 70000\nstack 0 0x1000\n")
+        f.writelines(f"alloc 0 malloc 0 {i % 10}\nfree 0\n" for i in range(33000))
+    subprocess.run([os.path.join(build, "tests/script2trace"), script, path], check=True)
+    return path, "a long chunk"
+
+
 def decoded(path):
     with open(path, "rb") as trace:
         try:
@@ -100,7 +110,8 @@ def main():
         traces = [(path, f"{' '.join(o)} {p}".strip()) for i, (o, p) in enumerate(runs)
                   for path in record(build, folder, i, o, p)]
         traces += [piece for path, name in traces if name == LONG for piece in rewrite(build, path)]
-        missing = len(runs) - len({name for _, name in traces if "msconvert" not in name})
+        traces.append(long_chunk(build, folder))
+        missing = len(runs) - len({name for _, name in traces[:-1] if "msconvert" not in name})
         golden = sorted(glob.glob(os.path.join(HERE, "../../corpus/golden/*/*.zst")))
         for path, name in traces + [(path, os.path.relpath(path, HERE)) for path in golden]:
             total += 1
