@@ -360,13 +360,21 @@ static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, kind);
 }
 
+/* The program counts from its beginning, a file from its own. */
+static uint64_t null_frees_here(const struct tracee *t, uint64_t n)
+{
+	return n > t->null_frees_before ? n - t->null_frees_before : 0;
+}
+
 static int write_mark(struct tracee *t, struct lane *lane, const struct lane_event *e)
 {
 	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
+	const uint64_t size = e->op == MST_OP_EXIT ? null_frees_here(t, e->size) : e->size;
 	int err = is_mremap ? mst_writer_mark(t->writer, MST_OP_MREMAP_OLD, 0, e->address) : 0;
 
 	if (!err)
-		err = mst_writer_mark(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, e->size);
+		err = mst_writer_mark(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, size);
+	t->exited |= e->op == MST_OP_EXIT;
 	if (e->op == MST_OP_STACK)
 		lane->stack_depth = e->size;
 	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)

@@ -130,6 +130,8 @@ static int write_marks(struct succession *s, uint64_t time, uint32_t nobody)
 	mst_writer_at(s->new, time, nobody);
 	if (!err && t->mapped)
 		err = mst_writer_mark(s->new, MST_OP_MMAP_ANON, 0, t->mapped);
+	if (!err && t->exited)
+		err = mst_writer_mark(s->new, MST_OP_EXIT, 0, 0);
 	if (!err && t->pages)
 		err = pagebase_write(t->pages, s->transfer, s->new, s->pages);
 	return err;
@@ -243,6 +245,7 @@ int tracee_succeed(struct tracee *t, struct mst_writer *new)
 	forget(t);
 	t->unknown_frees = t->implied_frees = 0;
 	t->lost -= tracee_lost(t);
+	t->null_frees_before = t->null_frees;
 	t->writer = new;
 	return 0;
 }

@@ -119,6 +119,9 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->unknown_frees = parent->unknown_frees;
 	t->implied_frees = parent->implied_frees;
 	t->mapped = parent->mapped;
+	t->null_frees = parent->null_frees;
+	t->null_frees_before = parent->null_frees_before;
+	t->exited = parent->exited;
 	t->lost = parent->lost;
 	t->instructions = parent->instructions;
 	if (parent->pages)
@@ -309,6 +312,7 @@ void tracee_settle_rings(struct tracee *t)
 		lost = atomic_load_explicit(&lane->ring->lost, memory_order_relaxed);
 		if (null_frees != lane->null_frees)
 			mst_writer_null_frees(t->writer, null_frees - lane->null_frees);
+		t->null_frees += null_frees - lane->null_frees;
 		t->lost += lost - lane->lost + (lane->broken && !lane->told_broken);
 		lane->told_broken = lane->broken;
 		lane->null_frees = null_frees;

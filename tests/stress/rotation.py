@@ -63,6 +63,13 @@ def check_chain(bench, paths, complete=True):
     return stats
 
 
+def check_null_frees(bench, path, stat):
+    """An exit mark counts the calls of free(NULL) of its own file."""
+    text = subprocess.run([bench.msreplay, "-q", "--memusage=full", path], capture_output=True, text=True).stdout
+    found = int(re.search(r"(\d+) were of NULL", text)[1])
+    expect(found <= stat["null_free"], f"{path}: {stat['null_free']} frees of NULL, said to be {found}")
+
+
 def decode(path):
     """By the independent decoder."""
     with open(path, "rb") as f:
@@ -86,6 +93,7 @@ def rotated(bench):
     total = sums(stats)
     expect(total["lost"] == 0 and total["unknown"] == 0, f"{total['lost']} lost, {total['unknown']} unknown frees")
     check_calls(page.counts(), total)
+    check_null_frees(bench, paths[-1], stats[-1])
     for path in paths[:2] + paths[-1:]:
         decode(path)
     large = max(os.path.getsize(path) for path in paths)
