@@ -210,10 +210,11 @@ static bool make_room(struct fullusage *full, uint32_t n_kinds, uint32_t n_threa
 	return (requests || n_kinds == 0) && (threads || n_threads == 0);
 }
 
-/* A block that was there when the trace begins: no call. */
+/* What was there when the trace begins: no call. */
 static void take_base(struct fullusage *full, const struct mst_event *event, const struct mst_kind *kinds)
 {
 	const struct mst_kind *kind = &kinds[event->kind];
+	full->ended |= kind->op == MST_OP_EXIT;
 	if (event->type != MST_EVENT_ALLOC || mst_op_is_custom(kind->op))
 		return;
 	full->blocks += shares_of(full, kind);
@@ -229,7 +230,7 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	uint32_t n_kinds, n_threads;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	mst_reader_threads(reader, &n_threads);
-	if (full->ended)
+	if (full->ended && !chunk->base)
 		return 0;
 	if (!make_room(full, n_kinds, n_threads))
 		return MST_ERR_NOMEM;
@@ -237,7 +238,7 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	full->mean = mst_reader_info(reader)->sample_bytes;
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
-	while (!full->ended && mst_cursor_next(&cursor, &event)) {
+	while ((chunk->base || !full->ended) && mst_cursor_next(&cursor, &event)) {
 		if (chunk->base)
 			take_base(full, &event, kinds);
 		else

@@ -343,6 +343,8 @@ static void take_base(struct memusage *m, const struct mst_kind *kind, uint32_t 
 {
 	if (kind->op == MST_OP_STACK)
 		note_stack(m, thread, kind->size);
+	else if (kind->op == MST_OP_EXIT)
+		m->ended = true;
 	else if (is_map(kind) && m->maps == MEMUSAGE_MAPS)
 		m->heap += m->mapped = kind->size;
 	else if (row_of(kind) != ROW_NONE)
@@ -356,7 +358,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 			  const struct mst_chunk *chunk)
 {
 	struct memusage *m = (struct memusage *)observer;
-	if (m->ended)
+	if (m->ended && !chunk->base)
 		return 0;
 	m->null_frees += chunk->sums.null_frees;
 	m->mean = mst_reader_info(reader)->sample_bytes;

@@ -78,6 +78,7 @@ static bool note_mark(struct prelude *prelude, const struct mst_event *e, bool i
 		return note_depth(prelude, e->thread, kind->size);
 	if (kind->op == MST_OP_LOST)
 		prelude->lost += kind->size;
+	prelude->exited |= kind->op == MST_OP_EXIT;
 	if (mst_op_is_page(kind->op) && prelude->pages)
 		pagebase_note(prelude->pages, kind, e->address, in_base);
 	note_mapping(prelude, kind);
@@ -260,6 +261,8 @@ int prelude_write(struct prelude *prelude, struct scribe *scribe, uint64_t begin
 	if (!err && prelude->mapped && !scribe_drops(scribe, SCRIBE_MAPPINGS) &&
 	    !(err = scribe_at_by_nobody(scribe, begin_ns)))
 		err = mst_writer_mark(scribe->writer, MST_OP_MMAP_ANON, 0, prelude->mapped);
+	if (!err && prelude->exited && !(err = scribe_at_by_nobody(scribe, begin_ns)))
+		err = mst_writer_mark(scribe->writer, MST_OP_EXIT, 0, 0);
 	if (!err && prelude->pages && !(err = scribe_at_by_nobody(scribe, begin_ns)))
 		err = pagebase_write(prelude->pages, scribe->transfer, scribe->writer, NULL);
 	return err ? err : mst_writer_end_base(scribe->writer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What was before the range that a trace is cut to, and the base (FORMAT.md) that says so in the new trace:
- * live blocks, which stacks blocks had come from, how deep stacks are, what is mapped, and which pages.
+ * live blocks, which stacks blocks had come from, how deep stacks are, what is mapped, which pages, and whether the
+ * exit handlers are done.
  *
  * Kinds and records are those of the old trace. False: no memory.
  */
@@ -25,6 +26,7 @@ struct prelude {
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
 	struct pagebase *pages;    /* NULL: nobody wants to know */
 	uint64_t null_frees, instructions, lost;
+	bool exited; /* the exit handlers are done */
 };
 
 /* Nothing was before yet. Who wants to know of pages sets `pages`. */

@@ -18,6 +18,8 @@ struct rewrite {
 	bool begun, ended;      /* the range */
 	bool based;             /* the new trace has a base ... */
 	uint64_t begin_ns;      /* ... of this time */
+	uint64_t null_frees;    /* of the old trace so far */
+	uint64_t late_frees;    /* of NULL, too: of the chunk, behind an exit mark that is yet to come */
 
 	/* Of the range, for its end. */
 	uint64_t lost, unknown_frees, implied_frees;
@@ -153,15 +155,40 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 	return write_call(w, e, kind, old_kind);
 }
 
-/* free(NULL)s are only known by chunk: they count where its first call does. */
-static void count_null_frees(struct rewrite *w, const struct mst_chunk *chunk, uint64_t time)
+/*
+ * free(NULL)s are only known by chunk: they count where its first call does. But the exit mark knows how many came
+ * before it: the others count where it does.
+ */
+static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
 {
 	const uint64_t n = chunk->sums.null_frees;
 
+	w->late_frees = 0;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *s = &chunk->symbols[i];
+		const struct mst_kind *kind = &w->scribe.kinds[s->kind];
+
+		if (s->role == MST_CALL && s->count && kind->op == MST_OP_EXIT) {
+			const uint64_t before = kind->size > w->null_frees ? kind->size - w->null_frees : 0;
+
+			w->late_frees = n > before ? n - before : 0;
+			break;
+		}
+	}
+	w->null_frees += n;
+}
+
+static void count_null_frees(struct rewrite *w, uint64_t n, uint64_t time)
+{
 	if (w->begun && !w->ended && time <= w->options.until)
 		mst_writer_null_frees(w->scribe.writer, n);
 	else if (!w->begun)
 		w->prelude.null_frees += n;
+}
+
+static bool is_exit(const struct rewrite *w, const struct mst_event *e)
+{
+	return e->type == MST_EVENT_CALL && w->scribe.kinds[e->kind].op == MST_OP_EXIT;
 }
 
 /* Record `at` of the chunk. */
@@ -174,13 +201,19 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 	if (!w->begun && !chunk->base && time >= w->options.from && record >= w->options.first)
 		err = begin(w);
 	if (at == 0 && !err)
-		count_null_frees(w, chunk, time);
+		count_null_frees(w, chunk->sums.null_frees - w->late_frees, time);
 	w->ended = !chunk->base && time > w->options.until;
 	if (err || w->ended || (err = take_steps(w, steps, at)))
 		return err;
 	if (w->begun)
-		return write_event(w, e);
-	return prelude_note(&w->prelude, e, chunk->base) ? 0 : MST_ERR_NOMEM;
+		err = write_event(w, e);
+	else if (!prelude_note(&w->prelude, e, chunk->base))
+		err = MST_ERR_NOMEM;
+	if (is_exit(w, e)) {
+		count_null_frees(w, w->late_frees, time);
+		w->late_frees = 0;
+	}
+	return err;
 }
 
 static int take_records(struct rewrite *w, const struct mst_chunk *chunk)
@@ -216,6 +249,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 		err = MST_ERR_NOMEM;
 	if (err)
 		return err;
+	split_null_frees(w, chunk);
 	if (is_before(w, chunk) && chunk->n_steps == 0)
 		return prelude_note_chunk(&w->prelude, chunk) ? 0 : MST_ERR_NOMEM;
 	if (!w->begun && !w->based)
@@ -223,7 +257,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (!err)
 		err = take_records(w, chunk);
 	if (chunk->n_records == 0 && chunk->sums.null_frees)
-		count_null_frees(w, chunk, in_ms(w, chunk->stamps[0].time));
+		count_null_frees(w, chunk->sums.null_frees, in_ms(w, chunk->stamps[0].time));
 	if (w->ended)
 		w->observer.spared = MST_ALL_COLUMNS;
 	return err;

@@ -47,8 +47,10 @@ static int define_kind(struct scribe *scribe, struct mst_kind kind, uint32_t *id
 {
 	const int err = mst_transfer_stack(scribe->transfer, kind.stack, &kind.stack);
 
-	if (kind.op == MST_OP_EXIT && kind.size >= scribe->null_frees_before)
-		kind.size = kind.cap = kind.size - scribe->null_frees_before;
+	if (kind.op == MST_OP_EXIT) {
+		kind.size -= kind.size < scribe->null_frees_before ? kind.size : scribe->null_frees_before;
+		kind.cap = kind.size;
+	}
 	if (scribe_drops(scribe, SCRIBE_USABLE)) {
 		kind.flags &= (uint8_t)~MST_KIND_USABLE;
 		kind.usable = 0;

@@ -48,7 +48,7 @@ class Script:
     def __init__(self, rng, program):
         self.rng, self.live, self.next, self.lines = rng, [], 0, []
         self.sampled, self.anonymous = rng.random() < 0.15, rng.random() < 0.2
-        self.maps, self.null_frees = rng.random() < 0.3, 0
+        self.maps, self.null_frees, self.exited = rng.random() < 0.3, 0, False
         self.pages = rng.choice([0, 0, 0, 2, 40, 300])      # at most so many at a time
         self.put('records', rng.choice([2, 7, 60, 65536]))
         if self.sampled:
@@ -64,6 +64,9 @@ class Script:
         self.now = 0
         for _ in range(rng.randrange(5, 900)):
             self.move_on()
+            if not self.exited and rng.random() < 0.002:
+                self.put('call', 'exit', 0, self.null_frees)
+                self.exited = True
             if self.counted:
                 self.change_stack()
             if self.pages and rng.random() < 0.6:
@@ -123,6 +126,7 @@ class Script:
             self.put('failed_resize', rng.choice(self.live), self.stack(), 1 << 50)
         elif chance < 0.97:
             self.put('null_frees', rng.randrange(5))
+            self.null_frees += int(self.lines[-1].split()[1])
         elif chance < 0.98:
             self.put('free', 60000)     # a block that was never seen
         else:
@@ -177,9 +181,10 @@ class Bench:
         for line in lines:
             word, number, *rest = line.split() + ['', '']
             if word in ('thread', 'frame', 'stack', 'kind'):
+                # How many free(NULL)s were before an exit depends on chunks, too.
                 told[word, number] = tuple(told.get((field.split('=')[0].replace('parent', 'stack'),
                                                      field.split('=')[1]), field)
-                                           for field in rest if '=' in field)
+                                           for field in rest[:2 if 'op=35' in rest else None] if '=' in field)
         base, calls, in_base = [], [], False
         for line in lines:
             word, *fields = line.split()
