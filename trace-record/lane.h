@@ -63,6 +63,8 @@ struct lane {
 	uint64_t released;         /* what the producer may overwrite */
 	uint64_t stamp;            /* of the last event read that had one */
 	uint64_t null_frees, lost; /* of the ring, as already accounted for */
+	uint64_t null_frees_seen;  /* of the ring, to be accounted for when all events ... */
+	uint64_t null_frees_at;    /* ... before this place have been taken */
 	uint64_t stack_depth;      /* of the thread, as the last mark told */
 	struct block moving;       /* given to a realloc that hasn't told yet what became of it ... */
 	uint64_t moving_address;   /* ... and where it was; 0: there is none */
@@ -104,10 +106,16 @@ static inline void lane_take(struct lane *lane)
 	lane->peeked = false;
 }
 
-/* Looks how far the producer is. */
+/* Looks how far the producer is. What it has called before that, it had called before any event behind. */
 static inline void lane_look(struct lane *lane)
 {
+	const bool awaits = lane->null_frees_seen != lane->null_frees;
+
+	if (!awaits)
+		lane->null_frees_seen = atomic_load_explicit(&lane->ring->null_frees, memory_order_acquire);
 	lane->head = atomic_load_explicit(&lane->ring->head, memory_order_acquire);
+	if (!awaits)
+		lane->null_frees_at = lane->head;
 }
 
 /* Tells the producer how far we are, and wakes it if it waits for that. */

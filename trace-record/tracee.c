@@ -299,23 +299,35 @@ int tracee_look_at_rings(struct tracee *t)
 	return 0;
 }
 
+/* Not before the events that came before them: a file may end in between. */
+static void tell_null_frees(struct tracee *t, struct lane *lane)
+{
+	uint64_t n;
+
+	if (lane_done(lane))
+		lane->null_frees_seen = atomic_load_explicit(&lane->ring->null_frees, memory_order_relaxed);
+	else if (lane->tail < lane->null_frees_at)
+		return;
+	n = lane->null_frees_seen - lane->null_frees;
+	if (n)
+		mst_writer_null_frees(t->writer, n);
+	t->null_frees += n;
+	lane->null_frees = lane->null_frees_seen;
+}
+
 void tracee_settle_rings(struct tracee *t)
 {
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		struct lane *lane = &t->lanes[i];
-		uint64_t null_frees, lost;
+		uint64_t lost;
 
 		if (!lane->ring)
 			continue;
 		lane_release(lane);
-		null_frees = atomic_load_explicit(&lane->ring->null_frees, memory_order_relaxed);
+		tell_null_frees(t, lane);
 		lost = atomic_load_explicit(&lane->ring->lost, memory_order_relaxed);
-		if (null_frees != lane->null_frees)
-			mst_writer_null_frees(t->writer, null_frees - lane->null_frees);
-		t->null_frees += null_frees - lane->null_frees;
 		t->lost += lost - lane->lost + (lane->broken && !lane->told_broken);
 		lane->told_broken = lane->broken;
-		lane->null_frees = null_frees;
 		lane->lost = lost;
 		close_lane(lane);
 	}

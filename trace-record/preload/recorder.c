@@ -415,7 +415,7 @@ void recorder_null_free(void)
 	if (!t || t->inside != OUTSIDE)
 		return;
 	n = &t->ring->null_frees;
-	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_release);
 }
 
 /* ---- operators ---- */
