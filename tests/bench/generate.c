@@ -8,10 +8,12 @@
  * them (CALLS on average) leaps to another place where the same call is made. So kinds, stacks, sizes, threads,
  * chains of reallocs, distances in time and the order of calls are those of TRACE, while no two stretches
  * are the same. A free takes the block of its kind that lies as in TRACE: the newest, the oldest, the
- * neighbour of the one freed before it, else one nearby. No kind has more blocks at a time than in TRACE at its
- * most, so totals stay what they are there however long the walk is. FACTOR stretches the time.
+ * neighbour of the one freed before it, else one nearby. No kind has more blocks at a time, and all together no more
+ * bytes, than in TRACE at their most, so totals stay what they are there however long the walk is. FACTOR stretches
+ * the time. The walk begins with an empty heap, also if TRACE doesn't. Page events and changes of the stack pointer
+ * are left out.
  *
- * The same arguments give the same bytes. Memory: 16 bytes for each call of TRACE and for each block
+ * The same arguments give the same bytes. Memory: 20 bytes for each call of TRACE and 16 for each block
  * that is live at a time.
  */
 #include <fcntl.h>
@@ -23,9 +25,11 @@
 #include <unistd.h>
 
 #include "mstrace.h"
+#include "op.h"
 
 #define NONE UINT32_MAX
 #define NEARBY 16u
+#define TRIES 1000u /* to find a block that can go */
 
 /* Which block of its kind goes. */
 enum pick { PICK_NEWEST, PICK_OLDEST, PICK_NEXT, PICK_PREVIOUS, PICK_NEARBY };
@@ -38,7 +42,8 @@ struct action {
 
 struct call {
 	uint32_t action;
-	uint32_t ticks; /* since the call before, in the trace's units */
+	uint32_t ticks;        /* since the call before, in the trace's units */
+	uint32_t instructions; /* the same */
 	uint32_t thread;
 	uint8_t pick; /* enum pick, of the block that goes */
 };
@@ -76,8 +81,10 @@ static struct {
 
 	struct mst_writer *writer;
 	uint64_t random;
+	uint64_t bytes, most_bytes; /* live */
 	uint64_t null_frees, read_events;
 	unsigned shift;
+	bool moves; /* there are calls that need no block */
 } g;
 
 __attribute__((noreturn)) static void die(const char *what, const char *why)
@@ -162,6 +169,7 @@ static uint32_t put(uint32_t kind, uint64_t index)
 		g.pool[live->newest].newer = b;
 	live->newest = b;
 	live->n++;
+	g.bytes += g.old_kinds[kind].size;
 	return b;
 }
 
@@ -181,6 +189,7 @@ static uint64_t take(uint32_t kind, uint32_t b)
 	live->next = block.newer;
 	live->previous = block.older;
 	live->n--;
+	g.bytes -= g.old_kinds[kind].size;
 	g.pool[b].newer = g.free_block;
 	g.free_block = b;
 	return block.index;
@@ -289,17 +298,20 @@ static void note_block(uint64_t index, uint32_t b)
 }
 
 /* Marks that stand where something happens once aren't repeated, and unknown blocks can't be. */
-static bool is_repeatable(const struct mst_kind *kinds, const struct mst_event *e)
+static bool is_repeatable(const struct mst_event *e)
 {
+	const struct mst_kind *kinds = g.old_kinds;
+
 	if (e->type != MST_EVENT_ALLOC && e->old_kind == MST_UNKNOWN_KIND)
 		return false;
 	if (e->type == MST_EVENT_FREE)
 		return e->kind == MST_NONE || kinds[e->kind].op != MST_OP_IMPLIED_FREE;
 	return e->type != MST_EVENT_CALL || kinds[e->kind].op < MST_OP_IMPLIED_FREE ||
-	       kinds[e->kind].op > MST_OP_FORK;
+	       (kinds[e->kind].op > MST_OP_FORK && !mst_op_is_page(kinds[e->kind].op));
 }
 
-static void read_event(const struct mst_kind *kinds, const struct mst_event *e, uint64_t *time)
+/* `before`: the call before it. */
+static void read_event(const struct mst_event *e, bool in_base, struct mst_event *before)
 {
 	struct call call = { .thread = e->thread };
 	const bool goes = e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE;
@@ -318,12 +330,16 @@ static void read_event(const struct mst_kind *kinds, const struct mst_event *e, 
 		note_block(e->index, put(e->kind, e->index));
 		if (g.kinds[e->kind].n > g.kinds[e->kind].most)
 			g.kinds[e->kind].most = g.kinds[e->kind].n;
+		if (g.bytes > g.most_bytes)
+			g.most_bytes = g.bytes;
 	}
-	if (!is_repeatable(kinds, e))
+	if (in_base || !is_repeatable(e))
 		return;
 	call.action = action_number(&(struct action){ (uint8_t)e->type, e->kind, e->old_kind });
-	call.ticks = (uint32_t)(e->time - *time);
-	*time = e->time;
+	call.ticks = (uint32_t)(e->time - before->time);
+	call.instructions = (uint32_t)(e->instructions - before->instructions);
+	*before = *e;
+	g.moves |= e->type == MST_EVENT_ALLOC || (e->type == MST_EVENT_CALL && e->old_kind == MST_NONE);
 	g.calls = grow(g.calls, g.n_calls, &g.cap_calls, sizeof(*g.calls));
 	g.calls[g.n_calls++] = call;
 }
@@ -331,7 +347,7 @@ static void read_event(const struct mst_kind *kinds, const struct mst_event *e, 
 static void read_calls(struct mst_reader *reader)
 {
 	const struct mst_chunk *chunk;
-	uint64_t time = 0;
+	struct mst_event before = { 0 };
 	int got;
 
 	g.free_block = NONE;
@@ -339,16 +355,18 @@ static void read_calls(struct mst_reader *reader)
 		struct mst_cursor cursor = MST_CURSOR(chunk);
 		struct mst_event e;
 		uint32_t n;
-		const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 
+		g.old_kinds = mst_reader_kinds(reader, &n);
 		if (g.n_calls == 0 && chunk->n_stamps)
-			time = chunk->stamps[0].time;
+			before.time = chunk->stamps[0].time;
+		if (g.n_calls == 0 && chunk->instructions && chunk->n_records)
+			before.instructions = chunk->instructions[0];
 		g.null_frees += chunk->sums.null_frees;
 		while (mst_cursor_next(&cursor, &e))
-			read_event(kinds, &e, &time);
+			read_event(&e, chunk->base, &before);
 	}
 	check(got);
-	if (g.n_calls == 0)
+	if (!g.moves)
 		die("trace", "has no calls");
 }
 
@@ -379,6 +397,7 @@ static void clear_blocks(void)
 		*live = (struct live){ NONE, NONE, NONE, NONE, 0, live->most };
 	}
 	g.n_pool = 0;
+	g.bytes = 0;
 	g.free_block = NONE;
 	free(where);
 }
@@ -401,7 +420,7 @@ static void prepare_definitions(struct mst_reader *reader)
 	uint32_t n;
 
 	check(mst_transfer_create(&g.transfer, reader, g.writer, false));
-	g.old_kinds = mst_reader_kinds(reader, &n);
+	mst_reader_kinds(reader, &n);
 	g.new_kinds = numbers(n);
 	g.new_kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
 	mst_reader_threads(reader, &n);
@@ -427,18 +446,32 @@ static bool is_full(uint32_t kind)
 	return g.kinds[kind].n >= g.kinds[kind].most;
 }
 
-/* What a kind has too much goes first. */
-static void make_room(uint32_t kind)
-{
-	know_kind(kind);
-	if (is_full(kind) && g.kinds[kind].n)
-		check(mst_writer_free(g.writer, kind_of(kind), go(kind, PICK_OLDEST, false)));
-}
-
 static bool has_block(uint32_t kind)
 {
 	know_kind(kind);
 	return g.kinds[kind].n != 0;
+}
+
+static void free_oldest(uint32_t kind)
+{
+	if (has_block(kind))
+		check(mst_writer_free(g.writer, kind_of(kind), go(kind, PICK_OLDEST, false)));
+}
+
+/* What a kind, or all together, have too much goes first. */
+static void make_room(uint32_t kind)
+{
+	const uint64_t size = g.old_kinds[kind].size;
+
+	know_kind(kind);
+	if (is_full(kind))
+		free_oldest(kind);
+	for (uint32_t i = 0; i < TRIES && g.bytes + size > g.most_bytes; i++) {
+		const struct action *a = &g.actions[g.calls[below(g.n_calls)].action];
+
+		if (a->type == MST_EVENT_ALLOC || a->type == MST_EVENT_RESIZE)
+			free_oldest(a->kind);
+	}
 }
 
 /* A call of a block that isn't there is left out. */
@@ -483,6 +516,7 @@ static uint64_t walk(uint64_t events, uint32_t stretch, double factor)
 {
 	const double ns = factor * (double)(UINT64_C(1) << g.shift), null = (double)g.null_frees / g.n_calls;
 	double time = 0, null_frees = 0;
+	uint64_t instructions = 0;
 	uint32_t at = 0;
 
 	while (mst_writer_events(g.writer) < events) {
@@ -491,6 +525,7 @@ static uint64_t walk(uint64_t events, uint32_t stretch, double factor)
 		time += ns * call->ticks;
 		null_frees += null;
 		mst_writer_at(g.writer, (uint64_t)time, call->thread);
+		mst_writer_instructions(g.writer, instructions += call->instructions);
 		make_call(call);
 		if (null_frees >= 1024) {
 			mst_writer_null_frees(g.writer, 1024);
@@ -516,6 +551,9 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	struct mst_end end = { .reason = MST_END_EXIT };
 
 	info.recorder = "generate 1";
+	info.base = info.pages = false;
+	info.begin_ns = 0;
+	info.stacks &= !info.exact; /* of which it tells by changes */
 	g.shift = mst_reader_time_shift(reader);
 	read_calls(reader);
 	find_places();

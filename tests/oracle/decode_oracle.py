@@ -7,6 +7,7 @@ import difflib
 import glob
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ MORE = [["--identity=no", "script 2 3000"], ["--depth=3", "recurse 40"], ["--lev
 REWRITTEN = [["--level=19"], ["--from=1"], ["--from=1", "--level=1", "--drop=identity,threads"],
              ["--until=2", "--strip-paths"]]
 LONG = "script 5 20000 aligned"     # the program whose trace is rewritten
+MODELS = ["script 1 3000", "--free-stacks=yes script 4 3000", LONG + ", msconvert --from=1"]    # of longer traces
 EXACT = [["--engine=valgrind", "fork"], ["--engine=valgrind --stacks=yes", "threads"],
          ["--engine=valgrind --stacks=yes", "recurse 300"], ["--engine=valgrind --pages", "basic"]]
 
@@ -51,6 +53,21 @@ def rewrite(build, path):
                         path],
                        check=True)
         yield f"{path}.r{i}", f"{LONG}, msconvert {' '.join(options)}"
+
+
+def peak(build, path):
+    stat = subprocess.run([os.path.join(build, "tests/tools/tracestat"), path], stdout=subprocess.PIPE, check=True)
+    return int(re.search(rb"^peak=(\d+)", stat.stdout, re.M)[1])
+
+
+def generate(build, path, name):
+    """A longer trace with the statistics of this one, and about its peak at most, if that program is built."""
+    program = os.path.join(build, "tests/generate")
+    if os.path.exists(program):
+        subprocess.run([program, "-n", "20000", path, path + ".g"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+        if peak(build, path + ".g") > peak(build, path) * 1.02:
+            sys.exit(f"{name}, generated: a peak of {peak(build, path + '.g')}, not {peak(build, path)}")
+        yield path + ".g", name + ", generated"
 
 
 def long_chunk(build, folder):
@@ -109,9 +126,10 @@ def main():
         runs = [([], p) for p in PROGRAMS] + [([o], p) for o, p in more]
         traces = [(path, f"{' '.join(o)} {p}".strip()) for i, (o, p) in enumerate(runs)
                   for path in record(build, folder, i, o, p)]
+        missing = len(runs) - len({name for _, name in traces})
         traces += [piece for path, name in traces if name == LONG for piece in rewrite(build, path)]
+        traces += [made for path, name in traces if name in MODELS for made in generate(build, path, name)]
         traces.append(long_chunk(build, folder))
-        missing = len(runs) - len({name for _, name in traces[:-1] if "msconvert" not in name})
         golden = sorted(glob.glob(os.path.join(HERE, "../../corpus/golden/*/*.zst")))
         for path, name in traces + [(path, os.path.relpath(path, HERE)) for path in golden]:
             total += 1
