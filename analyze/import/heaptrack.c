@@ -311,6 +311,8 @@ static int read_line(struct state *s, const char *line, size_t n)
 			       : import_refuse(s->import, "not a file of heaptrack with a version");
 	if (what == 'v')
 		return s->writer ? import_refuse(s->import, "a second version") : read_version(s, line + 2);
+	if (what == 'x' || what == 'm')
+		return import_refuse(s->import, "a raw recording, which heaptrack_interpret reads first");
 	if (what == 'X')
 		return read_command(s, line + 2);
 	if (what == 'I')

@@ -91,6 +91,8 @@ t msconvert --to=folded x.heaptrack
 t msconvert -q --from=heaptrack -o x.zst y.heaptrack.gz
 t sh -c 'msconvert -q -o x.folded.zst y.heaptrack.gz && zstd -dc x.folded.zst | head -n 1'
 t msconvert --from=heaptrack --to=folded T
+printf 'v 10400 3\nx 6 ./a\nX a\nI 1000 100\nm 1 -\nt 1234 0\n' >x.raw
+t msconvert --to=folded x.raw
 
 # massif.out and mtrace's logs.
 t msconvert -q --to=folded --usable=requested --heap-admin=0 massif.out.1
