@@ -3,7 +3,7 @@
  * What a realloc has been given may be another thread's before it tells, or it never tells: rings are written by hand,
  * and the trace that they make is read back. An event there is a letter and sizes: A10 gives a block of 10 bytes,
  * F10 frees it (F0: one that isn't known), I10 is an implied free of it, R10>20 makes it one of 20, K10 is a realloc of
- * it that failed; M is a mark.
+ * it that failed; M is a mark. And when the calls of free(NULL), which no event tells of, are told.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -331,6 +331,57 @@ static void test_another_file_meanwhile(void **state)
 	end_case();
 }
 
+static void go_on(struct tracee *tracee, int fd)
+{
+	struct mst_writer *old = tracee_writer(tracee);
+
+	assert_int_equal(tracee_succeed(tracee, byhand_writer(fd, true)), 0);
+	mst_writer_destroy(old);
+}
+
+/* What the file's exit mark counts; UINT64_MAX: there is none. */
+static uint64_t exit_mark(const struct mst_writer *writer)
+{
+	for (uint32_t i = 0; i < mst_writer_kinds(writer); i++) {
+		if (mst_writer_kind_at(writer, i)->op == MST_OP_EXIT)
+			return mst_writer_kind_at(writer, i)->size;
+	}
+	return UINT64_MAX;
+}
+
+/* free(NULL)s are told behind what came before them; an exit mark counts those of its file, and bases repeat it. */
+static void test_frees_of_null(void **state)
+{
+	const int fds[] = { byhand_file(), byhand_file(), byhand_file() };
+	struct shm_ring *ring;
+	struct tracee *tracee;
+
+	(void)state;
+	begin_case();
+	ring = &byhand_segment(0)->rings[0];
+	say_malloc(0, Q, 20);
+	ring->null_frees = 3;
+	tracee = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
+	tracee_set_step(tracee, 1);
+	drain(tracee);
+	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 0);
+	tracee_set_step(tracee, 10);
+	drain(tracee);
+	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 2 + 3);
+	go_on(tracee, fds[1]);
+	ring->null_frees = 5;
+	say_value(0, 0, MST_OP_EXIT, 5);
+	drain(tracee);
+	assert_int_equal(exit_mark(tracee_writer(tracee)), 2);
+	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 1 + 2);
+	go_on(tracee, fds[2]);
+	assert_int_equal(exit_mark(tracee_writer(tracee)), 0);
+	tracee_destroy(tracee);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+	end_case();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_a_fork_meanwhile),
 		cmocka_unit_test(test_a_fork_without_memory),
 		cmocka_unit_test(test_another_file_meanwhile),
+		cmocka_unit_test(test_frees_of_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
