@@ -142,7 +142,7 @@ enum mst_end_reason {
 	MST_END_SIGNAL = 1,   /* detail = signal number */
 	MST_END_EXEC = 2,     /* the process went on as another program */
 	MST_END_DETACHED = 3, /* recording stopped, the process went on */
-	MST_END_UNKNOWN = 4,  /* the process is gone, nobody could ask how */
+	MST_END_UNKNOWN = 4,  /* the process is gone, nobody could ask how; or a later revision's reason */
 };
 
 struct mst_end {

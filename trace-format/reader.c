@@ -132,12 +132,14 @@ static int read_names(struct mst_reader *r)
 static int read_end(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
+	uint32_t reason;
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_END, "the END unit lacks fields");
 	DAMAGED_IF(r->names.n_frames && r->names.frames[r->names.n_frames - 1].frame >= r->frames.n,
 		   "names of a frame that isn't there");
+	reason = wire_u32(f);
 	r->end = (struct mst_end){
-		.reason = (uint8_t)wire_u32(f),
+		.reason = (uint8_t)(reason < MST_END_UNKNOWN ? reason : MST_END_UNKNOWN),
 		.detail = wire_u32(f + 4),
 		.time_ns = wire_u64(f + 8),
 		.events = wire_u64(f + 16),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "craft.h"
 #include "mst_limits.h"
 #include "trace_model.h"
 
@@ -331,6 +332,35 @@ static void test_bad_ids_of_a_transfer(void **state)
 	model_destroy(&to);
 }
 
+/* What END says of how the program ended; those of a later revision are unknown ones. */
+static void test_reasons(void **state)
+{
+	static const uint32_t written[] = { 0, 1, 2, 3, 4, 5, 255, 256, 259, UINT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++) {
+		const struct mst_chunk *chunk;
+		struct mst_reader *r;
+		struct craft craft;
+		struct bytes bytes;
+		int fd;
+
+		craft_begin(&craft);
+		craft_poke(&FIELDS(&craft, END), 0, written[i]);
+		bytes = craft_encode(&craft, true);
+		fd = model_memfd(bytes.data, bytes.size);
+		assert_int_equal(mst_reader_create(&r, fd), 0);
+		while (mst_reader_next(r, &chunk) == 1)
+			;
+		assert_int_equal(mst_reader_end(r)->reason,
+				 written[i] < MST_END_UNKNOWN ? written[i] : MST_END_UNKNOWN);
+		mst_reader_destroy(r);
+		close(fd);
+		bytes_free(&bytes);
+		craft_finish(&craft);
+	}
+}
+
 static void test_long_command_line(void **state)
 {
 	const uint32_t n = MST_MAX_ARGS + 10;
@@ -427,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_flushed_is_readable),
 		cmocka_unit_test(test_bad_ids),
 		cmocka_unit_test(test_bad_ids_of_a_transfer),
+		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_long_command_line),
 		cmocka_unit_test(test_full_disk),
 	};
