@@ -10,6 +10,9 @@
 /* False: they are not all there. */
 bool file_read_at(int fd, uint64_t at, void *data, size_t size);
 
+/* False: only some of them may be written. */
+bool file_write_at(int fd, uint64_t at, const void *data, size_t size);
+
 /* 0 or MST_ERR_IO with errno; then some may be written. */
 int file_write(int fd, const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "crc32.h"
+#include "file.h"
 #include "indexmap.h"
 #include "mst_limits.h"
 #include "wire.h"
@@ -38,7 +38,7 @@ static int set_feature(struct mst_writer *w)
 		return MST_ERR_IO;
 	bytes[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;
 	wire_put_u32(bytes + size - 4, crc32_of(bytes, size - 4));
-	return pwrite(w->fd, bytes, size, UNIT_PREFIX) == (ssize_t)size ? 0 : MST_ERR_IO;
+	return file_write_at(w->fd, UNIT_PREFIX, bytes, size) ? 0 : MST_ERR_IO;
 }
 
 /* ---- packing ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names in traces: what the writer is given comes back, whoever harms the file, and through pipes, too. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +19,30 @@
 #include "unit.h"
 
 #define FRAMES 6000u
+
+/* ---- a file system that gives and takes what it likes ---- */
+
+static bool in_parts; /* a signal comes now and then, and no call does more than a half */
+static unsigned calls_in_parts;
+
+static bool is_interrupted(size_t *size)
+{
+	if (!in_parts)
+		return false;
+	*size -= *size / 2;
+	errno = EINTR;
+	return calls_in_parts++ % 3 == 0;
+}
+
+ssize_t pread(int fd, void *to, size_t size, off_t at)
+{
+	return is_interrupted(&size) ? -1 : syscall(SYS_pread64, fd, to, size, at);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
+{
+	return is_interrupted(&size) ? -1 : syscall(SYS_pwrite64, fd, from, size, at);
+}
 
 /* ---- a trace with names ---- */
 
@@ -181,6 +207,15 @@ static void test_round_trip(void **state)
 	(void)state;
 	check_trace(fd);
 	close(fd);
+}
+
+static void test_in_parts(void **state)
+{
+	(void)state;
+	in_parts = true;
+	test_round_trip(state);
+	in_parts = false;
+	assert_true(calls_in_parts > 0);
 }
 
 struct feed {
@@ -550,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_from_the_middle), cmocka_unit_test(test_extend),
 		cmocka_unit_test(test_steady),          cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_flipped),         cmocka_unit_test(test_crafted),
+		cmocka_unit_test(test_in_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
