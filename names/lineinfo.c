@@ -563,6 +563,22 @@ static bool die_is_indexed(Dwarf_Die *die)
 	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4);
 }
 
+/* The name of the .dwo file that has all of a unit's functions, if it was not found. */
+static const char *lacking_split(const struct unit *unit)
+{
+	const unsigned names[] = { DW_AT_dwo_name, DW_AT_GNU_dwo_name };
+	Dwarf_Die die = unit->lines_die;
+	Dwarf_Attribute attribute;
+
+	if (unit->tree_die.cu != die.cu || dwarf_haschildren(&die))
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (dwarf_attr(&die, names[i], &attribute))
+			return dwarf_formstring(&attribute);
+	}
+	return NULL;
+}
+
 /* Massif 3.19 opens no .dwo files, and knows neither indices nor the units that DWARF 5 leaves for such files. */
 static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_frame *frame)
 {
@@ -661,7 +677,23 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 	}
 	frames[n++] = frame;
 	note_unknown(unit, innermost, &frames[0]);
+	frames[0].lacks = lacking_split(unit);
 	return n;
+}
+
+/* What DWARF 5 has in the place of .gnu_debugaltlink: version, whether this is the common file, and its name. */
+static const char *supplement(Elf *elf)
+{
+	const size_t start = sizeof(uint16_t) + 1;
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, ".debug_sup", sizeof(".debug_sup"), &header);
+	Elf_Data *data = section && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
+	const char *bytes = data ? data->d_buf : NULL;
+
+	if (!bytes || data->d_size <= start || bytes[start - 1] ||
+	    !memchr(bytes + start, 0, data->d_size - start))
+		return NULL;
+	return bytes + start;
 }
 
 const char *lineinfo_lacks(const struct lineinfo *lineinfo)
@@ -669,10 +701,11 @@ const char *lineinfo_lacks(const struct lineinfo *lineinfo)
 	const char *name;
 	const void *build_id;
 
-	if (dwelf_dwarf_gnu_debugaltlink(lineinfo->dwarf, &name, &build_id) <= 0 ||
-	    dwarf_getalt(lineinfo->dwarf))
+	if (dwarf_getalt(lineinfo->dwarf))
 		return NULL;
-	return name;
+	if (dwelf_dwarf_gnu_debugaltlink(lineinfo->dwarf, &name, &build_id) > 0)
+		return name;
+	return supplement(dwarf_getelf(lineinfo->dwarf));
 }
 
 bool lineinfo_outside_text(const struct lineinfo *lineinfo, uint64_t address)

@@ -33,8 +33,10 @@ struct lineinfo_frame {
 	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
 	const char *file;    /* inside `path`: the file's name as the line table has it */
 	int line;            /* 0: unknown */
-	bool uninlined;      /* of the first: Massif 3.19 knows none of these inlined calls */
-	bool lineless;       /* of the first: nor the line */
+	const char
+		*lacks; /* of the first: the .dwo file that would tell of inlined calls, and wasn't found */
+	bool uninlined; /* of the first: Massif 3.19 knows none of these inlined calls */
+	bool lineless;  /* of the first: nor the line */
 };
 
 /*
@@ -45,7 +47,7 @@ struct lineinfo_frame {
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
 		       size_t max);
 
-/* The name of dwz's common file, if the debug information refers to one that was not found; else NULL. */
+/* The name of dwz's common file, if the debug information refers to one that libdw hasn't read; else NULL. */
 const char *lineinfo_lacks(const struct lineinfo *lineinfo);
 
 /* Whether a link-time address is outside of the section .text. */

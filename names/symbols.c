@@ -31,6 +31,7 @@ struct module {
 	uint64_t recorded_ns;
 	bool opened;
 	bool described;            /* `lineinfo` has been asked for */
+	bool lacks_split;          /* a notice says so */
 	struct objfile objfile;    /* cleared if there is no file */
 	struct symtab *symtab;     /* NULL without a file */
 	Elf *debug_file;           /* of which there are symbols, too; NULL: none */
@@ -342,8 +343,18 @@ static void module_describe(struct symbols *symbols, struct module *module)
 	lacks = module->lineinfo ? lineinfo_lacks(module->lineinfo) : NULL;
 	if (lacks)
 		notices_add(&symbols->notices,
-			    "%s: common debug file %s not found, inlined functions have no names",
+			    "%s: common debug file %s not read, inlined functions have no names",
 			    module->path, lacks);
+}
+
+/* One file stands for all that are missing. */
+static void note_split(struct symbols *symbols, struct module *module, const char *lacks)
+{
+	if (!lacks || module->lacks_split)
+		return;
+	module->lacks_split = true;
+	notices_add(&symbols->notices, "%s: debug file %s not found, inlined functions are left out",
+		    module->path, lacks);
 }
 
 static const struct symbol_chain *chain_create(struct symbols *symbols, const struct answer *answer)
@@ -360,6 +371,7 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	if (module->lineinfo) {
 		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
 		lineless = lineinfo_outside_text(module->lineinfo, answer->address);
+		note_split(symbols, module, frames[0].lacks);
 	}
 	if (n == 0)
 		n = 1;

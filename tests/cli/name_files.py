@@ -334,6 +334,10 @@ def check_split(check, names, work):
             built[option] = Names.ask(names, name, build_id="0123456789abcdef")[0]
         same = built["-gno-split-dwarf"] == built["-gsplit-dwarf"]
         check(f"split debug information, DWARF {version}", same and "program.cpp" in built["-gsplit-dwarf"])
+        os.remove(name + ".dwo")
+        notices = names.ask(name, build_id="0123456789abcdef")[1]
+        told = f"{name}: debug file {name}.dwo not found, inlined functions are left out\n"
+        check(f"a notice of a .dwo file, DWARF {version}", notices == told, notices)
 
 
 # Calls of malloc in inlined functions, which are described by the unit itself, by another one, and by an entry of its
@@ -573,10 +577,20 @@ def check_less_known(check, build, work):
             tree = tree_of(build, work, program, compat)
             check(f"{file} {name}", f": {name} ({file}" in tree, tree)
     os.remove(common + ".debug")
+    check_common_lacks(check, build, work, "common.debug")
+    sh("g++", "-g", "-O2", "-o", common, "common.cpp", cwd=work)
+    shutil.copy(common, common + "2")
+    sh("dwz", "--dwarf-5", "-r", "-m", common + ".sup", common, common + "2")
+    tree_of(build, work, common, "fixed")
+    check_common_lacks(check, build, work, "common.sup")
+
+
+def check_common_lacks(check, build, work, name):
+    """The trace is tree_of()'s."""
     said = subprocess.run([build.file("analyze/msreplay"), "--threshold=0", "--detailed-freq=1",
                            f"--massif-out-file={work}/tree.massif", os.path.join(work, "tree.zst")],
                           capture_output=True, text=True, check=True).stderr
-    check("a notice of dwz's common file", "common debug file common.debug not found" in said, said)
+    check(f"a notice of dwz's {name}", f"common debug file {name} not read" in said, said)
 
 
 def check_deep(check, build, work):
