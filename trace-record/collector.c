@@ -631,23 +631,6 @@ static void check_main(struct collector *c)
 		c->main_ended = true;
 }
 
-/* Forgets the processes that have stepped aside and are done; with `options` 0, waits for all of them. */
-static void check_aside(struct collector *c, int options)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < c->n_aside; i++) {
-		pid_t got;
-
-		do
-			got = waitpid(c->aside[i], NULL, options);
-		while (got < 0 && errno == EINTR);
-		if (got == 0)
-			c->aside[n++] = c->aside[i];
-	}
-	c->n_aside = n;
-}
-
 static bool anyone_alive(struct collector *c)
 {
 	check_main(c);
@@ -795,7 +778,7 @@ static uint64_t round_of(struct collector *c)
 
 	c->room_wanted = false;
 	check_main(c);
-	check_aside(c, WNOHANG);
+	collector_check_aside(c, WNOHANG);
 	pass_signals(c);
 	check_processes(c);
 	for (struct recording *r = c->recordings; r; r = r->next)
@@ -854,7 +837,7 @@ int collector_run(struct collector *c, pid_t pid)
 		if (has_work(c))
 			sleep_until_bell(c, bell, sleep_ns);
 	}
-	check_aside(c, 0);
+	collector_check_aside(c, 0);
 	return c->main_status;
 }
 

@@ -54,6 +54,7 @@ struct collector_report {
 	bool executed;    /* it went on as another program */
 	bool stopped;     /* it goes on, and isn't recorded any more */
 	const char *next; /* the file in which its trace goes on; NULL: none */
+	bool unfinished;  /* who was to put names into it, and its end, has died; only `path` is set */
 	bool waiting;     /* not finished: there is no room for more of it, error_number tells why */
 	int error;        /* negative enum mst_error of the first failed write, or 0 */
 	int error_number; /* errno then */
@@ -63,7 +64,7 @@ struct collector_report {
 };
 
 /*
- * `report` is called once for each file, when it is finished, and when it has to wait for room; and for each process that
+ * `report` is called once for each file, when it is finished or never will be, and when it has to wait for room; and for each process that
  * has none, though it should. NULL with errno on failure.
  */
 struct collector *collector_create(const struct collector_options *options,

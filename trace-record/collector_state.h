@@ -34,6 +34,12 @@ struct recording {
 	bool stopped; /* its file is finished; it may live on */
 };
 
+/* A process of ours that finishes a file, see step_aside(). */
+struct aside {
+	pid_t pid;
+	char *path;
+};
+
 struct collector {
 	struct collector_options options;
 	void (*report)(const struct collector_report *);
@@ -51,7 +57,7 @@ struct collector {
 	_Atomic uint32_t signals; /* to be passed on, a bit each */
 	bool stopped;             /* the time is up */
 	int main_status;          /* as waitpid() gave it */
-	pid_t *aside;             /* processes of ours that finish files, see step_aside() */
+	struct aside *aside;
 	uint32_t n_aside;
 	struct recording *writing; /* whose file is at work; NULL: it shall not wait for room */
 	bool room_wanted;          /* it waits for room, and that was told */
@@ -76,6 +82,9 @@ int recording_start(struct collector *c, int fd, const struct mst_file_info *inf
 
 /* Writes the end of the process's file and reports it. */
 void recording_finish(struct collector *c, struct recording *r);
+
+/* Forgets the processes that have stepped aside and are done; with `options` 0, waits for all of them. */
+void collector_check_aside(struct collector *c, int options);
 
 /* Reports a process of which there is no trace, because of the error that was noted. */
 void recording_refuse(const struct collector *c, const struct recording *r);

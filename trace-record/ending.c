@@ -33,13 +33,40 @@ static void await_turn(int pidfd)
 		;
 }
 
+/* False: the process is not done yet. What has killed it may have been the lack of memory. */
+static bool aside_is_done(const struct collector *c, struct aside *aside, int options)
+{
+	int status = 0;
+	pid_t got;
+
+	do
+		got = waitpid(aside->pid, &status, options);
+	while (got < 0 && errno == EINTR);
+	if (got == 0)
+		return false;
+	if (status)
+		c->report(&(struct collector_report){ .path = aside->path, .unfinished = true });
+	free(aside->path);
+	return true;
+}
+
+void collector_check_aside(struct collector *c, int options)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_aside; i++) {
+		if (!aside_is_done(c, &c->aside[i], options))
+			c->aside[n++] = c->aside[i];
+	}
+	c->n_aside = n;
+}
+
 /* There are never more than ASIDE_MOST: the program is made to wait rather than the machine filled up. */
 static void await_room_aside(struct collector *c)
 {
 	if (c->n_aside < ASIDE_MOST)
 		return;
-	while (waitpid(c->aside[0], NULL, 0) < 0 && errno == EINTR)
-		;
+	aside_is_done(c, &c->aside[0], 0);
 	memmove(c->aside, c->aside + 1, --c->n_aside * sizeof(*c->aside));
 }
 
@@ -48,22 +75,29 @@ static void await_room_aside(struct collector *c)
  * (`waiting`), another process of ours does it, which has all that it needs. True in the process that is to
  * write on.
  */
-static bool step_aside(struct collector *c, bool waiting, bool *aside)
+static bool step_aside(struct collector *c, struct recording *r, struct mst_writer *writer, bool waiting,
+		       bool *aside)
 {
-	pid_t *grown = NULL, pid = -1;
+	struct aside *grown = NULL;
+	char *path = NULL;
+	pid_t pid = -1;
 	int before = -1;
 
-	if (waiting)
+	if (waiting && (path = strdup(r->path)))
 		grown = realloc(c->aside, (c->n_aside + 1) * sizeof(*grown));
 	if (grown) {
 		c->aside = grown;
 		await_room_aside(c);
 		if (c->n_aside >= ASIDE_AT_WORK)
-			before = (int)syscall(SYS_pidfd_open, grown[c->n_aside - ASIDE_AT_WORK], 0);
+			before = (int)syscall(SYS_pidfd_open, grown[c->n_aside - ASIDE_AT_WORK].pid, 0);
+		/* Whatever becomes of that process, the records are in the file. */
+		recording_note_error(r, mst_writer_flush(writer));
 		pid = fork();
 	}
 	if (pid > 0)
-		c->aside[c->n_aside++] = pid;
+		c->aside[c->n_aside++] = (struct aside){ pid, path };
+	else
+		free(path);
 	*aside = pid == 0;
 	if (pid == 0) {
 		/* Who maps this or holds it open counts as a recorded process. */
@@ -141,7 +175,8 @@ static void finish_writer(struct collector *c, struct recording *r, struct mst_w
 	if (r->tracee)
 		note_gaps(r, &said);
 	c->writing = r;
-	if (!writer || !namer_has_work(&task) || step_aside(c, next || any_other_lives(c, r), &aside))
+	if (!writer || !namer_has_work(&task) ||
+	    step_aside(c, r, writer, next || any_other_lives(c, r), &aside))
 		write_end(c, r, end, &task, next);
 	notices_finish(&said);
 	if (aside)

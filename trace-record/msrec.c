@@ -426,6 +426,12 @@ static void report(const struct collector_report *r)
 			strerror(r->error_number));
 		return;
 	}
+	if (r->unfinished) {
+		fprintf(stderr,
+			"msrec: %s: looking names up was killed; they and the end are not in the trace\n",
+			r->path);
+		return;
+	}
 	if (r->error)
 		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path, reason);
 	if (!r->recorded)

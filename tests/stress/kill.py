@@ -12,6 +12,7 @@ import ctypes
 import mmap
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -252,6 +253,44 @@ def recorder_killed(times, late):
     return run
 
 
+FORKS = "for (1 .. 60) { fork or exit; wait }"
+
+
+def kill_aside(process, program):
+    """Kills who looks names up for msrec: stopped first, so that others wait for their turn. Returns how many."""
+    known, stopped = {program}, set()
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as f:
+                children = {int(word) for word in f.read().split()}
+            for pid in children - known:
+                os.kill(pid, signal.SIGSTOP)
+                known.add(pid)
+                stopped.add(pid)
+            if len(stopped) >= 8 or program not in children:
+                while stopped:
+                    os.kill(stopped.pop(), signal.SIGKILL)
+        except OSError:
+            pass
+    return len(known) - 1
+
+
+def names_killed(bench):
+    """For want of memory, as a rule: no call is lost by it, and each trace without an end is named."""
+    trace, _ = bench.new_run()
+    process = subprocess.Popen([bench.build.msrec, "-q", "--embed-symbols", "-o", trace, "perl", "-e", FORKS],
+                               stderr=subprocess.PIPE, env=plain_environment())
+    killed = kill_aside(process, child_of(process))
+    told = set(re.findall(r"^msrec: (\S+): looking names up was killed", finish(process), re.MULTILINE))
+    folder = os.path.dirname(trace)
+    paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("t")]
+    stats = {path: bench.build.stat(path) for path in paths}
+    expect(len(stats) == 61 and killed and told, f"{len(stats)} traces, {killed} killed, {len(told)} told")
+    expect(told == {path for path in stats if not stats[path]["complete"]}, "not those that have no end are named")
+    expect(all(stat["exit"] == 1 for stat in stats.values()), "records are missing")
+    return f"{killed} killed, {len(told)} traces without an end"
+
+
 # ---- the program ends in other ways ----
 
 def check_end(bench, trace, page, process, status, unknown=0):
@@ -380,7 +419,8 @@ def cases(long):
     every = [name for name in STATUS if name != "memory"]
     return [("the program killed", program_killed(1000 if long else 40)),
             ("msrec killed", recorder_killed(200 if long else 20, 20 if long else 2)),
-            ("both killed", all_killed)] + \
+            ("both killed", all_killed),
+            ("looking names up killed", names_killed)] + \
            [(f"the program ends: {name}", ends(name)) for name in every] + \
            [("the program ends: out of memory", out_of_memory),
             ("traces cut and damaged", cut_and_damaged(400 if long else 30))]
