@@ -22,12 +22,23 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Rounded down: a line at this rate never reaches further than `ns`. */
+static uint64_t rate(uint64_t ns, uint64_t stamps)
+{
+	return (uint64_t)(((unsigned __int128)ns << 32) / stamps);
+}
+
+static uint64_t at_rate(uint64_t stamps, uint64_t rate)
+{
+	return (uint64_t)(((unsigned __int128)stamps * rate) >> 32);
+}
+
 void clock_start(struct clock *clock, bool use_tsc)
 {
 	const uint64_t now = monotonic_ns();
 
 	*clock = (struct clock){ .use_tsc = use_tsc, .start_ns = now };
-	clock->stamp[0] = clock->stamp[1] = use_tsc ? __rdtsc() : now;
+	clock->first = clock->stamp[0] = clock->stamp[1] = use_tsc ? __rdtsc() : now;
 }
 
 uint64_t clock_sample(struct clock *clock)
@@ -39,8 +50,9 @@ uint64_t clock_sample(struct clock *clock)
 	clock->stamp[1] = clock->use_tsc ? __rdtsc() : now;
 	clock->ns[1] = now - clock->start_ns;
 	if (clock->stamp[1] > clock->stamp[0])
-		clock->scale = (uint64_t)(((unsigned __int128)(clock->ns[1] - clock->ns[0]) << 32) /
-					  (clock->stamp[1] - clock->stamp[0]));
+		clock->scale = rate(clock->ns[1] - clock->ns[0], clock->stamp[1] - clock->stamp[0]);
+	if (clock->stamp[0] > clock->first)
+		clock->mean = rate(clock->ns[0], clock->stamp[0] - clock->first);
 	return clock->stamp[1];
 }
 
@@ -48,7 +60,9 @@ uint64_t clock_ns(const struct clock *clock, uint64_t stamp)
 {
 	if (stamp >= clock->stamp[1])
 		return clock->ns[1];
-	if (stamp <= clock->stamp[0])
-		return clock->ns[0];
-	return clock->ns[0] + (uint64_t)(((unsigned __int128)(stamp - clock->stamp[0]) * clock->scale) >> 32);
+	if (stamp >= clock->stamp[0])
+		return clock->ns[0] + at_rate(stamp - clock->stamp[0], clock->scale);
+	if (stamp <= clock->first)
+		return 0;
+	return clock->ns[0] - at_rate(clock->stamp[0] - stamp, clock->mean);
 }

@@ -2,7 +2,8 @@
 /*
  * Turns the program's stamps into nanoseconds since the start of the recording. Stamps and time are
  * sampled together at every round of the collector; what lies between two samples is placed on
- * the line between them, so no rate has to be known or assumed constant.
+ * the line between them, so no rate has to be known or assumed constant. What is older, as the events of a process
+ * that could not be looked at for a while, is placed on the line from the start.
  */
 #ifndef TRACE_RECORD_CLOCK_H
 #define TRACE_RECORD_CLOCK_H
@@ -15,6 +16,8 @@ struct clock {
 	uint64_t start_ns;        /* CLOCK_MONOTONIC at the start */
 	uint64_t stamp[2], ns[2]; /* the last two samples; ns since the start */
 	uint64_t scale;           /* ns a stamp between them, times 2^32 */
+	uint64_t first;           /* the stamp at the start */
+	uint64_t mean;            /* ns a stamp from then to the first of the two samples, times 2^32 */
 };
 
 /* Whether the time-stamp counter runs at one rate on all CPUs. */
