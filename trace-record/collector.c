@@ -597,11 +597,22 @@ static bool meet_processes(struct collector *c)
 	return any;
 }
 
-/* Once a round. */
+static bool any_holds_fork(const struct collector *c)
+{
+	for (const struct recording *r = c->recordings; r; r = r->next) {
+		if (r->tracee && tracee_holds_fork(r->tracee))
+			return true;
+	}
+	return false;
+}
+
+/* Once a round, unless a mark is held back: those whose mark it is can only wait for it. */
 static void count_deferred(struct collector *c)
 {
 	const uint32_t n = atomic_load(&c->family->segments_used);
 
+	if (any_holds_fork(c))
+		return;
 	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++)
 		c->known[i] += is_unmet(c, i) && c->known[i] < 2 * DEFER_ROUNDS;
 }
@@ -788,6 +799,10 @@ static uint64_t round_of(struct collector *c)
 	atomic_fetch_add_explicit(&c->family->tick, 1, memory_order_relaxed);
 	meet_processes(c);
 	count_deferred(c);
+	for (struct recording *r = c->recordings; r; r = r->next) {
+		if (r->tracee)
+			tracee_hold_no_longer(r->tracee, &c->clock);
+	}
 	while (end_one(c))
 		;
 	return events;

@@ -170,12 +170,21 @@ bool tracee_can_fork(struct tracee *t, const struct clock *clock)
 
 	if (tracee_awaits_room(t) && !t->waits_ns)
 		t->waits_ns = now;
-	else if (tracee_awaits_room(t) && now - t->waits_ns > FORK_WAIT_NS)
-		tracee_forget_forks(t);
 	if (tracee_awaits_room(t))
 		return false;
 	t->waits_ns = 0;
 	return true;
+}
+
+bool tracee_holds_fork(const struct tracee *t)
+{
+	return t->waits_ns;
+}
+
+void tracee_hold_no_longer(struct tracee *t, const struct clock *clock)
+{
+	if (t->waits_ns && tracee_awaits_room(t) && clock->ns[1] - t->waits_ns > FORK_WAIT_NS)
+		tracee_forget_forks(t);
 }
 
 void tracee_keep_fork(struct tracee *t, uint32_t number)

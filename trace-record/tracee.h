@@ -41,6 +41,10 @@ bool tracee_awaits_children(const struct tracee *tracee);
 bool tracee_awaits_room(const struct tracee *tracee);
 /* None will come. */
 void tracee_forget_forks(struct tracee *tracee);
+/* Whether it has come to such a mark. */
+bool tracee_holds_fork(const struct tracee *tracee);
+/* When all children that are there have been met: lets it pass if the others have not come for long. */
+void tracee_hold_no_longer(struct tracee *tracee, const struct clock *clock);
 
 void tracee_destroy(struct tracee *tracee); /* NULL is allowed */
 

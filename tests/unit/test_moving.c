@@ -26,6 +26,8 @@
 #define PROCESSES 2u
 #define P 0x1000u
 #define Q 0x2000u
+#define FORKS 20u
+#define LONG_NS UINT64_C(10000000000)
 #define NODE 1u   /* of a stack of one frame, which all calls have */
 #define BASE " |" /* in texts: the end of a base */
 
@@ -284,6 +286,40 @@ static void test_a_fork_meanwhile(void **state)
 	end_case();
 }
 
+/*
+ * More forks than states are kept. That msrec was kept from running is no reason to forget them: the children may have
+ * come meanwhile.
+ */
+static void test_many_forks(void **state)
+{
+	const int fd = byhand_file();
+	struct tracee *parent;
+	uint32_t kept = 0;
+
+	(void)state;
+	begin_case();
+	for (uint32_t i = 1; i <= FORKS; i++)
+		say_value(0, 1, MST_OP_FORK, i);
+	parent = tracee_create(byhand_segment(0), byhand_writer(fd, false), 32, false);
+	assert_false(tracee_holds_fork(parent));
+	drain(parent);
+	assert_true(tracee_holds_fork(parent));
+	clock_now.ns[1] += LONG_NS;
+	assert_int_equal(tracee_drain(parent, &clock_now, UINT64_MAX), 0);
+	while (tracee_knows_fork(parent, kept + 1))
+		kept++;
+	assert_in_range(kept, 1, FORKS - 1);
+	/* Those that are there have been met, and these have not come. */
+	tracee_hold_no_longer(parent, &clock_now);
+	assert_false(tracee_knows_fork(parent, kept));
+	assert_true(tracee_drain(parent, &clock_now, UINT64_MAX) > 0);
+	assert_true(tracee_knows_fork(parent, kept + 1));
+	assert_false(tracee_holds_fork(parent));
+	tracee_destroy(parent);
+	close(fd);
+	end_case();
+}
+
 /* Without memory for the state at the fork there is no child: the parent's present state isn't what it goes on from. */
 static void test_a_fork_without_memory(void **state)
 {
@@ -394,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_moves),
 		cmocka_unit_test(test_a_fork_meanwhile),
 		cmocka_unit_test(test_a_fork_without_memory),
+		cmocka_unit_test(test_many_forks),
 		cmocka_unit_test(test_another_file_meanwhile),
 		cmocka_unit_test(test_frees_of_null),
 	};
