@@ -33,10 +33,9 @@ struct lineinfo_frame {
 	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
 	const char *file;    /* inside `path`: the file's name as the line table has it */
 	int line;            /* 0: unknown */
-	const char
-		*lacks; /* of the first: the .dwo file that would tell of inlined calls, and wasn't found */
-	bool uninlined; /* of the first: Massif 3.19 knows none of these inlined calls */
-	bool lineless;  /* of the first: nor the line */
+	const char *lacks;   /* of the first: the .dwo file, not found, that tells of inlined calls */
+	bool uninlined;      /* of the first: Massif 3.19 knows none of these inlined calls */
+	bool lineless;       /* of the first: nor the line */
 };
 
 /*

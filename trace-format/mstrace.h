@@ -211,8 +211,9 @@ const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t i
 /*
  * The base of a trace whose info has one: before anything else mst_writer_alloc() says which blocks are live
  * when the trace begins, in the order in which they came, mst_writer_call() how deep stacks are, how much
- * is mapped and that the exit handlers are done, and mst_writer_page() which pages; these are no calls. Times (not above the info's) and threads
- * are those of the allocations as far as they are known. Then mst_writer_end_base() ends the base.
+ * is mapped and that the exit handlers are done, and mst_writer_page() which pages; these are no calls. Times
+ * (not above the info's) and threads are those of the allocations as far as they are known. Then
+ * mst_writer_end_base() ends the base.
  * mst_writer_past() comes before all that: there were blocks of the kind, live or not; for the first kind of
  * each stack, in the order of their first use.
  */

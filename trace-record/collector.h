@@ -64,8 +64,8 @@ struct collector_report {
 };
 
 /*
- * `report` is called once for each file, when it is finished or never will be, and when it has to wait for room; and for each process that
- * has none, though it should. NULL with errno on failure.
+ * `report` is called once for each file, when it is finished or never will be, and when it has to wait for room; and for
+ * each process that has none, though it should. NULL with errno on failure.
  */
 struct collector *collector_create(const struct collector_options *options,
 				   void (*report)(const struct collector_report *));

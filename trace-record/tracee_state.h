@@ -49,11 +49,11 @@ struct tracee {
 	uint64_t mapped;        /* bytes, by the program's own mmap */
 	struct pagebase *pages; /* by any call; NULL: there will be no other file, or they aren't recorded */
 	uint64_t unknown_frees, implied_frees, lost;
-	uint64_t null_frees,
-		null_frees_before; /* calls of free(NULL) told, and those of them in former files */
-	bool exited;               /* the exit handlers are done */
-	uint64_t stranded;         /* blocks without an address that the process has from before a fork */
-	uint64_t instructions;     /* executed by the process so far, where they are counted */
+	uint64_t null_frees;        /* calls of free(NULL) told ... */
+	uint64_t null_frees_before; /* ... and those of them in former files */
+	bool exited;                /* the exit handlers are done */
+	uint64_t stranded;          /* blocks without an address that the process has from before a fork */
+	uint64_t instructions;      /* executed by the process so far, where they are counted */
 	struct fork_state forks[FORKS_KEPT];
 	uint32_t n_forks;
 	uint64_t waits_ns; /* since when another fork waits for room there; 0: none does */
