@@ -256,9 +256,10 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 
 	if (size > SIZE_LIMIT || align > SIZE_LIMIT)
 		return ARENA_NONE;
-	arena->starved |= !records_reserve(arena);
-	if (arena->starved)
+	if (!records_reserve(arena)) {
+		arena->starved = true;
 		return ARENA_NONE;
+	}
 	needed = round_up(size, BLOCK_GRAIN) + BLOCK_OVERHEAD;
 	while (power < align)
 		power *= 2;

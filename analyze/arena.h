@@ -51,7 +51,7 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 /* Returns the usable size that the block had. */
 uint64_t arena_free(struct arena *arena, uint32_t handle);
 
-/* Whether memory has run out: then nothing comes into it any more. */
+/* Whether memory has run out, so that a block that had room is not in it. */
 bool arena_is_starved(const struct arena *arena);
 
 /*
