@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "outfile.h"
+#include "file.h"
 
 #define HEAD_RECORDS 2u
 #define BUFFER_RECORDS 4096u
@@ -99,7 +99,7 @@ struct datafile *datafile_create(void)
 	if (!data)
 		return NULL;
 	*data = (struct datafile){
-		.fd = outfile_unnamed(), .own_fd = true, .records = HEAD_RECORDS, .first = HEAD_RECORDS
+		.fd = file_unnamed(), .own_fd = true, .records = HEAD_RECORDS, .first = HEAD_RECORDS
 	};
 	if (data->fd >= 0)
 		return data;

@@ -10,10 +10,10 @@
 
 #include "conversion.h"
 #include "export.h"
+#include "file.h"
 #include "import.h"
 #include "memory.h"
 #include "number.h"
-#include "outfile.h"
 #include "places.h"
 #include "retrace.h"
 #include "tool.h"
@@ -502,7 +502,7 @@ static const struct importer *recognize(const char *input)
 static bool import_input(const struct command *command, struct import *import)
 {
 	const struct tool *tool = &command->tool;
-	import->to = outfile_unnamed();
+	import->to = file_unnamed();
 	if (import->to < 0) {
 		tool_error(tool, "temporary file: %s", strerror(errno));
 		return false;

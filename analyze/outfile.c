@@ -122,22 +122,3 @@ void outfile_abort(struct outfile *file)
 		unlink(temporary);
 	forget(file);
 }
-
-int outfile_unnamed(void)
-{
-	const char *directory = getenv("TMPDIR");
-	if (!directory || !*directory)
-		directory = "/tmp";
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd;
-	char *name = malloc(strlen(directory) + sizeof("/msXXXXXX"));
-	if (!name)
-		return -1;
-	strcat(strcpy(name, directory), "/msXXXXXX");
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	free(name);
-	return fd;
-}

@@ -25,12 +25,6 @@ struct outfile {
  */
 int outfile_begin(struct outfile *file, const char *name, mode_t mode);
 
-/*
- * A file without a name in $TMPDIR or /tmp, for reading and writing; it is gone when it is closed.
- * Returns the descriptor, -1 with errno.
- */
-int outfile_unnamed(void);
-
 /* Closes and gives the file its name. On failure (negative errno) nothing is left behind. */
 int outfile_commit(struct outfile *file);
 void outfile_abort(struct outfile *file);

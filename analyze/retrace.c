@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "naming.h"
 #include "out.h"
 #include "outfile.h"
@@ -61,8 +62,12 @@ static int open_twice(const struct tool *tool, const struct retrace *job)
 {
 	bool is_stdin = strcmp(job->input, "-") == 0;
 	int fd = is_stdin ? dup(STDIN_FILENO) : open(job->input, O_RDONLY | O_CLOEXEC), spooled;
-	if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
-		spooled = outfile_unnamed();
+	if (fd < 0) {
+		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
+		return -1;
+	}
+	if (lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
+		spooled = file_unnamed();
 		int error = spooled < 0 ? -errno : copy(fd, spooled);
 		close(fd);
 		if (error && spooled >= 0)
@@ -183,7 +188,7 @@ int retrace_run(const struct tool *tool, const struct retrace *job)
 	int status = job->output ? places_check(tool, fd, job->output) : 0;
 	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && tool_has_result(status);
 	     step++) {
-		int to = outfile_unnamed(), done;
+		int to = file_unnamed(), done;
 		if (to < 0)
 			tool_error(tool, "temporary file: %s", strerror(errno));
 		done = to < 0 ? (int)TOOL_NO_RESULT

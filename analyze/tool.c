@@ -47,8 +47,11 @@ void tool_error(const struct tool *tool, const char *format, ...)
 
 void tool_input_error(const struct tool *tool, const char *name, int error)
 {
-	const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-	tool_error(tool, "%s: %s", full ? "temporary file" : name, strerror(error));
+	static const int others[] = { ENOSPC, EDQUOT, EFBIG, ENOENT, ENOTDIR, EACCES, EROFS };
+	bool other = false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		other |= error == others[i];
+	tool_error(tool, "%s: %s", other ? "temporary file" : name, strerror(error));
 }
 
 void tool_notice(const struct tool *tool, const char *format, ...)

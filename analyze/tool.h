@@ -64,8 +64,8 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 /* One line behind the tool's name. */
 void tool_error(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * The same, of a failure to read the input `name`: an errno. Where there was no room, it is the fault of a temporary
- * file into which the input was to be copied.
+ * The same, of a failure to read the open input `name`: an errno. What reading cannot fail with is the fault of a
+ * temporary file into which the input was to be copied.
  */
 void tool_input_error(const struct tool *tool, const char *name, int error);
 /* As tool_error(), unless the tool is to be quiet. */

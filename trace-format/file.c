@@ -2,6 +2,9 @@
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "mstrace.h"
@@ -55,4 +58,26 @@ int file_write(int fd, const uint8_t *data, size_t size)
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+int file_unnamed(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *name;
+	int fd;
+
+	if (!directory || !*directory)
+		directory = "/tmp";
+	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	name = malloc(strlen(directory) + sizeof("/msXXXXXX"));
+	if (!name)
+		return -1;
+	strcat(strcpy(name, directory), "/msXXXXXX");
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	free(name);
+	return fd;
 }

@@ -16,4 +16,7 @@ bool file_write_at(int fd, uint64_t at, const void *data, size_t size);
 /* 0 or MST_ERR_IO with errno; then some may be written. */
 int file_write(int fd, const uint8_t *data, size_t size);
 
+/* One without a name in $TMPDIR or /tmp, for reading and writing; it is gone when it is closed. -1 with errno. */
+int file_unnamed(void);
+
 #endif

@@ -2,7 +2,6 @@
 #include "input.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,11 +110,9 @@ int input_take(struct input *input, size_t n, uint8_t *to)
 /* Everything that is unread, in a file without a name; its descriptor, or an error. */
 static int spool(struct input *input)
 {
-	FILE *file = tmpfile();
-	int fd = file ? dup(fileno(file)) : -1, err = fd < 0 ? MST_ERR_IO : 0;
+	const int fd = file_unnamed();
+	int err = fd < 0 ? MST_ERR_IO : 0;
 
-	if (file)
-		fclose(file);
 	while (!err) {
 		err = file_write(fd, input->data + input->start, input_left(input));
 		input->start = input->end = 0;

@@ -245,6 +245,11 @@ def check_asked(check, bench):
         with subprocess.Popen(["cat", bench.file(trace)], stdout=subprocess.PIPE) as pipe:
             answer, said, status = bench.replay("-", stdin=pipe.stdout)
         check(f"{trace}: through a pipe", (answer, said, status) == (plain, notices, 0), said)
+    with subprocess.Popen(["cat", bench.file("whole.zst")], stdout=subprocess.PIPE) as pipe:
+        done = subprocess.run([bench.replayer, "-"], stdin=pipe.stdout, capture_output=True, text=True, cwd=bench.path,
+                              env=harness.plain_environment(TMPDIR="/nonexistent"))
+    check("a pipe, and no folder for temporary files", (done.stderr, done.returncode) ==
+          ("msreplay: temporary file: No such file or directory\n", 2), done)
     again = bench.file("again.zst")
     with open(bench.file("whole.zst"), "rb") as trace:
         piped = subprocess.run([bench.converter, "--embed-symbols", "-"], stdin=trace, stdout=subprocess.PIPE,

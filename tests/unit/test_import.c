@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "datafile.h"
+#include "file.h"
 #include "import.h"
 #include "memusage.h"
-#include "outfile.h"
 #include "replay.h"
 
 #define MOST 5000
@@ -63,7 +63,7 @@ static void add(struct file *f, uint64_t heap, uint64_t stack, uint64_t time)
 static int import_fd(int fd, uint64_t tick_rate, const char **problem)
 {
 	struct import import = {
-		.from = fd, .to = outfile_unnamed(), .name = "data", .tick_rate = tick_rate
+		.from = fd, .to = file_unnamed(), .name = "data", .tick_rate = tick_rate
 	};
 	assert_true(import.to >= 0);
 	if (import_memusage.read(&import) == 0)
