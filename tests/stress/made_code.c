@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 
 #include "made_code.h"
+#include "libgcc_stack.h"
 #include "preload/frametables.h"
 #include "preload/modules.h"
 #include "preload/rules.h"
@@ -22,13 +23,7 @@
 #define FUNCTIONS 64u
 #define CODE_BYTES (FUNCTIONS * MADE_CODE_BYTES)
 #define TABLE_BYTES (MADE_TABLE_BYTES + FUNCTIONS * 64u)
-#define FRAMES_MAX 256u
 
-/* libgcc's interface, declared here because its header bears the name of ours. */
-struct _Unwind_Context;
-typedef int trace_function(struct _Unwind_Context *, void *);
-int _Unwind_Backtrace(trace_function *, void *);
-uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
 void __register_frame(void *begin);
 void __deregister_frame(void *begin);
 void __register_frame_table(void *begin);
@@ -52,23 +47,6 @@ static uint64_t stamp(void)
 	return ++now;
 }
 
-struct reference {
-	uintptr_t pc[FRAMES_MAX];
-	unsigned count;
-};
-
-static int take_frame(struct _Unwind_Context *context, void *data)
-{
-	struct reference *reference = data;
-	int exact = 0;
-	uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
-
-	/* The end of the chain may be listed, too, with pc 0. */
-	if (pc >= 4096 && reference->count < FRAMES_MAX)
-		reference->pc[reference->count++] = pc - 1;
-	return 0;
-}
-
 /* What stands for malloc. Also at the end of made code that has no table: then nobody knows more than that. */
 static __attribute__((noinline)) void event(bool has_tables)
 {
@@ -78,14 +56,12 @@ static __attribute__((noinline)) void event(bool has_tables)
 		*(uintptr_t *)__builtin_frame_address(0),
 	};
 	uint32_t node = unwind_capture(stack, &regs);
-	struct reference reference = { .count = 0 };
-	unsigned i = 0;
+	struct libgcc_stack reference;
+	unsigned i;
 
 	if (!has_tables)
 		return;
-	_Unwind_Backtrace(take_frame, &reference);
-	while (i < reference.count && reference.pc[i] != regs.pc - 1)
-		i++;
+	i = libgcc_stack_from(&reference, regs.pc);
 	CHECK(stack->nodes[node].depth == reference.count - i);
 	for (; node != UNWIND_ROOT && i < reference.count; node = stack->nodes[node].parent)
 		CHECK(unwind_node_pc(&stack->nodes[node]) == reference.pc[i++]);

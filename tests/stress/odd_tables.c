@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE 1
 
+#include "libgcc_stack.h"
 #include "preload/modules.h"
 #include "preload/unwind.h"
 
@@ -14,7 +15,6 @@
 #include <sys/mman.h>
 
 #define CAPACITY 4096u
-#define FRAMES_MAX 256u
 #define LEVELS 8u
 #define ROUNDS 40u
 
@@ -22,17 +22,6 @@ typedef void target_function(unsigned argument);
 typedef void odd_function(target_function *target, unsigned argument);
 
 extern odd_function *const odd_first[], *const odd_end[];
-
-/* libgcc's interface, declared here because its header bears the name of ours. */
-struct _Unwind_Context;
-typedef int trace_function(struct _Unwind_Context *, void *);
-int _Unwind_Backtrace(trace_function *, void *);
-uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
-
-struct reference {
-	uintptr_t pc[FRAMES_MAX];
-	unsigned count;
-};
 
 static struct unwind_stack *stack;
 static unsigned events, failures;
@@ -44,17 +33,6 @@ static uint64_t stamp(void)
 	return ++now;
 }
 
-static int take_frame(struct _Unwind_Context *context, void *data)
-{
-	struct reference *reference = data;
-	int exact = 0;
-	uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
-
-	if (pc >= 4096 && reference->count < FRAMES_MAX)
-		reference->pc[reference->count++] = pc - 1;
-	return 0;
-}
-
 /* What stands for malloc. */
 static __attribute__((noinline)) void event(void)
 {
@@ -64,12 +42,10 @@ static __attribute__((noinline)) void event(void)
 		*(uintptr_t *)__builtin_frame_address(0),
 	};
 	uint32_t node = unwind_capture(stack, &regs);
-	struct reference reference = { .count = 0 };
-	unsigned i = 0;
+	struct libgcc_stack reference;
+	unsigned i;
 
-	_Unwind_Backtrace(take_frame, &reference);
-	while (i < reference.count && reference.pc[i] != regs.pc - 1)
-		i++;
+	i = libgcc_stack_from(&reference, regs.pc);
 	for (; node != UNWIND_ROOT && i < reference.count; node = stack->nodes[node].parent, i++)
 		if (unwind_node_pc(&stack->nodes[node]) != reference.pc[i])
 			break;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack as libgcc's unwinder finds it: what the tests of ours compare with. */
+#ifndef TESTS_LIBGCC_STACK_H
+#define TESTS_LIBGCC_STACK_H
+
+#include <stdint.h>
+
+#define FRAMES_MAX 256u
+
+/* libgcc's interface, declared here because its header bears the name of ours. */
+struct _Unwind_Context;
+typedef int trace_function(struct _Unwind_Context *, void *);
+int _Unwind_Backtrace(trace_function *, void *);
+uintptr_t _Unwind_GetIPInfo(struct _Unwind_Context *, int *);
+
+/* Places in the calls, innermost first. */
+struct libgcc_stack {
+	uintptr_t pc[FRAMES_MAX];
+	unsigned count;
+};
+
+static int libgcc_stack_add(struct _Unwind_Context *context, void *data)
+{
+	struct libgcc_stack *found = data;
+	int exact = 0;
+	uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
+
+	/* The end of the chain may be listed, too, with pc 0. */
+	if (pc >= 4096 && found->count < FRAMES_MAX)
+		found->pc[found->count++] = pc - 1;
+	return 0;
+}
+
+/* From the caller that returns to `pc` on. Returns the first one's number; `count`: it isn't there. */
+static inline unsigned libgcc_stack_from(struct libgcc_stack *found, uintptr_t pc)
+{
+	unsigned i = 0;
+
+	found->count = 0;
+	_Unwind_Backtrace(libgcc_stack_add, found);
+	while (i < found->count && found->pc[i] != pc - 1)
+		i++;
+	return i;
+}
+
+#endif
