@@ -62,9 +62,7 @@ static void add(struct file *f, uint64_t heap, uint64_t stack, uint64_t time)
 /* The trace of a file, -1 if it can't be one; *problem says why. */
 static int import_fd(int fd, uint64_t tick_rate, const char **problem)
 {
-	struct import import = {
-		.from = fd, .to = file_unnamed(), .name = "data", .tick_rate = tick_rate
-	};
+	struct import import = { .from = fd, .to = file_unnamed(), .name = "data", .tick_rate = tick_rate };
 	assert_true(import.to >= 0);
 	if (import_memusage.read(&import) == 0)
 		return import.to;
