@@ -305,8 +305,10 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 
 	if (!frame->base || !*frame->base)
 		return n ? keep_shown(symbols, frame->path, (size_t)n) : NULL;
-	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0)
+	if (asprintf(&joined, "%s%s%.*s", frame->base, n ? "/" : "", n, frame->path) < 0) {
+		symbols->notices.starved = true;
 		return NULL;
+	}
 	directory = keep_shown(symbols, joined, strlen(joined));
 	free(joined);
 	return directory;

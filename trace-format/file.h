@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes from and to files, all of them or an error. Private. */
+/* Bytes from and to files, all of them or an error. Not for users of the library. */
 #ifndef MSTRACE_FILE_H
 #define MSTRACE_FILE_H
 

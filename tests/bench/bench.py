@@ -161,14 +161,14 @@ def count_events(build, workload, folder):
     return build.stat(os.path.join(own, "t"))["events"]
 
 
-def spread(values):
+def spread(values, digits=2):
     """Median and quartiles, as text."""
     if not values:
         return "failed"
     if len(values) < 3:
-        return f"{statistics.median(values):.2f}"
+        return f"{statistics.median(values):.{digits}f}"
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{statistics.median(values):.2f} ({low:.2f}–{high:.2f})"
+    return f"{statistics.median(values):.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 
 
 def ratios(samples, name, what):

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '../tools'))
 import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
+from bench import spread                                  # noqa: E402
 from harness import Build, Scratch                        # noqa: E402
 
 PROCESSOR = 0
@@ -59,12 +60,6 @@ def measure(build, workload, runs, folder):
     return found
 
 
-def spread(values, digits):
-    """Median and quartiles, as text."""
-    low, _, high = statistics.quantiles(values, n=4, method='inclusive')
-    return '%.*f (%.*f–%.*f)' % (digits, statistics.median(values), digits, low, digits, high)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--build', required=True, help='the Meson build directory')
@@ -84,8 +79,8 @@ def main():
             own = [m / n for n, _, m in found]
             both = [(p + m) / n for n, p, m in found]
             print('| %s | %s | %.2f | %s | %s | %s | %s | %s |' % (
-                workload.name, format(calls, ','), statistics.median(n for n, _, _ in found), spread(program, 2),
-                spread(own, 2), spread(both, 2), spread([(p - n) / calls * 1e9 for n, p, _ in found], 0),
+                workload.name, format(calls, ','), statistics.median(n for n, _, _ in found), spread(program),
+                spread(own), spread(both), spread([(p - n) / calls * 1e9 for n, p, _ in found], 0),
                 spread([m / calls * 1e9 for _, _, m in found], 0)), flush=True)
             programs.append(statistics.median(program))
             together.append(statistics.median(both))

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "preload/unwind.h"
+
 #define FRAMES_MAX 256u
 
 /* libgcc's interface, declared here because its header bears the name of ours. */
@@ -29,6 +31,16 @@ static int libgcc_stack_add(struct _Unwind_Context *context, void *data)
 	if (pc >= 4096 && found->count < FRAMES_MAX)
 		found->pc[found->count++] = pc - 1;
 	return 0;
+}
+
+/* In a function that stands for malloc: the registers of its caller. */
+static inline __attribute__((always_inline)) struct unwind_regs registers_of_caller(void)
+{
+	return (struct unwind_regs){
+		(uintptr_t)__builtin_return_address(0),
+		(uintptr_t)__builtin_frame_address(0) + 16,
+		*(uintptr_t *)__builtin_frame_address(0),
+	};
 }
 
 /* From the caller that returns to `pc` on. Returns the first one's number; `count`: it isn't there. */

@@ -50,11 +50,7 @@ static uint64_t stamp(void)
 /* What stands for malloc. Also at the end of made code that has no table: then nobody knows more than that. */
 static __attribute__((noinline)) void event(bool has_tables)
 {
-	const struct unwind_regs regs = {
-		(uintptr_t)__builtin_return_address(0),
-		(uintptr_t)__builtin_frame_address(0) + 16,
-		*(uintptr_t *)__builtin_frame_address(0),
-	};
+	const struct unwind_regs regs = registers_of_caller();
 	uint32_t node = unwind_capture(stack, &regs);
 	struct libgcc_stack reference;
 	unsigned i;

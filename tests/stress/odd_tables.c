@@ -36,11 +36,7 @@ static uint64_t stamp(void)
 /* What stands for malloc. */
 static __attribute__((noinline)) void event(void)
 {
-	const struct unwind_regs regs = {
-		(uintptr_t)__builtin_return_address(0),
-		(uintptr_t)__builtin_frame_address(0) + 16,
-		*(uintptr_t *)__builtin_frame_address(0),
-	};
+	const struct unwind_regs regs = registers_of_caller();
 	uint32_t node = unwind_capture(stack, &regs);
 	struct libgcc_stack reference;
 	unsigned i;
