@@ -36,6 +36,7 @@ struct naming *naming_create(const struct mst_reader *reader, const char *const 
 		naming_destroy(n);
 		return NULL;
 	}
+	symbols_use_cache(n->symbols);
 	return n;
 }
 

@@ -63,6 +63,7 @@ struct lineinfo {
 	uint32_t n_units;
 	uint32_t units_capacity;
 	size_t ranges_left;
+	bool damaged; /* something could not be read, or is too much */
 };
 
 struct walk {
@@ -87,6 +88,7 @@ static bool die_ranges(struct lineinfo *lineinfo, Dwarf_Die *die, struct ranges 
 		if (!ranges_add(ranges, lo, hi, value))
 			return false;
 	}
+	lineinfo->damaged |= offset != 0 || !lineinfo->ranges_left;
 	return true;
 }
 
@@ -121,15 +123,17 @@ static void units_load(struct lineinfo *lineinfo)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, split;
 	bool whole = true;
+	int more = 0;
 
 	while (whole && unit_reserve(lineinfo) &&
-	       dwarf_get_units(lineinfo->dwarf, cu, &cu, NULL, NULL, &die, &split) == 0) {
+	       (more = dwarf_get_units(lineinfo->dwarf, cu, &cu, NULL, NULL, &die, &split)) == 0) {
 		bool any;
 
 		whole = die_ranges(lineinfo, &die, &lineinfo->unit_map, lineinfo->n_units, &any);
 		if (any)
 			unit_add(lineinfo, &die, &split);
 	}
+	lineinfo->damaged |= more < 0;
 }
 
 /* The first entry of the unit that begins at `offset`. False: none begins there. */
@@ -319,19 +323,21 @@ static bool row_read(Dwarf_Lines *lines, size_t i, uint64_t *lo, uint64_t *hi, i
  * joins neighbours that have the same line number, and takes the file of the first for all of them
  * even if it is another one.
  */
-static void unit_load_lines(struct unit *unit)
+static void unit_load_lines(struct lineinfo *lineinfo, struct unit *unit)
 {
 	uint64_t lo, hi, end = 0;
 	int number, last_number = 0;
 	uint32_t row = 0;
-	Dwarf_Attribute folder;
+	Dwarf_Attribute folder, table;
 	size_t n;
 
 	unit->folder = dwarf_formstring(dwarf_attr(&unit->lines_die, DW_AT_comp_dir, &folder));
 	if (dwarf_getsrcfiles(&unit->lines_die, &unit->files, &unit->n_files) != 0)
 		unit->n_files = 0;
-	if (dwarf_getsrclines(&unit->lines_die, &unit->lines, &n) != 0)
+	if (dwarf_getsrclines(&unit->lines_die, &unit->lines, &n) != 0) {
+		lineinfo->damaged |= dwarf_attr(&unit->lines_die, DW_AT_stmt_list, &table) != NULL;
 		return;
+	}
 	unit->n_lines = n;
 	for (size_t i = 0; i + 1 < n && i < RANGES_NONE; i++) {
 		if (!row_read(unit->lines, i, &lo, &hi, &number))
@@ -425,8 +431,10 @@ static void walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope, 
 	if (depth > LINEINFO_DEPTH_MAX || dwarf_child(parent, &die) != 0)
 		return;
 	do {
-		if (walk->dies_left == 0)
+		if (walk->dies_left == 0) {
+			walk->lineinfo->damaged = true;
 			return;
+		}
 		walk->dies_left--;
 		walk_die(walk, &die, scope, depth);
 	} while (dwarf_siblingof(&die, &die) == 0);
@@ -451,7 +459,7 @@ static void unit_load(struct lineinfo *lineinfo, struct unit *unit)
 	struct walk walk = { lineinfo, unit, unit_die_limit(unit) };
 
 	unit->loaded = true;
-	unit_load_lines(unit);
+	unit_load_lines(lineinfo, unit);
 	walk_children(&walk, &unit->tree_die, SCOPE_NONE, 0);
 	ranges_seal(&unit->scope_map);
 }
@@ -585,6 +593,7 @@ static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_fram
 	const bool split = unit->lines_die.cu != unit->tree_die.cu;
 	Dwarf_Half version = 0;
 
+	frame->split = split;
 	frame->uninlined = split || (scope != RANGES_NONE && die_is_indexed(&unit->scopes[scope].die));
 	if (split)
 		dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -595,8 +604,10 @@ static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_fram
 static void units_list(struct lineinfo *lineinfo)
 {
 	lineinfo->listed = true;
-	if (lineinfo->image && !debugimage_reach_all(lineinfo->image) && !open_with_libdw(lineinfo))
+	if (lineinfo->image && !debugimage_reach_all(lineinfo->image) && !open_with_libdw(lineinfo)) {
+		lineinfo->damaged = true;
 		return;
+	}
 	units_load(lineinfo);
 	ranges_seal(&lineinfo->unit_map);
 }
@@ -694,6 +705,12 @@ static const char *supplement(Elf *elf)
 	    !memchr(bytes + start, 0, data->d_size - start))
 		return NULL;
 	return bytes + start;
+}
+
+bool lineinfo_is_whole(const struct lineinfo *lineinfo)
+{
+	/* What is damaged may not even be open. */
+	return !lineinfo->damaged && !dwarf_getalt(lineinfo->dwarf) && !lineinfo_lacks(lineinfo);
 }
 
 const char *lineinfo_lacks(const struct lineinfo *lineinfo)

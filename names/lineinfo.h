@@ -36,6 +36,7 @@ struct lineinfo_frame {
 	const char *lacks;   /* of the first: the .dwo file, not found, that tells of inlined calls */
 	bool uninlined;      /* of the first: Massif 3.19 knows none of these inlined calls */
 	bool lineless;       /* of the first: nor the line */
+	bool split;          /* of the first: a .dwo file tells of it, or would */
 };
 
 /*
@@ -45,6 +46,12 @@ struct lineinfo_frame {
  */
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
 		       size_t max);
+
+/*
+ * Whether all answers until now are what the module's own file and its debug file say, and would say again if memory
+ * sufficed: nothing was damaged or too much, and there is no common file of dwz's. About .dwo files frames tell.
+ */
+bool lineinfo_is_whole(const struct lineinfo *lineinfo);
 
 /* The name of dwz's common file, if the debug information refers to one that libdw hasn't read; else NULL. */
 const char *lineinfo_lacks(const struct lineinfo *lineinfo);

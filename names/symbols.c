@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbols.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "answers.h"
 #include "demangle.h"
 #include "lineinfo.h"
+#include "namecache.h"
 #include "notices.h"
 #include "objfile.h"
 #include "stringset.h"
@@ -30,13 +33,15 @@ struct module {
 	size_t build_id_size;
 	uint64_t recorded_ns;
 	bool opened;
-	bool described;            /* `lineinfo` has been asked for */
+	bool described; /* `lineinfo` has been asked for */
+	bool cache_asked;
 	bool lacks_split;          /* a notice says so */
 	struct objfile objfile;    /* cleared if there is no file */
 	struct symtab *symtab;     /* NULL without a file */
 	Elf *debug_file;           /* of which there are symbols, too; NULL: none */
 	uint64_t debug_shift;      /* its addresses less the module's: added to an address of the latter */
 	struct lineinfo *lineinfo; /* NULL without debug information */
+	struct namecache *cache;   /* NULL: no answers are kept */
 };
 
 struct symbols {
@@ -47,6 +52,8 @@ struct symbols {
 	uint32_t n_modules;
 	uint32_t modules_capacity;
 	struct answers answers;
+	char *cache_folder; /* NULL: no answers are kept */
+	uint64_t cache_ns;  /* CLOCK_REALTIME when that was decided */
 };
 
 static const struct symbol_line unknown_line = { 0 };
@@ -106,6 +113,12 @@ static bool module_load_symbols(struct module *module)
 	return fine || !main_elf;
 }
 
+/* To libdw what it has no memory for is just missing; malloc() tells more. errno was 0 before libdw was asked. */
+static void note_memory(struct symbols *symbols)
+{
+	symbols->notices.starved |= errno == ENOMEM;
+}
+
 static struct module *module_open(struct symbols *symbols, uint32_t index)
 {
 	struct module *module = &symbols->modules[index];
@@ -115,18 +128,20 @@ static struct module *module_open(struct symbols *symbols, uint32_t index)
 	if (module->opened)
 		return module;
 	module->opened = true;
-	if (!objfile_open(&module->objfile, symbols->search, &name, &symbols->notices))
-		return module;
-	module->symtab = symtab_create();
-	if (!module->symtab || !module_load_symbols(module))
+	errno = 0;
+	if (objfile_open(&module->objfile, symbols->search, &name, &symbols->notices))
+		module->symtab = symtab_create();
+	if (module->symtab && !module_load_symbols(module))
 		symbols->notices.starved = true;
 	if (module->symtab)
 		symtab_seal(module->symtab);
+	note_memory(symbols);
 	return module;
 }
 
 static void module_finish(struct module *module)
 {
+	namecache_close(module->cache);
 	lineinfo_close(module->lineinfo);
 	symtab_destroy(module->symtab);
 	objfile_close(&module->objfile);
@@ -187,14 +202,27 @@ void symbols_destroy(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	answers_finish(&symbols->answers);
-	for (uint32_t i = 0; i < symbols->n_modules; i++)
+	for (uint32_t i = 0; i < symbols->n_modules; i++) {
+		if (symbols->modules[i].cache && !symbols->notices.starved)
+			namecache_save(symbols->modules[i].cache);
 		module_finish(&symbols->modules[i]);
+	}
+	answers_finish(&symbols->answers);
 	free(symbols->modules);
+	free(symbols->cache_folder);
 	notices_finish(&symbols->notices);
 	stringset_destroy(symbols->strings);
 	objfile_search_destroy(symbols->search);
 	free(symbols);
+}
+
+void symbols_use_cache(struct symbols *symbols)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	symbols->cache_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+	symbols->cache_folder = namecache_folder();
 }
 
 static bool modules_grow(struct symbols *symbols)
@@ -333,9 +361,32 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	return line;
 }
 
+/* Which files the module's names come from, as far as libdwfl has looked for them. */
+static struct namecache_module module_files(const struct module *module)
+{
+	struct namecache_module files = { .build_id = module->build_id,
+					  .build_id_size = module->build_id_size };
+
+	dwfl_module_info(module->objfile.module, NULL, NULL, NULL, NULL, NULL, &files.files[0],
+			 &files.files[1]);
+	return files;
+}
+
+static struct namecache *module_cache(struct symbols *symbols, struct module *module)
+{
+	if (!module->cache_asked && symbols->cache_folder && module->objfile.module) {
+		const struct namecache_module files = module_files(module);
+
+		module->cache = namecache_open(symbols->cache_folder, &files, symbols->cache_ns);
+	}
+	module->cache_asked = true;
+	return module->cache;
+}
+
 /* Opens a module's debug information, the first time. */
 static void module_describe(struct symbols *symbols, struct module *module)
 {
+	struct namecache_module files;
 	const char *lacks;
 
 	if (module->described || !module->objfile.module)
@@ -347,6 +398,12 @@ static void module_describe(struct symbols *symbols, struct module *module)
 		notices_add(&symbols->notices,
 			    "%s: common debug file %s not read, inlined functions have no names",
 			    module->path, lacks);
+	/* A debug file that nobody had looked for until now is another one. */
+	files = module_files(module);
+	if (module->cache && !namecache_is_about(module->cache, &files)) {
+		namecache_close(module->cache);
+		module->cache = NULL;
+	}
 }
 
 /* One file stands for all that are missing. */
@@ -359,42 +416,96 @@ static void note_split(struct symbols *symbols, struct module *module, const cha
 		    module->path, lacks);
 }
 
+/* A chain on its way to the answers, without its outermost function. */
+struct description {
+	size_t n;
+	struct symbol_line lines[CHAIN_MAX];
+	enum namecache_bare bare;
+	bool is_new; /* and would be found again: the cache should know it */
+};
+
+static void describe_from_files(struct symbols *symbols, struct module *module, uint64_t address,
+				struct description *description)
+{
+	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
+	size_t n = 0;
+
+	errno = 0;
+	module_describe(symbols, module);
+	if (module->lineinfo) {
+		n = lineinfo_frames(module->lineinfo, address, frames, CHAIN_MAX);
+		note_split(symbols, module, frames[0].lacks);
+		description->is_new =
+			lineinfo_is_whole(module->lineinfo) && !frames[0].split && !frames[0].lacks;
+		if (frames[0].lineless || lineinfo_outside_text(module->lineinfo, address))
+			description->bare = NAMECACHE_BARE_NAME;
+		else if (frames[0].uninlined)
+			description->bare = NAMECACHE_BARE_LINE;
+	}
+	note_memory(symbols);
+	description->n = n ? n : 1;
+	for (size_t i = 0; i < description->n; i++)
+		description->lines[i] = line_create(symbols, &frames[i]);
+}
+
+/* Its texts come from a file that anybody may have written. */
+static void keep_texts(struct symbols *symbols, struct symbol_line *line)
+{
+	const char **texts[] = { &line->function, &line->directory, &line->file, &line->massif };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (*texts[i])
+			*texts[i] = keep_shown(symbols, *texts[i], strlen(*texts[i]));
+	}
+}
+
+static void describe(struct symbols *symbols, struct module *module, uint64_t address,
+		     struct description *description)
+{
+	const struct namecache *cache = module_cache(symbols, module);
+
+	description->n = 0;
+	description->bare = NAMECACHE_NO_BARE;
+	description->is_new = false;
+	if (cache)
+		description->n =
+			namecache_find(cache, address, description->lines, CHAIN_MAX, &description->bare);
+	for (size_t i = 0; i < description->n; i++)
+		keep_texts(symbols, &description->lines[i]);
+	if (description->n == 0)
+		describe_from_files(symbols, module, address, description);
+}
+
 static const struct symbol_chain *chain_create(struct symbols *symbols, const struct answer *answer)
 {
 	struct module *module = &symbols->modules[answer->module];
 	struct symbol *symbol = answer_symbol(symbols, answer);
-	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
+	struct description description;
 	struct symbol_chain *chain;
 	struct symbol_line *lines;
-	bool lineless = false;
-	size_t n = 0;
+	size_t n;
 
-	module_describe(symbols, module);
-	if (module->lineinfo) {
-		n = lineinfo_frames(module->lineinfo, answer->address, frames, CHAIN_MAX);
-		lineless = lineinfo_outside_text(module->lineinfo, answer->address);
-		note_split(symbols, module, frames[0].lacks);
-	}
-	if (n == 0)
-		n = 1;
+	describe(symbols, module, answer->address, &description);
+	n = description.n;
 	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
 	if (!chain) {
 		symbols->notices.starved = true;
 		return NULL;
 	}
 	lines = (struct symbol_line *)(chain + 1);
-	for (size_t i = 0; i < n; i++)
-		lines[i] = line_create(symbols, &frames[i]);
+	memcpy(lines, description.lines, n * sizeof(*lines));
 	if (symbol)
 		lines[n - 1].function = symbol_readable(symbols, symbol);
 	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
-	lineless |= frames[0].lineless;
-	if (lineless || frames[0].uninlined) {
-		lines[n] = lineless ? (struct symbol_line){ .line = 0 } : lines[0];
+	if (description.bare != NAMECACHE_NO_BARE) {
+		lines[n] = description.bare == NAMECACHE_BARE_LINE ? lines[0]
+								   : (struct symbol_line){ .line = 0 };
 		lines[n].function = lines[n - 1].function;
 		lines[n].massif = NULL;
 		chain->bare = &lines[n];
 	}
+	if (description.is_new && module->cache)
+		namecache_add(module->cache, answer->address, chain);
 	return chain;
 }
 

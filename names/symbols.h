@@ -44,6 +44,12 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n);
 void symbols_destroy(struct symbols *symbols); /* NULL is allowed */
 
 /*
+ * Answers of symbols_describe() are kept for the user's next replay, and taken from what has been kept, as namecache.h
+ * has it. To be called before the first question. What is new is written by symbols_destroy().
+ */
+void symbols_use_cache(struct symbols *symbols);
+
+/*
  * Makes a module known; copies all of it and opens nothing yet. Returns its index, dense from 0,
  * or SYMBOLS_NO_MODULE when out of memory. In all functions below an index that was never given
  * out, like SYMBOLS_NO_MODULE, is a module of which nothing is known.

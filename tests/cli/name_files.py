@@ -15,9 +15,11 @@ import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
@@ -63,6 +65,8 @@ def sh(*words, **more):
 class Names:
     """Answers of the symbolizer for the addresses of one program."""
 
+    asked = {}      # by command line: whose addresses
+
     def __init__(self, build, program):
         self.build = build
         self.tool = build.file("tests/tools/frame_names")
@@ -72,13 +76,19 @@ class Names:
         self.addresses = range(start, start + size, 3)
 
     def ask(self, path, *dirs, build_id=None, env=None):
-        """The answers as one text, and the notices."""
+        """The answers as one text, without what Massif knows, and the notices."""
         words = [self.tool, "-b", build_id or self.build_id]
         for directory in dirs:
             words += ["-s", directory]
-        done = subprocess.run(words + [path], input="".join(f"{a:x}\n" for a in self.addresses),
+        if not env:
+            self.asked[*words, path] = self
+        answers, notices = self.say(words + [path], **(env or {}))
+        return re.sub(r"^-.*\n", "", re.sub(r"(\t\d+)\t.*$", r"\1", answers, flags=re.M), flags=re.M), notices
+
+    def say(self, words, **env):
+        done = subprocess.run(words, input="".join(f"{a:x}\n" for a in self.addresses),
                               capture_output=True, text=True, errors="surrogateescape", check=True,
-                              env=harness.plain_environment(**(env or {})))
+                              env=harness.plain_environment(**env))
         return done.stdout, done.stderr
 
 
@@ -650,6 +660,53 @@ def check_debuginfod(check, names, program, work, whole):
     check("debuginfod: a server that is gone", functions(answer) == functions(names.ask(stripped)[0]))
 
 
+def change_kept(path, old, new):
+    """Puts another text into a file of the cache, with the right checksum."""
+    with open(path, "rb") as file:
+        data = file.read()
+    body = data[160:].replace(old, new)
+    with open(path, "wb") as file:
+        file.write(data[:156] + struct.pack("<I", zlib.crc32(body)) + body)
+    return body != data[160:]
+
+
+def check_cache(check, names, program, work):
+    """What is kept says what is found, for all files that were asked about above, and for others nothing."""
+    folder = os.path.join(work, "kept")
+    time.sleep(2.5)     # files must have been left alone for some time
+    wrong, other = [], 0
+    for words, of in names.asked.items():
+        plain = of.say(words)
+        wrong += [words for _ in range(2) if of.say(words, MSREC_CACHE=folder) != plain]
+        other += plain[0].count("\tUnknownInlinedFun\n") + plain[0].count("\n-")
+    check(f"cache: {len(names.asked)} questions, twice", len(names.asked) > 15 and not wrong, str(wrong[:2]))
+    check("cache: of what Massif 3.19 doesn't know, too", other > 0)
+    (kept,) = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(names.build_id)]
+    question = [names.tool, "-b", names.build_id, program]
+    whole = names.say(question)
+    check("cache: a kept file", names.say(question, MSREC_CACHE=folder) == whole)
+    changed = change_kept(kept, b"program.cpp", b"PROGRAM.cpp")
+    answer = names.say(question, MSREC_CACHE=folder)[0]
+    check("cache: is asked", changed and answer == whole[0].replace("program.cpp", "PROGRAM.cpp"), answer)
+    check("cache: isn't asked when it isn't wanted", names.say(question, MSREC_CACHE="") == whole)
+    home = os.path.join(work, "home")
+    os.makedirs(home)
+    shutil.copytree(folder, os.path.join(home, ".cache", "msrec"))
+    check("cache: in the home folder", names.say(question, HOME=home)[0] == answer)
+    os.utime(program)
+    check("cache: not of a file that has been touched", names.say(question, MSREC_CACHE=folder) == whole)
+    time.sleep(2.5)
+    check("cache: nor later", names.say(question, MSREC_CACHE=folder) == whole)
+    os.rename(program, program + ".old")
+    sh("strip", "-o", program, program + ".old")
+    bare = names.say(question)
+    check("cache: not of a file that has been stripped", bare != whole and
+          names.say(question, MSREC_CACHE=folder) == bare)
+    time.sleep(2.5)
+    check("cache: nor later", names.say(question, MSREC_CACHE=folder) == bare)
+    check("cache: a folder that is none", names.say(question, MSREC_CACHE=program) == bare)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", required=True)
@@ -678,6 +735,7 @@ def main():
         check_mapped(check, build, work)
         check_units_apart(check, build, work)
         check_unknown_to_massif(check, build, work)
+        check_cache(check, names, program, work)
     return 1 if check.failed else 0
 
 

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
@@ -29,17 +30,19 @@ def same(build, command, report, output, result):
     return "-z" in command and dumps[0] == dumps[1]
 
 
-def check(build, preload, command, path):
+def check(build, preload, command, path, trace="trace", ends=(), **more):
     tool, *words = command.split()
     report = os.path.join(path, "report")
-    environment = plain_environment(LD_PRELOAD=preload, NO_MEMORY_REPORT=report)
-    subprocess.run([build.file("analyze/" + tool), *words, "-j1", "trace"], cwd=path, env=environment, timeout=60,
+    environment = plain_environment(LD_PRELOAD=preload, NO_MEMORY_REPORT=report, **more)
+    subprocess.run([build.file("analyze/" + tool), *words, "-j1", trace], cwd=path, env=environment, timeout=60,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     with open(report, encoding="ascii") as f:
         *children, (_, _, result, told_always) = [line.split() for line in f]
     if len(children) < 20:
         raise Problem(f"only {len(children)} allocations failed")
     for call, status, output, told in children:
+        if int(status) in ends:
+            continue
         if int(status) < 0:
             raise Problem(f"allocation {call}: {signal.Signals(-int(status)).name}")
         if int(status) not in (0, 2):
@@ -49,6 +52,44 @@ def check(build, preload, command, path):
         if status == "0" and told == told_always and not same(build, command, report, output, result):
             raise Problem(f"allocation {call}: another result without a word")
     return f"{len(children)} failures"
+
+
+# Without memory libdw ends the process itself, and in dwarf_getsrclines() doesn't look at what tsearch() says.
+LIBDW_ENDS = (1, -signal.SIGSEGV)
+
+PROGRAM = r"""
+#include <stdlib.h>
+static inline __attribute__((always_inline)) void *twice(size_t n) { return malloc(2 * n); }
+static __attribute__((noinline)) void *far(size_t n) { return n ? far(n - 1) : twice(n + 10); }
+int main(int argc, char **argv) { (void)argv; free(far(argc)); free(twice(argc)); }
+"""
+
+
+def check_kept(build, preload, path):
+    """What a replay without memory keeps of names is what it would find with memory."""
+    with open(os.path.join(path, "program.c"), "w", encoding="ascii") as f:
+        f.write(PROGRAM)
+    subprocess.run(["cc", "-g", "-O1", "-Wl,--build-id", "-o", "program", "program.c"], cwd=path, check=True)
+    subprocess.run([build.msrec, "-f", "-q", "-o", "trace", "./program"], cwd=path, env=plain_environment(), check=True)
+    time.sleep(2.5)     # names in files that are newer aren't kept
+    folders, trace = os.path.join(path, "folders"), os.path.join(path, "trace")
+    os.mkdir(folders)
+    outcome = check(build, preload, "msreplay --massif-out-file=-", path, trace, LIBDW_ENDS, MSREC_CACHE="kept",
+                    NO_MEMORY_FOLDERS=folders)
+
+    def replay(cwd, cache):
+        return subprocess.run([build.file("analyze/msreplay"), "--massif-out-file=-", trace], cwd=cwd, check=True,
+                              env=plain_environment(MSREC_CACHE=cache), capture_output=True).stdout
+    found = replay(path, "")
+    if b"twice (program.c:3)" not in found:
+        raise Problem("no names are found")
+    kept = [call for call in os.listdir(folders) if os.path.exists(os.path.join(folders, call, "kept"))]
+    if len(kept) < 20:
+        raise Problem(f"only {len(kept)} times anything is kept")
+    for call in kept:
+        if replay(os.path.join(folders, call), "kept") != found:
+            raise Problem(f"allocation {call}: what is kept is something else")
+    return f"{outcome}, {len(kept)} times names are kept"
 
 
 def main():
@@ -62,6 +103,7 @@ def main():
         subprocess.run([build.file("tests/cli_trace"), "trace"], cwd=path, check=True)
         cases = [(command, lambda folder, command=command: check(build, preload, command, folder))
                  for command in COMMANDS]
+        cases.append(("names that are kept", lambda folder: check_kept(build, preload, folder)))
         return run_cases(cases, path, args.only)
 
 

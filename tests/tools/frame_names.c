@@ -2,7 +2,8 @@
 /*
  * Asks the symbolizer about one file, for tests: reads link-time addresses in hexadecimal, one a line, and
  * prints for each of them the address and then a line for each call of its chain, innermost first:
- * function, tab, directory, tab, file, tab, line; "?" stands for what is unknown.
+ * function, tab, directory, tab, file, tab, line; "?" stands for what is unknown. What Massif 3.19 has
+ * in a name's place follows behind another tab, and the line that is all it knows in one of its own behind a "-".
  *
  *   frame_names [-s DIR]... [-b BUILD-ID] PATH
  *
@@ -53,16 +54,23 @@ static const char *or_unknown(const char *text)
 	return text ? text : "?";
 }
 
+static void print_line(const struct symbol_line *line)
+{
+	printf("%s\t%s\t%s\t%d%s%s\n", or_unknown(line->function), or_unknown(line->directory),
+	       or_unknown(line->file), line->line, line->massif ? "\t" : "",
+	       line->massif ? line->massif : "");
+}
+
 static void print_names(struct symbols *symbols, uint64_t address)
 {
 	const struct symbol_chain *chain = symbols_describe(symbols, 0, address);
 
 	printf("0x%" PRIx64 "\n", address);
-	for (uint32_t i = 0; i < chain->n; i++) {
-		const struct symbol_line *line = &chain->lines[i];
-
-		printf("%s\t%s\t%s\t%d\n", or_unknown(line->function), or_unknown(line->directory),
-		       or_unknown(line->file), line->line);
+	for (uint32_t i = 0; i < chain->n; i++)
+		print_line(&chain->lines[i]);
+	if (chain->bare) {
+		putchar('-');
+		print_line(chain->bare);
 	}
 }
 
@@ -84,6 +92,7 @@ int main(int argc, char **argv)
 	symbols = symbols_create(question.dirs, question.n_dirs);
 	if (!symbols || symbols_add_module(symbols, &module) != 0)
 		return 2;
+	symbols_use_cache(symbols);
 	while (fgets(line, sizeof(line), stdin))
 		print_names(symbols, strtoull(line, NULL, 16));
 	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)

@@ -3,7 +3,8 @@
  * Preloaded into a program with one thread: at each call that allocates it forks, and in the child the call fails.
  * NO_MEMORY_REPORT names a file that gets a line for each child, and the last one for the program itself: the number of
  * the call, or 0; exit status, or minus a signal; hashes of standard output and standard error. Files of that name, a
- * dot and a hash behind it, have what was written.
+ * dot and a hash behind it, have what was written. If NO_MEMORY_FOLDERS names a folder, each child's working directory
+ * is a new one in it, named by the number of the call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -101,6 +102,18 @@ static void restore_files(void)
 	}
 }
 
+static void enter_folder(void)
+{
+	const char *folders = getenv("NO_MEMORY_FOLDERS");
+	char name[PATH_MAX];
+
+	if (!folders)
+		return;
+	snprintf(name, sizeof(name), "%s/%u", folders, calls);
+	if (mkdir(name, 0700) != 0 || chdir(name) != 0)
+		_exit(99);
+}
+
 /* True: this is the child in which the call fails. */
 static bool fails(void)
 {
@@ -115,6 +128,7 @@ static bool fails(void)
 	pid = fork();
 	if (pid == 0) {
 		in_child = true;
+		enter_folder();
 		errno = ENOMEM;
 		return true;
 	}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers that are kept come back as they were, for the very same files and for no others; damage is no answer. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "namecache.h"
+
+#define KEPT "folder/cache/0123ab.names"
+#define HEAD 160 /* bytes, of which the last four are a checksum */
+#define LINES_MAX 8
+
+static const uint8_t build_id[] = { 0x01, 0x23, 0xab };
+static const struct namecache_module module = { build_id, sizeof(build_id), { "program", "program.debug" } };
+
+static const struct symbol_line unknown = { .line = 0 };
+static const struct symbol_line calls[] = {
+	{ "inner<int>", "/home/x", "a.h", 7, "UnknownInlinedFun" },
+	{ "", NULL, "b.cpp", 0, NULL },
+	{ "main", "/home/x", "b.cpp", 2000000000, NULL },
+};
+static const struct symbol_line first_alone = { "main", "/home/x", "a.h", 7, NULL };
+static const struct symbol_line name_alone = { .function = "main" };
+static const struct symbol_chain known[] = {
+	{ 3, calls, NULL }, { 3, calls, &first_alone }, { 2, calls + 1, &name_alone }, { 1, &unknown, NULL }
+};
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+static void put(const char *name, const char *content)
+{
+	FILE *file = fopen(name, "w");
+
+	assert_non_null(file);
+	fputs(content, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int enter(void **state)
+{
+	char name[] = "/tmp/test_namecache.XXXXXX";
+
+	if (!mkdtemp(name) || chdir(name) != 0 || mkdir("folder", 0700) != 0)
+		return -1;
+	*state = strdup(name);
+	put("program", "the program");
+	put("program.debug", "its names");
+	return 0;
+}
+
+static int leave(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", (char *)*state);
+	free(*state);
+	return system(command);
+}
+
+#define SECOND_NS 1000000000ULL
+
+static uint64_t in_seconds(uint64_t seconds)
+{
+	return ((uint64_t)time(NULL) + seconds) * SECOND_NS;
+}
+
+/* When the files are old enough. */
+static uint64_t later(void)
+{
+	return in_seconds(3600);
+}
+
+static struct namecache *cache_open(void)
+{
+	struct namecache *cache = namecache_open("folder/cache", &module, later());
+
+	assert_non_null(cache);
+	return cache;
+}
+
+static void expect_text(const char *text, const char *expected)
+{
+	if (expected)
+		assert_string_equal(text, expected);
+	else
+		assert_null(text);
+}
+
+static void expect(const struct namecache *cache, uint64_t address, const struct symbol_chain *chain)
+{
+	struct symbol_line lines[LINES_MAX];
+	enum namecache_bare bare;
+
+	assert_int_equal(namecache_find(cache, address, lines, LINES_MAX, &bare), chain->n);
+	for (uint32_t i = 0; i < chain->n; i++) {
+		expect_text(lines[i].function, i + 1 < chain->n ? chain->lines[i].function : NULL);
+		expect_text(lines[i].directory, chain->lines[i].directory);
+		expect_text(lines[i].file, chain->lines[i].file);
+		assert_int_equal(lines[i].line, chain->lines[i].line);
+		expect_text(lines[i].massif, chain->lines[i].massif);
+	}
+	assert_int_equal(bare, !chain->bare        ? NAMECACHE_NO_BARE
+			       : chain->bare->file ? NAMECACHE_BARE_LINE
+						   : NAMECACHE_BARE_NAME);
+}
+
+static bool is_known(const struct namecache *cache, uint64_t address)
+{
+	struct symbol_line lines[LINES_MAX];
+	enum namecache_bare bare;
+
+	return namecache_find(cache, address, lines, LINES_MAX, &bare) > 0;
+}
+
+/* The known chains at addresses first, first + 0x1000 ... */
+static void keep(uint64_t first)
+{
+	struct namecache *cache = cache_open();
+
+	for (size_t i = 0; i < KNOWN; i++)
+		namecache_add(cache, first + 0x1000 * (KNOWN - 1 - i), &known[KNOWN - 1 - i]);
+	namecache_save(cache);
+	namecache_close(cache);
+}
+
+static void test_come_back(void **state)
+{
+	struct symbol_line lines[2];
+	enum namecache_bare bare;
+	struct namecache *cache;
+	struct stat status;
+
+	(void)state;
+	keep(0x5000);
+	keep(0x100);
+	cache = cache_open();
+	for (size_t i = 0; i < KNOWN; i++) {
+		expect(cache, 0x5000 + 0x1000 * i, &known[i]);
+		expect(cache, 0x100 + 0x1000 * i, &known[i]);
+	}
+	assert_false(is_known(cache, 0));
+	assert_false(is_known(cache, 0x5001));
+	assert_false(is_known(cache, UINT64_MAX));
+	assert_int_equal(namecache_find(cache, 0x5000, lines, 2, &bare), 0);
+	namecache_close(cache);
+	assert_int_equal(stat(KEPT, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(stat("folder/cache", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0700);
+}
+
+static void test_nothing_new_writes_nothing(void **state)
+{
+	struct namecache *cache = cache_open();
+
+	(void)state;
+	namecache_save(cache);
+	namecache_close(cache);
+	assert_int_equal(access("folder/cache", F_OK), -1);
+}
+
+static void test_only_the_same_files(void **state)
+{
+	const struct namecache_module others[] = {
+		{ build_id, 2, { "program", "program.debug" } },
+		{ build_id, sizeof(build_id), { "program.debug", "program" } },
+		{ build_id, sizeof(build_id), { "program", NULL } },
+		{ build_id, sizeof(build_id), { "program", "program" } },
+	};
+	struct namecache *cache;
+
+	(void)state;
+	keep(0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		cache = namecache_open("folder/cache", &others[i], later());
+		assert_non_null(cache);
+		assert_false(is_known(cache, 0));
+		assert_int_equal(namecache_is_about(cache, &module), i == 0);
+		assert_true(namecache_is_about(cache, &others[i]));
+		namecache_close(cache);
+	}
+	/* The same bytes at the same place, in another file. */
+	assert_int_equal(rename("program.debug", "old"), 0);
+	put("program.debug", "its names");
+	cache = cache_open();
+	assert_false(is_known(cache, 0));
+	namecache_close(cache);
+	assert_int_equal(rename("old", "program.debug"), 0);
+	/* That it went and came back cannot be told from a change. */
+	cache = cache_open();
+	assert_false(is_known(cache, 0));
+	put("program", "the other 1");
+	assert_false(namecache_is_about(cache, &module));
+	namecache_close(cache);
+}
+
+static void test_new_files_wait(void **state)
+{
+	const struct namecache_module missing[] = {
+		{ build_id, sizeof(build_id), { "program", "nowhere" } },
+		{ build_id, sizeof(build_id), { NULL, "program.debug" } },
+		{ build_id, 0, { "program", "program.debug" } },
+	};
+	struct namecache *cache;
+
+	(void)state;
+	assert_null(namecache_open("folder/cache", &module, in_seconds(0)));
+	cache = namecache_open("folder/cache", &module, in_seconds(5));
+	assert_non_null(cache);
+	namecache_close(cache);
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		assert_null(namecache_open("folder/cache", &missing[i], later()));
+}
+
+static size_t kept_read(uint8_t *bytes, size_t room)
+{
+	const int fd = open(KEPT, O_RDONLY);
+	const ssize_t n = read(fd, bytes, room);
+
+	assert_true(n > HEAD);
+	close(fd);
+	return (size_t)n;
+}
+
+static void kept_write(const uint8_t *bytes, size_t n)
+{
+	const int fd = open(KEPT, O_WRONLY | O_TRUNC);
+
+	assert_int_equal(write(fd, bytes, n), n);
+	close(fd);
+}
+
+/* What a reader does with a file; whether it finds anything in it. */
+static bool kept_try(void)
+{
+	struct namecache *cache = cache_open();
+	struct symbol_line lines[LINES_MAX];
+	enum namecache_bare bare;
+	bool found = false;
+
+	for (size_t i = 0; i < KNOWN; i++) {
+		const size_t n = namecache_find(cache, 0x1000 * i, lines, LINES_MAX, &bare);
+
+		for (size_t k = 0; k < n; k++)
+			assert_true((!lines[k].function || strlen(lines[k].function) < 4096) &&
+				    (!lines[k].massif || strlen(lines[k].massif) < 4096) &&
+				    lines[k].line >= 0);
+		found |= n > 0;
+	}
+	namecache_close(cache);
+	return found;
+}
+
+static void test_damage(void **state)
+{
+	uint8_t bytes[4096], changed[sizeof(bytes)];
+	size_t n;
+
+	(void)state;
+	keep(0);
+	n = kept_read(bytes, sizeof(bytes));
+	assert_true(kept_try());
+	for (size_t i = 0; i < n; i++) {
+		memcpy(changed, bytes, n);
+		changed[i] ^= 0x41;
+		kept_write(changed, n);
+		assert_false(kept_try());
+		kept_write(bytes, i);
+		assert_false(kept_try());
+	}
+	/* A whole one is made of a damaged one. */
+	keep(0);
+	assert_true(kept_try());
+}
+
+/* The same with the right checksum, as somebody else's file would have it. */
+static void test_hostile(void **state)
+{
+	uint8_t bytes[4096], changed[sizeof(bytes)];
+	struct namecache *cache;
+	uint32_t crc;
+	size_t n;
+
+	(void)state;
+	keep(0);
+	n = kept_read(bytes, sizeof(bytes));
+	for (size_t i = HEAD - 16; i < n; i++) {
+		for (size_t k = 0; k < 4; k++) {
+			memcpy(changed, bytes, n);
+			changed[i] ^= (uint8_t[]){ 0x01, 0x80, 0xff, 0x10 }[k];
+			crc = (uint32_t)crc32_z(0, changed + HEAD, n - HEAD);
+			memcpy(changed + HEAD - sizeof(crc), &crc, sizeof(crc));
+			kept_write(changed, n);
+			kept_try();
+			/* What makes no sense isn't taken over. */
+			cache = cache_open();
+			namecache_add(cache, 0x99000, &known[1]);
+			namecache_save(cache);
+			namecache_close(cache);
+			cache = cache_open();
+			expect(cache, 0x99000, &known[1]);
+			namecache_close(cache);
+		}
+	}
+}
+
+static void grow_old(const char *name, int days)
+{
+	const struct timespec times[2] = { { .tv_sec = time(NULL) - days * 86400LL },
+					   { .tv_sec = time(NULL) - days * 86400LL } };
+
+	assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static void test_age(void **state)
+{
+	struct namecache *cache;
+	struct stat status;
+
+	(void)state;
+	keep(0);
+	put("folder/cache/fe.names", "");
+	put("folder/cache/fe.names.Xyz123", "");
+	put("folder/cache/young.names", "");
+	put("folder/cache/fd.names", "");
+	put("folder/cache/somebody's", "");
+	grow_old("folder/cache/fe.names", 61);
+	grow_old("folder/cache/fe.names.Xyz123", 61);
+	grow_old("folder/cache/fd.names", 59);
+	grow_old("folder/cache/young.names", 1000);
+	grow_old("folder/cache/somebody's", 1000);
+	grow_old(KEPT, 59);
+	cache = cache_open();
+	namecache_save(cache); /* has been asked for */
+	namecache_close(cache);
+	assert_int_equal(stat(KEPT, &status), 0);
+	assert_true(time(NULL) - status.st_mtim.tv_sec < 3600);
+	keep(0x10);
+	assert_int_equal(access("folder/cache/fe.names", F_OK), -1);
+	assert_int_equal(access("folder/cache/fe.names.Xyz123", F_OK), -1);
+	assert_int_equal(access("folder/cache/young.names", F_OK), 0);
+	assert_int_equal(access("folder/cache/fd.names", F_OK), 0);
+	assert_int_equal(access("folder/cache/somebody's", F_OK), 0);
+	assert_int_equal(access(KEPT, F_OK), 0);
+}
+
+static void test_no_room(void **state)
+{
+	(void)state;
+	put("folder/cache", "a file");
+	keep(0);
+	assert_int_equal(unlink("folder/cache"), 0);
+	assert_int_equal(mkdir("folder/cache", 0700), 0);
+	assert_int_equal(mkdir(KEPT, 0700), 0);
+	keep(0);
+	assert_int_equal(rmdir(KEPT), 0);
+	assert_int_equal(rmdir("folder/cache"), 0); /* nothing else is left in it */
+}
+
+static void expect_folder(const char *own, const char *xdg, const char *home, const char *expected)
+{
+	const char *const names[] = { "MSREC_CACHE", "XDG_CACHE_HOME", "HOME" };
+	const char *const values[] = { own, xdg, home };
+	char *folder;
+
+	for (size_t i = 0; i < 3; i++) {
+		if (values[i])
+			setenv(names[i], values[i], 1);
+		else
+			unsetenv(names[i]);
+	}
+	folder = namecache_folder();
+	expect_text(folder, expected);
+	free(folder);
+}
+
+static void test_folder(void **state)
+{
+	(void)state;
+	expect_folder(NULL, NULL, "/home/x", "/home/x/.cache/msrec");
+	expect_folder(NULL, "/var/x", "/home/x", "/var/x/msrec");
+	expect_folder(NULL, "relative", "/home/x", "/home/x/.cache/msrec");
+	expect_folder(NULL, "", "/home/x", "/home/x/.cache/msrec");
+	expect_folder("mine", "/var/x", "/home/x", "mine");
+	expect_folder("", "/var/x", "/home/x", NULL);
+	expect_folder(NULL, NULL, NULL, NULL);
+	expect_folder(NULL, NULL, "", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_come_back, enter, leave),
+		cmocka_unit_test_setup_teardown(test_nothing_new_writes_nothing, enter, leave),
+		cmocka_unit_test_setup_teardown(test_only_the_same_files, enter, leave),
+		cmocka_unit_test_setup_teardown(test_new_files_wait, enter, leave),
+		cmocka_unit_test_setup_teardown(test_damage, enter, leave),
+		cmocka_unit_test_setup_teardown(test_hostile, enter, leave),
+		cmocka_unit_test_setup_teardown(test_age, enter, leave),
+		cmocka_unit_test_setup_teardown(test_no_room, enter, leave),
+		cmocka_unit_test(test_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
