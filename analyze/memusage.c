@@ -523,9 +523,12 @@ static struct tally tally_up(const struct memusage *m, const struct mst_chunk *c
 	return t;
 }
 
-/* Bytes of counted blocks that come in the chunk, at most; and what all its blocks add to the live bytes. */
+/*
+ * Of a chunk some blocks of which come and go otherwise than its sums say: what the chunk adds to the live bytes, and
+ * how far these can be above what sums tell at any moment of it.
+ */
 struct weighed {
-	uint64_t come, net;
+	uint64_t net, above;
 };
 
 static struct weighed weigh(const struct mst_chunk *chunk, const struct mst_kind *kinds)
@@ -534,19 +537,22 @@ static struct weighed weigh(const struct mst_chunk *chunk, const struct mst_kind
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
 		const struct mst_kind *kind = &kinds[symbol->kind];
-		if (symbol->role == MST_CALL || symbol->role == MST_KEEP || row_of(kind) == ROW_NONE)
+		const bool comes = symbol->role == MST_ALLOC;
+		const uint64_t bytes = row_of(kind) == ROW_NONE ? 0 : size_of(kind);
+		/* The bytes by which the step is too low. */
+		const uint64_t lacks = comes ? bytes - kind->size : kind->size - bytes;
+		if (symbol->role == MST_CALL || symbol->role == MST_KEEP)
 			continue;
-		const uint64_t bytes = symbol->count * size_of(kind);
-		w.net += symbol->role == MST_ALLOC ? bytes : -bytes;
-		w.come += symbol->role == MST_ALLOC ? bytes : 0;
+		w.net += symbol->count * (comes ? bytes : -bytes);
+		w.above += (int64_t)lacks > 0 ? symbol->count * lacks : 0;
 	}
 	return w;
 }
 
 /*
  * What can be told without the records: which of a pair's first records have which second ones, if all are of one
- * sort; by how much reallocs made blocks larger, if all of them count; and the largest of the live bytes,
- * if all blocks count, or there are never as many as there were before.
+ * sort, or how many bytes those of frees had, if no realloc failed or made a block smaller; by how much reallocs made blocks larger, if all of them count; and the largest of the live bytes,
+ * if all blocks count, or there can't be more of them than there were before.
  */
 static bool memusage_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 				  const struct mst_chunk *chunk)
@@ -560,10 +566,13 @@ static bool memusage_sums_suffice(struct observer *observer, const struct mst_re
 	    !know_kinds(m, kinds, n_kinds))
 		return false;
 	const struct tally t = m->tally = tally_up(m, chunk);
-	if (t.marked || t.out != t.resized + t.freed || t.kept != t.refused || (t.resized && t.freed) ||
-	    (t.odd && (t.out || t.kept)))
+	if (t.marked || t.out != t.resized + t.freed || t.kept != t.refused ||
+	    (t.resized && t.freed && (t.kept || chunk->sums.shrunk)) || (t.odd && (t.out || t.kept)))
 		return false;
-	return t.partial ? m->heap + weigh(chunk, kinds).come <= m->heap_peak : chunk->sums.max_bytes >= 0;
+	if (chunk->sums.max_bytes < 0)
+		return false;
+	return !t.partial ||
+	       m->heap + (uint64_t)chunk->sums.max_bytes + weigh(chunk, kinds).above <= m->heap_peak;
 }
 
 /* `n` calls that gave nothing, or freed. */
@@ -604,6 +613,24 @@ static bool note_symbols(struct memusage *m, const struct mst_chunk *chunk, cons
 	return true;
 }
 
+/*
+ * Bytes of the blocks that pairs free, where other pairs resize blocks and no realloc fails or makes one smaller: what all of them had,
+ * without what resized ones had, which is what they have less what they grew by.
+ */
+static uint64_t freed_by_pairs(const struct memusage *m, const struct mst_chunk *chunk,
+			       const struct mst_kind *kinds)
+{
+	uint64_t bytes = chunk->sums.grown;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+		if (symbol->role == MST_OUT)
+			bytes += symbol->count * kinds[symbol->kind].size;
+		else if (symbol->role == MST_ALLOC && m->traits[symbol->kind] & TRAIT_RESIZES)
+			bytes -= symbol->count * kinds[symbol->kind].size;
+	}
+	return bytes;
+}
+
 static int memusage_sums(struct observer *observer, const struct mst_reader *reader,
 			 const struct mst_chunk *chunk)
 {
@@ -618,6 +645,8 @@ static int memusage_sums(struct observer *observer, const struct mst_reader *rea
 	m->heap += t->partial ? weigh(chunk, kinds).net : (uint64_t)chunk->sums.net_bytes;
 	if (!note_symbols(m, chunk, kinds))
 		return MST_ERR_NOMEM;
+	if (t->resized && t->freed)
+		m->rows[ROW_FREE].total += freed_by_pairs(m, chunk, kinds);
 	m->rows[ROW_REALLOC].total += t->resized || t->refused ? chunk->sums.grown : 0;
 	m->heap_total += t->resized || t->refused ? chunk->sums.grown : 0;
 	m->decreasing += t->resized ? chunk->sums.shrunk * ESTIMATE_ONE : 0;

@@ -439,7 +439,7 @@ def random_script(rng, frames, path, counted):
             lines.append(rng.choice(('call malloc %d %d' % (s, size), 'call lost 0 3', 'null_frees 2',
                                      'flush')))
         elif not live or what < 0.25 + 0.4 * grows:
-            lines.append('alloc %d %s %d %d' % (i, rng.choice(('malloc', 'calloc', 'new')), s, size))
+            lines.append('alloc %d %s %d %d' % (i, rng.choice(('malloc', 'calloc', 'new', 'memalign')), s, size))
             steps.append(('alloc', i, stacks[s], size))
             live.append(i)
         elif what < 0.70:
