@@ -19,7 +19,7 @@ static void find_next(struct marks *marks)
 		marks->taken < marks->n_times ? marks->settings->ats[marks->taken].time : UINT64_MAX;
 }
 
-bool marks_init(struct marks *marks, const struct settings *settings)
+bool marks_init(struct marks *marks, const struct settings *settings, uint64_t floor)
 {
 	*marks = (struct marks){
 		.settings = settings,
@@ -28,7 +28,7 @@ bool marks_init(struct marks *marks, const struct settings *settings)
 	};
 	while (marks->n_times < settings->n_ats && settings->ats[marks->n_times].kind == AT_TIME)
 		marks->n_times++;
-	marks->watching = marks->peak_wanted || marks->n_times > 0;
+	marks->highest = floor ? floor - 1 : 0;
 	if (!marks->peak_wanted)
 		marks->highest = UINT64_MAX;
 	find_next(marks);

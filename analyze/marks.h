@@ -16,9 +16,8 @@ struct moment {
 };
 
 struct marks {
-	bool watching; /* records are to be looked at one by one */
 	bool peak_wanted;
-	uint64_t highest;     /* total of the peak so far; 0: there is none */
+	uint64_t highest;     /* total of the peak so far, or just below the floor; 0: there is none */
 	struct snapshot peak; /* the first moment with that total */
 	bool peak_pending;    /* it has been raised, its `live` is that of a lower one */
 
@@ -29,8 +28,11 @@ struct marks {
 	uint64_t next_time;     /* of the first one not taken; UINT64_MAX: there is none */
 };
 
-/* False: no memory; marks_finish() is still to be called. */
-bool marks_init(struct marks *marks, const struct settings *settings);
+/*
+ * The true peak is not below `floor`, so lower totals aren't looked at. False: no memory; marks_finish() is
+ * still to be called.
+ */
+bool marks_init(struct marks *marks, const struct settings *settings, uint64_t floor);
 void marks_finish(struct marks *marks);
 
 /* A higher total than any before it. */

@@ -336,7 +336,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_records(struct massif *m, uint32_t i, uint32_t end)
 {
-	const bool marking = m->marks.watching || m->chronicle;
+	const bool marking = m->marks.peak_wanted || m->marks.next_time != UINT64_MAX || m->chronicle;
 	const enum source source = source_of(m);
 
 	if (m->settings->time_unit == TIME_INSTRUCTIONS)
@@ -715,7 +715,7 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->digest = helpers->digest;
 	m->depths = helpers->depths;
 	m->peak_floor = helpers->peak_floor;
-	fine = marks_init(&m->marks, settings) && livekinds_init(&m->live, settings, naming) &&
+	fine = marks_init(&m->marks, settings, m->peak_floor) && livekinds_init(&m->live, settings, naming) &&
 	       snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;

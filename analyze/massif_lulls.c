@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stretches of a chunk's records in which nothing can be the moment for a snapshot: they are added up, and
+ * Stretches of a chunk's records in which nothing can be the moment for a snapshot or a mark: they are added up, and
  * nothing else is asked of them. Which they are is found in the digest's sums, if there is one, or
  * while adding up.
  */
@@ -11,6 +11,7 @@ struct lull {
 	uint32_t end; /* the first one behind, where a call begins */
 	uint64_t useful, total, clock;
 	uint64_t calls; /* that count; of those added up call by call */
+	bool changed;   /* some record counts */
 };
 
 /* Bytes of which ROW times as many are still a number. */
@@ -47,8 +48,7 @@ void massif_begin_lulls(struct massif *m)
 {
 	bool all;
 
-	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->marks.watching &&
-		   !m->chronicle;
+	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->chronicle;
 	all = m->lulls && sort_out(m);
 	m->spell = all && m->digest && !m->mean && !m->by_record ? digest_spells(m->digest) : NULL;
 	m->spell_start = 0;
@@ -84,14 +84,20 @@ static uint32_t first_at_time(const struct massif *m, uint32_t i, uint32_t end, 
 	return i;
 }
 
-/* The first of the records at which the clock allows a snapshot, or `end`; with a clock of bytes that isn't known. */
+/* From when on there can be a snapshot, or a moment that was asked for is over. */
+static uint64_t next_due(const struct massif *m)
+{
+	return m->marks.next_time < m->snapshots.earliest ? m->marks.next_time + 1 : m->snapshots.earliest;
+}
+
+/* The first of the records at which that is due, or `end`; with a clock of bytes that isn't known. */
 static uint32_t first_due(const struct massif *m, uint32_t i, uint32_t end)
 {
 	if (m->settings->time_unit == TIME_BYTES)
 		return end;
 	if (m->settings->time_unit == TIME_INSTRUCTIONS)
-		return first_at_count(m, i, end, m->snapshots.earliest);
-	return first_at_time(m, i, end, m->snapshots.earliest);
+		return first_at_count(m, i, end, next_due(m));
+	return first_at_time(m, i, end, next_due(m));
 }
 
 /* ---- records ---- */
@@ -137,7 +143,7 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 {
 	const uint16_t *const records = &m->chunk->records[l->end];
 	struct sum s = { { 0 } };
-	uint64_t last = 0, twice = 0;
+	uint64_t last = 0, twice = 0, most;
 	uint32_t n = ROW;
 
 	for (uint32_t k = 0; k < ROW; k++) {
@@ -151,14 +157,16 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 		s.of += m->sums[records[n]].of;
 		twice += last / SAME_CALL & m->sums[records[n++]].of[CALLS];
 	}
-	/* Nothing goes where the total only rises. */
-	if (s.of[RISE] != s.of[TOTAL] &&
-	    (l->total + s.of[RISE] > m->snapshots.peak_limit || l->total + s.of[RISE] < s.of[RISE]))
+	most = l->total + s.of[RISE];
+	/* Nothing goes where the total only rises, but the true peak may be there. */
+	if (most > m->marks.highest ||
+	    (s.of[RISE] != s.of[TOTAL] && (most > m->snapshots.peak_limit || most < s.of[RISE])))
 		return false;
 	l->end += n;
 	l->useful += s.of[USEFUL];
 	l->total += s.of[TOTAL];
 	l->calls += calls ? (uint32_t)s.of[CALLS] - twice : 0;
+	l->changed |= s.of[CALLS] != 0;
 	return true;
 }
 
@@ -176,30 +184,9 @@ static inline __attribute__((always_inline)) uint32_t add_rows(const struct mass
 	return end;
 }
 
-/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
-static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
-								     uint32_t end, bool by_block)
+static struct lull lull_at(const struct massif *m, uint32_t i)
 {
-	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
-	struct effect e = { .action = NOTHING };
-	uint32_t row = by_block ? end : i; /* where the next one may begin */
-
-	for (; l.end < end; l.end++) {
-		if (l.end >= row)
-			row = add_rows(m, &l, end, false);
-		e = effect_of_record(m, l.end, by_block);
-		if (may_be_peak(m, l.total, l.end) || is_odd(m, &e, l.end, by_block))
-			return l;
-		l.useful += e.useful;
-		l.total += e.total;
-	}
-	if (e.action == PAIR) {
-		/* The reader has proved that there is a next record. */
-		e = effect_of_record(m, l.end++, by_block);
-		l.useful += e.useful;
-		l.total += e.total;
-	}
-	return l;
+	return (struct lull){ i, m->counters.useful, m->counters.total, m->counters.clock, 0, false };
 }
 
 /* What the call does that begins with the record `i`. */
@@ -218,11 +205,51 @@ static inline struct effect call_at(const struct massif *m, uint32_t i)
 	return call;
 }
 
+/* Whether the total is the true peak's, so far, behind the call or the second half of one that begins with the record. */
+static inline bool may_be_mark(const struct massif *m, uint64_t total, uint32_t i)
+{
+	return __builtin_expect(m->marks.peak_wanted, 0) && total + call_at(m, i).total > m->marks.highest;
+}
+
+/* Whether counters or trees are others behind the record, or the call. */
+static inline bool changes_something(const struct massif *m, const struct effect *e)
+{
+	return e->action <= GOES || (e->counted && (e->action == PAIR || (m->by_record && e->live != 0)));
+}
+
+/* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
+static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
+								     uint32_t end, bool by_block)
+{
+	struct lull l = lull_at(m, i);
+	struct effect e = { .action = NOTHING };
+	uint32_t row = by_block ? end : i; /* where the next one may begin */
+
+	for (; l.end < end; l.end++) {
+		if (l.end >= row)
+			row = add_rows(m, &l, end, false);
+		e = effect_of_record(m, l.end, by_block);
+		if (may_be_peak(m, l.total, l.end) || is_odd(m, &e, l.end, by_block) ||
+		    may_be_mark(m, l.total, l.end))
+			return l;
+		l.useful += e.useful;
+		l.total += e.total;
+		l.changed |= changes_something(m, &e);
+	}
+	if (e.action == PAIR) {
+		/* The reader has proved that there is a next record. */
+		e = effect_of_record(m, l.end++, by_block);
+		l.useful += e.useful;
+		l.total += e.total;
+	}
+	return l;
+}
+
 /* The same, call by call, as long as the clock, if it is of bytes, stays before `clock`. */
 static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t clock)
 {
 	const uint16_t *const records = m->chunk->records;
-	struct lull l = { i, m->counters.useful, m->counters.total, m->counters.clock, 0 };
+	struct lull l = lull_at(m, i);
 	uint32_t row = m->by_record || m->settings->time_unit == TIME_BYTES ? end : i;
 
 	while (l.end < end) {
@@ -234,13 +261,14 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 		first = &m->effects[records[l.end]];
 		call = call_at(m, l.end);
 		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
-		    l.clock + call.clock >= clock)
+		    l.total + call.total > m->marks.highest || l.clock + call.clock >= clock)
 			break;
 		l.end += first->action == PAIR ? 2 : 1;
 		l.useful += call.useful;
 		l.total += call.total;
 		l.clock += call.clock;
 		l.calls += call.action <= GOES;
+		l.changed |= changes_something(m, &call);
 	}
 	return l;
 }
@@ -268,6 +296,7 @@ static uint32_t take(struct massif *m, const struct lull *l)
 	m->counters.useful = l->useful;
 	m->counters.total = l->total;
 	m->counters.clock = l->clock;
+	m->counters.changes += l->changed;
 	return l->end;
 }
 
@@ -276,7 +305,7 @@ static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 	struct lull l;
 
 	if (m->settings->time_unit == TIME_BYTES)
-		l = add_calls(m, i, end, m->snapshots.earliest);
+		l = add_calls(m, i, end, next_due(m));
 	else
 		l = m->by_record ? add_records(m, i, end, true) : add_records(m, i, end, false);
 	return take(m, &l);
@@ -289,18 +318,20 @@ static bool pass_spell(struct massif *m, const struct spell *s)
 {
 	const uint64_t admin = m->settings->heap_admin;
 	struct counters *now = &m->counters;
+	const uint64_t most = positive(now->total + s->most_rounded + admin * s->most_blocks);
 	uint64_t clock = now->clock;
 
 	if (m->settings->time_unit == TIME_BYTES) {
 		clock += s->moved + admin * s->steps;
-		if (clock >= m->snapshots.earliest || clock < now->clock)
+		if (clock >= next_due(m) || clock < now->clock)
 			return false;
 	}
-	if (positive(now->total + s->most_rounded + admin * s->most_blocks) > m->snapshots.peak_limit)
+	if (most > m->snapshots.peak_limit || most > m->marks.highest)
 		return false;
 	now->useful += s->useful;
 	now->total += s->rounded + admin * s->blocks;
 	now->clock = clock;
+	now->changes += s->changes != 0;
 	return true;
 }
 
@@ -334,6 +365,9 @@ uint32_t massif_pass_lull(struct massif *m, uint32_t i, uint32_t end)
 	i = m->spell ? pass_spells(m, i, end) : pass_records(m, i, end);
 	if (m->settings->time_unit == TIME_INSTRUCTIONS && i > start)
 		m->counters.clock = m->chunk->instructions[i - 1];
+	/* A moment that is over by the next record is to tell when the last call was. */
+	if (m->marks.next_time != UINT64_MAX && is_in_ms(m) && i > start)
+		m->counters.clock = clock_of_stamp(m, stamp_at(m, i - 1));
 	return i;
 }
 

@@ -23,8 +23,9 @@
 struct counters {
 	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
 	uint64_t stacks;
-	uint64_t clock;   /* in the settings' time unit */
-	uint64_t changes; /* calls that changed the others, or the trees; those in lulls don't count */
+	uint64_t clock; /* in the settings' time unit */
+	uint64_t
+		changes; /* calls that changed the others, or the trees; a lull that changed something counts once */
 };
 
 /* Of the present chunk's records with one symbol. */
@@ -202,7 +203,7 @@ static inline uint64_t clock_of_stamp(const struct massif *m, uint32_t stamp)
 /*
  * Stretches of the present chunk in which nothing can happen (massif_lulls.c). After the first call the others may be
  * used if `lulls` is set. Each returns the first record that it hasn't passed over, where a call begins; which may
- * be `end` + 1. A clock of milliseconds is left as it was.
+ * be `end` + 1. A clock of milliseconds is left as it was, unless moments are yet to come.
  */
 void massif_begin_lulls(struct massif *m);
 /* Records [i, end) as far as none could be the moment for a snapshot. */

@@ -26,7 +26,7 @@ static bool is_uneventful(const struct massif *m, struct outset now, uint64_t cl
 
 	if ((int64_t)now.total > INT64_MAX / 4 || (int64_t)now.total < INT64_MIN / 4)
 		return false;
-	if (positive(highest) > m->marks.highest && positive(highest) >= m->peak_floor)
+	if (positive(highest) > m->marks.highest)
 		return false;
 	return clock >= now.clock && clock < m->snapshots.earliest && clock <= m->marks.next_time &&
 	       positive(highest) <= m->snapshots.peak_limit;
@@ -109,7 +109,7 @@ static bool is_eventful(const struct massif *m, const struct mst_reader *reader,
 		begin = chunk->first_count;
 	const uint64_t end = clock_behind(s, reader, chunk, begin, &leap);
 
-	return (highest > m->marks.highest && highest >= m->peak_floor && highest > positive(reached)) ||
+	return (highest > m->marks.highest && highest > positive(reached)) ||
 	       (end > m->marks.next_time && begin <= m->marks.next_time) ||
 	       highest > coming_limit(m, reached) || snapshots_until(m, begin) == UINT64_MAX ||
 	       snapshots_until(m, end) > snapshots_until(m, begin);

@@ -76,6 +76,9 @@ def massif(bench, words, counts):
         bench.expect((got[0],) + got[2:], (whole[0],) + whole[2:], 'massif %s %s' % (words, way))
         counts[0] += bench.looked
         counts[1] += bench.chunks
+    # With as many settings as these, spells of records are added up once for all of them.
+    got = bench.run(words + ['--massif-out-file=o'] + ['--also=--massif-out-file=o%d' % i for i in range(3)])
+    bench.expect((got[0], got[3]['o']), (whole[0], whole[3]['o']), 'massif %s, four times' % words)
     return whole
 
 
@@ -120,7 +123,7 @@ def try_once(bench, program, counts):
     counted = rng.random() < 0.5
     lines = random_script(rng, program.frames(rng), program.path, counted)[0]
     if rng.random() < 0.8:
-        lines[0] = 'records %d' % rng.choice((3, 8, 20))
+        lines[0] = 'records %d' % rng.choice((3, 8, 20, 100))
     lines.insert(1, 'keyframes %d' % rng.choice((1, 30, 200)))
     (bench.scratch / 'script').write_text('\n'.join(lines) + '\n')
     subprocess.run([bench.script2trace, bench.scratch / 'script', bench.trace], check=True)
