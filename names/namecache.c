@@ -76,6 +76,14 @@ struct namecache {
 	bool stale;         /* it has not been renewed for a day */
 };
 
+/* Somebody else's, as after sudo(8), is to get no files that its owner can't remove. */
+static bool is_own(const char *folder)
+{
+	struct stat status;
+
+	return stat(folder, &status) == 0 && status.st_uid == geteuid();
+}
+
 char *namecache_folder(void)
 {
 	const char *own = getenv("MSREC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -85,7 +93,7 @@ char *namecache_folder(void)
 		return *own ? strdup(own) : NULL;
 	if (xdg && *xdg == '/')
 		return asprintf(&folder, "%s/msrec", xdg) < 0 ? NULL : folder;
-	if (home && *home == '/')
+	if (home && *home == '/' && is_own(home))
 		return asprintf(&folder, "%s/.cache/msrec", home) < 0 ? NULL : folder;
 	return NULL;
 }

@@ -5,7 +5,7 @@
  *
  *   $MSREC_CACHE, if that is set; nothing is kept if it is empty;
  *   else $XDG_CACHE_HOME/msrec, if that is an absolute path;
- *   else $HOME/.cache/msrec.
+ *   else $HOME/.cache/msrec, if $HOME is the user's own.
  *
  * An answer counts only for the very files that it was read from: device, inode, size and times of the module's file and
  * of its debug file are the same, and neither has changed within the last seconds; and for the same versions

@@ -387,15 +387,26 @@ static void expect_folder(const char *own, const char *xdg, const char *home, co
 
 static void test_folder(void **state)
 {
-	(void)state;
-	expect_folder(NULL, NULL, "/home/x", "/home/x/.cache/msrec");
-	expect_folder(NULL, "/var/x", "/home/x", "/var/x/msrec");
-	expect_folder(NULL, "relative", "/home/x", "/home/x/.cache/msrec");
-	expect_folder(NULL, "", "/home/x", "/home/x/.cache/msrec");
-	expect_folder("mine", "/var/x", "/home/x", "mine");
-	expect_folder("", "/var/x", "/home/x", NULL);
+	const char *home = *state;
+	char below[64];
+
+	snprintf(below, sizeof(below), "%s/.cache/msrec", home);
+	expect_folder(NULL, NULL, home, below);
+	expect_folder(NULL, "/var/x", home, "/var/x/msrec");
+	expect_folder(NULL, "relative", home, below);
+	expect_folder(NULL, "", home, below);
+	expect_folder("mine", "/var/x", home, "mine");
+	expect_folder("", "/var/x", home, NULL);
 	expect_folder(NULL, NULL, NULL, NULL);
 	expect_folder(NULL, NULL, "", NULL);
+	expect_folder(NULL, NULL, "/nonexistent", NULL);
+	/* Somebody else's. */
+	if (geteuid() == 0) {
+		assert_int_equal(chown(home, 1, 1), 0);
+		expect_folder(NULL, NULL, home, NULL);
+	} else {
+		expect_folder(NULL, NULL, "/", NULL);
+	}
 }
 
 int main(void)
@@ -409,7 +420,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hostile, enter, leave),
 		cmocka_unit_test_setup_teardown(test_age, enter, leave),
 		cmocka_unit_test_setup_teardown(test_no_room, enter, leave),
-		cmocka_unit_test(test_folder),
+		cmocka_unit_test_setup_teardown(test_folder, enter, leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
