@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -446,6 +447,16 @@ static bool book_fill(struct book *book, const struct namecache *cache)
 	return fine && !book->starved;
 }
 
+/* Whether a file may be so large: the signal that says no would end the process (setrlimit(2)). */
+static bool book_may_be_written(const struct book *book)
+{
+	struct rlimit most;
+	const size_t size = sizeof(book->head) + book->head.n_answers * sizeof(*book->answers) +
+			    book->head.n_lines * sizeof(*book->lines) + book->head.n_text;
+
+	return getrlimit(RLIMIT_FSIZE, &most) == 0 && size <= most.rlim_cur;
+}
+
 static bool book_write(struct book *book, int fd)
 {
 	const size_t answers = book->head.n_answers * sizeof(*book->answers);
@@ -525,7 +536,7 @@ void namecache_save(struct namecache *cache)
 		utimensat(AT_FDCWD, cache->path, NULL, AT_SYMLINK_NOFOLLOW);
 	if (cache->n_additions == 0 || !take_over(cache))
 		return;
-	if (book_create(&book, cache) && book_fill(&book, cache)) {
+	if (book_create(&book, cache) && book_fill(&book, cache) && book_may_be_written(&book)) {
 		folder_create(cache->folder);
 		folder_tidy(cache->folder);
 		book_publish(&book, cache->path);

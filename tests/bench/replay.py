@@ -8,7 +8,7 @@ without the names that are printed in the end).
 Prints a Markdown table: Massif's file by default settings with one thread, and how much faster with two; with the
 exact peak; memusage's report; Valgrind's heap model (of traces with at most 100 million calls); how many chunks'
 records were looked at; then the whole time of --only-moments in the middle, and the largest memory of all these. A
-recording of heaptrack that belongs to a trace is timed with heaptrack_print, by CPU time of whole runs against
+recording of heaptrack that belongs to a trace is timed with heaptrack_print, by wall time of whole runs against
 msreplay's: the first time, when names are looked up in files unless the trace has them, and again, when msreplay has
 kept them.
 """
@@ -16,7 +16,6 @@ kept them.
 import argparse
 import os
 import re
-import resource
 import statistics
 import subprocess
 import tempfile
@@ -63,12 +62,11 @@ class Replay:
         return statistics.median(spent)
 
 
-def cpu_seconds(command, kept=''):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def seconds(command, kept=''):
+    begin = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    env=dict(os.environ, MSREC_CACHE=kept))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.monotonic() - begin
 
 
 def row(replay):
@@ -92,11 +90,11 @@ def against_heaptrack(msreplay, trace, recording, runs):
     command = [msreplay, '-q', '--massif-out-file=/dev/null', trace]
     first, again, theirs = [], [], []
     with tempfile.TemporaryDirectory() as kept:
-        cpu_seconds(command, kept)
+        seconds(command, kept)
         for _ in range(runs):
-            first.append(cpu_seconds(command))
-            again.append(cpu_seconds(command, kept))
-            theirs.append(cpu_seconds(['heaptrack_print', '-f', recording]))
+            first.append(seconds(command))
+            again.append(seconds(command, kept))
+            theirs.append(seconds(['heaptrack_print', '-f', recording]))
     a, b, c = (statistics.median(times) for times in (theirs, first, again))
     return '| %s | %.1f | %.2f | %.3f | %.1f | %.3f | %.1f |' % (os.path.basename(trace), replay.calls / 1e6, a, b,
                                                                  a / b, c, a / c)
@@ -116,7 +114,7 @@ def main():
     for trace in arguments.traces:
         print(row(Replay(msreplay, trace, arguments.runs)), flush=True)
     if arguments.heaptrack:
-        print('\n| trace | M calls | heaptrack_print, CPU s | msreplay, CPU s | times | again | times |\n'
+        print('\n| trace | M calls | heaptrack_print, s | msreplay, s | times | again | times |\n'
               '|---|--:|--:|--:|--:|--:|--:|')
     for pair in arguments.heaptrack:
         print(against_heaptrack(msreplay, *pair.split('=', 1), arguments.runs), flush=True)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -357,6 +358,8 @@ static void test_age(void **state)
 
 static void test_no_room(void **state)
 {
+	struct rlimit whole, few = { .rlim_cur = 200 };
+
 	(void)state;
 	put("folder/cache", "a file");
 	keep(0);
@@ -365,6 +368,11 @@ static void test_no_room(void **state)
 	assert_int_equal(mkdir(KEPT, 0700), 0);
 	keep(0);
 	assert_int_equal(rmdir(KEPT), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+	few.rlim_max = whole.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+	keep(0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
 	assert_int_equal(rmdir("folder/cache"), 0); /* nothing else is left in it */
 }
 
