@@ -24,6 +24,7 @@
 
 #define SUFFIX ".names"
 #define SIZE_LIMIT (64U << 20) /* of a file; it is left as it is when it would become larger */
+#define TEXT_LIMIT 8192U       /* longer names aren't kept: who made a file shall not keep us busy */
 #define SETTLED_NS 2000000000U /* a file may change twice in one tick of its clock */
 #define DAY_S (24 * 60 * 60)   /* how often a file's age is renewed */
 #define OLD_S (60LL * DAY_S)   /* from when on it goes */
@@ -142,6 +143,20 @@ static char *path_create(const char *folder, const struct namecache_module *modu
 
 /* Reading */
 
+/* Whether the answers are what we write: each has lines of its own, which are those behind the last one's. */
+static bool answers_are_sound(const struct kept_answer *answers, const struct head *head)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < head->n_answers; i++) {
+		if (answers[i].first != n || answers[i].n == 0 || answers[i].n > head->n_lines - n ||
+		    answers[i].bare > NAMECACHE_BARE_NAME)
+			return false;
+		n += answers[i].n;
+	}
+	return true;
+}
+
 /* Points into the file, if its numbers are those of its size. */
 static bool lay_out(struct namecache *cache, const struct head *head, size_t size)
 {
@@ -151,7 +166,8 @@ static bool lay_out(struct namecache *cache, const struct head *head, size_t siz
 
 	if (size != sizeof(*head) + answers + lines + head->n_text || head->n_text == 0 ||
 	    body[answers + lines + head->n_text - 1] != '\0' ||
-	    crc32_z(0, body, size - sizeof(*head)) != head->crc)
+	    crc32_z(0, body, size - sizeof(*head)) != head->crc ||
+	    !answers_are_sound((const struct kept_answer *)body, head))
 		return false;
 	cache->answers = (const struct kept_answer *)body;
 	cache->lines = (const struct kept_line *)(body + answers);
@@ -238,23 +254,35 @@ bool namecache_is_about(const struct namecache *cache, const struct namecache_mo
 	return identify_all(module, files) && memcmp(files, cache->head.files, sizeof(files)) == 0;
 }
 
-/* NULL also for what lies outside. */
-static const char *text_at(const struct namecache *cache, uint32_t at)
+/* The file ends with a NUL, so there is one behind each text. */
+static bool text_fits(const struct namecache *cache, uint32_t at)
 {
-	return at && at < cache->n_text ? cache->text + at : NULL;
+	return at < cache->n_text && strnlen(cache->text + at, TEXT_LIMIT + 1) <= TEXT_LIMIT;
 }
 
-static struct symbol_line line_at(const struct namecache *cache, uint32_t i)
+static const char *text_at(const struct namecache *cache, uint32_t at)
 {
-	const struct kept_line *line = &cache->lines[i];
+	return at ? cache->text + at : NULL;
+}
 
-	return (struct symbol_line){
-		.function = text_at(cache, line->text[TEXT_FUNCTION]),
-		.directory = text_at(cache, line->text[TEXT_DIRECTORY]),
-		.file = text_at(cache, line->text[TEXT_FILE]),
-		.line = line->line > 0 ? line->line : 0,
-		.massif = text_at(cache, line->text[TEXT_MASSIF]),
+/* False: that can't be. */
+static bool line_take(const struct namecache *cache, uint32_t i, struct symbol_line *line)
+{
+	const struct kept_line *kept = &cache->lines[i];
+	bool fits = kept->line >= 0;
+
+	for (size_t k = 0; k < TEXTS; k++)
+		fits = fits && text_fits(cache, kept->text[k]);
+	if (!fits)
+		return false;
+	*line = (struct symbol_line){
+		.function = text_at(cache, kept->text[TEXT_FUNCTION]),
+		.directory = text_at(cache, kept->text[TEXT_DIRECTORY]),
+		.file = text_at(cache, kept->text[TEXT_FILE]),
+		.line = kept->line,
+		.massif = text_at(cache, kept->text[TEXT_MASSIF]),
 	};
+	return true;
 }
 
 static const struct kept_answer *answer_at(const struct namecache *cache, uint64_t address)
@@ -272,17 +300,14 @@ static const struct kept_answer *answer_at(const struct namecache *cache, uint64
 	return lo < cache->n_answers && cache->answers[lo].address == address ? &cache->answers[lo] : NULL;
 }
 
-static bool answer_is_sound(const struct namecache *cache, const struct kept_answer *answer)
+static bool lines_take(const struct namecache *cache, const struct kept_answer *answer,
+		       struct symbol_line *lines)
 {
-	return answer->n && answer->first <= cache->n_lines && answer->n <= cache->n_lines - answer->first &&
-	       answer->bare <= NAMECACHE_BARE_NAME;
-}
+	bool fine = true;
 
-static void answer_lines(const struct namecache *cache, const struct kept_answer *answer,
-			 struct symbol_line *lines)
-{
-	for (uint32_t i = 0; i < answer->n; i++)
-		lines[i] = line_at(cache, answer->first + i);
+	for (uint32_t i = 0; i < answer->n && fine; i++)
+		fine = line_take(cache, answer->first + i, &lines[i]);
+	return fine;
 }
 
 size_t namecache_find(const struct namecache *cache, uint64_t address, struct symbol_line *lines, size_t max,
@@ -290,18 +315,42 @@ size_t namecache_find(const struct namecache *cache, uint64_t address, struct sy
 {
 	const struct kept_answer *answer = answer_at(cache, address);
 
-	if (!answer || !answer_is_sound(cache, answer) || answer->n > max)
+	if (!answer || answer->n > max || !lines_take(cache, answer, lines))
 		return 0;
-	answer_lines(cache, answer, lines);
 	*bare = answer->bare;
 	return answer->n;
 }
 
 /* Writing */
 
+static size_t text_size(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+/* Bytes of all texts that are kept, and one; 0: one of them is too long. */
+static size_t texts_size(const struct symbol_chain *chain)
+{
+	size_t size = 1;
+
+	for (uint32_t i = 0; i < chain->n; i++) {
+		const struct symbol_line *line = &chain->lines[i];
+		const size_t sizes[] = { i + 1 < chain->n ? text_size(line->function) : 0,
+					 text_size(line->directory), text_size(line->file),
+					 text_size(line->massif) };
+
+		for (size_t k = 0; k < TEXTS; k++) {
+			if (sizes[k] > TEXT_LIMIT + 1)
+				return 0;
+			size += sizes[k];
+		}
+	}
+	return size;
+}
+
 void namecache_add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain)
 {
-	if (chain->n > UINT16_MAX)
+	if (chain->n > UINT16_MAX || texts_size(chain) == 0)
 		return;
 	if (cache->n_additions == cache->capacity) {
 		const size_t capacity = 2 * cache->capacity + 64;
@@ -325,14 +374,13 @@ static bool take_over(struct namecache *cache)
 		struct symbol_chain *chain;
 		struct symbol_line *lines;
 
-		if (!answer_is_sound(cache, answer))
-			continue;
 		chain = pool_take(&cache->chains, sizeof(*chain) + answer->n * sizeof(*lines));
 		if (!chain)
 			return false;
 		lines = (struct symbol_line *)(chain + 1);
 		*chain = (struct symbol_chain){ .n = answer->n, .lines = lines };
-		answer_lines(cache, answer, lines);
+		if (!lines_take(cache, answer, lines))
+			continue;
 		if (answer->bare != NAMECACHE_NO_BARE)
 			chain->bare = answer->bare == NAMECACHE_BARE_LINE ? lines : &no_line;
 		namecache_add(cache, answer->address, chain);
@@ -392,23 +440,14 @@ static void book_chain(struct book *book, const struct addition *addition)
 	}
 }
 
-static size_t text_size(const char *text)
-{
-	return text ? strlen(text) + 1 : 0;
-}
-
 /* Room for all additions. False: they are too many, or there is no memory. */
 static bool book_create(struct book *book, const struct namecache *cache)
 {
 	size_t lines = 0, text = 1;
 
-	for (size_t i = 0; i < cache->n_additions; i++) {
-		const struct symbol_chain *chain = cache->additions[i].chain;
-
-		lines += chain->n;
-		for (uint32_t k = 0; k < chain->n; k++)
-			text += text_size(chain->lines[k].function) + text_size(chain->lines[k].directory) +
-				text_size(chain->lines[k].file) + text_size(chain->lines[k].massif);
+	for (size_t i = 0; i < cache->n_additions && text <= SIZE_LIMIT; i++) {
+		lines += cache->additions[i].chain->n;
+		text += texts_size(cache->additions[i].chain);
 	}
 	*book = (struct book){ .head = cache->head };
 	if (text > SIZE_LIMIT || lines > SIZE_LIMIT / sizeof(*book->lines) ||

@@ -316,6 +316,45 @@ static void test_hostile(void **state)
 	}
 }
 
+static void test_long_texts(void **state)
+{
+	char text[9000];
+	struct symbol_line lines[] = { { .function = "inner", .file = text }, { .function = text } };
+	const struct symbol_chain chains[] = { { 2, lines, NULL }, { 1, lines + 1, NULL } };
+	struct namecache *cache = cache_open();
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	namecache_add(cache, 1, &chains[0]);
+	namecache_add(cache, 2, &chains[1]); /* its function is the symbol's */
+	namecache_add(cache, 3, &known[0]);
+	namecache_save(cache);
+	namecache_close(cache);
+	cache = cache_open();
+	assert_false(is_known(cache, 1));
+	expect(cache, 2, &chains[1]);
+	expect(cache, 3, &known[0]);
+	namecache_close(cache);
+}
+
+/* Answers that share their lines would be far more than the file when they are written anew. */
+static void test_shared_lines(void **state)
+{
+	uint8_t bytes[4096];
+	uint32_t first = 0, crc;
+	size_t n;
+
+	(void)state;
+	keep(0);
+	n = kept_read(bytes, sizeof(bytes));
+	memcpy(bytes + HEAD + 16 + 8, &first, sizeof(first)); /* of the second answer */
+	crc = (uint32_t)crc32_z(0, bytes + HEAD, n - HEAD);
+	memcpy(bytes + HEAD - sizeof(crc), &crc, sizeof(crc));
+	kept_write(bytes, n);
+	assert_false(kept_try());
+}
+
 static void grow_old(const char *name, int days)
 {
 	const struct timespec times[2] = { { .tv_sec = time(NULL) - days * 86400LL },
@@ -426,6 +465,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_new_files_wait, enter, leave),
 		cmocka_unit_test_setup_teardown(test_damage, enter, leave),
 		cmocka_unit_test_setup_teardown(test_hostile, enter, leave),
+		cmocka_unit_test_setup_teardown(test_long_texts, enter, leave),
+		cmocka_unit_test_setup_teardown(test_shared_lines, enter, leave),
 		cmocka_unit_test_setup_teardown(test_age, enter, leave),
 		cmocka_unit_test_setup_teardown(test_no_room, enter, leave),
 		cmocka_unit_test_setup_teardown(test_folder, enter, leave),
