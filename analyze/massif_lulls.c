@@ -138,7 +138,7 @@ static inline bool is_odd(const struct massif *m, const struct effect *e, uint32
 /* Records in a row that are added up before it is asked whether one of them could be a peak. */
 #define ROW 8u
 
-/* Adds the next ROW records to what there is, to the end of the call if calls count. False: one may be a peak. */
+/* Adds the next ROW records to what there is, to the end of the call if that matters. False: one may be a peak. */
 static inline __attribute__((always_inline)) bool add_row(const struct massif *m, struct lull *l, bool calls)
 {
 	const uint16_t *const records = &m->chunk->records[l->end];
@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 		twice += last / SAME_CALL & added->of[CALLS];
 		last = added->of[CALLS];
 	}
-	if (calls && m->effects[records[n - 1]].action == PAIR) {
+	if ((calls || m->marks.peak_wanted) && m->effects[records[n - 1]].action == PAIR) {
 		s.of += m->sums[records[n]].of;
 		twice += last / SAME_CALL & m->sums[records[n++]].of[CALLS];
 	}
@@ -241,6 +241,7 @@ static inline __attribute__((always_inline)) struct lull add_records(const struc
 		e = effect_of_record(m, l.end++, by_block);
 		l.useful += e.useful;
 		l.total += e.total;
+		l.changed |= changes_something(m, &e);
 	}
 	return l;
 }

@@ -551,8 +551,9 @@ static struct weighed weigh(const struct mst_chunk *chunk, const struct mst_kind
 
 /*
  * What can be told without the records: which of a pair's first records have which second ones, if all are of one
- * sort, or how many bytes those of frees had, if no realloc failed or made a block smaller; by how much reallocs made blocks larger, if all of them count; and the largest of the live bytes,
- * if all blocks count, or there can't be more of them than there were before.
+ * sort, or how many bytes those of frees had, if no realloc failed or made a block smaller; by how much reallocs made
+ * blocks larger, if all of them count; and the largest of the live bytes, if all blocks count, or there can't be more
+ * of them than there were before.
  */
 static bool memusage_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 				  const struct mst_chunk *chunk)
@@ -614,8 +615,8 @@ static bool note_symbols(struct memusage *m, const struct mst_chunk *chunk, cons
 }
 
 /*
- * Bytes of the blocks that pairs free, where other pairs resize blocks and no realloc fails or makes one smaller: what all of them had,
- * without what resized ones had, which is what they have less what they grew by.
+ * Bytes of the blocks that pairs free, where other pairs resize blocks and no realloc fails or makes one smaller: what
+ * all of them had, without what resized ones had, which is what they have less what they grew by.
  */
 static uint64_t freed_by_pairs(const struct memusage *m, const struct mst_chunk *chunk,
 			       const struct mst_kind *kinds)

@@ -35,8 +35,8 @@ struct namecache_module {
 };
 
 /*
- * Of the module's files, as they have been since `opened_ns` (CLOCK_REALTIME) and some seconds before. NULL: they are too new,
- * or not there, there is no build id, or no memory.
+ * Of the module's files, as they have been since `opened_ns` (CLOCK_REALTIME) and some seconds before. NULL: they are
+ * too new, or not there, there is no build id, or no memory.
  */
 struct namecache *namecache_open(const char *folder, const struct namecache_module *module,
 				 uint64_t opened_ns);
