@@ -47,6 +47,7 @@ def main():
     parser.add_argument('--runs', type=int, default=9)
     parser.add_argument('traces', nargs='+', metavar='TRACE')
     arguments = parser.parse_args()
+    os.environ['MSREC_CACHE'] = ''
     msreplay = os.path.join(arguments.build, 'analyze/msreplay')
     print('| trace | CPU seconds, one setting | twenty : one | range |\n|---|--:|--:|--:|')
     for trace in arguments.traces:

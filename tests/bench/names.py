@@ -74,6 +74,7 @@ def main():
     parser.add_argument('--of', default='/usr/bin/python3.11', help='the file of the million frames')
     parser.add_argument('commands', nargs='+', metavar='COMMAND')
     options = parser.parse_args()
+    os.environ["MSREC_CACHE"] = ""
     print('| run | msreplay, names from files | from the trace | heaptrack_interpret | trace, bytes | with names |\n'
           '|---|--:|--:|--:|--:|--:|')
     for command in options.commands:

@@ -76,14 +76,13 @@ class Names:
         self.addresses = range(start, start + size, 3)
 
     def ask(self, path, *dirs, build_id=None, env=None):
-        """The answers as one text, without what Massif knows, and the notices."""
+        """The answers as one text, and the notices."""
         words = [self.tool, "-b", build_id or self.build_id]
         for directory in dirs:
             words += ["-s", directory]
         if not env:
             self.asked[*words, path] = self
-        answers, notices = self.say(words + [path], **(env or {}))
-        return re.sub(r"^-.*\n", "", re.sub(r"(\t\d+)\t.*$", r"\1", answers, flags=re.M), flags=re.M), notices
+        return self.say(words + [path], **(env or {}))
 
     def say(self, words, **env):
         done = subprocess.run(words, input="".join(f"{a:x}\n" for a in self.addresses),
@@ -675,7 +674,8 @@ def check_cache(check, names, program, work):
     folder = os.path.join(work, "kept")
     time.sleep(2.5)     # files must have been left alone for some time
     wrong, other = [], 0
-    for words, of in names.asked.items():
+    for (tool, *question), of in names.asked.items():
+        words = [tool, "-m", *question]
         plain = of.say(words)
         wrong += [words for _ in range(2) if of.say(words, MSREC_CACHE=folder) != plain]
         other += plain[0].count("\tUnknownInlinedFun\n") + plain[0].count("\n-")

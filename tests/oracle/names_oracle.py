@@ -302,6 +302,7 @@ def main():
     options = parser.parse_args()
     build, account = harness.Build(options.build), Account()
     os.environ.pop("DEBUGINFOD_URLS", None)
+    os.environ["MSREC_CACHE"] = ""
     with harness.Scratch() as work:
         cxx = compiled(work, "program.cpp", CXX, "g++", "-g", "-O2")
         programs = {"C++, -O2": cxx, "D, -O2": compiled(work, "program.d", D, "gdc", "-g", "-O2")}

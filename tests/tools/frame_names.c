@@ -2,15 +2,16 @@
 /*
  * Asks the symbolizer about one file, for tests: reads link-time addresses in hexadecimal, one a line, and
  * prints for each of them the address and then a line for each call of its chain, innermost first:
- * function, tab, directory, tab, file, tab, line; "?" stands for what is unknown. What Massif 3.19 has
- * in a name's place follows behind another tab, and the line that is all it knows in one of its own behind a "-".
+ * function, tab, directory, tab, file, tab, line; "?" stands for what is unknown.
  *
- *   frame_names [-s DIR]... [-b BUILD-ID] PATH
+ *   frame_names [-m] [-s DIR]... [-b BUILD-ID] PATH
  *
- * -s: a search folder; -b: the recorded build id, in hexadecimal. Notices go to standard error.
+ * -s: a search folder; -b: the recorded build id, in hexadecimal. -m: what Massif 3.19 has in a name's place follows
+ * behind another tab, and the line that is all it knows in one of its own behind a "-". Notices go to standard error.
  * Exit status 0; 2 for wrong usage or when out of memory.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,17 @@ struct question {
 	uint8_t id[ID_MAX];
 	size_t id_size;
 	const char *path;
+	bool massif;
 };
 
 static int parse(struct question *question, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "s:b:")) != -1) {
-		if (option == 's' && question->n_dirs < DIRS_MAX) {
+	while ((option = getopt(argc, argv, "ms:b:")) != -1) {
+		if (option == 'm') {
+			question->massif = true;
+		} else if (option == 's' && question->n_dirs < DIRS_MAX) {
 			question->dirs[question->n_dirs++] = optarg;
 		} else if (option == 'b' && strlen(optarg) <= 2 * ID_MAX) {
 			unsigned byte;
@@ -54,23 +58,25 @@ static const char *or_unknown(const char *text)
 	return text ? text : "?";
 }
 
-static void print_line(const struct symbol_line *line)
+static void print_line(const struct symbol_line *line, bool massif)
 {
-	printf("%s\t%s\t%s\t%d%s%s\n", or_unknown(line->function), or_unknown(line->directory),
-	       or_unknown(line->file), line->line, line->massif ? "\t" : "",
-	       line->massif ? line->massif : "");
+	printf("%s\t%s\t%s\t%d", or_unknown(line->function), or_unknown(line->directory),
+	       or_unknown(line->file), line->line);
+	if (massif && line->massif)
+		printf("\t%s", line->massif);
+	putchar('\n');
 }
 
-static void print_names(struct symbols *symbols, uint64_t address)
+static void print_names(struct symbols *symbols, uint64_t address, bool massif)
 {
 	const struct symbol_chain *chain = symbols_describe(symbols, 0, address);
 
 	printf("0x%" PRIx64 "\n", address);
 	for (uint32_t i = 0; i < chain->n; i++)
-		print_line(&chain->lines[i]);
-	if (chain->bare) {
+		print_line(&chain->lines[i], massif);
+	if (massif && chain->bare) {
 		putchar('-');
-		print_line(chain->bare);
+		print_line(chain->bare, true);
 	}
 }
 
@@ -83,7 +89,7 @@ int main(int argc, char **argv)
 	char line[64];
 
 	if (parse(&question, argc, argv) != 0) {
-		fputs("usage: frame_names [-s DIR]... [-b BUILD-ID] PATH\n", stderr);
+		fputs("usage: frame_names [-m] [-s DIR]... [-b BUILD-ID] PATH\n", stderr);
 		return 2;
 	}
 	module = (struct symbols_module){ .path = question.path,
@@ -94,7 +100,7 @@ int main(int argc, char **argv)
 		return 2;
 	symbols_use_cache(symbols);
 	while (fgets(line, sizeof(line), stdin))
-		print_names(symbols, strtoull(line, NULL, 16));
+		print_names(symbols, strtoull(line, NULL, 16), question.massif);
 	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
 		fprintf(stderr, "%s\n", notice);
 	symbols_destroy(symbols);
