@@ -205,10 +205,21 @@ static inline struct effect call_at(const struct massif *m, uint32_t i)
 	return call;
 }
 
-/* Whether the total is the true peak's, so far, behind the call or the second half of one that begins with the record. */
-static inline bool may_be_mark(const struct massif *m, uint64_t total, uint32_t i)
+/* Whether the call, or the second half of one, makes the total the true peak's so far. */
+static inline bool may_be_mark(const struct massif *m, uint64_t total, const struct effect *call)
 {
-	return __builtin_expect(m->marks.peak_wanted, 0) && total + call_at(m, i).total > m->marks.highest;
+	return total + call->total > m->marks.highest;
+}
+
+/* The same of the call, or the second half of one, that begins with the record `i`. */
+static inline bool may_be_mark_at(const struct massif *m, uint64_t total, uint32_t i)
+{
+	struct effect call;
+
+	if (__builtin_expect(!m->marks.peak_wanted, 1))
+		return false;
+	call = call_at(m, i);
+	return may_be_mark(m, total, &call);
 }
 
 /* Whether counters or trees are others behind the record, or the call. */
@@ -230,7 +241,7 @@ static inline __attribute__((always_inline)) struct lull add_records(const struc
 			row = add_rows(m, &l, end, false);
 		e = effect_of_record(m, l.end, by_block);
 		if (may_be_peak(m, l.total, l.end) || is_odd(m, &e, l.end, by_block) ||
-		    may_be_mark(m, l.total, l.end))
+		    may_be_mark_at(m, l.total, l.end))
 			return l;
 		l.useful += e.useful;
 		l.total += e.total;
@@ -262,7 +273,7 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 		first = &m->effects[records[l.end]];
 		call = call_at(m, l.end);
 		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
-		    l.total + call.total > m->marks.highest || l.clock + call.clock >= clock)
+		    may_be_mark(m, l.total, &call) || l.clock + call.clock >= clock)
 			break;
 		l.end += first->action == PAIR ? 2 : 1;
 		l.useful += call.useful;

@@ -208,7 +208,7 @@ static void file_load(struct namecache *cache)
 }
 
 struct namecache *namecache_open(const char *folder, const struct namecache_module *module,
-				 uint64_t opened_ns)
+				 const struct timespec *opened)
 {
 	struct namecache *cache;
 	struct head head = { .n_answers = 0 };
@@ -216,7 +216,7 @@ struct namecache *namecache_open(const char *folder, const struct namecache_modu
 	if (module->build_id_size == 0 || !identify_all(module, head.files))
 		return NULL;
 	for (size_t i = 0; i < 2; i++) {
-		if (head.files[i].changed_ns + SETTLED_NS > opened_ns)
+		if (head.files[i].changed_ns + SETTLED_NS > nanoseconds(opened))
 			return NULL;
 	}
 	snprintf(head.made_by, sizeof(head.made_by), "msrec %s, rules %s, libdw %s\n", MSREC_VERSION, RULES,
@@ -402,7 +402,7 @@ struct book {
 
 static uint32_t book_text(struct book *book, const char *text)
 {
-	const size_t size = text ? strlen(text) + 1 : 0;
+	const size_t size = text_size(text);
 	const size_t number = text ? stringset_number(book->known, text, size - 1) : 0;
 
 	if (number == 0) {

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "symbols.h"
 
@@ -35,11 +36,11 @@ struct namecache_module {
 };
 
 /*
- * Of the module's files, as they have been since `opened_ns` (CLOCK_REALTIME) and some seconds before. NULL: they are
+ * Of the module's files, as they have been since `opened` (CLOCK_REALTIME) and some seconds before. NULL: they are
  * too new, or not there, there is no build id, or no memory.
  */
 struct namecache *namecache_open(const char *folder, const struct namecache_module *module,
-				 uint64_t opened_ns);
+				 const struct timespec *opened);
 void namecache_close(struct namecache *cache); /* NULL is allowed */
 
 /* Whether these are the files that the cache is about. */

@@ -52,8 +52,8 @@ struct symbols {
 	uint32_t n_modules;
 	uint32_t modules_capacity;
 	struct answers answers;
-	char *cache_folder; /* NULL: no answers are kept */
-	uint64_t cache_ns;  /* CLOCK_REALTIME when that was decided */
+	char *cache_folder;         /* NULL: no answers are kept */
+	struct timespec cache_time; /* CLOCK_REALTIME when that was decided */
 };
 
 static const struct symbol_line unknown_line = { 0 };
@@ -218,10 +218,7 @@ void symbols_destroy(struct symbols *symbols)
 
 void symbols_use_cache(struct symbols *symbols)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	symbols->cache_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+	clock_gettime(CLOCK_REALTIME, &symbols->cache_time);
 	symbols->cache_folder = namecache_folder();
 }
 
@@ -377,7 +374,7 @@ static struct namecache *module_cache(struct symbols *symbols, struct module *mo
 	if (!module->cache_asked && symbols->cache_folder && module->objfile.module) {
 		const struct namecache_module files = module_files(module);
 
-		module->cache = namecache_open(symbols->cache_folder, &files, symbols->cache_ns);
+		module->cache = namecache_open(symbols->cache_folder, &files, &symbols->cache_time);
 	}
 	module->cache_asked = true;
 	return module->cache;

@@ -69,22 +69,17 @@ static int leave(void **state)
 	return system(command);
 }
 
-#define SECOND_NS 1000000000ULL
-
-static uint64_t in_seconds(uint64_t seconds)
+/* As somebody does in so many seconds, when the files are that old. */
+static struct namecache *open_in(const struct namecache_module *of, time_t seconds)
 {
-	return ((uint64_t)time(NULL) + seconds) * SECOND_NS;
-}
+	const struct timespec then = { .tv_sec = time(NULL) + seconds };
 
-/* When the files are old enough. */
-static uint64_t later(void)
-{
-	return in_seconds(3600);
+	return namecache_open("folder/cache", of, &then);
 }
 
 static struct namecache *cache_open(void)
 {
-	struct namecache *cache = namecache_open("folder/cache", &module, later());
+	struct namecache *cache = open_in(&module, 3600);
 
 	assert_non_null(cache);
 	return cache;
@@ -184,7 +179,7 @@ static void test_only_the_same_files(void **state)
 	(void)state;
 	keep(0);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		cache = namecache_open("folder/cache", &others[i], later());
+		cache = open_in(&others[i], 3600);
 		assert_non_null(cache);
 		assert_false(is_known(cache, 0));
 		assert_int_equal(namecache_is_about(cache, &module), i == 0);
@@ -216,12 +211,12 @@ static void test_new_files_wait(void **state)
 	struct namecache *cache;
 
 	(void)state;
-	assert_null(namecache_open("folder/cache", &module, in_seconds(0)));
-	cache = namecache_open("folder/cache", &module, in_seconds(5));
+	assert_null(open_in(&module, 0));
+	cache = open_in(&module, 5);
 	assert_non_null(cache);
 	namecache_close(cache);
 	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
-		assert_null(namecache_open("folder/cache", &missing[i], later()));
+		assert_null(open_in(&missing[i], 3600));
 }
 
 static size_t kept_read(uint8_t *bytes, size_t room)
