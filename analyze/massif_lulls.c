@@ -11,7 +11,7 @@ struct lull {
 	uint32_t end; /* the first one behind, where a call begins */
 	uint64_t useful, total, clock;
 	uint64_t calls; /* that count; of those added up call by call */
-	bool changed;   /* some record counts */
+	bool changed;   /* some record counts; told only where the true peak is looked for */
 };
 
 /* Bytes of which ROW times as many are still a number. */
@@ -138,8 +138,12 @@ static inline bool is_odd(const struct massif *m, const struct effect *e, uint32
 /* Records in a row that are added up before it is asked whether one of them could be a peak. */
 #define ROW 8u
 
-/* Adds the next ROW records to what there is, to the end of the call if that matters. False: one may be a peak. */
-static inline __attribute__((always_inline)) bool add_row(const struct massif *m, struct lull *l, bool calls)
+/*
+ * Adds the next ROW records to what there is, to the end of the call if calls count or the true peak is looked for
+ * (`marking`). False: one may be a peak.
+ */
+static inline __attribute__((always_inline)) bool add_row(const struct massif *m, struct lull *l, bool calls,
+							  bool marking)
 {
 	const uint16_t *const records = &m->chunk->records[l->end];
 	struct sum s = { { 0 } };
@@ -153,20 +157,20 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
 		twice += last / SAME_CALL & added->of[CALLS];
 		last = added->of[CALLS];
 	}
-	if ((calls || m->marks.peak_wanted) && m->effects[records[n - 1]].action == PAIR) {
+	if ((calls || marking) && m->effects[records[n - 1]].action == PAIR) {
 		s.of += m->sums[records[n]].of;
 		twice += last / SAME_CALL & m->sums[records[n++]].of[CALLS];
 	}
 	most = l->total + s.of[RISE];
 	/* Nothing goes where the total only rises, but the true peak may be there. */
-	if (most > m->marks.highest ||
+	if ((marking && most > m->marks.highest) ||
 	    (s.of[RISE] != s.of[TOTAL] && (most > m->snapshots.peak_limit || most < s.of[RISE])))
 		return false;
 	l->end += n;
 	l->useful += s.of[USEFUL];
 	l->total += s.of[TOTAL];
 	l->calls += calls ? (uint32_t)s.of[CALLS] - twice : 0;
-	l->changed |= s.of[CALLS] != 0;
+	l->changed |= marking && s.of[CALLS] != 0;
 	return true;
 }
 
@@ -175,10 +179,10 @@ static inline __attribute__((always_inline)) bool add_row(const struct massif *m
  * was one that was not added.
  */
 static inline __attribute__((always_inline)) uint32_t add_rows(const struct massif *m, struct lull *l,
-							       uint32_t end, bool calls)
+							       uint32_t end, bool calls, bool marking)
 {
 	while (m->rows && end - l->end > ROW + 1) {
-		if (!add_row(m, l, calls))
+		if (!add_row(m, l, calls, marking))
 			return l->end + ROW;
 	}
 	return end;
@@ -211,17 +215,6 @@ static inline bool may_be_mark(const struct massif *m, uint64_t total, const str
 	return total + call->total > m->marks.highest;
 }
 
-/* The same of the call, or the second half of one, that begins with the record `i`. */
-static inline bool may_be_mark_at(const struct massif *m, uint64_t total, uint32_t i)
-{
-	struct effect call;
-
-	if (__builtin_expect(!m->marks.peak_wanted, 1))
-		return false;
-	call = call_at(m, i);
-	return may_be_mark(m, total, &call);
-}
-
 /* Whether counters or trees are others behind the record, or the call. */
 static inline bool changes_something(const struct massif *m, const struct effect *e)
 {
@@ -229,36 +222,41 @@ static inline bool changes_something(const struct massif *m, const struct effect
 }
 
 /* Adds up the records [i, end), or those before one that could be a peak, where no clock matters. */
-static inline __attribute__((always_inline)) struct lull add_records(const struct massif *m, uint32_t i,
-								     uint32_t end, bool by_block)
+static inline __attribute__((always_inline)) struct lull
+add_records(const struct massif *m, uint32_t i, uint32_t end, bool by_block, bool marking)
 {
 	struct lull l = lull_at(m, i);
-	struct effect e = { .action = NOTHING };
+	struct effect e = { .action = NOTHING }, call;
 	uint32_t row = by_block ? end : i; /* where the next one may begin */
 
 	for (; l.end < end; l.end++) {
 		if (l.end >= row)
-			row = add_rows(m, &l, end, false);
+			row = add_rows(m, &l, end, false, marking);
 		e = effect_of_record(m, l.end, by_block);
-		if (may_be_peak(m, l.total, l.end) || is_odd(m, &e, l.end, by_block) ||
-		    may_be_mark_at(m, l.total, l.end))
+		if (may_be_peak(m, l.total, l.end) || is_odd(m, &e, l.end, by_block))
 			return l;
+		if (marking) {
+			call = call_at(m, l.end);
+			if (may_be_mark(m, l.total, &call))
+				return l;
+		}
 		l.useful += e.useful;
 		l.total += e.total;
-		l.changed |= changes_something(m, &e);
+		l.changed |= marking && changes_something(m, &e);
 	}
 	if (e.action == PAIR) {
 		/* The reader has proved that there is a next record. */
 		e = effect_of_record(m, l.end++, by_block);
 		l.useful += e.useful;
 		l.total += e.total;
-		l.changed |= changes_something(m, &e);
+		l.changed |= marking && changes_something(m, &e);
 	}
 	return l;
 }
 
 /* The same, call by call, as long as the clock, if it is of bytes, stays before `clock`. */
-static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t clock)
+static inline __attribute__((always_inline)) struct lull
+add_calls_by(const struct massif *m, uint32_t i, uint32_t end, uint64_t clock, bool marking)
 {
 	const uint16_t *const records = m->chunk->records;
 	struct lull l = lull_at(m, i);
@@ -269,20 +267,26 @@ static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, u
 		struct effect call;
 
 		if (l.end >= row)
-			row = add_rows(m, &l, end, true);
+			row = add_rows(m, &l, end, true, marking);
 		first = &m->effects[records[l.end]];
 		call = call_at(m, l.end);
 		if (may_be_peak(m, l.total, l.end) || is_odd(m, first, l.end, m->by_record) ||
-		    may_be_mark(m, l.total, &call) || l.clock + call.clock >= clock)
+		    (marking && may_be_mark(m, l.total, &call)) || l.clock + call.clock >= clock)
 			break;
 		l.end += first->action == PAIR ? 2 : 1;
 		l.useful += call.useful;
 		l.total += call.total;
 		l.clock += call.clock;
 		l.calls += call.action <= GOES;
-		l.changed |= changes_something(m, &call);
+		l.changed |= marking && changes_something(m, &call);
 	}
 	return l;
+}
+
+static struct lull add_calls(const struct massif *m, uint32_t i, uint32_t end, uint64_t clock)
+{
+	return m->marks.peak_wanted ? add_calls_by(m, i, end, clock, true)
+				    : add_calls_by(m, i, end, clock, false);
 }
 
 /* Takes the last calls off again, until there are only so many of those that began with the record `start`. */
@@ -318,8 +322,10 @@ static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 
 	if (m->settings->time_unit == TIME_BYTES)
 		l = add_calls(m, i, end, next_due(m));
+	else if (m->marks.peak_wanted)
+		l = add_records(m, i, end, m->by_record, true);
 	else
-		l = m->by_record ? add_records(m, i, end, true) : add_records(m, i, end, false);
+		l = m->by_record ? add_records(m, i, end, true, false) : add_records(m, i, end, false, false);
 	return take(m, &l);
 }
 

@@ -25,7 +25,7 @@ struct counters {
 	uint64_t stacks;
 	uint64_t clock; /* in the settings' time unit */
 	uint64_t
-		changes; /* calls that changed the others, or the trees; a lull that changed something counts once */
+		changes; /* calls that changed the others, or the trees; a lull that changed something once, if the true peak is wanted */
 };
 
 /* Of the present chunk's records with one symbol. */
