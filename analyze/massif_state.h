@@ -23,9 +23,8 @@
 struct counters {
 	uint64_t useful, total; /* bytes, in all and those asked for; the total includes stacks */
 	uint64_t stacks;
-	uint64_t clock; /* in the settings' time unit */
-	uint64_t
-		changes; /* calls that changed the others, or the trees; a lull that changed something once, if the true peak is wanted */
+	uint64_t clock;   /* in the settings' time unit */
+	uint64_t changes; /* calls that changed the others, or the trees; a lull counts once, or not at all */
 };
 
 /* Of the present chunk's records with one symbol. */
