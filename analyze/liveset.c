@@ -12,9 +12,7 @@
 
 void liveset_finish(struct liveset *set)
 {
-	indexmap_finish(&set->places);
-	free(set->blocks);
-	free(set->holes);
+	cohorts_finish(&set->known);
 	free(set->counts);
 	free(set->came);
 	*set = (struct liveset){ 0 };
@@ -39,32 +37,12 @@ static bool count(struct liveset *set, uint32_t kind, int64_t change)
 
 bool liveset_put(struct liveset *set, const struct liveblock *block)
 {
-	uint32_t place;
-
-	if (block->index == UNKNOWN)
-		return count(set, block->kind, 1);
-	if (set->n_holes) {
-		place = set->holes[--set->n_holes];
-	} else {
-		if (!array_reserve(&set->blocks, set->n, &set->capacity, sizeof(*set->blocks)))
-			return false;
-		place = set->n++;
-	}
-	set->blocks[place] = *block;
-	return indexmap_put(&set->places, block->index, place);
+	return block->index == UNKNOWN ? count(set, block->kind, 1) : cohorts_put(&set->known, block);
 }
 
 bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index)
 {
-	uint64_t place;
-
-	if (index == UNKNOWN || !indexmap_take(&set->places, index, &place))
-		return count(set, kind, -1);
-	set->blocks[place].index = UNKNOWN;
-	if (!array_reserve(&set->holes, set->n_holes, &set->cap_holes, sizeof(*set->holes)))
-		return false;
-	set->holes[set->n_holes++] = (uint32_t)place;
-	return true;
+	return cohorts_take(&set->known, index) || count(set, kind, -1);
 }
 
 /* ---- chunk by chunk ---- */
@@ -106,7 +84,7 @@ static bool lose(struct liveset *set, const struct mst_chunk *chunk, uint32_t ki
 	const uint64_t own = index - chunk->first_alloc;
 
 	if (i + AHEAD < chunk->n_freed && chunk->freed[i + AHEAD] < chunk->first_alloc)
-		indexmap_foresee(&set->places, chunk->freed[i + AHEAD]);
+		cohorts_foresee(&set->known, chunk->freed[i + AHEAD]);
 	if (kind == MST_UNKNOWN_KIND)
 		return true;
 	if (own >= n || set->came[own] == GONE)
@@ -167,64 +145,46 @@ bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool ide
 
 /* ---- the whole ---- */
 
-static int compare(const void *a, const void *b)
+/* Takes the newest of list[n] out of which some frees can have been that didn't say of which; how many are left. */
+static size_t settle(struct liveset *set, struct liveblock *list, size_t n)
 {
-	const uint64_t x = ((const struct liveblock *)a)->index, y = ((const struct liveblock *)b)->index;
+	size_t kept = n;
 
-	return x < y ? -1 : x > y;
-}
-
-/* Moves the live blocks to the front, the oldest first. */
-static void sort(struct liveset *set)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < set->n; i++) {
-		if (set->blocks[i].index != UNKNOWN)
-			set->blocks[n++] = set->blocks[i];
-	}
-	set->n = n;
-	if (n)
-		qsort(set->blocks, n, sizeof(*set->blocks), compare);
-}
-
-/* Takes the newest blocks out of which some frees can have been that didn't say of which. */
-static void settle(struct liveset *set)
-{
-	uint32_t kept = set->n;
-
-	for (uint32_t i = set->n; i-- > 0;) {
-		const uint32_t kind = set->blocks[i].kind;
+	for (size_t i = n; i-- > 0;) {
+		const uint32_t kind = list[i].kind;
 
 		if (kind < set->n_counts && set->counts[kind] < 0)
 			set->counts[kind]++;
 		else
-			set->blocks[--kept] = set->blocks[i];
+			list[--kept] = list[i];
 	}
-	if (set->n > kept)
-		memmove(set->blocks, set->blocks + kept, (set->n - kept) * sizeof(*set->blocks));
-	set->n -= kept;
+	if (n > kept)
+		memmove(list, list + kept, (n - kept) * sizeof(*list));
+	return n - kept;
+}
+
+/* Blocks of which more came than went, their indices unknown. */
+static size_t count_unknown(const struct liveset *set)
+{
+	size_t n = 0;
+
+	for (uint32_t kind = 0; kind < set->n_counts; kind++)
+		n += set->counts[kind] > 0 ? (size_t)set->counts[kind] : 0;
+	return n;
 }
 
 struct liveblock *liveset_list(struct liveset *set, size_t *n)
 {
-	struct liveblock *list = NULL;
-	bool fine = true;
+	struct liveblock *list = reallocarray(NULL, set->known.n + count_unknown(set) + 1, sizeof(*list));
 
-	sort(set);
-	settle(set);
-	for (uint32_t kind = 0; fine && kind < set->n_counts; kind++) {
-		for (; fine && set->counts[kind] > 0; set->counts[kind]--) {
-			fine = array_reserve(&set->blocks, set->n, &set->capacity, sizeof(*set->blocks));
-			if (fine)
-				set->blocks[set->n++] = (struct liveblock){ UNKNOWN, UNKNOWN, kind, 0 };
+	if (list) {
+		cohorts_list(&set->known, list);
+		*n = settle(set, list, set->known.n);
+		for (uint32_t kind = 0; kind < set->n_counts; kind++) {
+			for (; set->counts[kind] > 0; set->counts[kind]--)
+				list[(*n)++] = (struct liveblock){ UNKNOWN, UNKNOWN, kind, 0 };
 		}
 	}
-	*n = set->n;
-	if (fine)
-		list = set->blocks ? set->blocks : malloc(1);
-	if (list)
-		set->blocks = NULL;
 	liveset_finish(set);
 	return list;
 }

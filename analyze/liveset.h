@@ -10,22 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "indexmap.h"
+#include "cohorts.h"
 #include "mstrace.h"
-
-struct liveblock {
-	uint64_t index; /* of its allocation; UINT64_MAX: not known */
-	uint64_t time;
-	uint32_t kind, thread;
-};
 
 /* All zero is an empty set. */
 struct liveset {
-	struct indexmap places; /* in `blocks`, of live ones */
-	struct liveblock *blocks;
-	uint32_t n, capacity;
-	uint32_t *holes; /* places of blocks that are gone */
-	uint32_t n_holes, cap_holes;
+	struct cohorts known;
 	int64_t *counts; /* by kind: live blocks of unknown index, less frees of them */
 	uint32_t n_counts;
 	uint32_t *came; /* at which records of the present chunk its blocks did, unless they are gone */
