@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hex.h"
+
 /* Build ids are 20 bytes as a rule. */
 #define BUILD_ID_MOST 64
 
@@ -78,17 +80,16 @@ static bool by_build_id(const struct debugplaces *places)
 {
 	const struct part folder = { ".build-id", strlen(".build-id") };
 	const char *list = places->path;
-	char name[2 * BUILD_ID_MOST + sizeof("/.debug")];
+	char name[2 * BUILD_ID_MOST + sizeof("/.debug")], *end;
 	struct part dir;
-	int n = 0;
 	bool found = false;
 
 	if (places->build_id_size == 0 || places->build_id_size > BUILD_ID_MOST)
 		return places->build_id_size != 0;
-	for (size_t i = 0; i < places->build_id_size; i++)
-		n += snprintf(name + n, sizeof(name) - (size_t)n, i == 1 ? "/%02x" : "%02x",
-			      places->build_id[i]);
-	snprintf(name + n, sizeof(name) - (size_t)n, ".debug");
+	end = hex_put(name, places->build_id, 1);
+	*end++ = '/';
+	end = hex_put(end, places->build_id + 1, places->build_id_size - 1);
+	strcpy(end, ".debug");
 	while (!found && next_dir(&list, &dir))
 		found = exists(dir, folder, name);
 	return found;

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "file.h"
+#include "hex.h"
 #include "order.h"
 #include "pool.h"
 #include "stringset.h"
@@ -135,8 +136,7 @@ static char *path_create(const char *folder, const struct namecache_module *modu
 	if (!path)
 		return NULL;
 	end += sprintf(end, "%s/", folder);
-	for (size_t i = 0; i < module->build_id_size; i++)
-		end += sprintf(end, "%02x", module->build_id[i]);
+	end = hex_put(end, module->build_id, module->build_id_size);
 	memcpy(end, SUFFIX, sizeof(SUFFIX));
 	return path;
 }

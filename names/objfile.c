@@ -13,6 +13,7 @@
 
 #include "debuginfod.h"
 #include "debugplaces.h"
+#include "hex.h"
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
 
@@ -214,11 +215,11 @@ static bool joined_report(struct objfile *objfile, const char *dir, const char *
 /* Debug files alone: where build ids, then where names tell. */
 static bool debug_file_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
 {
-	char rest[2 * BUILD_ID_MAX + 32];
-	int n = snprintf(rest, sizeof(rest), ".build-id/%02x/", wanted->build_id[0]);
+	char rest[2 * BUILD_ID_MAX + sizeof(".build-id//")] = ".build-id/";
+	char *end = hex_put(rest + strlen(rest), wanted->build_id, 1);
 
-	for (size_t i = 1; i < wanted->build_id_size; i++)
-		n += snprintf(rest + n, sizeof(rest) - (size_t)n, "%02x", wanted->build_id[i]);
+	*end++ = '/';
+	hex_put(end, wanted->build_id + 1, wanted->build_id_size - 1u);
 	return joined_report(objfile, dir, rest, "", wanted) ||
 	       joined_report(objfile, dir, rest, ".debug", wanted) ||
 	       joined_report(objfile, dir, wanted->path + 1, ".debug", wanted);

@@ -12,6 +12,7 @@
 #include "calls.h"
 #include "callstack.h"
 #include "emit.h"
+#include "hex.h"
 #include "protobuf.h"
 #include "stringset.h"
 
@@ -256,24 +257,17 @@ static void write_sample(struct writer *w, const struct sample *s)
 
 /* ---- Mappings ------------------------------------------------------------------------------- */
 
-static const char *build_id_text(const struct mst_module *module, char text[2 * MST_BUILD_ID_MAX + 1])
-{
-	for (unsigned i = 0; i < module->build_id_size; i++)
-		sprintf(text + 2 * i, "%02x", module->build_id[i]);
-	text[2 * module->build_id_size] = '\0';
-	return text;
-}
-
 static void write_mapping(struct writer *w, uint32_t number, const struct mst_module *module)
 {
 	const struct naming_seen *seen = &w->modules[number];
-	char text[2 * MST_BUILD_ID_MAX + 1];
+	char build_id[2 * MST_BUILD_ID_MAX + 1];
+	hex_put(build_id, module->build_id, module->build_id_size);
 	message_clear(&w->outer);
 	message_number(&w->outer, MAPPING_ID, number + (uint64_t)1);
 	message_number(&w->outer, MAPPING_START, module->start);
 	message_number(&w->outer, MAPPING_LIMIT, module->end);
 	message_number(&w->outer, MAPPING_FILENAME, string_number(w, module->path));
-	message_number(&w->outer, MAPPING_BUILD_ID, string_number(w, build_id_text(module, text)));
+	message_number(&w->outer, MAPPING_BUILD_ID, string_number(w, build_id));
 	message_number(&w->outer, MAPPING_HAS_FUNCTIONS, seen->functions);
 	message_number(&w->outer, MAPPING_HAS_FILENAMES, seen->files);
 	message_number(&w->outer, MAPPING_HAS_LINE_NUMBERS, seen->lines);

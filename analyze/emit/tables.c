@@ -6,11 +6,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "calls.h"
 #include "emit.h"
+#include "hex.h"
 #include "table.h"
 
 /* The last one only of traces with instruction counts. */
@@ -243,20 +243,19 @@ static void write_stacks_parquet(struct out *out, const struct emit_view *view)
 /* By the name that can be shown; NULL: there was no memory for it. */
 static void write_module(struct table *table, const struct mst_module *module, const char *name)
 {
-	char text[2 * MST_BUILD_ID_MAX + 1] = "";
+	char build_id[2 * MST_BUILD_ID_MAX + 1];
 	if (!module) {
 		table_nothing(table);
 		table_nothing(table);
 		return;
 	}
-	for (unsigned i = 0; i < module->build_id_size; i++)
-		sprintf(text + 2 * i, "%02x", module->build_id[i]);
+	hex_put(build_id, module->build_id, module->build_id_size);
 	if (name)
 		table_text(table, name);
 	else
 		table_nothing(table);
-	if (*text)
-		table_text(table, text);
+	if (*build_id)
+		table_text(table, build_id);
 	else
 		table_nothing(table);
 }
