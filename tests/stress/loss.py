@@ -227,19 +227,31 @@ def recorder_stopped(seconds):
     return run
 
 
+def state_of(pid):
+    """The letter that the kernel has for it; None: it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return None
+
+
 def recorder_stopped_at_the_end(bench):
     """The program does not wait for msrec to end: it is done, and msrec reads the rest when it can."""
-    trace, page = bench.new_run()
-    process = bench.start(trace, page, "_exit", 3000)
-    child = child_of(process)
-    while page.begun == 0:
-        time.sleep(0.001)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(1)
-    with open(f"/proc/{child}/stat") as f:
-        state = f.read().rsplit(")", 1)[1].split()[0]
-    process.send_signal(signal.SIGCONT)
-    err = finish(process)
+    state, runs = None, 0
+    while state is None:            # where this script has to wait, all may be over before msrec is stopped
+        runs += 1
+        expect(runs < 20, "msrec was never stopped in time")
+        trace, page = bench.new_run()
+        process = bench.start(trace, page, "_exit", 3000)
+        child = child_of(process)
+        while page.begun == 0:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        state = state_of(child)
+        process.send_signal(signal.SIGCONT)
+        err = finish(process)
     expect(state == "Z", f"the program is still there: {state}")
     expect(process.returncode == STATUS["_exit"], f"status {process.returncode}: {err}")
     stat = bench.build.stat(trace)
