@@ -93,8 +93,10 @@ struct depths *depths_create(void)
 	static const struct observer_impl impl = { .chunk = depths_chunk };
 	struct depths *d = calloc(1, sizeof(*d));
 
-	if (d)
-		d->observer.impl = &impl;
+	if (!d)
+		return NULL;
+	d->observer.impl = &impl;
+	d->observer.spared = MST_TIMES | MST_IDENTITY | MST_ADDRESSES;
 	return d;
 }
 

@@ -255,6 +255,7 @@ struct fullusage *fullusage_create(struct naming *naming)
 	struct fullusage *full = calloc(1, sizeof(*full));
 	if (full) {
 		full->observer.impl = &impl;
+		full->observer.spared = MST_ALL_COLUMNS & ~MST_THREADS;
 		full->naming = naming;
 	}
 	return full;

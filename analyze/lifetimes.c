@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "array.h"
-#include "indexmap.h"
+#include "handles.h"
 
 struct place {
 	struct lifetimes_place sums; /* end_* are what is live now */
@@ -25,7 +25,7 @@ struct lifetimes {
 	struct observer observer;
 	struct place *places; /* by stack */
 	uint32_t n_places;
-	struct indexmap live; /* by block: its birth's number */
+	struct handles live; /* by block: its birth's number */
 	struct birth *births;
 	uint32_t n_births, room_births;
 	uint32_t *unused; /* numbers of births that are over */
@@ -92,7 +92,7 @@ static bool come(struct lifetimes *l, const struct mst_event *event)
 	l->bytes += size;
 	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
 	l->births[number] = (struct birth){ l->now_ns, event->kind };
-	return indexmap_put(&l->live, event->index, number);
+	return handles_put(&l->live, event->index, number);
 }
 
 static void end_life(struct lifetimes *l, const struct birth *birth)
@@ -102,9 +102,9 @@ static void end_life(struct lifetimes *l, const struct birth *birth)
 
 static void leave(struct lifetimes *l, const struct mst_event *event)
 {
-	uint64_t number;
+	uint32_t number;
 	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
-	    !indexmap_take(&l->live, event->old_index, &number))
+	    !handles_take(&l->live, event->old_index, &number))
 		return;
 	const struct birth *birth = &l->births[number];
 	struct place *place = touch(l, birth->kind);
@@ -112,7 +112,7 @@ static void leave(struct lifetimes *l, const struct mst_event *event)
 	place->sums.end_blocks--;
 	l->bytes -= l->kinds[birth->kind].size;
 	end_life(l, birth);
-	l->unused[l->n_unused++] = (uint32_t)number;
+	l->unused[l->n_unused++] = number;
 }
 
 static bool frees_blocks(const struct mst_chunk *chunk)
@@ -174,8 +174,11 @@ struct lifetimes *lifetimes_create(void)
 {
 	static const struct observer_impl impl = { .chunk = see_chunk, .end = see_end };
 	struct lifetimes *l = calloc(1, sizeof(*l));
-	if (l)
-		l->observer.impl = &impl;
+	if (!l)
+		return NULL;
+	l->observer.impl = &impl;
+	l->observer.spared = MST_ALL_COLUMNS & ~(MST_TIMES | MST_IDENTITY);
+	handles_init(&l->live);
 	return l;
 }
 
@@ -183,7 +186,7 @@ void lifetimes_destroy(struct lifetimes *l)
 {
 	if (!l)
 		return;
-	indexmap_finish(&l->live);
+	handles_finish(&l->live);
 	free(l->places);
 	free(l->births);
 	free(l->unused);

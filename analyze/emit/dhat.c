@@ -193,10 +193,12 @@ static struct observer *create(struct out *out, const struct emit_view *view)
 	w->out = out;
 	w->view = view;
 	w->lifetimes = lifetimes_create();
-	if (w->lifetimes)
-		return &w->observer;
-	destroy(&w->observer);
-	return NULL;
+	if (!w->lifetimes) {
+		destroy(&w->observer);
+		return NULL;
+	}
+	w->observer.spared = lifetimes_observer(w->lifetimes)->spared;
+	return &w->observer;
 }
 
 static const struct emit_pass pass = { create, destroy };

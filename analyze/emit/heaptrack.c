@@ -282,6 +282,7 @@ static struct observer *create(struct out *out, const struct emit_view *view)
 	if (!w)
 		return NULL;
 	w->observer.impl = &impl;
+	w->observer.spared = MST_ALL_COLUMNS & ~MST_TIMES;
 	w->out = out;
 	w->view = view;
 	w->strings = stringset_create();

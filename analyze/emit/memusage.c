@@ -56,10 +56,12 @@ static struct observer *create(struct out *out, const struct emit_view *view)
 	w->out = out;
 	w->data = datafile_create();
 	w->memusage = w->data ? memusage_create(w->data, MEMUSAGE_NO_MAPS) : NULL;
-	if (w->memusage)
-		return &w->observer;
-	destroy(&w->observer);
-	return NULL;
+	if (!w->memusage) {
+		destroy(&w->observer);
+		return NULL;
+	}
+	w->observer.spared = memusage_observer(w->memusage)->spared;
+	return &w->observer;
 }
 
 static const struct emit_pass pass = { create, destroy };

@@ -135,6 +135,7 @@ static struct observer *create_events(struct out *out, const struct emit_view *v
 	if (!e)
 		return NULL;
 	e->observer.impl = &impl;
+	e->observer.spared = MST_ADDRESSES | MST_STEPS;
 	e->view = view;
 	table_begin(&e->table, out, form,
 		    mst_reader_info(view->reader)->instructions ? counted_event_columns : event_columns);
