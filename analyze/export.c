@@ -7,6 +7,7 @@
 #include "places.h"
 #include "result.h"
 #include "samples.h"
+#include "scout.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
 {
@@ -60,6 +61,8 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 {
 	struct profile_query query = view->query->profile;
 	query.threads = emitter->threads || view->query->filter.n_tids;
+	query.one_thread = query.threads && query.from == 0 &&
+			   scout_one_thread(trace->fd, (uint64_t)trace->start, tool_jobs(tool));
 	struct profile *profile = profile_create(view->settings, &query);
 	if (!profile) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));

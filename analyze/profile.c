@@ -171,9 +171,15 @@ static bool is_timeless(const struct profile *p, const struct mst_chunk *chunk)
 	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
 }
 
+/* Whether who allocated need not be asked. */
+static bool is_thread_known(const struct profile *p)
+{
+	return !p->query->threads || p->query->one_thread || p->lacks_threads;
+}
+
 static bool is_one_thread(struct profile *p, const struct mst_chunk *chunk)
 {
-	if (!p->query->threads || p->lacks_threads)
+	if (is_thread_known(p))
 		return true;
 	for (uint32_t i = 0; i < chunk->n_runs && !p->many_threads; i++) {
 		if (!p->any_thread)
@@ -423,16 +429,18 @@ static bool frees_blocks(const struct mst_chunk *chunk)
 
 static void begin_chunk(struct profile *p, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
-	uint32_t n_kinds;
+	uint32_t n_kinds, n_threads;
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
+	mst_reader_threads(reader, &n_threads);
+	p->any_thread |= p->query->one_thread && n_threads > 0;
 	p->time_shift = mst_reader_time_shift(reader);
 	p->base = chunk->base;
 }
 
-/* Who allocated, and which blocks are older than the window, only records tell. */
+/* Who of several allocated, and which blocks are older than the window, only records tell. */
 static bool is_plain(const struct profile_query *query)
 {
-	return !query->threads && query->from == 0;
+	return (!query->threads || query->one_thread) && query->from == 0;
 }
 
 static bool profile_sums_suffice(struct observer *observer, const struct mst_reader *reader,
@@ -457,7 +465,7 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	if (chunk->n_freed == 0 && frees_blocks(chunk)) {
 		if (p->query->from)
 			return MST_ERR_IDENTITY;
-		p->lacks_threads = p->query->threads;
+		p->lacks_threads = !is_thread_known(p);
 	}
 	const int error = is_simple(p, chunk) ? add_chunk(p, chunk) : walk_chunk(p, chunk);
 	return error;

@@ -37,6 +37,7 @@ struct profile_query {
 	 */
 	uint64_t from, until; /* 0 and PROFILE_NO_TIME: no limit */
 	bool threads;         /* tell apart who allocated */
+	bool one_thread;      /* that there is no second thread is known: records needn't tell who it was */
 };
 
 /* NULL: no memory. Both arguments must outlive it. */

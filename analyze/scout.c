@@ -159,3 +159,21 @@ void scout_run(int fd, uint64_t start, unsigned jobs, struct scout *scouts, size
 			scouts[i].floor = 0;
 	}
 }
+
+bool scout_one_thread(int fd, uint64_t start, unsigned jobs)
+{
+	const off_t position = lseek(fd, 0, SEEK_CUR);
+	struct mst_reader *reader = position < 0 ? NULL : open_reader(fd, start, jobs);
+	const struct mst_chunk *chunk;
+	uint32_t n = 0;
+	bool one;
+
+	while (reader && n <= 1 && mst_reader_skim(reader, &chunk) > 0)
+		mst_reader_threads(reader, &n);
+	/* Thread 0 of the system is whoever it was. */
+	one = reader && n == 1 && mst_reader_threads(reader, &n)->tid != 0;
+	mst_reader_destroy(reader);
+	if (position >= 0)
+		(void)lseek(fd, position, SEEK_SET);
+	return one;
+}

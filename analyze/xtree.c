@@ -125,30 +125,30 @@ static uint64_t shares_of(const struct xtree *x, uint32_t kind)
 	return estimate_shares(x->mean, x->kinds[kind].size);
 }
 
-/* False, here and below: no memory. */
-static bool come(struct xtree *x, uint32_t kind)
+/* `n` blocks. False, here and below: no memory. */
+static bool come(struct xtree *x, uint32_t kind, uint64_t n)
 {
 	struct values *v = values_of(x, kind);
 
 	if (!v)
 		return false;
-	v->of[XTREE_LIVE_BYTES] += bytes_of(x, kind);
-	v->of[XTREE_LIVE_BLOCKS] += shares_of(x, kind);
+	v->of[XTREE_LIVE_BYTES] += n * bytes_of(x, kind);
+	v->of[XTREE_LIVE_BLOCKS] += n * shares_of(x, kind);
 	if (x->base)
 		return true;
-	v->of[XTREE_TOTAL_BYTES] += bytes_of(x, kind);
-	v->of[XTREE_TOTAL_BLOCKS] += shares_of(x, kind);
+	v->of[XTREE_TOTAL_BYTES] += n * bytes_of(x, kind);
+	v->of[XTREE_TOTAL_BLOCKS] += n * shares_of(x, kind);
 	return true;
 }
 
-static bool leave(struct xtree *x, uint32_t kind)
+static bool leave(struct xtree *x, uint32_t kind, uint64_t n)
 {
 	struct values *v = values_of(x, kind);
 
 	if (!v)
 		return false;
-	v->of[XTREE_LIVE_BYTES] -= bytes_of(x, kind);
-	v->of[XTREE_LIVE_BLOCKS] -= shares_of(x, kind);
+	v->of[XTREE_LIVE_BYTES] -= n * bytes_of(x, kind);
+	v->of[XTREE_LIVE_BLOCKS] -= n * shares_of(x, kind);
 	return true;
 }
 
@@ -157,13 +157,13 @@ static bool is_counted(const struct xtree *x, uint32_t kind)
 	return x->kinds[kind].op != MST_OP_UNKNOWN;
 }
 
-/* A block of `old` goes by a call of which nothing is known. */
-static bool do_free(struct xtree *x, uint32_t old)
+/* `n` blocks of `old` go by calls of which nothing is known. */
+static bool do_free(struct xtree *x, uint32_t old, uint64_t n)
 {
 	if (!is_counted(x, old) || is_overlooked(x, old, MST_NONE))
 		return true;
-	x->unplaced++;
-	return leave(x, old);
+	x->unplaced += n;
+	return leave(x, old, n);
 }
 
 /* A block of `old` goes, by the call `by`, which gives another one if `resized`. */
@@ -174,7 +174,7 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 	if (is_counted(x, old) && !is_overlooked(x, old, resized ? by : MST_NONE)) {
 		struct values *v;
 
-		if (!leave(x, old))
+		if (!leave(x, old, 1))
 			return false;
 		v = has_stack ? values_of(x, by) : &x->nobody;
 		if (!v)
@@ -182,8 +182,68 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 		v->of[XTREE_FREED_BYTES] += bytes_of(x, old);
 		v->of[XTREE_FREED_BLOCKS] += shares_of(x, old);
 	}
-	return !resized || come(x, by);
+	return !resized || come(x, by, 1);
 }
+
+static bool do_records(struct xtree *x, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	for (uint32_t i = 0; fine && i < chunk->n_records; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]], *next;
+
+		switch ((enum mst_role)symbol->role) {
+		case MST_ALLOC:
+			fine = come(x, symbol->kind, 1);
+			break;
+		case MST_FREE:
+			fine = do_free(x, symbol->kind, 1);
+			break;
+		case MST_OUT:
+			/* The reader has proved that there is a next record. */
+			next = &chunk->symbols[chunk->records[++i]];
+			fine = do_pair(x, symbol->kind, next->kind, next->role == MST_ALLOC);
+			break;
+		case MST_CALL:
+		case MST_KEEP:
+			break;
+		}
+	}
+	return fine;
+}
+
+/* ---- a chunk at once ---- */
+
+/* Only records tell by whom the blocks of a full report were freed. */
+static bool xtree_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+			       const struct mst_chunk *chunk)
+{
+	const struct xtree *x = (const struct xtree *)observer;
+	bool needed = false;
+
+	(void)reader;
+	for (uint32_t i = 0; x->full && i < chunk->n_symbols; i++)
+		needed |= chunk->symbols[i].role == MST_OUT;
+	return !needed;
+}
+
+/* Symbols are in the order of first use, so stacks come up as they do by records; those that only free don't. */
+static bool do_symbols(struct xtree *x, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	for (uint32_t i = 0; fine && i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+
+		if (symbol->role == MST_ALLOC)
+			fine = come(x, symbol->kind, symbol->count);
+		else if (symbol->role == MST_FREE || symbol->role == MST_OUT)
+			fine = do_free(x, symbol->kind, symbol->count);
+	}
+	return fine;
+}
+
+/* ---- the observer ---- */
 
 static int xtree_chunk(struct observer *observer, const struct mst_reader *reader,
 		       const struct mst_chunk *chunk)
@@ -197,29 +257,9 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 	x->kinds = mst_reader_kinds(reader, &n_kinds);
 	x->mean = mst_reader_info(reader)->sample_bytes;
 	fine = reserve_states(x, n_kinds);
-	for (uint32_t i = 0; fine && x->settings->heap && i < chunk->n_records; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]], *next;
-
-		switch ((enum mst_role)symbol->role) {
-		case MST_ALLOC:
-			fine = come(x, symbol->kind);
-			break;
-		case MST_FREE:
-			fine = do_free(x, symbol->kind);
-			break;
-		case MST_OUT:
-			/* The reader has proved that there is a next record. */
-			next = &chunk->symbols[chunk->records[++i]];
-			fine = do_pair(x, symbol->kind, next->kind, next->role == MST_ALLOC);
-			break;
-		case MST_CALL:
-		case MST_KEEP:
-			break;
-		}
-	}
-	if (chunk->n_stamps)
-		x->time_ms = (chunk->stamps[chunk->n_stamps - 1].time << mst_reader_time_shift(reader)) /
-			     NS_PER_MS;
+	if (fine && x->settings->heap)
+		fine = observer->by_sums ? do_symbols(x, chunk) : do_records(x, chunk);
+	x->time_ms = (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
 	return fine ? 0 : MST_ERR_NOMEM;
 }
 
@@ -244,12 +284,18 @@ static int xtree_end(struct observer *observer, const struct mst_reader *reader)
 
 struct xtree *xtree_create(const struct settings *settings, struct naming *naming)
 {
-	static const struct observer_impl impl = { .chunk = xtree_chunk, .end = xtree_end };
+	static const struct observer_impl impl = {
+		.chunk = xtree_chunk,
+		.sums_suffice = xtree_sums_suffice,
+		.sums = xtree_chunk,
+		.end = xtree_end,
+	};
 	struct xtree *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
 	x->observer.impl = &impl;
+	x->observer.spared = MST_ALL_COLUMNS;
 	x->settings = settings;
 	x->full = settings->xtree_memory == XTREE_FULL;
 	if (!contexts_init(&x->contexts, settings, naming, CONTEXTS_WHOLE) ||
@@ -288,12 +334,22 @@ uint32_t xtree_places(const struct xtree *x)
 	return x->contexts.n;
 }
 
+/* One that came up before a base, or whose blocks of that nobody is known to have freed, may have nothing. */
+static bool has_any(const struct xtree *x, const uint64_t *values)
+{
+	uint64_t any = values[XTREE_LIVE_BLOCKS];
+
+	for (unsigned i = 0; x->full && i < XTREE_EVENTS; i++)
+		any |= values[i];
+	return any;
+}
+
 bool xtree_place(const struct xtree *x, uint32_t i, struct xtree_place *place)
 {
 	const struct context *c = &x->contexts.items[i];
 
 	*place = (struct xtree_place){ .stack = c->stack, .n = c->n, .values = x->values[i].of };
-	return x->full || place->values[XTREE_LIVE_BLOCKS] != 0;
+	return has_any(x, place->values);
 }
 
 uint64_t xtree_time(const struct xtree *x)

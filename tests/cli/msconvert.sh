@@ -125,6 +125,7 @@ t sh -c 'msreplay --memusage cut.zst 2>&1 | head -n 9'
 t sh -c 'for f in T cut.zst; do msreplay -q --massif-out-file=m.$f --at=250 $f; sed 1d m.$f.at-250 >at.$f; done; cmp at.T at.cut.zst'
 t sh -c 'msconvert -q --to=massif --max-snapshots=10 cut.zst | head -n 12'
 t sh -c 'msconvert -q --to=csv cut.zst | head -n 3'
+t sh -c 'for f in T cut.zst; do msconvert -q --to=callgrind --xtree-memory=full -o - $f | sed "s/ .*//" >order.$f; done; cmp order.T order.cut.zst'
 t msconvert -z 19 -o small.zst T
 t sh -c 'msconvert -q --to=massif small.zst | cmp - massif.out.1'
 t msconvert -q --drop=identity,time --no-args --strip-paths -o bare.zst T

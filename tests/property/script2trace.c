@@ -9,6 +9,7 @@
  *   stacks               stack depths are recorded (before everything else)
  *   pages                page events are recorded (before everything else)
  *   anonymous            frees don't say of which block (before everything else)
+ *   alone                there is no thread but 0 (before everything else)
  *   sampled N            of a sample with this mean (before everything else)
  *   module PATH          the executable, of which `m` frames are
  *   stack S FRAME...     stack S, innermost frame first: m0x1234 in the module, 0x1234 in none
@@ -44,7 +45,7 @@
 static struct mst_writer *writer;
 static unsigned line_number;
 static uint64_t time_ns;
-static uint32_t thread;
+static uint32_t thread, n_threads = THREADS;
 static uint32_t module_id = MST_NONE;
 static uint32_t stacks[MAX_STACKS];
 static struct block {
@@ -185,7 +186,7 @@ static void do_step(void)
 
 static void do_thread(void)
 {
-	mst_writer_at(writer, time_ns, thread = (uint32_t)take_below(THREADS));
+	mst_writer_at(writer, time_ns, thread = (uint32_t)take_below(n_threads));
 }
 
 static void do_alloc(void)
@@ -334,7 +335,7 @@ static void begin(int fd, const struct features *features)
 	uint32_t id;
 
 	check(mst_writer_create(&writer, fd, &info, &options));
-	for (uint32_t tid = 1; tid <= THREADS; tid++)
+	for (uint32_t tid = 1; tid <= n_threads; tid++)
 		check(mst_writer_thread(writer, &(struct mst_thread){ .tid = tid }, &id));
 }
 
@@ -354,6 +355,8 @@ static bool take_feature(struct features *features, char *line)
 		features->stacks = true;
 	else if (strcmp(line, "pages") == 0)
 		features->pages = true;
+	else if (strcmp(line, "alone") == 0)
+		n_threads = 1;
 	else if (strcmp(line, "anonymous") == 0)
 		features->anonymous = true;
 	else

@@ -5,7 +5,8 @@
 Random scripts of calls and random settings (massif_model.py), in traces of small chunks with key frames. One replay
 looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with
 three, from a file and from a pipe: their files must be the same to a byte. Files of --only-moments must be those of
-the whole replay, memusage's report that of a replay which writes all its data. Then the trace is damaged: the same of
+the whole replay, memusage's report that of a replay which writes all its data. Profiles by thread must not depend on
+whether the trace has others, nor what is live in an xtree report on whether it tells of frees, too. Then the trace is damaged: the same of
 it must be used, and the same be said to be wrong.
 
   sums.py --build DIR [--runs N] [--seed N] [--keep DIR]
@@ -38,6 +39,10 @@ class Bench:
         self.msreplay, self.script2trace = build / 'analyze/msreplay', build / 'tests/script2trace'
         self.scratch, self.rng = scratch, random.Random(seed)
         self.trace, self.looked, self.chunks = scratch / 'trace', 0, 0
+
+    def make(self, lines):
+        (self.scratch / 'script').write_text('\n'.join(lines) + '\n')
+        subprocess.run([self.script2trace, self.scratch / 'script', self.trace], check=True)
 
     def run(self, words, way=()):
         """(exit status, what it said, standard output, files by name)"""
@@ -102,6 +107,53 @@ def memusage(bench):
         bench.expect(bench.run(['--memusage'], way)[:3], whole[:3], 'memusage %s' % (way,))
 
 
+def convert(bench, *words):
+    out = bench.scratch / 'converted'
+    out.unlink(missing_ok=True)
+    done = subprocess.run([bench.msreplay.with_name('msconvert'), '-q', *words, '-o', out, bench.trace],
+                          capture_output=True, text=True, timeout=60)
+    return done.returncode, out.read_text() if out.exists() else done.stderr
+
+
+def profiles(bench, lines):
+    """Of a trace with one thread no records are asked for who made the calls."""
+    if any(line.startswith('thread') for line in lines):
+        return
+    words = ['--to=folded', '--thread=1', '--at=%s' % bench.rng.choice(('peak', 'end', '7', '5000')),
+             '--value=%s_%s' % (bench.rng.choice(('inuse', 'alloc')), bench.rng.choice(('bytes', 'objects')))]
+    wanted = convert(bench, *words)
+    bench.make(['alone'] + lines)
+    bench.expect(convert(bench, *words), wanted, ' '.join(words))
+    bench.make(lines)
+
+
+def costs(text):
+    """What an xtree report says is live, by place and callee."""
+    found, place, callee = {}, {}, ()
+    for line in text.split('\n'):
+        word, _, rest = line.partition('=')
+        if word in ('fl', 'fn', 'cfi', 'cfn'):
+            place[word] = rest
+        if word == 'cfn':
+            callee = (place['cfi'], place['cfn'])
+        values = line.split()
+        if len(values) >= 3 and values[0].isdigit():
+            key = (place['fl'], place['fn'], values[0], callee)
+            found[key] = [a + int(b) for a, b in zip(found.get(key, (0, 0)), values[1:3])]
+            callee = ()
+    return {key: values for key, values in found.items() if any(values)}
+
+
+def xtrees(bench):
+    """
+    A report that tells who freed needs records where anybody is told. Stacks that free have a say in where later ones
+    are cut off at main.
+    """
+    words = ['--to=callgrind', '--xtree-compress-strings=no', '--show-below-main=yes', '--xtree-memory=']
+    live, full = (convert(bench, *words[:-1], words[-1] + what) for what in ('allocs', 'full'))
+    bench.expect((live[0], costs(live[1])), (full[0], costs(full[1])), 'xtree')
+
+
 def damage(bench):
     data = bytearray(bench.trace.read_bytes())
     for _ in range(bench.rng.choice((1, 1, 4))):
@@ -125,14 +177,15 @@ def try_once(bench, program, counts):
     if rng.random() < 0.8:
         lines[0] = 'records %d' % rng.choice((3, 8, 20, 100))
     lines.insert(1, 'keyframes %d' % rng.choice((1, 30, 200)))
-    (bench.scratch / 'script').write_text('\n'.join(lines) + '\n')
-    subprocess.run([bench.script2trace, bench.scratch / 'script', bench.trace], check=True)
+    bench.make(lines)
     words = random_options(rng, counted)[1]
     if rng.random() < 0.7:
         words = [word for word in words if not word.startswith(('--compat', '--stacks', '--heap='))]
     massif(bench, words, counts)
     moments(bench, words, counts)
     memusage(bench)
+    profiles(bench, lines)
+    xtrees(bench)
     damage(bench)
 
 
