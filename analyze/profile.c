@@ -448,7 +448,7 @@ static bool profile_sums_suffice(struct observer *observer, const struct mst_rea
 {
 	struct profile *p = (struct profile *)observer;
 	begin_chunk(p, reader, chunk);
-	return p->ended || (is_plain(p->query) && is_simple(p, chunk) && !can_peak(p, chunk));
+	return is_plain(p->query) && is_simple(p, chunk) && !can_peak(p, chunk);
 }
 
 static int profile_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -458,8 +458,6 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	uint32_t n_kinds;
 	mst_reader_kinds(reader, &n_kinds);
 	begin_chunk(p, reader, chunk);
-	if (p->ended)
-		return 0;
 	if (!reserve_kinds(p, n_kinds))
 		return MST_ERR_NOMEM;
 	if (chunk->n_freed == 0 && frees_blocks(chunk)) {
@@ -469,6 +467,12 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 	}
 	const int error = is_simple(p, chunk) ? add_chunk(p, chunk) : walk_chunk(p, chunk);
 	return error;
+}
+
+/* What comes behind the window has no say. */
+static bool profile_satisfied(const struct observer *observer)
+{
+	return ((const struct profile *)observer)->ended;
 }
 
 static int profile_end(struct observer *observer, const struct mst_reader *reader)
@@ -488,6 +492,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 		.chunk = profile_chunk,
 		.sums_suffice = profile_sums_suffice,
 		.sums = profile_chunk,
+		.satisfied = profile_satisfied,
 		.end = profile_end,
 	};
 	struct profile *p = calloc(1, sizeof(*p));

@@ -43,6 +43,7 @@ t sh -c 'msconvert -q --xtree-memory=full -o x.ms F && grep -c ^snapshot= x.ms'
 t msconvert --to=folded T
 t msconvert --to=folded --value=inuse_objects --at=end T
 t msconvert --to=folded --value=alloc_objects --from=100 --until=149 T
+t msconvert --to=folded --until=149 cut
 t msconvert --to=folded --at=20 --module=prog T
 t msconvert --to=folded --thread=1 T
 t msconvert --to=folded --thread=4711 --value=alloc_bytes T
