@@ -446,6 +446,10 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	tell_sample(tool, trace);
 	tell_base(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
+	struct mst_end peeked;
+	/* Who needs no more reads no further. */
+	if (!end && result == REPLAY_COMPLETE && mst_reader_peek_end(trace->reader, &peeked))
+		end = &peeked;
 	if (end) {
 		tell_end(tool, trace->name, end);
 		tell_losses(tool, trace->name, end);

@@ -509,6 +509,9 @@ struct mst_name mst_reader_name(const struct mst_reader *reader, uint32_t frame,
 /* The END unit; NULL before the proper end. */
 const struct mst_end *mst_reader_end(const struct mst_reader *reader);
 
+/* The same for who reads no further: what the last unit of the file says. False: it is no file that ends with END. */
+bool mst_reader_peek_end(struct mst_reader *reader, struct mst_end *end);
+
 /* Bytes from where reading began up to the end of the last unit that was read and is sound. */
 uint64_t mst_reader_sound_bytes(const struct mst_reader *reader);
 

@@ -129,24 +129,27 @@ static int read_names(struct mst_reader *r)
 		      : reader_fail(r, MST_ERR_NOMEM, "no memory for names");
 }
 
+struct mst_end reader_unpack_end(const uint8_t *fields)
+{
+	const uint32_t reason = wire_u32(fields);
+
+	return (struct mst_end){
+		.reason = (uint8_t)(reason < MST_END_UNKNOWN ? reason : MST_END_UNKNOWN),
+		.detail = wire_u32(fields + 4),
+		.time_ns = wire_u64(fields + 8),
+		.events = wire_u64(fields + 16),
+		.lost = wire_u64(fields + 24),
+		.unknown_frees = wire_u64(fields + 32),
+		.implied_frees = wire_u64(fields + 40),
+	};
+}
+
 static int read_end(struct mst_reader *r)
 {
-	const uint8_t *f = r->header.fields;
-	uint32_t reason;
-
 	DAMAGED_IF(r->header.fields_size < FIELDS_END, "the END unit lacks fields");
 	DAMAGED_IF(r->names.n_frames && r->names.frames[r->names.n_frames - 1].frame >= r->frames.n,
 		   "names of a frame that isn't there");
-	reason = wire_u32(f);
-	r->end = (struct mst_end){
-		.reason = (uint8_t)(reason < MST_END_UNKNOWN ? reason : MST_END_UNKNOWN),
-		.detail = wire_u32(f + 4),
-		.time_ns = wire_u64(f + 8),
-		.events = wire_u64(f + 16),
-		.lost = wire_u64(f + 24),
-		.unknown_frees = wire_u64(f + 32),
-		.implied_frees = wire_u64(f + 40),
-	};
+	r->end = reader_unpack_end(r->header.fields);
 	r->ended = true;
 	return 0;
 }

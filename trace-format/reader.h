@@ -114,6 +114,9 @@ int reader_take(struct mst_reader *r);
 /* All that was read is known. */
 void reader_know(struct mst_reader *r);
 
+/* What END's fields say. */
+struct mst_end reader_unpack_end(const uint8_t *fields);
+
 /* Take the definitions of the unit that was read: 0 or an error. */
 int reader_take_stacks(struct mst_reader *r);
 int reader_take_kinds(struct mst_reader *r);

@@ -36,23 +36,38 @@ static bool peek_header(const struct seeking *s, uint64_t at, uint8_t type, uint
 	return unit_read(s->reader->input.fd, s->base + at, bytes, header) && header->type == type;
 }
 
-/* Where the index begins; 0: there is none. */
-static uint64_t find_index(const struct seeking *s)
+/* Where in the file the trace begins. False: the input is no file. */
+static bool find_base(const struct mst_reader *r, uint64_t *base)
 {
-	uint8_t tail[TAIL_BYTES], bytes[UNIT_HEADER_MAX];
-	struct unit_header header;
+	const off_t position = lseek(r->input.fd, 0, SEEK_CUR);
+
+	*base = (uint64_t)position - input_left(&r->input) - r->input.offset;
+	return position >= 0;
+}
+
+/* END's header, whose fields are in `bytes`. False: the file doesn't end with it. */
+static bool peek_end(const struct seeking *s, uint8_t bytes[UNIT_HEADER_MAX], struct unit_header *header)
+{
+	uint8_t tail[TAIL_BYTES];
 	struct stat st;
 	uint64_t end;
 
 	if (fstat(s->reader->input.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size < s->base + TAIL_BYTES)
-		return 0;
+		return false;
 	end = (uint64_t)st.st_size - s->base;
-	if (!file_read_at(s->reader->input.fd, s->base + end - TAIL_BYTES, tail, sizeof(tail)) ||
-	    wire_u32(tail) > end || !peek_header(s, end - wire_u32(tail), UNIT_END, bytes, &header) ||
-	    header.fields_size < FIELDS_END)
-		return 0;
-	return wire_u64(header.fields + 48);
+	return file_read_at(s->reader->input.fd, s->base + end - TAIL_BYTES, tail, sizeof(tail)) &&
+	       wire_u32(tail) <= end && peek_header(s, end - wire_u32(tail), UNIT_END, bytes, header) &&
+	       header->fields_size >= FIELDS_END;
+}
+
+/* Where the index begins; 0: there is none. */
+static uint64_t find_index(const struct seeking *s)
+{
+	uint8_t bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+
+	return peek_end(s, bytes, &header) ? wire_u64(header.fields + 48) : 0;
 }
 
 /* ---- the index ---- */
@@ -207,16 +222,14 @@ static int begin_at(const struct seeking *s, uint32_t entry, struct mst_keyframe
 int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyframe *, void *), void *context,
 		    struct mst_keyframe *keyframe)
 {
-	const off_t position = lseek(r->input.fd, 0, SEEK_CUR);
 	const uint64_t here = r->input.offset;
 	struct seeking s = { .reader = r };
 	uint32_t entry;
 	int got;
 
 	if (r->state != 1 || r->coming != 1 || r->header_read || r->next_record || ahead_first(r->ahead) ||
-	    r->delivered || r->info.base || position < 0)
+	    r->delivered || r->info.base || !find_base(r, &s.base))
 		return 0;
-	s.base = (uint64_t)position - input_left(&r->input) - here;
 	r->input.jumping = true;
 	got = read_index(&s);
 	entry = got == 1 ? find_keyframe(&s, will_do, context) : s.n;
@@ -239,4 +252,16 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	r->gap = true;
 	reader_know(r);
 	return 1;
+}
+
+bool mst_reader_peek_end(struct mst_reader *r, struct mst_end *end)
+{
+	struct seeking s = { .reader = r };
+	uint8_t bytes[UNIT_HEADER_MAX];
+	struct unit_header header;
+
+	if (!find_base(r, &s.base) || !peek_end(&s, bytes, &header))
+		return false;
+	*end = reader_unpack_end(header.fields);
+	return true;
 }
