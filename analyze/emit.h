@@ -60,6 +60,7 @@ struct emitter {
 	bool binary;          /* not for a terminal */
 	enum packing packing; /* PACK_NONE: as the name of the output says */
 	bool threads;         /* it tells threads apart */
+	bool one;             /* of a chosen moment it shows one value alone */
 	void (*write)(struct out *out, const struct emit_view *view);
 	const struct emit_pass *pass; /* instead of write */
 };

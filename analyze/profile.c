@@ -429,10 +429,8 @@ static bool frees_blocks(const struct mst_chunk *chunk)
 
 static void begin_chunk(struct profile *p, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
-	uint32_t n_kinds, n_threads;
+	uint32_t n_kinds;
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
-	mst_reader_threads(reader, &n_threads);
-	p->any_thread |= p->query->one_thread && n_threads > 0;
 	p->time_shift = mst_reader_time_shift(reader);
 	p->base = chunk->base;
 }
@@ -472,7 +470,8 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 /* What comes behind the window has no say. */
 static bool profile_satisfied(const struct observer *observer)
 {
-	return ((const struct profile *)observer)->ended;
+	const struct profile *p = (const struct profile *)observer;
+	return p->ended || (p->query->moment_alone && p->passed);
 }
 
 static int profile_end(struct observer *observer, const struct mst_reader *reader)
@@ -502,6 +501,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->settings = settings;
 	p->query = query;
 	p->begun = query->from == 0;
+	p->any_thread = query->one_thread;
 	p->observer.spared = MST_ADDRESSES | MST_STEPS | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
 	return p;
 }
@@ -517,6 +517,42 @@ void profile_destroy(struct profile *p)
 	free(p->counts);
 	free(p->rows);
 	free(p);
+}
+
+/* ---- Beginning in the middle ---------------------------------------------------------------- */
+
+static bool is_before_moment(const struct mst_keyframe *keyframe, void *context)
+{
+	const struct profile *p = context;
+	const uint64_t time = p->settings->time_unit == TIME_INSTRUCTIONS
+				      ? keyframe->instructions
+				      : (keyframe->time << p->time_shift) / NS_PER_MS;
+	return time <= p->query->at.time;
+}
+
+int profile_seek(struct profile *p, struct mst_reader *reader)
+{
+	const struct profile_query *q = p->query;
+	struct mst_keyframe keyframe;
+	uint32_t n_kinds;
+	/* The clock of bytes is that of all calls, one by one. */
+	if (!q->moment_alone || q->at.kind != AT_TIME || !is_plain(q) || q->until != PROFILE_NO_TIME ||
+	    p->settings->time_unit == TIME_BYTES)
+		return 0;
+	p->time_shift = mst_reader_time_shift(reader);
+	const int got = mst_reader_seek(reader, is_before_moment, p, &keyframe);
+	if (got != 1)
+		return got;
+	mst_reader_kinds(reader, &n_kinds);
+	if (!reserve_kinds(p, n_kinds))
+		return MST_ERR_NOMEM;
+	for (uint32_t i = 0; i < keyframe.n; i++) {
+		const uint32_t id = first_row(p, keyframe.live[i].kind);
+		if (id == NO_ROW)
+			return MST_ERR_NOMEM;
+		p->rows[id].live = (uint64_t)keyframe.live[i].blocks;
+	}
+	return 0;
 }
 
 struct observer *profile_observer(struct profile *p)

@@ -37,12 +37,19 @@ struct profile_query {
 	 */
 	uint64_t from, until; /* 0 and PROFILE_NO_TIME: no limit */
 	bool threads;         /* tell apart who allocated */
-	bool one_thread;      /* that there is no second thread is known: records needn't tell who it was */
+	bool moment_alone;    /* nothing but what is live at the moment is looked at */
+	bool one_thread;      /* it is known that thread 0 makes all calls: records needn't tell */
 };
 
 /* NULL: no memory. Both arguments must outlive it. */
 struct profile *profile_create(const struct settings *settings, const struct profile_query *query);
 void profile_destroy(struct profile *profile); /* NULL is allowed */
+
+/*
+ * Before the replay, where the moment is all that is looked at: goes to the last key frame before it, if that can be
+ * found and says enough. 0, or an enum mst_error, after which there is nothing to be replayed.
+ */
+int profile_seek(struct profile *profile, struct mst_reader *reader);
 
 /*
  * The observer ends the replay with MST_ERR_IDENTITY if `from` is above 0 and which block is freed

@@ -32,7 +32,7 @@ bool scout_can(const struct settings *settings);
  */
 void scout_run(int fd, uint64_t start, unsigned jobs, struct scout *scouts, size_t n);
 
-/* The same look for who made the calls: whether it is certain that there is no second thread. */
+/* The same look for who made the calls: whether it is certain that all were the first thread's. */
 bool scout_one_thread(int fd, uint64_t start, unsigned jobs);
 
 #endif

@@ -83,5 +83,6 @@ const struct emitter emit_folded = {
 	.suffix = ".folded",
 	.help = "folded stacks, one line each: for flamegraph.pl, inferno, speedscope",
 	.source = EMIT_PROFILE,
+	.one = true,
 	.write = write_folded,
 };

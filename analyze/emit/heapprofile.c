@@ -78,5 +78,6 @@ const struct emitter emit_heapprofile = {
 	.suffix = ".heapprofile",
 	.help = "V8's heap profile: for Chromium's developer tools and speedscope",
 	.source = EMIT_PROFILE,
+	.one = true,
 	.write = write_heapprofile,
 };

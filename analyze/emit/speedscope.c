@@ -30,11 +30,14 @@ static uint64_t weight(const struct sample *s, enum profile_value value, enum so
 	return s->values[value];
 }
 
-/* Makes the calls of all stacks known. False: no memory. */
+/* Makes the calls of all stacks that are shown known. False: no memory. */
 static bool name_calls(struct writer *w)
 {
+	const struct emit_query *query = w->view->query;
 	for (size_t i = 0; i < w->samples.n; i++) {
 		uint32_t n;
+		if (query->one && w->samples.items[i].values[query->value] == 0)
+			continue;
 		if (!callstack_load(&w->stack, w->samples.items[i].stack))
 			return false;
 		for (uint32_t k = 0; k < w->stack.n; k++) {
@@ -168,5 +171,6 @@ const struct emitter emit_speedscope = {
 	.suffix = ".speedscope.json",
 	.help = "speedscope's JSON: what is in use at a moment, at the end, and all that was allocated",
 	.source = EMIT_PROFILE,
+	.one = true,
 	.write = write_speedscope,
 };

@@ -127,6 +127,14 @@ def profiles(bench, lines):
     bench.make(lines)
 
 
+def moment_of_profile(bench):
+    """What is live at a time is read from a key frame on, unless there is a window."""
+    words = ['--to=%s' % bench.rng.choice(('folded', 'speedscope', 'heapprofile')),
+             '--at=%d' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9)),
+             '--value=%s' % bench.rng.choice(('inuse_bytes', 'inuse_objects'))]
+    bench.expect(convert(bench, *words), convert(bench, *words, '--until=%d' % 10**18), ' '.join(words))
+
+
 def costs(text):
     """What an xtree report says is live, by place and callee."""
     found, place, callee = {}, {}, ()
@@ -185,6 +193,7 @@ def try_once(bench, program, counts):
     moments(bench, words, counts)
     memusage(bench)
     profiles(bench, lines)
+    moment_of_profile(bench)
     xtrees(bench)
     damage(bench)
 
