@@ -89,8 +89,10 @@ static int name_results(struct conversion *item, const struct tool *tool, const 
 		if (!item->xtree_name)
 			return status;
 	}
-	item->name = output ? strdup(output)
-			    : tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
+	if (!output)
+		item->name = tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
+	else if (!(item->name = strdup(output)))
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	return item->name ? name_ats(item, tool) : status;
 }
 

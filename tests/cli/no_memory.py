@@ -17,7 +17,8 @@ from harness import Build, Problem, Scratch, plain_environment, run_cases       
 
 FORMATS = "folded speedscope pprof heapprofile dhat heaptrack csv csv-stacks csv-frames parquet callgrind xtree"
 COMMANDS = ["msreplay --massif-out-file=-", "msreplay --usable=valgrind --compat=3.19 --massif-out-file=-",
-            "msreplay --memusage=full", "msconvert -z 19 --from=1 -o -"]
+            "msreplay --memusage=full", "msconvert -z 19 --from=1 -o -", "msconvert --to=massif -o -",
+            "msconvert --to=folded --at=20 -o -", "msconvert --to=pprof --from=3 --until=300 -o -"]
 COMMANDS += [f"msconvert --to={name}" for name in FORMATS.split()]
 
 # Without memory libdw ends the process itself, and in dwarf_getsrclines() doesn't look at what tsearch() says: three
