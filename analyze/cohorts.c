@@ -8,12 +8,12 @@
 enum {
 	COHORT_LOG2 = 14,
 	COHORT = 1 << COHORT_LOG2, /* indices */
-	COHORT_MIN = 16,           /* with fewer blocks isn't made smaller */
+	FEW = 16,
 };
 
 struct cohort {
 	struct cohort *previous, *next;
-	struct liveblock *blocks; /* those that came, in order; at least half of them are live */
+	struct liveblock *blocks; /* those that came, in order; of more than a few at least half are live */
 	uint32_t n, capacity, n_live;
 	uint64_t number; /* its indices, without their low bits */
 	uint64_t live[COHORT / 64];
@@ -126,7 +126,7 @@ bool cohorts_take(struct cohorts *c, uint64_t index)
 	c->n--;
 	if (cohort->n_live == 0)
 		drop(c, cohort);
-	else if (cohort->n > COHORT_MIN && cohort->n_live < cohort->n / 2)
+	else if (cohort->n > FEW && cohort->n_live < cohort->n / 2)
 		shrink(cohort);
 	return true;
 }

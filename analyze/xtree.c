@@ -227,7 +227,10 @@ static bool xtree_sums_suffice(struct observer *observer, const struct mst_reade
 	return !needed;
 }
 
-/* Symbols are in the order of first use, so stacks come up as they do by records; those that only free don't. */
+/*
+ * Who freed what is not asked. Symbols are in the order of first use, so stacks come up as they do by records; those
+ * that only free don't.
+ */
 static bool do_symbols(struct xtree *x, const struct mst_chunk *chunk)
 {
 	bool fine = true;

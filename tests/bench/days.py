@@ -66,6 +66,7 @@ def generate(build, model, trace, events):
 def questions(build, trace, folder):
     """(what is asked, command)"""
     msreplay, out = [build.file("analyze/msreplay"), "-q"], f"--massif-out-file={folder}/out"
+    msconvert = [build.file("analyze/msconvert"), "-q"]
     ms = DAYS_S * 1000
     yield "massif.out, default settings", msreplay + [out, trace]
     yield "massif.out, `--time-unit=B`", msreplay + ["--time-unit=B", out, trace]
@@ -75,9 +76,12 @@ def questions(build, trace, folder):
         at = f"--at={ms * part // 100}"
         yield f"`--at=TIME`, after {part} % of the time", msreplay + [at, out, trace]
         yield f"`--only-moments --at=TIME`, after {part} %", msreplay + ["--only-moments", at, out, trace]
+        yield (f"`msconvert --to=folded --at=TIME`, after {part} %",
+               msconvert + ["--to=folded", at, "-o", f"{folder}/{part}.folded", trace])
+    for name in ("pprof", "callgrind"):
+        yield f"`msconvert --to={name}`", msconvert + [f"--to={name}", "-o", f"{folder}/{name}", trace]
     yield ("`msconvert --to=trace --from --until`, a minute after one day",
-           [build.file("analyze/msconvert"), "-q", "--to=trace", f"--from={ms // 2}", f"--until={ms // 2 + 60000}",
-            "-o", f"{folder}/cut", trace])
+           msconvert + ["--to=trace", f"--from={ms // 2}", f"--until={ms // 2 + 60000}", "-o", f"{folder}/cut", trace])
 
 
 def long_table(build, folder, events):
