@@ -3,11 +3,11 @@
 """The same answer whether records are looked at or passed over, whoever decodes them, wherever reading begins.
 
 Random scripts of calls and random settings (massif_model.py), in traces of small chunks with key frames. One replay
-looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with
-three, from a file and from a pipe: their files must be the same to a byte. Files of --only-moments must be those of
-the whole replay, memusage's report that of a replay which writes all its data. Profiles by thread must not depend on
-whether the trace has others, nor what is live in an xtree report on whether it tells of frees, too. Then the trace is damaged: the same of
-it must be used, and the same be said to be wrong.
+looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with three, from a
+file and from a pipe: their files must be the same to a byte. Files of --only-moments must be those of the whole replay,
+memusage's report that of a replay which writes all its data. Profiles by thread must not depend on whether the trace
+has others, nor what is live in an xtree report on whether it tells of frees, too. Then the trace is damaged: the same of it
+must be used, and the same be said to be wrong.
 
   sums.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
