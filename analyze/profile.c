@@ -13,7 +13,7 @@
 
 #include "array.h"
 #include "effect.h"
-#include "indexmap.h"
+#include "handles.h"
 
 #define NS_PER_MS 1000000u
 #define NO_ROW UINT32_MAX
@@ -32,6 +32,12 @@ struct row {
 	uint64_t mark;
 };
 
+/* NO_ROW: none so far. */
+struct kind_rows {
+	uint32_t first;  /* of the first thread */
+	uint32_t recent; /* of another thread, the one that was asked for last */
+};
+
 struct profile {
 	struct observer observer;
 	const struct settings *settings;
@@ -39,10 +45,10 @@ struct profile {
 
 	struct row *rows;
 	uint32_t n_rows, room;
-	uint32_t *first_rows; /* by kind: that of the first thread, or NO_ROW */
-	uint32_t n_first_rows;
-	struct indexmap other_rows; /* by kind and thread: those of other threads */
-	struct indexmap threads;    /* by live block: its thread, unless that is the first */
+	struct kind_rows *kind_rows; /* by kind */
+	uint32_t n_kind_rows;
+	struct indexmap other_rows;  /* by kind and thread: those of threads other than the first */
+	struct handles other_blocks; /* by live block of these: its row */
 	uint32_t first_thread;
 	bool any_thread, many_threads, lacks_threads;
 
@@ -76,35 +82,37 @@ static uint32_t add_row(struct profile *p, uint32_t kind, uint32_t thread)
 
 static bool reserve_kinds(struct profile *p, uint32_t n)
 {
-	if (n <= p->n_first_rows)
+	if (n <= p->n_kind_rows)
 		return true;
 	n += n / 2;
-	uint32_t *grown = reallocarray(p->first_rows, n, sizeof(*grown));
+	struct kind_rows *grown = reallocarray(p->kind_rows, n, sizeof(*grown));
 	if (!grown)
 		return false;
-	p->first_rows = grown;
-	while (p->n_first_rows < n)
-		grown[p->n_first_rows++] = NO_ROW;
+	p->kind_rows = grown;
+	while (p->n_kind_rows < n)
+		grown[p->n_kind_rows++] = (struct kind_rows){ NO_ROW, NO_ROW };
 	return true;
 }
 
 static uint32_t first_row(struct profile *p, uint32_t kind)
 {
-	if (p->first_rows[kind] == NO_ROW)
-		p->first_rows[kind] = add_row(p, kind, p->first_thread);
-	return p->first_rows[kind];
+	if (p->kind_rows[kind].first == NO_ROW)
+		p->kind_rows[kind].first = add_row(p, kind, p->first_thread);
+	return p->kind_rows[kind].first;
 }
 
-static uint32_t row_of(struct profile *p, uint32_t kind, uint32_t thread)
+/* Of a thread that isn't the first. */
+static uint32_t other_row(struct profile *p, uint32_t kind, uint32_t thread)
 {
-	if (!p->query->threads || thread == p->first_thread)
-		return first_row(p, kind);
+	uint32_t *const recent = &p->kind_rows[kind].recent;
+	if (*recent != NO_ROW && p->rows[*recent].thread == thread)
+		return *recent;
 	const uint64_t key = (uint64_t)kind << 32 | thread;
 	uint64_t known;
 	if (indexmap_find(&p->other_rows, key, &known))
-		return (uint32_t)known;
+		return *recent = (uint32_t)known;
 	const uint32_t row = add_row(p, kind, thread);
-	return row != NO_ROW && indexmap_put(&p->other_rows, key, row) ? row : NO_ROW;
+	return row != NO_ROW && indexmap_put(&p->other_rows, key, row) ? (*recent = row) : NO_ROW;
 }
 
 /* The row, made ready for a change of its live blocks. */
@@ -158,14 +166,14 @@ static uint64_t last_time_of(const struct profile *p, const struct mst_chunk *ch
 	return (chunk->last_time << p->time_shift) / NS_PER_MS;
 }
 
-/* Whether the next limit of time lies behind the chunk. */
+/* Whether the next limit of time, if there is one, lies behind the chunk. The clock of bytes is that of single calls. */
 static bool is_timeless(const struct profile *p, const struct mst_chunk *chunk)
 {
 	const struct profile_query *q = p->query;
 	const bool waits = !p->begun || q->until != PROFILE_NO_TIME || (q->at.kind == AT_TIME && !p->passed);
 	if (!waits)
 		return true;
-	if (!p->begun)
+	if (!p->begun || p->settings->time_unit == TIME_BYTES)
 		return false;
 	const uint64_t last = last_time_of(p, chunk);
 	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
@@ -190,11 +198,10 @@ static bool is_one_thread(struct profile *p, const struct mst_chunk *chunk)
 	return !p->many_threads;
 }
 
-/* Whether no single record matters but one that makes the peak. The clock of bytes is that of single calls. */
+/* Whether no single record matters but one that makes the peak. */
 static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 {
-	return is_one_thread(p, chunk) && is_timeless(p, chunk) && p->first_block == 0 &&
-	       p->settings->time_unit != TIME_BYTES;
+	return is_one_thread(p, chunk) && is_timeless(p, chunk) && p->first_block == 0;
 }
 
 /* What a record adds to the total. */
@@ -348,13 +355,14 @@ static bool come(struct profile *p, struct walk *w, uint32_t kind)
 	if (!p->begun)
 		return true;
 	const uint32_t thread = p->query->threads ? thread_at(w) : p->first_thread;
-	const uint32_t id = row_of(p, kind, thread);
+	const bool first = thread == p->first_thread;
+	const uint32_t id = first ? first_row(p, kind) : other_row(p, kind, thread);
 	if (id == NO_ROW)
 		return false;
 	struct row *row = touch(p, id);
 	row->live++;
 	row->allocated += !p->base;
-	return thread == p->first_thread || p->lacks_threads || indexmap_put(&p->threads, block, thread);
+	return first || p->lacks_threads || handles_put(&p->other_blocks, block, id);
 }
 
 static bool leave(struct profile *p, struct walk *w, uint32_t kind)
@@ -362,10 +370,9 @@ static bool leave(struct profile *p, struct walk *w, uint32_t kind)
 	const uint64_t block = w->freed < w->chunk->n_freed ? w->chunk->freed[w->freed++] : UINT64_MAX;
 	if (!p->begun || !is_counted(p, kind) || block < p->first_block)
 		return true;
-	uint64_t thread = p->first_thread;
-	if (p->many_threads)
-		indexmap_take(&p->threads, block, &thread);
-	const uint32_t id = row_of(p, kind, (uint32_t)thread);
+	uint32_t id;
+	if (!p->many_threads || !handles_take(&p->other_blocks, block, &id))
+		id = first_row(p, kind);
 	if (id != NO_ROW)
 		touch(p, id)->live--;
 	return id != NO_ROW;
@@ -393,9 +400,14 @@ static bool do_record(struct profile *p, struct walk *w)
 static int walk_chunk(struct profile *p, const struct mst_chunk *chunk)
 {
 	struct walk w = { .chunk = chunk, .alloc = chunk->first_alloc };
+	const bool timeless = is_timeless(p, chunk);
+	if (timeless)
+		p->now_ns = chunk->last_time << p->time_shift;
 	for (; w.record < chunk->n_records; w.record++) {
-		tell_time(p, &w);
-		check_limits(p, &w);
+		if (!timeless) {
+			tell_time(p, &w);
+			check_limits(p, &w);
+		}
 		if (p->ended)
 			break;
 		/* The reader has proved that there is a record behind an OUT. */
@@ -463,8 +475,7 @@ static int profile_chunk(struct observer *observer, const struct mst_reader *rea
 			return MST_ERR_IDENTITY;
 		p->lacks_threads = !is_thread_known(p);
 	}
-	const int error = is_simple(p, chunk) ? add_chunk(p, chunk) : walk_chunk(p, chunk);
-	return error;
+	return is_simple(p, chunk) ? add_chunk(p, chunk) : walk_chunk(p, chunk);
 }
 
 /* What comes behind the window has no say. */
@@ -502,6 +513,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->query = query;
 	p->begun = query->from == 0;
 	p->any_thread = query->one_thread;
+	handles_init(&p->other_blocks);
 	p->observer.spared = MST_ADDRESSES | MST_STEPS | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
 	return p;
 }
@@ -511,8 +523,8 @@ void profile_destroy(struct profile *p)
 	if (!p)
 		return;
 	indexmap_finish(&p->other_rows);
-	indexmap_finish(&p->threads);
-	free(p->first_rows);
+	handles_finish(&p->other_blocks);
+	free(p->kind_rows);
 	free(p->changes);
 	free(p->counts);
 	free(p->rows);

@@ -6,8 +6,9 @@ Random scripts of calls and random settings (massif_model.py), in traces of smal
 looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with three, from a
 file and from a pipe: their files must be the same to a byte. Files of --only-moments must be those of the whole replay,
 memusage's report that of a replay which writes all its data. Profiles by thread must not depend on whether the trace
-has others, nor what is live in an xtree report on whether it tells of frees, too. Then the trace is damaged: the same of it
-must be used, and the same be said to be wrong.
+has others; what they say is live is what the script left to each thread, and what Massif's snapshot has. Nor must what
+is live in an xtree report depend on whether it tells of frees, too. Then the trace is damaged: the same of it must be
+used, and the same be said to be wrong.
 
   sums.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from massif_model import Program, keep, random_options, random_script
 
 WAYS = (('-j1',), ('-j3',), ('-j3', 'pipe'))
+THREADS = (0, 1, 63)    # of scripts; a trace has them with one more
 
 
 class Different(Exception):
@@ -128,11 +130,49 @@ def profiles(bench, lines):
 
 
 def moment_of_profile(bench):
-    """What is live at a time is read from a key frame on, unless there is a window."""
+    """What is live at a time is read from a key frame on, unless there is a window; by bytes that needs all records."""
     words = ['--to=%s' % bench.rng.choice(('folded', 'speedscope', 'heapprofile')),
-             '--at=%d' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9)),
+             '--at=%s' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9, 'peak', 'end')),
              '--value=%s' % bench.rng.choice(('inuse_bytes', 'inuse_objects'))]
+    words += ['--time-unit=B'] * (bench.rng.random() < 0.3)
     bench.expect(convert(bench, *words), convert(bench, *words, '--until=%d' % 10**18), ' '.join(words))
+
+
+def folded_sum(bench, *words):
+    text = convert(bench, '--to=folded', *words)[1]
+    return sum(int(line.rsplit(' ', 1)[1]) for line in text.split('\n') if line)
+
+
+def live_by_thread(bench, lines):
+    """A block counts for the thread that it came to, whoever frees it."""
+    changes, thread, live, script = bench.rng.choice((0.02, 0.5)), 0, {}, []
+    for line in lines:
+        what, *words = line.split()
+        if what in ('alloc', 'free', 'free_by', 'resize') and bench.rng.random() < changes:
+            thread = bench.rng.choice(THREADS)
+            script.append('thread %d' % thread)
+        script.append(line)
+        if what == 'thread':
+            thread = int(words[0])
+        elif what in ('alloc', 'resize'):
+            live[words[0]] = thread, int(words[-1])
+        elif what in ('free', 'free_by'):
+            del live[words[0]]
+    bench.make(script)
+    for thread in THREADS:
+        wanted = sum(size for owner, size in live.values() if owner == thread)
+        found = folded_sum(bench, '--thread=%d' % (thread + 1), '--at=end', '--value=inuse_bytes')
+        bench.expect((found,), (wanted,), 'live by thread %d' % thread)
+    bench.make(lines)
+
+
+def moment_by_bytes(bench):
+    """What a profile says is live at a time, on the clock of bytes, is what Massif's snapshot says."""
+    time = bench.rng.choice((0, 40, 300, 1000, 4000, 20000, 10**6))
+    words = ['--time-unit=B', '--at=%d' % time]
+    snapshot = bench.run(words + ['--massif-out-file=o'])[3]['o.at-%d' % time].decode()
+    wanted = int(re.search(r'mem_heap_B=(\d+)', snapshot).group(1))
+    bench.expect((folded_sum(bench, *words, '--value=inuse_bytes'),), (wanted,), 'live by bytes at %d' % time)
 
 
 def costs(text):
@@ -193,7 +233,9 @@ def try_once(bench, program, counts):
     moments(bench, words, counts)
     memusage(bench)
     profiles(bench, lines)
+    live_by_thread(bench, lines)
     moment_of_profile(bench)
+    moment_by_bytes(bench)
     xtrees(bench)
     damage(bench)
 
