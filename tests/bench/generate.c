@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mstrace.h"
@@ -569,6 +570,29 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	mst_writer_destroy(g.writer);
 }
 
+/* The number that an option is given. */
+static double number(const char *text, double least, double most)
+{
+	char *end;
+	const double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= least && value <= most)) {
+		fprintf(stderr, "generate: '%s' is no number from %g to %g\n", text, least, most);
+		exit(2);
+	}
+	return value;
+}
+
+/* Not over what is being read. */
+static int open_result(const char *name, int from)
+{
+	struct stat x, y;
+
+	if (fstat(from, &x) == 0 && stat(name, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino)
+		return -1;
+	return open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t events = 1000000;
@@ -579,25 +603,25 @@ int main(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "n:s:l:x:z:")) != -1) {
 		if (c == 'n')
-			events = (uint64_t)strtod(optarg, NULL); /* 1e9 is a number, too */
+			events = (uint64_t)number(optarg, 0, 1e15); /* 1e9 is a number, too */
 		else if (c == 's')
-			g.random = strtoull(optarg, NULL, 10);
+			g.random = (uint64_t)number(optarg, 0, 1e15);
 		else if (c == 'l')
-			stretch = (uint32_t)strtoul(optarg, NULL, 10);
+			stretch = (uint32_t)number(optarg, 1, UINT32_MAX);
 		else if (c == 'x')
-			factor = strtod(optarg, NULL);
+			factor = number(optarg, 0, 1e9);
 		else if (c == 'z')
-			level = atoi(optarg);
+			level = (int)number(optarg, 0, 22);
 		else
-			return 2;
+			break;
 	}
-	if (argc - optind != 2 || stretch == 0) {
+	if (c != -1 || argc - optind != 2) {
 		fprintf(stderr,
 			"usage: generate [-n EVENTS] [-s SEED] [-l CALLS] [-x FACTOR] [-z LEVEL] TRACE FILE\n");
 		return 2;
 	}
 	from = open(argv[optind], O_RDONLY | O_CLOEXEC);
-	to = from < 0 ? -1 : open(argv[optind + 1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	to = from < 0 ? -1 : open_result(argv[optind + 1], from);
 	if (to < 0)
 		die(from < 0 ? argv[optind] : argv[optind + 1], "cannot be opened");
 	check(mst_reader_create(&reader, from));
