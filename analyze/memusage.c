@@ -41,6 +41,8 @@ struct tally {
 	bool odd;                     /* something whose part in the sums is not that in the report */
 	bool partial;                 /* blocks come or go that don't count */
 	bool marked;                  /* a record says more than its symbol */
+	uint64_t net;                 /* what the chunk adds to the live bytes */
+	uint64_t above;               /* how far these can be, at some moment of it, above what sums tell */
 };
 
 struct memusage {
@@ -500,7 +502,7 @@ static void tally_call(struct tally *t, const struct mst_symbol *symbol, unsigne
 /* Which role comes next can't be foretold, so blocks are tallied without asking. */
 static struct tally tally_up(const struct memusage *m, const struct mst_chunk *chunk)
 {
-	struct tally t = { 0 };
+	struct tally t = { .net = (uint64_t)chunk->sums.net_bytes };
 	unsigned all = 0, handed = 0, strange = 0;
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
@@ -523,30 +525,20 @@ static struct tally tally_up(const struct memusage *m, const struct mst_chunk *c
 	return t;
 }
 
-/*
- * Of a chunk some blocks of which come and go otherwise than its sums say: what the chunk adds to the live bytes, and
- * how far these can be above what sums tell at any moment of it.
- */
-struct weighed {
-	uint64_t net, above;
-};
-
-static struct weighed weigh(const struct mst_chunk *chunk, const struct mst_kind *kinds)
+/* Of a partial chunk. */
+static void weigh(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
-	struct weighed w = { 0 };
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
 		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const struct mst_kind *kind = &kinds[symbol->kind];
-		const bool comes = symbol->role == MST_ALLOC;
-		const uint64_t bytes = row_of(kind) == ROW_NONE ? 0 : size_of(kind);
-		/* The bytes by which the step is too low. */
-		const uint64_t lacks = comes ? bytes - kind->size : kind->size - bytes;
-		if (symbol->role == MST_CALL || symbol->role == MST_KEEP)
+		const unsigned traits = m->traits[symbol->kind];
+		if (!(traits & TRAIT_UNLIKE) || symbol->role > MST_OUT)
 			continue;
-		w.net += symbol->count * (comes ? bytes : -bytes);
-		w.above += (int64_t)lacks > 0 ? symbol->count * lacks : 0;
+		const struct mst_kind *kind = &kinds[symbol->kind];
+		const uint64_t bytes = traits & TRAIT_COUNTS ? size_of(kind) : 0;
+		const uint64_t lacks = symbol->role == MST_ALLOC ? bytes - kind->size : kind->size - bytes;
+		m->tally.net += symbol->count * lacks;
+		m->tally.above += (int64_t)lacks > 0 ? symbol->count * lacks : 0;
 	}
-	return w;
 }
 
 /*
@@ -566,14 +558,16 @@ static bool memusage_sums_suffice(struct observer *observer, const struct mst_re
 	if (m->data || chunk->base || mst_reader_info(reader)->sample_bytes || m->heap > INT64_MAX / 2 ||
 	    !know_kinds(m, kinds, n_kinds))
 		return false;
-	const struct tally t = m->tally = tally_up(m, chunk);
-	if (t.marked || t.out != t.resized + t.freed || t.kept != t.refused ||
-	    (t.resized && t.freed && (t.kept || chunk->sums.shrunk)) || (t.odd && (t.out || t.kept)))
+	const struct tally *t = &m->tally;
+	m->tally = tally_up(m, chunk);
+	if (t->marked || t->out != t->resized + t->freed || t->kept != t->refused ||
+	    (t->resized && t->freed && (t->kept || chunk->sums.shrunk)) || (t->odd && (t->out || t->kept)))
 		return false;
 	if (chunk->sums.max_bytes < 0)
 		return false;
-	return !t.partial ||
-	       m->heap + (uint64_t)chunk->sums.max_bytes + weigh(chunk, kinds).above <= m->heap_peak;
+	if (t->partial)
+		weigh(m, chunk, kinds);
+	return !t->partial || m->heap + (uint64_t)chunk->sums.max_bytes + t->above <= m->heap_peak;
 }
 
 /* `n` calls that gave nothing, or freed. */
@@ -643,7 +637,7 @@ static int memusage_sums(struct observer *observer, const struct mst_reader *rea
 		return 0;
 	if (!t->partial && m->heap + (uint64_t)chunk->sums.max_bytes > m->heap_peak)
 		m->heap_peak = m->heap + (uint64_t)chunk->sums.max_bytes;
-	m->heap += t->partial ? weigh(chunk, kinds).net : (uint64_t)chunk->sums.net_bytes;
+	m->heap += t->net;
 	if (!note_symbols(m, chunk, kinds))
 		return MST_ERR_NOMEM;
 	if (t->resized && t->freed)
