@@ -201,21 +201,21 @@ static int read_symbols(struct decode *d, struct cursor c, struct mst_symbol *sy
 	return 0;
 }
 
+/* What comes next can't be foretold, so blocks that come are counted without asking. */
 static int read_counts(struct decode *d, struct cursor c, struct mst_symbol *symbols,
 		       struct decode_result *result)
 {
-	uint64_t count, sum = 0;
+	uint64_t count, sum = 0, allocs = 0;
 
-	d->n_allocs = 0;
 	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
 		DAMAGED_IF(!take_varint(&c, &count), "a symbol is malformed");
 		DAMAGED_IF(count > d->chunk.n_records, "a symbol is impossible");
 		symbols[i].count = (uint32_t)count;
 		sum += count;
-		if (symbols[i].role == MST_ALLOC)
-			d->n_allocs += (uint32_t)count;
+		allocs += count & -(uint64_t)(symbols[i].role == MST_ALLOC);
 	}
 	DAMAGED_IF(sum != d->chunk.n_records, "the counts of a chunk are not true");
+	d->n_allocs = (uint32_t)allocs;
 	return 0;
 }
 
