@@ -525,7 +525,7 @@ static struct tally tally_up(const struct memusage *m, const struct mst_chunk *c
 	return t;
 }
 
-/* Of a partial chunk. */
+/* Corrects what the sums of a partial chunk say by the blocks that count otherwise. */
 static void weigh(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
@@ -535,6 +535,7 @@ static void weigh(struct memusage *m, const struct mst_chunk *chunk, const struc
 			continue;
 		const struct mst_kind *kind = &kinds[symbol->kind];
 		const uint64_t bytes = traits & TRAIT_COUNTS ? size_of(kind) : 0;
+		/* By which the sums' step is too low. */
 		const uint64_t lacks = symbol->role == MST_ALLOC ? bytes - kind->size : kind->size - bytes;
 		m->tally.net += symbol->count * lacks;
 		m->tally.above += (int64_t)lacks > 0 ? symbol->count * lacks : 0;
