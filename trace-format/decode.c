@@ -212,7 +212,7 @@ static int read_counts(struct decode *d, struct cursor c, struct mst_symbol *sym
 		DAMAGED_IF(count > d->chunk.n_records, "a symbol is impossible");
 		symbols[i].count = (uint32_t)count;
 		sum += count;
-		allocs += count & -(uint64_t)(symbols[i].role == MST_ALLOC);
+		allocs += count * (symbols[i].role == MST_ALLOC);
 	}
 	DAMAGED_IF(sum != d->chunk.n_records, "the counts of a chunk are not true");
 	d->n_allocs = (uint32_t)allocs;

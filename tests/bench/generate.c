@@ -583,13 +583,13 @@ static double number(const char *text, double least, double most)
 	return value;
 }
 
-/* Not over what is being read. */
+/* Not over what is being read. Negative: it cannot be opened. */
 static int open_result(const char *name, int from)
 {
 	struct stat x, y;
 
 	if (fstat(from, &x) == 0 && stat(name, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino)
-		return -1;
+		die(name, "is the trace that is read");
 	return open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 

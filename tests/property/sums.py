@@ -130,7 +130,10 @@ def profiles(bench, lines):
 
 
 def moment_of_profile(bench):
-    """What is live at a time is read from a key frame on, unless there is a window; by bytes that needs all records."""
+    """
+    What is live at a time is read from a key frame on, and at the peak or the end by sums; with a window all is read,
+    on the clock of bytes record by record.
+    """
     words = ['--to=%s' % bench.rng.choice(('folded', 'speedscope', 'heapprofile')),
              '--at=%s' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9, 'peak', 'end')),
              '--value=%s' % bench.rng.choice(('inuse_bytes', 'inuse_objects'))]
@@ -139,7 +142,9 @@ def moment_of_profile(bench):
 
 
 def folded_sum(bench, *words):
-    text = convert(bench, '--to=folded', *words)[1]
+    status, text = convert(bench, '--to=folded', *words)
+    if status:
+        raise Different('%s: exit %d: %s' % (' '.join(words), status, text))
     return sum(int(line.rsplit(' ', 1)[1]) for line in text.split('\n') if line)
 
 
