@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pool.h"
+#include "string_pool.h"
 #include "symbols.h"
 #include "symtab.h"
 

@@ -17,8 +17,8 @@
 #include "file.h"
 #include "hex.h"
 #include "order.h"
-#include "pool.h"
-#include "stringset.h"
+#include "string_pool.h"
+#include "string_set.h"
 
 /* To be raised when the same files are to give other answers. */
 #define RULES "1"
@@ -505,10 +505,10 @@ static bool book_write(struct book *book, int fd)
 	crc = crc32_z(crc, (const uint8_t *)book->lines, lines);
 	crc = crc32_z(crc, (const uint8_t *)book->text, book->head.n_text);
 	book->head.crc = (uint32_t)crc;
-	return file_write(fd, (const uint8_t *)&book->head, sizeof(book->head)) == 0 &&
-	       file_write(fd, (const uint8_t *)book->answers, answers) == 0 &&
-	       file_write(fd, (const uint8_t *)book->lines, lines) == 0 &&
-	       file_write(fd, (const uint8_t *)book->text, book->head.n_text) == 0;
+	return file_write(fd, (const uint8_t *)&book->head, sizeof(book->head)) &&
+	       file_write(fd, (const uint8_t *)book->answers, answers) &&
+	       file_write(fd, (const uint8_t *)book->lines, lines) &&
+	       file_write(fd, (const uint8_t *)book->text, book->head.n_text);
 }
 
 /* Puts the book in the old file's place: who reads meanwhile sees one or the other, whole. */

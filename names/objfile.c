@@ -12,7 +12,7 @@
 #include <gelf.h>
 
 #include "debuginfod.h"
-#include "debugplaces.h"
+#include "debug_paths.h"
 #include "hex.h"
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"

@@ -15,7 +15,7 @@
 #include "namecache.h"
 #include "notices.h"
 #include "objfile.h"
-#include "stringset.h"
+#include "string_set.h"
 #include "symtab.h"
 
 /* Real code has inlined chains of some twenty calls; a crafted file must not make them endless. */

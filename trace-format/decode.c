@@ -9,9 +9,9 @@
 #include "column.h"
 #include "counts.h"
 #include "crc32.h"
-#include "fold.h"
+#include "recode.h"
 #include "mst_limits.h"
-#include "steps.h"
+#include "sp_changes.h"
 #include "sums.h"
 
 void decode_scratch_finish(struct decode_scratch *scratch)

@@ -11,7 +11,7 @@
 
 #include "bytes.h"
 #include "mstrace.h"
-#include "ranks.h"
+#include "ordinals.h"
 #include "unit.h"
 
 /* What a thread needs while it decodes, whatever the chunk. All zero is the beginning. */

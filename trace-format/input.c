@@ -114,7 +114,7 @@ static int spool(struct input *input)
 	int err = fd < 0 ? MST_ERR_IO : 0;
 
 	while (!err) {
-		err = file_write(fd, input->data + input->start, input_left(input));
+		err = file_write(fd, input->data + input->start, input_left(input)) ? 0 : MST_ERR_IO;
 		input->start = input->end = 0;
 		if (err || input->eof)
 			break;

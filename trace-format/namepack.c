@@ -7,7 +7,7 @@
 
 #include "crc32.h"
 #include "file.h"
-#include "indexmap.h"
+#include "index_map.h"
 #include "mst_limits.h"
 #include "wire.h"
 #include "writer.h"

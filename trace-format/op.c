@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "op.h"
+#include "mst_op.h"
 
 static const char *const names[MST_OP_COUNT] = {
 	[MST_OP_UNKNOWN] = "unknown",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "pages.h"
+#include "mst_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "indexmap.h"
+#include "index_map.h"
 
 /* Bounds for crafted traces: a kernel allows 65530 mappings, unless told otherwise. */
 #define MOST_LAYERS (1u << 22)

@@ -7,9 +7,9 @@
 
 #include <zstd.h>
 
-#include "ahead.h"
+#include "read_ahead.h"
 #include "column.h"
-#include "elders.h"
+#include "carried_over.h"
 #include "input.h"
 #include "mst_limits.h"
 #include "mstrace.h"

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "fold.h"
+#include "recode.h"
 #include "mst_limits.h"
-#include "steps.h"
+#include "sp_changes.h"
 #include "sums.h"
 #include "wire.h"
 #include "writer.h"
@@ -59,7 +59,7 @@ static bool try_again(struct mst_writer *w)
 /* Puts what unit_encode() made into the file. */
 static int write_out(struct mst_writer *w)
 {
-	while (file_write(w->fd, w->out.data, w->out.size) != 0) {
+	while (!file_write(w->fd, w->out.data, w->out.size)) {
 		if (!try_again(w))
 			return MST_ERR_IO;
 	}
@@ -546,7 +546,7 @@ int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n > 0 && file_write(w->fd, buffer, (size_t)n) == 0) {
+		if (n > 0 && file_write(w->fd, buffer, (size_t)n)) {
 			at += n;
 			continue;
 		}

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "collector_state.h"
-#include "namer.h"
+#include "symbolizer.h"
 
 #define ASIDE_AT_WORK 4u /* processes that look names up at one time ... */
 #define ASIDE_MOST 16u   /* ... and that are there */

@@ -3,9 +3,9 @@
 #ifndef TRACE_RECORD_PAGE_EVENTS_H
 #define TRACE_RECORD_PAGE_EVENTS_H
 
-#include "lane.h"
+#include "consumer.h"
 #include "mstrace.h"
-#include "pagebase.h"
+#include "mst_page_state.h"
 
 /* The stack of what was mapped when recording began, which is the one that Massif gives it. */
 int page_events_start(struct mst_writer *writer, uint32_t *stack);

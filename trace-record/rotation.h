@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "newfiles.h"
+#include "file_set.h"
 
 /* All zero is the beginning. */
 struct rotation {

@@ -6,9 +6,9 @@
 #include "blocks.h"
 #include "customs.h"
 #include "frames.h"
-#include "lane.h"
+#include "consumer.h"
 #include "mst_limits.h"
-#include "pagebase.h"
+#include "mst_page_state.h"
 #include "tids.h"
 #include "tracee.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calls.h"
+#include "call_sites.h"
 #include "callstack.h"
 #include "emit.h"
 #include "json.h"

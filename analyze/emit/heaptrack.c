@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emit.h"
-#include "stringset.h"
+#include "string_set.h"
 
 #define NS_PER_MS 1000000u
 #define FORMAT_VERSION 3

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
+#include "call_sites.h"
 #include "callstack.h"
 #include "emit.h"
 #include "hex.h"
 #include "protobuf.h"
-#include "stringset.h"
+#include "string_set.h"
 
 /* Fields of the messages, by the names they have in profile.proto. */
 enum {

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "calls.h"
+#include "call_sites.h"
 #include "emit.h"
 #include "hex.h"
 #include "table.h"

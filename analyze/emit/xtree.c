@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "emit.h"
-#include "stringset.h"
+#include "string_set.h"
 
 #define THRESHOLD 1e-14 /* percent: what is nothing is only left out where all is */
 

@@ -17,9 +17,9 @@
 #include "import.h"
 #include "mst_limits.h"
 #include "mstrace.h"
-#include "namestore.h"
-#include "stringset.h"
-#include "unpack.h"
+#include "imported_names.h"
+#include "string_set.h"
+#include "line_reader.h"
 
 #define NS_PER_MS 1000000u
 #define TEXT_MOST ((uint64_t)512 << 20)

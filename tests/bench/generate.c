@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "mstrace.h"
-#include "op.h"
+#include "mst_op.h"
 
 #define NONE UINT32_MAX
 #define NEARBY 16u

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 from harness import Build, Scratch, by_process, have, plain_environment    # noqa: E402
 
-INCLUDE = os.path.join(HERE, "../../trace-record")
+INCLUDE = os.path.join(HERE, "../../trace-record/include")
 SOURCE = os.path.join(HERE, "requests.c")
 LOOP = os.path.join(HERE, "../bench/requests.c")
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wundef", "-Wpointer-arith", "-Werror"]

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "conversion.h"
+#include "massif_run.h"
 #include "recipe.h"
-#include "usage.h"
+#include "memusage_tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The model's heap, used as a replay uses it. */
-#include "arena.h"
+#include "valgrind_arena.h"
 #include "usable_script.h"
 
 static struct arena *arena;

@@ -19,7 +19,7 @@
 #include "clock.h"
 #include "mstrace.h"
 #include "os.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "recorder.h"
 #include "shm.h"
 #include "tracee.h"

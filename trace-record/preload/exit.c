@@ -13,7 +13,7 @@
 #include "export.h"
 #include "forks.h"
 #include "os.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "recorder.h"
 #include "shm.h"
 

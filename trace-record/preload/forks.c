@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "export.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "recorder.h"
 
 EXPORT pid_t fork(void);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "export.h"
-#include "gate.h"
-#include "real.h"
+#include "fork_barrier.h"
+#include "next_malloc.h"
 #include "recorder.h"
 #include "ring.h"
 #include "sample.h"

@@ -10,7 +10,7 @@
 
 #include "export.h"
 #include "os.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "recorder.h"
 
 #define CALLER_SP() ((uintptr_t)(CALLER_FRAME() + 2))

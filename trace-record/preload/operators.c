@@ -9,7 +9,7 @@
 #include "elfsym.h"
 #include "export.h"
 #include "interpose.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "recorder.h"
 #include "thread.h"
 

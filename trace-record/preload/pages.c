@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "entry.h"
+#include "trampoline.h"
 #include "os.h"
 #include "recorder.h"
-#include "sites.h"
+#include "syscall_patch.h"
 #include "thread.h"
 
 #define KEEP_OLD 4u /* MREMAP_DONTUNMAP */

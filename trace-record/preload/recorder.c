@@ -2,10 +2,10 @@
 /* Makes events of calls: the producer's side of the rings. */
 #include "recorder.h"
 
-#include "gate.h"
+#include "fork_barrier.h"
 #include "modules.h"
 #include "os.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "ring.h"
 #include "sample.h"
 #include "sampler.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "op.h"
+#include "mst_op.h"
 #include "unwind.h"
 
 /* One successful or failed allocating call, or a request about a custom block. */

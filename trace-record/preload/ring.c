@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring.h"
 
-#include "bell.h"
+#include "doorbell.h"
 #include "shm.h"
 
 /* ---- room ---- */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bell.h"
+#include "doorbell.h"
 
 /* Of so much address space, most is the program's. */
 #define OUR_PART 8u

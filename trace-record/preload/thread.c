@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "bell.h"
+#include "doorbell.h"
 #include "frametables.h"
 #include "modules.h"
 #include "pages.h"
-#include "real.h"
+#include "next_malloc.h"
 #include "ring.h"
 #include "sampler.h"
 #include "segments.h"

@@ -6,7 +6,7 @@
  */
 #include "engine.h"
 
-#include "op.h"
+#include "mst_op.h"
 #include "pub_tool_clreq.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcbase.h"

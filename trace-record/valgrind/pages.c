@@ -6,7 +6,7 @@
 #include "engine.h"
 
 #include "objects.h"
-#include "op.h"
+#include "mst_op.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcproc.h"
 #include "pub_tool_threadstate.h"

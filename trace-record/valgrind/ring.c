@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "ring.h"
 
-#include "../preload/bell.h"
+#include "doorbell.h"
 
 #define SLOT 0u               /* of the one ring of a process */
 #define UNSTAMPED 16u         /* records that may follow without a look at the clock */

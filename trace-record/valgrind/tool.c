@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "objects.h"
-#include "op.h"
+#include "mst_op.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcprint.h"

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+#include "block_sizes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "valgrind_arena.h"
+#include "effect.h"
+#include "block_map.h"
+#include "index_map.h"
+
+#define NO_BLOCK UINT64_MAX
+
+/* Records that are prepared at once, and so many times that ahead; what is known of more than these. */
+enum { BATCH = 8, AHEAD = 4 + ARENA_REACH, BATCHES = 16, KNOWN = BATCHES * BATCH };
+
+/* What the records of a symbol do. */
+struct use {
+	uint64_t bytes; /* what the kind says that the block takes */
+	uint64_t size, align;
+	uint8_t role;  /* enum mst_role */
+	bool is_named; /* they name their block */
+	bool is_custom;
+};
+
+/* Records in a row, of those that name a block. */
+struct batch {
+	uint32_t handles[BATCH]; /* [n]: the blocks in the arena that are known */
+	uint32_t n, n_reaches;
+	struct arena_reach reaches[2 * BATCH + 1]; /* see arena.h */
+};
+
+struct usable {
+	struct observer observer;
+	const struct settings *settings;
+	struct arena *arena;    /* NULL: what a block takes can be told from its kind */
+	struct handles handles; /* live blocks in the arena */
+	struct indexmap forgotten;
+	uint64_t *blocks, *bytes; /* by record of the present chunk */
+	uint32_t n;
+	uint64_t alloc;        /* the next one */
+	const uint64_t *freed; /* of the chunk; what records name in their turn */
+	uint32_t n_freed;
+	uint32_t named;          /* so many did before the present record */
+	uint32_t foreseen;       /* batches */
+	uint32_t due;            /* when so many records have named a block, the next batch is */
+	uint32_t numbers[KNOWN]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
+	struct batch batches[BATCHES];
+	struct use *uses; /* by symbol of the chunk */
+	uint32_t n_uses;
+	bool has_forgotten;
+};
+
+static bool forgets(const struct settings *settings)
+{
+	return settings->compat != COMPAT_FIXED;
+}
+
+bool usable_needed(const struct settings *settings)
+{
+	return settings->heap && !settings->pages_as_heap &&
+	       (settings->usable == USABLE_VALGRIND || forgets(settings));
+}
+
+bool usable_serves(const struct usable *u, const struct settings *settings)
+{
+	return u->settings->usable == settings->usable && u->settings->alignment == settings->alignment &&
+	       forgets(u->settings) == forgets(settings);
+}
+
+/* ---- one chunk ---- */
+
+static bool grow(void *array, size_t n, size_t size)
+{
+	void **place = array, *grown = reallocarray(*place, n, size);
+
+	if (grown)
+		*place = grown;
+	return grown;
+}
+
+static bool reserve(struct usable *u, uint32_t n, uint32_t n_uses)
+{
+	if (n > u->n) {
+		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)))
+			return false;
+		u->n = n;
+	}
+	if (n_uses > u->n_uses) {
+		if (!grow(&u->uses, n_uses, sizeof(*u->uses)))
+			return false;
+		u->n_uses = n_uses;
+	}
+	return true;
+}
+
+/* One that is asked for replaces --alignment, even if it is smaller. */
+static uint64_t alignment_of(const struct usable *u, const struct mst_kind *kind)
+{
+	const bool asked = kind->align_log2 || (kind->op >= MST_OP_MEMALIGN && kind->op <= MST_OP_PVALLOC);
+
+	if (!asked)
+		return u->settings->alignment;
+	return kind->align_log2 > 63 ? UINT64_MAX : UINT64_C(1) << kind->align_log2;
+}
+
+/* Settings and kinds, as a chunk's symbols have them. */
+static void find_uses(struct usable *u, const struct mst_chunk *chunk, const struct mst_kind *kinds)
+{
+	for (uint32_t s = 0; s < chunk->n_symbols; s++) {
+		const struct mst_symbol *symbol = &chunk->symbols[s];
+		const struct mst_kind *kind = &kinds[symbol->kind];
+
+		u->uses[s] = (struct use){
+			.bytes = effect_usable(u->settings, kind),
+			.size = kind->size,
+			.align = alignment_of(u, kind),
+			.role = (uint8_t)symbol->role,
+			.is_named = symbol->role != MST_ALLOC && symbol->role != MST_CALL,
+			.is_custom = mst_op_is_custom(kind->op),
+		};
+	}
+}
+
+/* ---- what comes ---- */
+
+static struct batch *batch_at(struct usable *u, uint32_t back)
+{
+	return &u->batches[(u->foreseen - back) % BATCHES];
+}
+
+/*
+ * The handle of a block that goes is taken out as soon as it is there; that of one that comes before it, but after
+ * now, isn't yet.
+ */
+static void take_early(struct usable *u, struct batch *batch, uint32_t first)
+{
+	const uint32_t end = first + BATCH < u->n_freed ? first + BATCH : u->n_freed;
+
+	batch->n = 0;
+	for (uint32_t i = first; i < end; i++) {
+		const uint32_t handle = handles_take_early(&u->handles, u->freed[i]);
+
+		batch->handles[batch->n] = u->numbers[i % KNOWN] = handle;
+		batch->n += handle != ARENA_NONE;
+	}
+}
+
+/* One batch more is looked at, and those before it again: the nearer they are, the more is known. */
+static void foresee(struct usable *u)
+{
+	const uint32_t first = u->foreseen * BATCH;
+	struct batch *batch = batch_at(u, 1);
+
+	for (uint32_t i = first; i < first + BATCH && i < u->n_freed; i++)
+		handles_foresee(&u->handles, u->freed[i]);
+	if (first)
+		take_early(u, batch, first - BATCH);
+	arena_foresee_blocks(u->arena, batch->handles, batch->n);
+	batch = batch_at(u, 2);
+	arena_foresee_beside(u->arena, batch->handles, batch->n);
+	batch = batch_at(u, 3);
+	batch->n_reaches = arena_foresee_joins(u->arena, batch->handles, batch->n, batch->reaches);
+	for (unsigned step = 1; step <= ARENA_REACH; step++) {
+		batch = batch_at(u, 3 + step);
+		arena_foresee_more(u->arena, batch->reaches, batch->n_reaches);
+	}
+	u->foreseen++;
+	u->due = u->foreseen > AHEAD ? (u->foreseen - AHEAD) * BATCH : 0;
+}
+
+/* Nothing is known of the chunk's blocks, and nothing shall be unless they lie too far apart for the caches. */
+static void foresee_nothing(struct usable *u)
+{
+	u->foreseen = 0;
+	u->due = u->arena && arena_is_large(u->arena) ? 0 : UINT32_MAX;
+	for (unsigned i = 0; i < BATCHES; i++)
+		u->batches[i].n = u->batches[i].n_reaches = 0;
+	memset(u->numbers, 0xff, sizeof(u->numbers));
+}
+
+/* ---- blocks of the arena ---- */
+
+/* A block comes into the arena. False: no memory. */
+static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *use)
+{
+	const uint32_t handle = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
+
+	return handle == ARENA_NONE ? !arena_is_starved(u->arena)
+				    : handles_put(&u->handles, u->blocks[i], handle);
+}
+
+/* The handle of the block that the present record names, if it has been taken out. */
+static uint32_t early_handle(const struct usable *u)
+{
+	return u->numbers[u->named % KNOWN];
+}
+
+/* That of the block that record `i` names, which is the present one. */
+static bool find_handle(struct usable *u, uint32_t i, uint32_t *handle)
+{
+	*handle = early_handle(u);
+	return *handle != ARENA_NONE || handles_take(&u->handles, u->blocks[i], handle);
+}
+
+static void take(struct usable *u, uint32_t i)
+{
+	uint32_t handle;
+
+	if (find_handle(u, i, &handle))
+		u->bytes[i] = arena_free(u->arena, handle);
+}
+
+/* A realloc to what the block can hold leaves it where it is. False: no memory. */
+static bool move(struct usable *u, uint32_t i, const struct use *new)
+{
+	uint32_t handle;
+
+	if (!find_handle(u, i, &handle))
+		return put(u, i + 1, u->settings->alignment, new);
+	u->bytes[i] = arena_usable(u->arena, handle);
+	if (new->size > u->bytes[i]) {
+		if (!put(u, i + 1, u->settings->alignment, new))
+			return false;
+		arena_free(u->arena, handle);
+		return true;
+	}
+	u->bytes[i + 1] = u->bytes[i];
+	return handles_put(&u->handles, u->blocks[i + 1], handle);
+}
+
+/* ---- calls ---- */
+
+/* The record is about that block, and its kind says what it takes. */
+static inline void begin_record(struct usable *u, uint32_t i, const struct use *use, uint64_t block)
+{
+	u->blocks[i] = block;
+	u->bytes[i] = use->bytes;
+}
+
+/* Record `i` names a block that Massif has forgotten: then so is what the next one makes of it, if it is `resized`. */
+static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
+{
+	if (u->forgotten.n == 0 || !indexmap_take(&u->forgotten, u->blocks[i], NULL))
+		return false;
+	u->has_forgotten = true;
+	u->blocks[i] = USABLE_FORGOTTEN;
+	if (resized && indexmap_put(&u->forgotten, u->blocks[i + 1], 0))
+		u->blocks[i + 1] = USABLE_FORGOTTEN;
+	return true;
+}
+
+static inline bool run_alloc(struct usable *u, uint32_t i, const struct use *use)
+{
+	begin_record(u, i, use, u->alloc++);
+	return !u->arena || use->is_custom || put(u, i, use->align, use);
+}
+
+static inline void run_free(struct usable *u, uint32_t i, const struct use *use)
+{
+	begin_record(u, i, use, u->freed[u->named]);
+	if (!is_forgotten(u, i, false) && u->arena)
+		take(u, i);
+	u->named++;
+}
+
+/* A realloc that failed. */
+static bool keep(struct usable *u, uint32_t i)
+{
+	const uint32_t handle = early_handle(u);
+
+	if (handle != ARENA_NONE && !handles_put(&u->handles, u->blocks[i], handle))
+		return false;
+	return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
+	       indexmap_put(&u->forgotten, u->blocks[i], 0);
+}
+
+/* Two records that are one call. False: no memory. */
+static bool run_pair(struct usable *u, uint32_t i, const struct use *first, const struct use *last)
+{
+	const bool comes = last->role == MST_ALLOC;
+	bool done = true;
+
+	begin_record(u, i, first, u->freed[u->named]);
+	begin_record(u, i + 1, last, comes ? u->alloc++ : NO_BLOCK);
+	if (first->role == MST_KEEP)
+		done = keep(u, i);
+	else if (is_forgotten(u, i, comes) || !u->arena || (comes && last->is_custom))
+		done = true;
+	else if (comes)
+		done = move(u, i, last);
+	else
+		take(u, i);
+	u->named++;
+	return done;
+}
+
+/* Whether the trace says which blocks the records are about. */
+static bool has_identity(const struct usable *u, const struct mst_chunk *chunk)
+{
+	uint64_t named = 0;
+
+	for (uint32_t s = 0; s < chunk->n_symbols; s++)
+		named += u->uses[s].is_named ? chunk->symbols[s].count : 0;
+	return named <= chunk->n_freed;
+}
+
+/* False: no memory. */
+static bool run_calls(struct usable *u, const struct mst_chunk *chunk)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < chunk->n_records && done; i++) {
+		const struct use *use = &u->uses[chunk->records[i]];
+
+		while (u->named >= u->due)
+			foresee(u);
+		if (use->role == MST_ALLOC) {
+			done = run_alloc(u, i, use);
+		} else if (use->role == MST_FREE) {
+			run_free(u, i, use);
+		} else if (use->role == MST_CALL) {
+			begin_record(u, i, use, NO_BLOCK);
+		} else {
+			done = run_pair(u, i, use, &u->uses[chunk->records[i + 1]]);
+			i++;
+		}
+	}
+	return done;
+}
+
+static int usable_chunk(struct observer *observer, const struct mst_reader *reader,
+			const struct mst_chunk *chunk)
+{
+	struct usable *u = (struct usable *)observer;
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+
+	if (!reserve(u, chunk->n_records, chunk->n_symbols))
+		return MST_ERR_NOMEM;
+	find_uses(u, chunk, kinds);
+	if (!has_identity(u, chunk))
+		return MST_ERR_IDENTITY;
+	u->alloc = chunk->first_alloc;
+	u->freed = chunk->freed;
+	u->n_freed = chunk->n_freed;
+	u->named = 0;
+	u->has_forgotten = false;
+	foresee_nothing(u);
+	return run_calls(u, chunk) ? 0 : MST_ERR_NOMEM;
+}
+
+/* ---- life ---- */
+
+static const struct observer_impl usable_impl = { .chunk = usable_chunk };
+
+struct usable *usable_create(const struct settings *settings)
+{
+	struct usable *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->observer.impl = &usable_impl;
+	u->settings = settings;
+	handles_init(&u->handles);
+	if (settings->usable != USABLE_VALGRIND)
+		return u;
+	u->arena = arena_create();
+	if (u->arena)
+		return u;
+	usable_destroy(u);
+	return NULL;
+}
+
+void usable_destroy(struct usable *u)
+{
+	if (!u)
+		return;
+	arena_destroy(u->arena);
+	handles_finish(&u->handles);
+	indexmap_finish(&u->forgotten);
+	free(u->blocks);
+	free(u->bytes);
+	free(u->uses);
+	free(u);
+}
+
+struct observer *usable_observer(struct usable *u)
+{
+	return &u->observer;
+}
+
+const uint64_t *usable_blocks(const struct usable *u)
+{
+	return u->blocks;
+}
+
+const uint64_t *usable_bytes(const struct usable *u)
+{
+	return u->bytes;
+}
+
+bool usable_has_forgotten(const struct usable *u)
+{
+	return u->has_forgotten;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The free blocks of Valgrind's heap model, in lists by size. A list is a circle with a head: what
+ * comes is put before the head, and whatever goes, the head moves to the block before it, or to one
+ * near that at a lower address. Which one that is costs looks at ten blocks all over the memory, so it
+ * is found out when somebody asks; half of the times nobody does before another block goes.
+ *
+ * Sizes and addresses are bytes. A call takes constant time, those about the list of the largest
+ * blocks O(log n) as expected. Memory: 32 bytes a block of that list. Single-threaded.
+ */
+#ifndef ANALYZE_FREELISTS_H
+#define ANALYZE_FREELISTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "size_tree.h"
+
+#define BLOCK_NONE UINT32_MAX
+
+enum {
+	BLOCK_GRAIN = 16,               /* of payloads, sizes and addresses */
+	BLOCK_OVERHEAD = 32,            /* of a block, without its payload; also the size of the smallest */
+	FREELISTS_SMALL = 64,           /* these hold one size each */
+	FREELISTS = 112,                /* in all */
+	FREELISTS_LAST = FREELISTS - 1, /* the list of the largest blocks, searched to its end */
+	FREELISTS_BOUND = 9890,         /* units of BLOCK_GRAIN: payloads from here on are in the last list */
+};
+
+/* In the low bits of a block's size. */
+enum {
+	BLOCK_LIVE = 1,
+	BLOCK_WHOLE = 2, /* its superblock is of no other use and goes with it */
+	BLOCK_FLAGS = 15,
+};
+
+/*
+ * Blocks of a superblock are chained in the order of addresses. The first record of that chain
+ * stays the first as long as the superblock exists and so stands for it: blocks are split and
+ * joined such that the lower part keeps or gives the record.
+ */
+struct block {
+	uint64_t address;
+	uint64_t size;        /* a multiple of BLOCK_GRAIN, and flags */
+	uint32_t prev, next;  /* in the superblock */
+	uint32_t left, right; /* in the circle of its list, if free */
+};
+
+struct freelist {
+	uint32_t head; /* BLOCK_NONE: empty */
+	uint32_t n;    /* blocks */
+	/*
+	 * 0: the head is the head. Else it is found when somebody asks: the lowest around that block, if bit 0 is set,
+	 * and then, as often as the other bits say, the lowest around the one to its left.
+	 */
+	uint64_t unsettled;
+};
+
+struct freelists {
+	struct freelist lists[FREELISTS];
+	uint64_t filled[2]; /* bit l % 64 of word l / 64: list l is not empty */
+	bool is_indexed;    /* `last` has them */
+	struct fits last;   /* room for `room` numbers if it is indexed */
+	uint32_t room;
+	uint8_t list_of[FREELISTS_BOUND]; /* by units of payload */
+};
+
+void freelists_begin(struct freelists *lists);  /* all empty */
+void freelists_finish(struct freelists *lists); /* frees what it holds */
+
+/* Room for blocks with numbers below n. False when out of memory. */
+bool freelists_reserve(struct freelists *lists, uint32_t n);
+
+/* The block of at least `size` that is taken for it, BLOCK_NONE if there is none. It stays where it is. */
+uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size);
+
+/*
+ * Private: finds the head of a list that isn't empty; and keeps the index of the last list, where a block is put
+ * before `head`.
+ */
+void freelists_settle(struct freelist *list, const struct block *blocks);
+void freelists_add_last(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head);
+void freelists_drop_last(struct freelists *lists, uint32_t i);
+
+static inline uint64_t block_size(const struct block *block)
+{
+	return block->size & ~(uint64_t)BLOCK_FLAGS;
+}
+
+/* Which list has blocks of the size. */
+static inline unsigned freelists_number(const struct freelists *lists, uint64_t size)
+{
+	const uint64_t k = (size - BLOCK_OVERHEAD) / BLOCK_GRAIN;
+
+	return k < FREELISTS_BOUND ? lists->list_of[k] : FREELISTS_LAST;
+}
+
+/* `blocks`: the records, by number. */
+static inline void freelists_insert(struct freelists *lists, struct block *blocks, uint32_t i)
+{
+	struct block *block = &blocks[i];
+	const unsigned l = freelists_number(lists, block_size(block));
+	struct freelist *list = &lists->lists[l];
+	uint32_t head = BLOCK_NONE;
+
+	if (list->n++ == 0) {
+		block->left = block->right = list->head = i;
+		list->unsettled = 0;
+		lists->filled[l / 64] |= UINT64_C(1) << l % 64;
+	} else {
+		if (list->unsettled)
+			freelists_settle(list, blocks);
+		head = list->head;
+		block->left = blocks[head].left;
+		block->right = head;
+		blocks[block->left].right = i;
+		blocks[head].left = i;
+	}
+	if (l == FREELISTS_LAST)
+		freelists_add_last(lists, blocks, i, head);
+}
+
+static inline void freelists_remove(struct freelists *lists, struct block *blocks, uint32_t i)
+{
+	const struct block *block = &blocks[i];
+	const unsigned l = freelists_number(lists, block_size(block));
+	struct freelist *list = &lists->lists[l];
+
+	if (--list->n == 0) {
+		list->head = BLOCK_NONE;
+		lists->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
+	} else {
+		blocks[block->left].right = block->right;
+		blocks[block->right].left = block->left;
+		list->head = block->left;
+		list->unsettled = 1;
+	}
+	if (l == FREELISTS_LAST)
+		freelists_drop_last(lists, i);
+}
+
+/* What remains of a block of `size` that was inserted and removed at once: another head. */
+static inline void freelists_touch(struct freelists *lists, uint64_t size)
+{
+	lists->lists[freelists_number(lists, size)].unsettled += 2;
+}
+
+#endif

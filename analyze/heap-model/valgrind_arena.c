@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "valgrind_arena.h"
+
+#include <stdlib.h>
+
+#include "freelists.h"
+#include "free_ranges.h"
+#include "huge_pages.h"
+
+enum {
+	BEFORE = 16, /* bytes of a block before its payload */
+	HEADER = 32, /* of a superblock */
+	PAGE = 4096,
+	SUPERBLOCK = 4194304, /* the smallest */
+	TAKEN_SOON = 4,       /* vacant records ahead */
+	LARGE = 131072,       /* blocks whose records fill a processor's second cache */
+};
+
+/* A request beyond can't be met; up to it no sum of sizes overflows. */
+#define SIZE_LIMIT ARENA_END
+
+struct arena {
+	bool starved; /* no memory for the records */
+	struct block *blocks;
+	uint32_t n; /* records in use or vacant */
+	uint32_t capacity;
+	uint32_t *vacant; /* [room]: vacant records, the next one last; room for all */
+	uint32_t vacancies;
+	uint32_t room;
+	uint32_t deferred; /* superblock that goes next, if it is still free */
+	uint32_t superblocks;
+	struct freelists lists;
+	struct holes holes; /* room for two at first and one a superblock */
+};
+
+static uint64_t round_up(uint64_t n, uint64_t unit)
+{
+	return (n + unit - 1) & ~(unit - 1);
+}
+
+/* ---- Records -------------------------------------------------------------------------------- */
+
+static bool records_grow(struct arena *arena)
+{
+	uint64_t capacity = arena->capacity ? 2 * (uint64_t)arena->capacity : 64;
+	struct block *blocks;
+	uint32_t *vacant;
+
+	if (capacity > UINT32_MAX)
+		return false;
+	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
+		return false;
+	vacant = huge_grow(arena->vacant, arena->room * sizeof(*vacant), capacity * sizeof(*vacant));
+	if (!vacant)
+		return false;
+	arena->vacant = vacant;
+	arena->room = (uint32_t)capacity;
+	blocks = huge_grow(arena->blocks, arena->capacity * sizeof(*blocks), capacity * sizeof(*blocks));
+	if (!blocks)
+		return false;
+	arena->blocks = blocks;
+	arena->capacity = (uint32_t)capacity;
+	return true;
+}
+
+/* For one call: a superblock's, that of the rest and that of what precedes an aligned block. */
+static bool records_reserve(struct arena *arena)
+{
+	return arena->vacancies + (arena->capacity - arena->n) >= 3 || records_grow(arena);
+}
+
+static uint32_t record_take(struct arena *arena)
+{
+	uint32_t i;
+
+	if (arena->vacancies == 0)
+		return arena->n++;
+	i = arena->vacant[--arena->vacancies];
+	if (arena->vacancies >= TAKEN_SOON)
+		__builtin_prefetch(&arena->blocks[arena->vacant[arena->vacancies - TAKEN_SOON]], 1);
+	return i;
+}
+
+static void record_drop(struct arena *arena, uint32_t i)
+{
+	arena->vacant[arena->vacancies++] = i;
+}
+
+/* ---- Superblocks ---------------------------------------------------------------------------- */
+
+/* Of a block that fills its superblock. */
+static void superblock_unmap(struct arena *arena, uint32_t i)
+{
+	const struct block *block = &arena->blocks[i];
+
+	holes_give(&arena->holes, block->address - HEADER, block_size(block) + HEADER);
+	record_drop(arena, i);
+	arena->superblocks--;
+}
+
+/*
+ * A superblock that is all free goes when another one becomes so, or when a new one is needed,
+ * if it is still free then. `i` is that other one or ARENA_NONE.
+ */
+static void superblock_defer(struct arena *arena, uint32_t i)
+{
+	uint32_t old = arena->deferred;
+
+	if (old != ARENA_NONE && old != i && !(arena->blocks[old].size & BLOCK_LIVE) &&
+	    arena->blocks[old].next == ARENA_NONE) {
+		freelists_remove(&arena->lists, arena->blocks, old);
+		superblock_unmap(arena, old);
+	}
+	arena->deferred = i;
+}
+
+/* A new superblock as one free block, in its list. ARENA_NONE if there is no room. */
+static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be_whole)
+{
+	uint64_t size = round_up(needed + HEADER, PAGE), address;
+	uint32_t i;
+
+	superblock_defer(arena, ARENA_NONE);
+	if (size < SUPERBLOCK)
+		size = SUPERBLOCK;
+	if (!holes_reserve(&arena->holes, arena->superblocks + 3) ||
+	    !holes_take(&arena->holes, size, &address))
+		return ARENA_NONE;
+	arena->superblocks++;
+	i = record_take(arena);
+	arena->blocks[i] = (struct block){
+		.address = address + HEADER,
+		.size = size - HEADER,
+		.prev = ARENA_NONE,
+		.next = ARENA_NONE,
+	};
+	if (size > SUPERBLOCK && may_be_whole)
+		arena->blocks[i].size |= BLOCK_WHOLE;
+	freelists_insert(&arena->lists, arena->blocks, i);
+	return i;
+}
+
+/* ---- Blocks --------------------------------------------------------------------------------- */
+
+/* Cuts a block in no list after its first `size` bytes; returns the rest, which is in none either. */
+static uint32_t block_cut(struct arena *arena, uint32_t i, uint64_t size)
+{
+	uint32_t rest = record_take(arena);
+	struct block *block = &arena->blocks[i];
+
+	arena->blocks[rest] = (struct block){
+		.address = block->address + size,
+		.size = block->size - size,
+		.prev = i,
+		.next = block->next,
+	};
+	if (block->next != ARENA_NONE)
+		arena->blocks[block->next].prev = rest;
+	block->next = rest;
+	block->size = size;
+	return rest;
+}
+
+/* Joins a free block and the one after it, free too, both in no list; the lower one remains. */
+static void block_join(struct arena *arena, uint32_t i)
+{
+	struct block *block = &arena->blocks[i];
+	uint32_t next = block->next;
+
+	block->size += arena->blocks[next].size;
+	block->next = arena->blocks[next].next;
+	if (block->next != ARENA_NONE)
+		arena->blocks[block->next].prev = i;
+	record_drop(arena, next);
+}
+
+static bool block_is_free(const struct arena *arena, uint32_t i)
+{
+	return i != ARENA_NONE && !(arena->blocks[i].size & BLOCK_LIVE);
+}
+
+/* A block of at least `size`, with all that can't become a block of its own. */
+static inline uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
+{
+	uint32_t i = freelists_find(&arena->lists, arena->blocks, size);
+	struct block *block;
+
+	if (i == ARENA_NONE)
+		i = superblock_map(arena, size, may_be_whole);
+	if (i == ARENA_NONE)
+		return ARENA_NONE;
+	freelists_remove(&arena->lists, arena->blocks, i);
+	block = &arena->blocks[i];
+	if (!(block->size & BLOCK_WHOLE) && block->size - size >= BLOCK_OVERHEAD)
+		freelists_insert(&arena->lists, arena->blocks, block_cut(arena, i, size));
+	arena->blocks[i].size |= BLOCK_LIVE;
+	return i;
+}
+
+/* Frees the part of a live block before what an aligned payload needs; returns what is left. */
+static uint32_t block_align(struct arena *arena, uint32_t i, uint64_t align)
+{
+	struct block *block = &arena->blocks[i];
+	uint64_t payload = round_up(block->address + BLOCK_OVERHEAD + BEFORE, align);
+	uint32_t rest;
+
+	block->size &= ~(uint64_t)BLOCK_LIVE;
+	rest = block_cut(arena, i, payload - BEFORE - block->address);
+	freelists_insert(&arena->lists, arena->blocks, i);
+	arena->blocks[rest].size |= BLOCK_LIVE;
+	return rest;
+}
+
+/* ---- Interface ------------------------------------------------------------------------------ */
+
+struct arena *arena_create(void)
+{
+	struct arena *arena = calloc(1, sizeof(*arena));
+
+	if (!arena)
+		return NULL;
+	freelists_begin(&arena->lists);
+	if (!records_reserve(arena) || !holes_reserve(&arena->holes, 2)) {
+		arena_destroy(arena);
+		return NULL;
+	}
+	arena->deferred = ARENA_NONE;
+	holes_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
+	holes_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
+	return arena;
+}
+
+void arena_destroy(struct arena *arena)
+{
+	if (!arena)
+		return;
+	holes_finish(&arena->holes);
+	freelists_finish(&arena->lists);
+	huge_free(arena->blocks, arena->capacity * sizeof(*arena->blocks));
+	huge_free(arena->vacant, arena->room * sizeof(*arena->vacant));
+	free(arena);
+}
+
+/* `power`: of two, more than BLOCK_GRAIN. */
+static uint32_t block_take_aligned(struct arena *arena, uint64_t needed, uint64_t power)
+{
+	const uint32_t i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
+
+	return i != ARENA_NONE ? block_align(arena, i, power) : i;
+}
+
+uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable)
+{
+	uint64_t needed, power = BLOCK_GRAIN;
+	uint32_t i;
+
+	if (size > SIZE_LIMIT || align > SIZE_LIMIT)
+		return ARENA_NONE;
+	if (!records_reserve(arena)) {
+		arena->starved = true;
+		return ARENA_NONE;
+	}
+	needed = round_up(size, BLOCK_GRAIN) + BLOCK_OVERHEAD;
+	while (power < align)
+		power *= 2;
+	if (power == BLOCK_GRAIN)
+		i = block_take(arena, needed, true);
+	else
+		i = block_take_aligned(arena, needed, power);
+	if (i != ARENA_NONE)
+		*usable = arena_usable(arena, i);
+	return i;
+}
+
+/* One that has no neighbours. */
+static bool block_is_alone(const struct block *block)
+{
+	/* Not as one number of 64 bits, for which what was just written in halves would have to be in the cache. */
+	return (block->prev & block->next) == ARENA_NONE;
+}
+
+uint64_t arena_free(struct arena *arena, uint32_t i)
+{
+	struct block *blocks = arena->blocks, *block = &blocks[i];
+	const uint64_t usable = block_size(block) - BLOCK_OVERHEAD;
+	const uint32_t prev = block->prev;
+
+	block->size &= ~(uint64_t)BLOCK_LIVE;
+	if (block->size & BLOCK_WHOLE) {
+		superblock_unmap(arena, i);
+		return usable;
+	}
+	/* Each step is one block's, in its list until the next step. */
+	if (block_is_free(arena, block->next)) {
+		freelists_touch(&arena->lists, block_size(block));
+		freelists_remove(&arena->lists, blocks, block->next);
+		block_join(arena, i);
+	}
+	if (block_is_free(arena, prev)) {
+		freelists_touch(&arena->lists, block_size(block));
+		freelists_remove(&arena->lists, blocks, prev);
+		block_join(arena, prev);
+		i = prev;
+	}
+	freelists_insert(&arena->lists, blocks, i);
+	if (block_is_alone(&blocks[i]))
+		superblock_defer(arena, i);
+	return usable;
+}
+
+bool arena_is_starved(const struct arena *arena)
+{
+	return arena->starved;
+}
+
+bool arena_is_large(const struct arena *arena)
+{
+	return arena->n > LARGE;
+}
+
+/* Whether there is one can't be predicted: no branch, record 0 stands for none. */
+static const struct block *block_foreseen(const struct arena *arena, uint32_t i)
+{
+	return &arena->blocks[i == ARENA_NONE ? 0 : i];
+}
+
+void arena_foresee_blocks(const struct arena *arena, const uint32_t *handles, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		__builtin_prefetch(&arena->blocks[handles[k]]);
+}
+
+void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		const struct block *block = &arena->blocks[handles[k]];
+
+		__builtin_prefetch(block_foreseen(arena, block->prev));
+		__builtin_prefetch(block_foreseen(arena, block->next));
+	}
+}
+
+/* Adds the neighbours in its list; returns 1 if it is free. */
+static inline uint32_t reach_begin(const struct arena *arena, uint32_t i, struct arena_reach *reach)
+{
+	const struct block *block = block_foreseen(arena, i);
+
+	*reach = (struct arena_reach){ block->left, block->right };
+	__builtin_prefetch(&arena->blocks[block->left]);
+	__builtin_prefetch(&arena->blocks[block->right]);
+	return !(block->size & BLOCK_LIVE);
+}
+
+uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n,
+			     struct arena_reach *reaches)
+{
+	uint32_t added = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct block *block = &arena->blocks[handles[k]];
+
+		added += reach_begin(arena, block->prev, &reaches[added]);
+		added += reach_begin(arena, block->next, &reaches[added]);
+	}
+	return added;
+}
+
+void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		reaches[k].left = arena->blocks[reaches[k].left].left;
+		reaches[k].right = arena->blocks[reaches[k].right].right;
+		__builtin_prefetch(&arena->blocks[reaches[k].left]);
+		__builtin_prefetch(&arena->blocks[reaches[k].right]);
+	}
+}
+
+uint64_t arena_usable(const struct arena *arena, uint32_t handle)
+{
+	return block_size(&arena->blocks[handle]) - BLOCK_OVERHEAD;
+}
+
+uint64_t arena_address(const struct arena *arena, uint32_t handle)
+{
+	return arena->blocks[handle].address + BEFORE;
+}

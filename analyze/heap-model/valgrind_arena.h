@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model of Valgrind's heap for the program it runs: which usable size each block gets, and with
+ * it what Massif counts as its slop. No memory stands behind the blocks; only their places and
+ * sizes are kept.
+ *
+ * A block of n bytes takes a payload of n rounded up to 16, and 32 bytes around it. Free blocks lie
+ * in 112 lists by size, and the first that is large enough is taken; what remains of it becomes a
+ * free block, unless it is 16 bytes, which stay with the block: that is why the usable size depends
+ * on the whole history. Blocks of more than about 4 MiB fill pages of their own; the memalign
+ * family keeps all bytes after the aligned address.
+ *
+ * The rules are those of Valgrind 3.19 with Massif's red zone of 0, and were found from outside:
+ * tests/oracle/usable_oracle.py compares them with the real one. Left out is what the program maps
+ * otherwise, which may change the order of far-apart blocks, and what depends on it: alignments
+ * above 4096 get the sizes of a program whose heap begins at ARENA_FIRST.
+ *
+ * Sizes are bytes. Memory: 36 bytes a live or free block, 32 more for a free one of more than
+ * about 150 KiB. A call takes O(log n) expected time. Single-threaded.
+ */
+#ifndef ANALYZE_VALGRIND_ARENA_H
+#define ANALYZE_VALGRIND_ARENA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ARENA_NONE UINT32_MAX
+
+/* Where the heap of a small program begins under Massif, and what lies in its way. */
+#define ARENA_FIRST 0x4a3a000U
+#define ARENA_TOOL_BEGIN 0x58000000U
+#define ARENA_TOOL_END 0x58c2d000U
+#define ARENA_END (UINT64_C(1) << 47)
+
+struct arena;
+
+struct arena *arena_create(void);        /* NULL when out of memory */
+void arena_destroy(struct arena *arena); /* NULL is allowed */
+
+/*
+ * Allocates and stores the usable size, at least `size`. An alignment of at most 16 is malloc,
+ * calloc, a moving realloc and plain new; others are rounded up to a power of two and take
+ * memalign's way. Blocks of realloc that stay in place (the new size is at most the usable one)
+ * need no call; others are allocated before the old one is freed.
+ *
+ * Returns a handle, valid until arena_free() and then used again, or ARENA_NONE if the address
+ * space has no room for the block or we are out of memory.
+ */
+uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_t *usable);
+
+/* Returns the usable size that the block had. */
+uint64_t arena_free(struct arena *arena, uint32_t handle);
+
+/* Whether memory has run out, so that a block that had room is not in it. */
+bool arena_is_starved(const struct arena *arena);
+
+/*
+ * Hints, which change nothing: these blocks will be freed, and what that looks at had better be in the caches
+ * then. Said in steps with some time between, so that none has to wait. Of use only if the arena is too large for
+ * the caches.
+ */
+bool arena_is_large(const struct arena *arena);
+void arena_foresee_blocks(const struct arena *arena, const uint32_t *handles, uint32_t n);
+void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, uint32_t n);
+
+/* What is seen of the list of a free block beside one: how far to both sides. */
+struct arena_reach {
+	uint32_t left, right;
+};
+
+/* Adds up to 2 * n + 1 of them, the last one for nothing; returns how many. */
+uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n,
+			     struct arena_reach *reaches);
+
+/* One block more to each side, which is worth doing ARENA_REACH times. */
+enum { ARENA_REACH = 2 };
+void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n);
+
+/* Of a live block: its usable size, and the address of its first byte in the model. */
+uint64_t arena_usable(const struct arena *arena, uint32_t handle);
+uint64_t arena_address(const struct arena *arena, uint32_t handle);
+
+#endif

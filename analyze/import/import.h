@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What other programs recorded, as traces: one file a format behind this interface, listed in one
+ * table. An importer reads a hostile file and writes a whole trace; it neither prints nor exits.
+ */
+#ifndef ANALYZE_IMPORT_H
+#define ANALYZE_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "line_reader.h"
+
+struct import {
+	int from;            /* a regular file, read from its beginning */
+	int to;              /* empty, for reading and writing: the trace */
+	const char *name;    /* of the file, for the trace */
+	uint64_t tick_rate;  /* ticks a second of a clock whose unit the file doesn't tell */
+	const char *problem; /* set on failure: constant text, NULL: errno tells */
+	const char *warning; /* set on success if the trace isn't all of it: constant text */
+};
+
+/* What the end of a file's lines (unpack.h) makes of the import: 0, or -1 with its problem. */
+int import_end(struct import *import, enum unpack_result result);
+
+/* What importers come to again and again. A problem, told: -1. */
+int import_refuse(struct import *import, const char *problem);
+/* An error of the trace's writer, or 0: 0, or -1 with its problem. */
+int import_check(struct import *import, int error);
+/* Room for one more than n items of `size` bytes each in an array; false: no memory, or more than `most`. */
+bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most);
+
+struct importer {
+	const char *name;   /* --from=NAME */
+	const char *help;   /* one line */
+	const char *notice; /* what such a trace can't answer, one line; NULL: nothing */
+	/* Whether a file that begins so, unpacked, is one; NULL: they have no mark. */
+	bool (*recognize)(const char *head, size_t n);
+	/* 0 or -1; memory and time are bounded by the size of the file, unpacked, memory by a limit, too. */
+	int (*read)(struct import *import);
+};
+
+/* All of them; ends with NULL. */
+extern const struct importer *const importers[];
+
+/* By name; NULL if there is none. */
+const struct importer *importer_find(const char *name);
+
+/* By the first bytes of a file; NULL: it is something else. */
+const struct importer *importer_recognize(const char *head, size_t n);
+
+extern const struct importer import_heaptrack;
+extern const struct importer import_massif;
+extern const struct importer import_memusage;
+extern const struct importer import_mtrace;
+
+#endif

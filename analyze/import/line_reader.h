@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines of a text file that may be compressed, by gzip or zstd; found out by its content. A file is
+ * hostile input: no line is longer than UNPACK_LINE_MOST, and memory doesn't grow with the file.
+ */
+#ifndef ANALYZE_LINE_READER_H
+#define ANALYZE_LINE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define UNPACK_LINE_MOST ((size_t)2 << 20)
+
+struct unpack;
+
+/* Reads `fd`, which stays the caller's, from its present position. NULL: no memory. */
+struct unpack *unpack_create(int fd);
+void unpack_destroy(struct unpack *unpack); /* NULL is allowed */
+
+enum unpack_result {
+	UNPACK_LINE = 1,
+	UNPACK_END = 0,
+	UNPACK_CUT = -1,      /* the compressed data or the last line end too early, or are damaged */
+	UNPACK_TOO_LONG = -2, /* a line */
+	UNPACK_NOMEM = -3,
+	UNPACK_IO = -4, /* errno tells */
+};
+
+/* The next line, without its end and with a NUL instead; valid until the next call. */
+enum unpack_result unpack_line(struct unpack *unpack, char **line, size_t *n);
+
+/* The first bytes, unpacked: up to `size`, fewer at the end or when they can't be read. */
+size_t unpack_head(int fd, char *head, size_t size);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "block_effects.h"
+
+#include <stdlib.h>
+
+void ledger_finish(struct ledger *l)
+{
+	indexmap_finish(&l->silent);
+	free(l->effects);
+}
+
+uint64_t ledger_narrow(uint64_t total, uint64_t useful)
+{
+	return useful + (uint64_t)(int64_t)(int32_t)(total - useful);
+}
+
+/* One call's change, as Massif adds it up. */
+static void narrow(const struct ledger *l, struct effect *e)
+{
+	e->total = ledger_narrow(e->total, e->useful);
+	if (l->settings->time_unit == TIME_BYTES)
+		e->clock = (int64_t)e->total < 0 ? -e->total : e->total;
+}
+
+static void silence(struct effect *e)
+{
+	e->action = NOTHING;
+	e->live = 0;
+}
+
+static void settle_single(struct ledger *l, struct effect *e, uint64_t block)
+{
+	if (block == USABLE_FORGOTTEN || (!e->comes && indexmap_take(&l->silent, block, NULL)))
+		silence(e);
+	else
+		narrow(l, e);
+}
+
+/*
+ * A realloc in Massif's accounts. From counted to ignored, the old bytes stay where they were for
+ * ever; from ignored to counted, the new ones are in the trees alone, and for ever. False: no memory.
+ */
+static bool settle_realloc(struct ledger *l, struct effect *old, struct effect *new, const uint64_t *blocks)
+{
+	const bool silent = indexmap_take(&l->silent, blocks[0], NULL);
+	const bool was_counted = old->counted && !silent;
+
+	if (was_counted && new->counted)
+		return true;
+	if (silent || was_counted)
+		silence(old);
+	old->action = was_counted ? ABANDONS : NOTHING;
+	new->action = NOTHING;
+	return was_counted || !new->counted || indexmap_put(&l->silent, blocks[1], 0);
+}
+
+static bool settle_pair(struct ledger *l, struct effect *old, struct effect *new, const uint64_t *blocks)
+{
+	if (blocks[0] == USABLE_FORGOTTEN) {
+		silence(old);
+		silence(new);
+	} else if (!new->comes) {
+		settle_single(l, old, blocks[0]);
+	} else if (blocks[0] == UINT64_MAX) {
+		/* Never seen allocated: all that is known is that a block has come. */
+		old->action = NOTHING;
+		narrow(l, new);
+	} else {
+		return settle_realloc(l, old, new, blocks);
+	}
+	return true;
+}
+
+static bool reserve(struct ledger *l, uint32_t n)
+{
+	struct effect *effects;
+
+	if (n <= l->n_effects)
+		return true;
+	effects = realloc(l->effects, n * sizeof(*effects));
+	if (!effects)
+		return false;
+	l->effects = effects;
+	l->n_effects = n;
+	return true;
+}
+
+bool ledger_begin(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
+{
+	const uint64_t *blocks = l->blocks = usable_blocks(l->usable),
+		       *bytes = l->bytes = usable_bytes(l->usable);
+
+	if (!ledger_lists(l))
+		return true;
+	if (!reserve(l, chunk->n_records))
+		return false;
+	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
+		struct effect *e = &l->effects[i];
+
+		n = by_symbol[chunk->records[i]].action == PAIR ? 2 : 1;
+		for (uint32_t k = 0; k < n; k++) {
+			const uint16_t s = chunk->records[i + k];
+			const uint32_t role = chunk->symbols[s].role;
+
+			e[k] = by_symbol[s];
+			if (role != MST_CALL && role != MST_KEEP)
+				effect_charge(&e[k], l->settings, bytes[i + k] + l->settings->heap_admin);
+		}
+		if (n == 1)
+			settle_single(l, e, blocks[i]);
+		else if (!settle_pair(l, &e[0], &e[1], &blocks[i]))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "event_log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+static void __attribute__((format(printf, 2, 3))) tell(const struct chronicle *c, const char *format, ...)
+{
+	va_list list;
+
+	fprintf(c->file, "--%" PRIu32 "-- Massif: ", c->pid);
+	va_start(list, format);
+	vfprintf(c->file, format, list);
+	va_end(list);
+	fputc('\n', c->file);
+}
+
+void chronicle_begin(struct chronicle *c, const struct settings *settings)
+{
+	c->trees = settings->heap;
+	if (!c->lines)
+		return;
+	tell(c, "alloc-fns:");
+	for (size_t i = 0; i < settings->alloc_fns.n; i++)
+		tell(c, "  %s", settings->alloc_fns.names[i]);
+	tell(c, "ignore-fns:");
+	if (settings->ignore_fns.n == 0)
+		tell(c, "  <empty>");
+	for (size_t i = 0; i < settings->ignore_fns.n; i++)
+		tell(c, "  %zu: %s", i, settings->ignore_fns.names[i]);
+}
+
+void chronicle_call(struct chronicle *c, enum chronicle_call call, bool counted, bool ignored)
+{
+	c->call = call;
+	c->calls[call] += counted;
+	c->ignored[call] += ignored;
+}
+
+/* ---- snapshots ---- */
+
+static void tell_snapshot(const struct chronicle *c, const char *what, const struct snapshot *s, size_t at)
+{
+	const char kind = s->kind == SNAPSHOT_PEAK ? 'p' : s->detailed && c->trees ? 'd' : '.';
+
+	tell(c, "%s S%c%3zu (t:%" PRId64 ", hp:%" PRIu64 ", ex:%" PRIu64 ", st:%" PRIu64 ")", what, kind, at,
+	     s->time, s->heap, s->extra, s->stacks);
+}
+
+void chronicle_skip(struct chronicle *c)
+{
+	c->skipped++;
+	c->all_skipped++;
+}
+
+void chronicle_store(struct chronicle *c, const struct snapshot *snapshot, size_t at)
+{
+	static const char *const words[] = {
+		[CHRONICLE_START] = "startup",     [CHRONICLE_ALLOC] = "  alloc",
+		[CHRONICLE_FREE] = "dealloc",      [CHRONICLE_REALLOC] = "realloc",
+		[CHRONICLE_STACK_NEW] = "stk-new", [CHRONICLE_STACK_DIES] = "stk-die",
+	};
+	const char *peak = c->call == CHRONICLE_STACK_DIES ? "stkPEAK"
+			   : c->call == CHRONICLE_REALLOC  ? "re-PEAK"
+							   : "de-PEAK";
+
+	c->snapshots++;
+	c->detailed += snapshot->detailed;
+	c->peaks += snapshot->kind == SNAPSHOT_PEAK;
+	if (c->lines && c->skipped)
+		tell(c, "  (skipped %u snapshot%s)", c->skipped, c->skipped == 1 ? "" : "s");
+	if (c->lines)
+		tell_snapshot(c, snapshot->kind == SNAPSHOT_PEAK ? peak : words[c->call], snapshot, at);
+	c->skipped = 0;
+}
+
+/* ---- culls ---- */
+
+void chronicle_cull(struct chronicle *c)
+{
+	c->cullings++;
+	if (c->lines)
+		tell(c, "Culling...");
+}
+
+void chronicle_take_out(struct chronicle *c, unsigned n, uint64_t span, const struct snapshot *snapshot,
+			size_t at)
+{
+	char what[64];
+
+	snprintf(what, sizeof(what), " %3u (t-span = %" PRIu64 ")", n, span);
+	if (c->lines)
+		tell_snapshot(c, what, snapshot, at);
+}
+
+void chronicle_pass_over(struct chronicle *c, size_t at)
+{
+	if (c->lines)
+		tell(c, "(Ignoring interval %zu--%zu when computing minimum)", at - 1, at);
+}
+
+void chronicle_culled(struct chronicle *c, const struct snapshot *left, size_t n_left, unsigned taken_out,
+		      uint64_t interval, size_t at)
+{
+	if (!c->lines)
+		return;
+	tell(c, "Finished culling (%3u of %3zu deleted)", taken_out, n_left + taken_out);
+	for (size_t i = 0; i < n_left; i++)
+		tell_snapshot(c, "  post-cull", &left[i], i);
+	tell(c, "New time interval = %" PRIu64 " (between snapshots %zu and %zu)", interval, at - 1, at);
+}
+
+/* ---- figures ---- */
+
+static void tell_figure(const struct chronicle *c, const char *what, uint64_t n)
+{
+	tell(c, "%-23s%" PRIu64, what, n);
+}
+
+void chronicle_stats(const struct chronicle *c)
+{
+	tell_figure(c, "heap allocs:", c->calls[CHRONICLE_ALLOC]);
+	tell_figure(c, "heap reallocs:", c->calls[CHRONICLE_REALLOC]);
+	tell_figure(c, "heap frees:", c->calls[CHRONICLE_FREE]);
+	tell_figure(c, "ignored heap allocs:", c->ignored[CHRONICLE_ALLOC]);
+	tell_figure(c, "ignored heap frees:", c->ignored[CHRONICLE_FREE]);
+	tell_figure(c, "ignored heap reallocs:", c->ignored[CHRONICLE_REALLOC]);
+	tell_figure(c, "stack allocs:", c->calls[CHRONICLE_STACK_NEW]);
+	tell_figure(c, "skipped snapshots:", c->all_skipped);
+	tell_figure(c, "real snapshots:", c->snapshots);
+	tell_figure(c, "detailed snapshots:", c->detailed);
+	tell_figure(c, "peak snapshots:", c->peaks);
+	tell_figure(c, "cullings:", c->cullings);
+}

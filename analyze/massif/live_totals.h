@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live blocks by kind, and the contexts that they count for: what Massif's trees are made of.
+ */
+#ifndef ANALYZE_LIVE_TOTALS_H
+#define ANALYZE_LIVE_TOTALS_H
+
+#include "shown_stacks.h"
+#include "massif.h"
+#include "tree.h"
+
+struct livekinds {
+	struct contexts contexts;
+	struct livekind {
+		int64_t blocks;   /* below 0 in a hostile trace */
+		uint64_t bytes;   /* of a block, or of those that it stands for in a sample */
+		uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
+	} * items;
+	uint32_t n;           /* at least as many as are known of the trace */
+	uint64_t *by_context; /* live bytes */
+	uint32_t n_by_context;
+	uint32_t n_contexts;   /* allocated from, like the kinds */
+	struct forest *forest; /* of all contexts; NULL: no tree has been built */
+	struct forest_input planted;
+};
+
+/* False: no memory; livekinds_finish() is still to be called. */
+bool livekinds_init(struct livekinds *live, const struct settings *settings, struct naming *naming);
+void livekinds_finish(struct livekinds *live);
+
+/* Makes room for so many kinds. False: no memory. */
+bool livekinds_reserve(struct livekinds *live, uint32_t n);
+
+/*
+ * Finds out for which context blocks of a kind count when the first of them comes or goes, in the order of first use,
+ * as contexts_find() asks for. False: no memory.
+ */
+bool livekinds_place(struct livekinds *live, const struct mst_reader *reader, uint32_t id,
+		     const struct mst_kind *kind);
+
+static inline bool livekinds_counted(const struct livekinds *live, uint32_t id)
+{
+	return live->items[id].context < CONTEXT_IGNORED;
+}
+
+/* No fewer than none. */
+static inline int64_t livekinds_real(int64_t blocks)
+{
+	return blocks > 0 ? blocks : 0;
+}
+
+/* `change` blocks more of the kind, which has been placed if it isn't 0; `came` if there were any before, too. */
+static inline void livekinds_add(struct livekinds *live, uint32_t id, bool came, int64_t change)
+{
+	struct livekind *kind = &live->items[id];
+	const int64_t before = kind->blocks;
+
+	kind->blocks += change;
+	if (kind->context >= CONTEXT_IGNORED)
+		return;
+	live->by_context[kind->context] +=
+		kind->bytes * (uint64_t)(livekinds_real(kind->blocks) - livekinds_real(before));
+	if ((change > 0 || came) && kind->context >= live->n_contexts)
+		live->n_contexts = kind->context + 1;
+}
+
+/* Live bytes by context. NULL: no memory. */
+struct live *livekinds_copy(const struct livekinds *live);
+
+/*
+ * Builds a tree of what was copied; the reader may be NULL if that is nothing. `merged`: frames of one
+ * address are one. What is found out for the first tree serves others until there are more contexts. NULL: no
+ * memory.
+ */
+struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
+			    const struct tree_input *in);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Massif's counters over the page events of a trace (--pages-as-heap=yes). There are few of these, so what
+ * is mapped is copied for a snapshot when it is taken, before the next change.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_log.h"
+#include "massif_state.h"
+
+struct live *massif_copy_pages(const struct massif *m)
+{
+	uint32_t n = m->held ? m->held->n : 0;
+	const uint64_t *bytes = m->held ? m->held->bytes : pages_bytes(m->pages, &n);
+	struct live *live = calloc(1, sizeof(*live) + n * sizeof(*live->bytes));
+
+	if (!live)
+		return NULL;
+	live->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		live->bytes[i] = positive(bytes[i]);
+	return live;
+}
+
+/* ---- changes ---- */
+
+/* Snapshots and marks get what is mapped now. */
+static void keep(struct massif *m)
+{
+	if (!massif_fill_detailed(m) || !massif_fill_marks(m, UINT32_MAX))
+		m->failed = true;
+}
+
+/* Before the pages change. Which times the clock of bytes will pass is known after that only. */
+static void begin_change(struct massif *m)
+{
+	keep(m);
+	if (m->settings->time_unit == TIME_BYTES && m->marks.next_time != UINT64_MAX) {
+		m->held = massif_copy_pages(m);
+		m->failed |= !m->held;
+	}
+}
+
+/* After that, by the call whose record is `i`; `before` is how things were. */
+static void end_change(struct massif *m, const struct counters *before, uint32_t i)
+{
+	const uint64_t clock = before->clock + ticks_of(m, m->counters.useful - before->useful);
+
+	consider_times(m, before, clock, i);
+	if (m->held)
+		keep(m);
+	m->counters.clock = clock;
+	free(m->held);
+	m->held = NULL;
+}
+
+_Static_assert(CONTEXT_IGNORED == PAGES_IGNORED, "what contexts count");
+
+static int change_pages(struct massif *m, const struct page_step *step, uint32_t context)
+{
+	uint64_t change;
+	const int err = pages_do(m->pages, step, context, &change);
+
+	m->counters.useful += change;
+	m->counters.total += change;
+	m->counters.changes += change != 0 || (step->map && context < CONTEXT_IGNORED);
+	return err;
+}
+
+/* Changes that are one for the clock, if they do anything. */
+static int do_steps(struct massif *m, const struct page_step *steps, unsigned n, uint32_t context, uint32_t i)
+{
+	const struct counters before = m->counters;
+	int err = 0;
+
+	begin_change(m);
+	for (unsigned k = 0; k < n && !err; k++)
+		err = change_pages(m, &steps[k], context);
+	end_change(m, &before, i);
+	consider_peak_mark(m, &m->counters, i + 1);
+	return err;
+}
+
+/* ---- calls ---- */
+
+/* As Massif does it: after a range is mapped, and around the first page of one that is unmapped. */
+static int do_step(struct massif *m, const struct page_step *step, uint32_t context, uint32_t i)
+{
+	const bool counted = step->map ? context < CONTEXT_IGNORED : pages_counted(m->pages, step->lo);
+	struct page_step first = *step, rest = *step;
+	int err;
+
+	if (!step->map)
+		first.hi = rest.lo = first.lo + 1;
+	if (counted && !step->map)
+		consider_peak(m, &m->counters, i);
+	err = do_steps(m, &first, 1, context, i);
+	if (counted && !err)
+		consider_normal(m, &m->counters, i + 1);
+	if (!err && !step->map && rest.lo < rest.hi)
+		err = do_steps(m, &rest, 1, context, i);
+	return err;
+}
+
+/* Whether fewer pages will be mapped, so that now may be a peak. */
+static bool gives_back(const struct massif *m, const struct page_step *steps, unsigned n)
+{
+	if (n == 0 || steps[0].map || !pages_counted(m->pages, steps[0].lo))
+		return false;
+	return n == 1 || steps[1].hi - steps[1].lo < steps[0].hi - steps[0].lo;
+}
+
+/* Each page once, and a call at a time. */
+static int do_call(struct massif *m, const struct page_step *steps, unsigned n, uint32_t context, uint32_t i)
+{
+	const uint64_t changes = m->counters.changes;
+	int err;
+
+	if (gives_back(m, steps, n))
+		consider_peak(m, &m->counters, i);
+	err = do_steps(m, steps, n, context, i);
+	if (!err && m->counters.changes != changes)
+		consider_normal(m, &m->counters, i + 1);
+	return err;
+}
+
+/*
+ * Massif's first snapshot comes when the program begins, after what is mapped for it. Exact traces have a mark
+ * there.
+ */
+static void start(struct massif *m, uint32_t i)
+{
+	if (!m->started)
+		consider_normal(m, &m->counters, i);
+	m->started = true;
+}
+
+/* Whether an event belongs to what was there before the program: it has the stack of those. */
+static bool is_start(const struct massif *m, const struct mst_kind *kind)
+{
+	uint32_t n;
+	const struct mst_stack *stack = &mst_reader_stacks(m->reader, &n)[kind->stack];
+	const struct mst_frame *frames = mst_reader_frames(m->reader, &n);
+
+	return kind->stack != MST_ROOT_STACK && stack->parent == MST_ROOT_STACK &&
+	       frames[stack->frame].module == MST_NONE && frames[stack->frame].address == 0;
+}
+
+/* Whether the stack matters, which Massif asks for only then. */
+static bool maps(const struct page_step *steps, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++) {
+		if (steps[k].map)
+			return true;
+	}
+	return false;
+}
+
+/* The event is the record `i`. */
+static int run_event(struct massif *m, const struct mst_kind *kind, const struct mst_event *e, uint32_t i)
+{
+	struct page_step steps[PAGE_STEPS];
+	const unsigned n = pages_steps(m->pages, kind, e->address, steps);
+	const bool once = m->settings->compat == COMPAT_FIXED;
+	uint32_t context = CONTEXT_IGNORED;
+	int err;
+
+	if (!is_start(m, kind) && !mst_reader_info(m->reader)->exact)
+		start(m, i);
+	if (maps(steps, n) &&
+	    (context = contexts_find(&m->live.contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
+		return MST_ERR_NOMEM;
+	if (m->chronicle && n)
+		chronicle_call(m->chronicle, steps[0].map ? CHRONICLE_ALLOC : CHRONICLE_FREE,
+			       context < CONTEXT_IGNORED, context >= CONTEXT_IGNORED);
+	err = once ? do_call(m, steps, n, context, i) : 0;
+	for (unsigned k = 0; k < n && !once && !err; k++)
+		err = do_step(m, &steps[k], context, i);
+	return err;
+}
+
+/* What a mark of the base says, which is no call. */
+static int take_mark(struct massif *m, const struct mst_kind *kind, uint64_t address)
+{
+	struct page_step step;
+	const int n = pages_base(m->pages, kind, address, &step);
+	uint32_t context;
+
+	/* So the program's start has been. */
+	m->started = true;
+	if (n <= 0)
+		return n;
+	context = contexts_find(&m->live.contexts, m->reader, kind);
+	return context == CONTEXT_UNKNOWN ? MST_ERR_NOMEM : change_pages(m, &step, context);
+}
+
+int massif_take_pages(struct massif *m)
+{
+	struct mst_cursor cursor = MST_CURSOR(m->chunk);
+	struct mst_event e;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
+	int err = 0;
+
+	while (!err && mst_cursor_next(&cursor, &e)) {
+		if (e.type == MST_EVENT_CALL && mst_op_is_page(kinds[e.kind].op))
+			err = take_mark(m, &kinds[e.kind], e.address);
+	}
+	return err;
+}
+
+int massif_run_pages(struct massif *m)
+{
+	const unsigned shift = mst_reader_time_shift(m->reader);
+	struct mst_cursor cursor = MST_CURSOR(m->chunk);
+	struct depths_cursor depths = { 0 };
+	struct depth_step step;
+	bool steps = m->depths && depths_next(m->depths, &depths, &step);
+	struct mst_event e;
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
+	int err = 0;
+
+	m->stamp = 0;
+	for (uint32_t i = 0; !err && mst_cursor_next(&cursor, &e); i = cursor.record) {
+		if (e.type == MST_EVENT_CALL && kinds[e.kind].op == MST_OP_START)
+			start(m, i);
+		for (; steps && step.record <= i; steps = depths_next(m->depths, &depths, &step))
+			massif_stack_step(m, &step, i);
+		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))
+			continue;
+		if (m->settings->time_unit != TIME_BYTES) {
+			const uint64_t clock = m->settings->time_unit == TIME_INSTRUCTIONS
+						       ? e.instructions
+						       : (e.time << shift) / NS_PER_MS;
+
+			consider_times(m, &m->counters, clock, i);
+			m->counters.clock = clock;
+		}
+		err = run_event(m, &kinds[e.kind], &e, i);
+	}
+	for (; steps && !err; steps = depths_next(m->depths, &depths, &step))
+		massif_stack_step(m, &step, m->chunk->n_records);
+	keep(m);
+	return err ? err : m->failed ? MST_ERR_NOMEM : 0;
+}
+
+void massif_end_pages(struct massif *m)
+{
+	start(m, 0);
+	keep(m);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include "shown_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+/*
+ * Massif captures 50 frames more than it shows. The innermost, unless a request or a system call led
+ * there, is the allocator's own and not recorded.
+ */
+#define CAPTURED_MORE 50u
+
+#define PROBES 64u
+
+/* A context of a stack with at least as many frames as are captured. */
+struct cut_short {
+	uint32_t hash, context;
+	bool used;
+};
+
+bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming,
+		   enum contexts_view view)
+{
+	*c = (struct contexts){ .settings = settings, .naming = naming, .view = view };
+	c->captured = malloc((settings->depth + CAPTURED_MORE) * sizeof(*c->captured));
+	return c->captured != NULL;
+}
+
+void contexts_finish(struct contexts *c)
+{
+	free(c->items);
+	free(c->by_stack);
+	free(c->captured);
+	free(c->cut_short);
+	free(c->answers);
+}
+
+/* ---- names ---- */
+
+static bool in_list(const struct name_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (strcmp(list->names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The name that the lists are compared with: what is printed. */
+static const char *shown_name(const struct contexts *c, uint32_t frame)
+{
+	if (!c->settings->show_below_main && naming_role(c->naming, frame) == SYMBOL_BELOW_MAIN)
+		return "(below main)";
+	return naming_function(c->naming, frame);
+}
+
+/* The innermost function inlined at the frame that is no allocation function, or NULL. */
+static const char *inlined_name(const struct contexts *c, uint32_t frame)
+{
+	const struct symbol_chain *chain;
+
+	if (c->settings->compat == COMPAT_3_19)
+		return NULL;
+	chain = naming_describe(c->naming, frame);
+	for (uint32_t i = 0; i + 1 < chain->n; i++) {
+		const char *name = chain->lines[i].function;
+
+		if (name && !in_list(&c->settings->alloc_fns, name))
+			return name;
+	}
+	return NULL;
+}
+
+/* The physical function first: the names of inlined ones take reading much more of the debug data. */
+static bool ask_alloc_fn(const struct contexts *c, uint32_t frame)
+{
+	const char *name = shown_name(c, frame);
+
+	return name && in_list(&c->settings->alloc_fns, name) && !inlined_name(c, frame);
+}
+
+/* Each stack asks for names of all its frames, so answers are kept. */
+enum answer {
+	ALLOC_FN_NO = 1,
+	ALLOC_FN_YES = 2,
+	ROLE_STEP = 4, /* this times the enum symbol_role plus 1 */
+};
+
+/* 0 where it has not been asked. NULL: no memory, so that they must be found anew. */
+static uint8_t *answers_about(struct contexts *c, uint32_t frame)
+{
+	if (frame >= c->n_answers) {
+		const uint32_t n = frame + frame / 2 + 64;
+		uint8_t *grown = realloc(c->answers, n);
+
+		if (!grown)
+			return NULL;
+		memset(grown + c->n_answers, 0, n - c->n_answers);
+		c->answers = grown;
+		c->n_answers = n;
+	}
+	return &c->answers[frame];
+}
+
+static bool is_alloc_fn(struct contexts *c, uint32_t frame)
+{
+	uint8_t *known = answers_about(c, frame);
+
+	if (!known)
+		return ask_alloc_fn(c, frame);
+	if (!(*known & (ALLOC_FN_NO | ALLOC_FN_YES)))
+		*known |= ask_alloc_fn(c, frame) ? ALLOC_FN_YES : ALLOC_FN_NO;
+	return *known & ALLOC_FN_YES;
+}
+
+static enum symbol_role role_of_frame(struct contexts *c, uint32_t frame)
+{
+	uint8_t *known = answers_about(c, frame);
+
+	if (!known)
+		return naming_role(c->naming, frame);
+	if (*known < ROLE_STEP)
+		*known |= (uint8_t)(ROLE_STEP * (naming_role(c->naming, frame) + 1));
+	return *known / ROLE_STEP - 1;
+}
+
+/* ---- one stack ---- */
+
+/* A captured stack: frames by distance from the innermost. */
+struct capture {
+	const struct mst_stack *stacks;
+	const uint32_t *ids;
+	uint32_t n;
+};
+
+static uint32_t frame_of(const struct capture *cap, uint32_t i)
+{
+	return cap->stacks[cap->ids[i]].frame;
+}
+
+static enum symbol_role role_of(struct contexts *c, const struct capture *cap, uint32_t i)
+{
+	return role_of_frame(c, frame_of(cap, i));
+}
+
+/* Whether the first function left is one to ignore; nameless code is looked through. */
+static bool is_ignored(const struct contexts *c, const struct capture *cap, uint32_t first)
+{
+	if (c->settings->ignore_fns.n == 0)
+		return false;
+	for (uint32_t i = first; i < cap->n; i++) {
+		const char *inlined = i == first ? inlined_name(c, frame_of(cap, i)) : NULL;
+		const char *name = inlined ? inlined : shown_name(c, frame_of(cap, i));
+
+		if (name)
+			return in_list(&c->settings->ignore_fns, name);
+	}
+	return false;
+}
+
+/*
+ * The last frame to show: the outermost main; without one the innermost frame of what runs below
+ * main; else the outermost frame. The search begins where a main has been before.
+ */
+static uint32_t find_cut(struct contexts *c, const struct capture *cap)
+{
+	const uint32_t n = cap->n, start = c->deepest < n ? n - 1 - c->deepest : 0;
+	uint32_t cut = start;
+
+	while (cut < n && role_of(c, cap, cut) == SYMBOL_OTHER)
+		cut++;
+	if (cut == n || role_of(c, cap, cut) != SYMBOL_MAIN) {
+		for (uint32_t i = cut == n ? n - 1 : cut; i-- > 0;) {
+			const enum symbol_role role = role_of(c, cap, i);
+
+			if (role != SYMBOL_OTHER)
+				cut = i;
+			if (role == SYMBOL_MAIN)
+				break;
+		}
+	}
+	if (cut == n)
+		return n - 1;
+	if (role_of(c, cap, cut) == SYMBOL_MAIN && n - 1 - cut > c->deepest)
+		c->deepest = n - 1 - cut;
+	return cut;
+}
+
+/* Frames [*first, *end) of the capture are shown; false: none, the stack is ignored. */
+static bool select_frames(struct contexts *c, const struct capture *cap, uint32_t *first, uint32_t *end)
+{
+	const bool whole = c->view == CONTEXTS_WHOLE;
+
+	*first = 0;
+	*end = cap->n;
+	while (!whole && *first < cap->n && is_alloc_fn(c, frame_of(cap, *first)))
+		++*first;
+	if (*first == cap->n && (whole || c->settings->compat != COMPAT_FIXED))
+		return false;
+	if (cap->n == 0)
+		return true;
+	if (*first == cap->n)
+		--*first;
+	else if (!whole && is_ignored(c, cap, *first))
+		return false;
+	if (!c->settings->show_below_main) {
+		const uint32_t cut = find_cut(c, cap);
+
+		/* A cut inside of what was stripped leaves the one frame behind it. */
+		*end = (cut < *first ? *first : cut) + 1;
+	}
+	if (!whole && *end - *first > c->settings->depth)
+		*end = *first + c->settings->depth;
+	return true;
+}
+
+/* ---- stacks deeper than what is captured ---- */
+
+static uint32_t hash_frames(const struct capture *cap)
+{
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0; i < cap->n; i++)
+		hash = (hash ^ frame_of(cap, i)) * 16777619u;
+	return hash ^ hash >> 15;
+}
+
+/* Whether the frames at `stack` are the captured ones. */
+static bool same_frames(const struct capture *cap, uint32_t stack)
+{
+	for (uint32_t i = 0; i < cap->n; i++) {
+		if (stack == MST_ROOT_STACK || cap->stacks[stack].frame != frame_of(cap, i))
+			return false;
+		stack = cap->stacks[stack].parent;
+	}
+	return true;
+}
+
+/*
+ * The slot of the context of the captured frames; it is free, if there is none yet. NULL: too many
+ * others are in the way, which only a crafted trace has.
+ */
+static struct cut_short *find_cut_short(struct contexts *c, const struct capture *cap, uint32_t hash)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct cut_short *slot = &c->cut_short[(hash + i) & (c->cut_short_slots - 1)];
+
+		if (!slot->used || (slot->hash == hash && same_frames(cap, c->items[slot->context].stack)))
+			return slot;
+	}
+	return NULL;
+}
+
+/* Makes room for one more. False: no memory. */
+static bool reserve_cut_short(struct contexts *c)
+{
+	const uint32_t slots = c->cut_short_slots ? 2 * c->cut_short_slots : 256;
+	struct cut_short *grown;
+
+	if (2 * c->n_cut_short < c->cut_short_slots)
+		return true;
+	grown = calloc(slots, sizeof(*grown));
+	if (!grown)
+		return false;
+	for (uint32_t i = 0; i < c->cut_short_slots; i++) {
+		uint32_t to = c->cut_short[i].hash & (slots - 1);
+
+		if (!c->cut_short[i].used)
+			continue;
+		while (grown[to].used)
+			to = (to + 1) & (slots - 1);
+		grown[to] = c->cut_short[i];
+	}
+	free(c->cut_short);
+	c->cut_short = grown;
+	c->cut_short_slots = slots;
+	return true;
+}
+
+/* Returns its number, or CONTEXT_UNKNOWN: no memory. */
+static uint32_t append_context(struct contexts *c, const struct context *context)
+{
+	if (!array_reserve(&c->items, c->n, &c->capacity, sizeof(*c->items)))
+		return CONTEXT_UNKNOWN;
+	c->items[c->n] = *context;
+	return c->n++;
+}
+
+/* The same for frames that another, deeper stack may have, too. */
+static uint32_t append_cut_short(struct contexts *c, const struct capture *cap, const struct context *context)
+{
+	const uint32_t hash = hash_frames(cap);
+	struct cut_short *slot;
+	uint32_t n;
+
+	if (!reserve_cut_short(c))
+		return CONTEXT_UNKNOWN;
+	slot = find_cut_short(c, cap, hash);
+	if (slot && slot->used)
+		return slot->context;
+	n = append_context(c, context);
+	if (slot && n != CONTEXT_UNKNOWN) {
+		*slot = (struct cut_short){ .hash = hash, .context = n, .used = true };
+		c->n_cut_short++;
+	}
+	return n;
+}
+
+/* Whether Massif's innermost frame is the allocator's own: not of a request, or a system call. */
+static bool has_allocator(const struct mst_kind *kind)
+{
+	return !mst_op_is_custom(kind->op) && !mst_op_is_page(kind->op);
+}
+
+static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
+{
+	const uint32_t most = c->settings->depth + CAPTURED_MORE - has_allocator(kind);
+	uint32_t n_stacks, first, end;
+	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
+	struct context context;
+
+	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < most;
+	     stack = cap.stacks[stack].parent)
+		c->captured[cap.n++] = stack;
+	if (!select_frames(c, &cap, &first, &end))
+		return CONTEXT_IGNORED;
+	context = (struct context){
+		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
+		.n = end - first,
+	};
+	if (c->view == CONTEXTS_WHOLE && cap.n == most)
+		return append_cut_short(c, &cap, &context);
+	return append_context(c, &context);
+}
+
+uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
+{
+	const uint32_t stack = kind->stack;
+
+	if (stack >= c->n_by_stack) {
+		const uint32_t n = stack + stack / 2 + 256;
+		uint32_t *grown = realloc(c->by_stack, n * sizeof(*grown));
+
+		if (!grown)
+			return CONTEXT_UNKNOWN;
+		memset(grown + c->n_by_stack, 0xff, (n - c->n_by_stack) * sizeof(*grown));
+		c->by_stack = grown;
+		c->n_by_stack = n;
+	}
+	if (c->by_stack[stack] == CONTEXT_UNKNOWN)
+		c->by_stack[stack] = add_context(c, reader, kind);
+	return c->by_stack[stack];
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_log.h"
+
+#define NO_SPAN UINT64_MAX /* it stays, or is gone already */
+
+/* Of a snapshot in a cull: what is asked for again and again lies together. */
+struct span {
+	uint64_t time;
+	uint16_t before, behind; /* the places of its neighbours, of those that have not been taken out yet */
+	bool stays, taken_out;
+};
+
+bool snapshots_init(struct snapshots *s, const struct settings *settings)
+{
+	*s = (struct snapshots){
+		.max = settings->max_snapshots,
+		.detailed_freq = settings->detailed_freq,
+		.peak_inaccuracy = settings->peak_inaccuracy > 0 ? settings->peak_inaccuracy : 0,
+		.narrow_interval = settings->compat != COMPAT_FIXED,
+	};
+	s->items = calloc(s->max, sizeof(*s->items));
+	s->spans = calloc(s->max, sizeof(*s->spans));
+	s->widths = calloc(s->max, sizeof(*s->widths));
+	return s->items && s->spans && s->widths;
+}
+
+void snapshots_finish(struct snapshots *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->items[i].live);
+	free(s->items);
+	free(s->spans);
+	free(s->widths);
+}
+
+static uint64_t time_between(const struct snapshot *earlier, const struct snapshot *later)
+{
+	return (uint64_t)later->time - (uint64_t)earlier->time;
+}
+
+/* First and last stay whatever happens, and so does the peak. */
+static bool is_removable(const struct snapshots *s, size_t i)
+{
+	return i != 0 && i != s->n - 1 && s->items[i].kind != SNAPSHOT_PEAK;
+}
+
+/* Looks anew at the time between the neighbours of one that is left. */
+static void update_span(struct snapshots *s, size_t i)
+{
+	const struct span *span = &s->spans[i];
+	uint64_t width;
+
+	if (span->stays)
+		return;
+	width = s->spans[span->behind].time - s->spans[span->before].time;
+	s->widths[i] = width < NO_SPAN ? width : NO_SPAN - 1;
+}
+
+/*
+ * The one with the least span, the first of equals. There is one: at least 6 are left when it is
+ * asked for, of which at most 3 have to stay. Spans only grow, so others as narrow as the last one
+ * taken out can only be behind it.
+ */
+static size_t find_narrowest(const struct snapshots *s, size_t last)
+{
+	const uint64_t *widths = s->widths;
+	size_t narrowest = 0;
+
+	for (size_t i = last + 1; last && i < s->n; i++) {
+		if (widths[i] == s->last_width)
+			return i;
+	}
+	for (size_t i = 1; i < s->n; i++)
+		narrowest = widths[i] < widths[narrowest] ? i : narrowest;
+	return narrowest;
+}
+
+static void take_out(struct snapshots *s, size_t i)
+{
+	const struct span span = s->spans[i];
+
+	s->last_width = s->widths[i];
+	s->widths[i] = NO_SPAN;
+	s->spans[i].taken_out = true;
+	s->spans[span.before].behind = span.behind;
+	s->spans[span.behind].before = span.before;
+	update_span(s, span.before);
+	update_span(s, span.behind);
+	free(s->items[i].live);
+}
+
+/* Takes out half of the snapshots. */
+static void remove_half(struct snapshots *s)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		s->spans[i] = (struct span){
+			.time = (uint64_t)s->items[i].time,
+			.before = (uint16_t)(i - 1),
+			.behind = (uint16_t)(i + 1),
+			.stays = !is_removable(s, i),
+		};
+	for (size_t i = 0; i < s->n; i++) {
+		s->widths[i] = NO_SPAN;
+		update_span(s, i);
+	}
+	for (unsigned i = 0; i < s->max / 2; i++) {
+		at = find_narrowest(s, at);
+		if (s->chronicle)
+			chronicle_take_out(s->chronicle, i, s->widths[at], &s->items[at], at);
+		take_out(s, at);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->spans[i].taken_out)
+			continue;
+		if (kept < i)
+			s->items[kept] = s->items[i];
+		kept++;
+	}
+	s->n = kept;
+}
+
+/*
+ * Makes room and returns the least interval that is left. Two neighbours that could not have been
+ * removed say nothing about how dense the others may be.
+ */
+static uint64_t cull(struct snapshots *s)
+{
+	uint64_t least = UINT64_MAX;
+	size_t least_at = 0;
+
+	if (s->chronicle)
+		chronicle_cull(s->chronicle);
+	remove_half(s);
+	for (size_t i = 1; i < s->n; i++) {
+		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
+
+		if (!is_removable(s, i) && !is_removable(s, i - 1)) {
+			if (s->chronicle)
+				chronicle_pass_over(s->chronicle, i);
+		} else if (interval < least) {
+			least = interval;
+			least_at = i;
+		}
+	}
+	if (s->narrow_interval)
+		least = (uint32_t)least;
+	if (s->chronicle)
+		chronicle_culled(s->chronicle, s->items, s->n, s->max / 2, least, least_at);
+	return least;
+}
+
+/* The total that a new peak must exceed. */
+static uint64_t limit_of(const struct snapshots *s, uint64_t total)
+{
+	const double excess = (double)total * s->peak_inaccuracy / 100;
+
+	if (excess >= (double)(UINT64_MAX - total))
+		return UINT64_MAX;
+	return total + (uint64_t)excess;
+}
+
+static void demote_all(struct snapshots *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->items[i].kind = SNAPSHOT_NORMAL;
+}
+
+static void become_peak(struct snapshots *s, const struct snapshot *peak)
+{
+	demote_all(s);
+	s->peak_limit = limit_of(s, peak->heap + peak->extra + peak->stacks);
+}
+
+void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
+{
+	struct snapshot *stored = &s->items[s->n];
+
+	if (snapshot->kind == SNAPSHOT_PEAK)
+		become_peak(s, snapshot);
+	*stored = *snapshot;
+	stored->live = NULL;
+	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
+	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
+	if (s->chronicle)
+		chronicle_store(s->chronicle, stored, s->n);
+	if (++s->n == s->max)
+		s->min_interval = cull(s);
+	s->earliest = (uint64_t)snapshot->time + s->min_interval;
+}
+
+/*
+ * A cull takes those out first that stand between two of the same time, the oldest first. It takes no others
+ * if there are enough of them; where one is missing, that may be the first of its time, each time again. The
+ * least interval stays 0 as long as two of one time are left of which one can go.
+ */
+bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
+{
+	const size_t kept = s->max - s->max / 2;
+	uint64_t here = 0, before = 0;
+	size_t others = 1, i;                  /* the last one always stays */
+	bool close = false, goes_last = false; /* the present one is taken out when there are no others */
+
+	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
+		return false;
+	for (i = 0; i < s->n && (i == 0 || here != time); i++) {
+		const uint64_t next = i + 1 < s->n ? (uint64_t)s->items[i + 1].time : time;
+		const bool stays = i == 0 || s->items[i].kind == SNAPSHOT_PEAK;
+		const bool went_last = goes_last;
+
+		before = here;
+		here = (uint64_t)s->items[i].time;
+		if (next < here)
+			return false;
+		goes_last = !stays && next != before;
+		others += stays || goes_last;
+		close |= i != 0 && here == before && (goes_last || went_last);
+	}
+	for (; i < s->n; i++) {
+		others += s->items[i].kind == SNAPSHOT_PEAK;
+		if ((uint64_t)s->items[i].time != time)
+			return false;
+	}
+	if (others == kept + 1)
+		return close && goes_last;
+	return others < kept || (others == kept && (close || goes_last));
+}
+
+uint64_t snapshots_skip(struct snapshots *s, uint64_t n)
+{
+	const unsigned culled = s->max / 2;
+	const uint64_t skipped = n < s->max ? 0 : (n - s->max) / culled * culled;
+
+	s->since_detailed = (unsigned)((s->since_detailed + skipped) % s->detailed_freq);
+	return skipped;
+}
+
+struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
+{
+	size_t at = s->n;
+
+	demote_all(s);
+	while (at > 0 && s->items[at - 1].changes > peak->changes)
+		at--;
+	for (size_t i = at; i > 0 && s->items[i - 1].changes == peak->changes; i--) {
+		if (!s->items[i - 1].detailed)
+			continue;
+		s->items[i - 1].kind = SNAPSHOT_PEAK;
+		free(peak->live);
+		peak->live = NULL;
+		return &s->items[i - 1];
+	}
+	memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof(*s->items));
+	s->items[at] = *peak;
+	s->n++;
+	peak->live = NULL;
+	return &s->items[at];
+}

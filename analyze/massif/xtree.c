@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of any
+ * size. Blocks are counted in shares (estimate.h) until the end.
+ */
+#include "xtree.h"
+
+#include <stdlib.h>
+
+#include "shown_stacks.h"
+#include "sample_weight.h"
+
+#define NS_PER_MS 1000000u
+
+struct values {
+	uint64_t of[XTREE_EVENTS];
+};
+
+/* What is known of the blocks of a kind, or of the calls of one that only frees. */
+struct kind_state {
+	uint32_t context;       /* CONTEXT_UNKNOWN: not asked for yet */
+	uint32_t shown_context; /* in Massif's trees; the same */
+};
+
+struct xtree {
+	struct observer observer;
+	const struct settings *settings;
+	bool full;
+	struct contexts contexts;
+	struct contexts shown;
+	struct values *values; /* by context */
+	uint32_t n_values;     /* at least as many as there are contexts */
+	struct values nobody;  /* of stacks without a frame; not in the report */
+	struct kind_state *states;
+	uint32_t n_states; /* at least as many as the trace has kinds */
+	uint64_t time_ms;
+	uint64_t unplaced;
+
+	/* The present chunk's. */
+	const struct mst_reader *reader;
+	const struct mst_kind *kinds;
+	uint64_t mean; /* of the sample, see estimate.h */
+	bool base;     /* blocks come that were there when the trace begins */
+};
+
+/* ---- kinds ---- */
+
+static bool reserve_states(struct xtree *x, uint32_t n)
+{
+	struct kind_state *states;
+
+	if (n <= x->n_states)
+		return true;
+	n += n / 2;
+	states = realloc(x->states, n * sizeof(*states));
+	if (!states)
+		return false;
+	x->states = states;
+	for (; x->n_states < n; x->n_states++)
+		states[x->n_states] = (struct kind_state){ CONTEXT_UNKNOWN, CONTEXT_UNKNOWN };
+	return true;
+}
+
+/* Makes room for the values of all contexts. False: no memory. */
+static bool reserve_values(struct xtree *x)
+{
+	const uint32_t n = x->contexts.n + x->contexts.n / 2 + 64;
+	struct values *values;
+
+	if (x->contexts.n <= x->n_values)
+		return true;
+	values = realloc(x->values, n * sizeof(*values));
+	if (!values)
+		return false;
+	x->values = values;
+	for (; x->n_values < n; x->n_values++)
+		values[x->n_values] = (struct values){ { 0 } };
+	return true;
+}
+
+/* The values of a kind's stack, valid until the next call. NULL: no memory. */
+static struct values *values_of(struct xtree *x, uint32_t kind)
+{
+	uint32_t *context = &x->states[kind].context;
+
+	if (*context == CONTEXT_UNKNOWN)
+		*context = contexts_find(&x->contexts, x->reader, &x->kinds[kind]);
+	if (*context == CONTEXT_IGNORED)
+		return &x->nobody;
+	return *context != CONTEXT_UNKNOWN && reserve_values(x) ? &x->values[*context] : NULL;
+}
+
+/* Whether Massif's own counters leave out what a kind allocates. Without memory: no. */
+static bool is_ignored(struct xtree *x, uint32_t kind)
+{
+	uint32_t *context = &x->states[kind].shown_context;
+
+	if (*context == CONTEXT_UNKNOWN)
+		*context = contexts_find(&x->shown, x->reader, &x->kinds[kind]);
+	return *context == CONTEXT_IGNORED;
+}
+
+/*
+ * Whether Massif's full report doesn't notice that a block of `old` goes, and that is wanted: one of no
+ * bytes, or one that its other counters ignore; or one that a realloc of kind `resized` (else
+ * MST_NONE) takes out of them.
+ */
+static bool is_overlooked(struct xtree *x, uint32_t old, uint32_t resized)
+{
+	if (!x->full || x->settings->compat == COMPAT_FIXED)
+		return false;
+	return x->kinds[old].size == 0 || is_ignored(x, old) ||
+	       (resized != MST_NONE && is_ignored(x, resized));
+}
+
+/* ---- records ---- */
+
+static uint64_t bytes_of(const struct xtree *x, uint32_t kind)
+{
+	return estimate_bytes(x->mean, x->kinds[kind].size, x->kinds[kind].size);
+}
+
+static uint64_t shares_of(const struct xtree *x, uint32_t kind)
+{
+	return estimate_shares(x->mean, x->kinds[kind].size);
+}
+
+/* `n` blocks. False, here and below: no memory. */
+static bool come(struct xtree *x, uint32_t kind, uint64_t n)
+{
+	struct values *v = values_of(x, kind);
+
+	if (!v)
+		return false;
+	v->of[XTREE_LIVE_BYTES] += n * bytes_of(x, kind);
+	v->of[XTREE_LIVE_BLOCKS] += n * shares_of(x, kind);
+	if (x->base)
+		return true;
+	v->of[XTREE_TOTAL_BYTES] += n * bytes_of(x, kind);
+	v->of[XTREE_TOTAL_BLOCKS] += n * shares_of(x, kind);
+	return true;
+}
+
+static bool leave(struct xtree *x, uint32_t kind, uint64_t n)
+{
+	struct values *v = values_of(x, kind);
+
+	if (!v)
+		return false;
+	v->of[XTREE_LIVE_BYTES] -= n * bytes_of(x, kind);
+	v->of[XTREE_LIVE_BLOCKS] -= n * shares_of(x, kind);
+	return true;
+}
+
+static bool is_counted(const struct xtree *x, uint32_t kind)
+{
+	return x->kinds[kind].op != MST_OP_UNKNOWN;
+}
+
+/* `n` blocks of `old` go by calls of which nothing is known. */
+static bool do_free(struct xtree *x, uint32_t old, uint64_t n)
+{
+	if (!is_counted(x, old) || is_overlooked(x, old, MST_NONE))
+		return true;
+	x->unplaced += n;
+	return leave(x, old, n);
+}
+
+/* A block of `old` goes, by the call `by`, which gives another one if `resized`. */
+static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
+{
+	const bool has_stack = resized || x->kinds[by].op < MST_OP_IMPLIED_FREE;
+
+	if (is_counted(x, old) && !is_overlooked(x, old, resized ? by : MST_NONE)) {
+		struct values *v;
+
+		if (!leave(x, old, 1))
+			return false;
+		v = has_stack ? values_of(x, by) : &x->nobody;
+		if (!v)
+			return false;
+		v->of[XTREE_FREED_BYTES] += bytes_of(x, old);
+		v->of[XTREE_FREED_BLOCKS] += shares_of(x, old);
+	}
+	return !resized || come(x, by, 1);
+}
+
+static bool do_records(struct xtree *x, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	for (uint32_t i = 0; fine && i < chunk->n_records; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]], *next;
+
+		switch ((enum mst_role)symbol->role) {
+		case MST_ALLOC:
+			fine = come(x, symbol->kind, 1);
+			break;
+		case MST_FREE:
+			fine = do_free(x, symbol->kind, 1);
+			break;
+		case MST_OUT:
+			/* The reader has proved that there is a next record. */
+			next = &chunk->symbols[chunk->records[++i]];
+			fine = do_pair(x, symbol->kind, next->kind, next->role == MST_ALLOC);
+			break;
+		case MST_CALL:
+		case MST_KEEP:
+			break;
+		}
+	}
+	return fine;
+}
+
+/* ---- a chunk at once ---- */
+
+/* Only records tell by whom the blocks of a full report were freed. */
+static bool xtree_sums_suffice(struct observer *observer, const struct mst_reader *reader,
+			       const struct mst_chunk *chunk)
+{
+	const struct xtree *x = (const struct xtree *)observer;
+	bool needed = false;
+
+	(void)reader;
+	for (uint32_t i = 0; x->full && i < chunk->n_symbols; i++)
+		needed |= chunk->symbols[i].role == MST_OUT;
+	return !needed;
+}
+
+/*
+ * Who freed what is not asked. Symbols are in the order of first use, so stacks come up as they do by records; those
+ * that only free don't.
+ */
+static bool do_symbols(struct xtree *x, const struct mst_chunk *chunk)
+{
+	bool fine = true;
+
+	for (uint32_t i = 0; fine && i < chunk->n_symbols; i++) {
+		const struct mst_symbol *symbol = &chunk->symbols[i];
+
+		if (symbol->role == MST_ALLOC)
+			fine = come(x, symbol->kind, symbol->count);
+		else if (symbol->role == MST_FREE || symbol->role == MST_OUT)
+			fine = do_free(x, symbol->kind, symbol->count);
+	}
+	return fine;
+}
+
+/* ---- the observer ---- */
+
+static int xtree_chunk(struct observer *observer, const struct mst_reader *reader,
+		       const struct mst_chunk *chunk)
+{
+	struct xtree *x = (struct xtree *)observer;
+	uint32_t n_kinds;
+	bool fine;
+
+	x->reader = reader;
+	x->base = chunk->base;
+	x->kinds = mst_reader_kinds(reader, &n_kinds);
+	x->mean = mst_reader_info(reader)->sample_bytes;
+	fine = reserve_states(x, n_kinds);
+	if (fine && x->settings->heap)
+		fine = observer->by_sums ? do_symbols(x, chunk) : do_records(x, chunk);
+	x->time_ms = (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
+	return fine ? 0 : MST_ERR_NOMEM;
+}
+
+static int xtree_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct xtree *x = (struct xtree *)observer;
+	const struct mst_end *end = mst_reader_end(reader);
+
+	if (end)
+		x->time_ms = end->time_ns / NS_PER_MS;
+	for (uint32_t i = 0; i < x->contexts.n && i < x->n_values; i++) {
+		uint64_t *of = x->values[i].of;
+
+		of[XTREE_LIVE_BLOCKS] = estimate_blocks(of[XTREE_LIVE_BLOCKS]);
+		of[XTREE_TOTAL_BLOCKS] = estimate_blocks(of[XTREE_TOTAL_BLOCKS]);
+		of[XTREE_FREED_BLOCKS] = estimate_blocks(of[XTREE_FREED_BLOCKS]);
+	}
+	return 0;
+}
+
+/* ---- life ---- */
+
+struct xtree *xtree_create(const struct settings *settings, struct naming *naming)
+{
+	static const struct observer_impl impl = {
+		.chunk = xtree_chunk,
+		.sums_suffice = xtree_sums_suffice,
+		.sums = xtree_chunk,
+		.end = xtree_end,
+	};
+	struct xtree *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->observer.impl = &impl;
+	x->observer.spared = MST_ALL_COLUMNS;
+	x->settings = settings;
+	x->full = settings->xtree_memory == XTREE_FULL;
+	if (!contexts_init(&x->contexts, settings, naming, CONTEXTS_WHOLE) ||
+	    !contexts_init(&x->shown, settings, naming, CONTEXTS_SHOWN)) {
+		xtree_destroy(x);
+		return NULL;
+	}
+	return x;
+}
+
+void xtree_destroy(struct xtree *x)
+{
+	if (!x)
+		return;
+	contexts_finish(&x->contexts);
+	contexts_finish(&x->shown);
+	free(x->values);
+	free(x->states);
+	free(x);
+}
+
+struct observer *xtree_observer(struct xtree *x)
+{
+	return &x->observer;
+}
+
+/* ---- the report ---- */
+
+unsigned xtree_events(const struct xtree *x)
+{
+	return x->full ? XTREE_EVENTS : XTREE_TOTAL_BYTES;
+}
+
+uint32_t xtree_places(const struct xtree *x)
+{
+	return x->contexts.n;
+}
+
+/* One that came up before a base, or whose blocks of that nobody is known to have freed, may have nothing. */
+static bool has_any(const struct xtree *x, const uint64_t *values)
+{
+	uint64_t any = values[XTREE_LIVE_BLOCKS];
+
+	for (unsigned i = 0; x->full && i < XTREE_EVENTS; i++)
+		any |= values[i];
+	return any;
+}
+
+bool xtree_place(const struct xtree *x, uint32_t i, struct xtree_place *place)
+{
+	const struct context *c = &x->contexts.items[i];
+
+	*place = (struct xtree_place){ .stack = c->stack, .n = c->n, .values = x->values[i].of };
+	return has_any(x, place->values);
+}
+
+uint64_t xtree_time(const struct xtree *x)
+{
+	return x->time_ms;
+}
+
+uint64_t xtree_unplaced(const struct xtree *x)
+{
+	return x->full ? x->unplaced : 0;
+}

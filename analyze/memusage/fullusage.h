@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `--memusage=full` adds to memusage's report, as an observer of its own: the calls that
+ * memusage doesn't see, how many of the frees were of NULL, what each thread did, and the largest
+ * requests with the places they came from. Like the report it ends at the exit mark.
+ */
+#ifndef ANALYZE_FULLUSAGE_H
+#define ANALYZE_FULLUSAGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "symbolize.h"
+#include "observer.h"
+
+struct fullusage;
+
+/* `naming` outlives it; it gives names to the places. NULL when out of memory. */
+struct fullusage *fullusage_create(struct naming *naming);
+void fullusage_destroy(struct fullusage *full); /* NULL is allowed */
+struct observer *fullusage_observer(struct fullusage *full);
+
+/* Errors stay in `out`. */
+void fullusage_print(const struct fullusage *full, const struct mst_reader *reader, FILE *out);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * The temporary name, where a handler finds it whatever has become of the heap; said to be one once its file
+ * is there.
+ */
+static char temporary[PATH_MAX];
+static atomic_bool is_there;
+
+static void remove_unfinished(void)
+{
+	if (atomic_load(&is_there))
+		unlink(temporary);
+}
+
+/* With SA_RESETHAND: what is raised again waits until this returns, and ends the process. */
+static void remove_and_die(int signal_number)
+{
+	remove_unfinished();
+	raise(signal_number);
+}
+
+/* Libraries that read debug information exit where they find no memory. */
+static bool watch_exit(void)
+{
+	static bool watched;
+	watched = watched || atexit(remove_unfinished) == 0;
+	return watched;
+}
+
+/* Signals that are ignored, or that somebody else awaits, stay so. */
+static void watch_signals(void)
+{
+	static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ };
+	const struct sigaction action = { .sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction old;
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
+		if (sigaction(fatal[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(fatal[i], &action, NULL);
+}
+
+static void forget(struct outfile *file)
+{
+	atomic_store(&is_there, false);
+	free(file->path);
+	*file = (struct outfile){ .fd = -1 };
+}
+
+/* Names that fit wherever the target's own fits: they don't contain it. */
+static int create_beside(struct outfile *file, mode_t mode)
+{
+	const char *slash = strrchr(file->path, '/');
+	int directory = slash ? (int)(slash + 1 - file->path) : 0;
+	if (!watch_exit())
+		return -ENOMEM;
+	watch_signals();
+	for (unsigned i = 0; i < 1000; i++) {
+		if (snprintf(temporary, sizeof(temporary), "%.*s.ms-%ld-%u.tmp", directory, file->path,
+			     (long)getpid(), i) >= (int)sizeof(temporary))
+			return -ENAMETOOLONG;
+		file->fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		atomic_store(&is_there, file->fd >= 0);
+		if (file->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+int outfile_begin(struct outfile *file, const char *name, mode_t mode)
+{
+	*file = (struct outfile){ .fd = -1 };
+	if (strcmp(name, "-") == 0) {
+		file->fd = STDOUT_FILENO;
+		return 0;
+	}
+	struct stat st;
+	bool exists = stat(name, &st) == 0;
+	if (exists && !S_ISREG(st.st_mode)) {
+		file->fd = open(name, O_WRONLY | O_CLOEXEC);
+		return file->fd < 0 ? -errno : 0;
+	}
+	file->path = exists ? realpath(name, NULL) : strdup(name);
+	int error = file->path ? create_beside(file, mode) : -errno;
+	if (error)
+		forget(file);
+	return error;
+}
+
+int outfile_commit(struct outfile *file)
+{
+	int error = 0;
+	if (file->fd != STDOUT_FILENO && close(file->fd) != 0)
+		error = -errno;
+	if (!error && file->path && rename(temporary, file->path) != 0)
+		error = -errno;
+	if (error && file->path)
+		unlink(temporary);
+	forget(file);
+	return error;
+}
+
+void outfile_abort(struct outfile *file)
+{
+	if (file->fd != STDOUT_FILENO)
+		close(file->fd);
+	if (file->path)
+		unlink(temporary);
+	forget(file);
+}

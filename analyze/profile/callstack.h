@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks as profiles show them: whole, but for what is outside of the outermost main, unless the
+ * settings ask for that (--show-below-main). A stack without main is shown as it is.
+ */
+#ifndef ANALYZE_CALLSTACK_H
+#define ANALYZE_CALLSTACK_H
+
+#include "mstrace.h"
+#include "symbolize.h"
+#include "settings.h"
+
+struct callstack {
+	const struct mst_stack *stacks; /* the reader's, after the replay */
+	struct naming *naming;
+	bool below_main;
+	uint32_t *frames; /* of the loaded stack, innermost first */
+	uint32_t n, room;
+	uint8_t *roles; /* private: by frame, whether it is main */
+};
+
+/* Without memory for what makes it fast it is slow. */
+void callstack_init(struct callstack *c, const struct mst_reader *reader, struct naming *naming,
+		    const struct settings *settings);
+void callstack_finish(struct callstack *c);
+
+/* Fills frames; false: no memory. */
+bool callstack_load(struct callstack *c, uint32_t stack);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a place had at the global peak is kept lazily, as in profile.c: it remembers that when it
+ * changes for the first time after the peak. Numbers may wrap in a hostile trace.
+ */
+#include "lifetimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "block_map.h"
+
+struct place {
+	struct lifetimes_place sums; /* end_* are what is live now */
+	uint64_t mark;               /* peak_* are those of this peak */
+};
+
+struct birth {
+	uint64_t ns;
+	uint32_t kind;
+};
+
+struct lifetimes {
+	struct observer observer;
+	struct place *places; /* by stack */
+	uint32_t n_places;
+	struct handles live; /* by block: its birth's number */
+	struct birth *births;
+	uint32_t n_births, room_births;
+	uint32_t *unused; /* numbers of births that are over */
+	uint32_t n_unused;
+	uint64_t bytes, best, mark;
+	uint64_t now_ns, peak_ns;
+
+	/* The present chunk's. */
+	const struct mst_kind *kinds;
+};
+
+static bool reserve_places(struct lifetimes *l, uint32_t n)
+{
+	if (n <= l->n_places)
+		return true;
+	n += n / 2;
+	struct place *places = reallocarray(l->places, n, sizeof(*places));
+	if (!places)
+		return false;
+	memset(places + l->n_places, 0, (n - l->n_places) * sizeof(*places));
+	l->places = places;
+	l->n_places = n;
+	return true;
+}
+
+static struct place *touch(struct lifetimes *l, uint32_t kind)
+{
+	struct place *place = &l->places[l->kinds[kind].stack];
+	if (place->mark != l->mark) {
+		place->mark = l->mark;
+		place->sums.peak_bytes = place->sums.end_bytes;
+		place->sums.peak_blocks = place->sums.end_blocks;
+	}
+	return place;
+}
+
+static bool reserve_births(struct lifetimes *l)
+{
+	if (l->n_unused || l->n_births < l->room_births)
+		return true;
+	uint32_t room = l->room_births, room_unused = room;
+	if (!array_reserve(&l->births, l->n_births, &room, sizeof(*l->births)) ||
+	    !array_reserve(&l->unused, l->n_births, &room_unused, sizeof(*l->unused)))
+		return false;
+	l->room_births = room;
+	return true;
+}
+
+static bool come(struct lifetimes *l, const struct mst_event *event)
+{
+	if (!reserve_births(l))
+		return false;
+	struct place *place = touch(l, event->kind);
+	struct lifetimes_place *sums = &place->sums;
+	const uint64_t size = l->kinds[event->kind].size;
+	sums->bytes += size;
+	sums->blocks++;
+	sums->end_bytes += size;
+	sums->end_blocks++;
+	if (sums->end_bytes > sums->most_bytes || sums->blocks == 1) {
+		sums->most_bytes = sums->end_bytes;
+		sums->most_blocks = sums->end_blocks;
+	}
+	l->bytes += size;
+	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
+	l->births[number] = (struct birth){ l->now_ns, event->kind };
+	return handles_put(&l->live, event->index, number);
+}
+
+static void end_life(struct lifetimes *l, const struct birth *birth)
+{
+	l->places[l->kinds[birth->kind].stack].sums.lifetime_ns += l->now_ns - birth->ns;
+}
+
+static void leave(struct lifetimes *l, const struct mst_event *event)
+{
+	uint32_t number;
+	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
+	    !handles_take(&l->live, event->old_index, &number))
+		return;
+	const struct birth *birth = &l->births[number];
+	struct place *place = touch(l, birth->kind);
+	place->sums.end_bytes -= l->kinds[birth->kind].size;
+	place->sums.end_blocks--;
+	l->bytes -= l->kinds[birth->kind].size;
+	end_life(l, birth);
+	l->unused[l->n_unused++] = number;
+}
+
+static bool frees_blocks(const struct mst_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		if (chunk->symbols[i].role == MST_FREE || chunk->symbols[i].role == MST_OUT)
+			return true;
+	}
+	return false;
+}
+
+static int see_chunk(struct observer *observer, const struct mst_reader *reader,
+		     const struct mst_chunk *chunk)
+{
+	struct lifetimes *l = (struct lifetimes *)observer;
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event event;
+	uint32_t n_kinds, n_stacks;
+	l->kinds = mst_reader_kinds(reader, &n_kinds);
+	mst_reader_stacks(reader, &n_stacks);
+	if (chunk->n_freed == 0 && frees_blocks(chunk))
+		return MST_ERR_IDENTITY;
+	if (!reserve_places(l, n_stacks))
+		return MST_ERR_NOMEM;
+	while (mst_cursor_next(&cursor, &event)) {
+		l->now_ns = event.time << mst_reader_time_shift(reader);
+		if (event.type == MST_EVENT_FREE || event.type == MST_EVENT_RESIZE)
+			leave(l, &event);
+		if ((event.type == MST_EVENT_ALLOC || event.type == MST_EVENT_RESIZE) && !come(l, &event))
+			return MST_ERR_NOMEM;
+		if (l->bytes > l->best) {
+			l->best = l->bytes;
+			l->mark++;
+			l->peak_ns = l->now_ns;
+		}
+	}
+	return 0;
+}
+
+/* Blocks that are live at the end live up to it. */
+static int see_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct lifetimes *l = (struct lifetimes *)observer;
+	const struct mst_end *end = mst_reader_end(reader);
+	uint32_t n;
+	l->kinds = mst_reader_kinds(reader, &n);
+	if (end && end->time_ns > l->now_ns)
+		l->now_ns = end->time_ns;
+	for (uint32_t i = 0; i < l->n_unused; i++)
+		l->births[l->unused[i]].kind = MST_NONE;
+	for (uint32_t i = 0; i < l->n_births; i++) {
+		if (l->births[i].kind != MST_NONE)
+			end_life(l, &l->births[i]);
+	}
+	return 0;
+}
+
+struct lifetimes *lifetimes_create(void)
+{
+	static const struct observer_impl impl = { .chunk = see_chunk, .end = see_end };
+	struct lifetimes *l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->observer.impl = &impl;
+	l->observer.spared = MST_ALL_COLUMNS & ~(MST_TIMES | MST_IDENTITY);
+	handles_init(&l->live);
+	return l;
+}
+
+void lifetimes_destroy(struct lifetimes *l)
+{
+	if (!l)
+		return;
+	handles_finish(&l->live);
+	free(l->places);
+	free(l->births);
+	free(l->unused);
+	free(l);
+}
+
+struct observer *lifetimes_observer(struct lifetimes *l)
+{
+	return &l->observer;
+}
+
+bool lifetimes_place(const struct lifetimes *l, uint32_t stack, struct lifetimes_place *place)
+{
+	if (stack >= l->n_places || l->places[stack].sums.blocks == 0)
+		return false;
+	*place = l->places[stack].sums;
+	if (l->places[stack].mark != l->mark) {
+		place->peak_bytes = place->end_bytes;
+		place->peak_blocks = place->end_blocks;
+	}
+	return true;
+}
+
+uint64_t lifetimes_peak_ns(const struct lifetimes *l)
+{
+	return l->peak_ns;
+}
+
+uint64_t lifetimes_end_ns(const struct lifetimes *l)
+{
+	return l->now_ns;
+}

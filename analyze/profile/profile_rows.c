@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile_rows.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the filters say of each module and each stack. */
+struct sieve {
+	const struct samples_filter *filter;
+	const struct mst_thread *threads;
+	uint32_t n_threads;
+	bool *stacks; /* whether it has code in one of the modules; NULL: all have */
+};
+
+static bool matches(const char *pattern, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return fnmatch(pattern, path, 0) == 0 || fnmatch(pattern, slash ? slash + 1 : path, 0) == 0;
+}
+
+bool samples_any_module(const struct mst_reader *reader, const char *pattern)
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_reader_modules(reader, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (matches(pattern, modules[i].path))
+			return true;
+	}
+	return false;
+}
+
+bool samples_any_thread(const struct mst_reader *reader, uint32_t tid)
+{
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (threads[i].tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted_module(const struct samples_filter *filter, const char *path)
+{
+	for (size_t i = 0; i < filter->n_modules; i++) {
+		if (matches(filter->modules[i], path))
+			return true;
+	}
+	return false;
+}
+
+/* A stack's parent has a lower number. */
+static bool sift_stacks(struct sieve *sieve, const struct mst_reader *reader)
+{
+	uint32_t n_stacks, n_frames, n_modules;
+	const struct mst_stack *stacks = mst_reader_stacks(reader, &n_stacks);
+	const struct mst_frame *frames = mst_reader_frames(reader, &n_frames);
+	const struct mst_module *modules = mst_reader_modules(reader, &n_modules);
+	if (sieve->filter->n_modules == 0)
+		return true;
+	bool *wanted = calloc(n_modules + (size_t)1, sizeof(*wanted));
+	sieve->stacks = calloc(n_stacks + (size_t)1, sizeof(*sieve->stacks));
+	for (uint32_t i = 0; wanted && sieve->stacks && i < n_modules; i++)
+		wanted[i] = is_wanted_module(sieve->filter, modules[i].path);
+	for (uint32_t i = 1; wanted && sieve->stacks && i < n_stacks; i++) {
+		const uint32_t module = frames[stacks[i].frame].module;
+		sieve->stacks[i] = sieve->stacks[stacks[i].parent] || (module != MST_NONE && wanted[module]);
+	}
+	const bool fine = wanted && sieve->stacks;
+	free(wanted);
+	return fine;
+}
+
+static bool is_wanted(const struct sieve *sieve, const struct sample *s)
+{
+	const struct samples_filter *filter = sieve->filter;
+	if (sieve->stacks && !sieve->stacks[s->stack])
+		return false;
+	if (filter->n_tids == 0)
+		return true;
+	for (size_t i = 0; i < filter->n_tids; i++) {
+		if (s->thread < sieve->n_threads && sieve->threads[s->thread].tid == filter->tids[i])
+			return true;
+	}
+	return false;
+}
+
+static uint64_t size_class(uint64_t size)
+{
+	if (size <= 1)
+		return size;
+	const int bits = 64 - __builtin_clzll(size - 1);
+	return bits > 63 ? UINT64_MAX : (uint64_t)1 << bits;
+}
+
+static struct sample sample_of(const struct profile_row *row, const struct mst_kind *kind, bool sizes)
+{
+	struct sample s = {
+		.stack = kind->stack,
+		.thread = row->thread,
+		.size = sizes ? size_class(kind->size) : 0,
+		.bytes_at_end = row->at_end * kind->size,
+		.objects_at_end = row->at_end,
+	};
+	for (unsigned v = 0; v < PROFILE_VALUES; v++)
+		s.values[v] = profile_row_value(row, kind->size, (enum profile_value)v);
+	return s;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+static bool is_empty(const struct sample *s)
+{
+	uint64_t any = s->bytes_at_end | s->objects_at_end;
+	for (unsigned v = 0; v < PROFILE_VALUES; v++)
+		any |= s->values[v];
+	return any == 0;
+}
+
+static void merge(struct samples *samples)
+{
+	size_t n = 0;
+	qsort(samples->items, samples->n, sizeof(*samples->items), compare);
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct sample *from = &samples->items[i];
+		struct sample *to = n ? &samples->items[n - 1] : NULL;
+		if (!to || compare(to, from) != 0) {
+			samples->items[n++] = *from;
+			continue;
+		}
+		for (unsigned v = 0; v < PROFILE_VALUES; v++)
+			to->values[v] += from->values[v];
+		to->bytes_at_end += from->bytes_at_end;
+		to->objects_at_end += from->objects_at_end;
+	}
+	samples->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_empty(&samples->items[i]))
+			samples->items[samples->n++] = samples->items[i];
+	}
+}
+
+static bool collect(struct samples *samples, const struct sieve *sieve, const struct mst_reader *reader,
+		    const struct profile *profile, bool sizes)
+{
+	uint32_t n_kinds;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+	struct profile_row row;
+	size_t room = 0;
+	for (size_t i = 0; profile_row(profile, i, &row); i++) {
+		const struct sample s = sample_of(&row, &kinds[row.kind], sizes);
+		if (!is_wanted(sieve, &s))
+			continue;
+		if (samples->n == room) {
+			room = room * 2 + 256;
+			struct sample *items = reallocarray(samples->items, room, sizeof(*items));
+			if (!items)
+				return false;
+			samples->items = items;
+		}
+		samples->items[samples->n++] = s;
+	}
+	if (samples->n)
+		merge(samples);
+	return true;
+}
+
+bool samples_collect(struct samples *samples, const struct mst_reader *reader, const struct profile *profile,
+		     const struct samples_filter *filter, bool sizes)
+{
+	struct sieve sieve = { .filter = filter };
+	*samples = (struct samples){ 0 };
+	sieve.threads = mst_reader_threads(reader, &sieve.n_threads);
+	const bool fine = sift_stacks(&sieve, reader) && collect(samples, &sieve, reader, profile, sizes);
+	free(sieve.stacks);
+	return fine;
+}
+
+void samples_finish(struct samples *samples)
+{
+	free(samples->items);
+	*samples = (struct samples){ 0 };
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+#include "rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cut_state.h"
+
+#define NS_PER_MS 1000000u
+#define LARGE_CHUNK (1u << 20)
+
+struct rewrite {
+	struct observer observer;
+	struct rewrite_options options;
+	struct scribe scribe;
+	struct prelude prelude; /* what was before the range */
+	struct mst_step step;   /* the chunk's next one; grown 0: there is none */
+	bool begun, ended;      /* the range */
+	bool based;             /* the new trace has a base ... */
+	uint64_t begin_ns;      /* ... of this time */
+	uint64_t null_frees;    /* of the old trace so far */
+	uint64_t late_frees;    /* of NULL, too: of the chunk, behind an exit mark that is yet to come */
+
+	/* Of the range, for its end. */
+	uint64_t lost, unknown_frees, implied_frees;
+};
+
+static bool drops(const struct rewrite *w, unsigned part)
+{
+	return scribe_drops(&w->scribe, part);
+}
+
+/* Of the old trace. */
+static uint64_t in_ms(const struct rewrite *w, uint64_t time)
+{
+	return (time << mst_reader_time_shift(w->scribe.reader)) / NS_PER_MS;
+}
+
+/* ---- the range's beginning ---- */
+
+/* Whether the range begins behind the chunk. */
+static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
+{
+	return !w->begun && !chunk->base &&
+	       (in_ms(w, chunk->last_time) < w->options.from ||
+		chunk->first_record + chunk->n_records <= w->options.first);
+}
+
+static int begin(struct rewrite *w)
+{
+	w->begun = true;
+	w->scribe.null_frees_before = w->prelude.null_frees;
+	return w->based ? prelude_write(&w->prelude, &w->scribe, w->begin_ns) : 0;
+}
+
+/* ---- steps of the stack pointer ---- */
+
+/* The changes before a record of the chunk. */
+static int take_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
+{
+	int err = 0;
+
+	while (!err && w->step.grown && w->step.record <= record) {
+		if (!w->begun)
+			w->prelude.nobodys_depth += w->step.grown;
+		else if (!drops(w, SCRIBE_STACKS) && !drops(w, SCRIBE_INSTRUCTIONS))
+			err = mst_writer_step(w->scribe.writer, w->step.grown, w->step.instructions);
+		if (!mst_step_next(cursor, &w->step))
+			w->step.grown = 0;
+	}
+	return err;
+}
+
+/*
+ * Steps behind a chunk's last call are of its time, those before the next chunk's first call of that one's:
+ * that stays so.
+ */
+static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
+{
+	const int err = take_steps(w, cursor, record);
+
+	return err || !w->begun ? err : mst_writer_flush(w->scribe.writer);
+}
+
+/* ---- the range ---- */
+
+static bool is_dropped(const struct rewrite *w, const struct mst_event *e)
+{
+	const uint8_t op =
+		e->type == MST_EVENT_CALL && e->old_kind == MST_NONE ? w->scribe.kinds[e->kind].op : 0;
+
+	return (drops(w, SCRIBE_STACKS) && op == MST_OP_STACK) ||
+	       (drops(w, SCRIBE_MAPPINGS) && op >= MST_OP_MMAP_READ && op <= MST_OP_MUNMAP) ||
+	       (drops(w, SCRIBE_PAGES) && mst_op_is_page(op));
+}
+
+static void count(struct rewrite *w, const struct mst_event *e)
+{
+	const uint8_t op = e->kind == MST_NONE ? (uint8_t)MST_OP_UNKNOWN : w->scribe.kinds[e->kind].op;
+
+	w->unknown_frees +=
+		(e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE) && e->old_kind == MST_UNKNOWN_KIND;
+	w->implied_frees += op == MST_OP_IMPLIED_FREE;
+	if (op == MST_OP_LOST && e->type == MST_EVENT_CALL)
+		w->lost += w->scribe.kinds[e->kind].size;
+}
+
+static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kind, uint32_t old_kind)
+{
+	uint64_t rank, old = scribe_rank(&w->scribe, e->old_index, e->type != MST_EVENT_CALL);
+	int err;
+
+	switch (e->type) {
+	case MST_EVENT_ALLOC:
+		err = mst_writer_alloc(w->scribe.writer, kind, &rank);
+		return err ? err : scribe_keep_rank(&w->scribe, e->index, rank);
+	case MST_EVENT_FREE:
+		if (kind == MST_NONE)
+			return mst_writer_free(w->scribe.writer, old_kind, old);
+		return mst_writer_free_by(w->scribe.writer, old_kind, old, kind);
+	case MST_EVENT_RESIZE:
+		err = mst_writer_resize(w->scribe.writer, old_kind, old, kind, &rank);
+		return err ? err : scribe_keep_rank(&w->scribe, e->index, rank);
+	case MST_EVENT_CALL:
+		break;
+	}
+	if (mst_op_is_page(w->scribe.kinds[e->kind].op))
+		return mst_writer_page(w->scribe.writer, kind, e->address);
+	return old_kind == MST_NONE ? mst_writer_call(w->scribe.writer, kind)
+				    : mst_writer_failed_resize(w->scribe.writer, old_kind, old, kind);
+}
+
+/* The kind of the call, unless all that it tells is a stack that is dropped: then nor is it in the new trace. */
+static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
+{
+	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
+			     drops(w, SCRIBE_FREE_STACKS) && w->scribe.kinds[e->kind].op == MST_OP_FREE;
+
+	return dropped ? MST_NONE : e->kind;
+}
+
+static int write_event(struct rewrite *w, const struct mst_event *e)
+{
+	uint32_t kind, old_kind;
+	int err;
+
+	count(w, e);
+	if (is_dropped(w, e))
+		return 0;
+	if ((err = scribe_at(&w->scribe, e->time, e->thread)) ||
+	    (err = scribe_kind(&w->scribe, e->old_kind, &old_kind)) ||
+	    (err = scribe_kind(&w->scribe, call_of(w, e), &kind)))
+		return err;
+	mst_writer_instructions(w->scribe.writer, e->instructions);
+	return write_call(w, e, kind, old_kind);
+}
+
+/*
+ * free(NULL)s are only known by chunk: they count where its first call does. But the exit mark knows how many came
+ * before it: the others count where it does.
+ */
+static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	const uint64_t n = chunk->sums.null_frees;
+
+	w->late_frees = 0;
+	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+		const struct mst_symbol *s = &chunk->symbols[i];
+		const struct mst_kind *kind = &w->scribe.kinds[s->kind];
+
+		if (s->role == MST_CALL && s->count && kind->op == MST_OP_EXIT) {
+			const uint64_t before = kind->size > w->null_frees ? kind->size - w->null_frees : 0;
+
+			w->late_frees = n > before ? n - before : 0;
+			break;
+		}
+	}
+	w->null_frees += n;
+}
+
+static void count_null_frees(struct rewrite *w, uint64_t n, uint64_t time)
+{
+	if (w->begun && !w->ended && time <= w->options.until)
+		mst_writer_null_frees(w->scribe.writer, n);
+	else if (!w->begun)
+		w->prelude.null_frees += n;
+}
+
+static bool is_exit(const struct rewrite *w, const struct mst_event *e)
+{
+	return e->type == MST_EVENT_CALL && w->scribe.kinds[e->kind].op == MST_OP_EXIT;
+}
+
+/* Record `at` of the chunk. */
+static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct mst_step_cursor *steps,
+		       const struct mst_event *e, uint32_t at)
+{
+	const uint64_t time = in_ms(w, e->time), record = chunk->first_record + at;
+	int err = 0;
+
+	if (!w->begun && !chunk->base && time >= w->options.from && record >= w->options.first)
+		err = begin(w);
+	if (at == 0 && !err)
+		count_null_frees(w, chunk->sums.null_frees - w->late_frees, time);
+	w->ended = !chunk->base && time > w->options.until;
+	if (err || w->ended || (err = take_steps(w, steps, at)))
+		return err;
+	if (w->begun)
+		err = write_event(w, e);
+	else if (!prelude_note(&w->prelude, e, chunk->base))
+		err = MST_ERR_NOMEM;
+	if (is_exit(w, e)) {
+		count_null_frees(w, w->late_frees, time);
+		w->late_frees = 0;
+	}
+	return err;
+}
+
+static int take_records(struct rewrite *w, const struct mst_chunk *chunk)
+{
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
+	struct mst_event e;
+	int err = 0;
+
+	if (!mst_step_next(&steps, &w->step))
+		w->step.grown = 0;
+	while (!err && !w->ended) {
+		const uint32_t at = cursor.record;
+
+		if (!mst_cursor_next(&cursor, &e))
+			break;
+		err = take_record(w, chunk, &steps, &e, at);
+	}
+	return err || w->ended || !w->step.grown ? err : end_with_steps(w, &steps, chunk->n_records);
+}
+
+static int rewrite_chunk(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk)
+{
+	struct rewrite *w = (struct rewrite *)observer;
+	int err;
+
+	(void)reader;
+	if (w->ended)
+		return 0;
+	err = scribe_look(&w->scribe);
+	if (!err && !prelude_note_base(&w->prelude, chunk))
+		err = MST_ERR_NOMEM;
+	if (err)
+		return err;
+	split_null_frees(w, chunk);
+	if (is_before(w, chunk) && chunk->n_steps == 0)
+		return prelude_note_chunk(&w->prelude, chunk) ? 0 : MST_ERR_NOMEM;
+	if (!w->begun && !w->based)
+		err = begin(w);
+	if (!err)
+		err = take_records(w, chunk);
+	if (chunk->n_records == 0 && chunk->sums.null_frees)
+		count_null_frees(w, chunk->sums.null_frees, in_ms(w, chunk->stamps[0].time));
+	if (w->ended)
+		w->observer.spared = MST_ALL_COLUMNS;
+	return err;
+}
+
+/* Behind the range only whether the rest of the trace is sound is of interest. */
+static bool rewrite_has_ended(struct observer *observer, const struct mst_reader *reader,
+			      const struct mst_chunk *chunk)
+{
+	const struct rewrite *w = (struct rewrite *)observer;
+
+	(void)reader;
+	(void)chunk;
+	return w->ended;
+}
+
+static int rewrite_foresee(const struct observer *observer, const struct mst_reader *reader,
+			   const struct mst_chunk *chunk, const struct mst_sums *before)
+{
+	const struct rewrite *w = (const struct rewrite *)observer;
+
+	(void)reader;
+	(void)before;
+	return in_ms(w, chunk->first_time) <= w->options.until;
+}
+
+/* ---- beforehand ---- */
+
+static void look_at_chunk(struct rewrite_survey *survey, const struct mst_reader *reader,
+			  const struct mst_chunk *chunk, bool *sure)
+{
+	const uint32_t pid = mst_reader_info(reader)->pid;
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+
+	for (uint32_t i = 0; i < chunk->n_symbols && !*sure; i++) {
+		const uint32_t role = chunk->symbols[i].role;
+
+		*sure = chunk->symbols[i].count && (role == MST_FREE || role == MST_OUT || role == MST_KEEP);
+	}
+	survey->has_identity = !*sure || chunk->n_freed;
+	for (uint32_t i = 0; i < chunk->n_runs && !survey->has_fork && !chunk->base; i++) {
+		struct mst_cursor cursor = MST_CURSOR(chunk);
+		struct mst_event e;
+
+		if (threads[chunk->runs[i].thread].tid != pid)
+			continue;
+		while (cursor.record <= chunk->runs[i].record && mst_cursor_next(&cursor, &e))
+			;
+		survey->has_fork = true;
+		survey->fork = chunk->first_record + chunk->runs[i].record;
+		survey->fork_ns = e.time << mst_reader_time_shift(reader);
+	}
+}
+
+void rewrite_look(int fd, bool forked, struct rewrite_survey *survey)
+{
+	struct mst_reader *reader;
+	const struct mst_chunk *chunk;
+	bool sure = false;
+
+	*survey = (struct rewrite_survey){ .has_identity = true };
+	if (mst_reader_create(&reader, fd) != 0)
+		return;
+	forked &= mst_reader_info(reader)->parent_pid != 0;
+	while ((!sure || (forked && !survey->has_fork)) && mst_reader_next(reader, &chunk) > 0)
+		look_at_chunk(survey, reader, chunk, &sure);
+	survey->has_fork &= forked;
+	mst_reader_destroy(reader);
+}
+
+/* ---- life ---- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Changes what the first unit says. */
+static void edit_info(const struct rewrite *w, struct mst_file_info *info)
+{
+	info->base = w->based;
+	info->begin_ns = drops(w, SCRIBE_TIME) ? 0 : w->begin_ns;
+	if (drops(w, SCRIBE_TIME))
+		info->start_ns = 0;
+	info->instructions &= !drops(w, SCRIBE_INSTRUCTIONS);
+	/* What the exact engine tells of stacks are steps, which are told by counts. */
+	info->stacks &= !drops(w, SCRIBE_STACKS) && !(info->exact && drops(w, SCRIBE_INSTRUCTIONS));
+	info->pages &= !drops(w, SCRIBE_PAGES);
+	if (w->options.strip_paths) {
+		info->exe = last_part(info->exe);
+		info->cwd = "";
+	}
+	if (w->options.no_args && info->argc > 1)
+		info->argc = 1;
+}
+
+static int start_writer(struct rewrite *w, int fd)
+{
+	const struct mst_writer_options options = {
+		.level = w->options.level,
+		.chunk_records = w->options.level ? LARGE_CHUNK : 0,
+		.identity = w->scribe.has_identity && !drops(w, SCRIBE_IDENTITY),
+		.folded = w->options.level != 0,
+		.exact_times = true,
+	};
+	struct mst_file_info info = *mst_reader_info(w->scribe.reader);
+	const char **argv = calloc(info.argc + 1, sizeof(*argv));
+	int err;
+
+	if (!argv)
+		return MST_ERR_NOMEM;
+	for (uint32_t i = 0; i < info.argc; i++)
+		argv[i] = i == 0 && w->options.strip_paths ? last_part(info.argv[i]) : info.argv[i];
+	info.argv = argv;
+	edit_info(w, &info);
+	err = mst_writer_create(&w->scribe.writer, fd, &info, &options);
+	free(argv);
+	return err;
+}
+
+/* The latest of those of the old trace, of the range, and of its first record; in whole units of time. */
+static uint64_t begin_of(const struct mst_reader *reader, const struct rewrite_options *options)
+{
+	const uint64_t unit = UINT64_C(1) << mst_reader_time_shift(reader);
+	const uint64_t from = (options->from * NS_PER_MS + unit - 1) & ~(unit - 1);
+	uint64_t begin = mst_reader_info(reader)->begin_ns;
+
+	begin = options->first_ns > begin ? options->first_ns : begin;
+	return from > begin ? from : begin;
+}
+
+int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
+		   const struct rewrite_options *options, bool has_identity)
+{
+	static const struct observer_impl impl = {
+		.chunk = rewrite_chunk,
+		.sums_suffice = rewrite_has_ended,
+		.foresee = rewrite_foresee,
+	};
+	const struct mst_file_info *info = mst_reader_info(reader);
+	struct rewrite *w = *rewrite = calloc(1, sizeof(*w));
+
+	if (!w)
+		return MST_ERR_NOMEM;
+	w->observer.impl = &impl;
+	w->options = *options;
+	w->scribe.reader = reader;
+	w->scribe.drop = options->drop;
+	/* How deep stacks are is said thread by thread, but for the exact engine's steps. */
+	if (drops(w, SCRIBE_THREADS) && !info->exact)
+		w->scribe.drop |= SCRIBE_STACKS;
+	w->scribe.has_identity = has_identity;
+	prelude_begin(&w->prelude, &w->scribe);
+	w->based = info->base || options->from > 0 || options->first > 0;
+	w->begin_ns = begin_of(reader, options);
+	if (w->based && info->pages && !drops(w, SCRIBE_PAGES) && !(w->prelude.pages = pagebase_create()))
+		return MST_ERR_NOMEM;
+	const int err = start_writer(w, fd);
+
+	return err ? err : scribe_begin(&w->scribe, options->strip_paths);
+}
+
+void rewrite_destroy(struct rewrite *w)
+{
+	if (!w)
+		return;
+	prelude_finish(&w->prelude);
+	scribe_finish(&w->scribe);
+	free(w);
+}
+
+struct observer *rewrite_observer(struct rewrite *w)
+{
+	return &w->observer;
+}
+
+/* Where the old trace's end is in the range, that; else how it was at the range's end. */
+static void find_end(const struct rewrite *w, const struct mst_end *there, struct mst_end *end)
+{
+	const uint64_t told = w->prelude.lost + w->lost;
+
+	*end = (struct mst_end){ .reason = MST_END_DETACHED, .time_ns = w->options.until * NS_PER_MS };
+	if (!w->ended && there)
+		*end = *there;
+	end->events = mst_writer_events(w->scribe.writer);
+	end->lost = w->lost;
+	if (!w->ended && there && there->lost > told)
+		end->lost += there->lost - told; /* those that no mark tells of */
+	end->unknown_frees = w->unknown_frees;
+	end->implied_frees = w->implied_frees;
+	if (drops(w, SCRIBE_TIME))
+		end->time_ns = 0;
+}
+
+int rewrite_finish(struct rewrite *w)
+{
+	const struct mst_end *there = mst_reader_end(w->scribe.reader);
+	struct mst_end end;
+	int err = scribe_look(&w->scribe); /* there may be more kinds behind the last chunk */
+
+	if (!err && !w->begun)
+		err = begin(w);
+	if (!err && !w->ended)
+		err = mst_transfer_unloaded(w->scribe.transfer);
+	if (!err && !drops(w, SCRIBE_NAMES))
+		err = mst_transfer_names(w->scribe.transfer);
+	find_end(w, there, &end);
+	if (err || (!there && !w->ended))
+		return err ? err : mst_writer_flush(w->scribe.writer);
+	return mst_writer_finish(w->scribe.writer, &end);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace written once more, as an observer of the old one: compressed better, cut to a range of time, or without
+ * what nobody shall see. What is left is as it was: at any moment of the range a replay of the new trace
+ * knows the same live blocks, with the same stacks, threads and times.
+ *
+ * A range that doesn't begin with the trace begins with a base (FORMAT.md): the blocks that are live when it
+ * begins, how deep stacks are, what is mapped, and which pages. Until then all live blocks are held, 40 bytes
+ * or so each.
+ */
+#ifndef ANALYZE_REWRITE_H
+#define ANALYZE_REWRITE_H
+
+#include "observer.h"
+#include "remapper.h"
+
+struct rewrite_options {
+	uint64_t from, until; /* milliseconds, both included; 0 and UINT64_MAX: all */
+	uint64_t first;       /* no record before this one, either */
+	uint64_t first_ns;    /* the time of that */
+	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
+	unsigned drop;        /* enum scribe_part, several */
+	bool no_args;         /* of the command line, only the program's name */
+	bool strip_paths;     /* of files only the last part of their names */
+};
+
+/* What has to be known of a trace beforehand. */
+struct rewrite_survey {
+	bool has_identity; /* it says which block each free gives back */
+	bool has_fork;     /* it is a forked child's, and it did something: */
+	uint64_t fork;     /* its first own record ... */
+	uint64_t fork_ns;  /* ... and when that was */
+};
+
+/* Reads the trace on `fd` from its beginning on, to the fork if `forked`. What can't be read isn't there. */
+void rewrite_look(int fd, bool forked, struct rewrite_survey *survey);
+
+struct rewrite;
+
+/* Writes to `fd`, an empty regular file. `has_identity` says whether the trace tells which block a free gives back. */
+int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
+		   const struct rewrite_options *options, bool has_identity);
+void rewrite_destroy(struct rewrite *rewrite); /* NULL is allowed */
+
+struct observer *rewrite_observer(struct rewrite *rewrite);
+
+/* After the replay: writes the end, if the old trace has one or the range ends before it. */
+int rewrite_finish(struct rewrite *rewrite);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+#include "massif_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stack_depth.h"
+#include "window_sums.h"
+#include "output_set.h"
+#include "result.h"
+#include "peak_scan.h"
+#include "block_sizes.h"
+
+/* Settings from which on it takes less to make a digest than to look at all records for each of them. */
+#define DIGEST_PAYS 4
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+static int check_names(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+{
+	struct places places = { 0 };
+	int status = 0;
+	for (size_t i = 0; i < c->n && status == 0; i++) {
+		const struct conversion *item = &c->items[i];
+		status = places_add(&places, tool, trace->origin, item->name);
+		if (status == 0 && item->xtree_name)
+			status = places_add(&places, tool, trace->origin, item->xtree_name);
+		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
+			status = places_add(&places, tool, trace->origin, item->at_names[k]);
+	}
+	places_finish(&places);
+	return status;
+}
+
+/* The name of the file for a moment: that of the result, what it is, and the moment. NULL: no memory. */
+static char *name_at(const char *result, const struct at *at)
+{
+	static const char *const words[] = {
+		[AT_DETAILED] = "at",
+		[AT_PLAIN] = "snapshot",
+		[AT_ALL] = "all-snapshots",
+	};
+	const char *what = words[at->what];
+	char *name;
+	int n = at->kind == AT_TIME
+			? asprintf(&name, "%s.%s-%" PRIu64, result, what, at->time)
+			: asprintf(&name, "%s.%s-%s", result, what, at->kind == AT_PEAK ? "peak" : "end");
+	return n < 0 ? NULL : name;
+}
+
+static int name_ats(struct conversion *item, const struct tool *tool)
+{
+	const struct settings *settings = item->settings;
+	if (settings->n_ats && strcmp(item->name, "-") == 0) {
+		tool_error(tool, "--at, --snapshot, --all-snapshots: standard output is no name that others "
+				 "can be made of; use "
+				 "--massif-out-file=FILE");
+		return TOOL_USAGE;
+	}
+	if (settings->only_moments && settings->n_ats == 0) {
+		tool_error(tool, "--only-moments: which ones? --at, --snapshot or --all-snapshots says so");
+		return TOOL_USAGE;
+	}
+	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
+	bool ok = item->at_names;
+	for (size_t i = 0; ok && i < settings->n_ats; i++) {
+		item->at_names[i] = name_at(item->name, &settings->ats[i]);
+		ok = item->at_names[i];
+	}
+	if (ok)
+		return 0;
+	tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return TOOL_NO_RESULT;
+}
+
+/* Massif writes the xtree report first, so its %n comes first. Returns 0 or an exit status. */
+static int name_results(struct conversion *item, const struct tool *tool, const char *output,
+			struct outname *outname)
+{
+	const struct settings *settings = item->settings;
+	int status = TOOL_NO_RESULT;
+	if (settings->xtree_memory != XTREE_NONE) {
+		item->xtree_name =
+			tool_out_name(tool, "xtree-memory-file", settings->xtree_file, outname, &status);
+		if (!item->xtree_name)
+			return status;
+	}
+	if (!output)
+		item->name = tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
+	else if (!(item->name = strdup(output)))
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return item->name ? name_ats(item, tool) : status;
+}
+
+int conversions_plan(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		     const char *output)
+{
+	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	*c = (struct conversions){ .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
+	if (!c->items) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	while (c->n <= tool->n_also) {
+		size_t i = c->n++;
+		c->items[i].settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
+		int status = name_results(&c->items[i], tool, i ? NULL : output, &outname);
+		if (status)
+			return status;
+	}
+	return check_names(c, tool, trace);
+}
+
+void conversions_finish(struct conversions *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct conversion *item = &c->items[i];
+		for (size_t k = 0; item->at_names && k < item->settings->n_ats; k++)
+			free(item->at_names[k]);
+		free(item->at_names);
+		free(item->xtree_name);
+		free(item->name);
+	}
+	free(c->items);
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+/* What a file is to hold: all that the emitter makes of a result, or just these snapshots. */
+struct content {
+	const struct emitter *emitter;
+	const struct snapshot *snapshots;
+	size_t n;
+};
+
+static bool write_file(const struct tool *tool, const struct content *content, const struct emit_view *view,
+		       const char *name)
+{
+	struct result result;
+	if (!result_begin(&result, tool, name, PACK_NONE))
+		return false;
+	if (content->emitter)
+		content->emitter->write(result.out, view);
+	else
+		emit_massif_snapshots(result.out, view, content->snapshots, content->n);
+	return result_end(&result, true);
+}
+
+/* ---- Replay --------------------------------------------------------------------------------- */
+
+struct observers {
+	size_t n;
+	struct observer **items;
+};
+
+/* One for all conversions that agree in what it depends on. False: no memory. */
+static bool share_usable(struct conversions *c, struct conversion *item, struct observers *observers,
+			 const struct usable **usable)
+{
+	*usable = NULL;
+	if (!usable_needed(item->settings))
+		return true;
+	for (size_t i = 0; i < c->n && !*usable; i++) {
+		if (c->items[i].usable && usable_serves(c->items[i].usable, item->settings))
+			*usable = c->items[i].usable;
+	}
+	if (*usable)
+		return true;
+	*usable = item->usable = usable_create(item->settings);
+	if (*usable)
+		observers->items[observers->n++] = usable_observer(item->usable);
+	return *usable;
+}
+
+/* The same for the sums that plain replays pass over records by. */
+static bool share_digest(struct conversions *c, struct conversion *item, struct mst_reader *reader,
+			 const struct digest **digest)
+{
+	*digest = NULL;
+	if (c->n < DIGEST_PAYS || usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
+	    !item->settings->heap || item->settings->pages_as_heap)
+		return true;
+	for (size_t i = 0; i < c->n && !*digest; i++) {
+		if (c->items[i].digest && digest_alignment(c->items[i].digest) == item->settings->alignment)
+			*digest = c->items[i].digest;
+	}
+	if (*digest)
+		return true;
+	*digest = item->digest = digest_create(reader, item->settings->alignment);
+	return *digest;
+}
+
+/* One for all that count stacks. False: no memory. */
+static bool share_depths(struct conversions *c, const struct conversion *item, struct observers *observers,
+			 const struct depths **depths)
+{
+	*depths = NULL;
+	if (!item->settings->stacks)
+		return true;
+	if (!c->depths) {
+		c->depths = depths_create();
+		if (!c->depths)
+			return false;
+		observers->items[observers->n++] = depths_observer(c->depths);
+	}
+	*depths = c->depths;
+	return true;
+}
+
+/* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
+static struct chronicle *begin_chronicle(struct conversion *item, const struct tool *tool,
+					 const struct tool_trace *trace)
+{
+	const bool lines = tool->verbosity > 1 && item->settings == &tool->args.settings;
+	if (!lines && !item->settings->stats)
+		return NULL;
+	item->chronicle = (struct chronicle){
+		.file = stderr,
+		.pid = mst_reader_info(trace->reader)->pid,
+		.lines = lines,
+	};
+	chronicle_begin(&item->chronicle, item->settings);
+	return &item->chronicle;
+}
+
+/* Makes the observers of one conversion. False: no memory. */
+static bool observe(struct conversions *c, struct conversion *item, struct mst_reader *reader,
+		    struct chronicle *chronicle, const struct emitter *emitter, struct naming *naming,
+		    struct observers *observers)
+{
+	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
+	if (!share_usable(c, item, observers, &helpers.usable) ||
+	    !share_digest(c, item, reader, &helpers.digest) ||
+	    !share_depths(c, item, observers, &helpers.depths))
+		return false;
+	item->massif = massif_create(item->settings, naming, &helpers);
+	if (!item->massif)
+		return false;
+	observers->items[observers->n++] = massif_observer(item->massif);
+	if (!item->xtree_name && emitter->source != EMIT_XTREE)
+		return true;
+	item->xtree = xtree_create(item->settings, naming);
+	if (item->xtree)
+		observers->items[observers->n++] = xtree_observer(item->xtree);
+	return item->xtree;
+}
+
+static bool wants_peak(const struct settings *s)
+{
+	bool wants = s->exact_peak && !s->only_moments;
+	for (size_t i = 0; i < s->n_ats; i++)
+		wants |= s->ats[i].kind == AT_PEAK;
+	return wants;
+}
+
+/* Before the replay, how high peaks are at least: only a file can be read more than once. */
+static void look_for_peaks(struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+{
+	struct scout *scouts = calloc(c->n, sizeof(*scouts));
+	struct conversion **items = calloc(c->n, sizeof(struct conversion *));
+	size_t n = 0;
+	for (size_t i = 0; scouts && items && i < c->n; i++) {
+		const struct settings *s = c->items[i].settings;
+		if (!wants_peak(s) || usable_needed(s) || !scout_can(s))
+			continue;
+		items[n] = &c->items[i];
+		scouts[n++].settings = s;
+	}
+	if (n && trace->start >= 0)
+		scout_run(trace->fd, (uint64_t)trace->start, tool_jobs(tool), scouts, n);
+	for (size_t i = 0; i < n; i++)
+		items[i]->peak_floor = scouts[i].floor;
+	free(items);
+	free(scouts);
+}
+
+/* Where a replay that is only asked about moments may begin. */
+static bool before_moments(const struct mst_keyframe *keyframe, void *context)
+{
+	const struct conversions *c = context;
+	for (size_t i = 0; i < c->n; i++)
+		if (!massif_before(c->items[i].settings, keyframe, c->time_shift))
+			return false;
+	return true;
+}
+
+/* Goes to the key frame before all moments, if that is possible. 0, or an enum mst_error. */
+static int enter(struct conversions *c, const struct tool_trace *trace)
+{
+	struct mst_keyframe keyframe;
+	bool can = true, fine = true;
+	for (size_t i = 0; i < c->n; i++)
+		can &= massif_can_enter(c->items[i].settings, trace->reader) && !c->items[i].xtree;
+	c->time_shift = mst_reader_time_shift(trace->reader);
+	const int got = can ? mst_reader_seek(trace->reader, before_moments, c, &keyframe) : 0;
+	for (size_t i = 0; i < c->n && got == 1 && fine; i++)
+		fine = massif_enter(c->items[i].massif, trace->reader, &keyframe);
+	return got < 0 ? got : fine ? 0 : MST_ERR_NOMEM;
+}
+
+static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		  const struct emitter *emitter, struct naming *naming)
+{
+	look_for_peaks(c, tool, trace);
+	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
+	int status = TOOL_NO_RESULT;
+	bool fine = observers.items;
+	for (size_t i = 0; fine && i < c->n; i++)
+		fine = observe(c, &c->items[i], trace->reader, begin_chronicle(&c->items[i], tool, trace),
+			       emitter, naming, &observers);
+	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
+	if (error == 0)
+		status = tool_replay(tool, trace, observers.items, observers.n);
+	else
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
+	free(observers.items);
+	return status;
+}
+
+/* Massif's way to choose: by the whole path, not by the end of the name. */
+static const struct emitter *xtree_emitter(const char *name)
+{
+	char *directory = *name == '/' || strcmp(name, "-") == 0 ? NULL : getcwd(NULL, 0);
+	bool is_massif = strstr(name, ".ms") || (directory && strstr(directory, ".ms"));
+	free(directory);
+	return is_massif ? &emit_xtree : &emit_callgrind;
+}
+
+static void tell_unplaced(const struct tool *tool, const struct tool_trace *trace,
+			  const struct conversions *c)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->items[i].xtree && xtree_unplaced(c->items[i].xtree) > n)
+			n = xtree_unplaced(c->items[i].xtree);
+	if (n)
+		tool_notice(tool,
+			    "%s: the stacks of %" PRIu64 " frees are not recorded, so totFdB and totFdBk "
+			    "lack them (msrec --free-stacks=yes)",
+			    trace->name, n);
+}
+
+/* Says so if a result needs to know how much the allocator gave, which no kind of block tells. */
+static bool lacks_usable(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+{
+	bool lacking = false;
+	for (size_t i = 0; i < c->n && !lacking; i++)
+		lacking = tool_lacks_usable(tool, trace, c->items[i].settings);
+	return lacking;
+}
+
+/* Whether stacks are to be counted, and nobody has looked at them. */
+static bool lacks_depths(const struct conversions *c, const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	bool lacking = c->depths && !mst_reader_info(reader)->stacks;
+	for (uint32_t i = 0; i < n && lacking; i++)
+		lacking = kinds[i].op != MST_OP_STACK;
+	return lacking;
+}
+
+static bool write_all(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		      const struct emitter *emitter, struct naming *naming)
+{
+	bool written = true;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct conversion *item = &c->items[i];
+		const struct emit_view view = {
+			.reader = trace->reader,
+			.settings = item->settings,
+			.naming = naming,
+			.massif = item->massif,
+			.xtree = item->xtree,
+		};
+		if (item->xtree_name && emitter->source != EMIT_XTREE)
+			written = write_file(tool,
+					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
+					     &view, item->xtree_name) &&
+				  written;
+		if (!item->settings->only_moments)
+			written = write_file(tool, &(struct content){ .emitter = emitter }, &view,
+					     item->name) &&
+				  written;
+		for (size_t k = 0; k < item->settings->n_ats; k++) {
+			struct content content = { 0 };
+			struct snapshot one;
+			content.snapshots = massif_at(item->massif, k, &one, &content.n);
+			written = write_file(tool, &content, &view, item->at_names[k]) && written;
+		}
+	}
+	return written;
+}
+
+int conversions_run(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+		    const struct emitter *emitter)
+{
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	if (!naming) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	int status = replay(c, tool, trace, emitter, naming);
+	if (tool_has_result(status) && lacks_usable(c, tool, trace))
+		status = TOOL_USAGE;
+	if (tool_has_result(status) && lacks_depths(c, trace->reader)) {
+		tool_error(tool, "%s: --stacks=yes: no stack depths are recorded in it (msrec --stacks=yes)",
+			   trace->name);
+		status = TOOL_USAGE;
+	}
+	if (tool_has_result(status)) {
+		if (!write_all(c, tool, trace, emitter, naming))
+			status = TOOL_NO_RESULT;
+		tell_unplaced(tool, trace, c);
+		if (c->depths && !mst_reader_info(trace->reader)->exact)
+			tool_notice(
+				tool,
+				"%s: stack depths are known at calls only, so mem_stacks_B lacks what was "
+				"between them",
+				trace->name);
+		tool_symbol_notices(tool, naming_symbols(naming));
+		for (size_t i = 0; i < c->n; i++)
+			if (c->items[i].settings->stats)
+				chronicle_stats(&c->items[i].chronicle);
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		massif_destroy(c->items[i].massif);
+		usable_destroy(c->items[i].usable);
+		digest_destroy(c->items[i].digest);
+		xtree_destroy(c->items[i].xtree);
+	}
+	depths_destroy(c->depths);
+	naming_destroy(naming);
+	return status;
+}

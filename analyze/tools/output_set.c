@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "output_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What is the same for two names of one file, whether it is there already or not. */
+struct place {
+	bool shared; /* not a plain file: any number of results may go there */
+	dev_t dev;   /* of the file, else of its directory */
+	ino_t ino;
+	const char *name; /* in its directory, if there is no such file; else "" */
+};
+
+static int find_place(struct place *place, const char *name)
+{
+	struct stat st;
+	*place = (struct place){ .name = name };
+	if (strcmp(name, "-") == 0)
+		return 0;
+	if (stat(name, &st) == 0) {
+		*place = (struct place){ !S_ISREG(st.st_mode), st.st_dev, st.st_ino, "" };
+		return 0;
+	}
+	const char *slash = strrchr(name, '/');
+	char *directory = slash ? strndup(name, (size_t)(slash + 1 - name)) : strdup(".");
+	if (!directory)
+		return -ENOMEM;
+	if (stat(directory, &st) == 0)
+		*place = (struct place){ false, st.st_dev, st.st_ino, slash ? slash + 1 : name };
+	free(directory);
+	return 0;
+}
+
+static bool is_same(const struct place *a, const struct place *b)
+{
+	return !a->shared && a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
+}
+
+/* A renamed result would take the input's place. */
+static bool is_input(int input, const struct place *place)
+{
+	struct stat st;
+	return fstat(input, &st) == 0 && !place->shared && *place->name == '\0' && st.st_dev == place->dev &&
+	       st.st_ino == place->ino;
+}
+
+int places_add(struct places *places, const struct tool *tool, int input, const char *name)
+{
+	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
+	if (grown)
+		places->items = grown;
+	if (!grown || find_place(&grown[places->n], name) != 0) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	const char *why = is_input(input, &grown[places->n]) ? "is the trace itself" : NULL;
+	for (size_t i = 0; i < places->n && !why; i++)
+		if (is_same(&grown[i], &grown[places->n]))
+			why = "two results would have this name";
+	places->n++;
+	if (!why)
+		return 0;
+	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
+	return TOOL_USAGE;
+}
+
+void places_finish(struct places *places)
+{
+	free(places->items);
+	*places = (struct places){ 0 };
+}
+
+int places_check(const struct tool *tool, int input, const char *name)
+{
+	struct places places = { 0 };
+	const int status = places_add(&places, tool, input, name);
+	places_finish(&places);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files that one run is going to write: no two results may take each other's place, and none
+ * the input's.
+ */
+#ifndef ANALYZE_OUTPUT_SET_H
+#define ANALYZE_OUTPUT_SET_H
+
+#include <stddef.h>
+
+#include "tool.h"
+
+struct places {
+	size_t n;
+	struct place *items; /* private */
+};
+
+/*
+ * Notes one more name ("-" is standard output); `input` is a descriptor of what is read. Names that aren't
+ * plain files, as /dev/null, may come more than once. Says what goes wrong; returns 0 or an exit status.
+ * Begin with a zeroed struct; places_finish() is to be called whatever this returns.
+ */
+int places_add(struct places *places, const struct tool *tool, int input, const char *name);
+void places_finish(struct places *places);
+
+/* The same for a run that writes one file. */
+int places_check(const struct tool *tool, int input, const char *name);
+
+#endif

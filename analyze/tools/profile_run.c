@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile_run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "output_set.h"
+#include "result.h"
+#include "profile_rows.h"
+#include "peak_scan.h"
+
+static enum packing packing_of(const struct emitter *emitter, const char *name)
+{
+	return emitter->packing != PACK_NONE ? emitter->packing : pack_by_name(name);
+}
+
+static void tell_threads(const struct tool *tool, const struct tool_trace *trace)
+{
+	tool_notice(tool,
+		    "%s: which block each free gives back is not recorded, so threads are not told apart "
+		    "(msrec --identity=yes)",
+		    trace->name);
+}
+
+static void tell_misses(const struct tool *tool, const struct tool_trace *trace,
+			const struct samples_filter *filter)
+{
+	for (size_t i = 0; i < filter->n_tids; i++) {
+		if (!samples_any_thread(trace->reader, filter->tids[i]))
+			tool_notice(tool, "%s: --thread=%" PRIu32 ": no such thread is in it", trace->name,
+				    filter->tids[i]);
+	}
+	for (size_t i = 0; i < filter->n_modules; i++) {
+		if (!samples_any_module(trace->reader, filter->modules[i]))
+			tool_notice(tool, "%s: --module=%s: no program or library in it matches", trace->name,
+				    filter->modules[i]);
+	}
+}
+
+/* Whether the query can be answered; says what can't. */
+static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
+			const struct profile *profile, const struct emit_query *query)
+{
+	if (tool_lacks_usable(tool, trace, &tool->args.settings))
+		return false;
+	if (!profile_lacks_threads(profile))
+		return true;
+	if (query->filter.n_tids == 0) {
+		tell_threads(tool, trace);
+		return true;
+	}
+	tool_error(tool,
+		   "%s: --thread: which block each free gives back is not recorded in it "
+		   "(msrec --identity=yes)",
+		   trace->name);
+	return false;
+}
+
+static int write_profile(const struct tool *tool, const struct tool_trace *trace,
+			 const struct emitter *emitter, struct emit_view *view, const char *name)
+{
+	struct profile_query query = view->query->profile;
+	query.threads = emitter->threads || view->query->filter.n_tids;
+	query.one_thread = query.threads && query.from == 0 &&
+			   scout_one_thread(trace->fd, (uint64_t)trace->start, tool_jobs(tool));
+	query.moment_alone = emitter->one && view->query->value <= PROFILE_INUSE_OBJECTS;
+	struct profile *profile = profile_create(view->settings, &query);
+	const int error = profile ? profile_seek(profile, trace->reader) : MST_ERR_NOMEM;
+	if (error) {
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
+		profile_destroy(profile);
+		return TOOL_NO_RESULT;
+	}
+	struct observer *observer = profile_observer(profile);
+	struct result result;
+	int status = tool_replay(tool, trace, &observer, 1);
+	view->profile = profile;
+	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
+		status = TOOL_USAGE;
+	if (tool_has_result(status)) {
+		tell_misses(tool, trace, &view->query->filter);
+		bool fine = result_begin(&result, tool, name, packing_of(emitter, name));
+		if (fine) {
+			emitter->write(result.out, view);
+			fine = result_end(&result, true);
+		}
+		status = fine ? status : TOOL_NO_RESULT;
+	}
+	profile_destroy(profile);
+	return status;
+}
+
+/* What is written while the trace passes by. */
+static int write_pass(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
+		      const struct emit_view *view, const char *name)
+{
+	struct result result;
+	if (!result_begin(&result, tool, name, packing_of(emitter, name)))
+		return TOOL_NO_RESULT;
+	int status = TOOL_NO_RESULT;
+	struct observer *observer = emitter->pass->create(result.out, view);
+	if (observer) {
+		status = tool_replay(tool, trace, &observer, 1);
+		emitter->pass->destroy(observer);
+	} else {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	}
+	if (!result_end(&result, tool_has_result(status)))
+		status = TOOL_NO_RESULT;
+	return status;
+}
+
+int export_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
+	       const struct emit_query *query, const char *name)
+{
+	if (mst_reader_info(trace->reader)->sample_bytes) {
+		tool_error(
+			tool,
+			"%s: the trace is a sample, and %s shows no estimates; massif, xtree and callgrind do",
+			trace->name, emitter->name);
+		return TOOL_USAGE;
+	}
+	int status = places_check(tool, trace->origin, name);
+	if (status)
+		return status;
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	if (!naming) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	struct emit_view view = {
+		.reader = trace->reader,
+		.settings = &tool->args.settings,
+		.naming = naming,
+		.query = query,
+	};
+	status = emitter->pass ? write_pass(tool, trace, emitter, &view, name)
+			       : write_profile(tool, trace, emitter, &view, name);
+	tool_symbol_notices(tool, naming_symbols(naming));
+	naming_destroy(naming);
+	return status;
+}

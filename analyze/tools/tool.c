@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "also.h"
+#include "help.h"
+#include "number.h"
+#include "printable.h"
+#include "replay.h"
+#include "streams.h"
+#include "progress.h"
+
+#define MAX_JOBS 256u
+#define DEFAULT_JOBS 16
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+static void __attribute__((format(printf, 2, 0)))
+print_line(const struct tool *tool, const char *format, va_list list)
+{
+	char *text;
+	int n = vasprintf(&text, format, list);
+	if (n < 0)
+		return;
+	fprintf(stderr, "%s: ", tool->name);
+	printable_lines(stderr, text, (size_t)n);
+	fputc('\n', stderr);
+	free(text);
+}
+
+void tool_error(const struct tool *tool, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	print_line(tool, format, list);
+	va_end(list);
+}
+
+void tool_input_error(const struct tool *tool, const char *name, int error)
+{
+	static const int others[] = { ENOSPC, EDQUOT, EFBIG, ENOENT, ENOTDIR, EACCES, EROFS };
+	bool other = false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		other |= error == others[i];
+	tool_error(tool, "%s: %s", other ? "temporary file" : name, strerror(error));
+}
+
+void tool_notice(const struct tool *tool, const char *format, ...)
+{
+	if (tool->verbosity < 0)
+		return;
+	va_list list;
+	va_start(list, format);
+	print_line(tool, format, list);
+	va_end(list);
+}
+
+/* Each line of a text as an error. */
+static void print_lines(const struct tool *tool, const char *text)
+{
+	for (const char *line = text; line;) {
+		const char *end = strchrnul(line, '\n');
+		tool_error(tool, "%.*s", (int)(end - line), line);
+		line = *end ? end + 1 : NULL;
+	}
+}
+
+void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
+{
+	const char *notice;
+	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
+		tool_notice(tool, "%s", notice);
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+enum { KEY_SYMBOLS = 0x2000, KEY_ALSO };
+
+static const struct argp_option options[] = {
+	{ "also", KEY_ALSO, "OPTIONS", 0,
+	  "in the same pass, write what these of Massif's options, apart from those beside them, ask "
+	  "for; a --massif-out-file is among them (repeatable)",
+	  TOOL_GROUP_OUTPUT },
+	{ "jobs", 'j', "N", 0,
+	  "decode with so many threads; the result does not depend on it (default: one for each processor)",
+	  TOOL_GROUP_OUTPUT },
+	{ NULL, 0, NULL, 0, "Diagnostics:", TOOL_GROUP_DIAGNOSTICS },
+	{ "symbols", KEY_SYMBOLS, "DIR", 0,
+	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
+	  TOOL_GROUP_DIAGNOSTICS },
+	{ "quiet", 'q', NULL, 0, "no notices, no progress", TOOL_GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: tell each snapshot, as Massif does",
+	  TOOL_GROUP_DIAGNOSTICS },
+	{ 0 },
+};
+
+static const struct argp_child children[] = { { &args_argp, 0, NULL, 0 }, { 0 } };
+
+static int add_symbol_dir(struct tool *tool, const char *directory)
+{
+	const char **dirs = reallocarray(tool->symbol_dirs, tool->n_symbol_dirs + 1, sizeof(*dirs));
+	if (!dirs)
+		return ENOMEM;
+	tool->symbol_dirs = dirs;
+	dirs[tool->n_symbol_dirs++] = directory;
+	return 0;
+}
+
+/* The problem becomes the tool's, behind the text that has it. */
+static int hand_on_problem(struct tool *tool, const struct args *also, const char *text)
+{
+	if (asprintf(&tool->args.problem, "--also=%s:\n%s", text, also->problem) < 0) {
+		tool->args.problem = NULL;
+		return ENOMEM;
+	}
+	tool->args.status = also->status;
+	return EINVAL;
+}
+
+static int add_also(struct tool *tool, const char *text)
+{
+	struct args *also = reallocarray(tool->also, tool->n_also + 1, sizeof(*also));
+	if (!also)
+		return ENOMEM;
+	tool->also = also;
+	also += tool->n_also++;
+	int error = also_parse(also, text);
+	return error == EINVAL ? hand_on_problem(tool, also, text) : error;
+}
+
+static void parse_jobs(struct tool *tool, const char *value, struct argp_state *state)
+{
+	uint64_t n;
+	if (!number_natural(value, MAX_JOBS, &n) || n < 1)
+		argp_error(state, "--jobs=%s: should be a number from 1 to %u", value, MAX_JOBS);
+	tool->jobs = (unsigned)n;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct tool *tool = state->input;
+	switch (key) {
+	case 'j':
+		parse_jobs(tool, value, state);
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &tool->args;
+		return 0;
+	case KEY_SYMBOLS:
+		return add_symbol_dir(tool, value);
+	case KEY_ALSO:
+		return add_also(tool, value);
+	case 'q':
+		tool->verbosity = -1;
+		return 0;
+	case 'v':
+		tool->verbosity++;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+const struct argp tool_argp = {
+	.options = options,
+	.parser = parse_option,
+	.children = children,
+};
+
+bool tool_init(struct tool *tool, const char *name)
+{
+	streams_hold();
+	*tool = (struct tool){ .name = name };
+	return args_init(&tool->args);
+}
+
+void tool_finish(struct tool *tool)
+{
+	args_finish(&tool->args);
+	for (size_t i = 0; i < tool->n_also; i++)
+		args_finish(&tool->also[i]);
+	free(tool->also);
+	free(tool->symbol_dirs);
+	*tool = (struct tool){ 0 };
+}
+
+int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv, const char *variable,
+	       void *input, char ***words)
+{
+	argp_err_exit_status = TOOL_USAGE;
+	*words = args_prepend(variable ? getenv(variable) : NULL, &argc, argv);
+	error_t error = ENOMEM;
+	if (*words && argc > 0) {
+		(*words)[0] = (char *)tool->name; /* messages shall not depend on the way here */
+		error = help_parse(tool->name, TOOL_NO_RESULT, argp, argc, *words, 0, input);
+	}
+	if (error == 0)
+		return 0;
+	if (tool->args.problem) {
+		print_lines(tool, tool->args.problem);
+		return tool->args.status;
+	}
+	tool_error(tool, "%s", strerror(error));
+	return TOOL_NO_RESULT;
+}
+
+/* ---- The trace ------------------------------------------------------------------------------ */
+
+bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return tool_open_fd(tool, trace, is_stdin ? "standard input" : path, fd);
+	tool_error(tool, "%s: %s", path, strerror(errno));
+	return false;
+}
+
+bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
+{
+	*trace = (struct tool_trace){ .name = name, .fd = fd, .origin = fd, .start = lseek(fd, 0, SEEK_CUR) };
+	int error = mst_reader_create(&trace->reader, trace->fd);
+	if (error == 0)
+		return true;
+	if (error == MST_ERR_IO)
+		tool_input_error(tool, trace->name, errno);
+	else
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
+	tool_close(trace);
+	return false;
+}
+
+void tool_close(struct tool_trace *trace)
+{
+	mst_reader_destroy(trace->reader);
+	trace->reader = NULL;
+	if (trace->fd > STDIN_FILENO)
+		close(trace->fd);
+	trace->fd = -1;
+}
+
+/*
+ * What a trace of Massif's own view is best asked for is Massif's own answer. Sizes that were given are those
+ * for the alignment that Valgrind's allocator had.
+ */
+static void suit(const struct mst_file_info *info, struct settings *settings)
+{
+	if (!info->exact)
+		return;
+	if (!settings->compat_given)
+		settings->compat = COMPAT_3_19;
+	if (!settings->usable_given)
+		settings->usable = settings->alignment == 16 ? USABLE_REAL : USABLE_VALGRIND;
+}
+
+/* Why the trace cannot answer, to be said behind its name; NULL: it can. */
+static const char *find_missing(const struct mst_file_info *info, const struct settings *settings, bool pages)
+{
+	const bool sample = info->sample_bytes && !pages;
+	if (settings->time_unit == TIME_INSTRUCTIONS && !info->instructions)
+		return "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
+		       "use --time-unit=ms or --time-unit=B";
+	if (pages && !info->pages)
+		return "--pages-as-heap=yes: no page-level calls are recorded in it (msrec --pages)";
+	if (pages && settings->xtree_memory != XTREE_NONE)
+		return "--pages-as-heap=yes: there are xtree reports of blocks only, not of pages";
+	if (sample && settings->usable == USABLE_VALGRIND)
+		return "--usable=valgrind: that needs every single block, and the trace is a sample";
+	if (sample && settings->compat != COMPAT_FIXED)
+		return "--compat: Massif's mistakes need every single block, and the trace is a sample";
+	return NULL;
+}
+
+/* *ms is set if time is in milliseconds for want of anything else. */
+static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
+		   bool *ms)
+{
+	const struct mst_file_info *info = mst_reader_info(trace->reader);
+	const bool pages = settings->pages_as_heap && settings->heap;
+	suit(info, settings);
+	const char *missing = find_missing(info, settings, pages);
+	if (missing) {
+		tool_error(tool, "%s: %s", trace->name, missing);
+		return false;
+	}
+	if (pages && settings->stacks)
+		/* Massif says so, and counts both. */
+		print_lines(tool, "Bad option: --pages-as-heap=yes\n"
+				  "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
+	settings->pages_as_heap = pages;
+	if (pages)
+		settings->heap_admin = 0;
+	if (settings->time_unit == TIME_DEFAULT) {
+		*ms |= !info->instructions;
+		settings->time_unit = info->instructions ? TIME_INSTRUCTIONS : TIME_MS;
+	}
+	return true;
+}
+
+bool tool_settle(struct tool *tool, const struct tool_trace *trace)
+{
+	bool ms = false;
+	if (!settle(tool, trace, &tool->args.settings, &ms))
+		return false;
+	for (size_t i = 0; i < tool->n_also; i++)
+		if (!settle(tool, trace, &tool->also[i].settings, &ms))
+			return false;
+	if (ms)
+		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
+	return true;
+}
+
+bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
+		       const struct settings *settings)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
+	bool lacking = settings->usable == USABLE_REAL && !settings->pages_as_heap &&
+		       !mst_reader_info(trace->reader)->exact && n > 1;
+	for (uint32_t i = 0; i < n && lacking; i++)
+		lacking = !(kinds[i].flags & MST_KIND_USABLE);
+	if (lacking)
+		tool_error(tool,
+			   "%s: --usable=real: how much the allocator gave is not recorded in it "
+			   "(msrec --usable=yes)",
+			   trace->name);
+	return lacking;
+}
+
+/* ---- Replaying ------------------------------------------------------------------------------ */
+
+static void tell_end(const struct tool *tool, const char *name, const struct mst_end *end)
+{
+	switch ((enum mst_end_reason)end->reason) {
+	case MST_END_EXIT:
+		break;
+	case MST_END_SIGNAL: {
+		const char *text = sigdescr_np((int)end->detail);
+		tool_notice(tool, "%s: the program was killed by signal %" PRIu32 " (%s)", name, end->detail,
+			    text ? text : "unknown");
+		break;
+	}
+	case MST_END_EXEC:
+		tool_notice(tool, "%s: the process went on as another program", name);
+		break;
+	case MST_END_DETACHED:
+		tool_notice(tool, "%s: recording stopped before the program did", name);
+		break;
+	case MST_END_UNKNOWN:
+		if (!tool->any_end)
+			tool_notice(tool, "%s: how the program ended is not known", name);
+		break;
+	}
+}
+
+static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
+{
+	const uint64_t mean = mst_reader_info(trace->reader)->sample_bytes;
+	if (mean)
+		tool_notice(tool,
+			    "%s: a sample of one block in %" PRIu64
+			    " bytes; all figures are estimates, peaks rather too high",
+			    trace->name, mean);
+}
+
+static void tell_base(const struct tool *tool, const struct tool_trace *trace)
+{
+	const struct mst_file_info *info = mst_reader_info(trace->reader);
+	if (info->base)
+		tool_notice(tool, "%s: begins at %" PRIu64 " ms, with what was live then", trace->name,
+			    info->begin_ns / 1000000);
+}
+
+static void tell_losses(const struct tool *tool, const char *name, const struct mst_end *end)
+{
+	if (end->lost)
+		tool_notice(tool, "%s: %" PRIu64 " event%s lost while recording", name, end->lost,
+			    plural(end->lost));
+	if (end->unknown_frees)
+		tool_notice(tool, "%s: %" PRIu64 " free%s of blocks never seen allocated", name,
+			    end->unknown_frees, plural(end->unknown_frees));
+	if (end->implied_frees)
+		tool_notice(tool, "%s: %" PRIu64 " block%s whose free was not seen", name, end->implied_frees,
+			    plural(end->implied_frees));
+}
+
+static void tell_figures(const struct tool *tool, const struct tool_trace *trace,
+			 const struct progress *progress)
+{
+	uint32_t stacks, kinds;
+	mst_reader_stacks(trace->reader, &stacks);
+	mst_reader_kinds(trace->reader, &kinds);
+	tool_notice(tool,
+		    "%s: %" PRIu64 " events, %" PRIu32 " stack nodes, %" PRIu32
+		    " kinds of call; replayed in %.2f s",
+		    trace->name, progress->events, stacks, kinds, progress_seconds(progress));
+	tool_notice(tool, "%s: the records of %" PRIu64 " of %" PRIu64 " chunks were looked at", trace->name,
+		    progress->decoded, progress->chunks);
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	if (end)
+		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
+	if (mst_reader_info(trace->reader)->instructions)
+		tool_notice(tool, "%s: instructions were counted, up to %" PRIu64, trace->name,
+			    mst_reader_instructions(trace->reader));
+}
+
+/* More than a few have nothing to do, as what they decode has to be looked at in order. */
+unsigned tool_jobs(const struct tool *tool)
+{
+	cpu_set_t set;
+	if (tool->jobs)
+		return tool->jobs;
+	const int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+	return n < DEFAULT_JOBS ? (unsigned)n : DEFAULT_JOBS;
+}
+
+enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
+			     struct observer **observers, size_t n)
+{
+	struct progress progress;
+	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0);
+	int result = mst_reader_parallel(trace->reader, tool_jobs(tool));
+	if (result == 0)
+		result = replay_run(trace->reader, observers, n, &progress);
+	progress_end(&progress);
+	if (result < 0) {
+		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));
+		return result == MST_ERR_IDENTITY ? TOOL_USAGE : TOOL_NO_RESULT;
+	}
+	if (result == REPLAY_PARTIAL)
+		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
+			   replay_problem(trace->reader), progress.events, plural(progress.events));
+	tell_sample(tool, trace);
+	tell_base(tool, trace);
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	struct mst_end peeked;
+	/* Who needs no more reads no further. */
+	if (!end && result == REPLAY_COMPLETE && mst_reader_peek_end(trace->reader, &peeked))
+		end = &peeked;
+	if (end) {
+		tell_end(tool, trace->name, end);
+		tell_losses(tool, trace->name, end);
+	}
+	if (tool->verbosity > 0)
+		tell_figures(tool, trace, &progress);
+	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
+}
+
+char *tool_out_name(const struct tool *tool, const char *option, const char *pattern, struct outname *outname,
+		    int *status)
+{
+	char *why;
+	char *name = outname_expand(outname, pattern, &why);
+	if (name)
+		return name;
+	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
+	if (why) {
+		tool_error(tool, "Bad option: --%s=%s", option, pattern);
+		print_lines(tool, why);
+		print_lines(tool, ARGS_USE_HELP);
+	} else {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	}
+	free(why);
+	return NULL;
+}

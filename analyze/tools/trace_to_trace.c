@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace_to_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "symbolize.h"
+#include "out.h"
+#include "output_file.h"
+#include "output_set.h"
+#include "replay.h"
+
+#define COPY_BYTES 65536
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+/* 0 or a negative errno. */
+static int copy(int from, int to)
+{
+	static char buffer[COPY_BYTES];
+	struct out *out = out_create(to);
+	if (!out)
+		return -ENOMEM;
+	ssize_t n;
+	while ((n = read(from, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR))
+		out_write(out, buffer, n > 0 ? (size_t)n : 0);
+	if (n < 0)
+		out_fail(out, errno);
+	return -out_finish(out);
+}
+
+int retrace_keep(const struct tool *tool, const char *output, int fd)
+{
+	const char *name = output ? output : "-";
+	struct outfile file;
+	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)
+			    ? -EINVAL
+			    : outfile_begin(&file, name, OUTFILE_TRACE);
+	if (!error) {
+		error = copy(fd, file.fd);
+		if (error)
+			outfile_abort(&file);
+		else
+			error = outfile_commit(&file);
+	}
+	if (!error)
+		return TOOL_COMPLETE;
+	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, strerror(-error));
+	return TOOL_NO_RESULT;
+}
+
+static const char *input_name(const struct retrace *job)
+{
+	return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
+}
+
+/* A descriptor of the input that can be read twice; -1 after a message. */
+static int open_twice(const struct tool *tool, const struct retrace *job)
+{
+	bool is_stdin = strcmp(job->input, "-") == 0;
+	int fd = is_stdin ? dup(STDIN_FILENO) : open(job->input, O_RDONLY | O_CLOEXEC), spooled;
+	if (fd < 0) {
+		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
+		return -1;
+	}
+	if (lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
+		spooled = file_unnamed();
+		int error = spooled < 0 ? -errno : copy(fd, spooled);
+		close(fd);
+		if (error && spooled >= 0)
+			close(spooled);
+		fd = error ? -1 : spooled;
+		errno = -error;
+	}
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
+		tool_input_error(tool, input_name(job), errno);
+	return fd;
+}
+
+static void tell(const struct tool *tool, const char *name, int error)
+{
+	if (error == MST_ERR_IO)
+		tool_input_error(tool, name, errno);
+	else
+		tool_error(tool, "%s: %s", name, mst_strerror(error));
+}
+
+/* ---- As it is ------------------------------------------------------------------------------- */
+
+/* The sound part of the trace, which has been replayed, to `to`; if wanted, with the names of its frames. */
+static int extend(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace,
+		  int from, int to)
+{
+	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	const struct mst_end *const there = mst_reader_end(trace->reader);
+	struct mst_end end = there ? *there : (struct mst_end){ 0 };
+	struct mst_writer *writer = NULL;
+	int error = naming ? 0 : MST_ERR_NOMEM;
+	if (!error)
+		error = mst_writer_extend(&writer, to, from, mst_reader_sound_bytes(trace->reader));
+	if (!error && job->embed_symbols)
+		error = naming_embed(naming, writer);
+	/* Without an end the result stays what the trace is: cut. */
+	if (!error)
+		error = there ? mst_writer_finish(writer, &end) : mst_writer_flush(writer);
+	if (!error && job->embed_symbols)
+		tool_symbol_notices(tool, naming_symbols(naming));
+	mst_writer_destroy(writer);
+	naming_destroy(naming);
+	return error;
+}
+
+static int copy_units(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace,
+		      int from, int to)
+{
+	enum tool_status status = tool_replay(tool, trace, NULL, 0);
+	if (!tool_has_result(status))
+		return status;
+	int error = extend(tool, job, trace, from, to);
+	if (error)
+		tell(tool, trace->name, error);
+	return error ? (int)TOOL_NO_RESULT : (int)status;
+}
+
+/* ---- Rewritten ------------------------------------------------------------------------------ */
+
+/* `again`: the input has been replayed before, and what there is to tell was told. */
+static int rewrite(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace, int to,
+		   const struct rewrite_survey *survey, bool again)
+{
+	struct rewrite_options options = job->options;
+	struct rewrite *rewriting;
+	options.first = survey->has_fork ? survey->fork : 0;
+	options.first_ns = survey->has_fork ? survey->fork_ns : 0;
+	int error = rewrite_create(&rewriting, trace->reader, to, &options, survey->has_identity), status = 0;
+	if (!error) {
+		struct observer *observer = rewrite_observer(rewriting);
+		status = again ? replay_run(trace->reader, &observer, 1, NULL)
+			       : (int)tool_replay(tool, trace, &observer, 1);
+		if (again && status < 0)
+			error = status;
+	}
+	if (!error && tool_has_result(status))
+		error = rewrite_finish(rewriting);
+	rewrite_destroy(rewriting);
+	if (error)
+		tell(tool, trace->name, error);
+	return error ? (int)TOOL_NO_RESULT : status;
+}
+
+/* ---- The run -------------------------------------------------------------------------------- */
+
+/* From the trace in `from` to `to`, which then stands at its beginning. */
+static int run_step(const struct tool *tool, const struct retrace *job, int from, int to, bool copies,
+		    bool again)
+{
+	struct tool_trace trace;
+	struct rewrite_survey survey;
+	if (!copies)
+		rewrite_look(from, job->from_fork, &survey);
+	if (!copies && job->from_fork && !survey.has_fork) {
+		tool_error(tool, "%s: --from=fork: no forked child did anything in it", input_name(job));
+		return TOOL_USAGE;
+	}
+	int fd = lseek(from, 0, SEEK_SET) == 0 ? dup(from) : -1;
+	if (fd < 0)
+		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
+	if (fd < 0 || !tool_open_fd(tool, &trace, input_name(job), fd))
+		return TOOL_NO_RESULT;
+	int status = copies ? copy_units(tool, job, &trace, from, to)
+			    : rewrite(tool, job, &trace, to, &survey, again);
+	tool_close(&trace);
+	if (tool_has_result(status) && lseek(to, 0, SEEK_SET) != 0) {
+		tell(tool, input_name(job), MST_ERR_IO);
+		status = TOOL_NO_RESULT;
+	}
+	return status;
+}
+
+int retrace_run(const struct tool *tool, const struct retrace *job)
+{
+	int fd = open_twice(tool, job);
+	if (fd < 0)
+		return TOOL_NO_RESULT;
+	int status = job->output ? places_check(tool, fd, job->output) : 0;
+	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && tool_has_result(status);
+	     step++) {
+		int to = file_unnamed(), done;
+		if (to < 0)
+			tool_error(tool, "temporary file: %s", strerror(errno));
+		done = to < 0 ? (int)TOOL_NO_RESULT
+			      : run_step(tool, job, fd, to, step == 0, job->embed_symbols);
+		status = !tool_has_result(done) ? done : status | done;
+		close(fd);
+		fd = to;
+	}
+	int kept = !tool_has_result(status) ? 0 : retrace_keep(tool, job->output, fd);
+	if (fd >= 0)
+		close(fd);
+	return kept ? kept : status;
+}

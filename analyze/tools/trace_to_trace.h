@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a trace to another trace: the sound part of it as it is, or rewritten (rewrite.h), with the names of its
+ * frames if wanted.
+ */
+#ifndef ANALYZE_TRACE_TO_TRACE_H
+#define ANALYZE_TRACE_TO_TRACE_H
+
+#include "rewrite.h"
+#include "tool.h"
+
+struct retrace {
+	const char *input;  /* "-" is standard input */
+	const char *output; /* NULL or "-": standard output */
+	bool embed_symbols;
+	bool rewrites;  /* as the options say; else embed_symbols: the units stay as they are */
+	bool from_fork; /* only what a forked child did itself, with what it began with */
+	struct rewrite_options options; /* but `first` */
+};
+
+/* Says what goes wrong; returns an enum tool_status. */
+int retrace_run(const struct tool *tool, const struct retrace *job);
+
+/* Puts what `fd` holds, a trace, from its present position on where the output of a job goes. */
+int retrace_keep(const struct tool *tool, const char *output, int fd);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool file_read_at(int fd, uint64_t at, void *data, size_t size)
+{
+	for (uint8_t *to = data; size;) {
+		const ssize_t n = pread(fd, to, size, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		to += n;
+		at += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+bool file_write_at(int fd, uint64_t at, const void *data, size_t size)
+{
+	for (const uint8_t *from = data; size;) {
+		const ssize_t n = pwrite(fd, from, size, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		from += n;
+		at += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+bool file_write(int fd, const uint8_t *data, size_t size)
+{
+	while (size) {
+		const ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		if (n == 0) {
+			errno = ENOSPC;
+			return false;
+		}
+		data += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+int file_unnamed(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char *name;
+	int fd;
+
+	if (!directory || !*directory)
+		directory = "/tmp";
+	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	name = malloc(strlen(directory) + sizeof("/msXXXXXX"));
+	if (!name)
+		return -1;
+	strcat(strcpy(name, directory), "/msXXXXXX");
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	free(name);
+	return fd;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of blocks: whatever comes and goes, what is found is what a plain array has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "block_map.h"
+
+enum { BLOCKS = 60000 };
+
+static uint64_t state;
+
+static uint64_t chance(uint64_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (state >> 33) % n;
+}
+
+/* Looks for a block, which stays where it is. */
+static bool find(struct handles *handles, uint64_t block, uint32_t *number)
+{
+	const bool found = handles_take(handles, block, number);
+
+	assert_true(!found || handles_put(handles, block, *number));
+	return found;
+}
+
+/* Blocks come in turn from `first` on, `gap` or fewer indices apart; one in `stays` is not soon taken. */
+static void compare(uint64_t first, uint64_t gap, uint64_t stays)
+{
+	uint32_t *numbers = test_calloc(BLOCKS, sizeof(*numbers)), number;
+	struct handles handles;
+
+	handles_init(&handles);
+	for (uint64_t i = 0, taken = 0; i < BLOCKS; i += 1 + chance(gap)) {
+		const uint64_t other = chance(BLOCKS);
+
+		numbers[i] = (uint32_t)i + 1;
+		assert_true(handles_put(&handles, first + i, numbers[i]));
+		for (; taken + 700 < i; taken++) {
+			if (chance(stays) == 0)
+				continue;
+			assert_int_equal(handles_take(&handles, first + taken, &number), numbers[taken] != 0);
+			if (numbers[taken])
+				assert_int_equal(number, numbers[taken]);
+			numbers[taken] = 0;
+		}
+		assert_int_equal(find(&handles, first + other, &number), numbers[other] != 0);
+		if (numbers[other])
+			assert_int_equal(number, numbers[other]);
+	}
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		assert_int_equal(handles_take(&handles, first + i, &number), numbers[i] != 0);
+		if (numbers[i])
+			assert_int_equal(number, numbers[i]);
+		assert_false(find(&handles, first + i, &number));
+	}
+	handles_finish(&handles);
+	test_free(numbers);
+}
+
+static void what_is_put_is_found(void **unused)
+{
+	(void)unused;
+	for (uint64_t gap = 1; gap < 3000; gap *= 6) {
+		compare(0, gap, 2);
+		compare(0, gap, 50);
+		compare(700, gap, 1000);
+	}
+}
+
+/* The indices of a cut or damaged trace may begin anywhere: no directory is made up to there. */
+static void far_indices_take_no_memory(void **unused)
+{
+	struct handles handles;
+	uint32_t number;
+
+	(void)unused;
+	compare(UINT64_C(1) << 40, 5, 9);
+	compare(UINT64_MAX - 2 * BLOCKS, 1, 9);
+	compare(1000 * HANDLES_PAGE, 3, 9);
+	handles_init(&handles);
+	assert_true(handles_put(&handles, UINT64_C(1) << 40, 5));
+	assert_int_equal(handles.n, 0);
+	assert_true(find(&handles, UINT64_C(1) << 40, &number));
+	assert_int_equal(number, 5);
+	assert_false(handles_take(&handles, UINT64_MAX, &number));
+	handles_finish(&handles);
+}
+
+/* One block in 1000 stays: the pages of the others are used again. */
+static void pages_are_given_back(void **unused)
+{
+	struct handles handles;
+	uint32_t number;
+
+	(void)unused;
+	handles_init(&handles);
+	for (uint64_t i = 0; i < 1000000; i++) {
+		assert_true(handles_put(&handles, i, 1));
+		if (i >= 1000 && i % 1000)
+			assert_true(handles_take(&handles, i - 1000, &number));
+	}
+	assert_true(handles.n_pages < 10);
+	handles_finish(&handles);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_put_is_found),
+		cmocka_unit_test(far_indices_take_no_memory),
+		cmocka_unit_test(pages_are_given_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

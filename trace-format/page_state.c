@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "mst_page_state.h"
+
+#include <stdlib.h>
+
+#include "index_map.h"
+
+/* What is mapped, in one of the ways to count. */
+struct count {
+	struct pages *pages;
+	uint32_t *stacks; /* by context: in the order of first use */
+	uint32_t n, capacity;
+	struct indexmap contexts; /* by stack */
+	int error;                /* the first one */
+};
+
+enum way { ONCE, AS_MASSIF, WAYS };
+
+struct pagebase {
+	struct count counts[WAYS];
+};
+
+/* Where the marks of a base go, which are of one count. */
+struct telling {
+	const struct count *count;
+	struct mst_transfer *transfer; /* or NULL: only the next one is told */
+	struct mst_writer *writer;
+	struct pagebase *next;
+};
+
+/* ---- life ---- */
+
+struct pagebase *pagebase_create(void)
+{
+	struct pagebase *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->counts[ONCE].pages = pages_create(true);
+	b->counts[AS_MASSIF].pages = pages_create(false);
+	if (b->counts[ONCE].pages && b->counts[AS_MASSIF].pages)
+		return b;
+	pagebase_destroy(b);
+	return NULL;
+}
+
+void pagebase_destroy(struct pagebase *b)
+{
+	if (!b)
+		return;
+	for (unsigned i = 0; i < WAYS; i++) {
+		pages_destroy(b->counts[i].pages);
+		free(b->counts[i].stacks);
+		indexmap_finish(&b->counts[i].contexts);
+	}
+	free(b);
+}
+
+/* ---- events ---- */
+
+/* The number of a stack for which pages are mapped. */
+static int find_context(struct count *c, uint32_t stack, uint32_t *context)
+{
+	uint64_t known;
+
+	if (indexmap_find(&c->contexts, stack, &known)) {
+		*context = (uint32_t)known;
+		return 0;
+	}
+	if (c->n == c->capacity) {
+		const uint32_t capacity = 2 * c->capacity + 16;
+		uint32_t *grown = reallocarray(c->stacks, capacity, sizeof(*grown));
+
+		if (!grown)
+			return MST_ERR_NOMEM;
+		c->stacks = grown;
+		c->capacity = capacity;
+	}
+	*context = c->n++;
+	c->stacks[*context] = stack;
+	return indexmap_put(&c->contexts, stack, *context) ? 0 : MST_ERR_NOMEM;
+}
+
+static int note(struct count *c, const struct mst_kind *kind, uint64_t address, bool in_base)
+{
+	struct page_step steps[PAGE_STEPS];
+	const int n = in_base ? pages_base(c->pages, kind, address, steps)
+			      : (int)pages_steps(c->pages, kind, address, steps);
+	uint32_t context = PAGES_IGNORED;
+	uint64_t change;
+	int err = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		if (steps[i].map)
+			err = find_context(c, kind->stack, &context);
+		if (!err)
+			err = pages_do(c->pages, &steps[i], context, &change);
+	}
+	return err;
+}
+
+void pagebase_note(struct pagebase *b, const struct mst_kind *kind, uint64_t address, bool in_base)
+{
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (!b->counts[i].error)
+			b->counts[i].error = note(&b->counts[i], kind, address, in_base);
+	}
+}
+
+/* ---- bases ---- */
+
+static int tell(void *context, const struct mst_kind *mark, uint64_t address)
+{
+	const struct telling *t = context;
+	const bool maps = mark->op == MST_OP_PAGE_START || mark->op == MST_OP_PAGE_RECORD;
+	struct mst_kind kind = *mark;
+	uint32_t id;
+	int err = 0;
+
+	kind.stack = maps ? t->count->stacks[mark->stack] : MST_ROOT_STACK;
+	if (t->transfer && !(err = mst_transfer_stack(t->transfer, kind.stack, &kind.stack)) &&
+	    !(err = mst_writer_kind(t->writer, &kind, &id)))
+		err = mst_writer_page(t->writer, id, address);
+	if (!err && t->next)
+		pagebase_note(t->next, &kind, address, true);
+	return err;
+}
+
+/* Massif's records can become more than anybody can keep, who counts each page once: then these are left out. */
+static int tell_count(const struct pagebase *b, enum way way, struct telling *t)
+{
+	static const struct mst_kind untold = { .op = MST_OP_PAGE_MOST,
+						.size = PAGES_UNTOLD,
+						.cap = PAGES_UNTOLD };
+	int err;
+
+	t->count = &b->counts[way];
+	err = t->count->error ? t->count->error : pages_list(t->count->pages, tell, t);
+	return err == MST_ERR_LIMIT && way == AS_MASSIF ? tell(t, &untold, 0) : err;
+}
+
+int pagebase_write(const struct pagebase *b, struct mst_transfer *transfer, struct mst_writer *writer,
+		   struct pagebase *next)
+{
+	struct telling telling = { .transfer = transfer, .writer = writer, .next = next };
+	const int err = tell_count(b, ONCE, &telling);
+
+	return err ? err : tell_count(b, AS_MASSIF, &telling);
+}
+
+struct pagebase *pagebase_copy(const struct pagebase *from)
+{
+	struct pagebase *copy = pagebase_create();
+	struct telling telling = { .next = copy };
+
+	for (unsigned i = 0; copy && i < WAYS; i++) {
+		const int err = tell_count(from, i, &telling);
+
+		if (err)
+			copy->counts[i].error = err;
+	}
+	return copy;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "sp_changes.h"
+
+#include <stddef.h>
+
+#include "wire.h"
+#include "writer.h"
+
+struct step {
+	uint64_t
+		grown; /* bytes; below 0 as a signed number: the stack shrank; 0: no step, but a call comes */
+	uint64_t passed; /* instructions since the step or call before */
+};
+
+/* Takes one step off the bytes at `p`: returns what is behind it; NULL: there is no sound one. */
+static const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step)
+{
+	uint64_t v;
+
+	*step = (struct step){ 0 };
+	p = wire_varint(p, end, &v);
+	if (!p || v == 0)
+		return p;
+	step->grown = v >> 3;
+	if (!(v & 4))
+		step->grown *= 8;
+	if (step->grown == 0)
+		return NULL;
+	if (v & 2)
+		step->grown = -step->grown;
+	return v & 1 ? wire_varint(p, end, &step->passed) : p;
+}
+
+bool steps_are_whole(const uint8_t *p, size_t size)
+{
+	const uint8_t *const end = p + size;
+	struct step step;
+
+	while (p && p < end) {
+		p = step_take(p, end, &step);
+		if (!step.grown)
+			return false;
+	}
+	return p != NULL;
+}
+
+int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions)
+{
+	const uint64_t last = w->stepped > w->chunk.count_last ? w->stepped : w->chunk.count_last;
+	const bool shrank = (int64_t)grown < 0;
+	const uint64_t size = shrank ? -grown : grown;
+	const uint64_t passed = instructions > last ? instructions - last : 0;
+	uint8_t bytes[2 * WIRE_VARINT_MAX], *end = bytes;
+
+	if (size % 8 && size >> 61)
+		return MST_ERR_LIMIT;
+	end = wire_put_varint(end, (size % 8 ? size << 3 | 4 : size) | (uint64_t)shrank << 1 | (passed != 0));
+	if (passed)
+		end = wire_put_varint(end, passed);
+	w->stepped = last + passed;
+	return mst_writer_steps(w, bytes, (size_t)(end - bytes));
+}
+
+/* How many records the call that begins with this one has. */
+static uint32_t records_of_call(const struct mst_chunk *chunk, uint32_t record)
+{
+	const uint32_t role = chunk->symbols[chunk->records[record]].role;
+
+	return role == MST_OUT || role == MST_KEEP ? 2 : 1;
+}
+
+bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from)
+{
+	const uint8_t *p = chunk->steps, *const end = p + chunk->n_steps;
+	uint64_t stepped = chunk->steps_from = *from;
+	struct step step;
+	uint32_t record = 0;
+
+	while (p < end) {
+		p = step_take(p, end, &step);
+		if (!p || step.passed > INT64_MAX - stepped ||
+		    (!step.grown && (record >= chunk->n_records || chunk->instructions[record] < stepped)))
+			return false;
+		stepped += step.passed;
+		if (!step.grown) {
+			stepped = chunk->instructions[record];
+			record += records_of_call(chunk, record);
+		}
+	}
+	*from = stepped;
+	return record >= chunk->n_records || chunk->instructions[record] >= stepped;
+}
+
+bool mst_step_next(struct mst_step_cursor *c, struct mst_step *step)
+{
+	const struct mst_chunk *chunk = c->chunk;
+	const uint8_t *p = chunk->steps + c->at, *const end = chunk->steps + chunk->n_steps;
+	struct step taken = { 0 };
+
+	while (p < end) {
+		p = step_take(p, end, &taken);
+		if (taken.grown)
+			break;
+		c->instructions = chunk->instructions ? chunk->instructions[c->record] : 0;
+		c->record += records_of_call(chunk, c->record);
+	}
+	c->at = (size_t)(p - chunk->steps);
+	c->instructions += taken.passed;
+	*step = (struct mst_step){ c->record, c->instructions, taken.grown };
+	return taken.grown != 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The consumer's side of one ring: takes events off it, checks them (the program may have written
+ * anything), and keeps the thread's stacks and the block that its realloc has been given.
+ */
+#ifndef TRACE_RECORD_CONSUMER_H
+#define TRACE_RECORD_CONSUMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "shm.h"
+
+/* An event as it was in the ring. */
+struct lane_event {
+	uint8_t op, flags, align_log2;
+	uint16_t node;               /* of the stack */
+	uint16_t parent;             /* of SHM_OP_NODE */
+	uint64_t stamp;              /* that of the last event which had one */
+	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
+	uint64_t usable;             /* with SHM_USABLE */
+	uint64_t end;                /* where in the ring it does */
+};
+
+/*
+ * The call that was last made with a node's stack, if it was a plain one (all in the record's head): its kind
+ * is not looked for again. As in the record, size << 32 | op, with the kind between them; 0: none.
+ */
+#define LANE_CALL_MASK 0xffffffff000000ffull
+
+static inline uint64_t lane_call(uint64_t head, uint32_t kind)
+{
+	return (head & LANE_CALL_MASK) | (uint64_t)kind << 8;
+}
+
+static inline uint32_t lane_call_kind(uint64_t call)
+{
+	return (uint32_t)call >> 8;
+}
+
+/* A node of the thread's stacks, as last defined. */
+struct lane_node {
+	uint64_t call;  /* see lane_call() */
+	uint32_t frame; /* in the trace; MST_NONE: left out of stacks */
+	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
+	uint16_t parent; /* 0: none */
+	uint16_t depth;  /* frames, at most LANE_DEPTH_MOST */
+};
+
+#define LANE_DEPTH_MOST UINT16_MAX
+
+#define LANE_BATCH 16u
+#define LANE_RELEASE_BYTES (64u << 10) /* the producer is told at least so often how far we are */
+
+struct lane {
+	struct shm_ring *ring;
+	const uint8_t *data;
+	uint32_t size;
+	uint32_t use;              /* of the slot, when `thread` was defined */
+	uint32_t thread;           /* id in the trace */
+	uint64_t tail, head;       /* of the ring, as known here; tail: of what was taken */
+	uint64_t released;         /* what the producer may overwrite */
+	uint64_t stamp;            /* of the last event read that had one */
+	uint64_t null_frees, lost; /* of the ring, as already accounted for */
+	uint64_t null_frees_seen;  /* of the ring, to be accounted for when all events ... */
+	uint64_t null_frees_at;    /* ... before this place have been taken */
+	uint64_t stack_depth;      /* of the thread, as the last mark told */
+	struct block moving;       /* given to a realloc that hasn't told yet what became of it ... */
+	uint64_t moving_address;   /* ... and where it was; 0: there is none */
+	bool broken;               /* something impossible was read: the ring is given up */
+	bool told_broken;          /* and that is counted as a loss */
+
+	struct lane_event event; /* the next one ... */
+	bool peeked;             /* ... if it was read already */
+
+	/* What the table of blocks is told of addresses beforehand, see quick.c. */
+	struct lane_ahead {
+		uint64_t due, near, far; /* places in the ring; at `due` more is to be told */
+		uint32_t n;
+		uint32_t places[LANE_BATCH]; /* from near to far, see blocks_expect() */
+	} ahead;
+
+	struct lane_node *nodes; /* by number; those that were never defined have depth 0 */
+	uint32_t n_nodes;
+};
+
+void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot);
+void lane_finish(struct lane *lane);
+
+/* Reads the next event; NULL if there is none (or the lane is broken). */
+const struct lane_event *lane_read(struct lane *lane);
+
+/* The next event, without taking it; NULL if there is none. */
+static inline const struct lane_event *lane_peek(struct lane *lane)
+{
+	if (lane->peeked)
+		return &lane->event;
+	return lane->tail != lane->head ? lane_read(lane) : NULL;
+}
+
+/* Takes it: it has been peeked at. */
+static inline void lane_take(struct lane *lane)
+{
+	lane->tail = lane->event.end;
+	lane->peeked = false;
+}
+
+/* Looks how far the producer is. What it has called before that, it had called before any event behind. */
+static inline void lane_look(struct lane *lane)
+{
+	const bool awaits = lane->null_frees_seen != lane->null_frees;
+
+	if (!awaits)
+		lane->null_frees_seen = atomic_load_explicit(&lane->ring->null_frees, memory_order_acquire);
+	lane->head = atomic_load_explicit(&lane->ring->head, memory_order_acquire);
+	if (!awaits)
+		lane->null_frees_at = lane->head;
+}
+
+/* Tells the producer how far we are, and wakes it if it waits for that. */
+void lane_release(struct lane *lane);
+
+/* Whether the thread is gone and everything that it wrote has been taken. */
+bool lane_done(const struct lane *lane);
+
+/* Room for the node of that number. False: no memory. */
+bool lane_reserve(struct lane *lane, uint16_t node);
+
+/* Forgets all nodes: another thread's stacks come now. */
+void lane_forget(struct lane *lane);
+
+#endif

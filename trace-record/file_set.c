@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "file_set.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAMES_TRIED 1000u
+
+void newfiles_finish(struct newfiles *files)
+{
+	for (uint32_t i = 0; i < files->n; i++)
+		free(files->made[i]);
+	free(files->made);
+	free(files->stand_in);
+}
+
+/* Which of ours has the path; files->n: none. */
+static uint32_t find(const struct newfiles *files, const char *path)
+{
+	uint32_t i = 0;
+
+	while (i < files->n && strcmp(files->made[i], path) != 0)
+		i++;
+	return i;
+}
+
+static void note(struct newfiles *files, const char *path)
+{
+	char **made = realloc(files->made, (files->n + 1) * sizeof(*made));
+
+	if (!made)
+		return;
+	files->made = made;
+	made[files->n] = strdup(path);
+	files->n += made[files->n] != NULL;
+}
+
+/* Whether there is a file of before that is to be overwritten. */
+static bool is_old(const struct newfiles *files, const char *path)
+{
+	struct stat st;
+
+	return files->overwrite && find(files, path) == files->n && lstat(path, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+int newfiles_create(struct newfiles *files, const char *path)
+{
+	int fd;
+
+	if (is_old(files, path))
+		unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0 && files->overwrite)
+		note(files, path);
+	return fd;
+}
+
+int newfiles_create_first(struct newfiles *files, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int fd;
+
+	if (!is_old(files, path))
+		return newfiles_create(files, path);
+	if (asprintf(&files->stand_in, "%.*s.msrec-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
+		files->stand_in = NULL;
+		return -1;
+	}
+	fd = mkostemp(files->stand_in, O_CLOEXEC);
+	if (fd >= 0) {
+		note(files, path);
+		return fd;
+	}
+	free(files->stand_in);
+	files->stand_in = NULL;
+	return -1;
+}
+
+void newfiles_settle(struct newfiles *files, char **path)
+{
+	char *superseded = files->stand_in;
+
+	if (superseded && rename(superseded, *path) != 0) {
+		superseded = *path;
+		*path = files->stand_in;
+	}
+	free(superseded);
+	files->stand_in = NULL;
+}
+
+void newfiles_remove(struct newfiles *files, const char *path)
+{
+	const uint32_t i = find(files, path);
+
+	unlink(files->stand_in ? files->stand_in : path);
+	if (i == files->n)
+		return;
+	free(files->made[i]);
+	files->made[i] = files->made[--files->n];
+}
+
+int newfiles_create_numbered(struct newfiles *files, char **path)
+{
+	for (unsigned i = 1; i < NAMES_TRIED; i++) {
+		char *name;
+		int fd;
+
+		if (i == 1)
+			name = strdup(*path);
+		else if (asprintf(&name, "%s.%u", *path, i) < 0)
+			name = NULL;
+		if (!name)
+			return -1;
+		fd = newfiles_create(files, name);
+		if (fd >= 0 || errno != EEXIST) {
+			free(*path);
+			*path = name;
+			return fd;
+		}
+		free(name);
+	}
+	return -1;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that a run makes: new ones, or in the place of old ones if that is wanted, but never in that of each other. */
+#ifndef TRACE_RECORD_FILE_SET_H
+#define TRACE_RECORD_FILE_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero but `overwrite` is the beginning. */
+struct newfiles {
+	bool overwrite; /* files that were there before */
+	char **made;    /* paths; none are noted where nothing is overwritten */
+	uint32_t n;
+	char *stand_in; /* the first one's present name, until it takes an old file's place; else NULL */
+};
+
+void newfiles_finish(struct newfiles *files);
+
+/* A descriptor to read and write, or -1 with errno. */
+int newfiles_create(struct newfiles *files, const char *path);
+
+/*
+ * The same for the run's first file; but an old one stays until newfiles_settle(), or for good if the new one is
+ * removed before.
+ */
+int newfiles_create_first(struct newfiles *files, const char *path);
+
+/* The first file gets its name; or keeps the one that it has, which replaces *path, where that can't be. */
+void newfiles_settle(struct newfiles *files, char **path);
+
+/* As newfiles_create(), by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
+int newfiles_create_numbered(struct newfiles *files, char **path);
+
+/* Removes one of them. */
+void newfiles_remove(struct newfiles *files, const char *path);
+
+#endif

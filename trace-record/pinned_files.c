@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "pinned_files.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elf.h>
+
+/* Descriptors that are left for everything else. */
+#define FDS_SPARED 128
+
+#define SELF "/proc/self/"
+
+/* What Linux puts behind the name of a file that has none any more. */
+#define DELETED " (deleted)"
+
+struct kept {
+	int fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+};
+
+/* ---- opening ---- */
+
+static int open_regular(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fd < sysconf(_SC_OPEN_MAX) - FDS_SPARED))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* What is mapped at an address, though it has no name any more. */
+static int open_mapped(pid_t pid, uint64_t address)
+{
+	char path[128], *line = NULL;
+	unsigned long start, end;
+	size_t size = 0;
+	int fd = -1;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps && getline(&line, &size, maps) > 0) {
+		if (sscanf(line, "%lx-%lx", &start, &end) != 2 || address < start || address >= end)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)pid, start, end);
+		fd = open_regular(path);
+		break;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return fd;
+}
+
+/* The kernel's own object has no file: what this process sees of it, which is the same. */
+static int open_vdso(void)
+{
+	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
+	size_t size;
+	int fd;
+
+	if (!image)
+		return -1;
+	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, image, size) != (ssize_t)size) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* A name below /proc/self was the process's own. */
+static int open_named(pid_t pid, const char *name)
+{
+	char *path;
+	int fd;
+
+	if (strncmp(name, SELF, strlen(SELF)) != 0)
+		return name[0] == '/' ? open_regular(name) : -1;
+	if (asprintf(&path, "/proc/%d/%s", (int)pid, name + strlen(SELF)) < 0)
+		return -1;
+	fd = open_regular(path);
+	free(path);
+	return fd;
+}
+
+/* The executable whatever became of its file; but the process may run another program by now. */
+static int open_executable(pid_t pid, const char *path)
+{
+	char link[64], *text = malloc(PATH_MAX);
+	const size_t length = strlen(path);
+	ssize_t n;
+	int fd = -1;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = text ? readlink(link, text, PATH_MAX - 1) : -1;
+	if (n >= 0) {
+		text[n] = 0;
+		if (strncmp(text, path, length) == 0 &&
+		    (!text[length] || strcmp(text + length, DELETED) == 0))
+			fd = open_regular(link);
+	}
+	free(text);
+	return fd;
+}
+
+static int open_module(pid_t pid, const struct mst_module *module)
+{
+	int fd = -1;
+
+	if (module->role == MST_MODULE_VDSO)
+		return open_vdso();
+	if (module->role == MST_MODULE_EXECUTABLE)
+		fd = open_executable(pid, module->path);
+	if (fd < 0)
+		fd = open_named(pid, module->path);
+	return fd < 0 ? open_mapped(pid, module->start) : fd;
+}
+
+/* ---- keeping ---- */
+
+static struct kept keep(pid_t pid, const struct mst_module *module)
+{
+	struct kept kept = { .fd = open_module(pid, module) };
+	struct stat st;
+
+	if (kept.fd >= 0 && fstat(kept.fd, &st) == 0) {
+		kept.dev = st.st_dev;
+		kept.ino = st.st_ino;
+	}
+	return kept;
+}
+
+void keeper_look(struct keeper *keeper, const struct mst_writer *writer, pid_t pid)
+{
+	uint32_t n;
+	const struct mst_module *modules = mst_writer_modules(writer, &n);
+	struct kept *files;
+
+	if (n <= keeper->n)
+		return;
+	files = realloc(keeper->files, n * sizeof(*files));
+	if (!files)
+		return;
+	keeper->files = files;
+	for (; keeper->n < n; keeper->n++)
+		files[keeper->n] = keep(pid, &modules[keeper->n]);
+}
+
+void keeper_finish(struct keeper *keeper)
+{
+	for (uint32_t i = 0; i < keeper->n; i++)
+		if (keeper->files[i].fd >= 0)
+			close(keeper->files[i].fd);
+	free(keeper->files);
+	*keeper = (struct keeper){ 0 };
+}
+
+int keeper_fd(const struct keeper *keeper, uint32_t module)
+{
+	return module < keeper->n ? keeper->files[module].fd : -1;
+}
+
+enum kept_state keeper_state(const struct keeper *keeper, uint32_t module, const char *path)
+{
+	struct stat st;
+
+	if (keeper_fd(keeper, module) < 0)
+		return KEPT_SAME;
+	if (strncmp(path, "/proc/", strlen("/proc/")) == 0 || stat(path, &st) != 0)
+		return KEPT_DELETED;
+	return st.st_dev == keeper->files[module].dev && st.st_ino == keeper->files[module].ino
+		       ? KEPT_SAME
+		       : KEPT_REPLACED;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions that the requests of msrec.h call while a program is recorded. What they say is taken as it
+ * is: such blocks are nobody's but the program's. Massif knows none at NULL, so neither do we.
+ */
+#include "export.h"
+#include "msrec.h"
+#include "next_malloc.h"
+#include "recorder.h"
+
+/* A request may come before the first allocation. */
+static inline bool is_block(const void *block)
+{
+	return block && (__builtin_expect(real_ready, 1) || real_resolve());
+}
+
+EXPORT void msrec_malloclike(const void *block, size_t size)
+{
+	if (is_block(block))
+		recorder_alloc(&(struct call){ .op = MST_OP_MALLOCLIKE, .result = block, .size = size },
+			       CALLER_REGS());
+}
+
+EXPORT void msrec_freelike(const void *block)
+{
+	if (is_block(block))
+		recorder_freelike(block);
+}
+
+EXPORT void msrec_resizeinplace(const void *block, size_t size)
+{
+	if (is_block(block))
+		recorder_resizelike(block, size, CALLER_REGS());
+}

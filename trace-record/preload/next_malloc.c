@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "next_malloc.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#include "elfsym.h"
+
+struct real real;
+bool real_ready;
+bool real_ending;
+
+char real_arena[REAL_ARENA_BYTES] __attribute__((aligned(4096)));
+static _Atomic size_t arena_used;
+
+void *real_arena_alloc(size_t size, size_t align)
+{
+	size_t used = atomic_load(&arena_used), start;
+
+	if (align < 16)
+		align = 16;
+	if (size > REAL_ARENA_BYTES || align > REAL_ARENA_BYTES)
+		return NULL;
+	do {
+		start = (used + align - 1) & ~(align - 1);
+		if (start > REAL_ARENA_BYTES - size)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&arena_used, &used, start + size));
+	return real_arena + start;
+}
+
+size_t real_arena_readable(const void *p)
+{
+	return (size_t)(real_arena + REAL_ARENA_BYTES - (const char *)p);
+}
+
+/* As far as that can be told. */
+static bool are_in_one_object(void *a, void *b)
+{
+	struct modules_found at_a, at_b;
+
+	return !real.find_object || real.find_object(a, &at_a) != 0 || real.find_object(b, &at_b) != 0 ||
+	       at_a.map_start == at_b.map_start;
+}
+
+bool real_resolve(void)
+{
+	static _Atomic bool resolving;
+
+	if (atomic_exchange(&resolving, true))
+		return real_ready;
+	real.malloc = dlsym(RTLD_NEXT, "malloc");
+	real.calloc = dlsym(RTLD_NEXT, "calloc");
+	real.realloc = dlsym(RTLD_NEXT, "realloc");
+	real.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
+	real.free = dlsym(RTLD_NEXT, "free");
+	real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	real.memalign = dlsym(RTLD_NEXT, "memalign");
+	real.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	real.valloc = dlsym(RTLD_NEXT, "valloc");
+	real.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+	real.mmap = dlsym(RTLD_NEXT, "mmap");
+	real.mremap = dlsym(RTLD_NEXT, "mremap");
+	real.munmap = dlsym(RTLD_NEXT, "munmap");
+	real.mlockall = dlsym(RTLD_NEXT, "mlockall");
+	real.setrlimit = dlsym(RTLD_NEXT, "setrlimit");
+	real.prlimit = dlsym(RTLD_NEXT, "prlimit");
+	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
+	real.fork = dlsym(RTLD_NEXT, "fork");
+	real.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
+	real.exit_now = dlsym(RTLD_NEXT, "_exit");
+	/*
+	 * What may be missing: of that dlsym() would make a message, in memory from the program's own malloc, if it has one,
+	 * which may be what calls us, for its first pages and with its lock.
+	 */
+	real.free_sized = elfsym_next("free_sized");
+	real.free_aligned_sized = elfsym_next("free_aligned_sized");
+	real.fork_only = elfsym_next("_Fork");
+	real.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
+	real.reallocarray_is_libcs = are_in_one_object((void *)real.reallocarray, (void *)real.exit_now);
+	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);
+	return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions behind the ones we replace: those that the program would have called without us,
+ * looked up once by dlsym(RTLD_NEXT). The look-up itself may allocate; until it is done requests are
+ * served from a small arena whose blocks are recognised for ever and never given back.
+ */
+#ifndef PRELOAD_NEXT_MALLOC_H
+#define PRELOAD_NEXT_MALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "export.h"
+#include "modules.h"
+
+struct rlimit;
+
+struct real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*reallocarray)(void *, size_t, size_t);
+	bool reallocarray_is_libcs;
+	void (*free)(void *);
+	size_t (*malloc_usable_size)(void *);               /* may be NULL */
+	void (*free_sized)(void *, size_t);                 /* may be NULL: use free */
+	void (*free_aligned_sized)(void *, size_t, size_t); /* may be NULL: use free */
+	void *(*memalign)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*munmap)(void *, size_t);
+	int (*mlockall)(int);
+	int (*setrlimit)(int, const struct rlimit *);
+	int (*prlimit)(pid_t, int, const struct rlimit *, struct rlimit *);
+	int (*dlclose)(void *);
+	pid_t (*fork)(void);
+	pid_t (*fork_only)(void); /* _Fork, may be NULL */
+	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
+	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
+	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
+};
+
+extern HIDDEN struct real real;
+
+/* Whether `real` is complete. */
+extern HIDDEN bool real_ready;
+
+/* Set during the libraries' clean-up at the end: what it frees is told, and then left where it is, because
+ * it goes with the process. Giving it back can make the allocator put millions of free blocks together. */
+extern HIDDEN bool real_ending;
+
+/* Makes it so; false while the look-up itself is what calls us: use the arena. */
+bool real_resolve(void);
+
+/* The arena: zeroed memory aligned to `align` (a power of two), or NULL when it is used up. */
+void *real_arena_alloc(size_t size, size_t align);
+#define REAL_ARENA_BYTES (64u << 10)
+extern HIDDEN char real_arena[REAL_ARENA_BYTES];
+
+static inline bool real_arena_owns(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)real_arena < REAL_ARENA_BYTES;
+}
+
+/* Bytes that may be read from `p`, a block of the arena. */
+size_t real_arena_readable(const void *p);
+
+#endif

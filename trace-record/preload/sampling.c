@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the program calls: while blocks are sampled (sample.h), nearly no call has anything to be told, and
+ * what remains is to find that out. So these are built without frames: they jump, to the real function or to
+ * the one that tells of the call.
+ */
+#include <stdlib.h>
+
+#include "export.h"
+#include "interpose.h"
+#include "next_malloc.h"
+#include "thread.h"
+
+EXPORT void *malloc(size_t size)
+{
+	return thread_passes(size) ? real.malloc(size) : interpose_malloc(size);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	size_t product;
+
+	if (__builtin_expect(sample_on, 0) && !__builtin_mul_overflow(n, size, &product) &&
+	    thread_passes(product))
+		return real.calloc(n, size);
+	return interpose_calloc(n, size);
+}
+
+/* A block of the arena must not come to the real function. */
+EXPORT void *realloc(void *old, size_t size)
+{
+	return thread_frees_unseen(old) && !real_arena_owns(old) && thread_passes(size)
+		       ? real.realloc(old, size)
+		       : interpose_realloc(old, size);
+}
+
+/* The same, and free(NULL) is counted. */
+EXPORT void free(void *p)
+{
+	if (thread_frees_unseen(p) && p && !real_arena_owns(p) && !real_ending)
+		real.free(p);
+	else
+		interpose_free(p);
+}

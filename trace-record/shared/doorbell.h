@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a producer, in the preload library or in the tool for Valgrind, wakes the reader of its ring, and sleeps until
+ * that has made room.
+ */
+#ifndef TRACE_RECORD_DOORBELL_H
+#define TRACE_RECORD_DOORBELL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "os.h"
+#include "shm.h"
+
+#define BELL_SPINS 200u   /* looks at a full ring before sleeping */
+#define BELL_SLEEP_MS 20u /* the longest sleep */
+
+static inline void bell_ring(struct shm_family *family)
+{
+	atomic_fetch_add(&family->bell, 1);
+	if (atomic_load(&family->asleep))
+		os_wake(&family->bell);
+}
+
+/* Wakes the reader, and sleeps until it goes beyond `tail`. `space` is that of the ring, read before the tail. */
+static inline void bell_sleep(struct shm_family *family, struct shm_ring *shared, uint64_t tail,
+			      uint32_t space)
+{
+	bell_ring(family);
+	atomic_store(&shared->waiting, 1);
+	/* The reader looks at `waiting` after it has moved the tail: look once more. */
+	if (atomic_load(&shared->tail) == tail)
+		os_wait(&shared->space, space, BELL_SLEEP_MS);
+	atomic_store(&shared->waiting, 0);
+}
+
+#endif

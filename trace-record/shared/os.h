@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All contact with the kernel and the clock, but for sigaction(), which libc must know of. Raw
+ * system calls: they touch neither errno nor any lock, may be made at any time, in any thread, and
+ * in a vfork child. Results are those of the kernel: a negative number is minus an errno value.
+ */
+#ifndef TRACE_RECORD_OS_H
+#define TRACE_RECORD_OS_H
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#define PAGE ((uintptr_t)4096)
+
+static inline long os_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* Whether the eight bytes at `address` can be read. The kernel copies the signal set before it
+ * refuses the nonsense in the first argument, so nothing is changed; but there is no set at 0. Costs a system call. */
+static inline bool os_readable(uintptr_t address)
+{
+	return address != 0 && os_call6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+}
+
+/* Zeroed private memory, or NULL. */
+void *os_map(uint64_t bytes);
+
+/* A part of the file at `path` shared, or NULL. */
+void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes);
+
+/* Memory that a forked child finds zeroed, or NULL where the kernel cannot do that. */
+static inline void *os_map_wiped_on_fork(void)
+{
+	void *p = os_map(PAGE);
+
+	if (p && os_call6(SYS_madvise, (long)p, PAGE, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+		os_call6(SYS_munmap, (long)p, PAGE, 0, 0, 0, 0);
+		return NULL;
+	}
+	return p;
+}
+
+/* What is mapped for the recorder and not for the program, [start, end). */
+struct os_range {
+	uintptr_t start, end;
+};
+
+/* Remembers that it is ours; the first ones alone, which is what is there at the start. */
+void os_own(uintptr_t start, uint64_t bytes);
+void os_own_library(void);
+bool os_is_own(uintptr_t address);
+/* The first such range that ends behind `address`; false: there is none. */
+bool os_next_own(uintptr_t address, struct os_range *range);
+
+/*
+ * Copies the value that an environment variable had when the program was executed, as the kernel
+ * remembers it: there before libc has looked at the environment. False if there is none, or no room.
+ */
+bool os_initial_variable(const char *name, char *value, size_t size);
+
+/* The beginning of the file at `path`, up to `most` bytes. Returns how many there are; 0 also if it cannot be read. */
+uint32_t os_read_file(const char *path, char *bytes, uint32_t most);
+
+/* Signals of the calling thread wait until its mask is what it was. */
+static inline uint64_t os_block_signals(void)
+{
+	const uint64_t all = ~UINT64_C(0);
+	uint64_t mask = 0;
+
+	os_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(all), 0, 0);
+	return mask;
+}
+
+static inline void os_set_signals(uint64_t mask)
+{
+	os_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
+}
+
+/*
+ * A lock for short spells, held with signals blocked: a handler that came in between would wait for its own thread.
+ * Returns what os_unlock() wants. A forked child may find it locked by a thread that isn't there, and has to free it.
+ */
+uint64_t os_lock(_Atomic bool *lock);
+void os_unlock(_Atomic bool *lock, uint64_t mask);
+
+/*
+ * Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. Signals come behind it: who waits counts its
+ * sleeps, and a program's timer would make them short.
+ */
+static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)
+{
+	const struct timespec timeout = { ms / 1000, (long)(ms % 1000) * 1000000 };
+	const uint64_t mask = os_block_signals();
+
+	os_call6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
+	os_set_signals(mask);
+}
+
+static inline void os_wake(_Atomic uint32_t *word)
+{
+	os_call6(SYS_futex, (long)word, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+static inline void os_wake_all(_Atomic uint32_t *word)
+{
+	os_call6(SYS_futex, (long)word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+static inline uint32_t os_pid(void)
+{
+	return (uint32_t)os_call6(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t os_parent_pid(void)
+{
+	return (uint32_t)os_call6(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t os_tid(void)
+{
+	return (uint32_t)os_call6(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Bytes of address space that the process may have; UINT64_MAX: as many as there are. */
+uint64_t os_address_space(void);
+
+/* The number of threads of this process, or 0 if it cannot be told. */
+uint32_t os_threads(void);
+
+/*
+ * Monotonic time, in ticks of the time-stamp counter or in ns. Taken after everything before it in the
+ * program has happened: a plain RDTSC may run ahead of a locked instruction that waits for another
+ * CPU, and then a block that changes threads gets stamps in the wrong order.
+ */
+static inline uint64_t os_stamp(int use_tsc)
+{
+	struct timespec now;
+	unsigned cpu;
+
+	if (use_tsc)
+		return __rdtscp(&cpu);
+	os_call6(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

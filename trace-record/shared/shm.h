@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that a recorded program and msrec share: one memfd, mapped by both, in which the
+ * program writes events and msrec reads them. No descriptor, socket or file is needed after the
+ * mapping is made, so a program may close, chroot, or change its user as it likes.
+ *
+ *   family      one for a run of msrec: options, and SHM_SEGMENTS segments
+ *   segment     one process: who it is, its modules, and its rings
+ *   ring        one thread: a byte stream of events, single producer, single consumer
+ *
+ * A process claims a free segment with one compare-and-swap (so a forked child needs no help from
+ * msrec), a thread a free ring in the same way. Each ring, and the family on msrec's side, is held
+ * by a robust mutex that is never unlocked: the kernel marks it when its owner dies or execs, and
+ * that is how the other side learns of it. Sizes are sparse: only touched pages exist.
+ *
+ * Both sides come from one build; SHM_VERSION guards against a mix-up.
+ */
+#ifndef TRACE_RECORD_SHM_H
+#define TRACE_RECORD_SHM_H
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "module_table.h"
+#include "mst_op.h"
+
+#define SHM_MAGIC 0x6d73686d736872ull
+#define SHM_VERSION 10u
+#define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
+
+#define SHM_PAGE 4096u
+#define SHM_SEGMENTS 256u
+#define SHM_RINGS 1024u /* threads of a process at one time */
+#define SHM_MODULES 4096u
+#define SHM_MODULE_TEXT (1u << 20)
+#define SHM_COMMAND_BYTES (128u << 10)
+#define SHM_DEPTH_MAX 2048u /* frames a stack, --depth */
+
+/* ---- rings ---- */
+
+/* Ring data sizes by slot: the first threads of a process are the busy ones. */
+#define SHM_RING_CLASSES 4
+static const struct shm_ring_class {
+	uint32_t first; /* slot */
+	uint32_t bytes; /* a power of two, and all records fit the smallest */
+} shm_ring_classes[SHM_RING_CLASSES + 1] = {
+	{ 0, 4u << 20 }, { 4, 1u << 20 }, { 64, 256u << 10 }, { 256, 64u << 10 }, { SHM_RINGS, 0 },
+};
+
+/* Bytes of all rings' data before that of a slot; SHM_RINGS: of all. */
+static inline uint64_t shm_data_before(uint32_t slot)
+{
+	uint64_t bytes = 0;
+
+	for (const struct shm_ring_class *c = shm_ring_classes; c->first < slot; c++)
+		bytes += (uint64_t)((slot < c[1].first ? slot : c[1].first) - c->first) * c->bytes;
+	return bytes;
+}
+
+enum shm_ring_state {
+	SHM_RING_FREE = 0,
+	SHM_RING_CLAIMED = 1, /* being set up by its thread */
+	SHM_RING_USED = 2,    /* until msrec has seen the owner gone and everything read */
+};
+
+struct shm_ring {
+	/* The producer's line. */
+	_Atomic uint64_t head;       /* bytes written since the slot was made; release */
+	_Atomic uint64_t null_frees; /* free(NULL) calls */
+	_Atomic uint64_t lost;       /* events dropped, all told */
+	char pad_head[40];
+	/* The consumer's line. */
+	_Atomic uint64_t tail;  /* bytes read; release */
+	_Atomic uint32_t space; /* futex: changes when the consumer has made room for a waiter */
+	char pad_tail[52];
+	/* Seldom touched. */
+	_Atomic uint32_t state;   /* enum shm_ring_state */
+	_Atomic uint32_t waiting; /* the producer sleeps on `space` */
+	uint32_t tid;
+	uint32_t use;    /* counts the threads that had this slot */
+	uint32_t within; /* the thread's first slot and one, if this is another one of its; 0: it isn't */
+	pthread_mutex_t owner; /* robust; locked by the thread for its life */
+};
+
+/* ---- segments ---- */
+
+enum shm_segment_state {
+	SHM_SEGMENT_FREE = 0,
+	SHM_SEGMENT_CLAIMED = 1,
+	SHM_SEGMENT_LIVE = 2,
+};
+
+#define SHM_NO_SEGMENT UINT32_MAX
+
+struct shm_segment {
+	_Atomic uint32_t state;
+	_Atomic uint32_t rings_used; /* slots below this have been used at some time */
+	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t parent;            /* segment of the process this one forked from */
+	uint32_t parent_fork;       /* number of that fork; 0 = not known */
+	_Atomic uint32_t ringless;  /* calls of threads that have no ring */
+	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
+	_Atomic uint32_t unwatched; /* page calls were to be recorded, and not all of them can be */
+	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
+	uint32_t unowned; /* its rings have no owners to ask about: whether the process is gone tells */
+	uint64_t start;   /* stamp */
+	_Atomic uint32_t command_bytes;
+	struct shm_ring rings[SHM_RINGS];
+};
+
+#define SHM_ROUND(n) (((uint64_t)(n) + SHM_PAGE - 1) / SHM_PAGE * SHM_PAGE)
+#define SHM_MODULES_BYTES SHM_ROUND(module_table_bytes(SHM_MODULES, SHM_MODULE_TEXT))
+#define SHM_SEGMENT_BYTES                                                                                    \
+	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_COMMAND_BYTES +                     \
+	 shm_data_before(SHM_RINGS))
+
+/* ---- the family ---- */
+
+struct shm_family {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t depth;         /* frames to keep */
+	uint32_t timer_ms;      /* CPU time from sample to sample of stack depths; 0: none */
+	uint64_t sample_bytes;  /* mean distance of sample points; 0: all blocks are recorded */
+	uint8_t use_tsc;        /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
+	uint8_t trace_children; /* exec'd programs too: the environment is left alone */
+	uint8_t libc_freeres, cxx_freeres;
+	uint8_t free_stacks;            /* frees are told with their stacks */
+	uint8_t usable;                 /* how much the allocator gave is told */
+	uint8_t stacks;                 /* depths of stacks are told */
+	uint8_t maps;                   /* mmap and its like are told */
+	uint8_t pages;                  /* what maps pages is told, whoever calls it */
+	uint8_t instructions;           /* how many instructions were executed is told */
+	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
+	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
+	_Atomic uint32_t full; /* one has waited for that in vain: no others do until msrec has freed one */
+	_Atomic uint32_t untimed;   /* threads that --timer doesn't see */
+	_Atomic uint32_t uncounted; /* threads whose instructions are not counted */
+	_Atomic uint32_t bell;      /* futex: rung when msrec should look */
+	_Atomic uint32_t asleep;    /* msrec waits on the bell */
+	pthread_mutex_t collector;  /* robust; locked by msrec for its life */
+	/* A line of its own: every event looks at it. */
+	_Alignas(64) _Atomic uint32_t tick; /* changes whenever msrec has looked */
+};
+
+#define SHM_FAMILY_BYTES SHM_PAGE
+
+static inline uint64_t shm_bytes(uint32_t segments)
+{
+	return SHM_FAMILY_BYTES + segments * SHM_SEGMENT_BYTES;
+}
+
+static inline struct shm_segment *shm_segment(struct shm_family *family, uint32_t i)
+{
+	return (struct shm_segment *)((char *)family + SHM_FAMILY_BYTES + i * SHM_SEGMENT_BYTES);
+}
+
+static inline struct module_table *shm_modules(struct shm_segment *segment)
+{
+	return (struct module_table *)((char *)segment + SHM_ROUND(sizeof(struct shm_segment)));
+}
+
+/* The beginning of the program's arguments, each with its NUL: who is soon gone cannot be asked for them. */
+static inline char *shm_command(struct shm_segment *segment)
+{
+	return (char *)shm_modules(segment) + SHM_MODULES_BYTES;
+}
+
+static inline const struct shm_ring_class *shm_ring_class(uint32_t slot)
+{
+	const struct shm_ring_class *c = shm_ring_classes;
+
+	while (slot >= c[1].first)
+		c++;
+	return c;
+}
+
+static inline uint32_t shm_ring_bytes(uint32_t slot)
+{
+	return shm_ring_class(slot)->bytes;
+}
+
+static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
+{
+	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(slot);
+}
+
+/* Claims segment `i`, wherever it is mapped, if it is free. */
+static inline bool shm_claim(struct shm_family *family, struct shm_segment *segment, uint32_t i)
+{
+	uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
+
+	if (!atomic_compare_exchange_strong(&segment->state, &state, SHM_SEGMENT_CLAIMED))
+		return false;
+	while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
+		;
+	return true;
+}
+
+/* A free segment among the first `segments`, now claimed; SHM_NO_SEGMENT if there is none. */
+static inline uint32_t shm_claim_segment(struct shm_family *family, uint32_t segments)
+{
+	for (uint32_t i = 0; i < segments; i++) {
+		if (shm_claim(family, shm_segment(family, i), i))
+			return i;
+	}
+	return SHM_NO_SEGMENT;
+}
+
+/* Makes the mutex the calling thread's until it is gone. */
+static inline void shm_lock_for_life(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutex_lock(mutex);
+	pthread_mutexattr_destroy(&attr);
+}
+
+/*
+ * The same for a mutex whose owner is gone. It isn't made anew, because others may be looking at it;
+ * and nothing is waited for, because nobody else takes it.
+ */
+static inline void shm_take_over(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_trylock(mutex) == EOWNERDEAD)
+		pthread_mutex_consistent(mutex);
+}
+
+/*
+ * Whether the thread that locked a robust mutex is gone (dead, or its process became another
+ * program). The lock word is the first member of glibc's pthread_mutex_t.
+ */
+static inline bool shm_owner_gone(pthread_mutex_t *mutex)
+{
+	const uint32_t word = atomic_load_explicit((_Atomic uint32_t *)mutex, memory_order_acquire);
+
+	return word & FUTEX_OWNER_DIED;
+}
+
+/* ---- events ---- */
+
+/*
+ * A record is a sequence of 64-bit words that never wraps around the ring's end:
+ *
+ *     head     op, flags, and 48 bits of what the op is about, see below
+ *     stamp    with SHM_STAMPED; without, the event comes right after the one before it
+ *     wide     with SHM_WIDE: what doesn't fit the head
+ *     and as the op has them: address, old address, alignment (SHM_ALIGNED), usable (SHM_USABLE)
+ *
+ * The head's 48 bits are, of calls with a stack: the node of the stack's innermost frame (16) and the
+ * size (32); of all others a value: the address of a free, the number that goes with a mark.
+ *
+ * A stack is told as a tree of frames that the reader rebuilds: SHM_OP_NODE says that a node, whose
+ * number may have had another meaning before, is from here on the frame at `pc` below the node
+ * `parent` (0: outermost). An op of SHM_PAD fills the ring up to its end.
+ */
+enum shm_op {
+	/* Those of op.h, and: */
+	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
+	SHM_OP_FREELIKE = 129, /* of a custom block */
+	SHM_OP_NODE = 130,
+	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
+	SHM_OP_STEPS =
+		132, /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
+	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
+	SHM_OP_MOVING =
+		134, /* realloc is given the block at that address, which may be another thread's before it returns */
+	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its mark */
+	SHM_PAD = 255,
+};
+
+enum shm_flag {
+	SHM_FAILED = 1,
+	SHM_OVERFLOW = 2,
+	SHM_STAMPED = 4,
+	SHM_USABLE = 8, /* the bytes that the allocator gave are told */
+	SHM_WIDE = 16,
+	SHM_ALIGNED = 32,
+};
+
+#define SHM_NODES 65536u    /* node numbers are below this */
+#define SHM_RECORD_WORDS 7u /* at most */
+#define SHM_STEP_BYTES 22u
+
+#define SHM_OP(head) ((uint8_t)(head))
+#define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
+#define SHM_VALUE(head) ((head) >> 16)
+#define SHM_NODE(head) ((uint16_t)((head) >> 16))
+#define SHM_SIZE(head) ((uint32_t)((head) >> 32))
+#define SHM_PARENT(head) ((uint16_t)((head) >> 32)) /* of SHM_OP_NODE */
+
+static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint64_t value)
+{
+	return op | (uint64_t)flags << 8 | value << 16;
+}
+
+/* Whether a value must go into a word of its own. */
+static inline bool shm_is_wide(uint64_t value)
+{
+	return value >> 48 != 0;
+}
+
+/* Whether the op is a call with a stack, or a page event, which has one, too. */
+static inline bool shm_has_stack(uint8_t op)
+{
+	return op < 32 || mst_op_is_page(op);
+}
+
+/* Words after the optional ones: the address, and more; what shm_flag adds not counted. */
+static inline unsigned shm_operands(uint8_t op)
+{
+	switch (op) {
+	case MST_OP_REALLOC: /* and its like: also the old address */
+	case MST_OP_REALLOC_MOVED:
+	case MST_OP_REALLOC_IN_PLACE:
+	case MST_OP_REALLOC_FREE:
+	case SHM_OP_STEPS:
+	case MST_OP_PAGE_MREMAP:
+		return 2;
+	case MST_OP_MREMAP_MOVED: /* the old length */
+	case MST_OP_MREMAP_IN_PLACE:
+	case SHM_OP_NODE:
+		return 1;
+	default:
+		return shm_has_stack(op) ? 1 : 0;
+	}
+}
+
+/* Words of a whole record. */
+static inline unsigned shm_words(uint64_t head)
+{
+	/* Of flags / 4, the bits of the four that add a word, a digit each. */
+	const unsigned optional = 0x4332322132212110u >> (SHM_FLAGS(head) / SHM_STAMPED % 16 * 4) & 15;
+
+	_Static_assert((SHM_STAMPED | SHM_USABLE | SHM_WIDE | SHM_ALIGNED) == 15 * SHM_STAMPED, "in a row");
+	return 1 + shm_operands(SHM_OP(head)) + optional;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * At the end of a recording: names for the trace. All frames get theirs if that was asked for; else
+ * only those whose names nobody could find later: in files that are deleted or replaced by now, in the
+ * vDSO, and in code that the program made itself.
+ */
+#ifndef TRACE_RECORD_SYMBOLIZER_H
+#define TRACE_RECORD_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pinned_files.h"
+#include "mstrace.h"
+#include "notices.h"
+
+struct namer_task {
+	struct mst_writer *writer; /* behind its last record */
+	const struct keeper *keeper;
+	pid_t pid;
+	const char *folder;   /* where the program started; for jitdumps */
+	uint64_t since;       /* CLOCK_REALTIME in ns then */
+	bool all;             /* names for all frames */
+	struct notices *said; /* remarks are added here */
+};
+
+/* Whether there may be any names to look up; false is certain. Cheap. */
+bool namer_has_work(const struct namer_task *task);
+
+/* 0 or a negative enum mst_error. */
+int namer_run(const struct namer_task *task);
+
+#endif
