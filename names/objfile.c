@@ -11,8 +11,8 @@
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 
-#include "debuginfod.h"
 #include "debug_paths.h"
+#include "debuginfod.h"
 #include "hex.h"
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"

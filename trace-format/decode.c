@@ -9,8 +9,8 @@
 #include "column.h"
 #include "counts.h"
 #include "crc32.h"
-#include "recode.h"
 #include "mst_limits.h"
+#include "recode.h"
 #include "sp_changes.h"
 #include "sums.h"
 

@@ -7,13 +7,13 @@
 
 #include <zstd.h>
 
-#include "read_ahead.h"
-#include "column.h"
 #include "carried_over.h"
+#include "column.h"
 #include "input.h"
 #include "mst_limits.h"
 #include "mstrace.h"
 #include "names.h"
+#include "read_ahead.h"
 #include "unit.h"
 
 #define MAX_OUTGROWN 64u /* an array that grows by half each time is larger than memory before */

@@ -2,8 +2,8 @@
 /* Definitions: each unit goes on from those known. */
 #include <string.h>
 
-#include "recode.h"
 #include "reader.h"
+#include "recode.h"
 
 int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
 {

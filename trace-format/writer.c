@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "recode.h"
 #include "mst_limits.h"
+#include "recode.h"
 #include "sp_changes.h"
 #include "sums.h"
 #include "wire.h"

@@ -4,8 +4,8 @@
 #define TRACE_RECORD_PAGE_EVENTS_H
 
 #include "consumer.h"
-#include "mstrace.h"
 #include "mst_page_state.h"
+#include "mstrace.h"
 
 /* The stack of what was mapped when recording began, which is the one that Massif gives it. */
 int page_events_start(struct mst_writer *writer, uint32_t *stack);

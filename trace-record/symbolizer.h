@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "pinned_files.h"
 #include "mstrace.h"
 #include "notices.h"
+#include "pinned_files.h"
 
 struct namer_task {
 	struct mst_writer *writer; /* behind its last record */

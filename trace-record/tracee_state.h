@@ -4,9 +4,9 @@
 #define TRACE_RECORD_TRACEE_STATE_H
 
 #include "blocks.h"
+#include "consumer.h"
 #include "customs.h"
 #include "frames.h"
-#include "consumer.h"
 #include "mst_limits.h"
 #include "mst_page_state.h"
 #include "tids.h"

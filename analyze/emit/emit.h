@@ -11,10 +11,10 @@
 
 #include "calltree.h"
 #include "massif.h"
-#include "symbolize.h"
 #include "out.h"
 #include "profile_rows.h"
 #include "settings.h"
+#include "symbolize.h"
 #include "tree.h"
 #include "xtree.h"
 

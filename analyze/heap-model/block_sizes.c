@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "valgrind_arena.h"
-#include "effect.h"
 #include "block_map.h"
+#include "effect.h"
 #include "index_map.h"
+#include "valgrind_arena.h"
 
 #define NO_BLOCK UINT64_MAX
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "freelists.h"
 #include "free_ranges.h"
+#include "freelists.h"
 #include "huge_pages.h"
 
 enum {

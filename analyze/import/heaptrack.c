@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "import.h"
+#include "imported_names.h"
+#include "line_reader.h"
 #include "mst_limits.h"
 #include "mstrace.h"
-#include "imported_names.h"
 #include "string_set.h"
-#include "line_reader.h"
 
 #define NS_PER_MS 1000000u
 #define TEXT_MOST ((uint64_t)512 << 20)

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "import.h"
+#include "imported_names.h"
 #include "index_map.h"
+#include "line_reader.h"
 #include "mst_limits.h"
 #include "mstrace.h"
-#include "imported_names.h"
 #include "string_set.h"
-#include "line_reader.h"
 
 #define NS_PER_UNIT 1000000u
 #define DEPTH_MOST 4096u

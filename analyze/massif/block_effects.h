@@ -8,9 +8,9 @@
 #ifndef ANALYZE_BLOCK_EFFECTS_H
 #define ANALYZE_BLOCK_EFFECTS_H
 
+#include "block_sizes.h"
 #include "effect.h"
 #include "index_map.h"
-#include "block_sizes.h"
 
 struct ledger {
 	const struct settings *settings;

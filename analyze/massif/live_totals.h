@@ -5,8 +5,8 @@
 #ifndef ANALYZE_LIVE_TOTALS_H
 #define ANALYZE_LIVE_TOTALS_H
 
-#include "shown_stacks.h"
 #include "massif.h"
+#include "shown_stacks.h"
 #include "tree.h"
 
 struct livekinds {

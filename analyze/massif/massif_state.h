@@ -6,17 +6,17 @@
 #ifndef ANALYZE_MASSIF_STATE_H
 #define ANALYZE_MASSIF_STATE_H
 
-#include "stack_depth.h"
-#include "window_sums.h"
-#include "effect.h"
-#include "chunk_bounds.h"
 #include "block_effects.h"
+#include "chunk_bounds.h"
+#include "effect.h"
 #include "live_totals.h"
-#include "requested_snapshots.h"
 #include "massif.h"
 #include "mst_pages.h"
+#include "requested_snapshots.h"
 #include "snapshot.h"
+#include "stack_depth.h"
 #include "tree.h"
+#include "window_sums.h"
 
 #define NS_PER_MS 1000000u
 

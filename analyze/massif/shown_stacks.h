@@ -13,8 +13,8 @@
 #define ANALYZE_SHOWN_STACKS_H
 
 #include "mstrace.h"
-#include "symbolize.h"
 #include "settings.h"
+#include "symbolize.h"
 
 /* The frames of a recorded stack that are shown: `n` of them, from `stack` outwards. */
 struct context {

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "shown_stacks.h"
 #include "sample_weight.h"
+#include "shown_stacks.h"
 
 #define NS_PER_MS 1000000u
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "install_paths.h"
 #include "canvas.h"
+#include "install_paths.h"
 
 #define MODULE "canvas_png.so"
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "symbolize.h"
 #include "observer.h"
+#include "symbolize.h"
 
 struct fullusage;
 

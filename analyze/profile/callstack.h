@@ -7,8 +7,8 @@
 #define ANALYZE_CALLSTACK_H
 
 #include "mstrace.h"
-#include "symbolize.h"
 #include "settings.h"
+#include "symbolize.h"
 
 struct callstack {
 	const struct mst_stack *stacks; /* the reader's, after the replay */

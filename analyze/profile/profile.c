@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "array.h"
-#include "effect.h"
 #include "block_map.h"
+#include "effect.h"
 
 #define NS_PER_MS 1000000u
 #define NO_ROW UINT32_MAX

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "embed.h"
-#include "ranges.h"
 #include "embedded_names.h"
+#include "ranges.h"
 
 struct naming {
 	const struct mst_reader *reader;

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "block_sizes.h"
+#include "output_set.h"
+#include "peak_scan.h"
+#include "result.h"
 #include "stack_depth.h"
 #include "window_sums.h"
-#include "output_set.h"
-#include "result.h"
-#include "peak_scan.h"
-#include "block_sizes.h"
 
 /* Settings from which on it takes less to make a digest than to look at all records for each of them. */
 #define DIGEST_PAYS 4

@@ -5,8 +5,8 @@
 #ifndef ANALYZE_MASSIF_RUN_H
 #define ANALYZE_MASSIF_RUN_H
 
-#include "event_log.h"
 #include "emit.h"
+#include "event_log.h"
 #include "tool.h"
 
 /* One replay's result and where it goes. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "fullusage.h"
-#include "symbolize.h"
 #include "output_file.h"
 #include "output_set.h"
+#include "symbolize.h"
 
 #ifndef WITH_PNG
 #define WITH_PNG 0

@@ -8,17 +8,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "massif_run.h"
-#include "profile_run.h"
+#include "block_sizes.h"
 #include "file.h"
 #include "import.h"
+#include "line_reader.h"
+#include "massif_run.h"
 #include "memory.h"
 #include "number.h"
 #include "output_set.h"
-#include "trace_to_trace.h"
+#include "profile_run.h"
 #include "tool.h"
-#include "line_reader.h"
-#include "block_sizes.h"
+#include "trace_to_trace.h"
 
 #define NAME "msconvert"
 

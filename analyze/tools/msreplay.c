@@ -7,8 +7,8 @@
 
 #include "massif_run.h"
 #include "memory.h"
-#include "tool.h"
 #include "memusage_tool.h"
+#include "tool.h"
 
 #define NAME "msreplay"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "help.h"
-#include "run_msrec.h"
 #include "memusage_tool.h"
+#include "run_msrec.h"
 
 #define NAME "msusage"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "output_set.h"
-#include "result.h"
-#include "profile_rows.h"
 #include "peak_scan.h"
+#include "profile_rows.h"
+#include "result.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
 {

@@ -15,9 +15,9 @@
 #include "help.h"
 #include "number.h"
 #include "printable.h"
+#include "progress.h"
 #include "replay.h"
 #include "streams.h"
-#include "progress.h"
 
 #define MAX_JOBS 256u
 #define DEFAULT_JOBS 16

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "symbolize.h"
 #include "out.h"
 #include "output_file.h"
 #include "output_set.h"
 #include "replay.h"
+#include "symbolize.h"
 
 #define COPY_BYTES 65536
 

@@ -25,8 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mstrace.h"
 #include "mst_op.h"
+#include "mstrace.h"
 
 #define NONE UINT32_MAX
 #define NEARBY 16u

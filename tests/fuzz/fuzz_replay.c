@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "massif_run.h"
-#include "recipe.h"
 #include "memusage_tool.h"
+#include "recipe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The model's heap, used as a replay uses it. */
-#include "valgrind_arena.h"
 #include "usable_script.h"
+#include "valgrind_arena.h"
 
 static struct arena *arena;
 static uint32_t slots[SLOTS];

@@ -18,8 +18,8 @@
 
 #include "clock.h"
 #include "mstrace.h"
-#include "os.h"
 #include "next_malloc.h"
+#include "os.h"
 #include "recorder.h"
 #include "shm.h"
 #include "tracee.h"

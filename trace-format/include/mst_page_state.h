@@ -6,8 +6,8 @@
 #ifndef MSTRACE_PAGE_STATE_H
 #define MSTRACE_PAGE_STATE_H
 
-#include "mstrace.h"
 #include "mst_pages.h"
+#include "mstrace.h"
 
 struct pagebase;
 

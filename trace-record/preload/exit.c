@@ -12,8 +12,8 @@
 
 #include "export.h"
 #include "forks.h"
-#include "os.h"
 #include "next_malloc.h"
+#include "os.h"
 #include "recorder.h"
 #include "shm.h"
 

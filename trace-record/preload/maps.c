@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 
 #include "export.h"
-#include "os.h"
 #include "next_malloc.h"
+#include "os.h"
 #include "recorder.h"
 
 #define CALLER_SP() ((uintptr_t)(CALLER_FRAME() + 2))

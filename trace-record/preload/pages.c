@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "trampoline.h"
 #include "os.h"
 #include "recorder.h"
 #include "syscall_patch.h"
 #include "thread.h"
+#include "trampoline.h"
 
 #define KEEP_OLD 4u /* MREMAP_DONTUNMAP */
 

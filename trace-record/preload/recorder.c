@@ -4,8 +4,8 @@
 
 #include "fork_barrier.h"
 #include "modules.h"
-#include "os.h"
 #include "next_malloc.h"
+#include "os.h"
 #include "ring.h"
 #include "sample.h"
 #include "sampler.h"

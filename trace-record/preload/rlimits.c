@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 
 #include "export.h"
-#include "os.h"
 #include "next_malloc.h"
+#include "os.h"
 #include "segments.h"
 
 static bool ready(void)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "elfsym.h"
-#include "trampoline.h"
 #include "os.h"
+#include "trampoline.h"
 
 #define WINDOW 65536u
 

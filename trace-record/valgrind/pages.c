@@ -5,8 +5,8 @@
  */
 #include "engine.h"
 
-#include "objects.h"
 #include "mst_op.h"
+#include "objects.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcproc.h"
 #include "pub_tool_threadstate.h"

@@ -8,8 +8,8 @@
 
 #include <sys/syscall.h>
 
-#include "objects.h"
 #include "mst_op.h"
+#include "objects.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcprint.h"
