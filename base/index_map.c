@@ -8,18 +8,18 @@
 #define SLOTS_MIN 64u
 #define GROUP_LOG2 3 /* blocks that came one after the other lie together: they often go so, too */
 
-struct indexmap_slot {
+struct index_map_slot {
 	uint64_t block;
 	uint64_t number;
 };
 
-void indexmap_finish(struct indexmap *map)
+void index_map_finish(struct index_map *map)
 {
 	free(map->slots);
-	*map = (struct indexmap){ 0 };
+	*map = (struct index_map){ 0 };
 }
 
-static size_t home_of(const struct indexmap *map, uint64_t block)
+static size_t home_of(const struct index_map *map, uint64_t block)
 {
 	const uint64_t group = (block >> GROUP_LOG2) * 0x9e3779b97f4a7c15u >> 20;
 
@@ -27,7 +27,7 @@ static size_t home_of(const struct indexmap *map, uint64_t block)
 }
 
 /* Where the block is, or would be put. */
-static size_t slot_of(const struct indexmap *map, uint64_t block)
+static size_t slot_of(const struct index_map *map, uint64_t block)
 {
 	size_t i = home_of(map, block);
 
@@ -36,10 +36,10 @@ static size_t slot_of(const struct indexmap *map, uint64_t block)
 	return i;
 }
 
-static bool grow(struct indexmap *map)
+static bool grow(struct index_map *map)
 {
 	const size_t n = map->slots ? 2 * (map->mask + 1) : SLOTS_MIN;
-	struct indexmap bigger = { .slots = malloc(n * sizeof(*bigger.slots)), .mask = n - 1, .n = map->n };
+	struct index_map bigger = { .slots = malloc(n * sizeof(*bigger.slots)), .mask = n - 1, .n = map->n };
 
 	if (!bigger.slots)
 		return false;
@@ -54,22 +54,22 @@ static bool grow(struct indexmap *map)
 	return true;
 }
 
-bool indexmap_put(struct indexmap *map, uint64_t block, uint64_t number)
+bool index_map_put(struct index_map *map, uint64_t block, uint64_t number)
 {
-	struct indexmap_slot *slot;
+	struct index_map_slot *slot;
 
 	if ((!map->slots || map->n >= map->mask / 2) && !grow(map))
 		return false;
 	slot = &map->slots[slot_of(map, block)];
 	if (slot->block == NO_BLOCK)
 		map->n++;
-	*slot = (struct indexmap_slot){ block, number };
+	*slot = (struct index_map_slot){ block, number };
 	return true;
 }
 
-bool indexmap_find(const struct indexmap *map, uint64_t block, uint64_t *number)
+bool index_map_find(const struct index_map *map, uint64_t block, uint64_t *number)
 {
-	const struct indexmap_slot *slot;
+	const struct index_map_slot *slot;
 
 	if (map->n == 0 || block == NO_BLOCK)
 		return false;
@@ -80,13 +80,13 @@ bool indexmap_find(const struct indexmap *map, uint64_t block, uint64_t *number)
 	return true;
 }
 
-void indexmap_foresee(const struct indexmap *map, uint64_t block)
+void index_map_foresee(const struct index_map *map, uint64_t block)
 {
 	if (map->n)
 		__builtin_prefetch(&map->slots[home_of(map, block)]);
 }
 
-bool indexmap_take(struct indexmap *map, uint64_t block, uint64_t *number)
+bool index_map_take(struct index_map *map, uint64_t block, uint64_t *number)
 {
 	size_t gap, i;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char *beside_find(const char *const *places, size_t n, int mode)
+char *install_path_find(const char *const *places, size_t n, int mode)
 {
 	char self[4096], *path;
 	const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);

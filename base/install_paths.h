@@ -9,6 +9,6 @@
  * The first of the `places`, paths from the program's own directory, that access(2) grants in `mode`; to be
  * freed. NULL if there is none, or no memory.
  */
-char *beside_find(const char *const *places, size_t n, int mode);
+char *install_path_find(const char *const *places, size_t n, int mode);
 
 #endif

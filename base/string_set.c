@@ -9,7 +9,7 @@
 #include "printable.h"
 
 /* Open addressing; `mask` + 1 slots, a power of two, at most half of them in use. */
-struct stringset {
+struct string_set {
 	size_t n;
 	size_t mask;
 	struct slot {
@@ -29,7 +29,7 @@ static uint64_t text_hash(const char *text, size_t n)
 	return hash ^ hash >> 29;
 }
 
-static struct slot *slot_find(const struct stringset *set, const char *text, size_t n, uint64_t hash)
+static struct slot *slot_find(const struct string_set *set, const char *text, size_t n, uint64_t hash)
 {
 	size_t i = hash & set->mask;
 
@@ -43,7 +43,7 @@ static struct slot *slot_find(const struct stringset *set, const char *text, siz
 	}
 }
 
-static bool stringset_grow(struct stringset *set)
+static bool string_set_grow(struct string_set *set)
 {
 	struct slot *old = set->slots;
 	size_t old_mask = set->mask;
@@ -60,9 +60,9 @@ static bool stringset_grow(struct stringset *set)
 	return true;
 }
 
-struct stringset *stringset_create(void)
+struct string_set *string_set_create(void)
 {
-	struct stringset *set = calloc(1, sizeof(*set));
+	struct string_set *set = calloc(1, sizeof(*set));
 
 	if (!set)
 		return NULL;
@@ -75,7 +75,7 @@ struct stringset *stringset_create(void)
 	return set;
 }
 
-void stringset_destroy(struct stringset *set)
+void string_set_destroy(struct string_set *set)
 {
 	if (!set)
 		return;
@@ -86,7 +86,7 @@ void stringset_destroy(struct stringset *set)
 }
 
 /* The text's slot, filled. NULL: no memory. */
-static struct slot *slot_add(struct stringset *set, const char *text, size_t n)
+static struct slot *slot_add(struct string_set *set, const char *text, size_t n)
 {
 	uint64_t hash = text_hash(text, n);
 	struct slot *slot = slot_find(set, text, n, hash);
@@ -94,7 +94,7 @@ static struct slot *slot_add(struct stringset *set, const char *text, size_t n)
 	if (slot->text)
 		return slot;
 	if (2 * (set->n + 1) > set->mask) {
-		if (!stringset_grow(set))
+		if (!string_set_grow(set))
 			return NULL;
 		slot = slot_find(set, text, n, hash);
 	}
@@ -109,27 +109,27 @@ static struct slot *slot_add(struct stringset *set, const char *text, size_t n)
 	return slot;
 }
 
-const char *stringset_add(struct stringset *set, const char *text, size_t n)
+const char *string_set_add(struct string_set *set, const char *text, size_t n)
 {
 	const struct slot *slot = slot_add(set, text, n);
 
 	return slot ? slot->text : NULL;
 }
 
-const char *stringset_add_shown(struct stringset *set, const char *text, size_t n)
+const char *string_set_add_shown(struct string_set *set, const char *text, size_t n)
 {
 	const char *kept;
 	char *copy;
 
 	if (printable_run(text, n) == n)
-		return stringset_add(set, text, n);
+		return string_set_add(set, text, n);
 	copy = printable_copy(text, n);
-	kept = copy ? stringset_add(set, copy, strlen(copy)) : NULL;
+	kept = copy ? string_set_add(set, copy, strlen(copy)) : NULL;
 	free(copy);
 	return kept;
 }
 
-size_t stringset_number(struct stringset *set, const char *text, size_t n)
+size_t string_set_number(struct string_set *set, const char *text, size_t n)
 {
 	const struct slot *slot = slot_add(set, text, n);
 

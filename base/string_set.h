@@ -9,21 +9,21 @@
 
 #include <stddef.h>
 
-struct stringset;
+struct string_set;
 
-struct stringset *stringset_create(void);      /* NULL when out of memory */
-void stringset_destroy(struct stringset *set); /* NULL is allowed */
+struct string_set *string_set_create(void);      /* NULL when out of memory */
+void string_set_destroy(struct string_set *set); /* NULL is allowed */
 
 /* The set's copy of text[0..n), NUL-terminated. NULL when out of memory. */
-const char *stringset_add(struct stringset *set, const char *text, size_t n);
+const char *string_set_add(struct string_set *set, const char *text, size_t n);
 
 /*
  * The same for names that strangers gave (files, compilers, traces) on their way to terminals and files of
  * lines: in the form of printable.h.
  */
-const char *stringset_add_shown(struct stringset *set, const char *text, size_t n);
+const char *string_set_add_shown(struct string_set *set, const char *text, size_t n);
 
-/* As stringset_add(), for the text's number: texts are numbered from 1 as they are added. 0 when out of memory. */
-size_t stringset_number(struct stringset *set, const char *text, size_t n);
+/* As string_set_add(), for the text's number: texts are numbered from 1 as they are added. 0 when out of memory. */
+size_t string_set_number(struct string_set *set, const char *text, size_t n);
 
 #endif

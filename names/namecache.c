@@ -394,8 +394,8 @@ struct book {
 	struct kept_answer *answers;
 	struct kept_line *lines;
 	char *text;
-	struct stringset *known; /* the texts, without the empty one at the beginning, which is NULL */
-	uint32_t *places;        /* by a text's number there */
+	struct string_set *known; /* the texts, without the empty one at the beginning, which is NULL */
+	uint32_t *places;         /* by a text's number there */
 	uint32_t n_known;
 	bool starved;
 };
@@ -403,7 +403,7 @@ struct book {
 static uint32_t book_text(struct book *book, const char *text)
 {
 	const size_t size = text_size(text);
-	const size_t number = text ? stringset_number(book->known, text, size - 1) : 0;
+	const size_t number = text ? string_set_number(book->known, text, size - 1) : 0;
 
 	if (number == 0) {
 		book->starved |= text != NULL;
@@ -457,7 +457,7 @@ static bool book_create(struct book *book, const struct namecache *cache)
 	book->lines = calloc(lines, sizeof(*book->lines));
 	book->text = calloc(text, 1);
 	book->places = calloc(TEXTS * lines + 1, sizeof(*book->places));
-	book->known = stringset_create();
+	book->known = string_set_create();
 	book->head.n_text = 1;
 	return book->answers && book->lines && book->text && book->places && book->known;
 }
@@ -468,7 +468,7 @@ static void book_finish(struct book *book)
 	free(book->lines);
 	free(book->text);
 	free(book->places);
-	stringset_destroy(book->known);
+	string_set_destroy(book->known);
 }
 
 /* In the order of addresses. */

@@ -46,7 +46,7 @@ struct module {
 
 struct symbols {
 	struct objfile_search *search;
-	struct stringset *strings;
+	struct string_set *strings;
 	struct notices notices;
 	struct module *modules;
 	uint32_t n_modules;
@@ -191,7 +191,7 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 			notices_add(&symbols->notices, "%s: %m, not searched for names", search_dirs[i]);
 	}
 	symbols->search = objfile_search_create(search_dirs, n);
-	symbols->strings = stringset_create();
+	symbols->strings = string_set_create();
 	if (answers_init(&symbols->answers) && symbols->search && symbols->strings)
 		return symbols;
 	symbols_destroy(symbols);
@@ -211,7 +211,7 @@ void symbols_destroy(struct symbols *symbols)
 	free(symbols->modules);
 	free(symbols->cache_folder);
 	notices_finish(&symbols->notices);
-	stringset_destroy(symbols->strings);
+	string_set_destroy(symbols->strings);
 	objfile_search_destroy(symbols->search);
 	free(symbols);
 }
@@ -295,7 +295,7 @@ bool symbols_has_file(struct symbols *symbols, uint32_t module)
 /* A text that can be shown, for as long as there are answers; NULL when out of memory. */
 static const char *keep_shown(struct symbols *symbols, const char *text, size_t n)
 {
-	const char *kept = stringset_add_shown(symbols->strings, text, n);
+	const char *kept = string_set_add_shown(symbols->strings, text, n);
 
 	symbols->notices.starved |= !kept;
 	return kept;

@@ -55,7 +55,7 @@ static int note_units(struct mst_writer *w, int from, uint64_t *end)
 	return err ? err : at ? 0 : MST_ERR_NOT_A_TRACE;
 }
 
-int mst_writer_extend(struct mst_writer **writer, int fd, int from, uint64_t bytes)
+int mst_writer_append(struct mst_writer **writer, int fd, int from, uint64_t bytes)
 {
 	struct mst_writer *w;
 	int err = writer_alloc(&w, fd, 0);

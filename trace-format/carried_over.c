@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_BITS 39u /* beside those of a kind, so that no key is the map's UINT64_MAX */
-#define RANK_MASK ((UINT64_C(1) << RANK_BITS) - 1)
+#define ORDINAL_BITS 39u /* beside those of a kind, so that no key is the map's UINT64_MAX */
+#define ORDINAL_MASK ((UINT64_C(1) << ORDINAL_BITS) - 1)
 #define AHEAD 8u /* blocks that are looked for soon */
 
 enum {
@@ -15,7 +15,7 @@ enum {
 
 static const char no_memory[] = "";
 
-void elders_finish(struct elders *e)
+void carried_over_finish(struct carried_over *e)
 {
 	for (uint32_t k = 0; k < e->n_kinds; k++) {
 		for (uint32_t i = 0; i < e->kinds[k].n; i++)
@@ -23,23 +23,23 @@ void elders_finish(struct elders *e)
 		free(e->kinds[k].broods);
 	}
 	free(e->kinds);
-	indexmap_finish(&e->rest);
-	*e = (struct elders){ 0 };
+	index_map_finish(&e->rest);
+	*e = (struct carried_over){ 0 };
 }
 
 /*
- * Blocks of a kind that came one after the other lie together in the map; most kinds have few, of the same low ranks,
+ * Blocks of a kind that came one after the other lie together in the map; most kinds have few, of the same low ordinals,
  * and these shall not lie in the same places of their groups.
  */
-static uint64_t key_of(uint32_t kind, uint64_t rank)
+static uint64_t key_of(uint32_t kind, uint64_t ordinal)
 {
-	return (uint64_t)kind << RANK_BITS | ((rank + kind * UINT64_C(3)) & RANK_MASK);
+	return (uint64_t)kind << ORDINAL_BITS | ((ordinal + kind * UINT64_C(3)) & ORDINAL_MASK);
 }
 
-static bool room_for(struct elders *e, uint32_t kind)
+static bool room_for(struct carried_over *e, uint32_t kind)
 {
 	const uint32_t n = kind + kind / 2 + 64;
-	struct elders_kind *kinds;
+	struct carried_over_kind *kinds;
 
 	if (kind < e->n_kinds)
 		return true;
@@ -54,8 +54,8 @@ static bool room_for(struct elders *e, uint32_t kind)
 
 /* ---- broods ---- */
 
-/* The one that has the rank, if any has: the last one that doesn't begin behind it. NULL: there is none. */
-static struct brood *brood_at(const struct elders_kind *kind, uint64_t rank)
+/* The one that has the ordinal, if any has: the last one that doesn't begin behind it. NULL: there is none. */
+static struct brood *brood_at(const struct carried_over_kind *kind, uint64_t ordinal)
 {
 	struct brood *found = kind->broods;
 	uint32_t n = kind->n;
@@ -64,14 +64,14 @@ static struct brood *brood_at(const struct elders_kind *kind, uint64_t rank)
 	while (n > 1) {
 		const uint32_t half = n / 2;
 
-		found = found[half].rank <= rank ? found + half : found;
+		found = found[half].ordinal <= ordinal ? found + half : found;
 		n -= half;
 	}
-	return n && rank - found->rank < found->n ? found : NULL;
+	return n && ordinal - found->ordinal < found->n ? found : NULL;
 }
 
 /* Broods that are gone are left out, when they are half of all, before one is added. */
-static bool room_for_brood(struct elders_kind *kind)
+static bool room_for_brood(struct carried_over_kind *kind)
 {
 	struct brood *broods;
 	uint32_t n = 0;
@@ -94,15 +94,15 @@ static bool room_for_brood(struct elders_kind *kind)
 }
 
 /* Moves what is left to the map; without memory for it, it stays. */
-static void disband(struct elders *e, uint32_t kind, struct brood *brood)
+static void disband(struct carried_over *e, uint32_t kind, struct brood *brood)
 {
 	for (uint32_t i = 0; brood->live > 0; i++) {
-		if (brood->allocs[i] & RANKS_GONE)
+		if (brood->allocs[i] & ORDINALS_GONE)
 			continue;
-		if (!indexmap_put(&e->rest, key_of(kind, brood->rank + i),
-				  brood->first_alloc + brood->allocs[i]))
+		if (!index_map_put(&e->rest, key_of(kind, brood->ordinal + i),
+				   brood->first_alloc + brood->allocs[i]))
 			return;
-		brood->allocs[i] |= RANKS_GONE;
+		brood->allocs[i] |= ORDINALS_GONE;
 		brood->live--;
 	}
 	free(brood->allocs);
@@ -114,49 +114,49 @@ static void disband(struct elders *e, uint32_t kind, struct brood *brood)
 /* ---- a chunk ---- */
 
 /* Where the block is, or NULL: perhaps in the map. It will be looked at soon. */
-static struct brood *foresee(const struct elders *e, const struct ranks_elder *elder)
+static struct brood *foresee(const struct carried_over *e, const struct ordinals_elder *elder)
 {
-	const struct elders_kind *const kind = &e->kinds[elder->kind];
-	const uint64_t rank = kind->count - elder->back;
-	struct brood *const brood = brood_at(kind, rank);
+	const struct carried_over_kind *const kind = &e->kinds[elder->kind];
+	const uint64_t ordinal = kind->count - elder->back;
+	struct brood *const brood = brood_at(kind, ordinal);
 
 	if (brood)
-		__builtin_prefetch(&brood->allocs[rank - brood->rank], 1);
+		__builtin_prefetch(&brood->allocs[ordinal - brood->ordinal], 1);
 	else
-		indexmap_foresee(&e->rest, key_of(elder->kind, rank));
+		index_map_foresee(&e->rest, key_of(elder->kind, ordinal));
 	return brood;
 }
 
 /* Puts the block's index into *block, if it is live, and takes it out if it `goes`. */
-static void find_elder(struct elders *e, struct brood *brood, uint32_t kind, uint64_t rank, bool goes,
-		       uint64_t *block)
+static void find_elder(struct carried_over *e, struct brood *brood, uint32_t kind, uint64_t ordinal,
+		       bool goes, uint64_t *block)
 {
 	/* The brood may be gone by now. */
-	uint32_t *const alloc = brood && brood->n ? &brood->allocs[rank - brood->rank] : NULL;
+	uint32_t *const alloc = brood && brood->n ? &brood->allocs[ordinal - brood->ordinal] : NULL;
 
-	if (alloc && !(*alloc & RANKS_GONE)) {
+	if (alloc && !(*alloc & ORDINALS_GONE)) {
 		*block = brood->first_alloc + *alloc;
-		*alloc |= goes ? RANKS_GONE : 0;
+		*alloc |= goes ? ORDINALS_GONE : 0;
 		brood->live -= goes;
 		if (brood->live <= brood->n / SPARSE)
 			disband(e, kind, brood);
 	} else if (goes) {
-		indexmap_take(&e->rest, key_of(kind, rank), block);
+		index_map_take(&e->rest, key_of(kind, ordinal), block);
 	} else {
-		indexmap_find(&e->rest, key_of(kind, rank), block);
+		index_map_find(&e->rest, key_of(kind, ordinal), block);
 	}
 }
 
 /* The blocks that go, or are named. */
-static const char *find(struct elders *e, const struct ranks *ranks, bool whole, uint64_t *freed)
+static const char *find(struct carried_over *e, const struct ordinals *ordinals, bool whole, uint64_t *freed)
 {
 	struct brood *broods[AHEAD];
 
-	for (uint32_t i = 0; i < ranks->n_elders + AHEAD; i++) {
+	for (uint32_t i = 0; i < ordinals->n_elders + AHEAD; i++) {
 		struct brood **const brood = &broods[i % AHEAD];
 
 		if (i >= AHEAD) {
-			const struct ranks_elder *const elder = &ranks->elders[i - AHEAD];
+			const struct ordinals_elder *const elder = &ordinals->carried_over[i - AHEAD];
 			const uint64_t count = e->kinds[elder->kind].count;
 
 			if (elder->back <= count)
@@ -165,14 +165,14 @@ static const char *find(struct elders *e, const struct ranks *ranks, bool whole,
 			else if (whole)
 				return "a block is freed before it exists";
 		}
-		if (i < ranks->n_elders)
-			*brood = foresee(e, &ranks->elders[i]);
+		if (i < ordinals->n_elders)
+			*brood = foresee(e, &ordinals->carried_over[i]);
 	}
 	return NULL;
 }
 
 /* What the chunk leaves of a kind, among allocs[n], of which the first and the last are live. */
-static bool keep_brood(struct elders_kind *kind, struct brood brood, const uint32_t *allocs)
+static bool keep_brood(struct carried_over_kind *kind, struct brood brood, const uint32_t *allocs)
 {
 	const size_t size = brood.n * sizeof(*allocs);
 
@@ -186,51 +186,51 @@ static bool keep_brood(struct elders_kind *kind, struct brood brood, const uint3
 	return true;
 }
 
-static bool keep(struct elders *e, const struct ranks *ranks, const struct ranks_kind *left,
+static bool keep(struct carried_over *e, const struct ordinals *ordinals, const struct ordinals_kind *left,
 		 uint64_t first_alloc)
 {
-	struct elders_kind *const kind = &e->kinds[left->kind];
-	const uint32_t *const allocs = &ranks->allocs[left->first];
+	struct carried_over_kind *const kind = &e->kinds[left->kind];
+	const uint32_t *const allocs = &ordinals->allocs[left->first];
 	uint32_t first = 0, end = left->n, live = 0;
 
-	while (first < end && allocs[first] & RANKS_GONE)
+	while (first < end && allocs[first] & ORDINALS_GONE)
 		first++;
-	while (first < end && allocs[end - 1] & RANKS_GONE)
+	while (first < end && allocs[end - 1] & ORDINALS_GONE)
 		end--;
 	for (uint32_t i = first; i < end; i++)
-		live += allocs[i] < RANKS_GONE;
+		live += allocs[i] < ORDINALS_GONE;
 	if (live >= BROOD_MIN && live > (end - first) / SPARSE)
 		return keep_brood(kind,
-				  (struct brood){ .rank = kind->count + first,
+				  (struct brood){ .ordinal = kind->count + first,
 						  .first_alloc = first_alloc,
 						  .n = end - first,
 						  .live = live },
 				  &allocs[first]);
 	for (uint32_t i = first; i < end; i++) {
-		if (!(allocs[i] & RANKS_GONE) &&
-		    !indexmap_put(&e->rest, key_of(left->kind, kind->count + i), first_alloc + allocs[i]))
+		if (!(allocs[i] & ORDINALS_GONE) &&
+		    !index_map_put(&e->rest, key_of(left->kind, kind->count + i), first_alloc + allocs[i]))
 			return false;
 	}
 	return true;
 }
 
-const char *elders_take(struct elders *e, const struct ranks *ranks, uint64_t first_alloc, bool whole,
-			uint64_t *freed)
+const char *carried_over_take(struct carried_over *e, const struct ordinals *ordinals, uint64_t first_alloc,
+			      bool whole, uint64_t *freed)
 {
 	const char *wrong;
 
-	for (uint32_t i = 0; i < ranks->n_kinds; i++) {
-		if (!room_for(e, ranks->kinds[i].kind))
+	for (uint32_t i = 0; i < ordinals->n_kinds; i++) {
+		if (!room_for(e, ordinals->kinds[i].kind))
 			return no_memory;
 	}
-	wrong = find(e, ranks, whole, freed);
-	for (uint32_t i = 0; i < ranks->n_kinds && !wrong; i++) {
-		const struct ranks_kind *const kind = &ranks->kinds[i];
+	wrong = find(e, ordinals, whole, freed);
+	for (uint32_t i = 0; i < ordinals->n_kinds && !wrong; i++) {
+		const struct ordinals_kind *const kind = &ordinals->kinds[i];
 		uint64_t *const count = &e->kinds[kind->kind].count;
 
-		if (*count > RANK_MASK - kind->n)
+		if (*count > ORDINAL_MASK - kind->n)
 			return "more blocks of a kind than there can be";
-		if (!keep(e, ranks, kind, first_alloc))
+		if (!keep(e, ordinals, kind, first_alloc))
 			return no_memory;
 		*count += kind->n;
 	}

@@ -12,8 +12,8 @@ int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
 	*chunk = (struct chunk){ .capacity = capacity, .stamp_units = CHUNK_STAMP_UNITS, .epoch = 1 };
 	chunk->records = malloc(capacity * sizeof(*chunk->records));
-	chunk->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*chunk->symbols));
-	if (!chunk->records || !chunk->symbols)
+	chunk->tokens = malloc(MST_MAX_TOKENS * sizeof(*chunk->tokens));
+	if (!chunk->records || !chunk->tokens)
 		return MST_ERR_NOMEM;
 	return 0;
 }
@@ -21,7 +21,7 @@ int chunk_init(struct chunk *chunk, uint32_t capacity)
 void chunk_finish(struct chunk *chunk)
 {
 	free(chunk->records);
-	free(chunk->symbols);
+	free(chunk->tokens);
 	free(chunk->effects);
 	free(chunk->numbers[0].items);
 	free(chunk->numbers[1].items);
@@ -29,7 +29,7 @@ void chunk_finish(struct chunk *chunk)
 	bytes_free(&chunk->thread);
 	bytes_free(&chunk->identity);
 	bytes_free(&chunk->instructions);
-	bytes_free(&chunk->steps);
+	bytes_free(&chunk->sp_changes);
 	bytes_free(&chunk->addresses);
 }
 
@@ -51,9 +51,9 @@ static int copy_numbers(struct chunk_numbers *to, const struct chunk_numbers *fr
 static int copy_columns(struct chunk *to, const struct chunk *from)
 {
 	struct bytes *const new[] = { &to->time,         &to->thread,    &to->identity,
-				      &to->instructions, &to->addresses, &to->steps };
+				      &to->instructions, &to->addresses, &to->sp_changes };
 	const struct bytes *const old[] = { &from->time,         &from->thread,    &from->identity,
-					    &from->instructions, &from->addresses, &from->steps };
+					    &from->instructions, &from->addresses, &from->sp_changes };
 	bool failed = false;
 
 	for (size_t i = 0; i < sizeof(new) / sizeof(*new); i++) {
@@ -72,13 +72,13 @@ int chunk_copy(struct chunk *to, const struct chunk *from)
 	to->effects = NULL;
 	to->n_effects = 0;
 	to->records = malloc(from->capacity * sizeof(*to->records));
-	to->symbols = malloc(MST_MAX_SYMBOLS * sizeof(*to->symbols));
+	to->tokens = malloc(MST_MAX_TOKENS * sizeof(*to->tokens));
 	err = copy_columns(to, from) | copy_numbers(&to->numbers[0], &from->numbers[0]) |
 	      copy_numbers(&to->numbers[1], &from->numbers[1]);
-	if (err || !to->records || !to->symbols)
+	if (err || !to->records || !to->tokens)
 		return MST_ERR_NOMEM;
 	memcpy(to->records, from->records, from->n_records * sizeof(*to->records));
-	memcpy(to->symbols, from->symbols, from->n_symbols * sizeof(*to->symbols));
+	memcpy(to->tokens, from->tokens, from->n_tokens * sizeof(*to->tokens));
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static void forget(struct chunk_numbers *numbers)
 
 void chunk_reset(struct chunk *chunk)
 {
-	chunk->n_records = chunk->n_symbols = 0;
+	chunk->n_records = chunk->n_tokens = 0;
 	chunk->stamped = chunk->stamped_run = 0;
 	chunk->pairs = 0;
 	chunk->null_frees = 0;
@@ -104,7 +104,7 @@ void chunk_reset(struct chunk *chunk)
 	bytes_clear(&chunk->thread);
 	bytes_clear(&chunk->identity);
 	bytes_clear(&chunk->instructions);
-	bytes_clear(&chunk->steps);
+	bytes_clear(&chunk->sp_changes);
 	chunk->stepped = 0;
 	bytes_clear(&chunk->addresses);
 	if (++chunk->epoch == 0) {
@@ -154,8 +154,8 @@ void chunk_count(struct chunk *chunk, uint64_t count)
 void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size)
 {
 	for (; chunk->stepped < chunk_events(chunk); chunk->stepped++)
-		bytes_u8(&chunk->steps, 0);
-	bytes_append(&chunk->steps, steps, size);
+		bytes_u8(&chunk->sp_changes, 0);
+	bytes_append(&chunk->sp_changes, steps, size);
 }
 
 static int grow(struct chunk_numbers *numbers, uint32_t place)
@@ -174,46 +174,46 @@ static int grow(struct chunk_numbers *numbers, uint32_t place)
 	return 0;
 }
 
-int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
+int chunk_list_token(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
 	struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
-	const uint32_t place = chunk_place(kind, role), number = chunk->n_symbols;
+	const uint32_t place = chunk_place(kind, role), number = chunk->n_tokens;
 
 	if (place >= numbers->n && grow(numbers, place) != 0)
 		return MST_ERR_NOMEM;
-	chunk->n_symbols++;
+	chunk->n_tokens++;
 	numbers->items[place].local = (uint32_t)chunk->epoch << 16 | number;
 	if (role != MST_ALLOC)
 		numbers->items[place].last = 1;
-	chunk->symbols[number] = (struct mst_symbol){ .kind = kind, .role = role };
+	chunk->tokens[number] = (struct mst_token){ .kind = kind, .role = role };
 	return 0;
 }
 
-int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role)
+int chunk_add_token(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
-	const uint32_t number = chunk->n_symbols;
+	const uint32_t number = chunk->n_tokens;
 
-	if (chunk_list_symbol(chunk, kind, role) != 0)
+	if (chunk_list_token(chunk, kind, role) != 0)
 		return MST_ERR_NOMEM;
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
 
-/* What a symbol or a call adds, modulo 2^64: sizes can be anything. */
+/* What a token or a call adds, modulo 2^64: sizes can be anything. */
 struct effect {
 	uint64_t bytes, bytes16;
 	int64_t blocks;
-	uint32_t count; /* of a symbol's records: those that are whole calls */
+	uint32_t count; /* of a token's records: those that are whole calls */
 	bool begins_pair;
 };
 
-static struct effect symbol_effect(const struct mst_symbol *symbol, const struct mst_kind *kinds)
+static struct effect token_effect(const struct mst_token *token, const struct mst_kind *kinds)
 {
-	const struct mst_kind *kind = &kinds[symbol->kind];
-	const int64_t sign = symbol->role == MST_ALLOC ? 1 : -1;
-	struct effect e = { .begins_pair = symbol->role == MST_OUT || symbol->role == MST_KEEP };
+	const struct mst_kind *kind = &kinds[token->kind];
+	const int64_t sign = token->role == MST_ALLOC ? 1 : -1;
+	struct effect e = { .begins_pair = token->role == MST_OUT || token->role == MST_KEEP };
 
-	if (symbol->role == MST_CALL || symbol->role == MST_KEEP || kind->op == MST_OP_UNKNOWN)
+	if (token->role == MST_CALL || token->role == MST_KEEP || kind->op == MST_OP_UNKNOWN)
 		return e;
 	e.bytes = (uint64_t)sign * kind->size;
 	e.bytes16 =
@@ -233,7 +233,7 @@ static inline void effect_add(struct effect *sum, const struct effect *e)
 static void sum_moves(struct mst_sums *sums, const struct effect *e, uint32_t count)
 {
 	sums->moved16 += count * ((int64_t)e->bytes16 < 0 ? -e->bytes16 : e->bytes16);
-	sums->steps += e->blocks != 0 ? count : 0;
+	sums->changes += e->blocks != 0 ? count : 0;
 }
 
 static bool is_realloc(const struct mst_kind *kind)
@@ -242,11 +242,11 @@ static bool is_realloc(const struct mst_kind *kind)
 }
 
 /* What reallocs (done or failed) add to the growth and shrink counters. */
-static void sum_realloc(struct mst_sums *sums, const struct mst_symbol *symbols, const struct mst_kind *kinds,
+static void sum_realloc(struct mst_sums *sums, const struct mst_token *tokens, const struct mst_kind *kinds,
 			const uint16_t *at)
 {
-	const struct mst_symbol *now = &symbols[at[1]];
-	const uint64_t size = kinds[now->kind].size, old = kinds[symbols[at[0]].kind].size;
+	const struct mst_token *now = &tokens[at[1]];
+	const uint64_t size = kinds[now->kind].size, old = kinds[tokens[at[0]].kind].size;
 
 	if (!is_realloc(&kinds[now->kind]))
 		return;
@@ -262,11 +262,11 @@ static struct effect sum_pair(struct mst_sums *sums, const struct chunk *chunk, 
 {
 	struct effect e = effects[at[0]];
 
-	chunk->symbols[at[0]].count++;
-	chunk->symbols[at[1]].count++;
+	chunk->tokens[at[0]].count++;
+	chunk->tokens[at[1]].count++;
 	effect_add(&e, &effects[at[1]]);
 	sum_moves(sums, &e, 1);
-	sum_realloc(sums, chunk->symbols, kinds, at);
+	sum_realloc(sums, chunk->tokens, kinds, at);
 	return e;
 }
 
@@ -301,8 +301,8 @@ static void sum_records(struct mst_sums *sums, const struct chunk *chunk, const 
 
 static int find_effects(struct chunk *chunk, const struct mst_kind *kinds)
 {
-	if (chunk->n_effects < chunk->n_symbols) {
-		const uint32_t n = chunk->n_symbols + chunk->n_symbols / 4;
+	if (chunk->n_effects < chunk->n_tokens) {
+		const uint32_t n = chunk->n_tokens + chunk->n_tokens / 4;
 		struct effect *const effects = realloc(chunk->effects, n * sizeof(*effects));
 
 		if (!effects)
@@ -310,8 +310,8 @@ static int find_effects(struct chunk *chunk, const struct mst_kind *kinds)
 		chunk->effects = effects;
 		chunk->n_effects = n;
 	}
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		chunk->effects[i] = symbol_effect(&chunk->symbols[i], kinds);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		chunk->effects[i] = token_effect(&chunk->tokens[i], kinds);
 	return 0;
 }
 
@@ -321,12 +321,12 @@ int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sum
 	if (find_effects(chunk, kinds) != 0)
 		return MST_ERR_NOMEM;
 	sum_records(sums, chunk, kinds, chunk->effects);
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		chunk->symbols[i].count += chunk->effects[i].count;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		chunk->tokens[i].count += chunk->effects[i].count;
 		sum_moves(sums, &chunk->effects[i], chunk->effects[i].count);
 	}
 	if (chunk->base)
-		sums->events = sums->moved16 = sums->steps = 0; /* nothing happened */
+		sums->events = sums->moved16 = sums->changes = 0; /* nothing happened */
 	return 0;
 }
 
@@ -334,14 +334,14 @@ uint32_t chunk_allocs(const struct chunk *chunk)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		n += chunk->symbols[i].role == MST_ALLOC ? chunk->symbols[i].count : 0;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		n += chunk->tokens[i].role == MST_ALLOC ? chunk->tokens[i].count : 0;
 	return n;
 }
 
-void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols, struct bytes *counts)
+void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *tokens, struct bytes *counts)
 {
-	const bool narrow = events_narrow(chunk->n_symbols);
+	const bool narrow = events_narrow(chunk->n_tokens);
 	uint8_t *at = bytes_reserve(records, chunk->n_records * (narrow ? 1 : 2));
 	uint32_t last = 0;
 
@@ -356,11 +356,11 @@ void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *
 		}
 		records->size += 2 * chunk->n_records;
 	}
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const uint32_t symbol = chunk_symbol(chunk->symbols[i].kind, chunk->symbols[i].role);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const uint32_t token = chunk_token(chunk->tokens[i].kind, chunk->tokens[i].role);
 
-		bytes_varint(symbols, wire_zigzag((int64_t)symbol - (int64_t)last));
-		bytes_varint(counts, chunk->symbols[i].count);
-		last = symbol;
+		bytes_varint(tokens, wire_zigzag((int64_t)token - (int64_t)last));
+		bytes_varint(counts, chunk->tokens[i].count);
+		last = token;
 	}
 }

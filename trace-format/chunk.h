@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chunk being written: symbols numbered in order of first appearance, and the columns that go
+ * The chunk being written: tokens numbered in order of first appearance, and the columns that go
  * with them. Knows kinds only as numbers until it is sealed.
  */
 #ifndef MSTRACE_CHUNK_H
@@ -10,7 +10,7 @@
 #include "mstrace.h"
 
 /* A kind and what happens to its blocks, in one number. */
-static inline uint32_t chunk_symbol(uint32_t kind, enum mst_role role)
+static inline uint32_t chunk_token(uint32_t kind, enum mst_role role)
 {
 	return kind << 3 | (uint32_t)role;
 }
@@ -20,10 +20,10 @@ struct chunk {
 	uint64_t stamp_units; /* time is stamped at the latest when it has moved this much */
 	bool base;            /* its records are no calls */
 	uint32_t n_records;
-	uint16_t *records; /* local symbol numbers */
-	uint32_t n_symbols;
-	struct mst_symbol *symbols; /* counted by chunk_sums() */
-	struct effect *effects;     /* its own, for as many symbols: */
+	uint16_t *records; /* local token numbers */
+	uint32_t n_tokens;
+	struct mst_token *tokens; /* counted by chunk_sums() */
+	struct effect *effects;   /* its own, for as many tokens: */
 	uint32_t n_effects;
 	struct chunk_numbers {
 		struct chunk_number {
@@ -32,7 +32,7 @@ struct chunk {
 				last; /* ALLOC: blocks of the kind so far; else the age told last, see chunk_put_age() */
 		} * items;
 		uint32_t n;
-	} numbers[2];   /* by global symbol, the common roles apart from the others; see chunk_place() */
+	} numbers[2];   /* by global token, the common roles apart from the others; see chunk_place() */
 	uint16_t epoch; /* numbers with another epoch are void */
 
 	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
@@ -43,7 +43,7 @@ struct chunk {
 	uint64_t count_first, count_last; /* instructions, at the first and last call */
 	uint64_t address_last;
 	uint64_t stepped; /* calls that the column of steps knows of */
-	struct bytes time, thread, identity, instructions, addresses, steps;
+	struct bytes time, thread, identity, instructions, addresses, sp_changes;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -54,7 +54,7 @@ void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
-	return chunk->n_symbols == 0 && chunk->null_frees == 0 && chunk->steps.size == 0;
+	return chunk->n_tokens == 0 && chunk->null_frees == 0 && chunk->sp_changes.size == 0;
 }
 
 /* Calls that have begun, but for those of free(NULL). */
@@ -88,17 +88,17 @@ static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t tim
 		       : 0;
 }
 
-/* Where a symbol's local number is: allocations and frees lie close together, whatever else kinds can do. */
+/* Where a token's local number is: allocations and frees lie close together, whatever else kinds can do. */
 static inline uint32_t chunk_place(uint32_t kind, enum mst_role role)
 {
 	return role <= MST_FREE ? kind << 1 | (uint32_t)role : kind << 2 | (uint32_t)(role - MST_OUT);
 }
 
-/* Gives a symbol that has none yet a number, without a record. */
-int chunk_list_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
+/* Gives a token that has none yet a number, without a record. */
+int chunk_list_token(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
-/* Adds the first record of its symbol. */
-int chunk_add_symbol(struct chunk *chunk, uint32_t kind, enum mst_role role);
+/* Adds the first record of its token. */
+int chunk_add_token(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
 /* Adds one record; the caller has made sure that there is room. 0 or MST_ERR_NOMEM. */
 static inline int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role)
@@ -108,10 +108,10 @@ static inline int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role ro
 	uint32_t number;
 
 	if (__builtin_expect(place >= numbers->n, 0))
-		return chunk_add_symbol(chunk, kind, role);
+		return chunk_add_token(chunk, kind, role);
 	number = numbers->items[place].local;
 	if (__builtin_expect(number >> 16 != chunk->epoch, 0))
-		return chunk_add_symbol(chunk, kind, role);
+		return chunk_add_token(chunk, kind, role);
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
@@ -124,8 +124,8 @@ static inline uint64_t chunk_blocks(const struct chunk *chunk, uint32_t kind)
 	return place < chunk->numbers[0].n ? chunk->numbers[0].items[place].last : 0;
 }
 
-/* The last record gave a block: its rank. */
-static inline uint64_t chunk_take_rank(struct chunk *chunk, uint32_t kind)
+/* The last record gave a block: its ordinal. */
+static inline uint64_t chunk_take_ordinal(struct chunk *chunk, uint32_t kind)
 {
 	return chunk->numbers[0].items[chunk_place(kind, MST_ALLOC)].last++;
 }
@@ -147,11 +147,12 @@ static inline void chunk_put_age(struct chunk *chunk, struct chunk_number *numbe
 		number->last = age;
 }
 
-static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum mst_role role, uint64_t rank)
+static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum mst_role role,
+				      uint64_t ordinal)
 {
 	struct chunk_number *const number = &chunk->numbers[role > MST_FREE].items[chunk_place(kind, role)];
 
-	chunk_put_age(chunk, number, rank == UINT64_MAX ? 0 : chunk_blocks(chunk, kind) - rank);
+	chunk_put_age(chunk, number, ordinal == UINT64_MAX ? 0 : chunk_blocks(chunk, kind) - ordinal);
 }
 
 /* Says where the mapping is that the last record, a mark, is about. */
@@ -161,14 +162,13 @@ static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 	chunk->address_last = address;
 }
 
-/* Counts the symbols, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
+/* Counts the tokens, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
 int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
 
-/* Its allocations, once the symbols are counted. */
+/* Its allocations, once the tokens are counted. */
 uint32_t chunk_allocs(const struct chunk *chunk);
 
-/* The record, symbol and count columns. */
-void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *symbols,
-		struct bytes *counts);
+/* The record, token and count columns. */
+void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *tokens, struct bytes *counts);
 
 #endif

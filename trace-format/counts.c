@@ -4,7 +4,7 @@
 /* Whether the record is the second half of a call. */
 static bool is_second(const struct mst_chunk *chunk, uint32_t record)
 {
-	const uint32_t before = record ? chunk->symbols[chunk->records[record - 1]].role : MST_ALLOC;
+	const uint32_t before = record ? chunk->tokens[chunk->records[record - 1]].role : MST_ALLOC;
 
 	return before == MST_OUT || before == MST_KEEP;
 }

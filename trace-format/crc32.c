@@ -17,9 +17,9 @@ static uint32_t tables[SLICES][256];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
 #ifdef __x86_64__
-#define LANE 16u        /* bytes */
-#define LANES 4u        /* at a time */
-#define FOLD_LEAST 256u /* bytes for which it pays */
+#define LANE 16u          /* bytes */
+#define LANES 4u          /* at a time */
+#define RECODE_LEAST 256u /* bytes for which it pays */
 
 /*
  * What moves a lane over all lanes, or over one: for its first half, which stands in the low bits and counts
@@ -80,7 +80,7 @@ static uint32_t add_by_tables(uint32_t crc, const uint8_t *data, size_t size)
 }
 
 #ifdef __x86_64__
-__attribute__((target("pclmul,sse4.1"))) static inline __m128i fold(__m128i lane, __m128i by, __m128i onto)
+__attribute__((target("pclmul,sse4.1"))) static inline __m128i recode(__m128i lane, __m128i by, __m128i onto)
 {
 	return _mm_xor_si128(onto, _mm_xor_si128(_mm_clmulepi64_si128(lane, by, 0x00),
 						 _mm_clmulepi64_si128(lane, by, 0x11)));
@@ -104,10 +104,10 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t add_by_folding(uint32_t
 	lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128((int)crc));
 	while (at < end) {
 		for (unsigned i = 0; i < LANES; i++)
-			lanes[i] = fold(lanes[i], over_all, _mm_loadu_si128(at++));
+			lanes[i] = recode(lanes[i], over_all, _mm_loadu_si128(at++));
 	}
 	for (unsigned i = 1; i < LANES; i++)
-		lanes[i] = fold(lanes[i - 1], over_one, lanes[i]);
+		lanes[i] = recode(lanes[i - 1], over_one, lanes[i]);
 	_mm_storeu_si128((__m128i *)rest, lanes[LANES - 1]);
 	return add_by_tables(0, rest, LANE);
 }
@@ -122,7 +122,7 @@ uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t size)
 	 * The loader knows. To ask the processor, as the compiler's own way does at each start, is slow under
 	 * a hypervisor.
 	 */
-	if (size >= FOLD_LEAST && CPU_FEATURE_ACTIVE(PCLMULQDQ) && CPU_FEATURE_ACTIVE(SSE4_1)) {
+	if (size >= RECODE_LEAST && CPU_FEATURE_ACTIVE(PCLMULQDQ) && CPU_FEATURE_ACTIVE(SSE4_1)) {
 		const size_t most = size - size % (LANE * LANES);
 
 		crc = add_by_folding(crc, data, most);

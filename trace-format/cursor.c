@@ -15,9 +15,9 @@ static uint64_t take_address(struct mst_cursor *c)
 }
 
 /* The record after an OUT or KEEP, which the reader has proved to be there. */
-static void second_half(struct mst_cursor *c, const struct mst_symbol *first, struct mst_event *e)
+static void second_half(struct mst_cursor *c, const struct mst_token *first, struct mst_event *e)
 {
-	const struct mst_symbol *second = &c->chunk->symbols[c->chunk->records[c->record++]];
+	const struct mst_token *second = &c->chunk->tokens[c->chunk->records[c->record++]];
 
 	e->old_kind = first->kind;
 	e->old_index = take_freed(c);
@@ -35,7 +35,7 @@ static void second_half(struct mst_cursor *c, const struct mst_symbol *first, st
 bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 {
 	const struct mst_chunk *chunk = c->chunk;
-	const struct mst_symbol *symbol;
+	const struct mst_token *token;
 
 	if (c->record >= chunk->n_records)
 		return false;
@@ -43,7 +43,7 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 		c->stamp++;
 	while (c->run + 1 < chunk->n_runs && chunk->runs[c->run + 1].record <= c->record)
 		c->run++;
-	symbol = &chunk->symbols[chunk->records[c->record++]];
+	token = &chunk->tokens[chunk->records[c->record++]];
 	*e = (struct mst_event){
 		.kind = MST_NONE,
 		.old_kind = MST_NONE,
@@ -53,26 +53,26 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 		.index = UNKNOWN_BLOCK,
 		.old_index = UNKNOWN_BLOCK,
 	};
-	switch ((enum mst_role)symbol->role) {
+	switch ((enum mst_role)token->role) {
 	case MST_ALLOC:
 		e->type = MST_EVENT_ALLOC;
-		e->kind = symbol->kind;
+		e->kind = token->kind;
 		e->index = c->alloc++;
 		break;
 	case MST_FREE:
 		e->type = MST_EVENT_FREE;
-		e->old_kind = symbol->kind;
+		e->old_kind = token->kind;
 		e->old_index = take_freed(c);
 		break;
 	case MST_CALL:
 		e->type = MST_EVENT_CALL;
-		e->kind = symbol->kind;
-		if (symbol->paged)
+		e->kind = token->kind;
+		if (token->paged)
 			e->address = take_address(c);
 		break;
 	case MST_OUT:
 	case MST_KEEP:
-		second_half(c, symbol, e);
+		second_half(c, token, e);
 		break;
 	}
 	return true;

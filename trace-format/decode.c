@@ -19,19 +19,19 @@ void decode_scratch_finish(struct decode_scratch *scratch)
 	ZSTD_freeDCtx(scratch->zstd);
 	free(scratch->raw);
 	free(scratch->seen);
-	ranks_scratch_finish(&scratch->ranks);
+	ordinals_scratch_finish(&scratch->ordinals);
 }
 
 void decode_finish(struct decode *d)
 {
 	bytes_free(&d->stored);
-	free(d->symbols.items);
+	free(d->tokens.items);
 	free(d->records.items);
 	free(d->stamps.items);
 	free(d->runs.items);
 	free(d->freed.items);
 	free(d->differences.items);
-	ranks_finish(&d->ranks);
+	ordinals_finish(&d->ordinals);
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
@@ -46,7 +46,7 @@ void decode_reset(struct decode *d)
 	bytes_clear(&d->stored);
 	memset(d->columns, 0, sizeof(d->columns));
 	d->others = d->placed = d->checked = d->ranked = false;
-	d->skimmed = d->decoded = (struct decode_result){ 0 };
+	d->peeked = d->decoded = (struct decode_result){ 0 };
 	d->chunk = (struct mst_chunk){ 0 };
 }
 
@@ -98,7 +98,7 @@ static int prepare_scratch(struct decode_scratch *scratch, struct decode_result 
 	if (!scratch->zstd)
 		scratch->zstd = ZSTD_createDCtx();
 	if (!scratch->seen)
-		scratch->seen = malloc(4 * MST_MAX_SYMBOLS * sizeof(*scratch->seen));
+		scratch->seen = malloc(4 * MST_MAX_TOKENS * sizeof(*scratch->seen));
 	return scratch->zstd && scratch->seen ? 0 : no_memory(result);
 }
 
@@ -153,7 +153,7 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 	chunk->first_time = wire_u64(f + 16);
 	chunk->last_time = wire_u64(f + 24);
 	chunk->n_records = wire_u32(f + 32);
-	chunk->n_symbols = wire_u32(f + 36);
+	chunk->n_tokens = wire_u32(f + 36);
 	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE;
 	chunk->sums = sums_unpack(f + 48);
 	chunk->first_count = d->counted ? wire_u64(f + FIELDS_EVENTS) : 0;
@@ -166,8 +166,8 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	const struct mst_chunk *chunk = &d->chunk;
 
 	DAMAGED_IF(!decode_fields(d, &d->chunk), "an EVENTS unit lacks fields");
-	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_symbols > MST_MAX_SYMBOLS ||
-			   (chunk->n_symbols > chunk->n_records && !chunk->base),
+	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_tokens > MST_MAX_TOKENS ||
+			   (chunk->n_tokens > chunk->n_records && !chunk->base),
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
 	DAMAGED_IF(chunk->last_count < chunk->first_count || chunk->last_count > INT64_MAX,
@@ -187,32 +187,32 @@ static int make_check(struct decode *d, struct decode_result *result)
 	return 0;
 }
 
-static int read_symbols(struct decode *d, struct cursor c, struct mst_symbol *symbols,
-			struct decode_result *result)
+static int read_tokens(struct decode *d, struct cursor c, struct mst_token *tokens,
+		       struct decode_result *result)
 {
-	uint64_t delta, symbol = 0;
+	uint64_t delta, token = 0;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		DAMAGED_IF(!take_varint(&c, &delta), "a symbol is malformed");
-		symbol += (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(symbol >> 3 >= d->n_kinds || (symbol & 7) > MST_KEEP, "a symbol is impossible");
-		symbols[i] = (struct mst_symbol){ .kind = (uint32_t)(symbol >> 3), .role = symbol & 7 };
+	for (uint32_t i = 0; i < d->chunk.n_tokens; i++) {
+		DAMAGED_IF(!take_varint(&c, &delta), "a token is malformed");
+		token += (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(token >> 3 >= d->n_kinds || (token & 7) > MST_KEEP, "a token is impossible");
+		tokens[i] = (struct mst_token){ .kind = (uint32_t)(token >> 3), .role = token & 7 };
 	}
 	return 0;
 }
 
 /* What comes next can't be foretold, so blocks that come are counted without asking. */
-static int read_counts(struct decode *d, struct cursor c, struct mst_symbol *symbols,
+static int read_counts(struct decode *d, struct cursor c, struct mst_token *tokens,
 		       struct decode_result *result)
 {
 	uint64_t count, sum = 0, allocs = 0;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		DAMAGED_IF(!take_varint(&c, &count), "a symbol is malformed");
-		DAMAGED_IF(count > d->chunk.n_records, "a symbol is impossible");
-		symbols[i].count = (uint32_t)count;
+	for (uint32_t i = 0; i < d->chunk.n_tokens; i++) {
+		DAMAGED_IF(!take_varint(&c, &count), "a token is malformed");
+		DAMAGED_IF(count > d->chunk.n_records, "a token is impossible");
+		tokens[i].count = (uint32_t)count;
 		sum += count;
-		allocs += count * (symbols[i].role == MST_ALLOC);
+		allocs += count * (tokens[i].role == MST_ALLOC);
 	}
 	DAMAGED_IF(sum != d->chunk.n_records, "the counts of a chunk are not true");
 	d->n_allocs = (uint32_t)allocs;
@@ -226,13 +226,13 @@ static int skim(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 	if ((err = prepare_scratch(scratch, result)) || (err = read_fields(d, result)) ||
 	    (err = make_check(d, result)) ||
-	    (err = room_for(&d->symbols, d->chunk.n_symbols, sizeof(struct mst_symbol), result)) ||
-	    (err = open_column(d, COLUMN_SYMBOLS, scratch, &c, result)) ||
-	    (err = read_symbols(d, c, d->symbols.items, result)) ||
+	    (err = room_for(&d->tokens, d->chunk.n_tokens, sizeof(struct mst_token), result)) ||
+	    (err = open_column(d, COLUMN_TOKENS, scratch, &c, result)) ||
+	    (err = read_tokens(d, c, d->tokens.items, result)) ||
 	    (err = open_column(d, COLUMN_COUNTS, scratch, &c, result)))
 		return err;
-	d->chunk.symbols = d->symbols.items;
-	return read_counts(d, c, d->symbols.items, result);
+	d->chunk.tokens = d->tokens.items;
+	return read_counts(d, c, d->tokens.items, result);
 }
 
 /* ---- the second step ---- */
@@ -273,7 +273,7 @@ static int unpack_numbers(struct decode *d, uint8_t id, uint8_t planes, bool nar
 	return 0;
 }
 
-/* 0 was the next symbol, of which there is no record yet; others are one higher than they are. */
+/* 0 was the next token, of which there is no record yet; others are one higher than they are. */
 static void number_next(uint16_t *records, uint32_t n)
 {
 	uint16_t next = 0;
@@ -286,17 +286,17 @@ static void number_next(uint16_t *records, uint32_t n)
 	}
 }
 
-/* Numbers of symbols, true or not. */
+/* Numbers of tokens, true or not. */
 static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const uint32_t n_symbols = d->chunk.n_symbols;
+	const uint32_t n_tokens = d->chunk.n_tokens;
 	const bool next = d->columns[COLUMN_NEXT_RECORDS].present || d->columns[COLUMN_NEXT_PLANES].present;
 	int err;
 
 	if (!next)
-		return unpack_numbers(d, COLUMN_RECORDS, COLUMN_RECORD_PLANES, events_narrow(n_symbols),
+		return unpack_numbers(d, COLUMN_RECORDS, COLUMN_RECORD_PLANES, events_narrow(n_tokens),
 				      scratch, result);
-	err = unpack_numbers(d, COLUMN_NEXT_RECORDS, COLUMN_NEXT_PLANES, events_narrow_next(n_symbols),
+	err = unpack_numbers(d, COLUMN_NEXT_RECORDS, COLUMN_NEXT_PLANES, events_narrow_next(n_tokens),
 			     scratch, result);
 	if (!err)
 		number_next(d->records.items, d->chunk.n_records);
@@ -316,46 +316,46 @@ static const uint8_t bonds[] = {
 };
 
 /* The bonds of `n` records. Eight at a time, for else half of the time goes into counting. */
-static void look_up_bonds(const uint16_t *records, uint32_t n, const uint8_t *by_symbol, uint8_t *row)
+static void look_up_bonds(const uint16_t *records, uint32_t n, const uint8_t *by_token, uint8_t *row)
 {
 	for (; n >= 8; n -= 8, records += 8, row += 8) {
 		for (size_t k = 0; k < 8; k++)
-			row[k] = by_symbol[records[k]];
+			row[k] = by_token[records[k]];
 	}
 	while (n-- > 0)
-		*row++ = by_symbol[*records++];
+		*row++ = by_token[*records++];
 }
 
 /* Whether no half of a call is missing. */
-static bool calls_are_whole(const struct decode *d, const uint16_t *records, uint8_t *by_symbol)
+static bool calls_are_whole(const struct decode *d, const uint16_t *records, uint8_t *by_token)
 {
-	const struct mst_symbol *symbols = d->symbols.items;
+	const struct mst_token *tokens = d->tokens.items;
 	uint8_t row[257] = { 0 }; /* bonds of records, behind that of the one before them */
 	uint8_t missing = 0, wants = 0;
 	uint32_t n;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		by_symbol[i] = bonds[symbols[i].role];
-		wants |= by_symbol[i];
+	for (uint32_t i = 0; i < d->chunk.n_tokens; i++) {
+		by_token[i] = bonds[tokens[i].role];
+		wants |= by_token[i];
 	}
 	for (uint32_t i = 0; i < d->chunk.n_records && wants & WANTS; i += n, row[0] = row[n]) {
 		n = d->chunk.n_records - i < 256 ? d->chunk.n_records - i : 256;
-		look_up_bonds(&records[i], n, by_symbol, row + 1);
+		look_up_bonds(&records[i], n, by_token, row + 1);
 		for (uint32_t k = 0; k < n; k++)
 			missing |= row[k] & ~(row[k + 1] >> GIVES);
 	}
 	return !((missing | row[0]) & WANTS);
 }
 
-/* Whether each symbol comes as often as it is said to. In turn, for the same one often comes twice in a row. */
+/* Whether each token comes as often as it is said to. In turn, for the same one often comes twice in a row. */
 static bool counts_are_true(const struct decode *d, const uint16_t *records, uint32_t *seen)
 {
-	const size_t n = d->chunk.n_records, n_symbols = d->chunk.n_symbols;
-	const struct mst_symbol *symbols = d->symbols.items;
-	uint32_t *const turns[] = { seen, seen + n_symbols, seen + 2 * n_symbols, seen + 3 * n_symbols };
+	const size_t n = d->chunk.n_records, n_tokens = d->chunk.n_tokens;
+	const struct mst_token *tokens = d->tokens.items;
+	uint32_t *const turns[] = { seen, seen + n_tokens, seen + 2 * n_tokens, seen + 3 * n_tokens };
 	size_t i;
 
-	memset(seen, 0, 4 * n_symbols * sizeof(*seen));
+	memset(seen, 0, 4 * n_tokens * sizeof(*seen));
 	for (i = 0; i + 4 <= n; i += 4) {
 		turns[0][records[i]]++;
 		turns[1][records[i + 1]]++;
@@ -364,15 +364,15 @@ static bool counts_are_true(const struct decode *d, const uint16_t *records, uin
 	}
 	for (; i < n; i++)
 		seen[records[i]]++;
-	for (i = 0; i < n_symbols; i++) {
-		if (turns[0][i] + turns[1][i] + turns[2][i] + turns[3][i] != symbols[i].count)
+	for (i = 0; i < n_tokens; i++) {
+		if (turns[0][i] + turns[1][i] + turns[2][i] + turns[3][i] != tokens[i].count)
 			return false;
 	}
 	return true;
 }
 
 /*
- * Proves what later loops rely on: every number names a symbol, an OUT is followed by an ALLOC or CALL, a
+ * Proves what later loops rely on: every number names a token, an OUT is followed by an ALLOC or CALL, a
  * KEEP by a CALL, and the counts are true.
  */
 static int check_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
@@ -382,7 +382,7 @@ static int check_records(struct decode *d, struct decode_scratch *scratch, struc
 
 	for (uint32_t i = 0; i < d->chunk.n_records; i++)
 		most = records[i] > most ? records[i] : most;
-	DAMAGED_IF(d->chunk.n_records && most >= d->chunk.n_symbols, "a record is impossible");
+	DAMAGED_IF(d->chunk.n_records && most >= d->chunk.n_tokens, "a record is impossible");
 	DAMAGED_IF(!calls_are_whole(d, records, (uint8_t *)scratch->seen), "half a call is missing");
 	DAMAGED_IF(!counts_are_true(d, records, scratch->seen), "the counts of a chunk are not true");
 	return 0;
@@ -493,10 +493,10 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 	return 0;
 }
 
-/* The column that tells ranks, or UNIT_KNOWN_COLUMNS. */
-static unsigned ranks_column(const struct decode *d)
+/* The column that tells ordinals, or UNIT_KNOWN_COLUMNS. */
+static unsigned ordinals_column(const struct decode *d)
 {
-	for (unsigned id = COLUMN_RANKS_IN_A_ROW; id >= COLUMN_RANKS; id--) {
+	for (unsigned id = COLUMN_ORDINALS_IN_A_ROW; id >= COLUMN_ORDINALS; id--) {
 		if (d->columns[id].present)
 			return id;
 	}
@@ -504,10 +504,10 @@ static unsigned ranks_column(const struct decode *d)
 }
 
 /* Of blocks that came before the chunk it is seen later which they are. `n` 0: there is no column. */
-static int unpack_ranks(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
-			struct decode_result *result)
+static int unpack_ordinals(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
+			   struct decode_result *result)
 {
-	uint32_t *const places = id == COLUMN_RANKS_BY_SYMBOL ? scratch->seen : NULL;
+	uint32_t *const places = id == COLUMN_ORDINALS_BY_TOKEN ? scratch->seen : NULL;
 	struct cursor c = { NULL, NULL };
 	uint64_t *differences;
 	int err;
@@ -518,9 +518,10 @@ static int unpack_ranks(struct decode *d, unsigned id, struct decode_scratch *sc
 	differences = d->differences.items;
 	for (uint32_t i = 0; i < n; i++)
 		DAMAGED_IF(!take_varint(&c, &differences[i]), "the identity column is malformed");
-	if (ranks_begin(&d->ranks, &scratch->ranks, &d->chunk, d->n_kinds, n) != 0)
+	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->n_kinds, n) != 0)
 		return no_memory(result);
-	ranks_follow(&d->ranks, &d->chunk, differences, places, id == COLUMN_RANKS_IN_A_ROW, d->freed.items);
+	ordinals_follow(&d->ordinals, &d->chunk, differences, places, id == COLUMN_ORDINALS_IN_A_ROW,
+			d->freed.items);
 	d->ranked = true;
 	return 0;
 }
@@ -546,17 +547,17 @@ static int unpack_indices(struct decode *d, struct decode_scratch *scratch, uint
 
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const uint32_t n = fold_places(d->chunk.symbols, d->chunk.n_symbols, scratch->seen);
+	const uint32_t n = recode_places(d->chunk.tokens, d->chunk.n_tokens, scratch->seen);
 	const bool indices = d->columns[COLUMN_INDICES].present;
-	const unsigned ranks = ranks_column(d);
+	const unsigned ordinals = ordinals_column(d);
 	/* A chunk that names no block has no column of them, but later ones count its blocks. */
-	const bool ranked = ranks != UNIT_KNOWN_COLUMNS || (n == 0 && !indices);
+	const bool ranked = ordinals != UNIT_KNOWN_COLUMNS || (n == 0 && !indices);
 	int err;
 
 	if (!ranked && !indices)
 		return 0;
 	if ((err = room_for(&d->freed, n, sizeof(uint64_t), result)) ||
-	    (err = ranked ? unpack_ranks(d, ranks, scratch, n, result)
+	    (err = ranked ? unpack_ordinals(d, ordinals, scratch, n, result)
 			  : unpack_indices(d, scratch, n, result)))
 		return err;
 	d->chunk.n_freed = n;
@@ -615,16 +616,16 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 	if ((wanted & MST_TIMES && (err = read_times(d, scratch, result))) ||
 	    (wanted & MST_THREADS && (err = read_runs(d, scratch, result))) ||
 	    (wanted & MST_IDENTITY && (err = read_identity(d, scratch, result))) ||
-	    (wanted & (MST_INSTRUCTIONS | MST_STEPS) && (err = read_instructions(d, scratch, result))))
+	    (wanted & (MST_INSTRUCTIONS | MST_SP_CHANGES) && (err = read_instructions(d, scratch, result))))
 		return err;
 	return assist(d, result);
 }
 
 /* ---- both ---- */
 
-void decode_skim(struct decode *d, struct decode_scratch *scratch)
+void decode_peek(struct decode *d, struct decode_scratch *scratch)
 {
-	struct decode_result *const result = &d->skimmed;
+	struct decode_result *const result = &d->peeked;
 
 	if (skim(d, scratch, result) == 0 && !d->checked && prove_rest(d, scratch, result) == 0) {
 		rest(d, scratch, result);
@@ -648,9 +649,9 @@ static int addresses(struct decode *d, struct decode_scratch *scratch, struct de
 	struct cursor c;
 	int err;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++) {
-		if (d->chunk.symbols[i].paged)
-			n += d->chunk.symbols[i].count;
+	for (uint32_t i = 0; i < d->chunk.n_tokens; i++) {
+		if (d->chunk.tokens[i].paged)
+			n += d->chunk.tokens[i].count;
 	}
 	if (n == 0)
 		return 0;
@@ -688,8 +689,8 @@ static int steps(struct decode *d, struct decode_scratch *scratch, uint64_t *fro
 		return err;
 	if (c.p)
 		memcpy(d->steps.items, c.p, (size_t)(c.end - c.p));
-	d->chunk.steps = d->steps.items;
-	d->chunk.n_steps = (size_t)(c.end - c.p);
+	d->chunk.sp_changes = d->steps.items;
+	d->chunk.sp_changes_size = (size_t)(c.end - c.p);
 	DAMAGED_IF(!steps_are_sound(&d->chunk, from), "the column of steps is malformed");
 	return 0;
 }

@@ -19,8 +19,8 @@ struct decode_scratch {
 	ZSTD_DCtx *zstd;
 	uint8_t *raw; /* one column */
 	size_t capacity;
-	uint32_t *seen; /* by symbol: records found so far */
-	struct ranks_scratch ranks;
+	uint32_t *seen; /* by token: records found so far */
+	struct ordinals_scratch ordinals;
 };
 
 void decode_scratch_finish(struct decode_scratch *scratch);
@@ -66,16 +66,16 @@ struct decode {
 	const struct decode_assistants *assistants; /* NULL: there are none */
 
 	/*
-	 * The first step gives symbols and sums, and makes sure that the rest is as it was written. Where the unit
+	 * The first step gives tokens and sums, and makes sure that the rest is as it was written. Where the unit
 	 * lacks the check for that, it does the second, too. The second gives all that is wanted.
 	 */
-	struct decode_result skimmed, decoded;
+	struct decode_result peeked, decoded;
 	bool placed;  /* its fields are there, so that it can be seen whether it is in its place */
 	bool checked; /* the unit has a check */
 	struct mst_chunk chunk;
 	uint32_t n_allocs; /* ALLOC records */
-	struct decode_room symbols, records, stamps, runs, freed, differences, instructions, addresses, steps;
-	struct ranks ranks; /* if `ranked`: what freed[] lacks */
+	struct decode_room tokens, records, stamps, runs, freed, differences, instructions, addresses, steps;
+	struct ordinals ordinals; /* if `ranked`: what freed[] lacks */
 	bool ranked;
 	void *products[MST_MAX_ASSISTANTS]; /* with the second step; else of another chunk, or NULL */
 };
@@ -88,12 +88,12 @@ void decode_reset(struct decode *d);
 /* What the unit's fields say of the chunk, whether it can be true or not. False: they are not all there. */
 bool decode_fields(const struct decode *d, struct mst_chunk *chunk);
 
-void decode_skim(struct decode *d, struct decode_scratch *scratch);
-/* After decode_skim() without an error. */
+void decode_peek(struct decode *d, struct decode_scratch *scratch);
+/* After decode_peek() without an error. */
 void decode_rest(struct decode *d, struct decode_scratch *scratch);
 
 /*
- * The column of addresses, which is for the reader to ask for behind decode_rest(), when it has marked the symbols that
+ * The column of addresses, which is for the reader to ask for behind decode_rest(), when it has marked the tokens that
  * have them.
  */
 void decode_addresses(struct decode *d, struct decode_scratch *scratch);

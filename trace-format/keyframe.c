@@ -63,21 +63,21 @@ static int reserve(struct keyframes *k, uint32_t kind)
 int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct mst_kind *kinds,
 		  const struct mst_sums *sums)
 {
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
 		int64_t *live;
 
-		if (symbol->role == MST_CALL || symbol->role == MST_KEEP ||
-		    kinds[symbol->kind].op == MST_OP_UNKNOWN)
+		if (token->role == MST_CALL || token->role == MST_KEEP ||
+		    kinds[token->kind].op == MST_OP_UNKNOWN)
 			continue;
-		if (reserve(k, symbol->kind) != 0)
+		if (reserve(k, token->kind) != 0)
 			return MST_ERR_NOMEM;
-		live = &k->live[symbol->kind];
+		live = &k->live[token->kind];
 		if (*live == KEYFRAME_NEVER) {
 			*live = 0;
 			k->n_known++;
 		}
-		*live += symbol->role == MST_ALLOC ? (int64_t)symbol->count : -(int64_t)symbol->count;
+		*live += token->role == MST_ALLOC ? (int64_t)token->count : -(int64_t)token->count;
 	}
 	sums_add(&k->sums, sums);
 	k->since += chunk->n_records;

@@ -19,9 +19,9 @@ struct name_packer {
 	uint32_t *offsets; /* in `all`; of text number i + 1 */
 	uint32_t n_texts, capacity, written;
 	struct intern index;
-	struct indexmap steady; /* numbers of texts by their address, of those that stay where they are */
-	uint32_t frames;        /* in the columns */
-	uint32_t last, next;    /* frame of the entry before in this unit; lowest that may come */
+	struct index_map steady; /* numbers of texts by their address, of those that stay where they are */
+	uint32_t frames;         /* in the columns */
+	uint32_t last, next;     /* frame of the entry before in this unit; lowest that may come */
 	struct bytes columns[3];
 };
 
@@ -60,7 +60,7 @@ void name_packer_destroy(struct name_packer *names)
 	bytes_free(&names->all);
 	free(names->offsets);
 	intern_finish(&names->index);
-	indexmap_finish(&names->steady);
+	index_map_finish(&names->steady);
 	for (size_t i = 0; i < 3; i++)
 		bytes_free(&names->columns[i]);
 	free(names);
@@ -144,20 +144,20 @@ static int intern_text(struct mst_writer *w, const char *text, uint32_t *number)
 /* The number of a text; 0 for NULL. */
 static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
 {
-	struct indexmap *steady = &w->names->steady;
+	struct index_map *steady = &w->names->steady;
 	uint64_t known = 0;
 	int err;
 
 	*number = 0;
 	if (!text)
 		return 0;
-	if (w->steady_texts && indexmap_find(steady, (uintptr_t)text, &known)) {
+	if (w->steady_texts && index_map_find(steady, (uintptr_t)text, &known)) {
 		*number = (uint32_t)known;
 		return 0;
 	}
 	err = intern_text(w, text, number);
 	if (!err && w->steady_texts)
-		indexmap_put(steady, (uintptr_t)text, *number); /* else it is looked at again */
+		index_map_put(steady, (uintptr_t)text, *number); /* else it is looked at again */
 	return err;
 }
 

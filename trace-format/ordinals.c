@@ -6,28 +6,28 @@
 #include "recode.h"
 #include "wire.h"
 
-void ranks_finish(struct ranks *r)
+void ordinals_finish(struct ordinals *r)
 {
 	free(r->kinds);
 	free(r->allocs);
-	free(r->elders);
+	free(r->carried_over);
 	free(r->place_of);
 	free(r->ages);
-	*r = (struct ranks){ 0 };
+	*r = (struct ordinals){ 0 };
 }
 
-void ranks_scratch_finish(struct ranks_scratch *scratch)
+void ordinals_scratch_finish(struct ordinals_scratch *scratch)
 {
 	free(scratch->place_of);
-	*scratch = (struct ranks_scratch){ 0 };
+	*scratch = (struct ordinals_scratch){ 0 };
 }
 
 /* ---- room ---- */
 
 /* All or nothing: what is there is of one size. */
-static bool room_for_symbols(struct ranks *r, uint32_t n)
+static bool room_for_tokens(struct ordinals *r, uint32_t n)
 {
-	if (n < r->room_symbols)
+	if (n < r->room_tokens)
 		return true;
 	free(r->kinds);
 	free(r->place_of);
@@ -35,11 +35,11 @@ static bool room_for_symbols(struct ranks *r, uint32_t n)
 	r->kinds = malloc((n + 1) * sizeof(*r->kinds));
 	r->place_of = malloc((n + 1) * sizeof(*r->place_of));
 	r->ages = malloc((n + 1) * sizeof(*r->ages));
-	r->room_symbols = r->kinds && r->place_of && r->ages ? n + 1 : 0;
-	return r->room_symbols;
+	r->room_tokens = r->kinds && r->place_of && r->ages ? n + 1 : 0;
+	return r->room_tokens;
 }
 
-static bool room_for_records(struct ranks *r, uint32_t n_allocs, uint32_t n_named)
+static bool room_for_records(struct ordinals *r, uint32_t n_allocs, uint32_t n_named)
 {
 	if (n_allocs >= r->room_allocs) {
 		free(r->allocs);
@@ -47,14 +47,14 @@ static bool room_for_records(struct ranks *r, uint32_t n_allocs, uint32_t n_name
 		r->room_allocs = r->allocs ? n_allocs + 1 : 0;
 	}
 	if (n_named >= r->room_elders) {
-		free(r->elders);
-		r->elders = malloc((n_named + 1) * sizeof(*r->elders));
-		r->room_elders = r->elders ? n_named + 1 : 0;
+		free(r->carried_over);
+		r->carried_over = malloc((n_named + 1) * sizeof(*r->carried_over));
+		r->room_elders = r->carried_over ? n_named + 1 : 0;
 	}
-	return r->allocs && r->elders;
+	return r->allocs && r->carried_over;
 }
 
-static bool room_for_kinds(struct ranks_scratch *scratch, uint32_t n)
+static bool room_for_kinds(struct ordinals_scratch *scratch, uint32_t n)
 {
 	const uint32_t room = n + n / 2;
 	uint32_t *place_of;
@@ -72,37 +72,37 @@ static bool room_for_kinds(struct ranks_scratch *scratch, uint32_t n)
 
 /* ---- a chunk ---- */
 
-/* Gives each kind that a symbol names a place. */
-static void find_kinds(struct ranks *r, struct ranks_scratch *scratch, const struct mst_chunk *chunk)
+/* Gives each kind that a token names a place. */
+static void find_kinds(struct ordinals *r, struct ordinals_scratch *scratch, const struct mst_chunk *chunk)
 {
 	r->n_kinds = 0;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		uint32_t *const place = &scratch->place_of[symbol->kind];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		uint32_t *const place = &scratch->place_of[token->kind];
 
 		if (!*place) {
-			r->kinds[r->n_kinds++] = (struct ranks_kind){ .kind = symbol->kind };
+			r->kinds[r->n_kinds++] = (struct ordinals_kind){ .kind = token->kind };
 			*place = r->n_kinds;
 		}
 		r->place_of[i] = *place - 1;
 		r->ages[i] = 1;
-		if (symbol->role == MST_ALLOC)
-			r->kinds[*place - 1].n += symbol->count;
+		if (token->role == MST_ALLOC)
+			r->kinds[*place - 1].n += token->count;
 	}
 	for (uint32_t i = 0; i < r->n_kinds; i++)
 		scratch->place_of[r->kinds[i].kind] = 0;
 }
 
-int ranks_begin(struct ranks *r, struct ranks_scratch *scratch, const struct mst_chunk *chunk,
-		uint32_t n_kinds, uint32_t n_named)
+int ordinals_begin(struct ordinals *r, struct ordinals_scratch *scratch, const struct mst_chunk *chunk,
+		   uint32_t n_kinds, uint32_t n_named)
 {
 	uint32_t n_allocs = 0;
 
-	if (!room_for_symbols(r, chunk->n_symbols) || !room_for_kinds(scratch, n_kinds))
+	if (!room_for_tokens(r, chunk->n_tokens) || !room_for_kinds(scratch, n_kinds))
 		return MST_ERR_NOMEM;
 	find_kinds(r, scratch, chunk);
 	for (uint32_t i = 0; i < r->n_kinds; i++) {
-		struct ranks_kind *kind = &r->kinds[i];
+		struct ordinals_kind *kind = &r->kinds[i];
 
 		kind->first = n_allocs;
 		n_allocs += kind->n;
@@ -112,43 +112,44 @@ int ranks_begin(struct ranks *r, struct ranks_scratch *scratch, const struct mst
 	return room_for_records(r, n_allocs, n_named) ? 0 : MST_ERR_NOMEM;
 }
 
-/* Which of the chunk's allocations gave the block, if one of them did and it is live: | RANKS_GONE else. */
-static inline uint32_t find_block(struct ranks *r, const struct ranks_kind *kind, uint64_t age, bool goes)
+/* Which of the chunk's allocations gave the block, if one of them did and it is live: | ORDINALS_GONE else. */
+static inline uint32_t find_block(struct ordinals *r, const struct ordinals_kind *kind, uint64_t age,
+				  bool goes)
 {
 	uint32_t *const alloc = &r->allocs[kind->first + kind->n - age];
 	const uint32_t found = *alloc;
 
-	*alloc |= goes ? RANKS_GONE : 0;
+	*alloc |= goes ? ORDINALS_GONE : 0;
 	return found;
 }
 
-void ranks_follow(struct ranks *r, const struct mst_chunk *chunk, const uint64_t *differences,
-		  uint32_t *places, bool in_a_row, uint64_t *freed)
+void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const uint64_t *differences,
+		     uint32_t *places, bool in_a_row, uint64_t *freed)
 {
 	uint32_t n_allocs = 0, n = 0;
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const uint32_t number = chunk->records[i], role = chunk->symbols[number].role;
-		struct ranks_kind *const kind = &r->kinds[r->place_of[number]];
+		const uint32_t number = chunk->records[i], role = chunk->tokens[number].role;
+		struct ordinals_kind *const kind = &r->kinds[r->place_of[number]];
 		uint64_t *const last = &r->ages[in_a_row ? 0 : number], age;
 
 		if (role == MST_ALLOC)
 			r->allocs[kind->first + kind->n++] = n_allocs++;
-		if (!fold_has_identity(role))
+		if (!recode_has_identity(role))
 			continue;
 		age = *last + (uint64_t)wire_unzigzag(differences[places ? places[number]++ : n]);
 		freed[n] = UINT64_MAX;
 		if (age)
 			*last = age;
 		if (age > kind->n) {
-			r->elders[r->n_elders++] = (struct ranks_elder){ .entry = n,
-									 .kind = kind->kind,
-									 .back = age - kind->n,
-									 .goes = role != MST_KEEP };
+			r->carried_over[r->n_elders++] = (struct ordinals_elder){ .entry = n,
+										  .kind = kind->kind,
+										  .back = age - kind->n,
+										  .goes = role != MST_KEEP };
 		} else if (age) {
 			const uint32_t alloc = find_block(r, kind, age, role != MST_KEEP);
 
-			if (!(alloc & RANKS_GONE))
+			if (!(alloc & ORDINALS_GONE))
 				freed[n] = chunk->first_alloc + alloc;
 		}
 		n++;

@@ -10,14 +10,14 @@
 #include "mstrace.h"
 
 /* The blocks that a kind got in the chunk. */
-struct ranks_kind {
+struct ordinals_kind {
 	uint32_t kind;
 	uint32_t first; /* in allocs[] */
 	uint32_t n;
 };
 
 /* A record about a block that came before the chunk. */
-struct ranks_elder {
+struct ordinals_elder {
 	uint32_t entry; /* of the chunk's freed[] */
 	uint32_t kind;
 	uint64_t back; /* how many blocks of the kind came between it and the chunk, itself included */
@@ -25,41 +25,41 @@ struct ranks_elder {
 };
 
 /* All zero is the beginning. What is left of one chunk is room for the next. */
-struct ranks {
-	struct ranks_kind *kinds; /* [n_kinds] */
+struct ordinals {
+	struct ordinals_kind *kinds; /* [n_kinds] */
 	uint32_t n_kinds;
-	uint32_t *allocs; /* kind by kind: which of the chunk's allocations; | RANKS_GONE: freed again */
-	struct ranks_elder *elders; /* [n_elders], in the order of the records */
+	uint32_t *allocs; /* kind by kind: which of the chunk's allocations; | ORDINALS_GONE: freed again */
+	struct ordinals_elder *carried_over; /* [n_elders], in the order of the records */
 	uint32_t n_elders;
-	uint32_t *place_of;                              /* by symbol: its kind's place in kinds[] */
-	uint64_t *ages;                                  /* by symbol: the last one */
-	uint32_t room_symbols, room_allocs, room_elders; /* items that there is memory for */
+	uint32_t *place_of;                             /* by token: its kind's place in kinds[] */
+	uint64_t *ages;                                 /* by token: the last one */
+	uint32_t room_tokens, room_allocs, room_elders; /* items that there is memory for */
 };
 
-#define RANKS_GONE (UINT32_C(1) << 31)
+#define ORDINALS_GONE (UINT32_C(1) << 31)
 
 /* Kinds' places while a chunk begins, for each thread. All zero is the beginning. */
-struct ranks_scratch {
+struct ordinals_scratch {
 	uint32_t *place_of; /* by kind; 0 between two chunks */
 	uint32_t n;
 };
 
-void ranks_finish(struct ranks *ranks);
-void ranks_scratch_finish(struct ranks_scratch *scratch);
+void ordinals_finish(struct ordinals *ordinals);
+void ordinals_scratch_finish(struct ordinals_scratch *scratch);
 
 /*
- * Begins a chunk whose symbols are counted, truly, of `n_kinds` kinds that it could name; `n_named` of its records
+ * Begins a chunk whose tokens are counted, truly, of `n_kinds` kinds that it could name; `n_named` of its records
  * name a block. 0 or MST_ERR_NOMEM.
  */
-int ranks_begin(struct ranks *ranks, struct ranks_scratch *scratch, const struct mst_chunk *chunk,
-		uint32_t n_kinds, uint32_t n_named);
+int ordinals_begin(struct ordinals *ordinals, struct ordinals_scratch *scratch, const struct mst_chunk *chunk,
+		   uint32_t n_kinds, uint32_t n_named);
 
 /*
  * The chunk's records, with the differences of ages: in the order of the records, or, if there are places,
- * symbol by symbol from these places on. `in_a_row`: differences are to the record before, not to that of the
- * same symbol. Fills freed[], where a block that came before the chunk is as an unknown one.
+ * token by token from these places on. `in_a_row`: differences are to the record before, not to that of the
+ * same token. Fills freed[], where a block that came before the chunk is as an unknown one.
  */
-void ranks_follow(struct ranks *ranks, const struct mst_chunk *chunk, const uint64_t *differences,
-		  uint32_t *places, bool in_a_row, uint64_t *freed);
+void ordinals_follow(struct ordinals *ordinals, const struct mst_chunk *chunk, const uint64_t *differences,
+		     uint32_t *places, bool in_a_row, uint64_t *freed);
 
 #endif

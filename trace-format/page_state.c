@@ -10,8 +10,8 @@ struct count {
 	struct pages *pages;
 	uint32_t *stacks; /* by context: in the order of first use */
 	uint32_t n, capacity;
-	struct indexmap contexts; /* by stack */
-	int error;                /* the first one */
+	struct index_map contexts; /* by stack */
+	int error;                 /* the first one */
 };
 
 enum way { ONCE, AS_MASSIF, WAYS };
@@ -23,7 +23,7 @@ struct pagebase {
 /* Where the marks of a base go, which are of one count. */
 struct telling {
 	const struct count *count;
-	struct mst_transfer *transfer; /* or NULL: only the next one is told */
+	struct mst_remap *remap; /* or NULL: only the next one is told */
 	struct mst_writer *writer;
 	struct pagebase *next;
 };
@@ -51,7 +51,7 @@ void pagebase_destroy(struct pagebase *b)
 	for (unsigned i = 0; i < WAYS; i++) {
 		pages_destroy(b->counts[i].pages);
 		free(b->counts[i].stacks);
-		indexmap_finish(&b->counts[i].contexts);
+		index_map_finish(&b->counts[i].contexts);
 	}
 	free(b);
 }
@@ -63,7 +63,7 @@ static int find_context(struct count *c, uint32_t stack, uint32_t *context)
 {
 	uint64_t known;
 
-	if (indexmap_find(&c->contexts, stack, &known)) {
+	if (index_map_find(&c->contexts, stack, &known)) {
 		*context = (uint32_t)known;
 		return 0;
 	}
@@ -78,7 +78,7 @@ static int find_context(struct count *c, uint32_t stack, uint32_t *context)
 	}
 	*context = c->n++;
 	c->stacks[*context] = stack;
-	return indexmap_put(&c->contexts, stack, *context) ? 0 : MST_ERR_NOMEM;
+	return index_map_put(&c->contexts, stack, *context) ? 0 : MST_ERR_NOMEM;
 }
 
 static int note(struct count *c, const struct mst_kind *kind, uint64_t address, bool in_base)
@@ -118,7 +118,7 @@ static int tell(void *context, const struct mst_kind *mark, uint64_t address)
 	int err = 0;
 
 	kind.stack = maps ? t->count->stacks[mark->stack] : MST_ROOT_STACK;
-	if (t->transfer && !(err = mst_transfer_stack(t->transfer, kind.stack, &kind.stack)) &&
+	if (t->remap && !(err = mst_remap_stack(t->remap, kind.stack, &kind.stack)) &&
 	    !(err = mst_writer_kind(t->writer, &kind, &id)))
 		err = mst_writer_page(t->writer, id, address);
 	if (!err && t->next)
@@ -139,10 +139,10 @@ static int tell_count(const struct pagebase *b, enum way way, struct telling *t)
 	return err == MST_ERR_LIMIT && way == AS_MASSIF ? tell(t, &untold, 0) : err;
 }
 
-int pagebase_write(const struct pagebase *b, struct mst_transfer *transfer, struct mst_writer *writer,
+int pagebase_write(const struct pagebase *b, struct mst_remap *remap, struct mst_writer *writer,
 		   struct pagebase *next)
 {
-	struct telling telling = { .transfer = transfer, .writer = writer, .next = next };
+	struct telling telling = { .remap = remap, .writer = writer, .next = next };
 	const int err = tell_count(b, ONCE, &telling);
 
 	return err ? err : tell_count(b, AS_MASSIF, &telling);

@@ -46,8 +46,8 @@ struct pages {
 	struct ranges made;
 	struct layer *layers; /* all that there ever were, each once */
 	uint32_t n_layers, layer_capacity;
-	struct indexmap layer_numbers; /* by context and below */
-	uint64_t *bytes;               /* by context */
+	struct index_map layer_numbers; /* by context and below */
+	uint64_t *bytes;                /* by context */
 	uint32_t n_contexts, context_capacity;
 	uint64_t records;  /* of all pages */
 	uint64_t most;     /* of them at one time so far */
@@ -80,7 +80,7 @@ void pages_destroy(struct pages *p)
 	free(p->made.v);
 	free(p->layers);
 	free(p->bytes);
-	indexmap_finish(&p->layer_numbers);
+	index_map_finish(&p->layer_numbers);
 	free(p);
 }
 
@@ -177,7 +177,7 @@ static uint32_t find_layer(struct pages *p, uint32_t context, uint32_t below)
 	const uint64_t key = (uint64_t)context << 32 | below;
 	uint64_t number;
 
-	if (indexmap_find(&p->layer_numbers, key, &number))
+	if (index_map_find(&p->layer_numbers, key, &number))
 		return (uint32_t)number;
 	if (p->n_layers >= p->layer_capacity) {
 		const uint32_t capacity = p->layer_capacity ? 2 * p->layer_capacity : 256;
@@ -188,7 +188,7 @@ static uint32_t find_layer(struct pages *p, uint32_t context, uint32_t below)
 		p->layers = grown;
 		p->layer_capacity = capacity;
 	}
-	if (p->n_layers == MOST_LAYERS || !indexmap_put(&p->layer_numbers, key, p->n_layers))
+	if (p->n_layers == MOST_LAYERS || !index_map_put(&p->layer_numbers, key, p->n_layers))
 		return 0;
 	p->layers[p->n_layers] = (struct layer){ context, below };
 	return p->n_layers++;

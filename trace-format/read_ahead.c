@@ -45,8 +45,8 @@ static void decode_next(struct ahead *a, struct decode_scratch *scratch)
 
 	slot->state = SLOT_BUSY;
 	pthread_mutex_unlock(&a->lock);
-	decode_skim(&slot->decode, scratch);
-	if (slot->whole && !slot->decode.skimmed.error)
+	decode_peek(&slot->decode, scratch);
+	if (slot->whole && !slot->decode.peeked.error)
 		decode_rest(&slot->decode, scratch);
 	pthread_mutex_lock(&a->lock);
 	slot->state = SLOT_DONE;

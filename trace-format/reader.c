@@ -342,14 +342,14 @@ static int finish(struct mst_reader *r)
 	return r->state = r->coming;
 }
 
-/* Marks symbols whose records have addresses. */
+/* Marks tokens whose records have addresses. */
 static void mark_paged(const struct mst_reader *r, const struct decode *d)
 {
 	const struct mst_kind *kinds = r->kinds.items;
-	struct mst_symbol *symbols = d->symbols.items;
+	struct mst_token *tokens = d->tokens.items;
 
-	for (uint32_t i = 0; i < d->chunk.n_symbols; i++)
-		symbols[i].paged = symbols[i].role == MST_CALL && mst_op_is_page(kinds[symbols[i].kind].op);
+	for (uint32_t i = 0; i < d->chunk.n_tokens; i++)
+		tokens[i].paged = tokens[i].role == MST_CALL && mst_op_is_page(kinds[tokens[i].kind].op);
 }
 
 static int fail_at(struct mst_reader *r, const struct decode *d, const struct decode_result *result)
@@ -383,7 +383,8 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 	if (d->decoded.error)
 		return fail_at(r, d, &d->decoded);
 	if (d->ranked)
-		wrong = elders_take(&r->elders, &d->ranks, d->chunk.first_alloc, !r->gap, d->freed.items);
+		wrong = carried_over_take(&r->carried_over, &d->ordinals, d->chunk.first_alloc, !r->gap,
+					  d->freed.items);
 	if (wrong)
 		r->unit_start = d->start;
 	if (wrong && !*wrong)
@@ -396,7 +397,7 @@ static int take_steps(struct mst_reader *r, struct decode *d)
 {
 	struct decode_scratch *scratch = ahead_scratch(r->ahead);
 
-	if (d->columns[COLUMN_STEPS].present && (d->wanted & MST_STEPS || !d->checked)) {
+	if (d->columns[COLUMN_STEPS].present && (d->wanted & MST_SP_CHANGES || !d->checked)) {
 		decode_rest(d, scratch);
 		if (!d->decoded.error)
 			decode_steps(d, scratch, &r->stepped);
@@ -425,8 +426,8 @@ static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
 		return 0;
 	DAMAGED_IF(r->time > r->begin, "a base of what was later");
 	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		DAMAGED_IF(chunk->symbols[i].role != MST_ALLOC && chunk->symbols[i].role != MST_CALL,
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		DAMAGED_IF(chunk->tokens[i].role != MST_ALLOC && chunk->tokens[i].role != MST_CALL,
 			   "calls in a base");
 	return 0;
 }
@@ -459,8 +460,8 @@ static int check_chunk(struct mst_reader *r, struct decode *d)
 	r->unit_start = d->start;
 	if (d->placed && (err = check_order(r, d)))
 		return err;
-	if (d->skimmed.error)
-		return fail_at(r, d, &d->skimmed);
+	if (d->peeked.error)
+		return fail_at(r, d, &d->peeked);
 	if ((err = check_base(r, &d->chunk)))
 		return err;
 	r->unit_start = reading;
@@ -486,7 +487,7 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 	return 1;
 }
 
-int mst_reader_skim(struct mst_reader *r, const struct mst_chunk **chunk)
+int mst_reader_peek(struct mst_reader *r, const struct mst_chunk **chunk)
 {
 	struct ahead_slot *slot;
 	int got = r->state;
@@ -520,7 +521,7 @@ int mst_reader_decode(struct mst_reader *r)
 
 int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
 {
-	const int got = mst_reader_skim(r, chunk);
+	const int got = mst_reader_peek(r, chunk);
 	const int err = got == 1 ? mst_reader_decode(r) : 0;
 
 	if (err)
@@ -606,7 +607,7 @@ static int read_file_unit(struct mst_reader *r)
 		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 				   FORMAT_VERSION);
 	if (wire_u32(f + 4) &
-	    ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE | FEATURE_FOLDED | FEATURE_NEXT))
+	    ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE | FEATURE_RECODED | FEATURE_NEXT))
 		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
 				   wire_u32(f + 4));
 	if (wire_u32(f + 4) & FEATURE_SAMPLED) {
@@ -723,7 +724,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->modules.items);
 	free(r->threads.items);
 	free(r->live);
-	elders_finish(&r->elders);
+	carried_over_finish(&r->carried_over);
 	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
 		free(r->columns[i].data);

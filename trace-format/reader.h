@@ -74,14 +74,14 @@ struct mst_reader {
 
 	struct ahead_slot *delivered; /* NULL: none */
 	uint64_t next_record, next_alloc;
-	uint64_t time;        /* of the last stamp */
-	uint64_t count;       /* of instructions, of the last call */
-	uint64_t stepped;     /* the same of the last call or step */
-	struct elders elders; /* as of the chunk delivered last, if identity is wanted */
-	bool gap;             /* chunks were passed over, with blocks that elders lack */
-	uint64_t begin;       /* when the base was */
-	bool in_base;         /* the next chunk may be one of it */
-	uint32_t max_records; /* of a chunk */
+	uint64_t time;                    /* of the last stamp */
+	uint64_t count;                   /* of instructions, of the last call */
+	uint64_t stepped;                 /* the same of the last call or step */
+	struct carried_over carried_over; /* as of the chunk delivered last, if identity is wanted */
+	bool gap;                         /* chunks were passed over, with blocks that elders lack */
+	uint64_t begin;                   /* when the base was */
+	bool in_base;                     /* the next chunk may be one of it */
+	uint32_t max_records;             /* of a chunk */
 };
 
 /* Notes what is wrong with the current unit and returns `error`. */

@@ -145,7 +145,7 @@ static bool take_kind_stack(const struct mst_reader *r, struct kind_stacks *s)
 	if (!take_varint(&s->column, &v))
 		return false;
 	if (s->ends && s->end <= r->highest_stack)
-		s->end = fold_end(r->stacks.items, r->stacks.n, r->highest_stack + 1);
+		s->end = recode_end(r->stacks.items, r->stacks.n, r->highest_stack + 1);
 	if (s->ends && v == 0)
 		s->last = s->end;
 	else

@@ -9,10 +9,10 @@
 /* At which forms are compared: trying them at 19 takes three times as long in all, for 0.3 % of the bytes. */
 #define TRIED_LEVEL 12
 
-/* The records with 0 for the first one of each symbol, which are numbered as they come, and the others one higher. */
+/* The records with 0 for the first one of each token, which are numbered as they come, and the others one higher. */
 static void put_next_records(struct bytes *to, const struct chunk *chunk)
 {
-	const size_t width = events_narrow_next(chunk->n_symbols) ? 1 : 2;
+	const size_t width = events_narrow_next(chunk->n_tokens) ? 1 : 2;
 	uint8_t *at = bytes_reserve(to, chunk->n_records * width);
 	uint32_t next = 0;
 
@@ -46,14 +46,14 @@ static void put_planes(struct bytes *to, const struct bytes *numbers)
 	to->size += numbers->size;
 }
 
-uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint32_t *places)
+uint32_t recode_places(const struct mst_token *tokens, uint32_t n_tokens, uint32_t *places)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n_symbols; i++) {
+	for (uint32_t i = 0; i < n_tokens; i++) {
 		places[i] = n;
-		if (fold_has_identity(symbols[i].role))
-			n += symbols[i].count;
+		if (recode_has_identity(tokens[i].role))
+			n += tokens[i].count;
 	}
 	return n;
 }
@@ -61,20 +61,20 @@ uint32_t fold_places(const struct mst_symbol *symbols, uint32_t n_symbols, uint3
 /* What is known of a record that names a block. */
 struct named {
 	uint64_t difference; /* as it is stored */
-	uint32_t number;     /* of its symbol */
+	uint32_t number;     /* of its token */
 };
 
 /* The records that name a block, in turn. `named` has room for all. */
 static void list_named(const struct mst_writer *w, struct named *named)
 {
 	const struct chunk *chunk = &w->chunk;
-	const struct bytes *plain = &w->columns[COLUMN_RANKS];
+	const struct bytes *plain = &w->columns[COLUMN_ORDINALS];
 	const uint8_t *at = plain->data, *end = plain->data + plain->size;
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		const uint16_t number = chunk->records[i];
 
-		if (!fold_has_identity(chunk->symbols[number].role))
+		if (!recode_has_identity(chunk->tokens[number].role))
 			continue;
 		named->number = number;
 		at = wire_varint(at, end, &named->difference);
@@ -82,9 +82,9 @@ static void list_named(const struct mst_writer *w, struct named *named)
 	}
 }
 
-/* The same numbers symbol by symbol: `places` where each begins, `values` has room for all. */
-static void put_by_symbol(struct bytes *to, const struct named *named, uint32_t n, uint32_t *places,
-			  uint64_t *values)
+/* The same numbers token by token: `places` where each begins, `values` has room for all. */
+static void put_by_token(struct bytes *to, const struct named *named, uint32_t n, uint32_t *places,
+			 uint64_t *values)
 {
 	for (uint32_t i = 0; i < n; i++)
 		values[places[named[i].number]++] = named[i].difference;
@@ -92,7 +92,7 @@ static void put_by_symbol(struct bytes *to, const struct named *named, uint32_t 
 		bytes_varint(to, values[i]);
 }
 
-/* The differences of each record's age to the one before it. `ages`: the last ones by symbol, 1 each. */
+/* The differences of each record's age to the one before it. `ages`: the last ones by token, 1 each. */
 static void put_in_a_row(struct bytes *to, const struct named *named, uint32_t n, uint64_t *ages)
 {
 	uint64_t last = 1;
@@ -107,22 +107,22 @@ static void put_in_a_row(struct bytes *to, const struct named *named, uint32_t n
 	}
 }
 
-static int fold_ranks(struct mst_writer *w)
+static int recode_ordinals(struct mst_writer *w)
 {
 	const struct chunk *chunk = &w->chunk;
-	uint32_t *const places = calloc(chunk->n_symbols + 1, sizeof(*places));
-	const uint32_t n = places ? fold_places(chunk->symbols, chunk->n_symbols, places) : 0;
+	uint32_t *const places = calloc(chunk->n_tokens + 1, sizeof(*places));
+	const uint32_t n = places ? recode_places(chunk->tokens, chunk->n_tokens, places) : 0;
 	struct named *const named = calloc((size_t)n + 1, sizeof(*named));
 	uint64_t *const values = calloc((size_t)n + 1, sizeof(*values));
-	uint64_t *const ages = calloc(chunk->n_symbols + 1, sizeof(*ages));
+	uint64_t *const ages = calloc(chunk->n_tokens + 1, sizeof(*ages));
 	const int err = places && named && values && ages ? 0 : MST_ERR_NOMEM;
 
 	if (!err) {
 		list_named(w, named);
-		put_by_symbol(&w->columns[COLUMN_RANKS_BY_SYMBOL], named, n, places, values);
-		for (uint32_t i = 0; i < chunk->n_symbols; i++)
+		put_by_token(&w->columns[COLUMN_ORDINALS_BY_TOKEN], named, n, places, values);
+		for (uint32_t i = 0; i < chunk->n_tokens; i++)
 			ages[i] = 1;
-		put_in_a_row(&w->columns[COLUMN_RANKS_IN_A_ROW], named, n, ages);
+		put_in_a_row(&w->columns[COLUMN_ORDINALS_IN_A_ROW], named, n, ages);
 	}
 	free(places);
 	free(named);
@@ -132,7 +132,7 @@ static int fold_ranks(struct mst_writer *w)
 }
 
 /* Skips and deltas apart. */
-static void fold_times(struct mst_writer *w)
+static void recode_times(struct mst_writer *w)
 {
 	const struct bytes *plain = &w->columns[COLUMN_TIME];
 	const uint8_t *at = plain->data, *end = plain->data + plain->size;
@@ -161,17 +161,17 @@ static size_t stored_size(struct mst_writer *w, const struct bytes *column)
 }
 
 /* Columns that say together what others do. */
-struct fold {
+struct recode {
 	uint8_t ids[2];
 	uint8_t n;
 };
 
-static size_t fold_size(struct mst_writer *w, const struct fold *fold)
+static size_t recode_size(struct mst_writer *w, const struct recode *recode)
 {
 	size_t sum = 0;
 
-	for (uint32_t i = 0; i < fold->n && sum != SIZE_MAX; i++) {
-		const struct bytes *column = &w->columns[fold->ids[i]];
+	for (uint32_t i = 0; i < recode->n && sum != SIZE_MAX; i++) {
+		const struct bytes *column = &w->columns[recode->ids[i]];
 		const size_t size = column->size || column->failed ? stored_size(w, column) : 0;
 
 		sum = size == SIZE_MAX ? SIZE_MAX : sum + size + (size ? UNIT_COLUMN : 0);
@@ -180,16 +180,16 @@ static size_t fold_size(struct mst_writer *w, const struct fold *fold)
 }
 
 /* Leaves the smallest of n folds, which all say the same. */
-static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t n)
+static void keep_smallest(struct mst_writer *w, const struct recode *folds, size_t n)
 {
 	size_t best = 0, least;
 
 	writer_pack_at(w, TRIED_LEVEL);
-	least = fold_size(w, &folds[0]);
+	least = recode_size(w, &folds[0]);
 	for (size_t i = 1; i < n; i++) {
-		const size_t size = fold_size(w, &folds[i]);
+		const size_t size = recode_size(w, &folds[i]);
 		const bool better = size < least;
-		const struct fold *worse = &folds[better ? best : i];
+		const struct recode *worse = &folds[better ? best : i];
 
 		for (uint32_t k = 0; k < worse->n; k++)
 			bytes_clear(&w->columns[worse->ids[k]]);
@@ -199,18 +199,18 @@ static void keep_smallest(struct mst_writer *w, const struct fold *folds, size_t
 	writer_pack_at(w, w->level);
 }
 
-static void fold_records(struct mst_writer *w)
+static void recode_records(struct mst_writer *w)
 {
-	static const struct fold folds[] = { { { COLUMN_RECORDS }, 1 },
-					     { { COLUMN_RECORD_PLANES }, 1 },
-					     { { COLUMN_NEXT_RECORDS }, 1 },
-					     { { COLUMN_NEXT_PLANES }, 1 } };
-	static const struct fold narrow_folds[] = { { { COLUMN_RECORDS }, 1 },
-						    { { COLUMN_NEXT_RECORDS }, 1 } };
-	const uint32_t n_symbols = w->chunk.n_symbols;
-	const bool narrow = events_narrow(n_symbols);
+	static const struct recode folds[] = { { { COLUMN_RECORDS }, 1 },
+					       { { COLUMN_RECORD_PLANES }, 1 },
+					       { { COLUMN_NEXT_RECORDS }, 1 },
+					       { { COLUMN_NEXT_PLANES }, 1 } };
+	static const struct recode narrow_folds[] = { { { COLUMN_RECORDS }, 1 },
+						      { { COLUMN_NEXT_RECORDS }, 1 } };
+	const uint32_t n_tokens = w->chunk.n_tokens;
+	const bool narrow = events_narrow(n_tokens);
 	/* Where one number more needs a byte more, the next one is not told. */
-	const bool next = events_narrow_next(n_symbols) == narrow && n_symbols < MST_MAX_SYMBOLS;
+	const bool next = events_narrow_next(n_tokens) == narrow && n_tokens < MST_MAX_TOKENS;
 
 	if (next)
 		put_next_records(&w->columns[COLUMN_NEXT_RECORDS], &w->chunk);
@@ -221,26 +221,27 @@ static void fold_records(struct mst_writer *w)
 	keep_smallest(w, narrow ? narrow_folds : folds, narrow ? 1 + next : 2 + 2 * next);
 }
 
-int fold_columns(struct mst_writer *w)
+int recode_columns(struct mst_writer *w)
 {
-	static const struct fold ranks[] = { { { COLUMN_RANKS }, 1 },
-					     { { COLUMN_RANKS_BY_SYMBOL }, 1 },
-					     { { COLUMN_RANKS_IN_A_ROW }, 1 } };
-	static const struct fold times[] = { { { COLUMN_TIME }, 1 }, { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
+	static const struct recode ordinals[] = { { { COLUMN_ORDINALS }, 1 },
+						  { { COLUMN_ORDINALS_BY_TOKEN }, 1 },
+						  { { COLUMN_ORDINALS_IN_A_ROW }, 1 } };
+	static const struct recode times[] = { { { COLUMN_TIME }, 1 },
+					       { { COLUMN_SKIPS, COLUMN_DELTAS }, 2 } };
 	int err = 0;
 
 	/* What is compared with it would be as incomplete, and smaller. */
 	if (w->columns[COLUMN_RECORDS].failed || w->columns[COLUMN_TIME].failed ||
-	    w->columns[COLUMN_RANKS].failed)
+	    w->columns[COLUMN_ORDINALS].failed)
 		return MST_ERR_NOMEM;
 	if (w->chunk.n_records)
-		fold_records(w);
+		recode_records(w);
 	if (w->columns[COLUMN_TIME].size) {
-		fold_times(w);
+		recode_times(w);
 		keep_smallest(w, times, sizeof(times) / sizeof(*times));
 	}
-	if (w->columns[COLUMN_RANKS].size && !(err = fold_ranks(w)))
-		keep_smallest(w, ranks, sizeof(ranks) / sizeof(*ranks));
+	if (w->columns[COLUMN_ORDINALS].size && !(err = recode_ordinals(w)))
+		keep_smallest(w, ordinals, sizeof(ordinals) / sizeof(*ordinals));
 	return err;
 }
 
@@ -257,9 +258,9 @@ static bool count_out(const struct mst_stack *stacks, uint32_t id, uint32_t *out
 	return at == parent;
 }
 
-void fold_stacks(struct mst_writer *w, uint32_t first)
+void recode_stacks(struct mst_writer *w, uint32_t first)
 {
-	static const struct fold folds[] = { { { COLUMN_PARENTS }, 1 }, { { COLUMN_PARENTS_OUT }, 1 } };
+	static const struct recode folds[] = { { { COLUMN_PARENTS }, 1 }, { { COLUMN_PARENTS_OUT }, 1 } };
 	const struct mst_stack *stacks = w->defs.stacks.items;
 	struct bytes *to = &w->columns[COLUMN_PARENTS_OUT];
 	uint32_t out;
@@ -273,9 +274,9 @@ void fold_stacks(struct mst_writer *w, uint32_t first)
 	keep_smallest(w, folds, sizeof(folds) / sizeof(*folds));
 }
 
-void fold_kinds(struct mst_writer *w, uint32_t first)
+void recode_kinds(struct mst_writer *w, uint32_t first)
 {
-	static const struct fold folds[] = { { { COLUMN_KIND_STACKS }, 1 }, { { COLUMN_KIND_ENDS }, 1 } };
+	static const struct recode folds[] = { { { COLUMN_KIND_STACKS }, 1 }, { { COLUMN_KIND_ENDS }, 1 } };
 	const struct mst_stack *stacks = w->defs.stacks.items;
 	const struct mst_kind *kinds = defs_kinds(&w->defs);
 	struct bytes *to = &w->columns[COLUMN_KIND_ENDS];
@@ -285,7 +286,7 @@ void fold_kinds(struct mst_writer *w, uint32_t first)
 		const uint32_t stack = kinds[i].stack;
 
 		if (end <= w->highest_stack)
-			end = fold_end(stacks, w->defs.stacks.n, w->highest_stack + 1);
+			end = recode_end(stacks, w->defs.stacks.n, w->highest_stack + 1);
 		bytes_varint(to, stack == end ? 0 : wire_zigzag((int64_t)stack - (int64_t)last) + 1);
 		w->highest_stack = stack > w->highest_stack ? stack : w->highest_stack;
 		last = stack;

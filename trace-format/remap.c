@@ -15,7 +15,7 @@ struct ids {
 	uint32_t n;
 };
 
-struct mst_transfer {
+struct mst_remap {
 	const struct mst_reader *from;   /* or NULL, and then ... */
 	const struct mst_writer *before; /* ... this */
 	struct mst_writer *to;
@@ -41,10 +41,10 @@ static bool reserve(struct ids *ids, uint32_t n)
 	return true;
 }
 
-int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader *from, struct mst_writer *to,
-			bool strip_paths)
+int mst_remap_create(struct mst_remap **remap, const struct mst_reader *from, struct mst_writer *to,
+		     bool strip_paths)
 {
-	struct mst_transfer *t = *transfer = calloc(1, sizeof(*t));
+	struct mst_remap *t = *remap = calloc(1, sizeof(*t));
 
 	if (!t)
 		return MST_ERR_NOMEM;
@@ -54,16 +54,16 @@ int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader 
 	return 0;
 }
 
-int mst_transfer_between(struct mst_transfer **transfer, const struct mst_writer *from, struct mst_writer *to)
+int mst_remap_between(struct mst_remap **remap, const struct mst_writer *from, struct mst_writer *to)
 {
-	const int err = mst_transfer_create(transfer, NULL, to, false);
+	const int err = mst_remap_create(remap, NULL, to, false);
 
 	if (!err)
-		(*transfer)->before = from;
+		(*remap)->before = from;
 	return err;
 }
 
-void mst_transfer_destroy(struct mst_transfer *t)
+void mst_remap_destroy(struct mst_remap *t)
 {
 	if (!t)
 		return;
@@ -76,7 +76,7 @@ void mst_transfer_destroy(struct mst_transfer *t)
 	free(t);
 }
 
-int mst_transfer_thread(struct mst_transfer *t, uint32_t thread, uint32_t *id)
+int mst_remap_thread(struct mst_remap *t, uint32_t thread, uint32_t *id)
 {
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(t->from, &n);
@@ -92,7 +92,7 @@ int mst_transfer_thread(struct mst_transfer *t, uint32_t thread, uint32_t *id)
 	return err;
 }
 
-static int transfer_module(struct mst_transfer *t, uint32_t old, uint32_t *id)
+static int transfer_module(struct mst_remap *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
 	struct mst_module module =
@@ -110,7 +110,7 @@ static int transfer_module(struct mst_transfer *t, uint32_t old, uint32_t *id)
 	return err;
 }
 
-int mst_transfer_frame(struct mst_transfer *t, uint32_t old, uint32_t *id)
+int mst_remap_frame(struct mst_remap *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
 	const struct mst_frame *frames =
@@ -139,7 +139,7 @@ int mst_transfer_frame(struct mst_transfer *t, uint32_t old, uint32_t *id)
 }
 
 /* `stack` and those outside of it that have no id yet, the outermost last; *n of them. False: no memory. */
-static bool find_path(struct mst_transfer *t, const struct mst_stack *stacks, uint32_t stack, uint32_t *n)
+static bool find_path(struct mst_remap *t, const struct mst_stack *stacks, uint32_t stack, uint32_t *n)
 {
 	for (*n = 0; t->stacks.items[stack] == MST_NONE; stack = stacks[stack].parent) {
 		if (!reserve(&t->path, *n + 1))
@@ -149,7 +149,7 @@ static bool find_path(struct mst_transfer *t, const struct mst_stack *stacks, ui
 	return true;
 }
 
-int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
+int mst_remap_stack(struct mst_remap *t, uint32_t stack, uint32_t *id)
 {
 	uint32_t n;
 	const struct mst_stack *stacks =
@@ -169,7 +169,7 @@ int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
 		struct mst_stack new = { .parent = ids[old->parent] };
 		int err;
 
-		if ((err = mst_transfer_frame(t, old->frame, &new.frame)) ||
+		if ((err = mst_remap_frame(t, old->frame, &new.frame)) ||
 		    (err = mst_writer_stack(t->to, &new, &ids[t->path.items[n]])))
 			return err;
 	}
@@ -177,7 +177,7 @@ int mst_transfer_stack(struct mst_transfer *t, uint32_t stack, uint32_t *id)
 	return 0;
 }
 
-static int transfer_names_of(struct mst_transfer *t, uint32_t old, uint32_t new)
+static int transfer_names_of(struct mst_remap *t, uint32_t old, uint32_t new)
 {
 	struct mst_name names[MST_MAX_NAMES];
 	const uint32_t n = mst_reader_names(t->from, old);
@@ -190,7 +190,7 @@ static int transfer_names_of(struct mst_transfer *t, uint32_t old, uint32_t new)
 	return n ? mst_writer_names(t->to, new, names, n) : 0;
 }
 
-int mst_transfer_unloaded(struct mst_transfer *t)
+int mst_remap_unloaded(struct mst_remap *t)
 {
 	uint32_t n, id;
 	const struct mst_module *modules = mst_reader_modules(t->from, &n);
@@ -208,7 +208,7 @@ int mst_transfer_unloaded(struct mst_transfer *t)
 	return err;
 }
 
-int mst_transfer_names(struct mst_transfer *t)
+int mst_remap_names(struct mst_remap *t)
 {
 	uint32_t n;
 	int err = 0;

@@ -44,7 +44,7 @@ bool steps_are_whole(const uint8_t *p, size_t size)
 	return p != NULL;
 }
 
-int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions)
+int mst_writer_sp_change(struct mst_writer *w, uint64_t grown, uint64_t instructions)
 {
 	const uint64_t last = w->stepped > w->chunk.count_last ? w->stepped : w->chunk.count_last;
 	const bool shrank = (int64_t)grown < 0;
@@ -58,21 +58,21 @@ int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions)
 	if (passed)
 		end = wire_put_varint(end, passed);
 	w->stepped = last + passed;
-	return mst_writer_steps(w, bytes, (size_t)(end - bytes));
+	return mst_writer_sp_changes(w, bytes, (size_t)(end - bytes));
 }
 
 /* How many records the call that begins with this one has. */
 static uint32_t records_of_call(const struct mst_chunk *chunk, uint32_t record)
 {
-	const uint32_t role = chunk->symbols[chunk->records[record]].role;
+	const uint32_t role = chunk->tokens[chunk->records[record]].role;
 
 	return role == MST_OUT || role == MST_KEEP ? 2 : 1;
 }
 
 bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from)
 {
-	const uint8_t *p = chunk->steps, *const end = p + chunk->n_steps;
-	uint64_t stepped = chunk->steps_from = *from;
+	const uint8_t *p = chunk->sp_changes, *const end = p + chunk->sp_changes_size;
+	uint64_t stepped = chunk->sp_changes_from = *from;
 	struct step step;
 	uint32_t record = 0;
 
@@ -91,10 +91,10 @@ bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from)
 	return record >= chunk->n_records || chunk->instructions[record] >= stepped;
 }
 
-bool mst_step_next(struct mst_step_cursor *c, struct mst_step *step)
+bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *step)
 {
 	const struct mst_chunk *chunk = c->chunk;
-	const uint8_t *p = chunk->steps + c->at, *const end = chunk->steps + chunk->n_steps;
+	const uint8_t *p = chunk->sp_changes + c->at, *const end = chunk->sp_changes + chunk->sp_changes_size;
 	struct step taken = { 0 };
 
 	while (p < end) {
@@ -104,8 +104,8 @@ bool mst_step_next(struct mst_step_cursor *c, struct mst_step *step)
 		c->instructions = chunk->instructions ? chunk->instructions[c->record] : 0;
 		c->record += records_of_call(chunk, c->record);
 	}
-	c->at = (size_t)(p - chunk->steps);
+	c->at = (size_t)(p - chunk->sp_changes);
 	c->instructions += taken.passed;
-	*step = (struct mst_step){ c->record, c->instructions, taken.grown };
+	*step = (struct mst_sp_change){ c->record, c->instructions, taken.grown };
 	return taken.grown != 0;
 }

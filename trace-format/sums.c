@@ -12,7 +12,7 @@ void sums_pack(const struct mst_sums *sums, struct bytes *to)
 	bytes_u64(to, (uint64_t)sums->max_bytes16);
 	bytes_u64(to, (uint64_t)sums->max_blocks);
 	bytes_u64(to, sums->moved16);
-	bytes_u64(to, sums->steps);
+	bytes_u64(to, sums->changes);
 	bytes_u64(to, sums->grown);
 	bytes_u64(to, sums->shrunk);
 }
@@ -29,7 +29,7 @@ struct mst_sums sums_unpack(const uint8_t *from)
 		.max_bytes16 = (int64_t)wire_u64(from + 48),
 		.max_blocks = (int64_t)wire_u64(from + 56),
 		.moved16 = wire_u64(from + 64),
-		.steps = wire_u64(from + 72),
+		.changes = wire_u64(from + 72),
 		.grown = wire_u64(from + 80),
 		.shrunk = wire_u64(from + 88),
 	};
@@ -58,7 +58,7 @@ void sums_add(struct mst_sums *all, const struct mst_sums *chunk)
 	all->net_bytes16 = plus(all->net_bytes16, chunk->net_bytes16);
 	all->net_blocks = plus(all->net_blocks, chunk->net_blocks);
 	all->moved16 += chunk->moved16;
-	all->steps += chunk->steps;
+	all->changes += chunk->changes;
 	all->grown += chunk->grown;
 	all->shrunk += chunk->shrunk;
 }

@@ -60,9 +60,9 @@ enum unit_flag {
 /* Bits of the incompatible features. */
 enum file_incompatible {
 	FEATURE_SAMPLED = 1,
-	FEATURE_BASE = 2,    /* the first chunks may say what was live when the trace begins */
-	FEATURE_LARGE = 4,   /* chunks of up to MST_MAX_LARGE_RECORDS */
-	FEATURE_FOLDED = 16, /* columns 9, 14, 15, 17 and 18, in place of others; 8 is reserved */
+	FEATURE_BASE = 2,     /* the first chunks may say what was live when the trace begins */
+	FEATURE_LARGE = 4,    /* chunks of up to MST_MAX_LARGE_RECORDS */
+	FEATURE_RECODED = 16, /* columns 9, 14, 15, 17 and 18, in place of others; 8 is reserved */
 	FEATURE_NEXT = 32, /* columns 19 and 20, and those of definitions that say "the next one", likewise */
 };
 
@@ -96,7 +96,7 @@ enum name_column {
 /* Columns of the EVENTS unit; those of other units are numbered in their order. */
 enum events_column {
 	COLUMN_RECORDS = 0,
-	COLUMN_SYMBOLS = 1,
+	COLUMN_TOKENS = 1,
 	COLUMN_COUNTS = 2,
 	COLUMN_TIME = 3,
 	COLUMN_THREAD = 4,
@@ -107,22 +107,22 @@ enum events_column {
 	COLUMN_RECORD_PLANES = 9,
 	COLUMN_SKIPS = 14, /* 10 to 13 are reserved */
 	COLUMN_DELTAS = 15,
-	COLUMN_RANKS = 16,
-	COLUMN_RANKS_BY_SYMBOL = 17,
-	COLUMN_RANKS_IN_A_ROW = 18,
+	COLUMN_ORDINALS = 16,
+	COLUMN_ORDINALS_BY_TOKEN = 17,
+	COLUMN_ORDINALS_IN_A_ROW = 18,
 	COLUMN_NEXT_RECORDS = 19,
 	COLUMN_NEXT_PLANES = 20,
 };
 
-/* Whether numbers of symbols are bytes in columns 0 and 9, and in 19 and 20, which have one number more. */
-static inline bool events_narrow(uint32_t n_symbols)
+/* Whether numbers of tokens are bytes in columns 0 and 9, and in 19 and 20, which have one number more. */
+static inline bool events_narrow(uint32_t n_tokens)
 {
-	return n_symbols <= 256;
+	return n_tokens <= 256;
 }
 
-static inline bool events_narrow_next(uint32_t n_symbols)
+static inline bool events_narrow_next(uint32_t n_tokens)
 {
-	return n_symbols < 256;
+	return n_tokens < 256;
 }
 
 /* Fixed part of the fields of the units that have one. */

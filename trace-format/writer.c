@@ -120,7 +120,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 	bytes_u32(&w->fields, FORMAT_VERSION);
 	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
 				      (w->large ? FEATURE_LARGE : 0) |
-				      (w->folded ? FEATURE_FOLDED | FEATURE_NEXT : 0));
+				      (w->recoded ? FEATURE_RECODED | FEATURE_NEXT : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -147,8 +147,8 @@ static int write_stacks(struct mst_writer *w)
 	const uint32_t first = w->defs.stacks.written;
 
 	defs_pack_stacks(&w->defs, &w->fields, w->columns);
-	if (w->folded)
-		fold_stacks(w, first);
+	if (w->recoded)
+		recode_stacks(w, first);
 	return writer_unit(w, UNIT_STACKS, UNIT_CRITICAL, COLUMN_PARENTS_OUT + 1, 0, 0);
 }
 
@@ -157,8 +157,8 @@ static int write_kinds(struct mst_writer *w)
 	const uint32_t first = w->defs.kinds.written;
 
 	defs_pack_kinds(&w->defs, &w->fields, w->columns);
-	if (w->folded)
-		fold_kinds(w, first);
+	if (w->recoded)
+		recode_kinds(w, first);
 	return writer_unit(w, UNIT_KINDS, UNIT_CRITICAL, COLUMN_KIND_ENDS + 1, 0, 0);
 }
 
@@ -212,7 +212,7 @@ static int write_chunk(struct mst_writer *w)
 	bytes_u64(&w->fields, chunk->time_first);
 	bytes_u64(&w->fields, chunk->time_last);
 	bytes_u32(&w->fields, chunk->n_records);
-	bytes_u32(&w->fields, chunk->n_symbols);
+	bytes_u32(&w->fields, chunk->n_tokens);
 	bytes_u32(&w->fields, 0); /* the check comes when the columns are compressed */
 	bytes_u32(&w->fields, chunk->base ? EVENTS_BASE : 0);
 	sums_pack(&sums, &w->fields);
@@ -221,15 +221,15 @@ static int write_chunk(struct mst_writer *w)
 		bytes_u64(&w->fields, chunk->count_last);
 	}
 
-	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_SYMBOLS],
+	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_TOKENS],
 		   &w->columns[COLUMN_COUNTS]);
 	swap_bytes(&w->columns[COLUMN_TIME], &chunk->time);
 	swap_bytes(&w->columns[COLUMN_THREAD], &chunk->thread);
-	swap_bytes(&w->columns[COLUMN_RANKS], &chunk->identity);
+	swap_bytes(&w->columns[COLUMN_ORDINALS], &chunk->identity);
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
-	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->steps);
-	if (w->folded && (err = fold_columns(w)))
+	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->sp_changes);
+	if (w->recoded && (err = recode_columns(w)))
 		return err;
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, UNIT_KNOWN_COLUMNS, chunk->n_records,
 			  chunk->time_first);
@@ -366,7 +366,7 @@ void writer_pack_at(struct mst_writer *w, int most)
 	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level < w->level ? level : w->level);
 }
 
-void mst_writer_hurry(struct mst_writer *w, bool hurry)
+void mst_writer_fast_level(struct mst_writer *w, bool hurry)
 {
 	if (hurry == w->hurry)
 		return;
@@ -407,13 +407,13 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->base = info->base;
 	w->begin = (info->begin_ns + (1u << TIME_SHIFT) - 1) >> TIME_SHIFT;
 	w->large = records > MST_MAX_CHUNK_RECORDS;
-	w->folded = options->folded;
+	w->recoded = options->recoded;
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
 		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
 	w->wait_for_room = options->wait_for_room;
 	w->context = options->context;
-	keyframes_init(&w->keyframes, options->keyframe_records, w->folded);
+	keyframes_init(&w->keyframes, options->keyframe_records, w->recoded);
 	if (records > MST_MAX_LARGE_RECORDS)
 		records = MST_MAX_LARGE_RECORDS;
 	if (records < MIN_RECORDS)
@@ -439,12 +439,12 @@ int mst_writer_past(struct mst_writer *w, uint32_t kind)
 	if (!w->in_base || kind >= w->defs.kinds.n)
 		return MST_ERR_ARGUMENT;
 	w->due = 0;
-	if (w->chunk.n_symbols >= MST_MAX_SYMBOLS && mst_writer_flush(w) != 0)
+	if (w->chunk.n_tokens >= MST_MAX_TOKENS && mst_writer_flush(w) != 0)
 		return w->error;
-	return chunk_list_symbol(&w->chunk, kind, MST_ALLOC);
+	return chunk_list_token(&w->chunk, kind, MST_ALLOC);
 }
 
-int mst_writer_end_base(struct mst_writer *w)
+int mst_writer_end_initial_state(struct mst_writer *w)
 {
 	const int err = w->in_base ? mst_writer_flush(w) : MST_ERR_ARGUMENT;
 
@@ -497,7 +497,7 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->base = parent->base;
 	w->in_base = parent->in_base;
 	w->large = parent->large;
-	w->folded = parent->folded;
+	w->recoded = parent->recoded;
 	w->highest_stack = parent->highest_stack;
 	w->begin = parent->begin;
 	w->time = parent->time;
@@ -663,14 +663,14 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count)
 		w->instructions = count;
 }
 
-int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size)
+int mst_writer_sp_changes(struct mst_writer *w, const uint8_t *steps, size_t size)
 {
 	if (w->error)
 		return w->error;
 	if (!w->counted || !steps_are_whole(steps, size))
 		return MST_ERR_ARGUMENT;
 	chunk_add_steps(&w->chunk, steps, size);
-	return w->chunk.steps.size < STEPS_BYTES ? 0 : mst_writer_flush(w);
+	return w->chunk.sp_changes.size < STEPS_BYTES ? 0 : mst_writer_flush(w);
 }
 
 static inline bool is_kind(const struct mst_writer *w, uint32_t kind)
@@ -684,19 +684,19 @@ static inline bool is_call(const struct mst_writer *w, uint32_t kind)
 	return is_kind(w, kind) && !mst_op_is_page(defs_kinds(&w->defs)[kind].op);
 }
 
-static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t rank)
+static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t ordinal)
 {
 	return is_kind(w, kind) &&
-	       (!w->identity || rank == UINT64_MAX || rank < chunk_blocks(&w->chunk, kind));
+	       (!w->identity || ordinal == UINT64_MAX || ordinal < chunk_blocks(&w->chunk, kind));
 }
 
-/* How many records have room in the chunk, whatever symbols they are. */
+/* How many records have room in the chunk, whatever tokens they are. */
 static uint32_t records_left(const struct mst_writer *w)
 {
 	const uint32_t records = w->limit - w->chunk.n_records;
-	const uint32_t symbols = MST_MAX_SYMBOLS - w->chunk.n_symbols;
+	const uint32_t tokens = MST_MAX_TOKENS - w->chunk.n_tokens;
 
-	return records < symbols ? records : symbols;
+	return records < tokens ? records : tokens;
 }
 
 /* How many records the chunk has when something is due, at the latest, if it begins one of `n` now. */
@@ -752,56 +752,56 @@ static inline int add(struct mst_writer *w, uint32_t kind, enum mst_role role)
 	return err;
 }
 
-static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t rank)
+static inline int add_block(struct mst_writer *w, uint32_t kind, enum mst_role role, uint64_t ordinal)
 {
 	const int err = add(w, kind, role);
 
 	w->chunk.pairs += !err && role != MST_FREE;
 	if (!err && w->identity)
-		chunk_add_identity(&w->chunk, kind, role, rank);
+		chunk_add_identity(&w->chunk, kind, role, ordinal);
 	return err;
 }
 
-static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank)
+static inline int add_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal)
 {
 	const int err = add(w, kind, MST_ALLOC);
 
 	if (!err)
-		*rank = chunk_take_rank(&w->chunk, kind);
+		*ordinal = chunk_take_ordinal(&w->chunk, kind);
 	return err;
 }
 
-int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank)
+int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal)
 {
 	const int err = begin(w, 1, is_kind(w, kind));
 
-	return err ? err : add_alloc(w, kind, rank);
+	return err ? err : add_alloc(w, kind, ordinal);
 }
 
-int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t rank)
+int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t ordinal)
 {
-	const int err = begin(w, 1, is_block(w, kind, rank));
+	const int err = begin(w, 1, is_block(w, kind, ordinal));
 
-	return err ? err : add_block(w, kind, MST_FREE, rank);
+	return err ? err : add_block(w, kind, MST_FREE, ordinal);
 }
 
-int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t rank, uint32_t call)
+int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t ordinal, uint32_t call)
 {
-	int err = begin(w, 2, is_block(w, kind, rank) && is_call(w, call));
+	int err = begin(w, 2, is_block(w, kind, ordinal) && is_call(w, call));
 
 	if (!err)
-		err = add_block(w, kind, MST_OUT, rank);
+		err = add_block(w, kind, MST_OUT, ordinal);
 	return err ? err : add(w, call, MST_CALL);
 }
 
-int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind,
-		      uint64_t *rank)
+int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind,
+		      uint64_t *ordinal)
 {
-	int err = begin(w, 2, is_block(w, old_kind, old_rank) && is_kind(w, kind));
+	int err = begin(w, 2, is_block(w, old_kind, old_ordinal) && is_kind(w, kind));
 
 	if (!err)
-		err = add_block(w, old_kind, MST_OUT, old_rank);
-	return err ? err : add_alloc(w, kind, rank);
+		err = add_block(w, old_kind, MST_OUT, old_ordinal);
+	return err ? err : add_alloc(w, kind, ordinal);
 }
 
 int mst_writer_call(struct mst_writer *w, uint32_t kind)
@@ -811,7 +811,7 @@ int mst_writer_call(struct mst_writer *w, uint32_t kind)
 	return err ? err : add(w, kind, MST_CALL);
 }
 
-int mst_writer_mark(struct mst_writer *w, uint8_t op, uint8_t flags, uint64_t size)
+int mst_writer_marker(struct mst_writer *w, uint8_t op, uint8_t flags, uint64_t size)
 {
 	const struct mst_kind kind = { .op = op, .flags = flags, .size = size, .cap = size };
 	uint32_t id;
@@ -831,12 +831,12 @@ int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address)
 	return err;
 }
 
-int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind)
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind)
 {
-	int err = begin(w, 2, is_block(w, old_kind, old_rank) && is_call(w, kind));
+	int err = begin(w, 2, is_block(w, old_kind, old_ordinal) && is_call(w, kind));
 
 	if (!err)
-		err = add_block(w, old_kind, MST_KEEP, old_rank);
+		err = add_block(w, old_kind, MST_KEEP, old_ordinal);
 	return err ? err : add(w, kind, MST_CALL);
 }
 

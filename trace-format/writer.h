@@ -31,14 +31,14 @@ struct mst_writer {
 	bool base;              /* the trace has one ... */
 	bool in_base;           /* ... that isn't over yet */
 	bool large;             /* chunks can be large */
-	bool folded;            /* columns are, where that is smaller */
+	bool recoded;           /* columns are, where that is smaller */
 	uint32_t highest_stack; /* of any kind that was folded */
 	uint64_t begin;         /* when the base was, in the file's units */
 	int level;
 	bool hurry; /* a lower one is used */
 	ZSTD_CCtx *zstd;
 	struct defs defs;
-	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_extend() */
+	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_append() */
 	struct chunk chunk;
 	uint32_t limit; /* records of the present chunk, at most */
 	struct keyframes keyframes;
@@ -48,7 +48,7 @@ struct mst_writer {
 	uint64_t features;         /* of the file, as it begins */
 	bool counted;              /* instructions are */
 	uint64_t instructions;     /* executed so far */
-	uint64_t stepped;          /* as of the last mst_writer_step() */
+	uint64_t stepped;          /* as of the last mst_writer_sp_change() */
 	uint32_t thread;
 	uint32_t due;     /* records of the chunk before something else is due; see begin_slowly();
 			       * always 0 if instructions are counted */

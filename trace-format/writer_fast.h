@@ -9,7 +9,7 @@
 
 #include "writer.h"
 
-/* The number of a symbol, ALLOC or FREE, of which a record can be added as it is; else NULL. */
+/* The number of a token, ALLOC or FREE, of which a record can be added as it is; else NULL. */
 static inline struct chunk_number *writer_quick_number(struct mst_writer *w, uint32_t kind,
 						       enum mst_role role)
 {
@@ -24,19 +24,19 @@ static inline struct chunk_number *writer_quick_number(struct mst_writer *w, uin
 		       : NULL;
 }
 
-/* Adds a record of ALLOC. The block's rank is number->last, as it was before. */
+/* Adds a record of ALLOC. The block's ordinal is number->last, as it was before. */
 static inline void writer_quick_alloc(struct mst_writer *w, struct chunk_number *number)
 {
 	w->chunk.records[w->chunk.n_records++] = (uint16_t)number->local;
 	number->last++;
 }
 
-/* The same of FREE. The block's rank is one that the writer gave. */
-static inline void writer_quick_free(struct mst_writer *w, struct chunk_number *number, uint64_t rank)
+/* The same of FREE. The block's ordinal is one that the writer gave. */
+static inline void writer_quick_free(struct mst_writer *w, struct chunk_number *number, uint64_t ordinal)
 {
 	w->chunk.records[w->chunk.n_records++] = (uint16_t)number->local;
 	if (w->identity)
-		chunk_put_age(&w->chunk, number, chunk_allocs_of(number)->last - rank);
+		chunk_put_age(&w->chunk, number, chunk_allocs_of(number)->last - ordinal);
 }
 
 #endif

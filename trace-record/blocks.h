@@ -18,11 +18,11 @@
 
 #define BLOCKS_PAGE_BITS 11
 #define BLOCKS_YOUNG_BITS 10
-#define BLOCKS_RANK_BITS 40
+#define BLOCKS_ORDINAL_BITS 40
 
 struct block {
-	uint32_t kind; /* below 2^24 */
-	uint64_t rank; /* blocks of the kind before it; below 2^40 */
+	uint32_t kind;    /* below 2^24 */
+	uint64_t ordinal; /* blocks of the kind before it; below 2^40 */
 };
 
 /* A page's blocks in no order: tags[i] says where in the page slot i is. */
@@ -37,13 +37,13 @@ struct block_page {
 /* A block in one word; never 0, since the first kind is that of unknown blocks. */
 static inline uint64_t block_pack(struct block block)
 {
-	return (uint64_t)block.kind << BLOCKS_RANK_BITS | block.rank;
+	return (uint64_t)block.kind << BLOCKS_ORDINAL_BITS | block.ordinal;
 }
 
 static inline struct block block_unpack(uint64_t slot)
 {
-	return (struct block){ (uint32_t)(slot >> BLOCKS_RANK_BITS),
-			       slot & ((1ull << BLOCKS_RANK_BITS) - 1) };
+	return (struct block){ (uint32_t)(slot >> BLOCKS_ORDINAL_BITS),
+			       slot & ((1ull << BLOCKS_ORDINAL_BITS) - 1) };
 }
 
 /* Open addressing. A page whose blocks are gone stays until the table is made anew. */

@@ -101,7 +101,7 @@ struct collector *collector_create(const struct collector_options *options,
 		return NULL;
 	c->options = *options;
 	c->report = report;
-	c->newfiles.overwrite = options->overwrite;
+	c->file_set.overwrite = options->overwrite;
 	c->fd = -1;
 	c->cwd = getcwd(NULL, 0);
 	c->known = calloc(SHM_SEGMENTS, sizeof(*c->known));
@@ -118,7 +118,7 @@ static void recording_destroy(struct recording *r)
 {
 	tracee_destroy(r->tracee);
 	mst_writer_destroy(r->writer);
-	keeper_finish(&r->keeper);
+	pinned_files_finish(&r->pinned_files);
 	rotation_finish(&r->rotation);
 	command_finish(&r->command);
 	if (r->fd >= 0)
@@ -143,7 +143,7 @@ void collector_destroy(struct collector *c)
 		munmap(c->family, shm_bytes(SHM_SEGMENTS));
 	if (c->fd >= 0)
 		close(c->fd);
-	newfiles_finish(&c->newfiles);
+	file_set_finish(&c->file_set);
 	free(c->aside);
 	free(c->known);
 	free(c->cwd);
@@ -220,7 +220,7 @@ int recording_create(struct collector *c, struct recording *r, char **path)
 
 	c->writing = r;
 	do {
-		fd = newfiles_create_numbered(&c->newfiles, path);
+		fd = file_set_create_numbered(&c->file_set, path);
 		error_number = errno;
 	} while (fd < 0 && (errno == ENOSPC || errno == EDQUOT) && wait_for_room(c));
 	errno = error_number;
@@ -249,7 +249,7 @@ static char *tell_problem(const struct collector *c, const char *path, int err)
 
 	if (err == MST_ERR_IO && errno == EEXIST) {
 		if (lstat(path, &st) != 0 || S_ISREG(st.st_mode))
-			hint = c->newfiles.overwrite ? "" : " (-f overwrites it)";
+			hint = c->file_set.overwrite ? "" : " (-f overwrites it)";
 		else
 			hint = ", and is no regular file";
 		errno = EEXIST;
@@ -271,14 +271,14 @@ static char *make_first_file(struct collector *c, struct recording *r)
 	r->path = name_file(c, r, &problem);
 	if (!r->path)
 		return strdup(problem);
-	r->fd = newfiles_create_first(&c->newfiles, r->path);
+	r->fd = file_set_create_first(&c->file_set, r->path);
 	recording_info(c, r, &info);
 	err = r->fd < 0 ? MST_ERR_IO : recording_start(c, r->fd, &info, &r->writer);
 	if (!err)
 		return NULL;
 	text = tell_problem(c, r->path, err);
 	if (r->fd >= 0)
-		newfiles_remove(&c->newfiles, r->path);
+		file_set_remove(&c->file_set, r->path);
 	return text ? text : strdup("out of memory");
 }
 
@@ -306,14 +306,14 @@ char *collector_prepare(struct collector *c, pid_t pid)
 
 void collector_settle(struct collector *c)
 {
-	newfiles_settle(&c->newfiles, &c->recordings->path);
+	file_set_settle(&c->file_set, &c->recordings->path);
 }
 
 void collector_discard(struct collector *c)
 {
 	struct recording *r = c->recordings;
 
-	newfiles_remove(&c->newfiles, r->path);
+	file_set_remove(&c->file_set, r->path);
 	c->recordings = r->next;
 	recording_destroy(r);
 }
@@ -366,7 +366,7 @@ static uint64_t drain(struct collector *c, struct recording *r, uint64_t until)
 		return all;
 	if (n >= 0 && !tracee_awaits_room(r->tracee))
 		atomic_store(&shm_modules(tracee_segment(r->tracee))->taken, until);
-	keeper_look(&r->keeper, tracee_writer(r->tracee), r->pid);
+	pinned_files_look(&r->pinned_files, tracee_writer(r->tracee), r->pid);
 	if (c->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = c->clock.ns[1];
 		recording_note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
@@ -814,7 +814,7 @@ static void sleep_until_bell(struct collector *c, uint32_t seen, uint64_t ns)
 	const struct timespec timeout = { 0, (long)ns };
 
 	atomic_store(&c->family->asleep, 1);
-	syscall(SYS_futex, &c->family->bell, FUTEX_WAIT, seen, &timeout, NULL, 0);
+	syscall(SYS_futex, &c->family->doorbell, FUTEX_WAIT, seen, &timeout, NULL, 0);
 	atomic_store(&c->family->asleep, 0);
 }
 
@@ -846,11 +846,11 @@ int collector_run(struct collector *c, pid_t pid)
 
 	c->main_pid = pid;
 	while (has_work(c)) {
-		const uint32_t bell = atomic_load(&c->family->bell);
+		const uint32_t doorbell = atomic_load(&c->family->doorbell);
 
 		sleep_ns = next_sleep(sleep_ns, round_of(c));
 		if (has_work(c))
-			sleep_until_bell(c, bell, sleep_ns);
+			sleep_until_bell(c, doorbell, sleep_ns);
 	}
 	collector_check_aside(c, 0);
 	return c->main_status;
@@ -864,5 +864,5 @@ void collector_pass_on(struct collector *c, int signal_number)
 
 void collector_wake(struct collector *c)
 {
-	atomic_fetch_add(&c->family->bell, 1);
+	atomic_fetch_add(&c->family->doorbell, 1);
 }

@@ -24,7 +24,7 @@ struct recording {
 	struct mst_writer *writer; /* until there is a tracee to own it */
 	char *path;                /* NULL: no file yet */
 	int fd;
-	struct keeper keeper;
+	struct pinned_files pinned_files;
 	uint64_t flushed_ns, exec_checked_ns;
 	uint64_t orphans_checked_ns;
 	int error, error_number;
@@ -51,7 +51,7 @@ struct collector {
 	uint64_t start_realtime_ns;
 	struct recording *recordings;
 	uint32_t files;
-	struct newfiles newfiles;
+	struct file_set file_set;
 	pid_t main_pid;
 	bool main_ended;
 	_Atomic uint32_t signals; /* to be passed on, a bit each */

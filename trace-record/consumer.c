@@ -8,49 +8,49 @@
 
 #include "mstrace.h"
 
-void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot)
+void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t slot)
 {
-	*lane = (struct lane){
+	*consumer = (struct consumer){
 		.ring = &segment->rings[slot],
 		.data = shm_ring_data(segment, slot),
 		.size = shm_ring_bytes(slot),
 	};
-	lane->tail = lane->released = lane->head = atomic_load(&lane->ring->tail);
+	consumer->tail = consumer->released = consumer->head = atomic_load(&consumer->ring->tail);
 }
 
-void lane_finish(struct lane *lane)
+void consumer_finish(struct consumer *consumer)
 {
-	free(lane->nodes);
-	*lane = (struct lane){ 0 };
+	free(consumer->nodes);
+	*consumer = (struct consumer){ 0 };
 }
 
-static void forget(struct lane_node *nodes, uint32_t n)
+static void forget(struct consumer_node *nodes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		nodes[i] = (struct lane_node){ .stack = MST_NONE };
+		nodes[i] = (struct consumer_node){ .stack = MST_NONE };
 }
 
-bool lane_reserve(struct lane *lane, uint16_t node)
+bool consumer_reserve(struct consumer *consumer, uint16_t node)
 {
-	uint32_t n = lane->n_nodes ? lane->n_nodes : 256;
-	struct lane_node *nodes;
+	uint32_t n = consumer->n_nodes ? consumer->n_nodes : 256;
+	struct consumer_node *nodes;
 
-	if (node < lane->n_nodes)
+	if (node < consumer->n_nodes)
 		return true;
 	while (n <= node)
 		n *= 2;
-	nodes = realloc(lane->nodes, n * sizeof(*nodes));
+	nodes = realloc(consumer->nodes, n * sizeof(*nodes));
 	if (!nodes)
 		return false;
-	forget(nodes + lane->n_nodes, n - lane->n_nodes);
-	lane->nodes = nodes;
-	lane->n_nodes = n;
+	forget(nodes + consumer->n_nodes, n - consumer->n_nodes);
+	consumer->nodes = nodes;
+	consumer->n_nodes = n;
 	return true;
 }
 
-void lane_forget(struct lane *lane)
+void consumer_forget(struct consumer *consumer)
 {
-	forget(lane->nodes, lane->n_nodes);
+	forget(consumer->nodes, consumer->n_nodes);
 }
 
 /* The program may write there at any time: what is checked and what is used are the same read. */
@@ -60,7 +60,8 @@ static inline uint64_t read_head(const uint64_t *w)
 }
 
 /* Reads the record behind its head, all of which is there; returns where it ends. */
-static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct lane_event *e, uint64_t *stamp)
+static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct consumer_event *e,
+				    uint64_t *stamp)
 {
 	const uint8_t flags = SHM_FLAGS(head);
 	const unsigned operands = shm_operands(SHM_OP(head));
@@ -87,62 +88,63 @@ static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct lan
 }
 
 /* Where the record at *at begins, behind padding if there is any, and its head; NULL: not the whole of it is there. */
-static const uint64_t *record_at(const struct lane *lane, uint64_t *at, uint64_t *head)
+static const uint64_t *record_at(const struct consumer *consumer, uint64_t *at, uint64_t *head)
 {
-	const uint64_t *w = (const uint64_t *)(lane->data + (*at & (lane->size - 1)));
+	const uint64_t *w = (const uint64_t *)(consumer->data + (*at & (consumer->size - 1)));
 	uint64_t room;
 
 	*head = read_head(w);
 	if (SHM_OP(*head) == SHM_PAD) {
-		*at += lane->size - (*at & (lane->size - 1));
-		w = (const uint64_t *)lane->data;
-		if ((int64_t)(lane->head - *at) <= 0)
+		*at += consumer->size - (*at & (consumer->size - 1));
+		w = (const uint64_t *)consumer->data;
+		if ((int64_t)(consumer->head - *at) <= 0)
 			return NULL;
 		*head = read_head(w);
 	}
-	room = lane->size - (*at & (lane->size - 1));
-	if (room > lane->head - *at)
-		room = lane->head - *at;
+	room = consumer->size - (*at & (consumer->size - 1));
+	if (room > consumer->head - *at)
+		room = consumer->head - *at;
 	return shm_words(*head) <= room / 8 ? w : NULL;
 }
 
-const struct lane_event *lane_read(struct lane *lane)
+const struct consumer_event *consumer_read(struct consumer *consumer)
 {
-	uint64_t at = lane->tail, head = 0;
+	uint64_t at = consumer->tail, head = 0;
 	const uint64_t *w = NULL;
 
-	if (lane->tail - lane->released >= LANE_RELEASE_BYTES)
-		lane_release(lane);
-	if (lane->broken)
+	if (consumer->tail - consumer->released >= CONSUMER_RELEASE_BYTES)
+		consumer_release(consumer);
+	if (consumer->broken)
 		return NULL;
-	if (lane->head - at <= lane->size && !((lane->head | at) & 7))
-		w = record_at(lane, &at, &head);
-	lane->broken = !w;
-	lane->peeked = w;
+	if (consumer->head - at <= consumer->size && !((consumer->head | at) & 7))
+		w = record_at(consumer, &at, &head);
+	consumer->broken = !w;
+	consumer->peeked = w;
 	if (!w)
 		return NULL;
-	lane->event.end = at + (uint64_t)(parse(head, w + 1, &lane->event, &lane->stamp) - w) * 8;
-	return &lane->event;
+	consumer->event.end = at + (uint64_t)(parse(head, w + 1, &consumer->event, &consumer->stamp) - w) * 8;
+	return &consumer->event;
 }
 
-void lane_release(struct lane *lane)
+void consumer_release(struct consumer *consumer)
 {
-	struct shm_ring *ring = lane->ring;
+	struct shm_ring *ring = consumer->ring;
 
-	if (lane->released == lane->tail)
+	if (consumer->released == consumer->tail)
 		return;
-	lane->released = lane->tail;
+	consumer->released = consumer->tail;
 	/* All reads of the records come before the producer may overwrite them; and the producer's
 	 * `waiting` is looked at after the tail is out (it looks the other way round). */
-	atomic_store(&ring->tail, lane->tail);
+	atomic_store(&ring->tail, consumer->tail);
 	if (atomic_load(&ring->waiting)) {
 		atomic_fetch_add(&ring->space, 1);
 		syscall(SYS_futex, &ring->space, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
 }
 
-bool lane_done(const struct lane *lane)
+bool consumer_done(const struct consumer *consumer)
 {
-	return shm_owner_gone(&lane->ring->owner) &&
-	       (lane->broken || lane->tail == atomic_load_explicit(&lane->ring->head, memory_order_acquire));
+	return shm_owner_gone(&consumer->ring->owner) &&
+	       (consumer->broken ||
+		consumer->tail == atomic_load_explicit(&consumer->ring->head, memory_order_acquire));
 }

@@ -13,7 +13,7 @@
 #include "shm.h"
 
 /* An event as it was in the ring. */
-struct lane_event {
+struct consumer_event {
 	uint8_t op, flags, align_log2;
 	uint16_t node;               /* of the stack */
 	uint16_t parent;             /* of SHM_OP_NODE */
@@ -27,33 +27,33 @@ struct lane_event {
  * The call that was last made with a node's stack, if it was a plain one (all in the record's head): its kind
  * is not looked for again. As in the record, size << 32 | op, with the kind between them; 0: none.
  */
-#define LANE_CALL_MASK 0xffffffff000000ffull
+#define CONSUMER_CALL_MASK 0xffffffff000000ffull
 
-static inline uint64_t lane_call(uint64_t head, uint32_t kind)
+static inline uint64_t consumer_call(uint64_t head, uint32_t kind)
 {
-	return (head & LANE_CALL_MASK) | (uint64_t)kind << 8;
+	return (head & CONSUMER_CALL_MASK) | (uint64_t)kind << 8;
 }
 
-static inline uint32_t lane_call_kind(uint64_t call)
+static inline uint32_t consumer_call_kind(uint64_t call)
 {
 	return (uint32_t)call >> 8;
 }
 
 /* A node of the thread's stacks, as last defined. */
-struct lane_node {
-	uint64_t call;  /* see lane_call() */
+struct consumer_node {
+	uint64_t call;  /* see consumer_call() */
 	uint32_t frame; /* in the trace; MST_NONE: left out of stacks */
 	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
 	uint16_t parent; /* 0: none */
-	uint16_t depth;  /* frames, at most LANE_DEPTH_MOST */
+	uint16_t depth;  /* frames, at most CONSUMER_DEPTH_MOST */
 };
 
-#define LANE_DEPTH_MOST UINT16_MAX
+#define CONSUMER_DEPTH_MOST UINT16_MAX
 
-#define LANE_BATCH 16u
-#define LANE_RELEASE_BYTES (64u << 10) /* the producer is told at least so often how far we are */
+#define CONSUMER_BATCH 16u
+#define CONSUMER_RELEASE_BYTES (64u << 10) /* the producer is told at least so often how far we are */
 
-struct lane {
+struct consumer {
 	struct shm_ring *ring;
 	const uint8_t *data;
 	uint32_t size;
@@ -71,63 +71,64 @@ struct lane {
 	bool broken;               /* something impossible was read: the ring is given up */
 	bool told_broken;          /* and that is counted as a loss */
 
-	struct lane_event event; /* the next one ... */
-	bool peeked;             /* ... if it was read already */
+	struct consumer_event event; /* the next one ... */
+	bool peeked;                 /* ... if it was read already */
 
 	/* What the table of blocks is told of addresses beforehand, see quick.c. */
-	struct lane_ahead {
+	struct consumer_ahead {
 		uint64_t due, near, far; /* places in the ring; at `due` more is to be told */
 		uint32_t n;
-		uint32_t places[LANE_BATCH]; /* from near to far, see blocks_expect() */
+		uint32_t places[CONSUMER_BATCH]; /* from near to far, see blocks_expect() */
 	} ahead;
 
-	struct lane_node *nodes; /* by number; those that were never defined have depth 0 */
+	struct consumer_node *nodes; /* by number; those that were never defined have depth 0 */
 	uint32_t n_nodes;
 };
 
-void lane_open(struct lane *lane, struct shm_segment *segment, uint32_t slot);
-void lane_finish(struct lane *lane);
+void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t slot);
+void consumer_finish(struct consumer *consumer);
 
 /* Reads the next event; NULL if there is none (or the lane is broken). */
-const struct lane_event *lane_read(struct lane *lane);
+const struct consumer_event *consumer_read(struct consumer *consumer);
 
 /* The next event, without taking it; NULL if there is none. */
-static inline const struct lane_event *lane_peek(struct lane *lane)
+static inline const struct consumer_event *consumer_peek(struct consumer *consumer)
 {
-	if (lane->peeked)
-		return &lane->event;
-	return lane->tail != lane->head ? lane_read(lane) : NULL;
+	if (consumer->peeked)
+		return &consumer->event;
+	return consumer->tail != consumer->head ? consumer_read(consumer) : NULL;
 }
 
 /* Takes it: it has been peeked at. */
-static inline void lane_take(struct lane *lane)
+static inline void consumer_take(struct consumer *consumer)
 {
-	lane->tail = lane->event.end;
-	lane->peeked = false;
+	consumer->tail = consumer->event.end;
+	consumer->peeked = false;
 }
 
 /* Looks how far the producer is. What it has called before that, it had called before any event behind. */
-static inline void lane_look(struct lane *lane)
+static inline void consumer_look(struct consumer *consumer)
 {
-	const bool awaits = lane->null_frees_seen != lane->null_frees;
+	const bool awaits = consumer->null_frees_seen != consumer->null_frees;
 
 	if (!awaits)
-		lane->null_frees_seen = atomic_load_explicit(&lane->ring->null_frees, memory_order_acquire);
-	lane->head = atomic_load_explicit(&lane->ring->head, memory_order_acquire);
+		consumer->null_frees_seen =
+			atomic_load_explicit(&consumer->ring->null_frees, memory_order_acquire);
+	consumer->head = atomic_load_explicit(&consumer->ring->head, memory_order_acquire);
 	if (!awaits)
-		lane->null_frees_at = lane->head;
+		consumer->null_frees_at = consumer->head;
 }
 
 /* Tells the producer how far we are, and wakes it if it waits for that. */
-void lane_release(struct lane *lane);
+void consumer_release(struct consumer *consumer);
 
 /* Whether the thread is gone and everything that it wrote has been taken. */
-bool lane_done(const struct lane *lane);
+bool consumer_done(const struct consumer *consumer);
 
 /* Room for the node of that number. False: no memory. */
-bool lane_reserve(struct lane *lane, uint16_t node);
+bool consumer_reserve(struct consumer *consumer, uint16_t node);
 
 /* Forgets all nodes: another thread's stacks come now. */
-void lane_forget(struct lane *lane);
+void consumer_forget(struct consumer *consumer);
 
 #endif

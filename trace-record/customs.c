@@ -67,7 +67,7 @@ static uint32_t top_of(const struct customs *customs, uint64_t address)
 {
 	struct block top;
 
-	return customs_any(customs) && blocks_find(&customs->tops, address, &top) ? (uint32_t)top.rank : 0;
+	return customs_any(customs) && blocks_find(&customs->tops, address, &top) ? (uint32_t)top.ordinal : 0;
 }
 
 static int set_top(struct customs *customs, uint64_t address, uint32_t node)
@@ -75,7 +75,7 @@ static int set_top(struct customs *customs, uint64_t address, uint32_t node)
 	struct block old;
 
 	blocks_take(&customs->tops, address, &old);
-	return node ? blocks_add(&customs->tops, address, (struct block){ .rank = node }) : 0;
+	return node ? blocks_add(&customs->tops, address, (struct block){ .ordinal = node }) : 0;
 }
 
 /* Adds a block below the one of the node `above`; 0: as the newest. */
@@ -156,15 +156,15 @@ uint64_t customs_count(const struct customs *customs)
 	return n;
 }
 
-/* A node that is free has a rank that no block can have. */
+/* A node that is free has a ordinal that no block can have. */
 void customs_list(const struct customs *customs, struct block_ref *refs)
 {
 	for (uint32_t node = customs->free; node; node = customs->nodes[node].below)
-		customs->nodes[node].block.rank = UINT64_MAX;
+		customs->nodes[node].block.ordinal = UINT64_MAX;
 	for (uint32_t node = 1; node < customs->n; node++) {
 		struct block *block = &customs->nodes[node].block;
 
-		if (block->rank != UINT64_MAX)
+		if (block->ordinal != UINT64_MAX)
 			*refs++ = block_at(block);
 	}
 }

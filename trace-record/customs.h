@@ -15,7 +15,7 @@ struct custom {
 };
 
 struct customs {
-	struct blocks tops;   /* of each address: a block whose rank is the node of the newest */
+	struct blocks tops;   /* of each address: a block whose ordinal is the node of the newest */
 	struct custom *nodes; /* from 1 */
 	uint32_t n, capacity;
 	uint32_t free; /* the first free node below n; 0 = none */

@@ -113,7 +113,7 @@ static bool step_aside(struct collector *c, struct recording *r, struct mst_writ
 }
 
 static void write_end(struct collector *c, struct recording *r, struct mst_end *end,
-		      const struct namer_task *task, const char *next)
+		      const struct symbolizer_task *task, const char *next)
 {
 	struct mst_writer *writer = task->writer ? task->writer : r->writer;
 	struct collector_report report = {
@@ -126,10 +126,10 @@ static void write_end(struct collector *c, struct recording *r, struct mst_end *
 	};
 
 	if (task->writer && !r->error)
-		recording_note_error(r, namer_run(task));
+		recording_note_error(r, symbolizer_run(task));
 	/* Somebody waits for what is left. */
 	if (!c->options.level)
-		mst_writer_hurry(writer, true);
+		mst_writer_fast_level(writer, true);
 	recording_note_error(r, mst_writer_finish(writer, end));
 	report.events = end->events;
 	report.lost = end->lost;
@@ -161,9 +161,9 @@ static void finish_writer(struct collector *c, struct recording *r, struct mst_w
 			  struct mst_end *end, const char *next)
 {
 	struct notices said = { 0 };
-	const struct namer_task task = {
+	const struct symbolizer_task task = {
 		.writer = writer,
-		.keeper = &r->keeper,
+		.pinned_files = &r->pinned_files,
 		.pid = r->pid,
 		.folder = c->cwd,
 		.since = c->start_realtime_ns,
@@ -175,7 +175,7 @@ static void finish_writer(struct collector *c, struct recording *r, struct mst_w
 	if (r->tracee)
 		note_gaps(r, &said);
 	c->writing = r;
-	if (!writer || !namer_has_work(&task) ||
+	if (!writer || !symbolizer_has_work(&task) ||
 	    step_aside(c, r, writer, next || any_other_lives(c, r), &aside))
 		write_end(c, r, end, &task, next);
 	notices_finish(&said);
@@ -232,7 +232,7 @@ static struct mst_writer *begin_next(struct collector *c, struct recording *r, c
 	struct mst_file_info info;
 	int err = MST_ERR_NOMEM;
 
-	*path = rotation_next(&r->rotation, &c->newfiles, r->path, c->options.kept);
+	*path = rotation_next(&r->rotation, &c->file_set, r->path, c->options.kept);
 	*fd = *path ? recording_create(c, r, path) : -1;
 	if (*fd >= 0) {
 		recording_info(c, r, &info);
@@ -264,7 +264,7 @@ static bool rotate(struct collector *c, struct recording *r)
 		recording_note_error(r, err);
 		mst_writer_destroy(new);
 		if (fd >= 0) {
-			newfiles_remove(&c->newfiles, path);
+			file_set_remove(&c->file_set, path);
 			close(fd);
 		}
 		free(path);

@@ -13,19 +13,19 @@
 /* Beside 0 and errors: the event gives an address at which there is a block. */
 #define ADDRESS_IS_LIVE 1
 
-_Static_assert(SHM_DEPTH_MAX < LANE_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
+_Static_assert(SHM_DEPTH_MAX < CONSUMER_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
 /* ---- stacks ---- */
 
 /* The trace's stack of the innermost frames, of a node that has more than are wanted. */
-static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
+static int deep_stack(struct tracee *t, struct consumer *consumer, uint16_t number, uint32_t *stack)
 {
 	uint32_t frames[SHM_DEPTH_MAX];
 	uint32_t n = 0, s = MST_ROOT_STACK;
 
-	for (; n < t->depth && number; number = lane->nodes[number].parent)
-		if (lane->nodes[number].frame != MST_NONE)
-			frames[n++] = lane->nodes[number].frame;
+	for (; n < t->depth && number; number = consumer->nodes[number].parent)
+		if (consumer->nodes[number].frame != MST_NONE)
+			frames[n++] = consumer->nodes[number].frame;
 	while (n > 0) {
 		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 
@@ -37,12 +37,13 @@ static int deep_stack(struct tracee *t, struct lane *lane, uint16_t number, uint
 }
 
 /* The trace's id of a node's stack. */
-static inline int stack_at(struct tracee *t, struct lane *lane, uint16_t number, uint32_t *stack)
+static inline int stack_at(struct tracee *t, struct consumer *consumer, uint16_t number, uint32_t *stack)
 {
-	struct lane_node *node = &lane->nodes[number];
+	struct consumer_node *node = &consumer->nodes[number];
 
 	if (__builtin_expect(node->stack == MST_NONE, 0)) {
-		const int err = node->depth ? deep_stack(t, lane, number, &node->stack) : MST_ERR_ARGUMENT;
+		const int err =
+			node->depth ? deep_stack(t, consumer, number, &node->stack) : MST_ERR_ARGUMENT;
 
 		if (err)
 			return err;
@@ -52,54 +53,55 @@ static inline int stack_at(struct tracee *t, struct lane *lane, uint16_t number,
 }
 
 /* A node of a thread's stacks gets another meaning. */
-static int define_node(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int define_node(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
-	struct lane_node *node, *parent = NULL;
+	struct consumer_node *node, *parent = NULL;
 	uint32_t stack = MST_ROOT_STACK;
 	int err;
 
 	/* Who tells stacks numbers callers first; so no node is its own caller's caller, and stacks end. */
 	if (e->parent >= e->node)
 		return MST_ERR_ARGUMENT;
-	if (!lane_reserve(lane, e->node))
+	if (!consumer_reserve(consumer, e->node))
 		return MST_ERR_NOMEM;
-	node = &lane->nodes[e->node];
+	node = &consumer->nodes[e->node];
 	if (e->parent)
-		parent = &lane->nodes[e->parent];
-	*node = (struct lane_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
+		parent = &consumer->nodes[e->parent];
+	*node = (struct consumer_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
 	if (parent && !parent->depth)
 		return MST_ERR_ARGUMENT;
 	if (parent)
-		node->depth = parent->depth < LANE_DEPTH_MOST ? parent->depth + 1 : LANE_DEPTH_MOST;
+		node->depth = parent->depth < CONSUMER_DEPTH_MOST ? parent->depth + 1 : CONSUMER_DEPTH_MOST;
 	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
 		return err;
 	if (node->frame == MST_NONE) {
 		/* A wrapper of ours, between the program and libc. */
 		node->depth = parent ? parent->depth : 1;
-		return parent ? stack_at(t, lane, e->parent, &node->stack) : 0;
+		return parent ? stack_at(t, consumer, e->parent, &node->stack) : 0;
 	}
-	if (node->depth > t->depth || (parent && (err = stack_at(t, lane, e->parent, &stack))))
+	if (node->depth > t->depth || (parent && (err = stack_at(t, consumer, e->parent, &stack))))
 		return err;
 	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
 }
 
 /* The trace's id of the event's stack. */
-static inline int stack_of(struct tracee *t, struct lane *lane, const struct lane_event *e, uint32_t *stack)
+static inline int stack_of(struct tracee *t, struct consumer *consumer, const struct consumer_event *e,
+			   uint32_t *stack)
 {
-	if (__builtin_expect(e->node >= lane->n_nodes, 0))
+	if (__builtin_expect(e->node >= consumer->n_nodes, 0))
 		return MST_ERR_ARGUMENT;
-	return stack_at(t, lane, e->node, stack);
+	return stack_at(t, consumer, e->node, stack);
 }
 
 /* ---- events ---- */
 
-static bool is_aligned_op(const struct lane_event *e)
+static bool is_aligned_op(const struct consumer_event *e)
 {
 	return (e->op >= MST_OP_MEMALIGN && e->op <= MST_OP_PVALLOC) ||
 	       ((e->op == MST_OP_NEW || e->op == MST_OP_NEW_ARRAY) && e->align_log2);
 }
 
-static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old_kind,
+static int define_kind(struct tracee *t, const struct consumer_event *e, uint32_t stack, uint32_t old_kind,
 		       uint32_t *kind)
 {
 	struct mst_kind k = {
@@ -131,7 +133,7 @@ static int define_kind(struct tracee *t, const struct lane_event *e, uint32_t st
 }
 
 /* The kind of a call; `old` is the kind of the block whose place it takes, or MST_NONE. */
-static inline int kind_of(struct tracee *t, const struct lane_event *e, uint32_t stack, uint32_t old,
+static inline int kind_of(struct tracee *t, const struct consumer_event *e, uint32_t stack, uint32_t old,
 			  uint32_t *kind)
 {
 	const bool plain = !(e->flags & ~SHM_STAMPED) && e->size <= UINT32_MAX;
@@ -157,7 +159,7 @@ static int imply_free(struct tracee *t, struct block block)
 	const int err = mst_writer_kind(t->writer, &k, &call);
 
 	t->implied_frees++;
-	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, call);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.ordinal, call);
 }
 
 /* ---- blocks that are given to realloc ---- */
@@ -173,12 +175,12 @@ static bool take_block(struct tracee *t, uint64_t address, struct block *block)
 {
 	if (__builtin_expect(blocks_take(&t->blocks, address, block), 1))
 		return true;
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		struct lane *lane = &t->lanes[i];
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		struct consumer *consumer = &t->consumers[i];
 
-		if (address && lane->moving_address == address) {
-			*block = lane->moving;
-			lane->moving_address = 0;
+		if (address && consumer->moving_address == address) {
+			*block = consumer->moving;
+			consumer->moving_address = 0;
 			return true;
 		}
 	}
@@ -186,76 +188,76 @@ static bool take_block(struct tracee *t, uint64_t address, struct block *block)
 }
 
 /* What the lane's realloc was given is where it was, unless that is another's. */
-static int put_back(struct tracee *t, struct lane *lane)
+static int put_back(struct tracee *t, struct consumer *consumer)
 {
-	const uint64_t address = lane->moving_address;
+	const uint64_t address = consumer->moving_address;
 
-	lane->moving_address = 0;
-	switch (address ? blocks_add(&t->blocks, address, lane->moving) : BLOCKS_ADDED) {
+	consumer->moving_address = 0;
+	switch (address ? blocks_add(&t->blocks, address, consumer->moving) : BLOCKS_ADDED) {
 	case BLOCKS_ADDED:
 		return 0;
 	case BLOCKS_LIVE:
-		return imply_free(t, lane->moving);
+		return imply_free(t, consumer->moving);
 	default:
 		return MST_ERR_NOMEM;
 	}
 }
 
-static int begin_moving(struct tracee *t, struct lane *lane, uint64_t address)
+static int begin_moving(struct tracee *t, struct consumer *consumer, uint64_t address)
 {
-	const int err = put_back(t, lane);
+	const int err = put_back(t, consumer);
 
-	if (!err && take_block(t, address, &lane->moving))
-		lane->moving_address = address;
+	if (!err && take_block(t, address, &consumer->moving))
+		consumer->moving_address = address;
 	return err;
 }
 
 /* Of the lane's realloc that has returned. */
-static bool take_moved(struct tracee *t, struct lane *lane, uint64_t address, struct block *block)
+static bool take_moved(struct tracee *t, struct consumer *consumer, uint64_t address, struct block *block)
 {
-	if (!address || lane->moving_address != address)
+	if (!address || consumer->moving_address != address)
 		return take_block(t, address, block);
-	*block = lane->moving;
-	lane->moving_address = 0;
+	*block = consumer->moving;
+	consumer->moving_address = 0;
 	return true;
 }
 
 /* ---- calls ---- */
 
 /* ADDRESS_IS_LIVE: nothing was written. */
-static inline int write_alloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static inline int write_alloc(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct block block;
 	enum blocks_added added;
 	uint32_t stack;
-	int err = stack_of(t, lane, e, &stack);
+	int err = stack_of(t, consumer, e, &stack);
 
 	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)))
 		return err;
 	if (e->flags & SHM_FAILED)
 		return mst_writer_call(t->writer, block.kind);
-	block.rank = mst_writer_blocks(t->writer, block.kind);
+	block.ordinal = mst_writer_blocks(t->writer, block.kind);
 	added = blocks_add(&t->blocks, e->address, block);
 	if (__builtin_expect(added != BLOCKS_ADDED, 0))
 		return added == BLOCKS_LIVE ? ADDRESS_IS_LIVE : MST_ERR_NOMEM;
 	customs_cover(&t->customs, e->address);
-	return mst_writer_alloc(t->writer, block.kind, &block.rank);
+	return mst_writer_alloc(t->writer, block.kind, &block.ordinal);
 }
 
 /* The same. */
-static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int write_realloc(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	const bool frees = e->op == MST_OP_REALLOC_FREE, keeps = e->flags & SHM_FAILED && !frees;
 	struct block old, block;
 	uint32_t stack;
 	bool known;
-	int err = stack_of(t, lane, e, &stack);
+	int err = stack_of(t, consumer, e, &stack);
 
 	if (err)
 		return err;
 	if (!frees && !keeps && e->address != e->old && blocks_find(&t->blocks, e->address, &block))
 		return ADDRESS_IS_LIVE;
-	known = take_moved(t, lane, e->old, &old);
+	known = take_moved(t, consumer, e->old, &old);
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 	err = kind_of(t, e, stack, frees ? MST_NONE : old.kind, &block.kind);
@@ -264,11 +266,11 @@ static int write_realloc(struct tracee *t, struct lane *lane, const struct lane_
 	if (err)
 		return err;
 	if (keeps)
-		return mst_writer_failed_resize(t->writer, old.kind, old.rank, block.kind);
+		return mst_writer_failed_resize(t->writer, old.kind, old.ordinal, block.kind);
 	t->unknown_frees += !known;
 	if (frees)
-		return mst_writer_free_by(t->writer, old.kind, old.rank, block.kind);
-	if ((err = mst_writer_resize(t->writer, old.kind, old.rank, block.kind, &block.rank)))
+		return mst_writer_free_by(t->writer, old.kind, old.ordinal, block.kind);
+	if ((err = mst_writer_resize(t->writer, old.kind, old.ordinal, block.kind, &block.ordinal)))
 		return err;
 	customs_cover(&t->customs, e->address);
 	return blocks_add(&t->blocks, e->address, block) == BLOCKS_NO_MEMORY ? MST_ERR_NOMEM : 0;
@@ -305,7 +307,7 @@ static inline int write_free(struct tracee *t, uint64_t address)
 
 	if (__builtin_expect(customs_any(&t->customs) || !take_block(t, address, &block), 0))
 		err = take_freed(t, address, &block);
-	return err ? err : mst_writer_free(t->writer, block.kind, block.rank);
+	return err ? err : mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
 /*
@@ -327,26 +329,26 @@ static int write_freelike(struct tracee *t, uint64_t address)
 		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
 		t->unknown_frees++;
 	}
-	return mst_writer_free(t->writer, block.kind, block.rank);
+	return mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
 /* A custom block comes, or takes another's place. */
-static int write_custom(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int write_custom(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct block block;
 	uint32_t stack;
-	int err = e->address ? stack_of(t, lane, e, &stack) : MST_ERR_ARGUMENT;
+	int err = e->address ? stack_of(t, consumer, e, &stack) : MST_ERR_ARGUMENT;
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
-		err = mst_writer_free(t->writer, block.kind, block.rank);
+		err = mst_writer_free(t->writer, block.kind, block.ordinal);
 	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
-	    (err = mst_writer_alloc(t->writer, block.kind, &block.rank)))
+	    (err = mst_writer_alloc(t->writer, block.kind, &block.ordinal)))
 		return err;
 	return customs_add(&t->customs, e->address, block) ? MST_ERR_NOMEM : 0;
 }
 
 /* A free with its stack. */
-static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int write_free_by(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct mst_kind k = { .op = e->op };
 	struct block block;
@@ -354,10 +356,10 @@ static int write_free_by(struct tracee *t, struct lane *lane, const struct lane_
 	int err;
 
 	/* Without room for its stack the block is freed all the same. */
-	if (stack_of(t, lane, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
+	if (stack_of(t, consumer, e, &k.stack) || mst_writer_kind(t->writer, &k, &kind))
 		return write_free(t, e->address);
 	err = take_freed(t, e->address, &block);
-	return err ? err : mst_writer_free_by(t->writer, block.kind, block.rank, kind);
+	return err ? err : mst_writer_free_by(t->writer, block.kind, block.ordinal, kind);
 }
 
 /* The program counts from its beginning, a file from its own. */
@@ -366,17 +368,17 @@ static uint64_t null_frees_here(const struct tracee *t, uint64_t n)
 	return n > t->null_frees_before ? n - t->null_frees_before : 0;
 }
 
-static int write_mark(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int write_mark(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
 	const uint64_t size = e->op == MST_OP_EXIT ? null_frees_here(t, e->size) : e->size;
-	int err = is_mremap ? mst_writer_mark(t->writer, MST_OP_MREMAP_OLD, 0, e->address) : 0;
+	int err = is_mremap ? mst_writer_marker(t->writer, MST_OP_MREMAP_OLD, 0, e->address) : 0;
 
 	if (!err)
-		err = mst_writer_mark(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, size);
+		err = mst_writer_marker(t->writer, e->op, e->flags & SHM_FAILED ? MST_KIND_FAILED : 0, size);
 	t->exited |= e->op == MST_OP_EXIT;
 	if (e->op == MST_OP_STACK)
-		lane->stack_depth = e->size;
+		consumer->stack_depth = e->size;
 	if (e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MUNMAP)
 		tracee_note_mapping(t, e);
 	if (!err && e->op == MST_OP_FORK)
@@ -385,16 +387,16 @@ static int write_mark(struct tracee *t, struct lane *lane, const struct lane_eve
 }
 
 /* What was mapped at the start has no stack of the thread's. */
-static int write_page(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int write_page(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	uint32_t stack;
 	const int err = e->op == MST_OP_PAGE_START ? page_events_start(t->writer, &stack)
-						   : stack_of(t, lane, e, &stack);
+						   : stack_of(t, consumer, e, &stack);
 
 	return err ? err : page_events_write(t->writer, t->pages, e, stack);
 }
 
-static int write_steps(struct tracee *t, const struct lane_event *e)
+static int write_steps(struct tracee *t, const struct consumer_event *e)
 {
 	const uint64_t words[3] = { e->address, e->old, e->size };
 	uint8_t bytes[SHM_STEP_BYTES], steps[SHM_STEP_BYTES];
@@ -406,10 +408,10 @@ static int write_steps(struct tracee *t, const struct lane_event *e)
 		steps[n] = bytes[i];
 		n += bytes[i] != 0;
 	}
-	return mst_writer_steps(t->writer, steps, n);
+	return mst_writer_sp_changes(t->writer, steps, n);
 }
 
-static bool is_realloc(const struct lane_event *e)
+static bool is_realloc(const struct consumer_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
@@ -422,15 +424,15 @@ static int count_on(struct tracee *t, uint64_t instructions)
 	return 0;
 }
 
-static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *lane,
-						 const struct lane_event *e)
+static __attribute__((noinline)) int write_other(struct tracee *t, struct consumer *consumer,
+						 const struct consumer_event *e)
 {
 	if (e->op == SHM_OP_MOVING)
-		return begin_moving(t, lane, e->address);
+		return begin_moving(t, consumer, e->address);
 	if (e->op == SHM_OP_FREELIKE)
 		return write_freelike(t, e->address);
 	if (e->op == SHM_OP_NODE)
-		return define_node(t, lane, e);
+		return define_node(t, consumer, e);
 	if (e->op == SHM_OP_COUNT)
 		return count_on(t, e->size);
 	if (e->op == SHM_OP_STEPS)
@@ -440,41 +442,42 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct lane *
 		return 0;
 	}
 	if (e->op == SHM_OP_THREAD)
-		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &lane->thread);
+		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &consumer->thread);
 	if (e->op == MST_OP_FREE)
-		return write_free_by(t, lane, e);
+		return write_free_by(t, consumer, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
 	if (mst_op_is_page(e->op))
-		return write_page(t, lane, e);
+		return write_page(t, consumer, e);
 	if (e->op >= MST_OP_IMPLIED_FREE)
-		return write_mark(t, lane, e);
+		return write_mark(t, consumer, e);
 	if (mst_op_is_custom(e->op))
-		return write_custom(t, lane, e);
-	return is_realloc(e) ? write_realloc(t, lane, e) : write_alloc(t, lane, e);
+		return write_custom(t, consumer, e);
+	return is_realloc(e) ? write_realloc(t, consumer, e) : write_alloc(t, consumer, e);
 }
 
 /* The commonest first. */
-static inline int write_event(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static inline int write_event(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	if (e->op == SHM_OP_FREE)
 		return write_free(t, e->address);
 	if (__builtin_expect(e->op == MST_OP_MALLOC || e->op == MST_OP_NEW, 1))
-		return write_alloc(t, lane, e);
-	return write_other(t, lane, e);
+		return write_alloc(t, consumer, e);
+	return write_other(t, consumer, e);
 }
 
 /* ---- the order ---- */
 
-void tracee_tell_when(struct tracee *t, const struct lane *lane, uint64_t stamp, const struct clock *clock)
+void tracee_tell_when(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
+		      const struct clock *clock)
 {
 	t->at_stamp = stamp;
-	t->at_thread = lane->thread;
-	mst_writer_at(t->writer, clock_ns(clock, stamp), lane->thread);
+	t->at_thread = consumer->thread;
+	mst_writer_at(t->writer, clock_ns(clock, stamp), consumer->thread);
 }
 
 /* The event gives an address at which there is a block: that was freed. */
-static int write_after_free(struct tracee *t, struct lane *lane, const struct lane_event *e)
+static int write_after_free(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct block block;
 
@@ -484,74 +487,74 @@ static int write_after_free(struct tracee *t, struct lane *lane, const struct la
 		if (err)
 			return err;
 	}
-	return write_event(t, lane, e);
+	return write_event(t, consumer, e);
 }
 
 /* Takes the lane's next event, which has been peeked at. */
-static int take_event(struct tracee *t, struct lane *lane, const struct clock *clock)
+static int take_event(struct tracee *t, struct consumer *consumer, const struct clock *clock)
 {
-	const struct lane_event *e = lane_peek(lane);
+	const struct consumer_event *e = consumer_peek(consumer);
 	int err;
 
-	if (e->stamp - t->at_stamp >= TELL_STAMPS || lane->thread != t->at_thread)
-		tracee_tell_when(t, lane, e->stamp, clock);
-	err = write_event(t, lane, e);
+	if (e->stamp - t->at_stamp >= TELL_STAMPS || consumer->thread != t->at_thread)
+		tracee_tell_when(t, consumer, e->stamp, clock);
+	err = write_event(t, consumer, e);
 	if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
-		err = write_after_free(t, lane, e);
-	lane_take(lane);
+		err = write_after_free(t, consumer, e);
+	consumer_take(consumer);
 	return err;
 }
 
 /* Whether the event can't be taken yet. */
-static inline bool must_wait(struct tracee *t, const struct lane_event *e, const struct clock *clock)
+static inline bool must_wait(struct tracee *t, const struct consumer_event *e, const struct clock *clock)
 {
 	return __builtin_expect(e->op == MST_OP_FORK, 0) && !tracee_can_fork(t, clock);
 }
 
 /* The lane with the earliest event before `until`, and the stamp up to which it may run. NULL: none may. */
-static struct lane *earliest(struct tracee *t, const struct clock *clock, uint64_t until, uint64_t *limit)
+static struct consumer *earliest(struct tracee *t, const struct clock *clock, uint64_t until, uint64_t *limit)
 {
-	struct lane *best = NULL;
+	struct consumer *best = NULL;
 	uint64_t best_stamp = UINT64_MAX;
 
 	*limit = until;
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		struct lane *lane = &t->lanes[i];
-		const struct lane_event *e = lane->ring ? lane_peek(lane) : NULL;
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		struct consumer *consumer = &t->consumers[i];
+		const struct consumer_event *e = consumer->ring ? consumer_peek(consumer) : NULL;
 
 		if (!e || e->stamp > until)
 			continue;
 		if (e->stamp < best_stamp) {
 			if (best)
 				*limit = best_stamp;
-			best = lane;
+			best = consumer;
 			best_stamp = e->stamp;
 		} else if (e->stamp < *limit) {
 			*limit = e->stamp;
 		}
 	}
-	return best && !must_wait(t, lane_peek(best), clock) ? best : NULL;
+	return best && !must_wait(t, consumer_peek(best), clock) ? best : NULL;
 }
 
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
 	const int64_t most = t->step;
-	struct lane *lane;
+	struct consumer *consumer;
 	uint64_t limit;
 	int64_t taken = 0;
 	int err = 0, first_err = tracee_look_at_rings(t);
 	const bool looked = !first_err;
 
-	while (looked && taken < most && (lane = earliest(t, clock, until, &limit))) {
-		const struct lane_event *e;
+	while (looked && taken < most && (consumer = earliest(t, clock, until, &limit))) {
+		const struct consumer_event *e;
 
 		do {
-			taken += tracee_run(t, lane, clock, limit, most - taken, &err);
-			e = err ? NULL : lane_peek(lane);
+			taken += tracee_run(t, consumer, clock, limit, most - taken, &err);
+			e = err ? NULL : consumer_peek(consumer);
 			if (e && (e->stamp > limit || must_wait(t, e, clock)))
 				e = NULL;
 			if (e && taken < most) {
-				err = take_event(t, lane, clock);
+				err = take_event(t, consumer, clock);
 				taken++;
 			}
 			if (err < 0) {

@@ -11,7 +11,7 @@
 
 #define NAMES_TRIED 1000u
 
-void newfiles_finish(struct newfiles *files)
+void file_set_finish(struct file_set *files)
 {
 	for (uint32_t i = 0; i < files->n; i++)
 		free(files->made[i]);
@@ -20,7 +20,7 @@ void newfiles_finish(struct newfiles *files)
 }
 
 /* Which of ours has the path; files->n: none. */
-static uint32_t find(const struct newfiles *files, const char *path)
+static uint32_t find(const struct file_set *files, const char *path)
 {
 	uint32_t i = 0;
 
@@ -29,7 +29,7 @@ static uint32_t find(const struct newfiles *files, const char *path)
 	return i;
 }
 
-static void note(struct newfiles *files, const char *path)
+static void note(struct file_set *files, const char *path)
 {
 	char **made = realloc(files->made, (files->n + 1) * sizeof(*made));
 
@@ -41,7 +41,7 @@ static void note(struct newfiles *files, const char *path)
 }
 
 /* Whether there is a file of before that is to be overwritten. */
-static bool is_old(const struct newfiles *files, const char *path)
+static bool is_old(const struct file_set *files, const char *path)
 {
 	struct stat st;
 
@@ -49,7 +49,7 @@ static bool is_old(const struct newfiles *files, const char *path)
 	       S_ISREG(st.st_mode);
 }
 
-int newfiles_create(struct newfiles *files, const char *path)
+int file_set_create(struct file_set *files, const char *path)
 {
 	int fd;
 
@@ -61,13 +61,13 @@ int newfiles_create(struct newfiles *files, const char *path)
 	return fd;
 }
 
-int newfiles_create_first(struct newfiles *files, const char *path)
+int file_set_create_first(struct file_set *files, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	int fd;
 
 	if (!is_old(files, path))
-		return newfiles_create(files, path);
+		return file_set_create(files, path);
 	if (asprintf(&files->stand_in, "%.*s.msrec-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
 		files->stand_in = NULL;
 		return -1;
@@ -82,7 +82,7 @@ int newfiles_create_first(struct newfiles *files, const char *path)
 	return -1;
 }
 
-void newfiles_settle(struct newfiles *files, char **path)
+void file_set_settle(struct file_set *files, char **path)
 {
 	char *superseded = files->stand_in;
 
@@ -94,7 +94,7 @@ void newfiles_settle(struct newfiles *files, char **path)
 	files->stand_in = NULL;
 }
 
-void newfiles_remove(struct newfiles *files, const char *path)
+void file_set_remove(struct file_set *files, const char *path)
 {
 	const uint32_t i = find(files, path);
 
@@ -105,7 +105,7 @@ void newfiles_remove(struct newfiles *files, const char *path)
 	files->made[i] = files->made[--files->n];
 }
 
-int newfiles_create_numbered(struct newfiles *files, char **path)
+int file_set_create_numbered(struct file_set *files, char **path)
 {
 	for (unsigned i = 1; i < NAMES_TRIED; i++) {
 		char *name;
@@ -117,7 +117,7 @@ int newfiles_create_numbered(struct newfiles *files, char **path)
 			name = NULL;
 		if (!name)
 			return -1;
-		fd = newfiles_create(files, name);
+		fd = file_set_create(files, name);
 		if (fd >= 0 || errno != EEXIST) {
 			free(*path);
 			*path = name;

@@ -7,31 +7,31 @@
 #include <stdint.h>
 
 /* All zero but `overwrite` is the beginning. */
-struct newfiles {
+struct file_set {
 	bool overwrite; /* files that were there before */
 	char **made;    /* paths; none are noted where nothing is overwritten */
 	uint32_t n;
 	char *stand_in; /* the first one's present name, until it takes an old file's place; else NULL */
 };
 
-void newfiles_finish(struct newfiles *files);
+void file_set_finish(struct file_set *files);
 
 /* A descriptor to read and write, or -1 with errno. */
-int newfiles_create(struct newfiles *files, const char *path);
+int file_set_create(struct file_set *files, const char *path);
 
 /*
- * The same for the run's first file; but an old one stays until newfiles_settle(), or for good if the new one is
+ * The same for the run's first file; but an old one stays until file_set_settle(), or for good if the new one is
  * removed before.
  */
-int newfiles_create_first(struct newfiles *files, const char *path);
+int file_set_create_first(struct file_set *files, const char *path);
 
 /* The first file gets its name; or keeps the one that it has, which replaces *path, where that can't be. */
-void newfiles_settle(struct newfiles *files, char **path);
+void file_set_settle(struct file_set *files, char **path);
 
-/* As newfiles_create(), by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
-int newfiles_create_numbered(struct newfiles *files, char **path);
+/* As file_set_create(), by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
+int file_set_create_numbered(struct file_set *files, char **path);
 
 /* Removes one of them. */
-void newfiles_remove(struct newfiles *files, const char *path);
+void file_set_remove(struct file_set *files, const char *path);
 
 #endif

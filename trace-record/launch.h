@@ -29,8 +29,8 @@ char *launch_objection(const char *path, bool exact, char **remark);
 /* A started program that waits for the word to go on. */
 struct launch {
 	pid_t pid;
-	int gate;   /* write end of the pipe that it waits on */
-	int report; /* read end: an errno if it could not execute */
+	int fork_barrier; /* write end of the pipe that it waits on */
+	int report;       /* read end: an errno if it could not execute */
 };
 
 /*

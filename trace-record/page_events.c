@@ -21,7 +21,7 @@ static int write_mark(struct mst_writer *writer, struct pagebase *base, uint8_t 
 	return err ? err : mst_writer_page(writer, kind, address);
 }
 
-int page_events_write(struct mst_writer *writer, struct pagebase *base, const struct lane_event *e,
+int page_events_write(struct mst_writer *writer, struct pagebase *base, const struct consumer_event *e,
 		      uint32_t stack)
 {
 	const uint64_t old_size = e->flags & SHM_USABLE ? e->usable : 0;

@@ -11,7 +11,7 @@
 int page_events_start(struct mst_writer *writer, uint32_t *stack);
 
 /* Writes one event, and before a mremap what it was given. `base` follows them, if it isn't NULL. */
-int page_events_write(struct mst_writer *writer, struct pagebase *base, const struct lane_event *e,
+int page_events_write(struct mst_writer *writer, struct pagebase *base, const struct consumer_event *e,
 		      uint32_t stack);
 
 #endif

@@ -146,45 +146,45 @@ static struct kept keep(pid_t pid, const struct mst_module *module)
 	return kept;
 }
 
-void keeper_look(struct keeper *keeper, const struct mst_writer *writer, pid_t pid)
+void pinned_files_look(struct pinned_files *pinned_files, const struct mst_writer *writer, pid_t pid)
 {
 	uint32_t n;
 	const struct mst_module *modules = mst_writer_modules(writer, &n);
 	struct kept *files;
 
-	if (n <= keeper->n)
+	if (n <= pinned_files->n)
 		return;
-	files = realloc(keeper->files, n * sizeof(*files));
+	files = realloc(pinned_files->files, n * sizeof(*files));
 	if (!files)
 		return;
-	keeper->files = files;
-	for (; keeper->n < n; keeper->n++)
-		files[keeper->n] = keep(pid, &modules[keeper->n]);
+	pinned_files->files = files;
+	for (; pinned_files->n < n; pinned_files->n++)
+		files[pinned_files->n] = keep(pid, &modules[pinned_files->n]);
 }
 
-void keeper_finish(struct keeper *keeper)
+void pinned_files_finish(struct pinned_files *pinned_files)
 {
-	for (uint32_t i = 0; i < keeper->n; i++)
-		if (keeper->files[i].fd >= 0)
-			close(keeper->files[i].fd);
-	free(keeper->files);
-	*keeper = (struct keeper){ 0 };
+	for (uint32_t i = 0; i < pinned_files->n; i++)
+		if (pinned_files->files[i].fd >= 0)
+			close(pinned_files->files[i].fd);
+	free(pinned_files->files);
+	*pinned_files = (struct pinned_files){ 0 };
 }
 
-int keeper_fd(const struct keeper *keeper, uint32_t module)
+int pinned_files_fd(const struct pinned_files *pinned_files, uint32_t module)
 {
-	return module < keeper->n ? keeper->files[module].fd : -1;
+	return module < pinned_files->n ? pinned_files->files[module].fd : -1;
 }
 
-enum kept_state keeper_state(const struct keeper *keeper, uint32_t module, const char *path)
+enum kept_state pinned_files_state(const struct pinned_files *pinned_files, uint32_t module, const char *path)
 {
 	struct stat st;
 
-	if (keeper_fd(keeper, module) < 0)
+	if (pinned_files_fd(pinned_files, module) < 0)
 		return KEPT_SAME;
 	if (strncmp(path, "/proc/", strlen("/proc/")) == 0 || stat(path, &st) != 0)
 		return KEPT_DELETED;
-	return st.st_dev == keeper->files[module].dev && st.st_ino == keeper->files[module].ino
+	return st.st_dev == pinned_files->files[module].dev && st.st_ino == pinned_files->files[module].ino
 		       ? KEPT_SAME
 		       : KEPT_REPLACED;
 }

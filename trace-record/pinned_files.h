@@ -16,17 +16,17 @@
 #include "mstrace.h"
 
 /* All zero is the beginning. */
-struct keeper {
+struct pinned_files {
 	struct kept *files; /* by module of the trace */
 	uint32_t n;
 };
 
 /* Opens the files of modules that are new. Where descriptors run out, files are not kept. */
-void keeper_look(struct keeper *keeper, const struct mst_writer *writer, pid_t pid);
-void keeper_finish(struct keeper *keeper);
+void pinned_files_look(struct pinned_files *pinned_files, const struct mst_writer *writer, pid_t pid);
+void pinned_files_finish(struct pinned_files *pinned_files);
 
 /* The descriptor of a module's file; -1 if it isn't kept. */
-int keeper_fd(const struct keeper *keeper, uint32_t module);
+int pinned_files_fd(const struct pinned_files *pinned_files, uint32_t module);
 
 enum kept_state {
 	KEPT_SAME,     /* or nobody knows */
@@ -34,6 +34,7 @@ enum kept_state {
 	KEPT_REPLACED, /* another file is at its path */
 };
 
-enum kept_state keeper_state(const struct keeper *keeper, uint32_t module, const char *path);
+enum kept_state pinned_files_state(const struct pinned_files *pinned_files, uint32_t module,
+				   const char *path);
 
 #endif

@@ -15,7 +15,7 @@
 struct succession {
 	struct tracee *tracee;
 	struct mst_writer *old, *new;
-	struct mst_transfer *transfer;
+	struct mst_remap *remap;
 	uint32_t *kinds;        /* new ones by old ones; MST_NONE: not yet */
 	struct pagebase *pages; /* for the new file's numbers; NULL: nobody follows them */
 	struct block_ref *refs, *room;
@@ -59,9 +59,9 @@ static uint64_t list_moving(struct tracee *t, struct block_ref *refs)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		if (t->lanes[i].moving_address)
-			refs[n++] = block_at(&t->lanes[i].moving);
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		if (t->consumers[i].moving_address)
+			refs[n++] = block_at(&t->consumers[i].moving);
 	}
 	return n;
 }
@@ -70,7 +70,7 @@ static int find_refs(struct succession *s)
 {
 	const uint64_t own = blocks_count(&s->tracee->blocks), custom = customs_count(&s->tracee->customs);
 
-	s->n_refs = own + custom + s->tracee->n_lanes;
+	s->n_refs = own + custom + s->tracee->n_consumers;
 	s->refs = malloc((s->n_refs + 1) * sizeof(*s->refs));
 	s->room = malloc((s->n_refs + 1) * sizeof(*s->room));
 	if (!s->refs || !s->room)
@@ -90,7 +90,7 @@ static int kind_of(struct succession *s, uint32_t old, uint32_t *id)
 	int err = 0;
 
 	if (s->kinds[old] == MST_NONE) {
-		err = mst_transfer_stack(s->transfer, kind.stack, &kind.stack);
+		err = mst_remap_stack(s->remap, kind.stack, &kind.stack);
 		if (!err)
 			err = mst_writer_kind(s->new, &kind, &s->kinds[old]);
 	}
@@ -107,7 +107,7 @@ static int write_blocks(struct succession *s)
 
 		err = kind_of(s, block.kind, &block.kind);
 		if (!err)
-			err = mst_writer_alloc(s->new, block.kind, &block.rank);
+			err = mst_writer_alloc(s->new, block.kind, &block.ordinal);
 		if (!err)
 			block_set(&s->refs[i], block);
 	}
@@ -119,21 +119,21 @@ static int write_marks(struct succession *s, uint64_t time, uint32_t nobody)
 	struct tracee *t = s->tracee;
 	int err = 0;
 
-	for (uint32_t i = 0; i < t->n_lanes && !err; i++) {
-		const struct lane *lane = &t->lanes[i];
+	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
+		const struct consumer *consumer = &t->consumers[i];
 
-		if (!lane->ring || !lane->stack_depth)
+		if (!consumer->ring || !consumer->stack_depth)
 			continue;
-		mst_writer_at(s->new, time, lane->thread);
-		err = mst_writer_mark(s->new, MST_OP_STACK, 0, lane->stack_depth);
+		mst_writer_at(s->new, time, consumer->thread);
+		err = mst_writer_marker(s->new, MST_OP_STACK, 0, consumer->stack_depth);
 	}
 	mst_writer_at(s->new, time, nobody);
 	if (!err && t->mapped)
-		err = mst_writer_mark(s->new, MST_OP_MMAP_ANON, 0, t->mapped);
+		err = mst_writer_marker(s->new, MST_OP_MMAP_ANON, 0, t->mapped);
 	if (!err && t->exited)
-		err = mst_writer_mark(s->new, MST_OP_EXIT, 0, 0);
+		err = mst_writer_marker(s->new, MST_OP_EXIT, 0, 0);
 	if (!err && t->pages)
-		err = pagebase_write(t->pages, s->transfer, s->new, s->pages);
+		err = pagebase_write(t->pages, s->remap, s->new, s->pages);
 	return err;
 }
 
@@ -151,30 +151,30 @@ static int define_modules(struct succession *s)
 	return err;
 }
 
-static int renew_lane(struct succession *s, uint32_t slot)
+static int renew_consumer(struct succession *s, uint32_t slot)
 {
-	struct lane *lane = &s->tracee->lanes[slot];
-	int err = tracee_find_thread(s->tracee, s->new, slot, &lane->thread);
+	struct consumer *consumer = &s->tracee->consumers[slot];
+	int err = tracee_find_thread(s->tracee, s->new, slot, &consumer->thread);
 
-	for (uint32_t i = 0; i < lane->n_nodes && !err; i++) {
-		struct lane_node *node = &lane->nodes[i];
+	for (uint32_t i = 0; i < consumer->n_nodes && !err; i++) {
+		struct consumer_node *node = &consumer->nodes[i];
 
 		node->stack = MST_NONE;
 		node->call = 0;
 		if (node->depth && node->frame != MST_NONE)
-			err = mst_transfer_frame(s->transfer, node->frame, &node->frame);
+			err = mst_remap_frame(s->remap, node->frame, &node->frame);
 	}
 	return err;
 }
 
-static int renew_lanes(struct succession *s)
+static int renew_consumers(struct succession *s)
 {
 	struct tracee *t = s->tracee;
 	int err = 0;
 
-	for (uint32_t i = 0; i < t->n_lanes && !err; i++) {
-		if (t->lanes[i].ring && t->lanes[i].use)
-			err = renew_lane(s, i);
+	for (uint32_t i = 0; i < t->n_consumers && !err; i++) {
+		if (t->consumers[i].ring && t->consumers[i].use)
+			err = renew_consumer(s, i);
 	}
 	return err;
 }
@@ -193,12 +193,12 @@ static int begin(struct succession *s, struct tracee *t, struct mst_writer *new)
 	s->kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
 	if (t->pages && !(s->pages = pagebase_create()))
 		return MST_ERR_NOMEM;
-	return mst_transfer_between(&s->transfer, s->old, new);
+	return mst_remap_between(&s->remap, s->old, new);
 }
 
 static void finish(struct succession *s)
 {
-	mst_transfer_destroy(s->transfer);
+	mst_remap_destroy(s->remap);
 	pagebase_destroy(s->pages);
 	free(s->kinds);
 	free(s->refs);
@@ -235,8 +235,8 @@ int tracee_succeed(struct tracee *t, struct mst_writer *new)
 		mst_writer_instructions(new, mst_writer_instruction_count(t->writer));
 	}
 	if (!err && !(err = define_modules(&s)) && !(err = find_refs(&s)) && !(err = write_blocks(&s)) &&
-	    !(err = renew_lanes(&s)) && !(err = write_marks(&s, time, nobody)))
-		err = mst_writer_end_base(new);
+	    !(err = renew_consumers(&s)) && !(err = write_marks(&s, time, nobody)))
+		err = mst_writer_end_initial_state(new);
 	if (!err)
 		swap_pages(&s);
 	finish(&s);
@@ -250,7 +250,7 @@ int tracee_succeed(struct tracee *t, struct mst_writer *new)
 	return 0;
 }
 
-void tracee_note_mapping(struct tracee *t, const struct lane_event *e)
+void tracee_note_mapping(struct tracee *t, const struct consumer_event *e)
 {
 	const bool maps = e->op >= MST_OP_MMAP_READ && e->op <= MST_OP_MMAP_ANON;
 	const bool remaps = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;

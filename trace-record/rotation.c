@@ -63,14 +63,14 @@ static bool note(struct rotation *rotation, const char *path)
 	return true;
 }
 
-static void drop_oldest(struct rotation *rotation, struct newfiles *files)
+static void drop_oldest(struct rotation *rotation, struct file_set *files)
 {
-	newfiles_remove(files, rotation->paths[0]);
+	file_set_remove(files, rotation->paths[0]);
 	free(rotation->paths[0]);
 	memmove(rotation->paths, rotation->paths + 1, --rotation->n * sizeof(*rotation->paths));
 }
 
-char *rotation_next(struct rotation *rotation, struct newfiles *files, const char *path, uint32_t keep)
+char *rotation_next(struct rotation *rotation, struct file_set *files, const char *path, uint32_t keep)
 {
 	char *name;
 

@@ -37,6 +37,6 @@ void rotation_begin(struct rotation *rotation, uint64_t base);
  * Notes the file that ends, and gives the next one's name, to be freed: FIRST.2, FIRST.3 ... The oldest files go, until
  * with the next one no more than `keep` are left; 0: all stay. NULL: no memory.
  */
-char *rotation_next(struct rotation *rotation, struct newfiles *files, const char *path, uint32_t keep);
+char *rotation_next(struct rotation *rotation, struct file_set *files, const char *path, uint32_t keep);
 
 #endif

@@ -16,8 +16,8 @@ struct plan {
 	bool told; /* a notice has said so */
 };
 
-struct namer {
-	const struct namer_task *task;
+struct symbolizer {
+	const struct symbolizer_task *task;
 	const struct mst_module *modules;
 	uint32_t n_modules;
 	struct plan *plans; /* by module */
@@ -28,19 +28,21 @@ struct namer {
 
 /* ---- modules ---- */
 
-static bool is_gone(const struct namer_task *task, uint32_t module, const struct mst_module *m)
+static bool is_gone(const struct symbolizer_task *task, uint32_t module, const struct mst_module *m)
 {
-	return m->role != MST_MODULE_VDSO && keeper_state(task->keeper, module, m->path) != KEPT_SAME;
+	return m->role != MST_MODULE_VDSO &&
+	       pinned_files_state(task->pinned_files, module, m->path) != KEPT_SAME;
 }
 
-static struct plan plan_module(const struct namer_task *task, uint32_t module, const struct mst_module *m)
+static struct plan plan_module(const struct symbolizer_task *task, uint32_t module,
+			       const struct mst_module *m)
 {
 	const bool gone = is_gone(task, module, m);
 
 	return (struct plan){ .wanted = task->all || gone || m->role == MST_MODULE_VDSO, .gone = gone };
 }
 
-bool namer_has_work(const struct namer_task *task)
+bool symbolizer_has_work(const struct symbolizer_task *task)
 {
 	uint32_t n_modules, n_frames;
 	const struct mst_module *modules = mst_writer_modules(task->writer, &n_modules);
@@ -54,10 +56,10 @@ bool namer_has_work(const struct namer_task *task)
 	return any;
 }
 
-static bool add_module(struct namer *n, uint32_t i)
+static bool add_module(struct symbolizer *n, uint32_t i)
 {
 	const struct mst_module *m = &n->modules[i];
-	const int fd = keeper_fd(n->task->keeper, i);
+	const int fd = pinned_files_fd(n->task->pinned_files, i);
 	char held[64];
 	const struct symbols_module module = {
 		.path = m->path,
@@ -70,7 +72,7 @@ static bool add_module(struct namer *n, uint32_t i)
 	return symbols_add_module(n->symbols, &module) == i;
 }
 
-static int prepare(struct namer *n)
+static int prepare(struct symbolizer *n)
 {
 	n->modules = mst_writer_modules(n->task->writer, &n->n_modules);
 	n->plans = calloc(n->n_modules + 1u, sizeof(*n->plans));
@@ -85,10 +87,10 @@ static int prepare(struct namer *n)
 	return 0;
 }
 
-static void tell_gone(struct namer *n, uint32_t module)
+static void tell_gone(struct symbolizer *n, uint32_t module)
 {
 	const char *path = n->modules[module].path;
-	const bool deleted = keeper_state(n->task->keeper, module, path) == KEPT_DELETED;
+	const bool deleted = pinned_files_state(n->task->pinned_files, module, path) == KEPT_DELETED;
 
 	/* A library in memory was never anywhere else. */
 	if (!n->plans[module].gone || n->plans[module].told || strncmp(path, "/proc/", 6) == 0)
@@ -100,7 +102,7 @@ static void tell_gone(struct namer *n, uint32_t module)
 
 /* ---- frames ---- */
 
-static int name_in_module(struct namer *n, uint32_t frame, uint32_t module, uint64_t address)
+static int name_in_module(struct symbolizer *n, uint32_t frame, uint32_t module, uint64_t address)
 {
 	if (!n->plans[module].wanted || !symbols_has_file(n->symbols, module))
 		return 0;
@@ -109,7 +111,7 @@ static int name_in_module(struct namer *n, uint32_t frame, uint32_t module, uint
 			   symbols_linker_name(n->symbols, module, address));
 }
 
-static int name_made_code(struct namer *n, uint32_t frame, uint64_t address)
+static int name_made_code(struct symbolizer *n, uint32_t frame, uint64_t address)
 {
 	struct symbol_line line = { 0 };
 	const struct symbol_chain chain = { .n = 1, .lines = &line };
@@ -136,7 +138,7 @@ static int name_made_code(struct namer *n, uint32_t frame, uint64_t address)
 	return error;
 }
 
-static int name_frames(struct namer *n)
+static int name_frames(struct symbolizer *n)
 {
 	uint32_t n_frames;
 	int error = 0;
@@ -151,9 +153,9 @@ static int name_frames(struct namer *n)
 	return error;
 }
 
-int namer_run(const struct namer_task *task)
+int symbolizer_run(const struct symbolizer_task *task)
 {
-	struct namer n = { .task = task };
+	struct symbolizer n = { .task = task };
 	int error = prepare(&n);
 	const char *notice;
 

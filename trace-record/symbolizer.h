@@ -15,9 +15,9 @@
 #include "notices.h"
 #include "pinned_files.h"
 
-struct namer_task {
+struct symbolizer_task {
 	struct mst_writer *writer; /* behind its last record */
-	const struct keeper *keeper;
+	const struct pinned_files *pinned_files;
 	pid_t pid;
 	const char *folder;   /* where the program started; for jitdumps */
 	uint64_t since;       /* CLOCK_REALTIME in ns then */
@@ -26,9 +26,9 @@ struct namer_task {
 };
 
 /* Whether there may be any names to look up; false is certain. Cheap. */
-bool namer_has_work(const struct namer_task *task);
+bool symbolizer_has_work(const struct symbolizer_task *task);
 
 /* 0 or a negative enum mst_error. */
-int namer_run(const struct namer_task *task);
+int symbolizer_run(const struct symbolizer_task *task);
 
 #endif

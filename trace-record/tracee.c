@@ -21,8 +21,8 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 	t->at_thread = MST_NONE;
 	t->step = INT64_MAX;
 	t->kinds = calloc(1u << KIND_CACHE_BITS, sizeof(*t->kinds));
-	t->lanes = calloc(SHM_RINGS, sizeof(*t->lanes));
-	if (!t->kinds || !t->lanes || frames_init(&t->frames) != 0) {
+	t->consumers = calloc(SHM_RINGS, sizeof(*t->consumers));
+	if (!t->kinds || !t->consumers || frames_init(&t->frames) != 0) {
 		tracee_destroy(t);
 		return NULL;
 	}
@@ -55,8 +55,8 @@ void tracee_destroy(struct tracee *t)
 	if (!t)
 		return;
 	tracee_forget_forks(t);
-	for (uint32_t i = 0; i < t->n_lanes; i++)
-		lane_finish(&t->lanes[i]);
+	for (uint32_t i = 0; i < t->n_consumers; i++)
+		consumer_finish(&t->consumers[i]);
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
 	customs_finish(&t->customs);
@@ -64,7 +64,7 @@ void tracee_destroy(struct tracee *t)
 	tids_finish(&t->tids);
 	frames_finish(&t->frames);
 	free(t->kinds);
-	free(t->lanes);
+	free(t->consumers);
 	free(t);
 }
 
@@ -98,11 +98,11 @@ static int strand_moving(struct tracee *t, const struct tracee *parent)
 	int err = 0;
 
 	t->stranded = parent->stranded;
-	for (uint32_t i = 0; i < parent->n_lanes && !err; i++) {
-		const struct lane *lane = &parent->lanes[i];
+	for (uint32_t i = 0; i < parent->n_consumers && !err; i++) {
+		const struct consumer *consumer = &parent->consumers[i];
 
-		if (lane->moving_address && blocks_add(&t->blocks, NOWHERE + t->stranded++ * NOWHERE_STEP,
-						       lane->moving) == BLOCKS_NO_MEMORY)
+		if (consumer->moving_address && blocks_add(&t->blocks, NOWHERE + t->stranded++ * NOWHERE_STEP,
+							   consumer->moving) == BLOCKS_NO_MEMORY)
 			err = MST_ERR_NOMEM;
 	}
 	return err;
@@ -241,47 +241,47 @@ int tracee_find_thread(struct tracee *t, struct mst_writer *writer, uint32_t slo
 	const struct mst_thread definition = { .tid = ring->tid };
 	const uint32_t first = ring->within - 1;
 
-	if (first >= slot || !t->lanes[first].use)
+	if (first >= slot || !t->consumers[first].use)
 		return mst_writer_thread(writer, &definition, thread);
-	*thread = t->lanes[first].thread;
+	*thread = t->consumers[first].thread;
 	return 0;
 }
 
 /* Opens a lane for a slot that has come into use, or whose thread is a new one. */
-static int open_lane(struct tracee *t, uint32_t slot)
+static int open_consumer(struct tracee *t, uint32_t slot)
 {
 	struct shm_ring *ring = &t->segment->rings[slot];
-	struct lane *lane = &t->lanes[slot];
+	struct consumer *consumer = &t->consumers[slot];
 
 	if (atomic_load_explicit(&ring->state, memory_order_acquire) != SHM_RING_USED)
 		return 0;
-	if (!lane->ring)
-		lane_open(lane, t->segment, slot);
-	if (lane->use != ring->use) {
-		lane->use = ring->use;
-		lane->stack_depth = 0;
-		lane_forget(lane);
+	if (!consumer->ring)
+		consumer_open(consumer, t->segment, slot);
+	if (consumer->use != ring->use) {
+		consumer->use = ring->use;
+		consumer->stack_depth = 0;
+		consumer_forget(consumer);
 		if (t->segment->unowned) {
 			/* Valgrind may find nobody who called. */
-			if (!lane_reserve(lane, 0))
+			if (!consumer_reserve(consumer, 0))
 				return MST_ERR_NOMEM;
-			lane->nodes[0].stack = MST_ROOT_STACK;
-			return tids_find(&t->tids, t->writer, ring->tid, &lane->thread);
+			consumer->nodes[0].stack = MST_ROOT_STACK;
+			return tids_find(&t->tids, t->writer, ring->tid, &consumer->thread);
 		}
-		return tracee_find_thread(t, t->writer, slot, &lane->thread);
+		return tracee_find_thread(t, t->writer, slot, &consumer->thread);
 	}
 	return 0;
 }
 
 /* Frees the slot of a thread that is gone, for another one. */
-static void close_lane(struct lane *lane)
+static void close_consumer(struct consumer *consumer)
 {
-	if (atomic_load(&lane->ring->state) == SHM_RING_USED && lane_done(lane)) {
-		atomic_store(&lane->ring->tail, atomic_load(&lane->ring->head));
-		lane->tail = lane->released = lane->head = atomic_load(&lane->ring->head);
-		lane->peeked = false;
-		lane->broken = false;
-		atomic_store(&lane->ring->state, SHM_RING_FREE);
+	if (atomic_load(&consumer->ring->state) == SHM_RING_USED && consumer_done(consumer)) {
+		atomic_store(&consumer->ring->tail, atomic_load(&consumer->ring->head));
+		consumer->tail = consumer->released = consumer->head = atomic_load(&consumer->ring->head);
+		consumer->peeked = false;
+		consumer->broken = false;
+		atomic_store(&consumer->ring->state, SHM_RING_FREE);
 	}
 }
 
@@ -292,53 +292,54 @@ int tracee_look_at_rings(struct tracee *t)
 	int err;
 
 	/* The program may say that there are fewer than before: those that are known stay known. */
-	if (n > t->n_lanes)
-		t->n_lanes = n < SHM_RINGS ? n : SHM_RINGS;
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		struct lane *lane = &t->lanes[i];
+	if (n > t->n_consumers)
+		t->n_consumers = n < SHM_RINGS ? n : SHM_RINGS;
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		struct consumer *consumer = &t->consumers[i];
 
-		if ((err = open_lane(t, i)))
+		if ((err = open_consumer(t, i)))
 			return err;
-		if (!lane->ring)
+		if (!consumer->ring)
 			continue;
-		lane_look(lane);
-		behind |= lane->head - lane->tail > lane->size / BEHIND;
+		consumer_look(consumer);
+		behind |= consumer->head - consumer->tail > consumer->size / BEHIND;
 	}
-	mst_writer_hurry(t->writer, behind);
+	mst_writer_fast_level(t->writer, behind);
 	return 0;
 }
 
 /* Not before the events that came before them: a file may end in between. */
-static void tell_null_frees(struct tracee *t, struct lane *lane)
+static void tell_null_frees(struct tracee *t, struct consumer *consumer)
 {
 	uint64_t n;
 
-	if (lane_done(lane))
-		lane->null_frees_seen = atomic_load_explicit(&lane->ring->null_frees, memory_order_relaxed);
-	else if (lane->tail < lane->null_frees_at)
+	if (consumer_done(consumer))
+		consumer->null_frees_seen =
+			atomic_load_explicit(&consumer->ring->null_frees, memory_order_relaxed);
+	else if (consumer->tail < consumer->null_frees_at)
 		return;
-	n = lane->null_frees_seen - lane->null_frees;
+	n = consumer->null_frees_seen - consumer->null_frees;
 	if (n)
 		mst_writer_null_frees(t->writer, n);
 	t->null_frees += n;
-	lane->null_frees = lane->null_frees_seen;
+	consumer->null_frees = consumer->null_frees_seen;
 }
 
 void tracee_settle_rings(struct tracee *t)
 {
-	for (uint32_t i = 0; i < t->n_lanes; i++) {
-		struct lane *lane = &t->lanes[i];
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		struct consumer *consumer = &t->consumers[i];
 		uint64_t lost;
 
-		if (!lane->ring)
+		if (!consumer->ring)
 			continue;
-		lane_release(lane);
-		tell_null_frees(t, lane);
-		lost = atomic_load_explicit(&lane->ring->lost, memory_order_relaxed);
-		t->lost += lost - lane->lost + (lane->broken && !lane->told_broken);
-		lane->told_broken = lane->broken;
-		lane->lost = lost;
-		close_lane(lane);
+		consumer_release(consumer);
+		tell_null_frees(t, consumer);
+		lost = atomic_load_explicit(&consumer->ring->lost, memory_order_relaxed);
+		t->lost += lost - consumer->lost + (consumer->broken && !consumer->told_broken);
+		consumer->told_broken = consumer->broken;
+		consumer->lost = lost;
+		close_consumer(consumer);
 	}
 }
 

@@ -43,9 +43,9 @@ struct tracee {
 	struct kind_entry *kinds;
 	uint64_t at_stamp; /* what the writer was told last of time and thread */
 	uint32_t at_thread;
-	struct lane *lanes;
+	struct consumer *consumers;
 	struct tids tids; /* of a process with one ring for all threads */
-	uint32_t n_lanes;
+	uint32_t n_consumers;
 	uint64_t mapped;        /* bytes, by the program's own mmap */
 	struct pagebase *pages; /* by any call; NULL: there will be no other file, or they aren't recorded */
 	uint64_t unknown_frees, implied_frees, lost;
@@ -73,15 +73,15 @@ static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t cal
 }
 
 /* Tells the writer who makes the next calls, and when. */
-void tracee_tell_when(struct tracee *tracee, const struct lane *lane, uint64_t stamp,
+void tracee_tell_when(struct tracee *tracee, const struct consumer *consumer, uint64_t stamp,
 		      const struct clock *clock);
 
 /*
  * Takes events as long as they are as usual, none stamped after `limit`, and `most` at most. Returns how many there
  * were; *err is 0, or what the last of them met, which is taken all the same.
  */
-int64_t tracee_run(struct tracee *tracee, struct lane *lane, const struct clock *clock, uint64_t limit,
-		   int64_t most, int *err);
+int64_t tracee_run(struct tracee *tracee, struct consumer *consumer, const struct clock *clock,
+		   uint64_t limit, int64_t most, int *err);
 
 /*
  * Before a fork: whether there is room for its state, or for want of it the children have had time enough to show up. At the
@@ -105,6 +105,6 @@ void tracee_settle_rings(struct tracee *tracee);
 int tracee_find_thread(struct tracee *tracee, struct mst_writer *writer, uint32_t slot, uint32_t *thread);
 
 /* A mark about a mapping. */
-void tracee_note_mapping(struct tracee *tracee, const struct lane_event *e);
+void tracee_note_mapping(struct tracee *tracee, const struct consumer_event *e);
 
 #endif

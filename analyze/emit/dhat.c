@@ -28,7 +28,7 @@ struct writer {
 /* What is at hand while the result is written. */
 struct page {
 	struct out *out;
-	struct calls *calls;
+	struct call_sites *calls;
 	struct callstack stack;
 	uint32_t *lines; /* by frame: its first line of the table; 0: none yet, which is "[root]" */
 	uint32_t n_lines;
@@ -43,17 +43,19 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
-static void write_line(struct page *page, struct naming *naming, uint32_t frame, const struct call *call)
+static void write_line(struct page *page, struct symbolizer *symbolizer, uint32_t frame,
+		       const struct call *call)
 {
 	char *text;
 	int n;
 	if (*call->file)
-		n = asprintf(&text, "0x%" PRIX64 ": %s (%s:%d)", naming_address(naming, frame),
+		n = asprintf(&text, "0x%" PRIX64 ": %s (%s:%d)", symbolize_address(symbolizer, frame),
 			     call->function, call->file, call->line);
 	else
-		n = asprintf(&text, "0x%" PRIX64 ": %s (in %s)", naming_address(naming, frame),
+		n = asprintf(&text, "0x%" PRIX64 ": %s (in %s)", symbolize_address(symbolizer, frame),
 			     call->named ? call->function : "\?\?\?",
-			     naming_object(naming, frame) ? naming_object(naming, frame) : "\?\?\?");
+			     symbolize_object(symbolizer, frame) ? symbolize_object(symbolizer, frame)
+								 : "\?\?\?");
 	if (n < 0) {
 		out_fail(page->out, ENOMEM);
 		return;
@@ -73,7 +75,7 @@ static void write_frames(struct page *page, const struct emit_view *view, uint32
 	for (uint32_t i = 0; i < page->stack.n; i++) {
 		const uint32_t frame = page->stack.frames[i];
 		uint32_t n;
-		const uint32_t *numbers = calls_of(page->calls, frame, &n);
+		const uint32_t *numbers = call_sites_of(page->calls, frame, &n);
 		if (!numbers)
 			out_fail(page->out, ENOMEM);
 		if (!numbers || page->lines[frame])
@@ -81,7 +83,7 @@ static void write_frames(struct page *page, const struct emit_view *view, uint32
 		page->lines[frame] = page->n_lines;
 		page->n_lines += n;
 		for (uint32_t k = 0; k < n; k++)
-			write_line(page, view->naming, frame, calls_at(page->calls, numbers[k]));
+			write_line(page, view->symbolizer, frame, call_sites_at(page->calls, numbers[k]));
 	}
 }
 
@@ -95,7 +97,7 @@ static void write_stack(struct page *page, uint32_t stack)
 	for (uint32_t i = 0; i < page->stack.n; i++) {
 		const uint32_t frame = page->stack.frames[i];
 		uint32_t n = 0;
-		calls_of(page->calls, frame, &n);
+		call_sites_of(page->calls, frame, &n);
 		for (uint32_t k = 0; k < n; k++) {
 			out_printf(page->out, "%s%" PRIu32, separator, page->lines[frame] + k);
 			separator = ",";
@@ -160,17 +162,17 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 	mst_reader_frames(reader, &n_frames);
 	struct page page = {
 		.out = w->out,
-		.calls = calls_create(w->view->naming),
+		.calls = call_sites_create(w->view->symbolizer),
 		.lines = calloc(n_frames + (size_t)1, sizeof(*page.lines)),
 		.n_lines = 1,
 	};
-	callstack_init(&page.stack, reader, w->view->naming, w->view->settings);
+	callstack_init(&page.stack, reader, w->view->symbolizer, w->view->settings);
 	if (!error && (!page.calls || !page.lines))
 		error = MST_ERR_NOMEM;
 	if (!error)
 		write_page(w, &page);
 	callstack_finish(&page.stack);
-	calls_destroy(page.calls);
+	call_sites_destroy(page.calls);
 	free(page.lines);
 	return error;
 }

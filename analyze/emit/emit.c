@@ -38,7 +38,7 @@ const struct emitter *emitter_find(const char *name)
 	return *e;
 }
 
-static bool fill_tree(struct calltree *tree, const struct samples *samples, const struct emit_view *view)
+static bool fill_tree(struct calltree *tree, const struct profile_rows *samples, const struct emit_view *view)
 {
 	for (size_t i = 0; i < samples->n; i++) {
 		const uint64_t value = samples->items[i].values[view->query->value];
@@ -54,10 +54,10 @@ static bool fill_tree(struct calltree *tree, const struct samples *samples, cons
 
 bool emit_calltree(struct calltree *tree, const struct emit_view *view)
 {
-	struct samples samples;
+	struct profile_rows samples;
 	const bool fine =
-		samples_collect(&samples, view->reader, view->profile, &view->query->filter, false) &&
+		profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, false) &&
 		fill_tree(tree, &samples, view);
-	samples_finish(&samples);
+	profile_rows_finish(&samples);
 	return fine;
 }

@@ -21,7 +21,7 @@
 /* What is wanted of a profile or of single events. */
 struct emit_query {
 	struct profile_query profile;
-	struct samples_filter filter;
+	struct profile_rows_filter filter;
 	enum profile_value value; /* where a format has room for one */
 	bool one;                 /* just that, at that moment, also in a format that shows several */
 };
@@ -30,7 +30,7 @@ struct emit_query {
 struct emit_view {
 	const struct mst_reader *reader;
 	const struct settings *settings;
-	struct naming *naming;
+	struct symbolizer *symbolizer;
 	struct massif *massif;
 	const struct xtree *xtree; /* also beside massif, if it is asked for */
 	const struct profile *profile;

@@ -50,7 +50,7 @@ static void write_tree(struct out *out, const struct calltree *tree, struct path
 	for (uint32_t at = calltree_next(tree, CALLTREE_ROOT, &depth); at != CALLTREE_ROOT;
 	     at = calltree_next(tree, at, &depth)) {
 		path->n = ends[depth - 1];
-		if (!append(path, calls_at(tree->calls, tree->nodes[at].call)->function)) {
+		if (!append(path, call_sites_at(tree->calls, tree->nodes[at].call)->function)) {
 			out_fail(out, ENOMEM);
 			return;
 		}
@@ -61,11 +61,11 @@ static void write_tree(struct out *out, const struct calltree *tree, struct path
 
 static void write_folded(struct out *out, const struct emit_view *view)
 {
-	struct calls *calls = calls_create(view->naming);
+	struct call_sites *calls = call_sites_create(view->symbolizer);
 	struct calltree tree = { 0 };
 	struct path path = { 0 };
 	size_t *ends = NULL;
-	if (calls && calltree_init(&tree, calls, false, view->reader, view->naming, view->settings) &&
+	if (calls && calltree_init(&tree, calls, false, view->reader, view->symbolizer, view->settings) &&
 	    emit_calltree(&tree, view))
 		ends = malloc((size_t)tree.n * sizeof(*ends));
 	if (ends)
@@ -75,7 +75,7 @@ static void write_folded(struct out *out, const struct emit_view *view)
 	free(ends);
 	free(path.text);
 	calltree_finish(&tree);
-	calls_destroy(calls);
+	call_sites_destroy(calls);
 }
 
 const struct emitter emit_folded = {

@@ -13,7 +13,7 @@ static void open_node(struct out *out, const struct calltree *tree, uint32_t at)
 {
 	static const struct call root = { .function = "(root)", .file = "" };
 	const struct calltree_node *node = &tree->nodes[at];
-	const struct call *call = at == CALLTREE_ROOT ? &root : calls_at(tree->calls, node->call);
+	const struct call *call = at == CALLTREE_ROOT ? &root : call_sites_at(tree->calls, node->call);
 	out_text(out, "{\"callFrame\":{\"functionName\":");
 	json_string(out, call->function);
 	out_text(out, ",\"scriptId\":\"0\",\"url\":");
@@ -57,9 +57,9 @@ static void write_samples(struct out *out, const struct calltree *tree)
 
 static void write_heapprofile(struct out *out, const struct emit_view *view)
 {
-	struct calls *calls = calls_create(view->naming);
+	struct call_sites *calls = call_sites_create(view->symbolizer);
 	struct calltree tree = { 0 };
-	if (calls && calltree_init(&tree, calls, true, view->reader, view->naming, view->settings) &&
+	if (calls && calltree_init(&tree, calls, true, view->reader, view->symbolizer, view->settings) &&
 	    emit_calltree(&tree, view)) {
 		out_text(out, "{\"head\":");
 		write_tree(out, &tree);
@@ -70,7 +70,7 @@ static void write_heapprofile(struct out *out, const struct emit_view *view)
 		out_fail(out, ENOMEM);
 	}
 	calltree_finish(&tree);
-	calls_destroy(calls);
+	call_sites_destroy(calls);
 }
 
 const struct emitter emit_heapprofile = {

@@ -26,7 +26,7 @@ struct writer {
 	struct observer observer;
 	struct out *out;
 	const struct emit_view *view;
-	struct stringset *strings;
+	struct string_set *strings;
 	size_t told_strings;
 	struct numbers frames, stacks, kinds;
 	uint32_t *path; /* stacks on the way to one that is known */
@@ -92,7 +92,7 @@ static size_t tell_string(struct writer *w, const char *text)
 {
 	if (!text || !*text)
 		return 0;
-	const size_t n = strlen(text), number = stringset_number(w->strings, text, n);
+	const size_t n = strlen(text), number = string_set_number(w->strings, text, n);
 	if (number == 0)
 		out_fail(w->out, ENOMEM);
 	if (number <= w->told_strings)
@@ -134,8 +134,8 @@ static size_t tell_path(struct writer *w, const struct symbol_line *line)
 static void tell_frame(struct writer *w, uint32_t frame)
 {
 	const struct mst_frame *f = &w->frame_table[frame];
-	const struct symbol_chain *chain = naming_describe(w->view->naming, frame);
-	const char *object = naming_object(w->view->naming, frame);
+	const struct symbol_chain *chain = symbolize_describe(w->view->symbolizer, frame);
+	const char *object = symbolize_object(w->view->symbolizer, frame);
 	uint64_t address = f->address;
 	uint32_t n;
 	const size_t module = tell_string(w, object);
@@ -201,7 +201,7 @@ static bool tell_kind(struct writer *w, uint32_t kind)
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-static bool write_record(struct writer *w, const struct mst_symbol *symbol)
+static bool write_record(struct writer *w, const struct mst_token *symbol)
 {
 	if (symbol->role >= MST_CALL || w->kind_table[symbol->kind].op == MST_OP_UNKNOWN)
 		return true;
@@ -235,7 +235,7 @@ static int write_chunk(struct observer *observer, const struct mst_reader *reade
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		for (; stamp < chunk->n_stamps && chunk->stamps[stamp].record <= i; stamp++)
 			write_time(w, chunk->stamps[stamp].time << shift);
-		if (!write_record(w, &chunk->symbols[chunk->records[i]]))
+		if (!write_record(w, &chunk->tokens[chunk->records[i]]))
 			return MST_ERR_NOMEM;
 	}
 	return 0;
@@ -267,7 +267,7 @@ static void destroy(struct observer *observer)
 	struct writer *w = (struct writer *)observer;
 	if (!w)
 		return;
-	stringset_destroy(w->strings);
+	string_set_destroy(w->strings);
 	free(w->frames.items);
 	free(w->stacks.items);
 	free(w->kinds.items);
@@ -285,7 +285,7 @@ static struct observer *create(struct out *out, const struct emit_view *view)
 	w->observer.spared = MST_ALL_COLUMNS & ~MST_TIMES;
 	w->out = out;
 	w->view = view;
-	w->strings = stringset_create();
+	w->strings = string_set_create();
 	if (!w->strings) {
 		destroy(&w->observer);
 		return NULL;

@@ -126,8 +126,8 @@ struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
 	const struct symbol_chain *chain;
 
 	if (view->settings->compat != COMPAT_3_19)
-		return *naming_describe(view->naming, frame);
-	chain = naming_describe_at_end(view->naming, frame);
+		return *symbolize_describe(view->symbolizer, frame);
+	chain = symbolize_describe_at_end(view->symbolizer, frame);
 	return chain->bare ? (struct symbol_chain){ .n = 1, .lines = chain->bare } : *chain;
 }
 
@@ -135,17 +135,18 @@ struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
 static void write_place(struct out *out, const struct emit_view *view, uint32_t frame,
 			const struct symbol_line *line, bool physical)
 {
-	const char *object = view->settings->compat == COMPAT_3_19 ? naming_object_at_end(view->naming, frame)
-								   : naming_object(view->naming, frame);
+	const char *object = view->settings->compat == COMPAT_3_19
+				     ? symbolize_object_at_end(view->symbolizer, frame)
+				     : symbolize_object(view->symbolizer, frame);
 	const char *function = line->function;
 
 	if (physical && !view->settings->show_below_main &&
-	    naming_role(view->naming, frame) == SYMBOL_BELOW_MAIN)
+	    symbolize_role(view->symbolizer, frame) == SYMBOL_BELOW_MAIN)
 		function = "(below main)";
 	if (line->massif && view->settings->compat == COMPAT_3_19)
 		function = line->massif;
 	out_text(out, "0x");
-	out_hex(out, naming_address(view->naming, frame));
+	out_hex(out, symbolize_address(view->symbolizer, frame));
 	out_text(out, ": ");
 	out_text(out, function ? function : "???");
 	if (line->file) {

@@ -61,21 +61,21 @@ static const struct sample_type {
 #define N_SAMPLE_TYPES (sizeof(sample_types) / sizeof(*sample_types))
 
 /* What is known of the names of a module's frames. */
-struct naming_seen {
+struct symbolize_seen {
 	bool functions, files, lines, inlines;
 };
 
 struct writer {
 	struct out *out;
 	const struct emit_view *view;
-	struct calls *calls;
+	struct call_sites *calls;
 	struct callstack stack;
-	struct stringset *strings; /* numbered as in the table, which begins with "" */
-	size_t told;               /* strings that are in the file */
-	bool *frames;              /* by frame: it has a location */
-	bool *functions;           /* by number of function */
+	struct string_set *strings; /* numbered as in the table, which begins with "" */
+	size_t told;                /* strings that are in the file */
+	bool *frames;               /* by frame: it has a location */
+	bool *functions;            /* by number of function */
 	uint32_t n_functions;
-	struct naming_seen *modules; /* by module */
+	struct symbolize_seen *modules; /* by module */
 	struct message outer, inner, list;
 };
 
@@ -84,7 +84,7 @@ static uint64_t string_number(struct writer *w, const char *text)
 {
 	if (!*text)
 		return 0;
-	const size_t number = stringset_number(w->strings, text, strlen(text));
+	const size_t number = string_set_number(w->strings, text, strlen(text));
 	if (number == 0)
 		out_fail(w->out, ENOMEM);
 	if (number > w->told)
@@ -152,7 +152,7 @@ static void note_names(struct writer *w, uint32_t module, const struct call *cal
 {
 	if (module == MST_NONE)
 		return;
-	struct naming_seen *seen = &w->modules[module];
+	struct symbolize_seen *seen = &w->modules[module];
 	seen->functions = true;
 	seen->files |= *call->file != '\0';
 	seen->lines |= call->line > 0;
@@ -162,11 +162,11 @@ static void note_names(struct writer *w, uint32_t module, const struct call *cal
 static void write_lines(struct writer *w, uint32_t frame, uint32_t module)
 {
 	uint32_t n;
-	const uint32_t *numbers = calls_of(w->calls, frame, &n);
+	const uint32_t *numbers = call_sites_of(w->calls, frame, &n);
 	if (!numbers)
 		out_fail(w->out, ENOMEM);
 	for (uint32_t i = 0; numbers && i < n; i++) {
-		const struct call *call = calls_at(w->calls, numbers[i]);
+		const struct call *call = call_sites_at(w->calls, numbers[i]);
 		if (!call->named && n == 1)
 			continue;
 		note_names(w, module, call, n);
@@ -259,7 +259,7 @@ static void write_sample(struct writer *w, const struct sample *s)
 
 static void write_mapping(struct writer *w, uint32_t number, const struct mst_module *module)
 {
-	const struct naming_seen *seen = &w->modules[number];
+	const struct symbolize_seen *seen = &w->modules[number];
 	char build_id[2 * MST_BUILD_ID_MAX + 1];
 	hex_put(build_id, module->build_id, module->build_id_size);
 	message_clear(&w->outer);
@@ -294,9 +294,9 @@ static bool begin(struct writer *w)
 	uint32_t n_frames, n_modules;
 	mst_reader_frames(w->view->reader, &n_frames);
 	mst_reader_modules(w->view->reader, &n_modules);
-	callstack_init(&w->stack, w->view->reader, w->view->naming, w->view->settings);
-	w->calls = calls_create(w->view->naming);
-	w->strings = stringset_create();
+	callstack_init(&w->stack, w->view->reader, w->view->symbolizer, w->view->settings);
+	w->calls = call_sites_create(w->view->symbolizer);
+	w->strings = string_set_create();
 	w->frames = calloc(n_frames + (size_t)1, sizeof(*w->frames));
 	w->modules = calloc(n_modules + (size_t)1, sizeof(*w->modules));
 	return w->calls && w->strings && w->frames && w->modules;
@@ -308,8 +308,8 @@ static void finish(struct writer *w)
 	message_finish(&w->inner);
 	message_finish(&w->list);
 	callstack_finish(&w->stack);
-	calls_destroy(w->calls);
-	stringset_destroy(w->strings);
+	call_sites_destroy(w->calls);
+	string_set_destroy(w->strings);
 	free(w->frames);
 	free(w->functions);
 	free(w->modules);
@@ -318,8 +318,9 @@ static void finish(struct writer *w)
 static void write_pprof(struct out *out, const struct emit_view *view)
 {
 	struct writer w = { .out = out, .view = view };
-	struct samples samples = { 0 };
-	if (begin(&w) && samples_collect(&samples, view->reader, view->profile, &view->query->filter, true)) {
+	struct profile_rows samples = { 0 };
+	if (begin(&w) &&
+	    profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, true)) {
 		write_head(&w);
 		for (size_t i = 0; i < samples.n; i++) {
 			if (is_shown(&samples.items[i]))
@@ -329,7 +330,7 @@ static void write_pprof(struct out *out, const struct emit_view *view)
 	} else {
 		out_fail(out, ENOMEM);
 	}
-	samples_finish(&samples);
+	profile_rows_finish(&samples);
 	finish(&w);
 }
 

@@ -17,9 +17,9 @@ enum source { AT_MOMENT, AT_THE_END };
 struct writer {
 	struct out *out;
 	const struct emit_view *view;
-	struct calls *calls;
+	struct call_sites *calls;
 	struct callstack stack;
-	struct samples samples;
+	struct profile_rows samples;
 	bool any; /* a profile is there already */
 };
 
@@ -41,7 +41,7 @@ static bool name_calls(struct writer *w)
 		if (!callstack_load(&w->stack, w->samples.items[i].stack))
 			return false;
 		for (uint32_t k = 0; k < w->stack.n; k++) {
-			if (!calls_of(w->calls, w->stack.frames[k], &n))
+			if (!call_sites_of(w->calls, w->stack.frames[k], &n))
 				return false;
 		}
 	}
@@ -50,8 +50,8 @@ static bool name_calls(struct writer *w)
 
 static void write_calls(struct writer *w)
 {
-	for (uint32_t i = 0; i < calls_count(w->calls); i++) {
-		const struct call *call = calls_at(w->calls, i);
+	for (uint32_t i = 0; i < call_sites_count(w->calls); i++) {
+		const struct call *call = call_sites_at(w->calls, i);
 		out_text(w->out, i ? ",\n{\"name\":" : "\n{\"name\":");
 		json_string(w->out, call->function);
 		if (*call->file) {
@@ -76,7 +76,7 @@ static void write_stack(struct writer *w, uint32_t stack, const char *before)
 	out_text(w->out, "[");
 	for (uint32_t i = w->stack.n; i-- > 0;) {
 		uint32_t n;
-		const uint32_t *calls = calls_of(w->calls, w->stack.frames[i], &n);
+		const uint32_t *calls = call_sites_of(w->calls, w->stack.frames[i], &n);
 		for (uint32_t k = n; calls && k-- > 0;) {
 			out_printf(w->out, "%s%" PRIu32, separator, calls[k]);
 			separator = ",";
@@ -144,10 +144,10 @@ static void write_profiles(struct writer *w)
 static void write_speedscope(struct out *out, const struct emit_view *view)
 {
 	const struct mst_file_info *info = mst_reader_info(view->reader);
-	struct writer w = { .out = out, .view = view, .calls = calls_create(view->naming) };
-	callstack_init(&w.stack, view->reader, view->naming, view->settings);
+	struct writer w = { .out = out, .view = view, .calls = call_sites_create(view->symbolizer) };
+	callstack_init(&w.stack, view->reader, view->symbolizer, view->settings);
 	if (w.calls &&
-	    samples_collect(&w.samples, view->reader, view->profile, &view->query->filter, false) &&
+	    profile_rows_collect(&w.samples, view->reader, view->profile, &view->query->filter, false) &&
 	    name_calls(&w)) {
 		out_text(out,
 			 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
@@ -161,9 +161,9 @@ static void write_speedscope(struct out *out, const struct emit_view *view)
 	} else {
 		out_fail(out, ENOMEM);
 	}
-	samples_finish(&w.samples);
+	profile_rows_finish(&w.samples);
 	callstack_finish(&w.stack);
-	calls_destroy(w.calls);
+	call_sites_destroy(w.calls);
 }
 
 const struct emitter emit_speedscope = {

@@ -135,7 +135,7 @@ static struct observer *create_events(struct out *out, const struct emit_view *v
 	if (!e)
 		return NULL;
 	e->observer.impl = &impl;
-	e->observer.spared = MST_ADDRESSES | MST_STEPS;
+	e->observer.spared = MST_ADDRESSES | MST_SP_CHANGES;
 	e->view = view;
 	table_begin(&e->table, out, form,
 		    mst_reader_info(view->reader)->instructions ? counted_event_columns : event_columns);
@@ -167,7 +167,7 @@ static void destroy_events(struct observer *observer)
 /* ---- Stacks --------------------------------------------------------------------------------- */
 
 /* What a stack has itself; samples are in the order of their stacks. */
-static struct sample next_values(const struct samples *samples, size_t *at, uint32_t stack)
+static struct sample next_values(const struct profile_rows *samples, size_t *at, uint32_t stack)
 {
 	struct sample sum = { 0 };
 	for (; *at < samples->n && samples->items[*at].stack == stack; ++*at) {
@@ -205,10 +205,11 @@ static void write_stacks(struct out *out, const struct emit_view *view, enum tab
 	uint32_t n;
 	const struct mst_stack *stacks = mst_reader_stacks(view->reader, &n);
 	uint32_t *depths = calloc(n + (size_t)1, sizeof(*depths));
-	struct samples samples;
+	struct profile_rows samples;
 	struct table table;
 	size_t at = 0;
-	if (!samples_collect(&samples, view->reader, view->profile, &view->query->filter, false) || !depths) {
+	if (!profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, false) ||
+	    !depths) {
 		out_fail(out, ENOMEM);
 		n = 0;
 	}
@@ -220,7 +221,7 @@ static void write_stacks(struct out *out, const struct emit_view *view, enum tab
 		write_stack(&table, stacks, i, depths, &sum);
 	}
 	table_end(&table);
-	samples_finish(&samples);
+	profile_rows_finish(&samples);
 	free(depths);
 }
 
@@ -282,11 +283,11 @@ static void write_frames(struct out *out, const struct emit_view *view, enum tab
 	uint32_t n, n_modules, n_calls;
 	const struct mst_frame *frames = mst_reader_frames(view->reader, &n);
 	const struct mst_module *modules = mst_reader_modules(view->reader, &n_modules);
-	struct calls *calls = calls_create(view->naming);
+	struct call_sites *calls = call_sites_create(view->symbolizer);
 	struct table table;
 	table_begin(&table, out, form, frame_columns);
 	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t *numbers = calls ? calls_of(calls, i, &n_calls) : NULL;
+		const uint32_t *numbers = calls ? call_sites_of(calls, i, &n_calls) : NULL;
 		if (!numbers) {
 			out_fail(out, ENOMEM);
 			break;
@@ -294,14 +295,14 @@ static void write_frames(struct out *out, const struct emit_view *view, enum tab
 		for (uint32_t k = 0; k < n_calls; k++) {
 			table_number(&table, i);
 			table_number(&table, k);
-			write_call(&table, calls_at(calls, numbers[k]));
+			write_call(&table, call_sites_at(calls, numbers[k]));
 			write_module(&table, frames[i].module == MST_NONE ? NULL : &modules[frames[i].module],
-				     naming_object(view->naming, i));
+				     symbolize_object(view->symbolizer, i));
 			table_hex(&table, frames[i].address);
 		}
 	}
 	table_end(&table);
-	calls_destroy(calls);
+	call_sites_destroy(calls);
 }
 
 static void write_frames_csv(struct out *out, const struct emit_view *view)

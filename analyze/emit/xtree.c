@@ -24,7 +24,7 @@ static const char *const event_texts[XTREE_EVENTS] = {
 
 /* Names of one sort; a compressed name is spelt out when it comes first. */
 struct names {
-	struct stringset *known;
+	struct string_set *known;
 	size_t told;
 };
 
@@ -46,7 +46,7 @@ static void write_name(struct writer *w, const char *key, struct names *names, c
 		out_printf(w->out, "%s=%s\n", key, name);
 		return;
 	}
-	number = stringset_number(names->known, name, strlen(name));
+	number = string_set_number(names->known, name, strlen(name));
 	if (number == 0)
 		out_fail(w->out, ENOMEM);
 	if (number > names->told)
@@ -69,7 +69,8 @@ static int write_frame(struct writer *w, const char *file_key, const char *funct
 	const char *directory = inner->directory ? inner->directory : "";
 	char *path = NULL;
 
-	if (!w->view->settings->show_below_main && naming_role(w->view->naming, frame) == SYMBOL_BELOW_MAIN)
+	if (!w->view->settings->show_below_main &&
+	    symbolize_role(w->view->symbolizer, frame) == SYMBOL_BELOW_MAIN)
 		function = "(below main)";
 	if (inner->file && asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", inner->file) < 0) {
 		path = NULL;
@@ -180,8 +181,8 @@ static void write_callgrind(struct out *out, const struct emit_view *view)
 		.out = out,
 		.view = view,
 		.compress = view->settings->xtree_compress,
-		.files = { .known = stringset_create() },
-		.functions = { .known = stringset_create() },
+		.files = { .known = string_set_create() },
+		.functions = { .known = string_set_create() },
 	};
 
 	if (w.files.known && w.functions.known) {
@@ -190,8 +191,8 @@ static void write_callgrind(struct out *out, const struct emit_view *view)
 	} else {
 		out_fail(out, ENOMEM);
 	}
-	stringset_destroy(w.files.known);
-	stringset_destroy(w.functions.known);
+	string_set_destroy(w.files.known);
+	string_set_destroy(w.functions.known);
 	free(w.frames);
 }
 
@@ -217,8 +218,9 @@ static bool plot_plant(struct plot *p, const struct emit_view *view)
 {
 	const uint32_t n = xtree_places(view->xtree);
 	struct forest_input in = {
-		.naming = view->naming,
-		.same = view->settings->compat == COMPAT_3_19 ? naming_same_addresses(view->naming) : NULL,
+		.symbolizer = view->symbolizer,
+		.same = view->settings->compat == COMPAT_3_19 ? symbolize_same_addresses(view->symbolizer)
+							      : NULL,
 	};
 	struct xtree_place place;
 	uint32_t n_stacks;

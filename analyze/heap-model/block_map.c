@@ -10,37 +10,37 @@ enum {
 	AHEAD = 1024, /* pages that the directory may skip; indices are what the file says */
 };
 
-void handles_init(struct handles *h)
+void block_map_init(struct block_map *h)
 {
-	*h = (struct handles){ .vacant = HANDLES_NONE };
+	*h = (struct block_map){ .vacant = BLOCK_MAP_NONE };
 }
 
-void handles_finish(struct handles *h)
+void block_map_finish(struct block_map *h)
 {
 	free(h->directory);
 	huge_free(h->pages, h->capacity_pages * sizeof(*h->pages));
-	indexmap_finish(&h->rest);
-	handles_init(h);
+	index_map_finish(&h->rest);
+	block_map_init(h);
 }
 
 /* ---- pages ---- */
 
-/* HANDLES_NONE: no memory. */
-static uint32_t page_make(struct handles *h)
+/* BLOCK_MAP_NONE: no memory. */
+static uint32_t page_make(struct block_map *h)
 {
 	uint32_t page = h->vacant;
 
-	if (page == HANDLES_NONE && h->n_pages == h->capacity_pages) {
+	if (page == BLOCK_MAP_NONE && h->n_pages == h->capacity_pages) {
 		const uint32_t capacity = 2 * h->capacity_pages + 16;
-		struct handles_page *pages =
+		struct block_map_page *pages =
 			huge_grow(h->pages, h->capacity_pages * sizeof(*pages), capacity * sizeof(*pages));
 
 		if (!pages)
-			return HANDLES_NONE;
+			return BLOCK_MAP_NONE;
 		h->pages = pages;
 		h->capacity_pages = capacity;
 	}
-	if (page == HANDLES_NONE)
+	if (page == BLOCK_MAP_NONE)
 		page = h->n_pages++;
 	else
 		h->vacant = h->pages[page].live;
@@ -50,33 +50,33 @@ static uint32_t page_make(struct handles *h)
 }
 
 /* Moves what is left to the map; without memory for it, it stays. */
-static void page_retire(struct handles *h, uint64_t place)
+static void page_retire(struct block_map *h, uint64_t place)
 {
-	struct handles_page *page = &h->pages[h->directory[place]];
+	struct block_map_page *page = &h->pages[h->directory[place]];
 
-	for (unsigned i = 0; page->live > 0 && i < HANDLES_PAGE; i++) {
-		if (page->numbers[i] == HANDLES_NONE)
+	for (unsigned i = 0; page->live > 0 && i < BLOCK_MAP_PAGE; i++) {
+		if (page->numbers[i] == BLOCK_MAP_NONE)
 			continue;
-		if (!indexmap_put(&h->rest, place << HANDLES_PAGE_LOG2 | i, page->numbers[i]))
+		if (!index_map_put(&h->rest, place << BLOCK_MAP_PAGE_LOG2 | i, page->numbers[i]))
 			return;
-		page->numbers[i] = HANDLES_NONE;
+		page->numbers[i] = BLOCK_MAP_NONE;
 		page->live--;
 	}
 	page->live = h->vacant;
 	h->vacant = h->directory[place];
-	h->directory[place] = HANDLES_NONE;
+	h->directory[place] = BLOCK_MAP_NONE;
 }
 
-static struct handles_page *page_at(const struct handles *h, uint64_t place)
+static struct block_map_page *page_at(const struct block_map *h, uint64_t place)
 {
-	if (place >= h->n || h->directory[place] == HANDLES_NONE)
+	if (place >= h->n || h->directory[place] == BLOCK_MAP_NONE)
 		return NULL;
 	return &h->pages[h->directory[place]];
 }
 
 /* ---- directory ---- */
 
-static bool reserve(struct handles *h, uint64_t n)
+static bool reserve(struct block_map *h, uint64_t n)
 {
 	const uint64_t capacity = n + n / 2 + 64;
 	uint32_t *directory;
@@ -92,18 +92,18 @@ static bool reserve(struct handles *h, uint64_t n)
 }
 
 /* Makes the page beyond the others; the last one before it is seldom added to from now on. */
-static bool open_page(struct handles *h, uint64_t place)
+static bool open_page(struct block_map *h, uint64_t place)
 {
-	const struct handles_page *last = h->n ? page_at(h, h->n - 1) : NULL;
+	const struct block_map_page *last = h->n ? page_at(h, h->n - 1) : NULL;
 
 	if (!reserve(h, place + 1))
 		return false;
-	if (last && last->live < HANDLES_FEW)
+	if (last && last->live < BLOCK_MAP_FEW)
 		page_retire(h, h->n - 1);
 	while (h->n < place)
-		h->directory[h->n++] = HANDLES_NONE;
+		h->directory[h->n++] = BLOCK_MAP_NONE;
 	h->directory[place] = page_make(h);
-	if (h->directory[place] == HANDLES_NONE)
+	if (h->directory[place] == BLOCK_MAP_NONE)
 		return false;
 	h->n = place + 1;
 	return true;
@@ -111,16 +111,16 @@ static bool open_page(struct handles *h, uint64_t place)
 
 /* ---- interface ---- */
 
-void handles_lose(struct handles *h, uint64_t place)
+void block_map_lose(struct block_map *h, uint64_t place)
 {
-	if (page_at(h, place)->live < HANDLES_FEW && place + 1 < h->n)
+	if (page_at(h, place)->live < BLOCK_MAP_FEW && place + 1 < h->n)
 		page_retire(h, place);
 }
 
-bool handles_put(struct handles *h, uint64_t block, uint32_t number)
+bool block_map_put(struct block_map *h, uint64_t block, uint32_t number)
 {
-	const uint64_t place = block >> HANDLES_PAGE_LOG2;
-	struct handles_page *page;
+	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;
+	struct block_map_page *page;
 	uint32_t *slot;
 
 	h->puts++;
@@ -128,30 +128,30 @@ bool handles_put(struct handles *h, uint64_t block, uint32_t number)
 		return false;
 	page = page_at(h, place);
 	if (!page)
-		return indexmap_put(&h->rest, block, number);
-	slot = &page->numbers[block % HANDLES_PAGE];
-	page->live += *slot == HANDLES_NONE;
+		return index_map_put(&h->rest, block, number);
+	slot = &page->numbers[block % BLOCK_MAP_PAGE];
+	page->live += *slot == BLOCK_MAP_NONE;
 	*slot = number;
 	return true;
 }
 
-bool handles_take(struct handles *h, uint64_t block, uint32_t *number)
+bool block_map_take(struct block_map *h, uint64_t block, uint32_t *number)
 {
-	const uint64_t place = block >> HANDLES_PAGE_LOG2;
-	struct handles_page *page = page_at(h, place);
+	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;
+	struct block_map_page *page = page_at(h, place);
 	uint32_t *slot;
 	uint64_t rest;
 
-	if (!page || page->numbers[block % HANDLES_PAGE] == HANDLES_NONE) {
-		if (!indexmap_take(&h->rest, block, &rest))
+	if (!page || page->numbers[block % BLOCK_MAP_PAGE] == BLOCK_MAP_NONE) {
+		if (!index_map_take(&h->rest, block, &rest))
 			return false;
 		*number = (uint32_t)rest;
 		return true;
 	}
-	slot = &page->numbers[block % HANDLES_PAGE];
+	slot = &page->numbers[block % BLOCK_MAP_PAGE];
 	*number = *slot;
-	*slot = HANDLES_NONE;
+	*slot = BLOCK_MAP_NONE;
 	page->live--;
-	handles_lose(h, place);
+	block_map_lose(h, place);
 	return true;
 }

@@ -11,80 +11,81 @@
 
 #include "index_map.h"
 
-#define HANDLES_NONE UINT32_MAX /* no number, and no page */
+#define BLOCK_MAP_NONE UINT32_MAX /* no number, and no page */
 
 enum {
-	HANDLES_PAGE_LOG2 = 9,
-	HANDLES_PAGE = 1 << HANDLES_PAGE_LOG2,
-	HANDLES_FEW = HANDLES_PAGE / 32, /* a page with fewer live blocks than these isn't worth its memory */
+	BLOCK_MAP_PAGE_LOG2 = 9,
+	BLOCK_MAP_PAGE = 1 << BLOCK_MAP_PAGE_LOG2,
+	BLOCK_MAP_FEW =
+		BLOCK_MAP_PAGE / 32, /* a page with fewer live blocks than these isn't worth its memory */
 };
 
-struct handles {
+struct block_map {
 	uint32_t *directory; /* [n]: the page of each so many blocks */
 	uint64_t n, capacity;
-	struct handles_page *pages;
+	struct block_map_page *pages;
 	uint32_t n_pages, capacity_pages;
 	uint32_t vacant; /* chain of unused pages */
 	uint64_t puts;
-	struct indexmap rest;
+	struct index_map rest;
 };
 
-struct handles_page {
+struct block_map_page {
 	uint32_t live; /* of an unused one: the next of the chain */
-	uint32_t numbers[HANDLES_PAGE];
+	uint32_t numbers[BLOCK_MAP_PAGE];
 };
 
-void handles_init(struct handles *handles);
-void handles_finish(struct handles *handles);
+void block_map_init(struct block_map *handles);
+void block_map_finish(struct block_map *handles);
 
-/* Adds a block, UINT64_MAX is no block; numbers are below HANDLES_NONE. False: no memory. */
-bool handles_put(struct handles *handles, uint64_t block, uint32_t number);
+/* Adds a block, UINT64_MAX is no block; numbers are below BLOCK_MAP_NONE. False: no memory. */
+bool block_map_put(struct block_map *handles, uint64_t block, uint32_t number);
 
 /* Takes a block out; false if it isn't there. */
-bool handles_take(struct handles *handles, uint64_t block, uint32_t *number);
+bool block_map_take(struct block_map *handles, uint64_t block, uint32_t *number);
 
 /* A hint: the block will be looked for. */
-static inline void handles_foresee(const struct handles *handles, uint64_t block)
+static inline void block_map_foresee(const struct block_map *handles, uint64_t block)
 {
-	const uint64_t place = block >> HANDLES_PAGE_LOG2;
+	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;
 
 	if (place >= handles->n)
 		return;
-	if (handles->directory[place] == HANDLES_NONE) {
-		indexmap_foresee(&handles->rest, block);
+	if (handles->directory[place] == BLOCK_MAP_NONE) {
+		index_map_foresee(&handles->rest, block);
 		return;
 	}
 	__builtin_prefetch(&handles->pages[handles->directory[place]].live);
-	__builtin_prefetch(&handles->pages[handles->directory[place]].numbers[block % HANDLES_PAGE]);
+	__builtin_prefetch(&handles->pages[handles->directory[place]].numbers[block % BLOCK_MAP_PAGE]);
 }
 
 /* Private: a page has lost a block. */
-void handles_lose(struct handles *handles, uint64_t place);
+void block_map_lose(struct block_map *handles, uint64_t place);
 
 /*
- * The number of a block that may not have come yet, which is taken out then: HANDLES_NONE if so, or if it has to
- * be looked for more closely, by handles_take(). Without branches on what can't be predicted.
+ * The number of a block that may not have come yet, which is taken out then: BLOCK_MAP_NONE if so, or if it has to
+ * be looked for more closely, by block_map_take(). Without branches on what can't be predicted.
  */
-static inline uint32_t handles_take_early(struct handles *handles, uint64_t block)
+static inline uint32_t block_map_take_early(struct block_map *handles, uint64_t block)
 {
-	const uint64_t place = block >> HANDLES_PAGE_LOG2;
-	struct handles_page *page;
+	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;
+	struct block_map_page *page;
 	uint32_t *slot, number;
-	uint64_t rest = HANDLES_NONE;
+	uint64_t rest = BLOCK_MAP_NONE;
 
 	if (place >= handles->n)
-		return HANDLES_NONE;
-	if (handles->directory[place] == HANDLES_NONE) {
-		indexmap_take(&handles->rest, block, &rest);
+		return BLOCK_MAP_NONE;
+	if (handles->directory[place] == BLOCK_MAP_NONE) {
+		index_map_take(&handles->rest, block, &rest);
 		return (uint32_t)rest;
 	}
 	page = &handles->pages[handles->directory[place]];
-	slot = &page->numbers[block % HANDLES_PAGE];
+	slot = &page->numbers[block % BLOCK_MAP_PAGE];
 	number = *slot;
-	*slot = HANDLES_NONE;
-	page->live -= number != HANDLES_NONE;
-	if (__builtin_expect(page->live < HANDLES_FEW && place + 1 < handles->n, 0))
-		handles_lose(handles, place);
+	*slot = BLOCK_MAP_NONE;
+	page->live -= number != BLOCK_MAP_NONE;
+	if (__builtin_expect(page->live < BLOCK_MAP_FEW && place + 1 < handles->n, 0))
+		block_map_lose(handles, place);
 	return number;
 }
 

@@ -14,7 +14,7 @@
 /* Records that are prepared at once, and so many times that ahead; what is known of more than these. */
 enum { BATCH = 8, AHEAD = 4 + ARENA_REACH, BATCHES = 16, KNOWN = BATCHES * BATCH };
 
-/* What the records of a symbol do. */
+/* What the records of a token do. */
 struct use {
 	uint64_t bytes; /* what the kind says that the block takes */
 	uint64_t size, align;
@@ -30,12 +30,12 @@ struct batch {
 	struct arena_reach reaches[2 * BATCH + 1]; /* see arena.h */
 };
 
-struct usable {
+struct block_sizes {
 	struct observer observer;
 	const struct settings *settings;
-	struct arena *arena;    /* NULL: what a block takes can be told from its kind */
-	struct handles handles; /* live blocks in the arena */
-	struct indexmap forgotten;
+	struct arena *arena;      /* NULL: what a block takes can be told from its kind */
+	struct block_map handles; /* live blocks in the arena */
+	struct index_map forgotten;
 	uint64_t *blocks, *bytes; /* by record of the present chunk */
 	uint32_t n;
 	uint64_t alloc;        /* the next one */
@@ -46,7 +46,7 @@ struct usable {
 	uint32_t due;            /* when so many records have named a block, the next batch is */
 	uint32_t numbers[KNOWN]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
 	struct batch batches[BATCHES];
-	struct use *uses; /* by symbol of the chunk */
+	struct use *uses; /* by token of the chunk */
 	uint32_t n_uses;
 	bool has_forgotten;
 };
@@ -56,13 +56,13 @@ static bool forgets(const struct settings *settings)
 	return settings->compat != COMPAT_FIXED;
 }
 
-bool usable_needed(const struct settings *settings)
+bool block_sizes_needed(const struct settings *settings)
 {
 	return settings->heap && !settings->pages_as_heap &&
 	       (settings->usable == USABLE_VALGRIND || forgets(settings));
 }
 
-bool usable_serves(const struct usable *u, const struct settings *settings)
+bool block_sizes_serves(const struct block_sizes *u, const struct settings *settings)
 {
 	return u->settings->usable == settings->usable && u->settings->alignment == settings->alignment &&
 	       forgets(u->settings) == forgets(settings);
@@ -79,7 +79,7 @@ static bool grow(void *array, size_t n, size_t size)
 	return grown;
 }
 
-static bool reserve(struct usable *u, uint32_t n, uint32_t n_uses)
+static bool reserve(struct block_sizes *u, uint32_t n, uint32_t n_uses)
 {
 	if (n > u->n) {
 		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)))
@@ -95,7 +95,7 @@ static bool reserve(struct usable *u, uint32_t n, uint32_t n_uses)
 }
 
 /* One that is asked for replaces --alignment, even if it is smaller. */
-static uint64_t alignment_of(const struct usable *u, const struct mst_kind *kind)
+static uint64_t alignment_of(const struct block_sizes *u, const struct mst_kind *kind)
 {
 	const bool asked = kind->align_log2 || (kind->op >= MST_OP_MEMALIGN && kind->op <= MST_OP_PVALLOC);
 
@@ -104,19 +104,19 @@ static uint64_t alignment_of(const struct usable *u, const struct mst_kind *kind
 	return kind->align_log2 > 63 ? UINT64_MAX : UINT64_C(1) << kind->align_log2;
 }
 
-/* Settings and kinds, as a chunk's symbols have them. */
-static void find_uses(struct usable *u, const struct mst_chunk *chunk, const struct mst_kind *kinds)
+/* Settings and kinds, as a chunk's tokens have them. */
+static void find_uses(struct block_sizes *u, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
-	for (uint32_t s = 0; s < chunk->n_symbols; s++) {
-		const struct mst_symbol *symbol = &chunk->symbols[s];
-		const struct mst_kind *kind = &kinds[symbol->kind];
+	for (uint32_t s = 0; s < chunk->n_tokens; s++) {
+		const struct mst_token *token = &chunk->tokens[s];
+		const struct mst_kind *kind = &kinds[token->kind];
 
 		u->uses[s] = (struct use){
 			.bytes = effect_usable(u->settings, kind),
 			.size = kind->size,
 			.align = alignment_of(u, kind),
-			.role = (uint8_t)symbol->role,
-			.is_named = symbol->role != MST_ALLOC && symbol->role != MST_CALL,
+			.role = (uint8_t)token->role,
+			.is_named = token->role != MST_ALLOC && token->role != MST_CALL,
 			.is_custom = mst_op_is_custom(kind->op),
 		};
 	}
@@ -124,7 +124,7 @@ static void find_uses(struct usable *u, const struct mst_chunk *chunk, const str
 
 /* ---- what comes ---- */
 
-static struct batch *batch_at(struct usable *u, uint32_t back)
+static struct batch *batch_at(struct block_sizes *u, uint32_t back)
 {
 	return &u->batches[(u->foreseen - back) % BATCHES];
 }
@@ -133,13 +133,13 @@ static struct batch *batch_at(struct usable *u, uint32_t back)
  * The handle of a block that goes is taken out as soon as it is there; that of one that comes before it, but after
  * now, isn't yet.
  */
-static void take_early(struct usable *u, struct batch *batch, uint32_t first)
+static void take_early(struct block_sizes *u, struct batch *batch, uint32_t first)
 {
 	const uint32_t end = first + BATCH < u->n_freed ? first + BATCH : u->n_freed;
 
 	batch->n = 0;
 	for (uint32_t i = first; i < end; i++) {
-		const uint32_t handle = handles_take_early(&u->handles, u->freed[i]);
+		const uint32_t handle = block_map_take_early(&u->handles, u->freed[i]);
 
 		batch->handles[batch->n] = u->numbers[i % KNOWN] = handle;
 		batch->n += handle != ARENA_NONE;
@@ -147,13 +147,13 @@ static void take_early(struct usable *u, struct batch *batch, uint32_t first)
 }
 
 /* One batch more is looked at, and those before it again: the nearer they are, the more is known. */
-static void foresee(struct usable *u)
+static void foresee(struct block_sizes *u)
 {
 	const uint32_t first = u->foreseen * BATCH;
 	struct batch *batch = batch_at(u, 1);
 
 	for (uint32_t i = first; i < first + BATCH && i < u->n_freed; i++)
-		handles_foresee(&u->handles, u->freed[i]);
+		block_map_foresee(&u->handles, u->freed[i]);
 	if (first)
 		take_early(u, batch, first - BATCH);
 	arena_foresee_blocks(u->arena, batch->handles, batch->n);
@@ -170,7 +170,7 @@ static void foresee(struct usable *u)
 }
 
 /* Nothing is known of the chunk's blocks, and nothing shall be unless they lie too far apart for the caches. */
-static void foresee_nothing(struct usable *u)
+static void foresee_nothing(struct block_sizes *u)
 {
 	u->foreseen = 0;
 	u->due = u->arena && arena_is_large(u->arena) ? 0 : UINT32_MAX;
@@ -182,28 +182,28 @@ static void foresee_nothing(struct usable *u)
 /* ---- blocks of the arena ---- */
 
 /* A block comes into the arena. False: no memory. */
-static bool put(struct usable *u, uint32_t i, uint64_t align, const struct use *use)
+static bool put(struct block_sizes *u, uint32_t i, uint64_t align, const struct use *use)
 {
 	const uint32_t handle = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
 
 	return handle == ARENA_NONE ? !arena_is_starved(u->arena)
-				    : handles_put(&u->handles, u->blocks[i], handle);
+				    : block_map_put(&u->handles, u->blocks[i], handle);
 }
 
 /* The handle of the block that the present record names, if it has been taken out. */
-static uint32_t early_handle(const struct usable *u)
+static uint32_t early_handle(const struct block_sizes *u)
 {
 	return u->numbers[u->named % KNOWN];
 }
 
 /* That of the block that record `i` names, which is the present one. */
-static bool find_handle(struct usable *u, uint32_t i, uint32_t *handle)
+static bool find_handle(struct block_sizes *u, uint32_t i, uint32_t *handle)
 {
 	*handle = early_handle(u);
-	return *handle != ARENA_NONE || handles_take(&u->handles, u->blocks[i], handle);
+	return *handle != ARENA_NONE || block_map_take(&u->handles, u->blocks[i], handle);
 }
 
-static void take(struct usable *u, uint32_t i)
+static void take(struct block_sizes *u, uint32_t i)
 {
 	uint32_t handle;
 
@@ -212,7 +212,7 @@ static void take(struct usable *u, uint32_t i)
 }
 
 /* A realloc to what the block can hold leaves it where it is. False: no memory. */
-static bool move(struct usable *u, uint32_t i, const struct use *new)
+static bool move(struct block_sizes *u, uint32_t i, const struct use *new)
 {
 	uint32_t handle;
 
@@ -226,37 +226,37 @@ static bool move(struct usable *u, uint32_t i, const struct use *new)
 		return true;
 	}
 	u->bytes[i + 1] = u->bytes[i];
-	return handles_put(&u->handles, u->blocks[i + 1], handle);
+	return block_map_put(&u->handles, u->blocks[i + 1], handle);
 }
 
 /* ---- calls ---- */
 
 /* The record is about that block, and its kind says what it takes. */
-static inline void begin_record(struct usable *u, uint32_t i, const struct use *use, uint64_t block)
+static inline void begin_record(struct block_sizes *u, uint32_t i, const struct use *use, uint64_t block)
 {
 	u->blocks[i] = block;
 	u->bytes[i] = use->bytes;
 }
 
 /* Record `i` names a block that Massif has forgotten: then so is what the next one makes of it, if it is `resized`. */
-static bool is_forgotten(struct usable *u, uint32_t i, bool resized)
+static bool is_forgotten(struct block_sizes *u, uint32_t i, bool resized)
 {
-	if (u->forgotten.n == 0 || !indexmap_take(&u->forgotten, u->blocks[i], NULL))
+	if (u->forgotten.n == 0 || !index_map_take(&u->forgotten, u->blocks[i], NULL))
 		return false;
 	u->has_forgotten = true;
-	u->blocks[i] = USABLE_FORGOTTEN;
-	if (resized && indexmap_put(&u->forgotten, u->blocks[i + 1], 0))
-		u->blocks[i + 1] = USABLE_FORGOTTEN;
+	u->blocks[i] = BLOCK_SIZES_FORGOTTEN;
+	if (resized && index_map_put(&u->forgotten, u->blocks[i + 1], 0))
+		u->blocks[i + 1] = BLOCK_SIZES_FORGOTTEN;
 	return true;
 }
 
-static inline bool run_alloc(struct usable *u, uint32_t i, const struct use *use)
+static inline bool run_alloc(struct block_sizes *u, uint32_t i, const struct use *use)
 {
 	begin_record(u, i, use, u->alloc++);
 	return !u->arena || use->is_custom || put(u, i, use->align, use);
 }
 
-static inline void run_free(struct usable *u, uint32_t i, const struct use *use)
+static inline void run_free(struct block_sizes *u, uint32_t i, const struct use *use)
 {
 	begin_record(u, i, use, u->freed[u->named]);
 	if (!is_forgotten(u, i, false) && u->arena)
@@ -265,18 +265,18 @@ static inline void run_free(struct usable *u, uint32_t i, const struct use *use)
 }
 
 /* A realloc that failed. */
-static bool keep(struct usable *u, uint32_t i)
+static bool keep(struct block_sizes *u, uint32_t i)
 {
 	const uint32_t handle = early_handle(u);
 
-	if (handle != ARENA_NONE && !handles_put(&u->handles, u->blocks[i], handle))
+	if (handle != ARENA_NONE && !block_map_put(&u->handles, u->blocks[i], handle))
 		return false;
 	return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
-	       indexmap_put(&u->forgotten, u->blocks[i], 0);
+	       index_map_put(&u->forgotten, u->blocks[i], 0);
 }
 
 /* Two records that are one call. False: no memory. */
-static bool run_pair(struct usable *u, uint32_t i, const struct use *first, const struct use *last)
+static bool run_pair(struct block_sizes *u, uint32_t i, const struct use *first, const struct use *last)
 {
 	const bool comes = last->role == MST_ALLOC;
 	bool done = true;
@@ -296,17 +296,17 @@ static bool run_pair(struct usable *u, uint32_t i, const struct use *first, cons
 }
 
 /* Whether the trace says which blocks the records are about. */
-static bool has_identity(const struct usable *u, const struct mst_chunk *chunk)
+static bool has_identity(const struct block_sizes *u, const struct mst_chunk *chunk)
 {
 	uint64_t named = 0;
 
-	for (uint32_t s = 0; s < chunk->n_symbols; s++)
-		named += u->uses[s].is_named ? chunk->symbols[s].count : 0;
+	for (uint32_t s = 0; s < chunk->n_tokens; s++)
+		named += u->uses[s].is_named ? chunk->tokens[s].count : 0;
 	return named <= chunk->n_freed;
 }
 
 /* False: no memory. */
-static bool run_calls(struct usable *u, const struct mst_chunk *chunk)
+static bool run_calls(struct block_sizes *u, const struct mst_chunk *chunk)
 {
 	bool done = true;
 
@@ -329,14 +329,14 @@ static bool run_calls(struct usable *u, const struct mst_chunk *chunk)
 	return done;
 }
 
-static int usable_chunk(struct observer *observer, const struct mst_reader *reader,
-			const struct mst_chunk *chunk)
+static int block_sizes_chunk(struct observer *observer, const struct mst_reader *reader,
+			     const struct mst_chunk *chunk)
 {
-	struct usable *u = (struct usable *)observer;
+	struct block_sizes *u = (struct block_sizes *)observer;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
-	if (!reserve(u, chunk->n_records, chunk->n_symbols))
+	if (!reserve(u, chunk->n_records, chunk->n_tokens))
 		return MST_ERR_NOMEM;
 	find_uses(u, chunk, kinds);
 	if (!has_identity(u, chunk))
@@ -352,55 +352,55 @@ static int usable_chunk(struct observer *observer, const struct mst_reader *read
 
 /* ---- life ---- */
 
-static const struct observer_impl usable_impl = { .chunk = usable_chunk };
+static const struct observer_impl block_sizes_impl = { .chunk = block_sizes_chunk };
 
-struct usable *usable_create(const struct settings *settings)
+struct block_sizes *block_sizes_create(const struct settings *settings)
 {
-	struct usable *u = calloc(1, sizeof(*u));
+	struct block_sizes *u = calloc(1, sizeof(*u));
 
 	if (!u)
 		return NULL;
-	u->observer.impl = &usable_impl;
+	u->observer.impl = &block_sizes_impl;
 	u->settings = settings;
-	handles_init(&u->handles);
+	block_map_init(&u->handles);
 	if (settings->usable != USABLE_VALGRIND)
 		return u;
 	u->arena = arena_create();
 	if (u->arena)
 		return u;
-	usable_destroy(u);
+	block_sizes_destroy(u);
 	return NULL;
 }
 
-void usable_destroy(struct usable *u)
+void block_sizes_destroy(struct block_sizes *u)
 {
 	if (!u)
 		return;
 	arena_destroy(u->arena);
-	handles_finish(&u->handles);
-	indexmap_finish(&u->forgotten);
+	block_map_finish(&u->handles);
+	index_map_finish(&u->forgotten);
 	free(u->blocks);
 	free(u->bytes);
 	free(u->uses);
 	free(u);
 }
 
-struct observer *usable_observer(struct usable *u)
+struct observer *block_sizes_observer(struct block_sizes *u)
 {
 	return &u->observer;
 }
 
-const uint64_t *usable_blocks(const struct usable *u)
+const uint64_t *block_sizes_blocks(const struct block_sizes *u)
 {
 	return u->blocks;
 }
 
-const uint64_t *usable_bytes(const struct usable *u)
+const uint64_t *block_sizes_bytes(const struct block_sizes *u)
 {
 	return u->bytes;
 }
 
-bool usable_has_forgotten(const struct usable *u)
+bool block_sizes_has_forgotten(const struct block_sizes *u)
 {
 	return u->has_forgotten;
 }

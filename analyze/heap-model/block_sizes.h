@@ -13,27 +13,27 @@
 #include "observer.h"
 #include "settings.h"
 
-struct usable;
+struct block_sizes;
 
 /* Instead of a block's index: Massif has forgotten it, and what is done with it. */
-#define USABLE_FORGOTTEN (UINT64_MAX - 1)
+#define BLOCK_SIZES_FORGOTTEN (UINT64_MAX - 1)
 
 /* Whether the settings need it at all. */
-bool usable_needed(const struct settings *settings);
+bool block_sizes_needed(const struct settings *settings);
 
 /* NULL: no memory. `settings` must outlive it. */
-struct usable *usable_create(const struct settings *settings);
-void usable_destroy(struct usable *usable); /* NULL is allowed */
-struct observer *usable_observer(struct usable *usable);
+struct block_sizes *block_sizes_create(const struct settings *settings);
+void block_sizes_destroy(struct block_sizes *usable); /* NULL is allowed */
+struct observer *block_sizes_observer(struct block_sizes *usable);
 
 /* Whether it gives what other settings ask for, too. */
-bool usable_serves(const struct usable *usable, const struct settings *settings);
+bool block_sizes_serves(const struct block_sizes *usable, const struct settings *settings);
 
 /* By record of the present chunk: the block, UINT64_MAX: none or an unknown one; and its bytes. */
-const uint64_t *usable_blocks(const struct usable *usable);
-const uint64_t *usable_bytes(const struct usable *usable);
+const uint64_t *block_sizes_blocks(const struct block_sizes *usable);
+const uint64_t *block_sizes_bytes(const struct block_sizes *usable);
 
-/* Whether any of these blocks is USABLE_FORGOTTEN. */
-bool usable_has_forgotten(const struct usable *usable);
+/* Whether any of these blocks is BLOCK_SIZES_FORGOTTEN. */
+bool block_sizes_has_forgotten(const struct block_sizes *usable);
 
 #endif

@@ -33,7 +33,7 @@ static uint64_t bit_of(uint64_t index)
 
 static void drop(struct cohorts *c, struct cohort *cohort)
 {
-	indexmap_take(&c->map, cohort->number, NULL);
+	index_map_take(&c->map, cohort->number, NULL);
 	*(cohort->previous ? &cohort->previous->next : &c->first) = cohort->next;
 	*(cohort->next ? &cohort->next->previous : &c->last) = cohort->previous;
 	free(cohort->blocks);
@@ -45,7 +45,7 @@ static struct cohort *append(struct cohorts *c, uint64_t number)
 {
 	struct cohort *cohort = calloc(1, sizeof(*cohort));
 
-	if (!cohort || !indexmap_put(&c->map, number, (uintptr_t)cohort)) {
+	if (!cohort || !index_map_put(&c->map, number, (uintptr_t)cohort)) {
 		free(cohort);
 		return NULL;
 	}
@@ -59,8 +59,8 @@ static struct cohort *cohort_of(const struct cohorts *c, uint64_t index)
 {
 	uint64_t address;
 
-	return indexmap_find(&c->map, index >> COHORT_LOG2, &address) ? (struct cohort *)(uintptr_t)address
-								      : NULL;
+	return index_map_find(&c->map, index >> COHORT_LOG2, &address) ? (struct cohort *)(uintptr_t)address
+								       : NULL;
 }
 
 static uint32_t copy_live(struct cohort *cohort, struct liveblock *list)
@@ -95,7 +95,7 @@ void cohorts_finish(struct cohorts *c)
 {
 	while (c->first)
 		drop(c, c->first);
-	indexmap_finish(&c->map);
+	index_map_finish(&c->map);
 	*c = (struct cohorts){ 0 };
 }
 

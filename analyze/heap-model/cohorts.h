@@ -23,7 +23,7 @@ struct liveblock {
 
 /* All zero is none. */
 struct cohorts {
-	struct indexmap map;         /* the address of each, by its number */
+	struct index_map map;        /* the address of each, by its number */
 	struct cohort *first, *last; /* in the order of indices */
 	size_t n;                    /* live blocks */
 };

@@ -12,7 +12,7 @@ static uint32_t priority_of(uint32_t i)
 	return (uint32_t)(z >> 32);
 }
 
-static void hole_update(struct holes *holes, uint32_t i)
+static void hole_update(struct free_ranges *holes, uint32_t i)
 {
 	struct hole *hole = &holes->v[i];
 	uint64_t max = hole->hi - hole->lo;
@@ -24,7 +24,7 @@ static void hole_update(struct holes *holes, uint32_t i)
 	hole->max = max;
 }
 
-bool holes_reserve(struct holes *holes, uint32_t n)
+bool free_ranges_reserve(struct free_ranges *holes, uint32_t n)
 {
 	uint64_t needed = (uint64_t)n + 1;
 	uint64_t capacity = holes->capacity ? holes->capacity : 16;
@@ -48,7 +48,7 @@ bool holes_reserve(struct holes *holes, uint32_t n)
 	return true;
 }
 
-static uint32_t hole_make(struct holes *holes, uint64_t lo, uint64_t hi)
+static uint32_t hole_make(struct free_ranges *holes, uint64_t lo, uint64_t hi)
 {
 	uint32_t i = holes->vacant;
 
@@ -60,14 +60,14 @@ static uint32_t hole_make(struct holes *holes, uint64_t lo, uint64_t hi)
 	return i;
 }
 
-static void hole_drop(struct holes *holes, uint32_t i)
+static void hole_drop(struct free_ranges *holes, uint32_t i)
 {
 	holes->v[i].left = holes->vacant;
 	holes->vacant = i;
 }
 
 /* All holes of a lie below those of b. */
-static uint32_t join(struct holes *holes, uint32_t a, uint32_t b)
+static uint32_t join(struct free_ranges *holes, uint32_t a, uint32_t b)
 {
 	if (!a || !b)
 		return a ? a : b;
@@ -82,7 +82,7 @@ static uint32_t join(struct holes *holes, uint32_t a, uint32_t b)
 }
 
 /* Holes below `address` go to *low, the others to *high. */
-static void split(struct holes *holes, uint32_t i, uint64_t address, uint32_t *low, uint32_t *high)
+static void split(struct free_ranges *holes, uint32_t i, uint64_t address, uint32_t *low, uint32_t *high)
 {
 	if (!i) {
 		*low = *high = 0;
@@ -98,7 +98,7 @@ static void split(struct holes *holes, uint32_t i, uint64_t address, uint32_t *l
 }
 
 /* The subtree has a hole of `size`. Returns what replaces it. */
-static uint32_t take(struct holes *holes, uint32_t i, uint64_t size, uint64_t *address)
+static uint32_t take(struct free_ranges *holes, uint32_t i, uint64_t size, uint64_t *address)
 {
 	struct hole *hole = &holes->v[i];
 
@@ -120,7 +120,7 @@ static uint32_t take(struct holes *holes, uint32_t i, uint64_t size, uint64_t *a
 	return i;
 }
 
-bool holes_take(struct holes *holes, uint64_t size, uint64_t *address)
+bool free_ranges_take(struct free_ranges *holes, uint64_t size, uint64_t *address)
 {
 	if (!holes->root || holes->v[holes->root].max < size)
 		return false;
@@ -129,7 +129,7 @@ bool holes_take(struct holes *holes, uint64_t size, uint64_t *address)
 }
 
 /* Cuts the lowest hole off the subtree at *root, or the highest. 0 if there is none. */
-static uint32_t cut_end(struct holes *holes, uint32_t *root, bool lowest)
+static uint32_t cut_end(struct free_ranges *holes, uint32_t *root, bool lowest)
 {
 	uint32_t i = *root, end;
 
@@ -144,7 +144,7 @@ static uint32_t cut_end(struct holes *holes, uint32_t *root, bool lowest)
 	return i;
 }
 
-void holes_give(struct holes *holes, uint64_t address, uint64_t size)
+void free_ranges_give(struct free_ranges *holes, uint64_t address, uint64_t size)
 {
 	uint32_t low, high, before, after, i;
 	uint64_t lo = address, hi = address + size;
@@ -172,8 +172,8 @@ void holes_give(struct holes *holes, uint64_t address, uint64_t size)
 	holes->root = join(holes, join(holes, low, i), high);
 }
 
-void holes_finish(struct holes *holes)
+void free_ranges_finish(struct free_ranges *holes)
 {
 	free(holes->v);
-	*holes = (struct holes){ .v = NULL };
+	*holes = (struct free_ranges){ .v = NULL };
 }

@@ -18,7 +18,7 @@ struct hole {
 };
 
 /* All zero is a space without holes. */
-struct holes {
+struct free_ranges {
 	struct hole *v; /* a treap over addresses; 0 is no hole */
 	uint32_t n;     /* records in use or vacant */
 	uint32_t capacity;
@@ -26,18 +26,18 @@ struct holes {
 	uint32_t root;
 };
 
-/* Room for `n` holes in all, which holes_give() relies on. False when out of memory. */
-bool holes_reserve(struct holes *holes, uint32_t n);
+/* Room for `n` holes in all, which free_ranges_give() relies on. False when out of memory. */
+bool free_ranges_reserve(struct free_ranges *holes, uint32_t n);
 
 /* Takes size > 0 bytes. False if no hole is large enough. O(log n) as expected, as is giving. */
-bool holes_take(struct holes *holes, uint64_t size, uint64_t *address);
+bool free_ranges_take(struct free_ranges *holes, uint64_t size, uint64_t *address);
 
 /*
  * Adds a range, which overlaps no hole, and joins it with the holes beside it. Room for it must be
  * there: there are never more holes than there were at first and ranges taken since.
  */
-void holes_give(struct holes *holes, uint64_t address, uint64_t size);
+void free_ranges_give(struct free_ranges *holes, uint64_t address, uint64_t size);
 
-void holes_finish(struct holes *holes); /* frees what it holds; no holes are left */
+void free_ranges_finish(struct free_ranges *holes); /* frees what it holds; no holes are left */
 
 #endif

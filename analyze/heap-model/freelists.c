@@ -71,12 +71,12 @@ static inline uint32_t head_of(struct freelist *list, const struct block *blocks
 static void last_index(struct freelists *lists, const struct block *blocks)
 {
 	const uint32_t first = lists->lists[LAST].head;
-	uint32_t i = first, at = FITS_NONE;
+	uint32_t i = first, at = SIZE_TREE_NONE;
 
-	if (!fits_reserve(&lists->last, lists->room))
+	if (!size_tree_reserve(&lists->last, lists->room))
 		return;
 	do {
-		fits_insert(&lists->last, i, block_size(&blocks[i]), at);
+		size_tree_insert(&lists->last, i, block_size(&blocks[i]), at);
 		at = first;
 		i = blocks[i].right;
 	} while (i != first);
@@ -86,7 +86,7 @@ static void last_index(struct freelists *lists, const struct block *blocks)
 void freelists_add_last(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head)
 {
 	if (lists->is_indexed)
-		fits_insert(&lists->last, i, block_size(&blocks[i]), head);
+		size_tree_insert(&lists->last, i, block_size(&blocks[i]), head);
 	else if (lists->lists[LAST].n == MANY)
 		last_index(lists, blocks);
 }
@@ -95,10 +95,10 @@ void freelists_drop_last(struct freelists *lists, uint32_t i)
 {
 	if (!lists->is_indexed)
 		return;
-	fits_remove(&lists->last, i);
+	size_tree_remove(&lists->last, i);
 	if (lists->lists[LAST].n <= FEW) {
 		lists->is_indexed = false;
-		lists->last.root = FITS_NONE;
+		lists->last.root = SIZE_TREE_NONE;
 	}
 }
 
@@ -124,7 +124,7 @@ static uint32_t list_walk(struct freelists *lists, const struct block *blocks, u
 	unsigned visits = 0;
 
 	if (l == LAST && lists->is_indexed)
-		return fits_find(&lists->last, head, size);
+		return size_tree_find(&lists->last, head, size);
 	do {
 		if (++visits == WALK) {
 			lists->lists[l].head = blocks[head].right;
@@ -160,7 +160,7 @@ void freelists_begin(struct freelists *lists)
 	unsigned l = 0;
 
 	*lists = (struct freelists){ .is_indexed = false };
-	fits_begin(&lists->last);
+	size_tree_begin(&lists->last);
 	for (unsigned k = 0; k < FREELISTS; k++)
 		lists->lists[k].head = BLOCK_NONE;
 	for (unsigned k = 0; k < FREELISTS_BOUND; k++) {
@@ -171,12 +171,12 @@ void freelists_begin(struct freelists *lists)
 
 void freelists_finish(struct freelists *lists)
 {
-	fits_finish(&lists->last);
+	size_tree_finish(&lists->last);
 }
 
 bool freelists_reserve(struct freelists *lists, uint32_t n)
 {
-	if (lists->is_indexed && !fits_reserve(&lists->last, n))
+	if (lists->is_indexed && !size_tree_reserve(&lists->last, n))
 		return false;
 	lists->room = n;
 	return true;

@@ -58,9 +58,9 @@ struct freelist {
 
 struct freelists {
 	struct freelist lists[FREELISTS];
-	uint64_t filled[2]; /* bit l % 64 of word l / 64: list l is not empty */
-	bool is_indexed;    /* `last` has them */
-	struct fits last;   /* room for `room` numbers if it is indexed */
+	uint64_t filled[2];    /* bit l % 64 of word l / 64: list l is not empty */
+	bool is_indexed;       /* `last` has them */
+	struct size_tree last; /* room for `room` numbers if it is indexed */
 	uint32_t room;
 	uint8_t list_of[FREELISTS_BOUND]; /* by units of payload */
 };

@@ -10,15 +10,15 @@
 #define GONE UINT32_MAX
 #define AHEAD 8u /* frees that are looked up soon */
 
-void liveset_finish(struct liveset *set)
+void live_set_finish(struct live_set *set)
 {
 	cohorts_finish(&set->known);
 	free(set->counts);
 	free(set->came);
-	*set = (struct liveset){ 0 };
+	*set = (struct live_set){ 0 };
 }
 
-static bool count(struct liveset *set, uint32_t kind, int64_t change)
+static bool count(struct live_set *set, uint32_t kind, int64_t change)
 {
 	const uint32_t n = kind + kind / 2 + 64;
 	int64_t *counts;
@@ -35,24 +35,24 @@ static bool count(struct liveset *set, uint32_t kind, int64_t change)
 	return true;
 }
 
-bool liveset_put(struct liveset *set, const struct liveblock *block)
+bool live_set_put(struct live_set *set, const struct liveblock *block)
 {
 	return block->index == UNKNOWN ? count(set, block->kind, 1) : cohorts_put(&set->known, block);
 }
 
-bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index)
+bool live_set_take(struct live_set *set, uint32_t kind, uint64_t index)
 {
 	return cohorts_take(&set->known, index) || count(set, kind, -1);
 }
 
 /* ---- chunk by chunk ---- */
 
-static bool follow_counts(struct liveset *set, const struct mst_chunk *chunk)
+static bool follow_counts(struct live_set *set, const struct mst_chunk *chunk)
 {
 	bool fine = true;
 
-	for (uint32_t i = 0; i < chunk->n_symbols && fine; i++) {
-		const struct mst_symbol *s = &chunk->symbols[i];
+	for (uint32_t i = 0; i < chunk->n_tokens && fine; i++) {
+		const struct mst_token *s = &chunk->tokens[i];
 
 		if (s->role == MST_ALLOC)
 			fine = count(set, s->kind, s->count);
@@ -62,7 +62,7 @@ static bool follow_counts(struct liveset *set, const struct mst_chunk *chunk)
 	return fine;
 }
 
-static bool room_for_chunk(struct liveset *set, const struct mst_chunk *chunk)
+static bool room_for_chunk(struct live_set *set, const struct mst_chunk *chunk)
 {
 	uint32_t *came;
 
@@ -78,7 +78,7 @@ static bool room_for_chunk(struct liveset *set, const struct mst_chunk *chunk)
 }
 
 /* The block of entry `i` of those that the chunk's records name goes; `n` of its own have come. */
-static bool lose(struct liveset *set, const struct mst_chunk *chunk, uint32_t kind, uint32_t i, uint32_t n)
+static bool lose(struct live_set *set, const struct mst_chunk *chunk, uint32_t kind, uint32_t i, uint32_t n)
 {
 	const uint64_t index = i < chunk->n_freed ? chunk->freed[i] : UNKNOWN;
 	const uint64_t own = index - chunk->first_alloc;
@@ -88,13 +88,13 @@ static bool lose(struct liveset *set, const struct mst_chunk *chunk, uint32_t ki
 	if (kind == MST_UNKNOWN_KIND)
 		return true;
 	if (own >= n || set->came[own] == GONE)
-		return liveset_take(set, kind, index);
+		return live_set_take(set, kind, index);
 	set->came[own] = GONE;
 	return true;
 }
 
 /* The first `n` blocks of the chunk that are still there are of the set. */
-static bool keep(struct liveset *set, const struct mst_chunk *chunk, uint32_t n)
+static bool keep(struct live_set *set, const struct mst_chunk *chunk, uint32_t n)
 {
 	uint32_t stamp = 0, run = 0;
 	bool fine = true;
@@ -105,23 +105,23 @@ static bool keep(struct liveset *set, const struct mst_chunk *chunk, uint32_t n)
 
 		if (record == GONE)
 			continue;
-		if (record > 0 && chunk->symbols[chunk->records[record - 1]].role == MST_OUT)
+		if (record > 0 && chunk->tokens[chunk->records[record - 1]].role == MST_OUT)
 			call--;
 		while (stamp + 1 < chunk->n_stamps && chunk->stamps[stamp + 1].record <= call)
 			stamp++;
 		while (run + 1 < chunk->n_runs && chunk->runs[run + 1].record <= call)
 			run++;
-		fine = liveset_put(set, &(struct liveblock){
-						.index = chunk->first_alloc + i,
-						.time = chunk->stamps[stamp].time,
-						.kind = chunk->symbols[chunk->records[record]].kind,
-						.thread = chunk->runs[run].thread,
-					});
+		fine = live_set_put(set, &(struct liveblock){
+						 .index = chunk->first_alloc + i,
+						 .time = chunk->stamps[stamp].time,
+						 .kind = chunk->tokens[chunk->records[record]].kind,
+						 .thread = chunk->runs[run].thread,
+					 });
 	}
 	return fine;
 }
 
-bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool identity)
+bool live_set_follow(struct live_set *set, const struct mst_chunk *chunk, bool identity)
 {
 	uint32_t n = 0, named = 0;
 	bool fine = true;
@@ -131,7 +131,7 @@ bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool ide
 	if (!room_for_chunk(set, chunk))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_records && fine; i++) {
-		const struct mst_symbol *s = &chunk->symbols[chunk->records[i]];
+		const struct mst_token *s = &chunk->tokens[chunk->records[i]];
 
 		if (s->role == MST_ALLOC)
 			set->came[n++] = i;
@@ -146,7 +146,7 @@ bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool ide
 /* ---- the whole ---- */
 
 /* Takes the newest of list[n] out of which some frees can have been that didn't say of which; how many are left. */
-static size_t settle(struct liveset *set, struct liveblock *list, size_t n)
+static size_t settle(struct live_set *set, struct liveblock *list, size_t n)
 {
 	size_t kept = n;
 
@@ -164,7 +164,7 @@ static size_t settle(struct liveset *set, struct liveblock *list, size_t n)
 }
 
 /* Blocks of which more came than went, their indices unknown. */
-static size_t count_unknown(const struct liveset *set)
+static size_t count_unknown(const struct live_set *set)
 {
 	size_t n = 0;
 
@@ -173,7 +173,7 @@ static size_t count_unknown(const struct liveset *set)
 	return n;
 }
 
-struct liveblock *liveset_list(struct liveset *set, size_t *n)
+struct liveblock *live_set_list(struct live_set *set, size_t *n)
 {
 	struct liveblock *list = reallocarray(NULL, set->known.n + count_unknown(set) + 1, sizeof(*list));
 
@@ -185,6 +185,6 @@ struct liveblock *liveset_list(struct liveset *set, size_t *n)
 				list[(*n)++] = (struct liveblock){ UNKNOWN, UNKNOWN, kind, 0 };
 		}
 	}
-	liveset_finish(set);
+	live_set_finish(set);
 	return list;
 }

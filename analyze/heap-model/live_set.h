@@ -14,7 +14,7 @@
 #include "mstrace.h"
 
 /* All zero is an empty set. */
-struct liveset {
+struct live_set {
 	struct cohorts known;
 	int64_t *counts; /* by kind: live blocks of unknown index, less frees of them */
 	uint32_t n_counts;
@@ -22,22 +22,22 @@ struct liveset {
 	uint32_t cap_came;
 };
 
-void liveset_finish(struct liveset *set);
+void live_set_finish(struct live_set *set);
 
 /* Both: false: no memory. A block that goes and isn't there is one of its kind of which nothing is known. */
-bool liveset_put(struct liveset *set, const struct liveblock *block);
-bool liveset_take(struct liveset *set, uint32_t kind, uint64_t index);
+bool live_set_put(struct live_set *set, const struct liveblock *block);
+bool live_set_take(struct live_set *set, uint32_t kind, uint64_t index);
 
 /*
  * The same for all records of a chunk, most of whose blocks are gone at its end as a rule: those never get
  * into the set. `identity`: the trace says which block each free gives back.
  */
-bool liveset_follow(struct liveset *set, const struct mst_chunk *chunk, bool identity);
+bool live_set_follow(struct live_set *set, const struct mst_chunk *chunk, bool identity);
 
 /*
  * The live blocks in the order of their indices, those that have none last, for the caller to free. After that the
  * set is empty. NULL: no memory.
  */
-struct liveblock *liveset_list(struct liveset *set, size_t *n);
+struct liveblock *live_set_list(struct live_set *set, size_t *n);
 
 #endif

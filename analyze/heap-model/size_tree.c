@@ -12,18 +12,18 @@ static uint32_t priority_of(uint32_t i)
 	return (uint32_t)(z >> 32);
 }
 
-void fits_begin(struct fits *fits)
+void size_tree_begin(struct size_tree *fits)
 {
-	*fits = (struct fits){ .root = FITS_NONE };
+	*fits = (struct size_tree){ .root = SIZE_TREE_NONE };
 }
 
-void fits_finish(struct fits *fits)
+void size_tree_finish(struct size_tree *fits)
 {
 	free(fits->v);
-	fits_begin(fits);
+	size_tree_begin(fits);
 }
 
-bool fits_reserve(struct fits *fits, uint32_t n)
+bool size_tree_reserve(struct size_tree *fits, uint32_t n)
 {
 	struct fit *v = realloc(fits->v, n * sizeof(*v));
 
@@ -36,30 +36,30 @@ static void fit_update(struct fit *v, uint32_t i)
 {
 	uint64_t max = v[i].size;
 
-	if (v[i].low != FITS_NONE && v[v[i].low].max > max)
+	if (v[i].low != SIZE_TREE_NONE && v[v[i].low].max > max)
 		max = v[v[i].low].max;
-	if (v[i].high != FITS_NONE && v[v[i].high].max > max)
+	if (v[i].high != SIZE_TREE_NONE && v[v[i].high].max > max)
 		max = v[v[i].high].max;
 	v[i].max = max;
 }
 
 /* Puts `new`, which may be none, where `old` is below `up`, or at the root. */
-static void fit_replace(struct fits *fits, uint32_t up, uint32_t old, uint32_t new)
+static void fit_replace(struct size_tree *fits, uint32_t up, uint32_t old, uint32_t new)
 {
 	struct fit *v = fits->v;
 
-	if (up == FITS_NONE)
+	if (up == SIZE_TREE_NONE)
 		fits->root = new;
 	else if (v[up].low == old)
 		v[up].low = new;
 	else
 		v[up].high = new;
-	if (new != FITS_NONE)
+	if (new != SIZE_TREE_NONE)
 		v[new].up = up;
 }
 
 /* Exchanges an item with its parent, keeping the order. */
-static void fit_rotate(struct fits *fits, uint32_t i)
+static void fit_rotate(struct size_tree *fits, uint32_t i)
 {
 	struct fit *v = fits->v;
 	uint32_t parent = v[i].up, inner;
@@ -74,56 +74,57 @@ static void fit_rotate(struct fits *fits, uint32_t i)
 		v[parent].high = inner;
 		v[i].low = parent;
 	}
-	if (inner != FITS_NONE)
+	if (inner != SIZE_TREE_NONE)
 		v[inner].up = parent;
 	v[parent].up = i;
 	fit_update(v, parent);
 	fit_update(v, i);
 }
 
-void fits_insert(struct fits *fits, uint32_t item, uint64_t size, uint32_t at)
+void size_tree_insert(struct size_tree *fits, uint32_t item, uint64_t size, uint32_t at)
 {
 	struct fit *v = fits->v;
 	uint32_t up = at;
 
-	v[item] = (struct fit){ size, size, FITS_NONE, FITS_NONE, FITS_NONE, priority_of(item) };
-	if (at == FITS_NONE) {
+	v[item] =
+		(struct fit){ size, size, SIZE_TREE_NONE, SIZE_TREE_NONE, SIZE_TREE_NONE, priority_of(item) };
+	if (at == SIZE_TREE_NONE) {
 		fits->root = item;
 		return;
 	}
-	if (v[at].low == FITS_NONE) {
+	if (v[at].low == SIZE_TREE_NONE) {
 		v[at].low = item;
 	} else {
-		for (up = v[at].low; v[up].high != FITS_NONE;)
+		for (up = v[at].low; v[up].high != SIZE_TREE_NONE;)
 			up = v[up].high;
 		v[up].high = item;
 	}
 	v[item].up = up;
-	while (v[item].up != FITS_NONE && v[v[item].up].priority < v[item].priority)
+	while (v[item].up != SIZE_TREE_NONE && v[v[item].up].priority < v[item].priority)
 		fit_rotate(fits, item);
-	for (up = v[item].up; up != FITS_NONE && v[up].max < size; up = v[up].up)
+	for (up = v[item].up; up != SIZE_TREE_NONE && v[up].max < size; up = v[up].up)
 		v[up].max = size;
 }
 
-void fits_remove(struct fits *fits, uint32_t item)
+void size_tree_remove(struct size_tree *fits, uint32_t item)
 {
 	struct fit *v = fits->v;
 
-	while (v[item].low != FITS_NONE && v[item].high != FITS_NONE)
+	while (v[item].low != SIZE_TREE_NONE && v[item].high != SIZE_TREE_NONE)
 		fit_rotate(fits,
 			   v[v[item].low].priority >= v[v[item].high].priority ? v[item].low : v[item].high);
-	fit_replace(fits, v[item].up, item, v[item].low != FITS_NONE ? v[item].low : v[item].high);
-	for (uint32_t up = v[item].up; up != FITS_NONE; up = v[up].up)
+	fit_replace(fits, v[item].up, item, v[item].low != SIZE_TREE_NONE ? v[item].low : v[item].high);
+	for (uint32_t up = v[item].up; up != SIZE_TREE_NONE; up = v[up].up)
 		fit_update(v, up);
 }
 
 /* The first of a subtree, which may be none. */
 static uint32_t fit_first(const struct fit *v, uint32_t i, uint64_t size)
 {
-	if (i == FITS_NONE || v[i].max < size)
-		return FITS_NONE;
+	if (i == SIZE_TREE_NONE || v[i].max < size)
+		return SIZE_TREE_NONE;
 	for (;;) {
-		if (v[i].low != FITS_NONE && v[v[i].low].max >= size)
+		if (v[i].low != SIZE_TREE_NONE && v[v[i].low].max >= size)
 			i = v[i].low;
 		else if (v[i].size >= size)
 			return i;
@@ -132,21 +133,21 @@ static uint32_t fit_first(const struct fit *v, uint32_t i, uint64_t size)
 	}
 }
 
-uint32_t fits_find(const struct fits *fits, uint32_t at, uint64_t size)
+uint32_t size_tree_find(const struct size_tree *fits, uint32_t at, uint64_t size)
 {
 	const struct fit *v = fits->v;
-	uint32_t i = at, from = FITS_NONE, found;
+	uint32_t i = at, from = SIZE_TREE_NONE, found;
 
 	if (v[fits->root].max < size)
-		return FITS_NONE;
+		return SIZE_TREE_NONE;
 	/* Upwards, only what follows: a parent whose low side we come from, and its high side. */
-	for (; i != FITS_NONE; from = i, i = v[i].up) {
-		if (from != FITS_NONE && v[i].high == from)
+	for (; i != SIZE_TREE_NONE; from = i, i = v[i].up) {
+		if (from != SIZE_TREE_NONE && v[i].high == from)
 			continue;
 		if (v[i].size >= size)
 			return i;
 		found = fit_first(v, v[i].high, size);
-		if (found != FITS_NONE)
+		if (found != SIZE_TREE_NONE)
 			return found;
 	}
 	return fit_first(v, fits->root, size);

@@ -30,7 +30,7 @@ struct arena {
 	uint32_t deferred; /* superblock that goes next, if it is still free */
 	uint32_t superblocks;
 	struct freelists lists;
-	struct holes holes; /* room for two at first and one a superblock */
+	struct free_ranges holes; /* room for two at first and one a superblock */
 };
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
@@ -93,7 +93,7 @@ static void superblock_unmap(struct arena *arena, uint32_t i)
 {
 	const struct block *block = &arena->blocks[i];
 
-	holes_give(&arena->holes, block->address - HEADER, block_size(block) + HEADER);
+	free_ranges_give(&arena->holes, block->address - HEADER, block_size(block) + HEADER);
 	record_drop(arena, i);
 	arena->superblocks--;
 }
@@ -123,8 +123,8 @@ static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be
 	superblock_defer(arena, ARENA_NONE);
 	if (size < SUPERBLOCK)
 		size = SUPERBLOCK;
-	if (!holes_reserve(&arena->holes, arena->superblocks + 3) ||
-	    !holes_take(&arena->holes, size, &address))
+	if (!free_ranges_reserve(&arena->holes, arena->superblocks + 3) ||
+	    !free_ranges_take(&arena->holes, size, &address))
 		return ARENA_NONE;
 	arena->superblocks++;
 	i = record_take(arena);
@@ -220,13 +220,13 @@ struct arena *arena_create(void)
 	if (!arena)
 		return NULL;
 	freelists_begin(&arena->lists);
-	if (!records_reserve(arena) || !holes_reserve(&arena->holes, 2)) {
+	if (!records_reserve(arena) || !free_ranges_reserve(&arena->holes, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
 	arena->deferred = ARENA_NONE;
-	holes_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
-	holes_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
+	free_ranges_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
+	free_ranges_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
 	return arena;
 }
 
@@ -234,7 +234,7 @@ void arena_destroy(struct arena *arena)
 {
 	if (!arena)
 		return;
-	holes_finish(&arena->holes);
+	free_ranges_finish(&arena->holes);
 	freelists_finish(&arena->lists);
 	huge_free(arena->blocks, arena->capacity * sizeof(*arena->blocks));
 	huge_free(arena->vacant, arena->room * sizeof(*arena->vacant));

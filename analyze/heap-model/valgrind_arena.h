@@ -11,7 +11,7 @@
  * family keeps all bytes after the aligned address.
  *
  * The rules are those of Valgrind 3.19 with Massif's red zone of 0, and were found from outside:
- * tests/oracle/usable_oracle.py compares them with the real one. Left out is what the program maps
+ * tests/oracle/block_sizes_oracle.py compares them with the real one. Left out is what the program maps
  * otherwise, which may change the order of far-apart blocks, and what depends on it: alignments
  * above 4096 get the sizes of a program whose heap begins at ARENA_FIRST.
  *

@@ -46,12 +46,12 @@ struct state {
 	const char **strings; /* from 1 on; of `texts` */
 	uint32_t n_strings, room_strings;
 	uint64_t text_bytes;
-	struct stringset *texts;
+	struct string_set *texts;
 	struct table frames; /* from 1 on: frames of the trace */
 	struct table stacks; /* from 1 on: stacks of the trace */
 	struct kind *kinds;
 	uint32_t n_kinds, room_kinds;
-	struct namestore *names;
+	struct imported_names *names;
 	uint64_t ms, unknown_frees;
 };
 
@@ -167,7 +167,7 @@ static int read_string(struct state *s, const char *text, size_t n)
 	if (n >= MST_MAX_TEXT || s->text_bytes > TEXT_MOST || memchr(text, '\0', n) ||
 	    !import_reserve(&s->strings, s->n_strings, &s->room_strings, sizeof(*s->strings), MST_MAX_FRAMES))
 		return import_refuse(s->import, "too many strings, or one that is none");
-	const char *kept = stringset_add(s->texts, text, n);
+	const char *kept = string_set_add(s->texts, text, n);
 	if (!kept)
 		return import_check(s->import, MST_ERR_NOMEM);
 	s->strings[s->n_strings++] = kept;
@@ -182,15 +182,15 @@ static const char *string_at(const struct state *s, uint64_t number)
 /* Function, file and line for each call, innermost first; the last one may be a function alone. */
 static int read_calls(struct state *s, const char *at, uint32_t frame)
 {
-	if (!namestore_frame(s->names, frame))
+	if (!imported_names_frame(s->names, frame))
 		return import_check(s->import, MST_ERR_NOMEM);
 	for (uint64_t function, file, line; next_number(&at, &function);) {
 		if (!next_number(&at, &file) || !next_number(&at, &line))
 			file = line = 0;
 		if (function > s->n_strings || file > s->n_strings)
 			return import_refuse(s->import, "a string that isn't there");
-		if (!namestore_call(s->names, string_at(s, function), string_at(s, file),
-				    line > INT32_MAX ? 0 : (uint32_t)line))
+		if (!imported_names_call(s->names, string_at(s, function), string_at(s, file),
+					 line > INT32_MAX ? 0 : (uint32_t)line))
 			return import_refuse(s->import, "too many inlined calls");
 	}
 	return 0;
@@ -346,18 +346,18 @@ static int end_trace(struct state *s)
 	if (!s->writer)
 		return import_refuse(s->import, "not a file of heaptrack");
 	end.events = mst_writer_events(s->writer);
-	int error = namestore_write(s->names, s->writer);
+	int error = imported_names_write(s->names, s->writer);
 	if (!error)
 		error = mst_writer_finish(s->writer, &end);
 	return import_check(s->import, error);
 }
 
-static int read_file(struct state *s, struct unpack *unpack)
+static int read_file(struct state *s, struct line_reader *unpack)
 {
-	enum unpack_result result;
+	enum line_reader_result result;
 	char *line;
 	size_t n;
-	while ((result = unpack_line(unpack, &line, &n)) == UNPACK_LINE) {
+	while ((result = line_reader_line(unpack, &line, &n)) == UNPACK_LINE) {
 		if (read_line(s, line, n) != 0)
 			return -1;
 	}
@@ -366,17 +366,18 @@ static int read_file(struct state *s, struct unpack *unpack)
 
 static int import_file(struct import *import)
 {
-	struct state s = {
-		.import = import, .page_size = 4096, .texts = stringset_create(), .names = namestore_create()
-	};
-	struct unpack *unpack = unpack_create(import->from);
+	struct state s = { .import = import,
+			   .page_size = 4096,
+			   .texts = string_set_create(),
+			   .names = imported_names_create() };
+	struct line_reader *unpack = line_reader_create(import->from);
 	const int status =
 		s.texts && s.names && unpack ? read_file(&s, unpack) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
-	unpack_destroy(unpack);
-	stringset_destroy(s.texts);
-	namestore_destroy(s.names);
+	line_reader_destroy(unpack);
+	string_set_destroy(s.texts);
+	imported_names_destroy(s.names);
 	free(s.command);
 	free(s.strings);
 	free(s.frames.items);

@@ -28,7 +28,7 @@ const struct importer *importer_recognize(const char *head, size_t n)
 	return *i;
 }
 
-int import_end(struct import *import, enum unpack_result result)
+int import_end(struct import *import, enum line_reader_result result)
 {
 	if (result == UNPACK_NOMEM)
 		import->problem = mst_strerror(MST_ERR_NOMEM);

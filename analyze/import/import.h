@@ -22,7 +22,7 @@ struct import {
 };
 
 /* What the end of a file's lines (unpack.h) makes of the import: 0, or -1 with its problem. */
-int import_end(struct import *import, enum unpack_result result);
+int import_end(struct import *import, enum line_reader_result result);
 
 /* What importers come to again and again. A problem, told: -1. */
 int import_refuse(struct import *import, const char *problem);

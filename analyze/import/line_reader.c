@@ -15,7 +15,7 @@
 #define GZIP_WINDOW (15 + 16) /* zlib: the largest window, in gzip's format */
 #define ZSTD_WINDOW_LOG 27    /* 128 MiB, what zstd itself takes without being asked */
 
-struct unpack {
+struct line_reader {
 	int fd;
 	enum packing packing;
 	bool begun, ended; /* the input */
@@ -29,9 +29,9 @@ struct unpack {
 	size_t n_text, at_text, room;
 };
 
-struct unpack *unpack_create(int fd)
+struct line_reader *line_reader_create(int fd)
 {
-	struct unpack *u = calloc(1, sizeof(*u));
+	struct line_reader *u = calloc(1, sizeof(*u));
 	if (!u)
 		return NULL;
 	u->fd = fd;
@@ -40,11 +40,11 @@ struct unpack *unpack_create(int fd)
 	u->text = malloc(u->room);
 	if (u->input && u->text)
 		return u;
-	unpack_destroy(u);
+	line_reader_destroy(u);
 	return NULL;
 }
 
-void unpack_destroy(struct unpack *u)
+void line_reader_destroy(struct line_reader *u)
 {
 	if (!u)
 		return;
@@ -59,7 +59,7 @@ void unpack_destroy(struct unpack *u)
 /* ---- Bytes ---------------------------------------------------------------------------------- */
 
 /* Fills the input if it is used up. */
-static bool fill_input(struct unpack *u)
+static bool fill_input(struct line_reader *u)
 {
 	ssize_t n;
 	if (u->at_input < u->n_input || u->ended)
@@ -73,7 +73,7 @@ static bool fill_input(struct unpack *u)
 	return n >= 0;
 }
 
-static enum unpack_result begin(struct unpack *u)
+static enum line_reader_result begin(struct line_reader *u)
 {
 	static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
 	if (!fill_input(u))
@@ -94,7 +94,7 @@ static enum unpack_result begin(struct unpack *u)
 }
 
 /* Adds to the text, which has room; false: the data are damaged. */
-static bool inflate_some(struct unpack *u)
+static bool inflate_some(struct line_reader *u)
 {
 	z_stream *z = &u->gzip;
 	z->next_in = u->input + u->at_input;
@@ -112,7 +112,7 @@ static bool inflate_some(struct unpack *u)
 	return status == Z_OK || status == Z_BUF_ERROR;
 }
 
-static bool decompress_some(struct unpack *u)
+static bool decompress_some(struct line_reader *u)
 {
 	ZSTD_inBuffer in = { u->input, u->n_input, u->at_input };
 	ZSTD_outBuffer out = { u->text, u->room, u->n_text };
@@ -123,7 +123,7 @@ static bool decompress_some(struct unpack *u)
 	return !ZSTD_isError(left);
 }
 
-static void copy_some(struct unpack *u)
+static void copy_some(struct line_reader *u)
 {
 	size_t n = u->n_input - u->at_input;
 	if (n > u->room - u->n_text)
@@ -134,10 +134,10 @@ static void copy_some(struct unpack *u)
 }
 
 /* Adds to the text at least a byte, if any is left. */
-static enum unpack_result fill_text(struct unpack *u)
+static enum line_reader_result fill_text(struct line_reader *u)
 {
 	const size_t before = u->n_text;
-	enum unpack_result result = u->begun ? UNPACK_LINE : begin(u);
+	enum line_reader_result result = u->begun ? UNPACK_LINE : begin(u);
 	while (result == UNPACK_LINE && u->n_text == before) {
 		bool fine = true;
 		if (!fill_input(u))
@@ -159,7 +159,7 @@ static enum unpack_result fill_text(struct unpack *u)
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
 /* Makes room behind the text, of which only what isn't used up stays. */
-static enum unpack_result make_room(struct unpack *u)
+static enum line_reader_result make_room(struct line_reader *u)
 {
 	memmove(u->text, u->text + u->at_text, u->n_text - u->at_text);
 	u->n_text -= u->at_text;
@@ -176,7 +176,7 @@ static enum unpack_result make_room(struct unpack *u)
 	return UNPACK_LINE;
 }
 
-enum unpack_result unpack_line(struct unpack *u, char **line, size_t *n)
+enum line_reader_result line_reader_line(struct line_reader *u, char **line, size_t *n)
 {
 	size_t searched = u->at_text;
 	for (;;) {
@@ -189,7 +189,7 @@ enum unpack_result unpack_line(struct unpack *u, char **line, size_t *n)
 			return *n > UNPACK_LINE_MOST ? UNPACK_TOO_LONG : UNPACK_LINE;
 		}
 		searched = u->n_text - u->at_text;
-		enum unpack_result result = make_room(u);
+		enum line_reader_result result = make_room(u);
 		if (result == UNPACK_LINE)
 			result = fill_text(u);
 		/* A line without an end isn't known to be whole. */
@@ -200,15 +200,15 @@ enum unpack_result unpack_line(struct unpack *u, char **line, size_t *n)
 	}
 }
 
-size_t unpack_head(int fd, char *head, size_t size)
+size_t line_reader_head(int fd, char *head, size_t size)
 {
-	struct unpack *u = unpack_create(fd);
+	struct line_reader *u = line_reader_create(fd);
 	if (!u)
 		return 0;
 	while (u->n_text < size && fill_text(u) == UNPACK_LINE)
 		;
 	const size_t n = u->n_text < size ? u->n_text : size;
 	memcpy(head, u->text, n);
-	unpack_destroy(u);
+	line_reader_destroy(u);
 	return n;
 }

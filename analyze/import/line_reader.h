@@ -12,13 +12,13 @@
 
 #define UNPACK_LINE_MOST ((size_t)2 << 20)
 
-struct unpack;
+struct line_reader;
 
 /* Reads `fd`, which stays the caller's, from its present position. NULL: no memory. */
-struct unpack *unpack_create(int fd);
-void unpack_destroy(struct unpack *unpack); /* NULL is allowed */
+struct line_reader *line_reader_create(int fd);
+void line_reader_destroy(struct line_reader *unpack); /* NULL is allowed */
 
-enum unpack_result {
+enum line_reader_result {
 	UNPACK_LINE = 1,
 	UNPACK_END = 0,
 	UNPACK_CUT = -1,      /* the compressed data or the last line end too early, or are damaged */
@@ -28,9 +28,9 @@ enum unpack_result {
 };
 
 /* The next line, without its end and with a NUL instead; valid until the next call. */
-enum unpack_result unpack_line(struct unpack *unpack, char **line, size_t *n);
+enum line_reader_result line_reader_line(struct line_reader *unpack, char **line, size_t *n);
 
 /* The first bytes, unpacked: up to `size`, fewer at the end or when they can't be read. */
-size_t unpack_head(int fd, char *head, size_t size);
+size_t line_reader_head(int fd, char *head, size_t size);
 
 #endif

@@ -40,12 +40,12 @@ struct place {
 struct state {
 	struct import *import;
 	struct mst_writer *writer;
-	struct namestore *names;
-	struct stringset *labels; /* by number: their frames in frame_of_label */
+	struct imported_names *names;
+	struct string_set *labels; /* by number: their frames in frame_of_label */
 	uint32_t *frame_of_label;
 	uint32_t n_labels, room_labels;
-	struct indexmap label_of_frame;
-	struct indexmap place_of_stack;
+	struct index_map label_of_frame;
+	struct index_map place_of_stack;
 	struct place *places;
 	uint32_t n_places, room_places;
 	uint32_t *active; /* places with bytes at the last tree or in the present one; has room for all */
@@ -119,22 +119,22 @@ static int make_frame(struct state *s, char *text, uint32_t number, uint32_t *fr
 	int error = label.object ? mst_writer_module(s->writer, &module, &f.module) : 0;
 	if (!error)
 		error = mst_writer_frame(s->writer, &f, frame);
-	if (!error && indexmap_find(&s->label_of_frame, *frame, &other)) {
+	if (!error && index_map_find(&s->label_of_frame, *frame, &other)) {
 		f.address = SYNTHETIC + number;
 		error = mst_writer_frame(s->writer, &f, frame);
 	}
 	if (error)
 		return import_check(s->import, error);
-	const bool fine = indexmap_put(&s->label_of_frame, *frame, number) &&
+	const bool fine = index_map_put(&s->label_of_frame, *frame, number) &&
 			  ((!label.function && !label.file) ||
-			   (namestore_frame(s->names, *frame) &&
-			    namestore_call(s->names, label.function, label.file, label.line)));
+			   (imported_names_frame(s->names, *frame) &&
+			    imported_names_call(s->names, label.function, label.file, label.line)));
 	return fine ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 static int find_frame(struct state *s, char *text, uint32_t *frame)
 {
-	const size_t number = stringset_number(s->labels, text, strlen(text));
+	const size_t number = string_set_number(s->labels, text, strlen(text));
 	if (number == 0 || number >= MST_MAX_FRAMES)
 		return import_check(s->import, MST_ERR_NOMEM);
 	if (number <= s->n_labels) {
@@ -155,7 +155,7 @@ static int find_frame(struct state *s, char *text, uint32_t *frame)
 static int find_place(struct state *s, uint32_t stack, struct place **place)
 {
 	uint64_t number;
-	if (!indexmap_find(&s->place_of_stack, stack, &number)) {
+	if (!index_map_find(&s->place_of_stack, stack, &number)) {
 		number = s->n_places;
 		if (number == s->room_places) {
 			const uint32_t room = s->room_places * 2 + 256;
@@ -169,7 +169,7 @@ static int find_place(struct state *s, uint32_t stack, struct place **place)
 			s->active = active;
 			s->room_places = room;
 		}
-		if (!indexmap_put(&s->place_of_stack, stack, number))
+		if (!index_map_put(&s->place_of_stack, stack, number))
 			return import_check(s->import, MST_ERR_NOMEM);
 		s->places[s->n_places++] = (struct place){ .stack = stack };
 	}
@@ -342,16 +342,16 @@ static int end_trace(struct state *s)
 	if (!s->any)
 		return import_refuse(s->import, "a massif.out without a detailed snapshot");
 	end.events = mst_writer_events(s->writer);
-	const int error = namestore_write(s->names, s->writer);
+	const int error = imported_names_write(s->names, s->writer);
 	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
 }
 
-static int read_file(struct state *s, struct unpack *unpack)
+static int read_file(struct state *s, struct line_reader *unpack)
 {
-	enum unpack_result result;
+	enum line_reader_result result;
 	char *line;
 	size_t n;
-	while ((result = unpack_line(unpack, &line, &n)) == UNPACK_LINE) {
+	while ((result = line_reader_line(unpack, &line, &n)) == UNPACK_LINE) {
 		if (read_line(s, line) != 0)
 			return -1;
 	}
@@ -364,25 +364,25 @@ static int read_file(struct state *s, struct unpack *unpack)
 static int import_file(struct import *import)
 {
 	struct state *s = calloc(1, sizeof(*s));
-	struct unpack *unpack = unpack_create(import->from);
+	struct line_reader *unpack = line_reader_create(import->from);
 	int status = -1;
 	if (s && unpack) {
 		s->import = import;
-		s->names = namestore_create();
-		s->labels = stringset_create();
+		s->names = imported_names_create();
+		s->labels = string_set_create();
 		status =
 			s->names && s->labels ? read_file(s, unpack) : import_check(s->import, MST_ERR_NOMEM);
 	} else {
 		import->problem = mst_strerror(MST_ERR_NOMEM);
 	}
 	const int saved = errno;
-	unpack_destroy(unpack);
+	line_reader_destroy(unpack);
 	if (s) {
 		mst_writer_destroy(s->writer);
-		namestore_destroy(s->names);
-		stringset_destroy(s->labels);
-		indexmap_finish(&s->label_of_frame);
-		indexmap_finish(&s->place_of_stack);
+		imported_names_destroy(s->names);
+		string_set_destroy(s->labels);
+		index_map_finish(&s->label_of_frame);
+		index_map_finish(&s->place_of_stack);
 		free(s->frame_of_label);
 		free(s->places);
 		free(s->active);

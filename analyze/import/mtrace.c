@@ -29,11 +29,11 @@ struct block {
 struct state {
 	struct import *import;
 	struct mst_writer *writer;
-	struct namestore *names;
-	struct stringset *places; /* callers, by number: their stacks */
+	struct imported_names *names;
+	struct string_set *places; /* callers, by number: their stacks */
 	uint32_t *stacks;
 	uint32_t n_stacks, room_stacks;
-	struct indexmap addresses; /* of live blocks: numbers of `blocks` */
+	struct index_map addresses; /* of live blocks: numbers of `blocks` */
 	struct block *blocks;
 	uint32_t n_blocks, room;
 	uint32_t *unused; /* numbers of blocks that are gone */
@@ -57,7 +57,7 @@ static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t 
 	}
 	const uint32_t number = s->n_unused ? s->unused[--s->n_unused] : s->n_blocks++;
 	s->blocks[number] = (struct block){ index, kind };
-	return indexmap_put(&s->addresses, address, number) ? 0 : import_check(s->import, MST_ERR_NOMEM);
+	return index_map_put(&s->addresses, address, number) ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 /* False: no block is known there. */
@@ -65,7 +65,7 @@ static bool take_block(struct state *s, uint64_t address, struct block *block)
 {
 	uint64_t number;
 	*block = (struct block){ UINT64_MAX, MST_UNKNOWN_KIND };
-	if (!indexmap_take(&s->addresses, address, &number))
+	if (!index_map_take(&s->addresses, address, &number))
 		return false;
 	*block = s->blocks[number];
 	s->unused[s->n_unused++] = (uint32_t)number;
@@ -122,13 +122,14 @@ static int make_stack(struct state *s, char *place, uint32_t *stack)
 		error = mst_writer_stack(s->writer, &one, stack);
 	if (error || !function)
 		return import_check(s->import, error);
-	const bool kept = namestore_frame(s->names, one.frame) && namestore_call(s->names, function, NULL, 0);
+	const bool kept =
+		imported_names_frame(s->names, one.frame) && imported_names_call(s->names, function, NULL, 0);
 	return kept ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
 static int find_stack(struct state *s, char *place, uint32_t *stack)
 {
-	const size_t number = stringset_number(s->places, place, strlen(place));
+	const size_t number = string_set_number(s->places, place, strlen(place));
 	if (number == 0 || number >= MST_MAX_STACKS)
 		return import_check(s->import, MST_ERR_NOMEM);
 	if (number <= s->n_stacks) {
@@ -303,18 +304,18 @@ static int end_trace(struct state *s)
 		.unknown_frees = s->unknown_frees,
 		.implied_frees = s->implied_frees,
 	};
-	const int error = namestore_write(s->names, s->writer);
+	const int error = imported_names_write(s->names, s->writer);
 	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
 }
 
-static int read_file(struct state *s, struct unpack *unpack)
+static int read_file(struct state *s, struct line_reader *unpack)
 {
-	enum unpack_result result;
+	enum line_reader_result result;
 	char *line;
 	size_t n;
 	if (begin_trace(s) != 0)
 		return -1;
-	while ((result = unpack_line(unpack, &line, &n)) == UNPACK_LINE) {
+	while ((result = line_reader_line(unpack, &line, &n)) == UNPACK_LINE) {
 		if (read_line(s, line) != 0)
 			return -1;
 	}
@@ -323,17 +324,19 @@ static int read_file(struct state *s, struct unpack *unpack)
 
 static int import_file(struct import *import)
 {
-	struct state s = { .import = import, .names = namestore_create(), .places = stringset_create() };
-	struct unpack *unpack = unpack_create(import->from);
+	struct state s = { .import = import,
+			   .names = imported_names_create(),
+			   .places = string_set_create() };
+	struct line_reader *unpack = line_reader_create(import->from);
 	const int status =
 		s.names && s.places && unpack ? read_file(&s, unpack) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
-	namestore_destroy(s.names);
-	stringset_destroy(s.places);
+	imported_names_destroy(s.names);
+	string_set_destroy(s.places);
 	free(s.stacks);
-	unpack_destroy(unpack);
-	indexmap_finish(&s.addresses);
+	line_reader_destroy(unpack);
+	index_map_finish(&s.addresses);
 	free(s.blocks);
 	free(s.unused);
 	errno = saved;

@@ -3,21 +3,21 @@
 
 #include <stdlib.h>
 
-void ledger_finish(struct ledger *l)
+void block_effects_finish(struct block_effects *l)
 {
-	indexmap_finish(&l->silent);
+	index_map_finish(&l->silent);
 	free(l->effects);
 }
 
-uint64_t ledger_narrow(uint64_t total, uint64_t useful)
+uint64_t block_effects_narrow(uint64_t total, uint64_t useful)
 {
 	return useful + (uint64_t)(int64_t)(int32_t)(total - useful);
 }
 
 /* One call's change, as Massif adds it up. */
-static void narrow(const struct ledger *l, struct effect *e)
+static void narrow(const struct block_effects *l, struct effect *e)
 {
-	e->total = ledger_narrow(e->total, e->useful);
+	e->total = block_effects_narrow(e->total, e->useful);
 	if (l->settings->time_unit == TIME_BYTES)
 		e->clock = (int64_t)e->total < 0 ? -e->total : e->total;
 }
@@ -28,9 +28,9 @@ static void silence(struct effect *e)
 	e->live = 0;
 }
 
-static void settle_single(struct ledger *l, struct effect *e, uint64_t block)
+static void settle_single(struct block_effects *l, struct effect *e, uint64_t block)
 {
-	if (block == USABLE_FORGOTTEN || (!e->comes && indexmap_take(&l->silent, block, NULL)))
+	if (block == BLOCK_SIZES_FORGOTTEN || (!e->comes && index_map_take(&l->silent, block, NULL)))
 		silence(e);
 	else
 		narrow(l, e);
@@ -40,9 +40,10 @@ static void settle_single(struct ledger *l, struct effect *e, uint64_t block)
  * A realloc in Massif's accounts. From counted to ignored, the old bytes stay where they were for
  * ever; from ignored to counted, the new ones are in the trees alone, and for ever. False: no memory.
  */
-static bool settle_realloc(struct ledger *l, struct effect *old, struct effect *new, const uint64_t *blocks)
+static bool settle_realloc(struct block_effects *l, struct effect *old, struct effect *new,
+			   const uint64_t *blocks)
 {
-	const bool silent = indexmap_take(&l->silent, blocks[0], NULL);
+	const bool silent = index_map_take(&l->silent, blocks[0], NULL);
 	const bool was_counted = old->counted && !silent;
 
 	if (was_counted && new->counted)
@@ -51,12 +52,13 @@ static bool settle_realloc(struct ledger *l, struct effect *old, struct effect *
 		silence(old);
 	old->action = was_counted ? ABANDONS : NOTHING;
 	new->action = NOTHING;
-	return was_counted || !new->counted || indexmap_put(&l->silent, blocks[1], 0);
+	return was_counted || !new->counted || index_map_put(&l->silent, blocks[1], 0);
 }
 
-static bool settle_pair(struct ledger *l, struct effect *old, struct effect *new, const uint64_t *blocks)
+static bool settle_pair(struct block_effects *l, struct effect *old, struct effect *new,
+			const uint64_t *blocks)
 {
-	if (blocks[0] == USABLE_FORGOTTEN) {
+	if (blocks[0] == BLOCK_SIZES_FORGOTTEN) {
 		silence(old);
 		silence(new);
 	} else if (!new->comes) {
@@ -71,7 +73,7 @@ static bool settle_pair(struct ledger *l, struct effect *old, struct effect *new
 	return true;
 }
 
-static bool reserve(struct ledger *l, uint32_t n)
+static bool reserve(struct block_effects *l, uint32_t n)
 {
 	struct effect *effects;
 
@@ -85,24 +87,25 @@ static bool reserve(struct ledger *l, uint32_t n)
 	return true;
 }
 
-bool ledger_begin(struct ledger *l, const struct mst_chunk *chunk, const struct effect *by_symbol)
+bool block_effects_begin(struct block_effects *l, const struct mst_chunk *chunk,
+			 const struct effect *by_token)
 {
-	const uint64_t *blocks = l->blocks = usable_blocks(l->usable),
-		       *bytes = l->bytes = usable_bytes(l->usable);
+	const uint64_t *blocks = l->blocks = block_sizes_blocks(l->usable),
+		       *bytes = l->bytes = block_sizes_bytes(l->usable);
 
-	if (!ledger_lists(l))
+	if (!block_effects_lists(l))
 		return true;
 	if (!reserve(l, chunk->n_records))
 		return false;
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
 		struct effect *e = &l->effects[i];
 
-		n = by_symbol[chunk->records[i]].action == PAIR ? 2 : 1;
+		n = by_token[chunk->records[i]].action == PAIR ? 2 : 1;
 		for (uint32_t k = 0; k < n; k++) {
 			const uint16_t s = chunk->records[i + k];
-			const uint32_t role = chunk->symbols[s].role;
+			const uint32_t role = chunk->tokens[s].role;
 
-			e[k] = by_symbol[s];
+			e[k] = by_token[s];
 			if (role != MST_CALL && role != MST_KEEP)
 				effect_charge(&e[k], l->settings, bytes[i + k] + l->settings->heap_admin);
 		}

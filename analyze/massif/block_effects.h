@@ -12,10 +12,10 @@
 #include "effect.h"
 #include "index_map.h"
 
-struct ledger {
+struct block_effects {
 	const struct settings *settings;
-	const struct usable *usable;
-	struct indexmap silent; /* blocks of counted kinds that don't count */
+	const struct block_sizes *usable;
+	struct index_map silent; /* blocks of counted kinds that don't count */
 
 	/* By record of the present chunk. */
 	const uint64_t *blocks, *bytes; /* see usable.h */
@@ -23,22 +23,22 @@ struct ledger {
 	uint32_t n_effects;
 };
 
-void ledger_finish(struct ledger *ledger);
+void block_effects_finish(struct block_effects *ledger);
 
 /* Whether it lists effects. If Massif makes no mistakes, they are found when they are asked for. */
-static inline bool ledger_lists(const struct ledger *ledger)
+static inline bool block_effects_lists(const struct block_effects *ledger)
 {
 	return ledger->settings->compat != COMPAT_FIXED;
 }
 
 /*
- * What record `i` does, if effects aren't listed, from those of the chunk's symbols, which say all but what
+ * What record `i` does, if effects aren't listed, from those of the chunk's tokens, which say all but what
  * single blocks take.
  */
-static inline struct effect ledger_effect(const struct ledger *ledger, const uint16_t *records,
-					  const struct effect *by_symbol, uint32_t i)
+static inline struct effect block_effects_effect(const struct block_effects *ledger, const uint16_t *records,
+						 const struct effect *by_token, uint32_t i)
 {
-	struct effect e = by_symbol[records[i]];
+	struct effect e = by_token[records[i]];
 
 	effect_charge(&e, ledger->settings, ledger->bytes[i] + ledger->settings->heap_admin);
 	return e;
@@ -48,16 +48,17 @@ static inline struct effect ledger_effect(const struct ledger *ledger, const uin
  * Whether all that is known of the pair that begins with record `i` is that a block has come: the other was never
  * seen allocated.
  */
-static inline bool ledger_lacks(const struct ledger *ledger, const uint16_t *records,
-				const struct effect *by_symbol, uint32_t i)
+static inline bool block_effects_lacks(const struct block_effects *ledger, const uint16_t *records,
+				       const struct effect *by_token, uint32_t i)
 {
-	return ledger->blocks[i] == UINT64_MAX && by_symbol[records[i + 1]].comes;
+	return ledger->blocks[i] == UINT64_MAX && by_token[records[i + 1]].comes;
 }
 
 /* Begins a chunk, which `usable` has seen. Lists its effects, both records of a pair at once. False: no memory. */
-bool ledger_begin(struct ledger *ledger, const struct mst_chunk *chunk, const struct effect *by_symbol);
+bool block_effects_begin(struct block_effects *ledger, const struct mst_chunk *chunk,
+			 const struct effect *by_token);
 
 /* Massif keeps a change of extra bytes in 32 bits: what a change of `total` is with it. */
-uint64_t ledger_narrow(uint64_t total, uint64_t useful);
+uint64_t block_effects_narrow(uint64_t total, uint64_t useful);
 
 #endif

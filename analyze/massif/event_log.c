@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-static void __attribute__((format(printf, 2, 3))) tell(const struct chronicle *c, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) tell(const struct event_log *c, const char *format, ...)
 {
 	va_list list;
 
@@ -15,7 +15,7 @@ static void __attribute__((format(printf, 2, 3))) tell(const struct chronicle *c
 	fputc('\n', c->file);
 }
 
-void chronicle_begin(struct chronicle *c, const struct settings *settings)
+void event_log_begin(struct event_log *c, const struct settings *settings)
 {
 	c->trees = settings->heap;
 	if (!c->lines)
@@ -30,7 +30,7 @@ void chronicle_begin(struct chronicle *c, const struct settings *settings)
 		tell(c, "  %zu: %s", i, settings->ignore_fns.names[i]);
 }
 
-void chronicle_call(struct chronicle *c, enum chronicle_call call, bool counted, bool ignored)
+void event_log_call(struct event_log *c, enum event_log_call call, bool counted, bool ignored)
 {
 	c->call = call;
 	c->calls[call] += counted;
@@ -39,7 +39,7 @@ void chronicle_call(struct chronicle *c, enum chronicle_call call, bool counted,
 
 /* ---- snapshots ---- */
 
-static void tell_snapshot(const struct chronicle *c, const char *what, const struct snapshot *s, size_t at)
+static void tell_snapshot(const struct event_log *c, const char *what, const struct snapshot *s, size_t at)
 {
 	const char kind = s->kind == SNAPSHOT_PEAK ? 'p' : s->detailed && c->trees ? 'd' : '.';
 
@@ -47,21 +47,21 @@ static void tell_snapshot(const struct chronicle *c, const char *what, const str
 	     s->time, s->heap, s->extra, s->stacks);
 }
 
-void chronicle_skip(struct chronicle *c)
+void event_log_skip(struct event_log *c)
 {
 	c->skipped++;
 	c->all_skipped++;
 }
 
-void chronicle_store(struct chronicle *c, const struct snapshot *snapshot, size_t at)
+void event_log_store(struct event_log *c, const struct snapshot *snapshot, size_t at)
 {
 	static const char *const words[] = {
-		[CHRONICLE_START] = "startup",     [CHRONICLE_ALLOC] = "  alloc",
-		[CHRONICLE_FREE] = "dealloc",      [CHRONICLE_REALLOC] = "realloc",
-		[CHRONICLE_STACK_NEW] = "stk-new", [CHRONICLE_STACK_DIES] = "stk-die",
+		[EVENT_LOG_START] = "startup",     [EVENT_LOG_ALLOC] = "  alloc",
+		[EVENT_LOG_FREE] = "dealloc",      [EVENT_LOG_REALLOC] = "realloc",
+		[EVENT_LOG_STACK_NEW] = "stk-new", [EVENT_LOG_STACK_DIES] = "stk-die",
 	};
-	const char *peak = c->call == CHRONICLE_STACK_DIES ? "stkPEAK"
-			   : c->call == CHRONICLE_REALLOC  ? "re-PEAK"
+	const char *peak = c->call == EVENT_LOG_STACK_DIES ? "stkPEAK"
+			   : c->call == EVENT_LOG_REALLOC  ? "re-PEAK"
 							   : "de-PEAK";
 
 	c->snapshots++;
@@ -76,14 +76,14 @@ void chronicle_store(struct chronicle *c, const struct snapshot *snapshot, size_
 
 /* ---- culls ---- */
 
-void chronicle_cull(struct chronicle *c)
+void event_log_cull(struct event_log *c)
 {
 	c->cullings++;
 	if (c->lines)
 		tell(c, "Culling...");
 }
 
-void chronicle_take_out(struct chronicle *c, unsigned n, uint64_t span, const struct snapshot *snapshot,
+void event_log_take_out(struct event_log *c, unsigned n, uint64_t span, const struct snapshot *snapshot,
 			size_t at)
 {
 	char what[64];
@@ -93,13 +93,13 @@ void chronicle_take_out(struct chronicle *c, unsigned n, uint64_t span, const st
 		tell_snapshot(c, what, snapshot, at);
 }
 
-void chronicle_pass_over(struct chronicle *c, size_t at)
+void event_log_pass_over(struct event_log *c, size_t at)
 {
 	if (c->lines)
 		tell(c, "(Ignoring interval %zu--%zu when computing minimum)", at - 1, at);
 }
 
-void chronicle_culled(struct chronicle *c, const struct snapshot *left, size_t n_left, unsigned taken_out,
+void event_log_culled(struct event_log *c, const struct snapshot *left, size_t n_left, unsigned taken_out,
 		      uint64_t interval, size_t at)
 {
 	if (!c->lines)
@@ -112,20 +112,20 @@ void chronicle_culled(struct chronicle *c, const struct snapshot *left, size_t n
 
 /* ---- figures ---- */
 
-static void tell_figure(const struct chronicle *c, const char *what, uint64_t n)
+static void tell_figure(const struct event_log *c, const char *what, uint64_t n)
 {
 	tell(c, "%-23s%" PRIu64, what, n);
 }
 
-void chronicle_stats(const struct chronicle *c)
+void event_log_stats(const struct event_log *c)
 {
-	tell_figure(c, "heap allocs:", c->calls[CHRONICLE_ALLOC]);
-	tell_figure(c, "heap reallocs:", c->calls[CHRONICLE_REALLOC]);
-	tell_figure(c, "heap frees:", c->calls[CHRONICLE_FREE]);
-	tell_figure(c, "ignored heap allocs:", c->ignored[CHRONICLE_ALLOC]);
-	tell_figure(c, "ignored heap frees:", c->ignored[CHRONICLE_FREE]);
-	tell_figure(c, "ignored heap reallocs:", c->ignored[CHRONICLE_REALLOC]);
-	tell_figure(c, "stack allocs:", c->calls[CHRONICLE_STACK_NEW]);
+	tell_figure(c, "heap allocs:", c->calls[EVENT_LOG_ALLOC]);
+	tell_figure(c, "heap reallocs:", c->calls[EVENT_LOG_REALLOC]);
+	tell_figure(c, "heap frees:", c->calls[EVENT_LOG_FREE]);
+	tell_figure(c, "ignored heap allocs:", c->ignored[EVENT_LOG_ALLOC]);
+	tell_figure(c, "ignored heap frees:", c->ignored[EVENT_LOG_FREE]);
+	tell_figure(c, "ignored heap reallocs:", c->ignored[EVENT_LOG_REALLOC]);
+	tell_figure(c, "stack allocs:", c->calls[EVENT_LOG_STACK_NEW]);
 	tell_figure(c, "skipped snapshots:", c->all_skipped);
 	tell_figure(c, "real snapshots:", c->snapshots);
 	tell_figure(c, "detailed snapshots:", c->detailed);

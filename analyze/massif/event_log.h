@@ -11,47 +11,47 @@
 #include "massif.h"
 
 /* What is being done; decides what a snapshot is called. */
-enum chronicle_call {
-	CHRONICLE_START,
-	CHRONICLE_ALLOC,
-	CHRONICLE_FREE,
-	CHRONICLE_REALLOC,
-	CHRONICLE_STACK_NEW,
-	CHRONICLE_STACK_DIES,
+enum event_log_call {
+	EVENT_LOG_START,
+	EVENT_LOG_ALLOC,
+	EVENT_LOG_FREE,
+	EVENT_LOG_REALLOC,
+	EVENT_LOG_STACK_NEW,
+	EVENT_LOG_STACK_DIES,
 };
 
-struct chronicle {
+struct event_log {
 	FILE *file;
 	uint32_t pid; /* of the recorded process, for the lines' beginnings */
 	bool lines;   /* tell each step */
 
 	/* Private. */
 	bool trees; /* detailed snapshots have them */
-	enum chronicle_call call;
+	enum event_log_call call;
 	unsigned skipped; /* moments since the last snapshot at which one was due too soon */
-	uint64_t calls[CHRONICLE_STACK_DIES + 1], ignored[CHRONICLE_STACK_DIES + 1];
+	uint64_t calls[EVENT_LOG_STACK_DIES + 1], ignored[EVENT_LOG_STACK_DIES + 1];
 	uint64_t all_skipped, snapshots, detailed, peaks, cullings;
 };
 
 /* The lists at the start. */
-void chronicle_begin(struct chronicle *chronicle, const struct settings *settings);
+void event_log_begin(struct event_log *chronicle, const struct settings *settings);
 
 /* A call is about to happen: for the figures it counts, is ignored, or both (a realloc may). */
-void chronicle_call(struct chronicle *chronicle, enum chronicle_call call, bool counted, bool ignored);
+void event_log_call(struct event_log *chronicle, enum event_log_call call, bool counted, bool ignored);
 
 /* A normal snapshot was passed over, or one is stored in the place `at`. */
-void chronicle_skip(struct chronicle *chronicle);
-void chronicle_store(struct chronicle *chronicle, const struct snapshot *snapshot, size_t at);
+void event_log_skip(struct event_log *chronicle);
+void event_log_store(struct event_log *chronicle, const struct snapshot *snapshot, size_t at);
 
 /* The steps of a cull, in this order. Places are those before it for what is taken out, else after it. */
-void chronicle_cull(struct chronicle *chronicle);
-void chronicle_take_out(struct chronicle *chronicle, unsigned n, uint64_t span,
+void event_log_cull(struct event_log *chronicle);
+void event_log_take_out(struct event_log *chronicle, unsigned n, uint64_t span,
 			const struct snapshot *snapshot, size_t at);
-void chronicle_pass_over(struct chronicle *chronicle, size_t at);
-void chronicle_culled(struct chronicle *chronicle, const struct snapshot *left, size_t n_left,
+void event_log_pass_over(struct event_log *chronicle, size_t at);
+void event_log_culled(struct event_log *chronicle, const struct snapshot *left, size_t n_left,
 		      unsigned taken_out, uint64_t interval, size_t at);
 
 /* The figures at the end. */
-void chronicle_stats(const struct chronicle *chronicle);
+void event_log_stats(const struct event_log *chronicle);
 
 #endif

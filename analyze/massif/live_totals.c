@@ -6,24 +6,25 @@
 
 #include "sample_weight.h"
 
-bool livekinds_init(struct livekinds *live, const struct settings *settings, struct naming *naming)
+bool live_totals_init(struct live_totals *live, const struct settings *settings,
+		      struct symbolizer *symbolizer)
 {
-	*live = (struct livekinds){ 0 };
-	return contexts_init(&live->contexts, settings, naming, CONTEXTS_SHOWN);
+	*live = (struct live_totals){ 0 };
+	return shown_stacks_init(&live->contexts, settings, symbolizer, SHOWN_STACKS_SHOWN);
 }
 
-void livekinds_finish(struct livekinds *live)
+void live_totals_finish(struct live_totals *live)
 {
-	contexts_finish(&live->contexts);
+	shown_stacks_finish(&live->contexts);
 	free(live->items);
 	free(live->by_context);
 	forest_destroy(live->forest);
 	free(live->planted.leaves);
 }
 
-bool livekinds_reserve(struct livekinds *live, uint32_t n)
+bool live_totals_reserve(struct live_totals *live, uint32_t n)
 {
-	struct livekind *items;
+	struct live_total *items;
 
 	if (n <= live->n)
 		return true;
@@ -33,12 +34,12 @@ bool livekinds_reserve(struct livekinds *live, uint32_t n)
 		return false;
 	live->items = items;
 	for (; live->n < n; live->n++)
-		items[live->n] = (struct livekind){ .context = CONTEXT_UNKNOWN };
+		items[live->n] = (struct live_total){ .context = CONTEXT_UNKNOWN };
 	return true;
 }
 
 /* Makes room for the bytes of all contexts there are. False: no memory. */
-static bool reserve_contexts(struct livekinds *live)
+static bool reserve_contexts(struct live_totals *live)
 {
 	const uint32_t n = live->contexts.capacity;
 	uint64_t *grown;
@@ -54,24 +55,24 @@ static bool reserve_contexts(struct livekinds *live)
 	return true;
 }
 
-bool livekinds_place(struct livekinds *live, const struct mst_reader *reader, uint32_t id,
-		     const struct mst_kind *kind)
+bool live_totals_place(struct live_totals *live, const struct mst_reader *reader, uint32_t id,
+		       const struct mst_kind *kind)
 {
-	struct livekind *item = &live->items[id];
+	struct live_total *item = &live->items[id];
 	uint32_t context = CONTEXT_IGNORED;
 
 	if (item->context != CONTEXT_UNKNOWN)
 		return true;
 	if (kind->op != MST_OP_UNKNOWN)
-		context = contexts_find(&live->contexts, reader, kind);
+		context = shown_stacks_find(&live->contexts, reader, kind);
 	if (context == CONTEXT_UNKNOWN || !reserve_contexts(live))
 		return false;
 	item->context = context;
-	item->bytes = estimate_bytes(mst_reader_info(reader)->sample_bytes, kind->size, kind->size);
+	item->bytes = weight_bytes(mst_reader_info(reader)->sample_bytes, kind->size, kind->size);
 	return true;
 }
 
-struct live *livekinds_copy(const struct livekinds *l)
+struct live *live_totals_copy(const struct live_totals *l)
 {
 	struct live *live = malloc(sizeof(*live) + l->n_contexts * sizeof(*live->bytes));
 
@@ -84,9 +85,9 @@ struct live *livekinds_copy(const struct livekinds *l)
 }
 
 /* All contexts as leaves. False: no memory. */
-static bool plant(struct livekinds *live, const struct forest_input *wanted)
+static bool plant(struct live_totals *live, const struct forest_input *wanted)
 {
-	const struct contexts *contexts = &live->contexts;
+	const struct shown_stacks *contexts = &live->contexts;
 	struct forest_input in = *wanted;
 
 	forest_destroy(live->forest);
@@ -103,13 +104,13 @@ static bool plant(struct livekinds *live, const struct forest_input *wanted)
 	return live->forest;
 }
 
-struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
-			    const struct tree_input *in)
+struct tree *live_totals_tree(struct live_totals *live, const struct mst_reader *reader, bool merged,
+			      const struct tree_input *in)
 {
 	struct forest_input wanted = {
 		.n_leaves = live->contexts.n,
-		.naming = live->contexts.naming,
-		.same = merged ? naming_same_addresses(live->contexts.naming) : NULL,
+		.symbolizer = live->contexts.symbolizer,
+		.same = merged ? symbolize_same_addresses(live->contexts.symbolizer) : NULL,
 	};
 	const struct forest_input *planted = &live->planted;
 	uint32_t n_stacks;

@@ -9,9 +9,9 @@
 #include "shown_stacks.h"
 #include "tree.h"
 
-struct livekinds {
-	struct contexts contexts;
-	struct livekind {
+struct live_totals {
+	struct shown_stacks contexts;
+	struct live_total {
 		int64_t blocks;   /* below 0 in a hostile trace */
 		uint64_t bytes;   /* of a block, or of those that it stands for in a sample */
 		uint32_t context; /* of its blocks; CONTEXT_UNKNOWN before the first came */
@@ -24,55 +24,56 @@ struct livekinds {
 	struct forest_input planted;
 };
 
-/* False: no memory; livekinds_finish() is still to be called. */
-bool livekinds_init(struct livekinds *live, const struct settings *settings, struct naming *naming);
-void livekinds_finish(struct livekinds *live);
+/* False: no memory; live_totals_finish() is still to be called. */
+bool live_totals_init(struct live_totals *live, const struct settings *settings,
+		      struct symbolizer *symbolizer);
+void live_totals_finish(struct live_totals *live);
 
 /* Makes room for so many kinds. False: no memory. */
-bool livekinds_reserve(struct livekinds *live, uint32_t n);
+bool live_totals_reserve(struct live_totals *live, uint32_t n);
 
 /*
  * Finds out for which context blocks of a kind count when the first of them comes or goes, in the order of first use,
- * as contexts_find() asks for. False: no memory.
+ * as shown_stacks_find() asks for. False: no memory.
  */
-bool livekinds_place(struct livekinds *live, const struct mst_reader *reader, uint32_t id,
-		     const struct mst_kind *kind);
+bool live_totals_place(struct live_totals *live, const struct mst_reader *reader, uint32_t id,
+		       const struct mst_kind *kind);
 
-static inline bool livekinds_counted(const struct livekinds *live, uint32_t id)
+static inline bool live_totals_counted(const struct live_totals *live, uint32_t id)
 {
 	return live->items[id].context < CONTEXT_IGNORED;
 }
 
 /* No fewer than none. */
-static inline int64_t livekinds_real(int64_t blocks)
+static inline int64_t live_totals_real(int64_t blocks)
 {
 	return blocks > 0 ? blocks : 0;
 }
 
 /* `change` blocks more of the kind, which has been placed if it isn't 0; `came` if there were any before, too. */
-static inline void livekinds_add(struct livekinds *live, uint32_t id, bool came, int64_t change)
+static inline void live_totals_add(struct live_totals *live, uint32_t id, bool came, int64_t change)
 {
-	struct livekind *kind = &live->items[id];
+	struct live_total *kind = &live->items[id];
 	const int64_t before = kind->blocks;
 
 	kind->blocks += change;
 	if (kind->context >= CONTEXT_IGNORED)
 		return;
 	live->by_context[kind->context] +=
-		kind->bytes * (uint64_t)(livekinds_real(kind->blocks) - livekinds_real(before));
+		kind->bytes * (uint64_t)(live_totals_real(kind->blocks) - live_totals_real(before));
 	if ((change > 0 || came) && kind->context >= live->n_contexts)
 		live->n_contexts = kind->context + 1;
 }
 
 /* Live bytes by context. NULL: no memory. */
-struct live *livekinds_copy(const struct livekinds *live);
+struct live *live_totals_copy(const struct live_totals *live);
 
 /*
  * Builds a tree of what was copied; the reader may be NULL if that is nothing. `merged`: frames of one
  * address are one. What is found out for the first tree serves others until there are more contexts. NULL: no
  * memory.
  */
-struct tree *livekinds_tree(struct livekinds *live, const struct mst_reader *reader, bool merged,
-			    const struct tree_input *in);
+struct tree *live_totals_tree(struct live_totals *live, const struct mst_reader *reader, bool merged,
+			      const struct tree_input *in);
 
 #endif

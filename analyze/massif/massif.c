@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Massif's counters over a trace. What a record does to them is looked up in a table made for each
- * chunk: by symbol, or by record where that depends on single blocks. A snapshot only notes the
+ * chunk: by token, or by record where that depends on single blocks. A snapshot only notes the
  * numbers and its place in the chunk; for those that are left at the chunk's end and need a tree,
  * live blocks are counted by kind up to that place.
  */
@@ -26,14 +26,14 @@ __attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind
 
 /* ---- live blocks ---- */
 
-/* Where effects come from: symbols say it all, or all but what single blocks take, or the ledger lists them. */
+/* Where effects come from: tokens say it all, or all but what single blocks take, or the ledger lists them. */
 enum source { SYMBOLS, BLOCKS, LEDGER };
 
 static enum source source_of(const struct massif *m)
 {
 	if (!m->by_record)
 		return SYMBOLS;
-	return ledger_lists(&m->ledger) ? LEDGER : BLOCKS;
+	return block_effects_lists(&m->ledger) ? LEDGER : BLOCKS;
 }
 
 /* One by one, in their order. */
@@ -42,18 +42,18 @@ static void apply_effects(struct massif *m, uint32_t n)
 	const struct mst_chunk *chunk = m->chunk;
 
 	for (; m->applied < n; m->applied++)
-		livekinds_add(&m->live, chunk->symbols[chunk->records[m->applied]].kind, false,
-			      m->ledger.effects[m->applied].live);
+		live_totals_add(&m->live, chunk->tokens[chunk->records[m->applied]].kind, false,
+				m->ledger.effects[m->applied].live);
 }
 
-/* Has so many more records of the symbol applied. */
-static void apply_symbol(struct massif *m, uint32_t symbol, uint32_t n)
+/* Has so many more records of the token applied. */
+static void apply_token(struct massif *m, uint32_t token, uint32_t n)
 {
-	livekinds_add(&m->live, m->chunk->symbols[symbol].kind, false, m->effects[symbol].live * (int64_t)n);
-	m->tallies[symbol].applied += n;
+	live_totals_add(&m->live, m->chunk->tokens[token].kind, false, m->effects[token].live * (int64_t)n);
+	m->tallies[token].applied += n;
 }
 
-/* Counts the records [i, end) by symbol. In turn, for the same one often comes twice in a row. */
+/* Counts the records [i, end) by token. In turn, for the same one often comes twice in a row. */
 static void count(struct massif *m, uint32_t i, uint32_t end)
 {
 	const uint16_t *records = m->chunk->records;
@@ -67,7 +67,7 @@ static void count(struct massif *m, uint32_t i, uint32_t end)
 		tallies[records[i]].counted[0]++;
 }
 
-/* Counts records by symbol first: there are far fewer of these, as a rule. Those on the shorter side of `n` suffice. */
+/* Counts records by token first: there are far fewer of these, as a rule. Those on the shorter side of `n` suffice. */
 static void apply_tallies(struct massif *m, uint32_t n)
 {
 	const struct mst_chunk *chunk = m->chunk;
@@ -75,20 +75,20 @@ static void apply_tallies(struct massif *m, uint32_t n)
 	struct tally *tallies = m->tallies;
 
 	if (m->applied == 0)
-		memset(tallies, 0, chunk->n_symbols * sizeof(*tallies));
-	if (!rest && n - m->applied < chunk->n_symbols) {
+		memset(tallies, 0, chunk->n_tokens * sizeof(*tallies));
+	if (!rest && n - m->applied < chunk->n_tokens) {
 		for (uint32_t i = m->applied; i < n; i++)
-			apply_symbol(m, chunk->records[i], 1);
+			apply_token(m, chunk->records[i], 1);
 		m->applied = n;
 		return;
 	}
 	count(m, rest ? n : m->applied, rest ? chunk->n_records : n);
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const uint32_t counted = tallies[i].counted[0] + tallies[i].counted[1];
-		const uint32_t more = rest ? chunk->symbols[i].count - tallies[i].applied - counted : counted;
+		const uint32_t more = rest ? chunk->tokens[i].count - tallies[i].applied - counted : counted;
 
 		if (more)
-			apply_symbol(m, i, more);
+			apply_token(m, i, more);
 		tallies[i].counted[0] = tallies[i].counted[1] = 0;
 	}
 	m->applied = n;
@@ -108,7 +108,7 @@ void massif_apply_records(struct massif *m, uint32_t n)
 /* Of the pages, or of the blocks as they are applied. NULL: no memory. */
 static struct live *copy_live(const struct massif *m)
 {
-	return m->pages ? massif_copy_pages(m) : livekinds_copy(&m->live);
+	return m->pages ? massif_copy_pages(m) : live_totals_copy(&m->live);
 }
 
 /* For the present chunk's marks, up to the one after `until` records. False: no memory. */
@@ -116,7 +116,7 @@ bool massif_fill_marks(struct massif *m, uint32_t until)
 {
 	struct snapshot *mark;
 
-	while ((mark = marks_pending(&m->marks)) && mark->records <= until) {
+	while ((mark = requested_pending(&m->marks)) && mark->records <= until) {
 		struct live *live;
 
 		if (m->settings->heap)
@@ -124,7 +124,7 @@ bool massif_fill_marks(struct massif *m, uint32_t until)
 		live = m->settings->heap ? copy_live(m) : NULL;
 		if (!live && m->settings->heap)
 			return false;
-		marks_fill(&m->marks, mark, live);
+		requested_fill(&m->marks, mark, live);
 	}
 	return true;
 }
@@ -159,7 +159,7 @@ bool massif_fill_detailed(struct massif *m)
 void massif_keep_all(struct massif *m)
 {
 	if (!massif_fill_detailed(m) ||
-	    !marks_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
+	    !requested_copy_all(&m->marks, m->marks.taken, m->snapshots.items, m->snapshots.n))
 		m->failed = true;
 }
 
@@ -179,7 +179,7 @@ static inline uint64_t change_of(const struct massif *m, const struct effect *ol
 	const uint64_t change = old->total + new->total;
 
 	return m->settings->compat == COMPAT_FIXED ? change
-						   : ledger_narrow(change, old->useful + new->useful);
+						   : block_effects_narrow(change, old->useful + new->useful);
 }
 
 static inline void resize(struct massif *m, struct counters *now, const struct effect *old,
@@ -217,9 +217,9 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 	}
 }
 
-static const struct mst_symbol *symbol_at(const struct massif *m, uint32_t i)
+static const struct mst_token *symbol_at(const struct massif *m, uint32_t i)
 {
-	return &m->chunk->symbols[m->chunk->records[i]];
+	return &m->chunk->tokens[m->chunk->records[i]];
 }
 
 /* In the present chunk. A constant source makes it a load or two. */
@@ -230,8 +230,8 @@ static inline struct effect effect_by(const struct massif *m, uint32_t i, enum s
 
 	if (source != BLOCKS)
 		return e;
-	e = ledger_effect(&m->ledger, records, m->effects, i);
-	if (e.action == PAIR && ledger_lacks(&m->ledger, records, m->effects, i))
+	e = block_effects_effect(&m->ledger, records, m->effects, i);
+	if (e.action == PAIR && block_effects_lacks(&m->ledger, records, m->effects, i))
 		e.action = NOTHING;
 	return e;
 }
@@ -244,26 +244,26 @@ static struct effect effect_at(const struct massif *m, uint32_t i)
 /* Tells the chronicle of the call whose first or second record is `i`, before it happens. */
 static void announce(struct massif *m, uint32_t i)
 {
-	const struct mst_symbol *symbol = symbol_at(m, i);
+	const struct mst_token *token = symbol_at(m, i);
 	const struct effect e = effect_at(m, i);
-	const bool unknown =
-		symbol->kind == MST_UNKNOWN_KIND || (m->by_record && m->ledger.blocks[i] == USABLE_FORGOTTEN);
+	const bool unknown = token->kind == MST_UNKNOWN_KIND ||
+			     (m->by_record && m->ledger.blocks[i] == BLOCK_SIZES_FORGOTTEN);
 	const bool second = i > 0 && symbol_at(m, i - 1)->role == MST_OUT;
 	bool counted = e.counted;
 
-	if (unknown || second || symbol->role == MST_CALL)
+	if (unknown || second || token->role == MST_CALL)
 		return;
-	if (symbol->role == MST_ALLOC) {
-		chronicle_call(m->chronicle, CHRONICLE_ALLOC, counted, !counted);
-	} else if (symbol->role == MST_KEEP) {
-		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted, !counted);
-	} else if (symbol->role == MST_OUT && effect_at(m, i + 1).comes) {
+	if (token->role == MST_ALLOC) {
+		event_log_call(m->chronicle, EVENT_LOG_ALLOC, counted, !counted);
+	} else if (token->role == MST_KEEP) {
+		event_log_call(m->chronicle, EVENT_LOG_REALLOC, counted, !counted);
+	} else if (token->role == MST_OUT && effect_at(m, i + 1).comes) {
 		counted = counted && e.action != NOTHING;
-		chronicle_call(m->chronicle, CHRONICLE_REALLOC, counted,
+		event_log_call(m->chronicle, EVENT_LOG_REALLOC, counted,
 			       !counted || !effect_at(m, i + 1).counted);
 	} else {
 		counted = counted && e.action != NOTHING;
-		chronicle_call(m->chronicle, CHRONICLE_FREE, counted, !counted);
+		event_log_call(m->chronicle, EVENT_LOG_FREE, counted, !counted);
 	}
 }
 
@@ -327,7 +327,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			consider_peak_mark(m, &now, i + 1);
 			if (m->chronicle && e.action != NOTHING && now.changes != changes &&
 			    m->n_normal == n_normal)
-				chronicle_skip(m->chronicle);
+				event_log_skip(m->chronicle);
 		}
 	}
 	m->counters = now;
@@ -410,7 +410,7 @@ void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t
 	if (is_in_ms(m))
 		pass_stamps(m, i, i);
 	if (m->chronicle)
-		chronicle_call(m->chronicle, shrinks ? CHRONICLE_STACK_DIES : CHRONICLE_STACK_NEW, true,
+		event_log_call(m->chronicle, shrinks ? EVENT_LOG_STACK_DIES : EVENT_LOG_STACK_NEW, true,
 			       false);
 	if (m->settings->time_unit == TIME_INSTRUCTIONS)
 		set_clock(m, step->instructions, i);
@@ -426,7 +426,7 @@ void massif_stack_step(struct massif *m, const struct depth_step *step, uint32_t
 	consider_normal(m, now, i);
 	consider_peak_mark(m, now, i);
 	if (m->chronicle && m->n_normal == n_normal)
-		chronicle_skip(m->chronicle);
+		event_log_skip(m->chronicle);
 }
 
 /* ---- chunks ---- */
@@ -473,23 +473,23 @@ static bool reserve_effects(struct massif *m, uint32_t n)
 }
 
 /*
- * In the order of first use, which is what contexts_find() asks for, and which symbols are in. What
+ * In the order of first use, which is what shown_stacks_find() asks for, and which tokens are in. What
  * is done with a block that Massif has forgotten is no use. False: no memory.
  */
 static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	const bool by_record = m->by_record && !chunk->base && usable_has_forgotten(m->ledger.usable);
-	const uint64_t *blocks = by_record ? usable_blocks(m->ledger.usable) : NULL;
-	const uint32_t n = blocks ? chunk->n_records : chunk->n_symbols;
+	const bool by_record = m->by_record && !chunk->base && block_sizes_has_forgotten(m->ledger.usable);
+	const uint64_t *blocks = by_record ? block_sizes_blocks(m->ledger.usable) : NULL;
+	const uint32_t n = blocks ? chunk->n_records : chunk->n_tokens;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[blocks ? chunk->records[i] : i];
+		const struct mst_token *token = &chunk->tokens[blocks ? chunk->records[i] : i];
 
-		if (blocks && blocks[i] == USABLE_FORGOTTEN)
+		if (blocks && blocks[i] == BLOCK_SIZES_FORGOTTEN)
 			continue;
-		if (symbol->role != MST_CALL && symbol->role != MST_KEEP &&
-		    !livekinds_place(&m->live, m->reader, symbol->kind, &kinds[symbol->kind]))
+		if (token->role != MST_CALL && token->role != MST_KEEP &&
+		    !live_totals_place(&m->live, m->reader, token->kind, &kinds[token->kind]))
 			return false;
 	}
 	return true;
@@ -501,18 +501,18 @@ static bool prepare_chunk(struct massif *m)
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!livekinds_reserve(&m->live, n_kinds) || !reserve_effects(m, chunk->n_symbols) ||
+	if (!live_totals_reserve(&m->live, n_kinds) || !reserve_effects(m, chunk->n_tokens) ||
 	    !find_contexts(m, kinds))
 		return false;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const struct mst_kind *kind = &kinds[symbol->kind];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const struct mst_kind *kind = &kinds[token->kind];
 
 		m->effects[i] =
-			effect_of(m->settings, kind, symbol->role, livekinds_counted(&m->live, symbol->kind),
+			effect_of(m->settings, kind, token->role, live_totals_counted(&m->live, token->kind),
 				  effect_usable(m->settings, kind), m->mean);
 	}
-	return !m->by_record || ledger_begin(&m->ledger, chunk, m->effects);
+	return !m->by_record || block_effects_begin(&m->ledger, chunk, m->effects);
 }
 
 /* The first snapshot, of when the trace begins: in a cut one there is something already. */
@@ -537,8 +537,8 @@ static void take_blocks(struct massif *m)
 	const struct mst_chunk *chunk = m->chunk;
 
 	/* Places that are empty by now have been allocated from. */
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		livekinds_add(&m->live, chunk->symbols[i].kind, chunk->symbols[i].role == MST_ALLOC, 0);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		live_totals_add(&m->live, chunk->tokens[i].kind, chunk->tokens[i].role == MST_ALLOC, 0);
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		const struct effect e = effect_at(m, i);
 
@@ -652,7 +652,8 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	if (m->pages)
 		massif_end_pages(m);
 	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
-	if (!marks_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) || !end_peak(m))
+	if (!requested_copy_all(&m->marks, m->marks.n_times, m->snapshots.items, m->snapshots.n) ||
+	    !end_peak(m))
 		return MST_ERR_NOMEM;
 	for (size_t i = m->marks.taken; i < m->settings->n_ats; i++) {
 		const struct at *at = &m->settings->ats[i];
@@ -661,7 +662,7 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 		if (at->kind != AT_PEAK && !end_moment(m, at, moment))
 			return MST_ERR_NOMEM;
 	}
-	return marks_copy_all(&m->marks, m->settings->n_ats, m->snapshots.items, m->snapshots.n)
+	return requested_copy_all(&m->marks, m->settings->n_ats, m->snapshots.items, m->snapshots.n)
 		       ? 0
 		       : MST_ERR_NOMEM;
 }
@@ -680,7 +681,7 @@ static const struct observer_impl massif_impl = {
 /* Columns that the settings have nothing to do with. */
 static unsigned spared_columns(const struct settings *s)
 {
-	const unsigned spared = MST_THREADS | MST_IDENTITY | MST_ADDRESSES | MST_STEPS;
+	const unsigned spared = MST_THREADS | MST_IDENTITY | MST_ADDRESSES | MST_SP_CHANGES;
 
 	if (s->pages_as_heap)
 		return 0;
@@ -699,7 +700,7 @@ static bool is_snapshotless(const struct settings *s)
 	return without;
 }
 
-struct massif *massif_create(const struct settings *settings, struct naming *naming,
+struct massif *massif_create(const struct settings *settings, struct symbolizer *symbolizer,
 			     const struct massif_helpers *helpers)
 {
 	struct massif *m = calloc(1, sizeof(*m));
@@ -711,12 +712,12 @@ struct massif *massif_create(const struct settings *settings, struct naming *nam
 	m->observer.spared = spared_columns(settings);
 	m->settings = settings;
 	m->by_record = helpers->usable != NULL;
-	m->ledger = (struct ledger){ .settings = settings, .usable = helpers->usable };
+	m->ledger = (struct block_effects){ .settings = settings, .usable = helpers->usable };
 	m->digest = helpers->digest;
 	m->depths = helpers->depths;
 	m->peak_floor = helpers->peak_floor;
-	fine = marks_init(&m->marks, settings, m->peak_floor) && livekinds_init(&m->live, settings, naming) &&
-	       snapshots_init(&m->snapshots, settings);
+	fine = requested_init(&m->marks, settings, m->peak_floor) &&
+	       live_totals_init(&m->live, settings, symbolizer) && snapshots_init(&m->snapshots, settings);
 	if (fine) {
 		m->chronicle = m->snapshots.chronicle = helpers->chronicle;
 		if (settings->pages_as_heap)
@@ -740,10 +741,10 @@ void massif_destroy(struct massif *m)
 {
 	if (!m)
 		return;
-	livekinds_finish(&m->live);
+	live_totals_finish(&m->live);
 	snapshots_finish(&m->snapshots);
-	marks_finish(&m->marks);
-	ledger_finish(&m->ledger);
+	requested_finish(&m->marks);
+	block_effects_finish(&m->ledger);
 	pages_destroy(m->pages);
 	free(m->effects);
 	free(m->sums);
@@ -788,5 +789,5 @@ struct tree *massif_tree(struct massif *m, const struct snapshot *snapshot)
 	};
 	const bool merged = m->settings->compat == COMPAT_3_19;
 
-	return livekinds_tree(&m->live, m->reader, merged, &in);
+	return live_totals_tree(&m->live, m->reader, merged, &in);
 }

@@ -15,11 +15,11 @@
 #include "observer.h"
 #include "settings.h"
 
-struct naming; /* naming.h: names of the frames of a trace */
-struct chronicle;
-struct depths; /* depths.h: how stacks grow and shrink */
-struct digest; /* digest.h: sums of spells of records */
-struct usable; /* usable.h: what single blocks take */
+struct symbolizer; /* naming.h: names of the frames of a trace */
+struct event_log;
+struct depths;      /* depths.h: how stacks grow and shrink */
+struct digest;      /* digest.h: sums of spells of records */
+struct block_sizes; /* usable.h: what single blocks take */
 struct massif;
 
 enum snapshot_kind { SNAPSHOT_NORMAL, SNAPSHOT_PEAK };
@@ -59,16 +59,16 @@ struct live {
 
 /* What it works with; the first two are observers that see each chunk before it. */
 struct massif_helpers {
-	const struct usable *usable; /* NULL unless usable_needed() */
-	const struct digest *digest; /* of the settings' alignment; NULL: none, which takes longer */
+	const struct block_sizes *usable; /* NULL unless block_sizes_needed() */
+	const struct digest *digest;      /* of the settings' alignment; NULL: none, which takes longer */
 	const struct depths
 		*depths; /* NULL unless the settings count stacks; sees each chunk before it, too */
-	struct chronicle *chronicle; /* is told of each step; may be NULL */
+	struct event_log *chronicle; /* is told of each step; may be NULL */
 	uint64_t peak_floor; /* a total that the trace reaches, if all of it can be read; 0: unknown */
 };
 
 /* All arguments but the last must outlive the observer, and what that names. NULL: no memory. */
-struct massif *massif_create(const struct settings *settings, struct naming *naming,
+struct massif *massif_create(const struct settings *settings, struct symbolizer *symbolizer,
 			     const struct massif_helpers *helpers);
 void massif_destroy(struct massif *massif); /* NULL is allowed */
 struct observer *massif_observer(struct massif *massif);

@@ -169,10 +169,10 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 	if (!is_start(m, kind) && !mst_reader_info(m->reader)->exact)
 		start(m, i);
 	if (maps(steps, n) &&
-	    (context = contexts_find(&m->live.contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
+	    (context = shown_stacks_find(&m->live.contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
 		return MST_ERR_NOMEM;
 	if (m->chronicle && n)
-		chronicle_call(m->chronicle, steps[0].map ? CHRONICLE_ALLOC : CHRONICLE_FREE,
+		event_log_call(m->chronicle, steps[0].map ? EVENT_LOG_ALLOC : EVENT_LOG_FREE,
 			       context < CONTEXT_IGNORED, context >= CONTEXT_IGNORED);
 	err = once ? do_call(m, steps, n, context, i) : 0;
 	for (unsigned k = 0; k < n && !once && !err; k++)
@@ -191,7 +191,7 @@ static int take_mark(struct massif *m, const struct mst_kind *kind, uint64_t add
 	m->started = true;
 	if (n <= 0)
 		return n;
-	context = contexts_find(&m->live.contexts, m->reader, kind);
+	context = shown_stacks_find(&m->live.contexts, m->reader, kind);
 	return context == CONTEXT_UNKNOWN ? MST_ERR_NOMEM : change_pages(m, &step, context);
 }
 

@@ -27,7 +27,7 @@ struct counters {
 	uint64_t changes; /* calls that changed the others, or the trees; a lull counts once, or not at all */
 };
 
-/* Of the present chunk's records with one symbol. */
+/* Of the present chunk's records with one token. */
 struct tally {
 	uint32_t applied;    /* to the live blocks */
 	uint32_t counted[2]; /* while they are counted: at even and odd places */
@@ -46,16 +46,16 @@ enum { USEFUL, TOTAL, RISE, CALLS };
 struct massif {
 	struct observer observer;
 	const struct settings *settings;
-	struct livekinds live; /* after the first `applied` records of the present chunk */
+	struct live_totals live; /* after the first `applied` records of the present chunk */
 	uint32_t applied;
 	struct snapshots snapshots;
-	struct marks marks;
+	struct requested marks;
 	const struct snapshot *peak; /* has the true peak's `live`, after the end */
 	uint64_t peak_floor;         /* the true peak is not below this */
 	struct counters counters;
 	bool took_snapshots;         /* in the present chunk */
 	bool failed;                 /* there was no memory */
-	struct chronicle *chronicle; /* may be NULL, and the digest, too */
+	struct event_log *chronicle; /* may be NULL, and the digest, too */
 	const struct digest *digest;
 	const struct depths *depths; /* NULL: stacks don't count */
 	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
@@ -66,9 +66,9 @@ struct massif {
 	uint64_t mean;          /* of the sample, see estimate.h */
 	unsigned time_shift;    /* of its stamps */
 	uint32_t stamp;         /* the last one that has been reached */
-	struct effect *effects; /* by symbol */
-	struct sum *sums;       /* by symbol, while lulls are looked for */
-	struct tally *tallies;  /* by symbol; made when the first of its records is applied */
+	struct effect *effects; /* by token */
+	struct sum *sums;       /* by token, while lulls are looked for */
+	struct tally *tallies;  /* by token; made when the first of its records is applied */
 	uint32_t n_effects;
 	bool rows;                 /* `sums` tell by a falling total what may come behind a peak */
 	bool lulls;                /* records may be passed over by what they add up to */
@@ -77,10 +77,10 @@ struct massif {
 	uint32_t added_up; /* records before which no more snapshots leave no trace */
 	bool by_record;    /* the ledger says what counts */
 	bool prepared;     /* effects and contexts are those of the chunk that comes next */
-	struct leap_sizes sizes;
-	bool plain; /* the leap is by the chunk's sums alone, so its symbols have not been looked at */
-	struct leap leap;
-	struct ledger ledger;
+	struct bounds_sizes sizes;
+	bool plain; /* the leap is by the chunk's sums alone, so its tokens have not been looked at */
+	struct bounds bounds;
+	struct block_effects ledger;
 
 	struct pages *pages; /* they are what counts, and nothing else; NULL: blocks are */
 	struct live *held;   /* what was mapped before the present change; NULL: what is mapped now */
@@ -153,7 +153,7 @@ static inline void consider_peak_mark(struct massif *m, const struct counters *n
 		return;
 	peak = snapshot_of(SNAPSHOT_PEAK, now, records);
 	peak.detailed = true;
-	marks_raise(&m->marks, &peak, now->total);
+	requested_raise(&m->marks, &peak, now->total);
 }
 
 /* Before the clock goes on to `clock`. */
@@ -164,7 +164,7 @@ static inline void consider_times(struct massif *m, const struct counters *befor
 		struct snapshot s = snapshot_of(SNAPSHOT_NORMAL, before, records);
 
 		s.detailed = true;
-		if (marks_pass(&m->marks, &s, clock))
+		if (requested_pass(&m->marks, &s, clock))
 			massif_keep_all(m);
 	}
 }
@@ -210,7 +210,7 @@ uint32_t massif_pass_lull(struct massif *m, uint32_t i, uint32_t end);
 /* Records [i, end), at one time, that have snapshots of which nothing will be left. */
 uint32_t massif_pass_snapshots(struct massif *m, uint32_t i, uint32_t end);
 
-/* Makes the chunk the present one; the other finds out what its symbols do, too, if it hasn't. False: no memory. */
+/* Makes the chunk the present one; the other finds out what its tokens do, too, if it hasn't. False: no memory. */
 void massif_enter_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);
 bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk);
 

@@ -7,10 +7,10 @@ struct outset {
 };
 
 static uint64_t clock_behind(const struct settings *s, const struct mst_reader *reader,
-			     const struct mst_chunk *chunk, uint64_t clock, const struct leap *leap)
+			     const struct mst_chunk *chunk, uint64_t clock, const struct bounds *bounds)
 {
 	if (s->time_unit == TIME_BYTES)
-		return clock + leap->clock;
+		return clock + bounds->clock;
 	if (s->time_unit == TIME_INSTRUCTIONS)
 		return chunk->last_count;
 	return (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
@@ -38,14 +38,14 @@ static bool find_leap(struct massif *m, const struct mst_reader *reader, const s
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
-	if (leap_sizes_sane(&m->sizes, kinds, n_kinds) && leap_needs_no_symbols(m->settings)) {
+	if (bounds_sizes_sane(&m->sizes, kinds, n_kinds) && bounds_needs_no_tokens(m->settings)) {
 		massif_enter_chunk(m, reader, chunk);
-		m->leap = leap_by_sums(m->settings, &chunk->sums);
-		m->plain = m->leap.known;
+		m->bounds = bounds_by_sums(m->settings, &chunk->sums);
+		m->plain = m->bounds.known;
 	}
 	if (!m->plain && massif_begin_chunk(m, reader, chunk))
-		m->leap = leap_over(m->settings, chunk, kinds, m->effects);
-	return m->plain || (m->prepared && m->leap.known);
+		m->bounds = bounds_over(m->settings, chunk, kinds, m->effects);
+	return m->plain || (m->prepared && m->bounds.known);
 }
 
 /* Whether sums never suffice. */
@@ -70,7 +70,8 @@ bool massif_sums_suffice(struct observer *observer, const struct mst_reader *rea
 	if (needs_records(m, reader, chunk) || !find_leap(m, reader, chunk))
 		return false;
 	return is_uneventful(m, (struct outset){ now->total, now->clock },
-			     clock_behind(m->settings, reader, chunk, now->clock, &m->leap), m->leap.rise);
+			     clock_behind(m->settings, reader, chunk, now->clock, &m->bounds),
+			     m->bounds.rise);
 }
 
 /* How many snapshots there will have been when the clock shows that, if each is taken as early as can be. */
@@ -97,8 +98,8 @@ static bool is_eventful(const struct massif *m, const struct mst_reader *reader,
 			const struct mst_chunk *chunk, const struct mst_sums *before)
 {
 	const struct settings *s = m->settings;
-	const struct leap past = leap_by_sums(s, before), leap = leap_by_sums(s, &chunk->sums);
-	const uint64_t total = m->counters.total + past.total, highest = positive(total + leap.rise);
+	const struct bounds past = bounds_by_sums(s, before), bounds = bounds_by_sums(s, &chunk->sums);
+	const uint64_t total = m->counters.total + past.total, highest = positive(total + bounds.rise);
 	const uint64_t reached = m->counters.total + past.rise;
 	const unsigned shift = mst_reader_time_shift(reader);
 	uint64_t begin = (chunk->first_time << shift) / NS_PER_MS;
@@ -107,7 +108,7 @@ static bool is_eventful(const struct massif *m, const struct mst_reader *reader,
 		begin = m->counters.clock + past.clock;
 	else if (s->time_unit == TIME_INSTRUCTIONS)
 		begin = chunk->first_count;
-	const uint64_t end = clock_behind(s, reader, chunk, begin, &leap);
+	const uint64_t end = clock_behind(s, reader, chunk, begin, &bounds);
 
 	return (highest > m->marks.highest && highest > positive(reached)) ||
 	       (end > m->marks.next_time && begin <= m->marks.next_time) ||
@@ -124,29 +125,29 @@ int massif_foresee(const struct observer *observer, const struct mst_reader *rea
 		return 0;
 	if (needs_records(m, reader, chunk))
 		return 1;
-	return leap_needs_no_symbols(m->settings) ? is_eventful(m, reader, chunk, before) : -1;
+	return bounds_needs_no_tokens(m->settings) ? is_eventful(m, reader, chunk, before) : -1;
 }
 
-/* Brings the live blocks to what they are after the chunk, whose symbols have not been looked at. False: no memory. */
-static bool apply_symbols(struct massif *m)
+/* Brings the live blocks to what they are after the chunk, whose tokens have not been looked at. False: no memory. */
+static bool apply_tokens(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n_kinds);
 
-	if (!livekinds_reserve(&m->live, n_kinds))
+	if (!live_totals_reserve(&m->live, n_kinds))
 		return false;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const int64_t change = symbol->role == MST_ALLOC ? symbol->count : -(int64_t)symbol->count;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const int64_t change = token->role == MST_ALLOC ? token->count : -(int64_t)token->count;
 
-		if (symbol->role == MST_CALL || symbol->role == MST_KEEP)
+		if (token->role == MST_CALL || token->role == MST_KEEP)
 			continue;
-		if (!livekinds_place(&m->live, m->reader, symbol->kind, &kinds[symbol->kind]))
+		if (!live_totals_place(&m->live, m->reader, token->kind, &kinds[token->kind]))
 			return false;
-		if (livekinds_counted(&m->live, symbol->kind)) {
-			livekinds_add(&m->live, symbol->kind, false, change);
-			m->leap.changes = true;
+		if (live_totals_counted(&m->live, token->kind)) {
+			live_totals_add(&m->live, token->kind, false, change);
+			m->bounds.changes = true;
 		}
 	}
 	return true;
@@ -159,14 +160,14 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 	(void)reader;
 	if (!m->settings->heap)
 		return 0;
-	if (m->plain && !apply_symbols(m))
+	if (m->plain && !apply_tokens(m))
 		return MST_ERR_NOMEM;
 	if (!m->plain)
 		massif_apply_records(m, chunk->n_records);
-	m->counters.clock = clock_behind(m->settings, m->reader, chunk, m->counters.clock, &m->leap);
-	m->counters.useful += m->leap.useful;
-	m->counters.total += m->leap.total;
-	m->counters.changes += m->leap.changes;
+	m->counters.clock = clock_behind(m->settings, m->reader, chunk, m->counters.clock, &m->bounds);
+	m->counters.useful += m->bounds.useful;
+	m->counters.total += m->bounds.total;
+	m->counters.changes += m->bounds.changes;
 	m->prepared = false;
 	return 0;
 }
@@ -200,7 +201,7 @@ bool massif_can_enter(const struct settings *s, const struct mst_reader *reader)
 static uint64_t clock_at(const struct settings *s, const struct mst_keyframe *keyframe, unsigned time_shift)
 {
 	if (s->time_unit == TIME_BYTES)
-		return keyframe->sums.moved16 + s->heap_admin * keyframe->sums.steps;
+		return keyframe->sums.moved16 + s->heap_admin * keyframe->sums.changes;
 	if (s->time_unit == TIME_INSTRUCTIONS)
 		return keyframe->instructions;
 	return (keyframe->time << time_shift) / NS_PER_MS;
@@ -221,18 +222,18 @@ bool massif_enter(struct massif *m, const struct mst_reader *reader, const struc
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
-	if (!livekinds_reserve(&m->live, n_kinds))
+	if (!live_totals_reserve(&m->live, n_kinds))
 		return false;
 	for (uint32_t i = 0; i < keyframe->n; i++) {
 		const struct mst_live *live = &keyframe->live[i];
 		const struct mst_kind *kind = &kinds[live->kind];
 		struct effect e;
 
-		if (!livekinds_place(&m->live, reader, live->kind, kind))
+		if (!live_totals_place(&m->live, reader, live->kind, kind))
 			return false;
-		e = effect_of(m->settings, kind, MST_ALLOC, livekinds_counted(&m->live, live->kind),
+		e = effect_of(m->settings, kind, MST_ALLOC, live_totals_counted(&m->live, live->kind),
 			      effect_usable(m->settings, kind), mean);
-		livekinds_add(&m->live, live->kind, true, e.live * live->blocks);
+		live_totals_add(&m->live, live->kind, true, e.live * live->blocks);
 		if (e.counted) {
 			m->counters.useful += e.useful * (uint64_t)live->blocks;
 			m->counters.total += e.total * (uint64_t)live->blocks;

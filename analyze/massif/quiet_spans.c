@@ -23,7 +23,7 @@ static bool sort_out(struct massif *m)
 	bool all = true;
 
 	m->rows = true;
-	for (uint32_t i = 0; i < m->chunk->n_symbols; i++) {
+	for (uint32_t i = 0; i < m->chunk->n_tokens; i++) {
 		struct effect *e = &m->effects[i];
 
 		all &= e->counted || e->live == 0;
@@ -118,7 +118,7 @@ static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t 
 	return e->counted && (next->action != COMES || next->useful < -e->useful);
 }
 
-/* What the record adds, by its symbol or by what the single block takes. */
+/* What the record adds, by its token or by what the single block takes. */
 static inline struct effect effect_of_record(const struct massif *m, uint32_t i, bool by_block)
 {
 	const uint16_t *const records = m->chunk->records;
@@ -126,13 +126,14 @@ static inline struct effect effect_of_record(const struct massif *m, uint32_t i,
 
 	if (!by_block || !e->counted || e->action == NOTHING)
 		return *e;
-	return ledger_effect(&m->ledger, records, m->effects, i);
+	return block_effects_effect(&m->ledger, records, m->effects, i);
 }
 
 /* Whether the record is half a call, of which the rest counts alone. */
 static inline bool is_odd(const struct massif *m, const struct effect *e, uint32_t i, bool by_block)
 {
-	return by_block && e->action == PAIR && ledger_lacks(&m->ledger, m->chunk->records, m->effects, i);
+	return by_block && e->action == PAIR &&
+	       block_effects_lacks(&m->ledger, m->chunk->records, m->effects, i);
 }
 
 /* Records in a row that are added up before it is asked whether one of them could be a peak. */

@@ -13,15 +13,15 @@ static bool wants(const struct settings *settings, enum at_kind kind)
 	return false;
 }
 
-static void find_next(struct marks *marks)
+static void find_next(struct requested *marks)
 {
 	marks->next_time =
 		marks->taken < marks->n_times ? marks->settings->ats[marks->taken].time : UINT64_MAX;
 }
 
-bool marks_init(struct marks *marks, const struct settings *settings, uint64_t floor)
+bool requested_init(struct requested *marks, const struct settings *settings, uint64_t floor)
 {
-	*marks = (struct marks){
+	*marks = (struct requested){
 		.settings = settings,
 		.peak_wanted = settings->exact_peak || wants(settings, AT_PEAK),
 		.moments = calloc(settings->n_ats + 1, sizeof(*marks->moments)),
@@ -35,7 +35,7 @@ bool marks_init(struct marks *marks, const struct settings *settings, uint64_t f
 	return marks->moments != NULL;
 }
 
-void marks_finish(struct marks *marks)
+void requested_finish(struct requested *marks)
 {
 	free(marks->peak.live);
 	for (size_t i = 0; marks->moments && i < marks->settings->n_ats; i++) {
@@ -49,7 +49,7 @@ void marks_finish(struct marks *marks)
 	free(marks->moments);
 }
 
-bool marks_pass(struct marks *marks, const struct snapshot *before, uint64_t clock)
+bool requested_pass(struct requested *marks, const struct snapshot *before, uint64_t clock)
 {
 	bool all = false;
 
@@ -78,7 +78,7 @@ static bool copy_all(struct moment *moment, const struct snapshot *stored, size_
 	return moment->all;
 }
 
-bool marks_copy_all(struct marks *marks, size_t count, const struct snapshot *stored, size_t n)
+bool requested_copy_all(struct requested *marks, size_t count, const struct snapshot *stored, size_t n)
 {
 	for (size_t i = count; i-- > 0 && !marks->moments[i].all;) {
 		if (marks->settings->ats[i].what == AT_ALL && !copy_all(&marks->moments[i], stored, n))
@@ -88,14 +88,14 @@ bool marks_copy_all(struct marks *marks, size_t count, const struct snapshot *st
 }
 
 /* The first moment taken that needs `live` and has none. */
-static struct snapshot *find_unfilled(struct marks *marks)
+static struct snapshot *find_unfilled(struct requested *marks)
 {
 	while (marks->filled < marks->taken && marks->settings->ats[marks->filled].what != AT_DETAILED)
 		marks->filled++;
 	return marks->filled < marks->taken ? &marks->moments[marks->filled].one : NULL;
 }
 
-struct snapshot *marks_pending(struct marks *marks)
+struct snapshot *requested_pending(struct requested *marks)
 {
 	struct snapshot *peak = marks->peak_pending ? &marks->peak : NULL;
 	struct snapshot *at = find_unfilled(marks);
@@ -103,7 +103,7 @@ struct snapshot *marks_pending(struct marks *marks)
 	return peak && (!at || peak->records <= at->records) ? peak : at;
 }
 
-void marks_fill(struct marks *marks, struct snapshot *mark, struct live *live)
+void requested_fill(struct requested *marks, struct snapshot *mark, struct live *live)
 {
 	free(mark->live);
 	mark->live = live;

@@ -15,7 +15,7 @@ struct moment {
 	size_t n_all;
 };
 
-struct marks {
+struct requested {
 	bool peak_wanted;
 	uint64_t highest;     /* total of the peak so far, or just below the floor; 0: there is none */
 	struct snapshot peak; /* the first moment with that total */
@@ -29,14 +29,14 @@ struct marks {
 };
 
 /*
- * The true peak is not below `floor`, so lower totals aren't looked at. False: no memory; marks_finish() is
+ * The true peak is not below `floor`, so lower totals aren't looked at. False: no memory; requested_finish() is
  * still to be called.
  */
-bool marks_init(struct marks *marks, const struct settings *settings, uint64_t floor);
-void marks_finish(struct marks *marks);
+bool requested_init(struct requested *marks, const struct settings *settings, uint64_t floor);
+void requested_finish(struct requested *marks);
 
 /* A higher total than any before it. */
-static inline void marks_raise(struct marks *marks, const struct snapshot *peak, uint64_t total)
+static inline void requested_raise(struct requested *marks, const struct snapshot *peak, uint64_t total)
 {
 	struct live *live = marks->peak.live;
 
@@ -48,17 +48,17 @@ static inline void marks_raise(struct marks *marks, const struct snapshot *peak,
 
 /*
  * The clock goes on to `clock`, above next_time; `before` is how things have been up to now. True:
- * marks_copy_all() is to be called next, with all `live` that there is in place.
+ * requested_copy_all() is to be called next, with all `live` that there is in place.
  */
-bool marks_pass(struct marks *marks, const struct snapshot *before, uint64_t clock);
+bool requested_pass(struct requested *marks, const struct snapshot *before, uint64_t clock);
 
 /* Keeps a copy of the stored snapshots for those of the first `count` that lack it. False: no memory. */
-bool marks_copy_all(struct marks *marks, size_t count, const struct snapshot *stored, size_t n);
+bool requested_copy_all(struct requested *marks, size_t count, const struct snapshot *stored, size_t n);
 
 /* The earliest mark of the present chunk that waits for its `live`, until it is filled; or NULL. */
-struct snapshot *marks_pending(struct marks *marks);
+struct snapshot *requested_pending(struct requested *marks);
 
 /* Gives a pending mark its `live`. */
-void marks_fill(struct marks *marks, struct snapshot *mark, struct live *live);
+void requested_fill(struct requested *marks, struct snapshot *mark, struct live *live);
 
 #endif

@@ -20,15 +20,15 @@ struct cut_short {
 	bool used;
 };
 
-bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming,
-		   enum contexts_view view)
+bool shown_stacks_init(struct shown_stacks *c, const struct settings *settings, struct symbolizer *symbolizer,
+		       enum shown_stacks_view view)
 {
-	*c = (struct contexts){ .settings = settings, .naming = naming, .view = view };
+	*c = (struct shown_stacks){ .settings = settings, .symbolizer = symbolizer, .view = view };
 	c->captured = malloc((settings->depth + CAPTURED_MORE) * sizeof(*c->captured));
 	return c->captured != NULL;
 }
 
-void contexts_finish(struct contexts *c)
+void shown_stacks_finish(struct shown_stacks *c)
 {
 	free(c->items);
 	free(c->by_stack);
@@ -49,21 +49,21 @@ static bool in_list(const struct name_list *list, const char *name)
 }
 
 /* The name that the lists are compared with: what is printed. */
-static const char *shown_name(const struct contexts *c, uint32_t frame)
+static const char *shown_name(const struct shown_stacks *c, uint32_t frame)
 {
-	if (!c->settings->show_below_main && naming_role(c->naming, frame) == SYMBOL_BELOW_MAIN)
+	if (!c->settings->show_below_main && symbolize_role(c->symbolizer, frame) == SYMBOL_BELOW_MAIN)
 		return "(below main)";
-	return naming_function(c->naming, frame);
+	return symbolize_function(c->symbolizer, frame);
 }
 
 /* The innermost function inlined at the frame that is no allocation function, or NULL. */
-static const char *inlined_name(const struct contexts *c, uint32_t frame)
+static const char *inlined_name(const struct shown_stacks *c, uint32_t frame)
 {
 	const struct symbol_chain *chain;
 
 	if (c->settings->compat == COMPAT_3_19)
 		return NULL;
-	chain = naming_describe(c->naming, frame);
+	chain = symbolize_describe(c->symbolizer, frame);
 	for (uint32_t i = 0; i + 1 < chain->n; i++) {
 		const char *name = chain->lines[i].function;
 
@@ -74,7 +74,7 @@ static const char *inlined_name(const struct contexts *c, uint32_t frame)
 }
 
 /* The physical function first: the names of inlined ones take reading much more of the debug data. */
-static bool ask_alloc_fn(const struct contexts *c, uint32_t frame)
+static bool ask_alloc_fn(const struct shown_stacks *c, uint32_t frame)
 {
 	const char *name = shown_name(c, frame);
 
@@ -89,7 +89,7 @@ enum answer {
 };
 
 /* 0 where it has not been asked. NULL: no memory, so that they must be found anew. */
-static uint8_t *answers_about(struct contexts *c, uint32_t frame)
+static uint8_t *answers_about(struct shown_stacks *c, uint32_t frame)
 {
 	if (frame >= c->n_answers) {
 		const uint32_t n = frame + frame / 2 + 64;
@@ -104,7 +104,7 @@ static uint8_t *answers_about(struct contexts *c, uint32_t frame)
 	return &c->answers[frame];
 }
 
-static bool is_alloc_fn(struct contexts *c, uint32_t frame)
+static bool is_alloc_fn(struct shown_stacks *c, uint32_t frame)
 {
 	uint8_t *known = answers_about(c, frame);
 
@@ -115,14 +115,14 @@ static bool is_alloc_fn(struct contexts *c, uint32_t frame)
 	return *known & ALLOC_FN_YES;
 }
 
-static enum symbol_role role_of_frame(struct contexts *c, uint32_t frame)
+static enum symbol_role role_of_frame(struct shown_stacks *c, uint32_t frame)
 {
 	uint8_t *known = answers_about(c, frame);
 
 	if (!known)
-		return naming_role(c->naming, frame);
+		return symbolize_role(c->symbolizer, frame);
 	if (*known < ROLE_STEP)
-		*known |= (uint8_t)(ROLE_STEP * (naming_role(c->naming, frame) + 1));
+		*known |= (uint8_t)(ROLE_STEP * (symbolize_role(c->symbolizer, frame) + 1));
 	return *known / ROLE_STEP - 1;
 }
 
@@ -140,13 +140,13 @@ static uint32_t frame_of(const struct capture *cap, uint32_t i)
 	return cap->stacks[cap->ids[i]].frame;
 }
 
-static enum symbol_role role_of(struct contexts *c, const struct capture *cap, uint32_t i)
+static enum symbol_role role_of(struct shown_stacks *c, const struct capture *cap, uint32_t i)
 {
 	return role_of_frame(c, frame_of(cap, i));
 }
 
 /* Whether the first function left is one to ignore; nameless code is looked through. */
-static bool is_ignored(const struct contexts *c, const struct capture *cap, uint32_t first)
+static bool is_ignored(const struct shown_stacks *c, const struct capture *cap, uint32_t first)
 {
 	if (c->settings->ignore_fns.n == 0)
 		return false;
@@ -164,7 +164,7 @@ static bool is_ignored(const struct contexts *c, const struct capture *cap, uint
  * The last frame to show: the outermost main; without one the innermost frame of what runs below
  * main; else the outermost frame. The search begins where a main has been before.
  */
-static uint32_t find_cut(struct contexts *c, const struct capture *cap)
+static uint32_t find_cut(struct shown_stacks *c, const struct capture *cap)
 {
 	const uint32_t n = cap->n, start = c->deepest < n ? n - 1 - c->deepest : 0;
 	uint32_t cut = start;
@@ -189,9 +189,9 @@ static uint32_t find_cut(struct contexts *c, const struct capture *cap)
 }
 
 /* Frames [*first, *end) of the capture are shown; false: none, the stack is ignored. */
-static bool select_frames(struct contexts *c, const struct capture *cap, uint32_t *first, uint32_t *end)
+static bool select_frames(struct shown_stacks *c, const struct capture *cap, uint32_t *first, uint32_t *end)
 {
-	const bool whole = c->view == CONTEXTS_WHOLE;
+	const bool whole = c->view == SHOWN_STACKS_WHOLE;
 
 	*first = 0;
 	*end = cap->n;
@@ -242,7 +242,7 @@ static bool same_frames(const struct capture *cap, uint32_t stack)
  * The slot of the context of the captured frames; it is free, if there is none yet. NULL: too many
  * others are in the way, which only a crafted trace has.
  */
-static struct cut_short *find_cut_short(struct contexts *c, const struct capture *cap, uint32_t hash)
+static struct cut_short *find_cut_short(struct shown_stacks *c, const struct capture *cap, uint32_t hash)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct cut_short *slot = &c->cut_short[(hash + i) & (c->cut_short_slots - 1)];
@@ -254,7 +254,7 @@ static struct cut_short *find_cut_short(struct contexts *c, const struct capture
 }
 
 /* Makes room for one more. False: no memory. */
-static bool reserve_cut_short(struct contexts *c)
+static bool reserve_cut_short(struct shown_stacks *c)
 {
 	const uint32_t slots = c->cut_short_slots ? 2 * c->cut_short_slots : 256;
 	struct cut_short *grown;
@@ -280,7 +280,7 @@ static bool reserve_cut_short(struct contexts *c)
 }
 
 /* Returns its number, or CONTEXT_UNKNOWN: no memory. */
-static uint32_t append_context(struct contexts *c, const struct context *context)
+static uint32_t append_context(struct shown_stacks *c, const struct context *context)
 {
 	if (!array_reserve(&c->items, c->n, &c->capacity, sizeof(*c->items)))
 		return CONTEXT_UNKNOWN;
@@ -289,7 +289,8 @@ static uint32_t append_context(struct contexts *c, const struct context *context
 }
 
 /* The same for frames that another, deeper stack may have, too. */
-static uint32_t append_cut_short(struct contexts *c, const struct capture *cap, const struct context *context)
+static uint32_t append_cut_short(struct shown_stacks *c, const struct capture *cap,
+				 const struct context *context)
 {
 	const uint32_t hash = hash_frames(cap);
 	struct cut_short *slot;
@@ -314,7 +315,8 @@ static bool has_allocator(const struct mst_kind *kind)
 	return !mst_op_is_custom(kind->op) && !mst_op_is_page(kind->op);
 }
 
-static uint32_t add_context(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
+static uint32_t add_context(struct shown_stacks *c, const struct mst_reader *reader,
+			    const struct mst_kind *kind)
 {
 	const uint32_t most = c->settings->depth + CAPTURED_MORE - has_allocator(kind);
 	uint32_t n_stacks, first, end;
@@ -330,12 +332,13 @@ static uint32_t add_context(struct contexts *c, const struct mst_reader *reader,
 		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
 		.n = end - first,
 	};
-	if (c->view == CONTEXTS_WHOLE && cap.n == most)
+	if (c->view == SHOWN_STACKS_WHOLE && cap.n == most)
 		return append_cut_short(c, &cap, &context);
 	return append_context(c, &context);
 }
 
-uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind)
+uint32_t shown_stacks_find(struct shown_stacks *c, const struct mst_reader *reader,
+			   const struct mst_kind *kind)
 {
 	const uint32_t stack = kind->stack;
 

@@ -22,19 +22,19 @@ struct context {
 	uint32_t n;
 };
 
-enum contexts_view {
-	CONTEXTS_SHOWN, /* what Massif's trees show, as above */
-	CONTEXTS_WHOLE, /* only what lies below main is cut off; equal captured stacks are one context */
+enum shown_stacks_view {
+	SHOWN_STACKS_SHOWN, /* what Massif's trees show, as above */
+	SHOWN_STACKS_WHOLE, /* only what lies below main is cut off; equal captured stacks are one context */
 };
 
-struct contexts {
+struct shown_stacks {
 	struct context *items; /* in the order of their numbers */
 	uint32_t n;
 
 	/* Private. */
 	const struct settings *settings;
-	struct naming *naming;
-	enum contexts_view view;
+	struct symbolizer *symbolizer;
+	enum shown_stacks_view view;
 	uint32_t capacity;
 	uint32_t *by_stack; /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
 	uint32_t n_by_stack;
@@ -49,12 +49,13 @@ struct contexts {
 #define CONTEXT_UNKNOWN UINT32_MAX
 #define CONTEXT_IGNORED (UINT32_MAX - 1)
 
-/* False: no memory; contexts_finish() is still to be called. */
-bool contexts_init(struct contexts *c, const struct settings *settings, struct naming *naming,
-		   enum contexts_view view);
-void contexts_finish(struct contexts *c);
+/* False: no memory; shown_stacks_finish() is still to be called. */
+bool shown_stacks_init(struct shown_stacks *c, const struct settings *settings, struct symbolizer *symbolizer,
+		       enum shown_stacks_view view);
+void shown_stacks_finish(struct shown_stacks *c);
 
 /* The number of the context of a kind's stack, or CONTEXT_IGNORED; CONTEXT_UNKNOWN: no memory. */
-uint32_t contexts_find(struct contexts *c, const struct mst_reader *reader, const struct mst_kind *kind);
+uint32_t shown_stacks_find(struct shown_stacks *c, const struct mst_reader *reader,
+			   const struct mst_kind *kind);
 
 #endif

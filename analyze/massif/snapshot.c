@@ -113,7 +113,7 @@ static void remove_half(struct snapshots *s)
 	for (unsigned i = 0; i < s->max / 2; i++) {
 		at = find_narrowest(s, at);
 		if (s->chronicle)
-			chronicle_take_out(s->chronicle, i, s->widths[at], &s->items[at], at);
+			event_log_take_out(s->chronicle, i, s->widths[at], &s->items[at], at);
 		take_out(s, at);
 	}
 	for (size_t i = 0; i < s->n; i++) {
@@ -136,14 +136,14 @@ static uint64_t cull(struct snapshots *s)
 	size_t least_at = 0;
 
 	if (s->chronicle)
-		chronicle_cull(s->chronicle);
+		event_log_cull(s->chronicle);
 	remove_half(s);
 	for (size_t i = 1; i < s->n; i++) {
 		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
 
 		if (!is_removable(s, i) && !is_removable(s, i - 1)) {
 			if (s->chronicle)
-				chronicle_pass_over(s->chronicle, i);
+				event_log_pass_over(s->chronicle, i);
 		} else if (interval < least) {
 			least = interval;
 			least_at = i;
@@ -152,7 +152,7 @@ static uint64_t cull(struct snapshots *s)
 	if (s->narrow_interval)
 		least = (uint32_t)least;
 	if (s->chronicle)
-		chronicle_culled(s->chronicle, s->items, s->n, s->max / 2, least, least_at);
+		event_log_culled(s->chronicle, s->items, s->n, s->max / 2, least, least_at);
 	return least;
 }
 
@@ -189,7 +189,7 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
 	if (s->chronicle)
-		chronicle_store(s->chronicle, stored, s->n);
+		event_log_store(s->chronicle, stored, s->n);
 	if (++s->n == s->max)
 		s->min_interval = cull(s);
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;

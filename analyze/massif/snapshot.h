@@ -13,13 +13,13 @@
 
 #include "massif.h"
 
-struct chronicle;
+struct event_log;
 
 struct snapshots {
 	/* Settings. */
 	unsigned max, detailed_freq;
 	double peak_inaccuracy;      /* percent; below 0 counts as 0 */
-	struct chronicle *chronicle; /* is told of all that happens; NULL: nobody is */
+	struct event_log *chronicle; /* is told of all that happens; NULL: nobody is */
 	bool narrow_interval;        /* keep the low 32 bits of the least interval, as Massif does */
 
 	struct snapshot *items; /* [max] */

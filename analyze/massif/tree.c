@@ -189,7 +189,7 @@ static bool add_groups(struct forest *f, uint32_t number)
 }
 
 /* More bytes first; then the aggregate, whose address would be 0; then by address. */
-static int compare_groups(const void *va, const void *vb, void *naming)
+static int compare_groups(const void *va, const void *vb, void *symbolizer)
 {
 	const struct group *a = va, *b = vb;
 
@@ -197,7 +197,7 @@ static int compare_groups(const void *va, const void *vb, void *naming)
 		return a->bytes > b->bytes ? -1 : 1;
 	if (a->frame == TREE_AGGREGATE || b->frame == TREE_AGGREGATE)
 		return (a->frame != TREE_AGGREGATE) - (b->frame != TREE_AGGREGATE);
-	return naming_compare(naming, a->frame, b->frame);
+	return symbolize_compare(symbolizer, a->frame, b->frame);
 }
 
 /*
@@ -218,7 +218,8 @@ static bool add_subtree(struct forest *f, const struct tree_node *node, uint32_t
 		return false;
 	added->children = f->n_groups - base;
 	if (added->children > 1)
-		qsort_r(f->groups + base, added->children, sizeof(*f->groups), compare_groups, f->in.naming);
+		qsort_r(f->groups + base, added->children, sizeof(*f->groups), compare_groups,
+			f->in.symbolizer);
 	for (uint32_t i = base, end = f->n_groups; i < end; i++) {
 		const struct group g = f->groups[i];
 		const struct tree_node child = { .frame = g.frame, .places = g.places, .bytes = g.bytes };

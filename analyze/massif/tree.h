@@ -23,8 +23,8 @@ struct forest_input {
 	uint32_t n_leaves;
 	const struct mst_stack *stacks; /* the trace's tables */
 	uint32_t n_frames;
-	const uint32_t *same;  /* by frame: that which stands for it; NULL: each for itself */
-	struct naming *naming; /* naming_compare() orders equal entries */
+	const uint32_t *same;          /* by frame: that which stands for it; NULL: each for itself */
+	struct symbolizer *symbolizer; /* symbolize_compare() orders equal entries */
 };
 
 struct forest;

@@ -5,7 +5,7 @@
 
 #define SPELL_RECORDS 32u /* short enough that few settings find something in it */
 
-/* What a record of a symbol does; nothing if the block was never seen allocated. */
+/* What a record of a token does; nothing if the block was never seen allocated. */
 struct weight {
 	uint64_t useful, rounded;
 	uint64_t moved; /* the absolute value of `rounded` */
@@ -16,7 +16,7 @@ struct weight {
 
 /* What is made of a chunk. */
 struct product {
-	struct weight *weights; /* by symbol */
+	struct weight *weights; /* by token */
 	uint32_t n_weights;
 	struct spell *spells;
 	uint32_t capacity;
@@ -113,10 +113,10 @@ static bool room_for(void **items, uint32_t *capacity, uint32_t n, size_t item_s
 	return *items;
 }
 
-static bool reserve(struct product *p, uint32_t n_symbols, uint32_t n_spells)
+static bool reserve(struct product *p, uint32_t n_tokens, uint32_t n_spells)
 {
 	void *weights = p->weights, *spells = p->spells;
-	const bool fine = room_for(&weights, &p->n_weights, n_symbols, sizeof(*p->weights)) &&
+	const bool fine = room_for(&weights, &p->n_weights, n_tokens, sizeof(*p->weights)) &&
 			  room_for(&spells, &p->capacity, n_spells, sizeof(*p->spells));
 
 	p->weights = weights;
@@ -132,11 +132,11 @@ static int make(uint64_t alignment, const struct mst_chunk *chunk, const struct 
 
 	if (!p)
 		p = *product = calloc(1, sizeof(*p));
-	if (!p || !reserve(p, chunk->n_symbols + 1, chunk->n_records / SPELL_RECORDS + 1))
+	if (!p || !reserve(p, chunk->n_tokens + 1, chunk->n_records / SPELL_RECORDS + 1))
 		return MST_ERR_NOMEM;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
 		p->weights[i] =
-			weight_of(alignment - 1, &kinds[chunk->symbols[i].kind], chunk->symbols[i].role);
+			weight_of(alignment - 1, &kinds[chunk->tokens[i].kind], chunk->tokens[i].role);
 	for (uint32_t i = 0; i < chunk->n_records; i = p->spells[n++].end)
 		p->spells[n] = sum_up(p->weights, chunk, i);
 	return 0;

@@ -26,8 +26,8 @@ struct xtree {
 	struct observer observer;
 	const struct settings *settings;
 	bool full;
-	struct contexts contexts;
-	struct contexts shown;
+	struct shown_stacks contexts;
+	struct shown_stacks shown;
 	struct values *values; /* by context */
 	uint32_t n_values;     /* at least as many as there are contexts */
 	struct values nobody;  /* of stacks without a frame; not in the report */
@@ -84,7 +84,7 @@ static struct values *values_of(struct xtree *x, uint32_t kind)
 	uint32_t *context = &x->states[kind].context;
 
 	if (*context == CONTEXT_UNKNOWN)
-		*context = contexts_find(&x->contexts, x->reader, &x->kinds[kind]);
+		*context = shown_stacks_find(&x->contexts, x->reader, &x->kinds[kind]);
 	if (*context == CONTEXT_IGNORED)
 		return &x->nobody;
 	return *context != CONTEXT_UNKNOWN && reserve_values(x) ? &x->values[*context] : NULL;
@@ -96,7 +96,7 @@ static bool is_ignored(struct xtree *x, uint32_t kind)
 	uint32_t *context = &x->states[kind].shown_context;
 
 	if (*context == CONTEXT_UNKNOWN)
-		*context = contexts_find(&x->shown, x->reader, &x->kinds[kind]);
+		*context = shown_stacks_find(&x->shown, x->reader, &x->kinds[kind]);
 	return *context == CONTEXT_IGNORED;
 }
 
@@ -117,12 +117,12 @@ static bool is_overlooked(struct xtree *x, uint32_t old, uint32_t resized)
 
 static uint64_t bytes_of(const struct xtree *x, uint32_t kind)
 {
-	return estimate_bytes(x->mean, x->kinds[kind].size, x->kinds[kind].size);
+	return weight_bytes(x->mean, x->kinds[kind].size, x->kinds[kind].size);
 }
 
 static uint64_t shares_of(const struct xtree *x, uint32_t kind)
 {
-	return estimate_shares(x->mean, x->kinds[kind].size);
+	return weight_shares(x->mean, x->kinds[kind].size);
 }
 
 /* `n` blocks. False, here and below: no memory. */
@@ -190,19 +190,19 @@ static bool do_records(struct xtree *x, const struct mst_chunk *chunk)
 	bool fine = true;
 
 	for (uint32_t i = 0; fine && i < chunk->n_records; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]], *next;
+		const struct mst_token *token = &chunk->tokens[chunk->records[i]], *next;
 
-		switch ((enum mst_role)symbol->role) {
+		switch ((enum mst_role)token->role) {
 		case MST_ALLOC:
-			fine = come(x, symbol->kind, 1);
+			fine = come(x, token->kind, 1);
 			break;
 		case MST_FREE:
-			fine = do_free(x, symbol->kind, 1);
+			fine = do_free(x, token->kind, 1);
 			break;
 		case MST_OUT:
 			/* The reader has proved that there is a next record. */
-			next = &chunk->symbols[chunk->records[++i]];
-			fine = do_pair(x, symbol->kind, next->kind, next->role == MST_ALLOC);
+			next = &chunk->tokens[chunk->records[++i]];
+			fine = do_pair(x, token->kind, next->kind, next->role == MST_ALLOC);
 			break;
 		case MST_CALL:
 		case MST_KEEP:
@@ -222,26 +222,26 @@ static bool xtree_sums_suffice(struct observer *observer, const struct mst_reade
 	bool needed = false;
 
 	(void)reader;
-	for (uint32_t i = 0; x->full && i < chunk->n_symbols; i++)
-		needed |= chunk->symbols[i].role == MST_OUT;
+	for (uint32_t i = 0; x->full && i < chunk->n_tokens; i++)
+		needed |= chunk->tokens[i].role == MST_OUT;
 	return !needed;
 }
 
 /*
- * Who freed what is not asked. Symbols are in the order of first use, so stacks come up as they do by records; those
+ * Who freed what is not asked. Tokens are in the order of first use, so stacks come up as they do by records; those
  * that only free don't.
  */
-static bool do_symbols(struct xtree *x, const struct mst_chunk *chunk)
+static bool do_tokens(struct xtree *x, const struct mst_chunk *chunk)
 {
 	bool fine = true;
 
-	for (uint32_t i = 0; fine && i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
+	for (uint32_t i = 0; fine && i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
 
-		if (symbol->role == MST_ALLOC)
-			fine = come(x, symbol->kind, symbol->count);
-		else if (symbol->role == MST_FREE || symbol->role == MST_OUT)
-			fine = do_free(x, symbol->kind, symbol->count);
+		if (token->role == MST_ALLOC)
+			fine = come(x, token->kind, token->count);
+		else if (token->role == MST_FREE || token->role == MST_OUT)
+			fine = do_free(x, token->kind, token->count);
 	}
 	return fine;
 }
@@ -261,7 +261,7 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 	x->mean = mst_reader_info(reader)->sample_bytes;
 	fine = reserve_states(x, n_kinds);
 	if (fine && x->settings->heap)
-		fine = observer->by_sums ? do_symbols(x, chunk) : do_records(x, chunk);
+		fine = observer->by_sums ? do_tokens(x, chunk) : do_records(x, chunk);
 	x->time_ms = (chunk->last_time << mst_reader_time_shift(reader)) / NS_PER_MS;
 	return fine ? 0 : MST_ERR_NOMEM;
 }
@@ -276,16 +276,16 @@ static int xtree_end(struct observer *observer, const struct mst_reader *reader)
 	for (uint32_t i = 0; i < x->contexts.n && i < x->n_values; i++) {
 		uint64_t *of = x->values[i].of;
 
-		of[XTREE_LIVE_BLOCKS] = estimate_blocks(of[XTREE_LIVE_BLOCKS]);
-		of[XTREE_TOTAL_BLOCKS] = estimate_blocks(of[XTREE_TOTAL_BLOCKS]);
-		of[XTREE_FREED_BLOCKS] = estimate_blocks(of[XTREE_FREED_BLOCKS]);
+		of[XTREE_LIVE_BLOCKS] = weight_blocks(of[XTREE_LIVE_BLOCKS]);
+		of[XTREE_TOTAL_BLOCKS] = weight_blocks(of[XTREE_TOTAL_BLOCKS]);
+		of[XTREE_FREED_BLOCKS] = weight_blocks(of[XTREE_FREED_BLOCKS]);
 	}
 	return 0;
 }
 
 /* ---- life ---- */
 
-struct xtree *xtree_create(const struct settings *settings, struct naming *naming)
+struct xtree *xtree_create(const struct settings *settings, struct symbolizer *symbolizer)
 {
 	static const struct observer_impl impl = {
 		.chunk = xtree_chunk,
@@ -301,8 +301,8 @@ struct xtree *xtree_create(const struct settings *settings, struct naming *namin
 	x->observer.spared = MST_ALL_COLUMNS;
 	x->settings = settings;
 	x->full = settings->xtree_memory == XTREE_FULL;
-	if (!contexts_init(&x->contexts, settings, naming, CONTEXTS_WHOLE) ||
-	    !contexts_init(&x->shown, settings, naming, CONTEXTS_SHOWN)) {
+	if (!shown_stacks_init(&x->contexts, settings, symbolizer, SHOWN_STACKS_WHOLE) ||
+	    !shown_stacks_init(&x->shown, settings, symbolizer, SHOWN_STACKS_SHOWN)) {
 		xtree_destroy(x);
 		return NULL;
 	}
@@ -313,8 +313,8 @@ void xtree_destroy(struct xtree *x)
 {
 	if (!x)
 		return;
-	contexts_finish(&x->contexts);
-	contexts_finish(&x->shown);
+	shown_stacks_finish(&x->contexts);
+	shown_stacks_finish(&x->shown);
 	free(x->values);
 	free(x->states);
 	free(x);

@@ -20,7 +20,7 @@
 #include "observer.h"
 #include "settings.h"
 
-struct naming;
+struct symbolizer;
 struct xtree;
 
 /* The columns of a report, in its order; a report of live blocks has the first two. */
@@ -45,7 +45,7 @@ struct xtree_place {
  * Makes a full report if settings->xtree_memory says so, else one of live blocks. Copies nothing:
  * `settings` and `naming` must outlive the observer. NULL when out of memory.
  */
-struct xtree *xtree_create(const struct settings *settings, struct naming *naming);
+struct xtree *xtree_create(const struct settings *settings, struct symbolizer *symbolizer);
 void xtree_destroy(struct xtree *xtree); /* NULL is allowed */
 struct observer *xtree_observer(struct xtree *xtree);
 

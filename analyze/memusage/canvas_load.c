@@ -14,7 +14,7 @@ static canvas_maker *make;
 const char *canvas_png_load(void)
 {
 	static const char *const places[] = { MODULE, "../" MSREC_LIBDIR "/msrec/" MODULE };
-	char *path = beside_find(places, sizeof(places) / sizeof(*places), R_OK);
+	char *path = install_path_find(places, sizeof(places) / sizeof(*places), R_OK);
 	void *library;
 
 	if (!path)

@@ -49,7 +49,7 @@ struct thread_counts {
 
 struct fullusage {
 	struct observer observer;
-	struct naming *naming;
+	struct symbolizer *symbolizer;
 	uint64_t mean; /* of the sample, see estimate.h */
 	struct row_counts rows[ROW_COUNT];
 	uint64_t null_frees;
@@ -102,12 +102,12 @@ static void count_row(struct fullusage *full, enum row row, uint64_t bytes, uint
 
 static uint64_t shares_of(const struct fullusage *full, const struct mst_kind *kind)
 {
-	return estimate_shares(full->mean, kind->size);
+	return weight_shares(full->mean, kind->size);
 }
 
 static uint64_t bytes_of(const struct fullusage *full, const struct mst_kind *kind)
 {
-	return estimate_bytes(full->mean, kind->size, kind->size);
+	return weight_bytes(full->mean, kind->size, kind->size);
 }
 
 /* `old` is the block that goes with it, or NULL. What most blocks of a sample grew from isn't known. */
@@ -134,7 +134,7 @@ static void count_free(struct fullusage *full, const struct mst_event *event, co
 {
 	struct thread_counts *thread = &full->threads[event->thread];
 	bool unknown = old->op == MST_OP_UNKNOWN;
-	uint64_t bytes = bytes_of(full, old), shares = unknown ? ESTIMATE_ONE : shares_of(full, old);
+	uint64_t bytes = bytes_of(full, old), shares = unknown ? WEIGHT_ONE : shares_of(full, old);
 	full->live -= bytes;
 	full->blocks -= unknown ? 0 : shares;
 	if (call && call->op == MST_OP_IMPLIED_FREE)
@@ -249,14 +249,14 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
-struct fullusage *fullusage_create(struct naming *naming)
+struct fullusage *fullusage_create(struct symbolizer *symbolizer)
 {
 	static const struct observer_impl impl = { .chunk = fullusage_chunk };
 	struct fullusage *full = calloc(1, sizeof(*full));
 	if (full) {
 		full->observer.impl = &impl;
 		full->observer.spared = MST_ALL_COLUMNS & ~MST_THREADS;
-		full->naming = naming;
+		full->symbolizer = symbolizer;
 	}
 	return full;
 }
@@ -284,7 +284,7 @@ static void print_rows(const struct fullusage *full, FILE *out)
 	      out);
 	for (enum row row = 0; row < ROW_COUNT; row++) {
 		const struct row_counts *c = &full->rows[row];
-		fprintf(out, "%14s| %10" PRIu64 "   %12" PRIu64, row_names[row], estimate_blocks(c->calls),
+		fprintf(out, "%14s| %10" PRIu64 "   %12" PRIu64, row_names[row], weight_blocks(c->calls),
 			c->total);
 		if (row == ROW_FREE)
 			fputc('\n', out);
@@ -295,7 +295,7 @@ static void print_rows(const struct fullusage *full, FILE *out)
 	fprintf(out,
 		"All functions together: heap peak: %" PRIu64 ", at the end: %" PRIu64 " in %" PRIu64
 		" blocks\n",
-		full->peak, full->live, estimate_blocks(full->blocks));
+		full->peak, full->live, weight_blocks(full->blocks));
 }
 
 static void print_threads(const struct fullusage *full, const struct mst_reader *reader, FILE *out)
@@ -311,8 +311,8 @@ static void print_threads(const struct fullusage *full, const struct mst_reader 
 			fprintf(out,
 				"%7" PRIu32 "| %10" PRIu64 "   %12" PRIu64 "     %10" PRIu64 "   %12" PRIu64
 				"\n",
-				threads[i].tid, estimate_blocks(c->requests), c->requested,
-				estimate_blocks(c->frees), c->freed);
+				threads[i].tid, weight_blocks(c->requests), c->requested,
+				weight_blocks(c->frees), c->freed);
 	}
 }
 
@@ -335,9 +335,9 @@ static const char *call_name(const struct mst_kind *kind)
 
 static void print_frame(const struct fullusage *full, uint32_t frame, FILE *out)
 {
-	const struct symbol_chain *chain = naming_describe(full->naming, frame);
+	const struct symbol_chain *chain = symbolize_describe(full->symbolizer, frame);
 	const struct symbol_line *line = &chain->lines[0];
-	const char *object = naming_object(full->naming, frame);
+	const char *object = symbolize_object(full->symbolizer, frame);
 	fputs(line->function ? line->function : "?", out);
 	if (line->file)
 		fprintf(out, " (%s:%d)", line->file, line->line);
@@ -351,7 +351,7 @@ static void print_place(const struct fullusage *full, const struct mst_reader *r
 	uint32_t n;
 	const struct mst_stack *stacks = mst_reader_stacks(reader, &n);
 	for (unsigned i = 0; i < FRAMES && stack != MST_ROOT_STACK; i++) {
-		if (naming_role(full->naming, stacks[stack].frame) == SYMBOL_BELOW_MAIN)
+		if (symbolize_role(full->symbolizer, stacks[stack].frame) == SYMBOL_BELOW_MAIN)
 			break;
 		fputs(i ? " < " : "  ", out);
 		print_frame(full, stacks[stack].frame, out);
@@ -406,7 +406,7 @@ static void print_largest(const struct fullusage *full, const struct mst_reader 
 	      out);
 	for (unsigned i = 0; i < found; i++) {
 		const struct mst_kind *kind = &kinds[list[i].kind];
-		fprintf(out, "%12" PRIu64 "   %12" PRIu64 "  %s", kind->size, estimate_blocks(list[i].n),
+		fprintf(out, "%12" PRIu64 "   %12" PRIu64 "  %s", kind->size, weight_blocks(list[i].n),
 			call_name(kind));
 		print_place(full, reader, kind->stack, out);
 		fputc('\n', out);

@@ -29,18 +29,18 @@ struct counts {
 	uint64_t calls, total, failed; /* calls in shares, see estimate.h */
 };
 
-/* A kind's records in chunks of which only the sums were looked at: each of a symbol counts alike, whenever it was. */
+/* A kind's records in chunks of which only the sums were looked at: each of a token counts alike, whenever it was. */
 struct tallied {
 	uint64_t records[3]; /* ALLOC; FREE; OUT, where it is a free */
 };
 
-/* A chunk's symbols, added up by what must be known of them together. */
+/* A chunk's tokens, added up by what must be known of them together. */
 struct tally {
 	uint64_t out, resized, freed; /* first records of pairs, and the second ones that they can have */
 	uint64_t kept, refused;       /* the same of failed reallocs */
 	bool odd;                     /* something whose part in the sums is not that in the report */
 	bool partial;                 /* blocks come or go that don't count */
-	bool marked;                  /* a record says more than its symbol */
+	bool marked;                  /* a record says more than its token */
 	uint64_t net;                 /* what the chunk adds to the live bytes */
 	uint64_t above;               /* how far these can be, at some moment of it, above what sums tell */
 };
@@ -106,12 +106,12 @@ static uint64_t size_of(const struct mst_kind *kind)
 
 static uint64_t shares_of(const struct memusage *m, const struct mst_kind *kind)
 {
-	return estimate_shares(m->mean, kind->size);
+	return weight_shares(m->mean, kind->size);
 }
 
 static uint64_t bytes_of(const struct memusage *m, const struct mst_kind *kind)
 {
-	return estimate_bytes(m->mean, kind->size, size_of(kind));
+	return weight_bytes(m->mean, kind->size, size_of(kind));
 }
 
 static void add_entry(struct memusage *m, uint64_t size, uint64_t shares)
@@ -164,7 +164,7 @@ static uint64_t shares_of_both(const struct memusage *m, const struct mst_kind *
 			       const struct mst_kind *kind)
 {
 	unsigned __int128 product = (unsigned __int128)shares_of(m, old) * shares_of(m, kind);
-	return (uint64_t)(product >> ESTIMATE_SHARES_LOG2);
+	return (uint64_t)(product >> WEIGHT_SHARES_LOG2);
 }
 
 /* What most blocks of a sample grew from isn't known: there, all that is asked for is new. */
@@ -238,7 +238,7 @@ static void count_call(struct memusage *m, const struct mst_kind *old, const str
 	if (row == ROW_NONE || (old && row_of(old) == ROW_NONE))
 		return;
 	uint64_t size = size_of(kind), old_size = old ? size_of(old) : 0;
-	count_request(m, row, size, size > old_size ? size - old_size : 0, ESTIMATE_ONE);
+	count_request(m, row, size, size > old_size ? size - old_size : 0, WEIGHT_ONE);
 	m->rows[row].failed++;
 }
 
@@ -258,7 +258,7 @@ static void move_mapped(struct memusage *m, uint64_t plus, uint64_t minus)
 static void count_mmap(struct memusage *m, enum row row, uint64_t size, bool failed)
 {
 	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
-	count_request(m, row, size, size, ESTIMATE_ONE);
+	count_request(m, row, size, size, WEIGHT_ONE);
 	m->rows[row].failed += failed && !faithful;
 	if (faithful ? row == ROW_MMAP_WRITE : !failed)
 		move_mapped(m, size, 0);
@@ -268,7 +268,7 @@ static void count_mremap(struct memusage *m, const struct mst_kind *kind, bool f
 {
 	bool faithful = m->maps == MEMUSAGE_MAPS_AS_MEMUSAGE;
 	uint64_t old = m->remapped, size = kind->size;
-	count_request(m, ROW_MREMAP, size, size > old ? size - old : 0, ESTIMATE_ONE);
+	count_request(m, ROW_MREMAP, size, size > old ? size - old : 0, WEIGHT_ONE);
 	m->rows[ROW_MREMAP].failed += failed && !faithful;
 	if (failed && !faithful)
 		return;
@@ -279,7 +279,7 @@ static void count_mremap(struct memusage *m, const struct mst_kind *kind, bool f
 
 static void count_munmap(struct memusage *m, uint64_t size, bool failed)
 {
-	m->rows[ROW_MUNMAP].calls += ESTIMATE_ONE;
+	m->rows[ROW_MUNMAP].calls += WEIGHT_ONE;
 	m->rows[ROW_MUNMAP].failed += failed;
 	if (failed)
 		return;
@@ -484,15 +484,15 @@ static bool know_kinds(struct memusage *m, const struct mst_kind *kinds, uint32_
 	return true;
 }
 
-static void tally_call(struct tally *t, const struct mst_symbol *symbol, unsigned traits)
+static void tally_call(struct tally *t, const struct mst_token *token, unsigned traits)
 {
-	if (symbol->role == MST_KEEP) {
-		t->kept += symbol->count;
+	if (token->role == MST_KEEP) {
+		t->kept += token->count;
 		t->odd |= !(traits & TRAIT_PLAIN);
 	} else if (traits & TRAIT_FREES) {
-		t->freed += symbol->count;
+		t->freed += token->count;
 	} else if (traits & TRAIT_REALLOC) {
-		t->refused += symbol->count;
+		t->refused += token->count;
 		t->odd |= !(traits & TRAIT_COUNTS);
 	} else {
 		t->marked |= (traits & TRAIT_MARKED) != 0;
@@ -504,20 +504,20 @@ static struct tally tally_up(const struct memusage *m, const struct mst_chunk *c
 {
 	struct tally t = { .net = (uint64_t)chunk->sums.net_bytes };
 	unsigned all = 0, handed = 0, strange = 0;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const unsigned traits = m->traits[symbol->kind];
-		if (__builtin_expect(symbol->role > MST_OUT, 0)) {
-			tally_call(&t, symbol, traits);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const unsigned traits = m->traits[token->kind];
+		if (__builtin_expect(token->role > MST_OUT, 0)) {
+			tally_call(&t, token, traits);
 			continue;
 		}
-		const bool out = symbol->role == MST_OUT;
-		const bool resized = symbol->role == MST_ALLOC && traits & TRAIT_RESIZES;
+		const bool out = token->role == MST_OUT;
+		const bool resized = token->role == MST_ALLOC && traits & TRAIT_RESIZES;
 		all |= traits;
 		handed |= out ? traits : 0;
 		strange |= resized ? ~traits : 0;
-		t.out += out ? symbol->count : 0;
-		t.resized += resized ? symbol->count : 0;
+		t.out += out ? token->count : 0;
+		t.resized += resized ? token->count : 0;
 	}
 	t.marked |= (all & TRAIT_INSANE) != 0;
 	t.partial = all & TRAIT_UNLIKE;
@@ -528,17 +528,17 @@ static struct tally tally_up(const struct memusage *m, const struct mst_chunk *c
 /* Corrects what the sums of a partial chunk say by the blocks that count otherwise. */
 static void weigh(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const unsigned traits = m->traits[symbol->kind];
-		if (!(traits & TRAIT_UNLIKE) || symbol->role > MST_OUT)
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const unsigned traits = m->traits[token->kind];
+		if (!(traits & TRAIT_UNLIKE) || token->role > MST_OUT)
 			continue;
-		const struct mst_kind *kind = &kinds[symbol->kind];
+		const struct mst_kind *kind = &kinds[token->kind];
 		const uint64_t bytes = traits & TRAIT_COUNTS ? size_of(kind) : 0;
 		/* By which the sums' step is too low. */
-		const uint64_t lacks = symbol->role == MST_ALLOC ? bytes - kind->size : kind->size - bytes;
-		m->tally.net += symbol->count * lacks;
-		m->tally.above += (int64_t)lacks > 0 ? symbol->count * lacks : 0;
+		const uint64_t lacks = token->role == MST_ALLOC ? bytes - kind->size : kind->size - bytes;
+		m->tally.net += token->count * lacks;
+		m->tally.above += (int64_t)lacks > 0 ? token->count * lacks : 0;
 	}
 }
 
@@ -579,32 +579,31 @@ static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_
 	if (kind->op == MST_OP_STACK && n && kind->size > m->stack_peak)
 		m->stack_peak = kind->size;
 	if (kind->op == MST_OP_FREE)
-		m->rows[ROW_FREE].calls += n * ESTIMATE_ONE;
+		m->rows[ROW_FREE].calls += n * WEIGHT_ONE;
 	if (kind->op == MST_OP_REALLOC_FREE) {
-		m->rows[ROW_REALLOC].calls += n * ESTIMATE_ONE;
-		m->realloc_frees += n * ESTIMATE_ONE;
+		m->rows[ROW_REALLOC].calls += n * WEIGHT_ONE;
+		m->realloc_frees += n * WEIGHT_ONE;
 	}
 	if (row == ROW_NONE)
 		return;
-	count_request(m, row, size_of(kind), resized ? 0 : n * size_of(kind), n * ESTIMATE_ONE);
+	count_request(m, row, size_of(kind), resized ? 0 : n * size_of(kind), n * WEIGHT_ONE);
 	m->rows[row].failed += n;
 }
 
 /* False: no memory. */
-static bool note_symbols(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
+static bool note_tokens(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	const uint32_t counts[] = { [MST_ALLOC] = 1, [MST_FREE] = 1, [MST_OUT] = m->tally.resized == 0 };
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		struct tallied **page = &m->tallied[symbol->kind / PAGE_KINDS];
-		if (symbol->role == MST_CALL)
-			count_calls(m, &kinds[symbol->kind], symbol->count);
-		if (symbol->role > MST_OUT)
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		struct tallied **page = &m->tallied[token->kind / PAGE_KINDS];
+		if (token->role == MST_CALL)
+			count_calls(m, &kinds[token->kind], token->count);
+		if (token->role > MST_OUT)
 			continue;
 		if (!*page && !(*page = calloc(PAGE_KINDS, sizeof(**page))))
 			return false;
-		(*page)[symbol->kind % PAGE_KINDS].records[symbol->role] +=
-			counts[symbol->role] * symbol->count;
+		(*page)[token->kind % PAGE_KINDS].records[token->role] += counts[token->role] * token->count;
 	}
 	return true;
 }
@@ -617,12 +616,12 @@ static uint64_t freed_by_pairs(const struct memusage *m, const struct mst_chunk 
 			       const struct mst_kind *kinds)
 {
 	uint64_t bytes = chunk->sums.grown;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		if (symbol->role == MST_OUT)
-			bytes += symbol->count * kinds[symbol->kind].size;
-		else if (symbol->role == MST_ALLOC && m->traits[symbol->kind] & TRAIT_RESIZES)
-			bytes -= symbol->count * kinds[symbol->kind].size;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		if (token->role == MST_OUT)
+			bytes += token->count * kinds[token->kind].size;
+		else if (token->role == MST_ALLOC && m->traits[token->kind] & TRAIT_RESIZES)
+			bytes -= token->count * kinds[token->kind].size;
 	}
 	return bytes;
 }
@@ -639,13 +638,13 @@ static int memusage_sums(struct observer *observer, const struct mst_reader *rea
 	if (!t->partial && m->heap + (uint64_t)chunk->sums.max_bytes > m->heap_peak)
 		m->heap_peak = m->heap + (uint64_t)chunk->sums.max_bytes;
 	m->heap += t->net;
-	if (!note_symbols(m, chunk, kinds))
+	if (!note_tokens(m, chunk, kinds))
 		return MST_ERR_NOMEM;
 	if (t->resized && t->freed)
 		m->rows[ROW_FREE].total += freed_by_pairs(m, chunk, kinds);
 	m->rows[ROW_REALLOC].total += t->resized || t->refused ? chunk->sums.grown : 0;
 	m->heap_total += t->resized || t->refused ? chunk->sums.grown : 0;
-	m->decreasing += t->resized ? chunk->sums.shrunk * ESTIMATE_ONE : 0;
+	m->decreasing += t->resized ? chunk->sums.shrunk * WEIGHT_ONE : 0;
 	m->null_frees += chunk->sums.null_frees;
 	return 0;
 }
@@ -655,9 +654,9 @@ static void count_allocs(struct memusage *m, const struct mst_kind *kind, uint64
 {
 	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
 	/* A realloc's entry is of the size that was asked for; only operator new has another. */
-	count_request(m, row_of(kind), size_of(kind), resized ? 0 : n * size_of(kind), n * ESTIMATE_ONE);
+	count_request(m, row_of(kind), size_of(kind), resized ? 0 : n * size_of(kind), n * WEIGHT_ONE);
 	if (kind->op == MST_OP_REALLOC_IN_PLACE)
-		m->in_place += n * ESTIMATE_ONE;
+		m->in_place += n * WEIGHT_ONE;
 }
 
 /* All that sums have told. */
@@ -671,7 +670,7 @@ static void count_tallied(struct memusage *m, const struct mst_reader *reader)
 			continue;
 		const uint64_t *records = page[i % PAGE_KINDS].records;
 		count_allocs(m, &kinds[i], records[MST_ALLOC]);
-		m->rows[ROW_FREE].calls += records[MST_FREE] * ESTIMATE_ONE;
+		m->rows[ROW_FREE].calls += records[MST_FREE] * WEIGHT_ONE;
 		m->rows[ROW_FREE].total += (records[MST_FREE] + records[MST_OUT]) * size_of(&kinds[i]);
 	}
 }
@@ -709,7 +708,7 @@ struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 	struct memusage *m = calloc(1, sizeof(*m));
 	if (m) {
 		m->observer.impl = &impl;
-		m->observer.spared = MST_IDENTITY | MST_INSTRUCTIONS | MST_ADDRESSES | MST_STEPS;
+		m->observer.spared = MST_IDENTITY | MST_INSTRUCTIONS | MST_ADDRESSES | MST_SP_CHANGES;
 		m->data = data;
 		m->maps = maps;
 	}
@@ -761,7 +760,7 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 		[ROW_MMAP_ANON] = "mmap(a)", [ROW_MREMAP] = " mremap",    [ROW_MUNMAP] = " munmap",
 	};
 	const struct counts *c = &m->rows[row];
-	uint64_t calls = estimate_blocks(c->calls) + (row == ROW_FREE ? m->null_frees : 0);
+	uint64_t calls = weight_blocks(c->calls) + (row == ROW_FREE ? m->null_frees : 0);
 	fprintf(out, "%s%s|%s %10" PRIu64 "   %12" PRIu64, paint->label, labels[row], paint->off, calls,
 		c->total);
 	if (row != ROW_FREE)
@@ -769,8 +768,8 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 			paint->row_off);
 	if (row == ROW_REALLOC)
 		fprintf(out, "  (nomove:%" PRId64 ", dec:%" PRId64 ", free:%" PRId64 ")",
-			(int64_t)estimate_blocks(m->in_place), (int64_t)estimate_blocks(m->decreasing),
-			(int64_t)estimate_blocks(m->realloc_frees));
+			(int64_t)weight_blocks(m->in_place), (int64_t)weight_blocks(m->decreasing),
+			(int64_t)weight_blocks(m->realloc_frees));
 	if (row == ROW_MREMAP)
 		fprintf(out, "  (nomove: %" PRId64 ", dec:%" PRId64 ")", (int64_t)m->remapped_in_place,
 			(int64_t)m->remapped_decreasing);
@@ -781,7 +780,7 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 static void print_bar(const struct memusage *m, FILE *out, const struct paint *paint, uint64_t n,
 		      uint64_t most)
 {
-	uint64_t percent = 100 * n / estimate_blocks(m->sized_calls);
+	uint64_t percent = 100 * n / weight_blocks(m->sized_calls);
 	if (percent == 0)
 		fputs(" <1% ", out);
 	else
@@ -795,15 +794,15 @@ static void print_bar(const struct memusage *m, FILE *out, const struct paint *p
 static void print_histogram(const struct memusage *m, FILE *out, const struct paint *paint)
 {
 	fprintf(out, "%sHistogram for block sizes:%s\n", paint->title, paint->title_off);
-	uint64_t large = estimate_blocks(m->large), most = large;
+	uint64_t large = weight_blocks(m->large), most = large;
 	for (unsigned i = 0; i < BUCKETS; i++)
-		if (estimate_blocks(m->buckets[i]) > most)
-			most = estimate_blocks(m->buckets[i]);
+		if (weight_blocks(m->buckets[i]) > most)
+			most = weight_blocks(m->buckets[i]);
 	for (unsigned i = 0; i < BUCKETS; i++) {
 		if (m->buckets[i] == 0)
 			continue;
 		int size = (int)(i * BUCKET_B);
-		uint64_t n = estimate_blocks(m->buckets[i]);
+		uint64_t n = weight_blocks(m->buckets[i]);
 		fprintf(out, "%5d-%-5d%12" PRIu64 " ", size, size + (int)BUCKET_B - 1, n);
 		print_bar(m, out, paint, n, most);
 	}

@@ -52,15 +52,15 @@ static void watch_signals(void)
 			sigaction(fatal[i], &action, NULL);
 }
 
-static void forget(struct outfile *file)
+static void forget(struct output_file *file)
 {
 	atomic_store(&is_there, false);
 	free(file->path);
-	*file = (struct outfile){ .fd = -1 };
+	*file = (struct output_file){ .fd = -1 };
 }
 
 /* Names that fit wherever the target's own fits: they don't contain it. */
-static int create_beside(struct outfile *file, mode_t mode)
+static int create_beside(struct output_file *file, mode_t mode)
 {
 	const char *slash = strrchr(file->path, '/');
 	int directory = slash ? (int)(slash + 1 - file->path) : 0;
@@ -81,9 +81,9 @@ static int create_beside(struct outfile *file, mode_t mode)
 	return -EEXIST;
 }
 
-int outfile_begin(struct outfile *file, const char *name, mode_t mode)
+int output_file_begin(struct output_file *file, const char *name, mode_t mode)
 {
-	*file = (struct outfile){ .fd = -1 };
+	*file = (struct output_file){ .fd = -1 };
 	if (strcmp(name, "-") == 0) {
 		file->fd = STDOUT_FILENO;
 		return 0;
@@ -101,7 +101,7 @@ int outfile_begin(struct outfile *file, const char *name, mode_t mode)
 	return error;
 }
 
-int outfile_commit(struct outfile *file)
+int output_file_commit(struct output_file *file)
 {
 	int error = 0;
 	if (file->fd != STDOUT_FILENO && close(file->fd) != 0)
@@ -114,7 +114,7 @@ int outfile_commit(struct outfile *file)
 	return error;
 }
 
-void outfile_abort(struct outfile *file)
+void output_file_abort(struct output_file *file)
 {
 	if (file->fd != STDOUT_FILENO)
 		close(file->fd);

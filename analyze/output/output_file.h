@@ -11,22 +11,22 @@
 
 #include <sys/types.h>
 
-struct outfile {
+struct output_file {
 	int fd;     /* to write to; the outfile's */
 	char *path; /* what the temporary file becomes; NULL if written directly */
 };
 
-#define OUTFILE_RESULT 0666
-#define OUTFILE_TRACE 0600 /* as msrec has it: traces hold arguments and paths */
+#define OUTPUT_FILE_RESULT 0666
+#define OUTPUT_FILE_TRACE 0600 /* as msrec has it: traces hold arguments and paths */
 
 /*
  * `mode` less the umask, also in the place of another file. Returns 0 or a negative errno. A file that is
  * begun must be ended by exactly one of the two below.
  */
-int outfile_begin(struct outfile *file, const char *name, mode_t mode);
+int output_file_begin(struct output_file *file, const char *name, mode_t mode);
 
 /* Closes and gives the file its name. On failure (negative errno) nothing is left behind. */
-int outfile_commit(struct outfile *file);
-void outfile_abort(struct outfile *file);
+int output_file_commit(struct output_file *file);
+void output_file_abort(struct output_file *file);
 
 #endif

@@ -14,11 +14,11 @@ struct span {
 	uint32_t first, n;
 };
 
-struct calls {
-	struct naming *naming;
-	struct stringset *texts;     /* names and paths */
-	struct stringset *keys;      /* a call's function, file and line; numbered from 1 */
-	struct stringset *functions; /* a call's function and file */
+struct call_sites {
+	struct symbolizer *symbolizer;
+	struct string_set *texts;     /* names and paths */
+	struct string_set *keys;      /* a call's function, file and line; numbered from 1 */
+	struct string_set *functions; /* a call's function and file */
 	struct call *items;
 	uint32_t n_items, room_items;
 	uint32_t *numbers;
@@ -29,28 +29,28 @@ struct calls {
 	size_t room_key;
 };
 
-struct calls *calls_create(struct naming *naming)
+struct call_sites *call_sites_create(struct symbolizer *symbolizer)
 {
-	struct calls *c = calloc(1, sizeof(*c));
+	struct call_sites *c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
-	c->naming = naming;
-	c->texts = stringset_create();
-	c->keys = stringset_create();
-	c->functions = stringset_create();
+	c->symbolizer = symbolizer;
+	c->texts = string_set_create();
+	c->keys = string_set_create();
+	c->functions = string_set_create();
 	if (c->texts && c->keys && c->functions)
 		return c;
-	calls_destroy(c);
+	call_sites_destroy(c);
 	return NULL;
 }
 
-void calls_destroy(struct calls *c)
+void call_sites_destroy(struct call_sites *c)
 {
 	if (!c)
 		return;
-	stringset_destroy(c->texts);
-	stringset_destroy(c->keys);
-	stringset_destroy(c->functions);
+	string_set_destroy(c->texts);
+	string_set_destroy(c->keys);
+	string_set_destroy(c->functions);
 	free(c->items);
 	free(c->numbers);
 	free(c->spans);
@@ -59,42 +59,42 @@ void calls_destroy(struct calls *c)
 }
 
 /* A copy of formatted text in the set. NULL: no memory. */
-static const char *keep_path(struct calls *c, const struct symbol_line *line)
+static const char *keep_path(struct call_sites *c, const struct symbol_line *line)
 {
 	if (!line->file)
 		return "";
 	if (!line->directory || !*line->directory || *line->file == '/')
-		return stringset_add(c->texts, line->file, strlen(line->file));
+		return string_set_add(c->texts, line->file, strlen(line->file));
 	char *path;
 	const int n = asprintf(&path, "%s/%s", line->directory, line->file);
 	if (n < 0)
 		return NULL;
-	const char *kept = stringset_add(c->texts, path, (size_t)n);
+	const char *kept = string_set_add(c->texts, path, (size_t)n);
 	free(path);
 	return kept;
 }
 
-static const char *keep_function(struct calls *c, uint32_t frame, const struct symbol_line *line)
+static const char *keep_function(struct call_sites *c, uint32_t frame, const struct symbol_line *line)
 {
 	if (line->function && *line->function)
-		return stringset_add(c->texts, line->function, strlen(line->function));
-	const char *object = naming_object(c->naming, frame);
+		return string_set_add(c->texts, line->function, strlen(line->function));
+	const char *object = symbolize_object(c->symbolizer, frame);
 	const char *slash = object ? strrchr(object, '/') : NULL;
 	char *text;
 	const int n = asprintf(&text, "[%s%s0x%" PRIx64 "]",
 			       slash    ? slash + 1
 			       : object ? object
 					: "",
-			       object ? "+" : "", naming_address(c->naming, frame));
+			       object ? "+" : "", symbolize_address(c->symbolizer, frame));
 	if (n < 0)
 		return NULL;
-	const char *kept = stringset_add(c->texts, text, (size_t)n);
+	const char *kept = string_set_add(c->texts, text, (size_t)n);
 	free(text);
 	return kept;
 }
 
 /* Makes "function NUL file NUL line"; the length of its first two parts in *functions. 0: no memory. */
-static size_t make_key(struct calls *c, const struct call *call, size_t *functions)
+static size_t make_key(struct call_sites *c, const struct call *call, size_t *functions)
 {
 	const size_t name = strlen(call->function) + 1, file = strlen(call->file) + 1;
 	const size_t most = name + file + 16;
@@ -111,7 +111,7 @@ static size_t make_key(struct calls *c, const struct call *call, size_t *functio
 	return name + file + (size_t)sprintf(c->key + name + file, "%d", call->line);
 }
 
-static bool add_call(struct calls *c, uint32_t frame, const struct symbol_line *line)
+static bool add_call(struct call_sites *c, uint32_t frame, const struct symbol_line *line)
 {
 	struct call call = {
 		.function = keep_function(c, frame, line),
@@ -123,12 +123,12 @@ static bool add_call(struct calls *c, uint32_t frame, const struct symbol_line *
 		return false;
 	size_t functions;
 	const size_t n = make_key(c, &call, &functions);
-	const size_t function = n ? stringset_number(c->functions, c->key, functions) : 0;
+	const size_t function = n ? string_set_number(c->functions, c->key, functions) : 0;
 	if (function == 0 || !array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)) ||
 	    !array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)))
 		return false;
 	/* Behind this nothing fails: what has a number has an item. */
-	const size_t number = stringset_number(c->keys, c->key, n);
+	const size_t number = string_set_number(c->keys, c->key, n);
 	if (number == 0)
 		return false;
 	call.number_of_function = (uint32_t)function - 1;
@@ -138,7 +138,7 @@ static bool add_call(struct calls *c, uint32_t frame, const struct symbol_line *
 	return true;
 }
 
-static bool reserve_spans(struct calls *c, uint32_t frame)
+static bool reserve_spans(struct call_sites *c, uint32_t frame)
 {
 	if (frame < c->n_spans)
 		return true;
@@ -152,13 +152,13 @@ static bool reserve_spans(struct calls *c, uint32_t frame)
 	return true;
 }
 
-const uint32_t *calls_of(struct calls *c, uint32_t frame, uint32_t *n)
+const uint32_t *call_sites_of(struct call_sites *c, uint32_t frame, uint32_t *n)
 {
 	if (!reserve_spans(c, frame))
 		return NULL;
 	struct span *span = &c->spans[frame];
 	if (span->n == 0) {
-		const struct symbol_chain *chain = naming_describe(c->naming, frame);
+		const struct symbol_chain *chain = symbolize_describe(c->symbolizer, frame);
 		span->first = c->n_numbers;
 		for (uint32_t i = 0; i < chain->n; i++) {
 			if (!add_call(c, frame, &chain->lines[i]))
@@ -170,12 +170,12 @@ const uint32_t *calls_of(struct calls *c, uint32_t frame, uint32_t *n)
 	return c->numbers + span->first;
 }
 
-const struct call *calls_at(const struct calls *c, uint32_t number)
+const struct call *call_sites_at(const struct call_sites *c, uint32_t number)
 {
 	return &c->items[number];
 }
 
-uint32_t calls_count(const struct calls *c)
+uint32_t call_sites_count(const struct call_sites *c)
 {
 	return c->n_items;
 }

@@ -13,7 +13,7 @@
 
 #include "symbolize.h"
 
-struct calls;
+struct call_sites;
 
 struct call {
 	const char *function;
@@ -24,15 +24,15 @@ struct call {
 };
 
 /* `naming` must outlive it. NULL: no memory. */
-struct calls *calls_create(struct naming *naming);
-void calls_destroy(struct calls *calls); /* NULL is allowed */
+struct call_sites *call_sites_create(struct symbolizer *symbolizer);
+void call_sites_destroy(struct call_sites *calls); /* NULL is allowed */
 
 /* The numbers of a frame's calls, innermost first; valid until the next call. NULL: no memory. */
-const uint32_t *calls_of(struct calls *calls, uint32_t frame, uint32_t *n);
+const uint32_t *call_sites_of(struct call_sites *calls, uint32_t frame, uint32_t *n);
 
-/* A call by its number; texts live until calls_destroy(). */
-const struct call *calls_at(const struct calls *calls, uint32_t number);
+/* A call by its number; texts live until call_sites_destroy(). */
+const struct call *call_sites_at(const struct call_sites *calls, uint32_t number);
 
-uint32_t calls_count(const struct calls *calls);
+uint32_t call_sites_count(const struct call_sites *calls);
 
 #endif

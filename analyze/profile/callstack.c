@@ -5,14 +5,14 @@
 
 #include "array.h"
 
-void callstack_init(struct callstack *c, const struct mst_reader *reader, struct naming *naming,
+void callstack_init(struct callstack *c, const struct mst_reader *reader, struct symbolizer *symbolizer,
 		    const struct settings *settings)
 {
 	uint32_t n, n_frames;
 	mst_reader_frames(reader, &n_frames);
 	*c = (struct callstack){
 		.stacks = mst_reader_stacks(reader, &n),
-		.naming = naming,
+		.symbolizer = symbolizer,
 		.below_main = settings->show_below_main,
 		.roles = calloc(n_frames + (size_t)1, 1),
 	};
@@ -29,7 +29,7 @@ static bool is_main(struct callstack *c, uint32_t frame)
 	enum { NOT_ASKED, OTHER, MAIN };
 	if (c->roles && c->roles[frame] != NOT_ASKED)
 		return c->roles[frame] == MAIN;
-	const bool found = naming_role(c->naming, frame) == SYMBOL_MAIN;
+	const bool found = symbolize_role(c->symbolizer, frame) == SYMBOL_MAIN;
 	if (c->roles)
 		c->roles[frame] = found ? MAIN : OTHER;
 	return found;

@@ -12,7 +12,7 @@
 
 struct callstack {
 	const struct mst_stack *stacks; /* the reader's, after the replay */
-	struct naming *naming;
+	struct symbolizer *symbolizer;
 	bool below_main;
 	uint32_t *frames; /* of the loaded stack, innermost first */
 	uint32_t n, room;
@@ -20,7 +20,7 @@ struct callstack {
 };
 
 /* Without memory for what makes it fast it is slow. */
-void callstack_init(struct callstack *c, const struct mst_reader *reader, struct naming *naming,
+void callstack_init(struct callstack *c, const struct mst_reader *reader, struct symbolizer *symbolizer,
 		    const struct settings *settings);
 void callstack_finish(struct callstack *c);
 

@@ -23,15 +23,15 @@ static uint32_t add_node(struct calltree *t, uint32_t parent, uint32_t call)
 	return t->n++;
 }
 
-bool calltree_init(struct calltree *t, struct calls *calls, bool lines, const struct mst_reader *reader,
-		   struct naming *naming, const struct settings *settings)
+bool calltree_init(struct calltree *t, struct call_sites *calls, bool lines, const struct mst_reader *reader,
+		   struct symbolizer *symbolizer, const struct settings *settings)
 {
 	uint32_t n;
 	*t = (struct calltree){
 		.calls = calls,
 		.lines = lines,
 		.stacks = mst_reader_stacks(reader, &n),
-		.naming = naming,
+		.symbolizer = symbolizer,
 		.below_main = settings->show_below_main,
 	};
 	t->known = calloc(n + (size_t)1, sizeof(*t->known));
@@ -44,7 +44,7 @@ bool calltree_init(struct calltree *t, struct calls *calls, bool lines, const st
 
 void calltree_finish(struct calltree *t)
 {
-	indexmap_finish(&t->children);
+	index_map_finish(&t->children);
 	free(t->nodes);
 	free(t->known);
 	free(t->path);
@@ -52,14 +52,14 @@ void calltree_finish(struct calltree *t)
 
 static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
 {
-	const uint32_t what = t->lines ? call : calls_at(t->calls, call)->number_of_function;
+	const uint32_t what = t->lines ? call : call_sites_at(t->calls, call)->number_of_function;
 	const uint64_t key = (uint64_t)parent << 32 | what;
 	uint64_t known;
 	uint32_t child;
-	if (indexmap_find(&t->children, key, &known))
+	if (index_map_find(&t->children, key, &known))
 		return (uint32_t)known;
 	child = add_node(t, parent, call);
-	if (child == UINT32_MAX || !indexmap_put(&t->children, key, child))
+	if (child == UINT32_MAX || !index_map_put(&t->children, key, child))
 		return UINT32_MAX;
 	struct calltree_node *above = &t->nodes[parent];
 	if (above->child)
@@ -91,7 +91,7 @@ static bool look_for_main(struct calltree *t, uint32_t stack)
 		const struct mst_stack *in = &t->stacks[t->path[n]];
 		if (t->known[in->parent].main != NO_MAIN)
 			s->main = INSIDE_MAIN;
-		else if (!t->below_main && naming_role(t->naming, in->frame) == SYMBOL_MAIN)
+		else if (!t->below_main && symbolize_role(t->symbolizer, in->frame) == SYMBOL_MAIN)
 			s->main = IS_MAIN;
 		else
 			s->main = NO_MAIN;
@@ -103,7 +103,7 @@ static bool look_for_main(struct calltree *t, uint32_t stack)
 static bool add_calls(struct calltree *t, uint32_t frame, uint32_t *node)
 {
 	uint32_t n;
-	const uint32_t *calls = calls_of(t->calls, frame, &n);
+	const uint32_t *calls = call_sites_of(t->calls, frame, &n);
 	if (!calls)
 		return false;
 	while (n-- > 0) {

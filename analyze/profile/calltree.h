@@ -21,14 +21,14 @@ struct calltree_node {
 };
 
 struct calltree {
-	struct calls *calls;
+	struct call_sites *calls;
 	bool lines;                  /* calls on different lines are different */
 	struct calltree_node *nodes; /* the first is the root; parents come first */
 	uint32_t n, room;
 	/* Private. */
-	struct indexmap children; /* by parent and call */
+	struct index_map children; /* by parent and call */
 	const struct mst_stack *stacks;
-	struct naming *naming;
+	struct symbolizer *symbolizer;
 	struct calltree_stack *known; /* by stack of the trace */
 	bool below_main;
 	uint32_t *path; /* stacks on the way outwards to one that is known */
@@ -41,8 +41,9 @@ struct calltree {
  * For the stacks of a trace after the replay, as callstack.h has them. False: no memory;
  * calltree_finish() is still to be called. All arguments must outlive it.
  */
-bool calltree_init(struct calltree *tree, struct calls *calls, bool lines, const struct mst_reader *reader,
-		   struct naming *naming, const struct settings *settings);
+bool calltree_init(struct calltree *tree, struct call_sites *calls, bool lines,
+		   const struct mst_reader *reader, struct symbolizer *symbolizer,
+		   const struct settings *settings);
 void calltree_finish(struct calltree *tree);
 
 /*

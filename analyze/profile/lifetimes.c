@@ -25,7 +25,7 @@ struct lifetimes {
 	struct observer observer;
 	struct place *places; /* by stack */
 	uint32_t n_places;
-	struct handles live; /* by block: its birth's number */
+	struct block_map live; /* by block: its birth's number */
 	struct birth *births;
 	uint32_t n_births, room_births;
 	uint32_t *unused; /* numbers of births that are over */
@@ -92,7 +92,7 @@ static bool come(struct lifetimes *l, const struct mst_event *event)
 	l->bytes += size;
 	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
 	l->births[number] = (struct birth){ l->now_ns, event->kind };
-	return handles_put(&l->live, event->index, number);
+	return block_map_put(&l->live, event->index, number);
 }
 
 static void end_life(struct lifetimes *l, const struct birth *birth)
@@ -104,7 +104,7 @@ static void leave(struct lifetimes *l, const struct mst_event *event)
 {
 	uint32_t number;
 	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
-	    !handles_take(&l->live, event->old_index, &number))
+	    !block_map_take(&l->live, event->old_index, &number))
 		return;
 	const struct birth *birth = &l->births[number];
 	struct place *place = touch(l, birth->kind);
@@ -117,8 +117,8 @@ static void leave(struct lifetimes *l, const struct mst_event *event)
 
 static bool frees_blocks(const struct mst_chunk *chunk)
 {
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		if (chunk->symbols[i].role == MST_FREE || chunk->symbols[i].role == MST_OUT)
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		if (chunk->tokens[i].role == MST_FREE || chunk->tokens[i].role == MST_OUT)
 			return true;
 	}
 	return false;
@@ -178,7 +178,7 @@ struct lifetimes *lifetimes_create(void)
 		return NULL;
 	l->observer.impl = &impl;
 	l->observer.spared = MST_ALL_COLUMNS & ~(MST_TIMES | MST_IDENTITY);
-	handles_init(&l->live);
+	block_map_init(&l->live);
 	return l;
 }
 
@@ -186,7 +186,7 @@ void lifetimes_destroy(struct lifetimes *l)
 {
 	if (!l)
 		return;
-	handles_finish(&l->live);
+	block_map_finish(&l->live);
 	free(l->places);
 	free(l->births);
 	free(l->unused);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk in which no single block and no limit of time matter is added up symbol by symbol, in two
+ * A chunk in which no single block and no limit of time matter is added up token by token, in two
  * parts if the peak is in it. What was live at the moment is kept lazily: a row remembers it when it changes for the
  * first time after the moment, so that a new peak costs nothing.
  *
@@ -47,8 +47,8 @@ struct profile {
 	uint32_t n_rows, room;
 	struct kind_rows *kind_rows; /* by kind */
 	uint32_t n_kind_rows;
-	struct indexmap other_rows;  /* by kind and thread: those of threads other than the first */
-	struct handles other_blocks; /* by live block of these: its row */
+	struct index_map other_rows;   /* by kind and thread: those of threads other than the first */
+	struct block_map other_blocks; /* by live block of these: its row */
 	uint32_t first_thread;
 	bool any_thread, many_threads, lacks_threads;
 
@@ -59,8 +59,8 @@ struct profile {
 	uint64_t first_block;      /* blocks with a lower index are from before the window */
 	bool begun, passed, ended; /* the window; the moment of AT_TIME */
 
-	uint64_t *changes; /* by symbol of a chunk: of the total */
-	uint32_t *counts;  /* by symbol: records */
+	uint64_t *changes; /* by token of a chunk: of the total */
+	uint32_t *counts;  /* by token: records */
 	uint32_t n_changes;
 
 	/* The present chunk's. */
@@ -109,10 +109,10 @@ static uint32_t other_row(struct profile *p, uint32_t kind, uint32_t thread)
 		return *recent;
 	const uint64_t key = (uint64_t)kind << 32 | thread;
 	uint64_t known;
-	if (indexmap_find(&p->other_rows, key, &known))
+	if (index_map_find(&p->other_rows, key, &known))
 		return *recent = (uint32_t)known;
 	const uint32_t row = add_row(p, kind, thread);
-	return row != NO_ROW && indexmap_put(&p->other_rows, key, row) ? (*recent = row) : NO_ROW;
+	return row != NO_ROW && index_map_put(&p->other_rows, key, row) ? (*recent = row) : NO_ROW;
 }
 
 /* The row, made ready for a change of its live blocks. */
@@ -205,18 +205,18 @@ static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 }
 
 /* What a record adds to the total. */
-static uint64_t change_of(const struct profile *p, const struct mst_symbol *s)
+static uint64_t change_of(const struct profile *p, const struct mst_token *s)
 {
 	if (s->role >= MST_CALL || !is_counted(p, s->kind))
 		return 0;
 	return s->role == MST_ALLOC ? weight_of(p, s->kind) : -weight_of(p, s->kind);
 }
 
-/* Adds `n` records of each symbol. */
-static int add_symbols(struct profile *p, const struct mst_chunk *chunk, const uint32_t *n)
+/* Adds `n` records of each token. */
+static int add_tokens(struct profile *p, const struct mst_chunk *chunk, const uint32_t *n)
 {
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *s = &chunk->symbols[i];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *s = &chunk->tokens[i];
 		if (n[i] == 0 || s->role >= MST_CALL || !is_counted(p, s->kind))
 			continue;
 		const uint32_t id = first_row(p, s->kind);
@@ -231,7 +231,7 @@ static int add_symbols(struct profile *p, const struct mst_chunk *chunk, const u
 	return 0;
 }
 
-static bool reserve_symbols(struct profile *p, uint32_t n)
+static bool reserve_tokens(struct profile *p, uint32_t n)
 {
 	if (n <= p->n_changes)
 		return true;
@@ -255,8 +255,8 @@ static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
 	uint32_t found = 0;
 	if (!can_peak(p, chunk))
 		return 0;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		p->changes[i] = change_of(p, &chunk->symbols[i]);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		p->changes[i] = change_of(p, &chunk->tokens[i]);
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
 		total += p->changes[chunk->records[i]];
 		if (total > p->best) {
@@ -269,21 +269,21 @@ static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
 
 static int add_chunk(struct profile *p, const struct mst_chunk *chunk)
 {
-	if (!reserve_symbols(p, chunk->n_symbols))
+	if (!reserve_tokens(p, chunk->n_tokens))
 		return MST_ERR_NOMEM;
 	const uint32_t peak = find_peak(p, chunk);
 	int error = 0;
-	memset(p->counts, 0, chunk->n_symbols * sizeof(*p->counts));
+	memset(p->counts, 0, chunk->n_tokens * sizeof(*p->counts));
 	if (peak) {
 		for (uint32_t i = 0; i < peak; i++)
 			p->counts[chunk->records[i]]++;
-		error = add_symbols(p, chunk, p->counts);
+		error = add_tokens(p, chunk, p->counts);
 		p->mark++;
 	}
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		p->counts[i] = chunk->symbols[i].count - p->counts[i];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		p->counts[i] = chunk->tokens[i].count - p->counts[i];
 	if (!error)
-		error = add_symbols(p, chunk, p->counts);
+		error = add_tokens(p, chunk, p->counts);
 	p->now_ns = chunk->last_time << p->time_shift;
 	return error;
 }
@@ -298,9 +298,9 @@ struct walk {
 	uint64_t time; /* of the present call, in the settings' unit */
 };
 
-static const struct mst_symbol *symbol_at(const struct walk *w, uint32_t record)
+static const struct mst_token *symbol_at(const struct walk *w, uint32_t record)
 {
-	return &w->chunk->symbols[w->chunk->records[record]];
+	return &w->chunk->tokens[w->chunk->records[record]];
 }
 
 static void tell_time(struct profile *p, struct walk *w)
@@ -362,7 +362,7 @@ static bool come(struct profile *p, struct walk *w, uint32_t kind)
 	struct row *row = touch(p, id);
 	row->live++;
 	row->allocated += !p->base;
-	return first || p->lacks_threads || handles_put(&p->other_blocks, block, id);
+	return first || p->lacks_threads || block_map_put(&p->other_blocks, block, id);
 }
 
 static bool leave(struct profile *p, struct walk *w, uint32_t kind)
@@ -371,7 +371,7 @@ static bool leave(struct profile *p, struct walk *w, uint32_t kind)
 	if (!p->begun || !is_counted(p, kind) || block < p->first_block)
 		return true;
 	uint32_t id;
-	if (!p->many_threads || !handles_take(&p->other_blocks, block, &id))
+	if (!p->many_threads || !block_map_take(&p->other_blocks, block, &id))
 		id = first_row(p, kind);
 	if (id != NO_ROW)
 		touch(p, id)->live--;
@@ -380,7 +380,7 @@ static bool leave(struct profile *p, struct walk *w, uint32_t kind)
 
 static bool do_record(struct profile *p, struct walk *w)
 {
-	const struct mst_symbol *s = symbol_at(w, w->record);
+	const struct mst_token *s = symbol_at(w, w->record);
 	p->total += change_of(p, s);
 	switch ((enum mst_role)s->role) {
 	case MST_ALLOC:
@@ -431,8 +431,8 @@ static int walk_chunk(struct profile *p, const struct mst_chunk *chunk)
 
 static bool frees_blocks(const struct mst_chunk *chunk)
 {
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const uint32_t role = chunk->symbols[i].role;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const uint32_t role = chunk->tokens[i].role;
 		if (role == MST_FREE || role == MST_OUT)
 			return true;
 	}
@@ -513,8 +513,9 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->query = query;
 	p->begun = query->from == 0;
 	p->any_thread = query->one_thread;
-	handles_init(&p->other_blocks);
-	p->observer.spared = MST_ADDRESSES | MST_STEPS | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
+	block_map_init(&p->other_blocks);
+	p->observer.spared =
+		MST_ADDRESSES | MST_SP_CHANGES | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
 	return p;
 }
 
@@ -522,8 +523,8 @@ void profile_destroy(struct profile *p)
 {
 	if (!p)
 		return;
-	indexmap_finish(&p->other_rows);
-	handles_finish(&p->other_blocks);
+	index_map_finish(&p->other_rows);
+	block_map_finish(&p->other_blocks);
 	free(p->kind_rows);
 	free(p->changes);
 	free(p->counts);

@@ -7,7 +7,7 @@
 
 /* What the filters say of each module and each stack. */
 struct sieve {
-	const struct samples_filter *filter;
+	const struct profile_rows_filter *filter;
 	const struct mst_thread *threads;
 	uint32_t n_threads;
 	bool *stacks; /* whether it has code in one of the modules; NULL: all have */
@@ -19,7 +19,7 @@ static bool matches(const char *pattern, const char *path)
 	return fnmatch(pattern, path, 0) == 0 || fnmatch(pattern, slash ? slash + 1 : path, 0) == 0;
 }
 
-bool samples_any_module(const struct mst_reader *reader, const char *pattern)
+bool profile_rows_any_module(const struct mst_reader *reader, const char *pattern)
 {
 	uint32_t n;
 	const struct mst_module *modules = mst_reader_modules(reader, &n);
@@ -30,7 +30,7 @@ bool samples_any_module(const struct mst_reader *reader, const char *pattern)
 	return false;
 }
 
-bool samples_any_thread(const struct mst_reader *reader, uint32_t tid)
+bool profile_rows_any_thread(const struct mst_reader *reader, uint32_t tid)
 {
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(reader, &n);
@@ -41,7 +41,7 @@ bool samples_any_thread(const struct mst_reader *reader, uint32_t tid)
 	return false;
 }
 
-static bool is_wanted_module(const struct samples_filter *filter, const char *path)
+static bool is_wanted_module(const struct profile_rows_filter *filter, const char *path)
 {
 	for (size_t i = 0; i < filter->n_modules; i++) {
 		if (matches(filter->modules[i], path))
@@ -74,7 +74,7 @@ static bool sift_stacks(struct sieve *sieve, const struct mst_reader *reader)
 
 static bool is_wanted(const struct sieve *sieve, const struct sample *s)
 {
-	const struct samples_filter *filter = sieve->filter;
+	const struct profile_rows_filter *filter = sieve->filter;
 	if (sieve->stacks && !sieve->stacks[s->stack])
 		return false;
 	if (filter->n_tids == 0)
@@ -126,7 +126,7 @@ static bool is_empty(const struct sample *s)
 	return any == 0;
 }
 
-static void merge(struct samples *samples)
+static void merge(struct profile_rows *samples)
 {
 	size_t n = 0;
 	qsort(samples->items, samples->n, sizeof(*samples->items), compare);
@@ -149,7 +149,7 @@ static void merge(struct samples *samples)
 	}
 }
 
-static bool collect(struct samples *samples, const struct sieve *sieve, const struct mst_reader *reader,
+static bool collect(struct profile_rows *samples, const struct sieve *sieve, const struct mst_reader *reader,
 		    const struct profile *profile, bool sizes)
 {
 	uint32_t n_kinds;
@@ -174,19 +174,19 @@ static bool collect(struct samples *samples, const struct sieve *sieve, const st
 	return true;
 }
 
-bool samples_collect(struct samples *samples, const struct mst_reader *reader, const struct profile *profile,
-		     const struct samples_filter *filter, bool sizes)
+bool profile_rows_collect(struct profile_rows *samples, const struct mst_reader *reader,
+			  const struct profile *profile, const struct profile_rows_filter *filter, bool sizes)
 {
 	struct sieve sieve = { .filter = filter };
-	*samples = (struct samples){ 0 };
+	*samples = (struct profile_rows){ 0 };
 	sieve.threads = mst_reader_threads(reader, &sieve.n_threads);
 	const bool fine = sift_stacks(&sieve, reader) && collect(samples, &sieve, reader, profile, sizes);
 	free(sieve.stacks);
 	return fine;
 }
 
-void samples_finish(struct samples *samples)
+void profile_rows_finish(struct profile_rows *samples)
 {
 	free(samples->items);
-	*samples = (struct samples){ 0 };
+	*samples = (struct profile_rows){ 0 };
 }

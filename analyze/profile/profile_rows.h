@@ -10,7 +10,7 @@
 #include "profile.h"
 
 /* What is shown of a profile: all of it where a list is empty. */
-struct samples_filter {
+struct profile_rows_filter {
 	const uint32_t *tids; /* blocks allocated by these threads */
 	size_t n_tids;
 	const char *const *modules; /* stacks with code in one of these, shell patterns of a path or its
@@ -19,8 +19,8 @@ struct samples_filter {
 };
 
 /* Whether anything in the trace could pass such a filter. */
-bool samples_any_thread(const struct mst_reader *reader, uint32_t tid);
-bool samples_any_module(const struct mst_reader *reader, const char *pattern);
+bool profile_rows_any_thread(const struct mst_reader *reader, uint32_t tid);
+bool profile_rows_any_module(const struct mst_reader *reader, const char *pattern);
 
 struct sample {
 	uint32_t stack;
@@ -30,14 +30,15 @@ struct sample {
 	uint64_t bytes_at_end, objects_at_end;
 };
 
-struct samples {
+struct profile_rows {
 	struct sample *items; /* by stack, then thread, then size; none has nothing but zeros */
 	size_t n;
 };
 
-/* `sizes`: tell sizes apart. False: no memory; samples_finish() is still to be called. */
-bool samples_collect(struct samples *samples, const struct mst_reader *reader, const struct profile *profile,
-		     const struct samples_filter *filter, bool sizes);
-void samples_finish(struct samples *samples);
+/* `sizes`: tell sizes apart. False: no memory; profile_rows_finish() is still to be called. */
+bool profile_rows_collect(struct profile_rows *samples, const struct mst_reader *reader,
+			  const struct profile *profile, const struct profile_rows_filter *filter,
+			  bool sizes);
+void profile_rows_finish(struct profile_rows *samples);
 
 #endif

@@ -4,7 +4,7 @@
 /* Sizes up to which sums of a chunk, and of far more blocks than there are, stay clear of what wraps. */
 #define SANE_BYTES ((uint64_t)1 << 44)
 
-/* A chunk's symbols, added up. */
+/* A chunk's tokens, added up. */
 struct tally {
 	uint64_t come;  /* what all counted blocks that come take together */
 	uint64_t moved; /* and those that go, too */
@@ -18,21 +18,21 @@ static uint64_t rounded16(const struct mst_kind *kind)
 	return mst_op_is_custom(kind->op) ? kind->size : (kind->cap + 15) & ~(uint64_t)15;
 }
 
-static void add_symbol(struct tally *t, struct leap *leap, const struct settings *settings,
-		       const struct mst_symbol *symbol, const struct mst_kind *kind, const struct effect *e)
+static void add_token(struct tally *t, struct bounds *bounds, const struct settings *settings,
+		      const struct mst_token *token, const struct mst_kind *kind, const struct effect *e)
 {
-	const uint64_t n = symbol->count, takes = e->comes ? e->total : -e->total;
+	const uint64_t n = token->count, takes = e->comes ? e->total : -e->total;
 
-	t->pairs |= symbol->role == MST_OUT;
+	t->pairs |= token->role == MST_OUT;
 	if (e->live == 0)
 		return;
 	if (!e->counted) {
 		t->all = false;
 		return;
 	}
-	leap->changes = true;
-	leap->useful += n * e->useful;
-	leap->total += n * e->total;
+	bounds->changes = true;
+	bounds->useful += n * e->useful;
+	bounds->total += n * e->total;
 	t->moved += n * takes;
 	if (e->comes) {
 		t->come += n * takes;
@@ -64,11 +64,11 @@ static bool clock_of(const struct settings *s, const struct mst_chunk *chunk, co
 	*clock = t->moved;
 	if (s->time_unit != TIME_BYTES || !t->pairs)
 		return true;
-	*clock = sums->moved16 + s->heap_admin * sums->steps;
+	*clock = sums->moved16 + s->heap_admin * sums->changes;
 	return t->all && s->usable == USABLE_ROUNDED && s->alignment == 16;
 }
 
-bool leap_needs_no_symbols(const struct settings *s)
+bool bounds_needs_no_tokens(const struct settings *s)
 {
 	if (s->ignore_fns.n || s->compat != COMPAT_FIXED)
 		return false;
@@ -82,42 +82,42 @@ static bool is_sane(const struct mst_kind *kind)
 	return kind->size <= SANE_BYTES && kind->cap <= SANE_BYTES && kind->usable <= SANE_BYTES;
 }
 
-bool leap_sizes_sane(struct leap_sizes *sizes, const struct mst_kind *kinds, uint32_t n)
+bool bounds_sizes_sane(struct bounds_sizes *sizes, const struct mst_kind *kinds, uint32_t n)
 {
 	for (; sizes->n < n; sizes->n++)
 		sizes->insane |= !is_sane(&kinds[sizes->n]);
 	return !sizes->insane;
 }
 
-struct leap leap_by_sums(const struct settings *s, const struct mst_sums *sums)
+struct bounds bounds_by_sums(const struct settings *s, const struct mst_sums *sums)
 {
 	const bool requested = s->usable == USABLE_REQUESTED;
 	const uint64_t bytes = (uint64_t)(requested ? sums->net_bytes : sums->net_bytes16);
 	const int64_t most = requested ? sums->max_bytes : sums->max_bytes16;
 
-	return (struct leap){
+	return (struct bounds){
 		.known = most >= 0 && sums->max_blocks >= 0,
 		.useful = (uint64_t)sums->net_bytes,
 		.total = bytes + s->heap_admin * (uint64_t)sums->net_blocks,
-		.clock = sums->moved16 + s->heap_admin * sums->steps,
+		.clock = sums->moved16 + s->heap_admin * sums->changes,
 		.rise = (uint64_t)most + s->heap_admin * (uint64_t)sums->max_blocks,
 	};
 }
 
-struct leap leap_over(const struct settings *settings, const struct mst_chunk *chunk,
-		      const struct mst_kind *kinds, const struct effect *effects)
+struct bounds bounds_over(const struct settings *settings, const struct mst_chunk *chunk,
+			  const struct mst_kind *kinds, const struct effect *effects)
 {
 	struct tally tally = { .all = true };
-	struct leap leap = { .known = true };
+	struct bounds bounds = { .known = true };
 
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_kind *kind = &kinds[chunk->symbols[i].kind];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_kind *kind = &kinds[chunk->tokens[i].kind];
 
 		if (!is_sane(kind))
-			leap.known &= effects[i].live == 0;
-		add_symbol(&tally, &leap, settings, &chunk->symbols[i], kind, &effects[i]);
+			bounds.known &= effects[i].live == 0;
+		add_token(&tally, &bounds, settings, &chunk->tokens[i], kind, &effects[i]);
 	}
-	leap.known &= clock_of(settings, chunk, &tally, &leap.clock);
-	leap.rise = bound(settings, chunk, &tally);
-	return leap;
+	bounds.known &= clock_of(settings, chunk, &tally, &bounds.clock);
+	bounds.rise = bound(settings, chunk, &tally);
+	return bounds;
 }

@@ -6,8 +6,8 @@
 struct effect effect_of(const struct settings *settings, const struct mst_kind *kind, enum mst_role role,
 			bool counted, uint64_t usable, uint64_t mean)
 {
-	const uint64_t total = estimate_bytes(mean, kind->size, usable + settings->heap_admin);
-	const uint64_t useful = estimate_bytes(mean, kind->size, kind->size);
+	const uint64_t total = weight_bytes(mean, kind->size, usable + settings->heap_admin);
+	const uint64_t useful = weight_bytes(mean, kind->size, kind->size);
 	struct effect e = { .action = NOTHING, .counted = counted };
 
 	if (role == MST_CALL || role == MST_KEEP)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a record of a trace does to Massif's counters. For most settings that depends on the symbol
+ * What a record of a trace does to Massif's counters. For most settings that depends on the token
  * of the record alone; else on the single block, see ledger.h.
  *
  * Numbers are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of

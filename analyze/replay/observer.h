@@ -17,7 +17,7 @@ struct observer;
  * ids, not pointers. All but one function return 0 or a negative enum mst_error, which ends the replay.
  *
  * Where nobody needs the records of a chunk, they are not decoded: each observer is asked beforehand
- * with a chunk that has only what mst_reader_skim() gives.
+ * with a chunk that has only what mst_reader_peek() gives.
  */
 struct observer_impl {
 	int (*chunk)(struct observer *observer, const struct mst_reader *reader,

@@ -10,17 +10,17 @@ bool scout_can(const struct settings *s)
 	       !s->pages_as_heap && (s->usable == USABLE_ROUNDED || s->usable == USABLE_REQUESTED);
 }
 
-/* Effects of the chunk's symbols, for the caller to free; NULL: no memory. */
+/* Effects of the chunk's tokens, for the caller to free; NULL: no memory. */
 static struct effect *effects_of(const struct settings *s, const struct mst_chunk *chunk,
 				 const struct mst_kind *kinds)
 {
-	struct effect *effects = malloc((chunk->n_symbols + 1) * sizeof(*effects));
+	struct effect *effects = malloc((chunk->n_tokens + 1) * sizeof(*effects));
 
-	for (uint32_t i = 0; effects && i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
-		const struct mst_kind *kind = &kinds[symbol->kind];
+	for (uint32_t i = 0; effects && i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+		const struct mst_kind *kind = &kinds[token->kind];
 
-		effects[i] = effect_of(s, kind, symbol->role, kind->op != MST_OP_UNKNOWN,
+		effects[i] = effect_of(s, kind, token->role, kind->op != MST_OP_UNKNOWN,
 				       effect_usable(s, kind), 0);
 	}
 	return effects;
@@ -32,39 +32,39 @@ static void raise_floor(struct scout *scout, uint64_t total)
 		scout->floor = total;
 }
 
-static struct leap leap_of(struct scout *scout, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-			   uint32_t n_kinds)
+static struct bounds bounds_of(struct scout *scout, const struct mst_chunk *chunk,
+			       const struct mst_kind *kinds, uint32_t n_kinds)
 {
 	struct effect *effects;
-	struct leap leap = { 0 };
+	struct bounds bounds = { 0 };
 
-	if (leap_sizes_sane(&scout->sizes, kinds, n_kinds) && leap_needs_no_symbols(scout->settings))
-		leap = leap_by_sums(scout->settings, &chunk->sums);
-	if (leap.known)
-		return leap;
+	if (bounds_sizes_sane(&scout->sizes, kinds, n_kinds) && bounds_needs_no_tokens(scout->settings))
+		bounds = bounds_by_sums(scout->settings, &chunk->sums);
+	if (bounds.known)
+		return bounds;
 	effects = effects_of(scout->settings, chunk, kinds);
 	if (effects)
-		leap = leap_over(scout->settings, chunk, kinds, effects);
+		bounds = bounds_over(scout->settings, chunk, kinds, effects);
 	free(effects);
-	return leap;
+	return bounds;
 }
 
 /* A chunk by its sums. */
 static void pass(struct scout *scout, const struct mst_chunk *chunk, const struct mst_kind *kinds,
 		 uint32_t n_kinds, uint64_t number)
 {
-	const struct leap leap = leap_of(scout, chunk, kinds, n_kinds);
+	const struct bounds bounds = bounds_of(scout, chunk, kinds, n_kinds);
 
 	/* Far from where anything could wrap. */
-	if (!leap.known || scout->total > INT64_MAX / 4) {
+	if (!bounds.known || scout->total > INT64_MAX / 4) {
 		scout->unknown = true;
 		return;
 	}
-	if (scout->total + leap.rise > scout->bound) {
-		scout->bound = scout->total + leap.rise;
+	if (scout->total + bounds.rise > scout->bound) {
+		scout->bound = scout->total + bounds.rise;
 		scout->chunk = number;
 	}
-	scout->total += leap.total;
+	scout->total += bounds.total;
 	raise_floor(scout, scout->total);
 }
 
@@ -105,7 +105,7 @@ static void look_over(struct mst_reader *reader, struct scout *scouts, size_t n)
 	const struct mst_chunk *chunk;
 	uint32_t n_kinds;
 
-	for (uint64_t number = 0; mst_reader_skim(reader, &chunk) > 0; number++) {
+	for (uint64_t number = 0; mst_reader_peek(reader, &chunk) > 0; number++) {
 		const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
 		for (size_t i = 0; i < n; i++) {
@@ -127,7 +127,7 @@ static void look_closer(struct mst_reader *reader, struct scout *scouts, size_t 
 			last = scouts[i].chunk;
 		scouts[i].total = 0;
 	}
-	for (uint64_t number = 0; number <= last && mst_reader_skim(reader, &chunk) > 0; number++) {
+	for (uint64_t number = 0; number <= last && mst_reader_peek(reader, &chunk) > 0; number++) {
 		const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
 		for (size_t i = 0; i < n; i++) {
@@ -168,7 +168,7 @@ bool scout_one_thread(int fd, uint64_t start, unsigned jobs)
 	uint32_t n = 0;
 	bool one;
 
-	while (reader && n <= 1 && mst_reader_skim(reader, &chunk) > 0)
+	while (reader && n <= 1 && mst_reader_peek(reader, &chunk) > 0)
 		mst_reader_threads(reader, &n);
 	/* Thread 0 of the system is whoever it was. */
 	one = reader && n == 1 && mst_reader_threads(reader, &n)->tid != 0;

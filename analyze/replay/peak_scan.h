@@ -20,7 +20,7 @@ struct scout {
 	uint64_t total;        /* at the end of the chunks so far */
 	uint64_t bound, chunk; /* the highest bound of all chunks, and which it is of */
 	bool unknown;          /* sums don't tell */
-	struct leap_sizes sizes;
+	struct bounds_sizes sizes;
 };
 
 /* Whether sums tell what the settings ask for: all blocks count, whatever they are called. */

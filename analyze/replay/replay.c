@@ -88,7 +88,7 @@ static int run(struct mst_reader *reader, struct observer **observers, size_t n,
 	bool whole;
 	while (!all_satisfied(observers, n)) {
 		want_columns(reader, observers, n);
-		if ((status = mst_reader_skim(reader, &chunk)) <= 0)
+		if ((status = mst_reader_peek(reader, &chunk)) <= 0)
 			break;
 		whole = !ask_all(reader, chunk, observers, n);
 		if (whole && (status = mst_reader_decode(reader)) < 0)

@@ -14,15 +14,15 @@ static double weight_of(uint64_t mean, uint64_t size)
 	return -1 / expm1(-((double)size + 1) / (double)mean);
 }
 
-uint64_t estimate_sampled_shares(uint64_t mean, uint64_t size)
+uint64_t weight_sampled_shares(uint64_t mean, uint64_t size)
 {
 	const double weight = weight_of(mean, size);
 
-	return weight > 0 ? (uint64_t)(weight * (double)ESTIMATE_ONE + 0.5) : ESTIMATE_ONE;
+	return weight > 0 ? (uint64_t)(weight * (double)WEIGHT_ONE + 0.5) : WEIGHT_ONE;
 }
 
 /* Numbers of a hostile trace that are too large for it are left as they are. */
-uint64_t estimate_sampled_bytes(uint64_t mean, uint64_t size, uint64_t bytes)
+uint64_t weight_sampled_bytes(uint64_t mean, uint64_t size, uint64_t bytes)
 {
 	const double weight = weight_of(mean, size), estimate = (double)bytes * weight + 0.5;
 

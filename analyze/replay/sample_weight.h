@@ -13,29 +13,29 @@
 
 #include <stdint.h>
 
-#define ESTIMATE_SHARES_LOG2 16
-#define ESTIMATE_ONE (1ull << ESTIMATE_SHARES_LOG2)
+#define WEIGHT_SHARES_LOG2 16
+#define WEIGHT_ONE (1ull << WEIGHT_SHARES_LOG2)
 
 /* What the next two are where the mean is above 0. */
-uint64_t estimate_sampled_shares(uint64_t mean, uint64_t size);
-uint64_t estimate_sampled_bytes(uint64_t mean, uint64_t size, uint64_t bytes);
+uint64_t weight_sampled_shares(uint64_t mean, uint64_t size);
+uint64_t weight_sampled_bytes(uint64_t mean, uint64_t size, uint64_t bytes);
 
 /* The blocks that one of `size` bytes stands for, in shares. */
-static inline uint64_t estimate_shares(uint64_t mean, uint64_t size)
+static inline uint64_t weight_shares(uint64_t mean, uint64_t size)
 {
-	return mean ? estimate_sampled_shares(mean, size) : ESTIMATE_ONE;
+	return mean ? weight_sampled_shares(mean, size) : WEIGHT_ONE;
 }
 
 /* The bytes that go with these blocks, if `bytes` go with the one. */
-static inline uint64_t estimate_bytes(uint64_t mean, uint64_t size, uint64_t bytes)
+static inline uint64_t weight_bytes(uint64_t mean, uint64_t size, uint64_t bytes)
 {
-	return mean ? estimate_sampled_bytes(mean, size, bytes) : bytes;
+	return mean ? weight_sampled_bytes(mean, size, bytes) : bytes;
 }
 
 /* Shares as blocks; below 0, in a hostile trace, they stay so. */
-static inline uint64_t estimate_blocks(uint64_t shares)
+static inline uint64_t weight_blocks(uint64_t shares)
 {
-	return (uint64_t)((int64_t)(shares + ESTIMATE_ONE / 2) >> ESTIMATE_SHARES_LOG2);
+	return (uint64_t)((int64_t)(shares + WEIGHT_ONE / 2) >> WEIGHT_SHARES_LOG2);
 }
 
 #endif

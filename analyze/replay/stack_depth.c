@@ -12,16 +12,16 @@ struct depths {
 	const struct mst_chunk *chunk; /* the present one, if it has steps of its own; else NULL */
 };
 
-/* By symbol of a chunk, whether it is a mark; and how many marks there are. */
+/* By token of a chunk, whether it is a mark; and how many marks there are. */
 static uint32_t find_marks(const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[i];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
 
-		if (symbol->role == MST_CALL && kinds[symbol->kind].op == MST_OP_STACK)
-			n += symbol->count;
+		if (token->role == MST_CALL && kinds[token->kind].op == MST_OP_STACK)
+			n += token->count;
 	}
 	return n;
 }
@@ -72,18 +72,18 @@ static int depths_chunk(struct observer *observer, const struct mst_reader *read
 
 	mst_reader_threads(reader, &n_threads);
 	d->n_steps = 0;
-	d->chunk = chunk->n_steps ? chunk : NULL;
+	d->chunk = chunk->sp_changes_size ? chunk : NULL;
 	if (!reserve(d, n_threads, marks))
 		return MST_ERR_NOMEM;
 	for (uint32_t i = 0; marks && i < chunk->n_records; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]];
+		const struct mst_token *token = &chunk->tokens[chunk->records[i]];
 
 		while (run + 1 < chunk->n_runs && chunk->runs[run + 1].record <= i)
 			run++;
-		if (symbol->role != MST_CALL || kinds[symbol->kind].op != MST_OP_STACK)
+		if (token->role != MST_CALL || kinds[token->kind].op != MST_OP_STACK)
 			continue;
 		marks--;
-		add_mark(d, chunk, i, chunk->runs[run].thread, kinds[symbol->kind].size);
+		add_mark(d, chunk, i, chunk->runs[run].thread, kinds[token->kind].size);
 	}
 	return 0;
 }
@@ -117,11 +117,11 @@ struct observer *depths_observer(struct depths *d)
 /* The next change of the stack pointer, where each of them was recorded. */
 static bool next_change(const struct mst_chunk *chunk, struct depths_cursor *cursor, struct depth_step *step)
 {
-	struct mst_step change;
+	struct mst_sp_change change;
 
 	if (!cursor->changes.chunk)
-		cursor->changes = MST_STEP_CURSOR(chunk);
-	if (!mst_step_next(&cursor->changes, &change))
+		cursor->changes = MST_SP_CURSOR(chunk);
+	if (!mst_sp_next(&cursor->changes, &change))
 		return false;
 	*step = (struct depth_step){
 		.record = change.record,

@@ -3,7 +3,7 @@
  * How the stacks of a trace's threads grow and shrink, as steps that stand before its records. An observer,
  * to be shown each chunk before those that use it; for all settings that count stacks.
  *
- * Either each change of the stack pointer was recorded (mst_step), and is a step, or marks (MST_OP_STACK)
+ * Either each change of the stack pointer was recorded (mst_sp_change), and is a step, or marks (MST_OP_STACK)
  * tell how deep a thread's stack is at a call; a step is the difference to what it was before, 0 at first.
  * What Massif counts is the sum over all threads, also of those that have ended.
  */
@@ -29,7 +29,7 @@ struct observer *depths_observer(struct depths *depths);
 /* A walk over the steps of the present chunk, in order: start with zeros. False: there are no more. */
 struct depths_cursor {
 	size_t next;
-	struct mst_step_cursor changes;
+	struct mst_sp_cursor changes;
 };
 bool depths_next(const struct depths *depths, struct depths_cursor *cursor, struct depth_step *step);
 

@@ -13,9 +13,9 @@
 #include "mst_page_state.h"
 #include "remapper.h"
 
-struct prelude {
-	const struct scribe *scribe; /* for what it knows of the old trace */
-	struct liveset live;
+struct cut_state {
+	const struct remapper *remapper; /* for what it knows of the old trace */
+	struct live_set live;
 	uint64_t *depths;       /* of stacks, by thread */
 	uint64_t nobodys_depth; /* of those whose thread isn't known: all whose changes are steps */
 	uint32_t n_depths;
@@ -30,19 +30,19 @@ struct prelude {
 };
 
 /* Nothing was before yet. Who wants to know of pages sets `pages`. */
-void prelude_begin(struct prelude *prelude, const struct scribe *scribe);
-void prelude_finish(struct prelude *prelude);
+void cut_state_begin(struct cut_state *cut_state, const struct remapper *remapper);
+void cut_state_finish(struct cut_state *cut_state);
 
 /* A call, or what stands for it in the base of the old trace. */
-bool prelude_note(struct prelude *prelude, const struct mst_event *event, bool in_base);
+bool cut_state_note(struct cut_state *cut_state, const struct mst_event *event, bool in_base);
 
 /* The same for all records of a chunk that isn't a base and has no steps. */
-bool prelude_note_chunk(struct prelude *prelude, const struct mst_chunk *chunk);
+bool cut_state_note_chunk(struct cut_state *cut_state, const struct mst_chunk *chunk);
 
 /* What the base of the old trace says was used before that. Each chunk may be given. */
-bool prelude_note_base(struct prelude *prelude, const struct mst_chunk *chunk);
+bool cut_state_note_base(struct cut_state *cut_state, const struct mst_chunk *chunk);
 
 /* Writes the base, of a range that begins then. The live blocks are gone after that. 0 or a negative enum mst_error. */
-int prelude_write(struct prelude *prelude, struct scribe *scribe, uint64_t begin_ns);
+int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint64_t begin_ns);
 
 #endif

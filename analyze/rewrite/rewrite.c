@@ -12,14 +12,14 @@
 struct rewrite {
 	struct observer observer;
 	struct rewrite_options options;
-	struct scribe scribe;
-	struct prelude prelude; /* what was before the range */
-	struct mst_step step;   /* the chunk's next one; grown 0: there is none */
-	bool begun, ended;      /* the range */
-	bool based;             /* the new trace has a base ... */
-	uint64_t begin_ns;      /* ... of this time */
-	uint64_t null_frees;    /* of the old trace so far */
-	uint64_t late_frees;    /* of NULL, too: of the chunk, behind an exit mark that is yet to come */
+	struct remapper remapper;
+	struct cut_state cut_state; /* what was before the range */
+	struct mst_sp_change step;  /* the chunk's next one; grown 0: there is none */
+	bool begun, ended;          /* the range */
+	bool based;                 /* the new trace has a base ... */
+	uint64_t begin_ns;          /* ... of this time */
+	uint64_t null_frees;        /* of the old trace so far */
+	uint64_t late_frees;        /* of NULL, too: of the chunk, behind an exit mark that is yet to come */
 
 	/* Of the range, for its end. */
 	uint64_t lost, unknown_frees, implied_frees;
@@ -27,13 +27,13 @@ struct rewrite {
 
 static bool drops(const struct rewrite *w, unsigned part)
 {
-	return scribe_drops(&w->scribe, part);
+	return remapper_drops(&w->remapper, part);
 }
 
 /* Of the old trace. */
 static uint64_t in_ms(const struct rewrite *w, uint64_t time)
 {
-	return (time << mst_reader_time_shift(w->scribe.reader)) / NS_PER_MS;
+	return (time << mst_reader_time_shift(w->remapper.reader)) / NS_PER_MS;
 }
 
 /* ---- the range's beginning ---- */
@@ -49,23 +49,23 @@ static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
 static int begin(struct rewrite *w)
 {
 	w->begun = true;
-	w->scribe.null_frees_before = w->prelude.null_frees;
-	return w->based ? prelude_write(&w->prelude, &w->scribe, w->begin_ns) : 0;
+	w->remapper.null_frees_before = w->cut_state.null_frees;
+	return w->based ? cut_state_write(&w->cut_state, &w->remapper, w->begin_ns) : 0;
 }
 
 /* ---- steps of the stack pointer ---- */
 
 /* The changes before a record of the chunk. */
-static int take_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
+static int take_steps(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t record)
 {
 	int err = 0;
 
 	while (!err && w->step.grown && w->step.record <= record) {
 		if (!w->begun)
-			w->prelude.nobodys_depth += w->step.grown;
-		else if (!drops(w, SCRIBE_STACKS) && !drops(w, SCRIBE_INSTRUCTIONS))
-			err = mst_writer_step(w->scribe.writer, w->step.grown, w->step.instructions);
-		if (!mst_step_next(cursor, &w->step))
+			w->cut_state.nobodys_depth += w->step.grown;
+		else if (!drops(w, REMAPPER_STACKS) && !drops(w, REMAPPER_INSTRUCTIONS))
+			err = mst_writer_sp_change(w->remapper.writer, w->step.grown, w->step.instructions);
+		if (!mst_sp_next(cursor, &w->step))
 			w->step.grown = 0;
 	}
 	return err;
@@ -75,11 +75,11 @@ static int take_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_
  * Steps behind a chunk's last call are of its time, those before the next chunk's first call of that one's:
  * that stays so.
  */
-static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uint32_t record)
+static int end_with_steps(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t record)
 {
 	const int err = take_steps(w, cursor, record);
 
-	return err || !w->begun ? err : mst_writer_flush(w->scribe.writer);
+	return err || !w->begun ? err : mst_writer_flush(w->remapper.writer);
 }
 
 /* ---- the range ---- */
@@ -87,54 +87,54 @@ static int end_with_steps(struct rewrite *w, struct mst_step_cursor *cursor, uin
 static bool is_dropped(const struct rewrite *w, const struct mst_event *e)
 {
 	const uint8_t op =
-		e->type == MST_EVENT_CALL && e->old_kind == MST_NONE ? w->scribe.kinds[e->kind].op : 0;
+		e->type == MST_EVENT_CALL && e->old_kind == MST_NONE ? w->remapper.kinds[e->kind].op : 0;
 
-	return (drops(w, SCRIBE_STACKS) && op == MST_OP_STACK) ||
-	       (drops(w, SCRIBE_MAPPINGS) && op >= MST_OP_MMAP_READ && op <= MST_OP_MUNMAP) ||
-	       (drops(w, SCRIBE_PAGES) && mst_op_is_page(op));
+	return (drops(w, REMAPPER_STACKS) && op == MST_OP_STACK) ||
+	       (drops(w, REMAPPER_MAPPINGS) && op >= MST_OP_MMAP_READ && op <= MST_OP_MUNMAP) ||
+	       (drops(w, REMAPPER_PAGES) && mst_op_is_page(op));
 }
 
 static void count(struct rewrite *w, const struct mst_event *e)
 {
-	const uint8_t op = e->kind == MST_NONE ? (uint8_t)MST_OP_UNKNOWN : w->scribe.kinds[e->kind].op;
+	const uint8_t op = e->kind == MST_NONE ? (uint8_t)MST_OP_UNKNOWN : w->remapper.kinds[e->kind].op;
 
 	w->unknown_frees +=
 		(e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE) && e->old_kind == MST_UNKNOWN_KIND;
 	w->implied_frees += op == MST_OP_IMPLIED_FREE;
 	if (op == MST_OP_LOST && e->type == MST_EVENT_CALL)
-		w->lost += w->scribe.kinds[e->kind].size;
+		w->lost += w->remapper.kinds[e->kind].size;
 }
 
 static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kind, uint32_t old_kind)
 {
-	uint64_t rank, old = scribe_rank(&w->scribe, e->old_index, e->type != MST_EVENT_CALL);
+	uint64_t ordinal, old = remapper_ordinal(&w->remapper, e->old_index, e->type != MST_EVENT_CALL);
 	int err;
 
 	switch (e->type) {
 	case MST_EVENT_ALLOC:
-		err = mst_writer_alloc(w->scribe.writer, kind, &rank);
-		return err ? err : scribe_keep_rank(&w->scribe, e->index, rank);
+		err = mst_writer_alloc(w->remapper.writer, kind, &ordinal);
+		return err ? err : remapper_keep_ordinal(&w->remapper, e->index, ordinal);
 	case MST_EVENT_FREE:
 		if (kind == MST_NONE)
-			return mst_writer_free(w->scribe.writer, old_kind, old);
-		return mst_writer_free_by(w->scribe.writer, old_kind, old, kind);
+			return mst_writer_free(w->remapper.writer, old_kind, old);
+		return mst_writer_free_by(w->remapper.writer, old_kind, old, kind);
 	case MST_EVENT_RESIZE:
-		err = mst_writer_resize(w->scribe.writer, old_kind, old, kind, &rank);
-		return err ? err : scribe_keep_rank(&w->scribe, e->index, rank);
+		err = mst_writer_resize(w->remapper.writer, old_kind, old, kind, &ordinal);
+		return err ? err : remapper_keep_ordinal(&w->remapper, e->index, ordinal);
 	case MST_EVENT_CALL:
 		break;
 	}
-	if (mst_op_is_page(w->scribe.kinds[e->kind].op))
-		return mst_writer_page(w->scribe.writer, kind, e->address);
-	return old_kind == MST_NONE ? mst_writer_call(w->scribe.writer, kind)
-				    : mst_writer_failed_resize(w->scribe.writer, old_kind, old, kind);
+	if (mst_op_is_page(w->remapper.kinds[e->kind].op))
+		return mst_writer_page(w->remapper.writer, kind, e->address);
+	return old_kind == MST_NONE ? mst_writer_call(w->remapper.writer, kind)
+				    : mst_writer_failed_resize(w->remapper.writer, old_kind, old, kind);
 }
 
 /* The kind of the call, unless all that it tells is a stack that is dropped: then nor is it in the new trace. */
 static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
 {
 	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
-			     drops(w, SCRIBE_FREE_STACKS) && w->scribe.kinds[e->kind].op == MST_OP_FREE;
+			     drops(w, REMAPPER_FREE_STACKS) && w->remapper.kinds[e->kind].op == MST_OP_FREE;
 
 	return dropped ? MST_NONE : e->kind;
 }
@@ -147,11 +147,11 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 	count(w, e);
 	if (is_dropped(w, e))
 		return 0;
-	if ((err = scribe_at(&w->scribe, e->time, e->thread)) ||
-	    (err = scribe_kind(&w->scribe, e->old_kind, &old_kind)) ||
-	    (err = scribe_kind(&w->scribe, call_of(w, e), &kind)))
+	if ((err = remapper_at(&w->remapper, e->time, e->thread)) ||
+	    (err = remapper_kind(&w->remapper, e->old_kind, &old_kind)) ||
+	    (err = remapper_kind(&w->remapper, call_of(w, e), &kind)))
 		return err;
-	mst_writer_instructions(w->scribe.writer, e->instructions);
+	mst_writer_instructions(w->remapper.writer, e->instructions);
 	return write_call(w, e, kind, old_kind);
 }
 
@@ -164,9 +164,9 @@ static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
 	const uint64_t n = chunk->sums.null_frees;
 
 	w->late_frees = 0;
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *s = &chunk->symbols[i];
-		const struct mst_kind *kind = &w->scribe.kinds[s->kind];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *s = &chunk->tokens[i];
+		const struct mst_kind *kind = &w->remapper.kinds[s->kind];
 
 		if (s->role == MST_CALL && s->count && kind->op == MST_OP_EXIT) {
 			const uint64_t before = kind->size > w->null_frees ? kind->size - w->null_frees : 0;
@@ -181,18 +181,18 @@ static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
 static void count_null_frees(struct rewrite *w, uint64_t n, uint64_t time)
 {
 	if (w->begun && !w->ended && time <= w->options.until)
-		mst_writer_null_frees(w->scribe.writer, n);
+		mst_writer_null_frees(w->remapper.writer, n);
 	else if (!w->begun)
-		w->prelude.null_frees += n;
+		w->cut_state.null_frees += n;
 }
 
 static bool is_exit(const struct rewrite *w, const struct mst_event *e)
 {
-	return e->type == MST_EVENT_CALL && w->scribe.kinds[e->kind].op == MST_OP_EXIT;
+	return e->type == MST_EVENT_CALL && w->remapper.kinds[e->kind].op == MST_OP_EXIT;
 }
 
 /* Record `at` of the chunk. */
-static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct mst_step_cursor *steps,
+static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct mst_sp_cursor *steps,
 		       const struct mst_event *e, uint32_t at)
 {
 	const uint64_t time = in_ms(w, e->time), record = chunk->first_record + at;
@@ -207,7 +207,7 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 		return err;
 	if (w->begun)
 		err = write_event(w, e);
-	else if (!prelude_note(&w->prelude, e, chunk->base))
+	else if (!cut_state_note(&w->cut_state, e, chunk->base))
 		err = MST_ERR_NOMEM;
 	if (is_exit(w, e)) {
 		count_null_frees(w, w->late_frees, time);
@@ -219,11 +219,11 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 static int take_records(struct rewrite *w, const struct mst_chunk *chunk)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
-	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
+	struct mst_sp_cursor steps = MST_SP_CURSOR(chunk);
 	struct mst_event e;
 	int err = 0;
 
-	if (!mst_step_next(&steps, &w->step))
+	if (!mst_sp_next(&steps, &w->step))
 		w->step.grown = 0;
 	while (!err && !w->ended) {
 		const uint32_t at = cursor.record;
@@ -244,14 +244,14 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	(void)reader;
 	if (w->ended)
 		return 0;
-	err = scribe_look(&w->scribe);
-	if (!err && !prelude_note_base(&w->prelude, chunk))
+	err = remapper_look(&w->remapper);
+	if (!err && !cut_state_note_base(&w->cut_state, chunk))
 		err = MST_ERR_NOMEM;
 	if (err)
 		return err;
 	split_null_frees(w, chunk);
-	if (is_before(w, chunk) && chunk->n_steps == 0)
-		return prelude_note_chunk(&w->prelude, chunk) ? 0 : MST_ERR_NOMEM;
+	if (is_before(w, chunk) && chunk->sp_changes_size == 0)
+		return cut_state_note_chunk(&w->cut_state, chunk) ? 0 : MST_ERR_NOMEM;
 	if (!w->begun && !w->based)
 		err = begin(w);
 	if (!err)
@@ -293,10 +293,10 @@ static void look_at_chunk(struct rewrite_survey *survey, const struct mst_reader
 	uint32_t n;
 	const struct mst_thread *threads = mst_reader_threads(reader, &n);
 
-	for (uint32_t i = 0; i < chunk->n_symbols && !*sure; i++) {
-		const uint32_t role = chunk->symbols[i].role;
+	for (uint32_t i = 0; i < chunk->n_tokens && !*sure; i++) {
+		const uint32_t role = chunk->tokens[i].role;
 
-		*sure = chunk->symbols[i].count && (role == MST_FREE || role == MST_OUT || role == MST_KEEP);
+		*sure = chunk->tokens[i].count && (role == MST_FREE || role == MST_OUT || role == MST_KEEP);
 	}
 	survey->has_identity = !*sure || chunk->n_freed;
 	for (uint32_t i = 0; i < chunk->n_runs && !survey->has_fork && !chunk->base; i++) {
@@ -342,13 +342,13 @@ static const char *last_part(const char *path)
 static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 {
 	info->base = w->based;
-	info->begin_ns = drops(w, SCRIBE_TIME) ? 0 : w->begin_ns;
-	if (drops(w, SCRIBE_TIME))
+	info->begin_ns = drops(w, REMAPPER_TIME) ? 0 : w->begin_ns;
+	if (drops(w, REMAPPER_TIME))
 		info->start_ns = 0;
-	info->instructions &= !drops(w, SCRIBE_INSTRUCTIONS);
+	info->instructions &= !drops(w, REMAPPER_INSTRUCTIONS);
 	/* What the exact engine tells of stacks are steps, which are told by counts. */
-	info->stacks &= !drops(w, SCRIBE_STACKS) && !(info->exact && drops(w, SCRIBE_INSTRUCTIONS));
-	info->pages &= !drops(w, SCRIBE_PAGES);
+	info->stacks &= !drops(w, REMAPPER_STACKS) && !(info->exact && drops(w, REMAPPER_INSTRUCTIONS));
+	info->pages &= !drops(w, REMAPPER_PAGES);
 	if (w->options.strip_paths) {
 		info->exe = last_part(info->exe);
 		info->cwd = "";
@@ -362,11 +362,11 @@ static int start_writer(struct rewrite *w, int fd)
 	const struct mst_writer_options options = {
 		.level = w->options.level,
 		.chunk_records = w->options.level ? LARGE_CHUNK : 0,
-		.identity = w->scribe.has_identity && !drops(w, SCRIBE_IDENTITY),
-		.folded = w->options.level != 0,
+		.identity = w->remapper.has_identity && !drops(w, REMAPPER_IDENTITY),
+		.recoded = w->options.level != 0,
 		.exact_times = true,
 	};
-	struct mst_file_info info = *mst_reader_info(w->scribe.reader);
+	struct mst_file_info info = *mst_reader_info(w->remapper.reader);
 	const char **argv = calloc(info.argc + 1, sizeof(*argv));
 	int err;
 
@@ -376,7 +376,7 @@ static int start_writer(struct rewrite *w, int fd)
 		argv[i] = i == 0 && w->options.strip_paths ? last_part(info.argv[i]) : info.argv[i];
 	info.argv = argv;
 	edit_info(w, &info);
-	err = mst_writer_create(&w->scribe.writer, fd, &info, &options);
+	err = mst_writer_create(&w->remapper.writer, fd, &info, &options);
 	free(argv);
 	return err;
 }
@@ -407,28 +407,28 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 		return MST_ERR_NOMEM;
 	w->observer.impl = &impl;
 	w->options = *options;
-	w->scribe.reader = reader;
-	w->scribe.drop = options->drop;
+	w->remapper.reader = reader;
+	w->remapper.drop = options->drop;
 	/* How deep stacks are is said thread by thread, but for the exact engine's steps. */
-	if (drops(w, SCRIBE_THREADS) && !info->exact)
-		w->scribe.drop |= SCRIBE_STACKS;
-	w->scribe.has_identity = has_identity;
-	prelude_begin(&w->prelude, &w->scribe);
+	if (drops(w, REMAPPER_THREADS) && !info->exact)
+		w->remapper.drop |= REMAPPER_STACKS;
+	w->remapper.has_identity = has_identity;
+	cut_state_begin(&w->cut_state, &w->remapper);
 	w->based = info->base || options->from > 0 || options->first > 0;
 	w->begin_ns = begin_of(reader, options);
-	if (w->based && info->pages && !drops(w, SCRIBE_PAGES) && !(w->prelude.pages = pagebase_create()))
+	if (w->based && info->pages && !drops(w, REMAPPER_PAGES) && !(w->cut_state.pages = pagebase_create()))
 		return MST_ERR_NOMEM;
 	const int err = start_writer(w, fd);
 
-	return err ? err : scribe_begin(&w->scribe, options->strip_paths);
+	return err ? err : remapper_begin(&w->remapper, options->strip_paths);
 }
 
 void rewrite_destroy(struct rewrite *w)
 {
 	if (!w)
 		return;
-	prelude_finish(&w->prelude);
-	scribe_finish(&w->scribe);
+	cut_state_finish(&w->cut_state);
+	remapper_finish(&w->remapper);
 	free(w);
 }
 
@@ -440,35 +440,35 @@ struct observer *rewrite_observer(struct rewrite *w)
 /* Where the old trace's end is in the range, that; else how it was at the range's end. */
 static void find_end(const struct rewrite *w, const struct mst_end *there, struct mst_end *end)
 {
-	const uint64_t told = w->prelude.lost + w->lost;
+	const uint64_t told = w->cut_state.lost + w->lost;
 
 	*end = (struct mst_end){ .reason = MST_END_DETACHED, .time_ns = w->options.until * NS_PER_MS };
 	if (!w->ended && there)
 		*end = *there;
-	end->events = mst_writer_events(w->scribe.writer);
+	end->events = mst_writer_events(w->remapper.writer);
 	end->lost = w->lost;
 	if (!w->ended && there && there->lost > told)
 		end->lost += there->lost - told; /* those that no mark tells of */
 	end->unknown_frees = w->unknown_frees;
 	end->implied_frees = w->implied_frees;
-	if (drops(w, SCRIBE_TIME))
+	if (drops(w, REMAPPER_TIME))
 		end->time_ns = 0;
 }
 
 int rewrite_finish(struct rewrite *w)
 {
-	const struct mst_end *there = mst_reader_end(w->scribe.reader);
+	const struct mst_end *there = mst_reader_end(w->remapper.reader);
 	struct mst_end end;
-	int err = scribe_look(&w->scribe); /* there may be more kinds behind the last chunk */
+	int err = remapper_look(&w->remapper); /* there may be more kinds behind the last chunk */
 
 	if (!err && !w->begun)
 		err = begin(w);
 	if (!err && !w->ended)
-		err = mst_transfer_unloaded(w->scribe.transfer);
-	if (!err && !drops(w, SCRIBE_NAMES))
-		err = mst_transfer_names(w->scribe.transfer);
+		err = mst_remap_unloaded(w->remapper.remap);
+	if (!err && !drops(w, REMAPPER_NAMES))
+		err = mst_remap_names(w->remapper.remap);
 	find_end(w, there, &end);
 	if (err || (!there && !w->ended))
-		return err ? err : mst_writer_flush(w->scribe.writer);
-	return mst_writer_finish(w->scribe.writer, &end);
+		return err ? err : mst_writer_flush(w->remapper.writer);
+	return mst_writer_finish(w->remapper.writer, &end);
 }

@@ -19,7 +19,7 @@ struct rewrite_options {
 	uint64_t first;       /* no record before this one, either */
 	uint64_t first_ns;    /* the time of that */
 	int level;            /* of zstd; 0: as msrec's, with chunks of its size; else with large chunks */
-	unsigned drop;        /* enum scribe_part, several */
+	unsigned drop;        /* enum remapper_part, several */
 	bool no_args;         /* of the command line, only the program's name */
 	bool strip_paths;     /* of files only the last part of their names */
 };

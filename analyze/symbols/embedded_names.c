@@ -9,114 +9,117 @@
 #include "printable.h"
 #include "string_set.h"
 
-struct told {
+struct embedded_names {
 	const struct mst_reader *reader;
-	struct indexmap shown;     /* by a text's address in the reader: that of what is shown for it */
-	struct indexmap readable;  /* the same of names as they are in symbol tables */
-	struct stringset *strings; /* what is shown for texts that can't be shown as they are */
-	struct symbol_chain chain; /* the last answer; its lines have `room` */
+	struct index_map shown;     /* by a text's address in the reader: that of what is shown for it */
+	struct index_map readable;  /* the same of names as they are in symbol tables */
+	struct string_set *strings; /* what is shown for texts that can't be shown as they are */
+	struct symbol_chain chain;  /* the last answer; its lines have `room` */
 	struct symbol_line *lines;
 	uint32_t room;
 };
 
-struct told *told_create(const struct mst_reader *reader)
+struct embedded_names *embedded_create(const struct mst_reader *reader)
 {
-	struct told *told = calloc(1, sizeof(*told));
-	if (!told)
+	struct embedded_names *embedded = calloc(1, sizeof(*embedded));
+	if (!embedded)
 		return NULL;
-	told->reader = reader;
-	told->strings = stringset_create();
-	if (told->strings)
-		return told;
-	told_destroy(told);
+	embedded->reader = reader;
+	embedded->strings = string_set_create();
+	if (embedded->strings)
+		return embedded;
+	embedded_destroy(embedded);
 	return NULL;
 }
 
-void told_destroy(struct told *told)
+void embedded_destroy(struct embedded_names *embedded)
 {
-	if (!told)
+	if (!embedded)
 		return;
-	free(told->lines);
-	indexmap_finish(&told->shown);
-	indexmap_finish(&told->readable);
-	stringset_destroy(told->strings);
-	free(told);
+	free(embedded->lines);
+	index_map_finish(&embedded->shown);
+	index_map_finish(&embedded->readable);
+	string_set_destroy(embedded->strings);
+	free(embedded);
 }
 
 /* Many frames name a text, and it can be long: each is looked at once. What finds no room here is looked at again. */
-static const char *remember(struct indexmap *map, const char *text, const char *shown)
+static const char *remember(struct index_map *map, const char *text, const char *shown)
 {
 	if (shown)
-		indexmap_put(map, (uintptr_t)text, (uintptr_t)shown);
+		index_map_put(map, (uintptr_t)text, (uintptr_t)shown);
 	return shown;
 }
 
-static const char *remembered(const struct indexmap *map, const char *text)
+static const char *remembered(const struct index_map *map, const char *text)
 {
 	uint64_t shown = 0;
-	indexmap_find(map, (uintptr_t)text, &shown);
+	index_map_find(map, (uintptr_t)text, &shown);
 	return (const char *)(uintptr_t)shown;
 }
 
 /* NULL stands for a name that isn't known. */
-static const char *shown(struct told *told, const char *name)
+static const char *shown(struct embedded_names *embedded, const char *name)
 {
-	const char *known = name ? remembered(&told->shown, name) : NULL;
+	const char *known = name ? remembered(&embedded->shown, name) : NULL;
 	if (!name || known)
 		return known;
 	const size_t n = strlen(name);
 	const bool can_be = printable_run(name, n) == n;
-	return remember(&told->shown, name, can_be ? name : stringset_add_shown(told->strings, name, n));
+	return remember(&embedded->shown, name,
+			can_be ? name : string_set_add_shown(embedded->strings, name, n));
 }
 
-static const char *readable(struct told *told, const char *linker_name)
+static const char *readable(struct embedded_names *embedded, const char *linker_name)
 {
-	const char *known = linker_name ? remembered(&told->readable, linker_name) : NULL;
+	const char *known = linker_name ? remembered(&embedded->readable, linker_name) : NULL;
 	if (!linker_name || known)
 		return known;
 	char *text = demangle_name(linker_name);
-	known = text ? stringset_add_shown(told->strings, text, strlen(text)) : shown(told, linker_name);
+	known = text ? string_set_add_shown(embedded->strings, text, strlen(text))
+		     : shown(embedded, linker_name);
 	free(text);
-	return remember(&told->readable, linker_name, known);
+	return remember(&embedded->readable, linker_name, known);
 }
 
-static bool reserve(struct told *told, uint32_t n)
+static bool reserve(struct embedded_names *embedded, uint32_t n)
 {
-	if (n <= told->room)
+	if (n <= embedded->room)
 		return true;
-	struct symbol_line *lines = reallocarray(told->lines, n, sizeof(*lines));
+	struct symbol_line *lines = reallocarray(embedded->lines, n, sizeof(*lines));
 	if (!lines)
 		return false;
-	told->lines = lines;
-	told->room = n;
+	embedded->lines = lines;
+	embedded->room = n;
 	return true;
 }
 
-const struct symbol_chain *told_chain(struct told *told, uint32_t frame)
+const struct symbol_chain *embedded_chain(struct embedded_names *embedded, uint32_t frame)
 {
-	const uint32_t n = mst_reader_names(told->reader, frame);
-	if (n == 0 || !reserve(told, n))
+	const uint32_t n = mst_reader_names(embedded->reader, frame);
+	if (n == 0 || !reserve(embedded, n))
 		return NULL;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct mst_name name = mst_reader_name(told->reader, frame, i);
-		told->lines[i] = (struct symbol_line){
-			.function = i + 1 < n ? shown(told, name.function) : readable(told, name.function),
-			.directory = shown(told, name.directory),
-			.file = shown(told, name.file),
+		const struct mst_name name = mst_reader_name(embedded->reader, frame, i);
+		embedded->lines[i] = (struct symbol_line){
+			.function = i + 1 < n ? shown(embedded, name.function)
+					      : readable(embedded, name.function),
+			.directory = shown(embedded, name.directory),
+			.file = shown(embedded, name.file),
 			.line = (int)name.line,
 		};
 	}
-	told->chain = (struct symbol_chain){ .n = n, .lines = told->lines };
-	return &told->chain;
+	embedded->chain = (struct symbol_chain){ .n = n, .lines = embedded->lines };
+	return &embedded->chain;
 }
 
-const char *told_function(struct told *told, uint32_t frame)
+const char *embedded_function(struct embedded_names *embedded, uint32_t frame)
 {
-	return readable(told, told_linker_name(told, frame));
+	return readable(embedded, embedded_linker_name(embedded, frame));
 }
 
-const char *told_linker_name(const struct told *told, uint32_t frame)
+const char *embedded_linker_name(const struct embedded_names *embedded, uint32_t frame)
 {
-	const uint32_t n = mst_reader_names(told->reader, frame);
-	return n ? mst_reader_name(told->reader, frame, n - 1).function : NULL;
+	const uint32_t n = mst_reader_names(embedded->reader, frame);
+	return n ? mst_reader_name(embedded->reader, frame, n - 1).function : NULL;
 }

@@ -14,37 +14,37 @@ struct named_frame {
 	uint32_t frame, first, n;
 };
 
-struct namestore {
-	struct stringset *texts;
+struct imported_names {
+	struct string_set *texts;
 	struct mst_name *calls;
 	uint32_t n_calls, room_calls;
 	struct named_frame *frames;
 	uint32_t n_frames, room_frames;
 };
 
-struct namestore *namestore_create(void)
+struct imported_names *imported_names_create(void)
 {
-	struct namestore *store = calloc(1, sizeof(*store));
+	struct imported_names *store = calloc(1, sizeof(*store));
 	if (!store)
 		return NULL;
-	store->texts = stringset_create();
+	store->texts = string_set_create();
 	if (store->texts)
 		return store;
 	free(store);
 	return NULL;
 }
 
-void namestore_destroy(struct namestore *store)
+void imported_names_destroy(struct imported_names *store)
 {
 	if (!store)
 		return;
-	stringset_destroy(store->texts);
+	string_set_destroy(store->texts);
 	free(store->calls);
 	free(store->frames);
 	free(store);
 }
 
-bool namestore_frame(struct namestore *store, uint32_t frame)
+bool imported_names_frame(struct imported_names *store, uint32_t frame)
 {
 	if (store->n_frames == CALLS_MOST ||
 	    !array_reserve(&store->frames, store->n_frames, &store->room_frames, sizeof(*store->frames)))
@@ -53,25 +53,25 @@ bool namestore_frame(struct namestore *store, uint32_t frame)
 	return true;
 }
 
-bool namestore_call(struct namestore *store, const char *function, const char *path, uint32_t line)
+bool imported_names_call(struct imported_names *store, const char *function, const char *path, uint32_t line)
 {
 	struct named_frame *frame = &store->frames[store->n_frames - 1];
 	const char *slash = path ? strrchr(path, '/') : NULL, *file = slash ? slash + 1 : path;
 	struct mst_name name = { .line = line };
-	if (frame->n == NAMESTORE_CALLS_MOST || store->n_calls == CALLS_MOST ||
+	if (frame->n == IMPORTED_NAMES_CALLS_MOST || store->n_calls == CALLS_MOST ||
 	    !array_reserve(&store->calls, store->n_calls, &store->room_calls, sizeof(*store->calls)))
 		return false;
 	bool fine = true;
 	if (function) {
-		name.function = stringset_add(store->texts, function, strlen(function));
+		name.function = string_set_add(store->texts, function, strlen(function));
 		fine = name.function;
 	}
 	if (file && fine) {
-		name.file = stringset_add(store->texts, file, strlen(file));
+		name.file = string_set_add(store->texts, file, strlen(file));
 		fine = name.file;
 	}
 	if (slash && slash > path && fine) {
-		name.directory = stringset_add(store->texts, path, (size_t)(slash - path));
+		name.directory = string_set_add(store->texts, path, (size_t)(slash - path));
 		fine = name.directory;
 	}
 	if (fine)
@@ -88,7 +88,7 @@ static int compare(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-int namestore_write(struct namestore *store, struct mst_writer *writer)
+int imported_names_write(struct imported_names *store, struct mst_writer *writer)
 {
 	int error = 0;
 	if (store->n_frames)

@@ -7,44 +7,44 @@
 #include "embedded_names.h"
 #include "ranges.h"
 
-struct naming {
+struct symbolizer {
 	const struct mst_reader *reader;
-	struct told *told;
+	struct embedded_names *embedded;
 	bool files_first;
 	struct symbols *symbols;
 	uint32_t *modules; /* by module of the trace: index in the symbolizer */
 	uint32_t n_modules;
-	bool *unloaded;             /* by module of the trace: gone at its end */
-	struct ranges open;         /* of addresses; value: module that is not */
-	uint32_t n_told;            /* modules that these two are about */
-	uint32_t *same;             /* by frame of the trace */
-	uint32_t n_same, same_told; /* frames and modules that it is about */
+	bool *unloaded;                 /* by module of the trace: gone at its end */
+	struct ranges open;             /* of addresses; value: module that is not */
+	uint32_t n_embedded;            /* modules that these two are about */
+	uint32_t *same;                 /* by frame of the trace */
+	uint32_t n_same, same_embedded; /* frames and modules that it is about */
 };
 
-struct naming *naming_create(const struct mst_reader *reader, const char *const *search_dirs,
-			     size_t n_search_dirs)
+struct symbolizer *symbolize_create(const struct mst_reader *reader, const char *const *search_dirs,
+				    size_t n_search_dirs)
 {
-	struct naming *n = calloc(1, sizeof(*n));
+	struct symbolizer *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
 	n->reader = reader;
 	n->files_first = n_search_dirs > 0;
-	n->told = told_create(reader);
+	n->embedded = embedded_create(reader);
 	n->symbols = symbols_create(search_dirs, n_search_dirs);
-	if (!n->symbols || !n->told) {
-		naming_destroy(n);
+	if (!n->symbols || !n->embedded) {
+		symbolize_destroy(n);
 		return NULL;
 	}
 	symbols_use_cache(n->symbols);
 	return n;
 }
 
-void naming_destroy(struct naming *n)
+void symbolize_destroy(struct symbolizer *n)
 {
 	if (!n)
 		return;
-	told_destroy(n->told);
+	embedded_destroy(n->embedded);
 	symbols_destroy(n->symbols);
 	free(n->modules);
 	free(n->unloaded);
@@ -53,12 +53,12 @@ void naming_destroy(struct naming *n)
 	free(n);
 }
 
-struct symbols *naming_symbols(struct naming *n)
+struct symbols *symbolize_symbols(struct symbolizer *n)
 {
 	return n->symbols;
 }
 
-static const struct mst_frame *frame_at(const struct naming *n, uint32_t frame)
+static const struct mst_frame *frame_at(const struct symbolizer *n, uint32_t frame)
 {
 	uint32_t count;
 
@@ -66,7 +66,7 @@ static const struct mst_frame *frame_at(const struct naming *n, uint32_t frame)
 }
 
 /* Tells the symbolizer of modules that have been read since. False: no memory. */
-static bool add_modules(struct naming *n, uint32_t wanted)
+static bool add_modules(struct symbolizer *n, uint32_t wanted)
 {
 	uint32_t count;
 	const struct mst_module *modules = mst_reader_modules(n->reader, &count);
@@ -93,7 +93,7 @@ static bool add_modules(struct naming *n, uint32_t wanted)
 }
 
 /* The symbolizer's module of a frame; false: the frame is in no object. */
-static bool module_of(struct naming *n, const struct mst_frame *frame, uint32_t *module)
+static bool module_of(struct symbolizer *n, const struct mst_frame *frame, uint32_t *module)
 {
 	if (frame->module == MST_NONE || !add_modules(n, frame->module))
 		return false;
@@ -101,7 +101,7 @@ static bool module_of(struct naming *n, const struct mst_frame *frame, uint32_t 
 	return true;
 }
 
-static const struct symbol_chain *chain_in_files(struct naming *n, uint32_t frame)
+static const struct symbol_chain *chain_in_files(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
@@ -110,7 +110,7 @@ static const struct symbol_chain *chain_in_files(struct naming *n, uint32_t fram
 				f->address);
 }
 
-static const char *linker_name_in_files(struct naming *n, uint32_t frame)
+static const char *linker_name_in_files(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
@@ -119,7 +119,7 @@ static const char *linker_name_in_files(struct naming *n, uint32_t frame)
 }
 
 /* Whether the trace is to be believed: it has names, and no file comes first and knows as much. */
-static bool is_told(struct naming *n, uint32_t frame)
+static bool is_embedded(struct symbolizer *n, uint32_t frame)
 {
 	if (mst_reader_names(n->reader, frame) == 0)
 		return false;
@@ -130,42 +130,44 @@ static bool is_told(struct naming *n, uint32_t frame)
 	return !linker_name_in_files(n, frame) || mst_reader_name(n->reader, frame, 0).file;
 }
 
-static const char *linker_name(struct naming *n, uint32_t frame)
+static const char *linker_name(struct symbolizer *n, uint32_t frame)
 {
-	return is_told(n, frame) ? told_linker_name(n->told, frame) : linker_name_in_files(n, frame);
+	return is_embedded(n, frame) ? embedded_linker_name(n->embedded, frame)
+				     : linker_name_in_files(n, frame);
 }
 
-enum symbol_role naming_role(struct naming *n, uint32_t frame)
+enum symbol_role symbolize_role(struct symbolizer *n, uint32_t frame)
 {
 	return symbol_role_of(linker_name(n, frame));
 }
 
-const struct symbol_chain *naming_describe(struct naming *n, uint32_t frame)
+const struct symbol_chain *symbolize_describe(struct symbolizer *n, uint32_t frame)
 {
-	const struct symbol_chain *told = is_told(n, frame) ? told_chain(n->told, frame) : NULL;
+	const struct symbol_chain *embedded =
+		is_embedded(n, frame) ? embedded_chain(n->embedded, frame) : NULL;
 
-	return told ? told : chain_in_files(n, frame);
+	return embedded ? embedded : chain_in_files(n, frame);
 }
 
-const char *naming_function(struct naming *n, uint32_t frame)
+const char *symbolize_function(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
-	if (is_told(n, frame))
-		return told_function(n->told, frame);
+	if (is_embedded(n, frame))
+		return embedded_function(n->embedded, frame);
 	return module_of(n, f, &module) ? symbols_function(n->symbols, module, f->address) : NULL;
 }
 
-static bool is_worth_embedding(struct naming *n, uint32_t frame)
+static bool is_worth_embedding(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
-	return is_told(n, frame) || (module_of(n, f, &module) && symbols_has_file(n->symbols, module));
+	return is_embedded(n, frame) || (module_of(n, f, &module) && symbols_has_file(n->symbols, module));
 }
 
-int naming_embed(struct naming *n, struct mst_writer *writer)
+int symbolize_embed(struct symbolizer *n, struct mst_writer *writer)
 {
 	uint32_t n_frames;
 	int error = 0;
@@ -174,11 +176,11 @@ int naming_embed(struct naming *n, struct mst_writer *writer)
 	mst_writer_steady_texts(writer);
 	for (uint32_t i = 0; i < n_frames && !error; i++)
 		if (is_worth_embedding(n, i))
-			error = embed_names(writer, i, naming_describe(n, i), linker_name(n, i));
+			error = embed_names(writer, i, symbolize_describe(n, i), linker_name(n, i));
 	return error;
 }
 
-const char *naming_object(struct naming *n, uint32_t frame)
+const char *symbolize_object(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
@@ -187,14 +189,14 @@ const char *naming_object(struct naming *n, uint32_t frame)
 }
 
 /* Sees which modules are gone at the end, as far as the trace tells by now. */
-static bool note_unloaded(struct naming *n)
+static bool note_unloaded(struct symbolizer *n)
 {
 	uint32_t count;
 	const struct mst_module *modules = mst_reader_modules(n->reader, &count);
 
-	if (n->n_told == count)
+	if (n->n_embedded == count)
 		return true;
-	n->n_told = 0;
+	n->n_embedded = 0;
 	free(n->unloaded);
 	ranges_finish(&n->open);
 	n->open = (struct ranges){ 0 };
@@ -211,18 +213,18 @@ static bool note_unloaded(struct naming *n)
 			return false;
 	}
 	ranges_seal(&n->open);
-	n->n_told = count;
+	n->n_embedded = count;
 	return true;
 }
 
 /* Whether the frame's module is gone at the end. */
-static bool is_unloaded(struct naming *n, const struct mst_frame *f)
+static bool is_unloaded(struct symbolizer *n, const struct mst_frame *f)
 {
 	return f->module != MST_NONE && note_unloaded(n) && n->unloaded[f->module];
 }
 
 /* What is where an unloaded frame was, by the end. */
-static struct mst_frame frame_at_end(const struct naming *n, const struct mst_frame *f)
+static struct mst_frame frame_at_end(const struct symbolizer *n, const struct mst_frame *f)
 {
 	uint32_t count;
 	const struct mst_module *modules = mst_reader_modules(n->reader, &count);
@@ -234,32 +236,32 @@ static struct mst_frame frame_at_end(const struct naming *n, const struct mst_fr
 	return (struct mst_frame){ .module = module, .address = address - modules[module].bias };
 }
 
-const struct symbol_chain *naming_describe_at_end(struct naming *n, uint32_t frame)
+const struct symbol_chain *symbolize_describe_at_end(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
 	if (!is_unloaded(n, f))
-		return naming_describe(n, frame);
+		return symbolize_describe(n, frame);
 	const struct mst_frame now = frame_at_end(n, f);
 
 	return symbols_describe(n->symbols, module_of(n, &now, &module) ? module : SYMBOLS_NO_MODULE,
 				now.address);
 }
 
-const char *naming_object_at_end(struct naming *n, uint32_t frame)
+const char *symbolize_object_at_end(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
 	if (!is_unloaded(n, f))
-		return naming_object(n, frame);
+		return symbolize_object(n, frame);
 	const struct mst_frame now = frame_at_end(n, f);
 
 	return module_of(n, &now, &module) ? symbols_object(n->symbols, module) : NULL;
 }
 
-uint64_t naming_address(struct naming *n, uint32_t frame)
+uint64_t symbolize_address(struct symbolizer *n, uint32_t frame)
 {
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t count;
@@ -270,7 +272,7 @@ uint64_t naming_address(struct naming *n, uint32_t frame)
 }
 
 /* Executable, interpreter, libraries; in load order among themselves. No object comes first. */
-static uint64_t module_rank(const struct naming *n, uint32_t module)
+static uint64_t module_rank(const struct symbolizer *n, uint32_t module)
 {
 	static const uint8_t rank[] = {
 		[MST_MODULE_EXECUTABLE] = 1,
@@ -287,10 +289,10 @@ static uint64_t module_rank(const struct naming *n, uint32_t module)
 	return (uint64_t)(m->role < sizeof(rank) ? rank[m->role] : sizeof(rank)) << 32 | m->order;
 }
 
-int naming_compare(struct naming *n, uint32_t a, uint32_t b)
+int symbolize_compare(struct symbolizer *n, uint32_t a, uint32_t b)
 {
 	const struct mst_frame *fa = frame_at(n, a), *fb = frame_at(n, b);
-	const uint64_t addresses[2] = { naming_address(n, a), naming_address(n, b) };
+	const uint64_t addresses[2] = { symbolize_address(n, a), symbolize_address(n, b) };
 	const uint64_t ra = module_rank(n, fa->module), rb = module_rank(n, fb->module);
 
 	if (mst_reader_info(n->reader)->exact && addresses[0] != addresses[1])
@@ -303,11 +305,11 @@ int naming_compare(struct naming *n, uint32_t a, uint32_t b)
 }
 
 /* By address; equal ones with those first whose module is there at the end. */
-static int compare_addresses(const void *va, const void *vb, void *naming)
+static int compare_addresses(const void *va, const void *vb, void *symbolizer)
 {
-	struct naming *n = naming;
+	struct symbolizer *n = symbolizer;
 	const uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
-	const uint64_t address_a = naming_address(n, a), address_b = naming_address(n, b);
+	const uint64_t address_a = symbolize_address(n, a), address_b = symbolize_address(n, b);
 	const bool gone_a = is_unloaded(n, frame_at(n, a)), gone_b = is_unloaded(n, frame_at(n, b));
 
 	if (address_a != address_b)
@@ -315,29 +317,29 @@ static int compare_addresses(const void *va, const void *vb, void *naming)
 	return gone_a != gone_b ? gone_a - gone_b : (a > b) - (a < b);
 }
 
-static bool any_unloaded(struct naming *n)
+static bool any_unloaded(struct symbolizer *n)
 {
 	bool any = false;
 
 	if (!mst_reader_info(n->reader)->exact || !note_unloaded(n))
 		return false;
-	for (uint32_t i = 0; i < n->n_told && !any; i++)
+	for (uint32_t i = 0; i < n->n_embedded && !any; i++)
 		any = n->unloaded[i];
 	return any;
 }
 
-const uint32_t *naming_same_addresses(struct naming *n)
+const uint32_t *symbolize_same_addresses(struct symbolizer *n)
 {
 	uint32_t count, *order;
 
 	if (!any_unloaded(n))
 		return NULL;
 	mst_reader_frames(n->reader, &count);
-	if (n->same && n->n_same == count && n->same_told == n->n_told)
+	if (n->same && n->n_same == count && n->same_embedded == n->n_embedded)
 		return n->same;
 	free(n->same);
 	n->n_same = count;
-	n->same_told = n->n_told;
+	n->same_embedded = n->n_embedded;
 	n->same = calloc(count, sizeof(*n->same));
 	order = calloc(count, sizeof(*order));
 	for (uint32_t i = 0; order && i < count; i++)
@@ -346,7 +348,7 @@ const uint32_t *naming_same_addresses(struct naming *n)
 		qsort_r(order, count, sizeof(*order), compare_addresses, n);
 		for (uint32_t i = 0; i < count; i++) {
 			const bool alike =
-				i && naming_address(n, order[i]) == naming_address(n, order[i - 1]);
+				i && symbolize_address(n, order[i]) == symbolize_address(n, order[i - 1]);
 
 			n->same[order[i]] = alike ? n->same[order[i - 1]] : order[i];
 		}

@@ -22,17 +22,17 @@
 
 static int check_names(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
 {
-	struct places places = { 0 };
+	struct output_set places = { 0 };
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct conversion *item = &c->items[i];
-		status = places_add(&places, tool, trace->origin, item->name);
+		status = output_set_add(&places, tool, trace->origin, item->name);
 		if (status == 0 && item->xtree_name)
-			status = places_add(&places, tool, trace->origin, item->xtree_name);
+			status = output_set_add(&places, tool, trace->origin, item->xtree_name);
 		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
-			status = places_add(&places, tool, trace->origin, item->at_names[k]);
+			status = output_set_add(&places, tool, trace->origin, item->at_names[k]);
 	}
-	places_finish(&places);
+	output_set_finish(&places);
 	return status;
 }
 
@@ -159,20 +159,20 @@ struct observers {
 
 /* One for all conversions that agree in what it depends on. False: no memory. */
 static bool share_usable(struct conversions *c, struct conversion *item, struct observers *observers,
-			 const struct usable **usable)
+			 const struct block_sizes **usable)
 {
 	*usable = NULL;
-	if (!usable_needed(item->settings))
+	if (!block_sizes_needed(item->settings))
 		return true;
 	for (size_t i = 0; i < c->n && !*usable; i++) {
-		if (c->items[i].usable && usable_serves(c->items[i].usable, item->settings))
+		if (c->items[i].usable && block_sizes_serves(c->items[i].usable, item->settings))
 			*usable = c->items[i].usable;
 	}
 	if (*usable)
 		return true;
-	*usable = item->usable = usable_create(item->settings);
+	*usable = item->usable = block_sizes_create(item->settings);
 	if (*usable)
-		observers->items[observers->n++] = usable_observer(item->usable);
+		observers->items[observers->n++] = block_sizes_observer(item->usable);
 	return *usable;
 }
 
@@ -181,8 +181,9 @@ static bool share_digest(struct conversions *c, struct conversion *item, struct 
 			 const struct digest **digest)
 {
 	*digest = NULL;
-	if (c->n < DIGEST_PAYS || usable_needed(item->settings) || item->settings->usable != USABLE_ROUNDED ||
-	    !item->settings->heap || item->settings->pages_as_heap)
+	if (c->n < DIGEST_PAYS || block_sizes_needed(item->settings) ||
+	    item->settings->usable != USABLE_ROUNDED || !item->settings->heap ||
+	    item->settings->pages_as_heap)
 		return true;
 	for (size_t i = 0; i < c->n && !*digest; i++) {
 		if (c->items[i].digest && digest_alignment(c->items[i].digest) == item->settings->alignment)
@@ -212,24 +213,24 @@ static bool share_depths(struct conversions *c, const struct conversion *item, s
 }
 
 /* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
-static struct chronicle *begin_chronicle(struct conversion *item, const struct tool *tool,
+static struct event_log *begin_chronicle(struct conversion *item, const struct tool *tool,
 					 const struct tool_trace *trace)
 {
 	const bool lines = tool->verbosity > 1 && item->settings == &tool->args.settings;
 	if (!lines && !item->settings->stats)
 		return NULL;
-	item->chronicle = (struct chronicle){
+	item->chronicle = (struct event_log){
 		.file = stderr,
 		.pid = mst_reader_info(trace->reader)->pid,
 		.lines = lines,
 	};
-	chronicle_begin(&item->chronicle, item->settings);
+	event_log_begin(&item->chronicle, item->settings);
 	return &item->chronicle;
 }
 
 /* Makes the observers of one conversion. False: no memory. */
 static bool observe(struct conversions *c, struct conversion *item, struct mst_reader *reader,
-		    struct chronicle *chronicle, const struct emitter *emitter, struct naming *naming,
+		    struct event_log *chronicle, const struct emitter *emitter, struct symbolizer *symbolizer,
 		    struct observers *observers)
 {
 	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
@@ -237,13 +238,13 @@ static bool observe(struct conversions *c, struct conversion *item, struct mst_r
 	    !share_digest(c, item, reader, &helpers.digest) ||
 	    !share_depths(c, item, observers, &helpers.depths))
 		return false;
-	item->massif = massif_create(item->settings, naming, &helpers);
+	item->massif = massif_create(item->settings, symbolizer, &helpers);
 	if (!item->massif)
 		return false;
 	observers->items[observers->n++] = massif_observer(item->massif);
 	if (!item->xtree_name && emitter->source != EMIT_XTREE)
 		return true;
-	item->xtree = xtree_create(item->settings, naming);
+	item->xtree = xtree_create(item->settings, symbolizer);
 	if (item->xtree)
 		observers->items[observers->n++] = xtree_observer(item->xtree);
 	return item->xtree;
@@ -265,7 +266,7 @@ static void look_for_peaks(struct conversions *c, const struct tool *tool, const
 	size_t n = 0;
 	for (size_t i = 0; scouts && items && i < c->n; i++) {
 		const struct settings *s = c->items[i].settings;
-		if (!wants_peak(s) || usable_needed(s) || !scout_can(s))
+		if (!wants_peak(s) || block_sizes_needed(s) || !scout_can(s))
 			continue;
 		items[n] = &c->items[i];
 		scouts[n++].settings = s;
@@ -303,7 +304,7 @@ static int enter(struct conversions *c, const struct tool_trace *trace)
 }
 
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
-		  const struct emitter *emitter, struct naming *naming)
+		  const struct emitter *emitter, struct symbolizer *symbolizer)
 {
 	look_for_peaks(c, tool, trace);
 	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
@@ -311,7 +312,7 @@ static int replay(struct conversions *c, const struct tool *tool, const struct t
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
 		fine = observe(c, &c->items[i], trace->reader, begin_chronicle(&c->items[i], tool, trace),
-			       emitter, naming, &observers);
+			       emitter, symbolizer, &observers);
 	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
 	if (error == 0)
 		status = tool_replay(tool, trace, observers.items, observers.n);
@@ -365,7 +366,7 @@ static bool lacks_depths(const struct conversions *c, const struct mst_reader *r
 }
 
 static bool write_all(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
-		      const struct emitter *emitter, struct naming *naming)
+		      const struct emitter *emitter, struct symbolizer *symbolizer)
 {
 	bool written = true;
 	for (size_t i = 0; i < c->n; i++) {
@@ -373,7 +374,7 @@ static bool write_all(const struct conversions *c, const struct tool *tool, cons
 		const struct emit_view view = {
 			.reader = trace->reader,
 			.settings = item->settings,
-			.naming = naming,
+			.symbolizer = symbolizer,
 			.massif = item->massif,
 			.xtree = item->xtree,
 		};
@@ -399,12 +400,13 @@ static bool write_all(const struct conversions *c, const struct tool *tool, cons
 int conversions_run(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		    const struct emitter *emitter)
 {
-	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
-	if (!naming) {
+	struct symbolizer *symbolizer =
+		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	if (!symbolizer) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
-	int status = replay(c, tool, trace, emitter, naming);
+	int status = replay(c, tool, trace, emitter, symbolizer);
 	if (tool_has_result(status) && lacks_usable(c, tool, trace))
 		status = TOOL_USAGE;
 	if (tool_has_result(status) && lacks_depths(c, trace->reader)) {
@@ -413,7 +415,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		status = TOOL_USAGE;
 	}
 	if (tool_has_result(status)) {
-		if (!write_all(c, tool, trace, emitter, naming))
+		if (!write_all(c, tool, trace, emitter, symbolizer))
 			status = TOOL_NO_RESULT;
 		tell_unplaced(tool, trace, c);
 		if (c->depths && !mst_reader_info(trace->reader)->exact)
@@ -422,18 +424,18 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 				"%s: stack depths are known at calls only, so mem_stacks_B lacks what was "
 				"between them",
 				trace->name);
-		tool_symbol_notices(tool, naming_symbols(naming));
+		tool_symbol_notices(tool, symbolize_symbols(symbolizer));
 		for (size_t i = 0; i < c->n; i++)
 			if (c->items[i].settings->stats)
-				chronicle_stats(&c->items[i].chronicle);
+				event_log_stats(&c->items[i].chronicle);
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);
-		usable_destroy(c->items[i].usable);
+		block_sizes_destroy(c->items[i].usable);
 		digest_destroy(c->items[i].digest);
 		xtree_destroy(c->items[i].xtree);
 	}
 	depths_destroy(c->depths);
-	naming_destroy(naming);
+	symbolize_destroy(symbolizer);
 	return status;
 }

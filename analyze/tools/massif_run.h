@@ -17,10 +17,10 @@ struct conversion {
 	char *xtree_name;                /* NULL: no xtree report is asked for */
 
 	/* Private. */
-	struct usable *usable; /* may serve others, too, as may the digest */
+	struct block_sizes *usable; /* may serve others, too, as may the digest */
 	struct digest *digest;
 	uint64_t peak_floor;        /* see scout.h */
-	struct chronicle chronicle; /* without a file: nothing is to be told */
+	struct event_log chronicle; /* without a file: nothing is to be told */
 	struct massif *massif;
 	struct xtree *xtree;
 };

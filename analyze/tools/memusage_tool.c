@@ -174,14 +174,14 @@ static int fill_file(enum form form, const struct graph *graph, struct datafile 
 static bool write_file(const struct tool *tool, enum form form, const struct graph *graph,
 		       struct datafile *data, const char *name)
 {
-	struct outfile file;
-	int error = outfile_begin(&file, name, OUTFILE_RESULT);
+	struct output_file file;
+	int error = output_file_begin(&file, name, OUTPUT_FILE_RESULT);
 	if (!error) {
 		error = fill_file(form, graph, data, file.fd);
 		if (error)
-			outfile_abort(&file);
+			output_file_abort(&file);
 		else
-			error = outfile_commit(&file);
+			error = output_file_commit(&file);
 	}
 	if (error)
 		tool_error(tool, "%s: %s", name, strerror(-error));
@@ -201,20 +201,20 @@ static char *name_png(const char *name)
 static int name_files(const struct usage *usage, const struct tool *tool, int input, char *names[FORM_COUNT])
 {
 	const char *const given[FORM_COUNT] = { usage->data, usage->png, usage->svg };
-	struct places places = { 0 };
-	int status = places_add(&places, tool, input, "-"); /* the report's */
+	struct output_set places = { 0 };
+	int status = output_set_add(&places, tool, input, "-"); /* the report's */
 	for (enum form form = 0; form < FORM_COUNT && status == 0; form++) {
 		if (!given[form])
 			continue;
 		names[form] = form == FORM_PNG ? name_png(given[form]) : strdup(given[form]);
 		if (names[form]) {
-			status = places_add(&places, tool, input, names[form]);
+			status = output_set_add(&places, tool, input, names[form]);
 		} else {
 			tool_error(tool, "%s", strerror(ENOMEM));
 			status = TOOL_NO_RESULT;
 		}
 	}
-	places_finish(&places);
+	output_set_finish(&places);
 	return status;
 }
 
@@ -244,7 +244,7 @@ static bool write_files(const struct usage *usage, const struct tool *tool, stru
 /* What a replay is seen by. */
 struct observers {
 	struct memusage *memusage;
-	struct naming *naming; /* NULL, as the next: no full report is wanted */
+	struct symbolizer *symbolizer; /* NULL, as the next: no full report is wanted */
 	struct fullusage *full;
 };
 
@@ -253,8 +253,8 @@ static bool create_observers(struct observers *o, const struct usage *usage, con
 {
 	*o = (struct observers){ .memusage = memusage_create(data, usage->maps) };
 	if (usage->full) {
-		o->naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
-		o->full = o->naming ? fullusage_create(o->naming) : NULL;
+		o->symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+		o->full = o->symbolizer ? fullusage_create(o->symbolizer) : NULL;
 	}
 	return o->memusage && (o->full || !usage->full);
 }
@@ -262,7 +262,7 @@ static bool create_observers(struct observers *o, const struct usage *usage, con
 static void destroy_observers(struct observers *o)
 {
 	fullusage_destroy(o->full);
-	naming_destroy(o->naming);
+	symbolize_destroy(o->symbolizer);
 	memusage_destroy(o->memusage);
 }
 
@@ -272,7 +272,7 @@ static bool print_report(const struct observers *o, const struct usage *usage, c
 	memusage_print(o->memusage, report, term_colour_wanted(usage->colour, fd));
 	if (o->full) {
 		fullusage_print(o->full, trace->reader, report);
-		tool_symbol_notices(tool, naming_symbols(o->naming));
+		tool_symbol_notices(tool, symbolize_symbols(o->symbolizer));
 	}
 	if (fflush(report) == 0 && !ferror(report))
 		return true;

@@ -211,9 +211,10 @@ static unsigned parse_parts(struct argp_state *state, const char *value)
 	for (const char *word = value;; word++) {
 		const size_t length = strcspn(word, ",");
 		unsigned i = 0;
-		while (scribe_parts[i] && (strncmp(word, scribe_parts[i], length) || scribe_parts[i][length]))
+		while (remapper_parts[i] &&
+		       (strncmp(word, remapper_parts[i], length) || remapper_parts[i][length]))
 			i++;
-		if (!scribe_parts[i])
+		if (!remapper_parts[i])
 			argp_error(state, "--drop=%s: no part of a trace is called '%.*s'", value,
 				   (int)length, word);
 		parts |= 1u << i;
@@ -388,7 +389,7 @@ static const char *find_foreign(const struct command *command, bool calls, const
 		{ command->tool.n_also > 0, "--also" },
 		{ query_option, query_option },
 		{ s->pages_as_heap, PAGES },
-		{ usable_needed(s), "--usable=valgrind, --compat" },
+		{ block_sizes_needed(s), "--usable=valgrind, --compat" },
 		{ s->usable_given && calls, "--usable" },
 		{ !s->heap, "--heap=no" },
 		{ s->stacks, "--stacks=yes" },
@@ -477,7 +478,7 @@ static int convert(struct command *command, const struct tool_trace *trace)
 	if (emitter && is_massifs(emitter))
 		status = write_results(command, trace, emitter);
 	else if (emitter && settle_query(command, trace, emitter) && tool_settle(&command->tool, trace))
-		status = export_run(&command->tool, trace, emitter, &command->query, name);
+		status = profile_run(&command->tool, trace, emitter, &command->query, name);
 	free(name);
 	return status;
 }
@@ -492,7 +493,7 @@ static const struct importer *recognize(const char *input)
 	const struct importer *found = NULL;
 	int fd = strcmp(input, "-") == 0 ? -1 : open(input, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		found = importer_recognize(head, unpack_head(fd, head, sizeof(head)));
+		found = importer_recognize(head, line_reader_head(fd, head, sizeof(head)));
 	if (fd >= 0)
 		close(fd);
 	return found;
@@ -534,9 +535,9 @@ static bool is_trace_wanted(const struct command *command)
 static int keep_import(const struct command *command, const struct import *import)
 {
 	const struct tool *tool = &command->tool;
-	int status = command->output ? places_check(tool, import->from, command->output) : 0;
+	int status = command->output ? output_set_check(tool, import->from, command->output) : 0;
 	if (status == 0)
-		status = retrace_keep(tool, command->output, import->to);
+		status = trace_to_trace_keep(tool, command->output, import->to);
 	close(import->to);
 	return status;
 }
@@ -574,7 +575,7 @@ static int run_retrace(struct command *command)
 {
 	const struct profile_query *range = &command->query.profile;
 	const bool asked = command->embed_symbols || command->trace_option || command->profile_option;
-	struct retrace job = {
+	struct trace_to_trace job = {
 		.input = command->input,
 		.output = command->output,
 		.embed_symbols = command->embed_symbols,
@@ -587,7 +588,7 @@ static int run_retrace(struct command *command)
 	/* A trace of a trace that shall be nothing else is a smaller one. */
 	if (!asked)
 		job.options.level = LEVEL_BEST;
-	return retrace_run(&command->tool, &job);
+	return trace_to_trace_run(&command->tool, &job);
 }
 
 /* Whether a trace can be what is asked for, of the whole input or of a range of time. Says what is wrong. */

@@ -47,7 +47,7 @@ static bool is_input(int input, const struct place *place)
 	       st.st_ino == place->ino;
 }
 
-int places_add(struct places *places, const struct tool *tool, int input, const char *name)
+int output_set_add(struct output_set *places, const struct tool *tool, int input, const char *name)
 {
 	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
 	if (grown)
@@ -67,16 +67,16 @@ int places_add(struct places *places, const struct tool *tool, int input, const 
 	return TOOL_USAGE;
 }
 
-void places_finish(struct places *places)
+void output_set_finish(struct output_set *places)
 {
 	free(places->items);
-	*places = (struct places){ 0 };
+	*places = (struct output_set){ 0 };
 }
 
-int places_check(const struct tool *tool, int input, const char *name)
+int output_set_check(const struct tool *tool, int input, const char *name)
 {
-	struct places places = { 0 };
-	const int status = places_add(&places, tool, input, name);
-	places_finish(&places);
+	struct output_set places = { 0 };
+	const int status = output_set_add(&places, tool, input, name);
+	output_set_finish(&places);
 	return status;
 }

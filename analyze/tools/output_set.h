@@ -10,7 +10,7 @@
 
 #include "tool.h"
 
-struct places {
+struct output_set {
 	size_t n;
 	struct place *items; /* private */
 };
@@ -18,12 +18,12 @@ struct places {
 /*
  * Notes one more name ("-" is standard output); `input` is a descriptor of what is read. Names that aren't
  * plain files, as /dev/null, may come more than once. Says what goes wrong; returns 0 or an exit status.
- * Begin with a zeroed struct; places_finish() is to be called whatever this returns.
+ * Begin with a zeroed struct; output_set_finish() is to be called whatever this returns.
  */
-int places_add(struct places *places, const struct tool *tool, int input, const char *name);
-void places_finish(struct places *places);
+int output_set_add(struct output_set *places, const struct tool *tool, int input, const char *name);
+void output_set_finish(struct output_set *places);
 
 /* The same for a run that writes one file. */
-int places_check(const struct tool *tool, int input, const char *name);
+int output_set_check(const struct tool *tool, int input, const char *name);
 
 #endif

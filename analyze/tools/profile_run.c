@@ -23,15 +23,15 @@ static void tell_threads(const struct tool *tool, const struct tool_trace *trace
 }
 
 static void tell_misses(const struct tool *tool, const struct tool_trace *trace,
-			const struct samples_filter *filter)
+			const struct profile_rows_filter *filter)
 {
 	for (size_t i = 0; i < filter->n_tids; i++) {
-		if (!samples_any_thread(trace->reader, filter->tids[i]))
+		if (!profile_rows_any_thread(trace->reader, filter->tids[i]))
 			tool_notice(tool, "%s: --thread=%" PRIu32 ": no such thread is in it", trace->name,
 				    filter->tids[i]);
 	}
 	for (size_t i = 0; i < filter->n_modules; i++) {
-		if (!samples_any_module(trace->reader, filter->modules[i]))
+		if (!profile_rows_any_module(trace->reader, filter->modules[i]))
 			tool_notice(tool, "%s: --module=%s: no program or library in it matches", trace->name,
 				    filter->modules[i]);
 	}
@@ -110,8 +110,8 @@ static int write_pass(const struct tool *tool, const struct tool_trace *trace, c
 	return status;
 }
 
-int export_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
-	       const struct emit_query *query, const char *name)
+int profile_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
+		const struct emit_query *query, const char *name)
 {
 	if (mst_reader_info(trace->reader)->sample_bytes) {
 		tool_error(
@@ -120,23 +120,24 @@ int export_run(const struct tool *tool, const struct tool_trace *trace, const st
 			trace->name, emitter->name);
 		return TOOL_USAGE;
 	}
-	int status = places_check(tool, trace->origin, name);
+	int status = output_set_check(tool, trace->origin, name);
 	if (status)
 		return status;
-	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
-	if (!naming) {
+	struct symbolizer *symbolizer =
+		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	if (!symbolizer) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
 	struct emit_view view = {
 		.reader = trace->reader,
 		.settings = &tool->args.settings,
-		.naming = naming,
+		.symbolizer = symbolizer,
 		.query = query,
 	};
 	status = emitter->pass ? write_pass(tool, trace, emitter, &view, name)
 			       : write_profile(tool, trace, emitter, &view, name);
-	tool_symbol_notices(tool, naming_symbols(naming));
-	naming_destroy(naming);
+	tool_symbol_notices(tool, symbolize_symbols(symbolizer));
+	symbolize_destroy(symbolizer);
 	return status;
 }

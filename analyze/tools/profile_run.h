@@ -13,7 +13,7 @@
  * Replays `trace`, which must be fresh from tool_open() and settled, and writes `name` ("-" is
  * standard output). Says what goes wrong; returns an enum tool_status.
  */
-int export_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
-	       const struct emit_query *query, const char *name);
+int profile_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
+		const struct emit_query *query, const char *name);
 
 #endif

@@ -14,13 +14,13 @@ static bool complain(const struct result *r, int error)
 bool result_begin(struct result *r, const struct tool *tool, const char *name, enum packing packing)
 {
 	*r = (struct result){ .tool = tool, .name = name };
-	const int error = outfile_begin(&r->file, name, OUTFILE_RESULT);
+	const int error = output_file_begin(&r->file, name, OUTPUT_FILE_RESULT);
 	if (error)
 		return complain(r, -error);
 	r->out = out_create_packed(r->file.fd, packing);
 	if (r->out)
 		return true;
-	outfile_abort(&r->file);
+	output_file_abort(&r->file);
 	return complain(r, ENOMEM);
 }
 
@@ -28,8 +28,8 @@ bool result_end(struct result *r, bool keep)
 {
 	int error = out_finish(r->out);
 	if (error || !keep)
-		outfile_abort(&r->file);
+		output_file_abort(&r->file);
 	else
-		error = -outfile_commit(&r->file);
+		error = -output_file_commit(&r->file);
 	return error ? complain(r, error) : true;
 }

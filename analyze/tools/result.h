@@ -11,7 +11,7 @@
 struct result {
 	const struct tool *tool;
 	const char *name; /* "-" is standard output */
-	struct outfile file;
+	struct output_file file;
 	struct out *out; /* to write to */
 };
 

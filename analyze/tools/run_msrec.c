@@ -64,7 +64,7 @@ void recording_finish(struct recording *r)
 static char *find_msrec(void)
 {
 	static const char *const places[] = { "msrec", "../trace-record/msrec" };
-	char *path = beside_find(places, sizeof(places) / sizeof(*places), X_OK);
+	char *path = install_path_find(places, sizeof(places) / sizeof(*places), X_OK);
 	return path ? path : strdup("msrec");
 }
 

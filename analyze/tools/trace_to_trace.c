@@ -32,19 +32,19 @@ static int copy(int from, int to)
 	return -out_finish(out);
 }
 
-int retrace_keep(const struct tool *tool, const char *output, int fd)
+int trace_to_trace_keep(const struct tool *tool, const char *output, int fd)
 {
 	const char *name = output ? output : "-";
-	struct outfile file;
+	struct output_file file;
 	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)
 			    ? -EINVAL
-			    : outfile_begin(&file, name, OUTFILE_TRACE);
+			    : output_file_begin(&file, name, OUTPUT_FILE_TRACE);
 	if (!error) {
 		error = copy(fd, file.fd);
 		if (error)
-			outfile_abort(&file);
+			output_file_abort(&file);
 		else
-			error = outfile_commit(&file);
+			error = output_file_commit(&file);
 	}
 	if (!error)
 		return TOOL_COMPLETE;
@@ -52,13 +52,13 @@ int retrace_keep(const struct tool *tool, const char *output, int fd)
 	return TOOL_NO_RESULT;
 }
 
-static const char *input_name(const struct retrace *job)
+static const char *input_name(const struct trace_to_trace *job)
 {
 	return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
 }
 
 /* A descriptor of the input that can be read twice; -1 after a message. */
-static int open_twice(const struct tool *tool, const struct retrace *job)
+static int open_twice(const struct tool *tool, const struct trace_to_trace *job)
 {
 	bool is_stdin = strcmp(job->input, "-") == 0;
 	int fd = is_stdin ? dup(STDIN_FILENO) : open(job->input, O_RDONLY | O_CLOEXEC), spooled;
@@ -91,30 +91,31 @@ static void tell(const struct tool *tool, const char *name, int error)
 /* ---- As it is ------------------------------------------------------------------------------- */
 
 /* The sound part of the trace, which has been replayed, to `to`; if wanted, with the names of its frames. */
-static int extend(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace,
+static int extend(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
 		  int from, int to)
 {
-	struct naming *naming = naming_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+	struct symbolizer *symbolizer =
+		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
 	const struct mst_end *const there = mst_reader_end(trace->reader);
 	struct mst_end end = there ? *there : (struct mst_end){ 0 };
 	struct mst_writer *writer = NULL;
-	int error = naming ? 0 : MST_ERR_NOMEM;
+	int error = symbolizer ? 0 : MST_ERR_NOMEM;
 	if (!error)
-		error = mst_writer_extend(&writer, to, from, mst_reader_sound_bytes(trace->reader));
+		error = mst_writer_append(&writer, to, from, mst_reader_sound_bytes(trace->reader));
 	if (!error && job->embed_symbols)
-		error = naming_embed(naming, writer);
+		error = symbolize_embed(symbolizer, writer);
 	/* Without an end the result stays what the trace is: cut. */
 	if (!error)
 		error = there ? mst_writer_finish(writer, &end) : mst_writer_flush(writer);
 	if (!error && job->embed_symbols)
-		tool_symbol_notices(tool, naming_symbols(naming));
+		tool_symbol_notices(tool, symbolize_symbols(symbolizer));
 	mst_writer_destroy(writer);
-	naming_destroy(naming);
+	symbolize_destroy(symbolizer);
 	return error;
 }
 
-static int copy_units(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace,
-		      int from, int to)
+static int copy_units(const struct tool *tool, const struct trace_to_trace *job,
+		      const struct tool_trace *trace, int from, int to)
 {
 	enum tool_status status = tool_replay(tool, trace, NULL, 0);
 	if (!tool_has_result(status))
@@ -128,8 +129,8 @@ static int copy_units(const struct tool *tool, const struct retrace *job, const 
 /* ---- Rewritten ------------------------------------------------------------------------------ */
 
 /* `again`: the input has been replayed before, and what there is to tell was told. */
-static int rewrite(const struct tool *tool, const struct retrace *job, const struct tool_trace *trace, int to,
-		   const struct rewrite_survey *survey, bool again)
+static int rewrite(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
+		   int to, const struct rewrite_survey *survey, bool again)
 {
 	struct rewrite_options options = job->options;
 	struct rewrite *rewriting;
@@ -154,7 +155,7 @@ static int rewrite(const struct tool *tool, const struct retrace *job, const str
 /* ---- The run -------------------------------------------------------------------------------- */
 
 /* From the trace in `from` to `to`, which then stands at its beginning. */
-static int run_step(const struct tool *tool, const struct retrace *job, int from, int to, bool copies,
+static int run_step(const struct tool *tool, const struct trace_to_trace *job, int from, int to, bool copies,
 		    bool again)
 {
 	struct tool_trace trace;
@@ -180,12 +181,12 @@ static int run_step(const struct tool *tool, const struct retrace *job, int from
 	return status;
 }
 
-int retrace_run(const struct tool *tool, const struct retrace *job)
+int trace_to_trace_run(const struct tool *tool, const struct trace_to_trace *job)
 {
 	int fd = open_twice(tool, job);
 	if (fd < 0)
 		return TOOL_NO_RESULT;
-	int status = job->output ? places_check(tool, fd, job->output) : 0;
+	int status = job->output ? output_set_check(tool, fd, job->output) : 0;
 	for (int step = job->embed_symbols ? 0 : 1; step < 1 + job->rewrites && tool_has_result(status);
 	     step++) {
 		int to = file_unnamed(), done;
@@ -197,7 +198,7 @@ int retrace_run(const struct tool *tool, const struct retrace *job)
 		close(fd);
 		fd = to;
 	}
-	int kept = !tool_has_result(status) ? 0 : retrace_keep(tool, job->output, fd);
+	int kept = !tool_has_result(status) ? 0 : trace_to_trace_keep(tool, job->output, fd);
 	if (fd >= 0)
 		close(fd);
 	return kept ? kept : status;

@@ -9,7 +9,7 @@
 #include "rewrite.h"
 #include "tool.h"
 
-struct retrace {
+struct trace_to_trace {
 	const char *input;  /* "-" is standard input */
 	const char *output; /* NULL or "-": standard output */
 	bool embed_symbols;
@@ -19,9 +19,9 @@ struct retrace {
 };
 
 /* Says what goes wrong; returns an enum tool_status. */
-int retrace_run(const struct tool *tool, const struct retrace *job);
+int trace_to_trace_run(const struct tool *tool, const struct trace_to_trace *job);
 
 /* Puts what `fd` holds, a trace, from its present position on where the output of a job goes. */
-int retrace_keep(const struct tool *tool, const char *output, int fd);
+int trace_to_trace_keep(const struct tool *tool, const char *output, int fd);
 
 #endif

@@ -76,7 +76,7 @@ static struct {
 	struct block *pool;
 	uint32_t n_pool, cap_pool, free_block;
 
-	struct mst_transfer *transfer;
+	struct mst_remap *transfer;
 	uint32_t *new_kinds; /* by number in TRACE; NONE: not yet */
 	const struct mst_kind *old_kinds;
 
@@ -410,7 +410,7 @@ static uint32_t kind_of(uint32_t old)
 	struct mst_kind kind = g.old_kinds[old];
 
 	if (g.new_kinds[old] == NONE) {
-		check(mst_transfer_stack(g.transfer, kind.stack, &kind.stack));
+		check(mst_remap_stack(g.transfer, kind.stack, &kind.stack));
 		check(mst_writer_kind(g.writer, &kind, &g.new_kinds[old]));
 	}
 	return g.new_kinds[old];
@@ -420,13 +420,13 @@ static void prepare_definitions(struct mst_reader *reader)
 {
 	uint32_t n;
 
-	check(mst_transfer_create(&g.transfer, reader, g.writer, false));
+	check(mst_remap_create(&g.transfer, reader, g.writer, false));
 	mst_reader_kinds(reader, &n);
 	g.new_kinds = numbers(n);
 	g.new_kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
 	mst_reader_threads(reader, &n);
 	for (uint32_t i = 0, id; i < n; i++)
-		check(mst_transfer_thread(g.transfer, i, &id));
+		check(mst_remap_thread(g.transfer, i, &id));
 }
 
 /* ---- the walk ---- */
@@ -566,7 +566,7 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	check(mst_writer_finish(g.writer, &end));
 	printf("%" PRIu64 " events, %" PRIu64 " bytes, %" PRIu64 " s\n", end.events,
 	       mst_writer_bytes(g.writer), end.time_ns / 1000000000u);
-	mst_transfer_destroy(g.transfer);
+	mst_remap_destroy(g.transfer);
 	mst_writer_destroy(g.writer);
 }
 

@@ -44,12 +44,12 @@ static int read_on(struct mst_reader *r, const struct asked *asked, uint64_t rec
 	const struct mst_chunk *chunk;
 	int status;
 
-	while ((status = skims ? mst_reader_skim(r, &chunk) : mst_reader_next(r, &chunk)) == 1) {
+	while ((status = skims ? mst_reader_peek(r, &chunk) : mst_reader_next(r, &chunk)) == 1) {
 		check(chunk->first_record == records && chunk->first_alloc == allocs);
 		check(chunk->first_time >= time && chunk->last_time >= chunk->first_time);
 		records += chunk->n_records;
-		for (uint32_t i = 0; i < chunk->n_symbols; i++)
-			allocs += chunk->symbols[i].role == MST_ALLOC ? chunk->symbols[i].count : 0;
+		for (uint32_t i = 0; i < chunk->n_tokens; i++)
+			allocs += chunk->tokens[i].role == MST_ALLOC ? chunk->tokens[i].count : 0;
 		if (all && !skims)
 			walk_chunk(r, chunk, &time);
 		time = chunk->last_time;

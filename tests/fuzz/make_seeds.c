@@ -82,16 +82,17 @@ int main(int argc, char **argv)
 	     false);
 	seed(argv[1], "plain", 304, &(struct mst_writer_options){ .chunk_records = 100 }, false);
 	seed(argv[1], "wide", 704, &(struct mst_writer_options){ .identity = true }, false);
-	seed(argv[1], "folded", 704, &(struct mst_writer_options){ .identity = true, .folded = true }, false);
+	seed(argv[1], "folded", 704, &(struct mst_writer_options){ .identity = true, .recoded = true },
+	     false);
 	seed(argv[1], "large", 200,
-	     &(struct mst_writer_options){ .identity = true, .folded = true, .chunk_records = 1 << 20 },
+	     &(struct mst_writer_options){ .identity = true, .recoded = true, .chunk_records = 1 << 20 },
 	     false);
 	seed(argv[1], "keyframes", 96,
 	     &(struct mst_writer_options){ .identity = true, .chunk_records = 8, .keyframe_records = 16 },
 	     false);
 	seed(argv[1], "keyframes_counted", 92,
 	     &(struct mst_writer_options){
-		     .identity = true, .folded = true, .chunk_records = 8, .keyframe_records = 16 },
+		     .identity = true, .recoded = true, .chunk_records = 8, .keyframe_records = 16 },
 	     false);
 	seed(argv[1], "named", 32, &(struct mst_writer_options){ .identity = true }, true);
 	seed(argv[1], "counted", 60, &(struct mst_writer_options){ .identity = true, .chunk_records = 8 },

@@ -81,8 +81,8 @@ void walk_chunk(const struct mst_reader *r, const struct mst_chunk *chunk, uint6
 
 	mst_reader_kinds(r, &n_kinds);
 	mst_reader_threads(r, &n_threads);
-	for (uint32_t i = 0; i < chunk->n_symbols; i++)
-		records += chunk->symbols[i].count;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		records += chunk->tokens[i].count;
 	check(records == chunk->n_records);
 	while (mst_cursor_next(&cursor, &e)) {
 		check(e.kind != MST_NONE || e.type == MST_EVENT_FREE);

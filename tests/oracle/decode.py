@@ -335,12 +335,12 @@ class Decoder:
         runs = self.pairs(column(4), column(4), True, 0, n, lambda _, b: b)
         need(stamps[-1][1] == last <= MASK, "the last stamp")
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
-        yield (f"chunk first={first} alloc={first_alloc} records={n} symbols={s} kinds={len(self.kinds)} stacks="
+        yield (f"chunk first={first} alloc={first_alloc} records={n} tokens={s} kinds={len(self.kinds)} stacks="
                f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" +
                " base" * base)
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
-        yield from (f"symbol kind={kind} role={role} count={count}" for kind, role, count in symbols)
+        yield from (f"token kind={kind} role={role} count={count}" for kind, role, count in symbols)
         counts = Counts(fields, column(6), self.count) if self.counted else None
         olds = self.identity.indices(column, rows, symbols, first_alloc)
         yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(7), stated, counts, base)

@@ -181,7 +181,7 @@ static void do_step(void)
 {
 	const uint64_t instructions = take_number();
 
-	check(mst_writer_step(writer, take_number(), instructions));
+	check(mst_writer_sp_change(writer, take_number(), instructions));
 }
 
 static void do_thread(void)

@@ -94,7 +94,7 @@ static void print_sums(const struct mst_sums *s)
 	printf("sums %" PRIu64 " %" PRIu64, s->events, s->null_frees);
 	printf(" %" PRId64 " %" PRId64 " %" PRId64, s->net_bytes, s->net_bytes16, s->net_blocks);
 	printf(" %" PRId64 " %" PRId64 " %" PRId64, s->max_bytes, s->max_bytes16, s->max_blocks);
-	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->moved16, s->steps, s->grown,
+	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->moved16, s->changes, s->grown,
 	       s->shrunk);
 }
 
@@ -102,8 +102,8 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	uint32_t kinds, stacks, frames, modules, threads;
-	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
-	struct mst_step step;
+	struct mst_sp_cursor steps = MST_SP_CURSOR(chunk);
+	struct mst_sp_change step;
 	struct mst_event event;
 
 	mst_reader_kinds(r, &kinds);
@@ -111,19 +111,19 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	mst_reader_frames(r, &frames);
 	mst_reader_modules(r, &modules);
 	mst_reader_threads(r, &threads);
-	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u symbols=%u kinds=%u stacks=%u frames=%u "
+	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u tokens=%u kinds=%u stacks=%u frames=%u "
 	       "modules=%u threads=%u%s\n",
-	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_symbols, kinds, stacks,
+	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_tokens, kinds, stacks,
 	       frames, modules, threads, chunk->base ? " base" : "");
 	print_sums(&chunk->sums);
-	for (uint32_t i = 0; i < chunk->n_symbols; i++) {
-		const struct mst_symbol *s = &chunk->symbols[i];
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *s = &chunk->tokens[i];
 
-		printf("symbol kind=%u role=%u count=%u\n", s->kind, s->role, s->count);
+		printf("token kind=%u role=%u count=%u\n", s->kind, s->role, s->count);
 	}
 	while (mst_cursor_next(&cursor, &event))
 		print_event(&event, chunk->instructions);
-	while (mst_step_next(&steps, &step))
+	while (mst_sp_next(&steps, &step))
 		printf("step record=%u instructions=%" PRIu64 " grown=%" PRId64 "\n", step.record,
 		       step.instructions, (int64_t)step.grown);
 }

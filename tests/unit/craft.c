@@ -41,7 +41,7 @@ static void craft_events(struct part *p, uint32_t first_record, uint32_t first_a
 		bytes_u64(&p->fields, 0);
 	SET(p->columns[COLUMN_RECORDS], 0, 1, 2, 3, 4, 5);
 	/* (1,ALLOC) (1,OUT) (2,ALLOC) (2,KEEP) (2,CALL) (2,FREE) */
-	SET(p->columns[COLUMN_SYMBOLS], 16, 4, 12, 8, 1, 3);
+	SET(p->columns[COLUMN_TOKENS], 16, 4, 12, 8, 1, 3);
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1, 1, 1, 1);
 	SET(p->columns[COLUMN_TIME], 3, 5);
 	SET(p->columns[COLUMN_THREAD], 0, 0, 4, 1);

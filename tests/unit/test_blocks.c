@@ -38,7 +38,7 @@ static void check(struct blocks *blocks, const struct block *model, uint32_t i)
 	assert_int_equal(blocks_find(blocks, address_of(i), &block), model[i].kind != 0);
 	if (model[i].kind) {
 		assert_int_equal(block.kind, model[i].kind);
-		assert_int_equal(block.rank, model[i].rank);
+		assert_int_equal(block.ordinal, model[i].ordinal);
 	}
 }
 
@@ -54,11 +54,11 @@ static void check_all(const struct blocks *blocks, const struct block *model)
 	for (uint64_t i = 0; i < n; i++) {
 		const struct block block = block_get(&refs[i]);
 
-		listed += block.kind * 31 + block.rank;
+		listed += block.kind * 31 + block.ordinal;
 	}
 	for (uint32_t i = 0; i < ADDRESSES; i++) {
 		live += model[i].kind != 0;
-		left += model[i].kind ? model[i].kind * 31 + model[i].rank : 0;
+		left += model[i].kind ? model[i].kind * 31 + model[i].ordinal : 0;
 	}
 	assert_int_equal(n, live);
 	assert_int_equal(listed, left);
@@ -133,7 +133,7 @@ static void test_room_comes_back(void **state)
 	for (uint64_t i = 1; i < 1000000; i++) {
 		assert_int_equal(blocks_add(&blocks, i << 12, (struct block){ 1, i }), 0);
 		assert_true(blocks_take(&blocks, i << 12, &block));
-		assert_int_equal(block.rank, i);
+		assert_int_equal(block.ordinal, i);
 	}
 	assert_true(blocks.mask < 4096);
 	blocks_finish(&blocks);

@@ -77,7 +77,7 @@ static void take(struct customs *customs, struct list *list, uint64_t address)
 	assert_int_equal(customs_take(customs, address, &block), i < list->n);
 	if (i == list->n)
 		return;
-	assert_int_equal(block.rank, list->entries[i].block.rank);
+	assert_int_equal(block.ordinal, list->entries[i].block.ordinal);
 	assert_int_equal(block.kind, list->entries[i].block.kind);
 	list_remove(list, i);
 }
@@ -157,7 +157,7 @@ static void test_room_comes_back(void **state)
 
 		assert_int_equal(customs_add(&customs, address, (struct block){ i, i }), 0);
 		assert_true(customs_take(&customs, address, &block));
-		assert_int_equal(block.rank, i);
+		assert_int_equal(block.ordinal, i);
 	}
 	assert_true(customs.n < 10 && customs.tops.used < 10);
 	customs_finish(&customs);

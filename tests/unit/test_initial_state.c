@@ -20,7 +20,7 @@
 struct sum {
 	uint64_t base_allocs, base_marks, past, calls, frees, events;
 	uint64_t last_time;
-	uint32_t chunks, largest, symbols;
+	uint32_t chunks, largest, tokens;
 	int64_t net;
 };
 
@@ -52,17 +52,17 @@ static uint32_t kind(struct mst_writer *w, uint8_t op, uint64_t size)
 
 static void write_base(struct mst_writer *w)
 {
-	uint64_t rank;
+	uint64_t ordinal;
 
 	for (uint32_t i = 0; i < PAST; i++)
 		assert_int_equal(mst_writer_past(w, kind(w, MST_OP_MALLOC, 1000 + i)), 0);
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		mst_writer_at(w, 100000 * i, 0);
-		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &rank), 0);
-		assert_int_equal(rank, 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &ordinal), 0);
+		assert_int_equal(ordinal, 0);
 	}
 	assert_int_equal(mst_writer_call(w, kind(w, MST_OP_STACK, 4096)), 0);
-	assert_int_equal(mst_writer_end_base(w), 0);
+	assert_int_equal(mst_writer_end_initial_state(w), 0);
 	assert_int_equal(mst_writer_events(w), 0);
 }
 
@@ -80,8 +80,8 @@ static struct sum read_all(int fd)
 		struct mst_cursor cursor = MST_CURSOR(chunk);
 		struct mst_event e;
 
-		for (uint32_t i = 0; i < chunk->n_symbols; i++)
-			sum.past += chunk->base && chunk->symbols[i].count == 0;
+		for (uint32_t i = 0; i < chunk->n_tokens; i++)
+			sum.past += chunk->base && chunk->tokens[i].count == 0;
 		while (mst_cursor_next(&cursor, &e)) {
 			sum.base_allocs += chunk->base && e.type == MST_EVENT_ALLOC;
 			sum.base_marks += chunk->base && e.type == MST_EVENT_CALL;
@@ -93,13 +93,13 @@ static struct sum read_all(int fd)
 			assert_true(chunk->base ? e.time << 10 <= BEGIN_NS + 1024 : e.time >= sum.last_time);
 			sum.last_time = e.time;
 		}
-		assert_true(!chunk->base ||
-			    (chunk->sums.events == 0 && chunk->sums.moved16 == 0 && chunk->sums.steps == 0));
+		assert_true(!chunk->base || (chunk->sums.events == 0 && chunk->sums.moved16 == 0 &&
+					     chunk->sums.changes == 0));
 		sum.events += chunk->sums.events;
 		sum.net += chunk->sums.net_blocks;
 		sum.chunks++;
 		sum.largest = chunk->n_records > sum.largest ? chunk->n_records : sum.largest;
-		sum.symbols = chunk->n_symbols > sum.symbols ? chunk->n_symbols : sum.symbols;
+		sum.tokens = chunk->n_tokens > sum.tokens ? chunk->n_tokens : sum.tokens;
 	}
 	assert_int_equal(got, 0);
 	assert_int_equal(mst_reader_end(r)->events, sum.events);
@@ -118,11 +118,11 @@ static void finish(struct mst_writer *w)
 /* Frees of base blocks, and blocks that come and stay. */
 static void write_calls(struct mst_writer *w, uint32_t first, uint32_t n)
 {
-	uint64_t rank;
+	uint64_t ordinal;
 
 	for (uint32_t i = first; i < first + n; i++) {
 		assert_int_equal(mst_writer_free(w, kind(w, MST_OP_MALLOC, i), 0), 0);
-		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_CALLOC, i), &rank), 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_CALLOC, i), &ordinal), 0);
 	}
 }
 
@@ -186,7 +186,7 @@ static void test_misplaced(void **state)
 
 	(void)state;
 	assert_int_equal(mst_writer_past(w, 0), MST_ERR_ARGUMENT);
-	assert_int_equal(mst_writer_end_base(w), MST_ERR_ARGUMENT);
+	assert_int_equal(mst_writer_end_initial_state(w), MST_ERR_ARGUMENT);
 	finish(w);
 	close(fd);
 }
@@ -197,20 +197,20 @@ static void test_large_chunks(void **state)
 	const int fd = memfd_create("large", MFD_CLOEXEC);
 	struct mst_writer *w = create(fd, false, MST_MAX_LARGE_RECORDS);
 	const uint32_t same = kind(w, MST_OP_NEW, 8), n = MST_MAX_LARGE_RECORDS + 5,
-		       many = MST_MAX_SYMBOLS + 9;
-	uint64_t rank;
+		       many = MST_MAX_TOKENS + 9;
+	uint64_t ordinal;
 	struct sum sum;
 
 	(void)state;
 	for (uint32_t i = 0; i < n; i++)
-		assert_int_equal(mst_writer_alloc(w, same, &rank), 0);
+		assert_int_equal(mst_writer_alloc(w, same, &ordinal), 0);
 	for (uint32_t i = 0; i < many; i++)
-		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &rank), 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, MST_OP_MALLOC, i), &ordinal), 0);
 	finish(w);
 	sum = read_all(fd);
 	assert_int_equal(sum.events, n + many);
 	assert_int_equal(sum.largest, MST_MAX_LARGE_RECORDS);
-	assert_true(sum.symbols <= MST_MAX_SYMBOLS && sum.symbols > MST_MAX_SYMBOLS / 2);
+	assert_true(sum.tokens <= MST_MAX_TOKENS && sum.tokens > MST_MAX_TOKENS / 2);
 	close(fd);
 }
 

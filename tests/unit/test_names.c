@@ -299,7 +299,7 @@ static void test_extend(void **state)
 		assert_int_equal(lseek(from, 0, SEEK_SET), 0);
 		assert_int_equal(mst_reader_create(&r, from), 0);
 		assert_int_equal(read_on(r), 0);
-		assert_int_equal(mst_writer_extend(&w, fd, from, mst_reader_sound_bytes(r)), 0);
+		assert_int_equal(mst_writer_append(&w, fd, from, mst_reader_sound_bytes(r)), 0);
 		give_names(w);
 		end = *mst_reader_end(r);
 		assert_int_equal(mst_writer_finish(w, &end), 0);

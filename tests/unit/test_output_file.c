@@ -63,10 +63,10 @@ static void expect_content(const char *name, const char *content)
 
 static void put(const char *name, const char *content)
 {
-	struct outfile file;
-	assert_int_equal(outfile_begin(&file, name, OUTFILE_RESULT), 0);
+	struct output_file file;
+	assert_int_equal(output_file_begin(&file, name, OUTPUT_FILE_RESULT), 0);
 	assert_int_equal(write(file.fd, content, strlen(content)), strlen(content));
-	assert_int_equal(outfile_commit(&file), 0);
+	assert_int_equal(output_file_commit(&file), 0);
 }
 
 static void commits(void **state)
@@ -84,10 +84,10 @@ static void commits(void **state)
 
 static mode_t mode_after(const char *name, mode_t mode)
 {
-	struct outfile file;
+	struct output_file file;
 	struct stat st;
-	assert_int_equal(outfile_begin(&file, name, mode), 0);
-	assert_int_equal(outfile_commit(&file), 0);
+	assert_int_equal(output_file_begin(&file, name, mode), 0);
+	assert_int_equal(output_file_commit(&file), 0);
 	assert_int_equal(stat(name, &st), 0);
 	return st.st_mode & 07777;
 }
@@ -95,23 +95,23 @@ static mode_t mode_after(const char *name, mode_t mode)
 static void permissions(void **state)
 {
 	(void)state;
-	assert_int_equal(mode_after("trace", OUTFILE_TRACE), 0600);
-	assert_int_equal(mode_after("result", OUTFILE_RESULT), 0644);
+	assert_int_equal(mode_after("trace", OUTPUT_FILE_TRACE), 0600);
+	assert_int_equal(mode_after("result", OUTPUT_FILE_RESULT), 0644);
 	assert_int_equal(chmod("trace", 0640), 0);
 	assert_int_equal(chmod("result", 0666), 0);
-	assert_int_equal(mode_after("trace", OUTFILE_TRACE), 0600);
-	assert_int_equal(mode_after("result", OUTFILE_RESULT), 0644);
+	assert_int_equal(mode_after("trace", OUTPUT_FILE_TRACE), 0600);
+	assert_int_equal(mode_after("result", OUTPUT_FILE_RESULT), 0644);
 }
 
 static void old_stays_until_commit(void **state)
 {
 	(void)state;
 	put("a", "old");
-	struct outfile file;
-	assert_int_equal(outfile_begin(&file, "a", OUTFILE_RESULT), 0);
+	struct output_file file;
+	assert_int_equal(output_file_begin(&file, "a", OUTPUT_FILE_RESULT), 0);
 	assert_int_equal(write(file.fd, "new", 3), 3);
 	expect_content("a", "old");
-	outfile_abort(&file);
+	output_file_abort(&file);
 	expect_content("a", "old");
 	assert_int_equal(count_files(), 1);
 }
@@ -119,12 +119,12 @@ static void old_stays_until_commit(void **state)
 static void failures_leave_nothing(void **state)
 {
 	(void)state;
-	struct outfile file;
-	assert_int_equal(outfile_begin(&file, "none/a", OUTFILE_RESULT), -ENOENT);
-	assert_int_equal(outfile_begin(&file, ".", OUTFILE_RESULT), -EISDIR);
-	assert_int_equal(outfile_begin(&file, "a", OUTFILE_RESULT), 0);
+	struct output_file file;
+	assert_int_equal(output_file_begin(&file, "none/a", OUTPUT_FILE_RESULT), -ENOENT);
+	assert_int_equal(output_file_begin(&file, ".", OUTPUT_FILE_RESULT), -EISDIR);
+	assert_int_equal(output_file_begin(&file, "a", OUTPUT_FILE_RESULT), 0);
 	assert_int_equal(mkdir("a", 0777), 0);
-	assert_true(outfile_commit(&file) < 0);
+	assert_true(output_file_commit(&file) < 0);
 	assert_int_equal(rmdir("a"), 0);
 	assert_int_equal(count_files(), 0);
 }
@@ -165,9 +165,9 @@ static void long_names(void **state)
 static void begin_and_raise(int signal_number)
 {
 	const struct rlimit small = { 4, 4 };
-	struct outfile file;
+	struct output_file file;
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-	if (outfile_begin(&file, "a", OUTFILE_RESULT) != 0 || count_files() != 1)
+	if (output_file_begin(&file, "a", OUTPUT_FILE_RESULT) != 0 || count_files() != 1)
 		_exit(1);
 	if (signal_number == SIGXFSZ)
 		_exit(setrlimit(RLIMIT_FSIZE, &small) == 0 && write(file.fd, "12345678", 8) == 4 &&
@@ -175,7 +175,7 @@ static void begin_and_raise(int signal_number)
 			      ? 2
 			      : 3);
 	raise(signal_number);
-	_exit(outfile_commit(&file) == 0 ? 0 : 4);
+	_exit(output_file_commit(&file) == 0 ? 0 : 4);
 }
 
 static int status_of(void (*run)(int), int signal_number)
@@ -217,8 +217,8 @@ static void ignored_signals_stay_so(void **state)
 
 static void begin_and_exit(int status)
 {
-	struct outfile file;
-	if (outfile_begin(&file, "a", OUTFILE_RESULT) != 0 || count_files() != 1)
+	struct output_file file;
+	if (output_file_begin(&file, "a", OUTPUT_FILE_RESULT) != 0 || count_files() != 1)
 		_exit(1);
 	exit(status);
 }

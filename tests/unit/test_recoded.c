@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded traces with as many symbols as are at the edge of something: what is written is what is read. */
+/* Folded traces with as many tokens as are at the edge of something: what is written is what is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -73,18 +73,18 @@ static uint32_t kind(struct mst_writer *w, uint32_t i)
 static void write_trace(int fd, uint32_t n, uint32_t flush_at)
 {
 	const struct mst_file_info info = { .recorder = "test", .exe = "", .cwd = "" };
-	const struct mst_writer_options options = { .chunk_records = 1u << 20, .folded = true };
+	const struct mst_writer_options options = { .chunk_records = 1u << 20, .recoded = true };
 	struct mst_writer *w;
 	struct mst_end end = { 0 };
 	uint32_t thread;
-	uint64_t rank;
+	uint64_t ordinal;
 
 	assert_int_equal(mst_writer_create(&w, fd, &info, &options), 0);
 	assert_int_equal(mst_writer_thread(w, &(struct mst_thread){ .tid = 7 }, &thread), 0);
 	for (uint32_t i = 0; i <= 3 * n; i++) {
 		if (i == 2 * flush_at || i == 2 * n)
 			assert_int_equal(mst_writer_flush(w), 0);
-		assert_int_equal(mst_writer_alloc(w, kind(w, kind_of(i, n)), &rank), 0);
+		assert_int_equal(mst_writer_alloc(w, kind(w, kind_of(i, n)), &ordinal), 0);
 	}
 	end.events = mst_writer_events(w);
 	assert_int_equal(mst_writer_finish(w, &end), 0);
@@ -235,33 +235,33 @@ static void free_kind_by_kind(struct mst_writer *w, const uint32_t *kinds, uint6
 	}
 }
 
-/* The same rank of half of the kinds, and later of the others: no kind's ranks come in the order of another's. */
+/* The same ordinal of half of the kinds, and later of the others: no kind's ordinals come in the order of another's. */
 static void free_all_alike(struct mst_writer *w, const uint32_t *kinds, uint64_t first, uint64_t *seed,
 			   uint64_t *time)
 {
 	bool freed[KINDS][BLOCKS] = { 0 };
 
 	for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
-		const uint32_t rank = i * 37 % BLOCKS;
+		const uint32_t ordinal = i * 37 % BLOCKS;
 
 		for (uint32_t k = 0; k < KINDS; k++) {
-			if (freed[k][rank] || (i < BLOCKS && below(seed, 2) == 0))
+			if (freed[k][ordinal] || (i < BLOCKS && below(seed, 2) == 0))
 				continue;
-			freed[k][rank] = true;
+			freed[k][ordinal] = true;
 			tell_time(w, seed, time);
-			assert_int_equal(mst_writer_free(w, kinds[k], first + rank), 0);
+			assert_int_equal(mst_writer_free(w, kinds[k], first + ordinal), 0);
 		}
 	}
 }
 
-static int write_calls(enum order order, bool folded)
+static int write_calls(enum order order, bool recoded)
 {
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
 	const struct mst_file_info info = { .recorder = "test", .exe = "", .cwd = "" };
 	const struct mst_writer_options options = {
-		.chunk_records = 1u << 20, .identity = true, .exact_times = true, .folded = folded
+		.chunk_records = 1u << 20, .identity = true, .exact_times = true, .recoded = recoded
 	};
-	uint64_t seed = 1, time = 0, rank;
+	uint64_t seed = 1, time = 0, ordinal;
 	uint32_t kinds[KINDS], thread;
 	struct mst_end end = { 0 };
 	struct mst_writer *w;
@@ -274,7 +274,7 @@ static int write_calls(enum order order, bool folded)
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		for (uint32_t i = 0; i < KINDS * BLOCKS; i++) {
 			tell_time(w, &seed, &time);
-			assert_int_equal(mst_writer_alloc(w, kinds[i % KINDS], &rank), 0);
+			assert_int_equal(mst_writer_alloc(w, kinds[i % KINDS], &ordinal), 0);
 		}
 		(order == ALL_ALIKE ? free_all_alike : free_kind_by_kind)(w, kinds, (uint64_t)round * BLOCKS,
 									  &seed, &time);
@@ -311,20 +311,20 @@ static void assert_same_calls(int one, int other)
 
 static void test_calls(void **state)
 {
-	static const uint8_t ranks[] = {
-		[KIND_BY_KIND] = COLUMN_RANKS_BY_SYMBOL, [ALL_ALIKE] = COLUMN_RANKS_IN_A_ROW
+	static const uint8_t ordinals[] = {
+		[KIND_BY_KIND] = COLUMN_ORDINALS_BY_TOKEN, [ALL_ALIKE] = COLUMN_ORDINALS_IN_A_ROW
 	};
 
 	(void)state;
 	for (enum order order = KIND_BY_KIND; order <= ALL_ALIKE; order++) {
-		const int plain = write_calls(order, false), folded = write_calls(order, true);
-		const uint32_t columns = columns_of(folded).events;
+		const int plain = write_calls(order, false), recoded = write_calls(order, true);
+		const uint32_t columns = columns_of(recoded).events;
 
-		assert_same_calls(plain, folded);
+		assert_same_calls(plain, recoded);
 		assert_true(columns & 1u << COLUMN_SKIPS && columns & 1u << COLUMN_DELTAS);
-		assert_true(columns & 1u << ranks[order]);
+		assert_true(columns & 1u << ordinals[order]);
 		close(plain);
-		close(folded);
+		close(recoded);
 	}
 }
 

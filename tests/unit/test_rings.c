@@ -558,7 +558,7 @@ int main(int argc, char **argv)
 
 	(void)argv;
 	free_stacks = argc > 1;
-	CHECK(fd >= 0 && real_resolve());
+	CHECK(fd >= 0 && next_resolve());
 	make_family();
 	while (n_unused < ADDRESSES) {
 		unused[n_unused] = nth_address(n_unused);

@@ -23,10 +23,10 @@ static void small_blocks_stand_for_many(void **state)
 	for (uint64_t mean = 4096; mean <= 1u << 30; mean *= 4) {
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 			const double weight = series((double)(sizes[i] + 1) / (double)mean);
-			const double bytes = (double)estimate_bytes(mean, sizes[i], sizes[i] + 24);
-			const double shares = (double)estimate_shares(mean, sizes[i]);
+			const double bytes = (double)weight_bytes(mean, sizes[i], sizes[i] + 24);
+			const double shares = (double)weight_shares(mean, sizes[i]);
 
-			assert_float_equal(shares / ESTIMATE_ONE / weight, 1, 1e-6);
+			assert_float_equal(shares / WEIGHT_ONE / weight, 1, 1e-6);
 			assert_float_equal(bytes, weight * (double)(sizes[i] + 24), 0.51 + 1e-6 * bytes);
 		}
 	}
@@ -36,28 +36,28 @@ static void large_blocks_stand_for_themselves(void **state)
 {
 	(void)state;
 	for (uint64_t size = 1u << 20; size; size *= 2) {
-		assert_int_equal(estimate_shares(4096, size), ESTIMATE_ONE);
-		assert_int_equal(estimate_bytes(4096, size, size + 8), size + 8);
+		assert_int_equal(weight_shares(4096, size), WEIGHT_ONE);
+		assert_int_equal(weight_bytes(4096, size, size + 8), size + 8);
 	}
-	assert_int_equal(estimate_bytes(4096, UINT64_MAX, UINT64_MAX), UINT64_MAX);
-	assert_int_equal(estimate_bytes(1u << 30, 0, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(weight_bytes(4096, UINT64_MAX, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(weight_bytes(1u << 30, 0, UINT64_MAX), UINT64_MAX);
 }
 
 static void whole_traces_are_left_alone(void **state)
 {
 	(void)state;
-	assert_int_equal(estimate_shares(0, 0), ESTIMATE_ONE);
-	assert_int_equal(estimate_bytes(0, 5, 77), 77);
+	assert_int_equal(weight_shares(0, 0), WEIGHT_ONE);
+	assert_int_equal(weight_bytes(0, 5, 77), 77);
 }
 
 static void shares_are_rounded_at_the_end(void **state)
 {
 	(void)state;
-	assert_int_equal(estimate_blocks(0), 0);
-	assert_int_equal(estimate_blocks(ESTIMATE_ONE / 2 - 1), 0);
-	assert_int_equal(estimate_blocks(ESTIMATE_ONE / 2), 1);
-	assert_int_equal(estimate_blocks(3 * ESTIMATE_ONE), 3);
-	assert_int_equal(estimate_blocks(-ESTIMATE_ONE), UINT64_MAX);
+	assert_int_equal(weight_blocks(0), 0);
+	assert_int_equal(weight_blocks(WEIGHT_ONE / 2 - 1), 0);
+	assert_int_equal(weight_blocks(WEIGHT_ONE / 2), 1);
+	assert_int_equal(weight_blocks(3 * WEIGHT_ONE), 3);
+	assert_int_equal(weight_blocks(-WEIGHT_ONE), UINT64_MAX);
 }
 
 int main(void)

@@ -43,7 +43,7 @@ static void test_round_trips(void **state)
 		model_create(&m, seed,
 			     &(struct mst_writer_options){ .level = (int)(seed % 5),
 							   .chunk_records = sizes[seed / 2 % 8],
-							   .folded = seed % 4 == 1,
+							   .recoded = seed % 4 == 1,
 							   .identity = seed % 2 });
 		steps(&m, 1500);
 		finish(&m);
@@ -51,12 +51,12 @@ static void test_round_trips(void **state)
 	}
 }
 
-/* Long enough that a default chunk fills, and that chunks' numbers of symbols go round. */
+/* Long enough that a default chunk fills, and that chunks' numbers of tokens go round. */
 static void test_many_chunks(void **state)
 {
 	static const struct mst_writer_options options[] = { { .identity = true },
 							     { .chunk_records = 2 },
-							     { .identity = true, .folded = true } };
+							     { .identity = true, .recoded = true } };
 	struct model m;
 
 	(void)state;
@@ -95,11 +95,11 @@ static void test_only_null_frees(void **state)
 	model_destroy(&m);
 }
 
-/* More kinds than 16 bits can number, and a chunk in which every record is another symbol. */
+/* More kinds than 16 bits can number, and a chunk in which every record is another token. */
 static void test_many_kinds(void **state)
 {
 	struct model m;
-	uint64_t rank;
+	uint64_t ordinal;
 
 	(void)state;
 	model_create(&m, 7, &(struct mst_writer_options){ 0 });
@@ -108,8 +108,8 @@ static void test_many_kinds(void **state)
 	steps(&m, 1);
 	for (uint32_t kind = 1; kind < 150000; kind++) {
 		assert_int_equal(mst_writer_blocks(m.writer, kind), 0);
-		assert_int_equal(mst_writer_alloc(m.writer, kind, &rank), 0);
-		assert_true(rank == 0);
+		assert_int_equal(mst_writer_alloc(m.writer, kind, &ordinal), 0);
+		assert_true(ordinal == 0);
 	}
 	assert_int_equal(mst_writer_flush(m.writer), 0);
 	{
@@ -126,7 +126,7 @@ static void test_many_kinds(void **state)
 			while (mst_cursor_next(&cursor, &event))
 				if (n++ >= m.events.n)
 					assert_int_equal(event.kind, n - m.events.n);
-			assert_true(chunk->n_symbols + 2 >= chunk->n_records);
+			assert_true(chunk->n_tokens + 2 >= chunk->n_records);
 		}
 		assert_int_equal(n, 149999 + m.events.n);
 		mst_reader_destroy(r);
@@ -277,21 +277,23 @@ static void test_bad_ids(void **state)
 {
 	struct model m;
 	uint32_t kind, id;
-	uint64_t rank;
+	uint64_t ordinal;
 
 	(void)state;
 	model_create(&m, 11, &(struct mst_writer_options){ .identity = true });
-	assert_int_equal(mst_writer_alloc(m.writer, 0, &rank), MST_ERR_ARGUMENT); /* no thread yet */
+	assert_int_equal(mst_writer_alloc(m.writer, 0, &ordinal), MST_ERR_ARGUMENT); /* no thread yet */
 	for (int i = 0; i < 50; i++) {
 		steps(&m, 3);
 		kind = (uint32_t)m.kinds.n;
-		assert_int_equal(mst_writer_alloc(m.writer, kind, &rank), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_alloc(m.writer, kind, &ordinal), MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_free(m.writer, kind, UINT64_MAX), MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_free(m.writer, 0, mst_writer_blocks(m.writer, 0)),
 				 MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_free_by(m.writer, 0, UINT64_MAX, kind), MST_ERR_ARGUMENT);
-		assert_int_equal(mst_writer_resize(m.writer, 0, UINT64_MAX, kind, &rank), MST_ERR_ARGUMENT);
-		assert_int_equal(mst_writer_resize(m.writer, kind, UINT64_MAX, 0, &rank), MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_resize(m.writer, 0, UINT64_MAX, kind, &ordinal),
+				 MST_ERR_ARGUMENT);
+		assert_int_equal(mst_writer_resize(m.writer, kind, UINT64_MAX, 0, &ordinal),
+				 MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_call(m.writer, kind), MST_ERR_ARGUMENT);
 		assert_int_equal(mst_writer_failed_resize(m.writer, kind, 0, 0), MST_ERR_ARGUMENT);
 		mst_writer_at(m.writer, m.time_ns, (uint32_t)m.threads.n);
@@ -315,19 +317,19 @@ static void test_bad_ids(void **state)
 
 static void test_bad_ids_of_a_transfer(void **state)
 {
-	struct mst_transfer *transfer;
+	struct mst_remap *remap;
 	struct model from, to;
 	uint32_t id;
 
 	(void)state;
 	model_create(&from, 1, &(struct mst_writer_options){ 0 });
 	model_create(&to, 2, &(struct mst_writer_options){ 0 });
-	assert_int_equal(mst_transfer_between(&transfer, from.writer, to.writer), 0);
-	assert_int_equal(mst_transfer_stack(transfer, MST_ROOT_STACK, &id), 0);
+	assert_int_equal(mst_remap_between(&remap, from.writer, to.writer), 0);
+	assert_int_equal(mst_remap_stack(remap, MST_ROOT_STACK, &id), 0);
 	assert_int_equal(id, MST_ROOT_STACK);
-	assert_int_equal(mst_transfer_stack(transfer, 1000000, &id), MST_ERR_ARGUMENT);
-	assert_int_equal(mst_transfer_frame(transfer, MST_NONE, &id), MST_ERR_ARGUMENT);
-	mst_transfer_destroy(transfer);
+	assert_int_equal(mst_remap_stack(remap, 1000000, &id), MST_ERR_ARGUMENT);
+	assert_int_equal(mst_remap_frame(remap, MST_NONE, &id), MST_ERR_ARGUMENT);
+	mst_remap_destroy(remap);
 	model_destroy(&from);
 	model_destroy(&to);
 }
@@ -405,7 +407,7 @@ static void test_full_disk(void **state)
 	for (rlim_t most = 200; most < 12000; most += 331) {
 		struct model_reading reading;
 		struct model m;
-		uint64_t rank;
+		uint64_t ordinal;
 		int err;
 
 		model_create(&m, 4, &(struct mst_writer_options){ .chunk_records = 64 });
@@ -413,7 +415,8 @@ static void test_full_disk(void **state)
 			model_step(&m);
 		limit.rlim_cur = most;
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-		while ((err = mst_writer_alloc(m.writer, m.kinds.n > 20000 ? 0 : model_kind(&m), &rank)) == 0)
+		while ((err = mst_writer_alloc(m.writer, m.kinds.n > 20000 ? 0 : model_kind(&m), &ordinal)) ==
+		       0)
 			continue;
 		assert_int_equal(errno, EFBIG);
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -269,7 +269,7 @@ static void too_many_records(struct craft *c)
 	craft_poke(&FIELDS(c, EVENTS), 32, MST_MAX_CHUNK_RECORDS + 1);
 }
 
-static void too_many_symbols(struct craft *c)
+static void too_many_tokens(struct craft *c)
 {
 	craft_poke(&FIELDS(c, EVENTS), 36, 7);
 }
@@ -286,17 +286,17 @@ static void allocs_missing(struct craft *c)
 
 static void kind_not_there(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 4, 12, 8, 1, 12);
+	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 4, 12, 8, 1, 12);
 }
 
-static void symbol_below_zero(struct craft *c)
+static void token_below_zero(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 1, 4, 12, 8, 1, 3);
+	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 1, 4, 12, 8, 1, 3);
 }
 
 static void bad_role(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 4, 12, 8, 1, 4);
+	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 4, 12, 8, 1, 4);
 }
 
 static void counts_lie(struct craft *c)
@@ -746,15 +746,15 @@ static const struct crafted crafted[] = {
 	{ "big tid", big_tid, BAD, "thread is malformed", 0 },
 	{ "short EVENTS fields", short_events_fields, BAD, "lacks fields", 0 },
 	{ "too many records", too_many_records, BAD, "larger than", 0 },
-	{ "too many symbols", too_many_symbols, BAD, "larger than", 0 },
+	{ "too many tokens", too_many_tokens, BAD, "larger than", 0 },
 	{ "records missing", records_missing, BAD, "chunk is missing", 4 },
 	{ "allocations missing", allocs_missing, BAD, "chunk is missing", 4 },
-	{ "kind not there", kind_not_there, BAD, "symbol is impossible", 0 },
-	{ "symbol below zero", symbol_below_zero, BAD, "symbol is impossible", 0 },
-	{ "bad role", bad_role, BAD, "symbol is impossible", 0 },
+	{ "kind not there", kind_not_there, BAD, "token is impossible", 0 },
+	{ "token below zero", token_below_zero, BAD, "token is impossible", 0 },
+	{ "bad role", bad_role, BAD, "token is impossible", 0 },
 	{ "counts lie", counts_lie, BAD, "not true", 0 },
-	{ "count too big", count_too_big, BAD, "symbol is impossible", 0 },
-	{ "counts short", counts_short, BAD, "symbol is malformed", 0 },
+	{ "count too big", count_too_big, BAD, "token is impossible", 0 },
+	{ "counts short", counts_short, BAD, "token is malformed", 0 },
 	{ "record out of range", record_out_of_range, BAD, "record is impossible", 0 },
 	{ "records short", records_short, BAD, "wrong size", 0 },
 	{ "records long", records_long, BAD, "wrong size", 0 },

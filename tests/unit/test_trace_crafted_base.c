@@ -15,7 +15,7 @@ static void base(struct craft *c)
 	craft_poke(&p->fields, 36, 3);
 	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_BASE);
 	SET(p->columns[COLUMN_RECORDS], 0, 1, 2);
-	SET(p->columns[COLUMN_SYMBOLS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
+	SET(p->columns[COLUMN_TOKENS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
 	SET(p->columns[COLUMN_TIME], 2, 5);
 	SET(p->columns[COLUMN_THREAD], 0, 0);
@@ -56,7 +56,7 @@ static void base_and_earlier(struct craft *c)
 static void base_with_calls(struct craft *c)
 {
 	base(c);
-	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 16, 2); /* a FREE at its end */
+	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 16, 2); /* a FREE at its end */
 	SET(COLUMN(c, EVENTS, COLUMN_INDICES), 0);
 }
 
@@ -81,14 +81,14 @@ static void base_of_nothing(struct craft *c)
 	SET(COLUMN(c, MORE, COLUMN_INDICES), 0, 2, 0);
 }
 
-/* Kinds of which no block is live: more symbols than records. */
+/* Kinds of which no block is live: more tokens than records. */
 static void base_of_past(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
 	base_of_nothing(c);
 	craft_poke(&p->fields, 36, 2);
-	SET(p->columns[COLUMN_SYMBOLS], 16, 16);
+	SET(p->columns[COLUMN_TOKENS], 16, 16);
 	SET(p->columns[COLUMN_COUNTS], 0, 0);
 }
 

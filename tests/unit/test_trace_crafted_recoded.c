@@ -5,7 +5,7 @@
 
 #define FOLDED(c, column, ...)                                                                               \
 	do {                                                                                                 \
-		craft_poke(&FIELDS(c, FILE), 4, FEATURE_FOLDED);                                             \
+		craft_poke(&FIELDS(c, FILE), 4, FEATURE_RECODED);                                            \
 		(c)->parts[CRAFT_EVENTS].ids[COLUMN_INDICES] = (column);                                     \
 		SET(COLUMN(c, EVENTS, COLUMN_INDICES), __VA_ARGS__);                                         \
 	} while (0)
@@ -20,99 +20,99 @@
 	} while (0)
 
 /* The newest block of each kind; the second of kind 2 is the first again, as KEEP leaves it. */
-static void ranks(struct craft *c)
+static void ordinals(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS, 0, 0, 0);
+	FOLDED(c, COLUMN_ORDINALS, 0, 0, 0);
 }
 
-static void ranks_by_symbol(struct craft *c)
+static void ordinals_by_token(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 0, 0, 0);
+	FOLDED(c, COLUMN_ORDINALS_BY_TOKEN, 0, 0, 0);
 }
 
-static void ranks_in_a_row(struct craft *c)
+static void ordinals_in_a_row(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS_IN_A_ROW, 0, 0, 0);
+	FOLDED(c, COLUMN_ORDINALS_IN_A_ROW, 0, 0, 0);
 }
 
-static void ranks_in_a_row_too_old(struct craft *c)
+static void ordinals_in_a_row_too_old(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS_IN_A_ROW, 0, 2, 0);
+	FOLDED(c, COLUMN_ORDINALS_IN_A_ROW, 0, 2, 0);
 }
 
-static void ranks_of_unknown(struct craft *c)
+static void ordinals_of_unknown(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS, 1, 1, 1);
+	FOLDED(c, COLUMN_ORDINALS, 1, 1, 1);
 }
 
-static void ranks_too_few(struct craft *c)
+static void ordinals_too_few(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS, 0, 0);
+	FOLDED(c, COLUMN_ORDINALS, 0, 0);
 }
 
-static void ranks_cut(struct craft *c)
+static void ordinals_cut(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS, 0, 0, 0x80);
+	FOLDED(c, COLUMN_ORDINALS, 0, 0, 0x80);
 }
 
-static void ranks_too_old(struct craft *c)
+static void ordinals_too_old(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS, 0, 0, 2);
+	FOLDED(c, COLUMN_ORDINALS, 0, 0, 2);
 }
 
-static void ranks_below_zero(struct craft *c)
+static void ordinals_below_zero(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS, 0, 0, 3);
+	FOLDED(c, COLUMN_ORDINALS, 0, 0, 3);
 }
 
-static void ranks_by_symbol_too_few(struct craft *c)
+static void ordinals_by_token_too_few(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 0, 0);
+	FOLDED(c, COLUMN_ORDINALS_BY_TOKEN, 0, 0);
 }
 
-static void ranks_by_symbol_too_old(struct craft *c)
+static void ordinals_by_token_too_old(struct craft *c)
 {
-	FOLDED(c, COLUMN_RANKS_BY_SYMBOL, 2, 0, 0);
+	FOLDED(c, COLUMN_ORDINALS_BY_TOKEN, 2, 0, 0);
 }
 
 /* The block goes twice: the second time it is an unknown one. */
-static void ranks_of_the_dead(struct craft *c)
+static void ordinals_of_the_dead(struct craft *c)
 {
-	ranks(c);
-	SET(COLUMN(c, EVENTS, COLUMN_SYMBOLS), 16, 4, 12, 2, 4, 3); /* (2,FREE) (2,CALL) (2,FREE) */
+	ordinals(c);
+	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 4, 12, 2, 4, 3); /* (2,FREE) (2,CALL) (2,FREE) */
 }
 
-/* What a column of ranks is in place of is not looked at. */
-static void ranks_and_indices(struct craft *c)
+/* What a column of ordinals is in place of is not looked at. */
+static void ordinals_and_indices(struct craft *c)
 {
-	ranks_by_symbol(c);
-	ADD(c, COLUMN_RANKS, 0x80);
+	ordinals_by_token(c);
+	ADD(c, COLUMN_ORDINALS, 0x80);
 	ADD(c, COLUMN_INDICES, 0x80);
 }
 
 /* The second chunk names blocks of the first: kind 1's is gone, kind 2's, too. */
-static void ranks_of_former(struct craft *c)
+static void ordinals_of_former(struct craft *c)
 {
-	ranks(c);
-	c->parts[CRAFT_MORE].ids[COLUMN_INDICES] = COLUMN_RANKS;
+	ordinals(c);
+	c->parts[CRAFT_MORE].ids[COLUMN_INDICES] = COLUMN_ORDINALS;
 	SET(COLUMN(c, MORE, COLUMN_INDICES), 2, 2, 2);
 }
 
-static void ranks_of_before_all(struct craft *c)
+static void ordinals_of_before_all(struct craft *c)
 {
-	ranks_of_former(c);
+	ordinals_of_former(c);
 	SET(COLUMN(c, MORE, COLUMN_INDICES), 4, 2, 2);
 }
 
-static void ranks_of_long_ago(struct craft *c)
+static void ordinals_of_long_ago(struct craft *c)
 {
-	ranks_of_former(c);
+	ordinals_of_former(c);
 	SET(COLUMN(c, MORE, COLUMN_INDICES), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
 }
 
 static void split_times(struct craft *c)
 {
-	ranks(c);
+	ordinals(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_TIME] = COLUMN_SKIPS;
 	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3);
 	ADD(c, COLUMN_DELTAS, 5);
@@ -150,23 +150,23 @@ static void split_times_cut(struct craft *c)
 
 static void split_times_past_the_last(struct craft *c)
 {
-	ranks(c);
+	ordinals(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_TIME] = COLUMN_SKIPS;
 	SET(COLUMN(c, EVENTS, COLUMN_TIME), 3, 1);
 	ADD(c, COLUMN_DELTAS, 5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1);
 }
 
-/* So few symbols have no second plane. */
+/* So few tokens have no second plane. */
 static void narrow_records(struct craft *c)
 {
-	ranks(c);
+	ordinals(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_RECORD_PLANES;
 }
 
-/* Of six records each is the first of its symbol. */
+/* Of six records each is the first of its token. */
 static void next_records(struct craft *c)
 {
-	ranks(c);
+	ordinals(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_NEXT_RECORDS;
 	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 0, 0, 0, 0);
 }
@@ -204,7 +204,7 @@ static void too_many_next_records(struct craft *c)
 
 static void next_records_in_planes(struct craft *c)
 {
-	ranks(c);
+	ordinals(c);
 	c->parts[CRAFT_EVENTS].ids[COLUMN_RECORDS] = COLUMN_NEXT_PLANES;
 }
 
@@ -290,22 +290,22 @@ static void kind_cut(struct craft *c)
 }
 
 static const struct crafted crafted[] = {
-	{ "ranks", ranks, OK, "", 8 },
-	{ "ranks by symbol", ranks_by_symbol, OK, "", 8 },
-	{ "ranks in a row", ranks_in_a_row, OK, "", 8 },
-	{ "ranks in a row, too old", ranks_in_a_row_too_old, BAD, "before it exists", 0 },
-	{ "ranks of unknown blocks", ranks_of_unknown, OK, "", 8 },
-	{ "ranks, too few", ranks_too_few, BAD, "malformed", 0 },
-	{ "ranks, cut", ranks_cut, BAD, "malformed", 0 },
-	{ "ranks, too old", ranks_too_old, BAD, "before it exists", 0 },
-	{ "ranks below zero", ranks_below_zero, BAD, "before it exists", 0 },
-	{ "ranks by symbol, too few", ranks_by_symbol_too_few, BAD, "malformed", 0 },
-	{ "ranks by symbol, too old", ranks_by_symbol_too_old, BAD, "before it exists", 0 },
-	{ "ranks of the dead", ranks_of_the_dead, OK, "", 9 },
-	{ "ranks and indices", ranks_and_indices, OK, "", 8 },
-	{ "ranks of former blocks", ranks_of_former, OK, "", 8 },
-	{ "ranks of before all", ranks_of_before_all, BAD, "before it exists", 4 },
-	{ "ranks of long ago", ranks_of_long_ago, BAD, "before it exists", 4 },
+	{ "ordinals", ordinals, OK, "", 8 },
+	{ "ordinals by token", ordinals_by_token, OK, "", 8 },
+	{ "ordinals in a row", ordinals_in_a_row, OK, "", 8 },
+	{ "ordinals in a row, too old", ordinals_in_a_row_too_old, BAD, "before it exists", 0 },
+	{ "ordinals of unknown blocks", ordinals_of_unknown, OK, "", 8 },
+	{ "ordinals, too few", ordinals_too_few, BAD, "malformed", 0 },
+	{ "ordinals, cut", ordinals_cut, BAD, "malformed", 0 },
+	{ "ordinals, too old", ordinals_too_old, BAD, "before it exists", 0 },
+	{ "ordinals below zero", ordinals_below_zero, BAD, "before it exists", 0 },
+	{ "ordinals by token, too few", ordinals_by_token_too_few, BAD, "malformed", 0 },
+	{ "ordinals by token, too old", ordinals_by_token_too_old, BAD, "before it exists", 0 },
+	{ "ordinals of the dead", ordinals_of_the_dead, OK, "", 9 },
+	{ "ordinals and indices", ordinals_and_indices, OK, "", 8 },
+	{ "ordinals of former blocks", ordinals_of_former, OK, "", 8 },
+	{ "ordinals of before all", ordinals_of_before_all, BAD, "before it exists", 4 },
+	{ "ordinals of long ago", ordinals_of_long_ago, BAD, "before it exists", 4 },
 	{ "split times", split_times, OK, "", 8 },
 	{ "split times and pairs", split_times_and_pairs, OK, "", 8 },
 	{ "split times without deltas", split_times_without_deltas, BAD, "time column", 0 },

@@ -23,7 +23,7 @@ static void small_trace(struct model *m, uint64_t seed)
 {
 	model_create(
 		m, seed,
-		&(struct mst_writer_options){ .chunk_records = 8, .identity = true, .folded = seed % 2 });
+		&(struct mst_writer_options){ .chunk_records = 8, .identity = true, .recoded = seed % 2 });
 	while (m->events.n < 24)
 		model_step(m);
 	model_finish(m);

@@ -23,7 +23,7 @@ struct fixture {
 	struct mst_writer *writer;
 	int fd;
 	struct mst_reader *reader;
-	struct naming *naming;
+	struct symbolizer *symbolizer;
 	struct tree_leaf leaves[MAX_LEAVES];
 	uint64_t bytes[MAX_LEAVES];
 	uint32_t n;
@@ -58,7 +58,7 @@ static int end(void **state)
 	struct fixture *f = *state;
 
 	forest_destroy(f->forest);
-	naming_destroy(f->naming);
+	symbolize_destroy(f->symbolizer);
 	mst_reader_destroy(f->reader);
 	mst_writer_destroy(f->writer);
 	close(f->fd);
@@ -113,8 +113,8 @@ static void read_back(struct fixture *f)
 	assert_int_equal(lseek(f->fd, 0, SEEK_SET), 0);
 	assert_int_equal(mst_reader_create(&f->reader, f->fd), 0);
 	assert_int_equal(mst_reader_next(f->reader, &chunk), 1);
-	f->naming = naming_create(f->reader, NULL, 0);
-	assert_non_null(f->naming);
+	f->symbolizer = symbolize_create(f->reader, NULL, 0);
+	assert_non_null(f->symbolizer);
 }
 
 static void print_tree(const struct fixture *f, const struct tree *tree, char *text, size_t size)
@@ -131,7 +131,8 @@ static void print_tree(const struct fixture *f, const struct tree *tree, char *t
 		else if (node->frame == TREE_AGGREGATE)
 			snprintf(name, sizeof(name), "in %u", node->places);
 		else
-			snprintf(name, sizeof(name), "%c", (char)naming_address(f->naming, node->frame));
+			snprintf(name, sizeof(name), "%c",
+				 (char)symbolize_address(f->symbolizer, node->frame));
 		used += (size_t)snprintf(text + used, size - used, "%s%u:%llu %s", i ? ", " : "",
 					 node->children, (unsigned long long)node->bytes, name);
 		assert_true(used < size);
@@ -140,7 +141,7 @@ static void print_tree(const struct fixture *f, const struct tree *tree, char *t
 
 static void plant(struct fixture *f)
 {
-	struct forest_input in = { .leaves = f->leaves, .n_leaves = f->n, .naming = f->naming };
+	struct forest_input in = { .leaves = f->leaves, .n_leaves = f->n, .symbolizer = f->symbolizer };
 	uint32_t n;
 
 	in.stacks = mst_reader_stacks(f->reader, &n);

@@ -63,17 +63,17 @@ static void check_search(const struct arena *arena, uint64_t size)
 
 	assert_true(lists->is_indexed ? lists->lists[LAST].n > FEW : lists->lists[LAST].n < MANY);
 	if (!lists->is_indexed) {
-		assert_int_equal(lists->last.root, FITS_NONE);
+		assert_int_equal(lists->last.root, SIZE_TREE_NONE);
 		return;
 	}
 	while (block_size(&arena->blocks[i]) < size) {
 		i = arena->blocks[i].right;
 		if (i == head) {
-			i = FITS_NONE;
+			i = SIZE_TREE_NONE;
 			break;
 		}
 	}
-	assert_int_equal(fits_find(&lists->last, head, size), i);
+	assert_int_equal(size_tree_find(&lists->last, head, size), i);
 }
 
 /* The blocks from the first of a superblock fill it; no two free ones touch. Returns how many are live. */
@@ -112,7 +112,7 @@ static int range_compare(const void *a, const void *b)
 	return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-static size_t add_holes(const struct holes *holes, uint32_t i, uint64_t (*ranges)[2], size_t n)
+static size_t add_holes(const struct free_ranges *holes, uint32_t i, uint64_t (*ranges)[2], size_t n)
 {
 	if (!i)
 		return n;
@@ -279,7 +279,7 @@ static void the_last_free_superblock_waits(void **state)
 }
 
 /* Handles stay while what is around them is split and joined. */
-static void handles_outlive_their_neighbours(void **state)
+static void block_map_outlive_their_neighbours(void **state)
 {
 	struct arena *arena = *state;
 	uint32_t v[64];
@@ -471,7 +471,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_remainder_of_16_stays, begin, end),
 		cmocka_unit_test_setup_teardown(large_blocks_leave_at_once, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_free_superblock_waits, begin, end),
-		cmocka_unit_test_setup_teardown(handles_outlive_their_neighbours, begin, end),
+		cmocka_unit_test_setup_teardown(block_map_outlive_their_neighbours, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin, end),
 		cmocka_unit_test_setup_teardown(a_full_address_space_recovers, begin, end),
 		cmocka_unit_test_setup_teardown(many_superblocks, begin, end),

@@ -147,7 +147,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	child->stacks = copy_vector(&parent->stacks, sizeof(struct mst_stack));
 	child->kinds = copy_vector(&parent->kinds, sizeof(struct mst_kind));
 	child->events = copy_vector(&parent->events, sizeof(struct mst_event));
-	child->steps = copy_vector(&parent->steps, sizeof(struct mst_step));
+	child->steps = copy_vector(&parent->steps, sizeof(struct mst_sp_change));
 	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
 	child->counts = copy_vector(&parent->counts, sizeof(uint64_t));
 	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
@@ -286,7 +286,7 @@ static uint32_t call_kind(struct model *m)
 /* A live block, taken away or not; the unknown one if there is none, or by chance. */
 static struct model_block any_block(struct model *m, bool take)
 {
-	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX, .rank = UINT64_MAX },
+	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX, .ordinal = UINT64_MAX },
 			   *blocks = m->blocks.items;
 	size_t at;
 
@@ -310,13 +310,13 @@ static void keep_event(struct model *m, struct mst_event event)
 }
 
 /* Its index. */
-static uint64_t new_block(struct model *m, uint32_t kind, uint64_t rank)
+static uint64_t new_block(struct model *m, uint32_t kind, uint64_t ordinal)
 {
-	const struct model_block block = { .kind = kind, .index = m->allocs++, .rank = rank };
+	const struct model_block block = { .kind = kind, .index = m->allocs++, .ordinal = ordinal };
 
 	while (m->counts.n <= kind)
 		push(&m->counts, sizeof(uint64_t), &(uint64_t){ 0 });
-	MUST(rank == ((uint64_t *)m->counts.items)[kind]++);
+	MUST(ordinal == ((uint64_t *)m->counts.items)[kind]++);
 	push(&m->blocks, sizeof(block), &block);
 	return block.index;
 }
@@ -324,13 +324,13 @@ static uint64_t new_block(struct model *m, uint32_t kind, uint64_t rank)
 static void do_alloc(struct model *m)
 {
 	const uint32_t kind = any_kind(m);
-	uint64_t rank;
+	uint64_t ordinal;
 
-	MUST(mst_writer_alloc(m->writer, kind, &rank) == 0);
+	MUST(mst_writer_alloc(m->writer, kind, &ordinal) == 0);
 	keep_event(m, (struct mst_event){ .type = MST_EVENT_ALLOC,
 					  .kind = kind,
 					  .old_kind = MST_NONE,
-					  .index = new_block(m, kind, rank),
+					  .index = new_block(m, kind, ordinal),
 					  .old_index = UINT64_MAX });
 }
 
@@ -340,9 +340,9 @@ static void do_free(struct model *m)
 	const struct model_block block = any_block(m, true);
 
 	if (call == MST_NONE)
-		MUST(mst_writer_free(m->writer, block.kind, block.rank) == 0);
+		MUST(mst_writer_free(m->writer, block.kind, block.ordinal) == 0);
 	else
-		MUST(mst_writer_free_by(m->writer, block.kind, block.rank, call) == 0);
+		MUST(mst_writer_free_by(m->writer, block.kind, block.ordinal, call) == 0);
 	keep_event(m, (struct mst_event){ .type = MST_EVENT_FREE,
 					  .kind = call,
 					  .old_kind = block.kind,
@@ -354,13 +354,13 @@ static void do_resize(struct model *m)
 {
 	const uint32_t kind = any_kind(m);
 	const struct model_block block = any_block(m, true);
-	uint64_t rank;
+	uint64_t ordinal;
 
-	MUST(mst_writer_resize(m->writer, block.kind, block.rank, kind, &rank) == 0);
+	MUST(mst_writer_resize(m->writer, block.kind, block.ordinal, kind, &ordinal) == 0);
 	keep_event(m, (struct mst_event){ .type = MST_EVENT_RESIZE,
 					  .kind = kind,
 					  .old_kind = block.kind,
-					  .index = new_block(m, kind, rank),
+					  .index = new_block(m, kind, ordinal),
 					  .old_index = block.index });
 }
 
@@ -385,7 +385,7 @@ static void do_call(struct model *m)
 	} else {
 		const struct model_block block = any_block(m, false);
 
-		MUST(mst_writer_failed_resize(m->writer, block.kind, block.rank, kind) == 0);
+		MUST(mst_writer_failed_resize(m->writer, block.kind, block.ordinal, kind) == 0);
 		event.old_kind = block.kind;
 		event.old_index = block.index;
 	}
@@ -423,7 +423,7 @@ static void change_stack(struct model *m)
 	const bool shrinks = model_below(m, 2), in_bytes = !model_below(m, 20);
 	const uint64_t size = 1 + (model_below(m, 50) ? model_below(m, 40) : random_number(m) >> 8);
 	const uint64_t passed = model_below(m, 2) ? (m->instructions - m->stepped) / 2 : 0;
-	struct mst_step step = { .record = (uint32_t)m->events.n };
+	struct mst_sp_change step = { .record = (uint32_t)m->events.n };
 	uint8_t bytes[20];
 	size_t n = put_varint(bytes, size << 3 | in_bytes << 2 | shrinks << 1 | (passed != 0));
 
@@ -433,9 +433,9 @@ static void change_stack(struct model *m)
 	if (shrinks)
 		step.grown = -step.grown;
 	step.instructions = m->stepped += passed;
-	MUST(mst_writer_steps(m->writer, (const uint8_t[]){ 7, 0 }, 2) == MST_ERR_ARGUMENT);
-	MUST(n < 2 || mst_writer_steps(m->writer, bytes, n - 1) == MST_ERR_ARGUMENT);
-	MUST(mst_writer_steps(m->writer, bytes, n) == 0);
+	MUST(mst_writer_sp_changes(m->writer, (const uint8_t[]){ 7, 0 }, 2) == MST_ERR_ARGUMENT);
+	MUST(n < 2 || mst_writer_sp_changes(m->writer, bytes, n - 1) == MST_ERR_ARGUMENT);
+	MUST(mst_writer_sp_changes(m->writer, bytes, n) == 0);
 	push(&m->steps, sizeof(step), &step);
 }
 
@@ -690,7 +690,7 @@ static void sum_event(struct mst_sums *s, struct running *now, const struct mst_
 	now->bytes16 += in.bytes16 - out.bytes16;
 	now->blocks += in.blocks - out.blocks;
 	s->events++;
-	s->steps += in.blocks != out.blocks;
+	s->changes += in.blocks != out.blocks;
 	s->moved16 += change16 < 0 ? -(uint64_t)change16 : (uint64_t)change16;
 	s->max_bytes = higher(s->max_bytes, now->bytes);
 	s->max_bytes16 = higher(s->max_bytes16, now->bytes16);
@@ -714,14 +714,15 @@ static void check_event(const struct mst_event *got, const struct mst_event *wan
 }
 
 /* The steps before the chunk's record `at`, behind which the event is that is read next. */
-static void check_steps(const struct model *m, struct mst_step_cursor *cursor, uint32_t at,
+static void check_steps(const struct model *m, struct mst_sp_cursor *cursor, uint32_t at,
 			struct model_reading *reading)
 {
-	struct mst_step_cursor next = *cursor;
-	struct mst_step step;
+	struct mst_sp_cursor next = *cursor;
+	struct mst_sp_change step;
 
-	while (mst_step_next(&next, &step) && step.record == at) {
-		const struct mst_step *wanted = &((struct mst_step *)m->steps.items)[reading->steps++];
+	while (mst_sp_next(&next, &step) && step.record == at) {
+		const struct mst_sp_change *wanted =
+			&((struct mst_sp_change *)m->steps.items)[reading->steps++];
 
 		MUST(reading->steps <= m->steps.n && wanted->record == reading->events);
 		MUST(step.grown == wanted->grown && step.instructions == wanted->instructions);
@@ -733,7 +734,7 @@ static void check_chunk(const struct model *m, const struct mst_reader *r, const
 			struct model_reading *reading)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
-	struct mst_step_cursor steps = MST_STEP_CURSOR(chunk);
+	struct mst_sp_cursor steps = MST_SP_CURSOR(chunk);
 	struct mst_sums sums = { .null_frees = chunk->sums.null_frees };
 	struct running now = { 0 };
 	struct mst_event event;
@@ -768,9 +769,9 @@ static uint64_t bytes_that_come(const struct mst_chunk *chunk, const struct mst_
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const struct mst_symbol *symbol = &chunk->symbols[chunk->records[i]];
+		const struct mst_token *token = &chunk->tokens[chunk->records[i]];
 
-		bytes += symbol->role == MST_ALLOC ? kinds[symbol->kind].size : 0;
+		bytes += token->role == MST_ALLOC ? kinds[token->kind].size : 0;
 	}
 	return bytes;
 }

@@ -24,7 +24,7 @@ struct model_vector {
 
 struct model_block {
 	uint32_t kind;
-	uint64_t index, rank;
+	uint64_t index, ordinal;
 };
 
 struct model {
@@ -36,7 +36,7 @@ struct model {
 	struct model_vector modules; /* struct mst_module, as given */
 	struct model_vector threads, frames, stacks, kinds;
 	struct model_vector events; /* struct mst_event; the time is the true one */
-	struct model_vector steps;  /* struct mst_step; `record` is the number of the event behind it */
+	struct model_vector steps;  /* struct mst_sp_change; `record` is the number of the event behind it */
 	struct model_vector blocks; /* struct model_block, live */
 	struct model_vector counts; /* uint64_t, by kind: blocks so far */
 	uint64_t null_frees, allocs;

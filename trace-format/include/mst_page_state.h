@@ -23,7 +23,7 @@ void pagebase_note(struct pagebase *base, const struct mst_kind *kind, uint64_t 
  * will follow that trace; it may be NULL. 0 or a negative enum mst_error: also that of the events, which may
  * have been more than can be kept.
  */
-int pagebase_write(const struct pagebase *base, struct mst_transfer *transfer, struct mst_writer *writer,
+int pagebase_write(const struct pagebase *base, struct mst_remap *remap, struct mst_writer *writer,
 		   struct pagebase *next);
 
 #endif

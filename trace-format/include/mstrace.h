@@ -163,7 +163,7 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk; 0 = 2^16 to 2^18, the more there are */
 	bool identity;          /* write which block of its kind a free names */
-	bool folded; /* look for the smallest of several forms of columns; older readers refuse the trace */
+	bool recoded; /* look for the smallest of several forms of columns; older readers refuse the trace */
 	bool exact_times; /* stamp each time that mst_writer_at() tells, not only every 64 units or records */
 	/*
 	 * Records between two key frames, which let readers begin in the middle: 0 = default, as many as
@@ -213,12 +213,12 @@ const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t i
  * when the trace begins, in the order in which they came, mst_writer_call() how deep stacks are, how much
  * is mapped and that the exit handlers are done, and mst_writer_page() which pages; these are no calls. Times
  * (not above the info's) and threads are those of the allocations as far as they are known. Then
- * mst_writer_end_base() ends the base.
+ * mst_writer_end_initial_state() ends the base.
  * mst_writer_past() comes before all that: there were blocks of the kind, live or not; for the first kind of
  * each stack, in the order of their first use.
  */
 int mst_writer_past(struct mst_writer *w, uint32_t kind);
-int mst_writer_end_base(struct mst_writer *w);
+int mst_writer_end_initial_state(struct mst_writer *w);
 
 /* When and by whom the following records were made. A time that goes back counts as the last. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
@@ -233,35 +233,35 @@ void mst_writer_instructions(struct mst_writer *w, uint64_t count);
  * Changes of the stack pointer since the last record, as FORMAT.md's column of steps has them: whole ones, and
  * in the order in which they were made; only in traces with instruction counts.
  */
-int mst_writer_steps(struct mst_writer *w, const uint8_t *steps, size_t size);
+int mst_writer_sp_changes(struct mst_writer *w, const uint8_t *steps, size_t size);
 
 /*
- * The same of one change, by as many bytes as `grown` says (struct mst_step), when so many instructions had
+ * The same of one change, by as many bytes as `grown` says (struct mst_sp_change), when so many instructions had
  * been executed: what is less than at the last record or step counts as that. A trace is written with one of
  * the two functions.
  */
-int mst_writer_step(struct mst_writer *w, uint64_t grown, uint64_t instructions);
+int mst_writer_sp_change(struct mst_writer *w, uint64_t grown, uint64_t instructions);
 
 /*
- * Records. A block is named by its kind and its rank, which is how many blocks of the kind there were before
+ * Records. A block is named by its kind and its ordinal, which is how many blocks of the kind there were before
  * it: the call that gives it tells. UINT64_MAX: the block is unknown. A block that was freed once cannot be
  * named again: readers would take it for an unknown one.
  */
-int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *rank);
-int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t rank);
+int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal);
+int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t ordinal);
 /* A free made by another call than free: `call` is a kind with no block (MST_OP_REALLOC_FREE ...). */
-int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t rank, uint32_t call);
+int mst_writer_free_by(struct mst_writer *w, uint32_t kind, uint64_t ordinal, uint32_t call);
 /* One net step: the old block goes, the new one comes. */
-int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind,
-		      uint64_t *rank);
+int mst_writer_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind,
+		      uint64_t *ordinal);
 /* A call that changed nothing: it failed, or `kind` is a mark. */
 int mst_writer_call(struct mst_writer *w, uint32_t kind);
 /* Of a mark with a value and no stack, whose kind is found for it; `flags`: enum mst_kind_flag. */
-int mst_writer_mark(struct mst_writer *w, uint8_t op, uint8_t flags, uint64_t size);
+int mst_writer_marker(struct mst_writer *w, uint8_t op, uint8_t flags, uint64_t size);
 /* The same for the marks that are about pages (mst_op_is_page()): of the kind's size, at `address`. */
 int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address);
 /* A realloc that failed: the old block stays. */
-int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_rank, uint32_t kind);
+int mst_writer_failed_resize(struct mst_writer *w, uint32_t old_kind, uint64_t old_ordinal, uint32_t kind);
 /* free(NULL) is only counted, by chunk. */
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
 
@@ -288,7 +288,7 @@ const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *
  * are left out. All that may follow are mst_writer_names() and mst_writer_finish(), whose `end` is that of
  * the reader.
  */
-int mst_writer_extend(struct mst_writer **writer, int fd, int from, uint64_t bytes);
+int mst_writer_append(struct mst_writer **writer, int fd, int from, uint64_t bytes);
 
 /* Writes what is buffered; the file is readable up to here whatever happens next. */
 int mst_writer_flush(struct mst_writer *w);
@@ -308,9 +308,9 @@ uint64_t mst_writer_instruction_count(const struct mst_writer *w);
  * Whether what is written from here on shall rather be packed fast than small: at zstd's level 1, if that is
  * lower than the writer's. For a writer that something waits for.
  */
-void mst_writer_hurry(struct mst_writer *w, bool hurry);
+void mst_writer_fast_level(struct mst_writer *w, bool hurry);
 
-/* API calls recorded so far; blocks of a kind, which is the next one's rank; bytes written so far. */
+/* API calls recorded so far; blocks of a kind, which is the next one's ordinal; bytes written so far. */
 uint64_t mst_writer_events(const struct mst_writer *w);
 uint64_t mst_writer_blocks(const struct mst_writer *w, uint32_t kind);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
@@ -328,11 +328,11 @@ enum mst_role {
 	MST_KEEP = 4,  /* none: the block that a failed realloc, the next record, left alone */
 };
 
-struct mst_symbol {
+struct mst_token {
 	uint32_t kind;
 	uint16_t role;  /* enum mst_role */
 	uint16_t paged; /* 1: each of its records has an entry in addresses[], else 0 */
-	uint32_t count; /* records of the chunk that are this symbol */
+	uint32_t count; /* records of the chunk that are this token */
 };
 
 /* What a chunk did, known without decoding its records. Bytes are those requested; "16" means
@@ -344,7 +344,7 @@ struct mst_sums {
 	int64_t net_bytes, net_bytes16, net_blocks;
 	int64_t max_bytes, max_bytes16, max_blocks;
 	uint64_t moved16; /* sum of |change of bytes16| over the calls */
-	uint64_t steps;   /* calls that changed the number of blocks */
+	uint64_t changes; /* calls that changed the number of blocks */
 	uint64_t grown;   /* bytes by which reallocs asked for more than the block had */
 	uint64_t shrunk;  /* successful reallocs to a smaller size, not 0 */
 };
@@ -363,10 +363,10 @@ struct mst_run {
 enum mst_column {
 	MST_TIMES = 1,
 	MST_THREADS = 2,
-	MST_IDENTITY = 4, /* of all chunks, then: each is decoded when it is skimmed */
+	MST_IDENTITY = 4, /* of all chunks, then: each is decoded when it is peeked */
 	MST_INSTRUCTIONS = 8,
 	MST_ADDRESSES = 16,
-	MST_STEPS = 32, /* the same */
+	MST_SP_CHANGES = 32, /* the same */
 	MST_ALL_COLUMNS = 63,
 };
 
@@ -375,8 +375,8 @@ struct mst_chunk {
 	uint64_t first_record; /* number of its first record in the file */
 	uint64_t first_alloc;  /* index of its first allocation */
 	uint32_t n_records;
-	uint32_t n_symbols;
-	const struct mst_symbol *symbols;
+	uint32_t n_tokens;
+	const struct mst_token *tokens;
 	struct mst_sums sums;
 	bool base; /* no calls: ALLOCs of what is live when the trace begins, and marks; see FORMAT.md */
 	uint64_t first_time, last_time; /* of the first and the last stamp */
@@ -384,7 +384,7 @@ struct mst_chunk {
 		last_count; /* of instructions, if they are recorded: of the first and last call */
 
 	/* From here on only when it is decoded; NULL and 0 where not wanted, see mst_reader_want(). */
-	const uint16_t *records; /* index into symbols[], one a record */
+	const uint16_t *records; /* index into tokens[], one a record */
 	uint32_t n_stamps, n_runs;
 	uint32_t n_freed; /* entries of freed[], 0 when identity wasn't recorded */
 	uint32_t n_addresses;
@@ -394,10 +394,10 @@ struct mst_chunk {
 					 * turn; UINT64_MAX = unknown block, or one that was freed before */
 	const uint64_t *instructions;   /* executed by the process up to the call that the record belongs to,
 					 * one a record, never less than before; NULL: not recorded */
-	const uint64_t *addresses;      /* of each record whose symbol is `paged`, in turn */
-	const uint8_t *steps;           /* for mst_step_next() */
-	size_t n_steps;                 /* bytes; 0: there are none */
-	uint64_t steps_from;            /* instructions as of the last step or call before the chunk */
+	const uint64_t *addresses;      /* of each record whose token is `paged`, in turn */
+	const uint8_t *sp_changes;      /* for mst_sp_next() */
+	size_t sp_changes_size;         /* bytes; 0: there are none */
+	uint64_t sp_changes_from;       /* instructions as of the last step or call before the chunk */
 };
 
 /*
@@ -420,7 +420,7 @@ int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
  * been delivered. What isn't decoded is sound as far as checksums go; whether its sums are true is the
  * writer's affair.
  */
-int mst_reader_skim(struct mst_reader *reader, const struct mst_chunk **chunk);
+int mst_reader_peek(struct mst_reader *reader, const struct mst_chunk **chunk);
 int mst_reader_decode(struct mst_reader *reader);
 
 /*
@@ -438,8 +438,8 @@ int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
 /*
  * Before the first chunk: who knows, better than the past does, whether a chunk will have to be decoded.
- * Asked by mst_reader_skim() when it has read a chunk that others come before, of which `before` are the
- * sums. The chunk is as it gives it, without the symbols, and nothing of it has been checked. 1: it will, 0:
+ * Asked by mst_reader_peek() when it has read a chunk that others come before, of which `before` are the
+ * sums. The chunk is as it gives it, without the tokens, and nothing of it has been checked. 1: it will, 0:
  * it won't, -1: nobody knows. Wrong answers cost time and nothing else.
  */
 typedef int mst_foresight(void *context, const struct mst_chunk *chunk, const struct mst_sums *before);
@@ -527,26 +527,25 @@ const char *mst_reader_problem(const struct mst_reader *reader);
  * stay the caller's, and must be there as long as the transfer. Each function returns 0 or a negative
  * enum mst_error: that of the writer, or MST_ERR_ARGUMENT for an id that the reader doesn't have.
  */
-struct mst_transfer;
+struct mst_remap;
 
-int mst_transfer_create(struct mst_transfer **transfer, const struct mst_reader *from, struct mst_writer *to,
-			bool strip_paths);
-void mst_transfer_destroy(struct mst_transfer *transfer); /* NULL is allowed */
+int mst_remap_create(struct mst_remap **remap, const struct mst_reader *from, struct mst_writer *to,
+		     bool strip_paths);
+void mst_remap_destroy(struct mst_remap *remap); /* NULL is allowed */
 
 /* The same from a writer, of which only frames and stacks can be asked for. */
-int mst_transfer_between(struct mst_transfer **transfer, const struct mst_writer *from,
-			 struct mst_writer *to);
+int mst_remap_between(struct mst_remap **remap, const struct mst_writer *from, struct mst_writer *to);
 
 /* *id is what the thread, frame or stack is in the writer, defined there if it hasn't been. */
-int mst_transfer_thread(struct mst_transfer *transfer, uint32_t thread, uint32_t *id);
-int mst_transfer_frame(struct mst_transfer *transfer, uint32_t frame, uint32_t *id);
-int mst_transfer_stack(struct mst_transfer *transfer, uint32_t stack, uint32_t *id);
+int mst_remap_thread(struct mst_remap *remap, uint32_t thread, uint32_t *id);
+int mst_remap_frame(struct mst_remap *remap, uint32_t frame, uint32_t *id);
+int mst_remap_stack(struct mst_remap *remap, uint32_t stack, uint32_t *id);
 
 /* The names that the reader's trace has of those frames; behind the last record. */
-int mst_transfer_names(struct mst_transfer *transfer);
+int mst_remap_names(struct mst_remap *remap);
 
 /* Which modules are gone at the end. */
-int mst_transfer_unloaded(struct mst_transfer *transfer);
+int mst_remap_unloaded(struct mst_remap *remap);
 
 /* ---- Event by event ------------------------------------------------------------------------- */
 
@@ -584,24 +583,24 @@ bool mst_cursor_next(struct mst_cursor *cursor, struct mst_event *event);
 /* ---- Step by step --------------------------------------------------------------------------- */
 
 /* A change of the stack pointer. */
-struct mst_step {
+struct mst_sp_change {
 	uint32_t record;       /* of the chunk: the step came before it, and after the call before it */
 	uint64_t instructions; /* executed by then */
 	uint64_t grown;        /* bytes, never 0; below 0 as a signed number: the stack shrank */
 };
 
-/* Walks the steps of one chunk. Plain data: start with MST_STEP_CURSOR(chunk). */
-struct mst_step_cursor {
+/* Walks the steps of one chunk. Plain data: start with MST_SP_CURSOR(chunk). */
+struct mst_sp_cursor {
 	const struct mst_chunk *chunk;
 	size_t at;
 	uint32_t record;
 	uint64_t instructions;
 };
 
-#define MST_STEP_CURSOR(c) ((struct mst_step_cursor){ .chunk = (c), .instructions = (c)->steps_from })
+#define MST_SP_CURSOR(c) ((struct mst_sp_cursor){ .chunk = (c), .instructions = (c)->sp_changes_from })
 
 /* The next step of the chunk; false at its end. */
-bool mst_step_next(struct mst_step_cursor *cursor, struct mst_step *step);
+bool mst_sp_next(struct mst_sp_cursor *cursor, struct mst_sp_change *step);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
 /* A request may come before the first allocation. */
 static inline bool is_block(const void *block)
 {
-	return block && (__builtin_expect(real_ready, 1) || real_resolve());
+	return block && (__builtin_expect(next_ready, 1) || next_resolve());
 }
 
 EXPORT void msrec_malloclike(const void *block, size_t size)

@@ -46,12 +46,12 @@ static void free_resources(const struct unwind_regs *regs, bool quickly)
 		return;
 	if (quickly)
 		discard_buffers();
-	real_ending = true;
+	next_ending = true;
 	if (cxx && _ZN9__gnu_cxx9__freeresEv)
 		_ZN9__gnu_cxx9__freeresEv();
 	if (libc && __libc_freeres)
 		__libc_freeres();
-	real_ending = false;
+	next_ending = false;
 }
 
 static void exit_handler(void *unused)
@@ -68,8 +68,8 @@ static void quick_exit_handler(void)
 /* exit() and quick_exit() end in handlers registered below; these are the other ways to end normally. */
 EXPORT __attribute__((noreturn)) void _exit(int status)
 {
-	if (!real_ready)
-		real_resolve();
+	if (!next_ready)
+		next_resolve();
 	free_resources(CALLER_REGS(), true);
 	real.exit_now(status);
 }
@@ -126,8 +126,8 @@ static __attribute__((constructor)) void begin(void)
 {
 	bool trace_children = false;
 
-	if (!real_ready)
-		real_resolve();
+	if (!next_ready)
+		next_resolve();
 	recorder_mark(MST_OP_START);
 	recorder_start_samples();
 	/*

@@ -22,7 +22,7 @@ static void open_for(uint32_t forking)
 }
 
 /* Not for the next fork, too, which may have begun when the thread wakes: its event came before that. */
-void gate_wait(const struct thread *t)
+void fork_barrier_wait(const struct thread *t)
 {
 	const uint32_t forked = atomic_load(&the_process.forked);
 	const uint32_t forking = atomic_load(&the_process.forking);
@@ -53,20 +53,20 @@ static void prepare_barrier(void)
  * What another thread tells before the barrier is in its ring, with a stamp from before the mark; after it, the thread
  * sees that the gate is closed.
  */
-void gate_close(const struct thread *t)
+void fork_barrier_close(const struct thread *t)
 {
 	uint32_t other = 0;
 
 	prepare_barrier();
 	while (!atomic_compare_exchange_strong(&the_process.forking, &other, number_of(t)) &&
 	       other != number_of(t)) {
-		gate_wait(t);
+		fork_barrier_wait(t);
 		other = 0;
 	}
 	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-void gate_open(const struct thread *t)
+void fork_barrier_open(const struct thread *t)
 {
 	open_for(number_of(t));
 }

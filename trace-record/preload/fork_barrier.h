@@ -9,19 +9,19 @@
 
 #include "thread.h"
 
-/* The slow half of gate_pass(): another thread forks, or did a moment ago. */
-void gate_wait(const struct thread *t);
+/* The slow half of fork_barrier_pass(): another thread forks, or did a moment ago. */
+void fork_barrier_wait(const struct thread *t);
 
 /* The event of a block has been told: it is the program's business again, once no other thread forks. */
-static inline void gate_pass(struct thread *t, uint8_t before)
+static inline void fork_barrier_pass(struct thread *t, uint8_t before)
 {
 	thread_go_back(t, before);
 	if (__builtin_expect(atomic_load_explicit(&the_process.forking, memory_order_relaxed), 0))
-		gate_wait(t);
+		fork_barrier_wait(t);
 }
 
 /* Before the mark of a fork, and in the parent behind it. In the child the gate is open. */
-void gate_close(const struct thread *t);
-void gate_open(const struct thread *t);
+void fork_barrier_close(const struct thread *t);
+void fork_barrier_open(const struct thread *t);
 
 #endif

@@ -18,7 +18,7 @@ EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void
 
 static bool ready(void)
 {
-	return real_ready || real_resolve();
+	return next_ready || next_resolve();
 }
 
 void forks_begin(void)

@@ -28,7 +28,7 @@ EXPORT int dlclose(void *handle);
 /* True when the real functions can be called; false inside their own look-up. */
 static inline bool ready(void)
 {
-	return __builtin_expect(real_ready, 1) || real_resolve();
+	return __builtin_expect(next_ready, 1) || next_resolve();
 }
 
 void *interpose_malloc(size_t size)
@@ -36,7 +36,7 @@ void *interpose_malloc(size_t size)
 	void *p;
 
 	if (!ready())
-		return real_arena_alloc(size, 16);
+		return next_arena_alloc(size, 16);
 	p = real.malloc(size);
 	recorder_block(MST_OP_MALLOC, p, size, CALLER_REGS());
 	return p;
@@ -49,7 +49,7 @@ void *interpose_calloc(size_t n, size_t size)
 	void *p;
 
 	if (!ready())
-		return overflow ? NULL : real_arena_alloc(product, 16);
+		return overflow ? NULL : next_arena_alloc(product, 16);
 	p = real.calloc(n, size);
 	if (p)
 		recorder_block(MST_OP_CALLOC, p, product, CALLER_REGS());
@@ -62,7 +62,7 @@ void *interpose_calloc(size_t n, size_t size)
 /* Moves a block of the arena to the real allocator. */
 static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs *regs)
 {
-	const size_t readable = real_arena_readable(old);
+	const size_t readable = next_arena_readable(old);
 	void *p = real.malloc(size);
 
 	if (p)
@@ -106,8 +106,8 @@ static inline __attribute__((always_inline)) void *realloc_for(void *old, size_t
 	void *p;
 
 	if (!ready())
-		return old ? NULL : real_arena_alloc(size, 16);
-	if (real_arena_owns(old))
+		return old ? NULL : next_arena_alloc(size, 16);
+	if (next_arena_owns(old))
 		return realloc_from_arena(old, size, regs);
 	if (sample_on)
 		return realloc_sampled(old, size, regs);
@@ -153,10 +153,10 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 		recorder_null_free();
 		return false;
 	}
-	if (real_arena_owns(p))
+	if (next_arena_owns(p))
 		return false;
 	recorder_free(p, regs);
-	return !real_ending;
+	return !next_ending;
 }
 
 /* The common case of freeing(), in a line with the real call. */
@@ -169,13 +169,13 @@ static inline bool free_told_quickly(void *p)
 		return false;
 	thread_go_inside(t);
 	told = ring_address_quickly(t, SHM_OP_FREE, p);
-	gate_pass(t, OUTSIDE);
+	fork_barrier_pass(t, OUTSIDE);
 	return told;
 }
 
 void interpose_free(void *p)
 {
-	if (p && !real_arena_owns(p) && !real_ending && free_told_quickly(p))
+	if (p && !next_arena_owns(p) && !next_ending && free_told_quickly(p))
 		real.free(p);
 	else if (freeing(p, CALLER_REGS()))
 		real.free(p);
@@ -212,7 +212,7 @@ EXPORT void *memalign(size_t align, size_t size)
 	void *p;
 
 	if (!ready())
-		return real_arena_alloc(size, align);
+		return next_arena_alloc(size, align);
 	p = real.memalign(align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN,
 				       .align_log2 = align_log2_of(align),
@@ -242,7 +242,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	void *p;
 
 	if (!ready())
-		return real_arena_alloc(size, align);
+		return next_arena_alloc(size, align);
 	p = real.aligned_alloc(align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC,
 				       .align_log2 = align_log2_of(align),
@@ -259,7 +259,7 @@ EXPORT void *valloc(size_t size)
 	void *p;
 
 	if (!ready())
-		return real_arena_alloc(size, (size_t)1 << PAGE_LOG2);
+		return next_arena_alloc(size, (size_t)1 << PAGE_LOG2);
 	p = real.valloc(size);
 	recorder_alloc(
 		&(struct call){ .op = MST_OP_VALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
@@ -272,7 +272,7 @@ EXPORT void *pvalloc(size_t size)
 	void *p;
 
 	if (!ready())
-		return real_arena_alloc(size, (size_t)1 << PAGE_LOG2);
+		return next_arena_alloc(size, (size_t)1 << PAGE_LOG2);
 	p = real.pvalloc(size);
 	recorder_alloc(
 		&(struct call){ .op = MST_OP_PVALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },

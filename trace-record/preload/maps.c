@@ -18,7 +18,7 @@
 /* Until the real functions can be called, and while they are looked up, the kernel's are. */
 static inline bool ready(void)
 {
-	return __builtin_expect(real_ready, 1) || real_resolve();
+	return __builtin_expect(next_ready, 1) || next_resolve();
 }
 
 /* A system call's result as libc gives it. */

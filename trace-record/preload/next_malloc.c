@@ -6,32 +6,32 @@
 
 #include "elfsym.h"
 
-struct real real;
-bool real_ready;
-bool real_ending;
+struct next real;
+bool next_ready;
+bool next_ending;
 
-char real_arena[REAL_ARENA_BYTES] __attribute__((aligned(4096)));
+char next_arena[NEXT_ARENA_BYTES] __attribute__((aligned(4096)));
 static _Atomic size_t arena_used;
 
-void *real_arena_alloc(size_t size, size_t align)
+void *next_arena_alloc(size_t size, size_t align)
 {
 	size_t used = atomic_load(&arena_used), start;
 
 	if (align < 16)
 		align = 16;
-	if (size > REAL_ARENA_BYTES || align > REAL_ARENA_BYTES)
+	if (size > NEXT_ARENA_BYTES || align > NEXT_ARENA_BYTES)
 		return NULL;
 	do {
 		start = (used + align - 1) & ~(align - 1);
-		if (start > REAL_ARENA_BYTES - size)
+		if (start > NEXT_ARENA_BYTES - size)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&arena_used, &used, start + size));
-	return real_arena + start;
+	return next_arena + start;
 }
 
-size_t real_arena_readable(const void *p)
+size_t next_arena_readable(const void *p)
 {
-	return (size_t)(real_arena + REAL_ARENA_BYTES - (const char *)p);
+	return (size_t)(next_arena + NEXT_ARENA_BYTES - (const char *)p);
 }
 
 /* As far as that can be told. */
@@ -43,12 +43,12 @@ static bool are_in_one_object(void *a, void *b)
 	       at_a.map_start == at_b.map_start;
 }
 
-bool real_resolve(void)
+bool next_resolve(void)
 {
 	static _Atomic bool resolving;
 
 	if (atomic_exchange(&resolving, true))
-		return real_ready;
+		return next_ready;
 	real.malloc = dlsym(RTLD_NEXT, "malloc");
 	real.calloc = dlsym(RTLD_NEXT, "calloc");
 	real.realloc = dlsym(RTLD_NEXT, "realloc");
@@ -79,6 +79,6 @@ bool real_resolve(void)
 	real.fork_only = elfsym_next("_Fork");
 	real.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
 	real.reallocarray_is_libcs = are_in_one_object((void *)real.reallocarray, (void *)real.exit_now);
-	__atomic_store_n(&real_ready, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&next_ready, true, __ATOMIC_RELEASE);
 	return true;
 }

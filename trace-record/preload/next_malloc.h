@@ -17,7 +17,7 @@
 
 struct rlimit;
 
-struct real {
+struct next {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
@@ -46,29 +46,29 @@ struct real {
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };
 
-extern HIDDEN struct real real;
+extern HIDDEN struct next real;
 
 /* Whether `real` is complete. */
-extern HIDDEN bool real_ready;
+extern HIDDEN bool next_ready;
 
 /* Set during the libraries' clean-up at the end: what it frees is told, and then left where it is, because
  * it goes with the process. Giving it back can make the allocator put millions of free blocks together. */
-extern HIDDEN bool real_ending;
+extern HIDDEN bool next_ending;
 
 /* Makes it so; false while the look-up itself is what calls us: use the arena. */
-bool real_resolve(void);
+bool next_resolve(void);
 
 /* The arena: zeroed memory aligned to `align` (a power of two), or NULL when it is used up. */
-void *real_arena_alloc(size_t size, size_t align);
-#define REAL_ARENA_BYTES (64u << 10)
-extern HIDDEN char real_arena[REAL_ARENA_BYTES];
+void *next_arena_alloc(size_t size, size_t align);
+#define NEXT_ARENA_BYTES (64u << 10)
+extern HIDDEN char next_arena[NEXT_ARENA_BYTES];
 
-static inline bool real_arena_owns(const void *p)
+static inline bool next_arena_owns(const void *p)
 {
-	return (uintptr_t)p - (uintptr_t)real_arena < REAL_ARENA_BYTES;
+	return (uintptr_t)p - (uintptr_t)next_arena < NEXT_ARENA_BYTES;
 }
 
 /* Bytes that may be read from `p`, a block of the arena. */
-size_t real_arena_readable(const void *p);
+size_t next_arena_readable(const void *p);
 
 #endif

@@ -41,7 +41,7 @@ __asm__(".pushsection .data.rel.local, \"aw\"\n"
 #define THROWS_THROUGH() __asm__ volatile(".cfi_personality 0x9b, msrec_new_personality_ref")
 
 /* A real operator. */
-struct real_operator {
+struct next_operator {
 	void *_Atomic function; /* NULL if nobody has one */
 	bool plain;             /* it comes down to our malloc or free, and does nothing else */
 };
@@ -70,13 +70,13 @@ static bool are_plain(void)
 }
 
 /* Looked up once. */
-static const struct real_operator *find(struct real_operator *known, const char *name)
+static const struct next_operator *find(struct next_operator *known, const char *name)
 {
 	void *function = atomic_load_explicit(&known->function, memory_order_acquire);
 
 	if (__builtin_expect(!function, 0)) {
-		if (!real_ready)
-			real_resolve();
+		if (!next_ready)
+			next_resolve();
 		function = elfsym_next(name);
 		known->plain = is_of_runtime(function) && are_plain();
 		atomic_store_explicit(&known->function, function, memory_order_release);
@@ -86,7 +86,7 @@ static const struct real_operator *find(struct real_operator *known, const char 
 
 #define FIND(name)                                                                                           \
 	({                                                                                                   \
-		static struct real_operator known_;                                                          \
+		static struct next_operator known_;                                                          \
 		find(&known_, #name);                                                                        \
 	})
 
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) void *new_quickly(enum mst_op op, s
 	EXPORT void *name params;                                                                            \
 	EXPORT void *name params                                                                             \
 	{                                                                                                    \
-		const struct real_operator *const known = FIND(name);                                        \
+		const struct next_operator *const known = FIND(name);                                        \
 		void *(*const function)params = known->function;                                             \
 		void *p = __builtin_constant_p(align_) && known->plain                                       \
 				  ? new_quickly(op_, size, CALLER_REGS())                                    \
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) void *new_quickly(enum mst_op op, s
 	EXPORT void name params;                                                                             \
 	EXPORT void name params                                                                              \
 	{                                                                                                    \
-		const struct real_operator *const known = FIND(name);                                        \
+		const struct next_operator *const known = FIND(name);                                        \
 		void(*const function) params = known->function;                                              \
 		bool outermost;                                                                              \
                                                                                                              \

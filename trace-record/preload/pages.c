@@ -194,7 +194,7 @@ static void told_mmap(const struct entry_state *s, long result)
 	tell(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size }, 0);
 	/* A library's code, before any of it runs. */
 	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS) &&
-	    (confined || sites_watch((uintptr_t)result, (uintptr_t)(result + size)) & SITE_MISSED))
+	    (confined || syscall_patch_watch((uintptr_t)result, (uintptr_t)(result + size)) & SITE_MISSED))
 		incomplete();
 }
 
@@ -330,7 +330,7 @@ static unsigned watch_all(void)
 	do {
 		n = list_codes(from, codes);
 		for (unsigned i = 0; i < n; i++)
-			found |= sites_watch(codes[i].start, codes[i].end);
+			found |= syscall_patch_watch(codes[i].start, codes[i].end);
 		from = n ? codes[n - 1].end : 0;
 	} while (n == CODES);
 	return found;
@@ -376,7 +376,7 @@ void pages_begin(void)
 	state_break = (uintptr_t)os_call6(SYS_brk, 0, 0, 0, 0, 0, 0);
 	os_own_library();
 	found = watch_all();
-	found |= os_threads() == 1 ? sites_watch_syscall() : SITE_MISSED;
+	found |= os_threads() == 1 ? syscall_patch_watch_syscall() : SITE_MISSED;
 	if (!tell_all() || (found & needed) != needed || found & SITE_MISSED)
 		incomplete();
 	if (locked)

@@ -73,7 +73,7 @@ static __attribute__((noinline)) bool tell_nodes(struct thread *t)
 
 	if (modules != t->modules) {
 		t->modules = modules;
-		t->stamp_due = t->quick_end = 0;
+		t->stamp_due = t->limit_at = 0;
 	}
 	for (; stack->told < stack->n_nodes; stack->told++) {
 		const struct unwind_node *node = &stack->nodes[stack->told];
@@ -284,7 +284,7 @@ static __attribute__((noinline)) void push_sampled(struct thread *t, const struc
 		told = leaving(call);
 	inside = thread_go_inside(t);
 	push_all(t, &told, hit ? usable : 0, regs);
-	gate_pass(t, inside);
+	fork_barrier_pass(t, inside);
 }
 
 void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
@@ -305,7 +305,7 @@ void recorder_alloc(const struct call *call, const struct unwind_regs *regs)
 	}
 	inside = thread_go_inside(t);
 	push_all(t, call, usable_of(call), regs);
-	gate_pass(t, inside);
+	fork_barrier_pass(t, inside);
 }
 
 static inline __attribute__((always_inline)) void tell_block(const struct call *call, unsigned operands,
@@ -316,7 +316,7 @@ static inline __attribute__((always_inline)) void tell_block(const struct call *
 	if (__builtin_expect(t && t->inside == OUTSIDE && call->result && the_process.quick, 1)) {
 		thread_go_inside(t);
 		push_block(t, call, operands, regs);
-		gate_pass(t, OUTSIDE);
+		fork_barrier_pass(t, OUTSIDE);
 	} else {
 		recorder_alloc(call, regs);
 	}
@@ -356,7 +356,7 @@ void recorder_moving(const void *old)
 	if (!ring_address_quickly(t, SHM_OP_MOVING, old))
 		push_value(t, SHM_OP_MOVING, 0, (uintptr_t)old, NULL);
 	end_extras(t, count);
-	gate_pass(t, inside);
+	fork_barrier_pass(t, inside);
 }
 
 /* `op` is SHM_OP_FREE or SHM_OP_FREELIKE, which has no stack. */
@@ -370,7 +370,7 @@ static void push_free(struct thread *t, uint8_t op, const void *p, const struct 
 	else if (!tell_losses(t) || !push_value(t, op, 0, (uintptr_t)p, NULL))
 		ring_lose(t);
 	end_extras(t, count);
-	gate_pass(t, inside);
+	fork_barrier_pass(t, inside);
 }
 
 static void release(uint8_t op, const void *p, const struct unwind_regs *regs)
@@ -449,7 +449,7 @@ void recorder_new_leave(const void *result)
 		push_sampled(t, &t->new_call, usable, &t->new_regs);
 	else
 		push_all(t, &t->new_call, usable, &t->new_regs);
-	gate_pass(t, OUTSIDE);
+	fork_barrier_pass(t, OUTSIDE);
 }
 
 bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
@@ -468,7 +468,7 @@ bool recorder_delete_enter(const void *p, const struct unwind_regs *regs)
 	if (!ring_address_quickly(t, SHM_OP_FREE, p))
 		push_free(t, SHM_OP_FREE, p, regs);
 	t->deleting = p;
-	gate_pass(t, IN_DELETE);
+	fork_barrier_pass(t, IN_DELETE);
 	return true;
 }
 
@@ -521,7 +521,7 @@ void recorder_before_fork(void)
 
 	the_process.forks_threads = t != NULL;
 	if (t)
-		gate_close(t);
+		fork_barrier_close(t);
 	recorder_mark(MST_OP_FORK);
 }
 
@@ -533,7 +533,7 @@ void recorder_forked(void)
 	if (!t)
 		return;
 	t->at_fork = 0;
-	gate_open(t);
+	fork_barrier_open(t);
 }
 
 void recorder_fork_failed(void)

@@ -16,7 +16,7 @@ static bool ring_wait(struct thread *t, uint64_t bytes)
 {
 	struct shm_ring *ring = t->ring;
 
-	for (unsigned i = 0; i < BELL_SPINS + THREAD_WAITS; i++) {
+	for (unsigned i = 0; i < DOORBELL_SPINS + THREAD_WAITS; i++) {
 		const uint32_t seen = atomic_load(&ring->space);
 
 		t->tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
@@ -31,11 +31,11 @@ static bool ring_wait(struct thread *t, uint64_t bytes)
 		}
 		if (t->lossy)
 			return false;
-		if (i < BELL_SPINS) {
+		if (i < DOORBELL_SPINS) {
 			_mm_pause();
 			continue;
 		}
-		bell_sleep(the_process.family, ring, t->tail, seen);
+		doorbell_sleep(the_process.family, ring, t->tail, seen);
 	}
 	t->lossy = true;
 	return false;
@@ -69,8 +69,8 @@ static void ring_turn(struct thread *t)
 	t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
 	unread = t->head - t->tail;
 	if (unread >= t->size / 4 && atomic_load_explicit(&the_process.family->asleep, memory_order_relaxed))
-		bell_ring(the_process.family);
-	if (unread >= t->lap || at < 2 * t->lap)
+		doorbell_ring(the_process.family);
+	if (unread >= t->wrap || at < 2 * t->wrap)
 		return;
 	/* Published with the next record: the reader never finds padding alone. */
 	*(uint64_t *)(t->data + at) = SHM_PAD;
@@ -128,9 +128,9 @@ uint64_t ring_stamp(struct thread *t)
 /* ---- publishing ---- */
 
 /* How far common records may go. */
-static uint64_t quick_end(const struct thread *t)
+static uint64_t limit_at(const struct thread *t)
 {
-	uint64_t end = (t->head | (t->lap - 1)) + 1; /* a lap's end is the ring's, too */
+	uint64_t end = (t->head | (t->wrap - 1)) + 1; /* a lap's end is the ring's, too */
 
 	if (!the_process.quick || t->losses != t->told_losses)
 		return 0;
@@ -148,9 +148,9 @@ void ring_publish(struct thread *t, uint32_t words)
 	t->head += (uint64_t)words * 8;
 	/* Everything of the record is in place before the reader can see that it is there. */
 	atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
-	if ((old ^ t->head) & t->lap)
+	if ((old ^ t->head) & t->wrap)
 		ring_turn(t);
-	t->quick_end = quick_end(t);
+	t->limit_at = limit_at(t);
 }
 
 void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64_t *operands, unsigned n)
@@ -164,7 +164,7 @@ void ring_put_stamped(struct thread *t, uint64_t *w, uint64_t head, const uint64
 static void set_losses(struct thread *t, uint64_t losses)
 {
 	t->losses = losses;
-	t->quick_end = 0;
+	t->limit_at = 0;
 	atomic_store_explicit(&t->ring->lost, losses, memory_order_relaxed);
 }
 

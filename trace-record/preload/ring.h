@@ -6,7 +6,7 @@
  *
  * Nearly all records are common ones: at most RING_COMMON_WORDS long, with nothing due before them. That
  * nothing is due (no stamp, the end of a lap or of the ring, a wait for room, a loss to be told) is one
- * comparison: t->quick_end is where the first such thing may come.
+ * comparison: t->limit_at is where the first such thing may come.
  */
 #ifndef PRELOAD_RING_H
 #define PRELOAD_RING_H
@@ -44,7 +44,7 @@ static inline uint64_t *ring_reserve_quickly(struct thread *t)
 {
 	const uint32_t tick = atomic_load_explicit(&the_process.family->tick, memory_order_relaxed);
 
-	if (__builtin_expect(t->head + RING_COMMON_WORDS * 8 >= t->quick_end || tick != t->tick, 0))
+	if (__builtin_expect(t->head + RING_COMMON_WORDS * 8 >= t->limit_at || tick != t->tick, 0))
 		return NULL;
 	return (uint64_t *)(t->data + (t->head & (t->size - 1)));
 }

@@ -15,7 +15,7 @@
 
 static bool ready(void)
 {
-	if (real_ready || real_resolve())
+	if (next_ready || next_resolve())
 		return true;
 	errno = EAGAIN;
 	return false;

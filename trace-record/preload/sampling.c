@@ -29,7 +29,7 @@ EXPORT void *calloc(size_t n, size_t size)
 /* A block of the arena must not come to the real function. */
 EXPORT void *realloc(void *old, size_t size)
 {
-	return thread_frees_unseen(old) && !real_arena_owns(old) && thread_passes(size)
+	return thread_frees_unseen(old) && !next_arena_owns(old) && thread_passes(size)
 		       ? real.realloc(old, size)
 		       : interpose_realloc(old, size);
 }
@@ -37,7 +37,7 @@ EXPORT void *realloc(void *old, size_t size)
 /* The same, and free(NULL) is counted. */
 EXPORT void free(void *p)
 {
-	if (thread_frees_unseen(p) && p && !real_arena_owns(p) && !real_ending)
+	if (thread_frees_unseen(p) && p && !next_arena_owns(p) && !next_ending)
 		real.free(p);
 	else
 		interpose_free(p);

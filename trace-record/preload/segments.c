@@ -103,7 +103,7 @@ static bool await_segment(struct process *p)
 	for (unsigned i = 0; !claimed && !atomic_load(&p->family->full) && any_process_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			break;
-		bell_ring(p->family);
+		doorbell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		claimed = claim_mapped(p);
 		if (!claimed && i == THREAD_AWAITS)

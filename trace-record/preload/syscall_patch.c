@@ -53,7 +53,7 @@ static bool write_code(uintptr_t at, const uint8_t *bytes, size_t n)
 #define PIECE 160u
 #define REGIONS 64u
 
-/* The address of sites_entry, then some of them. */
+/* The address of syscall_patch_entry, then some of them. */
 struct region {
 	uintptr_t start;
 	uint32_t used, size; /* bytes */
@@ -61,11 +61,11 @@ struct region {
 
 /* Room in this library's own code, which is near to other libraries, where all else may be taken. */
 #define OWN_ROOM 16384u
-extern const uint8_t sites_room[] __attribute__((visibility("hidden")));
+extern const uint8_t syscall_patch_room[] __attribute__((visibility("hidden")));
 __asm__(".pushsection .text\n"
 	".balign 4096\n"
-	".hidden sites_room\n"
-	"sites_room:\n"
+	".hidden syscall_patch_room\n"
+	"syscall_patch_room:\n"
 	"	.fill 16384, 1, 0xcc\n"
 	".popsection\n");
 
@@ -100,7 +100,7 @@ static uintptr_t map_near(uintptr_t at)
 /* Adds it to the regions; NULL: there is no room. */
 static struct region *add_region(uintptr_t start, uint32_t size)
 {
-	const uint64_t entry = (uintptr_t)sites_entry;
+	const uint64_t entry = (uintptr_t)syscall_patch_entry;
 	struct region *r = &regions[n_regions];
 
 	if (!start || !write_code(start, (const uint8_t *)&entry, sizeof(entry)))
@@ -114,7 +114,7 @@ static struct region *region_for(uintptr_t site)
 {
 	uintptr_t start;
 
-	if (n_regions == 0 && !add_region((uintptr_t)sites_room, OWN_ROOM))
+	if (n_regions == 0 && !add_region((uintptr_t)syscall_patch_room, OWN_ROOM))
 		return NULL;
 	for (struct region *r = regions; r < regions + n_regions; r++) {
 		if (in_reach(r->start, site) && r->used + PIECE <= r->size)
@@ -227,7 +227,7 @@ static unsigned watch_window(const uint8_t *code, size_t n, uintptr_t at)
 	return found;
 }
 
-unsigned sites_watch(uintptr_t start, uintptr_t end)
+unsigned syscall_patch_watch(uintptr_t start, uintptr_t end)
 {
 	static uint8_t window[WINDOW];
 	const long fd = os_call6(SYS_open, (long)"/proc/self/mem", O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
@@ -265,7 +265,7 @@ static const uint8_t *find_syscall(void)
 	return code ? memmem(code, SYSCALL_MOST, dynamic, sizeof(dynamic)) : NULL;
 }
 
-unsigned sites_watch_syscall(void)
+unsigned syscall_patch_watch_syscall(void)
 {
 	const uint8_t *found = find_syscall();
 	const uintptr_t site = (uintptr_t)found;

@@ -2,7 +2,7 @@
 /*
  * Where the code of this process makes the system calls that map and unmap pages, and how they come to
  * us instead: the instruction that loads the call's number becomes a jump to a piece of code nearby, which
- * calls sites_entry (entry.c). Libc and the dynamic linker have one such place a call; other code is searched,
+ * calls syscall_patch_entry (entry.c). Libc and the dynamic linker have one such place a call; other code is searched,
  * too. A place is only recognised where the number is loaded just before the call.
  *
  * Changed is the process's own copy of the code: another program that it executes knows nothing of it, a
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of what sites_watch() returns: there is a place that makes the call. */
+/* Bits of what syscall_patch_watch() returns: there is a place that makes the call. */
 enum site_call {
 	SITE_MMAP = 1,
 	SITE_MUNMAP = 2,
@@ -29,9 +29,9 @@ enum site_call {
 };
 
 /* Searches code, which need not be readable to its end, and watches what it finds. */
-unsigned sites_watch(uintptr_t start, uintptr_t end);
+unsigned syscall_patch_watch(uintptr_t start, uintptr_t end);
 
 /* Watches libc's function syscall(). No thread may be in it. 0 or SITE_MISSED. */
-unsigned sites_watch_syscall(void);
+unsigned syscall_patch_watch_syscall(void);
 
 #endif

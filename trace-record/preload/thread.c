@@ -19,7 +19,7 @@
 
 _Static_assert(STACK_CAPACITY / 4 >= SHM_DEPTH_MAX, "what is wanted of a stack fits");
 
-#define RING_LAP (64u << 10)
+#define RING_WRAP (64u << 10)
 
 struct process the_process;
 struct wiped *_Atomic thread_wiped;
@@ -37,7 +37,7 @@ static void place_thread(struct process *p, struct thread *t)
 	t->ring = &p->segment->rings[t->slot];
 	t->data = shm_ring_data(p->segment, t->slot);
 	t->size = shm_ring_bytes(t->slot);
-	t->lap = t->size / 4 < RING_LAP ? t->size / 4 : RING_LAP;
+	t->wrap = t->size / 4 < RING_WRAP ? t->size / 4 : RING_WRAP;
 }
 
 /*
@@ -142,7 +142,7 @@ static bool open_process(struct process *p, uint32_t parent)
 				os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
 	}
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
-	bell_ring(p->family);
+	doorbell_ring(p->family);
 	return true;
 }
 
@@ -240,7 +240,7 @@ static struct shm_ring *await_ring(struct process *p, uint32_t from, uint32_t *s
 	for (unsigned i = 0; !ring && !atomic_load(&no_rings) && any_owner_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			return NULL;
-		bell_ring(p->family);
+		doorbell_ring(p->family);
 		os_wait(&nobody_wakes, 0, 1);
 		ring = claim_ring(p, from, slot);
 		if (i == THREAD_AWAITS)
@@ -296,7 +296,7 @@ static void set_up_slot(struct process *p, struct thread *t, const struct thread
 	t->lossy = t->doubtful = false;
 	t->at_fork = t->last_fork = 0;
 	t->tick = atomic_load_explicit(&p->family->tick, memory_order_relaxed) - 1;
-	t->stamp_due = t->quick_end = 0;
+	t->stamp_due = t->limit_at = 0;
 	t->top = 0;
 	t->told_depth = 0;
 	ring->tid = os_tid();

@@ -56,14 +56,14 @@ struct thread {
 	struct shm_ring *ring;
 	uint8_t *data;
 	uint32_t size;
-	uint32_t lap;         /* bytes of the ring; see ring_turn() */
+	uint32_t wrap;        /* bytes of the ring; see ring_turn() */
 	uint32_t slot;        /* these five stay while the process is the same: anyone may read them */
 	uint64_t head;        /* our copy; the ring's is what is published */
 	uint64_t tail;        /* the ring's as last seen */
 	uint64_t stamp_due;   /* from here on a record needs a stamp */
 	uint64_t stamp;       /* the last one */
 	uint32_t stamp_bytes; /* from one to the next */
-	uint64_t quick_end;   /* see ring.h */
+	uint64_t limit_at;    /* see ring.h */
 	uint8_t inside;       /* enum inside */
 	bool lossy;           /* the last event was dropped: don't wait again until there is room */
 	uint32_t at_fork;     /* number of the fork that this thread is at; 0: none */

@@ -35,10 +35,10 @@ void entry_init(void)
  * legacy area to be zero but for what XSAVE sets.
  */
 __asm__(".pushsection .text\n"
-	".globl sites_entry\n"
-	".hidden sites_entry\n"
-	".type sites_entry, @function\n"
-	"sites_entry:\n"
+	".globl syscall_patch_entry\n"
+	".hidden syscall_patch_entry\n"
+	".type syscall_patch_entry, @function\n"
+	"syscall_patch_entry:\n"
 	".cfi_startproc\n"
 	"	pushfq\n"
 	"	.cfi_adjust_cfa_offset 8\n"
@@ -106,7 +106,7 @@ __asm__(".pushsection .text\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n"
 	".cfi_endproc\n"
-	".size sites_entry, . - sites_entry\n"
+	".size syscall_patch_entry, . - syscall_patch_entry\n"
 	".popsection\n");
 
 _Static_assert(offsetof(struct entry_state, bx) == 56 && offsetof(struct entry_state, returns) == 80 &&

@@ -34,7 +34,7 @@ static inline uintptr_t entry_pc(const struct entry_state *state)
 void entry_init(void);
 
 /* Called by the pieces of code alone. */
-void sites_entry(void);
+void syscall_patch_entry(void);
 
 /* Makes the call and returns what the kernel does: pages.c. */
 long entry_call(const struct entry_state *state);

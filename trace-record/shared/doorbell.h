@@ -12,25 +12,25 @@
 #include "os.h"
 #include "shm.h"
 
-#define BELL_SPINS 200u   /* looks at a full ring before sleeping */
-#define BELL_SLEEP_MS 20u /* the longest sleep */
+#define DOORBELL_SPINS 200u   /* looks at a full ring before sleeping */
+#define DOORBELL_SLEEP_MS 20u /* the longest sleep */
 
-static inline void bell_ring(struct shm_family *family)
+static inline void doorbell_ring(struct shm_family *family)
 {
-	atomic_fetch_add(&family->bell, 1);
+	atomic_fetch_add(&family->doorbell, 1);
 	if (atomic_load(&family->asleep))
-		os_wake(&family->bell);
+		os_wake(&family->doorbell);
 }
 
 /* Wakes the reader, and sleeps until it goes beyond `tail`. `space` is that of the ring, read before the tail. */
-static inline void bell_sleep(struct shm_family *family, struct shm_ring *shared, uint64_t tail,
-			      uint32_t space)
+static inline void doorbell_sleep(struct shm_family *family, struct shm_ring *shared, uint64_t tail,
+				  uint32_t space)
 {
-	bell_ring(family);
+	doorbell_ring(family);
 	atomic_store(&shared->waiting, 1);
 	/* The reader looks at `waiting` after it has moved the tail: look once more. */
 	if (atomic_load(&shared->tail) == tail)
-		os_wait(&shared->space, space, BELL_SLEEP_MS);
+		os_wait(&shared->space, space, DOORBELL_SLEEP_MS);
 	atomic_store(&shared->waiting, 0);
 }
 

@@ -143,7 +143,7 @@ struct shm_family {
 	_Atomic uint32_t full; /* one has waited for that in vain: no others do until msrec has freed one */
 	_Atomic uint32_t untimed;   /* threads that --timer doesn't see */
 	_Atomic uint32_t uncounted; /* threads whose instructions are not counted */
-	_Atomic uint32_t bell;      /* futex: rung when msrec should look */
+	_Atomic uint32_t doorbell;  /* futex: rung when msrec should look */
 	_Atomic uint32_t asleep;    /* msrec waits on the bell */
 	pthread_mutex_t collector;  /* robust; locked by msrec for its life */
 	/* A line of its own: every event looks at it. */

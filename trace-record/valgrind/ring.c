@@ -3,9 +3,9 @@
 
 #include "doorbell.h"
 
-#define SLOT 0u               /* of the one ring of a process */
-#define UNSTAMPED 16u         /* records that may follow without a look at the clock */
-#define BELL_BYTES (1u << 20) /* unread, of which the reader is told */
+#define SLOT 0u                   /* of the one ring of a process */
+#define UNSTAMPED 16u             /* records that may follow without a look at the clock */
+#define DOORBELL_BYTES (1u << 20) /* unread, of which the reader is told */
 
 struct ring ring;
 
@@ -51,7 +51,7 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	atomic_store(&segment->rings_used, 1);
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	ring.on = true;
-	bell_ring(ring.family);
+	doorbell_ring(ring.family);
 	return true;
 }
 
@@ -106,11 +106,11 @@ static __attribute__((noinline)) bool wait_for_room(uint64_t bytes)
 			ring.on = false;
 			return false;
 		}
-		if (i < BELL_SPINS) {
+		if (i < DOORBELL_SPINS) {
 			__builtin_ia32_pause();
 			continue;
 		}
-		bell_sleep(ring.family, shared, ring.tail, seen);
+		doorbell_sleep(ring.family, shared, ring.tail, seen);
 	}
 }
 
@@ -135,9 +135,9 @@ static void publish(uint64_t words)
 
 	ring.head += words * 8;
 	atomic_store_explicit(&ring.segment->rings[SLOT].head, ring.head, memory_order_release);
-	if ((old ^ ring.head) & BELL_BYTES &&
+	if ((old ^ ring.head) & DOORBELL_BYTES &&
 	    atomic_load_explicit(&ring.family->asleep, memory_order_relaxed))
-		bell_ring(ring.family);
+		doorbell_ring(ring.family);
 }
 
 /* ---- records ---- */
