@@ -4,7 +4,6 @@
  * ring. Whatever isn't as usual is left where it is, to events.c, which can take everything.
  */
 #include "tracee_state.h"
-#include "writer_fast.h"
 
 #define QUICK_WORDS 4u /* of a record at most: head, stamp, address, and of realloc(NULL, n) another one */
 #define RUN_WORDS (CONSUMER_RELEASE_BYTES / 8)
@@ -136,32 +135,23 @@ static inline bool is_custom(const struct tracee *t, uint64_t address)
 static inline int quick_alloc(struct tracee *t, struct consumer *consumer, uint64_t head, uint64_t address)
 {
 	struct block block = { .kind = quick_kind(t, consumer, head) };
-	struct chunk_number *const number = writer_quick_number(t->writer, block.kind, MST_ALLOC);
 
 	if (__builtin_expect(!block.kind || is_custom(t, address), 0))
 		return UNUSUAL;
-	block.ordinal =
-		__builtin_expect(number != NULL, 1) ? number->last : mst_writer_blocks(t->writer, block.kind);
+	block.ordinal = mst_writer_blocks(t->writer, block.kind);
 	if (__builtin_expect(blocks_add(&t->blocks, address, block) != BLOCKS_ADDED, 0))
 		return UNUSUAL;
-	if (__builtin_expect(!number, 0))
-		return mst_writer_alloc(t->writer, block.kind, &block.ordinal);
-	writer_quick_alloc(t->writer, number);
-	return 0;
+	return mst_writer_alloc(t->writer, block.kind, &block.ordinal);
 }
 
 static inline int quick_free(struct tracee *t, uint64_t address)
 {
 	const uint64_t slot = is_custom(t, address) ? 0 : blocks_take_slot(&t->blocks, address);
 	const struct block block = block_unpack(slot);
-	struct chunk_number *const number = writer_quick_number(t->writer, block.kind, MST_FREE);
 
 	if (__builtin_expect(!slot, 0))
 		return UNUSUAL;
-	if (__builtin_expect(!number, 0))
-		return mst_writer_free(t->writer, block.kind, block.ordinal);
-	writer_quick_free(t->writer, number, block.ordinal);
-	return 0;
+	return mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
 /* Tells the writer who makes the next calls, and when, if that is news. */
