@@ -9,7 +9,7 @@ int page_events_start(struct mst_writer *writer, uint32_t *stack)
 	return err ? err : mst_writer_stack(writer, &s, stack);
 }
 
-static int write_mark(struct mst_writer *writer, struct pagebase *base, uint8_t op, uint32_t stack,
+static int write_mark(struct mst_writer *writer, struct page_state *base, uint8_t op, uint32_t stack,
 		      uint64_t size, uint64_t address)
 {
 	const struct mst_kind k = { .op = op, .stack = stack, .size = size, .cap = size };
@@ -17,11 +17,11 @@ static int write_mark(struct mst_writer *writer, struct pagebase *base, uint8_t 
 	const int err = mst_writer_kind(writer, &k, &kind);
 
 	if (base)
-		pagebase_note(base, &k, address, false);
+		page_state_note(base, &k, address, false);
 	return err ? err : mst_writer_page(writer, kind, address);
 }
 
-int page_events_write(struct mst_writer *writer, struct pagebase *base, const struct consumer_event *e,
+int page_events_write(struct mst_writer *writer, struct page_state *base, const struct consumer_event *e,
 		      uint32_t stack)
 {
 	const uint64_t old_size = e->flags & SHM_USABLE ? e->usable : 0;

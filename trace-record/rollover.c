@@ -16,8 +16,8 @@ struct succession {
 	struct tracee *tracee;
 	struct mst_writer *old, *new;
 	struct mst_remap *remap;
-	uint32_t *kinds;        /* new ones by old ones; MST_NONE: not yet */
-	struct pagebase *pages; /* for the new file's numbers; NULL: nobody follows them */
+	uint32_t *kinds;          /* new ones by old ones; MST_NONE: not yet */
+	struct page_state *pages; /* for the new file's numbers; NULL: nobody follows them */
 	struct block_ref *refs, *room;
 	uint64_t n_refs;
 };
@@ -133,7 +133,7 @@ static int write_marks(struct succession *s, uint64_t time, uint32_t nobody)
 	if (!err && t->exited)
 		err = mst_writer_marker(s->new, MST_OP_EXIT, 0, 0);
 	if (!err && t->pages)
-		err = pagebase_write(t->pages, s->remap, s->new, s->pages);
+		err = page_state_write(t->pages, s->remap, s->new, s->pages);
 	return err;
 }
 
@@ -191,7 +191,7 @@ static int begin(struct succession *s, struct tracee *t, struct mst_writer *new)
 		return MST_ERR_NOMEM;
 	memset(s->kinds, 0xff, n * sizeof(*s->kinds));
 	s->kinds[MST_UNKNOWN_KIND] = MST_UNKNOWN_KIND;
-	if (t->pages && !(s->pages = pagebase_create()))
+	if (t->pages && !(s->pages = page_state_create()))
 		return MST_ERR_NOMEM;
 	return mst_remap_between(&s->remap, s->old, new);
 }
@@ -199,7 +199,7 @@ static int begin(struct succession *s, struct tracee *t, struct mst_writer *new)
 static void finish(struct succession *s)
 {
 	mst_remap_destroy(s->remap);
-	pagebase_destroy(s->pages);
+	page_state_destroy(s->pages);
 	free(s->kinds);
 	free(s->refs);
 	free(s->room);
@@ -207,7 +207,7 @@ static void finish(struct succession *s)
 
 static void swap_pages(struct succession *s)
 {
-	struct pagebase *old = s->tracee->pages;
+	struct page_state *old = s->tracee->pages;
 
 	s->tracee->pages = s->pages;
 	s->pages = old;

@@ -40,7 +40,7 @@ struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *wri
 		return NULL;
 	t->depth = depth;
 	if (follows_pages)
-		t->pages = pagebase_create();
+		t->pages = page_state_create();
 	if (blocks_init(&t->blocks) != 0 || customs_init(&t->customs) != 0 || (follows_pages && !t->pages)) {
 		tracee_destroy(t);
 		return NULL;
@@ -60,7 +60,7 @@ void tracee_destroy(struct tracee *t)
 	mst_writer_destroy(t->writer);
 	blocks_finish(&t->blocks);
 	customs_finish(&t->customs);
-	pagebase_destroy(t->pages);
+	page_state_destroy(t->pages);
 	tids_finish(&t->tids);
 	frames_finish(&t->frames);
 	free(t->kinds);
@@ -125,7 +125,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	t->lost = parent->lost;
 	t->instructions = parent->instructions;
 	if (parent->pages)
-		t->pages = pagebase_copy(parent->pages);
+		t->pages = page_state_copy(parent->pages);
 	if ((parent->pages && !t->pages) || blocks_copy(&t->blocks, &parent->blocks) != 0 ||
 	    strand_moving(t, parent) != 0 || customs_copy(&t->customs, &parent->customs) != 0 ||
 	    mst_writer_fork_state(parent->writer, &t->writer) != 0) {

@@ -8,7 +8,7 @@
 #include "customs.h"
 #include "frames.h"
 #include "mst_limits.h"
-#include "mst_page_state.h"
+#include "page_state.h"
 #include "tids.h"
 #include "tracee.h"
 
@@ -46,8 +46,9 @@ struct tracee {
 	struct consumer *consumers;
 	struct tids tids; /* of a process with one ring for all threads */
 	uint32_t n_consumers;
-	uint64_t mapped;        /* bytes, by the program's own mmap */
-	struct pagebase *pages; /* by any call; NULL: there will be no other file, or they aren't recorded */
+	uint64_t mapped; /* bytes, by the program's own mmap */
+	struct page_state
+		*pages; /* by any call; NULL: there will be no other file, or they aren't recorded */
 	uint64_t unknown_frees, implied_frees, lost;
 	uint64_t null_frees;        /* calls of free(NULL) told ... */
 	uint64_t null_frees_before; /* ... and those of them in former files */

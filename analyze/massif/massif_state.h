@@ -11,7 +11,7 @@
 #include "effect.h"
 #include "live_totals.h"
 #include "massif.h"
-#include "mst_pages.h"
+#include "pages.h"
 #include "requested_snapshots.h"
 #include "snapshot.h"
 #include "stack_depth.h"

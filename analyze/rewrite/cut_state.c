@@ -16,7 +16,7 @@ void cut_state_begin(struct cut_state *cut_state, const struct remapper *remappe
 void cut_state_finish(struct cut_state *cut_state)
 {
 	live_set_finish(&cut_state->live);
-	pagebase_destroy(cut_state->pages);
+	page_state_destroy(cut_state->pages);
 	free(cut_state->depths);
 	free(cut_state->used);
 	free(cut_state->first);
@@ -81,7 +81,7 @@ static bool note_mark(struct cut_state *cut_state, const struct mst_event *e, bo
 		cut_state->lost += kind->size;
 	cut_state->exited |= kind->op == MST_OP_EXIT;
 	if (mst_op_is_page(kind->op) && cut_state->pages)
-		pagebase_note(cut_state->pages, kind, e->address, in_base);
+		page_state_note(cut_state->pages, kind, e->address, in_base);
 	note_mapping(cut_state, kind);
 	return true;
 }
@@ -266,6 +266,6 @@ int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint
 	if (!err && cut_state->exited && !(err = remapper_at_by_nobody(remapper, begin_ns)))
 		err = mst_writer_marker(remapper->writer, MST_OP_EXIT, 0, 0);
 	if (!err && cut_state->pages && !(err = remapper_at_by_nobody(remapper, begin_ns)))
-		err = pagebase_write(cut_state->pages, remapper->remap, remapper->writer, NULL);
+		err = page_state_write(cut_state->pages, remapper->remap, remapper->writer, NULL);
 	return err ? err : mst_writer_end_initial_state(remapper->writer);
 }

@@ -10,7 +10,7 @@
 #define ANALYZE_CUT_STATE_H
 
 #include "live_set.h"
-#include "mst_page_state.h"
+#include "page_state.h"
 #include "remapper.h"
 
 struct cut_state {
@@ -24,7 +24,7 @@ struct cut_state {
 	uint32_t *first; /* the first kinds of such stacks */
 	uint32_t n_first, cap_first;
 	uint64_t mapped, remapped; /* bytes; what the mremap to come is to change */
-	struct pagebase *pages;    /* NULL: nobody wants to know */
+	struct page_state *pages;  /* NULL: nobody wants to know */
 	uint64_t null_frees, instructions, lost;
 	bool exited; /* the exit handlers are done */
 };

@@ -416,7 +416,8 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	cut_state_begin(&w->cut_state, &w->remapper);
 	w->based = info->base || options->from > 0 || options->first > 0;
 	w->begin_ns = begin_of(reader, options);
-	if (w->based && info->pages && !drops(w, REMAPPER_PAGES) && !(w->cut_state.pages = pagebase_create()))
+	if (w->based && info->pages && !drops(w, REMAPPER_PAGES) &&
+	    !(w->cut_state.pages = page_state_create()))
 		return MST_ERR_NOMEM;
 	const int err = start_writer(w, fd);
 

@@ -9,6 +9,10 @@
 #ifndef MSTRACE_OP_H
 #define MSTRACE_OP_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum mst_op {
 	MST_OP_UNKNOWN = 0, /* a block that was never seen being allocated */
 
@@ -79,6 +83,12 @@ static inline int mst_op_is_page(unsigned op)
 }
 
 /* The operation's name in tables, for instance "realloc_moved"; "unknown" for numbers without a meaning. */
+#pragma GCC visibility push(default)
 const char *mst_op_name(unsigned op);
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -26,6 +26,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 enum mst_error {
 	MST_ERR_IO = -1, /* errno tells more */
@@ -602,6 +603,7 @@ struct mst_sp_cursor {
 /* The next step of the chunk; false at its end. */
 bool mst_sp_next(struct mst_sp_cursor *cursor, struct mst_sp_change *step);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mst_page_state.h"
+#include "page_state.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct count {
 
 enum way { ONCE, AS_MASSIF, WAYS };
 
-struct pagebase {
+struct page_state {
 	struct count counts[WAYS];
 };
 
@@ -25,14 +25,14 @@ struct telling {
 	const struct count *count;
 	struct mst_remap *remap; /* or NULL: only the next one is told */
 	struct mst_writer *writer;
-	struct pagebase *next;
+	struct page_state *next;
 };
 
 /* ---- life ---- */
 
-struct pagebase *pagebase_create(void)
+struct page_state *page_state_create(void)
 {
-	struct pagebase *b = calloc(1, sizeof(*b));
+	struct page_state *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
@@ -40,11 +40,11 @@ struct pagebase *pagebase_create(void)
 	b->counts[AS_MASSIF].pages = pages_create(false);
 	if (b->counts[ONCE].pages && b->counts[AS_MASSIF].pages)
 		return b;
-	pagebase_destroy(b);
+	page_state_destroy(b);
 	return NULL;
 }
 
-void pagebase_destroy(struct pagebase *b)
+void page_state_destroy(struct page_state *b)
 {
 	if (!b)
 		return;
@@ -99,7 +99,7 @@ static int note(struct count *c, const struct mst_kind *kind, uint64_t address, 
 	return err;
 }
 
-void pagebase_note(struct pagebase *b, const struct mst_kind *kind, uint64_t address, bool in_base)
+void page_state_note(struct page_state *b, const struct mst_kind *kind, uint64_t address, bool in_base)
 {
 	for (unsigned i = 0; i < WAYS; i++) {
 		if (!b->counts[i].error)
@@ -122,12 +122,12 @@ static int tell(void *context, const struct mst_kind *mark, uint64_t address)
 	    !(err = mst_writer_kind(t->writer, &kind, &id)))
 		err = mst_writer_page(t->writer, id, address);
 	if (!err && t->next)
-		pagebase_note(t->next, &kind, address, true);
+		page_state_note(t->next, &kind, address, true);
 	return err;
 }
 
 /* Massif's records can become more than anybody can keep, who counts each page once: then these are left out. */
-static int tell_count(const struct pagebase *b, enum way way, struct telling *t)
+static int tell_count(const struct page_state *b, enum way way, struct telling *t)
 {
 	static const struct mst_kind untold = { .op = MST_OP_PAGE_MOST,
 						.size = PAGES_UNTOLD,
@@ -139,8 +139,8 @@ static int tell_count(const struct pagebase *b, enum way way, struct telling *t)
 	return err == MST_ERR_LIMIT && way == AS_MASSIF ? tell(t, &untold, 0) : err;
 }
 
-int pagebase_write(const struct pagebase *b, struct mst_remap *remap, struct mst_writer *writer,
-		   struct pagebase *next)
+int page_state_write(const struct page_state *b, struct mst_remap *remap, struct mst_writer *writer,
+		     struct page_state *next)
 {
 	struct telling telling = { .remap = remap, .writer = writer, .next = next };
 	const int err = tell_count(b, ONCE, &telling);
@@ -148,9 +148,9 @@ int pagebase_write(const struct pagebase *b, struct mst_remap *remap, struct mst
 	return err ? err : tell_count(b, AS_MASSIF, &telling);
 }
 
-struct pagebase *pagebase_copy(const struct pagebase *from)
+struct page_state *page_state_copy(const struct page_state *from)
 {
-	struct pagebase *copy = pagebase_create();
+	struct page_state *copy = page_state_create();
 	struct telling telling = { .next = copy };
 
 	for (unsigned i = 0; copy && i < WAYS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mst_pages.h"
+#include "pages.h"
 
 #include <stdlib.h>
 #include <string.h>

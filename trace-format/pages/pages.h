@@ -7,8 +7,8 @@
  * A trace may tell of any ranges: they are kept as ranges, and there are bounds to what is done with
  * them, above those of any system's.
  */
-#ifndef MSTRACE_PAGES_H
-#define MSTRACE_PAGES_H
+#ifndef PAGES_H
+#define PAGES_H
 
 #include "mstrace.h"
 

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The libraries as others get them: they show what their headers declare and nothing else.
+
+  library.py --build DIR --source DIR [--only PART]
+"""
+
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Build, Problem, Scratch, run_cases        # noqa: E402
+
+# Room, library, and what the names of its functions begin with.
+LIBRARIES = [("trace-format", "libmstrace", "mst_")]
+
+
+class Bench:
+    def __init__(self, build, source, path):
+        self.build, self.source, self.path = build, source, path
+
+    def headers(self, room):
+        return sorted(glob.glob(os.path.join(self.source, room, "include/*.h")))
+
+    def includes(self):
+        return ["-I" + os.path.join(self.source, room, "include") for room, _, _ in LIBRARIES]
+
+    def declared(self, room):
+        """The functions that a room's headers declare."""
+        found = set()
+        for header in self.headers(room):
+            text = run("cc", *self.includes(), "-E", header)
+            own, inside = [], False
+            for line in text.splitlines():
+                marker = re.match(r'# \d+ "(.*?)"', line)
+                if marker:
+                    inside = marker.group(1) == header
+                elif inside and not line.startswith("#"):
+                    own.append(line)
+            flat = " ".join(own)
+            while re.search(r"\{[^{}]*\}", flat):       # bodies of functions and structures
+                flat = re.sub(r"\{[^{}]*\}", ";", flat)
+            for declaration in flat.split(";"):
+                function = re.match(r"[\w\s*]*?\b(\w+)\s*\(", declaration)
+                if function and not re.match(r"\s*(typedef|static)\b", declaration):
+                    found.add(function.group(1))
+        return found
+
+
+def run(*words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    if done.returncode:
+        raise Problem(f"{' '.join(words)}: exit {done.returncode}: {done.stderr}{done.stdout}")
+    return done.stdout
+
+
+def differ(what, found, wanted):
+    if found != wanted:
+        raise Problem(f"{what}: more: {sorted(found - wanted)}, missing: {sorted(wanted - found)}")
+
+
+def nm_symbols(*words):
+    """Global symbols that a file defines, but for the names of versions."""
+    lines = (line.split() for line in run("nm", "-g", "--defined-only", *words).splitlines())
+    return {words[2].split("@")[0] for words in lines if len(words) == 3 and words[1] != "A"}
+
+
+def symbols(bench):
+    count = 0
+    for room, library, prefix in LIBRARIES:
+        declared = bench.declared(room)
+        others = {name for name in declared if not name.startswith(prefix)}
+        if others or not declared:
+            raise Problem(f"{library}: declares {others or 'nothing'}")
+        shared = bench.build.file(f"{room}/{library}.so")
+        differ(f"{library}.so", nm_symbols("-D", shared), declared)
+        differ(f"{library}.a", nm_symbols(bench.build.file(f"{room}/{library}.a")), declared)
+        versions = {line.split("@")[-1] for line in run("nm", "-D", "--defined-only", "--with-symbol-versions",
+                                                        shared).splitlines() if "@" in line}
+        soname = re.search(r"SONAME.*\[(.*)\]", run("readelf", "-d", shared)).group(1)
+        abi = soname.rsplit(".", 1)[1]
+        wanted = f"{library.upper().replace('-', '_')}_{abi}"
+        if versions != {wanted} or soname != f"{library}.so.{abi}":
+            raise Problem(f"{library}: {soname}, versions {versions}")
+        count += len(declared)
+    return f"{count} functions"
+
+
+def headers_alone(bench):
+    """Each header compiles by itself, in the oldest language that it is for, and defines names of the project only."""
+    count = 0
+    languages = [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++20")]
+    for header in [h for room, _, _ in LIBRARIES for h in bench.headers(room)]:
+        for language, standard in languages:
+            run("cc", "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
+                *bench.includes(), "-include", header, "-fsyntax-only", "-", input="extern int some;\n")
+        plain = "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+        macros = [set(re.findall(r"#define (\w+)", run("cc", *bench.includes(), "-dM", "-E", "-", input=text)))
+                  for text in (plain, plain + f'#include "{header}"\n')]
+        others = {name for name in macros[1] - macros[0] if not name.startswith(("MST_", "MSTRACE_"))}
+        if others:
+            raise Problem(f"{header}: defines {others}")
+        count += 1
+    return f"{count} headers, {len(languages)} languages"
+
+
+CASES = [("symbols", symbols), ("headers alone", headers_alone)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", required=True, metavar="DIR")
+    parser.add_argument("--source", required=True, metavar="DIR")
+    parser.add_argument("--only", metavar="PART")
+    args = parser.parse_args()
+    with Scratch() as path:
+        return run_cases(CASES, Bench(Build(args.build), args.source, path), args.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
