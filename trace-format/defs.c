@@ -44,8 +44,8 @@ static int table_copy(struct table *to, const struct table *from, size_t item_si
 
 static uint32_t kind_hash(const struct mst_kind *kind)
 {
-	return intern_hash((uint64_t)kind->stack << 8 | kind->op,
-			   kind->size + (kind->cap - kind->size) * 0x10001);
+	return hash_words((uint64_t)kind->stack << 8 | kind->op,
+			  kind->size + (kind->cap - kind->size) * 0x10001);
 }
 
 int defs_init(struct defs *defs)
@@ -57,13 +57,14 @@ int defs_init(struct defs *defs)
 	int err;
 
 	*defs = (struct defs){ 0 };
-	if ((err = intern_init(&defs->frame_index)) || (err = intern_init(&defs->stack_index)) ||
-	    (err = intern_init(&defs->kind_index)) ||
-	    (err = table_add(&defs->stacks, sizeof(root), MST_MAX_STACKS, &root, &id)) ||
+	if (!hash_index_init(&defs->frame_index) || !hash_index_init(&defs->stack_index) ||
+	    !hash_index_init(&defs->kind_index))
+		return MST_ERR_NOMEM;
+	if ((err = table_add(&defs->stacks, sizeof(root), MST_MAX_STACKS, &root, &id)) ||
 	    (err = table_add(&defs->depths, sizeof(depth), MST_MAX_STACKS, &depth, &id)) ||
 	    (err = table_add(&defs->kinds, sizeof(unknown), MST_MAX_KINDS, &unknown, &id)))
 		return err;
-	intern_add(&defs->kind_index, kind_hash(&unknown), id);
+	hash_index_add(&defs->kind_index, kind_hash(&unknown), id);
 	/* The root and the unknown kind are in every trace; they aren't written. */
 	defs->stacks.written = defs->kinds.written = 1;
 	return 0;
@@ -81,9 +82,9 @@ void defs_finish(struct defs *defs)
 	free(defs->kinds.items);
 	free(defs->modules.items);
 	free(defs->threads.items);
-	intern_finish(&defs->frame_index);
-	intern_finish(&defs->stack_index);
-	intern_finish(&defs->kind_index);
+	hash_index_finish(&defs->frame_index);
+	hash_index_finish(&defs->stack_index);
+	hash_index_finish(&defs->kind_index);
 }
 
 static int copy_paths(struct table *modules)
@@ -110,50 +111,53 @@ int defs_copy(struct defs *to, const struct defs *from)
 	    (err = table_copy(&to->depths, &from->depths, sizeof(uint16_t))) ||
 	    (err = table_copy(&to->kinds, &from->kinds, sizeof(struct mst_kind))) ||
 	    (err = table_copy(&to->threads, &from->threads, sizeof(struct mst_thread))) ||
-	    (err = intern_copy(&to->frame_index, &from->frame_index)) ||
-	    (err = intern_copy(&to->stack_index, &from->stack_index)) ||
-	    (err = intern_copy(&to->kind_index, &from->kind_index)) ||
 	    (err = table_copy(&to->modules, &from->modules, sizeof(struct mst_module))))
 		return err;
-	return copy_paths(&to->modules);
+	if ((err = copy_paths(&to->modules)))
+		return err;
+	if (!hash_index_copy(&to->frame_index, &from->frame_index) ||
+	    !hash_index_copy(&to->stack_index, &from->stack_index) ||
+	    !hash_index_copy(&to->kind_index, &from->kind_index))
+		return MST_ERR_NOMEM;
+	return 0;
 }
 
 /* ---- definitions ---- */
 
 int defs_frame(struct defs *defs, const struct mst_frame *frame, uint32_t *id)
 {
-	const uint32_t hash = intern_hash(frame->address, frame->module);
+	const uint32_t hash = hash_words(frame->address, frame->module);
 	const struct mst_frame *frames = defs->frames.items;
-	int err = intern_reserve(&defs->frame_index);
+	int err;
 
-	if (err)
-		return err;
+	if (!hash_index_reserve(&defs->frame_index))
+		return MST_ERR_NOMEM;
 	if (frame->module != MST_NONE && frame->module >= defs->modules.n)
 		return MST_ERR_ARGUMENT;
-	for (uint32_t i = intern_first(&defs->frame_index, hash);
-	     intern_next(&defs->frame_index, hash, &i, id);) {
+	for (uint32_t i = hash_index_first(&defs->frame_index, hash);
+	     hash_index_next(&defs->frame_index, hash, &i, id);) {
 		if (frames[*id].address == frame->address && frames[*id].module == frame->module)
 			return 0;
 	}
 	err = table_add(&defs->frames, sizeof(*frame), MST_MAX_FRAMES, frame, id);
 	if (!err)
-		intern_add(&defs->frame_index, hash, *id);
+		hash_index_add(&defs->frame_index, hash, *id);
 	return err;
 }
 
 int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
 {
-	const uint32_t hash = intern_hash(stack->parent, stack->frame);
+	const uint32_t hash = hash_words(stack->parent, stack->frame);
 	const struct mst_stack *stacks = defs->stacks.items;
 	const uint16_t *depths = defs->depths.items;
 	uint16_t depth;
 	uint32_t same;
-	int err = intern_reserve(&defs->stack_index);
+	int err;
 
-	if (err)
-		return err;
-	for (uint32_t i = intern_first(&defs->stack_index, hash);
-	     intern_next(&defs->stack_index, hash, &i, id);) {
+	if (!hash_index_reserve(&defs->stack_index))
+		return MST_ERR_NOMEM;
+	for (uint32_t i = hash_index_first(&defs->stack_index, hash);
+	     hash_index_next(&defs->stack_index, hash, &i, id);) {
 		if (stacks[*id].parent == stack->parent && stacks[*id].frame == stack->frame)
 			return 0;
 	}
@@ -168,7 +172,7 @@ int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id)
 		defs->depths.n--;
 		return err;
 	}
-	intern_add(&defs->stack_index, hash, *id);
+	hash_index_add(&defs->stack_index, hash, *id);
 	return 0;
 }
 
@@ -182,12 +186,12 @@ int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
 {
 	const uint32_t hash = kind_hash(kind);
 	const struct mst_kind *kinds = defs->kinds.items;
-	int err = intern_reserve(&defs->kind_index);
+	int err;
 
-	if (err)
-		return err;
-	for (uint32_t i = intern_first(&defs->kind_index, hash);
-	     intern_next(&defs->kind_index, hash, &i, id);) {
+	if (!hash_index_reserve(&defs->kind_index))
+		return MST_ERR_NOMEM;
+	for (uint32_t i = hash_index_first(&defs->kind_index, hash);
+	     hash_index_next(&defs->kind_index, hash, &i, id);) {
 		if (same_kind(&kinds[*id], kind))
 			return 0;
 	}
@@ -197,7 +201,7 @@ int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id)
 		return MST_ERR_ARGUMENT;
 	err = table_add(&defs->kinds, sizeof(*kind), MST_MAX_KINDS, kind, id);
 	if (!err)
-		intern_add(&defs->kind_index, hash, *id);
+		hash_index_add(&defs->kind_index, hash, *id);
 	return err;
 }
 

@@ -7,7 +7,7 @@
 #define MSTRACE_DEFS_H
 
 #include "bytes.h"
-#include "intern.h"
+#include "hash_index.h"
 #include "mstrace.h"
 
 /* One growing array; all of them look alike so that copying for a fork is one function. */
@@ -23,7 +23,7 @@ struct defs {
 	struct table kinds;   /* struct mst_kind; item 0 is the unknown kind */
 	struct table modules; /* struct mst_module, path owned */
 	struct table threads; /* struct mst_thread */
-	struct intern frame_index, stack_index, kind_index;
+	struct hash_index frame_index, stack_index, kind_index;
 };
 
 /* 0 or a negative enum mst_error; defs_finish() is then still to be called. */

@@ -18,7 +18,7 @@ struct name_packer {
 	struct bytes all;  /* every text so far, with its NUL */
 	uint32_t *offsets; /* in `all`; of text number i + 1 */
 	uint32_t n_texts, capacity, written;
-	struct intern index;
+	struct hash_index index;
 	struct index_map steady; /* numbers of texts by their address, of those that stay where they are */
 	uint32_t frames;         /* in the columns */
 	uint32_t last, next;     /* frame of the entry before in this unit; lowest that may come */
@@ -50,7 +50,7 @@ static int packer_create(struct mst_writer *w)
 	if (err || (err = set_feature(w)))
 		return err;
 	w->names = calloc(1, sizeof(*w->names));
-	return w->names ? intern_init(&w->names->index) : MST_ERR_NOMEM;
+	return w->names && hash_index_init(&w->names->index) ? 0 : MST_ERR_NOMEM;
 }
 
 void name_packer_destroy(struct name_packer *names)
@@ -59,7 +59,7 @@ void name_packer_destroy(struct name_packer *names)
 		return;
 	bytes_free(&names->all);
 	free(names->offsets);
-	intern_finish(&names->index);
+	hash_index_finish(&names->index);
 	index_map_finish(&names->steady);
 	for (size_t i = 0; i < 3; i++)
 		bytes_free(&names->columns[i]);
@@ -86,15 +86,6 @@ int name_packer_flush(struct mst_writer *w)
 	return writer_unit(w, UNIT_NAMES, 0, 3, 0, 0);
 }
 
-static uint32_t text_hash(const char *text, size_t n)
-{
-	uint64_t hash = n;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return intern_hash(hash, n);
-}
-
 static int reserve_text(struct name_packer *names, size_t n)
 {
 	const uint32_t capacity = names->capacity * 2 + 256;
@@ -118,12 +109,13 @@ static int intern_text(struct mst_writer *w, const char *text, uint32_t *number)
 {
 	struct name_packer *names = w->names;
 	const size_t n = strlen(text);
-	const uint32_t hash = text_hash(text, n);
+	const uint32_t hash = hash_text(text, n);
 	int err;
 
-	if ((err = intern_reserve(&names->index)))
-		return err;
-	for (uint32_t i = intern_first(&names->index, hash), id; intern_next(&names->index, hash, &i, &id);) {
+	if (!hash_index_reserve(&names->index))
+		return MST_ERR_NOMEM;
+	for (uint32_t i = hash_index_first(&names->index, hash), id;
+	     hash_index_next(&names->index, hash, &i, &id);) {
 		*number = id + 1;
 		if (strcmp((const char *)names->all.data + names->offsets[id], text) == 0)
 			return 0;
@@ -136,7 +128,7 @@ static int intern_text(struct mst_writer *w, const char *text, uint32_t *number)
 	if (names->all.failed)
 		return MST_ERR_NOMEM;
 	bytes_text(&names->columns[COLUMN_TEXTS], text);
-	intern_add(&names->index, hash, names->n_texts);
+	hash_index_add(&names->index, hash, names->n_texts);
 	*number = ++names->n_texts;
 	return 0;
 }
