@@ -1,23 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 #include "array.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 64u
+#define ITEMS_MIN 64u
 
-bool array_grow(void *items, uint32_t n, uint32_t *room, size_t size)
+/* Gives the array at `items` more than n items, at most `most`. Returns how many; 0: no memory. */
+static size_t resize(void *items, size_t n, size_t most, size_t size)
 {
-	const uint32_t wanted = n < UINT32_MAX / 2 - ROOM_MIN ? 2 * n + ROOM_MIN : UINT32_MAX;
+	const size_t wanted = n < most / 2 - ITEMS_MIN ? 2 * n + ITEMS_MIN : most;
 	void *grown;
 
-	if (n == UINT32_MAX)
-		return false;
-	memcpy(&grown, items, sizeof(grown)); /* the pointer may be one to anything */
+	assert(size > 0);
+	if (n >= most)
+		return 0;
+	memcpy(&grown, items, sizeof(grown)); /* the owner's pointer may be one to any type */
 	grown = reallocarray(grown, wanted, size);
 	if (!grown)
-		return false;
+		return 0;
 	memcpy(items, &grown, sizeof(grown));
-	*room = wanted;
+	return wanted;
+}
+
+static void zero(void *items, size_t from, size_t to, size_t size)
+{
+	char *bytes;
+
+	memcpy(&bytes, items, sizeof(bytes));
+	memset(bytes + from * size, 0, (to - from) * size);
+}
+
+bool array_grow_u32(void *items, uint32_t n, uint32_t *capacity, size_t size)
+{
+	const size_t wanted = resize(items, n, UINT32_MAX, size);
+
+	*capacity = wanted ? (uint32_t)wanted : *capacity;
+	return wanted != 0;
+}
+
+bool array_grow_size(void *items, size_t n, size_t *capacity, size_t size)
+{
+	const size_t wanted = resize(items, n, SIZE_MAX, size);
+
+	*capacity = wanted ? wanted : *capacity;
+	return wanted != 0;
+}
+
+bool array_grow_zeroed_u32(void *items, uint32_t n, uint32_t *capacity, size_t size)
+{
+	const uint32_t before = *capacity;
+
+	if (!array_grow_u32(items, n, capacity, size))
+		return false;
+	zero(items, before, *capacity, size);
+	return true;
+}
+
+bool array_grow_zeroed_size(void *items, size_t n, size_t *capacity, size_t size)
+{
+	const size_t before = *capacity;
+
+	if (!array_grow_size(items, n, capacity, size))
+		return false;
+	zero(items, before, *capacity, size);
 	return true;
 }

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that are filled item by item: how they get room for more. */
+/*
+ * Growing arrays, the one way to grow them:
+ *
+ *     struct item *items;
+ *     uint32_t n, capacity;             (or size_t)
+ *
+ *     if (!array_reserve(&items, n, &capacity, sizeof(*items)))
+ *             return no memory;
+ *     items[n++] = item;
+ *
+ * The owner frees `items`. All zero is an empty array.
+ */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -7,16 +18,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The slow half of array_reserve(). */
-bool array_grow(void *items, uint32_t n, uint32_t *room, size_t size);
+/* The slow half of the functions below: at least n + 1 items, twice as many as before. */
+bool array_grow_u32(void *items, uint32_t n, uint32_t *capacity, size_t size);
+bool array_grow_size(void *items, size_t n, size_t *capacity, size_t size);
+bool array_grow_zeroed_u32(void *items, uint32_t n, uint32_t *capacity, size_t size);
+bool array_grow_zeroed_size(void *items, size_t n, size_t *capacity, size_t size);
+
+static inline bool array_reserve_u32(void *items, uint32_t n, uint32_t *capacity, size_t size)
+{
+	return n < *capacity || array_grow_u32(items, n, capacity, size);
+}
+
+static inline bool array_reserve_size(void *items, size_t n, size_t *capacity, size_t size)
+{
+	return n < *capacity || array_grow_size(items, n, capacity, size);
+}
+
+static inline bool array_reserve_zeroed_u32(void *items, uint32_t n, uint32_t *capacity, size_t size)
+{
+	return n < *capacity || array_grow_zeroed_u32(items, n, capacity, size);
+}
+
+static inline bool array_reserve_zeroed_size(void *items, size_t n, size_t *capacity, size_t size)
+{
+	return n < *capacity || array_grow_zeroed_size(items, n, capacity, size);
+}
 
 /*
- * Room for item number `n`, of `size` bytes, in an array that has room for *room; `items` is where the owner's pointer
- * to it is. Numbers are below UINT32_MAX. False: no memory, or no number; then everything is as before.
+ * Makes items[n] exist, of `size` bytes, in an array of *capacity items; `items` is the address of the owner's pointer,
+ * `capacity` that of a uint32_t or a size_t. For n items altogether, reserve item n - 1. False: no memory, or n is the
+ * highest number of its type; the array is as before.
  */
-static inline bool array_reserve(void *items, uint32_t n, uint32_t *room, size_t size)
-{
-	return n < *room || array_grow(items, n, room, size);
-}
+/* clang-format off */
+#define array_reserve(items, n, capacity, size)                                                              \
+	_Generic((capacity),                                                                                 \
+		uint32_t *: array_reserve_u32,                                                               \
+		size_t *: array_reserve_size)(items, n, capacity, size)
+
+/* The same; items from *capacity on, as it was, are zeroed. */
+#define array_reserve_zeroed(items, n, capacity, size)                                                       \
+	_Generic((capacity),                                                                                 \
+		uint32_t *: array_reserve_zeroed_u32,                                                        \
+		size_t *: array_reserve_zeroed_size)(items, n, capacity, size)
+/* clang-format on */
 
 #endif
