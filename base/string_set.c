@@ -1,74 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "string_set.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "hash_index.h"
 #include "printable.h"
+#include "string_pool.h"
 
-/* Open addressing; `mask` + 1 slots, a power of two, at most half of them in use. */
-struct string_set {
+struct text {
+	const char *text;
 	size_t n;
-	size_t mask;
-	struct slot {
-		char *text; /* NULL: free slot */
-		size_t n;
-		uint64_t hash;
-		size_t number;
-	} * slots;
 };
 
-static uint64_t text_hash(const char *text, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325U;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3U;
-	return hash ^ hash >> 29;
-}
-
-static struct slot *slot_find(const struct string_set *set, const char *text, size_t n, uint64_t hash)
-{
-	size_t i = hash & set->mask;
-
-	for (;; i = (i + 1) & set->mask) {
-		struct slot *slot = &set->slots[i];
-
-		if (!slot->text)
-			return slot;
-		if (slot->hash == hash && slot->n == n && memcmp(slot->text, text, n) == 0)
-			return slot;
-	}
-}
-
-static bool string_set_grow(struct string_set *set)
-{
-	struct slot *old = set->slots;
-	size_t old_mask = set->mask;
-	struct slot *slots = calloc(2 * (old_mask + 1), sizeof(*slots));
-
-	if (!slots)
-		return false;
-	set->slots = slots;
-	set->mask = 2 * old_mask + 1;
-	for (size_t i = 0; i <= old_mask; i++)
-		if (old[i].text)
-			*slot_find(set, old[i].text, old[i].n, old[i].hash) = old[i];
-	free(old);
-	return true;
-}
+struct string_set {
+	struct text *items; /* [n]; text number i + 1 is item i */
+	uint32_t n, capacity;
+	struct hash_index index; /* of items */
+	struct pool pool;
+};
 
 struct string_set *string_set_create(void)
 {
 	struct string_set *set = calloc(1, sizeof(*set));
 
-	if (!set)
-		return NULL;
-	set->mask = 255;
-	set->slots = calloc(set->mask + 1, sizeof(*set->slots));
-	if (!set->slots) {
+	if (set && !hash_index_init(&set->index)) {
 		free(set);
 		return NULL;
 	}
@@ -79,41 +36,52 @@ void string_set_destroy(struct string_set *set)
 {
 	if (!set)
 		return;
-	for (size_t i = 0; i <= set->mask; i++)
-		free(set->slots[i].text);
-	free(set->slots);
+	hash_index_finish(&set->index);
+	pool_finish(&set->pool);
+	free(set->items);
 	free(set);
 }
 
-/* The text's slot, filled. NULL: no memory. */
-static struct slot *slot_add(struct string_set *set, const char *text, size_t n)
+/* A NUL-terminated copy in the pool. */
+static const char *copy_text(struct pool *pool, const char *text, size_t n)
 {
-	uint64_t hash = text_hash(text, n);
-	struct slot *slot = slot_find(set, text, n, hash);
+	char *copy = pool_take(pool, n + 1);
 
-	if (slot->text)
-		return slot;
-	if (2 * (set->n + 1) > set->mask) {
-		if (!string_set_grow(set))
-			return NULL;
-		slot = slot_find(set, text, n, hash);
-	}
-	slot->text = malloc(n + 1);
-	if (!slot->text)
+	if (!copy)
 		return NULL;
-	memcpy(slot->text, text, n);
-	slot->text[n] = '\0';
-	slot->n = n;
-	slot->hash = hash;
-	slot->number = ++set->n;
-	return slot;
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+/* The text's item, added if it is missing. NULL: no memory. */
+static const struct text *find_or_add(struct string_set *set, const char *text, size_t n)
+{
+	const uint32_t hash = hash_text(text, n);
+	const char *copy;
+
+	if (!hash_index_reserve(&set->index))
+		return NULL;
+	for (uint32_t i = hash_index_first(&set->index, hash), id;
+	     hash_index_next(&set->index, hash, &i, &id);) {
+		if (set->items[id].n == n && memcmp(set->items[id].text, text, n) == 0)
+			return &set->items[id];
+	}
+	if (!array_reserve(&set->items, set->n, &set->capacity, sizeof(*set->items)))
+		return NULL;
+	copy = copy_text(&set->pool, text, n);
+	if (!copy)
+		return NULL;
+	hash_index_add(&set->index, hash, set->n);
+	set->items[set->n] = (struct text){ copy, n };
+	return &set->items[set->n++];
 }
 
 const char *string_set_add(struct string_set *set, const char *text, size_t n)
 {
-	const struct slot *slot = slot_add(set, text, n);
+	const struct text *item = find_or_add(set, text, n);
 
-	return slot ? slot->text : NULL;
+	return item ? item->text : NULL;
 }
 
 const char *string_set_add_shown(struct string_set *set, const char *text, size_t n)
@@ -131,7 +99,7 @@ const char *string_set_add_shown(struct string_set *set, const char *text, size_
 
 size_t string_set_number(struct string_set *set, const char *text, size_t n)
 {
-	const struct slot *slot = slot_add(set, text, n);
+	const struct text *item = find_or_add(set, text, n);
 
-	return slot ? slot->number : 0;
+	return item ? (size_t)(item - set->items) + 1 : 0;
 }

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "answers.h"
+#include "address_table.h"
 #include "demangle.h"
 #include "lineinfo.h"
 #include "namecache.h"
@@ -51,7 +51,7 @@ struct symbols {
 	struct module *modules;
 	uint32_t n_modules;
 	uint32_t modules_capacity;
-	struct answers answers;
+	struct address_table addresses;
 	char *cache_folder;         /* NULL: no answers are kept */
 	struct timespec cache_time; /* CLOCK_REALTIME when that was decided */
 };
@@ -151,31 +151,31 @@ static void module_finish(struct module *module)
 }
 
 /* The cached answer for an address; NULL for an unknown module, or when out of memory. */
-static struct answer *symbols_answer(struct symbols *symbols, uint32_t index, uint64_t address)
+static struct resolved *resolve(struct symbols *symbols, uint32_t index, uint64_t address)
 {
-	struct answer *answer;
+	struct resolved *resolved;
 	struct module *module;
 	bool fresh;
 
 	if (index >= symbols->n_modules)
 		return NULL;
-	answer = answers_at(&symbols->answers, index, address, &fresh);
-	if (!answer)
+	resolved = address_table_at(&symbols->addresses, index, address, &fresh);
+	if (!resolved)
 		symbols->notices.starved = true;
-	if (!answer || !fresh)
-		return answer;
+	if (!resolved || !fresh)
+		return resolved;
 	module = module_open(symbols, index);
 	if (module->symtab)
-		answer->symbol = symtab_find(module->symtab, address);
-	return answer;
+		resolved->symbol = symtab_find(module->symtab, address);
+	return resolved;
 }
 
 /* Its symbol; NULL: none. */
-static struct symbol *answer_symbol(const struct symbols *symbols, const struct answer *answer)
+static struct symbol *resolved_symbol(const struct symbols *symbols, const struct resolved *resolved)
 {
-	if (!answer || answer->symbol == SYMTAB_NONE)
+	if (!resolved || resolved->symbol == SYMTAB_NONE)
 		return NULL;
-	return symtab_at(symbols->modules[answer->module].symtab, answer->symbol);
+	return symtab_at(symbols->modules[resolved->module].symtab, resolved->symbol);
 }
 
 /* Life */
@@ -192,7 +192,7 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 	}
 	symbols->search = objfile_search_create(search_dirs, n);
 	symbols->strings = string_set_create();
-	if (answers_init(&symbols->answers) && symbols->search && symbols->strings)
+	if (address_table_init(&symbols->addresses) && symbols->search && symbols->strings)
 		return symbols;
 	symbols_destroy(symbols);
 	return NULL;
@@ -207,7 +207,7 @@ void symbols_destroy(struct symbols *symbols)
 			namecache_save(symbols->modules[i].cache);
 		module_finish(&symbols->modules[i]);
 	}
-	answers_finish(&symbols->answers);
+	address_table_finish(&symbols->addresses);
 	free(symbols->modules);
 	free(symbols->cache_folder);
 	notices_finish(&symbols->notices);
@@ -282,7 +282,7 @@ enum symbol_role symbol_role_of(const char *name)
 
 const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address)
 {
-	const struct symbol *symbol = answer_symbol(symbols, symbols_answer(symbols, module, address));
+	const struct symbol *symbol = resolved_symbol(symbols, resolve(symbols, module, address));
 
 	return symbol ? symbol->name : NULL;
 }
@@ -317,7 +317,7 @@ static const char *symbol_readable(struct symbols *symbols, struct symbol *symbo
 
 const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t address)
 {
-	struct symbol *symbol = answer_symbol(symbols, symbols_answer(symbols, module, address));
+	struct symbol *symbol = resolved_symbol(symbols, resolve(symbols, module, address));
 
 	return symbol ? symbol_readable(symbols, symbol) : NULL;
 }
@@ -473,18 +473,18 @@ static void describe(struct symbols *symbols, struct module *module, uint64_t ad
 		describe_from_files(symbols, module, address, description);
 }
 
-static const struct symbol_chain *chain_create(struct symbols *symbols, const struct answer *answer)
+static const struct symbol_chain *chain_create(struct symbols *symbols, const struct resolved *resolved)
 {
-	struct module *module = &symbols->modules[answer->module];
-	struct symbol *symbol = answer_symbol(symbols, answer);
+	struct module *module = &symbols->modules[resolved->module];
+	struct symbol *symbol = resolved_symbol(symbols, resolved);
 	struct description description;
 	struct symbol_chain *chain;
 	struct symbol_line *lines;
 	size_t n;
 
-	describe(symbols, module, answer->address, &description);
+	describe(symbols, module, resolved->address, &description);
 	n = description.n;
-	chain = pool_take(&symbols->answers.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
+	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
 	if (!chain) {
 		symbols->notices.starved = true;
 		return NULL;
@@ -502,17 +502,17 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 		chain->bare = &lines[n];
 	}
 	if (description.is_new && module->cache)
-		namecache_add(module->cache, answer->address, chain);
+		namecache_add(module->cache, resolved->address, chain);
 	return chain;
 }
 
 const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address)
 {
-	struct answer *answer = symbols_answer(symbols, module, address);
+	struct resolved *resolved = resolve(symbols, module, address);
 
-	if (answer && !answer->chain)
-		answer->chain = chain_create(symbols, answer);
-	return answer && answer->chain ? answer->chain : &unknown_chain;
+	if (resolved && !resolved->chain)
+		resolved->chain = chain_create(symbols, resolved);
+	return resolved && resolved->chain ? resolved->chain : &unknown_chain;
 }
 
 const char *symbols_object(struct symbols *symbols, uint32_t module)
