@@ -4,89 +4,57 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "pattern.h"
 
 static const char tilde[] = "Filename begins with '~'\n"
 			    "If the shell was meant to replace it by a home directory, it has not:\n"
 			    "not every shell does so after the '=' of an option.\n"
 			    "Try $HOME in its place.";
 
-static void __attribute__((format(printf, 2, 3))) explain(char **why, const char *format, ...)
+static char *__attribute__((format(printf, 1, 2))) format_text(const char *format, ...)
 {
+	char *text;
 	va_list list;
+
 	va_start(list, format);
-	if (vasprintf(why, format, list) < 0)
-		*why = NULL;
+	if (vasprintf(&text, format, list) < 0)
+		text = NULL;
 	va_end(list);
+	return text;
 }
 
-/* `p` is behind "%q"; returns what follows the specifier, or NULL with *why set. */
-static const char *expand_variable(FILE *out, const char *p, char **why)
+static char *explain(const struct pattern_error *error)
 {
-	if (*p != '{') {
-		explain(why, "Expected '{' after '%%q'");
-		return NULL;
+	switch (error->problem) {
+	case PATTERN_UNKNOWN:
+		return format_text("Expected 'p' or 'q' or '%%' after '%%'");
+	case PATTERN_NO_BRACE:
+		return format_text("Expected '{' after '%%q'");
+	case PATTERN_NO_END:
+		return format_text("Missing '}' in %%q specifier");
+	case PATTERN_UNSET:
+		return format_text("Environment variable '%.*s' is not set", error->length, error->variable);
+	case PATTERN_NO_MEMORY:
+		break;
 	}
-	const char *end = strchr(++p, '}');
-	if (!end) {
-		explain(why, "Missing '}' in %%q specifier");
-		return NULL;
-	}
-	char *name = strndup(p, (size_t)(end - p));
-	if (!name)
-		return NULL;
-	const char *value = getenv(name);
-	if (value)
-		fputs(value, out);
-	else
-		explain(why, "Environment variable '%s' is not set", name);
-	free(name);
-	return value ? end + 1 : NULL;
-}
-
-/* `p` is behind the '%'; returns as above. */
-static const char *expand_specifier(struct outname *outname, FILE *out, const char *p, char **why)
-{
-	switch (*p) {
-	case 'p':
-		fprintf(out, "%u", outname->pid);
-		return p + 1;
-	case 'n':
-		fprintf(out, "%u", ++outname->sequence);
-		return p + 1;
-	case '%':
-		fputc('%', out);
-		return p + 1;
-	case 'q':
-		return expand_variable(out, p + 1, why);
-	}
-	explain(why, "Expected 'p' or 'q' or '%%' after '%%'");
 	return NULL;
 }
 
 char *outname_expand(struct outname *outname, const char *pattern, char **why)
 {
+	struct pattern_values values = { .pid = outname->pid, .number = outname->sequence, .counts = true };
+	struct pattern_error error;
+	char *name;
+
 	*why = NULL;
 	if (*pattern == '\0' || *pattern == '~') {
-		explain(why, "%s", *pattern ? tilde : "No filename given");
+		*why = format_text("%s", *pattern ? tilde : "No filename given");
 		return NULL;
 	}
-	char *name = NULL;
-	size_t size;
-	FILE *out = open_memstream(&name, &size);
-	if (!out)
-		return NULL;
-	const char *p = pattern;
-	while (p && *p) {
-		size_t plain = strcspn(p, "%");
-		fwrite(p, 1, plain, out);
-		p += plain;
-		if (*p)
-			p = expand_specifier(outname, out, p + 1, why);
-	}
-	if (fclose(out) != 0 || !p) {
-		free(name);
-		return NULL;
-	}
+	name = pattern_expand(pattern, &values, &error);
+	outname->sequence = values.number;
+	if (!name)
+		*why = explain(&error);
 	return name;
 }
