@@ -92,7 +92,7 @@ def executable(e):
     programs = {"-pie": None, "-no-pie": None}
     for how in programs:
         programs[how] = os.path.join(e.folder, "one" + how)
-        subprocess.run([os.environ.get("CC", "cc"), how, *(["-fPIE"] if how == "-pie" else []), source, "-o",
+        subprocess.run([*os.environ.get("CC", "cc").split(), how, *(["-fPIE"] if how == "-pie" else []), source, "-o",
                         programs[how]],
                        check=True)
     with open(script, "w", encoding="ascii") as f:
