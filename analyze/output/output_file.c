@@ -81,9 +81,8 @@ static int create_beside(struct output_file *file, mode_t mode)
 	return -EEXIST;
 }
 
-int output_file_begin(struct output_file *file, const char *name, mode_t mode)
+static int open_target(struct output_file *file, const char *name, mode_t mode)
 {
-	*file = (struct output_file){ .fd = -1 };
 	if (strcmp(name, "-") == 0) {
 		file->fd = STDOUT_FILENO;
 		return 0;
@@ -101,9 +100,27 @@ int output_file_begin(struct output_file *file, const char *name, mode_t mode)
 	return error;
 }
 
+int output_file_begin(struct output_file *file, const char *name, mode_t mode, enum packing packing)
+{
+	*file = (struct output_file){ .fd = -1 };
+	const int error = open_target(file, name, mode);
+	if (error)
+		return error;
+	file->out = out_create_packed(file->fd, packing);
+	if (file->out)
+		return 0;
+	output_file_abort(file);
+	return -ENOMEM;
+}
+
 int output_file_commit(struct output_file *file)
 {
-	int error = 0;
+	int error = -out_finish(file->out);
+	file->out = NULL;
+	if (error) {
+		output_file_abort(file);
+		return error;
+	}
 	if (file->fd != STDOUT_FILENO && close(file->fd) != 0)
 		error = -errno;
 	if (!error && file->path && rename(temporary, file->path) != 0)
@@ -116,6 +133,8 @@ int output_file_commit(struct output_file *file)
 
 void output_file_abort(struct output_file *file)
 {
+	if (file->out)
+		out_finish(file->out);
 	if (file->fd != STDOUT_FILENO)
 		close(file->fd);
 	if (file->path)

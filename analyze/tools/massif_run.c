@@ -11,7 +11,6 @@
 #include "block_sizes.h"
 #include "output_set.h"
 #include "peak_scan.h"
-#include "result.h"
 #include "stack_depth.h"
 #include "window_sums.h"
 
@@ -140,14 +139,14 @@ struct content {
 static bool write_file(const struct tool *tool, const struct content *content, const struct emit_view *view,
 		       const char *name)
 {
-	struct result result;
-	if (!result_begin(&result, tool, name, PACK_NONE))
+	struct output_file file;
+	if (!output_begin(&file, tool, name, OUTPUT_FILE_RESULT, PACK_NONE))
 		return false;
 	if (content->emitter)
-		content->emitter->write(result.out, view);
+		content->emitter->write(file.out, view);
 	else
-		emit_massif_snapshots(result.out, view, content->snapshots, content->n);
-	return result_end(&result, true);
+		emit_massif_snapshots(file.out, view, content->snapshots, content->n);
+	return output_end(&file, tool, name, true);
 }
 
 /* ---- Replay --------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "fullusage.h"
-#include "output_file.h"
 #include "output_set.h"
 #include "symbolize.h"
 
@@ -160,32 +159,16 @@ static int write_form(enum form form, const struct graph *graph, struct datafile
 	return EINVAL;
 }
 
-static int fill_file(enum form form, const struct graph *graph, struct datafile *data, int fd)
-{
-	struct out *out = out_create(fd);
-	if (!out)
-		return -ENOMEM;
-	int error = write_form(form, graph, data, out);
-	if (error)
-		out_fail(out, error);
-	return -out_finish(out);
-}
-
 static bool write_file(const struct tool *tool, enum form form, const struct graph *graph,
 		       struct datafile *data, const char *name)
 {
 	struct output_file file;
-	int error = output_file_begin(&file, name, OUTPUT_FILE_RESULT);
-	if (!error) {
-		error = fill_file(form, graph, data, file.fd);
-		if (error)
-			output_file_abort(&file);
-		else
-			error = output_file_commit(&file);
-	}
+	if (!output_begin(&file, tool, name, OUTPUT_FILE_RESULT, PACK_NONE))
+		return false;
+	const int error = write_form(form, graph, data, file.out);
 	if (error)
-		tool_error(tool, "%s: %s", name, strerror(-error));
-	return error == 0;
+		out_fail(file.out, error);
+	return output_end(&file, tool, name, true);
 }
 
 /* memusage gives its picture the suffix if it lacks one. NULL when out of memory. */

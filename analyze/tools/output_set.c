@@ -47,6 +47,11 @@ static bool is_input(int input, const struct place *place)
 	       st.st_ino == place->ino;
 }
 
+static void complain(const struct tool *tool, const char *name, const char *why)
+{
+	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
+}
+
 int output_set_add(struct output_set *places, const struct tool *tool, int input, const char *name)
 {
 	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
@@ -63,7 +68,7 @@ int output_set_add(struct output_set *places, const struct tool *tool, int input
 	places->n++;
 	if (!why)
 		return 0;
-	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
+	complain(tool, name, why);
 	return TOOL_USAGE;
 }
 
@@ -79,4 +84,25 @@ int output_set_check(const struct tool *tool, int input, const char *name)
 	const int status = output_set_add(&places, tool, input, name);
 	output_set_finish(&places);
 	return status;
+}
+
+bool output_begin(struct output_file *file, const struct tool *tool, const char *name, mode_t mode,
+		  enum packing packing)
+{
+	const int error = output_file_begin(file, name, mode, packing);
+	if (error)
+		complain(tool, name, strerror(-error));
+	return error == 0;
+}
+
+bool output_end(struct output_file *file, const struct tool *tool, const char *name, bool keep)
+{
+	int error = 0;
+	if (keep)
+		error = output_file_commit(file);
+	else
+		output_file_abort(file);
+	if (error)
+		complain(tool, name, strerror(-error));
+	return error == 0;
 }

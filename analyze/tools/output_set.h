@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "output_file.h"
 #include "tool.h"
 
 struct output_set {
@@ -25,5 +26,12 @@ void output_set_finish(struct output_set *places);
 
 /* The same for a run that writes one file. */
 int output_set_check(const struct tool *tool, int input, const char *name);
+
+/* output_file_begin(), with a message on failure. After true, output_end() must follow. */
+bool output_begin(struct output_file *file, const struct tool *tool, const char *name, mode_t mode,
+		  enum packing packing);
+
+/* Commits the file, or removes it if it is not to be kept. False after a message: it couldn't be written. */
+bool output_end(struct output_file *file, const struct tool *tool, const char *name, bool keep);
 
 #endif

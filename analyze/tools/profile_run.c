@@ -7,7 +7,6 @@
 #include "output_set.h"
 #include "peak_scan.h"
 #include "profile_rows.h"
-#include "result.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
 {
@@ -72,17 +71,17 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 		return TOOL_NO_RESULT;
 	}
 	struct observer *observer = profile_observer(profile);
-	struct result result;
+	struct output_file file;
 	int status = tool_replay(tool, trace, &observer, 1);
 	view->profile = profile;
 	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
 		status = TOOL_USAGE;
 	if (tool_has_result(status)) {
 		tell_misses(tool, trace, &view->query->filter);
-		bool fine = result_begin(&result, tool, name, packing_of(emitter, name));
+		bool fine = output_begin(&file, tool, name, OUTPUT_FILE_RESULT, packing_of(emitter, name));
 		if (fine) {
-			emitter->write(result.out, view);
-			fine = result_end(&result, true);
+			emitter->write(file.out, view);
+			fine = output_end(&file, tool, name, true);
 		}
 		status = fine ? status : TOOL_NO_RESULT;
 	}
@@ -94,18 +93,18 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 static int write_pass(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 		      const struct emit_view *view, const char *name)
 {
-	struct result result;
-	if (!result_begin(&result, tool, name, packing_of(emitter, name)))
+	struct output_file file;
+	if (!output_begin(&file, tool, name, OUTPUT_FILE_RESULT, packing_of(emitter, name)))
 		return TOOL_NO_RESULT;
 	int status = TOOL_NO_RESULT;
-	struct observer *observer = emitter->pass->create(result.out, view);
+	struct observer *observer = emitter->pass->create(file.out, view);
 	if (observer) {
 		status = tool_replay(tool, trace, &observer, 1);
 		emitter->pass->destroy(observer);
 	} else {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	}
-	if (!result_end(&result, tool_has_result(status)))
+	if (!output_end(&file, tool, name, tool_has_result(status)))
 		status = TOOL_NO_RESULT;
 	return status;
 }

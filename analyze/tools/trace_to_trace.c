@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "out.h"
-#include "output_file.h"
 #include "output_set.h"
 #include "replay.h"
 #include "symbolize.h"
@@ -17,39 +15,45 @@
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* 0 or a negative errno. */
-static int copy(int from, int to)
+static void copy(int from, struct out *out)
 {
 	static char buffer[COPY_BYTES];
-	struct out *out = out_create(to);
-	if (!out)
-		return -ENOMEM;
 	ssize_t n;
 	while ((n = read(from, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR))
 		out_write(out, buffer, n > 0 ? (size_t)n : 0);
 	if (n < 0)
 		out_fail(out, errno);
-	return -out_finish(out);
+}
+
+/* Copies to a file without a name, which it returns; -1 with errno. */
+static int spool(int from)
+{
+	const int to = file_unnamed();
+	struct out *out = to < 0 ? NULL : out_create(to);
+	if (to < 0)
+		return -1;
+	if (out)
+		copy(from, out);
+	const int error = out ? out_finish(out) : ENOMEM;
+	if (!error)
+		return to;
+	close(to);
+	errno = error;
+	return -1;
 }
 
 int trace_to_trace_keep(const struct tool *tool, const char *output, int fd)
 {
 	const char *name = output ? output : "-";
 	struct output_file file;
-	int error = strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)
-			    ? -EINVAL
-			    : output_file_begin(&file, name, OUTPUT_FILE_TRACE);
-	if (!error) {
-		error = copy(fd, file.fd);
-		if (error)
-			output_file_abort(&file);
-		else
-			error = output_file_commit(&file);
+	if (strcmp(name, "-") == 0 && isatty(STDOUT_FILENO)) {
+		tool_error(tool, "standard output: %s", strerror(EINVAL));
+		return TOOL_NO_RESULT;
 	}
-	if (!error)
-		return TOOL_COMPLETE;
-	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, strerror(-error));
-	return TOOL_NO_RESULT;
+	if (!output_begin(&file, tool, name, OUTPUT_FILE_TRACE, PACK_NONE))
+		return TOOL_NO_RESULT;
+	copy(fd, file.out);
+	return output_end(&file, tool, name, true) ? TOOL_COMPLETE : TOOL_NO_RESULT;
 }
 
 static const char *input_name(const struct trace_to_trace *job)
@@ -61,19 +65,16 @@ static const char *input_name(const struct trace_to_trace *job)
 static int open_twice(const struct tool *tool, const struct trace_to_trace *job)
 {
 	bool is_stdin = strcmp(job->input, "-") == 0;
-	int fd = is_stdin ? dup(STDIN_FILENO) : open(job->input, O_RDONLY | O_CLOEXEC), spooled;
+	int fd = is_stdin ? dup(STDIN_FILENO) : open(job->input, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		tool_error(tool, "%s: %s", input_name(job), strerror(errno));
 		return -1;
 	}
 	if (lseek(fd, 0, SEEK_SET) != 0 && errno == ESPIPE) {
-		spooled = file_unnamed();
-		int error = spooled < 0 ? -errno : copy(fd, spooled);
+		const int spooled = spool(fd), error = errno;
 		close(fd);
-		if (error && spooled >= 0)
-			close(spooled);
-		fd = error ? -1 : spooled;
-		errno = -error;
+		fd = spooled;
+		errno = error;
 	}
 	if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0)
 		tool_input_error(tool, input_name(job), errno);

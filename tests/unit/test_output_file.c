@@ -64,7 +64,7 @@ static void expect_content(const char *name, const char *content)
 static void put(const char *name, const char *content)
 {
 	struct output_file file;
-	assert_int_equal(output_file_begin(&file, name, OUTPUT_FILE_RESULT), 0);
+	assert_int_equal(output_file_begin(&file, name, OUTPUT_FILE_RESULT, PACK_NONE), 0);
 	assert_int_equal(write(file.fd, content, strlen(content)), strlen(content));
 	assert_int_equal(output_file_commit(&file), 0);
 }
@@ -86,7 +86,7 @@ static mode_t mode_after(const char *name, mode_t mode)
 {
 	struct output_file file;
 	struct stat st;
-	assert_int_equal(output_file_begin(&file, name, mode), 0);
+	assert_int_equal(output_file_begin(&file, name, mode, PACK_NONE), 0);
 	assert_int_equal(output_file_commit(&file), 0);
 	assert_int_equal(stat(name, &st), 0);
 	return st.st_mode & 07777;
@@ -108,7 +108,7 @@ static void old_stays_until_commit(void **state)
 	(void)state;
 	put("a", "old");
 	struct output_file file;
-	assert_int_equal(output_file_begin(&file, "a", OUTPUT_FILE_RESULT), 0);
+	assert_int_equal(output_file_begin(&file, "a", OUTPUT_FILE_RESULT, PACK_NONE), 0);
 	assert_int_equal(write(file.fd, "new", 3), 3);
 	expect_content("a", "old");
 	output_file_abort(&file);
@@ -120,9 +120,9 @@ static void failures_leave_nothing(void **state)
 {
 	(void)state;
 	struct output_file file;
-	assert_int_equal(output_file_begin(&file, "none/a", OUTPUT_FILE_RESULT), -ENOENT);
-	assert_int_equal(output_file_begin(&file, ".", OUTPUT_FILE_RESULT), -EISDIR);
-	assert_int_equal(output_file_begin(&file, "a", OUTPUT_FILE_RESULT), 0);
+	assert_int_equal(output_file_begin(&file, "none/a", OUTPUT_FILE_RESULT, PACK_NONE), -ENOENT);
+	assert_int_equal(output_file_begin(&file, ".", OUTPUT_FILE_RESULT, PACK_NONE), -EISDIR);
+	assert_int_equal(output_file_begin(&file, "a", OUTPUT_FILE_RESULT, PACK_NONE), 0);
 	assert_int_equal(mkdir("a", 0777), 0);
 	assert_true(output_file_commit(&file) < 0);
 	assert_int_equal(rmdir("a"), 0);
@@ -167,7 +167,7 @@ static void begin_and_raise(int signal_number)
 	const struct rlimit small = { 4, 4 };
 	struct output_file file;
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-	if (output_file_begin(&file, "a", OUTPUT_FILE_RESULT) != 0 || count_files() != 1)
+	if (output_file_begin(&file, "a", OUTPUT_FILE_RESULT, PACK_NONE) != 0 || count_files() != 1)
 		_exit(1);
 	if (signal_number == SIGXFSZ)
 		_exit(setrlimit(RLIMIT_FSIZE, &small) == 0 && write(file.fd, "12345678", 8) == 4 &&
@@ -218,7 +218,7 @@ static void ignored_signals_stay_so(void **state)
 static void begin_and_exit(int status)
 {
 	struct output_file file;
-	if (output_file_begin(&file, "a", OUTPUT_FILE_RESULT) != 0 || count_files() != 1)
+	if (output_file_begin(&file, "a", OUTPUT_FILE_RESULT, PACK_NONE) != 0 || count_files() != 1)
 		_exit(1);
 	exit(status);
 }
