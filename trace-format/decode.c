@@ -35,10 +35,6 @@ void decode_finish(struct decode *d)
 	free(d->instructions.items);
 	free(d->addresses.items);
 	free(d->steps.items);
-	for (unsigned i = 0; i < MST_MAX_ASSISTANTS; i++) {
-		if (d->products[i])
-			d->assistants->items[i].discard(d->products[i]);
-	}
 }
 
 void decode_reset(struct decode *d)
@@ -593,17 +589,6 @@ static int prove_rest(const struct decode *d, struct decode_scratch *scratch, st
 	return err;
 }
 
-static int assist(struct decode *d, struct decode_result *result)
-{
-	for (unsigned i = 0; d->assistants && i < d->assistants->n; i++) {
-		const struct mst_assistant *a = &d->assistants->items[i];
-
-		if (a->make(a->argument, &d->chunk, d->kinds, &d->products[i]) != 0)
-			return no_memory(result);
-	}
-	return 0;
-}
-
 static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const unsigned wanted = d->checked ? d->wanted : MST_ALL_COLUMNS;
@@ -618,7 +603,7 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 	    (wanted & MST_IDENTITY && (err = read_identity(d, scratch, result))) ||
 	    (wanted & (MST_INSTRUCTIONS | MST_SP_CHANGES) && (err = read_instructions(d, scratch, result))))
 		return err;
-	return assist(d, result);
+	return 0;
 }
 
 /* ---- both ---- */

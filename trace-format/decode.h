@@ -31,12 +31,6 @@ struct decode_room {
 	size_t bytes;
 };
 
-/* Who makes something of each chunk. */
-struct decode_assistants {
-	struct mst_assistant items[MST_MAX_ASSISTANTS];
-	unsigned n;
-};
-
 /* One step's outcome. */
 struct decode_result {
 	bool done;
@@ -62,8 +56,6 @@ struct decode {
 	bool counted;                /* instructions are */
 	bool based;                  /* the trace may begin with a base */
 	unsigned wanted;             /* enum mst_column: what the second step is to give beside the records */
-	const struct mst_kind *kinds;
-	const struct decode_assistants *assistants; /* NULL: there are none */
 
 	/*
 	 * The first step gives tokens and sums, and makes sure that the rest is as it was written. Where the unit
@@ -77,12 +69,11 @@ struct decode {
 	struct decode_room tokens, records, stamps, runs, freed, differences, instructions, addresses, steps;
 	struct ordinals ordinals; /* if `ranked`: what freed[] lacks */
 	bool ranked;
-	void *products[MST_MAX_ASSISTANTS]; /* with the second step; else of another chunk, or NULL */
 };
 
 void decode_finish(struct decode *d);
 
-/* Forgets the chunk, keeps the memory and the products. */
+/* Forgets the chunk, keeps the memory. */
 void decode_reset(struct decode *d);
 
 /* What the unit's fields say of the chunk, whether it can be true or not. False: they are not all there. */

@@ -233,8 +233,6 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	d->fields_size = r->header.fields_size;
 	memcpy(d->fields, r->header.fields, d->fields_size);
 	d->n_kinds = r->kinds.n;
-	d->kinds = r->kinds.items;
-	d->assistants = &r->assistants;
 	d->n_threads = r->threads.n;
 	d->max_records = r->max_records;
 	d->based = r->info.base;
@@ -551,21 +549,6 @@ void mst_reader_foresee(struct mst_reader *r, mst_foresight *foresight, void *co
 	r->foresight_context = context;
 }
 
-int mst_reader_assist(struct mst_reader *r, const struct mst_assistant *assistant)
-{
-	struct decode_assistants *all = &r->assistants;
-
-	if (all->n == MST_MAX_ASSISTANTS)
-		return MST_ERR_NOMEM;
-	all->items[all->n] = *assistant;
-	return (int)all->n++;
-}
-
-const void *mst_reader_product(const struct mst_reader *r, int number)
-{
-	return r->delivered->decode.products[number];
-}
-
 /* ---- the FILE unit ---- */
 
 static int read_info_text(struct mst_reader *r)
@@ -716,8 +699,6 @@ void mst_reader_destroy(struct mst_reader *r)
 	for (uint32_t i = 0; i < r->modules.n; i++)
 		free((char *)((struct mst_module *)r->modules.items)[i].path);
 	free(r->kinds.items);
-	for (unsigned i = 0; i < r->n_outgrown; i++)
-		free(r->outgrown[i]);
 	free(r->stacks.items);
 	free(r->depths.items);
 	free(r->frames.items);

@@ -16,8 +16,6 @@
 #include "read_ahead.h"
 #include "unit.h"
 
-#define MAX_OUTGROWN 64u /* an array that grows by half each time is larger than memory before */
-
 /* A growing array of definitions. */
 struct array {
 	void *items;
@@ -66,9 +64,6 @@ struct mst_reader {
 	unsigned decoded;         /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
 	mst_foresight *foresight; /* NULL: there is none */
 	void *foresight_context;
-	struct decode_assistants assistants;
-	void *outgrown[MAX_OUTGROWN]; /* former places of the kinds, which an assistant may be looking at */
-	unsigned n_outgrown;
 
 	struct mst_live *live; /* of the key frame that reading began at */
 

@@ -21,22 +21,6 @@ int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uin
 	return 0;
 }
 
-/* The same for kinds, which stay where they were, too, if assistants may be looking at them. */
-static int grow_kinds(struct mst_reader *r, uint32_t n)
-{
-	struct array grown = { .n = r->kinds.n };
-	int err;
-
-	if (!r->assistants.n || r->kinds.n + (uint64_t)n <= r->kinds.capacity)
-		return reader_grow(r, &r->kinds, sizeof(struct mst_kind), n, MST_MAX_KINDS);
-	if ((err = reader_grow(r, &grown, sizeof(struct mst_kind), n, MST_MAX_KINDS)))
-		return err;
-	memcpy(grown.items, r->kinds.items, r->kinds.n * sizeof(struct mst_kind));
-	r->outgrown[r->n_outgrown++] = r->kinds.items;
-	r->kinds = grown;
-	return 0;
-}
-
 /*
  * The range at `offset` of the fields: definitions [first, first + n), which must follow those
  * known, and of which each takes at least a byte of `column`.
@@ -168,7 +152,8 @@ int reader_take_kinds(struct mst_reader *r)
 	uint32_t n;
 	int err;
 
-	if ((err = definition_range(r, 0, r->kinds.n, COLUMN_OPS, &n)) || (err = grow_kinds(r, n)))
+	if ((err = definition_range(r, 0, r->kinds.n, COLUMN_OPS, &n)) ||
+	    (err = reader_grow(r, &r->kinds, sizeof(struct mst_kind), n, MST_MAX_KINDS)))
 		return err;
 	kinds = r->kinds.items;
 	for (uint32_t i = 0; i < n; i++) {

@@ -713,7 +713,6 @@ struct massif *massif_create(const struct settings *settings, struct symbolizer 
 	m->settings = settings;
 	m->by_record = helpers->usable != NULL;
 	m->ledger = (struct block_effects){ .settings = settings, .usable = helpers->usable };
-	m->digest = helpers->digest;
 	m->depths = helpers->depths;
 	m->peak_floor = helpers->peak_floor;
 	fine = requested_init(&m->marks, settings, m->peak_floor) &&

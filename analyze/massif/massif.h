@@ -18,7 +18,6 @@
 struct symbolizer; /* naming.h: names of the frames of a trace */
 struct event_log;
 struct depths;      /* depths.h: how stacks grow and shrink */
-struct digest;      /* digest.h: sums of spells of records */
 struct block_sizes; /* usable.h: what single blocks take */
 struct massif;
 
@@ -60,7 +59,6 @@ struct live {
 /* What it works with; the first two are observers that see each chunk before it. */
 struct massif_helpers {
 	const struct block_sizes *usable; /* NULL unless block_sizes_needed() */
-	const struct digest *digest;      /* of the settings' alignment; NULL: none, which takes longer */
 	const struct depths
 		*depths; /* NULL unless the settings count stacks; sees each chunk before it, too */
 	struct event_log *chronicle; /* is told of each step; may be NULL */

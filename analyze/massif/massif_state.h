@@ -16,7 +16,6 @@
 #include "snapshot.h"
 #include "stack_depth.h"
 #include "tree.h"
-#include "window_sums.h"
 
 #define NS_PER_MS 1000000u
 
@@ -55,8 +54,7 @@ struct massif {
 	struct counters counters;
 	bool took_snapshots;         /* in the present chunk */
 	bool failed;                 /* there was no memory */
-	struct event_log *chronicle; /* may be NULL, and the digest, too */
-	const struct digest *digest;
+	struct event_log *chronicle; /* may be NULL */
 	const struct depths *depths; /* NULL: stacks don't count */
 	uint64_t n_normal;           /* stored so far; only counted for the chronicle */
 
@@ -70,10 +68,8 @@ struct massif {
 	struct sum *sums;       /* by token, while lulls are looked for */
 	struct tally *tallies;  /* by token; made when the first of its records is applied */
 	uint32_t n_effects;
-	bool rows;                 /* `sums` tell by a falling total what may come behind a peak */
-	bool lulls;                /* records may be passed over by what they add up to */
-	const struct spell *spell; /* of the digest, at hand; NULL: its sums don't hold */
-	uint32_t spell_start;
+	bool rows;         /* `sums` tell by a falling total what may come behind a peak */
+	bool lulls;        /* records may be passed over by what they add up to */
 	uint32_t added_up; /* records before which no more snapshots leave no trace */
 	bool by_record;    /* the ledger says what counts */
 	bool prepared;     /* effects and contexts are those of the chunk that comes next */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stretches of a chunk's records in which nothing can be the moment for a snapshot or a mark: they are added up, and
- * nothing else is asked of them. Which they are is found in the digest's sums, if there is one, or
- * while adding up.
+ * nothing else is asked of them.
  */
 #include "massif_state.h"
 
@@ -17,16 +16,13 @@ struct lull {
 /* Bytes of which ROW times as many are still a number. */
 #define MONSTROUS ((uint64_t)1 << 56)
 
-/* Lets what doesn't count add nothing. Whether all blocks do, which the digest takes for granted. */
-static bool sort_out(struct massif *m)
+/* Zeroes the effects of uncounted tokens. */
+static void sort_out(struct massif *m)
 {
-	bool all = true;
-
 	m->rows = true;
 	for (uint32_t i = 0; i < m->chunk->n_tokens; i++) {
 		struct effect *e = &m->effects[i];
 
-		all &= e->counted || e->live == 0;
 		if (!e->counted)
 			e->useful = e->total = e->clock = 0;
 		m->sums[i] = (struct sum){ { e->useful, e->total, positive(e->total) } };
@@ -41,17 +37,13 @@ static bool sort_out(struct massif *m)
 		m->rows &= e->action == COMES || e->action == NOTHING || !e->counted || e->total >> 63;
 		m->rows &= e->total + MONSTROUS < 2 * MONSTROUS;
 	}
-	return all;
 }
 
 void massif_begin_lulls(struct massif *m)
 {
-	bool all;
-
 	m->lulls = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->chronicle;
-	all = m->lulls && sort_out(m);
-	m->spell = all && m->digest && !m->mean && !m->by_record ? digest_spells(m->digest) : NULL;
-	m->spell_start = 0;
+	if (m->lulls)
+		sort_out(m);
 	m->added_up = 0;
 }
 
@@ -330,58 +322,12 @@ static uint32_t pass_records(struct massif *m, uint32_t i, uint32_t end)
 	return take(m, &l);
 }
 
-/* ---- spells of records ---- */
-
-/* Adds a spell up if nothing in it could be the moment for a snapshot. */
-static bool pass_spell(struct massif *m, const struct spell *s)
-{
-	const uint64_t admin = m->settings->heap_admin;
-	struct counters *now = &m->counters;
-	const uint64_t most = positive(now->total + s->most_rounded + admin * s->most_blocks);
-	uint64_t clock = now->clock;
-
-	if (m->settings->time_unit == TIME_BYTES) {
-		clock += s->moved + admin * s->steps;
-		if (clock >= next_due(m) || clock < now->clock)
-			return false;
-	}
-	if (most > m->snapshots.peak_limit || most > m->marks.highest)
-		return false;
-	now->useful += s->useful;
-	now->total += s->rounded + admin * s->blocks;
-	now->clock = clock;
-	now->changes += s->changes != 0;
-	return true;
-}
-
-/* As far as one can get, spell by spell where a whole one lies ahead. */
-static uint32_t pass_spells(struct massif *m, uint32_t i, uint32_t end)
-{
-	while (i < end) {
-		const struct spell *s = m->spell;
-
-		if (s->end <= i) {
-			m->spell_start = s->end;
-			m->spell++;
-		} else if (i == m->spell_start && s->end <= end && pass_spell(m, s)) {
-			i = s->end;
-		} else {
-			const uint32_t until = s->end < end ? s->end : end;
-
-			i = pass_records(m, i, until);
-			if (i < until)
-				break;
-		}
-	}
-	return i;
-}
-
 uint32_t massif_pass_lull(struct massif *m, uint32_t i, uint32_t end)
 {
 	const uint32_t start = i;
 
 	end = first_due(m, i, end);
-	i = m->spell ? pass_spells(m, i, end) : pass_records(m, i, end);
+	i = pass_records(m, i, end);
 	if (m->settings->time_unit == TIME_INSTRUCTIONS && i > start)
 		m->counters.clock = m->chunk->instructions[i - 1];
 	/* A moment that is over by the next record is to tell when the last call was. */

@@ -12,10 +12,6 @@
 #include "output_set.h"
 #include "peak_scan.h"
 #include "stack_depth.h"
-#include "window_sums.h"
-
-/* Settings from which on it takes less to make a digest than to look at all records for each of them. */
-#define DIGEST_PAYS 4
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
@@ -175,25 +171,6 @@ static bool share_usable(struct conversions *c, struct conversion *item, struct 
 	return *usable;
 }
 
-/* The same for the sums that plain replays pass over records by. */
-static bool share_digest(struct conversions *c, struct conversion *item, struct mst_reader *reader,
-			 const struct digest **digest)
-{
-	*digest = NULL;
-	if (c->n < DIGEST_PAYS || block_sizes_needed(item->settings) ||
-	    item->settings->usable != USABLE_ROUNDED || !item->settings->heap ||
-	    item->settings->pages_as_heap)
-		return true;
-	for (size_t i = 0; i < c->n && !*digest; i++) {
-		if (c->items[i].digest && digest_alignment(c->items[i].digest) == item->settings->alignment)
-			*digest = c->items[i].digest;
-	}
-	if (*digest)
-		return true;
-	*digest = item->digest = digest_create(reader, item->settings->alignment);
-	return *digest;
-}
-
 /* One for all that count stacks. False: no memory. */
 static bool share_depths(struct conversions *c, const struct conversion *item, struct observers *observers,
 			 const struct depths **depths)
@@ -228,13 +205,11 @@ static struct event_log *begin_chronicle(struct conversion *item, const struct t
 }
 
 /* Makes the observers of one conversion. False: no memory. */
-static bool observe(struct conversions *c, struct conversion *item, struct mst_reader *reader,
-		    struct event_log *chronicle, const struct emitter *emitter, struct symbolizer *symbolizer,
-		    struct observers *observers)
+static bool observe(struct conversions *c, struct conversion *item, struct event_log *chronicle,
+		    const struct emitter *emitter, struct symbolizer *symbolizer, struct observers *observers)
 {
 	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
 	if (!share_usable(c, item, observers, &helpers.usable) ||
-	    !share_digest(c, item, reader, &helpers.digest) ||
 	    !share_depths(c, item, observers, &helpers.depths))
 		return false;
 	item->massif = massif_create(item->settings, symbolizer, &helpers);
@@ -310,8 +285,8 @@ static int replay(struct conversions *c, const struct tool *tool, const struct t
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
-		fine = observe(c, &c->items[i], trace->reader, begin_chronicle(&c->items[i], tool, trace),
-			       emitter, symbolizer, &observers);
+		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), emitter,
+			       symbolizer, &observers);
 	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
 	if (error == 0)
 		status = tool_replay(tool, trace, observers.items, observers.n);
@@ -431,7 +406,6 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);
 		block_sizes_destroy(c->items[i].usable);
-		digest_destroy(c->items[i].digest);
 		xtree_destroy(c->items[i].xtree);
 	}
 	depths_destroy(c->depths);

@@ -17,8 +17,7 @@ struct conversion {
 	char *xtree_name;                /* NULL: no xtree report is asked for */
 
 	/* Private. */
-	struct block_sizes *usable; /* may serve others, too, as may the digest */
-	struct digest *digest;
+	struct block_sizes *usable; /* may serve others, too */
 	uint64_t peak_floor;        /* see scout.h */
 	struct event_log chronicle; /* without a file: nothing is to be told */
 	struct massif *massif;

@@ -83,7 +83,7 @@ def massif(bench, words, counts):
         bench.expect((got[0],) + got[2:], (whole[0],) + whole[2:], 'massif %s %s' % (words, way))
         counts[0] += bench.looked
         counts[1] += bench.chunks
-    # With as many settings as these, spells of records are added up once for all of them.
+    # Several settings in one pass don't disturb each other.
     got = bench.run(words + ['--massif-out-file=o'] + ['--also=--massif-out-file=o%d' % i for i in range(3)])
     bench.expect((got[0], got[3]['o']), (whole[0], whole[3]['o']), 'massif %s, four times' % words)
     return whole

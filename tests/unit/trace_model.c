@@ -763,39 +763,6 @@ struct model_reading model_read(const struct model *m, int fd)
 	return model_read_ahead(m, fd, 1);
 }
 
-/* What assistants make of a chunk: the bytes that come in it, by its records. */
-static uint64_t bytes_that_come(const struct mst_chunk *chunk, const struct mst_kind *kinds)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		const struct mst_token *token = &chunk->tokens[chunk->records[i]];
-
-		bytes += token->role == MST_ALLOC ? kinds[token->kind].size : 0;
-	}
-	return bytes;
-}
-
-static int assist(uint64_t argument, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-		  void **product)
-{
-	uint64_t *bytes = *product ? *product : malloc(sizeof(*bytes));
-
-	MUST(bytes);
-	*bytes = bytes_that_come(chunk, kinds) + argument;
-	*product = bytes;
-	return 0;
-}
-
-static void check_products(const struct mst_reader *r, const struct mst_chunk *chunk)
-{
-	uint32_t n;
-	const uint64_t bytes = bytes_that_come(chunk, mst_reader_kinds(r, &n));
-
-	MUST(*(const uint64_t *)mst_reader_product(r, 0) == bytes + 1000);
-	MUST(*(const uint64_t *)mst_reader_product(r, 1) == bytes + 1001);
-}
-
 /* Calls of the chunks that were delivered, and of those that have been asked about; and how often. */
 struct foreseen {
 	uint64_t delivered, asked;
@@ -827,14 +794,8 @@ struct model_reading model_read_ahead(const struct model *m, int fd, unsigned th
 	check_info(m, r);
 	MUST(mst_reader_parallel(r, threads) == 0);
 	mst_reader_foresee(r, foresee, &foreseen);
-	for (int i = 0; i < 2; i++) {
-		const struct mst_assistant assistant = { assist, free, 1000 + (uint64_t)i };
-
-		MUST(mst_reader_assist(r, &assistant) == i);
-	}
 	while ((reading.status = mst_reader_next(r, &chunk)) == 1) {
 		check_chunk(m, r, chunk, &reading);
-		check_products(r, chunk);
 		foreseen.delivered += chunk->sums.events;
 	}
 	MUST(!chunk && reading.status <= 0);

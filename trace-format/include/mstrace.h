@@ -446,25 +446,6 @@ int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 typedef int mst_foresight(void *context, const struct mst_chunk *chunk, const struct mst_sums *before);
 void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, void *context);
 
-/* What somebody makes of a chunk's records that needs nothing of other chunks: for the threads that decode it. */
-struct mst_assistant {
-	/*
-	 * By any thread, of several chunks at a time. The chunk is decoded, but for its addresses, steps and
-	 * identity; `kinds` are those it can name. *product is NULL or what was made of another chunk, to be
-	 * used again. 0 or MST_ERR_NOMEM.
-	 */
-	int (*make)(uint64_t argument, const struct mst_chunk *chunk, const struct mst_kind *kinds,
-		    void **product);
-	void (*discard)(void *product);
-	uint64_t argument;
-};
-#define MST_MAX_ASSISTANTS 16u
-
-/* Before the first chunk: its number among the reader's assistants, from 0, or MST_ERR_NOMEM: there are too many. */
-int mst_reader_assist(struct mst_reader *reader, const struct mst_assistant *assistant);
-/* What it made of the chunk at hand, which is decoded. */
-const void *mst_reader_product(const struct mst_reader *reader, int number);
-
 /* What the records before a place in the trace come to. */
 struct mst_keyframe {
 	uint64_t records, allocs; /* before it */
