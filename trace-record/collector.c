@@ -796,7 +796,7 @@ static uint64_t round_of(struct collector *c)
 		events += drain(c, r, until);
 	collector_look_at_time(c);
 	/* Whoever makes an event from here on knows that time has passed. */
-	atomic_fetch_add_explicit(&c->family->tick, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->family->epoch, 1, memory_order_relaxed);
 	meet_processes(c);
 	count_deferred(c);
 	for (struct recording *r = c->recordings; r; r = r->next) {

@@ -399,7 +399,7 @@ static int write_page(struct tracee *t, struct consumer *consumer, const struct 
 static int write_steps(struct tracee *t, const struct consumer_event *e)
 {
 	const uint64_t words[3] = { e->address, e->old, e->size };
-	uint8_t bytes[SHM_STEP_BYTES], steps[SHM_STEP_BYTES];
+	uint8_t bytes[SHM_SP_CHANGE_BYTES], steps[SHM_SP_CHANGE_BYTES];
 	size_t n = 0;
 
 	memcpy(bytes, words, sizeof(bytes));
@@ -435,7 +435,7 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 		return define_node(t, consumer, e);
 	if (e->op == SHM_OP_COUNT)
 		return count_on(t, e->size);
-	if (e->op == SHM_OP_STEPS)
+	if (e->op == SHM_OP_SP_CHANGES)
 		return write_steps(t, e);
 	if (e->op == SHM_OP_NO_FORK) {
 		tracee_forget_fork(t, (uint32_t)e->size);

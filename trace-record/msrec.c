@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "counter.h"
 #include "engine.h"
 #include "help.h"
 #include "launch.h"
 #include "mst_limits.h"
 #include "mstrace.h"
-#include "preload/counter.h"
 #include "shm.h"
 #include "streams.h"
 

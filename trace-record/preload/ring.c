@@ -92,12 +92,12 @@ static void ring_turn(struct thread *t)
 
 bool ring_wants_stamp(struct thread *t)
 {
-	const uint32_t tick = atomic_load_explicit(&the_process.family->tick, memory_order_relaxed);
+	const uint32_t epoch = atomic_load_explicit(&the_process.family->epoch, memory_order_relaxed);
 
-	if (tick == t->tick && t->head < t->stamp_due && !the_process.many)
+	if (epoch == t->epoch && t->head < t->stamp_due && !the_process.many)
 		return false;
-	if (tick != t->tick) {
-		t->tick = tick;
+	if (epoch != t->epoch) {
+		t->epoch = epoch;
 		t->stamped = 0;
 	}
 	if (t->stamped < STAMP_FIRST) {

@@ -42,9 +42,9 @@ void ring_trust(struct thread *t);
 /* Room for a common record; NULL: something is due before it, or may be. */
 static inline uint64_t *ring_reserve_quickly(struct thread *t)
 {
-	const uint32_t tick = atomic_load_explicit(&the_process.family->tick, memory_order_relaxed);
+	const uint32_t epoch = atomic_load_explicit(&the_process.family->epoch, memory_order_relaxed);
 
-	if (__builtin_expect(t->head + RING_COMMON_WORDS * 8 >= t->limit_at || tick != t->tick, 0))
+	if (__builtin_expect(t->head + RING_COMMON_WORDS * 8 >= t->limit_at || epoch != t->epoch, 0))
 		return NULL;
 	return (uint64_t *)(t->data + (t->head & (t->size - 1)));
 }

@@ -295,7 +295,7 @@ static void set_up_slot(struct process *p, struct thread *t, const struct thread
 	t->inside = OUTSIDE;
 	t->lossy = t->doubtful = false;
 	t->at_fork = t->last_fork = 0;
-	t->tick = atomic_load_explicit(&p->family->tick, memory_order_relaxed) - 1;
+	t->epoch = atomic_load_explicit(&p->family->epoch, memory_order_relaxed) - 1;
 	t->stamp_due = t->limit_at = 0;
 	t->top = 0;
 	t->told_depth = 0;

@@ -81,7 +81,7 @@ struct thread {
 	struct counter counter;
 	uint64_t counted; /* the counter as far as it was told, or as what it counted is our own work */
 	int timer;        /* of --timer, the kernel's number and one; 0: none */
-	uint32_t tick;    /* the family's at the last stamp */
+	uint32_t epoch;   /* the family's at the last stamp */
 	uint32_t stamped; /* events with a stamp since then */
 	uint64_t modules; /* modules_state when stacks were last told */
 	struct sample_countdown countdown;

@@ -53,12 +53,12 @@ static const struct shm_ring_class {
 };
 
 /* Bytes of all rings' data before that of a slot; SHM_RINGS: of all. */
-static inline uint64_t shm_data_before(uint32_t slot)
+static inline uint64_t shm_data_before(uint32_t ring_id)
 {
 	uint64_t bytes = 0;
 
-	for (const struct shm_ring_class *c = shm_ring_classes; c->first < slot; c++)
-		bytes += (uint64_t)((slot < c[1].first ? slot : c[1].first) - c->first) * c->bytes;
+	for (const struct shm_ring_class *c = shm_ring_classes; c->first < ring_id; c++)
+		bytes += (uint64_t)((ring_id < c[1].first ? ring_id : c[1].first) - c->first) * c->bytes;
 	return bytes;
 }
 
@@ -144,10 +144,10 @@ struct shm_family {
 	_Atomic uint32_t untimed;   /* threads that --timer doesn't see */
 	_Atomic uint32_t uncounted; /* threads whose instructions are not counted */
 	_Atomic uint32_t doorbell;  /* futex: rung when msrec should look */
-	_Atomic uint32_t asleep;    /* msrec waits on the bell */
+	_Atomic uint32_t asleep;    /* msrec waits on the doorbell */
 	pthread_mutex_t collector;  /* robust; locked by msrec for its life */
 	/* A line of its own: every event looks at it. */
-	_Alignas(64) _Atomic uint32_t tick; /* changes whenever msrec has looked */
+	_Alignas(64) _Atomic uint32_t epoch; /* changes whenever msrec has looked */
 };
 
 #define SHM_FAMILY_BYTES SHM_PAGE
@@ -173,23 +173,23 @@ static inline char *shm_command(struct shm_segment *segment)
 	return (char *)shm_modules(segment) + SHM_MODULES_BYTES;
 }
 
-static inline const struct shm_ring_class *shm_ring_class(uint32_t slot)
+static inline const struct shm_ring_class *shm_ring_class(uint32_t ring_id)
 {
 	const struct shm_ring_class *c = shm_ring_classes;
 
-	while (slot >= c[1].first)
+	while (ring_id >= c[1].first)
 		c++;
 	return c;
 }
 
-static inline uint32_t shm_ring_bytes(uint32_t slot)
+static inline uint32_t shm_ring_bytes(uint32_t ring_id)
 {
-	return shm_ring_class(slot)->bytes;
+	return shm_ring_class(ring_id)->bytes;
 }
 
-static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t slot)
+static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t ring_id)
 {
-	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(slot);
+	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(ring_id);
 }
 
 /* Claims segment `i`, wherever it is mapped, if it is free. */
@@ -271,8 +271,8 @@ enum shm_op {
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
 	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
-	SHM_OP_STEPS =
-		132, /* SHM_STEP_BYTES bytes of changes of the stack pointer: the operands, then the value */
+	SHM_OP_SP_CHANGES =
+		132, /* SHM_SP_CHANGE_BYTES bytes of changes of the stack pointer: the operands, then the value */
 	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
 	SHM_OP_MOVING =
 		134, /* realloc is given the block at that address, which may be another thread's before it returns */
@@ -291,7 +291,7 @@ enum shm_flag {
 
 #define SHM_NODES 65536u    /* node numbers are below this */
 #define SHM_RECORD_WORDS 7u /* at most */
-#define SHM_STEP_BYTES 22u
+#define SHM_SP_CHANGE_BYTES 22u
 
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
@@ -325,7 +325,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case MST_OP_REALLOC_MOVED:
 	case MST_OP_REALLOC_IN_PLACE:
 	case MST_OP_REALLOC_FREE:
-	case SHM_OP_STEPS:
+	case SHM_OP_SP_CHANGES:
 	case MST_OP_PAGE_MREMAP:
 		return 2;
 	case MST_OP_MREMAP_MOVED: /* the old length */

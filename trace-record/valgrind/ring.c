@@ -145,14 +145,14 @@ static void publish(uint64_t words)
 /* Puts a stamp at `w` if one is due, or msrec has looked since the last; returns where the record goes on. */
 static uint64_t *put_stamp(uint64_t *w, uint8_t *flags)
 {
-	const uint32_t tick = atomic_load_explicit(&ring.family->tick, memory_order_relaxed);
+	const uint32_t epoch = atomic_load_explicit(&ring.family->epoch, memory_order_relaxed);
 
-	if (ring.unstamped > 0 && tick == ring.tick) {
+	if (ring.unstamped > 0 && epoch == ring.epoch) {
 		ring.unstamped--;
 		return w;
 	}
 	ring.unstamped = UNSTAMPED;
-	ring.tick = tick;
+	ring.epoch = epoch;
 	*flags |= SHM_STAMPED;
 	*w = ring_stamp();
 	return w + 1;
@@ -238,8 +238,8 @@ void ring_tell_steps(const uint8_t *bytes)
 
 	if (!start)
 		return;
-	__builtin_memcpy(words, bytes, SHM_STEP_BYTES);
-	start[0] = shm_head(SHM_OP_STEPS, 0, words[2]);
+	__builtin_memcpy(words, bytes, SHM_SP_CHANGE_BYTES);
+	start[0] = shm_head(SHM_OP_SP_CHANGES, 0, words[2]);
 	start[1] = words[0];
 	start[2] = words[1];
 	publish(3);

@@ -22,7 +22,7 @@ struct ring {
 	uint64_t told;      /* instructions that the reader knows of */
 	uint32_t tid;       /* of the thread that the reader takes for the present one */
 	uint32_t unstamped; /* records that may follow without a stamp */
-	uint32_t tick;      /* the family's at the last one */
+	uint32_t epoch;     /* the family's at the last one */
 };
 
 extern struct ring ring;
@@ -57,7 +57,7 @@ void ring_tell(const struct told *told);
 /* A frame below another one, or the outermost (parent 0), is `node` from here on. */
 void ring_tell_node(uint16_t node, uint16_t parent, uint64_t pc);
 
-/* Changes of the stack pointer: SHM_STEP_BYTES bytes of FORMAT.md's column of steps, filled up with zeros. */
+/* Changes of the stack pointer: SHM_SP_CHANGE_BYTES bytes of FORMAT.md's column of steps, filled up with zeros. */
 void ring_tell_steps(const uint8_t *bytes);
 
 /* The present thread is the one of that number. */

@@ -11,7 +11,7 @@
 #define STEP_MOST 20u /* bytes of one */
 
 static struct {
-	UChar bytes[SHM_STEP_BYTES + STEP_MOST];
+	UChar bytes[SHM_SP_CHANGE_BYTES + STEP_MOST];
 	UInt n;
 	ULong told; /* instructions as of the last step or call */
 	Bool begun;
@@ -20,7 +20,7 @@ static struct {
 /* Sends the first `n` bytes; those up to `end` stay for the next record. */
 static void send(UInt n, UInt end)
 {
-	UChar record[SHM_STEP_BYTES] = { 0 };
+	UChar record[SHM_SP_CHANGE_BYTES] = { 0 };
 
 	VG_(memcpy)(record, steps.bytes, n);
 	ring_tell_steps(record);
@@ -61,7 +61,7 @@ static inline void step(SizeT size, Bool shrinks)
 	if (passed)
 		at = put_varint(at, passed);
 	steps.told = engine_instructions;
-	if (at <= steps.bytes + SHM_STEP_BYTES) {
+	if (at <= steps.bytes + SHM_SP_CHANGE_BYTES) {
 		steps.n = (UInt)(at - steps.bytes);
 		return;
 	}

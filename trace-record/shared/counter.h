@@ -4,8 +4,8 @@
  * from a page that the kernel shares with us, without a system call, and then no descriptor is kept; where that is
  * not allowed, from a descriptor. No function touches errno, allocates or waits.
  */
-#ifndef PRELOAD_COUNTER_H
-#define PRELOAD_COUNTER_H
+#ifndef TRACE_RECORD_COUNTER_H
+#define TRACE_RECORD_COUNTER_H
 
 #include <linux/perf_event.h>
 #include <stdatomic.h>
