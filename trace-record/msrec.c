@@ -352,13 +352,13 @@ static char *find_part(const char *folder, const char *name)
 	return NULL;
 }
 
-/* The library that records; NULL after a message: it isn't there, or the loader would take its path for several. */
-static char *find_preload(void)
+/* A library for the program; NULL after a message: it isn't there, or the loader would take its path for several. */
+static char *find_library(const char *name)
 {
-	char *path = find_part("preload", "libmsrec.so");
+	char *path = find_part("preload", name);
 
 	if (!path)
-		complain("libmsrec.so is neither beside this program nor where it was installed");
+		complain("%s is neither beside this program nor where it was installed", name);
 	else if (!strpbrk(path, " :"))
 		return path;
 	else
@@ -366,6 +366,21 @@ static char *find_preload(void)
 			 path);
 	free(path);
 	return NULL;
+}
+
+/* The library that records and, with --pages, behind it the one that patches system calls. NULL after a message. */
+static char *find_preload(void)
+{
+	char *recorder = find_library("libmsrec.so"), *pages, *both = NULL;
+
+	if (!recorder || !config.collector.pages)
+		return recorder;
+	pages = find_library("libmsrec-pages.so");
+	if (pages && asprintf(&both, "%s:%s", recorder, pages) < 0)
+		both = NULL;
+	free(pages);
+	free(recorder);
+	return both;
 }
 
 /* Whether the program would find the recorder's memory by our number; else false after a message. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "preload/unwind.h"
+#include "unwind.h"
 
 #define FRAMES_MAX 256u
 

@@ -6,11 +6,11 @@
 #define _GNU_SOURCE 1
 
 #include "made_code.h"
+#include "frametables.h"
 #include "libgcc_stack.h"
-#include "preload/frametables.h"
-#include "preload/modules.h"
-#include "preload/rules.h"
-#include "preload/unwind.h"
+#include "modules.h"
+#include "rules.h"
+#include "unwind.h"
 
 #include <dlfcn.h>
 #include <errno.h>

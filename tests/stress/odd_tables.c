@@ -6,8 +6,8 @@
 #define _GNU_SOURCE 1
 
 #include "libgcc_stack.h"
-#include "preload/modules.h"
-#include "preload/unwind.h"
+#include "modules.h"
+#include "unwind.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

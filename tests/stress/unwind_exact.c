@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE 1
 
-#include "preload/modules.h"
-#include "preload/unwind.h"
+#include "modules.h"
+#include "unwind.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -123,9 +123,9 @@ static void follow(struct observer *o, uint32_t node)
 {
 	struct unwind_stack *stack = o->stack;
 
-	for (; stack->told < stack->n_nodes; stack->told++)
-		o->mirror[stack->told] = (struct mirrored){ unwind_node_pc(&stack->nodes[stack->told]),
-							    stack->nodes[stack->told].parent };
+	for (; stack->emitted < stack->n_nodes; stack->emitted++)
+		o->mirror[stack->emitted] = (struct mirrored){ unwind_node_pc(&stack->nodes[stack->emitted]),
+							       stack->nodes[stack->emitted].parent };
 	for (o->depth = 0; node && o->depth < capacity / 4; node = o->mirror[node].parent)
 		o->frames[o->depth++] = o->mirror[node].pc;
 }

@@ -2,9 +2,9 @@
 /* cfi, modules and unwind by themselves; tests/stress/unwind_exact compares whole stacks. */
 #define _GNU_SOURCE 1
 
-#include "preload/cfi.h"
-#include "preload/modules.h"
-#include "preload/unwind.h"
+#include "cfi.h"
+#include "modules.h"
+#include "unwind.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -467,9 +467,9 @@ static void test_capture(void)
 	}
 	CHECK(stack->n_nodes <= made + 6);
 	/* What is wanted is there, however deep the stack is; and numbers begin anew when there is no room. */
-	stack->told = stack->n_nodes;
+	stack->emitted = stack->n_nodes;
 	CHECK(depth_of(descend(1000)) >= 32);
-	CHECK(stack->told < stack->n_nodes && stack->n_nodes <= 256);
+	CHECK(stack->emitted < stack->n_nodes && stack->n_nodes <= 256);
 	CHECK(depth_of(descend(40)) >= 32);
 	CHECK(errno == 77 && mallocs == before);
 }

@@ -15,24 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* DWARF register numbers of x86-64. */
-enum cfi_register {
-	CFI_RAX = 0,
-	CFI_RDX = 1,
-	CFI_RCX = 2,
-	CFI_RBX = 3,
-	CFI_RSI = 4,
-	CFI_RDI = 5,
-	CFI_RBP = 6,
-	CFI_RSP = 7,
-	CFI_R8 = 8,
-	CFI_R12 = 12,
-	CFI_R13 = 13,
-	CFI_R14 = 14,
-	CFI_R15 = 15,
-	CFI_RIP = 16,
-	CFI_REGISTERS = 17
-};
+#include "cfi_registers.h"
 
 /* An object's tables, each with the readable bytes around it: .eh_frame_hdr (PT_GNU_EH_FRAME) at `header`, 0: the
  * object has none; and all of .eh_frame in [start, end), which may be in another segment. */

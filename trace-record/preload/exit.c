@@ -71,7 +71,7 @@ EXPORT __attribute__((noreturn)) void _exit(int status)
 	if (!next_ready)
 		next_resolve();
 	free_resources(CALLER_REGS(), true);
-	real.exit_now(status);
+	next.exit_now(status);
 }
 
 EXPORT __attribute__((noreturn)) void _Exit(int status)
@@ -95,16 +95,20 @@ static void drop_variable(const char *name)
 	}
 }
 
-/* Takes this library out of LD_PRELOAD and leaves what else is there. */
+/* Takes the recorder's libraries, which msrec has put first, out of LD_PRELOAD. */
 static void drop_preload(void)
 {
-	char *value = getenv("LD_PRELOAD"), *own = value, *rest;
+	char *value = getenv("LD_PRELOAD"), *rest = value;
 
-	/* msrec has put it first. */
-	if (!own || !strstr(own, "libmsrec.so"))
+	while (rest && *rest) {
+		const size_t n = strcspn(rest, ": ");
+
+		if (!memmem(rest, n, "/libmsrec", 9))
+			break;
+		rest += n + strspn(rest + n, ": ");
+	}
+	if (!value || rest == value)
 		return;
-	rest = own + strcspn(own, ": ");
-	rest += strspn(rest, ": ");
 	if (*rest)
 		memmove(value, rest, strlen(rest) + 1);
 	else

@@ -7,33 +7,34 @@
 #include "os.h"
 
 #define WAIT_MS 5u /* one sleep */
+#define WAITS 100u
 
 static inline uint32_t number_of(const struct thread *t)
 {
-	return t->first_slot + 1;
+	return t->first_ring_id + 1;
 }
 
 static void open_for(uint32_t forking)
 {
-	if (!atomic_compare_exchange_strong(&the_process.forking, &forking, 0))
+	if (!atomic_compare_exchange_strong(&the_process.forks.forking, &forking, 0))
 		return;
-	atomic_fetch_add(&the_process.forked, 1);
-	os_wake_all(&the_process.forked);
+	atomic_fetch_add(&the_process.forks.ended, 1);
+	os_wake_all(&the_process.forks.ended);
 }
 
-/* Not for the next fork, too, which may have begun when the thread wakes: its event came before that. */
+/* Waits for one fork only: the next one may have begun when the thread wakes, but the thread's event came before it. */
 void fork_barrier_wait(const struct thread *t)
 {
-	const uint32_t forked = atomic_load(&the_process.forked);
-	const uint32_t forking = atomic_load(&the_process.forking);
+	const uint32_t ended = atomic_load(&the_process.forks.ended);
+	const uint32_t forking = atomic_load(&the_process.forks.forking);
 	unsigned waits = 0;
 
 	if (!forking || forking == number_of(t))
 		return;
-	for (; waits < THREAD_WAITS && atomic_load(&the_process.forked) == forked; waits++)
-		os_wait(&the_process.forked, forked, WAIT_MS);
-	/* The fork waits for something that one of us has, or its thread is gone. */
-	if (waits == THREAD_WAITS)
+	for (; waits < WAITS && atomic_load(&the_process.forks.ended) == ended; waits++)
+		os_wait(&the_process.forks.ended, ended, WAIT_MS);
+	/* The fork waits for a lock that a waiting thread holds, or the forking thread is gone. */
+	if (waits == WAITS)
 		open_for(forking);
 }
 
@@ -42,7 +43,7 @@ static long membarrier(int command)
 	return os_call6(SYS_membarrier, command, 0, 0, 0, 0, 0);
 }
 
-/* A process has to say once that it will ask for barriers. It takes milliseconds, and most never fork beside threads. */
+/* A process registers for membarrier once. That takes milliseconds, and few processes fork while threads run. */
 static void prepare_barrier(void)
 {
 	if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == -EPERM)
@@ -50,15 +51,15 @@ static void prepare_barrier(void)
 }
 
 /*
- * What another thread tells before the barrier is in its ring, with a stamp from before the mark; after it, the thread
- * sees that the gate is closed.
+ * What another thread emits before the memory barrier is in its ring, with a stamp from before the marker. After the
+ * memory barrier the thread sees `forking`.
  */
 void fork_barrier_close(const struct thread *t)
 {
 	uint32_t other = 0;
 
 	prepare_barrier();
-	while (!atomic_compare_exchange_strong(&the_process.forking, &other, number_of(t)) &&
+	while (!atomic_compare_exchange_strong(&the_process.forks.forking, &other, number_of(t)) &&
 	       other != number_of(t)) {
 		fork_barrier_wait(t);
 		other = 0;

@@ -25,8 +25,8 @@ void forks_begin(void)
 {
 	static _Atomic bool done;
 
-	if (real.register_atfork && !atomic_exchange(&done, true))
-		real.register_atfork(recorder_before_fork, recorder_forked, recorder_after_fork, NULL);
+	if (next.register_atfork && !atomic_exchange(&done, true))
+		next.register_atfork(recorder_before_fork, recorder_forked, recorder_after_fork, NULL);
 }
 
 /*
@@ -35,10 +35,10 @@ void forks_begin(void)
  */
 EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *dso)
 {
-	if (!ready() || !real.register_atfork)
+	if (!ready() || !next.register_atfork)
 		return ENOMEM;
 	forks_begin();
-	return real.register_atfork(before, in_parent, in_child, dso);
+	return next.register_atfork(before, in_parent, in_child, dso);
 }
 
 /* The handlers aren't told that there is no child. */
@@ -48,7 +48,7 @@ EXPORT pid_t fork(void)
 
 	if (!ready())
 		return -1;
-	pid = real.fork();
+	pid = next.fork();
 	if (pid < 0)
 		recorder_fork_failed();
 	return pid;
@@ -59,10 +59,10 @@ EXPORT pid_t _Fork(void)
 {
 	pid_t pid;
 
-	if (!ready() || !real.fork_only)
+	if (!ready() || !next.fork_only)
 		return -1;
 	recorder_before_fork();
-	pid = real.fork_only();
+	pid = next.fork_only();
 	if (pid == 0) {
 		recorder_after_fork();
 		return pid;

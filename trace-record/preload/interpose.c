@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit.h"
 #include "export.h"
 #include "fork_barrier.h"
 #include "next_malloc.h"
 #include "recorder.h"
-#include "ring.h"
 #include "sample.h"
-#include "thread.h"
+#include "thread_lookup.h"
 
 /* Not (or not everywhere) in libc's headers. */
 EXPORT void cfree(void *p);
@@ -37,7 +37,7 @@ void *interpose_malloc(size_t size)
 
 	if (!ready())
 		return next_arena_alloc(size, 16);
-	p = real.malloc(size);
+	p = next.malloc(size);
 	recorder_block(MST_OP_MALLOC, p, size, CALLER_REGS());
 	return p;
 }
@@ -50,7 +50,7 @@ void *interpose_calloc(size_t n, size_t size)
 
 	if (!ready())
 		return overflow ? NULL : next_arena_alloc(product, 16);
-	p = real.calloc(n, size);
+	p = next.calloc(n, size);
 	if (p)
 		recorder_block(MST_OP_CALLOC, p, product, CALLER_REGS());
 	else
@@ -63,7 +63,7 @@ void *interpose_calloc(size_t n, size_t size)
 static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs *regs)
 {
 	const size_t readable = next_arena_readable(old);
-	void *p = real.malloc(size);
+	void *p = next.malloc(size);
 
 	if (p)
 		memcpy(p, old, size < readable ? size : readable);
@@ -80,7 +80,7 @@ static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *r
 
 	if (sampled)
 		recorder_moving(old);
-	p = real.realloc(old, size);
+	p = next.realloc(old, size);
 	if (p == old)
 		op = MST_OP_REALLOC_IN_PLACE;
 	if (!sampled) {
@@ -113,7 +113,7 @@ static inline __attribute__((always_inline)) void *realloc_for(void *old, size_t
 		return realloc_sampled(old, size, regs);
 	if (old)
 		recorder_moving(old);
-	p = real.realloc(old, size);
+	p = next.realloc(old, size);
 	if (!old)
 		op = MST_OP_REALLOC;
 	else if (p == old)
@@ -139,9 +139,9 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &product))
 		recorder_alloc(&(struct call){ .op = MST_OP_REALLOCARRAY, .size = product, .overflow = true },
 			       CALLER_REGS());
-	else if (!real.reallocarray_is_libcs)
+	else if (!next.reallocarray_is_libcs)
 		return realloc_for(old, product, CALLER_REGS());
-	return real.reallocarray(old, n, size);
+	return next.reallocarray(old, n, size);
 }
 
 /* What all ways to free have in common: true if the real function must be called. */
@@ -159,52 +159,52 @@ static inline bool freeing(void *p, const struct unwind_regs *regs)
 	return !next_ending;
 }
 
-/* The common case of freeing(), in a line with the real call. */
-static inline bool free_told_quickly(void *p)
+/* freeing() where the record is plain, inlined; false: nothing is done. */
+static inline bool free_plain(void *p)
 {
 	struct thread *const t = thread_known();
-	bool told;
+	bool emitted;
 
 	if (__builtin_expect(!t || t->inside != OUTSIDE, 0))
 		return false;
-	thread_go_inside(t);
-	told = ring_address_quickly(t, SHM_OP_FREE, p);
+	thread_begin_event(t);
+	emitted = emit_plain_address(t, SHM_OP_FREE, p);
 	fork_barrier_pass(t, OUTSIDE);
-	return told;
+	return emitted;
 }
 
 void interpose_free(void *p)
 {
-	if (p && !next_arena_owns(p) && !next_ending && free_told_quickly(p))
-		real.free(p);
+	if (p && !next_arena_owns(p) && !next_ending && free_plain(p))
+		next.free(p);
 	else if (freeing(p, CALLER_REGS()))
-		real.free(p);
+		next.free(p);
 }
 
 EXPORT void cfree(void *p)
 {
 	if (freeing(p, CALLER_REGS()))
-		real.free(p);
+		next.free(p);
 }
 
 EXPORT void free_sized(void *p, size_t size)
 {
 	if (!freeing(p, CALLER_REGS()))
 		return;
-	if (real.free_sized)
-		real.free_sized(p, size);
+	if (next.free_sized)
+		next.free_sized(p, size);
 	else
-		real.free(p);
+		next.free(p);
 }
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
 	if (!freeing(p, CALLER_REGS()))
 		return;
-	if (real.free_aligned_sized)
-		real.free_aligned_sized(p, align, size);
+	if (next.free_aligned_sized)
+		next.free_aligned_sized(p, align, size);
 	else
-		real.free(p);
+		next.free(p);
 }
 
 EXPORT void *memalign(size_t align, size_t size)
@@ -213,7 +213,7 @@ EXPORT void *memalign(size_t align, size_t size)
 
 	if (!ready())
 		return next_arena_alloc(size, align);
-	p = real.memalign(align, size);
+	p = next.memalign(align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_MEMALIGN,
 				       .align_log2 = align_log2_of(align),
 				       .result = p,
@@ -228,7 +228,7 @@ EXPORT int posix_memalign(void **result, size_t align, size_t size)
 
 	if (!ready())
 		return ENOMEM;
-	err = real.posix_memalign(result, align, size);
+	err = next.posix_memalign(result, align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_POSIX_MEMALIGN,
 				       .align_log2 = align_log2_of(align),
 				       .result = err ? NULL : *result,
@@ -243,7 +243,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 
 	if (!ready())
 		return next_arena_alloc(size, align);
-	p = real.aligned_alloc(align, size);
+	p = next.aligned_alloc(align, size);
 	recorder_alloc(&(struct call){ .op = MST_OP_ALIGNED_ALLOC,
 				       .align_log2 = align_log2_of(align),
 				       .result = p,
@@ -260,7 +260,7 @@ EXPORT void *valloc(size_t size)
 
 	if (!ready())
 		return next_arena_alloc(size, (size_t)1 << PAGE_LOG2);
-	p = real.valloc(size);
+	p = next.valloc(size);
 	recorder_alloc(
 		&(struct call){ .op = MST_OP_VALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
 		CALLER_REGS());
@@ -273,7 +273,7 @@ EXPORT void *pvalloc(size_t size)
 
 	if (!ready())
 		return next_arena_alloc(size, (size_t)1 << PAGE_LOG2);
-	p = real.pvalloc(size);
+	p = next.pvalloc(size);
 	recorder_alloc(
 		&(struct call){ .op = MST_OP_PVALLOC, .align_log2 = PAGE_LOG2, .result = p, .size = size },
 		CALLER_REGS());
@@ -288,7 +288,7 @@ EXPORT int dlclose(void *handle)
 	if (!ready())
 		return -1;
 	recorder_closing_begin();
-	result = real.dlclose(handle);
+	result = next.dlclose(handle);
 	recorder_closing_end();
 	return result;
 }

@@ -13,8 +13,6 @@
 #include "os.h"
 #include "recorder.h"
 
-#define CALLER_SP() ((uintptr_t)(CALLER_FRAME() + 2))
-
 /* Until the real functions can be called, and while they are looked up, the kernel's are. */
 static inline bool ready(void)
 {
@@ -40,7 +38,7 @@ static enum mst_op op_of(int protection, int flags)
 static inline void *map(void *address, size_t size, int protection, int flags, int fd, off_t offset,
 			uintptr_t sp)
 {
-	void *p = ready() ? real.mmap(address, size, protection, flags, fd, offset)
+	void *p = ready() ? next.mmap(address, size, protection, flags, fd, offset)
 			  : (void *)result_of(os_call6(SYS_mmap, (long)address, (long)size, protection, flags,
 						       fd, offset));
 
@@ -68,7 +66,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 		wanted = va_arg(list, void *);
 		va_end(list);
 	}
-	p = ready() ? real.mremap(old, old_size, size, flags, wanted)
+	p = ready() ? next.mremap(old, old_size, size, flags, wanted)
 		    : (void *)result_of(os_call6(SYS_mremap, (long)old, (long)old_size, (long)size, flags,
 						 (long)wanted, 0));
 	recorder_map(p == old ? MST_OP_MREMAP_IN_PLACE : MST_OP_MREMAP_MOVED, p == MAP_FAILED, old_size, size,
@@ -79,7 +77,7 @@ EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags, ...)
 EXPORT int munmap(void *address, size_t size)
 {
 	const int result =
-		ready() ? real.munmap(address, size)
+		ready() ? next.munmap(address, size)
 			: (int)result_of(os_call6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0));
 
 	recorder_map(MST_OP_MUNMAP, result != 0, 0, size, CALLER_SP());
@@ -97,7 +95,7 @@ EXPORT int mlockall(int flags)
 	if (!ready())
 		return (int)result_of(-EAGAIN);
 	if (!(flags & MCL_CURRENT) || flags & ~(MCL_CURRENT | MCL_FUTURE))
-		return real.mlockall(flags);
-	result = real.mlockall(MCL_CURRENT | MCL_ONFAULT);
-	return result == 0 && flags & MCL_FUTURE ? real.mlockall(MCL_FUTURE) : result;
+		return next.mlockall(flags);
+	result = next.mlockall(MCL_CURRENT | MCL_ONFAULT);
+	return result == 0 && flags & MCL_FUTURE ? next.mlockall(MCL_FUTURE) : result;
 }

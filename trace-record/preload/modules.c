@@ -341,7 +341,7 @@ static enum module_role find_role(const struct sighting *seen)
 		return MODULE_INTERPRETER;
 	if (loader != 0 ? entry >= seen->start && entry < seen->end : seen->map && !seen->map->l_prev)
 		return MODULE_EXECUTABLE;
-	if (seen->start <= (uintptr_t)&table && seen->end > (uintptr_t)&table)
+	if ((seen->start <= (uintptr_t)&table && seen->end > (uintptr_t)&table) || os_is_own(seen->start))
 		return MODULE_RECORDER;
 	return MODULE_LIBRARY;
 }

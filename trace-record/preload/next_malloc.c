@@ -6,7 +6,7 @@
 
 #include "elfsym.h"
 
-struct next real;
+struct next next;
 bool next_ready;
 bool next_ending;
 
@@ -39,7 +39,7 @@ static bool are_in_one_object(void *a, void *b)
 {
 	struct modules_found at_a, at_b;
 
-	return !real.find_object || real.find_object(a, &at_a) != 0 || real.find_object(b, &at_b) != 0 ||
+	return !next.find_object || next.find_object(a, &at_a) != 0 || next.find_object(b, &at_b) != 0 ||
 	       at_a.map_start == at_b.map_start;
 }
 
@@ -49,36 +49,36 @@ bool next_resolve(void)
 
 	if (atomic_exchange(&resolving, true))
 		return next_ready;
-	real.malloc = dlsym(RTLD_NEXT, "malloc");
-	real.calloc = dlsym(RTLD_NEXT, "calloc");
-	real.realloc = dlsym(RTLD_NEXT, "realloc");
-	real.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
-	real.free = dlsym(RTLD_NEXT, "free");
-	real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
-	real.memalign = dlsym(RTLD_NEXT, "memalign");
-	real.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
-	real.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
-	real.valloc = dlsym(RTLD_NEXT, "valloc");
-	real.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
-	real.mmap = dlsym(RTLD_NEXT, "mmap");
-	real.mremap = dlsym(RTLD_NEXT, "mremap");
-	real.munmap = dlsym(RTLD_NEXT, "munmap");
-	real.mlockall = dlsym(RTLD_NEXT, "mlockall");
-	real.setrlimit = dlsym(RTLD_NEXT, "setrlimit");
-	real.prlimit = dlsym(RTLD_NEXT, "prlimit");
-	real.dlclose = dlsym(RTLD_NEXT, "dlclose");
-	real.fork = dlsym(RTLD_NEXT, "fork");
-	real.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
-	real.exit_now = dlsym(RTLD_NEXT, "_exit");
+	next.malloc = dlsym(RTLD_NEXT, "malloc");
+	next.calloc = dlsym(RTLD_NEXT, "calloc");
+	next.realloc = dlsym(RTLD_NEXT, "realloc");
+	next.reallocarray = dlsym(RTLD_NEXT, "reallocarray");
+	next.free = dlsym(RTLD_NEXT, "free");
+	next.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	next.memalign = dlsym(RTLD_NEXT, "memalign");
+	next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+	next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	next.valloc = dlsym(RTLD_NEXT, "valloc");
+	next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+	next.mmap = dlsym(RTLD_NEXT, "mmap");
+	next.mremap = dlsym(RTLD_NEXT, "mremap");
+	next.munmap = dlsym(RTLD_NEXT, "munmap");
+	next.mlockall = dlsym(RTLD_NEXT, "mlockall");
+	next.setrlimit = dlsym(RTLD_NEXT, "setrlimit");
+	next.prlimit = dlsym(RTLD_NEXT, "prlimit");
+	next.dlclose = dlsym(RTLD_NEXT, "dlclose");
+	next.fork = dlsym(RTLD_NEXT, "fork");
+	next.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
+	next.exit_now = dlsym(RTLD_NEXT, "_exit");
 	/*
 	 * What may be missing: of that dlsym() would make a message, in memory from the program's own malloc, if it has one,
 	 * which may be what calls us, for its first pages and with its lock.
 	 */
-	real.free_sized = elfsym_next("free_sized");
-	real.free_aligned_sized = elfsym_next("free_aligned_sized");
-	real.fork_only = elfsym_next("_Fork");
-	real.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
-	real.reallocarray_is_libcs = are_in_one_object((void *)real.reallocarray, (void *)real.exit_now);
+	next.free_sized = elfsym_next("free_sized");
+	next.free_aligned_sized = elfsym_next("free_aligned_sized");
+	next.fork_only = elfsym_next("_Fork");
+	next.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
+	next.reallocarray_is_libcs = are_in_one_object((void *)next.reallocarray, (void *)next.exit_now);
 	__atomic_store_n(&next_ready, true, __ATOMIC_RELEASE);
 	return true;
 }

@@ -46,9 +46,9 @@ struct next {
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };
 
-extern HIDDEN struct next real;
+extern HIDDEN struct next next;
 
-/* Whether `real` is complete. */
+/* Whether `next` is complete. */
 extern HIDDEN bool next_ready;
 
 /* Set during the libraries' clean-up at the end: what it frees is told, and then left where it is, because

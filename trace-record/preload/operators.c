@@ -11,7 +11,7 @@
 #include "interpose.h"
 #include "next_malloc.h"
 #include "recorder.h"
-#include "thread.h"
+#include "thread_lookup.h"
 
 /*
  * A failing operator new throws through our frame. This is all that happens then: the failed call
@@ -95,14 +95,14 @@ static void *plain_new(size_t size, size_t align)
 {
 	if (!size)
 		size = 1;
-	return align ? real.memalign(align, size) : real.malloc(size);
+	return align ? next.memalign(align, size) : next.malloc(size);
 }
 
 /* Of an operator that is malloc; NULL: the long way must be gone. */
-static inline __attribute__((always_inline)) void *new_quickly(enum mst_op op, size_t size,
-							       const struct unwind_regs *regs)
+static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, size_t size,
+							     const struct unwind_regs *regs)
 {
-	void *const p = the_process.quick ? real.malloc(size ? size : 1) : NULL;
+	void *const p = the_process.options.plain ? next.malloc(size ? size : 1) : NULL;
 
 	if (p)
 		recorder_block(op, p, size, regs);
@@ -119,28 +119,27 @@ static inline __attribute__((always_inline)) void *new_quickly(enum mst_op op, s
 	{                                                                                                    \
 		const struct next_operator *const known = FIND(name);                                        \
 		void *(*const function)params = known->function;                                             \
-		void *p = __builtin_constant_p(align_) && known->plain                                       \
-				  ? new_quickly(op_, size, CALLER_REGS())                                    \
-				  : NULL;                                                                    \
-		struct thread *passing;                                                                      \
+		void *p = __builtin_constant_p(align_) && known->plain ? new_plain(op_, size, CALLER_REGS()) \
+								       : NULL;                               \
+		struct thread *unsampled;                                                                    \
 		uint64_t left;                                                                               \
 		bool outermost;                                                                              \
                                                                                                              \
 		THROWS_THROUGH();                                                                            \
 		if (p)                                                                                       \
 			return p;                                                                            \
-		passing = thread_passing(size ? size : 1);                                                   \
-		left = passing ? passing->countdown.left : 0;                                                \
-		outermost =                                                                                  \
-			!passing && recorder_new_enter(&(struct call){ .op = op_,                            \
-								       .align_log2 = align_log2_of(align_),  \
-								       .size = size },                       \
-						       CALLER_REGS());                                       \
+		unsampled = thread_unsampled(size ? size : 1);                                               \
+		left = unsampled ? unsampled->countdown.left : 0;                                            \
+		outermost = !unsampled &&                                                                    \
+			    recorder_new_enter(&(struct call){ .op = op_,                                    \
+							       .align_log2 = align_log2_of(align_),          \
+							       .size = size },                               \
+					       CALLER_REGS());                                               \
 		p = function ? function args : plain_new(size, align_);                                      \
 		if (outermost)                                                                               \
 			recorder_new_leave(p);                                                               \
-		else if (passing && passing->countdown.left == left)                                         \
-			passing->countdown.left -= size + 1;                                                 \
+		else if (unsampled && unsampled->countdown.left == left)                                     \
+			unsampled->countdown.left -= size + 1;                                               \
 		return p;                                                                                    \
 	}
 
@@ -152,15 +151,15 @@ static inline __attribute__((always_inline)) void *new_quickly(enum mst_op op, s
 		void(*const function) params = known->function;                                              \
 		bool outermost;                                                                              \
                                                                                                              \
-		if (known->plain && the_process.quick) {                                                     \
+		if (known->plain && the_process.options.plain) {                                             \
 			interpose_free(p);                                                                   \
 			return;                                                                              \
 		}                                                                                            \
-		outermost = p && !thread_frees_unseen(p) && recorder_delete_enter(p, CALLER_REGS());         \
+		outermost = p && !thread_frees_unsampled(p) && recorder_delete_enter(p, CALLER_REGS());      \
 		if (function)                                                                                \
 			function args;                                                                       \
 		else                                                                                         \
-			real.free(p);                                                                        \
+			next.free(p);                                                                        \
 		if (outermost)                                                                               \
 			recorder_delete_leave();                                                             \
 	}

@@ -11,7 +11,7 @@
 #include "export.h"
 #include "next_malloc.h"
 #include "os.h"
-#include "segments.h"
+#include "recorder.h"
 
 static bool ready(void)
 {
@@ -24,12 +24,12 @@ static bool ready(void)
 static void limited(pid_t pid, int resource, uint64_t most)
 {
 	if (resource == RLIMIT_AS && (pid == 0 || pid == (pid_t)os_pid()))
-		segments_leave_room(most);
+		recorder_leave_room(most);
 }
 
 static int set_limit(int resource, const struct rlimit *limit)
 {
-	const int result = ready() ? real.setrlimit(resource, limit) : -1;
+	const int result = ready() ? next.setrlimit(resource, limit) : -1;
 
 	if (result == 0)
 		limited(0, resource, limit->rlim_cur);
@@ -38,7 +38,7 @@ static int set_limit(int resource, const struct rlimit *limit)
 
 static int set_limit_of(pid_t pid, int resource, const struct rlimit *limit, struct rlimit *old)
 {
-	const int result = ready() ? real.prlimit(pid, resource, limit, old) : -1;
+	const int result = ready() ? next.prlimit(pid, resource, limit, old) : -1;
 
 	if (result == 0 && limit)
 		limited(pid, resource, limit->rlim_cur);

@@ -12,33 +12,33 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
-#include <ucontext.h>
 
+#include "machine_context.h"
 #include "os.h"
-#include "recorder.h"
 
 #define MS_PER_S 1000u
 #define NS_PER_MS 1000000u
 
 static _Atomic bool taken;
+static void (*take_sample)(uintptr_t sp); /* set before `taken` */
 
 static void sample(int signal_number, siginfo_t *info, void *context)
 {
-	const ucontext_t *interrupted = context;
-
 	(void)signal_number;
 	(void)info;
-	recorder_sample((uintptr_t)interrupted->uc_mcontext.gregs[REG_RSP]);
+	take_sample(context_sp(context));
 }
 
-bool sampler_start(void)
+bool sampler_start(void (*take)(uintptr_t sp))
 {
 	const struct sigaction ours = { .sa_sigaction = sample,
 					.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigaction theirs;
 
-	if (sigaction(SIGURG, NULL, &theirs) != 0 || theirs.sa_handler != SIG_DFL ||
-	    sigaction(SIGURG, &ours, NULL) != 0)
+	if (sigaction(SIGURG, NULL, &theirs) != 0 || theirs.sa_handler != SIG_DFL)
+		return false;
+	take_sample = take;
+	if (sigaction(SIGURG, &ours, NULL) != 0)
 		return false;
 	atomic_store(&taken, true);
 	return true;

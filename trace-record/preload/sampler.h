@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of stack depths between calls; see recorder_sample(). */
+/* Samples of stack depths between calls; see recorder.c. */
 #ifndef PRELOAD_SAMPLER_H
 #define PRELOAD_SAMPLER_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Once, when the process begins: takes the signal. False: somebody else has it. */
-bool sampler_start(void);
+bool sampler_start(void (*take)(uintptr_t sp));
 
 /*
  * Samples of the calling thread from now on, one each `ms` of its CPU time, by a timer that is put in the place

@@ -9,11 +9,11 @@
 #include "export.h"
 #include "interpose.h"
 #include "next_malloc.h"
-#include "thread.h"
+#include "thread_lookup.h"
 
 EXPORT void *malloc(size_t size)
 {
-	return thread_passes(size) ? real.malloc(size) : interpose_malloc(size);
+	return thread_passes(size) ? next.malloc(size) : interpose_malloc(size);
 }
 
 EXPORT void *calloc(size_t n, size_t size)
@@ -22,23 +22,23 @@ EXPORT void *calloc(size_t n, size_t size)
 
 	if (__builtin_expect(sample_on, 0) && !__builtin_mul_overflow(n, size, &product) &&
 	    thread_passes(product))
-		return real.calloc(n, size);
+		return next.calloc(n, size);
 	return interpose_calloc(n, size);
 }
 
 /* A block of the arena must not come to the real function. */
 EXPORT void *realloc(void *old, size_t size)
 {
-	return thread_frees_unseen(old) && !next_arena_owns(old) && thread_passes(size)
-		       ? real.realloc(old, size)
+	return thread_frees_unsampled(old) && !next_arena_owns(old) && thread_passes(size)
+		       ? next.realloc(old, size)
 		       : interpose_realloc(old, size);
 }
 
 /* The same, and free(NULL) is counted. */
 EXPORT void free(void *p)
 {
-	if (thread_frees_unseen(p) && p && !next_arena_owns(p) && !next_ending)
-		real.free(p);
+	if (thread_frees_unsampled(p) && p && !next_arena_owns(p) && !next_ending)
+		next.free(p);
 	else
 		interpose_free(p);
 }

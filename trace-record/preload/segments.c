@@ -9,6 +9,8 @@
 /* Of so much address space, most is the program's. */
 #define OUR_PART 8u
 
+#define AWAITS 2000u /* ms that a process waits for the segment of one that is gone */
+
 static uint32_t segments_within(uint64_t address_space)
 {
 	const uint64_t n = address_space / OUR_PART / SHM_SEGMENT_BYTES;
@@ -97,16 +99,16 @@ static bool any_process_gone(struct process *p)
 /* Where all are taken, but some by processes that are gone, msrec frees those when it has read them. */
 static bool await_segment(struct process *p)
 {
-	static _Atomic uint32_t nobody_wakes;
+	static _Atomic uint32_t never_woken;
 	bool claimed = false;
 
 	for (unsigned i = 0; !claimed && !atomic_load(&p->family->full) && any_process_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			break;
 		doorbell_ring(p->family);
-		os_wait(&nobody_wakes, 0, 1);
+		os_wait(&never_woken, 0, 1);
 		claimed = claim_mapped(p);
-		if (!claimed && i == THREAD_AWAITS)
+		if (!claimed && i == AWAITS)
 			atomic_store(&p->family->full, 1);
 	}
 	return claimed;
@@ -121,11 +123,9 @@ bool segments_claim(struct process *p)
 
 /* ---- giving back ---- */
 
-void segments_leave_room(uint64_t address_space)
+void segments_leave_room(struct process *p, uint64_t address_space)
 {
-	const uint32_t n = segments_within(address_space);
-	struct process *p = thread_now() ? process_now() : NULL;
-	const uint32_t mapped = p ? p->segments : 0;
+	const uint32_t n = segments_within(address_space), mapped = p->segments;
 
 	/* A vfork child has its parent's memory, and limits of its own. */
 	if (mapped <= n || p->pid != os_pid())

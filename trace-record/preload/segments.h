@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "thread.h"
+#include "process_state.h"
 
 /* Maps the family, if it isn't. */
 bool segments_map(struct process *p);
@@ -19,6 +19,6 @@ bool segments_map(struct process *p);
 bool segments_claim(struct process *p);
 
 /* The calling process may have so much address space from now on: gives back what is too much of that. */
-void segments_leave_room(uint64_t address_space);
+void segments_leave_room(struct process *p, uint64_t address_space);
 
 #endif

@@ -225,7 +225,7 @@ static void forget_all(struct unwind_memory *m)
 	/* Memory that nothing was written to stays untouched. */
 	if (m->stack.n_nodes > UNWIND_ROOT + 1)
 		clear_index(m);
-	m->stack.n_nodes = m->stack.told = UNWIND_ROOT + 1;
+	m->stack.n_nodes = m->stack.emitted = UNWIND_ROOT + 1;
 	m->last = UNWIND_ROOT;
 	m->path_depth = 0;
 	m->n_reads = 0;

@@ -27,12 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The state right after the intercepted call returned. */
-struct unwind_regs {
-	uintptr_t pc; /* its return address */
-	uintptr_t sp; /* its CFA: the stack pointer after the return */
-	uintptr_t bp; /* rbp of the caller */
-};
+#include "registers.h"
 
 #define UNWIND_ROOT 0u /* the node outside the outermost frame */
 
@@ -57,12 +52,12 @@ static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
 	return node->pc - 1;
 }
 
-/* One thread's. Others than unwind.c read `nodes`, `n_nodes` and `told` alone, and set `told`. */
+/* One thread's. Others than unwind.c read `nodes`, `n_nodes` and `emitted` alone, and set `emitted`. */
 struct unwind_stack {
 	struct unwind_node *nodes; /* by number; [UNWIND_ROOT] is none */
 	uint32_t n_nodes;
-	uint32_t told; /* the nodes below this were told to whom they concern; UNWIND_ROOT + 1 when
-			  all numbers have begun anew */
+	uint32_t
+		emitted; /* nodes below this were emitted; UNWIND_ROOT + 1 when all numbers have begun anew */
 	struct unwind_memory *memory;
 };
 

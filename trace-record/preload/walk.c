@@ -4,11 +4,13 @@
 #include "walk.h"
 
 #include <string.h>
-#include <ucontext.h>
 
 #include "frametables.h"
+#include "machine_context.h"
 #include "modules.h"
 #include "os.h"
+#include "sigreturn.h"
+#include "take_registers.h"
 
 /* A frame larger than this is not believed when only the frame pointer tells its size. */
 #define POINTER_FRAME_BYTES_MAX ((uintptr_t)1 << 20)
@@ -203,29 +205,20 @@ static bool step_frame_pointer(struct walker *walker, struct walk *w, struct ste
 	return walk_move(w, step, walk_load(bp + 8), bp + 16, walk_load(bp)) && may_return_to(w->pc);
 }
 
-/* Whether the code at pc makes the system call that ends a signal handler, as the restorers of
- * other run-time systems do, which come without tables. */
+/* Whether a signal handler returns to the code at pc. */
 static bool is_sigreturn(uintptr_t pc)
 {
-	static const unsigned char long_form[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	static const unsigned char short_form[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-
-	if (!os_readable(pc) || !os_readable(pc + sizeof(long_form) - 8))
-		return false;
-	return memcmp((const void *)pc, short_form, sizeof(short_form)) == 0 ||
-	       memcmp((const void *)pc, long_form, sizeof(long_form)) == 0;
+	return os_readable(pc) && os_readable(pc + SIGRETURN_BYTES - 8) && sigreturn_is((const void *)pc);
 }
 
 /* The kernel left the interrupted registers in the ucontext that the stack pointer points to. */
 static bool step_sigreturn(struct walker *walker, struct walk *w, struct step *step)
 {
-	static const unsigned fields[3] = { REG_RIP, REG_RSP, REG_RBP };
 	struct reader reader = { walker, w };
-	uintptr_t saved = w->sp + offsetof(ucontext_t, uc_mcontext.gregs);
-	uint64_t value[3];
+	uint64_t value[CONTEXT_REGISTERS];
 
-	for (unsigned i = 0; i < 3; i++)
-		if (!read_memory(&reader, saved + sizeof(greg_t) * fields[i], 8, true, &value[i]))
+	for (unsigned i = 0; i < CONTEXT_REGISTERS; i++)
+		if (!read_memory(&reader, w->sp + context_offset(i), 8, true, &value[i]))
 			return false;
 	w->exact = walk_move(w, step, value[0], value[1], value[2]);
 	return w->exact;
@@ -241,17 +234,15 @@ static void load_registers(struct walker *walker, const struct walk *w)
 	registers->value[CFI_RIP] = w->pc;
 	registers->value[CFI_RSP] = w->sp;
 	registers->value[CFI_RBP] = w->bp;
-	registers->known |= 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
+	registers->known |= CFI_FOLLOWED;
 }
 
 /* What the outcome of a step by the tables depended on, in the frame's flags. */
 static void mark_dependence(struct step *step, const struct cfi_step *tables, enum cfi_result result)
 {
-	uint32_t compared = 1u << CFI_RIP | 1u << CFI_RSP | 1u << CFI_RBP;
-
 	if (tables->used & 1u << CFI_RBP)
 		step->flags |= STEP_USES_BP;
-	if (tables->used & ~compared || (tables->return_at == 0 && result != CFI_OUTERMOST))
+	if (tables->used & ~CFI_FOLLOWED || (tables->return_at == 0 && result != CFI_OUTERMOST))
 		step->flags |= STEP_OPAQUE;
 }
 
@@ -364,12 +355,7 @@ void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_r
 	uint64_t *value = walker->registers.value;
 	struct step step;
 
-	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"
-			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"
-			 "movq %%r15, 120(%0)\n\tleaq 0f(%%rip), %%rax\n\t0:\n\tmovq %%rax, 128(%0)"
-			 :
-			 : "r"(value)
-			 : "rax", "memory");
+	TAKE_REGISTERS(value);
 	*w = (struct walk){
 		.pc = value[CFI_RIP],
 		.sp = value[CFI_RSP],
@@ -378,7 +364,7 @@ void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_r
 		.all_registers = true,
 		.caching = caching,
 	};
-	walker->registers.known = 1u << CFI_RBX | 0xfu << CFI_R12;
+	walker->registers.known = CFI_PRESERVED;
 	region_start(walker, w->sp);
 	for (unsigned n = 0; n < OWN_FRAMES_MAX && (w->sp != regs->sp || w->pc != regs->pc); n++) {
 		step = (struct step){ .return_at = 0 };

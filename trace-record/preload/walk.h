@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "cfi.h"
+#include "registers.h"
 #include "rules.h"
-#include "unwind.h"
 
 /* Addresses outside are no code: the first page is never mapped, the top half is the kernel's. */
 #define WALK_PC_MIN ((uintptr_t)4096)

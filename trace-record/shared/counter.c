@@ -97,11 +97,6 @@ void counter_close(struct counter *c)
 	counter_forget(c);
 }
 
-static uint64_t read_register(uint32_t index)
-{
-	return (uint64_t)__rdpmc((int)index);
-}
-
 static bool read_fd(struct counter *c, uint64_t *count)
 {
 	if (c->fd && !is_ours(c))
@@ -113,7 +108,7 @@ uint64_t counter_read(struct counter *c)
 {
 	uint64_t count;
 
-	if ((c->page ? counter_read_page(c->page, read_register, &count) : read_fd(c, &count)) &&
+	if ((c->page ? counter_read_page(c->page, cpu_read_counter, &count) : read_fd(c, &count)) &&
 	    count > c->last)
 		c->last = count;
 	return c->last;

@@ -106,7 +106,7 @@ uint64_t os_lock(_Atomic bool *lock)
 		if (tries % 64 == 0)
 			os_call6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 		else
-			__builtin_ia32_pause();
+			cpu_pause();
 	return mask;
 }
 

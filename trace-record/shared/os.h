@@ -18,23 +18,14 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <x86intrin.h>
+
+#ifdef __x86_64__
+#include "cpu_x86_64.h"
+#else
+#error "write shared/cpu_*.h for this processor"
+#endif
 
 #define PAGE ((uintptr_t)4096)
-
-static inline long os_call6(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
 
 /* Whether the eight bytes at `address` can be read. The kernel copies the signal set before it
  * refuses the nonsense in the first argument, so nothing is changed; but there is no set at 0. Costs a system call. */
@@ -148,18 +139,13 @@ uint64_t os_address_space(void);
 /* The number of threads of this process, or 0 if it cannot be told. */
 uint32_t os_threads(void);
 
-/*
- * Monotonic time, in ticks of the time-stamp counter or in ns. Taken after everything before it in the
- * program has happened: a plain RDTSC may run ahead of a locked instruction that waits for another
- * CPU, and then a block that changes threads gets stamps in the wrong order.
- */
+/* Monotonic time, in ticks of the time-stamp counter (see cpu_clock()) or in ns. */
 static inline uint64_t os_stamp(int use_tsc)
 {
 	struct timespec now;
-	unsigned cpu;
 
 	if (use_tsc)
-		return __rdtscp(&cpu);
+		return cpu_clock();
 	os_call6(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

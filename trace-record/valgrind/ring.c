@@ -107,7 +107,7 @@ static __attribute__((noinline)) bool wait_for_room(uint64_t bytes)
 			return false;
 		}
 		if (i < DOORBELL_SPINS) {
-			__builtin_ia32_pause();
+			cpu_pause();
 			continue;
 		}
 		doorbell_sleep(ring.family, shared, ring.tail, seen);

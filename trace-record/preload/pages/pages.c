@@ -6,16 +6,18 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "mst_op.h"
 #include "os.h"
-#include "recorder.h"
+#include "recorder_assert.h"
 #include "syscall_patch.h"
-#include "thread.h"
 #include "trampoline.h"
 
 #define KEEP_OLD 4u /* MREMAP_DONTUNMAP */
 
 /* The end of the address space that a process has; what is listed behind is the kernel's. */
 #define USER_END ((uintptr_t)1 << 47)
+
+static const struct pages_recorder *recorder;
 
 /* ---- one call at a time ---- */
 
@@ -39,8 +41,8 @@ static _Atomic uint32_t confined;
 static bool lock(void)
 {
 	static const struct timespec nap = { 0, 100000 };
-	_Atomic uintptr_t *owner = &atomic_load(&thread_wiped)->page_owner;
-	const uintptr_t self = thread_pointer();
+	_Atomic uintptr_t *const owner = recorder->owner;
+	const uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 
 	for (unsigned i = 0; i < SPINS + SLEEPS; i++) {
 		uintptr_t expected = 0;
@@ -50,7 +52,7 @@ static bool lock(void)
 		if (expected == self)
 			return false; /* a signal handler, inside a call of the thread */
 		if (i < SPINS || confined)
-			_mm_pause();
+			cpu_pause();
 		else
 			os_call6(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
 	}
@@ -60,12 +62,7 @@ static bool lock(void)
 
 static void unlock(void)
 {
-	atomic_store(&atomic_load(&thread_wiped)->page_owner, 0);
-}
-
-static void incomplete(void)
-{
-	atomic_store(&the_process.segment->unwatched, 1);
+	atomic_store(recorder->owner, 0);
 }
 
 /* ---- the list of mappings ---- */
@@ -152,7 +149,7 @@ static uint64_t attached_bytes(uintptr_t address)
 	struct listing l;
 
 	if (confined || !listing_open(&l)) {
-		incomplete();
+		recorder->incomplete();
 		return 0;
 	}
 	while (next_mapping(&l, &m)) {
@@ -168,15 +165,17 @@ static uint64_t attached_bytes(uintptr_t address)
 
 /* ---- calls ---- */
 
-static void tell(const struct entry_state *state, struct call *call, size_t old_size)
+static void record(const struct patched_call *s, struct call *call, size_t old_size)
 {
 	/* One more, because the frame is where the call was made, not where it returns to. */
-	const struct unwind_regs regs = { .pc = entry_pc(state) + 1, .sp = entry_sp(state), .bp = state->bp };
+	const struct unwind_regs regs = { .pc = patched_call_pc(s) + 1,
+					  .sp = patched_call_sp(s),
+					  .bp = s->bp };
 
-	recorder_page(call, old_size, &regs);
+	recorder->record(call, old_size, &regs);
 }
 
-static long make_call(const struct entry_state *s)
+static long make_call(const struct patched_call *s)
 {
 	return os_call6(s->number, s->arguments[0], s->arguments[1], s->arguments[2], s->arguments[3],
 			s->arguments[4], s->arguments[5]);
@@ -187,30 +186,31 @@ static bool failed(long result)
 	return result < 0 && result >= -4095;
 }
 
-static void told_mmap(const struct entry_state *s, long result)
+static void record_mmap(const struct patched_call *s, long result)
 {
 	const long size = s->arguments[1], fd = s->arguments[4];
 
-	tell(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size }, 0);
+	record(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size },
+	       0);
 	/* A library's code, before any of it runs. */
 	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS) &&
-	    (confined || syscall_patch_watch((uintptr_t)result, (uintptr_t)(result + size)) & SITE_MISSED))
-		incomplete();
+	    (confined || syscall_patch_code((uintptr_t)result, (uintptr_t)(result + size)) & SITE_MISSED))
+		recorder->incomplete();
 }
 
-static void told_mremap(const struct entry_state *s, long result)
+static void record_mremap(const struct patched_call *s, long result)
 {
 	const bool kept = s->arguments[3] & KEEP_OLD;
 
-	tell(s,
-	     &(struct call){ .op = MST_OP_PAGE_MREMAP,
-			     .result = (void *)result,
-			     .old = (void *)s->arguments[0],
-			     .size = (size_t)s->arguments[2] },
-	     kept ? 0 : (size_t)s->arguments[1]);
+	record(s,
+	       &(struct call){ .op = MST_OP_PAGE_MREMAP,
+			       .result = (void *)result,
+			       .old = (void *)s->arguments[0],
+			       .size = (size_t)s->arguments[2] },
+	       kept ? 0 : (size_t)s->arguments[1]);
 }
 
-static void told_brk(const struct entry_state *s, uintptr_t now)
+static void record_brk(const struct patched_call *s, uintptr_t now)
 {
 	const uintptr_t before = state_break, low = now < before ? now : before;
 	struct call call = { .op = now < before ? MST_OP_PAGE_BRK_SHRINK : MST_OP_PAGE_BRK_GROW,
@@ -218,44 +218,44 @@ static void told_brk(const struct entry_state *s, uintptr_t now)
 			     .size = now < before ? before - now : now - before };
 
 	if (call.size)
-		tell(s, &call, 0);
+		record(s, &call, 0);
 	state_break = now;
 }
 
-static void tell_result(const struct entry_state *s, long result, size_t detached)
+static void record_result(const struct patched_call *s, long result, size_t detached)
 {
 	void *const first = (void *)s->arguments[0];
 
 	switch (s->number) {
 	case SYS_mmap:
-		told_mmap(s, result);
+		record_mmap(s, result);
 		break;
 	case SYS_munmap:
-		tell(s,
-		     &(struct call){
-			     .op = MST_OP_PAGE_MUNMAP, .result = first, .size = (size_t)s->arguments[1] },
-		     0);
+		record(s,
+		       &(struct call){
+			       .op = MST_OP_PAGE_MUNMAP, .result = first, .size = (size_t)s->arguments[1] },
+		       0);
 		break;
 	case SYS_mremap:
-		told_mremap(s, result);
+		record_mremap(s, result);
 		break;
 	case SYS_brk:
-		told_brk(s, (uintptr_t)result);
+		record_brk(s, (uintptr_t)result);
 		break;
 	case SYS_shmat:
-		tell(s,
-		     &(struct call){ .op = MST_OP_PAGE_SHMAT,
-				     .result = (void *)result,
-				     .size = attached_bytes((uintptr_t)result) },
-		     0);
+		record(s,
+		       &(struct call){ .op = MST_OP_PAGE_SHMAT,
+				       .result = (void *)result,
+				       .size = attached_bytes((uintptr_t)result) },
+		       0);
 		break;
 	case SYS_shmdt:
-		tell(s, &(struct call){ .op = MST_OP_PAGE_SHMDT, .result = first, .size = detached }, 0);
+		record(s, &(struct call){ .op = MST_OP_PAGE_SHMDT, .result = first, .size = detached }, 0);
 		break;
 	}
 }
 
-static bool can_confine(const struct entry_state *s)
+static bool can_confine(const struct patched_call *s)
 {
 	const uint32_t what = (uint32_t)s->arguments[0];
 
@@ -264,7 +264,7 @@ static bool can_confine(const struct entry_state *s)
 }
 
 /* Of prctl() and seccomp(). Libraries try, with nonsense, what the kernel knows of; that confines nobody. */
-static long make_confining_call(const struct entry_state *s)
+static long make_confining_call(const struct patched_call *s)
 {
 	const bool confines = can_confine(s);
 	long result;
@@ -276,22 +276,22 @@ static long make_confining_call(const struct entry_state *s)
 	return result;
 }
 
-long entry_call(const struct entry_state *state)
+static long handle_call(const struct patched_call *s)
 {
 	size_t detached = 0;
 	bool locked;
 	long result;
 
-	if (atomic_load_explicit(&thread_off, memory_order_relaxed))
-		return make_call(state);
-	if (state->number == SYS_seccomp || state->number == SYS_prctl)
-		return make_confining_call(state);
+	if (atomic_load_explicit(recorder->off, memory_order_relaxed))
+		return make_call(s);
+	if (s->number == SYS_seccomp || s->number == SYS_prctl)
+		return make_confining_call(s);
 	locked = lock();
-	if (state->number == SYS_shmdt)
-		detached = attached_bytes((uintptr_t)state->arguments[0]);
-	result = make_call(state);
+	if (s->number == SYS_shmdt)
+		detached = attached_bytes((uintptr_t)s->arguments[0]);
+	result = make_call(s);
 	if (!failed(result))
-		tell_result(state, result, detached);
+		record_result(s, result, detached);
 	if (locked)
 		unlock();
 	return result;
@@ -301,6 +301,13 @@ long entry_call(const struct entry_state *state)
 
 #define CODES 64u
 
+static bool is_own(uintptr_t address)
+{
+	struct os_range range;
+
+	return recorder->next_own(address, &range) && range.start <= address;
+}
+
 /* The first mappings of code at `from` and behind it. */
 static unsigned list_codes(uintptr_t from, struct mapping *codes)
 {
@@ -308,20 +315,20 @@ static unsigned list_codes(uintptr_t from, struct mapping *codes)
 	unsigned n = 0;
 
 	if (!listing_open(&l)) {
-		incomplete();
+		recorder->incomplete();
 		return 0;
 	}
 	while (n < CODES && next_mapping(&l, &codes[n])) {
 		const struct mapping *m = &codes[n];
 
-		n += m->start >= from && m->code && m->inode && !os_is_own(m->start);
+		n += m->start >= from && m->code && m->inode && !is_own(m->start);
 	}
 	listing_close(&l);
 	return n;
 }
 
 /* Code that is mapped now; watching it changes the list. */
-static unsigned watch_all(void)
+static unsigned patch_all(void)
 {
 	static struct mapping codes[CODES];
 	unsigned n, found = 0;
@@ -330,23 +337,23 @@ static unsigned watch_all(void)
 	do {
 		n = list_codes(from, codes);
 		for (unsigned i = 0; i < n; i++)
-			found |= syscall_patch_watch(codes[i].start, codes[i].end);
+			found |= syscall_patch_code(codes[i].start, codes[i].end);
 		from = n ? codes[n - 1].end : 0;
 	} while (n == CODES);
 	return found;
 }
 
-static void tell_start(uintptr_t start, uintptr_t end)
+static void record_start(uintptr_t start, uintptr_t end)
 {
 	if (start < end)
-		recorder_page(&(struct call){ .op = MST_OP_PAGE_START,
-					      .result = (void *)start,
-					      .size = end - start },
-			      0, NULL);
+		recorder->record(&(struct call){ .op = MST_OP_PAGE_START,
+						 .result = (void *)start,
+						 .size = end - start },
+				 0, NULL);
 }
 
 /* All that is mapped and isn't ours. */
-static bool tell_all(void)
+static bool record_all(void)
 {
 	struct mapping m;
 	struct listing l;
@@ -356,29 +363,36 @@ static bool tell_all(void)
 	while (next_mapping(&l, &m) && m.end <= USER_END) {
 		struct os_range own;
 
-		while (m.start < m.end && os_next_own(m.start, &own) && own.start < m.end) {
-			tell_start(m.start, own.start);
+		while (m.start < m.end && recorder->next_own(m.start, &own) && own.start < m.end) {
+			record_start(m.start, own.start);
 			m.start = own.end;
 		}
-		tell_start(m.start, m.end);
+		record_start(m.start, m.end);
 	}
 	listing_close(&l);
 	return true;
 }
 
-void pages_begin(void)
+/* The linker's: where this library begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+void msrec_pages_begin(const struct pages_recorder *r)
 {
 	const unsigned needed = SITE_MMAP | SITE_MUNMAP | SITE_BRK | SITE_MREMAP;
-	const bool locked = lock();
 	unsigned found;
+	bool locked;
 
-	entry_init();
+	recorder = r;
+	locked = lock();
+	trampoline_begin(handle_call);
+	syscall_patch_begin(recorder->own);
 	state_break = (uintptr_t)os_call6(SYS_brk, 0, 0, 0, 0, 0, 0);
-	os_own_library();
-	found = watch_all();
-	found |= os_threads() == 1 ? syscall_patch_watch_syscall() : SITE_MISSED;
-	if (!tell_all() || (found & needed) != needed || found & SITE_MISSED)
-		incomplete();
+	recorder->own((uintptr_t)__ehdr_start, (uint64_t)(_end - __ehdr_start));
+	found = patch_all();
+	found |= os_threads() == 1 ? syscall_patch_syscall() : SITE_MISSED;
+	if (!record_all() || (found & needed) != needed || found & SITE_MISSED)
+		recorder->incomplete();
 	if (locked)
 		unlock();
 }

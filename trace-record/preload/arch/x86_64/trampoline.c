@@ -4,41 +4,41 @@
 #include <cpuid.h>
 #include <stddef.h>
 
-/*
- * Of what XSAVE keeps: x87, SSE, AVX and the three parts of AVX-512. Nothing of what we call uses more.
- */
+/* Of what XSAVE keeps: x87, SSE, AVX and the three parts of AVX-512. No code that the handler calls uses more. */
 #define KEPT 0xe7u
 #define LEGACY_BYTES 576u
 
 /* Read by the assembler code below. */
-__attribute__((used)) static uint64_t entry_bytes = LEGACY_BYTES;
-__attribute__((used)) static uint32_t entry_mask; /* 0: there is no XSAVE */
+__attribute__((used)) static trampoline_handler *trampoline_handles;
+__attribute__((used)) static uint64_t trampoline_save_bytes = LEGACY_BYTES;
+__attribute__((used)) static uint32_t trampoline_save_mask; /* 0: there is no XSAVE */
 
-void entry_init(void)
+void trampoline_begin(trampoline_handler *handler)
 {
 	uint32_t a, b, c, d, low, high;
 
+	trampoline_handles = handler;
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
 		return;
 	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	for (uint32_t i = 2; i < 8; i++) {
 		if (!(low & KEPT & 1u << i) || !__get_cpuid_count(13, i, &a, &b, &c, &d))
 			continue;
-		if (b + a > entry_bytes)
-			entry_bytes = b + a;
+		if (b + a > trampoline_save_bytes)
+			trampoline_save_bytes = b + a;
 	}
-	entry_mask = low & KEPT;
+	trampoline_save_mask = low & KEPT;
 }
 
 /*
- * The registers are pushed so that they are a struct entry_state. XRSTOR wants the 64 bytes behind the
- * legacy area to be zero but for what XSAVE sets.
+ * Pushes the registers so that they form a struct patched_call. XRSTOR wants the 64 bytes behind the legacy area to be zero
+ * but for what XSAVE sets.
  */
 __asm__(".pushsection .text\n"
-	".globl syscall_patch_entry\n"
-	".hidden syscall_patch_entry\n"
-	".type syscall_patch_entry, @function\n"
-	"syscall_patch_entry:\n"
+	".globl trampoline\n"
+	".hidden trampoline\n"
+	".type trampoline, @function\n"
+	"trampoline:\n"
 	".cfi_startproc\n"
 	"	pushfq\n"
 	"	.cfi_adjust_cfa_offset 8\n"
@@ -59,9 +59,9 @@ __asm__(".pushsection .text\n"
 	"	movq %rsp, %rbx\n"
 	"	.cfi_def_cfa_register %rbx\n"
 	"	cld\n"
-	"	subq entry_bytes(%rip), %rsp\n"
+	"	subq trampoline_save_bytes(%rip), %rsp\n"
 	"	andq $-64, %rsp\n"
-	"	movl entry_mask(%rip), %eax\n"
+	"	movl trampoline_save_mask(%rip), %eax\n"
 	"	testl %eax, %eax\n"
 	"	jz 1f\n"
 	"	xorl %edx, %edx\n"
@@ -77,9 +77,9 @@ __asm__(".pushsection .text\n"
 	"	jmp 2f\n"
 	"1:	fxsave64 (%rsp)\n"
 	"2:	movq %rbx, %rdi\n"
-	"	call entry_call\n"
+	"	call *trampoline_handles(%rip)\n"
 	"	movq %rax, (%rbx)\n"
-	"	movl entry_mask(%rip), %eax\n"
+	"	movl trampoline_save_mask(%rip), %eax\n"
 	"	testl %eax, %eax\n"
 	"	jz 3f\n"
 	"	xorl %edx, %edx\n"
@@ -106,9 +106,9 @@ __asm__(".pushsection .text\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n"
 	".cfi_endproc\n"
-	".size syscall_patch_entry, . - syscall_patch_entry\n"
+	".size trampoline, . - trampoline\n"
 	".popsection\n");
 
-_Static_assert(offsetof(struct entry_state, bx) == 56 && offsetof(struct entry_state, returns) == 80 &&
-		       sizeof(struct entry_state) == 88,
+_Static_assert(offsetof(struct patched_call, bx) == 56 && offsetof(struct patched_call, returns) == 80 &&
+		       sizeof(struct patched_call) == 88,
 	       "as it is pushed");

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "emit.h"
+
+#include "modules.h"
+
+/* A stack pointer this far from the thread's others belongs to another stack: a handler's, a coroutine's. */
+#define STACK_MOST ((uintptr_t)256 << 20)
+
+#define OPERANDS_MAX 4u /* address, old address, alignment, usable size */
+
+/* ---- records ---- */
+
+/* The general record; `wide` is used with SHM_WIDE. False: there is no room. */
+static inline bool emit_record(struct thread *t, uint64_t head, uint64_t wide, const uint64_t *operands,
+			       unsigned n)
+{
+	struct producer *r = &t->out;
+	uint64_t *const start = ring_reserve(r, SHM_RECORD_WORDS);
+	uint64_t *w;
+
+	RECORDER_ASSERT(t->inside == EMITTING && n <= OPERANDS_MAX);
+	if (!start)
+		return false;
+	w = start + 1;
+	if (ring_wants_stamp(r)) {
+		head |= (uint64_t)SHM_STAMPED << 8;
+		*w++ = ring_stamp(r);
+	}
+	if (SHM_FLAGS(head) & SHM_WIDE)
+		*w++ = wide;
+	w = ring_put_operands(w, operands, n);
+	*start = head;
+	RECORDER_ASSERT(shm_words(head) == (unsigned)(w - start));
+	ring_publish(r, (uint32_t)(w - start));
+	return true;
+}
+
+__attribute__((noinline)) bool emit_value(struct thread *t, uint8_t op, uint8_t flags, uint64_t value,
+					  const uint64_t *operand)
+{
+	if (shm_is_wide(value))
+		flags |= SHM_WIDE;
+	return emit_record(t, shm_head(op, flags, value), value, operand, operand ? 1 : 0);
+}
+
+/* A signal handler may add to the losses meanwhile. */
+__attribute__((noinline)) bool emit_losses_due(struct thread *t)
+{
+	uint64_t losses;
+
+	ring_trust(&t->out);
+	losses = t->out.losses;
+	if (losses == t->out.emitted_losses)
+		return true;
+	if (!emit_value(t, MST_OP_LOST, 0, losses - t->out.emitted_losses, NULL))
+		return false;
+	t->out.emitted_losses = losses;
+	return true;
+}
+
+/* ---- calls ---- */
+
+/*
+ * Emits node definitions not yet emitted; stamped when the module table changed, because the same pc may now be other
+ * code.
+ */
+static __attribute__((noinline)) bool emit_nodes(struct thread *t)
+{
+	const uint64_t modules = atomic_load_explicit(&modules_state, memory_order_relaxed);
+	struct unwind_stack *stack = t->stack;
+
+	if (modules != t->modules) {
+		t->modules = modules;
+		t->out.stamp_due = t->out.limit = 0;
+	}
+	for (; stack->emitted < stack->n_nodes; stack->emitted++) {
+		const struct unwind_node *node = &stack->nodes[stack->emitted];
+		const uint64_t pc = unwind_node_pc(node);
+
+		/* A parent's number is lower than its node's, so parent chains are finite. */
+		RECORDER_ASSERT(node->parent < stack->emitted);
+		if (!emit_value(t, SHM_OP_NODE, 0, stack->emitted | (uint64_t)node->parent << 16, &pc))
+			return false;
+	}
+	return true;
+}
+
+__attribute__((noinline)) void emit_call(struct thread *t, const struct call *call, size_t usable,
+					 uint64_t node)
+{
+	uint64_t operands[OPERANDS_MAX], *w = operands;
+	uint8_t flags = call->size >> 32 != 0 ? SHM_WIDE : 0;
+
+	RECORDER_ASSERT(node < t->stack->n_nodes);
+	*w++ = (uintptr_t)call->result;
+	if (shm_operands((uint8_t)call->op) == 2)
+		*w++ = (uintptr_t)call->old;
+	if (call->align_log2) {
+		flags |= SHM_ALIGNED;
+		*w++ = call->align_log2;
+	}
+	if (usable) {
+		flags |= SHM_USABLE;
+		*w++ = usable;
+	}
+	if (!call->result)
+		flags |= SHM_FAILED;
+	if (call->overflow)
+		flags |= SHM_OVERFLOW;
+	if (!emit_losses(t) || (t->stack->emitted != t->stack->n_nodes && !emit_nodes(t)) ||
+	    !emit_record(t, emit_call_head(call, flags, node), call->size, operands,
+			 (unsigned)(w - operands)))
+		ring_lose(&t->out);
+}
+
+void emit_full_call(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs)
+{
+	const uint64_t count = emit_extras(t, regs->sp);
+
+	emit_call(t, call, usable, unwind_capture(t->stack, regs));
+	emit_end_extras(t, count);
+}
+
+void emit_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs)
+{
+	const uint64_t count = emit_extras(t, regs ? regs->sp : 0);
+
+	if (the_process.options.free_stacks && op == SHM_OP_FREE)
+		emit_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0,
+			  unwind_capture(t->stack, regs));
+	else if (!emit_losses(t) || !emit_value(t, op, 0, (uintptr_t)p, NULL))
+		ring_lose(&t->out);
+	emit_end_extras(t, count);
+}
+
+/* ---- extras ---- */
+
+/* Measures how deep the stack is at `sp`; false if `sp` is not on the thread's stack. */
+static bool measure_depth(struct thread_extras *extras, uintptr_t sp, uint64_t *depth)
+{
+	if (!extras->top || (sp > extras->top && sp - extras->top < STACK_MOST))
+		extras->top = sp;
+	*depth = extras->top - sp;
+	return sp <= extras->top && *depth < STACK_MOST;
+}
+
+/* If there is no room for the record, the next event will have one. */
+static void emit_depth(struct thread *t, uint64_t depth)
+{
+	if (depth != t->extras.emitted_depth && emit_losses(t) && emit_value(t, MST_OP_STACK, 0, depth, NULL))
+		t->extras.emitted_depth = depth;
+}
+
+static void emit_count(struct thread *t, uint64_t count)
+{
+	if (count > t->extras.counted && emit_losses(t) &&
+	    emit_value(t, SHM_OP_COUNT, 0, count - t->extras.counted, NULL))
+		t->extras.counted = count;
+}
+
+uint64_t emit_extras(struct thread *t, uintptr_t sp)
+{
+	const uint8_t wanted = the_process.options.extras;
+	uint64_t count = 0, depth;
+
+	if (wanted & EXTRA_COUNT) {
+		count = counter_read(&t->extras.counter);
+		emit_count(t, count);
+	}
+	if (wanted & EXTRA_DEPTH && sp && measure_depth(&t->extras, sp, &depth))
+		emit_depth(t, depth);
+	return count;
+}
+
+void emit_end_extras(struct thread *t, uint64_t count)
+{
+	if (the_process.options.extras & EXTRA_COUNT)
+		t->extras.counted += counter_read(&t->extras.counter) - count;
+}

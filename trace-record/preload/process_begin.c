@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "process_begin.h"
+
+#include "doorbell.h"
+#include "frametables.h"
+#include "modules.h"
+#include "next_malloc.h"
+#include "segments.h"
+#include "thread_lookup.h"
+
+#define RING_WRAP (64u << 10)
+
+static _Atomic uint32_t setting_up; /* pid of the process that is in process_begin(); 0: none */
+
+/* ---- threads left by a fork ---- */
+
+void process_place_thread(struct process *p, struct thread *t)
+{
+	struct producer *r = &t->out;
+
+	r->ring = &p->segment->rings[t->ring_id];
+	r->data = shm_ring_data(p->segment, t->ring_id);
+	r->size = shm_ring_bytes(t->ring_id);
+	r->wrap = r->size / 4 < RING_WRAP ? r->size / 4 : RING_WRAP;
+	RECORDER_ASSERT(r->size && (r->size & (r->size - 1)) == 0 && (r->wrap & (r->wrap - 1)) == 0);
+}
+
+/*
+ * A signal handler has forked inside an event. When the handler returns, the child goes on with that event, into the ring
+ * of its parent. So the segment becomes private memory, which is never freed, and the state is given to no other thread.
+ */
+static void leave_event(struct process *p, uint32_t ring_id)
+{
+	p->threads[ring_id] = NULL;
+	os_call6(SYS_mmap, (long)p->segment, (long)SHM_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	p->apart = false;
+	atomic_store(&p->segment->state, SHM_SEGMENT_CLAIMED);
+}
+
+/* Keeps what the child needs of the thread that forks. Returns the number of the fork. */
+static uint32_t leave_thread(struct process *p, struct thread *t)
+{
+	while (t->inside == EMITTING) {
+		leave_event(p, t->ring_id);
+		if (!t->nested)
+			break;
+		t = t->nested;
+	}
+	p->forks.null_frees = t->fork.null_frees;
+	p->forks.top = t->extras.top;
+	return t->fork.current;
+}
+
+/* In the child of a fork, with its parent's segment: takes all states from their threads. Returns the number of the fork. */
+static uint32_t forget_threads(struct process *p)
+{
+	uint32_t fork = 0;
+
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		struct thread *t = p->threads[i];
+
+		if (t && atomic_load(&t->tp) == thread_pointer())
+			fork = leave_thread(p, t);
+		if (t) {
+			atomic_store(&t->tp, 0);
+			t->extras.timer = 0;
+			counter_forget(&t->extras.counter);
+		}
+	}
+	return fork;
+}
+
+/* The states that the parent had, for the child's threads that will have these ring ids. */
+static void place_threads(struct process *p)
+{
+	for (uint32_t i = 0; i < SHM_RINGS; i++) {
+		if (p->threads[i])
+			process_place_thread(p, p->threads[i]);
+	}
+}
+
+/* ---- the process ---- */
+
+static void take_options(struct process *p)
+{
+	const struct shm_family *family = p->family;
+
+	p->options = (struct process_options){
+		.depth = family->depth,
+		.use_tsc = family->use_tsc,
+		.extras = (family->stacks ? EXTRA_DEPTH : 0) | (family->instructions ? EXTRA_COUNT : 0),
+		.free_stacks = family->free_stacks,
+		.usable = family->usable,
+		.maps = family->maps,
+		.pages = family->pages,
+	};
+	p->options.plain =
+		!p->options.free_stacks && !p->options.usable && !p->options.extras && !family->sample_bytes;
+	RECORDER_ASSERT(p->options.depth > 0 && p->options.depth <= SHM_DEPTH_MAX);
+}
+
+static void begin_modules(struct process *p, bool forked)
+{
+	struct module_table *table = shm_modules(p->segment);
+
+	table->capacity = SHM_MODULES;
+	table->text_capacity = SHM_MODULE_TEXT;
+	if (forked) {
+		frametables_after_fork();
+		modules_after_fork(table);
+	} else {
+		modules_init(table, next.find_object, stamp_now);
+	}
+}
+
+/* Gives this process a segment; `parent` is the one inherited from before a fork. */
+static bool open_process(struct process *p, uint32_t parent)
+{
+	const bool forked = parent != SHM_NO_SEGMENT;
+	const uint32_t fork = forked ? forget_threads(p) : 0;
+	struct shm_segment *segment;
+
+	if (!segments_map(p) || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
+		return false;
+	if (!segments_claim(p)) {
+		atomic_fetch_add(&p->family->unrecorded, 1);
+		return false;
+	}
+	segment = p->segment;
+	p->pid = os_pid();
+	take_options(p);
+	segment->pid = p->pid;
+	segment->parent_pid = os_parent_pid();
+	segment->parent = parent;
+	segment->parent_fork = fork;
+	if (forked)
+		place_threads(p);
+	p->forks.stale_locks |= forked && (p->forks.threaded || p->threaded);
+	atomic_store(&p->many_rings, false);
+	atomic_store(&p->threaded, false);
+	atomic_store(&p->forks.forking, 0);
+	segment->start = stamp_now();
+	begin_modules(p, forked);
+	if (!forked && p->family->trace_children)
+		atomic_store(&segment->command_bytes,
+			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
+	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	doorbell_ring(p->family);
+	return true;
+}
+
+static bool set_up_process(struct process *p, uint32_t pid)
+{
+	uint32_t parent = SHM_NO_SEGMENT;
+
+	if (!process_wiped)
+		process_wiped = os_map_wiped_on_fork();
+	if (p->segment && p->pid != pid)
+		parent = p->segment_number;
+	if (!process_wiped || !open_process(p, parent))
+		return false;
+	atomic_store_explicit(&process_wiped->process, p, memory_order_release);
+	return true;
+}
+
+struct process *process_begin(void)
+{
+	const uint32_t pid = os_pid();
+	uint32_t at_it = atomic_load(&setting_up);
+
+	/* The pid of another process is the parent's: the thread that was setting up stayed there. */
+	if (at_it == pid || !atomic_compare_exchange_strong(&setting_up, &at_it, pid))
+		return NULL;
+	/* Another thread may have done it in the meantime. */
+	if (!process_now() && !set_up_process(&the_process, pid))
+		atomic_store(&process_off, true);
+	atomic_store(&setting_up, 0);
+	return process_now();
+}

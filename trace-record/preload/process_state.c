@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "process_state.h"
+
+struct process the_process;
+struct wiped *_Atomic process_wiped;
+_Atomic bool process_off;
+
+void process_give_up(void)
+{
+	atomic_store(&process_off, true);
+	atomic_store(&process_wiped->process, NULL);
+}

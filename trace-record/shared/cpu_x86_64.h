@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What os.h and counter.c need of the processor: a port to another one writes a file like this. */
+#ifndef TRACE_RECORD_CPU_X86_64_H
+#define TRACE_RECORD_CPU_X86_64_H
+
+#include <stdint.h>
+#include <x86intrin.h>
+
+/* A system call; the kernel's result: a negative number is minus an errno value. */
+static inline long os_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* In a loop that waits for another thread. */
+static inline void cpu_pause(void)
+{
+	_mm_pause();
+}
+
+/*
+ * The time-stamp counter, read after everything before it in the program has happened. A plain RDTSC may run ahead
+ * of a locked instruction that waits for another CPU; then a block that changes threads gets stamps in the
+ * wrong order.
+ */
+static inline uint64_t cpu_clock(void)
+{
+	unsigned cpu;
+
+	return __rdtscp(&cpu);
+}
+
+/* A performance counter, as perf_event_mmap_page numbers it. */
+static inline uint64_t cpu_read_counter(uint32_t index)
+{
+	return (uint64_t)__rdpmc((int)index);
+}
+
+#endif
