@@ -16,7 +16,7 @@
 
 #include "file.h"
 #include "hex.h"
-#include "order.h"
+#include "radix_sort.h"
 #include "string_pool.h"
 #include "string_set.h"
 
@@ -474,12 +474,12 @@ static void book_finish(struct book *book)
 /* In the order of addresses. */
 static bool book_fill(struct book *book, const struct namecache *cache)
 {
-	struct order_item *items = calloc(cache->n_additions, sizeof(*items));
+	struct radix_item *items = calloc(cache->n_additions, sizeof(*items));
 	bool fine = items;
 
 	for (uint32_t i = 0; i < cache->n_additions && fine; i++)
-		items[i] = (struct order_item){ cache->additions[i].address, i };
-	fine = fine && order_sort(items, cache->n_additions);
+		items[i] = (struct radix_item){ cache->additions[i].address, i };
+	fine = fine && radix_sort(items, cache->n_additions);
 	for (size_t i = 0; i < cache->n_additions && fine; i++)
 		book_chain(book, &cache->additions[items[i].number]);
 	free(items);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "order.h"
+#include "radix_sort.h"
 
 bool ranges_add(struct ranges *ranges, uint64_t lo, uint64_t hi, uint32_t value)
 {
@@ -30,13 +30,13 @@ bool ranges_add(struct ranges *ranges, uint64_t lo, uint64_t hi, uint32_t value)
 /* Puts them in order of their beginnings, equal ones as they were added. False: no memory. */
 static bool sort_ranges(struct ranges *ranges)
 {
-	struct order_item *items = malloc(ranges->n * sizeof(*items));
+	struct radix_item *items = malloc(ranges->n * sizeof(*items));
 	struct range *sorted = malloc(ranges->n * sizeof(*sorted));
 	bool fine = items && sorted && ranges->n <= UINT32_MAX;
 
 	for (size_t i = 0; fine && i < ranges->n; i++)
-		items[i] = (struct order_item){ ranges->v[i].lo, (uint32_t)i };
-	fine = fine && order_sort(items, ranges->n);
+		items[i] = (struct radix_item){ ranges->v[i].lo, (uint32_t)i };
+	fine = fine && radix_sort(items, ranges->n);
 	for (size_t i = 0; fine && i < ranges->n; i++)
 		sorted[i] = ranges->v[items[i].number];
 	free(items);

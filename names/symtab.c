@@ -8,7 +8,7 @@
 
 #include <gelf.h>
 
-#include "order.h"
+#include "radix_sort.h"
 
 /* Ranges that begin together are put one after another; a crafted file could make that last. */
 #define SEAL_ROUNDS 16
@@ -168,12 +168,12 @@ static int symbol_compare(const void *a, const void *b)
 /* By where they begin. Where there is no memory for that, all are compared. */
 static void sort_by_beginning(struct symtab *symtab)
 {
-	struct order_item *items = malloc(symtab->n * sizeof(*items));
+	struct radix_item *items = malloc(symtab->n * sizeof(*items));
 	struct symbol *sorted = malloc(symtab->n * sizeof(*sorted));
 
 	for (size_t i = 0; items && i < symtab->n; i++)
-		items[i] = (struct order_item){ symtab->v[i].lo, (uint32_t)i };
-	if (items && sorted && symtab->n <= UINT32_MAX && order_sort(items, symtab->n)) {
+		items[i] = (struct radix_item){ symtab->v[i].lo, (uint32_t)i };
+	if (items && sorted && symtab->n <= UINT32_MAX && radix_sort(items, symtab->n)) {
 		for (size_t i = 0; i < symtab->n; i++)
 			sorted[i] = symtab->v[items[i].number];
 		free(symtab->v);

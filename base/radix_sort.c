@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "order.h"
+#include "radix_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGIT 11 /* bits; the counts of a digit's values stay in the first cache */
+#define DIGIT 11 /* bits; the counts of a digit's values fit in the L1 cache */
 #define VALUES (1u << DIGIT)
 
-/* The bits in which keys differ, or 0 if the items are in order already. */
-static uint64_t find_difference(const struct order_item *items, size_t n)
+/* Returns the bits in which keys differ; 0: the items are sorted already. */
+static uint64_t find_difference(const struct radix_item *items, size_t n)
 {
 	uint64_t difference = 0;
 	bool sorted = true;
@@ -20,7 +20,7 @@ static uint64_t find_difference(const struct order_item *items, size_t n)
 	return sorted ? 0 : difference;
 }
 
-static void sort_by_digit(const struct order_item *from, struct order_item *to, size_t n, unsigned shift)
+static void sort_by_digit(const struct radix_item *from, struct radix_item *to, size_t n, unsigned shift)
 {
 	size_t places[VALUES] = { 0 }, sum = 0;
 
@@ -36,10 +36,10 @@ static void sort_by_digit(const struct order_item *from, struct order_item *to, 
 		to[places[from[i].key >> shift & (VALUES - 1)]++] = from[i];
 }
 
-bool order_sort(struct order_item *items, size_t n)
+bool radix_sort(struct radix_item *items, size_t n)
 {
 	uint64_t difference = find_difference(items, n);
-	struct order_item *room, *from = items, *to;
+	struct radix_item *room, *from = items, *to;
 
 	if (!difference)
 		return true;
@@ -47,7 +47,7 @@ bool order_sort(struct order_item *items, size_t n)
 	if (!room)
 		return false;
 	for (unsigned shift = 0; difference; difference >>= DIGIT, shift += DIGIT) {
-		struct order_item *const sorted = to;
+		struct radix_item *const sorted = to;
 
 		if (!(difference & (VALUES - 1)))
 			continue;
