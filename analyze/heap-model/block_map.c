@@ -111,7 +111,7 @@ static bool open_page(struct block_map *h, uint64_t place)
 
 /* ---- interface ---- */
 
-void block_map_lose(struct block_map *h, uint64_t place)
+static void lose(struct block_map *h, uint64_t place)
 {
 	if (page_at(h, place)->live < BLOCK_MAP_FEW && place + 1 < h->n)
 		page_retire(h, place);
@@ -152,6 +152,6 @@ bool block_map_take(struct block_map *h, uint64_t block, uint32_t *number)
 	*number = *slot;
 	*slot = BLOCK_MAP_NONE;
 	page->live--;
-	block_map_lose(h, place);
+	lose(h, place);
 	return true;
 }

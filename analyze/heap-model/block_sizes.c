@@ -2,17 +2,14 @@
 #include "block_sizes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "array.h"
 #include "block_map.h"
 #include "effect.h"
 #include "index_map.h"
 #include "valgrind_arena.h"
 
 #define NO_BLOCK UINT64_MAX
-
-/* Records that are prepared at once, and so many times that ahead; what is known of more than these. */
-enum { BATCH = 8, AHEAD = 4 + ARENA_REACH, BATCHES = 16, KNOWN = BATCHES * BATCH };
 
 /* What the records of a token do. */
 struct use {
@@ -23,13 +20,6 @@ struct use {
 	bool is_custom;
 };
 
-/* Records in a row, of those that name a block. */
-struct batch {
-	uint32_t handles[BATCH]; /* [n]: the blocks in the arena that are known */
-	uint32_t n, n_reaches;
-	struct arena_reach reaches[2 * BATCH + 1]; /* see arena.h */
-};
-
 struct block_sizes {
 	struct observer observer;
 	const struct settings *settings;
@@ -37,17 +27,12 @@ struct block_sizes {
 	struct block_map handles; /* live blocks in the arena */
 	struct index_map forgotten;
 	uint64_t *blocks, *bytes; /* by record of the present chunk */
-	uint32_t n;
+	uint32_t cap_blocks, cap_bytes;
 	uint64_t alloc;        /* the next one */
 	const uint64_t *freed; /* of the chunk; what records name in their turn */
-	uint32_t n_freed;
-	uint32_t named;          /* so many did before the present record */
-	uint32_t foreseen;       /* batches */
-	uint32_t due;            /* when so many records have named a block, the next batch is */
-	uint32_t numbers[KNOWN]; /* by record that names one: it in the arena; ARENA_NONE: not known yet */
-	struct batch batches[BATCHES];
-	struct use *uses; /* by token of the chunk */
-	uint32_t n_uses;
+	uint32_t named;        /* so many did before the present record */
+	struct use *uses;      /* by token of the chunk */
+	uint32_t cap_uses;
 	bool has_forgotten;
 };
 
@@ -70,28 +55,11 @@ bool block_sizes_serves(const struct block_sizes *u, const struct settings *sett
 
 /* ---- one chunk ---- */
 
-static bool grow(void *array, size_t n, size_t size)
-{
-	void **place = array, *grown = reallocarray(*place, n, size);
-
-	if (grown)
-		*place = grown;
-	return grown;
-}
-
 static bool reserve(struct block_sizes *u, uint32_t n, uint32_t n_uses)
 {
-	if (n > u->n) {
-		if (!grow(&u->blocks, n, sizeof(*u->blocks)) || !grow(&u->bytes, n, sizeof(*u->bytes)))
-			return false;
-		u->n = n;
-	}
-	if (n_uses > u->n_uses) {
-		if (!grow(&u->uses, n_uses, sizeof(*u->uses)))
-			return false;
-		u->n_uses = n_uses;
-	}
-	return true;
+	return array_reserve(&u->blocks, n, &u->cap_blocks, sizeof(*u->blocks)) &&
+	       array_reserve(&u->bytes, n, &u->cap_bytes, sizeof(*u->bytes)) &&
+	       array_reserve(&u->uses, n_uses, &u->cap_uses, sizeof(*u->uses));
 }
 
 /* One that is asked for replaces --alignment, even if it is smaller. */
@@ -122,63 +90,6 @@ static void find_uses(struct block_sizes *u, const struct mst_chunk *chunk, cons
 	}
 }
 
-/* ---- what comes ---- */
-
-static struct batch *batch_at(struct block_sizes *u, uint32_t back)
-{
-	return &u->batches[(u->foreseen - back) % BATCHES];
-}
-
-/*
- * The handle of a block that goes is taken out as soon as it is there; that of one that comes before it, but after
- * now, isn't yet.
- */
-static void take_early(struct block_sizes *u, struct batch *batch, uint32_t first)
-{
-	const uint32_t end = first + BATCH < u->n_freed ? first + BATCH : u->n_freed;
-
-	batch->n = 0;
-	for (uint32_t i = first; i < end; i++) {
-		const uint32_t handle = block_map_take_early(&u->handles, u->freed[i]);
-
-		batch->handles[batch->n] = u->numbers[i % KNOWN] = handle;
-		batch->n += handle != ARENA_NONE;
-	}
-}
-
-/* One batch more is looked at, and those before it again: the nearer they are, the more is known. */
-static void foresee(struct block_sizes *u)
-{
-	const uint32_t first = u->foreseen * BATCH;
-	struct batch *batch = batch_at(u, 1);
-
-	for (uint32_t i = first; i < first + BATCH && i < u->n_freed; i++)
-		block_map_foresee(&u->handles, u->freed[i]);
-	if (first)
-		take_early(u, batch, first - BATCH);
-	arena_foresee_blocks(u->arena, batch->handles, batch->n);
-	batch = batch_at(u, 2);
-	arena_foresee_beside(u->arena, batch->handles, batch->n);
-	batch = batch_at(u, 3);
-	batch->n_reaches = arena_foresee_joins(u->arena, batch->handles, batch->n, batch->reaches);
-	for (unsigned step = 1; step <= ARENA_REACH; step++) {
-		batch = batch_at(u, 3 + step);
-		arena_foresee_more(u->arena, batch->reaches, batch->n_reaches);
-	}
-	u->foreseen++;
-	u->due = u->foreseen > AHEAD ? (u->foreseen - AHEAD) * BATCH : 0;
-}
-
-/* Nothing is known of the chunk's blocks, and nothing shall be unless they lie too far apart for the caches. */
-static void foresee_nothing(struct block_sizes *u)
-{
-	u->foreseen = 0;
-	u->due = u->arena && arena_is_large(u->arena) ? 0 : UINT32_MAX;
-	for (unsigned i = 0; i < BATCHES; i++)
-		u->batches[i].n = u->batches[i].n_reaches = 0;
-	memset(u->numbers, 0xff, sizeof(u->numbers));
-}
-
 /* ---- blocks of the arena ---- */
 
 /* A block comes into the arena. False: no memory. */
@@ -190,24 +101,11 @@ static bool put(struct block_sizes *u, uint32_t i, uint64_t align, const struct 
 				    : block_map_put(&u->handles, u->blocks[i], handle);
 }
 
-/* The handle of the block that the present record names, if it has been taken out. */
-static uint32_t early_handle(const struct block_sizes *u)
-{
-	return u->numbers[u->named % KNOWN];
-}
-
-/* That of the block that record `i` names, which is the present one. */
-static bool find_handle(struct block_sizes *u, uint32_t i, uint32_t *handle)
-{
-	*handle = early_handle(u);
-	return *handle != ARENA_NONE || block_map_take(&u->handles, u->blocks[i], handle);
-}
-
 static void take(struct block_sizes *u, uint32_t i)
 {
 	uint32_t handle;
 
-	if (find_handle(u, i, &handle))
+	if (block_map_take(&u->handles, u->blocks[i], &handle))
 		u->bytes[i] = arena_free(u->arena, handle);
 }
 
@@ -216,7 +114,7 @@ static bool move(struct block_sizes *u, uint32_t i, const struct use *new)
 {
 	uint32_t handle;
 
-	if (!find_handle(u, i, &handle))
+	if (!block_map_take(&u->handles, u->blocks[i], &handle))
 		return put(u, i + 1, u->settings->alignment, new);
 	u->bytes[i] = arena_usable(u->arena, handle);
 	if (new->size > u->bytes[i]) {
@@ -267,10 +165,6 @@ static inline void run_free(struct block_sizes *u, uint32_t i, const struct use 
 /* A realloc that failed. */
 static bool keep(struct block_sizes *u, uint32_t i)
 {
-	const uint32_t handle = early_handle(u);
-
-	if (handle != ARENA_NONE && !block_map_put(&u->handles, u->blocks[i], handle))
-		return false;
 	return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
 	       index_map_put(&u->forgotten, u->blocks[i], 0);
 }
@@ -313,8 +207,6 @@ static bool run_calls(struct block_sizes *u, const struct mst_chunk *chunk)
 	for (uint32_t i = 0; i < chunk->n_records && done; i++) {
 		const struct use *use = &u->uses[chunk->records[i]];
 
-		while (u->named >= u->due)
-			foresee(u);
 		if (use->role == MST_ALLOC) {
 			done = run_alloc(u, i, use);
 		} else if (use->role == MST_FREE) {
@@ -343,10 +235,8 @@ static int block_sizes_chunk(struct observer *observer, const struct mst_reader 
 		return MST_ERR_IDENTITY;
 	u->alloc = chunk->first_alloc;
 	u->freed = chunk->freed;
-	u->n_freed = chunk->n_freed;
 	u->named = 0;
 	u->has_forgotten = false;
-	foresee_nothing(u);
 	return run_calls(u, chunk) ? 0 : MST_ERR_NOMEM;
 }
 

@@ -5,7 +5,6 @@ enum {
 	LAST = FREELISTS_LAST,
 	WALK = 100,   /* this block of another list isn't looked at any more */
 	LOWERING = 5, /* neighbours on each side that may become the head of a list */
-	SHORT = 32,   /* blocks of a list that are likely in the caches */
 	MANY = 32,    /* from so many blocks on the last list has an index, ... */
 	FEW = 16,     /* ... and down to so many */
 };
@@ -35,11 +34,6 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 		lowest = blocks[left].address < address ? left : lowest;
 		address = blocks[left].address < address ? blocks[left].address : address;
 	}
-	/* The next time it is mostly asked beside these, which in a short list are all. */
-	if (n > SHORT) {
-		__builtin_prefetch(&blocks[blocks[right].right]);
-		__builtin_prefetch(&blocks[blocks[left].left]);
-	}
 	return lowest;
 }
 
@@ -53,8 +47,6 @@ void freelists_settle(struct freelist *list, const struct block *blocks)
 		head = head_lower(blocks, blocks[head].left, list->n);
 	list->head = head;
 	list->unsettled = 0;
-	/* What will be left of it comes before that one. */
-	__builtin_prefetch(&blocks[blocks[head].next]);
 }
 
 /* Of a list that isn't empty. */

@@ -12,8 +12,6 @@ enum {
 	HEADER = 32, /* of a superblock */
 	PAGE = 4096,
 	SUPERBLOCK = 4194304, /* the smallest */
-	TAKEN_SOON = 4,       /* vacant records ahead */
-	LARGE = 131072,       /* blocks whose records fill a processor's second cache */
 };
 
 /* A request beyond can't be met; up to it no sum of sizes overflows. */
@@ -71,14 +69,7 @@ static bool records_reserve(struct arena *arena)
 
 static uint32_t record_take(struct arena *arena)
 {
-	uint32_t i;
-
-	if (arena->vacancies == 0)
-		return arena->n++;
-	i = arena->vacant[--arena->vacancies];
-	if (arena->vacancies >= TAKEN_SOON)
-		__builtin_prefetch(&arena->blocks[arena->vacant[arena->vacancies - TAKEN_SOON]], 1);
-	return i;
+	return arena->vacancies == 0 ? arena->n++ : arena->vacant[--arena->vacancies];
 }
 
 static void record_drop(struct arena *arena, uint32_t i)
@@ -311,68 +302,6 @@ uint64_t arena_free(struct arena *arena, uint32_t i)
 bool arena_is_starved(const struct arena *arena)
 {
 	return arena->starved;
-}
-
-bool arena_is_large(const struct arena *arena)
-{
-	return arena->n > LARGE;
-}
-
-/* Whether there is one can't be predicted: no branch, record 0 stands for none. */
-static const struct block *block_foreseen(const struct arena *arena, uint32_t i)
-{
-	return &arena->blocks[i == ARENA_NONE ? 0 : i];
-}
-
-void arena_foresee_blocks(const struct arena *arena, const uint32_t *handles, uint32_t n)
-{
-	for (uint32_t k = 0; k < n; k++)
-		__builtin_prefetch(&arena->blocks[handles[k]]);
-}
-
-void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, uint32_t n)
-{
-	for (uint32_t k = 0; k < n; k++) {
-		const struct block *block = &arena->blocks[handles[k]];
-
-		__builtin_prefetch(block_foreseen(arena, block->prev));
-		__builtin_prefetch(block_foreseen(arena, block->next));
-	}
-}
-
-/* Adds the neighbours in its list; returns 1 if it is free. */
-static inline uint32_t reach_begin(const struct arena *arena, uint32_t i, struct arena_reach *reach)
-{
-	const struct block *block = block_foreseen(arena, i);
-
-	*reach = (struct arena_reach){ block->left, block->right };
-	__builtin_prefetch(&arena->blocks[block->left]);
-	__builtin_prefetch(&arena->blocks[block->right]);
-	return !(block->size & BLOCK_LIVE);
-}
-
-uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n,
-			     struct arena_reach *reaches)
-{
-	uint32_t added = 0;
-
-	for (uint32_t k = 0; k < n; k++) {
-		const struct block *block = &arena->blocks[handles[k]];
-
-		added += reach_begin(arena, block->prev, &reaches[added]);
-		added += reach_begin(arena, block->next, &reaches[added]);
-	}
-	return added;
-}
-
-void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n)
-{
-	for (uint32_t k = 0; k < n; k++) {
-		reaches[k].left = arena->blocks[reaches[k].left].left;
-		reaches[k].right = arena->blocks[reaches[k].right].right;
-		__builtin_prefetch(&arena->blocks[reaches[k].left]);
-		__builtin_prefetch(&arena->blocks[reaches[k].right]);
-	}
 }
 
 uint64_t arena_usable(const struct arena *arena, uint32_t handle)

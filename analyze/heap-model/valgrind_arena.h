@@ -54,28 +54,6 @@ uint64_t arena_free(struct arena *arena, uint32_t handle);
 /* Whether memory has run out, so that a block that had room is not in it. */
 bool arena_is_starved(const struct arena *arena);
 
-/*
- * Hints, which change nothing: these blocks will be freed, and what that looks at had better be in the caches
- * then. Said in steps with some time between, so that none has to wait. Of use only if the arena is too large for
- * the caches.
- */
-bool arena_is_large(const struct arena *arena);
-void arena_foresee_blocks(const struct arena *arena, const uint32_t *handles, uint32_t n);
-void arena_foresee_beside(const struct arena *arena, const uint32_t *handles, uint32_t n);
-
-/* What is seen of the list of a free block beside one: how far to both sides. */
-struct arena_reach {
-	uint32_t left, right;
-};
-
-/* Adds up to 2 * n + 1 of them, the last one for nothing; returns how many. */
-uint32_t arena_foresee_joins(const struct arena *arena, const uint32_t *handles, uint32_t n,
-			     struct arena_reach *reaches);
-
-/* One block more to each side, which is worth doing ARENA_REACH times. */
-enum { ARENA_REACH = 2 };
-void arena_foresee_more(const struct arena *arena, struct arena_reach *reaches, uint32_t n);
-
 /* Of a live block: its usable size, and the address of its first byte in the model. */
 uint64_t arena_usable(const struct arena *arena, uint32_t handle);
 uint64_t arena_address(const struct arena *arena, uint32_t handle);
