@@ -1,157 +1,185 @@
 /* SPDX-License-Identifier: MIT */
 #include "block_map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "check.h"
 #include "huge_pages.h"
 
-enum {
-	AHEAD = 1024, /* pages that the directory may skip; indices are what the file says */
-};
+/*
+ * Indices are a file's claims: the directory may be so many pages longer than the number of blocks that were put
+ * requires.
+ */
+#define AHEAD 1024u
 
-void block_map_init(struct block_map *h)
+void block_map_finish(struct block_map *map)
 {
-	*h = (struct block_map){ .vacant = BLOCK_MAP_NONE };
-}
-
-void block_map_finish(struct block_map *h)
-{
-	free(h->directory);
-	huge_free(h->pages, h->capacity_pages * sizeof(*h->pages));
-	index_map_finish(&h->rest);
-	block_map_init(h);
+	free(map->directory);
+	huge_free(map->pages, map->capacity_pages * sizeof(*map->pages));
+	index_map_finish(&map->rest);
+	*map = (struct block_map){ .n = 0 };
 }
 
 /* ---- pages ---- */
 
-/* BLOCK_MAP_NONE: no memory. */
-static uint32_t page_make(struct block_map *h)
+static bool pages_reserve(struct block_map *map)
 {
-	uint32_t page = h->vacant;
+	const uint32_t capacity = 2 * map->capacity_pages + 16;
+	struct block_map_page *pages;
 
-	if (page == BLOCK_MAP_NONE && h->n_pages == h->capacity_pages) {
-		const uint32_t capacity = 2 * h->capacity_pages + 16;
-		struct block_map_page *pages =
-			huge_grow(h->pages, h->capacity_pages * sizeof(*pages), capacity * sizeof(*pages));
+	if (map->vacant || map->n_pages < map->capacity_pages)
+		return true;
+	pages = huge_grow(map->pages, map->capacity_pages * sizeof(*pages), capacity * sizeof(*pages));
+	if (!pages)
+		return false;
+	map->pages = pages;
+	map->capacity_pages = capacity;
+	return true;
+}
 
-		if (!pages)
-			return BLOCK_MAP_NONE;
-		h->pages = pages;
-		h->capacity_pages = capacity;
+/* An empty page; BLOCK_MAP_NONE: no memory. */
+static uint32_t page_make(struct block_map *map)
+{
+	uint32_t page;
+
+	if (!pages_reserve(map))
+		return BLOCK_MAP_NONE;
+	if (map->vacant) {
+		page = map->vacant - 1;
+		map->vacant = map->pages[page].live;
+	} else {
+		page = map->n_pages++;
 	}
-	if (page == BLOCK_MAP_NONE)
-		page = h->n_pages++;
-	else
-		h->vacant = h->pages[page].live;
-	memset(&h->pages[page], 0xff, sizeof(h->pages[page]));
-	h->pages[page].live = 0;
+	memset(map->pages[page].numbers, 0xff, sizeof(map->pages[page].numbers));
+	map->pages[page].live = 0;
 	return page;
 }
 
-/* Moves what is left to the map; without memory for it, it stays. */
-static void page_retire(struct block_map *h, uint64_t place)
+/* Moves what is left to the index map, as far as there is memory for it; an emptied page becomes vacant. */
+static void page_retire(struct block_map *map, uint64_t place)
 {
-	struct block_map_page *page = &h->pages[h->directory[place]];
+	const uint32_t number = map->directory[place];
+	struct block_map_page *page = &map->pages[number];
 
-	for (unsigned i = 0; page->live > 0 && i < BLOCK_MAP_PAGE; i++) {
+	for (unsigned i = 0; page->live > 0; i++) {
+		assert(i < BLOCK_MAP_PAGE);
 		if (page->numbers[i] == BLOCK_MAP_NONE)
 			continue;
-		if (!index_map_put(&h->rest, place << BLOCK_MAP_PAGE_LOG2 | i, page->numbers[i]))
+		if (!index_map_put(&map->rest, place << BLOCK_MAP_PAGE_LOG2 | i, page->numbers[i]))
 			return;
 		page->numbers[i] = BLOCK_MAP_NONE;
 		page->live--;
 	}
-	page->live = h->vacant;
-	h->vacant = h->directory[place];
-	h->directory[place] = BLOCK_MAP_NONE;
+	page->live = map->vacant;
+	map->vacant = number + 1;
+	map->directory[place] = BLOCK_MAP_NONE;
 }
 
-static struct block_map_page *page_at(const struct block_map *h, uint64_t place)
+/* NULL: the directory has none. */
+static struct block_map_page *page_at(const struct block_map *map, uint64_t place)
 {
-	if (place >= h->n || h->directory[place] == BLOCK_MAP_NONE)
+	if (place >= map->n || map->directory[place] == BLOCK_MAP_NONE)
 		return NULL;
-	return &h->pages[h->directory[place]];
+	assert(map->directory[place] < map->n_pages);
+	return &map->pages[map->directory[place]];
 }
 
-/* ---- directory ---- */
-
-static bool reserve(struct block_map *h, uint64_t n)
+/* Makes the page after all others. The last one before it gets few blocks from now on. */
+static bool open_page(struct block_map *map, uint64_t place)
 {
-	const uint64_t capacity = n + n / 2 + 64;
-	uint32_t *directory;
+	const struct block_map_page *last = map->n ? page_at(map, map->n - 1) : NULL;
 
-	if (n <= h->capacity)
-		return true;
-	directory = reallocarray(h->directory, capacity, sizeof(*directory));
-	if (!directory)
-		return false;
-	h->directory = directory;
-	h->capacity = capacity;
-	return true;
-}
-
-/* Makes the page beyond the others; the last one before it is seldom added to from now on. */
-static bool open_page(struct block_map *h, uint64_t place)
-{
-	const struct block_map_page *last = h->n ? page_at(h, h->n - 1) : NULL;
-
-	if (!reserve(h, place + 1))
+	assert(place >= map->n);
+	if ((place & (place - 1)) == 0 && check_wanted()) /* now and then */
+		block_map_check(map);
+	if (!array_reserve(&map->directory, place, &map->capacity, sizeof(*map->directory)))
 		return false;
 	if (last && last->live < BLOCK_MAP_FEW)
-		page_retire(h, h->n - 1);
-	while (h->n < place)
-		h->directory[h->n++] = BLOCK_MAP_NONE;
-	h->directory[place] = page_make(h);
-	if (h->directory[place] == BLOCK_MAP_NONE)
+		page_retire(map, map->n - 1);
+	while (map->n < place)
+		map->directory[map->n++] = BLOCK_MAP_NONE;
+	map->directory[place] = page_make(map);
+	if (map->directory[place] == BLOCK_MAP_NONE)
 		return false;
-	h->n = place + 1;
+	map->n = place + 1;
 	return true;
 }
 
 /* ---- interface ---- */
 
-static void lose(struct block_map *h, uint64_t place)
-{
-	if (page_at(h, place)->live < BLOCK_MAP_FEW && place + 1 < h->n)
-		page_retire(h, place);
-}
-
-bool block_map_put(struct block_map *h, uint64_t block, uint32_t number)
+bool block_map_put(struct block_map *map, uint64_t block, uint32_t number)
 {
 	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;
 	struct block_map_page *page;
-	uint32_t *slot;
+	uint32_t *entry;
 
-	h->puts++;
-	if (place >= h->n && place <= AHEAD + h->puts && !open_page(h, place))
+	assert(number != BLOCK_MAP_NONE);
+	map->puts++;
+	if (place >= map->n && place <= AHEAD + map->puts && !open_page(map, place))
 		return false;
-	page = page_at(h, place);
+	page = page_at(map, place);
 	if (!page)
-		return index_map_put(&h->rest, block, number);
-	slot = &page->numbers[block % BLOCK_MAP_PAGE];
-	page->live += *slot == BLOCK_MAP_NONE;
-	*slot = number;
+		return index_map_put(&map->rest, block, number);
+	entry = &page->numbers[block % BLOCK_MAP_PAGE];
+	page->live += *entry == BLOCK_MAP_NONE;
+	*entry = number;
 	return true;
 }
 
-bool block_map_take(struct block_map *h, uint64_t block, uint32_t *number)
+bool block_map_take(struct block_map *map, uint64_t block, uint32_t *number)
 {
 	const uint64_t place = block >> BLOCK_MAP_PAGE_LOG2;
-	struct block_map_page *page = page_at(h, place);
-	uint32_t *slot;
+	struct block_map_page *page = page_at(map, place);
+	uint32_t *entry = page ? &page->numbers[block % BLOCK_MAP_PAGE] : NULL;
 	uint64_t rest;
 
-	if (!page || page->numbers[block % BLOCK_MAP_PAGE] == BLOCK_MAP_NONE) {
-		if (!index_map_take(&h->rest, block, &rest))
+	if (!entry || *entry == BLOCK_MAP_NONE) {
+		if (!index_map_take(&map->rest, block, &rest))
 			return false;
 		*number = (uint32_t)rest;
 		return true;
 	}
-	slot = &page->numbers[block % BLOCK_MAP_PAGE];
-	*number = *slot;
-	*slot = BLOCK_MAP_NONE;
+	*number = *entry;
+	*entry = BLOCK_MAP_NONE;
+	assert(page->live > 0);
 	page->live--;
-	lose(h, place);
+	if (page->live < BLOCK_MAP_FEW && place + 1 < map->n)
+		page_retire(map, place);
 	return true;
+}
+
+/* ---- invariants ---- */
+
+static void check_page(const struct block_map *map, uint64_t place)
+{
+	const struct block_map_page *page = page_at(map, place);
+	uint32_t live = 0;
+	uint64_t rest;
+
+	for (unsigned i = 0; page && i < BLOCK_MAP_PAGE; i++) {
+		const bool is_live = page->numbers[i] != BLOCK_MAP_NONE;
+
+		live += is_live;
+		assert(!is_live || !index_map_find(&map->rest, place << BLOCK_MAP_PAGE_LOG2 | i, &rest));
+	}
+	assert(!page || page->live == live);
+	(void)rest;
+}
+
+void block_map_check(const struct block_map *map)
+{
+	uint32_t used = 0;
+
+	for (uint64_t place = 0; place < map->n; place++) {
+		check_page(map, place);
+		used += page_at(map, place) != NULL;
+	}
+	for (uint32_t page = map->vacant; page; page = map->pages[page - 1].live) {
+		assert(page <= map->n_pages);
+		used++;
+	}
+	assert(used == map->n_pages && map->n_pages <= map->capacity_pages);
 }

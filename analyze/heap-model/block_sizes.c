@@ -252,7 +252,6 @@ struct block_sizes *block_sizes_create(const struct settings *settings)
 		return NULL;
 	u->observer.impl = &block_sizes_impl;
 	u->settings = settings;
-	block_map_init(&u->handles);
 	if (settings->usable != USABLE_VALGRIND)
 		return u;
 	u->arena = arena_create();

@@ -1,48 +1,109 @@
 /* SPDX-License-Identifier: MIT */
 #include "live_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
+#include "radix_sort.h"
 
 #define UNKNOWN UINT64_MAX
 #define GONE UINT32_MAX
-#define AHEAD 8u /* frees that are looked up soon */
 
 void live_set_finish(struct live_set *set)
 {
-	cohorts_finish(&set->known);
+	block_map_finish(&set->map);
+	free(set->items);
 	free(set->counts);
 	free(set->came);
-	*set = (struct live_set){ 0 };
+	*set = (struct live_set){ .n = 0 };
 }
+
+/* ---- blocks of known index ---- */
+
+/* False: no memory. */
+static bool take_vacant(struct live_set *set, uint32_t *item)
+{
+	if (set->vacant) {
+		*item = set->vacant - 1;
+		set->vacant = set->items[*item].kind;
+		return true;
+	}
+	if (!array_reserve(&set->items, set->n_items, &set->cap_items, sizeof(*set->items)))
+		return false;
+	*item = set->n_items++;
+	return true;
+}
+
+static void make_vacant(struct live_set *set, uint32_t item)
+{
+	set->items[item] = (struct liveblock){ .index = UNKNOWN, .kind = set->vacant };
+	set->vacant = item + 1;
+}
+
+static bool put_known(struct live_set *set, const struct liveblock *block)
+{
+	uint32_t item;
+
+	if (!take_vacant(set, &item))
+		return false;
+	set->items[item] = *block;
+	set->n++;
+	return block_map_put(&set->map, block->index, item);
+}
+
+bool live_set_take_known(struct live_set *set, uint64_t index)
+{
+	uint32_t item;
+
+	if (!block_map_take(&set->map, index, &item))
+		return false;
+	assert(item < set->n_items && set->items[item].index == index);
+	make_vacant(set, item);
+	set->n--;
+	return true;
+}
+
+/* Copies them to list[set->n], in the order of their indices. False: no memory. */
+static bool list_known(const struct live_set *set, struct liveblock *list)
+{
+	struct radix_item *order = calloc((size_t)set->n + 1, sizeof(*order));
+	uint32_t n = 0;
+	bool fine = order != NULL;
+
+	for (uint32_t i = 0; fine && i < set->n_items; i++) {
+		if (set->items[i].index != UNKNOWN)
+			order[n++] = (struct radix_item){ set->items[i].index, i };
+	}
+	fine = fine && radix_sort(order, n);
+	assert(!fine || n == set->n);
+	for (uint32_t i = 0; fine && i < n; i++)
+		list[i] = set->items[order[i].number];
+	free(order);
+	return fine;
+}
+
+/* ---- blocks of unknown index ---- */
 
 static bool count(struct live_set *set, uint32_t kind, int64_t change)
 {
-	const uint32_t n = kind + kind / 2 + 64;
-	int64_t *counts;
-
-	if (kind >= set->n_counts) {
-		counts = reallocarray(set->counts, n, sizeof(*counts));
-		if (!counts)
-			return false;
-		memset(counts + set->n_counts, 0, (n - set->n_counts) * sizeof(*counts));
-		set->counts = counts;
-		set->n_counts = n;
-	}
+	if (!array_reserve_zeroed(&set->counts, kind, &set->n_counts, sizeof(*set->counts)))
+		return false;
 	set->counts[kind] += change;
 	return true;
 }
 
+/* ---- both ---- */
+
 bool live_set_put(struct live_set *set, const struct liveblock *block)
 {
-	return block->index == UNKNOWN ? count(set, block->kind, 1) : cohorts_put(&set->known, block);
+	return block->index == UNKNOWN ? count(set, block->kind, 1) : put_known(set, block);
 }
 
 bool live_set_take(struct live_set *set, uint32_t kind, uint64_t index)
 {
-	return cohorts_take(&set->known, index) || count(set, kind, -1);
+	return live_set_take_known(set, index) || count(set, kind, -1);
 }
 
 /* ---- chunk by chunk ---- */
@@ -62,29 +123,12 @@ static bool follow_counts(struct live_set *set, const struct mst_chunk *chunk)
 	return fine;
 }
 
-static bool room_for_chunk(struct live_set *set, const struct mst_chunk *chunk)
-{
-	uint32_t *came;
-
-	if (chunk->n_records <= set->cap_came)
-		return true;
-	came = malloc(chunk->n_records * sizeof(*came));
-	if (!came)
-		return false;
-	free(set->came);
-	set->came = came;
-	set->cap_came = chunk->n_records;
-	return true;
-}
-
 /* The block of entry `i` of those that the chunk's records name goes; `n` of its own have come. */
 static bool lose(struct live_set *set, const struct mst_chunk *chunk, uint32_t kind, uint32_t i, uint32_t n)
 {
 	const uint64_t index = i < chunk->n_freed ? chunk->freed[i] : UNKNOWN;
 	const uint64_t own = index - chunk->first_alloc;
 
-	if (i + AHEAD < chunk->n_freed && chunk->freed[i + AHEAD] < chunk->first_alloc)
-		cohorts_foresee(&set->known, chunk->freed[i + AHEAD]);
 	if (kind == MST_UNKNOWN_KIND)
 		return true;
 	if (own >= n || set->came[own] == GONE)
@@ -128,7 +172,7 @@ bool live_set_follow(struct live_set *set, const struct mst_chunk *chunk, bool i
 
 	if (!identity)
 		return follow_counts(set, chunk);
-	if (!room_for_chunk(set, chunk))
+	if (!array_reserve(&set->came, chunk->n_records, &set->cap_came, sizeof(*set->came)))
 		return false;
 	for (uint32_t i = 0; i < chunk->n_records && fine; i++) {
 		const struct mst_token *s = &chunk->tokens[chunk->records[i]];
@@ -175,15 +219,17 @@ static size_t count_unknown(const struct live_set *set)
 
 struct liveblock *live_set_list(struct live_set *set, size_t *n)
 {
-	struct liveblock *list = reallocarray(NULL, set->known.n + count_unknown(set) + 1, sizeof(*list));
+	struct liveblock *list = reallocarray(NULL, set->n + count_unknown(set) + 1, sizeof(*list));
 
-	if (list) {
-		cohorts_list(&set->known, list);
-		*n = settle(set, list, set->known.n);
+	if (list && list_known(set, list)) {
+		*n = settle(set, list, set->n);
 		for (uint32_t kind = 0; kind < set->n_counts; kind++) {
 			for (; set->counts[kind] > 0; set->counts[kind]--)
 				list[(*n)++] = (struct liveblock){ UNKNOWN, UNKNOWN, kind, 0 };
 		}
+	} else {
+		free(list);
+		list = NULL;
 	}
 	live_set_finish(set);
 	return list;

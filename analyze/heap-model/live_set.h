@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which blocks are live, and how each came to be: by the index of its allocation where frees are told by index, else
- * only how many there are of each kind.
+ * Live blocks, each with how it came to be: by the index of its allocation if frees name their blocks, else only their
+ * number by kind. Memory: 24 bytes a live block, and what block_map.h needs. Single-threaded.
  */
 #ifndef ANALYZE_LIVE_SET_H
 #define ANALYZE_LIVE_SET_H
@@ -10,33 +10,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cohorts.h"
+#include "block_map.h"
 #include "mstrace.h"
 
-/* All zero is an empty set. */
+struct liveblock {
+	uint64_t index; /* of its allocation; UINT64_MAX: unknown, or a vacant item */
+	uint64_t time;
+	uint32_t kind, thread; /* of a vacant item, `kind` is the next vacant one's number + 1 */
+};
+
+/* Zero-initialised is empty. */
 struct live_set {
-	struct cohorts known;
-	int64_t *counts; /* by kind: live blocks of unknown index, less frees of them */
+	struct block_map map; /* numbers of items by index */
+	struct liveblock *items;
+	uint32_t n_items, cap_items;
+	uint32_t vacant; /* number + 1 of a vacant item; 0: none */
+	uint32_t n;      /* items that are not vacant */
+	int64_t *counts; /* [n_counts] by kind: live blocks of unknown index, less frees of unknown blocks */
 	uint32_t n_counts;
-	uint32_t *came; /* at which records of the present chunk its blocks did, unless they are gone */
+	uint32_t *came; /* by allocation of the present chunk: its record; UINT32_MAX: the block is gone */
 	uint32_t cap_came;
 };
 
 void live_set_finish(struct live_set *set);
 
-/* Both: false: no memory. A block that goes and isn't there is one of its kind of which nothing is known. */
+/* Adds a block. False: no memory. */
 bool live_set_put(struct live_set *set, const struct liveblock *block);
+
+/* Takes a block of known index out. False: it is not there. */
+bool live_set_take_known(struct live_set *set, uint64_t index);
+
+/* The same, or counts the free of an unknown block of the kind. False: no memory. */
 bool live_set_take(struct live_set *set, uint32_t kind, uint64_t index);
 
 /*
- * The same for all records of a chunk, most of whose blocks are gone at its end as a rule: those never get
- * into the set. `identity`: the trace says which block each free gives back.
+ * Follows all records of a chunk. Blocks that come and go within it, which most do, never get into the set. `identity`:
+ * the trace names the block of each free. False: no memory.
  */
 bool live_set_follow(struct live_set *set, const struct mst_chunk *chunk, bool identity);
 
 /*
- * The live blocks in the order of their indices, those that have none last, for the caller to free. After that the
- * set is empty. NULL: no memory.
+ * Returns the live blocks in the order of their indices, those of unknown index last, to be freed. Empties the set.
+ * NULL: no memory.
  */
 struct liveblock *live_set_list(struct live_set *set, size_t *n);
 

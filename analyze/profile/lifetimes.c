@@ -178,7 +178,6 @@ struct lifetimes *lifetimes_create(void)
 		return NULL;
 	l->observer.impl = &impl;
 	l->observer.spared = MST_ALL_COLUMNS & ~(MST_TIMES | MST_IDENTITY);
-	block_map_init(&l->live);
 	return l;
 }
 

@@ -513,7 +513,6 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->query = query;
 	p->begun = query->from == 0;
 	p->any_thread = query->one_thread;
-	block_map_init(&p->other_blocks);
 	p->observer.spared =
 		MST_ADDRESSES | MST_SP_CHANGES | (is_plain(query) ? MST_THREADS | MST_IDENTITY : 0);
 	return p;

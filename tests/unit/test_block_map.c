@@ -21,11 +21,11 @@ static uint64_t chance(uint64_t n)
 }
 
 /* Looks for a block, which stays where it is. */
-static bool find(struct block_map *handles, uint64_t block, uint32_t *number)
+static bool find(struct block_map *map, uint64_t block, uint32_t *number)
 {
-	const bool found = block_map_take(handles, block, number);
+	const bool found = block_map_take(map, block, number);
 
-	assert_true(!found || block_map_put(handles, block, *number));
+	assert_true(!found || block_map_put(map, block, *number));
 	return found;
 }
 
@@ -33,34 +33,33 @@ static bool find(struct block_map *handles, uint64_t block, uint32_t *number)
 static void compare(uint64_t first, uint64_t gap, uint64_t stays)
 {
 	uint32_t *numbers = test_calloc(BLOCKS, sizeof(*numbers)), number;
-	struct block_map handles;
+	struct block_map map = { 0 };
 
-	block_map_init(&handles);
 	for (uint64_t i = 0, taken = 0; i < BLOCKS; i += 1 + chance(gap)) {
 		const uint64_t other = chance(BLOCKS);
 
 		numbers[i] = (uint32_t)i + 1;
-		assert_true(block_map_put(&handles, first + i, numbers[i]));
+		assert_true(block_map_put(&map, first + i, numbers[i]));
 		for (; taken + 700 < i; taken++) {
 			if (chance(stays) == 0)
 				continue;
-			assert_int_equal(block_map_take(&handles, first + taken, &number),
-					 numbers[taken] != 0);
+			assert_int_equal(block_map_take(&map, first + taken, &number), numbers[taken] != 0);
 			if (numbers[taken])
 				assert_int_equal(number, numbers[taken]);
 			numbers[taken] = 0;
 		}
-		assert_int_equal(find(&handles, first + other, &number), numbers[other] != 0);
+		assert_int_equal(find(&map, first + other, &number), numbers[other] != 0);
 		if (numbers[other])
 			assert_int_equal(number, numbers[other]);
 	}
+	block_map_check(&map);
 	for (uint64_t i = 0; i < BLOCKS; i++) {
-		assert_int_equal(block_map_take(&handles, first + i, &number), numbers[i] != 0);
+		assert_int_equal(block_map_take(&map, first + i, &number), numbers[i] != 0);
 		if (numbers[i])
 			assert_int_equal(number, numbers[i]);
-		assert_false(find(&handles, first + i, &number));
+		assert_false(find(&map, first + i, &number));
 	}
-	block_map_finish(&handles);
+	block_map_finish(&map);
 	test_free(numbers);
 }
 
@@ -77,37 +76,35 @@ static void what_is_put_is_found(void **unused)
 /* The indices of a cut or damaged trace may begin anywhere: no directory is made up to there. */
 static void far_indices_take_no_memory(void **unused)
 {
-	struct block_map handles;
+	struct block_map map = { 0 };
 	uint32_t number;
 
 	(void)unused;
 	compare(UINT64_C(1) << 40, 5, 9);
 	compare(UINT64_MAX - 2 * BLOCKS, 1, 9);
 	compare(1000 * BLOCK_MAP_PAGE, 3, 9);
-	block_map_init(&handles);
-	assert_true(block_map_put(&handles, UINT64_C(1) << 40, 5));
-	assert_int_equal(handles.n, 0);
-	assert_true(find(&handles, UINT64_C(1) << 40, &number));
+	assert_true(block_map_put(&map, UINT64_C(1) << 40, 5));
+	assert_int_equal(map.n, 0);
+	assert_true(find(&map, UINT64_C(1) << 40, &number));
 	assert_int_equal(number, 5);
-	assert_false(block_map_take(&handles, UINT64_MAX, &number));
-	block_map_finish(&handles);
+	assert_false(block_map_take(&map, UINT64_MAX, &number));
+	block_map_finish(&map);
 }
 
 /* One block in 1000 stays: the pages of the others are used again. */
 static void pages_are_given_back(void **unused)
 {
-	struct block_map handles;
+	struct block_map map = { 0 };
 	uint32_t number;
 
 	(void)unused;
-	block_map_init(&handles);
 	for (uint64_t i = 0; i < 1000000; i++) {
-		assert_true(block_map_put(&handles, i, 1));
+		assert_true(block_map_put(&map, i, 1));
 		if (i >= 1000 && i % 1000)
-			assert_true(block_map_take(&handles, i - 1000, &number));
+			assert_true(block_map_take(&map, i - 1000, &number));
 	}
-	assert_true(handles.n_pages < 10);
-	block_map_finish(&handles);
+	assert_true(map.n_pages < 10);
+	block_map_finish(&map);
 }
 
 int main(void)

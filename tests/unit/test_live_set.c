@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cohorts.h"
+#include "live_set.h"
 
 enum { BLOCKS = 100000 };
 
@@ -25,63 +25,75 @@ static struct liveblock block_of(uint64_t index)
 	return (struct liveblock){ index, index * 3, (uint32_t)index % 7, (uint32_t)index % 5 };
 }
 
-static void assert_listed(const struct cohorts *cohorts, uint64_t first, const uint8_t *there)
+/* Empties the set. */
+static void assert_listed(struct live_set *set, uint64_t first, const uint8_t *there)
 {
-	struct liveblock *list = test_calloc(cohorts->n + 1, sizeof(*list));
-	size_t n = 0;
+	const size_t live = set->n;
+	size_t n = 0, listed;
+	struct liveblock *list = live_set_list(set, &listed);
 
-	cohorts_list(cohorts, list);
+	assert_non_null(list);
+	assert_int_equal(listed, live);
 	for (uint64_t i = 0; i < BLOCKS; i++) {
 		const struct liveblock block = block_of(first + i);
 
 		if (!there[i])
 			continue;
-		assert_true(n < cohorts->n);
+		assert_true(n < live);
 		assert_int_equal(list[n].index, block.index);
 		assert_int_equal(list[n].time, block.time);
 		assert_int_equal(list[n].kind, block.kind);
 		assert_int_equal(list[n].thread, block.thread);
 		n++;
 	}
-	assert_int_equal(n, cohorts->n);
-	test_free(list);
+	assert_int_equal(n, live);
+	free(list);
+}
+
+static void put_all(struct live_set *set, uint64_t first, const uint8_t *there)
+{
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		const struct liveblock block = block_of(first + i);
+
+		assert_true(!there[i] || live_set_put(set, &block));
+	}
 }
 
 /* Blocks come in turn from `first` on, `gap` or fewer indices apart; one in `stays` is not soon taken. */
 static void compare(uint64_t first, uint64_t gap, uint64_t stays)
 {
 	uint8_t *there = test_calloc(BLOCKS, 1);
-	struct cohorts cohorts = { 0 };
+	struct live_set set = { 0 };
 
 	for (uint64_t i = 0, taken = 0; i < BLOCKS; i += 1 + chance(gap)) {
 		const struct liveblock block = block_of(first + i);
 		const uint64_t other = chance(BLOCKS);
 
-		assert_true(cohorts_put(&cohorts, &block));
+		assert_true(live_set_put(&set, &block));
 		there[i] = 1;
 		for (; taken + 700 < i; taken++) {
 			if (chance(stays) == 0)
 				continue;
-			cohorts_foresee(&cohorts, first + taken + chance(2000));
-			assert_int_equal(cohorts_take(&cohorts, first + taken), there[taken]);
+			assert_int_equal(live_set_take_known(&set, first + taken), there[taken]);
 			there[taken] = 0;
 		}
 		if (chance(8) == 0) {
-			assert_int_equal(cohorts_take(&cohorts, first + other), there[other]);
+			assert_int_equal(live_set_take_known(&set, first + other), there[other]);
 			there[other] = 0;
 		}
-		if (chance(BLOCKS / 8) == 0)
-			assert_listed(&cohorts, first, there);
+		if (chance(BLOCKS / 8) == 0) {
+			assert_listed(&set, first, there);
+			put_all(&set, first, there);
+		}
 	}
-	assert_listed(&cohorts, first, there);
+	assert_listed(&set, first, there);
+	put_all(&set, first, there);
 	for (uint64_t i = 0; i < BLOCKS; i++) {
-		assert_int_equal(cohorts_take(&cohorts, first + i), there[i]);
-		assert_false(cohorts_take(&cohorts, first + i));
+		assert_int_equal(live_set_take_known(&set, first + i), there[i]);
+		assert_false(live_set_take_known(&set, first + i));
 	}
-	assert_int_equal(cohorts.n, 0);
-	assert_null(cohorts.first);
-	assert_null(cohorts.last);
-	cohorts_finish(&cohorts);
+	assert_int_equal(set.n, 0);
+	live_set_finish(&set);
 	test_free(there);
 }
 
@@ -95,26 +107,33 @@ static void what_is_live_is_listed(void **unused)
 	}
 }
 
-/* Many came, few stay: their cohort gives its memory back, and finds them still. */
+/* Many came, few stay: items are used again, and those that stay are found. */
 static void few_are_left_of_many(void **unused)
 {
-	struct cohorts cohorts = { 0 };
-	struct liveblock list[3];
+	struct live_set set = { 0 };
+	struct liveblock *list;
+	size_t n;
 
 	(void)unused;
-	for (uint64_t i = 0; i < BLOCKS; i++) {
-		const struct liveblock block = block_of(i);
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < BLOCKS; i++) {
+			const struct liveblock block = block_of(round * BLOCKS + i);
 
-		assert_true(cohorts_put(&cohorts, &block));
+			assert_true(live_set_put(&set, &block));
+		}
+		for (uint64_t i = 0; i < BLOCKS; i++)
+			assert_true(i % (BLOCKS / 3 + 1) == 5 ||
+				    live_set_take_known(&set, round * BLOCKS + i));
 	}
-	for (uint64_t i = 0; i < BLOCKS; i++)
-		assert_true(i % (BLOCKS / 3 + 1) == 5 || cohorts_take(&cohorts, i));
-	assert_int_equal(cohorts.n, 3);
-	cohorts_list(&cohorts, list);
-	for (uint64_t i = 0; i < 3; i++)
-		assert_int_equal(list[i].index, i * (BLOCKS / 3 + 1) + 5);
-	cohorts_finish(&cohorts);
-	assert_null(cohorts.first);
+	assert_int_equal(set.n, 6);
+	assert_true(set.n_items <= BLOCKS + 3);
+	list = live_set_list(&set, &n);
+	assert_non_null(list);
+	assert_int_equal(n, 6);
+	for (uint64_t i = 0; i < 6; i++)
+		assert_int_equal(list[i].index, i / 3 * BLOCKS + i % 3 * (BLOCKS / 3 + 1) + 5);
+	free(list);
+	assert_int_equal(set.n, 0);
 }
 
 int main(void)
