@@ -11,27 +11,28 @@
 
 #define NO_BLOCK UINT64_MAX
 
-/* What the records of a token do. */
+/* The effect of the records of a token. */
 struct use {
-	uint64_t bytes; /* what the kind says that the block takes */
+	uint64_t bytes; /* that the block takes, by its kind alone */
 	uint64_t size, align;
 	uint8_t role;  /* enum mst_role */
-	bool is_named; /* they name their block */
+	bool is_named; /* the record names its block */
 	bool is_custom;
 };
 
 struct block_sizes {
 	struct observer observer;
 	const struct settings *settings;
-	struct arena *arena;      /* NULL: what a block takes can be told from its kind */
-	struct block_map handles; /* live blocks in the arena */
-	struct index_map forgotten;
-	uint64_t *blocks, *bytes; /* by record of the present chunk */
+	struct arena *arena;        /* NULL: the kind alone says what a block takes */
+	struct block_map live;      /* ids of live blocks in the arena */
+	struct index_map forgotten; /* blocks, which Massif has forgotten */
+	uint64_t *blocks, *bytes;   /* by record of the present chunk */
 	uint32_t cap_blocks, cap_bytes;
-	uint64_t alloc;        /* the next one */
-	const uint64_t *freed; /* of the chunk; what records name in their turn */
-	uint32_t named;        /* so many did before the present record */
-	struct use *uses;      /* by token of the chunk */
+	uint64_t alloc; /* index of the next allocation */
+	const uint64_t
+		*freed;   /* of the chunk: the blocks that its records name, in the order of the records */
+	uint32_t named;   /* records before the present one that name a block */
+	struct use *uses; /* by token of the chunk */
 	uint32_t cap_uses;
 	bool has_forgotten;
 };
@@ -62,7 +63,7 @@ static bool reserve(struct block_sizes *u, uint32_t n, uint32_t n_uses)
 	       array_reserve(&u->uses, n_uses, &u->cap_uses, sizeof(*u->uses));
 }
 
-/* One that is asked for replaces --alignment, even if it is smaller. */
+/* An alignment that the call asks for replaces --alignment, even if it is smaller. */
 static uint64_t alignment_of(const struct block_sizes *u, const struct mst_kind *kind)
 {
 	const bool asked = kind->align_log2 || (kind->op >= MST_OP_MEMALIGN && kind->op <= MST_OP_PVALLOC);
@@ -72,7 +73,7 @@ static uint64_t alignment_of(const struct block_sizes *u, const struct mst_kind 
 	return kind->align_log2 > 63 ? UINT64_MAX : UINT64_C(1) << kind->align_log2;
 }
 
-/* Settings and kinds, as a chunk's tokens have them. */
+/* Combines settings and kinds, by token. */
 static void find_uses(struct block_sizes *u, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	for (uint32_t s = 0; s < chunk->n_tokens; s++) {
@@ -92,51 +93,51 @@ static void find_uses(struct block_sizes *u, const struct mst_chunk *chunk, cons
 
 /* ---- blocks of the arena ---- */
 
-/* A block comes into the arena. False: no memory. */
+/* Allocates the block of record `i`. False: no memory. */
 static bool put(struct block_sizes *u, uint32_t i, uint64_t align, const struct use *use)
 {
-	const uint32_t handle = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
+	const uint32_t id = arena_alloc(u->arena, use->size, align, &u->bytes[i]);
 
-	return handle == ARENA_NONE ? !arena_is_starved(u->arena)
-				    : block_map_put(&u->handles, u->blocks[i], handle);
+	return id == ARENA_NONE ? !arena_is_starved(u->arena) : block_map_put(&u->live, u->blocks[i], id);
 }
 
+/* Frees the block of record `i`, if it is in the arena. */
 static void take(struct block_sizes *u, uint32_t i)
 {
-	uint32_t handle;
+	uint32_t id;
 
-	if (block_map_take(&u->handles, u->blocks[i], &handle))
-		u->bytes[i] = arena_free(u->arena, handle);
+	if (block_map_take(&u->live, u->blocks[i], &id))
+		u->bytes[i] = arena_free(u->arena, id);
 }
 
-/* A realloc to what the block can hold leaves it where it is. False: no memory. */
+/* Reallocates: the block stays in place if it can hold the new size. False: no memory. */
 static bool move(struct block_sizes *u, uint32_t i, const struct use *new)
 {
-	uint32_t handle;
+	uint32_t id;
 
-	if (!block_map_take(&u->handles, u->blocks[i], &handle))
+	if (!block_map_take(&u->live, u->blocks[i], &id))
 		return put(u, i + 1, u->settings->alignment, new);
-	u->bytes[i] = arena_usable(u->arena, handle);
+	u->bytes[i] = arena_usable(u->arena, id);
 	if (new->size > u->bytes[i]) {
 		if (!put(u, i + 1, u->settings->alignment, new))
 			return false;
-		arena_free(u->arena, handle);
+		arena_free(u->arena, id);
 		return true;
 	}
 	u->bytes[i + 1] = u->bytes[i];
-	return block_map_put(&u->handles, u->blocks[i + 1], handle);
+	return block_map_put(&u->live, u->blocks[i + 1], id);
 }
 
 /* ---- calls ---- */
 
-/* The record is about that block, and its kind says what it takes. */
+/* Sets the record's block, and the bytes that it takes by its kind. */
 static inline void begin_record(struct block_sizes *u, uint32_t i, const struct use *use, uint64_t block)
 {
 	u->blocks[i] = block;
 	u->bytes[i] = use->bytes;
 }
 
-/* Record `i` names a block that Massif has forgotten: then so is what the next one makes of it, if it is `resized`. */
+/* True: Massif has forgotten the block of record `i`; and if it is `resized`, that of the next record, too. */
 static bool is_forgotten(struct block_sizes *u, uint32_t i, bool resized)
 {
 	if (u->forgotten.n == 0 || !index_map_take(&u->forgotten, u->blocks[i], NULL))
@@ -162,14 +163,14 @@ static inline void run_free(struct block_sizes *u, uint32_t i, const struct use 
 	u->named++;
 }
 
-/* A realloc that failed. */
+/* A realloc failed: Massif forgets the block, the allocator keeps it. False: no memory. */
 static bool keep(struct block_sizes *u, uint32_t i)
 {
 	return !forgets(u->settings) || u->blocks[i] == NO_BLOCK ||
 	       index_map_put(&u->forgotten, u->blocks[i], 0);
 }
 
-/* Two records that are one call. False: no memory. */
+/* Two records of one call. False: no memory. */
 static bool run_pair(struct block_sizes *u, uint32_t i, const struct use *first, const struct use *last)
 {
 	const bool comes = last->role == MST_ALLOC;
@@ -189,7 +190,7 @@ static bool run_pair(struct block_sizes *u, uint32_t i, const struct use *first,
 	return done;
 }
 
-/* Whether the trace says which blocks the records are about. */
+/* True: the trace says which blocks its records name. */
 static bool has_identity(const struct block_sizes *u, const struct mst_chunk *chunk)
 {
 	uint64_t named = 0;
@@ -266,7 +267,7 @@ void block_sizes_destroy(struct block_sizes *u)
 	if (!u)
 		return;
 	arena_destroy(u->arena);
-	block_map_finish(&u->handles);
+	block_map_finish(&u->live);
 	index_map_finish(&u->forgotten);
 	free(u->blocks);
 	free(u->bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The free ranges of an address space. Space is taken where the lowest range with enough room
+ * The free-range tree: the free ranges of an address space. Space is taken where the lowest range with enough room
  * begins, and given back later. Addresses and sizes are bytes. Single-threaded.
  */
 #ifndef ANALYZE_FREE_RANGES_H
@@ -9,35 +9,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `max` is the size of the largest hole of the subtree. */
-struct hole {
-	uint64_t lo, hi;
-	uint64_t max;
-	uint32_t left, right;
-	uint32_t priority; /* a parent's is not below its children's */
+#include "size_tree.h"
+
+struct free_range {
+	uint64_t lo, hi; /* of a vacant item: `lo` is the next vacant one's number + 1 */
 };
 
-/* All zero is a space without holes. */
 struct free_ranges {
-	struct hole *v; /* a treap over addresses; 0 is no hole */
-	uint32_t n;     /* records in use or vacant */
-	uint32_t capacity;
-	uint32_t vacant; /* chain of records without a hole */
-	uint32_t root;
+	struct free_range *items; /* [n] */
+	uint32_t n, capacity;
+	uint32_t vacant;       /* number + 1 of an item without a range; 0: none */
+	struct size_tree tree; /* of items, by address; ranges neither overlap nor touch */
 };
 
-/* Room for `n` holes in all, which free_ranges_give() relies on. False when out of memory. */
-bool free_ranges_reserve(struct free_ranges *holes, uint32_t n);
+void free_ranges_begin(struct free_ranges *ranges);  /* a space without free ranges */
+void free_ranges_finish(struct free_ranges *ranges); /* frees the items; no ranges are left */
 
-/* Takes size > 0 bytes. False if no hole is large enough. O(log n) as expected, as is giving. */
-bool free_ranges_take(struct free_ranges *holes, uint64_t size, uint64_t *address);
+/* Makes room for n > 0 ranges, which free_ranges_give() relies on. False: no memory. */
+bool free_ranges_reserve(struct free_ranges *ranges, uint32_t n);
+
+/* Takes size > 0 bytes. False: no range is large enough. O(log n) expected, as is giving. */
+bool free_ranges_take(struct free_ranges *ranges, uint64_t size, uint64_t *address);
 
 /*
- * Adds a range, which overlaps no hole, and joins it with the holes beside it. Room for it must be
- * there: there are never more holes than there were at first and ranges taken since.
+ * Adds a range, which overlaps no free one, and joins it with the ranges that it touches. Room must be reserved: there
+ * are never more ranges than there were at first and ranges taken since.
  */
-void free_ranges_give(struct free_ranges *holes, uint64_t address, uint64_t size);
+void free_ranges_give(struct free_ranges *ranges, uint64_t address, uint64_t size);
 
-void free_ranges_finish(struct free_ranges *holes); /* frees what it holds; no holes are left */
+/* Verifies all invariants by assert(), in O(n). */
+void free_ranges_check(const struct free_ranges *ranges);
 
 #endif

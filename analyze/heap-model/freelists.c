@@ -3,10 +3,10 @@
 
 enum {
 	LAST = FREELISTS_LAST,
-	WALK = 100,   /* this block of another list isn't looked at any more */
+	WALK = 100,   /* a search looks at fewer blocks of a list, but for the last list */
 	LOWERING = 5, /* neighbours on each side that may become the head of a list */
 	MANY = 32,    /* from so many blocks on the last list has an index, ... */
-	FEW = 16,     /* ... and down to so many */
+	FEW = 16,     /* ... down to so many */
 };
 
 /* Payloads, in units of BLOCK_GRAIN, with which lists 65 and up begin; the last is FREELISTS_BOUND. */
@@ -18,14 +18,14 @@ static const uint16_t bounds[FREELISTS - FREELISTS_SMALL - 1] = {
 
 /* ---- The head ------------------------------------------------------------------------------- */
 
-/* The lowest address among `head` and its neighbours; there are `n` in the list, which may be all of these. */
+/* The block at the lowest address among `head` and its neighbours. The list has `n` blocks, perhaps all of these. */
 static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n)
 {
 	const uint32_t steps = n / 2 < LOWERING ? n / 2 : LOWERING;
 	uint32_t left = head, right = head, lowest = head;
 	uint64_t address = blocks[head].address;
 
-	/* Which one is lower can't be predicted: no branches. */
+	/* No branches: processors cannot predict which one is lower. */
 	for (uint32_t i = 0; i < steps; i++) {
 		right = blocks[right].right;
 		left = blocks[left].left;
@@ -59,7 +59,7 @@ static inline uint32_t head_of(struct freelist *list, const struct block *blocks
 
 /* ---- The index of the last list ------------------------------------------------------------- */
 
-/* Without memory for it the list is walked. */
+/* Without memory for an index, searches walk the list. */
 static void last_index(struct freelists *lists, const struct block *blocks)
 {
 	const uint32_t first = lists->lists[LAST].head;
@@ -108,7 +108,7 @@ static unsigned list_filled(const struct freelists *lists, unsigned l)
 	return FREELISTS;
 }
 
-/* The first block from the head on of at least `size`. Long lists but the last are given up, and turned. */
+/* The first block from the head on of at least `size`. In lists but the last, a long search fails and moves the head. */
 static uint32_t list_walk(struct freelists *lists, const struct block *blocks, unsigned l, uint64_t size)
 {
 	const uint32_t head = head_of(&lists->lists[l], blocks);
@@ -129,7 +129,7 @@ static uint32_t list_walk(struct freelists *lists, const struct block *blocks, u
 	return BLOCK_NONE;
 }
 
-/* Only in the list of `size` itself can blocks be too small; of the others any will do. */
+/* Only the list of `size` itself can have blocks that are too small; of the others any block will do. */
 uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size)
 {
 	const unsigned own = freelists_number(lists, size);
@@ -172,4 +172,32 @@ bool freelists_reserve(struct freelists *lists, uint32_t n)
 		return false;
 	lists->room = n;
 	return true;
+}
+
+/* ---- Invariants ----------------------------------------------------------------------------- */
+
+static void check_list(const struct freelists *lists, const struct block *blocks, unsigned l)
+{
+	const uint32_t head = lists->lists[l].head;
+	uint32_t i = head, n = 0;
+
+	assert((lists->filled[l / 64] >> l % 64 & 1) == (head != BLOCK_NONE));
+	while (head != BLOCK_NONE && (n == 0 || i != head)) {
+		assert(!(blocks[i].size & BLOCK_LIVE));
+		assert(freelists_number(lists, block_size(&blocks[i])) == l);
+		assert(blocks[blocks[i].right].left == i);
+		assert(blocks[i].next == BLOCK_NONE || blocks[blocks[i].next].prev == i);
+		assert(blocks[i].prev == BLOCK_NONE || blocks[blocks[i].prev].next == i);
+		n++;
+		i = blocks[i].right;
+	}
+	assert(n == lists->lists[l].n);
+}
+
+void freelists_check(const struct freelists *lists, const struct block *blocks)
+{
+	for (unsigned l = 0; l < FREELISTS; l++)
+		check_list(lists, blocks, l);
+	if (lists->is_indexed)
+		size_tree_check(&lists->last);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The free blocks of Valgrind's heap model, in lists by size. A list is a circle with a head: what
- * comes is put before the head, and whatever goes, the head moves to the block before it, or to one
- * near that at a lower address. Which one that is costs looks at ten blocks all over the memory, so it
- * is found out when somebody asks; half of the times nobody does before another block goes.
+ * The free blocks of Valgrind's allocator, in lists by size. A list is a circle with a head: a block is inserted before
+ * the head; when a block is removed, the head moves to the block before it, or to one of that block's neighbours at a
+ * lower address. To find that one takes looks at ten blocks all over the memory. So the head is left unsettled until
+ * a search or an insertion needs it; in half of the cases another removal comes first.
  *
- * Sizes and addresses are bytes. A call takes constant time, those about the list of the largest
- * blocks O(log n) as expected. Memory: 32 bytes a block of that list. Single-threaded.
+ * Sizes and addresses are bytes. Each call takes constant time, those about the list of the largest blocks O(log n)
+ * expected. Memory: 32 bytes a block of that list. Single-threaded.
  */
 #ifndef ANALYZE_FREELISTS_H
 #define ANALYZE_FREELISTS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,14 +36,13 @@ enum {
 };
 
 /*
- * Blocks of a superblock are chained in the order of addresses. The first record of that chain
- * stays the first as long as the superblock exists and so stands for it: blocks are split and
- * joined such that the lower part keeps or gives the record.
+ * Blocks of a superblock are chained in the order of addresses. The first record of that chain stays the first as long
+ * as the superblock exists, and stands for it: when blocks are split or joined, the lower part keeps its record.
  */
 struct block {
 	uint64_t address;
 	uint64_t size;        /* a multiple of BLOCK_GRAIN, and flags */
-	uint32_t prev, next;  /* in the superblock */
+	uint32_t prev, next;  /* in the superblock; BLOCK_NONE: none */
 	uint32_t left, right; /* in the circle of its list, if free */
 };
 
@@ -50,8 +50,8 @@ struct freelist {
 	uint32_t head; /* BLOCK_NONE: empty */
 	uint32_t n;    /* blocks */
 	/*
-	 * 0: the head is the head. Else it is found when somebody asks: the lowest around that block, if bit 0 is set,
-	 * and then, as often as the other bits say, the lowest around the one to its left.
+	 * 0: the head is settled. Else, the head is the lowest block around `head` if bit 0 is set; and then, as often
+	 * as the other bits say, the lowest block around the one to its left.
 	 */
 	uint64_t unsettled;
 };
@@ -59,23 +59,28 @@ struct freelist {
 struct freelists {
 	struct freelist lists[FREELISTS];
 	uint64_t filled[2];    /* bit l % 64 of word l / 64: list l is not empty */
-	bool is_indexed;       /* `last` has them */
+	bool is_indexed;       /* `last` has the blocks of the last list, in the order of the circle */
 	struct size_tree last; /* room for `room` numbers if it is indexed */
 	uint32_t room;
 	uint8_t list_of[FREELISTS_BOUND]; /* by units of payload */
 };
 
+/* In all functions, `blocks` are the records by number. */
+
 void freelists_begin(struct freelists *lists);  /* all empty */
 void freelists_finish(struct freelists *lists); /* frees what it holds */
 
-/* Room for blocks with numbers below n. False when out of memory. */
+/* Makes room for blocks with numbers below n. False: no memory. */
 bool freelists_reserve(struct freelists *lists, uint32_t n);
 
-/* The block of at least `size` that is taken for it, BLOCK_NONE if there is none. It stays where it is. */
+/* The block of at least `size` that Valgrind takes for it, BLOCK_NONE if there is none. The block stays in its list. */
 uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uint64_t size);
 
+/* Verifies all invariants by assert(), in O(n). */
+void freelists_check(const struct freelists *lists, const struct block *blocks);
+
 /*
- * Private: finds the head of a list that isn't empty; and keeps the index of the last list, where a block is put
+ * Private: settles the head of a list that isn't empty; and keeps the index of the last list, where a block is put
  * before `head`.
  */
 void freelists_settle(struct freelist *list, const struct block *blocks);
@@ -87,15 +92,15 @@ static inline uint64_t block_size(const struct block *block)
 	return block->size & ~(uint64_t)BLOCK_FLAGS;
 }
 
-/* Which list has blocks of the size. */
+/* The list that has blocks of the size. */
 static inline unsigned freelists_number(const struct freelists *lists, uint64_t size)
 {
 	const uint64_t k = (size - BLOCK_OVERHEAD) / BLOCK_GRAIN;
 
+	assert(size >= BLOCK_OVERHEAD);
 	return k < FREELISTS_BOUND ? lists->list_of[k] : FREELISTS_LAST;
 }
 
-/* `blocks`: the records, by number. */
 static inline void freelists_insert(struct freelists *lists, struct block *blocks, uint32_t i)
 {
 	struct block *block = &blocks[i];
@@ -103,6 +108,7 @@ static inline void freelists_insert(struct freelists *lists, struct block *block
 	struct freelist *list = &lists->lists[l];
 	uint32_t head = BLOCK_NONE;
 
+	assert(!(block->size & BLOCK_LIVE));
 	if (list->n++ == 0) {
 		block->left = block->right = list->head = i;
 		list->unsettled = 0;
@@ -126,6 +132,7 @@ static inline void freelists_remove(struct freelists *lists, struct block *block
 	const unsigned l = freelists_number(lists, block_size(block));
 	struct freelist *list = &lists->lists[l];
 
+	assert(list->n > 0 && blocks[block->left].right == i && blocks[block->right].left == i);
 	if (--list->n == 0) {
 		list->head = BLOCK_NONE;
 		lists->filled[l / 64] &= ~(UINT64_C(1) << l % 64);
@@ -139,7 +146,7 @@ static inline void freelists_remove(struct freelists *lists, struct block *block
 		freelists_drop_last(lists, i);
 }
 
-/* What remains of a block of `size` that was inserted and removed at once: another head. */
+/* The effect of inserting a block of `size` and removing it at once: another head. */
 static inline void freelists_touch(struct freelists *lists, uint64_t size)
 {
 	lists->lists[freelists_number(lists, size)].unsettled += 2;

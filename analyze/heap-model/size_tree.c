@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "size_tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-/* Sizes of subtrees differ by chance alone, whatever the order of calls. */
-static uint32_t priority_of(uint32_t i)
+#include "array.h"
+
+/* Pseudo-random: the depth of the tree depends on chance alone, whatever the order of calls. */
+static uint32_t priority_of(uint32_t item)
 {
-	uint64_t z = (i + 1) * 0x9e3779b97f4a7c15U;
+	uint64_t z = (item + 1) * 0x9e3779b97f4a7c15U;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
 	return (uint32_t)(z >> 32);
 }
 
-void size_tree_begin(struct size_tree *fits)
+void size_tree_begin(struct size_tree *tree)
 {
-	*fits = (struct size_tree){ .root = SIZE_TREE_NONE };
+	*tree = (struct size_tree){ .root = SIZE_TREE_NONE };
 }
 
-void size_tree_finish(struct size_tree *fits)
+void size_tree_finish(struct size_tree *tree)
 {
-	free(fits->v);
-	size_tree_begin(fits);
+	free(tree->v);
+	size_tree_begin(tree);
 }
 
-bool size_tree_reserve(struct size_tree *fits, uint32_t n)
+bool size_tree_reserve(struct size_tree *tree, uint32_t n)
 {
-	struct fit *v = realloc(fits->v, n * sizeof(*v));
-
-	if (v)
-		fits->v = v;
-	return v;
+	return array_reserve(&tree->v, n - 1, &tree->capacity, sizeof(*tree->v));
 }
 
-static void fit_update(struct fit *v, uint32_t i)
+/* ---- shape ---- */
+
+static uint64_t max_of(const struct size_node *v, uint32_t i)
 {
 	uint64_t max = v[i].size;
 
@@ -40,31 +41,39 @@ static void fit_update(struct fit *v, uint32_t i)
 		max = v[v[i].low].max;
 	if (v[i].high != SIZE_TREE_NONE && v[v[i].high].max > max)
 		max = v[v[i].high].max;
-	v[i].max = max;
+	return max;
 }
 
-/* Puts `new`, which may be none, where `old` is below `up`, or at the root. */
-static void fit_replace(struct size_tree *fits, uint32_t up, uint32_t old, uint32_t new)
+/* Updates the largest sizes of a node and of all above it. */
+static void update_from(struct size_node *v, uint32_t i)
 {
-	struct fit *v = fits->v;
+	for (; i != SIZE_TREE_NONE; i = v[i].up)
+		v[i].max = max_of(v, i);
+}
+
+/* Makes `with`, which may be none, the child of `up` in the place of `old`; without `up` the root. */
+static void replace(struct size_tree *tree, uint32_t up, uint32_t old, uint32_t with)
+{
+	struct size_node *v = tree->v;
 
 	if (up == SIZE_TREE_NONE)
-		fits->root = new;
+		tree->root = with;
 	else if (v[up].low == old)
-		v[up].low = new;
+		v[up].low = with;
 	else
-		v[up].high = new;
-	if (new != SIZE_TREE_NONE)
-		v[new].up = up;
+		v[up].high = with;
+	if (with != SIZE_TREE_NONE)
+		v[with].up = up;
 }
 
-/* Exchanges an item with its parent, keeping the order. */
-static void fit_rotate(struct size_tree *fits, uint32_t i)
+/* Exchanges a node with its parent, keeping the order. */
+static void rotate(struct size_tree *tree, uint32_t i)
 {
-	struct fit *v = fits->v;
-	uint32_t parent = v[i].up, inner;
+	struct size_node *v = tree->v;
+	const uint32_t parent = v[i].up;
+	uint32_t inner;
 
-	fit_replace(fits, v[parent].up, parent, i);
+	replace(tree, v[parent].up, parent, i);
 	if (v[parent].low == i) {
 		inner = v[i].high;
 		v[parent].low = inner;
@@ -77,53 +86,81 @@ static void fit_rotate(struct size_tree *fits, uint32_t i)
 	if (inner != SIZE_TREE_NONE)
 		v[inner].up = parent;
 	v[parent].up = i;
-	fit_update(v, parent);
-	fit_update(v, i);
+	v[parent].max = max_of(v, parent);
+	v[i].max = max_of(v, i);
 }
 
-void size_tree_insert(struct size_tree *fits, uint32_t item, uint64_t size, uint32_t at)
+/* ---- changes ---- */
+
+/* The last item of a subtree. */
+static uint32_t last_of(const struct size_node *v, uint32_t i)
 {
-	struct fit *v = fits->v;
+	while (v[i].high != SIZE_TREE_NONE)
+		i = v[i].high;
+	return i;
+}
+
+/* Hangs a leaf before `at`, or after all others. */
+static void hang(struct size_tree *tree, uint32_t item, uint32_t at)
+{
+	struct size_node *v = tree->v;
 	uint32_t up = at;
 
-	v[item] =
-		(struct fit){ size, size, SIZE_TREE_NONE, SIZE_TREE_NONE, SIZE_TREE_NONE, priority_of(item) };
-	if (at == SIZE_TREE_NONE) {
-		fits->root = item;
-		return;
-	}
-	if (v[at].low == SIZE_TREE_NONE) {
+	if (at != SIZE_TREE_NONE && v[at].low == SIZE_TREE_NONE) {
 		v[at].low = item;
+	} else if (tree->root == SIZE_TREE_NONE) {
+		tree->root = item;
 	} else {
-		for (up = v[at].low; v[up].high != SIZE_TREE_NONE;)
-			up = v[up].high;
+		up = last_of(v, at == SIZE_TREE_NONE ? tree->root : v[at].low);
 		v[up].high = item;
 	}
 	v[item].up = up;
+}
+
+void size_tree_insert(struct size_tree *tree, uint32_t item, uint64_t size, uint32_t at)
+{
+	struct size_node *v = tree->v;
+
+	assert(item < tree->capacity);
+	assert(at == SIZE_TREE_NONE || tree->root != SIZE_TREE_NONE);
+	v[item] = (struct size_node){ size,           size,           SIZE_TREE_NONE,
+				      SIZE_TREE_NONE, SIZE_TREE_NONE, priority_of(item) };
+	hang(tree, item, at);
 	while (v[item].up != SIZE_TREE_NONE && v[v[item].up].priority < v[item].priority)
-		fit_rotate(fits, item);
-	for (up = v[item].up; up != SIZE_TREE_NONE && v[up].max < size; up = v[up].up)
+		rotate(tree, item);
+	for (uint32_t up = v[item].up; up != SIZE_TREE_NONE && v[up].max < size; up = v[up].up)
 		v[up].max = size;
 }
 
-void size_tree_remove(struct size_tree *fits, uint32_t item)
+void size_tree_remove(struct size_tree *tree, uint32_t item)
 {
-	struct fit *v = fits->v;
+	struct size_node *v = tree->v;
 
-	while (v[item].low != SIZE_TREE_NONE && v[item].high != SIZE_TREE_NONE)
-		fit_rotate(fits,
-			   v[v[item].low].priority >= v[v[item].high].priority ? v[item].low : v[item].high);
-	fit_replace(fits, v[item].up, item, v[item].low != SIZE_TREE_NONE ? v[item].low : v[item].high);
-	for (uint32_t up = v[item].up; up != SIZE_TREE_NONE; up = v[up].up)
-		fit_update(v, up);
+	assert(item == tree->root || v[v[item].up].low == item || v[v[item].up].high == item);
+	while (v[item].low != SIZE_TREE_NONE && v[item].high != SIZE_TREE_NONE) {
+		const uint32_t low = v[item].low, high = v[item].high;
+
+		rotate(tree, v[low].priority >= v[high].priority ? low : high);
+	}
+	replace(tree, v[item].up, item, v[item].low != SIZE_TREE_NONE ? v[item].low : v[item].high);
+	update_from(v, v[item].up);
 }
 
-/* The first of a subtree, which may be none. */
-static uint32_t fit_first(const struct fit *v, uint32_t i, uint64_t size)
+void size_tree_resize(struct size_tree *tree, uint32_t item, uint64_t size)
+{
+	tree->v[item].size = size;
+	update_from(tree->v, item);
+}
+
+/* ---- search ---- */
+
+/* The first item of a subtree, which may be none, of at least `size`. */
+static uint32_t first_in(const struct size_node *v, uint32_t i, uint64_t size)
 {
 	if (i == SIZE_TREE_NONE || v[i].max < size)
 		return SIZE_TREE_NONE;
 	for (;;) {
+		assert(i != SIZE_TREE_NONE && v[i].max >= size);
 		if (v[i].low != SIZE_TREE_NONE && v[v[i].low].max >= size)
 			i = v[i].low;
 		else if (v[i].size >= size)
@@ -133,22 +170,47 @@ static uint32_t fit_first(const struct fit *v, uint32_t i, uint64_t size)
 	}
 }
 
-uint32_t size_tree_find(const struct size_tree *fits, uint32_t at, uint64_t size)
+uint32_t size_tree_first(const struct size_tree *tree, uint64_t size)
 {
-	const struct fit *v = fits->v;
-	uint32_t i = at, from = SIZE_TREE_NONE, found;
+	return first_in(tree->v, tree->root, size);
+}
 
-	if (v[fits->root].max < size)
+uint32_t size_tree_find(const struct size_tree *tree, uint32_t at, uint64_t size)
+{
+	const struct size_node *v = tree->v;
+	uint32_t from = SIZE_TREE_NONE, found;
+
+	if (v[tree->root].max < size)
 		return SIZE_TREE_NONE;
-	/* Upwards, only what follows: a parent whose low side we come from, and its high side. */
-	for (; i != SIZE_TREE_NONE; from = i, i = v[i].up) {
+	/* Upwards: what follows `at` are parents of which it is in the low subtree, and high subtrees. */
+	for (uint32_t i = at; i != SIZE_TREE_NONE; from = i, i = v[i].up) {
 		if (from != SIZE_TREE_NONE && v[i].high == from)
 			continue;
 		if (v[i].size >= size)
 			return i;
-		found = fit_first(v, v[i].high, size);
+		found = first_in(v, v[i].high, size);
 		if (found != SIZE_TREE_NONE)
 			return found;
 	}
-	return fit_first(v, fits->root, size);
+	return size_tree_first(tree, size);
+}
+
+/* ---- invariants ---- */
+
+static void check_subtree(const struct size_tree *tree, uint32_t i, uint32_t up)
+{
+	const struct size_node *v = tree->v;
+
+	if (i == SIZE_TREE_NONE)
+		return;
+	assert(i < tree->capacity);
+	assert(v[i].up == up && v[i].max == max_of(v, i));
+	assert(up == SIZE_TREE_NONE || v[i].priority <= v[up].priority);
+	check_subtree(tree, v[i].low, i);
+	check_subtree(tree, v[i].high, i);
+}
+
+void size_tree_check(const struct size_tree *tree)
+{
+	check_subtree(tree, tree->root, SIZE_TREE_NONE);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "valgrind_arena.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
+#include "check.h"
 #include "free_ranges.h"
 #include "freelists.h"
 #include "huge_pages.h"
@@ -18,22 +20,33 @@ enum {
 #define SIZE_LIMIT ARENA_END
 
 struct arena {
-	bool starved; /* no memory for the records */
+	bool starved; /* there was no memory for records */
 	struct block *blocks;
 	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t *vacant; /* [room]: vacant records, the next one last; room for all */
+	uint32_t *
+		vacant; /* [vacancies], room for `room`, which is at least `capacity`: the next one is last */
 	uint32_t vacancies;
 	uint32_t room;
-	uint32_t deferred; /* superblock that goes next, if it is still free */
+	uint32_t deferred; /* superblock that is unmapped next, if it is still free; ARENA_NONE: none */
 	uint32_t superblocks;
 	struct freelists lists;
-	struct free_ranges holes; /* room for two at first and one a superblock */
+	struct free_ranges free_ranges; /* room for two at first and one a superblock */
 };
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
 {
 	return (n + unit - 1) & ~(unit - 1);
+}
+
+/* Verifies all invariants by assert(), in O(n). */
+static void arena_check(const struct arena *arena)
+{
+	for (uint32_t k = 0; k < arena->vacancies; k++)
+		assert(arena->vacant[k] < arena->n);
+	assert(arena->vacancies <= arena->n && arena->n <= arena->capacity && arena->capacity <= arena->room);
+	freelists_check(&arena->lists, arena->blocks);
+	free_ranges_check(&arena->free_ranges);
 }
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -44,6 +57,8 @@ static bool records_grow(struct arena *arena)
 	struct block *blocks;
 	uint32_t *vacant;
 
+	if (check_wanted() && arena->capacity)
+		arena_check(arena);
 	if (capacity > UINT32_MAX)
 		return false;
 	if (!freelists_reserve(&arena->lists, (uint32_t)capacity))
@@ -61,7 +76,7 @@ static bool records_grow(struct arena *arena)
 	return true;
 }
 
-/* For one call: a superblock's, that of the rest and that of what precedes an aligned block. */
+/* Makes room for the records of one call: the superblock's, the rest's and that of what precedes an aligned block. */
 static bool records_reserve(struct arena *arena)
 {
 	return arena->vacancies + (arena->capacity - arena->n) >= 3 || records_grow(arena);
@@ -74,24 +89,26 @@ static uint32_t record_take(struct arena *arena)
 
 static void record_drop(struct arena *arena, uint32_t i)
 {
+	assert(i < arena->n && arena->vacancies < arena->room);
 	arena->vacant[arena->vacancies++] = i;
 }
 
 /* ---- Superblocks ---------------------------------------------------------------------------- */
 
-/* Of a block that fills its superblock. */
+/* Unmaps the superblock that a block fills. */
 static void superblock_unmap(struct arena *arena, uint32_t i)
 {
 	const struct block *block = &arena->blocks[i];
 
-	free_ranges_give(&arena->holes, block->address - HEADER, block_size(block) + HEADER);
+	assert(block->prev == ARENA_NONE && block->next == ARENA_NONE && arena->superblocks > 0);
+	free_ranges_give(&arena->free_ranges, block->address - HEADER, block_size(block) + HEADER);
 	record_drop(arena, i);
 	arena->superblocks--;
 }
 
 /*
- * A superblock that is all free goes when another one becomes so, or when a new one is needed,
- * if it is still free then. `i` is that other one or ARENA_NONE.
+ * A superblock that is all free is unmapped when another one becomes free or a new one is needed, if it is still free
+ * then. `i` is that other one or ARENA_NONE.
  */
 static void superblock_defer(struct arena *arena, uint32_t i)
 {
@@ -105,7 +122,7 @@ static void superblock_defer(struct arena *arena, uint32_t i)
 	arena->deferred = i;
 }
 
-/* A new superblock as one free block, in its list. ARENA_NONE if there is no room. */
+/* Maps a superblock as one free block, in its list. ARENA_NONE: there is no room. */
 static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be_whole)
 {
 	uint64_t size = round_up(needed + HEADER, PAGE), address;
@@ -114,8 +131,8 @@ static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be
 	superblock_defer(arena, ARENA_NONE);
 	if (size < SUPERBLOCK)
 		size = SUPERBLOCK;
-	if (!free_ranges_reserve(&arena->holes, arena->superblocks + 3) ||
-	    !free_ranges_take(&arena->holes, size, &address))
+	if (!free_ranges_reserve(&arena->free_ranges, arena->superblocks + 3) ||
+	    !free_ranges_take(&arena->free_ranges, size, &address))
 		return ARENA_NONE;
 	arena->superblocks++;
 	i = record_take(arena);
@@ -133,12 +150,13 @@ static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
 
-/* Cuts a block in no list after its first `size` bytes; returns the rest, which is in none either. */
+/* Cuts a block, which is in no list, after its first `size` bytes. Returns the rest, which is in none either. */
 static uint32_t block_cut(struct arena *arena, uint32_t i, uint64_t size)
 {
 	uint32_t rest = record_take(arena);
 	struct block *block = &arena->blocks[i];
 
+	assert(!(block->size & BLOCK_FLAGS) && block->size >= size + BLOCK_OVERHEAD);
 	arena->blocks[rest] = (struct block){
 		.address = block->address + size,
 		.size = block->size - size,
@@ -152,12 +170,13 @@ static uint32_t block_cut(struct arena *arena, uint32_t i, uint64_t size)
 	return rest;
 }
 
-/* Joins a free block and the one after it, free too, both in no list; the lower one remains. */
+/* Joins a free block and the free one after it, which are in no list. The lower one's record remains. */
 static void block_join(struct arena *arena, uint32_t i)
 {
 	struct block *block = &arena->blocks[i];
-	uint32_t next = block->next;
+	const uint32_t next = block->next;
 
+	assert(block->address + block->size == arena->blocks[next].address);
 	block->size += arena->blocks[next].size;
 	block->next = arena->blocks[next].next;
 	if (block->next != ARENA_NONE)
@@ -170,7 +189,7 @@ static bool block_is_free(const struct arena *arena, uint32_t i)
 	return i != ARENA_NONE && !(arena->blocks[i].size & BLOCK_LIVE);
 }
 
-/* A block of at least `size`, with all that can't become a block of its own. */
+/* Takes a block of at least `size`, with what is too small for a block of its own. */
 static inline uint32_t block_take(struct arena *arena, uint64_t size, bool may_be_whole)
 {
 	uint32_t i = freelists_find(&arena->lists, arena->blocks, size);
@@ -188,7 +207,7 @@ static inline uint32_t block_take(struct arena *arena, uint64_t size, bool may_b
 	return i;
 }
 
-/* Frees the part of a live block before what an aligned payload needs; returns what is left. */
+/* Frees the part of a live block before what an aligned payload needs. Returns the block that remains. */
 static uint32_t block_align(struct arena *arena, uint32_t i, uint64_t align)
 {
 	struct block *block = &arena->blocks[i];
@@ -211,13 +230,14 @@ struct arena *arena_create(void)
 	if (!arena)
 		return NULL;
 	freelists_begin(&arena->lists);
-	if (!records_reserve(arena) || !free_ranges_reserve(&arena->holes, 2)) {
+	free_ranges_begin(&arena->free_ranges);
+	if (!records_reserve(arena) || !free_ranges_reserve(&arena->free_ranges, 2)) {
 		arena_destroy(arena);
 		return NULL;
 	}
 	arena->deferred = ARENA_NONE;
-	free_ranges_give(&arena->holes, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
-	free_ranges_give(&arena->holes, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
+	free_ranges_give(&arena->free_ranges, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
+	free_ranges_give(&arena->free_ranges, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
 	return arena;
 }
 
@@ -225,14 +245,14 @@ void arena_destroy(struct arena *arena)
 {
 	if (!arena)
 		return;
-	free_ranges_finish(&arena->holes);
+	free_ranges_finish(&arena->free_ranges);
 	freelists_finish(&arena->lists);
 	huge_free(arena->blocks, arena->capacity * sizeof(*arena->blocks));
 	huge_free(arena->vacant, arena->room * sizeof(*arena->vacant));
 	free(arena);
 }
 
-/* `power`: of two, more than BLOCK_GRAIN. */
+/* `power`: a power of two above BLOCK_GRAIN. */
 static uint32_t block_take_aligned(struct arena *arena, uint64_t needed, uint64_t power)
 {
 	const uint32_t i = block_take(arena, needed + BLOCK_OVERHEAD + power, false);
@@ -263,10 +283,10 @@ uint32_t arena_alloc(struct arena *arena, uint64_t size, uint64_t align, uint64_
 	return i;
 }
 
-/* One that has no neighbours. */
+/* True: the block has no neighbours in its superblock. */
 static bool block_is_alone(const struct block *block)
 {
-	/* Not as one number of 64 bits, for which what was just written in halves would have to be in the cache. */
+	/* Not one 64-bit load: it would wait for the stores that just wrote the halves. */
 	return (block->prev & block->next) == ARENA_NONE;
 }
 
@@ -276,12 +296,13 @@ uint64_t arena_free(struct arena *arena, uint32_t i)
 	const uint64_t usable = block_size(block) - BLOCK_OVERHEAD;
 	const uint32_t prev = block->prev;
 
+	assert(i < arena->n && (block->size & BLOCK_LIVE));
 	block->size &= ~(uint64_t)BLOCK_LIVE;
 	if (block->size & BLOCK_WHOLE) {
 		superblock_unmap(arena, i);
 		return usable;
 	}
-	/* Each step is one block's, in its list until the next step. */
+	/* As in Valgrind, the block is in its list between the steps: each step moves the head of that list. */
 	if (block_is_free(arena, block->next)) {
 		freelists_touch(&arena->lists, block_size(block));
 		freelists_remove(&arena->lists, blocks, block->next);
@@ -304,12 +325,12 @@ bool arena_is_starved(const struct arena *arena)
 	return arena->starved;
 }
 
-uint64_t arena_usable(const struct arena *arena, uint32_t handle)
+uint64_t arena_usable(const struct arena *arena, uint32_t id)
 {
-	return block_size(&arena->blocks[handle]) - BLOCK_OVERHEAD;
+	return block_size(&arena->blocks[id]) - BLOCK_OVERHEAD;
 }
 
-uint64_t arena_address(const struct arena *arena, uint32_t handle)
+uint64_t arena_address(const struct arena *arena, uint32_t id)
 {
-	return arena->blocks[handle].address + BEFORE;
+	return arena->blocks[id].address + BEFORE;
 }

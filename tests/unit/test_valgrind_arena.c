@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The model of Valgrind's heap: sizes that Massif is known to give, and that its blocks, lists and
- * holes are consistent whatever is asked of it. The source is included for a look inside. */
+ * free ranges are consistent whatever is asked of it. The source is included for a look inside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,17 +112,18 @@ static int range_compare(const void *a, const void *b)
 	return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-static size_t add_holes(const struct free_ranges *holes, uint32_t i, uint64_t (*ranges)[2], size_t n)
+static size_t add_free_ranges(const struct free_ranges *free_ranges, uint32_t i, uint64_t (*ranges)[2],
+			      size_t n)
 {
-	if (!i)
+	if (i == SIZE_TREE_NONE)
 		return n;
-	n = add_holes(holes, holes->v[i].left, ranges, n);
-	ranges[n][0] = holes->v[i].lo;
-	ranges[n++][1] = holes->v[i].hi;
-	return add_holes(holes, holes->v[i].right, ranges, n);
+	n = add_free_ranges(free_ranges, free_ranges->tree.v[i].low, ranges, n);
+	ranges[n][0] = free_ranges->items[i].lo;
+	ranges[n++][1] = free_ranges->items[i].hi;
+	return add_free_ranges(free_ranges, free_ranges->tree.v[i].high, ranges, n);
 }
 
-/* Superblocks and holes together are the whole address space, once; `n_live` blocks live in it. */
+/* Superblocks and free ranges together are the whole address space, once; `n_live` blocks live in it. */
 static void check_arena(const struct arena *arena, uint32_t n_live)
 {
 	uint8_t *listed = calloc(arena->n + 1, 1), *vacant = calloc(arena->n + 1, 1);
@@ -138,7 +139,10 @@ static void check_arena(const struct arena *arena, uint32_t n_live)
 		assert_true(arena->vacant[k] < arena->n && !vacant[arena->vacant[k]]);
 		vacant[arena->vacant[k]] = 1;
 	}
-	n = add_holes(&arena->holes, arena->holes.root, ranges, 0);
+	free_ranges_check(&arena->free_ranges);
+	if (arena->lists.is_indexed)
+		size_tree_check(&arena->lists.last);
+	n = add_free_ranges(&arena->free_ranges, arena->free_ranges.tree.root, ranges, 0);
 	for (size_t i = 1; i < n; i++)
 		assert_true(ranges[i - 1][1] < ranges[i][0]);
 	for (uint32_t i = 0; i < arena->n; i++) {
