@@ -6,7 +6,7 @@
 #ifndef NAMES_EMBED_H
 #define NAMES_EMBED_H
 
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "symbols.h"
 
 /*

@@ -6,7 +6,7 @@
 #ifndef MSTRACE_RECODE_H
 #define MSTRACE_RECODE_H
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 /* Whether records of this role name a block, so that identity has an entry for them. */
 static inline bool recode_has_identity(uint32_t role)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "mst_limits.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 
 /* New ids by old ones, MST_NONE where there is none yet. */
 struct ids {

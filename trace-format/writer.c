@@ -4,7 +4,7 @@
  * chunk that needs it. A unit is written with one write(2), so a killed writer leaves whole units
  * and at most one cut one.
  */
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "chunk.h"
 #include "defs.h"
 #include "keyframe.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "unit.h"
 
 /* A unit already written, for the index. */

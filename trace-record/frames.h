@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "module_table.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 
 struct frames {
 	struct module_table *modules; /* shared with the program; set by the owner */

@@ -4,7 +4,7 @@
 #define TRACE_RECORD_PAGE_EVENTS_H
 
 #include "consumer.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "page_state.h"
 
 /* The stack of what was mapped when recording began, which is the one that Massif gives it. */

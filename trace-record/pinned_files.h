@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 /* All zero is the beginning. */
 struct pinned_files {

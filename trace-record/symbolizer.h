@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "notices.h"
 #include "pinned_files.h"
 

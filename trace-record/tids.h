@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 struct tids {
 	struct tid {

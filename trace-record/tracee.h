@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "clock.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "shm.h"
 
 struct tracee;

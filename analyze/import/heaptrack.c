@@ -18,7 +18,7 @@
 #include "imported_names.h"
 #include "line_reader.h"
 #include "mst_limits.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "string_set.h"
 
 #define NS_PER_MS 1000000u

@@ -15,7 +15,7 @@
 #include "index_map.h"
 #include "line_reader.h"
 #include "mst_limits.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "string_set.h"
 
 #define NS_PER_UNIT 1000000u

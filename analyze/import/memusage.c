@@ -13,7 +13,7 @@
 
 #include "datafile.h"
 #include "import.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #define NO_BLOCK UINT32_MAX
 #define BLOCKS_MOST (UINT32_MAX - 1)

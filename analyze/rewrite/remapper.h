@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "index_map.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 
 /* Parts of a trace that can be left out. */
 enum remapper_part {

@@ -6,7 +6,7 @@
 #ifndef ANALYZE_IMPORTED_NAMES_H
 #define ANALYZE_IMPORTED_NAMES_H
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #define IMPORTED_NAMES_CALLS_MOST 1000u /* of one frame */
 

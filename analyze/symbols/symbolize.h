@@ -10,7 +10,7 @@
 #ifndef ANALYZE_SYMBOLIZE_H
 #define ANALYZE_SYMBOLIZE_H
 
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "symbols.h"
 
 struct symbolizer;

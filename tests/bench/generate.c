@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "mst_op.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #define NONE UINT32_MAX
 #define NEARBY 16u

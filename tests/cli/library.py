@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The libraries as others get them: they show what their headers declare and nothing else.
+"""The libraries as others get them: they show what their headers declare and nothing else, and serve installed.
 
   library.py --build DIR --source DIR [--only PART]
 """
@@ -108,7 +108,66 @@ def headers_alone(bench):
     return f"{count} headers, {len(languages)} languages"
 
 
-CASES = [("symbols", symbols), ("headers alone", headers_alone)]
+def examples_shown(bench):
+    """The examples that headers and the manual show are the files that are built."""
+    shown = 0
+    for example in sorted(glob.glob(os.path.join(bench.source, "docs/examples/*.c"))):
+        with open(example, encoding="utf-8") as f:
+            text = f.read().split("\n", 1)[1].rstrip("\n")       # without the comment at its head
+        in_header = "\n".join(" *   " + line if line else " *" for line in text.split("\n"))
+        places = [(h, in_header) for room, _, _ in LIBRARIES for h in bench.headers(room)]
+        manual = os.path.join(bench.source, "docs/man/libmstrace.3.scd")
+        places.append((manual, "```\n" + text.replace("\\", "\\\\") + "\n```"))
+        for place, form in places:
+            with open(place, encoding="utf-8") as f:
+                content = f.read()
+            name = os.path.basename(example)
+            if f"examples/{name}" in content:
+                if form not in content:
+                    raise Problem(f"{place} shows another {name} than {example}")
+                shown += 1
+    if shown < EXAMPLES_SHOWN:
+        raise Problem(f"only {shown} examples are shown")
+    return f"{shown} examples"
+
+
+def install(bench):
+    """Installs the development files; the environment in which pkg-config and the loader find them."""
+    run("meson", "install", "-C", bench.build.root, "--no-rebuild", "--tags", "devel,runtime", "--destdir", bench.path)
+    config = glob.glob(os.path.join(bench.path, "**/pkgconfig"), recursive=True)
+    if len(config) != 1:
+        raise Problem(f"pkg-config files in {config}")
+    return dict(os.environ, PKG_CONFIG_PATH=config[0], PKG_CONFIG_SYSROOT_DIR=bench.path,
+                LD_LIBRARY_PATH=os.path.dirname(config[0]))
+
+
+def installed(bench):
+    """An example, compiled and linked as a stranger does it, says the same of a trace either way."""
+    env = install(bench)
+    trace = os.path.join(bench.path, "trace")
+    run(bench.build.msrec, "-q", "--embed-symbols", "-o", trace, "ls", "/")
+    outputs = []
+    for example, package, wanted in EXAMPLES:
+        source = os.path.join(bench.source, "docs/examples", example)
+        flags = run("pkg-config", "--cflags", package, env=env).split()
+        shared = run("pkg-config", "--libs", package, env=env).split()
+        static = run("pkg-config", "--static", "--libs", package, env=env).split()
+        # The archives of these libraries, shared ones of the system: those of libdw seldom are there.
+        static = [f"-l:lib{word[2:]}.a" if word.startswith("-lmstrace") else word for word in static]
+        for how, libraries, needed in (("shared", shared, True), ("static", static, False)):
+            program = os.path.join(bench.path, how)
+            run("cc", "-Wall", "-Werror", source, "-o", program, *flags, *libraries)
+            if ("libmstrace.so" in run("readelf", "-d", program)) != needed:
+                raise Problem(f"{example}: {how} it is not")
+            outputs.append(run(program, trace, env=env))
+            if not re.search(wanted, outputs[-1]) or outputs[-1] != outputs[-(1 if needed else 2)]:
+                raise Problem(f"{example}, {how}: {outputs[-1]}")
+    return f"{len(outputs)} programs"
+
+
+EXAMPLES = [("heap_peak.c", "libmstrace", r"^peak \d{4,} bytes, at the end \d+ bytes$")]
+EXAMPLES_SHOWN = 2
+CASES = [("examples shown", examples_shown), ("installed", installed), ("symbols", symbols), ("headers alone", headers_alone)]
 
 
 def main():

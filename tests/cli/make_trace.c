@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #define STACKS 4
 

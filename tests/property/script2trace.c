@@ -36,7 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #define MAX_BLOCKS 65536
 #define MAX_STACKS 65536

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "shm.h"
 
 /* Memory for so many processes; the stamps begin anew. */

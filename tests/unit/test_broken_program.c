@@ -11,7 +11,7 @@
 
 #include "byhand.h"
 #include "clock.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "shm.h"
 #include "tracee.h"
 

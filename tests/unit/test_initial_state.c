@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "mst_limits.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 
 #define BEGIN_NS 5000000u
 #define BLOCKS 40u

@@ -15,6 +15,7 @@
 
 #include "datafile.h"
 #include "memusage.h"
+#include "mst_writer.h"
 #include "replay.h"
 
 struct trace {

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "unit.h"
 
 #define FRAMES 6000u

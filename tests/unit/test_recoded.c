@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "mst_limits.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "unit.h"
 
 #define CALLERS 8u

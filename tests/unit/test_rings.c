@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "next_malloc.h"
 #include "os.h"
 #include "recorder.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mstrace.h"
+#include "mst_writer.h"
 
 /* Ends the program when `condition` doesn't hold, whatever NDEBUG says. */
 #define MUST(condition) model_must(condition, #condition, __FILE__, __LINE__)

@@ -6,7 +6,7 @@
 #ifndef PAGE_STATE_H
 #define PAGE_STATE_H
 
-#include "mstrace.h"
+#include "mst_writer.h"
 #include "pages.h"
 
 struct page_state;
