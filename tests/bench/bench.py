@@ -246,7 +246,7 @@ def instructions(command):
 
 def capture_table(build, runs):
     """The unwinder alone, by time and by instructions."""
-    program = build.file("tests/capture")
+    program = build.file("tests/bench/capture")
     lines = ["| stack | ns | instructions |", "|---|--:|--:|"]
     for name, arguments in CAPTURES:
         times = [float(subprocess.run([program] + arguments + ["1000000"], capture_output=True, text=True,

@@ -5,7 +5,7 @@ smaller traces of real programs get when they are compressed again.
 
   days.py --build DIR [--events N] [--folder DIR] [--output FILE] [PROGRAM...]
 
-The long trace is made by tests/bench/generate from a recording of cc1plus, its time stretched to two days. Each
+The long trace is made by tests/tools/generate from a recording of cc1plus, its time stretched to two days. Each
 question is one run: CPU and wall seconds, millions of calls a second of wall time, MiB of resident memory at most.
 Recompression is msconvert --level=19 of what msrec writes by default, and by its level 1; its time to read is the ratio
 of CPU times of msreplay, paired. Prints Markdown.
@@ -56,11 +56,11 @@ def record(build, workload, trace, *options):
 def generate(build, model, trace, events):
     """The long trace, whose calls are `events` in two days."""
     probe = trace + ".probe"
-    command = [build.file("tests/generate"), "-n", str(min(events, PROBE))]
+    command = [build.file("tests/tools/generate"), "-n", str(min(events, PROBE))]
     done = subprocess.run(command + [model, probe], check=True, capture_output=True, text=True)
     os.unlink(probe)
     seconds = max(float(done.stdout.split()[-2]), 0.1) * events / min(events, PROBE)
-    return Run([build.file("tests/generate"), "-n", str(events), "-x", f"{DAYS_S / seconds:.4f}", model, trace])
+    return Run([build.file("tests/tools/generate"), "-n", str(events), "-x", f"{DAYS_S / seconds:.4f}", model, trace])
 
 
 def questions(build, trace, folder):

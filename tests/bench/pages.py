@@ -26,7 +26,7 @@ def main():
     parser.add_argument('--runs', type=int, default=7)
     parser.add_argument('--calls', type=int, default=200000)
     options = parser.parse_args()
-    program = os.path.join(options.build, 'tests/pages')
+    program = os.path.join(options.build, 'tests/bench/pages')
     print('| round | native, ns | msrec | msrec --pages | seccomp | --pages : native |\n|---|--:|--:|--:|--:|--:|')
     with tempfile.TemporaryDirectory(prefix='pages-') as scratch:
         msrec = [os.path.join(options.build, 'trace-record/msrec'), '-q', '-f', '-o', os.path.join(scratch, 't')]

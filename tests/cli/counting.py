@@ -81,30 +81,30 @@ def check_read(b):
 
 def check_threads(b):
     # The pages go on while their threads run, and stand for each of them.
-    for program in ('corpus/threads', 'tests/count_program threads 1'):
+    for program in ('corpus/threads', 'tests/cli/count_program threads 1'):
         done, traces = b.record('page', ['--instructions=auto', '-q'], program)
         counts = b.counts(traces[0])
         b.expect(done.returncode == 0 and counts == sorted(counts) and counts[-1] > 0, 'threads: ' + program)
-    done, traces = b.record('read', ['--instructions=auto', '-q'], 'tests/count_program threads 20')
+    done, traces = b.record('read', ['--instructions=auto', '-q'], 'tests/cli/count_program threads 20')
     counts = b.counts(traces[0])
     b.expect(counts[-1] >= STEP * 20 * 200, 'threads: the counts of all are added up')
 
 
 def check_leaks(b):
-    done, _ = b.record('page', ['--instructions=pmu', '-q'], 'tests/count_program threads 700')
+    done, _ = b.record('page', ['--instructions=pmu', '-q'], 'tests/cli/count_program threads 700')
     fds, maps = map(int, done.stdout.split())
     # A place is taken again when msrec has read what the thread before left there.
     b.expect(fds == 0 and 1 <= maps < 400, '700 threads leave few counters: %d %d' % (fds, maps))
-    done, _ = b.record('read', ['--instructions=pmu', '-q'], 'tests/count_program threads 150')
+    done, _ = b.record('read', ['--instructions=pmu', '-q'], 'tests/cli/count_program threads 150')
     fds, maps = map(int, done.stdout.split())
     b.expect(1 <= fds <= 124 and maps == 0, '150 threads leave few descriptors: %d %d' % (fds, maps))
 
 
 def check_closing(b):
     for what in ('close', 'reuse'):
-        done, traces = b.record('page', ['--instructions=pmu', '-q'], 'tests/count_program ' + what)
+        done, traces = b.record('page', ['--instructions=pmu', '-q'], 'tests/cli/count_program ' + what)
         b.expect(done.stdout == '0 1\n', '%s: the page needs no descriptor' % what)
-        done, traces = b.record('read', ['--instructions=pmu', '-q'], 'tests/count_program ' + what)
+        done, traces = b.record('read', ['--instructions=pmu', '-q'], 'tests/cli/count_program ' + what)
         counts = b.counts(traces[0])
         b.expect(done.returncode == 0 and done.stdout == '0 0\n' and len(counts) > 400 and
                  counts[-1] == counts[300] > STEP * 150, '%s: a closed descriptor stops the count, no more' % what)
@@ -133,7 +133,7 @@ def check_refusals(b):
                  '%s %s: %s' % (mode, options[0], wanted.strip() or 'nothing is said'))
     done, _ = b.record('none', ['--instructions=auto', '-v'], 'corpus/basic')
     b.expect(b_none in done.stderr, 'none --instructions=auto -v: said')
-    done, traces = b.record('few', ['--instructions=pmu', '-q'], 'tests/count_program threads 5')
+    done, traces = b.record('few', ['--instructions=pmu', '-q'], 'tests/cli/count_program threads 5')
     b.expect(done.returncode == 0 and done.stderr == 'msrec: --instructions: those of 5 threads could not be counted\n'
              and is_counted(b.dump(traces[0])), 'few: the threads without a counter are told of')
 

@@ -107,7 +107,7 @@ def main():
     build = Build(args.build)
     preload = build.file("tests/tools/no_memory.so")
     with Scratch() as path:
-        subprocess.run([build.file("tests/cli_trace"), "trace"], cwd=path, check=True)
+        subprocess.run([build.file("tests/tools/cli_trace"), "trace"], cwd=path, check=True)
         cases = [(command, lambda folder, command=command: check(build, preload, command, folder))
                  for command in COMMANDS]
         cases.append(("names that are kept", lambda folder: check_kept(build, preload, folder)))

@@ -28,8 +28,8 @@ RECORD = ["--pages", "--run-libc-freeres=no", "--run-cxx-freeres=no"]
 class Bench:
     def __init__(self, build, path):
         self.build, self.path = build, path
-        self.program = build.file("tests/pages_program")
-        self.fixed = build.file("tests/pages_fixed")
+        self.program = build.file("tests/cli/pages_program")
+        self.fixed = build.file("tests/cli/pages_fixed")
         self.msreplay = build.file("analyze/msreplay")
         self.tracedump = build.file("tests/tools/tracedump")
 
@@ -94,7 +94,7 @@ def behind_much_code(bench):
     """The dynamic linker's calls, which are behind all libraries."""
     libraries = [f"{i}.so" for i in range(LIBRARIES)]
     for library in libraries:
-        shutil.copy(bench.build.file("tests/plugin_one.so"), os.path.join(bench.path, library))
+        shutil.copy(bench.build.file("tests/cli/plugin_one.so"), os.path.join(bench.path, library))
     many = {"LD_PRELOAD": " ".join(libraries), "LD_LIBRARY_PATH": bench.path,
             "ASAN_OPTIONS": "verify_asan_link_order=0"}     # msrec has these libraries, too
     alone, behind = (complete(bench, bench.program, "20", **variables) -

@@ -26,7 +26,7 @@ class Bench:
     def __init__(self, build, path):
         self.build, self.path = build, path
         for name in NAMES:
-            shutil.copy(build.file(f"tests/{name}.so"), path)
+            shutil.copy(build.file(f"tests/cli/{name}.so"), path)
 
     def run(self, argv):
         done = subprocess.run(argv, capture_output=True, text=True, timeout=200, cwd=self.path,
@@ -37,7 +37,7 @@ class Bench:
 
     def record(self, *words, host="plugin_host"):
         """What msrec says, and the tree at the end."""
-        said = self.run([self.build.msrec, "-f", "-o", "t", self.build.file(f"tests/{host}"), *words]).stderr
+        said = self.run([self.build.msrec, "-f", "-o", "t", self.build.file(f"tests/cli/{host}"), *words]).stderr
         self.run([self.build.file("analyze/msreplay"), "-q", "--time-unit=B", "--threshold=0", "--at=end",
                   "--massif-out-file=result", "t"])
         with open(os.path.join(self.path, "result.at-end")) as f:

@@ -17,7 +17,7 @@ fi
 script=$(realpath "$1")
 build=$(realpath "$2")
 golden=${script%.sh}.golden
-PATH=$build/analyze:$build/ms_print:$build/trace-record:$build/tests:$PATH
+PATH=$build/analyze:$build/ms_print:$build/trace-record:$build/tests/tools:$PATH
 LC_ALL=C
 export PATH LC_ALL
 unset MSREPLAY_OPTS MSREC_OPTS NO_COLOR ARGP_HELP_FMT COLUMNS DEBUGINFOD_URLS

@@ -99,7 +99,7 @@ def rows_of(report):
 def compare(build, folder, mode, text, mean):
     trace = os.path.join(folder, "t")
     done = run([build.msrec, "-q", f"--sample={text}", "-o", trace + "%p" if mode == "fork" else trace,
-                build.file("tests/sample_program"), mode])
+                build.file("tests/cli/sample_program"), mode])
     check(f"{mode}: msrec", done.returncode == 0 and not done.stderr)
     if mode == "fork":
         # The child's is the one with the larger pid, so that it is the longer one, too.

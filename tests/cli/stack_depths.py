@@ -35,7 +35,7 @@ def massif_peak(build, trace):
 def run_timed(build, scratch):
     """A program with a use for SIGPROF, sampled often: what it says of its depth, and what the trace says."""
     trace = os.path.join(scratch, 'timed')
-    words = [os.path.join(build, 'tests', 'own_timer')]
+    words = [os.path.join(build, 'tests/cli/own_timer')]
     msrec = [os.path.join(build, 'trace-record', 'msrec'), '-q', '-f', '-o', trace, '--timer=1']
     alone = subprocess.run(words, stdout=subprocess.PIPE, text=True)
     timed = subprocess.run(msrec + words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

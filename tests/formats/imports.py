@@ -81,7 +81,7 @@ def check_massif(tools, name, *options):
 
 
 def check_mtrace(tools):
-    log, program = tools.path("mtrace.log"), tools.build.file("tests/mtrace_log")
+    log, program = tools.path("mtrace.log"), tools.build.file("tests/formats/mtrace_log")
     done = subprocess.run([program], capture_output=True, text=True, check=True,
                           env=harness.plain_environment(MALLOC_TRACE=log, LD_PRELOAD="libc_malloc_debug.so.0"))
     leaked, blocks = map(int, done.stdout.split())

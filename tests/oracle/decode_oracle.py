@@ -62,7 +62,7 @@ def peak(build, path):
 
 def generate(build, path, name):
     """A longer trace with the statistics of this one, and about its peak at most, if that program is built."""
-    program = os.path.join(build, "tests/generate")
+    program = os.path.join(build, "tests/tools/generate")
     if os.path.exists(program):
         subprocess.run([program, "-n", "20000", path, path + ".g"], check=True, timeout=60, stdout=subprocess.DEVNULL)
         if peak(build, path + ".g") > peak(build, path) * 1.02:
@@ -76,7 +76,7 @@ def long_chunk(build, folder):
     with open(script, "w", encoding="ascii") as f:
         f.write("records 70000\nstack 0 0x1000\n")
         f.writelines(f"alloc 0 malloc 0 {i % 10}\nfree 0\n" for i in range(33000))
-    subprocess.run([os.path.join(build, "tests/script2trace"), script, path], check=True)
+    subprocess.run([os.path.join(build, "tests/tools/script2trace"), script, path], check=True)
     return path, "a long chunk"
 
 

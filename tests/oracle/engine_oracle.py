@@ -138,11 +138,11 @@ def programs(build, short):
     for name in (("basic", "fork") if short else CORPUS):
         case = next(c for c in corpus.CASES if c.name.split(":")[0] == name)
         found.append(("corpus/" + name, [str(build / arg) if (build / arg).is_file() else arg for arg in case.argv]))
-    found.append(("deep_walk", [str(build / "tests/deep_walk"), "7", "600"]))
+    found.append(("deep_walk", [str(build / "tests/oracle/deep_walk"), "7", "600"]))
     if not short:
-        found.append(("sections", [str(build / "tests/sections")]))
+        found.append(("sections", [str(build / "tests/oracle/sections")]))
     for count in (6000,) if short else (3000, 6000, 70000):
-        found.append(("page_table %d" % count, [str(build / "tests/page_table"), str(count)]))
+        found.append(("page_table %d" % count, [str(build / "tests/oracle/page_table"), str(count)]))
     for name, command in PROGRAMS:
         if short and name not in ("python3", "bash"):
             continue

@@ -71,11 +71,11 @@ def main():
         print('SKIP: valgrind is not installed')
         return 77
     # Without a library, whose debug information would be read each time.
-    program = os.path.join(build, 'tests', 'stack_walk')
+    program = os.path.join(build, 'tests/tools/stack_walk')
     identical = compared = 0
     with tempfile.TemporaryDirectory(prefix='options-oracle-') as scratch:
         trace = os.path.join(scratch, 'trace')
-        subprocess.run([os.path.join(build, 'tests', 'cli_trace'), trace], check=True)
+        subprocess.run([os.path.join(build, 'tests/tools/cli_trace'), trace], check=True)
         for name, values in VALUES.items():
             for value in values:
                 option = '--%s=%s' % (name, value)

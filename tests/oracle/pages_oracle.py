@@ -61,7 +61,7 @@ def main():
         print("valgrind is missing (scripts/setup installs it)")
         return 1
     with Scratch() as path:
-        program = [build.file("tests/pages_program"), "placed"]
+        program = [build.file("tests/cli/pages_program"), "placed"]
         env = plain_environment()
         for argv in (["valgrind", "-q", "--tool=massif", *OPTIONS, f"--massif-out-file={path}/theirs", *program],
                      [build.msrec, "-q", "-o", f"{path}/t", "--pages", *program],

@@ -58,7 +58,7 @@ def make_trace(build, scratch, said):
     script = os.path.join(scratch, 'script')
     with open(script, 'w', encoding='ascii') as file:
         file.write('\n'.join(lines) + '\n')
-    subprocess.run([os.path.join(build, 'tests/script2trace'), script, os.path.join(scratch, 'trace')], check=True)
+    subprocess.run([os.path.join(build, 'tests/tools/script2trace'), script, os.path.join(scratch, 'trace')], check=True)
     return len(steps)
 
 
@@ -66,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--build', required=True)
     build = os.path.abspath(parser.parse_args().build)
-    program = os.path.join(build, 'tests/stack_walk')
+    program = os.path.join(build, 'tests/tools/stack_walk')
     if not shutil.which('valgrind'):
         print('SKIP: valgrind is not installed')
         return 77

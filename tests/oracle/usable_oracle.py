@@ -314,7 +314,7 @@ def main():
     if not shutil.which("valgrind"):
         print("skip: Valgrind is not installed")
         return 77
-    args.real, args.model = (os.path.abspath(os.path.join(args.build, "tests", p))
+    args.real, args.model = (os.path.abspath(os.path.join(args.build, "tests/oracle", p))
                              for p in ("usable_real", "usable_model"))
     with Scratch() as scratch:
         folder = os.path.abspath(args.keep or scratch)

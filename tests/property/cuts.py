@@ -159,7 +159,7 @@ class Bench:
     def __init__(self, build, scratch):
         self.scratch, self.anonymous, self.program = scratch, False, Program(scratch)
         self.msreplay, self.msconvert = build / 'analyze/msreplay', build / 'analyze/msconvert'
-        self.script2trace, self.dump_program = build / 'tests/script2trace', build / 'tests/tools/tracedump'
+        self.script2trace, self.dump_program = build / 'tests/tools/script2trace', build / 'tests/tools/tracedump'
 
     def run(self, *command, status=0):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=self.scratch)

@@ -591,7 +591,7 @@ def run_tools(build, lines, words, also, scratch, others=0):
     more = ['--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])]
     more += ['--also=--massif-out-file=%s%d' % (scratch / 'other', i) for i in range(others)]
     (scratch / 'options').write_text(shlex.join(words + more) + '\n')
-    subprocess.run([build / 'tests/script2trace', scratch / 'script', scratch / 'trace'], check=True)
+    subprocess.run([build / 'tests/tools/script2trace', scratch / 'script', scratch / 'trace'], check=True)
     subprocess.run([build / 'analyze/msreplay', '-q', *words, '--massif-out-file=%s' % (scratch / 'ours'),
                     *more, scratch / 'trace'], check=True, timeout=60)
 

@@ -213,7 +213,7 @@ def try_once(build, seed, long, scratch):
     folder = scratch / str(seed)
     folder.mkdir()
     words = random_options(rng)
-    program = [build.file('tests/recorded'), *map(str, (seed, calls, threads, forks)), folder / 'account']
+    program = [build.file('tests/property/recorded'), *map(str, (seed, calls, threads, forks)), folder / 'account']
     done = subprocess.run([build.msrec, '-q', '-o', folder / 'trace.%p', *words, *program],
                           capture_output=True, text=True)
     if done.returncode:

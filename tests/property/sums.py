@@ -38,7 +38,7 @@ class Bench:
     """One trace and its replays."""
 
     def __init__(self, build, scratch, seed):
-        self.msreplay, self.script2trace = build / 'analyze/msreplay', build / 'tests/script2trace'
+        self.msreplay, self.script2trace = build / 'analyze/msreplay', build / 'tests/tools/script2trace'
         self.scratch, self.rng = scratch, random.Random(seed)
         self.trace, self.looked, self.chunks = scratch / 'trace', 0, 0
 

@@ -49,6 +49,7 @@ class Bench:
         self.plugin_replacing = self.compile("plugin_replacing.so", "host_cxx.cpp", "-DPLUGIN", "-DREPLACE", "-fPIC",
                                              "-shared", "-Wl,-Bsymbolic")
         self.runs = 0
+        self.options = []           # msrec's, for every host
 
     def compile(self, name, source, *options):
         target = os.path.join(self.folder, name)
@@ -73,7 +74,7 @@ class Bench:
         return path
 
     def command(self, where, options=()):
-        return [self.build.msrec, "-o", os.path.join(where, "t.%p"), *options]
+        return [self.build.msrec, "-o", os.path.join(where, "t.%p"), *self.options, *options]
 
     def start(self, where, argv, options=(), env=None, **more):
         """msrec at work; output goes to files, so that nothing left behind keeps us waiting."""
@@ -550,11 +551,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True)
     parser.add_argument("--long", action="store_true", help="every host five times")
+    parser.add_argument("--pages", action="store_true", help="record with --pages")
     parser.add_argument("--only", metavar="WORD", help="hosts with this word in their name")
     args = parser.parse_args()
     with Scratch() as folder:
         os.chmod(folder, 0o755)
         bench = Bench(Build(args.build), folder)
+        bench.options = ["--pages"] if args.pages else []
         return run_cases(HOSTS, bench, args.only, 5 if args.long else 1)
 
 
