@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
-from harness import Build, Scratch, have                  # noqa: E402
+from harness import Build, Scratch, compiler, have                  # noqa: E402
 
 # (name, program, pairs in thousands of each thread, arguments before and after their number, threads)
 LOOPS = [("3 frames", "loops", 2000, [3], [1], 1), ("30 frames", "loops", 2000, [30], [1], 1),
@@ -298,7 +298,7 @@ def document(build, args, found, programs, loops, memory, startup):
 
 def compile_loop(name, folder):
     program = os.path.join(folder, name)
-    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-g", "-D_GNU_SOURCE", "-pthread", "-fno-builtin",
+    subprocess.run([*compiler(), "-O1", "-g", "-D_GNU_SOURCE", "-pthread", "-fno-builtin",
                     os.path.join(HERE, name + ".c"), "-o", program], check=True)
     return program
 

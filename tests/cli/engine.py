@@ -12,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch  # noqa: E402
+from harness import Build, Scratch, compiler  # noqa: E402
 
 TIMEOUT_S = 60
 failures = []
@@ -92,7 +92,7 @@ def executable(e):
     programs = {"-pie": None, "-no-pie": None}
     for how in programs:
         programs[how] = os.path.join(e.folder, "one" + how)
-        subprocess.run([*os.environ.get("CC", "cc").split(), how, *(["-fPIE"] if how == "-pie" else []), source, "-o",
+        subprocess.run([*compiler(), how, *(["-fPIE"] if how == "-pie" else []), source, "-o",
                         programs[how]],
                        check=True)
     with open(script, "w", encoding="ascii") as f:

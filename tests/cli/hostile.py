@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch, plain_environment    # noqa: E402
+from harness import Build, Scratch, compiler, plain_environment    # noqa: E402
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m%s%n%999999d"
 ARGUMENT = "x\nsnapshot=0\r\n" + EVIL
@@ -63,7 +63,7 @@ class Tests:
         source = os.path.join(folder, "source.c")
         with open(source, "w", encoding="latin-1") as f:
             f.write(SOURCE)
-        subprocess.run([*os.environ.get("CC", "cc").split(), "-g", "-O1", source, "-o", self.program], check=True)
+        subprocess.run([*compiler(), "-g", "-O1", source, "-o", self.program], check=True)
         self.run(self.build.msrec, "-o", "t", self.program, ARGUMENT)
 
     def run(self, *words, output=None):
@@ -135,7 +135,7 @@ class Tests:
         program, source = os.path.join(self.folder, "jit"), os.path.join(self.folder, "jit.c")
         with open(source, "w") as f:
             f.write(JIT_SOURCE)
-        subprocess.run([*os.environ.get("CC", "cc").split(), "-g", "-O1", source, "-o", program], check=True)
+        subprocess.run([*compiler(), "-g", "-O1", source, "-o", program], check=True)
         done = subprocess.run([self.build.msrec, "-q", "-o", "jit.%p", program], cwd=self.folder, timeout=TIMEOUT,
                               env=plain_environment())
         if done.returncode == 77:

@@ -20,7 +20,7 @@ golden=${script%.sh}.golden
 PATH=$build/analyze:$build/ms_print:$build/trace-record:$build/tests/tools:$PATH
 LC_ALL=C
 export PATH LC_ALL
-unset MSREPLAY_OPTS MSREC_OPTS NO_COLOR ARGP_HELP_FMT COLUMNS DEBUGINFOD_URLS
+unset LD_LIBRARY_PATH MSREPLAY_OPTS MSREC_OPTS NO_COLOR ARGP_HELP_FMT COLUMNS DEBUGINFOD_URLS
 
 # A folder whose name has no ".ms", which would tell the format of an xtree report.
 work=$(mktemp -d "${TMPDIR:-/tmp}/msrec-XXXXXXXX") || exit 99

@@ -19,7 +19,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 import kinds                                                   # noqa: E402
-from harness import Build, MemoryGroup, Problem, Scratch, by_process, plain_environment, run_cases    # noqa: E402
+from harness import (Build, MemoryGroup, Problem, Scratch, by_process, compiler, plain_environment,   # noqa: E402
+                     run_cases)
 
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 CXXFLAGS = ["-std=c++17", "-O1", "-g", "-pthread"]
@@ -54,7 +55,7 @@ class Bench:
     def compile(self, name, source, *options):
         target = os.path.join(self.folder, name)
         c = source.endswith(".c")
-        subprocess.run([os.environ.get("CC", "cc") if c else os.environ.get("CXX", "c++")] +
+        subprocess.run(compiler(cxx=not c) +
                        (CFLAGS if c else CXXFLAGS) + [os.path.join(HERE, source), "-o", target] + list(options),
                        check=True)
         return target

@@ -22,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, os.path.join(HERE, "../oracle"))
-from harness import Build, MemoryGroup, Problem, Scratch, plain_environment, run_cases    # noqa: E402
+from harness import Build, MemoryGroup, Problem, Scratch, compiler, plain_environment, run_cases    # noqa: E402
 from decode import Decoder                                # noqa: E402
 from decode_checks import EVENTS                          # noqa: E402
 
@@ -66,7 +66,7 @@ class Bench:
         self.build, self.folder, self.runs = build, folder, 0
         self.msreplay = build.file("analyze/msreplay")
         self.victim = os.path.join(folder, "victim")
-        subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread",
+        subprocess.run([*compiler(), "-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread",
                         os.path.join(HERE, "victim.c"), "-o", self.victim], check=True)
 
     def new_run(self):

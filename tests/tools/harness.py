@@ -3,10 +3,15 @@
 
 import errno
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
 import time
+
+# Settings of the caller's that would change what a test sees; meson names the folders of shared modules.
+for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "MSREC_OPTS", "MSREPLAY_OPTS", "NO_COLOR"):
+    os.environ.pop(name, None)
 
 
 class Build:
@@ -86,6 +91,11 @@ def plain_environment(**more):
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
     env.update(more)
     return env
+
+
+def compiler(cxx=False):
+    """The words of a compiler's command: $CC and $CXX may have several."""
+    return shlex.split(os.environ.get("CXX", "c++") if cxx else os.environ.get("CC", "cc"))
 
 
 def have(*programs):
