@@ -672,39 +672,37 @@ def change_kept(path, old, new):
 def check_cache(check, names, program, work):
     """What is kept says what is found, for all files that were asked about above, and for others nothing."""
     folder = os.path.join(work, "kept")
-    time.sleep(2.5)     # files must have been left alone for some time
+    later = names.build.later()     # files must have been left alone for some time
     wrong, other = [], 0
     for (tool, *question), of in names.asked.items():
         words = [tool, "-m", *question]
         plain = of.say(words)
-        wrong += [words for _ in range(2) if of.say(words, MSREC_CACHE=folder) != plain]
+        wrong += [words for _ in range(2) if of.say(words, MSREC_CACHE=folder, **later) != plain]
         other += plain[0].count("\tUnknownInlinedFun\n") + plain[0].count("\n-")
     check(f"cache: {len(names.asked)} questions, twice", len(names.asked) > 15 and not wrong, str(wrong[:2]))
     check("cache: of what Massif 3.19 doesn't know, too", other > 0)
     (kept,) = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(names.build_id)]
     question = [names.tool, "-b", names.build_id, program]
     whole = names.say(question)
-    check("cache: a kept file", names.say(question, MSREC_CACHE=folder) == whole)
+    check("cache: a kept file", names.say(question, MSREC_CACHE=folder, **later) == whole)
     changed = change_kept(kept, b"program.cpp", b"PROGRAM.cpp")
-    answer = names.say(question, MSREC_CACHE=folder)[0]
+    answer = names.say(question, MSREC_CACHE=folder, **later)[0]
     check("cache: is asked", changed and answer == whole[0].replace("program.cpp", "PROGRAM.cpp"), answer)
-    check("cache: isn't asked when it isn't wanted", names.say(question, MSREC_CACHE="") == whole)
+    check("cache: isn't asked when it isn't wanted", names.say(question, MSREC_CACHE="", **later) == whole)
     home = os.path.join(work, "home")
     os.makedirs(home)
     shutil.copytree(folder, os.path.join(home, ".cache", "msrec"))
-    check("cache: in the home folder", names.say(question, HOME=home)[0] == answer)
+    check("cache: in the home folder", names.say(question, HOME=home, **later)[0] == answer)
     os.utime(program)
     check("cache: not of a file that has been touched", names.say(question, MSREC_CACHE=folder) == whole)
-    time.sleep(2.5)
-    check("cache: nor later", names.say(question, MSREC_CACHE=folder) == whole)
+    check("cache: nor later", names.say(question, MSREC_CACHE=folder, **later) == whole)
     os.rename(program, program + ".old")
     sh("strip", "-o", program, program + ".old")
     bare = names.say(question)
     check("cache: not of a file that has been stripped", bare != whole and
           names.say(question, MSREC_CACHE=folder) == bare)
-    time.sleep(2.5)
-    check("cache: nor later", names.say(question, MSREC_CACHE=folder) == bare)
-    check("cache: a folder that is none", names.say(question, MSREC_CACHE=program) == bare)
+    check("cache: nor later", names.say(question, MSREC_CACHE=folder, **later) == bare)
+    check("cache: a folder that is none", names.say(question, MSREC_CACHE=program, **later) == bare)
 
 
 def main():

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
@@ -39,7 +38,8 @@ def same(build, command, report, output, result):
 def check(build, preload, command, path, trace="trace", ends=(), **more):
     tool, *words = command.split()
     report = os.path.join(path, "report")
-    environment = plain_environment(LD_PRELOAD=preload, NO_MEMORY_REPORT=report, **more)
+    environment = plain_environment(LD_PRELOAD=f"{preload} {build.file('tests/tools/later.so')}",
+                                    NO_MEMORY_REPORT=report, **more)
     subprocess.run([build.file("analyze/" + tool), *words, "-j1", trace], cwd=path, env=environment, timeout=60,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     with open(report, encoding="ascii") as f:
@@ -78,7 +78,6 @@ def check_kept(build, preload, path):
         f.write(PROGRAM)
     subprocess.run(["cc", "-g", "-O1", "-Wl,--build-id", "-o", "program", "program.c"], cwd=path, check=True)
     subprocess.run([build.msrec, "-f", "-q", "-o", "trace", "./program"], cwd=path, env=plain_environment(), check=True)
-    time.sleep(2.5)     # names in files that are newer aren't kept
     folders, trace = os.path.join(path, "folders"), os.path.join(path, "trace")
     os.mkdir(folders)
     outcome = check(build, preload, "msreplay --massif-out-file=-", path, trace, LIBDW_ENDS, MSREC_CACHE="kept",
@@ -86,7 +85,7 @@ def check_kept(build, preload, path):
 
     def replay(cwd, cache):
         return subprocess.run([build.file("analyze/msreplay"), "--massif-out-file=-", trace], cwd=cwd, check=True,
-                              env=plain_environment(MSREC_CACHE=cache), capture_output=True).stdout
+                              env=plain_environment(MSREC_CACHE=cache, **build.later()), capture_output=True).stdout
     found = replay(path, "")
     if b"twice (program.c:3)" not in found:
         raise Problem("no names are found")

@@ -10,7 +10,8 @@ import tempfile
 import time
 
 # Settings of the caller's that would change what a test sees; meson names the folders of shared modules.
-for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "MSREC_OPTS", "MSREPLAY_OPTS", "NO_COLOR"):
+for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "MSREC_OPTS", "MSREPLAY_OPTS",
+             "NO_COLOR"):
     os.environ.pop(name, None)
 
 
@@ -29,6 +30,10 @@ class Build:
         if not os.path.exists(path):
             raise SystemExit(f"{path}: missing; build with -Dtests=true")
         return path
+
+    def later(self):
+        """Environment of a tool whose wall clock is ahead: to the cache of names, files just written are old."""
+        return {"LD_PRELOAD": self.file("tests/tools/later.so"), "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
     def stat(self, trace):
         """The figures of a trace as a dictionary; numbers as int."""
