@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2016,SC2088,SC2094,SC2103,SC2154,SC2164 # run.sh sources it; text is for other shells
 # What msreplay and msconvert make of traces with instruction counts and with stack depths. Two threads: depths
 # are summed up, and what is between two calls is not known.
 cat >script <<'END'

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2016,SC2088,SC2094,SC2103,SC2154,SC2164 # run.sh sources it; text is for other shells
 # memusage's report of real programs, from msrec to the text. How many reallocs stay in place is the
 # allocator's affair.
 corpus=$build/corpus
@@ -6,7 +7,9 @@ corpus=$build/corpus
 # report PROGRAM [ARG...]: records it, then prints all that doesn't depend on libraries.
 report()
 {
-	msrec -q -f -o trace.zst "$corpus/$@" >/dev/null
+	program=$corpus/$1
+	shift
+	msrec -q -f -o trace.zst "$program" "$@" >/dev/null
 	msreplay -q --memusage=full trace.zst | sed 's/nomove:[0-9]*/nomove:N/
 		/^Threads/,$s/^ *[0-9]*|/   TID|/
 		/^Largest/,$ { /(.*\.c/!d; s/  ? (in.*//; }'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2016,SC2088,SC2094,SC2103,SC2154,SC2164 # run.sh sources it; text is for other shells
 # What msconvert says: formats, names, bad input.
 cli_trace T
-head -c -5 T >cut
+head -c -5 T >./cut
 echo 'not a trace' >foreign
 
 t msconvert --help
@@ -57,6 +58,7 @@ t msconvert --to=folded --snapshot=1 T
 t msconvert --to=folded "--also=--massif-out-file=x --depth=3" T
 t msconvert --to=folded --usable=valgrind T
 for option in --heap=no --stacks=yes --exact-peak "--only-moments --at=1" --xtree-memory=full --stats=yes --usable=real; do
+	# shellcheck disable=SC2086 # one or two words
 	t msconvert -q --to=folded $option T
 done
 t msconvert --to=csv --usable=rounded T

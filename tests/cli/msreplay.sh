@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2016,SC2088,SC2094,SC2103,SC2154,SC2164 # run.sh sources it; text is for other shells
 # What msreplay says: options, bad input, notices, names of results.
 cli_trace T
 cli_trace K signal
 cli_trace F frees
-head -c -5 T >cut # where chunks end depends on the compressor, but all lie before this
+head -c -5 T >./cut # where chunks end depends on the compressor, but all lie before this
 cp T damaged
 printf '###' | dd of=damaged bs=1 seek=3000 conv=notrunc status=none
 : >empty
@@ -61,7 +62,7 @@ t msreplay --xtree-memory=allocs --xtree-memory-file= T
 t msreplay --massif-out-file= T
 t msreplay --massif-out-file=~x T
 t msreplay --massif-out-file=%x T
-t msreplay --massif-out-file=%q{MSREC_NO_SUCH_VARIABLE} T
+t msreplay '--massif-out-file=%q{MSREC_NO_SUCH_VARIABLE}' T
 
 # What traces don't hold.
 t msreplay --time-unit=i T

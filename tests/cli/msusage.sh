@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2016,SC2088,SC2094,SC2103,SC2154,SC2164 # run.sh sources it; text is for other shells
 # What msusage says, leaves behind and returns; its reports are compared in memusage.sh and with memusage itself.
 PATH=$PATH:$build/corpus
 TMPDIR=$work/tmp
@@ -87,7 +88,7 @@ late_signal()
 		sleep 60 &
 		stranger=$!
 		[ $stranger = "$number" ] && break
-		kill -KILL $stranger
+		kill -KILL "$stranger"
 	done
 	kill -TERM $late
 	set -- "$TMPDIR"/*/1.1
@@ -96,8 +97,8 @@ late_signal()
 	wait $late
 	echo "msusage: $?"
 	sed 's,/.*/,,' message
-	kill -KILL $stranger
-	wait $stranger 2>/dev/null
+	kill -KILL "$stranger"
+	wait "$stranger" 2>/dev/null
 	echo "the stranger: $?"
 }
 t late_signal
