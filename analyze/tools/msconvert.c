@@ -212,7 +212,7 @@ static unsigned parse_parts(struct argp_state *state, const char *value)
 		const size_t length = strcspn(word, ",");
 		unsigned i = 0;
 		while (remapper_parts[i] &&
-		       (strncmp(word, remapper_parts[i], length) || remapper_parts[i][length]))
+		       (strncmp(word, remapper_parts[i], length) != 0 || remapper_parts[i][length]))
 			i++;
 		if (!remapper_parts[i])
 			argp_error(state, "--drop=%s: no part of a trace is called '%.*s'", value,

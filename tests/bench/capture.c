@@ -29,7 +29,13 @@ static uint64_t stamp(void)
 	return 1;
 }
 
-static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void capture(void)
+#ifdef __clang__
+#define FRAMED __attribute__((noinline))
+#else
+#define FRAMED __attribute__((noinline, optimize("no-omit-frame-pointer")))
+#endif
+
+static FRAMED void capture(void)
 {
 	const uintptr_t *frame = __builtin_frame_address(0);
 	const struct unwind_regs regs = { frame[1], (uintptr_t)(frame + 2), frame[0] };

@@ -3,7 +3,6 @@
  * Between the recorder and libc in plugin_host_swapped: before its dlclose() is over, and the recorder sees what is
  * gone, the next plug-in lies in the place of the one that was closed, as another thread could have had it.
  */
-#define _GNU_SOURCE 1
 
 #include <dlfcn.h>
 #include <pthread.h>

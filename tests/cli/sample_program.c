@@ -33,7 +33,11 @@ static size_t size_of(enum site site, unsigned i)
 	return (size_t)steps[site] * i;
 }
 
+#ifdef __clang__
+#define SITE __attribute__((noinline)) static void *
+#else
 #define SITE __attribute__((noinline, noclone)) static void *
+#endif
 
 SITE small(void *old, size_t size)
 {

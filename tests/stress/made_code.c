@@ -3,7 +3,6 @@
  * Tables that are registered at run time: our unwinder against libgcc's through made code, whose place other code
  * takes; and what must not be read wrongly, or not at all. Exit 0: all was as it should be.
  */
-#define _GNU_SOURCE 1
 
 #include "made_code.h"
 #include "frametables.h"

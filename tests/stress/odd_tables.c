@@ -3,7 +3,6 @@
  * The unwinder against libgcc's through functions whose tables say what compilers seldom say (odd_tables.S): each by
  * itself, then at random within each other. Exit 0: every stack was equal.
  */
-#define _GNU_SOURCE 1
 
 #include "libgcc_stack.h"
 #include "modules.h"

@@ -4,7 +4,6 @@
  * treat the stack badly. Arguments: plugins built from unwind_plugin.c (may be left out).
  * Exit 0: every captured stack was equal.
  */
-#define _GNU_SOURCE 1
 
 #include "modules.h"
 #include "unwind.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cfi, modules and unwind by themselves; tests/stress/unwind_exact compares whole stacks. */
-#define _GNU_SOURCE 1
 
 #include "cfi.h"
 #include "modules.h"

@@ -21,7 +21,6 @@ extern void __libc_freeres(void) __attribute__((weak));
 /* __gnu_cxx::__freeres() of libstdc++. */
 extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak));
 
-extern char **environ;
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 extern FILE *_IO_list_all; /* stdio's files */
 
