@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds up the results of meson's test runs in several build folders; exits 1 if any failed, or none ran in a folder."""
+"""Adds up the results of meson's test runs in several build folders, and of steps that are no tests of meson's; exits 1
+if any failed, or none ran in a folder."""
 import argparse
+import glob
 import json
 import os
 import sys
@@ -12,14 +14,13 @@ TAIL = 15    # lines shown of a failed test's output; all of it is in the folder
 
 
 def results(folder):
-    """The (name, result, output) of each test of the last run."""
-    path = os.path.join(folder, "meson-logs", "testlog.json")
-    if not os.path.exists(path):
-        return
-    with open(path, encoding="utf-8", errors="replace") as log:
-        for line in log:
-            test = json.loads(line)
-            yield test["name"], test["result"], test.get("stdout", "") + test.get("stderr", "")
+    """The (name, result, output) of each test of the last runs: testlog.json, testlog-SETUP.json ..."""
+    for path in sorted(glob.glob(os.path.join(folder, "meson-logs", "testlog*.json"))):
+        setup = os.path.basename(path)[len("testlog"):-len(".json")]
+        with open(path, encoding="utf-8", errors="replace") as log:
+            for line in log:
+                test = json.loads(line)
+                yield test["name"] + setup, test["result"], test.get("stdout", "") + test.get("stderr", "")
 
 
 def reason(output):
@@ -32,9 +33,16 @@ def reason(output):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--step", action="append", default=[], metavar="NAME=RESULT", help="ok, or it has failed")
     parser.add_argument("folders", nargs="+")
     args = parser.parse_args()
     passed = failed = skipped = 0
+    for name, result in (step.rsplit("=", 1) for step in args.step):
+        if result == "ok":
+            passed += 1
+        else:
+            failed += 1
+            print(f"FAILED: {name}")
     for folder in args.folders:
         tests = list(results(folder))
         if not tests:

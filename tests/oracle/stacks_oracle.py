@@ -58,7 +58,8 @@ def make_trace(build, scratch, said):
     script = os.path.join(scratch, 'script')
     with open(script, 'w', encoding='ascii') as file:
         file.write('\n'.join(lines) + '\n')
-    subprocess.run([os.path.join(build, 'tests/tools/script2trace'), script, os.path.join(scratch, 'trace')], check=True)
+    subprocess.run([os.path.join(build, 'tests/tools/script2trace'), script, os.path.join(scratch, 'trace')],
+                   check=True)
     return len(steps)
 
 
