@@ -37,7 +37,7 @@ struct profile_query {
 	 */
 	uint64_t from, until; /* 0 and PROFILE_NO_TIME: no limit */
 	bool threads;         /* tell apart who allocated */
-	bool moment_alone;    /* nothing but what is live at the moment is looked at */
+	bool point_alone;     /* nothing but what is live at the moment is looked at */
 	bool one_thread;      /* it is known that thread 0 makes all calls: records needn't tell */
 };
 

@@ -62,7 +62,7 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	query.threads = emitter->threads || view->query->filter.n_tids;
 	query.one_thread = query.threads && query.from == 0 &&
 			   scout_one_thread(trace->fd, (uint64_t)trace->start, tool_jobs(tool));
-	query.moment_alone = emitter->one && view->query->value <= PROFILE_INUSE_OBJECTS;
+	query.point_alone = emitter->one && view->query->value <= PROFILE_INUSE_OBJECTS;
 	struct profile *profile = profile_create(view->settings, &query);
 	const int error = profile ? profile_seek(profile, trace->reader) : MST_ERR_NOMEM;
 	if (error) {

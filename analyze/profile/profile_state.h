@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A profile in the making, for the files that account for records: profile.c observes, profile_sums.c adds up whole
+ * chunks token by token, profile_records.c follows single records.
+ */
+#ifndef ANALYZE_PROFILE_STATE_H
+#define ANALYZE_PROFILE_STATE_H
+
+#include "block_map.h"
+#include "effect.h"
+#include "profile.h"
+#include "row_table.h"
+
+#define NS_PER_MS 1000000u
+
+struct profile {
+	struct observer observer;
+	const struct settings *settings;
+	const struct profile_query *query;
+
+	struct row_table table;
+	struct block_map other_blocks; /* live blocks of threads other than the first, to their rows */
+	bool any_thread;               /* table.first_thread is known */
+	bool many_threads;             /* a second thread made a call */
+	bool lacks_threads;            /* frees don't name their blocks, so all rows are the first thread's */
+
+	uint64_t total, best; /* Massif's total, now and at the peak */
+	uint64_t clock;       /* TIME_BYTES: bytes allocated and freed so far */
+	uint64_t now_ns;
+	uint64_t first_block; /* blocks with a lower index are older than `from` */
+	bool begun, ended;    /* the times `from`, `until` have passed */
+	bool passed;          /* the point of AT_TIME has */
+
+	struct {
+		uint64_t *changes; /* by token of a chunk: what a record adds to the total */
+		uint32_t *counts;  /* by token: records */
+		uint32_t room_changes, room_counts;
+	} tokens; /* profile_sums.c's */
+
+	/* Of the present chunk. */
+	const struct mst_kind *kinds;
+	unsigned time_shift;
+	bool initial; /* it holds what was live when the trace begins */
+};
+
+static inline bool profile_counts(const struct profile *p, uint32_t kind)
+{
+	return p->kinds[kind].op != MST_OP_UNKNOWN;
+}
+
+/* What a block adds to the total. */
+static inline uint64_t profile_weight(const struct profile *p, uint32_t kind)
+{
+	return effect_usable(p->settings, &p->kinds[kind]) + p->settings->heap_admin;
+}
+
+/* What a record adds to the total. */
+static inline uint64_t profile_change(const struct profile *p, const struct mst_token *s)
+{
+	if (s->role >= MST_CALL || !profile_counts(p, s->kind))
+		return 0;
+	const uint64_t weight = profile_weight(p, s->kind);
+	return s->role == MST_ALLOC ? weight : -weight;
+}
+
+/*
+ * Whether the present chunk has no limit of time in it. Its next limit, if there is one, lies behind it; with the clock
+ * of bytes that is known of single calls only.
+ */
+bool profile_is_timeless(const struct profile *profile, const struct mst_chunk *chunk);
+
+/* Whether the chunk can have a total above the peak so far, if the peak is looked for. */
+bool profile_can_peak(const struct profile *profile, const struct mst_chunk *chunk);
+
+/* Accounts for a chunk whose single records don't matter; with a new peak in it, in two parts. 0 or an enum mst_error. */
+int profile_add_sums(struct profile *profile, const struct mst_chunk *chunk);
+
+/* Accounts for a chunk record by record. 0 or an enum mst_error. */
+int profile_add_records(struct profile *profile, const struct mst_chunk *chunk);
+
+#endif

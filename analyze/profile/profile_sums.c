@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <string.h>
+
+#include "array.h"
+#include "profile_state.h"
+
+/* An upper bound of the totals inside of the chunk. */
+static uint64_t highest_total(const struct profile *p, const struct mst_chunk *chunk)
+{
+	const struct mst_sums *sums = &chunk->sums;
+	const struct settings *s = p->settings;
+	int64_t bytes;
+	if (s->usable == USABLE_REQUESTED)
+		bytes = sums->max_bytes;
+	else if (s->usable == USABLE_ROUNDED && s->alignment == 16)
+		bytes = sums->max_bytes16;
+	else
+		return UINT64_MAX;
+	return p->total + (uint64_t)bytes + (uint64_t)sums->max_blocks * s->heap_admin;
+}
+
+bool profile_can_peak(const struct profile *p, const struct mst_chunk *chunk)
+{
+	return p->query->at.kind == AT_PEAK && highest_total(p, chunk) > p->best;
+}
+
+/* Adds `n` records of each token. */
+static int add_tokens(struct profile *p, const struct mst_chunk *chunk, const uint32_t *n)
+{
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		const struct mst_token *s = &chunk->tokens[i];
+		if (n[i] == 0 || s->role >= MST_CALL || !profile_counts(p, s->kind))
+			continue;
+		const uint32_t id = row_table_first(&p->table, s->kind);
+		if (id == NO_ROW)
+			return MST_ERR_NOMEM;
+		struct row *row = row_table_change(&p->table, id);
+		row->live += s->role == MST_ALLOC ? n[i] : -(uint64_t)n[i];
+		if (s->role == MST_ALLOC && !p->initial)
+			row->allocated += n[i];
+		p->total += n[i] * profile_change(p, s);
+	}
+	return 0;
+}
+
+static bool reserve_tokens(struct profile *p, uint32_t n)
+{
+	return n == 0 ||
+	       (array_reserve(&p->tokens.changes, n - 1, &p->tokens.room_changes, sizeof(uint64_t)) &&
+		array_reserve(&p->tokens.counts, n - 1, &p->tokens.room_counts, sizeof(uint32_t)));
+}
+
+/*
+ * The number of records up to the chunk's largest total, if that is above the best so far; else 0. Reallocs need no
+ * special case: the first record of one makes the total smaller, so no peak lies between its two records.
+ */
+static uint32_t find_peak(struct profile *p, const struct mst_chunk *chunk)
+{
+	uint64_t total = p->total;
+	uint32_t found = 0;
+	if (!profile_can_peak(p, chunk))
+		return 0;
+	assert(chunk->records);
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		p->tokens.changes[i] = profile_change(p, &chunk->tokens[i]);
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		total += p->tokens.changes[chunk->records[i]];
+		if (total > p->best) {
+			p->best = total;
+			found = i + 1;
+		}
+	}
+	return found;
+}
+
+int profile_add_sums(struct profile *p, const struct mst_chunk *chunk)
+{
+	if (!reserve_tokens(p, chunk->n_tokens))
+		return MST_ERR_NOMEM;
+	uint32_t *const counts = p->tokens.counts;
+	const uint32_t peak = find_peak(p, chunk);
+	int error = 0;
+	assert(peak <= chunk->n_records);
+	memset(counts, 0, chunk->n_tokens * sizeof(*counts));
+	if (peak) {
+		for (uint32_t i = 0; i < peak; i++)
+			counts[chunk->records[i]]++;
+		error = add_tokens(p, chunk, counts);
+		p->table.point++;
+	}
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		assert(counts[i] <= chunk->tokens[i].count);
+		counts[i] = chunk->tokens[i].count - counts[i];
+	}
+	if (!error)
+		error = add_tokens(p, chunk, counts);
+	p->now_ns = chunk->last_time << p->time_shift;
+	return error;
+}
