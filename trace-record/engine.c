@@ -25,9 +25,9 @@ static char *shm_option(const char *shm_path)
  * The tool goes by Massif's name, because Valgrind derives from it which replacement of malloc the program
  * loads: the program's environment, and with it every address on its stack, are then as under Massif.
  */
-char **engine_command(const char *starter, const char *shm_path, const struct collector_options *options)
+char **engine_command(const char *starter, const char *shm_path, const struct msrec_options *options)
 {
-	const size_t argc = (size_t)options->argc;
+	const size_t argc = (size_t)options->program.argc;
 	char **words = calloc(OWN_WORDS + argc + 1, sizeof(*words));
 
 	if (!words)
@@ -36,12 +36,12 @@ char **engine_command(const char *starter, const char *shm_path, const struct co
 	words[1] = strdup("--tool=massif");
 	words[2] = strdup("-q");
 	words[3] = shm_option(shm_path);
-	words[4] = yes_or_no("trace-children", options->trace_children);
-	words[5] = yes_or_no("run-libc-freeres", options->libc_freeres);
-	words[6] = yes_or_no("run-cxx-freeres", options->cxx_freeres);
+	words[4] = yes_or_no("trace-children", options->capture.trace_children);
+	words[5] = yes_or_no("run-libc-freeres", options->capture.libc_freeres);
+	words[6] = yes_or_no("run-cxx-freeres", options->capture.cxx_freeres);
 	words[7] = strdup("--"); /* for a program whose name begins with a dash */
 	for (size_t i = 0; i < argc; i++)
-		words[OWN_WORDS + i] = strdup(options->argv[i]);
+		words[OWN_WORDS + i] = strdup(options->program.argv[i]);
 	for (size_t i = 0; i < OWN_WORDS + argc; i++) {
 		if (!words[i]) {
 			engine_command_free(words);

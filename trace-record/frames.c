@@ -230,7 +230,7 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 	return err;
 }
 
-int frames_tell_unloaded(struct frames *frames, struct mst_writer *writer)
+int frames_emit_unloaded(struct frames *frames, struct mst_writer *writer)
 {
 	const uint32_t n = modules_known(frames->modules);
 	uint32_t id;

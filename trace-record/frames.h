@@ -32,6 +32,6 @@ int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, u
 		uint32_t *frame);
 
 /* Tells which of the modules that have been defined are unloaded by now. 0 or a negative enum mst_error. */
-int frames_tell_unloaded(struct frames *frames, struct mst_writer *writer);
+int frames_emit_unloaded(struct frames *frames, struct mst_writer *writer);
 
 #endif

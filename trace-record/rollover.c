@@ -221,7 +221,7 @@ static void forget(struct tracee *t)
 	t->at_thread = MST_NONE;
 }
 
-int tracee_succeed(struct tracee *t, struct mst_writer *new)
+int tracee_roll_over(struct tracee *t, struct mst_writer *new)
 {
 	const uint64_t time = mst_writer_time(t->writer);
 	struct succession s;

@@ -73,7 +73,7 @@ struct mst_writer *tracee_writer(struct tracee *t)
 	return t->writer;
 }
 
-void tracee_set_step(struct tracee *t, uint32_t most)
+void tracee_set_batch(struct tracee *t, uint32_t most)
 {
 	t->step = most;
 }
@@ -364,9 +364,9 @@ uint64_t tracee_lost(struct tracee *t)
 	return t->lost + atomic_load(&t->segment->ringless);
 }
 
-int tracee_tell_unloaded(struct tracee *t)
+int tracee_emit_unloaded(struct tracee *t)
 {
-	return frames_tell_unloaded(&t->frames, t->writer);
+	return frames_emit_unloaded(&t->frames, t->writer);
 }
 
 void tracee_end(struct tracee *t, struct mst_end *end)

@@ -20,7 +20,7 @@
 struct tracee;
 
 /*
- * A new process in a segment. `writer` becomes the tracee's. `follows_pages`: tracee_succeed() is to know which are
+ * A new process in a segment. `writer` becomes the tracee's. `follows_pages`: tracee_roll_over() is to know which are
  * mapped. NULL: no memory.
  */
 struct tracee *tracee_create(struct shm_segment *segment, struct mst_writer *writer, uint32_t depth,
@@ -65,16 +65,16 @@ int64_t tracee_drain(struct tracee *tracee, const struct clock *clock, uint64_t 
  * tracee's, and the present one the caller's, to be finished or destroyed; tracee_end() tells beforehand
  * what it has. After an error nothing more can be recorded, and the writers stay whose they were.
  */
-int tracee_succeed(struct tracee *tracee, struct mst_writer *writer);
+int tracee_roll_over(struct tracee *tracee, struct mst_writer *writer);
 
 /* How many events tracee_drain() takes at most at a time; without this, all. */
-void tracee_set_step(struct tracee *tracee, uint32_t most);
+void tracee_set_batch(struct tracee *tracee, uint32_t most);
 
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);
 
 /* Tells which modules the process has unloaded. 0 or a negative enum mst_error. */
-int tracee_tell_unloaded(struct tracee *tracee);
+int tracee_emit_unloaded(struct tracee *tracee);
 
 /* The counts for the END unit; the caller adds reason and time. */
 void tracee_end(struct tracee *tracee, struct mst_end *end);

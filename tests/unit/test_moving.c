@@ -357,7 +357,7 @@ static void test_another_file_meanwhile(void **state)
 	tracee = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
 	drain(tracee);
 	old = tracee_writer(tracee);
-	assert_int_equal(tracee_succeed(tracee, byhand_writer(fds[1], true)), 0);
+	assert_int_equal(tracee_roll_over(tracee, byhand_writer(fds[1], true)), 0);
 	check(old, fds[0], " A10");
 	mst_writer_destroy(old);
 	say_realloc(0, P, Q, 20);
@@ -371,7 +371,7 @@ static void go_on(struct tracee *tracee, int fd)
 {
 	struct mst_writer *old = tracee_writer(tracee);
 
-	assert_int_equal(tracee_succeed(tracee, byhand_writer(fd, true)), 0);
+	assert_int_equal(tracee_roll_over(tracee, byhand_writer(fd, true)), 0);
 	mst_writer_destroy(old);
 }
 
@@ -398,10 +398,10 @@ static void test_frees_of_null(void **state)
 	say_malloc(0, Q, 20);
 	ring->null_frees = 3;
 	tracee = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
-	tracee_set_step(tracee, 1);
+	tracee_set_batch(tracee, 1);
 	drain(tracee);
 	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 0);
-	tracee_set_step(tracee, 10);
+	tracee_set_batch(tracee, 10);
 	drain(tracee);
 	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 2 + 3);
 	go_on(tracee, fds[1]);

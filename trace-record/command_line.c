@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "command_line.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "help.h"
+#include "launch.h"
+#include "messages.h"
+#include "mst_limits.h"
+#include "shm.h"
+
+const char *argp_program_version = "msrec " MSREC_VERSION;
+
+#define MAX_SIZE_MIN (64u << 10)
+
+static const char doc[] =
+	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay and "
+	"msconvert read.\v"
+	"%p in FILE stands for the process id, %e for the program's name, %n for the number of the file, "
+	"%q{VAR} for an environment variable, %% for %. Options in the environment variable MSREC_OPTS come "
+	"first.\n\n"
+	"Exit status: the program's; if a signal killed it, msrec dies of the same signal. 125 if msrec itself "
+	"failed, 126 if PROGRAM cannot be executed, 127 if it was not found.\n\n"
+	"Example:\n"
+	"  msrec -o app.zst ./app --its-own-option\n"
+	"  msreplay --massif-out-file=- app.zst | ms_print /dev/stdin";
+
+enum {
+	OPT_TRACE_CHILDREN = 0x100,
+	OPT_DEPTH,
+	OPT_IDENTITY,
+	OPT_NO_ARGS,
+	OPT_FREE_STACKS,
+	OPT_USABLE,
+	OPT_MMAP,
+	OPT_PAGES,
+	OPT_STACKS,
+	OPT_TIMER,
+	OPT_INSTRUCTIONS,
+	OPT_SAMPLE,
+	OPT_LIBC_FREERES,
+	OPT_CXX_FREERES,
+	OPT_EMBED_SYMBOLS,
+	OPT_ENGINE,
+	OPT_MAX_SIZE,
+	OPT_ROTATE,
+	OPT_DURATION,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Output:", 1 },
+	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%p.zst)", 1 },
+	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
+	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
+	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
+	  "At the end, put the names of all frames into the trace, to be read where no program is", 1 },
+	{ "max-size", OPT_MAX_SIZE, "SIZE", 0,
+	  "End the recording before FILE is larger than SIZE bytes, 64k and up; the program goes on", 1 },
+	{ "rotate", OPT_ROTATE, "N", OPTION_ARG_OPTIONAL,
+	  "With --max-size, go on in FILE.2, FILE.3 ... instead; keep only the last N files of a process (all)",
+	  1 },
+	{ "duration", OPT_DURATION, "S", 0, "End the recording after S seconds; the program goes on", 1 },
+	{ NULL, 0, NULL, 0, "Recording:", 2 },
+	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
+	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
+	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
+	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
+	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
+	{ "identity", OPT_IDENTITY, "yes|no", 0,
+	  "Record which block a free frees, not just of which kind (yes)", 2 },
+	{ "no-args", OPT_NO_ARGS, NULL, 0, "Keep the arguments of programs out of the traces", 2 },
+	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
+	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
+	{ "mmap", OPT_MMAP, "yes|no", 0,
+	  "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
+	{ "pages", OPT_PAGES, NULL, 0,
+	  "Record all calls that map and unmap pages, the C library's too, for msreplay --pages-as-heap", 2 },
+	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
+	  2 },
+	{ "timer", OPT_TIMER, "MS|off", 0,
+	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
+	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|exact|off", 0,
+	  "Record how many instructions were executed at each call, by the processor's counter, or exactly "
+	  "by --engine=valgrind (off)",
+	  2 },
+	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
+	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
+	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
+	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
+	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", 0, "The same for libstdc++ (yes)", 2 },
+	{ NULL, 0, NULL, 0, "Messages:", 3 },
+	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 3 },
+	{ "verbose", 'v', NULL, 0, "Say more", 3 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
+{
+	if (strcmp(arg, "yes") != 0 && strcmp(arg, "no") != 0)
+		argp_error(state, "--%s takes yes or no, not '%s'", option, arg);
+	return arg[0] == 'y';
+}
+
+static int number(struct argp_state *state, const char *option, const char *arg, int low, int high)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(arg, &end, 10);
+	if (errno || end == arg || *end || n < low || n > high)
+		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, low, high, arg);
+	return (int)n;
+}
+
+/* A number of bytes, maybe with a unit, k to T. 0: it is none. */
+static uint64_t bytes(const char *arg)
+{
+	static const char units[] = "kmgt";
+	const char *unit;
+	unsigned shift = 0;
+	uint64_t n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(arg, &end, 10);
+	unit = *end ? strchr(units, tolower((unsigned char)*end)) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+	}
+	return errno || *arg < '0' || *arg > '9' || *end || n > UINT64_MAX >> shift ? 0 : n << shift;
+}
+
+/* Below MST_SAMPLE_MIN estimates would suffer from being whole numbers. */
+static uint64_t sample_interval(struct argp_state *state, const char *arg)
+{
+	const uint64_t n = bytes(arg);
+
+	if (strcmp(arg, "off") == 0)
+		return 0;
+	if (n < MST_SAMPLE_MIN || n > MST_SAMPLE_MAX)
+		argp_error(state, "--sample takes a number of bytes from 4k to 1G, or off, not '%s'", arg);
+	return n;
+}
+
+static uint64_t max_size(struct argp_state *state, const char *arg)
+{
+	const uint64_t n = bytes(arg);
+
+	if (n < MAX_SIZE_MIN || n > INT64_MAX)
+		argp_error(state, "--max-size takes a number of bytes, 64k and up, not '%s'", arg);
+	return n;
+}
+
+static void rotate(struct argp_state *state, struct output_options *output, const char *arg)
+{
+	output->rotates = true;
+	output->kept = arg ? (uint32_t)number(state, "rotate", arg, 1, 1000000) : 0;
+}
+
+static void choose_instructions(struct argp_state *state, struct command_line *line, const char *arg)
+{
+	if (strcmp(arg, "exact") == 0) {
+		line->options.capture.exact = true;
+		return;
+	}
+	if (strcmp(arg, "auto") != 0 && strcmp(arg, "pmu") != 0 && strcmp(arg, "off") != 0)
+		argp_error(state, "--instructions takes auto, pmu, exact or off, not '%s'", arg);
+	line->options.capture.instructions = strcmp(arg, "off") != 0;
+	line->instructions_wanted = strcmp(arg, "pmu") == 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct command_line *const line = state->input;
+	struct capture_options *const capture = &line->options.capture;
+	struct output_options *const output = &line->options.output;
+
+	switch (key) {
+	case 'o':
+		output->pattern = arg;
+		return 0;
+	case 'f':
+		output->overwrite = true;
+		return 0;
+	case 'z':
+		output->level = number(state, "level", arg, 1, 19);
+		return 0;
+	case OPT_TRACE_CHILDREN:
+		capture->trace_children = yes_or_no(state, "trace-children", arg);
+		return 0;
+	case OPT_DEPTH:
+		capture->depth = (uint32_t)number(state, "depth", arg, 1, SHM_DEPTH_MAX);
+		return 0;
+	case OPT_IDENTITY:
+		capture->identity = yes_or_no(state, "identity", arg);
+		return 0;
+	case OPT_NO_ARGS:
+		output->no_args = true;
+		return 0;
+	case OPT_FREE_STACKS:
+		capture->free_stacks = yes_or_no(state, "free-stacks", arg);
+		return 0;
+	case OPT_USABLE:
+		capture->usable = yes_or_no(state, "usable", arg);
+		return 0;
+	case OPT_MMAP:
+		capture->maps = yes_or_no(state, "mmap", arg);
+		return 0;
+	case OPT_PAGES:
+		capture->pages = true;
+		return 0;
+	case OPT_STACKS:
+		capture->stacks = yes_or_no(state, "stacks", arg);
+		return 0;
+	case OPT_TIMER:
+		capture->timer_ms =
+			strcmp(arg, "off") == 0 ? 0 : (uint32_t)number(state, "timer", arg, 1, 1000000);
+		return 0;
+	case OPT_INSTRUCTIONS:
+		choose_instructions(state, line, arg);
+		return 0;
+	case OPT_SAMPLE:
+		capture->sample_bytes = sample_interval(state, arg);
+		return 0;
+	case OPT_LIBC_FREERES:
+		capture->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);
+		return 0;
+	case OPT_CXX_FREERES:
+		capture->cxx_freeres = yes_or_no(state, "run-cxx-freeres", arg);
+		return 0;
+	case OPT_ENGINE:
+		if (strcmp(arg, "preload") != 0 && strcmp(arg, "valgrind") != 0)
+			argp_error(state, "--engine is preload or valgrind, not '%s'", arg);
+		capture->exact = arg[0] == 'v';
+		return 0;
+	case OPT_EMBED_SYMBOLS:
+		output->embed_symbols = true;
+		return 0;
+	case OPT_MAX_SIZE:
+		output->max_bytes = max_size(state, arg);
+		return 0;
+	case OPT_ROTATE:
+		rotate(state, output, arg);
+		return 0;
+	case OPT_DURATION:
+		line->options.duration_s = (uint32_t)number(state, "duration", arg, 1, 1000000000);
+		return 0;
+	case 'q':
+		line->verbosity = 0;
+		return 0;
+	case 'v':
+		line->verbosity++;
+		return 0;
+	case ARGP_KEY_END:
+		if (output->rotates && !output->max_bytes)
+			argp_error(state, "--rotate needs --max-size");
+		return 0;
+	case ARGP_KEY_ARGS:
+		line->argv = state->argv + state->next;
+		line->argc = state->argc - state->next;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The words of MSREC_OPTS between our name and the real arguments. */
+static char **prepend_environment(struct command_line *line, int *argc, char **argv)
+{
+	const char *text = getenv("MSREC_OPTS");
+	char *copy, **all, *save = NULL;
+	int n = 0;
+
+	if (!text)
+		return argv;
+	copy = line->words = strdup(text);
+	all = line->all_words = calloc((size_t)*argc + strlen(text) + 2, sizeof(*all));
+	if (!copy || !all)
+		return argv;
+	all[n++] = argv[0];
+	for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
+		all[n++] = word;
+	for (int i = 1; i < *argc; i++)
+		all[n++] = argv[i];
+	*argc = n;
+	return all;
+}
+
+int command_line_parse(struct command_line *line, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "PROGRAM [ARG...]", .doc = doc
+	};
+	error_t error;
+
+	*line = (struct command_line){
+		.options = {
+			.capture = {
+				.depth = 256,
+				.identity = true,
+				.libc_freeres = true,
+				.cxx_freeres = true,
+			},
+			.output = { .pattern = "trace.%p.zst" },
+		},
+		.verbosity = 1,
+	};
+	argp_err_exit_status = LAUNCH_FAILED;
+	argv = prepend_environment(line, &argc, argv);
+	error = help_parse("msrec", LAUNCH_FAILED, &argp, argc, argv, ARGP_IN_ORDER, line);
+	if (error)
+		complain("%s", strerror(error));
+	else if (line->argc == 0)
+		complain("no program given; 'msrec --help' tells more");
+	return error || line->argc == 0 ? LAUNCH_FAILED : 0;
+}

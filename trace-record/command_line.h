@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The options and arguments of msrec. */
+#ifndef TRACE_RECORD_COMMAND_LINE_H
+#define TRACE_RECORD_COMMAND_LINE_H
+
+#include "options.h"
+
+struct command_line {
+	struct msrec_options options; /* but for those of the program */
+	char **argv;                  /* of the program */
+	int argc;
+	int verbosity;            /* 0: only errors; 1: the default */
+	bool instructions_wanted; /* say so if instructions cannot be counted */
+	char *words, **all_words; /* of MSREC_OPTS, for the life of msrec: the options point there */
+};
+
+/* 0, or msrec's exit status after a message; exits after --help, --version and usage errors. */
+int command_line_parse(struct command_line *line, int argc, char **argv);
+
+#endif

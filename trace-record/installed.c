@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "installed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "messages.h"
+
+/* A file of ours: beside us in a build tree, else where it is installed. */
+static char *find_part(const char *folder, const char *name)
+{
+	const char *const places[] = { folder, "../" MSREC_LIBDIR "/msrec" };
+	char self[4096], *slash, *path;
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = 0;
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
+		char *real;
+
+		if (asprintf(&path, "%.*s/%s/%s", (int)(slash - self), self, places[i], name) < 0)
+			return NULL;
+		real = realpath(path, NULL);
+		free(path);
+		if (real)
+			return real;
+	}
+	return NULL;
+}
+
+/* A library for the program; NULL after a message: it is not there, or the loader would take its path for several. */
+static char *find_library(const char *name)
+{
+	char *path = find_part("preload", name);
+
+	if (!path)
+		complain("%s is neither beside this program nor where it was installed", name);
+	else if (!strpbrk(path, " :"))
+		return path;
+	else
+		complain("%s: the loader takes no library (LD_PRELOAD) whose path has a blank or a colon",
+			 path);
+	free(path);
+	return NULL;
+}
+
+char *installed_preload(bool with_pages)
+{
+	char *recorder = find_library("libmsrec.so"), *pages, *both = NULL;
+
+	if (!recorder || !with_pages)
+		return recorder;
+	pages = find_library("libmsrec-pages.so");
+	if (pages && asprintf(&both, "%s:%s", recorder, pages) < 0)
+		both = NULL;
+	free(pages);
+	free(recorder);
+	return both;
+}
+
+char *installed_valgrind(void)
+{
+	char *tool = find_part(".", "valgrind/msrec-amd64-linux"), *slash, *starter = NULL;
+
+	if (!tool) {
+		complain(
+			"--engine=valgrind: msrec was built without it, because Valgrind's headers and static "
+			"libraries were not there");
+		return NULL;
+	}
+	slash = strrchr(tool, '/');
+	if (asprintf(&starter, "%.*s/valgrind", (int)(slash - tool), tool) < 0)
+		starter = NULL;
+	/* The link to Valgrind's script, where that is a script. */
+	if (starter && faccessat(AT_FDCWD, starter, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+		free(starter);
+		if (asprintf(&starter, "%.*s/valgrind.bin", (int)(slash - tool), tool) < 0)
+			starter = NULL;
+	}
+	free(tool);
+	if (starter && access(starter, X_OK) != 0) {
+		complain("--engine=valgrind: Valgrind is not installed (%s: %s)", starter, strerror(errno));
+		free(starter);
+		return NULL;
+	}
+	return starter;
+}

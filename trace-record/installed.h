@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorders that are installed with msrec, or lie beside it in a build tree. */
+#ifndef TRACE_RECORD_INSTALLED_H
+#define TRACE_RECORD_INSTALLED_H
+
+#include <stdbool.h>
+
+/*
+ * For LD_PRELOAD: the library that records and, with --pages, behind it the one that patches system calls. NULL after a
+ * message: one is not there, or the loader would take its path for several.
+ */
+char *installed_preload(bool with_pages);
+
+/* The program that starts the tool for Valgrind; NULL after a message: it is not there. */
+char *installed_valgrind(void);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "messages.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mstrace.h"
+
+static int verbosity = 1;
+static bool trace_children;
+
+void messages_setup(int wanted_verbosity, bool records_children)
+{
+	verbosity = wanted_verbosity;
+	trace_children = records_children;
+}
+
+void complain(const char *format, ...)
+{
+	va_list args;
+
+	fputs("msrec: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void messages_report(const struct recording_report *r)
+{
+	const char *reason = r->error == MST_ERR_IO ? strerror(r->error_number) : mst_strerror(r->error);
+
+	if (r->refused) {
+		complain("process %d is not recorded: %s%s%s", (int)r->refused, r->path ? r->path : "",
+			 r->path ? ": " : "", reason);
+		return;
+	}
+	if (r->waiting) {
+		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
+			strerror(r->error_number));
+		return;
+	}
+	if (r->unfinished) {
+		fprintf(stderr,
+			"msrec: %s: looking names up was killed; they and the end are not in the trace\n",
+			r->path);
+		return;
+	}
+	if (r->error)
+		fprintf(stderr, "msrec: %s: cannot be written: %s\n", r->path, reason);
+	if (!r->recorded)
+		fprintf(stderr, "msrec: %s: the program did not load the recorder; nothing is in the trace\n",
+			r->path);
+	for (size_t i = 0; i < r->notices->n && verbosity > 0; i++)
+		fprintf(stderr, "msrec: %s: %s\n", r->path, r->notices->text[i]);
+	if (r->executed && verbosity > 0)
+		fprintf(stderr, "msrec: %s: ends where the program executed another one%s\n", r->path,
+			trace_children ? "" : " (--trace-children=yes records that too)");
+	if (r->stopped && verbosity > 0)
+		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
+	if (r->next && verbosity > 0)
+		fprintf(stderr, "msrec: %s: goes on in %s\n", r->path, r->next);
+	if (verbosity > 0)
+		fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", r->path,
+			(unsigned long long)r->events, (unsigned long long)r->lost,
+			r->events ? (double)r->bytes / (double)r->events : 0.0);
+}

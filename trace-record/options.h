@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What msrec was asked for, by subject. */
+#ifndef TRACE_RECORD_OPTIONS_H
+#define TRACE_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is recorded of a process. */
+struct capture_options {
+	uint32_t depth; /* frames kept of a stack */
+	bool identity;
+	bool trace_children;
+	bool libc_freeres, cxx_freeres;
+	bool free_stacks;      /* the stacks of frees */
+	bool usable;           /* what the allocator gives, beside what is asked for */
+	bool stacks;           /* stack depths */
+	uint32_t timer_ms;     /* CPU time between samples of the stack depth; 0: only at calls */
+	bool instructions;     /* the processor's count */
+	bool maps;             /* the program's own mmap, mremap and munmap */
+	bool pages;            /* all calls that map and unmap pages */
+	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
+	bool exact;            /* by the tool for Valgrind */
+};
+
+/* Which files are made, and what they hold beside events. */
+struct output_options {
+	const char *pattern; /* of the names, see pattern.h */
+	bool overwrite;      /* files of earlier runs */
+	int level;           /* of zstd; 0: the default */
+	bool no_args;        /* of a command line keep only the name */
+	bool embed_symbols;  /* names of all frames, not only of those that would be lost */
+	uint64_t max_bytes;  /* of a file; 0: no limit */
+	bool rotates;        /* at that limit go on in another file; else recording ends */
+	uint32_t kept;       /* files kept of a process that rotates; 0: all */
+};
+
+/* The program to record. */
+struct program_options {
+	const char *exe; /* its file */
+	int argc;
+	char *const *argv; /* as the program gets it */
+};
+
+struct msrec_options {
+	struct capture_options capture;
+	struct output_options output;
+	struct program_options program;
+	uint32_t duration_s; /* of the recording; 0: as long as the programs run */
+};
+
+#endif

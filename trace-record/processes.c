@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+#include "processes.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mappers.h"
+
+#define EXEC_CHECK_NS 200000000u
+#define ORPHAN_CHECK_NS 20000000u
+
+#define KNOWN 255u
+#define DEFER_ROUNDS 100u
+
+_Static_assert(2 * DEFER_ROUNDS < KNOWN, "rounds deferred are told from KNOWN");
+
+/* ---- life ---- */
+
+int processes_init(struct processes *ps, struct session *session)
+{
+	*ps = (struct processes){ .session = session };
+	ps->known = calloc(SHM_SEGMENTS, sizeof(*ps->known));
+	return ps->known ? 0 : -1;
+}
+
+static void process_destroy(struct process *p)
+{
+	recording_destroy(&p->recording);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p);
+}
+
+void processes_destroy(struct processes *ps)
+{
+	while (ps->first) {
+		struct process *p = ps->first;
+
+		ps->first = p->next;
+		process_destroy(p);
+	}
+	free(ps->known);
+}
+
+static struct process *process_create(pid_t pid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pidfd = -1;
+	p->segment = SHM_NO_SEGMENT;
+	recording_init(&p->recording, pid);
+	return p;
+}
+
+char *processes_prepare(struct processes *ps, pid_t pid)
+{
+	struct process *p = process_create(pid);
+	char *problem;
+
+	assert(!ps->first);
+	if (!p)
+		return strdup("out of memory");
+	problem = recording_prepare(ps->session, &p->recording);
+	if (problem)
+		process_destroy(p);
+	else
+		ps->first = p;
+	return problem;
+}
+
+void processes_discard(struct processes *ps)
+{
+	struct process *p = ps->first;
+
+	assert(p && !p->next);
+	file_set_remove(&ps->session->file_set, p->recording.path);
+	ps->first = NULL;
+	process_destroy(p);
+}
+
+/* ---- appearing ---- */
+
+static struct process *process_of_segment(const struct processes *ps, uint32_t segment)
+{
+	for (struct process *p = ps->first; p; p = p->next) {
+		if (p->recording.tracee && p->segment == segment)
+			return p;
+	}
+	return NULL;
+}
+
+static struct process *process_prepared(const struct processes *ps, pid_t pid)
+{
+	for (struct process *p = ps->first; p; p = p->next) {
+		if (p->recording.writer && p->recording.pid == pid)
+			return p;
+	}
+	return NULL;
+}
+
+static bool is_recorded(const void *context, pid_t pid)
+{
+	for (const struct process *p = context; p; p = p->next) {
+		if (p->recording.pid == pid && p->recording.tracee && !p->dead)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * `number` is the process's id in its own namespace. A process that is gone already has no pidfd, by which it is known to be
+ * dead. The list stays in the order of appearance, see end_one().
+ */
+static struct process *add_process(struct processes *ps, pid_t number)
+{
+	const pid_t pid = mapper_numbered(ps->session->family.fd, number, is_recorded, ps->first);
+	struct process *p = process_create(pid > 0 ? pid : number), **end = &ps->first;
+
+	if (!p)
+		return NULL;
+	p->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	while (*end)
+		end = &(*end)->next;
+	*end = p;
+	return p;
+}
+
+/* Whether the parent's events up to the fork have been read; its FORK event may still be on the way. */
+static bool has_read_fork(const struct process *parent, const struct shm_segment *segment)
+{
+	if (parent->recording.stopped || !segment->parent_fork ||
+	    tracee_knows_fork(parent->recording.tracee, segment->parent_fork))
+		return true;
+	return parent->drained;
+}
+
+/* Whether the process in a segment is yet to be met. */
+static bool is_unmet(const struct processes *ps, uint32_t i)
+{
+	return ps->known[i] != KNOWN &&
+	       atomic_load(&shm_segment(ps->session->family.shm, i)->state) == SHM_SEGMENT_LIVE;
+}
+
+/* Whether the state that the process goes on from is not known yet, and may soon be. */
+static bool comes_too_early(const struct processes *ps, uint32_t i, const struct process *parent)
+{
+	const struct shm_segment *segment = shm_segment(ps->session->family.shm, i);
+
+	if (parent)
+		return ps->known[i] < DEFER_ROUNDS && !has_read_fork(parent, segment);
+	/* Its parent, itself a child, may have come too early, too. */
+	return segment->parent < SHM_SEGMENTS && ps->known[i] < 2 * DEFER_ROUNDS &&
+	       is_unmet(ps, segment->parent);
+}
+
+static bool is_dead(const struct processes *ps, const struct process *p)
+{
+	struct pollfd poll_fd = { .fd = p->pidfd, .events = POLLIN };
+
+	if (p->recording.pid == ps->main_pid)
+		return ps->main_ended;
+	return p->pidfd < 0 || poll(&poll_fd, 1, 0) > 0;
+}
+
+/*
+ * The same process in two segments: the program in the one claimed first has executed the program in the other. Chance
+ * decides which is met first: a forked child may have to wait for its parent's FORK event. Without a pidfd the process's id
+ * is that of its own namespace, and may be a stranger's here.
+ */
+static void mark_executed(const struct processes *ps, struct process *p)
+{
+	struct shm_family *const shm = ps->session->family.shm;
+	const uint64_t start = shm_segment(shm, p->segment)->start;
+
+	for (struct process *other = ps->first; other; other = other->next) {
+		if (other == p || other->recording.pid != p->recording.pid ||
+		    other->segment == SHM_NO_SEGMENT)
+			continue;
+		if (shm_segment(shm, other->segment)->start > start)
+			p->recording.executed = true;
+		else if (p->pidfd >= 0 || is_dead(ps, other))
+			other->recording.executed = true;
+	}
+}
+
+static void begin(struct processes *ps, struct process *p, struct process *parent,
+		  struct shm_segment *segment)
+{
+	struct recording *r = &p->recording;
+
+	if (ps->stopped || (parent && parent->recording.stopped))
+		r->stopped = true;
+	else if (parent)
+		recording_begin_child(r, &parent->recording, segment, ps->session->options.output.max_bytes);
+	else
+		recording_begin(ps->session, r, segment);
+}
+
+/* A process has claimed segment `i`. False: it is not its turn. */
+static bool meet_process(struct processes *ps, uint32_t i)
+{
+	struct shm_segment *segment = shm_segment(ps->session->family.shm, i);
+	const pid_t number = (pid_t)segment->pid;
+	struct process *parent = process_of_segment(ps, segment->parent), *p = NULL;
+
+	if (comes_too_early(ps, i, parent))
+		return false;
+	ps->known[i] = KNOWN;
+	if (!parent)
+		p = process_prepared(ps, number);
+	if (!p)
+		p = add_process(ps, number);
+	if (p) {
+		p->segment = i;
+		mark_executed(ps, p);
+		begin(ps, p, parent, segment);
+	} else {
+		recording_refuse(ps->session, &(struct recording){ .pid = number, .error = MST_ERR_NOMEM });
+	}
+	if (!p || !p->recording.tracee)
+		atomic_store(&segment->refused, 1);
+	return true;
+}
+
+/* True if there were any. */
+static bool meet(struct processes *ps)
+{
+	const uint32_t n = atomic_load(&ps->session->family.shm->segments_used);
+	bool any = false;
+
+	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++) {
+		if (is_unmet(ps, i))
+			any |= meet_process(ps, i);
+	}
+	return any;
+}
+
+void processes_meet(struct processes *ps)
+{
+	meet(ps);
+}
+
+static bool any_holds_fork(const struct processes *ps)
+{
+	for (const struct process *p = ps->first; p; p = p->next) {
+		if (p->recording.tracee && tracee_holds_fork(p->recording.tracee))
+			return true;
+	}
+	return false;
+}
+
+/* While a FORK event is held back, its child can only wait for it. */
+void processes_count_deferred(struct processes *ps)
+{
+	const uint32_t n = atomic_load(&ps->session->family.shm->segments_used);
+
+	if (any_holds_fork(ps))
+		return;
+	for (uint32_t i = 0; i < n && i < SHM_SEGMENTS; i++)
+		ps->known[i] += is_unmet(ps, i) && ps->known[i] < 2 * DEFER_ROUNDS;
+}
+
+/* ---- living ---- */
+
+static void check_process(const struct processes *ps, struct process *p)
+{
+	struct recording *r = &p->recording;
+	const uint64_t now = ps->session->clock.ns[1];
+
+	if (!p->dead && is_dead(ps, p)) {
+		p->dead = true;
+	} else if (!p->dead && !r->executed && p->segment != SHM_NO_SEGMENT &&
+		   (!r->tracee || tracee_is_empty(r->tracee)) &&
+		   (!p->exec_checked_ns || now - p->exec_checked_ns > EXEC_CHECK_NS)) {
+		p->exec_checked_ns = now;
+		r->executed = mapping_of(r->pid, ps->session->family.fd) == NOT_MAPPED;
+	}
+}
+
+void processes_check(struct processes *ps)
+{
+	for (struct process *p = ps->first; p; p = p->next)
+		check_process(ps, p);
+}
+
+void processes_check_main(struct processes *ps)
+{
+	if (!ps->main_ended && waitpid(ps->main_pid, &ps->main_status, WNOHANG) == ps->main_pid)
+		ps->main_ended = true;
+}
+
+bool processes_any_alive(struct processes *ps)
+{
+	processes_check_main(ps);
+	for (const struct process *p = ps->first; p; p = p->next) {
+		if (!p->dead && !p->recording.executed && !is_dead(ps, p))
+			return true;
+	}
+	return false;
+}
+
+bool processes_others_live(const struct processes *ps, const struct recording *recording)
+{
+	for (const struct process *p = ps->first; p; p = p->next) {
+		if (&p->recording != recording && p->recording.tracee && !p->dead && !p->recording.executed)
+			return true;
+	}
+	return false;
+}
+
+void processes_stop(struct processes *ps)
+{
+	ps->stopped = true;
+	for (struct process *p = ps->first; p; p = p->next) {
+		struct recording *r = &p->recording;
+
+		if (r->tracee && r->path && !r->stopped && !p->dead && !r->executed)
+			recording_stop(ps->session, r);
+	}
+}
+
+/* ---- ending ---- */
+
+/* The writer's END unit says how the program ended. */
+static void end_recording(struct processes *ps, struct recording *r)
+{
+	if (r->executed)
+		recording_end(ps->session, r, MST_END_EXEC, 0);
+	else if (r->pid == ps->main_pid && WIFSIGNALED(ps->main_status))
+		recording_end(ps->session, r, MST_END_SIGNAL, (uint32_t)WTERMSIG(ps->main_status));
+	else if (r->pid == ps->main_pid)
+		recording_end(ps->session, r, MST_END_EXIT, (uint32_t)WEXITSTATUS(ps->main_status));
+	else
+		recording_end(ps->session, r, MST_END_UNKNOWN, 0);
+}
+
+static void end_process(struct processes *ps, struct process *p)
+{
+	struct process **link = &ps->first;
+	struct recording *r = &p->recording;
+
+	if (recording_is_open(r))
+		end_recording(ps, r);
+	else if (r->error && !r->stopped)
+		recording_refuse(ps->session, r);
+	if (p->segment != SHM_NO_SEGMENT) {
+		ps->known[p->segment] = 0;
+		family_free_segment(&ps->session->family, p->segment);
+	}
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	if (ps->session->writing == r)
+		ps->session->writing = NULL;
+	process_destroy(p);
+}
+
+/*
+ * Whether a forked child of the process may still appear: it does with its first event. Until then the state at the fork is
+ * kept, and with it the process that is gone.
+ */
+static bool awaits_orphans(const struct processes *ps, struct process *p)
+{
+	const uint64_t now = ps->session->clock.ns[1];
+
+	if (!p->recording.tracee || p->recording.stopped || !tracee_awaits_children(p->recording.tracee))
+		return false;
+	if (p->orphans_checked_ns && now - p->orphans_checked_ns < ORPHAN_CHECK_NS)
+		return true;
+	p->orphans_checked_ns = now;
+	return has_unknown_mapper(ps->session->family.fd, is_recorded, ps->first);
+}
+
+/* The last process before `end` that is gone. */
+static struct process *gone_before(const struct processes *ps, const struct process *end)
+{
+	struct process *found = NULL;
+
+	for (struct process *p = ps->first; p != end; p = p->next) {
+		if (p->dead || p->recording.executed)
+			found = p;
+	}
+	return found;
+}
+
+/* Takes all events of a process that writes no more, as far as there is room for the states of its forks. */
+static void drain_gone(const struct processes *ps, struct process *p)
+{
+	struct tracee *tracee = p->recording.tracee;
+
+	do
+		clock_sample(&ps->session->clock);
+	while (recording_drain(ps->session, &p->recording, UINT64_MAX) != 0);
+	p->drained = !tracee || !tracee_awaits_room(tracee);
+}
+
+/*
+ * Finishes one process that is gone; false if there is none (any more). The last to appear are the first to end, because
+ * each holds a copy of its parent's state at the fork: so there are never many copies at a time.
+ */
+static bool end_one(struct processes *ps)
+{
+	for (struct process *p = gone_before(ps, NULL); p; p = gone_before(ps, p)) {
+		struct recording *r = &p->recording;
+
+		drain_gone(ps, p);
+		if (meet(ps)) {
+			processes_check(ps);
+			return true;
+		}
+		r->executed |= r->tracee && atomic_load(&tracee_segment(r->tracee)->executing);
+		if (awaits_orphans(ps, p))
+			continue;
+		if (!p->drained)
+			tracee_forget_forks(r->tracee);
+		else
+			end_process(ps, p);
+		return true;
+	}
+	return false;
+}
+
+void processes_end_gone(struct processes *ps)
+{
+	while (end_one(ps))
+		;
+}

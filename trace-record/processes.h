@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a run: how they appear in the shared memory, go on as other programs, and end. */
+#ifndef TRACE_RECORD_PROCESSES_H
+#define TRACE_RECORD_PROCESSES_H
+
+#include "recording.h"
+
+/* One process that is, or is about to be, recorded. */
+struct process {
+	struct process *next;
+	int pidfd;        /* -1: none; the main process is asked about by waitpid() */
+	uint32_t segment; /* SHM_NO_SEGMENT: not appeared yet */
+	uint64_t exec_checked_ns, orphans_checked_ns;
+	bool dead;
+	bool drained; /* it is dead or executed, and all of its events are taken */
+	struct recording recording;
+};
+
+struct processes {
+	struct session *session;
+	struct process *first; /* in the order of appearance */
+	uint8_t *known;        /* by segment: KNOWN = has a process here, else rounds deferred */
+	pid_t main_pid;        /* 0: not started */
+	bool main_ended;
+	int main_status; /* as waitpid() gave it */
+	bool stopped;    /* the time is up: nothing more is recorded */
+};
+
+int processes_init(struct processes *processes, struct session *session); /* 0 or -1: no memory */
+void processes_destroy(struct processes *processes);
+
+/* Adds the program that is about to run as `pid`, with its file. NULL, or a problem to be freed. */
+char *processes_prepare(struct processes *processes, pid_t pid);
+
+/* Removes that program and its file. */
+void processes_discard(struct processes *processes);
+
+/* Finds the processes that have appeared in the shared memory. */
+void processes_meet(struct processes *processes);
+
+/* Once a round: counts how long children have waited for their parents' events. */
+void processes_count_deferred(struct processes *processes);
+
+/* Looks whether the main process has ended. */
+void processes_check_main(struct processes *processes);
+
+/* Looks which processes are gone, or have executed another program. */
+void processes_check(struct processes *processes);
+
+/* Finishes the recordings of processes that are gone, and frees their segments. */
+void processes_end_gone(struct processes *processes);
+
+/* Ends all recordings; the processes go on. */
+void processes_stop(struct processes *processes);
+
+bool processes_any_alive(struct processes *processes);
+
+/* Whether any process but the one of this recording is recorded and lives. */
+bool processes_others_live(const struct processes *processes, const struct recording *recording);
+
+#endif

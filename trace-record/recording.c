@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+#include "recording.h"
+
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frames.h"
+#include "outname.h"
+#include "symbolizer.h"
+
+#define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
+
+void recording_init(struct recording *r, pid_t pid)
+{
+	*r = (struct recording){ .pid = pid, .fd = -1 };
+}
+
+void recording_destroy(struct recording *r)
+{
+	tracee_destroy(r->tracee);
+	mst_writer_destroy(r->writer);
+	pinned_files_finish(&r->pinned_files);
+	rotation_finish(&r->rotation);
+	command_finish(&r->command);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r->path);
+}
+
+/* Keeps the first error, with errno; 0 is none. */
+static void note_error(struct recording *r, int err)
+{
+	if (err < 0 && !r->error) {
+		r->error_number = errno;
+		r->error = err;
+	}
+}
+
+/* ---- files ---- */
+
+static char *name_file(struct session *s, const struct recording *r, const char **problem)
+{
+	const char *exe = r->command.exe, *slash = strrchr(exe, '/');
+	const struct outname_values values = {
+		.pid = (uint32_t)r->pid,
+		.program = slash ? slash + 1 : exe,
+		.number = ++s->n_files,
+		.forked = r->parent_pid != 0,
+	};
+
+	return outname_expand(s->options.output.pattern, &values, problem);
+}
+
+/* What a file's first unit says. */
+static struct mst_file_info file_info(const struct session *s, const struct recording *r)
+{
+	const struct capture_options *capture = &s->options.capture;
+	const bool only_name = s->options.output.no_args && r->command.argc > 1;
+
+	return (struct mst_file_info){
+		.pid = (uint32_t)r->pid,
+		.parent_pid = r->parent_pid,
+		.machine = EM_X86_64,
+		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+		.start_ns = s->start_realtime_ns,
+		.sample_bytes = capture->sample_bytes,
+		.instructions = capture->instructions || capture->exact,
+		.stacks = s->family.shm->stacks,
+		.pages = capture->pages,
+		.exact = capture->exact,
+		.recorder = "msrec " MSREC_VERSION,
+		.exe = r->command.exe,
+		.cwd = s->cwd ? s->cwd : "",
+		.argc = only_name ? 1 : r->command.argc,
+		.argv = r->command.argv,
+	};
+}
+
+/* A new file by the first free name, which replaces *path; waits for room like a writer. -1 with errno. */
+static int create_file(struct session *s, const struct recording *r, char **path)
+{
+	int fd, error_number;
+
+	s->writing = r;
+	do {
+		fd = file_set_create_numbered(&s->file_set, path);
+		error_number = errno;
+	} while (fd < 0 && (errno == ENOSPC || errno == EDQUOT) && s->wait_for_room(s->owner));
+	errno = error_number;
+	return fd;
+}
+
+/* A trace on a new file. */
+static int create_writer(const struct session *s, int fd, const struct mst_file_info *info,
+			 struct mst_writer **writer)
+{
+	const struct mst_writer_options options = {
+		.level = s->options.output.level,
+		.chunk_records = rotation_step(s->options.output.max_bytes),
+		.identity = s->options.capture.identity,
+		.wait_for_room = s->wait_for_room,
+		.context = s->owner,
+	};
+
+	return mst_writer_create(writer, fd, info, &options);
+}
+
+/* Why the first file cannot be made, to be freed. */
+static char *describe_problem(const struct session *s, const char *path, int err)
+{
+	const char *hint = "";
+	struct stat st;
+	char *text;
+
+	if (err == MST_ERR_IO && errno == EEXIST) {
+		if (lstat(path, &st) != 0 || S_ISREG(st.st_mode))
+			hint = s->file_set.overwrite ? "" : " (-f overwrites it)";
+		else
+			hint = ", and is no regular file";
+		errno = EEXIST;
+	}
+	if (asprintf(&text, "%s: %s%s", path, err == MST_ERR_IO ? strerror(errno) : mst_strerror(err), hint) <
+	    0)
+		return NULL;
+	return text;
+}
+
+char *recording_prepare(struct session *s, struct recording *r)
+{
+	const struct program_options *program = &s->options.program;
+	struct mst_file_info info;
+	const char *problem;
+	char *text;
+	int err;
+
+	command_set(&r->command, program->exe, (uint32_t)program->argc, (const char *const *)program->argv);
+	r->path = name_file(s, r, &problem);
+	if (!r->path)
+		return strdup(problem);
+	r->fd = file_set_create_first(&s->file_set, r->path);
+	info = file_info(s, r);
+	err = r->fd < 0 ? MST_ERR_IO : create_writer(s, r->fd, &info, &r->writer);
+	if (!err)
+		return NULL;
+	text = describe_problem(s, r->path, err);
+	if (r->fd >= 0)
+		file_set_remove(&s->file_set, r->path);
+	return text ? text : strdup("out of memory");
+}
+
+/* The file of a process that msrec did not start itself. */
+static int make_file(struct session *s, struct recording *r)
+{
+	struct mst_file_info info;
+	const char *problem;
+
+	r->path = name_file(s, r, &problem);
+	r->fd = r->path ? create_file(s, r, &r->path) : -1;
+	if (r->fd < 0)
+		return r->path ? MST_ERR_IO : MST_ERR_NOMEM;
+	info = file_info(s, r);
+	return r->parent_pid ? mst_writer_fork_file(tracee_writer(r->tracee), r->fd, &info)
+			     : create_writer(s, r->fd, &info, &r->writer);
+}
+
+/* ---- the beginning ---- */
+
+/*
+ * Whether a segment's program is gone, with its process or because that has executed another one: then all owners of rings
+ * are gone. A program without rings is about to begin.
+ */
+static bool program_is_gone(struct shm_segment *segment)
+{
+	const uint32_t n = atomic_load(&segment->rings_used);
+
+	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+		if (!shm_owner_gone(&segment->rings[i].owner))
+			return false;
+	}
+	return n > 0 && !segment->unowned;
+}
+
+/*
+ * /proc may describe the next program in the process, or nothing any more. The program itself has sent its file and, if
+ * another program has executed it, its arguments.
+ */
+static void read_command(const struct session *s, struct recording *r, struct shm_segment *segment)
+{
+	const uint32_t sent = atomic_load(&segment->command_bytes);
+	char *exe;
+
+	command_read(&r->command, r->pid);
+	if (s->options.capture.exact)
+		command_see_through(&r->command);
+	if (*r->command.exe && !program_is_gone(segment))
+		return;
+	command_finish(&r->command);
+	exe = frames_executable(shm_modules(segment));
+	command_set_line(&r->command, exe ? exe : s->options.program.exe, shm_command(segment),
+			 sent < SHM_COMMAND_BYTES ? sent : SHM_COMMAND_BYTES);
+	free(exe);
+}
+
+/* With a limit on the file's size a drain is cut into batches, so that the size is looked at in between. */
+static void limit_batch(struct recording *r, uint64_t max_bytes)
+{
+	if (max_bytes)
+		tracee_set_batch(r->tracee, rotation_step(max_bytes));
+}
+
+void recording_begin(struct session *s, struct recording *r, struct shm_segment *segment)
+{
+	assert(!r->tracee && !r->stopped);
+	if (!r->writer) {
+		read_command(s, r, segment);
+		note_error(r, make_file(s, r));
+	}
+	if (r->writer)
+		r->tracee = tracee_create(segment, r->writer, s->options.capture.depth,
+					  s->options.output.rotates && s->options.capture.pages);
+	if (!r->tracee) {
+		note_error(r, MST_ERR_NOMEM);
+		return;
+	}
+	r->writer = NULL;
+	limit_batch(r, s->options.output.max_bytes);
+}
+
+void recording_begin_child(struct recording *r, struct recording *parent, struct shm_segment *segment,
+			   uint64_t max_bytes)
+{
+	assert(!r->tracee && !r->writer && !r->stopped && parent->tracee);
+	r->parent_pid = (uint32_t)parent->pid;
+	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
+	r->tracee = tracee_create_child(segment, parent->tracee);
+	if (r->tracee) {
+		limit_batch(r, max_bytes);
+		return;
+	}
+	/* A broken file of the parent breaks the child's. */
+	r->error = parent->error ? parent->error : MST_ERR_NOMEM;
+	r->error_number = parent->error_number;
+}
+
+/* ---- the end ---- */
+
+static void write_end(struct session *s, struct recording *r, struct mst_end *end,
+		      const struct symbolizer_task *task, const char *next)
+{
+	struct mst_writer *writer = task->writer ? task->writer : r->writer;
+	struct recording_report report = {
+		.path = r->path,
+		.recorded = task->writer,
+		.executed = r->executed,
+		.stopped = r->stopped,
+		.next = next,
+		.notices = task->said,
+	};
+
+	if (task->writer && !r->error)
+		note_error(r, symbolizer_run(task));
+	/* The user waits for the rest: compress it fast. */
+	if (!s->options.output.level)
+		mst_writer_fast_level(writer, true);
+	note_error(r, mst_writer_finish(writer, end));
+	report.events = end->events;
+	report.lost = end->lost;
+	report.bytes = mst_writer_bytes(writer);
+	report.error = r->error;
+	report.error_number = r->error_number;
+	s->report(&report);
+}
+
+/* What the process had to leave out. */
+static void note_gaps(const struct recording *r, struct notices *said)
+{
+	struct shm_segment *segment = tracee_segment(r->tracee);
+
+	if (atomic_load(&segment->unwatched))
+		notices_add(said,
+			    "not all calls that map pages could be watched in process %d; --pages is "
+			    "incomplete",
+			    (int)r->pid);
+	if (atomic_load(&shm_modules(segment)->refused))
+		notices_add(said,
+			    "process %d has loaded more libraries than there is room for; the code of some "
+			    "has no names",
+			    (int)r->pid);
+}
+
+/*
+ * Finishes a file whose last record is written; `writer` is NULL if there never was one. While processes are recorded, a
+ * worker looks the names up: their rings must not fill meanwhile.
+ */
+static void finish_file(struct session *s, struct recording *r, struct mst_writer *writer,
+			struct mst_end *end, const char *next)
+{
+	struct notices said = { 0 };
+	const struct symbolizer_task task = {
+		.writer = writer,
+		.pinned_files = &r->pinned_files,
+		.pid = r->pid,
+		.folder = s->cwd,
+		.since = s->start_realtime_ns,
+		.all = s->options.output.embed_symbols,
+		.said = &said,
+	};
+	enum worker_side side = WORKER_NONE;
+
+	if (r->tracee)
+		note_gaps(r, &said);
+	s->writing = r;
+	if (writer && symbolizer_has_work(&task) && (next || s->others_live(s->owner, r))) {
+		/* The records are in the file, whatever becomes of the worker. */
+		note_error(r, mst_writer_flush(writer));
+		side = workers_start(&s->workers, &s->family, r->path, s->report);
+	}
+	if (side == WORKER_SELF)
+		s->writing = NULL;
+	if (side != WORKER_MSREC)
+		write_end(s, r, end, &task, next);
+	notices_finish(&said);
+	if (side == WORKER_SELF)
+		_exit(0);
+}
+
+void recording_end(struct session *s, struct recording *r, uint8_t reason, uint32_t detail)
+{
+	struct mst_end end = { .reason = reason, .detail = detail, .time_ns = s->clock.ns[1] };
+
+	if (r->tracee && !r->stopped && !r->error && s->options.capture.exact)
+		note_error(r, tracee_emit_unloaded(r->tracee));
+	if (r->tracee)
+		tracee_end(r->tracee, &end);
+	finish_file(s, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);
+}
+
+void recording_stop(struct session *s, struct recording *r)
+{
+	assert(r->tracee && r->path && !r->stopped);
+	r->stopped = true;
+	recording_end(s, r, MST_END_DETACHED, 0);
+	atomic_store(&tracee_segment(r->tracee)->refused, 1);
+}
+
+void recording_refuse(const struct session *s, const struct recording *r)
+{
+	s->report(&(struct recording_report){
+		.path = r->path,
+		.refused = r->pid,
+		.error = r->error,
+		.error_number = r->error_number,
+	});
+}
+
+/* ---- the next file ---- */
+
+/* The writer of the next file; NULL after an error, which is noted. */
+static struct mst_writer *create_next(struct session *s, struct recording *r, char **path, int *fd)
+{
+	struct mst_writer *writer = NULL;
+	struct mst_file_info info;
+	int err = MST_ERR_NOMEM;
+
+	*path = rotation_next(&r->rotation, &s->file_set, r->path, s->options.output.kept);
+	*fd = *path ? create_file(s, r, path) : -1;
+	if (*fd >= 0) {
+		info = file_info(s, r);
+		info.base = true;
+		info.begin_ns = mst_writer_time(tracee_writer(r->tracee));
+		err = create_writer(s, *fd, &info, &writer);
+	} else if (*path) {
+		err = MST_ERR_IO;
+	}
+	note_error(r, err);
+	return writer;
+}
+
+/* Goes on in the next file. False: there can be none. */
+static bool roll_over(struct session *s, struct recording *r)
+{
+	struct mst_writer *const old = tracee_writer(r->tracee);
+	struct mst_end end = { .reason = MST_END_DETACHED, .time_ns = mst_writer_time(old) };
+	char *path;
+	int fd;
+	struct mst_writer *const next = create_next(s, r, &path, &fd);
+	int err = next ? mst_writer_flush(old) : MST_ERR_IO;
+
+	if (!err) {
+		tracee_end(r->tracee, &end);
+		err = tracee_roll_over(r->tracee, next);
+	}
+	if (err) {
+		note_error(r, err);
+		mst_writer_destroy(next);
+		if (fd >= 0) {
+			file_set_remove(&s->file_set, path);
+			close(fd);
+		}
+		free(path);
+		return false;
+	}
+	rotation_begin(&r->rotation, mst_writer_bytes(next));
+	finish_file(s, r, old, &end, path);
+	mst_writer_destroy(old);
+	close(r->fd);
+	free(r->path);
+	r->path = path;
+	r->fd = fd;
+	return true;
+}
+
+/* Ends a file that is full. True: the next batch of events may make the present one full. */
+static bool check_size(struct session *s, struct recording *r)
+{
+	const struct output_options *output = &s->options.output;
+
+	if (!output->max_bytes || r->error)
+		return false;
+	if (rotation_is_due(&r->rotation, mst_writer_bytes(tracee_writer(r->tracee)), output->max_bytes) &&
+	    (!output->rotates || !roll_over(s, r)))
+		recording_stop(s, r);
+	return !r->stopped;
+}
+
+/* ---- events ---- */
+
+uint64_t recording_drain(struct session *s, struct recording *r, uint64_t until)
+{
+	uint64_t all = 0;
+	int64_t n;
+
+	if (!r->tracee || r->stopped)
+		return 0;
+	assert(!r->writer);
+	if (!r->path && tracee_needs_file(r->tracee))
+		note_error(r, make_file(s, r));
+	if (!r->path)
+		return 0;
+	s->writing = r;
+	do {
+		n = tracee_drain(r->tracee, &s->clock, until);
+		if (n < 0)
+			note_error(r, (int)n);
+		else
+			all += (uint64_t)n;
+	} while (check_size(s, r) && n > 0);
+	if (r->stopped)
+		return all;
+	if (n >= 0 && !tracee_awaits_room(r->tracee))
+		atomic_store(&shm_modules(tracee_segment(r->tracee))->taken, until);
+	pinned_files_look(&r->pinned_files, tracee_writer(r->tracee), r->pid);
+	if (s->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
+		r->flushed_ns = s->clock.ns[1];
+		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));
+	}
+	return all;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One recorded process's trace: its files from the first to the last. Knows nothing of the other processes, nor of the
+ * loop that drains them.
+ */
+#ifndef TRACE_RECORD_RECORDING_H
+#define TRACE_RECORD_RECORDING_H
+
+#include "command.h"
+#include "pinned_files.h"
+#include "rotation.h"
+#include "session.h"
+#include "tracee.h"
+
+/*
+ * Its states: without a writer and a tracee (new, or never begun because of `error`); with a writer (the first file is made,
+ * the program has not appeared); with a tracee, which owns the writer then.
+ */
+struct recording {
+	pid_t pid;
+	uint32_t parent_pid; /* the process is a fork of it; 0: it was executed */
+	struct command command;
+	struct tracee *tracee;
+	struct mst_writer *writer; /* NULL as soon as there is a tracee */
+	char *path;                /* of the present file; NULL: none yet */
+	int fd;
+	struct pinned_files pinned_files;
+	struct rotation rotation;
+	uint64_t flushed_ns;
+	int error, error_number; /* of the first failure */
+	bool executed;           /* the process goes on as another program */
+	bool stopped;            /* the last file is finished; the process may live on */
+};
+
+void recording_init(struct recording *recording, pid_t pid);
+void recording_destroy(struct recording *recording);
+
+/*
+ * Makes the file of the program that is about to run, from session->options.program. NULL, or a problem as text to be
+ * freed.
+ */
+char *recording_prepare(struct session *session, struct recording *recording);
+
+/* A program begins in a segment, with a file of its own if it has not been prepared. */
+void recording_begin(struct session *session, struct recording *recording, struct shm_segment *segment);
+
+/* A forked child begins in a segment, from its parent's state at the fork. Its file is made at its first event. */
+void recording_begin_child(struct recording *recording, struct recording *parent, struct shm_segment *segment,
+			   uint64_t max_bytes);
+
+/*
+ * Takes the events stamped before `until`; begins the next file, or stops, when the present one is full. Returns how many
+ * there were.
+ */
+uint64_t recording_drain(struct session *session, struct recording *recording, uint64_t until);
+
+/* Ends the recording while the process goes on. */
+void recording_stop(struct session *session, struct recording *recording);
+
+/* Writes the end of the file of a process that is gone, with its reason, and reports the file. */
+void recording_end(struct session *session, struct recording *recording, uint8_t reason, uint32_t detail);
+
+/* Reports a process of which there is no trace, because of the error that was noted. */
+void recording_refuse(const struct session *session, const struct recording *recording);
+
+/* Whether a file is being written. */
+static inline bool recording_is_open(const struct recording *recording)
+{
+	return recording->path && (recording->tracee || recording->writer) && !recording->stopped;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What all recordings of one run of msrec share. */
+#ifndef TRACE_RECORD_SESSION_H
+#define TRACE_RECORD_SESSION_H
+
+#include "clock.h"
+#include "family.h"
+#include "file_set.h"
+#include "options.h"
+#include "report.h"
+#include "workers.h"
+
+struct recording;
+
+struct session {
+	struct msrec_options options;
+	report_file *report;
+	struct family family;
+	struct clock clock;
+	uint64_t start_realtime_ns; /* when the clock started */
+	char *cwd;                  /* at the start; NULL: unknown */
+	struct file_set file_set;
+	uint32_t n_files; /* whose names were made, for %n */
+	struct workers workers;
+	const struct recording
+		*writing; /* whose file is being written; NULL: its writer does not wait for room */
+
+	/* How a recording asks its owner. */
+	bool (*wait_for_room)(void *owner); /* a disk is full: waits a while; false: gives up */
+	bool (*others_live)(const void *owner, const struct recording *recording);
+	void *owner;
+};
+
+#endif
