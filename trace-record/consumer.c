@@ -53,12 +53,6 @@ void consumer_forget(struct consumer *consumer)
 	forget(consumer->nodes, consumer->n_nodes);
 }
 
-/* The program may write there at any time: what is checked and what is used are the same read. */
-static inline uint64_t read_head(const uint64_t *w)
-{
-	return *(const volatile uint64_t *)w;
-}
-
 /* Reads the record behind its head, all of which is there; returns where it ends. */
 static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct consumer_event *e,
 				    uint64_t *stamp)
@@ -93,13 +87,13 @@ static const uint64_t *record_at(const struct consumer *consumer, uint64_t *at, 
 	const uint64_t *w = (const uint64_t *)(consumer->data + (*at & (consumer->size - 1)));
 	uint64_t room;
 
-	*head = read_head(w);
+	*head = consumer_read_head(w);
 	if (SHM_OP(*head) == SHM_PAD) {
 		*at += consumer->size - (*at & (consumer->size - 1));
 		w = (const uint64_t *)consumer->data;
 		if ((int64_t)(consumer->head - *at) <= 0)
 			return NULL;
-		*head = read_head(w);
+		*head = consumer_read_head(w);
 	}
 	room = consumer->size - (*at & (consumer->size - 1));
 	if (room > consumer->head - *at)

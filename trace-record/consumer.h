@@ -23,25 +23,8 @@ struct consumer_event {
 	uint64_t end;                /* where in the ring it does */
 };
 
-/*
- * The call that was last made with a node's stack, if it was a plain one (all in the record's head): its kind
- * is not looked for again. As in the record, size << 32 | op, with the kind between them; 0: none.
- */
-#define CONSUMER_CALL_MASK 0xffffffff000000ffull
-
-static inline uint64_t consumer_call(uint64_t head, uint32_t kind)
-{
-	return (head & CONSUMER_CALL_MASK) | (uint64_t)kind << 8;
-}
-
-static inline uint32_t consumer_call_kind(uint64_t call)
-{
-	return (uint32_t)call >> 8;
-}
-
 /* A node of the thread's stacks, as last defined. */
 struct consumer_node {
-	uint64_t call;  /* see consumer_call() */
 	uint32_t frame; /* in the trace; MST_NONE: left out of stacks */
 	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
 	uint16_t parent; /* 0: none */
@@ -50,7 +33,6 @@ struct consumer_node {
 
 #define CONSUMER_DEPTH_MOST UINT16_MAX
 
-#define CONSUMER_BATCH 16u
 #define CONSUMER_RELEASE_BYTES (64u << 10) /* the producer is told at least so often how far we are */
 
 struct consumer {
@@ -74,16 +56,15 @@ struct consumer {
 	struct consumer_event event; /* the next one ... */
 	bool peeked;                 /* ... if it was read already */
 
-	/* What the table of blocks is told of addresses beforehand, see quick.c. */
-	struct consumer_ahead {
-		uint64_t due, near, far; /* places in the ring; at `due` more is to be told */
-		uint32_t n;
-		uint32_t places[CONSUMER_BATCH]; /* from near to far, see blocks_expect() */
-	} ahead;
-
 	struct consumer_node *nodes; /* by number; those that were never defined have depth 0 */
 	uint32_t n_nodes;
 };
+
+/* The program may write there at any time: what is checked and what is used are one read. */
+static inline uint64_t consumer_read_head(const uint64_t *word)
+{
+	return *(const volatile uint64_t *)word;
+}
 
 void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t slot);
 void consumer_finish(struct consumer *consumer);

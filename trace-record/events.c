@@ -4,14 +4,12 @@
 
 #include <string.h>
 
+#include "accounting.h"
 #include "mst_limits.h"
 #include "page_events.h"
 #include "tracee_state.h"
 
 #define UNKNOWN_BLOCK UINT64_MAX
-
-/* Beside 0 and errors: the event gives an address at which there is a block. */
-#define ADDRESS_IS_LIVE 1
 
 _Static_assert(SHM_DEPTH_MAX < CONSUMER_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
 
@@ -138,16 +136,15 @@ static inline int kind_of(struct tracee *t, const struct consumer_event *e, uint
 {
 	const bool plain = !(e->flags & ~SHM_STAMPED) && e->size <= UINT32_MAX;
 	const uint64_t call = plain ? call_key(stack, e->op, (uint32_t)e->size) : 0;
-	struct kind_entry *k = kind_entry(t, call, old);
+	struct kind_entry *entry = kind_entry(t, call, old);
 	int err;
 
-	if (__builtin_expect(call && k->call == call && k->old == old, 1)) {
-		*kind = k->kind;
+	*kind = plain ? remembered_kind(entry, call, old) : 0;
+	if (__builtin_expect(*kind, 1))
 		return 0;
-	}
 	err = define_kind(t, e, stack, old, kind);
-	if (!err && call)
-		*k = (struct kind_entry){ call, *kind, old };
+	if (!err && plain)
+		*entry = (struct kind_entry){ call, *kind, old };
 	return err;
 }
 
@@ -224,24 +221,17 @@ static bool take_moved(struct tracee *t, struct consumer *consumer, uint64_t add
 
 /* ---- calls ---- */
 
-/* ADDRESS_IS_LIVE: nothing was written. */
+/* NOT_PLAIN: there is a block at the address already, and nothing was written. */
 static inline int write_alloc(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
-	struct block block;
-	enum blocks_added added;
-	uint32_t stack;
+	uint32_t stack, kind;
 	int err = stack_of(t, consumer, e, &stack);
 
-	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)))
+	if (err || (err = kind_of(t, e, stack, MST_NONE, &kind)))
 		return err;
 	if (e->flags & SHM_FAILED)
-		return mst_writer_call(t->writer, block.kind);
-	block.ordinal = mst_writer_blocks(t->writer, block.kind);
-	added = blocks_add(&t->blocks, e->address, block);
-	if (__builtin_expect(added != BLOCKS_ADDED, 0))
-		return added == BLOCKS_LIVE ? ADDRESS_IS_LIVE : MST_ERR_NOMEM;
-	customs_cover(&t->customs, e->address);
-	return mst_writer_alloc(t->writer, block.kind, &block.ordinal);
+		return mst_writer_call(t->writer, kind);
+	return account_alloc(t, kind, e->address);
 }
 
 /* The same. */
@@ -256,7 +246,7 @@ static int write_realloc(struct tracee *t, struct consumer *consumer, const stru
 	if (err)
 		return err;
 	if (!frees && !keeps && e->address != e->old && blocks_find(&t->blocks, e->address, &block))
-		return ADDRESS_IS_LIVE;
+		return NOT_PLAIN;
 	known = take_moved(t, consumer, e->old, &old);
 	if (!known)
 		old = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
@@ -303,10 +293,11 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 static inline int write_free(struct tracee *t, uint64_t address)
 {
 	struct block block;
-	int err = 0;
+	int err = account_free(t, address);
 
-	if (__builtin_expect(customs_any(&t->customs) || !take_block(t, address, &block), 0))
-		err = take_freed(t, address, &block);
+	if (__builtin_expect(err != NOT_PLAIN, 1))
+		return err;
+	err = take_freed(t, address, &block);
 	return err ? err : mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
@@ -468,8 +459,8 @@ static inline int write_event(struct tracee *t, struct consumer *consumer, const
 
 /* ---- the order ---- */
 
-void tracee_tell_when(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
-		      const struct clock *clock)
+void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
+		     const struct clock *clock)
 {
 	t->at_stamp = stamp;
 	t->at_thread = consumer->thread;
@@ -496,10 +487,10 @@ static int take_event(struct tracee *t, struct consumer *consumer, const struct 
 	const struct consumer_event *e = consumer_peek(consumer);
 	int err;
 
-	if (e->stamp - t->at_stamp >= TELL_STAMPS || consumer->thread != t->at_thread)
-		tracee_tell_when(t, consumer, e->stamp, clock);
+	if (e->stamp - t->at_stamp >= TIME_STAMPS || consumer->thread != t->at_thread)
+		tracee_set_time(t, consumer, e->stamp, clock);
 	err = write_event(t, consumer, e);
-	if (__builtin_expect(err == ADDRESS_IS_LIVE, 0))
+	if (__builtin_expect(err == NOT_PLAIN, 0))
 		err = write_after_free(t, consumer, e);
 	consumer_take(consumer);
 	return err;

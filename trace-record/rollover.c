@@ -160,7 +160,6 @@ static int renew_consumer(struct succession *s, uint32_t slot)
 		struct consumer_node *node = &consumer->nodes[i];
 
 		node->stack = MST_NONE;
-		node->call = 0;
 		if (node->depth && node->frame != MST_NONE)
 			err = mst_remap_frame(s->remap, node->frame, &node->frame);
 	}

@@ -16,7 +16,7 @@
 #define FORKS_KEPT 16u          /* states kept for children that have not shown up yet */
 #define FORK_WAIT_NS 500000000u /* so long another fork waits for one of them */
 
-#define TELL_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
+#define TIME_STAMPS 256u /* ticks or ns, a part of the trace's unit of time: so much later is not later */
 
 /* The kind of a plain call, remembered. */
 struct kind_entry {
@@ -74,8 +74,8 @@ static inline struct kind_entry *kind_entry(const struct tracee *t, uint64_t cal
 }
 
 /* Tells the writer who makes the next calls, and when. */
-void tracee_tell_when(struct tracee *tracee, const struct consumer *consumer, uint64_t stamp,
-		      const struct clock *clock);
+void tracee_set_time(struct tracee *tracee, const struct consumer *consumer, uint64_t stamp,
+		     const struct clock *clock);
 
 /*
  * Takes events as long as they are as usual, none stamped after `limit`, and `most` at most. Returns how many there
