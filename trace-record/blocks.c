@@ -1,326 +1,280 @@
 /* SPDX-License-Identifier: MIT */
 #include "blocks.h"
 
-#include <emmintrin.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_PLACES 1024u
-#define TAGS 32u /* compared at a time */
-#define CREDIT_MOST (1u << BLOCKS_YOUNG_BITS)
-#define PASSING 16u /* of those that are to pass, one gets in: programs change */
-#define NONE UINT32_MAX
+#define FIRST_BUCKETS 1024u
+#define PAGE_BITS 11
+#define PAGE_BLOCKS_FIRST 4u
+#define PAGE_BLOCKS_MOST (1u << (PAGE_BITS - 3))
 
-_Static_assert(1u << (BLOCKS_PAGE_BITS - 3) <= 256, "a tag is a byte");
+_Static_assert(PAGE_BLOCKS_MOST <= 256, "a tag is a byte");
 
-/* Slots of a page, by class: the first two fill a cache line, and three. */
-static const uint16_t capacities[] = { 3, 19, 32, 64, 128, 256 };
+/* A page's blocks in no order. Behind the tags stand as many words, see page_words(). */
+struct block_page {
+	uint16_t n, capacity;
+	uint8_t tags[]; /* tags[i]: which eight bytes of the page block i is at */
+};
 
-_Static_assert(sizeof(capacities) / sizeof(*capacities) <= SLAB_CLASSES, "each has its class");
+struct block_bucket {
+	uint64_t key; /* see key_of(); 0: free */
+	struct block_page *page;
+};
 
-static uint8_t tag_of(uint64_t address)
+/* A block in one word; never 0, since the first kind is that of unknown blocks. */
+static inline uint64_t pack(struct block block)
+{
+	assert(block.kind < 1u << (64 - BLOCKS_ORDINAL_BITS) && block.ordinal >> BLOCKS_ORDINAL_BITS == 0);
+	return (uint64_t)block.kind << BLOCKS_ORDINAL_BITS | block.ordinal;
+}
+
+static inline struct block unpack(uint64_t word)
+{
+	return (struct block){ (uint32_t)(word >> BLOCKS_ORDINAL_BITS),
+			       word & ((1ull << BLOCKS_ORDINAL_BITS) - 1) };
+}
+
+/* The page that an address is in. Addresses that are no multiple of eight are in pages of their own. Never 0. */
+static inline uint64_t key_of(uint64_t address)
+{
+	return (address << 61 | address >> 3) >> (PAGE_BITS - 3) | (uint64_t)1 << 63;
+}
+
+static inline uint8_t tag_of(uint64_t address)
 {
 	return (uint8_t)(address >> 3);
 }
 
 /* ---- a page ---- */
 
-static size_t slots_at(uint32_t capacity)
+static size_t words_at(uint32_t capacity)
 {
-	return sizeof(struct block_page) + (capacity + TAGS - 1) / TAGS * TAGS;
+	return (sizeof(struct block_page) + capacity + 7) / 8 * 8;
 }
 
-static size_t page_bytes(uint32_t capacity)
+static uint64_t *page_words(struct block_page *page)
 {
-	return slots_at(capacity) + capacity * sizeof(uint64_t);
+	return (uint64_t *)(void *)((char *)page + words_at(page->capacity));
 }
 
-static uint64_t *page_slots(struct block_page *page)
+/* A page with this capacity and the blocks of `from`, which may be NULL; NULL: no memory. */
+static struct block_page *page_copy(struct block_page *from, uint32_t capacity)
 {
-	return (uint64_t *)((char *)page + page->slots);
-}
-
-/* An empty page; NULL: no memory. */
-static struct block_page *page_create(struct slabs *slabs, uint8_t class)
-{
-	const uint32_t capacity = capacities[class];
-	struct block_page *page = slabs_take(slabs, class, page_bytes(capacity));
+	struct block_page *page = malloc(words_at(capacity) + capacity * sizeof(uint64_t));
 
 	if (!page)
 		return NULL;
-	/* Tags beyond n are compared, too, and then found to be beyond. */
-	memset(page, 0, slots_at(capacity));
-	page->class = class;
+	page->n = 0;
 	page->capacity = (uint16_t)capacity;
-	page->slots = (uint16_t)slots_at(capacity);
+	if (from) {
+		assert(from->n <= capacity);
+		page->n = from->n;
+		memcpy(page->tags, from->tags, from->n);
+		memcpy(page_words(page), page_words(from), from->n * sizeof(uint64_t));
+	}
 	return page;
 }
 
-static void page_fill(struct block_page *page, struct block_page *from)
+/* Where in the page a block's word is; NULL: it has none. */
+static inline uint64_t *page_search(struct block_page *page, uint8_t tag)
 {
-	page->n = from->n;
-	memcpy(page->tags, from->tags, from->n);
-	memcpy(page_slots(page), page_slots(from), from->n * sizeof(uint64_t));
-}
+	const uint8_t *const found = memchr(page->tags, tag, page->n);
 
-/* A page with more room and what `page` has, if there is one; NULL: no memory. */
-static struct block_page *page_grow(struct slabs *slabs, struct block_page *page)
-{
-	struct block_page *grown = page_create(slabs, page ? page->class + 1 : 0);
-
-	if (!grown || !page)
-		return grown;
-	page_fill(grown, page);
-	slabs_give(slabs, page->class, page);
-	return grown;
-}
-
-static inline uint32_t equal_tags(const uint8_t *tags, __m128i wanted)
-{
-	const __m128i *at = (const __m128i *)tags;
-	const int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(at), wanted));
-	const int high = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(at + 1), wanted));
-
-	return (uint32_t)low | (uint32_t)high << 16;
-}
-
-/* Where in the page a tag is, or NONE. */
-static inline uint32_t page_search(const struct block_page *page, uint8_t tag)
-{
-	const __m128i wanted = _mm_set1_epi8((char)tag);
-	uint32_t first = 0, left = page->n;
-
-	for (; __builtin_expect(left > TAGS, 0); first += TAGS, left -= TAGS) {
-		const uint32_t equal = equal_tags(page->tags + first, wanted);
-
-		if (equal)
-			return first + (uint32_t)__builtin_ctz(equal);
-	}
-	/* The first `left` of these count. */
-	const uint64_t equal = equal_tags(page->tags + first, wanted) & (((uint64_t)1 << left) - 1);
-
-	return equal ? first + (uint32_t)__builtin_ctz((uint32_t)equal) : NONE;
+	return found ? &page_words(page)[found - page->tags] : NULL;
 }
 
 /* ---- the table ---- */
 
 int blocks_init(struct blocks *blocks)
 {
-	*blocks = (struct blocks){ .mask = FIRST_PLACES - 1 };
-	blocks->places = calloc(FIRST_PLACES, sizeof(*blocks->places));
-	blocks->young = calloc(1u << BLOCKS_YOUNG_BITS, sizeof(*blocks->young));
-	return blocks->places && blocks->young ? 0 : -1;
+	*blocks = (struct blocks){ .mask = FIRST_BUCKETS - 1 };
+	blocks->buckets = calloc(FIRST_BUCKETS, sizeof(*blocks->buckets));
+	return blocks->buckets ? 0 : -1;
 }
 
 void blocks_finish(struct blocks *blocks)
 {
-	slabs_finish(&blocks->slabs);
-	free(blocks->places);
-	free(blocks->young);
+	for (uint64_t i = 0; blocks->buckets && i <= blocks->mask; i++)
+		free(blocks->buckets[i].page);
+	free(blocks->buckets);
 	*blocks = (struct blocks){ 0 };
 }
 
-/* The place of a key, or the free one where the search ends. */
-static inline struct block_place *search(const struct blocks *blocks, uint64_t key)
+/* The bucket of a key, or the free one where the search ends. */
+static inline struct block_bucket *search(const struct blocks *blocks, uint64_t key)
 {
-	struct block_place *place = blocks_home(blocks, key);
+	uint64_t i = (key * 0x9e3779b97f4a7c15u) >> 20 & blocks->mask;
 
-	while (place->key != key && place->key) {
-		if (++place > &blocks->places[blocks->mask])
-			place = blocks->places;
-	}
-	return place;
+	while (blocks->buckets[i].key != key && blocks->buckets[i].key)
+		i = (i + 1) & blocks->mask;
+	return &blocks->buckets[i];
 }
 
 int blocks_copy(struct blocks *to, const struct blocks *from)
 {
-	*to = (struct blocks){ .mask = from->mask, .credit = from->credit };
-	to->places = calloc(from->mask + 1, sizeof(*to->places));
-	to->young = malloc(sizeof(*to->young) << BLOCKS_YOUNG_BITS);
-	if (!to->places || !to->young) {
-		blocks_finish(to);
+	*to = (struct blocks){ .mask = from->mask };
+	to->buckets = calloc(from->mask + 1, sizeof(*to->buckets));
+	if (!to->buckets)
 		return -1;
-	}
-	memcpy(to->young, from->young, sizeof(*to->young) << BLOCKS_YOUNG_BITS);
 	for (uint64_t i = 0; i <= from->mask; i++) {
-		struct block_page *page = from->places[i].page, *copy;
+		struct block_page *const page = from->buckets[i].page;
+		struct block_bucket *bucket;
 
 		if (!page || page->n == 0)
 			continue;
-		copy = page_create(&to->slabs, page->class);
-		if (!copy) {
+		bucket = search(to, from->buckets[i].key);
+		bucket->page = page_copy(page, page->capacity);
+		if (!bucket->page) {
 			blocks_finish(to);
 			return -1;
 		}
-		page_fill(copy, page);
-		*search(to, from->places[i].key) = (struct block_place){ from->places[i].key, copy };
-		to->used++;
+		bucket->key = from->buckets[i].key;
+		to->n_pages++;
+		to->n += page->n;
 	}
+	assert(to->n == from->n);
 	return 0;
 }
 
 /* Makes the table anew, without empty pages, and with room. */
 static int renew(struct blocks *blocks)
 {
-	struct blocks fresh = *blocks;
-	uint64_t live = 0;
+	struct blocks fresh = { .mask = blocks->mask, .n = blocks->n };
 
 	for (uint64_t i = 0; i <= blocks->mask; i++)
-		live += blocks->places[i].page && blocks->places[i].page->n > 0;
-	if (live > blocks->mask / 4)
+		fresh.n_pages += blocks->buckets[i].page && blocks->buckets[i].page->n > 0;
+	if (fresh.n_pages > blocks->mask / 4)
 		fresh.mask = blocks->mask * 2 + 1;
-	fresh.places = calloc(fresh.mask + 1, sizeof(*fresh.places));
-	if (!fresh.places)
+	fresh.buckets = calloc(fresh.mask + 1, sizeof(*fresh.buckets));
+	if (!fresh.buckets)
 		return -1;
-	fresh.used = live;
 	for (uint64_t i = 0; i <= blocks->mask; i++) {
-		const struct block_place *place = &blocks->places[i];
+		const struct block_bucket *const bucket = &blocks->buckets[i];
 
-		if (place->page && place->page->n > 0)
-			*search(&fresh, place->key) = *place;
-		else if (place->page)
-			slabs_give(&fresh.slabs, place->page->class, place->page);
+		if (bucket->page && bucket->page->n > 0)
+			*search(&fresh, bucket->key) = *bucket;
+		else
+			free(bucket->page);
 	}
-	free(blocks->places);
+	free(blocks->buckets);
 	*blocks = fresh;
 	return 0;
 }
 
-/* Gives the key a place, or its page more room. Where that is; NULL: no memory. */
-static __attribute__((noinline)) struct block_place *make_room(struct blocks *blocks, uint64_t key)
+/* The bucket of a key, whose page has room for another block; NULL: no memory. */
+static __attribute__((noinline)) struct block_bucket *make_room(struct blocks *blocks, uint64_t key)
 {
-	struct block_place *place = search(blocks, key);
-	struct block_page *page;
+	struct block_bucket *bucket = search(blocks, key);
+	uint32_t capacity = PAGE_BLOCKS_FIRST;
+	struct block_page *grown;
 
-	if (!place->key && blocks->used >= blocks->mask / 2) {
+	if (!bucket->key && blocks->n_pages >= blocks->mask / 2) {
 		if (renew(blocks) != 0)
 			return NULL;
-		place = search(blocks, key);
+		bucket = search(blocks, key);
 	}
-	page = page_grow(&blocks->slabs, place->page);
-	if (!page)
+	if (bucket->page) {
+		assert(bucket->page->capacity < PAGE_BLOCKS_MOST);
+		capacity = bucket->page->capacity * 2u;
+	}
+	grown = page_copy(bucket->page, capacity);
+	if (!grown)
 		return NULL;
-	blocks->used += !place->key;
-	*place = (struct block_place){ key, page };
-	return place;
+	free(bucket->page);
+	blocks->n_pages += !bucket->key;
+	*bucket = (struct block_bucket){ key, grown };
+	return bucket;
 }
 
-/* Into the page that is, or shall be, at `place`. */
-static enum blocks_added add_to_page(struct blocks *blocks, struct block_place *place, uint64_t address,
-				     uint64_t slot)
+enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block)
 {
-	struct block_page *page = place->page;
+	const uint64_t key = key_of(address);
+	struct block_bucket *bucket = search(blocks, key);
+	struct block_page *page = bucket->page;
 
+	if (page && page_search(page, tag_of(address)))
+		return BLOCKS_LIVE;
 	if (__builtin_expect(!page || page->n == page->capacity, 0)) {
-		place = make_room(blocks, blocks_key(address));
-		if (!place)
+		bucket = make_room(blocks, key);
+		if (!bucket)
 			return BLOCKS_NO_MEMORY;
-		page = place->page;
+		page = bucket->page;
 	}
 	page->tags[page->n] = tag_of(address);
-	page_slots(page)[page->n++] = slot;
+	page_words(page)[page->n++] = pack(block);
+	blocks->n++;
 	return BLOCKS_ADDED;
 }
 
-/* Whether the block in another's place is to leave it: of those that came so far, enough have gone soon. */
-static inline bool may_displace(struct blocks *blocks)
+bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block)
 {
-	if (!blocks->credit)
-		return ++blocks->passed % PASSING == 0;
-	blocks->credit = (blocks->credit < CREDIT_MOST ? blocks->credit : CREDIT_MOST) - 1;
-	return true;
+	struct block_page *const page = search(blocks, key_of(address))->page;
+	const uint64_t *const word = page ? page_search(page, tag_of(address)) : NULL;
+
+	*block = word ? unpack(*word) : (struct block){ 0 };
+	return word;
 }
 
-enum blocks_added blocks_add_old(struct blocks *blocks, uint64_t address, uint64_t slot)
+bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
 {
-	struct block_young *const young = blocks_young(blocks, address);
-	struct block_place *const place = search(blocks, blocks_key(address));
+	struct block_page *const page = search(blocks, key_of(address))->page;
+	uint64_t *const word = page ? page_search(page, tag_of(address)) : NULL;
+	uint64_t *words;
 
-	if (place->page && page_search(place->page, tag_of(address)) != NONE)
-		return BLOCKS_LIVE;
-	if (young->slot && !may_displace(blocks))
-		return add_to_page(blocks, place, address, slot);
-	if (young->slot && add_to_page(blocks, search(blocks, blocks_key(young->address)), young->address,
-				       young->slot) != BLOCKS_ADDED)
-		return add_to_page(blocks, search(blocks, blocks_key(address)), address, slot);
-	*young = (struct block_young){ address, slot };
-	return BLOCKS_ADDED;
-}
-
-uint64_t blocks_find_old(const struct blocks *blocks, uint64_t address)
-{
-	struct block_page *page = search(blocks, blocks_key(address))->page;
-	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
-
-	return i == NONE ? 0 : page_slots(page)[i];
-}
-
-uint64_t blocks_take_old(struct blocks *blocks, uint64_t address)
-{
-	struct block_young *const young = blocks_young(blocks, address);
-	struct block_page *page = search(blocks, blocks_key(address))->page;
-	const uint32_t i = page ? page_search(page, tag_of(address)) : NONE;
-	uint64_t *slots, slot;
-
-	if (i == NONE)
-		return 0;
-	slots = page_slots(page);
-	slot = slots[i];
+	if (!word) {
+		*block = (struct block){ 0 };
+		return false;
+	}
+	*block = unpack(*word);
+	assert(blocks->n > 0);
+	blocks->n--;
 	/* The last one fills the hole. */
 	page->n--;
-	page->tags[i] = page->tags[page->n];
-	slots[i] = slots[page->n];
-	if (!young->slot)
-		young->address = address;
-	return slot;
+	words = page_words(page);
+	page->tags[word - words] = page->tags[page->n];
+	*word = words[page->n];
+	return true;
 }
 
 /* ---- all blocks ---- */
 
 uint64_t blocks_count(const struct blocks *blocks)
 {
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i <= blocks->mask; i++)
-		n += blocks->places[i].page ? blocks->places[i].page->n : 0;
-	for (uint32_t i = 0; i < 1u << BLOCKS_YOUNG_BITS; i++)
-		n += blocks->young[i].slot != 0;
-	return n;
+	return blocks->n;
 }
 
 void blocks_list(const struct blocks *blocks, struct block_ref *refs)
 {
+	uint64_t n = 0;
+
 	for (uint64_t i = 0; i <= blocks->mask; i++) {
-		struct block_page *page = blocks->places[i].page;
+		struct block_page *const page = blocks->buckets[i].page;
 
 		for (uint32_t k = 0; page && k < page->n; k++) {
-			uint64_t *slot = &page_slots(page)[k];
+			uint64_t *const word = &page_words(page)[k];
 
-			*refs++ = (struct block_ref){ .key = *slot, .slot = slot };
+			refs[n++] = (struct block_ref){ .key = *word, .word = word };
 		}
 	}
-	for (uint32_t i = 0; i < 1u << BLOCKS_YOUNG_BITS; i++) {
-		uint64_t *slot = &blocks->young[i].slot;
-
-		if (*slot)
-			*refs++ = (struct block_ref){ .key = *slot, .slot = slot };
-	}
+	assert(n == blocks->n);
 }
 
 struct block_ref block_at(struct block *block)
 {
-	return (struct block_ref){ .key = block_pack(*block), .block = block };
+	return (struct block_ref){ .key = pack(*block), .block = block };
 }
 
 struct block block_get(const struct block_ref *ref)
 {
-	return ref->slot ? block_unpack(*ref->slot) : *ref->block;
+	return ref->word ? unpack(*ref->word) : *ref->block;
 }
 
 void block_set(const struct block_ref *ref, struct block block)
 {
-	if (ref->slot)
-		*ref->slot = block_pack(block);
+	if (ref->word)
+		*ref->word = pack(block);
 	else
 		*ref->block = block;
 }
