@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "mstrace.h"
 
 void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t slot)
@@ -32,19 +33,11 @@ static void forget(struct consumer_node *nodes, uint32_t n)
 
 bool consumer_reserve(struct consumer *consumer, uint16_t node)
 {
-	uint32_t n = consumer->n_nodes ? consumer->n_nodes : 256;
-	struct consumer_node *nodes;
+	const uint32_t before = consumer->n_nodes;
 
-	if (node < consumer->n_nodes)
-		return true;
-	while (n <= node)
-		n *= 2;
-	nodes = realloc(consumer->nodes, n * sizeof(*nodes));
-	if (!nodes)
+	if (!array_reserve(&consumer->nodes, node, &consumer->n_nodes, sizeof(*consumer->nodes)))
 		return false;
-	forget(nodes + consumer->n_nodes, n - consumer->n_nodes);
-	consumer->nodes = nodes;
-	consumer->n_nodes = n;
+	forget(consumer->nodes + before, consumer->n_nodes - before);
 	return true;
 }
 

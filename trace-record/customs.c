@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 int customs_init(struct customs *customs)
 {
 	*customs = (struct customs){ .n = 1 };
@@ -41,19 +43,9 @@ static uint32_t take_node(struct customs *customs)
 		customs->free = customs->nodes[node].below;
 		return node;
 	}
-	if (customs->n >= customs->capacity) {
-		const uint64_t capacity = customs->n + customs->n / 2 + 256ull;
-		struct custom *nodes;
-
-		if (capacity > UINT32_MAX)
-			return 0;
-		nodes = realloc(customs->nodes, capacity * sizeof(*nodes));
-		if (!nodes)
-			return 0;
-		customs->nodes = nodes;
-		customs->capacity = (uint32_t)capacity;
-	}
-	return customs->n++;
+	return array_reserve(&customs->nodes, customs->n, &customs->capacity, sizeof(*customs->nodes))
+		       ? customs->n++
+		       : 0;
 }
 
 static void give_node(struct customs *customs, uint32_t node)

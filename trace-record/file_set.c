@@ -9,7 +9,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
+#include "pattern.h"
+
 #define NAMES_TRIED 1000u
+
+/* ---- names ---- */
+
+static const char *describe(const struct pattern_error *error)
+{
+	switch (error->problem) {
+	case PATTERN_UNKNOWN:
+		return "expected p, e, n, q or % after '%'";
+	case PATTERN_NO_BRACE:
+		return "expected '{' after %q";
+	case PATTERN_NO_END:
+		return "missing '}' after %q{";
+	case PATTERN_UNSET:
+		return "the environment variable of %q{} is not set";
+	case PATTERN_NO_MEMORY:
+		break;
+	}
+	return "out of memory";
+}
+
+/* "FILE.PID", in the place of FILE; NULL: no memory. */
+static char *append_pid(char *name, uint32_t pid)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s.%u", name, pid) < 0)
+		longer = NULL;
+	free(name);
+	return longer;
+}
+
+char *file_set_name(struct file_set *files, const char *pattern, const struct file_set_process *process,
+		    const char **problem)
+{
+	struct pattern_values values = {
+		.pid = process->pid,
+		.program = process->program,
+		.number = ++files->n_names,
+	};
+	struct pattern_error error;
+	char *name = pattern_expand(pattern, &values, &error);
+
+	*problem = name ? "out of memory" : describe(&error);
+	if (name && process->forked && !values.has_pid)
+		return append_pid(name, process->pid);
+	if (!name || *name)
+		return name;
+	*problem = "the name of the trace is empty";
+	free(name);
+	return NULL;
+}
+
+/* ---- files ---- */
 
 void file_set_finish(struct file_set *files)
 {
@@ -31,13 +87,10 @@ static uint32_t find(const struct file_set *files, const char *path)
 
 static void note(struct file_set *files, const char *path)
 {
-	char **made = realloc(files->made, (files->n + 1) * sizeof(*made));
-
-	if (!made)
+	if (!array_reserve(&files->made, files->n, &files->capacity, sizeof(*files->made)))
 		return;
-	files->made = made;
-	made[files->n] = strdup(path);
-	files->n += made[files->n] != NULL;
+	files->made[files->n] = strdup(path);
+	files->n += files->made[files->n] != NULL;
 }
 
 /* Whether there is a file of before that is to be overwritten. */

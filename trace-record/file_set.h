@@ -10,11 +10,26 @@
 struct file_set {
 	bool overwrite; /* files that were there before */
 	char **made;    /* paths; none are noted where nothing is overwritten */
-	uint32_t n;
-	char *stand_in; /* the first one's present name, until it takes an old file's place; else NULL */
+	uint32_t n, capacity;
+	uint32_t n_names; /* made so far, for %n */
+	char *stand_in;   /* the first one's present name, until it takes an old file's place; else NULL */
 };
 
 void file_set_finish(struct file_set *files);
+
+/* What a file's name may say of its process. */
+struct file_set_process {
+	uint32_t pid;
+	const char *program; /* its file name */
+	bool forked;         /* ".<pid>" is appended if the pattern has no %p */
+};
+
+/*
+ * The name of a process's first file: expands %p (pid), %e (program), %n (how many names there were), %q{NAME} (the
+ * environment's) and %%. To be freed; NULL with *problem, a constant.
+ */
+char *file_set_name(struct file_set *files, const char *pattern, const struct file_set_process *process,
+		    const char **problem);
 
 /* A descriptor to read and write, or -1 with errno. */
 int file_set_create(struct file_set *files, const char *path);

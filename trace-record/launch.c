@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "program.h"
-#include "sentence.h"
 
 /* ---- finding ---- */
 
@@ -76,14 +75,15 @@ static char *judge_privileges(int fd, bool exact)
 	const char *const why =
 		exact ? "Valgrind will not run it" : "the loader will not load the recorder into it";
 	struct stat st;
+	char *text;
 
 	if (fstat(fd, &st) != 0)
 		return NULL;
 	if ((st.st_mode & S_ISUID && (exact || st.st_uid != geteuid())) ||
 	    (st.st_mode & S_ISGID && (exact || st.st_gid != getegid())))
-		return sentence_make("is set-user-ID or set-group-ID: %s", why);
+		return asprintf(&text, "is set-user-ID or set-group-ID: %s", why) < 0 ? NULL : text;
 	if (fgetxattr(fd, "security.capability", NULL, 0) > 0 && (exact || geteuid() != 0))
-		return sentence_make("has file capabilities: %s", why);
+		return asprintf(&text, "has file capabilities: %s", why) < 0 ? NULL : text;
 	return NULL;
 }
 
@@ -119,7 +119,8 @@ static char *judge_script(const char *line, bool exact, int depth, char **remark
 	char *objection = interpreter ? judge(interpreter, exact, depth, remark) : NULL, *text;
 
 	if (objection) {
-		text = sentence_make("is a script for %s, which %s", interpreter, objection);
+		if (asprintf(&text, "is a script for %s, which %s", interpreter, objection) < 0)
+			text = NULL;
 		free(objection);
 		objection = text;
 	}
@@ -139,13 +140,17 @@ static char *judge_preloads(void)
 		{ "libclang_rt.tsan", "ThreadSanitizer" },
 	};
 	const char *list = getenv("LD_PRELOAD");
+	char *text;
 
 	for (size_t i = 0; list && i < sizeof(sanitizers) / sizeof(*sanitizers); i++) {
 		if (strstr(list, sanitizers[i][0]))
-			return sentence_make(
-				"would run with %s (LD_PRELOAD), which replaces malloc and bears no recorder "
-				"beside it",
-				sanitizers[i][1]);
+			return asprintf(
+				       &text,
+				       "would run with %s (LD_PRELOAD), which replaces malloc and bears no recorder "
+				       "beside it",
+				       sanitizers[i][1]) < 0
+				       ? NULL
+				       : text;
 	}
 	return NULL;
 }

@@ -14,6 +14,8 @@
 
 #include <elf.h>
 
+#include "array.h"
+
 /* Descriptors that are left for everything else. */
 #define FDS_SPARED 128
 
@@ -134,7 +136,7 @@ static int open_module(pid_t pid, const struct mst_module *module)
 
 /* ---- keeping ---- */
 
-static struct kept keep(pid_t pid, const struct mst_module *module)
+static struct kept pin(pid_t pid, const struct mst_module *module)
 {
 	struct kept kept = { .fd = open_module(pid, module) };
 	struct stat st;
@@ -150,16 +152,13 @@ void pinned_files_look(struct pinned_files *pinned_files, const struct mst_write
 {
 	uint32_t n;
 	const struct mst_module *modules = mst_writer_modules(writer, &n);
-	struct kept *files;
 
-	if (n <= pinned_files->n)
-		return;
-	files = realloc(pinned_files->files, n * sizeof(*files));
-	if (!files)
-		return;
-	pinned_files->files = files;
-	for (; pinned_files->n < n; pinned_files->n++)
-		files[pinned_files->n] = keep(pid, &modules[pinned_files->n]);
+	for (; pinned_files->n < n; pinned_files->n++) {
+		if (!array_reserve(&pinned_files->files, pinned_files->n, &pinned_files->capacity,
+				   sizeof(*pinned_files->files)))
+			return;
+		pinned_files->files[pinned_files->n] = pin(pid, &modules[pinned_files->n]);
+	}
 }
 
 void pinned_files_finish(struct pinned_files *pinned_files)

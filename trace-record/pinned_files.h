@@ -18,7 +18,7 @@
 /* All zero is the beginning. */
 struct pinned_files {
 	struct kept *files; /* by module of the trace */
-	uint32_t n;
+	uint32_t n, capacity;
 };
 
 /* Opens the files of modules that are new. Where descriptors run out, files are not kept. */

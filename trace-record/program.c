@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sentence.h"
-
 #define TABLE_MOST (256u << 20) /* bytes of symbols or names that are looked through */
 #define NOTES_MOST (1u << 20)
 #define INTERPRETER_MOST 4096u
@@ -189,51 +187,66 @@ static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, str
 
 static char *objection_to(const struct facts *facts)
 {
+	char *text;
+
 	if (!facts->interpreted && facts->loader)
 		return NULL;
 	if (!facts->interpreted)
-		return sentence_make(
-			"is %sstatically linked: there is no dynamic loader that could load the recorder%s",
-			facts->go ? "a Go program and " : "",
-			facts->go ? ", and Go's own heap goes past malloc" : "");
+		return asprintf(
+			       &text,
+			       "is %sstatically linked: there is no dynamic loader that could load the recorder%s",
+			       facts->go ? "a Go program and " : "",
+			       facts->go ? ", and Go's own heap goes past malloc" : "") < 0
+			       ? NULL
+			       : text;
 	if (facts->library)
-		return sentence_make("is linked with another C library (%s); the recorder is for glibc",
-				     facts->library);
+		return asprintf(&text, "is linked with another C library (%s); the recorder is for glibc",
+				facts->library) < 0
+			       ? NULL
+			       : text;
 	if (facts->sanitizer)
-		return sentence_make(
-			"is built with %s, which replaces malloc and bears no recorder beside it",
-			facts->sanitizer);
+		return asprintf(&text,
+				"is built with %s, which replaces malloc and bears no recorder beside it",
+				facts->sanitizer) < 0
+			       ? NULL
+			       : text;
 	if (facts->own_malloc && !facts->asks)
-		return sentence_make("has a malloc of its own linked into it, whose calls cannot be seen");
+		return strdup("has a malloc of its own linked into it, whose calls cannot be seen");
 	return NULL;
 }
 
 static char *remark_on(const struct facts *facts)
 {
+	char *text;
+
 	if (facts->go)
-		return sentence_make(
-			"is a Go program: what its C code allocates is recorded, Go's own heap is not");
+		return strdup("is a Go program: what its C code allocates is recorded, Go's own heap is not");
 	if (facts->own_malloc)
-		return sentence_make(
+		return strdup(
 			"has a malloc of its own linked into it: only its requests (msrec.h) are recorded");
 	if (facts->allocator)
-		return sentence_make(
-			"uses an allocator by a name of its own (%s): those calls are not recorded",
-			facts->allocator);
+		return asprintf(&text,
+				"uses an allocator by a name of its own (%s): those calls are not recorded",
+				facts->allocator) < 0
+			       ? NULL
+			       : text;
 	return NULL;
 }
 
 static char *judge_elf64(const struct file *f, const Elf64_Ehdr *header, bool exact, char **remark)
 {
 	struct facts facts = { 0 };
-	char *objection;
+	char *objection, *text;
 
 	if (header->e_machine != EM_X86_64)
-		return sentence_make("is for another kind of processor (ELF machine %u)", header->e_machine);
+		return asprintf(&text, "is for another kind of processor (ELF machine %u)",
+				header->e_machine) < 0
+			       ? NULL
+			       : text;
 	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
-		return sentence_make("is not an executable");
+		return strdup("is not an executable");
 	if (!look_at_segments(f, header, &facts))
-		return sentence_make("has damaged program headers");
+		return strdup("has damaged program headers");
 	/* Valgrind replaces whatever malloc there is, without a loader's help. */
 	if (exact)
 		return NULL;
@@ -255,10 +268,10 @@ char *program_objection(int fd, bool exact, char **remark)
 		f.size = (uint64_t)st.st_size;
 	memset(&header, 0, sizeof(header));
 	if (!read_at(&f, 0, &header, sizeof(header)) && !read_at(&f, 0, &header, EI_NIDENT))
-		return sentence_make("is not a whole program");
+		return strdup("is not a whole program");
 	if (header.e_ident[EI_CLASS] == ELFCLASS32)
-		return sentence_make("is a 32-bit program; only 64-bit ones can be recorded");
+		return strdup("is a 32-bit program; only 64-bit ones can be recorded");
 	if (f.size < sizeof(header) || header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return sentence_make("is for another kind of processor");
+		return strdup("is for another kind of processor");
 	return judge_elf64(&f, &header, exact, remark);
 }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "frames.h"
-#include "outname.h"
 #include "symbolizer.h"
 
 #define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
@@ -47,14 +46,13 @@ static void note_error(struct recording *r, int err)
 static char *name_file(struct session *s, const struct recording *r, const char **problem)
 {
 	const char *exe = r->command.exe, *slash = strrchr(exe, '/');
-	const struct outname_values values = {
+	const struct file_set_process process = {
 		.pid = (uint32_t)r->pid,
 		.program = slash ? slash + 1 : exe,
-		.number = ++s->n_files,
 		.forked = r->parent_pid != 0,
 	};
 
-	return outname_expand(s->options.output.pattern, &values, problem);
+	return file_set_name(&s->file_set, s->options.output.pattern, &process, problem);
 }
 
 /* What a file's first unit says. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define END_SHARE 1000u /* index and end take less than a thousandth ... */
 #define END_BYTES 4096u /* ... and this much */
 #define STEPS 128u      /* looks at a file, if it had a byte a record */
@@ -51,13 +53,10 @@ void rotation_begin(struct rotation *rotation, uint64_t base)
 
 static bool note(struct rotation *rotation, const char *path)
 {
-	char **paths = realloc(rotation->paths, (rotation->n + 1) * sizeof(*paths));
-
-	if (!paths)
+	if (!array_reserve(&rotation->paths, rotation->n, &rotation->capacity, sizeof(*rotation->paths)))
 		return false;
-	rotation->paths = paths;
-	paths[rotation->n] = strdup(path);
-	if (!paths[rotation->n])
+	rotation->paths[rotation->n] = strdup(path);
+	if (!rotation->paths[rotation->n])
 		return false;
 	rotation->n++;
 	return true;

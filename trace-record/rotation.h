@@ -10,13 +10,13 @@
 
 /* All zero is the beginning. */
 struct rotation {
-	char *first;     /* path of the first file */
-	char **paths;    /* of those that are kept, the oldest first */
-	uint32_t n;      /* of them */
-	uint32_t files;  /* so far */
-	uint64_t base;   /* bytes that the present file began with */
-	uint64_t bytes;  /* of it at the last look ... */
-	uint64_t growth; /* ... and by how much files grew most from look to look */
+	char *first;          /* path of the first file */
+	char **paths;         /* of those that are kept, the oldest first */
+	uint32_t n, capacity; /* of `paths` */
+	uint32_t files;       /* so far */
+	uint64_t base;        /* bytes that the present file began with */
+	uint64_t bytes;       /* of it at the last look ... */
+	uint64_t growth;      /* ... and by how much files grew most from look to look */
 };
 
 void rotation_finish(struct rotation *rotation);

@@ -20,7 +20,6 @@ struct session {
 	uint64_t start_realtime_ns; /* when the clock started */
 	char *cwd;                  /* at the start; NULL: unknown */
 	struct file_set file_set;
-	uint32_t n_files; /* whose names were made, for %n */
 	struct workers workers;
 	const struct recording
 		*writing; /* whose file is being written; NULL: its writer does not wait for room */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 void tids_finish(struct tids *tids)
 {
 	free(tids->items);
@@ -14,15 +16,8 @@ static int add(struct tids *tids, struct mst_writer *writer, uint32_t number, ui
 	const struct mst_thread definition = { .tid = number };
 	int err;
 
-	if (tids->n == tids->capacity) {
-		const uint32_t capacity = 2 * tids->capacity + 16;
-		struct tid *items = realloc(tids->items, capacity * sizeof(*items));
-
-		if (!items)
-			return MST_ERR_NOMEM;
-		tids->items = items;
-		tids->capacity = capacity;
-	}
+	if (!array_reserve(&tids->items, tids->n, &tids->capacity, sizeof(*tids->items)))
+		return MST_ERR_NOMEM;
 	err = mst_writer_thread(writer, &definition, thread);
 	if (!err)
 		tids->items[tids->n++] = (struct tid){ number, *thread };

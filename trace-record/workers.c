@@ -86,7 +86,7 @@ enum worker_side workers_start(struct workers *workers, struct family *family, c
 	struct worker worker = { .path = strdup(path) };
 	int before = -1; /* pidfd of the worker whose end is the new one's turn */
 
-	if (!worker.path || !array_reserve(&workers->items, workers->n, &workers->room, sizeof(worker))) {
+	if (!worker.path || !array_reserve(&workers->items, workers->n, &workers->capacity, sizeof(worker))) {
 		free(worker.path);
 		return WORKER_NONE;
 	}

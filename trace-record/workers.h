@@ -15,7 +15,7 @@
 /* Zero-initialise. */
 struct workers {
 	struct worker *items; /* the oldest first */
-	uint32_t n, room;
+	uint32_t n, capacity;
 };
 
 enum worker_side {
