@@ -8,7 +8,6 @@
 
 #include <dwarf.h>
 #include <gelf.h>
-#include <libdeflate.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -47,12 +46,6 @@ static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_sup", ".debu
 /* What is unpacked at once, at least. */
 #define STEP ((size_t)4 << 10)
 
-/* Up to this part of a section zlib, which can go on from where it was, is faster than libdeflate with all of it. */
-#define FEW 8
-
-/* Of so many bytes the first touches, page by page, take as long as the rest of the work. */
-#define HUGE_PAGE ((size_t)2 << 20)
-
 struct section {
 	const char *name;
 	const uint8_t *packed;
@@ -60,12 +53,12 @@ struct section {
 	uint8_t *data; /* in the image */
 	size_t n, reached;
 	z_stream stream;
-	bool compressed, zstd, begun, tried_whole;
+	bool compressed, zstd, begun, damaged;
 };
 
 struct debugimage {
 	struct section sections[N_WANTED];
-	uint8_t *space, *base; /* what is mapped, and where the image begins */
+	uint8_t *base; /* mapped */
 	size_t size;
 	Elf *elf;
 	Dwarf *dwarf;
@@ -80,27 +73,6 @@ static struct section *section_of(struct debugimage *image, const char *name)
 			return &image->sections[i];
 	}
 	return NULL;
-}
-
-static bool inflate_whole(const struct section *s)
-{
-	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-	const bool fine =
-		decompressor && libdeflate_zlib_decompress(decompressor, s->packed, s->n_packed, s->data,
-							   s->n, NULL) == LIBDEFLATE_SUCCESS;
-
-	libdeflate_free_decompressor(decompressor);
-	return fine;
-}
-
-/* Unpacks all there is. What has been unpacked already becomes what it was. */
-static void unpack_whole(struct debugimage *image, struct section *s)
-{
-	s->tried_whole = true;
-	if (s->n >= HUGE_PAGE)
-		(void)madvise(image->base, image->size, MADV_HUGEPAGE);
-	if (s->zstd ? ZSTD_decompress(s->data, s->n, s->packed, s->n_packed) == s->n : inflate_whole(s))
-		s->reached = s->n;
 }
 
 /* Goes on to unpack, up to `upto`. False: there is not so much, or it is damaged. */
@@ -130,8 +102,17 @@ static bool unpack_more(struct section *s, size_t upto)
 	return true;
 }
 
+/* Unpacks a whole section. False: it is damaged. */
+static bool unpack_zstd(struct section *s)
+{
+	if (!s->damaged && ZSTD_decompress(s->data, s->n, s->packed, s->n_packed) == s->n)
+		s->reached = s->n;
+	s->damaged = s->reached < s->n;
+	return !s->damaged;
+}
+
 /* Unpacks the first `n` bytes at least. False: there are not so many, or they are damaged. */
-static bool section_reach(struct debugimage *image, struct section *s, size_t n)
+static bool section_reach(struct section *s, size_t n)
 {
 	const size_t upto = n < s->n - s->n % STEP ? (n + STEP - 1) / STEP * STEP : s->n;
 
@@ -141,9 +122,7 @@ static bool section_reach(struct debugimage *image, struct section *s, size_t n)
 		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
 		s->reached = upto;
 	}
-	if (n > s->reached && (s->zstd || n > s->n / FEW) && !s->tried_whole)
-		unpack_whole(image, s);
-	return n <= s->reached || (!s->zstd && unpack_more(s, upto));
+	return n <= s->reached || (s->zstd ? unpack_zstd(s) : unpack_more(s, upto));
 }
 
 /* Finds out what is packed, and how much it is. False: the image can't have it. */
@@ -232,15 +211,12 @@ static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
 	}
 	n_names += sizeof(".shstrtab");
 	image->size += aligned(n_names) + (N_WANTED + 2) * sizeof(*headers);
-	if (image->size > SIZE_MAX - HUGE_PAGE)
-		return false;
-	image->space = mmap(NULL, image->size + HUGE_PAGE, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (image->space == MAP_FAILED) {
-		image->space = NULL;
+	image->base = mmap(NULL, image->size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (image->base == MAP_FAILED) {
+		image->base = NULL;
 		return false;
 	}
-	image->base = image->space + -(uintptr_t)image->space % HUGE_PAGE;
 	headers = (Elf64_Shdr *)(image->base + image->size - (N_WANTED + 2) * sizeof(*headers));
 	names = (char *)headers - aligned(n_names);
 	at = aligned(at);
@@ -330,7 +306,7 @@ static bool may_be_split(struct debugimage *image)
 
 	if (!section_of(image, ADDR)->name)
 		return false;
-	if (!section_reach(image, abbrev, abbrev->n))
+	if (!section_reach(abbrev, abbrev->n))
 		return true;
 	bytes = bytes_from(abbrev, 0);
 	while (bytes.left && !bytes.short_of)
@@ -356,7 +332,7 @@ struct debugimage *debugimage_create(Elf *elf)
 
 		if (s->name && strcmp(s->name, INFO) != 0 && strcmp(s->name, LINE) != 0 &&
 		    strcmp(s->name, ABBREV) != 0)
-			fine = section_reach(image, s, s->n);
+			fine = section_reach(s, s->n);
 	}
 	if (fine && !may_be_split(image))
 		image->elf = elf_memory((char *)image->base, image->size);
@@ -378,8 +354,8 @@ void debugimage_destroy(struct debugimage *image)
 		if (image->sections[i].begun)
 			inflateEnd(&image->sections[i].stream);
 	}
-	if (image->space)
-		munmap(image->space, image->size + HUGE_PAGE);
+	if (image->base)
+		munmap(image->base, image->size);
 	free(image);
 }
 
@@ -399,7 +375,7 @@ static bool reach_table(struct debugimage *image, uint64_t offset, bool *names_o
 		const size_t left = abbrev->n - offset;
 		struct dwarfbytes bytes;
 
-		if (!section_reach(image, abbrev, left < step ? abbrev->n : offset + step))
+		if (!section_reach(abbrev, left < step ? abbrev->n : offset + step))
 			return false;
 		bytes = bytes_from(abbrev, offset);
 		*names_others = read_table(&bytes).others;
@@ -433,19 +409,19 @@ static bool walk_to(struct debugimage *image, uint64_t offset)
 	struct section *info = section_of(image, INFO);
 	uint64_t abbrev, size;
 
-	if (!section_reach(image, info, offset))
+	if (!section_reach(info, offset))
 		return false;
 	while (image->walked <= offset) {
 		const uint64_t unit = image->walked, left = unit < info->n ? info->n - unit : 0;
 
-		if (!section_reach(image, info, left < HEAD_MOST ? info->n : unit + HEAD_MOST) ||
+		if (!section_reach(info, left < HEAD_MOST ? info->n : unit + HEAD_MOST) ||
 		    !read_header(info, unit, &abbrev, &size))
 			return false;
 		if (abbrev > image->last_table)
 			image->last_table = abbrev;
 		image->walked += size;
 		if (unit == offset)
-			return section_reach(image, info, image->walked);
+			return section_reach(info, image->walked);
 	}
 	return false;
 }
@@ -457,7 +433,7 @@ bool debugimage_reach(struct debugimage *image, uint64_t offset)
 	bool others, last;
 
 	return (offset < image->walked || walk_to(image, offset)) &&
-	       read_header(info, offset, &table, &size) && section_reach(image, info, offset + size) &&
+	       read_header(info, offset, &table, &size) && section_reach(info, offset + size) &&
 	       reach_table(image, image->last_table, &last) && reach_table(image, table, &others) && !others;
 }
 
@@ -468,12 +444,12 @@ bool debugimage_reach_lines(struct debugimage *image, uint64_t offset)
 	uint64_t length;
 
 	if (offset >= lines->n ||
-	    !section_reach(image, lines, lines->n - offset < HEAD_MOST ? lines->n : offset + HEAD_MOST))
+	    !section_reach(lines, lines->n - offset < HEAD_MOST ? lines->n : offset + HEAD_MOST))
 		return false;
 	bytes = bytes_from(lines, offset);
 	length = dwarfbytes_length(&bytes);
 	return !bytes.short_of && length <= bytes.left + (lines->n - lines->reached) &&
-	       section_reach(image, lines, lines->reached - bytes.left + length);
+	       section_reach(lines, lines->reached - bytes.left + length);
 }
 
 bool debugimage_reach_all(struct debugimage *image)
@@ -481,6 +457,6 @@ bool debugimage_reach_all(struct debugimage *image)
 	bool fine = true;
 
 	for (size_t i = 0; i < N_WANTED && fine; i++)
-		fine = section_reach(image, &image->sections[i], image->sections[i].n);
+		fine = section_reach(&image->sections[i], image->sections[i].n);
 	return fine;
 }
