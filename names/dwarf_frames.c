@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "dwarf_frames.h"
+
+#include <string.h>
+
+#include <dwarf.h>
+
+/*
+ * libdw hands out folder and name as one path. The name can have slashes itself (Rust writes
+ * `library/core/src/cmp.rs`), so the folder is the longest one of the unit's list that fits.
+ */
+static void frame_set_path(const struct unit *unit, const char *path, struct lineinfo_frame *frame)
+{
+	const char *const *dirs;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	size_t n, length = 0;
+
+	frame->base = path && path[0] != '/' ? unit->folder : NULL;
+	frame->path = path;
+	frame->file = slash ? slash + 1 : path;
+	if (!slash || dwarf_getsrcdirs(unit->files, &dirs, &n) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		size_t found = dirs[i] ? strlen(dirs[i]) : 0;
+
+		if (found > length && strncmp(path, dirs[i], found) == 0 && path[found] == '/')
+			length = found;
+	}
+	if (length)
+		frame->file = path + length + 1;
+}
+
+static void frame_locate(struct unit *unit, uint64_t address, struct lineinfo_frame *frame)
+{
+	uint32_t row = ranges_find(&unit->line_map, address);
+	Dwarf_Line *line = row == RANGES_NONE ? NULL : dwarf_onesrcline(unit->lines, row);
+
+	if (!line)
+		return;
+	frame_set_path(unit, dwarf_linesrc(line, NULL, NULL), frame);
+	if (dwarf_lineno(line, &frame->line) != 0 || frame->line < 0)
+		frame->line = 0;
+}
+
+static unsigned die_number(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
+		return 0;
+	return value <= INT32_MAX ? (unsigned)value : 0;
+}
+
+/* Where the inlined function `die` was called. Before DWARF 5, file 0 means none. */
+static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo_frame *frame)
+{
+	unsigned file = die_number(die, DW_AT_call_file);
+	Dwarf_Half version = 0;
+
+	dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	frame->base = frame->path = frame->file = NULL;
+	if (file < unit->n_files && (file || version >= 5))
+		frame_set_path(unit, dwarf_filesrc(unit->files, file, NULL, NULL), frame);
+	frame->line = (int)die_number(die, DW_AT_call_line);
+}
+
+/* Whether the name of an inlined function comes from another compilation unit, or from dwz's common file. */
+static bool die_is_foreign(const Dwarf_Die *die)
+{
+	const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
+	Dwarf_Attribute link;
+	Dwarf_Die at = *die;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		if (!dwarf_attr(&at, links[i], &link))
+			return false;
+		if (dwarf_whatform(&link) == DW_FORM_ref_addr || dwarf_whatform(&link) == DW_FORM_GNU_ref_alt)
+			return true;
+		if (!dwarf_formref_die(&link, &at))
+			return false;
+	}
+	return false;
+}
+
+/* What compilers make themselves (`__tls_init`) may have a name for the linker alone, for which Massif doesn't look. */
+static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
+{
+	const char *name = dwarf_diename(die);
+	Dwarf_Attribute linkage;
+
+	frame->inlined = name;
+	if (!name && (dwarf_attr_integrate(die, DW_AT_linkage_name, &linkage) ||
+		      dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &linkage)))
+		frame->inlined = dwarf_formstring(&linkage);
+	if (die_is_foreign(die))
+		frame->massif = "UnknownInlinedFun";
+	else if (!name && dwarf_hasattr(die, DW_AT_abstract_origin))
+		frame->massif = "AbsOriFnNameNotFound";
+}
+
+/* Whether where a function lies is said by indices into .debug_addr or .debug_rnglists. */
+static bool die_is_indexed(Dwarf_Die *die)
+{
+	Dwarf_Attribute place;
+	unsigned form;
+
+	if (!dwarf_attr(die, DW_AT_low_pc, &place) && !dwarf_attr(die, DW_AT_ranges, &place))
+		return false;
+	form = dwarf_whatform(&place);
+	return form == DW_FORM_rnglistx || form == DW_FORM_addrx ||
+	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4);
+}
+
+/* The name of the .dwo file that has all of a unit's functions, if it was not found. */
+static const char *lacking_split(const struct unit *unit)
+{
+	const unsigned names[] = { DW_AT_dwo_name, DW_AT_GNU_dwo_name };
+	Dwarf_Die die = unit->lines_die;
+	Dwarf_Attribute attribute;
+
+	if (unit->tree_die.cu != die.cu || dwarf_haschildren(&die))
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (dwarf_attr(&die, names[i], &attribute))
+			return dwarf_formstring(&attribute);
+	}
+	return NULL;
+}
+
+/* Massif 3.19 opens no .dwo files, and knows neither indices nor the units that DWARF 5 leaves for such files. */
+static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_frame *frame)
+{
+	const bool split = unit->lines_die.cu != unit->tree_die.cu;
+	Dwarf_Half version = 0;
+
+	frame->split = split;
+	frame->uninlined = split || (scope != RANGES_NONE && die_is_indexed(&unit->scopes[scope].die));
+	if (split)
+		dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
+	frame->lineless = version >= 5;
+}
+
+size_t unit_frames(struct unit *unit, uint64_t address, struct lineinfo_frame *frames, size_t max)
+{
+	struct lineinfo_frame frame = { .line = 0 };
+	uint32_t scope, innermost;
+	size_t n = 0;
+
+	frame_locate(unit, address, &frame);
+	scope = innermost = ranges_find(&unit->scope_map, address);
+	while (scope != RANGES_NONE && n + 1 < max) {
+		struct scope *inlined = &unit->scopes[scope];
+
+		if (dwarf_tag(&inlined->die) != DW_TAG_inlined_subroutine)
+			break;
+		frame_set_inlined(&inlined->die, &frame);
+		frames[n++] = frame;
+		frame.inlined = frame.massif = NULL;
+		frame_locate_call(unit, &inlined->die, &frame);
+		scope = inlined->parent;
+	}
+	frames[n++] = frame;
+	note_unknown(unit, innermost, &frames[0]);
+	frames[0].lacks = lacking_split(unit);
+	return n;
+}
