@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,4 +79,23 @@ int file_unnamed(void)
 		unlink(name);
 	free(name);
 	return fd;
+}
+
+bool file_replace(const char *path, bool (*write)(void *context, int fd), void *context)
+{
+	char *name;
+	int fd;
+	bool done;
+
+	if (asprintf(&name, "%s.XXXXXX", path) < 0)
+		return false;
+	fd = mkostemp(name, O_CLOEXEC);
+	done = fd >= 0 && write(context, fd);
+	if (fd >= 0) {
+		done = close(fd) == 0 && done && rename(name, path) == 0;
+		if (!done)
+			unlink(name);
+	}
+	free(name);
+	return done;
 }

@@ -19,4 +19,10 @@ bool file_write(int fd, const uint8_t *data, size_t size);
 /* One without a name in $TMPDIR or /tmp, for reading and writing; it is gone when it is closed. -1 with errno. */
 int file_unnamed(void);
 
+/*
+ * Writes a file anew: `write` fills a temporary file beside `path`, called path.XXXXXX, which then takes the file's place,
+ * whole. False: the file is as before, and the temporary one is gone.
+ */
+bool file_replace(const char *path, bool (*write)(void *context, int fd), void *context);
+
 #endif

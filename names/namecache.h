@@ -25,9 +25,6 @@
 
 struct namecache;
 
-/* The folder's path, to be freed; NULL: nothing is to be kept, or there is no memory. */
-char *namecache_folder(void);
-
 /* What answers depend on. */
 struct namecache_module {
 	const uint8_t *build_id;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "address_table.h"
+#include "cache_folder.h"
 #include "demangle.h"
 #include "lineinfo.h"
 #include "namecache.h"
@@ -219,7 +220,7 @@ void symbols_destroy(struct symbols *symbols)
 void symbols_use_cache(struct symbols *symbols)
 {
 	clock_gettime(CLOCK_REALTIME, &symbols->cache_time);
-	symbols->cache_folder = namecache_folder();
+	symbols->cache_folder = cache_folder_path();
 }
 
 static bool modules_grow(struct symbols *symbols)

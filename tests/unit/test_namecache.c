@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "cache_folder.h"
 #include "namecache.h"
 
 #define KEPT "folder/cache/0123ab.names"
@@ -422,7 +423,7 @@ static void expect_folder(const char *own, const char *xdg, const char *home, co
 		else
 			unsetenv(names[i]);
 	}
-	folder = namecache_folder();
+	folder = cache_folder_path();
 	expect_text(folder, expected);
 	free(folder);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of the name cache (namecache.h): their format, and how they are written. */
+#ifndef NAMES_CACHE_FILE_H
+#define NAMES_CACHE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols.h"
+
+#define CACHE_FILE_MOST (64U << 20) /* bytes; a file that would become larger is not written */
+#define CACHE_TEXT_MOST                                                                                      \
+	8192U /* bytes of a name; longer ones are not kept: a file's author may want us to be slow */
+
+enum cache_text { TEXT_FUNCTION, TEXT_DIRECTORY, TEXT_FILE, TEXT_MASSIF, TEXTS };
+
+struct cache_identity {
+	uint64_t device, inode, size, modified_ns, changed_ns; /* all 0: there is no file */
+};
+
+/* A file: the head, entries by ascending address, lines, texts; all in this machine's byte order. */
+struct cache_head {
+	char made_by[64];
+	struct cache_identity files[2];
+	uint32_t n_entries;
+	uint32_t n_lines;
+	uint32_t n_text; /* bytes; the first and the last one are 0 */
+	uint32_t crc;    /* CRC-32 of what follows */
+};
+
+struct cache_entry {
+	uint64_t address;
+	uint32_t first; /* of its lines, which follow those of the entry before */
+	uint16_t n;     /* lines, at least 1 */
+	uint16_t bare;  /* enum namecache_bare */
+};
+
+struct cache_line {
+	uint32_t text[TEXTS]; /* offset in the texts; 0: NULL */
+	int32_t line;
+};
+
+/* What a file is made of: chains by address. */
+struct cache_addition {
+	uint64_t address;
+	const struct symbol_chain *chain;
+};
+
+/* False: the chain is too long, or has too long a text, to be in a file. */
+bool cache_file_takes(const struct symbol_chain *chain);
+
+/*
+ * Writes additions[n], n > 0, in any order, in the place of the file at `path` in the cache's folder; `head` has no numbers
+ * yet. Processes that read meanwhile see the old file or the new one. Does nothing if the file would be too large, or there is no memory.
+ */
+void cache_file_write(const char *folder, const char *path, const struct cache_head *head,
+		      const struct cache_addition *additions, size_t n);
+
+#endif
