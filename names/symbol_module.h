@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One module of the symbolizer: its file, symbols, debug information and cached names, each opened when it is first
+ * needed.
+ */
+#ifndef NAMES_SYMBOL_MODULE_H
+#define NAMES_SYMBOL_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "lineinfo.h"
+#include "namecache.h"
+#include "notices.h"
+#include "objfile.h"
+#include "symbols.h"
+#include "symtab.h"
+
+/* What all modules share. */
+struct symbol_sources {
+	struct objfile_search *search;
+	struct notices notices;
+	char *cache_folder;         /* NULL: nothing is cached */
+	struct timespec cache_time; /* CLOCK_REALTIME when that was decided */
+};
+
+struct symbol_module {
+	char *path;
+	const char *shown; /* the same, as it can be shown; NULL: not yet asked for */
+	char *held;        /* NULL: none */
+	uint8_t *build_id;
+	size_t build_id_size;
+	uint64_t recorded_ns;
+	bool opened;
+	bool described; /* `lineinfo` has been asked for */
+	bool cache_asked;
+	bool lacks_split;          /* a notice says so */
+	struct objfile objfile;    /* cleared if there is no file */
+	struct symtab *symtab;     /* NULL without a file */
+	Elf *debug_file;           /* of which there are symbols, too; NULL: none */
+	uint64_t debug_shift;      /* its addresses less the module's: added to an address of the latter */
+	struct lineinfo *lineinfo; /* NULL without debug information */
+	struct namecache *cache;   /* NULL: no answers are kept */
+};
+
+/* Copies all of `from`. False: no memory; nothing is to be finished. */
+bool symbol_module_init(struct symbol_module *module, const struct symbols_module *from);
+void symbol_module_finish(struct symbol_module *module);
+
+/* Opens the file and reads its symbols. In all functions below, only the first call does something. */
+void symbol_module_open(struct symbol_module *module, struct symbol_sources *sources);
+
+/* The module's name cache, NULL if there is none. */
+struct namecache *symbol_module_cache(struct symbol_module *module, struct symbol_sources *sources);
+
+/* Opens the debug information. The cache is closed if it turns out to be about other files. */
+void symbol_module_describe(struct symbol_module *module, struct symbol_sources *sources);
+
+/* Adds a notice about a missing .dwo file; the first one stands for all of the module. */
+void symbol_module_note_split(struct symbol_module *module, struct symbol_sources *sources,
+			      const char *lacks);
+
+/* Takes note of ENOMEM. libdw treats what it has no memory for as missing; `errno` was 0 before libdw was asked. */
+void symbol_sources_note_memory(struct symbol_sources *sources);
+
+#endif
