@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "dwarfbytes.h"
 
 #define VERSION 2
@@ -23,7 +24,7 @@ static bool add_pairs(struct dwarfbytes *set, struct ranges *ranges, uint32_t un
 	return true;
 }
 
-/* Reads the next set. False: there is none that makes sense. */
+/* Reads the next set. False: it makes no sense. */
 static bool next_set(struct dwarfbytes *section, struct dwarfbytes *set, uint64_t *offset)
 {
 	const uint8_t *start = section->at;
@@ -60,14 +61,7 @@ uint32_t aranges_read(const Elf_Data *section, struct ranges *ranges, uint64_t *
 
 	*offsets = NULL;
 	while (fine && bytes.left && (fine = next_set(&bytes, &set, &offset))) {
-		if (n == capacity) {
-			uint64_t *grown;
-
-			capacity = 2 * capacity + 64;
-			grown = realloc(*offsets, capacity * sizeof(*grown));
-			fine = grown != NULL;
-			*offsets = grown ? grown : *offsets;
-		}
+		fine = array_reserve(offsets, n, &capacity, sizeof(**offsets));
 		if (fine) {
 			(*offsets)[n] = offset;
 			fine = add_pairs(&set, ranges, n++);

@@ -17,7 +17,7 @@ struct part {
 	size_t n;
 };
 
-/* Whether the file DIR/FOLDER/NAME is there. True where there is no memory to tell. */
+/* True: the file DIR/FOLDER/NAME exists, or there is no memory to tell. */
 static bool exists(struct part dir, struct part folder, const char *name)
 {
 	char *file;
@@ -30,7 +30,7 @@ static bool exists(struct part dir, struct part folder, const char *name)
 	return found;
 }
 
-/* The next folder of a list, without the sign that says whether checksums are compared. */
+/* The next folder of a list, without the sign that turns the comparison of checksums on or off. */
 static bool next_dir(const char **list, struct part *dir)
 {
 	if (!*list)
@@ -41,7 +41,7 @@ static bool next_dir(const char **list, struct part *dir)
 	return true;
 }
 
-/* In a folder of debug files: below the whole of `folder`, and without one first part of it after the other. */
+/* Looks in a folder of debug files: below all of `folder`, then without its first part, and so on. */
 static bool in_tree(struct part dir, struct part folder, const char *name)
 {
 	bool found = exists(dir, folder, name);
@@ -55,20 +55,20 @@ static bool in_tree(struct part dir, struct part folder, const char *name)
 	return found;
 }
 
-/* By the debug link, or the name of the file as it is called here. */
-static bool by_name(const struct debugplaces *places, const char *file)
+/* Looks by the debug link, or by the name that the file has here. */
+static bool by_name(const struct debug_paths *paths, const char *file)
 {
-	const char *slash = strrchr(file, '/'), *list = places->path;
+	const char *slash = strrchr(file, '/'), *list = paths->path;
 	const struct part folder = { file, slash ? (size_t)(slash - file) : 0 };
 	struct part dir;
 	char *name;
 	bool found = false;
 
 	if (asprintf(&name, "%s%s",
-		     places->link ? places->link
-		     : slash      ? slash + 1
-				  : file,
-		     places->link ? "" : ".debug") < 0)
+		     paths->link ? paths->link
+		     : slash     ? slash + 1
+				 : file,
+		     paths->link ? "" : ".debug") < 0)
 		return true;
 	while (!found && next_dir(&list, &dir))
 		found = dir.text[0] == '/' ? in_tree(dir, folder, name) : exists(folder, dir, name);
@@ -76,37 +76,37 @@ static bool by_name(const struct debugplaces *places, const char *file)
 	return found;
 }
 
-static bool by_build_id(const struct debugplaces *places)
+static bool by_build_id(const struct debug_paths *paths)
 {
 	const struct part folder = { ".build-id", strlen(".build-id") };
-	const char *list = places->path;
+	const char *list = paths->path;
 	char name[2 * BUILD_ID_MOST + sizeof("/.debug")], *end;
 	struct part dir;
 	bool found = false;
 
-	if (places->build_id_size == 0 || places->build_id_size > BUILD_ID_MOST)
-		return places->build_id_size != 0;
-	end = hex_put(name, places->build_id, 1);
+	if (paths->build_id_size == 0 || paths->build_id_size > BUILD_ID_MOST)
+		return paths->build_id_size != 0;
+	end = hex_put(name, paths->build_id, 1);
 	*end++ = '/';
-	end = hex_put(end, places->build_id + 1, places->build_id_size - 1);
+	end = hex_put(end, paths->build_id + 1, paths->build_id_size - 1);
 	strcpy(end, ".debug");
 	while (!found && next_dir(&list, &dir))
 		found = exists(dir, folder, name);
 	return found;
 }
 
-bool debugplaces_any(const struct debugplaces *places)
+bool debug_paths_any(const struct debug_paths *paths)
 {
 	char *real;
 	bool found;
 
-	/* Links are bare names by rule; supplementary files are called by their paths. */
-	if (!places->file || !places->path || (places->link && strchr(places->link, '/')))
+	/* Debug links are bare names; a path means a supplementary file. */
+	if (!paths->file || !paths->path || (paths->link && strchr(paths->link, '/')))
 		return true;
-	if (by_build_id(places) || by_name(places, places->file))
+	if (by_build_id(paths) || by_name(paths, paths->file))
 		return true;
-	real = realpath(places->file, NULL);
-	found = real && strcmp(real, places->file) != 0 && by_name(places, real);
+	real = realpath(paths->file, NULL);
+	found = real && strcmp(real, paths->file) != 0 && by_name(paths, real);
 	free(real);
 	return found;
 }

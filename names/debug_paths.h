@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places where libdwfl would look for a separate debug file, to know beforehand that it will find none:
- * it then loads the client library of debuginfod, whether or not servers are wanted, and with it
- * some thirty libraries, which takes longer than most replays. Opens nothing.
+ * The places where libdwfl looks for a separate debug file, to know beforehand that there is none. If libdwfl finds none,
+ * it loads the client library of debuginfod, whether or not there are servers, and some thirty libraries with it, which
+ * takes longer than most replays. Opens nothing.
  */
 #ifndef NAMES_DEBUG_PATHS_H
 #define NAMES_DEBUG_PATHS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct debugplaces {
+struct debug_paths {
 	const char *path;        /* libdwfl's list of folders, as in Dwfl_Callbacks */
 	const char *file;        /* the module's own file; NULL: unknown */
 	const char *link;        /* its debug link; NULL: none */
@@ -19,7 +19,7 @@ struct debugplaces {
 	size_t build_id_size;
 };
 
-/* False only if there is no file in any of the places; also true where that cannot be told. */
-bool debugplaces_any(const struct debugplaces *places);
+/* False: none of the places has a file. True: one has, or there is no memory to tell. */
+bool debug_paths_any(const struct debug_paths *paths);
 
 #endif

@@ -18,7 +18,7 @@
 #define ABBREV ".debug_abbrev"
 #define ADDR ".debug_addr"
 
-/* Those of the image. What else names and lines never need (locations, macros, indices) is left out. */
+/* The sections of the image. Names and lines need no others (locations, macros, indices). */
 static const char *const wanted[] = { INFO,
 				      LINE,
 				      ABBREV,
@@ -31,19 +31,19 @@ static const char *const wanted[] = { INFO,
 				      ".debug_aranges" };
 #define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
-/* With any of these an address or a name may come from elsewhere. */
+/* With any of these sections, an address or a name may come from elsewhere. */
 static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_sup", ".debug_types", ".debug_info.dwo" };
 
-/* Of ELF, where its header doesn't have it yet. */
+/* ELFCOMPRESS_ZSTD, which old headers lack. */
 #define PACKED_BY_ZSTD 2
 
-/* No byte of deflated data stands for more, and of what zstd has packed none that is in use. */
+/* Bytes that a byte of packed data stands for at most: the limit of deflate; zstd files in use stay below it. */
 #define PACKED_MOST 1032u
 
-/* A unit's head is not longer, nor the length of a line table. */
+/* Bytes, at most, of a unit's header, and of the length of a line table. */
 #define HEAD_MOST 40u
 
-/* What is unpacked at once, at least. */
+/* Bytes that are unpacked at once, at least. */
 #define STEP ((size_t)4 << 10)
 
 struct section {
@@ -62,8 +62,8 @@ struct debugimage {
 	size_t size;
 	Elf *elf;
 	Dwarf *dwarf;
-	uint64_t walked;     /* how far the heads of all units have been looked at */
-	uint64_t last_table; /* where the last of these units' abbreviations begin */
+	uint64_t walked;     /* offset of the first unit whose header was not read yet */
+	uint64_t last_table; /* highest offset of the abbreviations of the units before that */
 };
 
 static struct section *section_of(struct debugimage *image, const char *name)
@@ -75,7 +75,7 @@ static struct section *section_of(struct debugimage *image, const char *name)
 	return NULL;
 }
 
-/* Goes on to unpack, up to `upto`. False: there is not so much, or it is damaged. */
+/* Unpacks up to `upto`. False: there is not so much, or it is damaged. */
 static bool unpack_more(struct section *s, size_t upto)
 {
 	if (!s->begun) {
@@ -125,7 +125,7 @@ static bool section_reach(struct section *s, size_t n)
 	return n <= s->reached || (s->zstd ? unpack_zstd(s) : unpack_more(s, upto));
 }
 
-/* Finds out what is packed, and how much it is. False: the image can't have it. */
+/* Finds what is packed, and its size. False: the image cannot have it. */
 static bool section_init(struct section *s, const char *name, Elf_Scn *scn, const GElf_Shdr *header)
 {
 	const Elf_Data *raw = elf_rawdata(scn, NULL);
@@ -158,13 +158,13 @@ static bool in_list(const char *const *list, size_t n, const char *name)
 	return false;
 }
 
-/* Whether there are relocations but the loader's. */
+/* True: a section of relocations, but not the loader's. */
 static bool is_unlinked(const GElf_Shdr *header)
 {
 	return (header->sh_type == SHT_REL || header->sh_type == SHT_RELA) && !(header->sh_flags & SHF_ALLOC);
 }
 
-/* Finds the sections. False: there is something that the image can't do, or nothing that it could do better. */
+/* Finds the sections. False: the image cannot serve the file, or nothing is compressed. */
 static bool find_sections(struct debugimage *image, Elf *elf)
 {
 	Elf_Scn *scn = NULL;
@@ -256,7 +256,7 @@ static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
 
 /* ---- abbreviations ---- */
 
-/* What is unpacked by now behind an offset. */
+/* What is unpacked by now from an offset on. */
 static struct dwarfbytes bytes_from(const struct section *s, uint64_t offset)
 {
 	const size_t left = offset < s->reached ? s->reached - offset : 0;
@@ -270,7 +270,7 @@ static bool names_other_units(uint64_t form)
 	       form == DW_FORM_ref_sup8 || form == DW_FORM_GNU_ref_alt || form == DW_FORM_indirect;
 }
 
-/* What abbreviations tell of the units with them. */
+/* What abbreviations say about the units that use them. */
 struct table {
 	bool others; /* may name other units */
 	bool split;  /* may have their functions in files of their own */
@@ -298,7 +298,7 @@ static struct table read_table(struct dwarfbytes *bytes)
 	return table;
 }
 
-/* Units whose functions are in files of their own have .debug_addr; but so may all of DWARF 5 have it. */
+/* Split units have .debug_addr; but so may any unit of DWARF 5. */
 static bool may_be_split(struct debugimage *image)
 {
 	struct section *abbrev = section_of(image, ABBREV);
@@ -385,7 +385,7 @@ static bool reach_table(struct debugimage *image, uint64_t offset, bool *names_o
 	return false;
 }
 
-/* The place of its abbreviations, which the header of a unit tells. False: it makes no sense. */
+/* Reads a unit's header: the place of its abbreviations, its size. False: it makes no sense. */
 static bool read_header(const struct section *info, uint64_t unit, uint64_t *abbrev, uint64_t *size)
 {
 	struct dwarfbytes bytes = bytes_from(info, unit);
@@ -400,10 +400,7 @@ static bool read_header(const struct section *info, uint64_t unit, uint64_t *abb
 	       *size <= info->n - unit;
 }
 
-/*
- * Passes the units before the one at `offset`, whose heads libdw will look at, and what their first entries are made of.
- * False: no unit begins there.
- */
+/* Reads the headers of the units up to the one at `offset`, as libdw will do. False: no unit begins there. */
 static bool walk_to(struct debugimage *image, uint64_t offset)
 {
 	struct section *info = section_of(image, INFO);

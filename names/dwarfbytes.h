@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What DWARF sections are made of, read one after the other. Once there is less than was asked for, all that is
- * read is 0, and `short_of` says so.
- */
+/* Values of DWARF sections, read one after the other. At the end of the section values are 0, and `short_of` is set. */
 #ifndef NAMES_DWARFBYTES_H
 #define NAMES_DWARFBYTES_H
 
@@ -13,7 +10,7 @@
 
 #include <gelf.h>
 
-/* Whether a file's sections can be read like this: a linked one of 64 bits, in this machine's byte order. */
+/* True: the file is linked, of 64 bits and in this machine's byte order, as the functions below require. */
 static inline bool dwarfbytes_are_native(Elf *elf)
 {
 	const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;

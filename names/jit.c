@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "ranges.h"
 
 #define FILE_MAX ((size_t)256 << 20)
 #define CODES_MAX (8u << 20)
-#define STEPS_MAX ((size_t)256 << 20) /* in search of code that moved: a crafted file could make it endless */
+#define STEPS_MAX                                                                                            \
+	((size_t)256 << 20) /* of searches for code that moved; a crafted file could make them endless */
 
 #define DUMP_MAGIC 0x4a695444u
 #define DUMP_HEADER 40u
@@ -32,11 +34,11 @@ struct code {
 	const char *name;
 	uint64_t start;
 	const uint8_t *lines, *lines_end; /* NULL: none */
-	uint64_t moved;                   /* address now less that in `lines` */
+	uint64_t moved;                   /* how far the code has moved from the addresses in `lines` */
 };
 
 struct table {
-	uint8_t *data; /* the file, with a NUL behind */
+	uint8_t *data; /* the file, and a NUL */
 	size_t size;
 	struct code *codes;
 	uint32_t n, capacity;
@@ -86,17 +88,9 @@ static bool add_code(struct table *table, struct code code, uint64_t size)
 {
 	if (size == 0 || code.start + size < code.start)
 		return true;
-	if (table->n == CODES_MAX)
+	if (table->n == CODES_MAX ||
+	    !array_reserve(&table->codes, table->n, &table->capacity, sizeof(*table->codes)))
 		return false;
-	if (table->n == table->capacity) {
-		const uint32_t capacity = table->capacity * 2 + 256;
-		struct code *codes = realloc(table->codes, capacity * sizeof(*codes));
-
-		if (!codes)
-			return false;
-		table->codes = codes;
-		table->capacity = capacity;
-	}
 	table->codes[table->n] = code;
 	return ranges_add(&table->ranges, code.start, code.start + size, table->n++);
 }
@@ -142,7 +136,7 @@ static uint64_t u64_at(const uint8_t *p)
 	return v;
 }
 
-/* Lines come in a record in front of that of their code. */
+/* Lines come in the record before that of their code. */
 struct dump_lines {
 	uint64_t address;
 	const uint8_t *data, *end;
@@ -205,7 +199,7 @@ static void read_dump(struct table *table)
 	}
 }
 
-/* The last line at or below the address; a file's name of one byte 0xff is that of the entry before. */
+/* Finds the last line at or below the address. A file name of one byte, 0xff, repeats that of the entry before. */
 static void find_line(const struct code *code, uint64_t address, struct jit_name *name)
 {
 	const char *file = NULL;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of code that a program made itself, from what just-in-time compilers leave for perf:
+ * Names of code that a program made itself, from the files that just-in-time compilers write for perf:
  *
  * - a jitdump, jit-PID.dump: in the given folder, in /tmp, or in a folder of its own below .debug/jit of
  *   $JITDUMPDIR, $HOME or the given folder. Has source lines, too. (Layout: jitdump-specification.txt of
  *   Linux' tools/perf.)
  * - a map, /tmp/perf-PID.map: lines of start, size (both hexadecimal) and name.
  *
- * Both can be there; the jitdump is asked first. Where code was made at an address twice, the later
- * name holds: a stack doesn't tell when its code was made. Files are hostile input, and /tmp is
- * everybody's: those of other users, and those older than the program, are not read.
+ * The jitdump comes first if both exist. Where code was made at an address twice, the later name holds: a stack has no
+ * time. Files are hostile input, and /tmp is open to all users: files of other users, and files older than the program,
+ * are not read.
  */
 #ifndef NAMES_JIT_H
 #define NAMES_JIT_H
@@ -19,7 +19,7 @@
 
 struct jit;
 
-/* `since`: CLOCK_REALTIME in ns at which the program started. NULL: nothing is there. */
+/* `since`: CLOCK_REALTIME in ns at which the program started. NULL: there is neither file. */
 struct jit *jit_open(pid_t pid, const char *folder, uint64_t since);
 void jit_close(struct jit *jit); /* NULL is allowed */
 
@@ -29,7 +29,7 @@ struct jit_name {
 	uint32_t line;        /* 0: unknown */
 };
 
-/* NULL in `function` if the address is in no known code. */
+/* function == NULL: the address is in no known code. */
 struct jit_name jit_find(const struct jit *jit, uint64_t address);
 
 #endif

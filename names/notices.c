@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 void notices_add(struct notices *notices, const char *format, ...)
 {
-	char **list, *text;
+	char *text;
 	va_list arguments;
 	int length;
 
@@ -27,14 +29,12 @@ void notices_add(struct notices *notices, const char *format, ...)
 			return;
 		}
 	}
-	list = realloc(notices->text, (notices->n + 1) * sizeof(*list));
-	if (!list) {
+	if (!array_reserve(&notices->text, notices->n, &notices->capacity, sizeof(*notices->text))) {
 		free(text);
 		notices->starved = true;
 		return;
 	}
-	list[notices->n++] = text;
-	notices->text = list;
+	notices->text[notices->n++] = text;
 }
 
 void notices_finish(struct notices *notices)

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One-line remarks that a library part wants a user to see and may not print itself. Each text is
- * kept once; the order is that of their first occurrence.
- */
+/* One-line remarks for the user, which the library does not print itself. Each text once, in the order of first use. */
 #ifndef NAMES_NOTICES_H
 #define NAMES_NOTICES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* More remarks than this help nobody; further ones are dropped. */
+/* Further remarks are dropped. */
 #define NOTICES_MAX 256
 
-/* All zero is the empty list. */
+/* Zero-initialised is empty. */
 struct notices {
-	size_t n;
-	char **text;
-	bool starved; /* memory ran out: there would be more, or less */
+	char **text; /* [n] */
+	size_t n, capacity;
+	bool starved; /* there was no memory for something: names or notices are missing */
 };
 
 /* printf-like, without a newline. */

@@ -62,17 +62,17 @@ static char *debug_path_create(const char *const *dirs, size_t n)
 	return list;
 }
 
-/* libdwfl's own search, unless it is known to find nothing: see debugplaces.h. */
+/* libdwfl's own search, unless debug_paths.h knows that it finds nothing. */
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **found)
 {
 	const struct objfile_search *search = *userdata;
-	struct debugplaces places = { .path = search->debug_path, .file = file, .link = link };
+	struct debug_paths paths = { .path = search->debug_path, .file = file, .link = link };
 	GElf_Addr address;
-	int size = dwfl_module_build_id(module, &places.build_id, &address);
+	int size = dwfl_module_build_id(module, &paths.build_id, &address);
 
-	places.build_id_size = size > 0 ? (size_t)size : 0;
-	if (!debuginfod_is_wanted() && !debugplaces_any(&places))
+	paths.build_id_size = size > 0 ? (size_t)size : 0;
+	if (!debuginfod_is_wanted() && !debug_paths_any(&paths))
 		return -1;
 	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 }
@@ -143,7 +143,7 @@ static int file_open(const char *file, const struct wanted *wanted)
 	bool fits;
 	int fd;
 
-	/* A recorded path may name anything by now: opening a device can have effects. */
+	/* A recorded path may be anything by now: to open a device can have effects. */
 	if (stat(file, &status) != 0 || !S_ISREG(status.st_mode))
 		return -1;
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -162,8 +162,8 @@ static int file_open(const char *file, const struct wanted *wanted)
 }
 
 /*
- * Takes the file at `place` as the one called `file`. Base 0: the module's addresses in libdwfl are
- * then the link-time ones.
+ * Takes the file at `place` as the one called `file`. With base 0 the module's addresses in libdwfl are the link-time
+ * ones.
  */
 static bool place_report(struct objfile *objfile, const char *file, const char *place,
 			 const struct wanted *wanted)
@@ -198,7 +198,7 @@ static bool file_report(struct objfile *objfile, const char *file, const struct 
 	return place_report(objfile, file, file, wanted);
 }
 
-/* The file whose name is the three parts one after the other. */
+/* The file DIR/RESTSUFFIX. */
 static bool joined_report(struct objfile *objfile, const char *dir, const char *rest, const char *suffix,
 			  const struct wanted *wanted)
 {
@@ -212,7 +212,7 @@ static bool joined_report(struct objfile *objfile, const char *dir, const char *
 	return found;
 }
 
-/* Debug files alone: where build ids, then where names tell. */
+/* Debug files alone: by build id, then by name. */
 static bool debug_file_report(struct objfile *objfile, const char *dir, const struct wanted *wanted)
 {
 	char rest[2 * BUILD_ID_MAX + sizeof(".build-id//")] = ".build-id/";
@@ -249,7 +249,7 @@ static bool fetched_report(struct objfile *objfile, enum debuginfod_what what, c
 	return found;
 }
 
-/* Nothing but its age tells that a file without a build id is another one; and it may be a copy of the same. */
+/* A file without a build id that is younger than the recording may be another one, or a copy. */
 static void notice_age(const struct wanted *wanted)
 {
 	struct stat status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the file of a recorded module, and through libdwfl the file with its debug information.
- * Knows where files lie and when one is the right one; reads no symbol and no DWARF itself.
+ * Finds the file of a recorded module, and through libdwfl the file with its debug information. Reads neither symbols nor
+ * DWARF.
  *
- * Search order for the module's own file, the first that fits wins:
+ * Search order for the module's own file; the first file that fits is used:
  *   1. for each search folder DIR: DIR/recorded/path (a sysroot), DIR/basename;
  *   2. the file that is held open for it, else the recorded path;
  *   3. a debug file alone, which is enough for names and lines. For each DIR, below DIR and below
@@ -32,7 +32,7 @@
 
 struct objfile_search;
 
-/* `dirs` is copied. NULL when out of memory. */
+/* Copies `dirs`. NULL: no memory. */
 struct objfile_search *objfile_search_create(const char *const *dirs, size_t n);
 void objfile_search_destroy(struct objfile_search *search); /* NULL is allowed */
 
@@ -50,8 +50,8 @@ struct objfile_name {
 };
 
 /*
- * Opens the file of a module. Paths that are not absolute (`[vdso]`) have no file unless it is held.
- * False, with *objfile cleared, if there is none. `search` must outlive the objfile.
+ * Opens the file of a module. A path that is not absolute (`[vdso]`) has a file only if that is held open. False: there
+ * is no file; *objfile is cleared. `search` must outlive *objfile.
  */
 bool objfile_open(struct objfile *objfile, struct objfile_search *search, const struct objfile_name *name,
 		  struct notices *notices);

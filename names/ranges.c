@@ -1,33 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "ranges.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "array.h"
+#include "check.h"
 #include "radix_sort.h"
 
 bool ranges_add(struct ranges *ranges, uint64_t lo, uint64_t hi, uint32_t value)
 {
 	if (lo >= hi)
 		return true;
-	if (ranges->n == ranges->capacity) {
-		size_t capacity = ranges->capacity ? 2 * ranges->capacity : 16;
-		struct range *v;
-
-		if (capacity > INT32_MAX)
-			return false;
-		v = realloc(ranges->v, capacity * sizeof(*v));
-		if (!v)
-			return false;
-		ranges->v = v;
-		ranges->capacity = capacity;
-	}
+	if (ranges->n == INT32_MAX ||
+	    !array_reserve(&ranges->v, ranges->n, &ranges->capacity, sizeof(*ranges->v)))
+		return false;
 	ranges->v[ranges->n] = (struct range){ lo, hi, value, (uint32_t)ranges->n };
 	ranges->n++;
 	return true;
 }
 
-/* Puts them in order of their beginnings, equal ones as they were added. False: no memory. */
+/* Sorts by beginning, stably. False: no memory. */
 static bool sort_ranges(struct ranges *ranges)
 {
 	struct radix_item *items = malloc(ranges->n * sizeof(*items));
@@ -50,7 +43,7 @@ static bool sort_ranges(struct ranges *ranges)
 	return true;
 }
 
-/* The ranges that begin at or before the sweep's position: a binary heap, the last added on top. */
+/* The ranges that begin at or before the sweep's position: a binary heap, with the range added last on top. */
 struct heap {
 	size_t n;
 	const struct range **v;
@@ -95,7 +88,7 @@ static size_t piece_add(struct range *out, size_t n, uint64_t lo, uint64_t hi, u
 	return n + 1;
 }
 
-/* Each round takes a range in or retires one, hence at most 2n pieces. */
+/* Writes the pieces to out[2n]: each round takes a range in or retires one, so there are not more. Returns how many. */
 static size_t ranges_sweep(const struct ranges *ranges, struct heap *heap, struct range *out)
 {
 	uint64_t at = 0;
@@ -122,7 +115,7 @@ static size_t ranges_sweep(const struct ranges *ranges, struct heap *heap, struc
 	}
 }
 
-/* Where they lie one behind the other as they were added, nothing but joining is left. */
+/* Joins ranges that were added in order and do not overlap. False: they were not, or do; nothing is done. */
 static bool join_in_place(struct ranges *ranges)
 {
 	size_t n = 0;
@@ -140,13 +133,19 @@ static bool join_in_place(struct ranges *ranges)
 	return true;
 }
 
-bool ranges_seal(struct ranges *ranges)
+static void check_sealed(const struct ranges *ranges)
+{
+	for (size_t i = 0; i < ranges->n; i++) {
+		assert(ranges->v[i].lo < ranges->v[i].hi);
+		assert(i == 0 || ranges->v[i - 1].hi <= ranges->v[i].lo);
+	}
+}
+
+static bool sweep(struct ranges *ranges)
 {
 	struct heap heap = { 0, NULL };
 	struct range *out;
 
-	if (join_in_place(ranges))
-		return true;
 	heap.v = malloc(ranges->n * sizeof(*heap.v));
 	out = malloc(2 * ranges->n * sizeof(*out));
 	if (!heap.v || !out || !sort_ranges(ranges)) {
@@ -157,13 +156,23 @@ bool ranges_seal(struct ranges *ranges)
 	}
 	ranges->capacity = 2 * ranges->n;
 	ranges->n = ranges_sweep(ranges, &heap, out);
+	assert(ranges->n <= ranges->capacity);
 	free(heap.v);
 	free(ranges->v);
 	ranges->v = out;
 	return true;
 }
 
-/* The first range that ends behind `address`. */
+bool ranges_seal(struct ranges *ranges)
+{
+	const bool fine = join_in_place(ranges) || sweep(ranges);
+
+	if (check_wanted())
+		check_sealed(ranges);
+	return fine;
+}
+
+/* The first range that ends after `address`. */
 static size_t range_behind(const struct ranges *ranges, uint64_t address)
 {
 	size_t lo = 0, hi = ranges->n;

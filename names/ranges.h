@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from addresses to small numbers, filled with address ranges once and then only asked.
- * Where ranges overlap the one added last wins, so that adding a tree in pre-order yields its
- * innermost node. Single-threaded.
+ * A map from addresses to small numbers: filled with ranges once, then only searched. Where ranges overlap, the one
+ * added last wins: a tree that is added in pre-order yields its innermost nodes. Single-threaded.
  */
 #ifndef NAMES_RANGES_H
 #define NAMES_RANGES_H
@@ -13,7 +12,7 @@
 
 #define RANGES_NONE UINT32_MAX
 
-/* All zero is the empty map. */
+/* Zero-initialised is empty. */
 struct ranges {
 	size_t n;
 	size_t capacity;
@@ -25,21 +24,21 @@ struct ranges {
 	} * v;                  /* after ranges_seal(): sorted, disjoint, none empty */
 };
 
-/* Empty ranges are left out. False when out of memory, or after 2^31 ranges. */
+/* Leaves out empty ranges. False: no memory, or 2^31 ranges. */
 bool ranges_add(struct ranges *ranges, uint64_t lo, uint64_t hi, uint32_t value);
 
-/* To be called once, between adding and asking. False when out of memory; the map is empty then. */
+/* Call once, between adding and searching. False: no memory; the map is empty then. */
 bool ranges_seal(struct ranges *ranges);
 
-/* The value at `address`, RANGES_NONE if no range covers it. O(log n). */
+/* The value at `address`; RANGES_NONE: no range covers it. O(log n). */
 uint32_t ranges_find(const struct ranges *ranges, uint64_t address);
 
 /*
- * What the ranges before and behind `address`, which none covers, have in common; else RANGES_NONE. `*start` is
- * the first address behind the one before. O(log n).
+ * For an address that no range covers: the value of the ranges before and after it, if that is the same; else
+ * RANGES_NONE. *start is where the range before ends. O(log n).
  */
 uint32_t ranges_find_between(const struct ranges *ranges, uint64_t address, uint64_t *start);
 
-void ranges_finish(struct ranges *ranges); /* frees what it holds; it is empty then */
+void ranges_finish(struct ranges *ranges); /* frees the map; it is empty then */
 
 #endif

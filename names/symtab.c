@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symtab.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,9 +9,11 @@
 
 #include <gelf.h>
 
+#include "array.h"
+#include "check.h"
 #include "radix_sort.h"
 
-/* Ranges that begin together are put one after another; a crafted file could make that last. */
+/* Symbols that begin together are put one after another; a crafted file could make that take for ever. */
 #define SEAL_ROUNDS 16
 
 #define NAMES_AHEAD 16
@@ -38,15 +41,8 @@ static bool symtab_add(struct symtab *symtab, uint64_t lo, uint64_t size, const 
 {
 	if (size == 0 || lo + size < lo)
 		return true;
-	if (symtab->n == symtab->capacity) {
-		size_t capacity = symtab->capacity ? 2 * symtab->capacity : 256;
-		struct symbol *v = realloc(symtab->v, capacity * sizeof(*v));
-
-		if (!v)
-			return false;
-		symtab->v = v;
-		symtab->capacity = capacity;
-	}
+	if (!array_reserve(&symtab->v, symtab->n, &symtab->capacity, sizeof(*symtab->v)))
+		return false;
 	symtab->v[symtab->n++] = (struct symbol){ lo, lo + size, name, NULL };
 	return true;
 }
@@ -129,7 +125,7 @@ bool symtab_read(struct symtab *symtab, Elf *elf, uint64_t shift)
 	return true;
 }
 
-/* Symbols without a name don't count. The names are all over the file, and none has been looked at yet. */
+/* Drops symbols without a name. The names lie all over the file, in pages that were not touched yet. */
 static void drop_nameless(struct symtab *symtab)
 {
 	size_t n = 0;
@@ -165,7 +161,7 @@ static int symbol_compare(const void *a, const void *b)
 	return name_compare(x->name, y->name);
 }
 
-/* By where they begin. Where there is no memory for that, all are compared. */
+/* Sorts by beginning; without memory for that, by all that symbol_compare() looks at. */
 static void sort_by_beginning(struct symtab *symtab)
 {
 	struct radix_item *items = malloc(symtab->n * sizeof(*items));
@@ -208,7 +204,7 @@ static void symtab_sort(struct symtab *symtab)
 	symtab->n = n + 1;
 }
 
-/* Puts symbols that begin together one behind the other. False if there was none. */
+/* Puts symbols that begin together one after another. False: there are none. */
 static bool symtab_spread(struct symtab *symtab)
 {
 	bool changed = false;
@@ -225,6 +221,14 @@ static bool symtab_spread(struct symtab *symtab)
 		}
 	}
 	return changed;
+}
+
+static void check_sealed(const struct symtab *symtab)
+{
+	for (size_t i = 0; i < symtab->n; i++) {
+		assert(symtab->v[i].lo < symtab->v[i].hi);
+		assert(i == 0 || symtab->v[i - 1].hi <= symtab->v[i].lo);
+	}
 }
 
 void symtab_seal(struct symtab *symtab)
@@ -244,6 +248,8 @@ void symtab_seal(struct symtab *symtab)
 			symtab->v[n++] = symbol;
 	}
 	symtab->n = n;
+	if (check_wanted())
+		check_sealed(symtab);
 }
 
 uint32_t symtab_find(const struct symtab *symtab, uint64_t address)
@@ -263,5 +269,6 @@ uint32_t symtab_find(const struct symtab *symtab, uint64_t address)
 
 struct symbol *symtab_at(struct symtab *symtab, uint32_t number)
 {
+	assert(number < symtab->n);
 	return &symtab->v[number];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The function symbols of one module, merged from all symbol tables that are found for it, with
- * Massif's choice among several names of one address (both measured on Massif 3.19):
+ * The function symbols of one module, merged from all its symbol tables, with Massif's choice among several names of one
+ * address (measured on Massif 3.19):
  *
  * - functions, indirect functions and data objects in code count; symbols without a size or
  *   without a type do not;
@@ -22,27 +22,26 @@ struct symbol {
 	uint64_t lo;          /* link-time address */
 	uint64_t hi;          /* first address after it */
 	const char *name;     /* as in the file, owned by the Elf */
-	const char *readable; /* for the caller's use; NULL at first */
+	const char *readable; /* the caller's; NULL at first */
 };
 
 #define SYMTAB_NONE UINT32_MAX
 
 struct symtab;
 
-struct symtab *symtab_create(void);         /* NULL when out of memory */
+struct symtab *symtab_create(void);         /* NULL: no memory */
 void symtab_destroy(struct symtab *symtab); /* NULL is allowed */
 
 /*
- * Adds the .symtab and .dynsym of `elf`, `shift` bytes further up. The names stay in `elf`, which
- * must outlive the table. Damaged tables are read as far as they make sense. False when out of
- * memory.
+ * Adds the .symtab and .dynsym of `elf`, `shift` bytes further up. The names stay in `elf`, which must outlive the
+ * table. Damaged tables are read as far as they make sense. False: no memory.
  */
 bool symtab_read(struct symtab *symtab, Elf *elf, uint64_t shift);
 
-/* To be called once, after the last symtab_read(). */
+/* Call once, after the last symtab_read(). */
 void symtab_seal(struct symtab *symtab);
 
-/* The number of the symbol that covers `address`, SYMTAB_NONE if none does. O(log n). */
+/* The number of the symbol that covers `address`; SYMTAB_NONE: none does. O(log n). */
 uint32_t symtab_find(const struct symtab *symtab, uint64_t address);
 struct symbol *symtab_at(struct symtab *symtab, uint32_t number);
 
