@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "debugimage.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static const char *const wanted[] = { INFO,
 				      ".debug_rnglists",
 				      ".debug_aranges" };
 #define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
+#define HEADERS (N_WANTED + 2) /* an empty one, and that of the names */
 
 /* With any of these sections, an address or a name may come from elsewhere. */
 static const char *const foreign[] = { ".gnu_debugaltlink", ".debug_sup", ".debug_types", ".debug_info.dwo" };
@@ -195,32 +197,64 @@ static size_t aligned(size_t n)
 	return (n + 15) & ~(size_t)15;
 }
 
-/* Lays the image out: the header, the sections, their names, their headers. False: no memory. */
-static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
-{
-	size_t at = sizeof(Elf64_Ehdr), n_names = 1, n = 0;
-	Elf64_Shdr *headers;
-	Elf64_Ehdr *header;
-	char *names;
+#define NAME_OF_NAMES ".shstrtab"
 
-	image->size = aligned(at);
+/* Room for the names of all sections. */
+static size_t names_size(void)
+{
+	size_t n = 1 + sizeof(NAME_OF_NAMES);
+
+	for (size_t i = 0; i < N_WANTED; i++)
+		n += strlen(wanted[i]) + 1;
+	return aligned(n);
+}
+
+/* Maps the image: the header, the sections, their names, their headers. False: no memory. */
+static bool map_image(struct debugimage *image)
+{
+	image->size = aligned(sizeof(Elf64_Ehdr));
 	for (size_t i = 0; i < N_WANTED; i++) {
-		n_names += strlen(wanted[i]) + 1;
 		if (__builtin_add_overflow(image->size, aligned(image->sections[i].n), &image->size))
 			return false;
 	}
-	n_names += sizeof(".shstrtab");
-	image->size += aligned(n_names) + (N_WANTED + 2) * sizeof(*headers);
+	if (__builtin_add_overflow(image->size, names_size() + HEADERS * sizeof(Elf64_Shdr), &image->size))
+		return false;
 	image->base = mmap(NULL, image->size, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (image->base == MAP_FAILED) {
 		image->base = NULL;
 		return false;
 	}
-	headers = (Elf64_Shdr *)(image->base + image->size - (N_WANTED + 2) * sizeof(*headers));
-	names = (char *)headers - aligned(n_names);
-	at = aligned(at);
-	n_names = 1;
+	return true;
+}
+
+static void write_header(struct debugimage *image, const GElf_Ehdr *file, const Elf64_Shdr *headers,
+			 size_t last)
+{
+	Elf64_Ehdr *header = (Elf64_Ehdr *)image->base;
+
+	*header = (Elf64_Ehdr){ .e_type = file->e_type,
+				.e_machine = file->e_machine,
+				.e_version = EV_CURRENT,
+				.e_ehsize = sizeof(*header),
+				.e_shentsize = sizeof(*headers),
+				.e_shnum = (Elf64_Half)(last + 1),
+				.e_shstrndx = (Elf64_Half)last };
+	memcpy(header->e_ident, file->e_ident, EI_NIDENT);
+	header->e_shoff = (Elf64_Off)((const uint8_t *)headers - image->base);
+}
+
+/* Lays the image out. False: no memory. */
+static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
+{
+	size_t at = aligned(sizeof(Elf64_Ehdr)), n_names = 1, n = 0;
+	Elf64_Shdr *headers;
+	char *names;
+
+	if (!map_image(image))
+		return false;
+	headers = (Elf64_Shdr *)(image->base + image->size - HEADERS * sizeof(*headers));
+	names = (char *)headers - names_size();
 	for (size_t i = 0; i < N_WANTED; i++) {
 		struct section *s = &image->sections[i];
 
@@ -238,19 +272,12 @@ static bool lay_out(struct debugimage *image, const GElf_Ehdr *file)
 	headers[++n] = (Elf64_Shdr){ .sh_name = (Elf64_Word)n_names,
 				     .sh_type = SHT_STRTAB,
 				     .sh_offset = (Elf64_Off)((uint8_t *)names - image->base),
-				     .sh_size = n_names + sizeof(".shstrtab"),
+				     .sh_size = n_names + sizeof(NAME_OF_NAMES),
 				     .sh_addralign = 1 };
-	strcpy(names + n_names, ".shstrtab");
-	header = (Elf64_Ehdr *)image->base;
-	*header = (Elf64_Ehdr){ .e_type = file->e_type,
-				.e_machine = file->e_machine,
-				.e_version = EV_CURRENT,
-				.e_ehsize = sizeof(*header),
-				.e_shentsize = sizeof(*headers),
-				.e_shnum = (Elf64_Half)(n + 1),
-				.e_shstrndx = (Elf64_Half)n };
-	memcpy(header->e_ident, file->e_ident, EI_NIDENT);
-	header->e_shoff = (Elf64_Off)((uint8_t *)headers - image->base);
+	strcpy(names + n_names, NAME_OF_NAMES);
+	assert(n < HEADERS && n_names + sizeof(NAME_OF_NAMES) <= names_size());
+	assert(image->base + at <= (uint8_t *)names);
+	write_header(image, file, headers, n);
 	return true;
 }
 
