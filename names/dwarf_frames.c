@@ -6,8 +6,8 @@
 #include <dwarf.h>
 
 /*
- * libdw hands out folder and name as one path. The name can have slashes itself (Rust writes
- * `library/core/src/cmp.rs`), so the folder is the longest one of the unit's list that fits.
+ * libdw returns folder and name as one path. The name can have slashes itself (Rust writes `library/core/src/cmp.rs`), so
+ * the folder is the longest one of the unit's list that fits.
  */
 static void frame_set_path(const struct unit *unit, const char *path, struct lineinfo_frame *frame)
 {
@@ -52,7 +52,7 @@ static unsigned die_number(Dwarf_Die *die, unsigned name)
 	return value <= INT32_MAX ? (unsigned)value : 0;
 }
 
-/* Where the inlined function `die` was called. Before DWARF 5, file 0 means none. */
+/* Sets the line where the inlined function `die` is called. Before DWARF 5, file 0 means none. */
 static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo_frame *frame)
 {
 	unsigned file = die_number(die, DW_AT_call_file);
@@ -65,7 +65,7 @@ static void frame_locate_call(struct unit *unit, Dwarf_Die *die, struct lineinfo
 	frame->line = (int)die_number(die, DW_AT_call_line);
 }
 
-/* Whether the name of an inlined function comes from another compilation unit, or from dwz's common file. */
+/* True: the name of an inlined function comes from another compilation unit, or from dwz's common file. */
 static bool die_is_foreign(const Dwarf_Die *die)
 {
 	const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -83,7 +83,7 @@ static bool die_is_foreign(const Dwarf_Die *die)
 	return false;
 }
 
-/* What compilers make themselves (`__tls_init`) may have a name for the linker alone, for which Massif doesn't look. */
+/* Functions that compilers make (`__tls_init`) may have only a linkage name, which Massif ignores. */
 static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
 {
 	const char *name = dwarf_diename(die);
@@ -99,7 +99,7 @@ static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
 		frame->massif = "AbsOriFnNameNotFound";
 }
 
-/* Whether where a function lies is said by indices into .debug_addr or .debug_rnglists. */
+/* True: indices into .debug_addr or .debug_rnglists say where a function lies. */
 static bool die_is_indexed(Dwarf_Die *die)
 {
 	Dwarf_Attribute place;
@@ -112,7 +112,7 @@ static bool die_is_indexed(Dwarf_Die *die)
 	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4);
 }
 
-/* The name of the .dwo file that has all of a unit's functions, if it was not found. */
+/* The name of the .dwo file that has the unit's functions, if it was not found; else NULL. */
 static const char *lacking_split(const struct unit *unit)
 {
 	const unsigned names[] = { DW_AT_dwo_name, DW_AT_GNU_dwo_name };
@@ -128,7 +128,7 @@ static const char *lacking_split(const struct unit *unit)
 	return NULL;
 }
 
-/* Massif 3.19 opens no .dwo files, and knows neither indices nor the units that DWARF 5 leaves for such files. */
+/* Massif 3.19 opens no .dwo files, and knows neither indices nor skeleton units of DWARF 5. */
 static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_frame *frame)
 {
 	const bool split = unit->lines_die.cu != unit->tree_die.cu;

@@ -16,7 +16,7 @@ struct walk {
 	size_t dies_left;
 };
 
-/* A range at 0 is what linkers leave of functions that they threw away. */
+/* Skips ranges at 0, which linkers leave of functions that they dropped. */
 bool die_ranges(struct dwarf_limits *limits, Dwarf_Die *die, struct ranges *ranges, uint32_t value, bool *any)
 {
 	Dwarf_Addr base, lo, hi;
@@ -37,7 +37,7 @@ bool die_ranges(struct dwarf_limits *limits, Dwarf_Die *die, struct ranges *rang
 
 /* ---- lines ---- */
 
-/* False after the last row of a sequence, whose address is where the code ends. */
+/* False: the row ends a sequence (its address is where the code ends), or makes no sense. */
 static bool row_read(Dwarf_Lines *lines, size_t i, uint64_t *lo, uint64_t *hi, int *number)
 {
 	Dwarf_Line *row = dwarf_onesrcline(lines, i);
@@ -49,9 +49,8 @@ static bool row_read(Dwarf_Lines *lines, size_t i, uint64_t *lo, uint64_t *hi, i
 }
 
 /*
- * libdw sorts the rows by address; a row holds up to the next one, of equal ones the last. Massif
- * joins neighbours that have the same line number, and takes the file of the first for all of them
- * even if it is another one.
+ * libdw sorts the rows by address; a row counts up to the next one, of equal ones the last. Massif joins neighbours that
+ * have the same line number, and takes the file of the first for all of them even if it is another one.
  */
 static void load_lines(struct unit *unit, struct dwarf_limits *limits)
 {
@@ -82,7 +81,7 @@ static void load_lines(struct unit *unit, struct dwarf_limits *limits)
 	ranges_seal(&unit->line_map);
 }
 
-/* Whether a sequence of rows ends at `address`. Of equal addresses libdw has that row first. */
+/* Of rows at equal addresses, libdw has the one that ends a sequence first. */
 bool unit_sequence_ends(const struct unit *unit, uint64_t address)
 {
 	size_t lo = 0, hi = unit->n_lines;
@@ -106,8 +105,8 @@ bool unit_sequence_ends(const struct unit *unit, uint64_t address)
 /* ---- scopes ---- */
 
 /*
- * The new scope's index; SCOPE_NONE if `die` has no code. Out of memory ends the walk; a scope with
- * part of its ranges stays, because the map has its index already.
+ * Returns the new scope's index; SCOPE_NONE: `die` has no code. Without memory the walk ends; a scope with part of its
+ * ranges stays, because the map has its index already.
  */
 static uint32_t scope_add(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 {
@@ -151,7 +150,7 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int dept
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
-		/* Massif sees no inlined calls in member functions of a function's own types. */
+		/* Massif sees no inlined calls in member functions of types that are local to a function. */
 		if (scope != SCOPE_NONE)
 			return;
 		break;

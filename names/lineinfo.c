@@ -17,27 +17,26 @@
 #include "dwarfbytes.h"
 #include "ranges.h"
 
-/* Each DIE may name the same long range list: the sum is bounded, not only each list. */
 #define RANGES_MAX (8U << 20)
 
 #define UNIT_NONE UINT32_MAX
 
-/* A unit that .debug_aranges tells of. */
+/* A unit in .debug_aranges. */
 struct hint {
 	uint64_t offset;
-	uint32_t unit; /* UNIT_NONE: not yet asked about, or to no avail */
-	bool asked;
+	uint32_t unit; /* index in `units`; UNIT_NONE: not followed yet, or in vain */
+	bool asked;    /* was followed */
 };
 
 struct lineinfo {
 	Dwfl_Module *module;
-	struct debugimage *image; /* NULL: libdw has unpacked it all */
+	struct debugimage *image; /* NULL: libdw has unpacked everything */
 	Dwarf *dwarf;
 	uint64_t shift;         /* DWARF address minus link-time address */
 	GElf_Shdr text;         /* the section .text; has no size where there is none */
 	struct ranges hint_map; /* value: index in `hints` */
 	struct hint *hints;
-	bool listed;            /* hints are no longer needed: all units are known */
+	bool listed;            /* all units are in `unit_map`: hints are no longer needed */
 	struct ranges unit_map; /* value: index in `units` */
 	struct unit *units;
 	uint32_t n_units;
@@ -51,7 +50,7 @@ static bool unit_reserve(struct lineinfo *lineinfo)
 			     sizeof(*lineinfo->units));
 }
 
-/* Adds a unit to the list; `split`, if it has a CU, has its functions. */
+/* Adds a unit, after unit_reserve(). Its functions are below `split`, if that has a CU. */
 static struct unit *unit_add(struct lineinfo *lineinfo, const Dwarf_Die *die, const Dwarf_Die *split)
 {
 	struct unit *unit = &lineinfo->units[lineinfo->n_units++];
@@ -92,7 +91,7 @@ static bool first_die(Dwarf *dwarf, uint64_t offset, Dwarf_Die *die)
 	       dwarf_dieoffset(&first) == offset + header;
 }
 
-/* Unpacks what the unit is made of, if it is packed. False: it needs more than is known. */
+/* Unpacks what the unit needs, if it is packed. False: the image cannot serve it. */
 static bool unit_reach(struct lineinfo *lineinfo, uint64_t offset, Dwarf_Die *die)
 {
 	Dwarf_Attribute lines;
@@ -124,7 +123,7 @@ static void hint_follow(struct lineinfo *lineinfo, struct hint *hint)
 		ranges_finish(&unit->own);
 }
 
-/* UNIT_NONE: there is no hint, or the unit itself says otherwise. */
+/* UNIT_NONE: there is no hint, or the unit contradicts it. */
 static uint32_t unit_by_hint(struct lineinfo *lineinfo, uint64_t address)
 {
 	const uint32_t index = ranges_find(&lineinfo->hint_map, address);
@@ -140,7 +139,7 @@ static uint32_t unit_by_hint(struct lineinfo *lineinfo, uint64_t address)
 	return hint->unit;
 }
 
-/* The last section whose name begins like this; NULL: there is none. */
+/* The last section whose name begins with the n bytes at `wanted`; NULL: there is none. */
 static Elf_Scn *find_section(Elf *elf, const char *wanted, size_t n, GElf_Shdr *found)
 {
 	Elf_Scn *section = NULL, *last = NULL;
@@ -200,7 +199,7 @@ static bool open_with_libdw(struct lineinfo *lineinfo)
 	return true;
 }
 
-/* Opens it packed, if it can be. */
+/* Opens the file packed, if the image can serve it. */
 static bool open_image(struct lineinfo *lineinfo, Elf *elf, Elf *debug_file, uint64_t shift)
 {
 	const bool own = has_dwarf(elf);
@@ -247,7 +246,7 @@ void lineinfo_close(struct lineinfo *lineinfo)
 	free(lineinfo);
 }
 
-/* Makes all units known. */
+/* Lists all units. */
 static void units_list(struct lineinfo *lineinfo)
 {
 	lineinfo->listed = true;
@@ -267,7 +266,7 @@ static struct unit *unit_loaded(struct lineinfo *lineinfo, uint32_t index)
 	return unit;
 }
 
-/* gcc leaves functions that it made itself out of a unit's ranges, not out of its rows. */
+/* gcc leaves functions that it made itself out of the unit's ranges, but not out of its rows. */
 static struct unit *unit_around(struct lineinfo *lineinfo, uint64_t address)
 {
 	uint64_t start;
@@ -296,7 +295,7 @@ size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct linei
 	return unit ? unit_frames(unit, address + lineinfo->shift, frames, max) : 0;
 }
 
-/* What DWARF 5 has in the place of .gnu_debugaltlink: version, whether this is the common file, and its name. */
+/* DWARF 5's counterpart of .gnu_debugaltlink: version, whether this is the common file, and its name. */
 static const char *supplement(Elf *elf)
 {
 	const size_t start = sizeof(uint16_t) + 1;
@@ -313,7 +312,7 @@ static const char *supplement(Elf *elf)
 
 bool lineinfo_is_whole(const struct lineinfo *lineinfo)
 {
-	/* What is damaged may not even be open. */
+	/* A damaged file may not even be open: look at that first. */
 	return !lineinfo->limits.damaged && !dwarf_getalt(lineinfo->dwarf) && !lineinfo_lacks(lineinfo);
 }
 

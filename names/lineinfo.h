@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source lines and inlined calls of one module, from DWARF 2 to 5, split units included. Units are
- * found by .debug_aranges where that and the unit agree, else an index of all is made; that of a unit's lines and scopes when
- * an address in it is asked for. Everything that DWARF says is taken as a claim of an untrusted file: work and depth are
- * bounded by the size of what is read, and what makes no sense is unknown.
+ * Source lines and inlined calls of one module, from DWARF 2 to 5, split units included. A unit is found by
+ * .debug_aranges where that and the unit agree, else by an index of all units; its lines and scopes are read when an
+ * address in it is looked up. What DWARF says is an untrusted file's claim: work and depth are bounded by the size of what
+ * is read, and what makes no sense is unknown.
  */
 #ifndef NAMES_LINEINFO_H
 #define NAMES_LINEINFO_H
@@ -14,14 +14,14 @@
 
 #include <elfutils/libdwfl.h>
 
-/* Nesting of scopes that are looked at; compilers stay below 100 but for inlining that somebody asked for. */
+/* Nesting of scopes that is followed; compilers stay below 100 unless inlining is forced. */
 #define LINEINFO_DEPTH_MAX 400
 
 struct lineinfo;
 
 /*
- * NULL if the module has no debug information, or when out of memory. `debug_file` is the module's separate one, if
- * that is known already, `shift` what makes its addresses of the module's; else NULL. All must outlive it.
+ * NULL: the module has no debug information, or no memory. `debug_file` is the module's separate one, if that is known
+ * already, else NULL; `shift` added to an address of the module makes one of it. Both must outlive the result.
  */
 struct lineinfo *lineinfo_open(Dwfl_Module *module, Elf *debug_file, uint64_t shift);
 void lineinfo_close(struct lineinfo *lineinfo); /* NULL is allowed */
@@ -33,30 +33,30 @@ struct lineinfo_frame {
 	const char *path;    /* directory, slash, file as recorded; NULL: unknown */
 	const char *file;    /* inside `path`: the file's name as the line table has it */
 	int line;            /* 0: unknown */
-	const char *lacks;   /* of the first: the .dwo file, not found, that tells of inlined calls */
+	const char *lacks;   /* of the first: the .dwo file that has its inlined calls, if it was not found */
 	bool uninlined;      /* of the first: Massif 3.19 knows none of these inlined calls */
 	bool lineless;       /* of the first: nor the line */
-	bool split;          /* of the first: a .dwo file tells of it, or would */
+	bool split;          /* of the first: it comes from a .dwo file, or would */
 };
 
 /*
- * The frames at a link-time address, innermost first; at most `max` (at least 1), the outermost
- * ones are left out then. The last one is the out-of-line function, named by its symbol, not here.
- * Returns how many; 0 if nothing is known. The strings live until lineinfo_close().
+ * Stores the frames at a link-time address, innermost first; at most `max` (at least 1), which leaves out the outermost
+ * ones. The last one is the out-of-line function, whose name is its symbol's and not stored. Returns how many; 0: nothing
+ * is known. The strings live until lineinfo_close().
  */
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
 		       size_t max);
 
 /*
- * Whether all answers until now are what the module's own file and its debug file say, and would say again if memory
- * sufficed: nothing was damaged or too much, and there is no common file of dwz's. About .dwo files frames tell.
+ * True: all frames until now are what the module's own file and its debug file say, and would be found again: nothing was
+ * damaged or too much, and there is no common file of dwz's. The frames themselves say whether a .dwo file is involved.
  */
 bool lineinfo_is_whole(const struct lineinfo *lineinfo);
 
-/* The name of dwz's common file, if the debug information refers to one that libdw hasn't read; else NULL. */
+/* The name of dwz's common file, if the debug information refers to one that libdw hasn't found; else NULL. */
 const char *lineinfo_lacks(const struct lineinfo *lineinfo);
 
-/* Whether a link-time address is outside of the section .text. */
+/* True: a link-time address is outside the section .text. */
 bool lineinfo_outside_text(const struct lineinfo *lineinfo, uint64_t address);
 
 #endif

@@ -29,19 +29,19 @@
 struct namecache {
 	char *folder;
 	char *path;
-	struct cache_head head; /* as the file's ought to be, without numbers */
-	uint8_t *bytes;         /* the file, if it is; else NULL */
+	struct cache_head head; /* that the file must have; without numbers */
+	uint8_t *bytes;         /* the file; NULL: not read */
 	const struct cache_entry *entries;
 	const struct cache_line *lines;
 	const char *text;
 	uint32_t n_entries, n_lines, n_text;
 	struct cache_addition *additions;
 	size_t n_additions, capacity;
-	struct pool chains; /* of the old file, when it is written anew */
-	bool stale;         /* it has not been renewed for a day */
+	struct pool chains; /* of entries of the old file that go into the next */
+	bool stale;         /* its age has not been renewed for a day */
 };
 
-/* Which files */
+/* ---- files ---- */
 
 static uint64_t nanoseconds(const struct timespec *time)
 {
@@ -81,9 +81,9 @@ static char *path_create(const char *folder, const struct namecache_module *modu
 	return path;
 }
 
-/* Reading */
+/* ---- reading ---- */
 
-/* Whether the answers are what we write: each has lines of its own, which are those behind the last one's. */
+/* True: each entry has lines of its own, which follow those of the entry before. */
 static bool answers_are_sound(const struct cache_entry *answers, const struct cache_head *head)
 {
 	uint32_t n = 0;
@@ -97,7 +97,7 @@ static bool answers_are_sound(const struct cache_entry *answers, const struct ca
 	return true;
 }
 
-/* Points into the file, if its numbers are those of its size. */
+/* Sets the pointers into the file. False: its numbers, checksum or entries are wrong. */
 static bool lay_out(struct namecache *cache, const struct cache_head *head, size_t size)
 {
 	const size_t answers = head->n_entries * sizeof(struct cache_entry);
@@ -194,7 +194,7 @@ bool namecache_is_about(const struct namecache *cache, const struct namecache_mo
 	return identify_all(module, files) && memcmp(files, cache->head.files, sizeof(files)) == 0;
 }
 
-/* The file ends with a NUL, so there is one behind each text. */
+/* The file ends with a NUL, so each text does. */
 static bool text_fits(const struct namecache *cache, uint32_t at)
 {
 	return at < cache->n_text && strnlen(cache->text + at, CACHE_TEXT_MOST + 1) <= CACHE_TEXT_MOST;
@@ -205,7 +205,7 @@ static const char *text_at(const struct namecache *cache, uint32_t at)
 	return at ? cache->text + at : NULL;
 }
 
-/* False: that can't be. */
+/* False: the line makes no sense. */
 static bool line_take(const struct namecache *cache, uint32_t i, struct symbol_line *line)
 {
 	const struct cache_line *kept = &cache->lines[i];
@@ -261,7 +261,7 @@ size_t namecache_find(const struct namecache *cache, uint64_t address, struct sy
 	return answer->n;
 }
 
-/* Writing */
+/* ---- writing ---- */
 
 void namecache_add(struct namecache *cache, uint64_t address, const struct symbol_chain *chain)
 {
@@ -271,7 +271,7 @@ void namecache_add(struct namecache *cache, uint64_t address, const struct symbo
 	cache->additions[cache->n_additions++] = (struct cache_addition){ address, chain };
 }
 
-/* Adds what the old file has, so that only additions are to be written. False when out of memory. */
+/* Adds the entries of the old file: the next one is made of additions only. False: no memory. */
 static bool take_over(struct namecache *cache)
 {
 	static const struct symbol_line no_line;

@@ -7,7 +7,7 @@
 
 /* A module's symbols come from its own file, a debug file, and a table embedded in the former. */
 #define MODULE_ELFS 4
-#define SYMBOL_ROW 64 /* of so many in libdwfl's table one is asked for its file */
+#define SYMBOL_ROW 64 /* one in so many symbols of libdwfl's table is asked for its file */
 
 /* ---- life ---- */
 
@@ -48,7 +48,7 @@ struct symbol_files {
 	GElf_Addr main_bias;
 };
 
-/* Reads the symbols of the file that one in libdwfl's table comes from, if it is another one. False when out of memory. */
+/* Reads all symbols of the file that `symbol` of libdwfl's table comes from, unless they were read. False: no memory. */
 static bool load_file(struct symbol_module *module, int symbol, struct symbol_files *files)
 {
 	GElf_Sym entry;
@@ -72,8 +72,8 @@ static bool load_file(struct symbol_module *module, int symbol, struct symbol_fi
 }
 
 /*
- * libdwfl tells the files behind its merged table only symbol by symbol: first all local ones, then the global ones,
- * among them those of each file in a row. So some in between tell of all, and those at the ends.
+ * libdwfl names the files behind its merged table only symbol by symbol: first all local symbols, then the global ones,
+ * among them those of each file in a row. So some in between, and those at the ends, name all files.
  */
 static bool load_symbols(struct symbol_module *module)
 {

@@ -28,21 +28,21 @@ struct symbol_sources {
 
 struct symbol_module {
 	char *path;
-	const char *shown; /* the same, as it can be shown; NULL: not yet asked for */
+	const char *shown; /* the path in printable form; NULL: not yet made */
 	char *held;        /* NULL: none */
 	uint8_t *build_id;
 	size_t build_id_size;
 	uint64_t recorded_ns;
 	bool opened;
-	bool described; /* `lineinfo` has been asked for */
+	bool described; /* symbol_module_describe() was called */
 	bool cache_asked;
 	bool lacks_split;          /* a notice says so */
 	struct objfile objfile;    /* cleared if there is no file */
 	struct symtab *symtab;     /* NULL without a file */
-	Elf *debug_file;           /* of which there are symbols, too; NULL: none */
-	uint64_t debug_shift;      /* its addresses less the module's: added to an address of the latter */
+	Elf *debug_file;           /* that has symbols, too; NULL: none */
+	uint64_t debug_shift;      /* an address in `debug_file` less that in the module */
 	struct lineinfo *lineinfo; /* NULL without debug information */
-	struct namecache *cache;   /* NULL: no answers are kept */
+	struct namecache *cache;   /* NULL: none */
 };
 
 /* Copies all of `from`. False: no memory; nothing is to be finished. */

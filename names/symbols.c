@@ -16,8 +16,8 @@
 #include "string_set.h"
 #include "symbol_module.h"
 
-/* Real code has inlined chains of some twenty calls; a crafted file must not make them endless. */
-#define CHAIN_MAX (LINEINFO_DEPTH_MAX + 2) /* so no chain is cut */
+/* Lines of a chain: so many that none is cut. Chains of real code have some twenty. */
+#define CHAIN_MAX (LINEINFO_DEPTH_MAX + 2)
 
 struct symbols {
 	struct symbol_sources sources;
@@ -37,7 +37,7 @@ static struct symbol_module *open_module(struct symbols *symbols, uint32_t index
 	return &symbols->modules[index];
 }
 
-/* The cached answer for an address; NULL for an unknown module, or when out of memory. */
+/* The item of an address; NULL: unknown module, or no memory. */
 static struct resolved *resolve(struct symbols *symbols, uint32_t index, uint64_t address)
 {
 	struct resolved *resolved;
@@ -57,7 +57,7 @@ static struct resolved *resolve(struct symbols *symbols, uint32_t index, uint64_
 	return resolved;
 }
 
-/* Its symbol; NULL: none. */
+/* NULL: no symbol covers the address. */
 static struct symbol *resolved_symbol(const struct symbols *symbols, const struct resolved *resolved)
 {
 	if (!resolved || resolved->symbol == SYMTAB_NONE)
@@ -65,7 +65,7 @@ static struct symbol *resolved_symbol(const struct symbols *symbols, const struc
 	return symtab_at(symbols->modules[resolved->module].symtab, resolved->symbol);
 }
 
-/* Life */
+/* ---- life ---- */
 
 struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 {
@@ -120,7 +120,7 @@ uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module
 	return SYMBOLS_NO_MODULE;
 }
 
-/* Questions */
+/* ---- look-ups ---- */
 
 static bool has_stem(const char *name, const char *stem)
 {
@@ -153,7 +153,7 @@ bool symbols_has_file(struct symbols *symbols, uint32_t module)
 	return module < symbols->n_modules && open_module(symbols, module)->objfile.module;
 }
 
-/* A text that can be shown, for as long as there are answers; NULL when out of memory. */
+/* A printable copy, which lives as long as the symbolizer; NULL: no memory. */
 static const char *keep_shown(struct symbols *symbols, const char *text, size_t n)
 {
 	const char *kept = string_set_add_shown(symbols->strings, text, n);
@@ -203,7 +203,7 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
 	struct symbol_line line = { .massif = frame->massif };
-	/* Where Massif doesn't find the name, it may be the linker's. */
+	/* If Massif doesn't find the name, it may be the linker's. */
 	char *readable = frame->inlined && frame->massif ? demangle_name(frame->inlined) : NULL;
 	const char *function = readable ? readable : frame->inlined;
 
@@ -219,12 +219,12 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 	return line;
 }
 
-/* A chain on its way to the answers, without its outermost function. */
+/* A chain in the making, without its outermost function. */
 struct description {
 	size_t n;
 	struct symbol_line lines[CHAIN_MAX];
 	enum namecache_bare bare;
-	bool is_new; /* and would be found again: the cache should know it */
+	bool is_new; /* the name cache lacks it, and the same would be found again */
 };
 
 static void describe_from_files(struct symbols *symbols, struct symbol_module *module, uint64_t address,
@@ -251,7 +251,7 @@ static void describe_from_files(struct symbols *symbols, struct symbol_module *m
 		description->lines[i] = line_create(symbols, &frames[i]);
 }
 
-/* Its texts come from a file that anybody may have written. */
+/* Copies the texts, which come from an untrusted file, in printable form. */
 static void keep_texts(struct symbols *symbols, struct symbol_line *line)
 {
 	const char **texts[] = { &line->function, &line->directory, &line->file, &line->massif };

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names for code addresses, as Massif would have printed them: functions from the symbol tables,
- * source lines and inlined calls from DWARF. Works offline on recorded modules; see objfile.h for
- * where their files are looked for, symtab.h for the choice among several names.
+ * The symbolizer: names for code addresses, as Massif would have printed them. Functions come from symbol tables, source
+ * lines and inlined calls from DWARF. Works offline on recorded modules; objfile.h says where their files are looked for,
+ * symtab.h how one of several names is chosen.
  *
- * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space:
- * program counter minus load bias) inside an instruction, i.e. a return address minus 1.
+ * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space: program counter minus load
+ * bias) inside an instruction, i.e. a return address minus 1.
  *
- * What Massif 3.19 doesn't know is told: names of inlined functions described in another unit (link-time
- * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5
- * written by clang and in split units; lines of code outside the section .text, and of split units in DWARF 5.
+ * Results mark what Massif 3.19 doesn't know: names of inlined functions described in another unit (link-time
+ * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5 written by clang
+ * and in split units; lines of code outside the section .text, and of split units in DWARF 5.
  *
- * Lazy: a module's file is opened when its first address is asked for, its debug information read
- * when symbols_describe() wants it; answers are cached. Single-threaded. Files are hostile input:
- * what is missing, damaged or of another build is "unknown", never an error. Nothing is printed.
- * All strings live until symbols_destroy().
- * What memory did not suffice for is unknown, too, and a notice says so.
+ * Lazy: the first address of a module opens its file, the first symbols_describe() its debug information; results are
+ * kept. Single-threaded. Files are hostile input: what is missing, damaged or of another build is "unknown", never an
+ * error; so is what there is no memory for, and a notice says so. Prints nothing. All strings live until
+ * symbols_destroy().
  */
 #ifndef NAMES_SYMBOLS_H
 #define NAMES_SYMBOLS_H
@@ -29,7 +28,7 @@ struct symbols;
 struct symbols_module {
 	const char *path;        /* as recorded */
 	const uint8_t *build_id; /* NULL if there is none */
-	size_t build_id_size;    /* bytes; 0: any file at `path` is taken on trust */
+	size_t build_id_size;    /* bytes; 0: any file at `path` is used */
 	const char *held;        /* where to open the file instead (/proc/self/fd/N), or NULL */
 	uint64_t recorded_ns;    /* CLOCK_REALTIME when the file was there; 0: not known */
 };
@@ -37,30 +36,28 @@ struct symbols_module {
 #define SYMBOLS_NO_MODULE UINT32_MAX
 
 /*
- * `search_dirs` are sysroots or folders of debug files (--symbols=DIR), asked before the recorded
- * paths; copied, may be empty. NULL when out of memory.
+ * `search_dirs` are sysroots or folders of debug files (--symbols=DIR), searched before the recorded paths; copied, may
+ * be empty. NULL: no memory.
  */
 struct symbols *symbols_create(const char *const *search_dirs, size_t n);
 void symbols_destroy(struct symbols *symbols); /* NULL is allowed */
 
 /*
- * Answers of symbols_describe() are kept for the user's next replay, and taken from what has been kept, as namecache.h
- * has it. To be called before the first question. What is new is written by symbols_destroy().
+ * Makes symbols_describe() use the name cache (namecache.h). Call it before the first look-up. symbols_destroy() writes
+ * what is new.
  */
 void symbols_use_cache(struct symbols *symbols);
 
 /*
- * Makes a module known; copies all of it and opens nothing yet. Returns its index, dense from 0,
- * or SYMBOLS_NO_MODULE when out of memory. In all functions below an index that was never given
- * out, like SYMBOLS_NO_MODULE, is a module of which nothing is known.
+ * Adds a module; copies all of it and opens nothing yet. Returns its index, dense from 0; SYMBOLS_NO_MODULE: no memory. In
+ * all functions below, an index that was never returned, like SYMBOLS_NO_MODULE, is a module of which nothing is known.
  */
 uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module *module);
 
 /*
- * What the below-main cut needs (Massif's manual calls it --show-below-main). Decided by the name
- * as it stands in the file: `main`; `_start`, `__libc_start_main`, `__libc_start_call_main`,
- * `generic_start_main`, and both `*start_main` names with any `.suffix`. A name with a
- * version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
+ * For the cut below main (--show-below-main). Decided by the name as it stands in the file: `main`; `_start`,
+ * `__libc_start_main`, `__libc_start_call_main`, `generic_start_main`, and both `*start_main` names with any `.suffix`. A
+ * name with a version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
  */
 enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
 enum symbol_role symbol_role_of(const char *name); /* NULL is allowed */
@@ -71,7 +68,7 @@ const char *symbols_function(struct symbols *symbols, uint32_t module, uint64_t 
 /* The same name as it stands in the file. */
 const char *symbols_linker_name(struct symbols *symbols, uint32_t module, uint64_t address);
 
-/* Whether there is a file to look names up in. */
+/* True: the module has a file to look names up in. */
 bool symbols_has_file(struct symbols *symbols, uint32_t module);
 
 struct symbol_line {
@@ -79,14 +76,15 @@ struct symbol_line {
 	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
 	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
 	int line;              /* 0: unknown, or code of no one line */
-	const char *massif;    /* an inlined function's in Massif 3.19, if that doesn't find it; else NULL */
+	const char
+		*massif; /* an inlined function's name in Massif 3.19, if that doesn't find it; else NULL */
 };
 
 /*
- * The calls that one address stands for, innermost first. All but the last are inlined functions
- * by their plain names; the last is that of symbols_function(). The first has the line of the
- * address, each further one that of the call inside it. Without a file there is no line; a file
- * with line 0 is what compilers write for code that belongs to no one line, and Massif prints it.
+ * The calls that one address stands for, innermost first. All but the last are inlined functions by their plain names; the
+ * last is that of symbols_function(). The first has the line of the address, each further one that of the call inside it.
+ * Without a file there is no line; compilers write a file with line 0 for code that belongs to no one line, and Massif
+ * prints it.
  */
 struct symbol_chain {
 	uint32_t n; /* at least 1 */
@@ -94,16 +92,16 @@ struct symbol_chain {
 	const struct symbol_line *bare; /* all that Massif 3.19 knows, if it knows less; else NULL */
 };
 
-/* Never NULL: one line without any content stands for "unknown". Valid until symbols_destroy(). */
+/* Never NULL: one line without content means "unknown". Valid until symbols_destroy(). */
 const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t module, uint64_t address);
 
-/* The module's path as recorded; NULL for an index that was never given out. */
+/* The module's path as recorded, in printable form; NULL: no such module, or no memory. */
 const char *symbols_object(struct symbols *symbols, uint32_t module);
 
 /*
- * Remarks for the user about files that were refused or not found, one line each without a
- * newline, each once: `/usr/lib/x.so: build id differs from the recorded one, not used`. They come
- * up as modules are opened, so ask at the end. Text `i` of them, NULL when there are no more.
+ * Remark number `i` for the user, NULL: there are no more. Each is about a file that was refused or not found, one line
+ * without a newline: `/usr/lib/x.so: build id differs from the recorded one, not used`. Modules add remarks when they are
+ * opened, so ask at the end.
  */
 const char *symbols_notice(const struct symbols *symbols, size_t i);
 
