@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "cfi_read.h"
+#include "recorder_assert.h"
 
-/* What a common information entry says beyond the fields of struct cfi_function. */
+/* What a common entry holds beyond the fields of struct cfi_function. */
 struct augmentation {
 	bool sized;
 	uint8_t pointers;
@@ -27,6 +28,7 @@ static bool open_entry(const struct cfi_section *section, uintptr_t at, struct c
 	if (c.bad || size < 4 || size > (uint64_t)(c.end - c.at))
 		return false;
 	*entry = (struct cursor){ c.at, c.at + size, false };
+	RECORDER_ASSERT((uintptr_t)entry->end <= section->end);
 	return true;
 }
 
@@ -61,7 +63,7 @@ static bool parse_augmentation(struct cursor *c, const char *letters, struct cfi
 			f->signal = true;
 			break;
 		default:
-			return !data.bad; /* the size lets us pass over what is unknown */
+			return !data.bad; /* unknown letters end it: their data is skipped by size */
 		}
 	}
 	return !data.bad;
@@ -125,7 +127,7 @@ bool cfi_parse(const struct cfi_section *section, uintptr_t at, struct cfi_funct
 	return !c.bad && f->end >= f->start;
 }
 
-/* For objects without a search table: every entry in turn. */
+/* For objects without a search table. */
 static bool find_linearly(const struct cfi_section *section, uintptr_t at, uintptr_t address,
 			  struct cfi_function *found)
 {
@@ -158,15 +160,16 @@ static uintptr_t search_table(const struct cfi_section *section, const uint8_t *
 	}
 	if (low == 0)
 		return 0;
+	RECORDER_ASSERT(low <= count);
 	memcpy(pair, table + (low - 1) * sizeof(pair), sizeof(pair));
 	return section->header + (uintptr_t)(intptr_t)pair[1];
 }
 
-/* What .eh_frame_hdr says; `table` is what follows. */
+/* The fields of .eh_frame_hdr. */
 struct frame_header {
 	uintptr_t frames;
 	uint64_t count;
-	bool searchable; /* there is a table in the form that all linkers write */
+	bool searchable; /* `table` has the form that all linkers write */
 	struct cursor table;
 };
 
@@ -211,21 +214,22 @@ bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_f
 	       address < found->end;
 }
 
-/* A program being run for the row at `address`. */
+/* A program that runs for the row at `address`: location <= address, remembered <= CFI_REMEMBERED. */
 struct program {
 	const struct cfi_function *function;
 	struct cfi_work *work;
 	struct cursor code;
 	uintptr_t location, address;
-	uintptr_t next; /* where the row after the one wanted begins, once that is complete */
+	uintptr_t next; /* once the row is complete: where the next one begins */
 	unsigned remembered;
 };
 
 static void set_rule(struct program *p, uint64_t reg, enum cfi_kind kind, int64_t value)
 {
-	/* Vector and other registers beyond rip exist in tables; nothing here depends on them. */
+	/* Tables describe vector and other registers, too; no step depends on them. */
 	if (reg >= CFI_REGISTERS)
 		return;
+	RECORDER_ASSERT(kind <= CFI_VAL_EXPRESSION);
 	p->work->row.kind[reg] = (uint8_t)kind;
 	p->work->row.value[reg] = value;
 }
@@ -245,7 +249,7 @@ static void set_cfa(struct program *p, uint64_t reg, int64_t offset)
 	p->work->row.cfa = offset;
 }
 
-/* The expression block at the cursor: its address, checked to lie within the entry. */
+/* Skips the expression block at the cursor, which must lie within the entry; returns its address. */
 static int64_t take_expression(struct program *p)
 {
 	const uint8_t *block = p->code.at;
@@ -261,6 +265,7 @@ static int64_t factored(const struct program *p, int64_t offset)
 
 static void remember(struct program *p)
 {
+	RECORDER_ASSERT(p->remembered <= CFI_REMEMBERED);
 	if (p->remembered == CFI_REMEMBERED)
 		p->code.bad = true;
 	else
@@ -275,7 +280,7 @@ static void recall(struct program *p)
 		p->work->row = p->work->remembered[--p->remembered];
 }
 
-/* Moves on; false when the row wanted is complete. */
+/* Moves the location to `next`; false when the row is complete. */
 static bool advance_to(struct program *p, uintptr_t next)
 {
 	p->next = next;
@@ -290,8 +295,7 @@ static bool advance(struct program *p, uint64_t delta)
 	return advance_to(p, p->location + delta * p->function->code_factor);
 }
 
-/* The instructions whose operand is in the low six bits of the opcode, and those that move on.
- * Returns false when the row is complete. */
+/* The instructions whose operand is in the low six bits of the opcode. False when the row is complete. */
 static bool run_primary(struct program *p, uint8_t op)
 {
 	uint64_t low = op & 0x3f;
@@ -308,6 +312,7 @@ static bool run_primary(struct program *p, uint8_t op)
 	return true;
 }
 
+/* The other instructions that move the location. False when the row is complete. */
 static bool run_move(struct program *p, uint8_t op)
 {
 	switch (op) {
@@ -322,7 +327,7 @@ static bool run_move(struct program *p, uint8_t op)
 	}
 }
 
-/* The instructions that set a rule or the CFA. The operands are read in their order. */
+/* The instructions that set a rule or the CFA. Operands are read in their order. */
 static void run_rule(struct program *p, uint8_t op)
 {
 	struct cursor *c = &p->code;
@@ -417,7 +422,7 @@ static bool run_program(struct program *p)
 			break;
 		case DW_CFA_GNU_args_size:
 			read_uleb(&p->code);
-			break; /* for landing pads only */
+			break; /* matters to landing pads only */
 		default:
 			run_rule(p, op);
 		}
@@ -425,7 +430,7 @@ static bool run_program(struct program *p)
 	return !p->code.bad;
 }
 
-/* Runs what the functions of the common entry share, and stands before the function's own program. */
+/* Runs the common entry's program, and sets `p` to the function's own program. */
 static bool start_program(struct program *p, const struct cfi_function *function, uintptr_t address,
 			  struct cfi_work *work)
 {
@@ -473,8 +478,9 @@ void cfi_each_row(const struct cfi_function *function, struct cfi_work *work, cf
 		p.next = 0;
 		if (!run_program(&p))
 			return;
-		/* The program is at its end, or at another row's beginning. */
+		/* At the program's end, or where another row begins. */
 		p.location = p.address = p.next > start && p.next < function->end ? p.next : function->end;
+		RECORDER_ASSERT(p.address > start);
 		if (has_cfa(&work->row))
 			take(context, function, start, p.address);
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call frame information: what .eh_frame says about finding the caller of a function.
+ * Call frame information: how .eh_frame finds the caller of a function.
  *
- * Format: System V ABI for x86-64 (register numbers), DWARF 5 section 6.4 and 2.5 (programs and
- * expressions), Linux Standard Base 10.6 (.eh_frame, .eh_frame_hdr, pointer encodings).
+ * Format: System V ABI (register numbers), DWARF 5 sections 6.4 and 2.5 (programs and expressions), Linux Standard Base
+ * 10.6 (.eh_frame, .eh_frame_hdr, pointer encodings).
  *
- * Runs inside the recorded program: no allocation, no lock, no errno, no global state; any thread,
- * any time. The tables are read where the loader mapped them, never outside the given range.
- * Memory of the program is read only through the caller's function.
+ * Runs inside the recorded program, in any thread, at any time: no allocation, no lock, no errno, no global state. The
+ * tables are read where the loader mapped them, never outside the given range. Memory of the program is read
+ * only through the caller's function.
  */
 #ifndef MSREC_CFI_H
 #define MSREC_CFI_H
@@ -17,14 +17,16 @@
 
 #include "cfi_registers.h"
 
-/* An object's tables, each with the readable bytes around it: .eh_frame_hdr (PT_GNU_EH_FRAME) at `header`, 0: the
- * object has none; and all of .eh_frame in [start, end), which may be in another segment. */
+/*
+ * An object's tables, each with the readable bytes around it: .eh_frame_hdr (PT_GNU_EH_FRAME) at `header` (0: none), and
+ * all of .eh_frame in [start, end), which may be in another segment.
+ */
 struct cfi_section {
 	uintptr_t header, header_end;
 	uintptr_t start, end;
 };
 
-/* One function description: a frame description entry with what it takes from its common entry. */
+/* One function: its frame description entry, with what that takes from its common entry. */
 struct cfi_function {
 	uintptr_t start, end;               /* the code it describes */
 	const uint8_t *common, *common_end; /* the program shared by the functions of one CIE */
@@ -33,8 +35,7 @@ struct cfi_function {
 	int64_t data_factor;
 	uint8_t return_register;
 	uint8_t encoding; /* of pointers in the program */
-	bool signal;      /* a signal handler returns into it: the caller was
-						   interrupted, its pc is not a return address */
+	bool signal; /* a signal handler returns into it: its caller's pc is where that was interrupted */
 };
 
 enum cfi_kind {
@@ -59,8 +60,7 @@ struct cfi_row {
 #define CFI_REMEMBERED 8
 #define CFI_STACK 32
 
-/* Working memory (about 2.5 KiB), kept off the program's stack, which may be tiny. After
- * cfi_find_row() `row` is the result. */
+/* Working memory (about 2.5 KiB), kept off the program's stack, which may be tiny. */
 struct cfi_work {
 	struct cfi_row row, initial;
 	struct cfi_row remembered[CFI_REMEMBERED];
@@ -80,11 +80,13 @@ enum cfi_result {
 	CFI_FAILED          /* no rule, broken rule, or unreadable memory */
 };
 
-/* Reads `bytes` (1, 2, 4 or 8) of the program's memory, zero-extended; false = not readable.
- * `link` says that the caller's rip, rsp or rbp may depend on the value. */
+/*
+ * Reads `bytes` (1, 2, 4 or 8) of the program's memory, zero-extended; false: not readable. `link`: the caller's rip, rsp
+ * or rbp may depend on the value.
+ */
 typedef bool cfi_read_function(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value);
 
-/* One step outwards and what it depended on. */
+/* One frame step outwards and what it depended on. */
 struct cfi_step {
 	cfi_read_function *read;
 	void *context;
@@ -94,25 +96,25 @@ struct cfi_step {
 	uintptr_t return_at;     /* out: where the return address was read, 0 = nowhere */
 };
 
-/* Where .eh_frame begins, as its header says; 0: that is none. */
+/* Where .eh_frame begins; 0: there is no valid header. */
 uintptr_t cfi_frames(uintptr_t header, uintptr_t header_end);
 
 /* Finds the description of the code at `address`. */
 bool cfi_find(const struct cfi_section *section, uintptr_t address, struct cfi_function *found);
 
-/* Parses the description at `at`, which must lie within the section, as must what it refers to. */
+/* Parses the description at `at`. False if it, or its common entry, is not within the section. */
 bool cfi_parse(const struct cfi_section *section, uintptr_t at, struct cfi_function *found);
 
 /* Computes the rules at `address` into work->row. */
 bool cfi_find_row(const struct cfi_function *function, uintptr_t address, struct cfi_work *work);
 
-/* Computes one row after the other into work->row, and tells for which code [start, end) it holds. */
+/* Computes one row after the other into work->row, and passes the code [start, end) for which it holds. */
 typedef void cfi_row_function(void *context, const struct cfi_function *function, uintptr_t start,
 			      uintptr_t end);
 void cfi_each_row(const struct cfi_function *function, struct cfi_work *work, cfi_row_function *take,
 		  void *context);
 
-/* Applies work->row. On CFI_OK *step->state holds the caller's registers; else it is unchanged. */
+/* Applies work->row. On CFI_OK *step->state holds the caller's registers; else *step->state is unchanged. */
 enum cfi_result cfi_take_step(struct cfi_step *step, struct cfi_work *work);
 
 #endif

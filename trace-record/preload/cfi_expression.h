@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * DWARF expressions (DWARF 5, 2.5), which some rules of call frame information are. What cfi.h says of where this runs
- * holds here, too.
- */
+/* Evaluates DWARF expressions (DWARF 5, 2.5) in rules of call frame information. Runs where cfi.h runs. */
 #ifndef PRELOAD_CFI_EXPRESSION_H
 #define PRELOAD_CFI_EXPRESSION_H
 
@@ -15,7 +12,7 @@
 enum cfi_result cfi_evaluate(struct cfi_step *step, struct cfi_work *work, int64_t at, const uint64_t *base,
 			     bool link, uint64_t *value);
 
-/* A register of the frame: CFI_OK, CFI_NEEDS_REGISTER, or CFI_FAILED where it isn't one that is followed. */
+/* Reads a register of the frame: CFI_OK, CFI_NEEDS_REGISTER, or CFI_FAILED if it has no number below CFI_REGISTERS. */
 enum cfi_result cfi_read_register(struct cfi_step *step, uint64_t reg, bool link, uint64_t *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers and pointers that call frame information is written in. */
+/* Reads the numbers and pointers in call frame information. */
 #ifndef PRELOAD_CFI_READ_H
 #define PRELOAD_CFI_READ_H
 
@@ -13,8 +13,7 @@
 #define PE_FORMAT 0x0f
 #define PE_RELATION 0x70
 
-/* Reads bytes from `at` on, never at or after `end`. Whoever asks for more sets `bad` and reads
- * zeros, so a parser may check once at its end. */
+/* Reads from `at` on, never at or after `end`. A read beyond gives zeros and sets `bad`, so a parser checks once, at its end. */
 struct cursor {
 	const uint8_t *at, *end;
 	bool bad;
@@ -82,7 +81,7 @@ static inline void skip_bytes(struct cursor *c, uint64_t bytes)
 	}
 }
 
-/* Reads a pointer without following DW_EH_PE_indirect; `data` is the base of data-relative ones. */
+/* Reads a pointer without following DW_EH_PE_indirect; `data` is the base of data-relative pointers. */
 static inline uint64_t read_pointer(struct cursor *c, uint8_t encoding, uintptr_t data)
 {
 	uintptr_t here = (uintptr_t)c->at;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A step to the caller by the rules that hold at a pc. */
+/* A frame step by the rules that hold at a pc. */
 #include <stddef.h>
 
 #include "cfi.h"
 #include "cfi_expression.h"
+#include "recorder_assert.h"
 
-/* A register of the caller. *at: where it was read, 0 = nowhere. */
+/* Restores a register of the caller. *at: where it was read; 0: nowhere. */
 static enum cfi_result restore(struct cfi_step *step, struct cfi_work *work, unsigned reg, uint64_t cfa,
 			       bool link, uint64_t *value, uintptr_t *at)
 {
@@ -13,6 +14,7 @@ static enum cfi_result restore(struct cfi_step *step, struct cfi_work *work, uns
 	uint64_t address;
 	enum cfi_result result;
 
+	RECORDER_ASSERT(reg < CFI_REGISTERS);
 	*at = 0;
 	switch (work->row.kind[reg]) {
 	case CFI_SAME:
@@ -49,8 +51,10 @@ static enum cfi_result find_cfa(struct cfi_step *step, struct cfi_work *work, ui
 	return result;
 }
 
-/* rip and rsp of the caller must be found; rbp may be lost, but not for want of a register that a
- * walk with all registers would know. */
+/*
+ * rip and rsp of the caller must be found. rbp may be lost, but not for want of a register that a walk with all registers
+ * would know.
+ */
 static enum cfi_result restore_links(struct cfi_step *step, struct cfi_work *work, uint64_t cfa,
 				     struct cfi_state *caller)
 {

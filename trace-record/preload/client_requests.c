@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that the requests of msrec.h call while a program is recorded. What they say is taken as it
- * is: such blocks are nobody's but the program's. Massif knows none at NULL, so neither do we.
+ * The functions that the client requests of msrec.h call. Requests are recorded as they are: only the program knows its
+ * custom blocks. As in Massif there is no block at NULL.
  */
 #include "export.h"
 #include "msrec.h"

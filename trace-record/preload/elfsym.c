@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What an object's dynamic section tells of its symbols. */
+/* An object's symbols, from its dynamic section. */
 struct tables {
 	const ElfW(Sym) * symbols;
 	const char *strings;
@@ -121,7 +121,7 @@ struct first {
 	bool ours;
 };
 
-/* Up to this library. What can't be looked into may have it. */
+/* Stops at this library. An object without readable tables may define the function. */
 static int visit_first(struct dl_phdr_info *object, size_t size, void *data)
 {
 	struct first *first = data;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beginning and end of a recorded process: the start mark, the removal of our traces from the
- * environment, and at a normal exit what Valgrind does there: libstdc++'s and libc's
- * own functions that free what those libraries keep to the end.
+ * Beginning and end of a recorded process: the start marker; the removal of the recorder from the environment; and at a
+ * normal exit, as under Valgrind, the functions of libstdc++ and libc that free what these libraries keep to the end.
  */
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -25,8 +24,8 @@ extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
 extern FILE *_IO_list_all; /* stdio's files */
 
 /*
- * What stdio holds back goes with a process that ends by _exit() or quick_exit(). libc's clean-up would write it, and set
- * files that are shared with other processes back to what the program has read.
+ * A process that ends by _exit() or quick_exit() discards stdio's buffers. libc's clean-up would write them, and seek files
+ * that are shared with other processes back to what the program has read.
  */
 static void discard_buffers(void)
 {
@@ -39,7 +38,7 @@ static void free_resources(const struct unwind_regs *regs, bool quickly)
 	static _Atomic bool done;
 	bool libc, cxx;
 
-	/* Other threads may still use what would be freed; Valgrind has stopped them, we cannot. */
+	/* Other threads may still use the memory. Valgrind has stopped them; the recorder cannot. */
 	if (!recorder_freeres_wanted(&libc, &cxx, regs) || !(libc || cxx) || os_threads() != 1 ||
 	    atomic_exchange(&done, true))
 		return;
@@ -79,8 +78,8 @@ EXPORT __attribute__((noreturn)) void _Exit(int status)
 }
 
 /*
- * Drops "NAME=value" from the environment, in place. What is before it moves up, because there are programs that
- * look for the auxiliary vector behind the end.
+ * Drops "NAME=value" from the environment, in place. Earlier entries move up, because some programs look for the auxiliary
+ * vector behind the end.
  */
 static void drop_variable(const char *name)
 {
@@ -114,7 +113,7 @@ static void drop_preload(void)
 		drop_variable("LD_PRELOAD");
 }
 
-/* Who looks behind the arguments takes that for the environment: from the first place on, what is left of it. */
+/* Some programs take what lies behind the arguments for the environment: fills the freed entries with the first one. */
 static void drop_ours(void)
 {
 	char **at = environ;

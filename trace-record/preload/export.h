@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * EXPORT marks what the preload library shows to the program; everything else is hidden. HIDDEN says so
- * of data that is declared elsewhere, so that it can be reached without asking where it is.
+ * EXPORT: a function that the program sees. All others are hidden (-fvisibility=hidden). HIDDEN is for declarations of
+ * data, so that the compiler addresses it directly, not by the offset table.
  */
 #ifndef PRELOAD_EXPORT_H
 #define PRELOAD_EXPORT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How forks are seen: by handlers that libc calls, and where there are none, in the functions themselves. */
+/* Forks are seen by handlers that libc's fork() calls; _Fork() calls no handlers and is replaced. */
 #include "forks.h"
 
 #include <errno.h>
@@ -30,8 +30,8 @@ void forks_begin(void)
 }
 
 /*
- * What pthread_atfork() calls. The handlers that are registered first are the last ones before a fork, and the first ones
- * behind it: ours must be those, because others may wait there for what a thread has that waits for the fork.
+ * pthread_atfork() calls this. The handlers registered first run last before a fork and first behind it. The recorder's must
+ * be these: another handler may wait for a lock whose owner waits at the fork barrier.
  */
 EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *dso)
 {
@@ -41,7 +41,7 @@ EXPORT int __register_atfork(void (*before)(void), void (*in_parent)(void), void
 	return next.register_atfork(before, in_parent, in_child, dso);
 }
 
-/* The handlers aren't told that there is no child. */
+/* Handlers do not learn that there is no child. */
 EXPORT pid_t fork(void)
 {
 	pid_t pid;
@@ -54,7 +54,7 @@ EXPORT pid_t fork(void)
 	return pid;
 }
 
-/* Without handlers. */
+/* Calls no handlers. */
 EXPORT pid_t _Fork(void)
 {
 	pid_t pid;

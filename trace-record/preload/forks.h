@@ -3,7 +3,7 @@
 #ifndef PRELOAD_FORKS_H
 #define PRELOAD_FORKS_H
 
-/* When the process begins: has libc's fork() tell the recorder. May come late, and more than once. */
+/* Registers the recorder's fork handlers with libc. May be called late, and more than once. */
 void forks_begin(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "cfi.h"
 #include "modules.h"
 #include "os.h"
+#include "recorder_assert.h"
 #include "rules.h"
 
 #define TABLES_MAX 16384u
@@ -16,33 +17,33 @@
 #define READ_BYTES_MAX (UINT64_C(1) << 28) /* of one table, with common entries each time */
 #define RULE_BITS ((UINT64_C(1) << RULE_TAG_SHIFT) - 1)
 
-/* A rule, and in the place of its tag the number of bytes for which it holds. */
+/* A rule; instead of a tag it has the number of bytes for which it holds. */
 struct row {
 	uintptr_t start;
 	uint64_t rule;
 };
 
-/* What was registered. Its room for rows stays its own when it is gone, for another of at most that size. */
+/* A registered table. Its rows stay reserved when it is gone, for another table that needs no more of them. */
 struct table {
 	const void *key;
 	uintptr_t start, end; /* the code */
 	uint64_t serial;      /* later ones have larger numbers */
 	uint32_t rows, n_rows, room;
-	/* Odd while it is there: what was read of it holds if this is still the same. */
+	/* Odd while the table is there. What a reader has read of it holds if this has not changed. */
 	_Atomic uint32_t life;
 };
 
 static struct table tables[TABLES_MAX];
 static _Atomic uint32_t table_count; /* release: tables below were filled once */
 static struct row *rows;             /* set before table_count is not 0 */
-static uint32_t rows_used;
+static uint32_t rows_used;           /* <= ROWS_MAX */
 static uint64_t serials;
 static _Atomic bool lock;
 static struct cfi_work work; /* of the thread that has the lock */
 
 /* ---- reading a table ---- */
 
-/* Nobody has said where it ends: [low, high) are pages of which the kernel was asked. */
+/* The table's size is not known: [low, high) are pages that the kernel has found readable. */
 struct reading {
 	uintptr_t low, high;
 	uint64_t bytes; /* read so far */
@@ -75,7 +76,7 @@ struct entry {
 	uintptr_t start, at, end; /* `at`: what follows its length */
 };
 
-/* False: there is none, because the table ends or is no good. */
+/* False: the table ends, or is damaged. */
 static bool find_entry(struct reading *r, uintptr_t start, struct entry *entry)
 {
 	uint64_t size;
@@ -124,7 +125,7 @@ static void take_row(void *context, const struct cfi_function *function, uintptr
 		r->rows[r->n_rows - 1] = r->last;
 }
 
-/* A function's entry says how far before itself its common one is. */
+/* `back`: how far before the function's entry the common one is. */
 static void read_function(struct reading *r, const struct entry *entry, uintptr_t back)
 {
 	struct cfi_section section = { 0 };
@@ -163,7 +164,7 @@ static void read_table(struct reading *r, uintptr_t begin, bool list)
 
 /* ---- keeping it ---- */
 
-/* Tables tell of functions in ascending order as a rule; then this looks at each row once or a few times. */
+/* Shell sort: most tables are in ascending order, and then it looks at each row a few times only. */
 static void sort_rows(struct row *first, uint32_t n)
 {
 	for (uint32_t gap = n / 2; gap > 0; gap /= 2)
@@ -192,7 +193,7 @@ static struct table *find_table(const void *key)
 	return NULL;
 }
 
-/* One that is gone and whose room is no larger than need be; or a new one. NULL: there is no room. */
+/* A table that is gone and has just the room for so many rows, or a new one. NULL: there is no room. */
 static struct table *find_room(uint32_t n_rows)
 {
 	const uint32_t count = atomic_load_explicit(&table_count, memory_order_relaxed);
@@ -208,19 +209,23 @@ static struct table *find_room(uint32_t n_rows)
 		rows = os_map(ROWS_MAX * sizeof(*rows));
 	if (count == TABLES_MAX || !rows || room > ROWS_MAX - rows_used)
 		return NULL;
+	RECORDER_ASSERT(room >= n_rows && (room & (room - 1)) == 0);
 	table->rows = rows_used;
 	table->room = room;
 	rows_used += room;
+	RECORDER_ASSERT(rows_used <= ROWS_MAX);
 	return table;
 }
 
-/* Nobody takes what is written before `life` is odd for what holds. */
+/* Readers ignore the table until `life` is odd. */
 static void fill_table(struct table *table, const void *key, bool list)
 {
 	struct row *const first = rows + table->rows;
 	struct reading r = { .rows = first, .most = table->room };
 
+	RECORDER_ASSERT(!is_there(table));
 	read_table(&r, (uintptr_t)key, list);
+	RECORDER_ASSERT(r.n_rows <= table->room);
 	sort_rows(first, r.n_rows);
 	table->key = key;
 	table->n_rows = r.n_rows;
@@ -261,7 +266,7 @@ void frametables_remove(const void *begin)
 	struct table *table = find_table(begin);
 
 	if (table) {
-		/* Before anything of another table is written in its place. */
+		/* Before another table is written in its place. */
 		atomic_fetch_add_explicit(&table->life, 1, memory_order_acq_rel);
 		modules_code_changed();
 	}
@@ -270,7 +275,7 @@ void frametables_remove(const void *begin)
 
 /* ---- asking ---- */
 
-/* The last row that begins at the address or before. */
+/* The rule of the last row that begins at or before the address, if it reaches that far. */
 static uint64_t find_rule(const struct table *table, uintptr_t address)
 {
 	const struct row *first = rows + table->rows;

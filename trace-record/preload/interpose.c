@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C allocation functions that the program calls instead of its allocator's. Each calls the
- * real one and hands an event to the recorder: a free before the real free, an allocation after
- * the real call, and before a realloc what it is given, so that no address is live twice.
+ * The C allocation functions that the program calls instead of its allocator's. Each calls the real function and the
+ * recorder: a free is recorded before the real free, an allocation after the real call, and a realloc's old address
+ * before the realloc. So no address is live twice in the trace.
  */
 #include "interpose.h"
 
@@ -19,7 +19,7 @@
 #include "sample.h"
 #include "thread_lookup.h"
 
-/* Not (or not everywhere) in libc's headers. */
+/* Not in all libcs' headers. */
 EXPORT void cfree(void *p);
 EXPORT void free_sized(void *p, size_t size);
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size);
@@ -71,7 +71,7 @@ static void *realloc_from_arena(void *old, size_t size, const struct unwind_regs
 	return p;
 }
 
-/* While blocks are sampled. `old` leaves the set before anyone else can get its address. */
+/* While blocks are sampled. `old` leaves the set before another thread can get its address. */
 static void *realloc_sampled(void *old, size_t size, const struct unwind_regs *regs)
 {
 	const bool sampled = old && sample_take(sample_key(old));
@@ -129,7 +129,7 @@ void *interpose_realloc(void *old, size_t size)
 	return realloc_for(old, size, CALLER_REGS());
 }
 
-/* libc's calls realloc, which records it; only a refused product never gets there. Another allocator's may not. */
+/* libc's reallocarray calls realloc, which records the call unless the product is refused. Another allocator's may not. */
 EXPORT void *reallocarray(void *old, size_t n, size_t size)
 {
 	size_t product;
@@ -144,7 +144,7 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 	return next.reallocarray(old, n, size);
 }
 
-/* What all ways to free have in common: true if the real function must be called. */
+/* Records a free. True if the real function must be called. */
 static inline bool freeing(void *p, const struct unwind_regs *regs)
 {
 	if (!ready())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that most calls are of, when a call may have to be told. They are jumped to by those that
- * the program calls (passing.c), so that they find the program's registers and frame as if it had called them.
+ * The most frequent functions, when a call may need an event. The exported functions (sampling.c) jump to these, so that they
+ * find the program's registers and frame as if the program had called them.
  */
 #ifndef PRELOAD_INTERPOSE_H
 #define PRELOAD_INTERPOSE_H

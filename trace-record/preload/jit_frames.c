@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions by which a program tells its unwinder of code that it makes itself. Each notes what it is told and
- * jumps on, so that what the unwinder allocates has the program as its caller. Which unwinder that is, is asked each
- * time: it may come with a plug-in. Without one there is nobody to tell.
+ * The functions by which a program registers frame tables of code that it makes itself. Each passes the table to
+ * frametables.h and jumps on to the real function, so that allocations there have the program as their caller. The
+ * real function is looked up each time, because the unwinder may come with a plug-in; there may be none.
  */
 #include <stddef.h>
 

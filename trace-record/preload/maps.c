@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mmap and its like as the program calls them; what libc maps for itself doesn't come here. Without
- * --mmap they are passed on and nothing else. And mlockall(), which is about all that is mapped.
+ * mmap and its like, as the program calls them (libc's own mappings do not come here). Without --mmap they are only passed
+ * on. And mlockall(), which would lock the recorder's memory, too.
  */
 #undef _FILE_OFFSET_BITS /* or mmap would be another name for mmap64, and both are wanted */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "os.h"
 #include "recorder.h"
 
-/* Until the real functions can be called, and while they are looked up, the kernel's are. */
+/* False: make the system call instead. */
 static inline bool ready(void)
 {
 	return __builtin_expect(next_ready, 1) || next_resolve();
@@ -85,8 +85,8 @@ EXPORT int munmap(void *address, size_t size)
 }
 
 /*
- * What is there already is locked when it is used, and not read in at once: with it would come all of the recorder's shared
- * memory, which is larger than most machines' and nearly empty.
+ * Locks existing pages when they are used, instead of reading all of them in: that would include the recorder's shared
+ * memory, which is larger than most machines' memory and nearly empty.
  */
 EXPORT int mlockall(int flags)
 {

@@ -34,7 +34,7 @@ size_t next_arena_readable(const void *p)
 	return (size_t)(next_arena + NEXT_ARENA_BYTES - (const char *)p);
 }
 
-/* As far as that can be told. */
+/* True also if the objects are not known. */
 static bool are_in_one_object(void *a, void *b)
 {
 	struct modules_found at_a, at_b;
@@ -71,8 +71,8 @@ bool next_resolve(void)
 	next.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
 	next.exit_now = dlsym(RTLD_NEXT, "_exit");
 	/*
-	 * What may be missing: of that dlsym() would make a message, in memory from the program's own malloc, if it has one,
-	 * which may be what calls us, for its first pages and with its lock.
+	 * Not by dlsym(), because these may be missing: dlerror()'s message needs memory from the program's own malloc, if
+	 * there is one, which may be the caller, with its lock held.
 	 */
 	next.free_sized = elfsym_next("free_sized");
 	next.free_aligned_sized = elfsym_next("free_aligned_sized");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions behind the ones we replace: those that the program would have called without us,
- * looked up once by dlsym(RTLD_NEXT). The look-up itself may allocate; until it is done requests are
- * served from a small arena whose blocks are recognised for ever and never given back.
+ * The functions behind the replaced ones: those that the program would call without the recorder, looked up once by
+ * dlsym(RTLD_NEXT). The look-up itself may allocate; until it is done a small arena serves requests. Its blocks are
+ * recognised for ever and never given back.
  */
 #ifndef PRELOAD_NEXT_MALLOC_H
 #define PRELOAD_NEXT_MALLOC_H
@@ -51,14 +51,16 @@ extern HIDDEN struct next next;
 /* Whether `next` is complete. */
 extern HIDDEN bool next_ready;
 
-/* Set during the libraries' clean-up at the end: what it frees is told, and then left where it is, because
- * it goes with the process. Giving it back can make the allocator put millions of free blocks together. */
+/*
+ * Set during the libraries' clean-up at the end, whose frees are recorded but not made: the memory goes with the process,
+ * and freeing can make the allocator merge millions of free blocks.
+ */
 extern HIDDEN bool next_ending;
 
-/* Makes it so; false while the look-up itself is what calls us: use the arena. */
+/* Looks the functions up. False inside the look-up itself: use the arena. */
 bool next_resolve(void);
 
-/* The arena: zeroed memory aligned to `align` (a power of two), or NULL when it is used up. */
+/* Zeroed memory of the arena, aligned to `align` (a power of two), or NULL when the arena is used up. */
 void *next_arena_alloc(size_t size, size_t align);
 #define NEXT_ARENA_BYTES (64u << 10)
 extern HIDDEN char next_arena[NEXT_ARENA_BYTES];

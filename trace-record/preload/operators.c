@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * C++ operator new and delete in all their forms, by their mangled names (this library is C and
- * must not pull in a C++ runtime). The real operator does the work; what it asks of malloc on the
- * way is not recorded a second time. The operators of the known C++ runtimes are malloc and free under another
- * name: while these succeed, and nothing but the common records is wanted, they are called at once.
+ * C++ operator new and delete in all their forms, by their mangled names (this library is C and must not pull in a C++
+ * runtime). The real operator does the work; the allocation that it makes by malloc is not recorded again. The operators
+ * of the known C++ runtimes are malloc and free by another name: while plain records suffice and malloc succeeds, these
+ * are called directly.
  */
 
 #include "elfsym.h"
@@ -14,10 +14,9 @@
 #include "thread_lookup.h"
 
 /*
- * A failing operator new throws through our frame. This is all that happens then: the failed call
- * is recorded and the thread leaves the operator. It is the personality routine of the functions
- * that say so (Itanium C++ ABI, 2.5.2), called by the C++ runtime as it unwinds; they have no other
- * clean-up, so there is nothing to land on.
+ * A failing operator new throws through the exported function's frame. The C++ runtime, as it unwinds, calls this personality
+ * routine (Itanium C++ ABI, 2.5.2): it records the failed call, and the thread leaves the operator. The frame has
+ * no other clean-up, so there is no landing pad.
  */
 #define CLEANUP_PHASE 2
 #define CONTINUE_UNWIND 8
@@ -33,7 +32,7 @@ __attribute__((visibility("hidden"), used)) int msrec_new_personality(int versio
 	return CONTINUE_UNWIND;
 }
 
-/* Encoding 0x9b: pc-relative to a pointer in our own data, so that nothing is left to relocate. */
+/* Encoding 0x9b: pc-relative to a pointer in the library's own data. */
 __asm__(".pushsection .data.rel.local, \"aw\"\n"
 	".balign 8\n"
 	"msrec_new_personality_ref: .quad msrec_new_personality\n"
@@ -42,8 +41,8 @@ __asm__(".pushsection .data.rel.local, \"aw\"\n"
 
 /* A real operator. */
 struct next_operator {
-	void *_Atomic function; /* NULL if nobody has one */
-	bool plain;             /* it comes down to our malloc or free, and does nothing else */
+	void *_Atomic function; /* NULL: no object defines it */
+	bool plain;             /* it calls malloc or free and does nothing else */
 };
 
 static bool is_of_runtime(const void *function)
@@ -53,8 +52,8 @@ static bool is_of_runtime(const void *function)
 }
 
 /*
- * Whether nobody has replaced what the runtime's operators call of each other, and malloc and free: a program
- * that has an operator new of its own gets the memory of new[] from there, too.
+ * Whether no object replaces malloc, free, or the operators that the runtime's operators call: new[] of the runtime takes
+ * its memory from the program's own operator new, if there is one.
  */
 static bool are_plain(void)
 {
@@ -90,7 +89,7 @@ static const struct next_operator *find(struct next_operator *known, const char 
 		find(&known_, #name);                                                                        \
 	})
 
-/* What an operator comes down to when nobody has one. */
+/* Operator new where no object defines it. */
 static void *plain_new(size_t size, size_t align)
 {
 	if (!size)
@@ -98,7 +97,7 @@ static void *plain_new(size_t size, size_t align)
 	return align ? next.memalign(align, size) : next.malloc(size);
 }
 
-/* Of an operator that is malloc; NULL: the long way must be gone. */
+/* Operator new of a runtime, as malloc; NULL: the real operator must be called. */
 static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, size_t size,
 							     const struct unwind_regs *regs)
 {
@@ -110,8 +109,8 @@ static inline __attribute__((always_inline)) void *new_plain(enum mst_op op, siz
 }
 
 /*
- * `align_` is 0 or the parameter of that name. A block that is none of the sample is counted by the malloc
- * inside, or here if the operator has its memory from elsewhere.
+ * `align_` is 0 or the parameter of that name. A block that is not in the sample is counted down by the inner malloc, or here
+ * if the operator takes its memory from elsewhere.
  */
 #define NEW(name, op_, align_, params, args)                                                                 \
 	EXPORT void *name params;                                                                            \

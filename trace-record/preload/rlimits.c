@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits that the program sets itself. One on address space would hold for the recorder's shared memory, too, and
- * leave the program nothing: what of it belongs to nobody yet is given back then.
+ * Limits that the program sets itself. One on address space would count the recorder's shared memory, too, and leave the
+ * program nothing: so unclaimed segments are unmapped then.
  */
 #undef _FILE_OFFSET_BITS /* or setrlimit would be another name for setrlimit64, and both are wanted */
 #include <errno.h>
@@ -45,7 +45,6 @@ static int set_limit_of(pid_t pid, int resource, const struct rlimit *limit, str
 	return result;
 }
 
-/* The two kinds of limits are the same. */
 _Static_assert(sizeof(struct rlimit) == sizeof(struct rlimit64), "of 64 bits each");
 
 EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "rules.h"
 
-_Alignas(64) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
-static _Atomic uint64_t rules_closings; /* the rules are free of modules closed before */
+#include "recorder_assert.h"
+
+_Alignas(64) _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_WORDS];
+static _Atomic uint64_t rules_closings; /* no rule is of a module closed before */
 
 uint64_t rule_search(const struct rule_place *place)
 {
-	for (unsigned slot = 0; slot < RULE_SLOTS; slot++) {
-		uint64_t rule = rule_load(&place->bucket[slot]);
+	for (unsigned i = 0; i < RULE_WORDS; i++) {
+		uint64_t rule = rule_load(&place->bucket[i]);
 
 		if (rule_is(rule, place))
 			return rule;
@@ -17,13 +19,15 @@ uint64_t rule_search(const struct rule_place *place)
 
 void rule_keep(const struct rule_place *place, uint64_t rule)
 {
-	_Atomic uint64_t *slot = place->home;
+	_Atomic uint64_t *word = place->home;
 
-	for (unsigned i = 0; i < RULE_SLOTS && rule_load(slot) != 0; i++)
-		slot = &place->bucket[i];
-	if (rule_load(slot) != 0)
-		slot = place->home;
-	atomic_store_explicit(slot, rule | place->tag << RULE_TAG_SHIFT, memory_order_relaxed);
+	for (unsigned i = 0; i < RULE_WORDS && rule_load(word) != 0; i++)
+		word = &place->bucket[i];
+	if (rule_load(word) != 0)
+		word = place->home;
+	RECORDER_ASSERT(rule != RULE_NONE && rule >> RULE_TAG_SHIFT == 0);
+	RECORDER_ASSERT(word >= place->bucket && word < place->bucket + RULE_WORDS);
+	atomic_store_explicit(word, rule | place->tag << RULE_TAG_SHIFT, memory_order_relaxed);
 }
 
 void rules_renew(uint64_t closings)
@@ -31,9 +35,9 @@ void rules_renew(uint64_t closings)
 	if (atomic_load_explicit(&rules_closings, memory_order_acquire) == closings)
 		return;
 	for (unsigned bucket = 0; bucket < 1 << RULE_BUCKET_BITS; bucket++)
-		for (unsigned slot = 0; slot < RULE_SLOTS; slot++)
-			if (rule_load(&rules[bucket][slot]) != 0)
-				atomic_store_explicit(&rules[bucket][slot], 0, memory_order_relaxed);
+		for (unsigned i = 0; i < RULE_WORDS; i++)
+			if (rule_load(&rules[bucket][i]) != 0)
+				atomic_store_explicit(&rules[bucket][i], 0, memory_order_relaxed);
 	atomic_store_explicit(&rules_closings, closings, memory_order_release);
 }
 

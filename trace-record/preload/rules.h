@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules by pc: how to step from a frame to its caller, learned from .eh_frame once for each pc.
+ * Rules by pc: the frame step from a frame to its caller, learned from .eh_frame once for each pc.
  *
- * One 64-bit word holds a whole rule and enough of its key to make it unmistakable, so that any
- * thread may read and write any slot at any time without a lock.
+ * One 64-bit word holds a whole rule and enough of its key to make it unmistakable. So any thread may read and write any
+ * word at any time without a lock.
  *
- * Key: pc * 2 + exact, 48 bits, spread by a multiplication modulo 2^48 (done in the upper bits of
- * a word). The top 13 bits of the product choose the bucket, the other 35 are the tag. A bucket is
- * one cache line of eight slots; the tag's top 3 bits choose the home slot, which is looked at
- * first, and replaced when the bucket is full.
+ * Key: pc * 2 + exact, 48 bits, spread by a multiplication modulo 2^48 (done in the upper bits of a word). The top 13
+ * bits of the product choose the bucket, the other 35 are the tag. A bucket is one cache line of eight words. The
+ * tag's top 3 bits choose the home word, which is looked at first, and replaced when the bucket is full.
  *
- * Rules of closed modules are cleared before the first capture that could meet other code at
- * their addresses. A thread that adds a rule has the pc on its stack, so no program that is sound
- * can unload that code before the capture is over: what is added during a clearing is valid.
+ * Rules of closed modules are cleared before the first capture that could meet other code at their addresses. A thread
+ * that adds a rule has the pc on its stack, so no sound program unloads that code before the capture is over: a
+ * rule added during a clearing is valid.
  */
 #ifndef PRELOAD_RULES_H
 #define PRELOAD_RULES_H
@@ -25,16 +24,18 @@
 #include "export.h"
 
 #define RULE_BUCKET_BITS 13
-#define RULE_SLOTS 8
+#define RULE_WORDS 8
 #define RULE_TAG_BITS 35
 #define RULE_TAG_MASK ((UINT64_C(1) << RULE_TAG_BITS) - 1)
 #define RULE_SPREAD UINT64_C(0x9e3779b97f4b) /* odd, so that the product is one-to-one */
 
 enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 
-/* Bits of a word. General: whether a module has no tables for the pc, which is to be stepped from by the frame pointer.
- * Compact: CFA = (bp or sp) + 8 * CFA words, return address at CFA - 8, the
- * caller's bp at CFA - 8 * BP words, or unchanged when that is 0. */
+/*
+ * Bits of a rule. Compact: CFA = (bp or sp) + 8 * CFA words; the return address is at CFA - 8, the caller's bp at
+ * CFA - 8 * BP words, or unchanged if that is 0. General: RULE_NO_TABLE if a module has no table for the pc, so that the
+ * step is by the frame pointer.
+ */
 #define RULE_KIND(rule) ((rule)&3)
 #define RULE_NO_TABLE (UINT64_C(1) << 2)
 #define RULE_FROM_BP (UINT64_C(1) << 2)
@@ -47,7 +48,7 @@ enum { RULE_NONE = 0, RULE_COMPACT = 1, RULE_GENERAL = 2, RULE_OUTERMOST = 3 };
 _Static_assert(RULE_BUCKET_BITS + RULE_TAG_BITS == 48, "the tag completes the bucket");
 _Static_assert(RULE_TAG_SHIFT + RULE_TAG_BITS <= 64, "a rule is one word");
 
-extern HIDDEN _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_SLOTS];
+extern HIDDEN _Atomic uint64_t rules[1 << RULE_BUCKET_BITS][RULE_WORDS];
 
 struct rule_place {
 	_Atomic uint64_t *bucket, *home;
@@ -70,12 +71,12 @@ static inline bool rule_has_no_table(uint64_t rule)
 	return RULE_KIND(rule) == RULE_GENERAL && rule & RULE_NO_TABLE;
 }
 
-static inline uint64_t rule_load(_Atomic uint64_t *slot)
+static inline uint64_t rule_load(_Atomic uint64_t *word)
 {
-	return atomic_load_explicit(slot, memory_order_relaxed);
+	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* Whether what was loaded from the home slot is the rule of the place. */
+/* Whether a word of the bucket is the rule of the place. */
 static inline bool rule_is(uint64_t rule, const struct rule_place *place)
 {
 	return rule >> RULE_TAG_SHIFT == place->tag && RULE_KIND(rule) != RULE_NONE;
@@ -87,12 +88,13 @@ uint64_t rule_search(const struct rule_place *place);
 /* Keeps a rule (without its tag). */
 void rule_keep(const struct rule_place *place, uint64_t rule);
 
-/* The row of the tables as a rule; RULE_GENERAL for what a compact one cannot say. */
+/* The row of the tables as a rule; RULE_GENERAL for what a compact rule cannot hold. */
 uint64_t rule_pack(const struct cfi_function *function, const struct cfi_row *row);
 
-/* Drops all rules if a module was closed since the last time. Threads may do so side by side;
- * each goes on only after it has cleared everything itself or seen that another one had.
- * `closings` is modules_closings() of the capture's state. */
+/*
+ * Drops all rules if a module was closed since the last time. Threads may do so side by side: each goes on only after it
+ * has cleared everything itself or seen that another thread had. `closings` is modules_closings() of the capture's state.
+ */
 void rules_renew(uint64_t closings);
 
 #endif

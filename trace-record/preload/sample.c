@@ -2,13 +2,14 @@
 #include "sample.h"
 
 #include "os.h"
+#include "recorder_assert.h"
 
 #define BUCKETS (1u << 16) /* only touched pages exist */
 #define BUCKET_KEYS 8u     /* a cache line */
 
 #define GOLDEN 0x9e3779b97f4a7c15u
 
-/* A key is in its bucket or in the neighbour. 0 = free place. */
+/* A key is in its home bucket or in the neighbour (index ^ 1). 0: free. */
 struct bucket {
 	_Alignas(64) _Atomic uint64_t keys[BUCKET_KEYS];
 };
@@ -30,7 +31,7 @@ bool sample_begin(uint64_t mean)
 
 /* ---- points ---- */
 
-/* A generator with 64 bits of state that any number may be. */
+/* splitmix64: any 64 bits are a valid state. */
 static uint64_t draw(uint64_t *random)
 {
 	uint64_t z = *random += GOLDEN;
@@ -40,16 +41,17 @@ static uint64_t draw(uint64_t *random)
 	return z ^ z >> 31;
 }
 
-#define LOG_BITS 40u      /* behind the point */
-#define LN2 2977044472ull /* ln 2 ... */
-#define LN2_BITS 32u      /* ... times 2 to this power */
+#define LOG_BITS 40u      /* of a logarithm's fraction */
+#define LN2 2977044472ull /* ln 2 * 2^LN2_BITS */
+#define LN2_BITS 32u
 
-/* -log2(u / 2^64), u above 0, bit by bit: squaring a number doubles its logarithm. */
+/* -log2(u / 2^64) for u > 0, bit by bit: squaring a number doubles its logarithm. */
 static uint64_t minus_log2(uint64_t u)
 {
 	const unsigned zeros = (unsigned)__builtin_clzll(u);
 	uint64_t fraction = 0, y = u << zeros;
 
+	RECORDER_ASSERT(u > 0 && y >> 63);
 	for (unsigned i = 0; i < LOG_BITS; i++) {
 		const unsigned __int128 square = (unsigned __int128)y * y;
 		const bool is_above_2 = square >> 127;
@@ -82,21 +84,22 @@ void sample_next(struct sample_countdown *countdown)
 
 /* ---- the set ---- */
 
-/* Counts what is in the set; a counter that has once been full stays so. */
+/* Counts the keys in the set. A counter that has once been full stays so. */
 static void count(uint64_t key, int change)
 {
 	_Atomic uint8_t *counter = &sample_counters[sample_counter(key)];
 	uint8_t n = atomic_load(counter);
 
 	while (n != UINT8_MAX && !atomic_compare_exchange_weak(counter, &n, (uint8_t)(n + change)))
-		;
+		RECORDER_ASSERT(n > 0 || change > 0);
 }
 
-/* The first place of the key's buckets that holds `wanted`, which becomes `value`. */
+/* Replaces `wanted` by `value` in the key's buckets, where it is first found. */
 static bool exchange(uint64_t key, uint64_t wanted, uint64_t value)
 {
 	const uint32_t home = (uint32_t)((key >> 4) * GOLDEN >> 48) & (BUCKETS - 1);
 
+	RECORDER_ASSERT(key != 0 && (wanted == key || value == key));
 	for (uint32_t i = 0; i < 2 * BUCKET_KEYS; i++) {
 		_Atomic uint64_t *place = &buckets[home ^ i / BUCKET_KEYS].keys[i % BUCKET_KEYS];
 		uint64_t found = wanted;
@@ -108,7 +111,7 @@ static bool exchange(uint64_t key, uint64_t wanted, uint64_t value)
 	return false;
 }
 
-/* The free of a block with that address may not have been seen: it is there already then. */
+/* If the free of an earlier block at that address was not seen, the key is there already. */
 bool sample_put(uint64_t key)
 {
 	if (sample_may_hold(key) && exchange(key, key, key))

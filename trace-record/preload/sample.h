@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --sample: which blocks are recorded, when not all of them are.
+ * --sample: decides which blocks are recorded.
  *
- * Sample points lie on the stream of all bytes that are ever asked for, at random, one in a mean
- * interval: a Poisson process, so the distance to the next one says nothing about that behind it. A
- * block whose bytes, and one byte more for blocks of none, hold a point is in the sample: one of `size`
- * bytes with probability 1 - exp(-(size + 1) / mean), whatever came before, in any thread.
+ * Sample points lie at random on the stream of all bytes that are ever asked for, one in a mean interval: a Poisson
+ * process, so distances between points are independent. A block is in the sample if a point lies in its bytes plus one
+ * (blocks of 0 bytes have a chance, too): with probability 1 - exp(-(size + 1) / mean), whatever came before, in
+ * any thread.
  *
- * Each thread counts down to its own next point. The addresses of the live blocks in the sample are in
- * a set that all threads share and a forked child inherits, so its memory is private. In front of it
- * counters say quickly of nearly every other block that it isn't there: near blocks have near counters,
- * so what the program has in the caches stays there.
+ * Each thread counts down to its own next point. The addresses of the live blocks in the sample are in a set that all
+ * threads share and a forked child inherits, so its memory is private. Counters in front of the set answer quickly for
+ * nearly every other block. Near blocks have near counters, which keeps the program's data in the caches.
  *
- * Any thread, any time, signal handlers too. Nothing here waits.
+ * Any thread calls these functions at any time, also in signal handlers. None waits.
  */
 #ifndef PRELOAD_SAMPLE_H
 #define PRELOAD_SAMPLE_H
@@ -24,7 +23,7 @@
 
 #include "export.h"
 
-/* One thread's. All zero, every block is in the sample. */
+/* A thread's way to its next point. All zero: every block is in the sample. */
 struct sample_countdown {
 	uint64_t left; /* bytes before the next point */
 	uint64_t random;
@@ -35,16 +34,16 @@ struct sample_countdown {
 extern HIDDEN bool sample_on; /* not all blocks are recorded */
 extern HIDDEN _Atomic uint8_t sample_counters[SAMPLE_COUNTERS];
 
-/* From here on there is one point in `mean` bytes, on average. False: no memory. */
+/* Sets the mean distance of points in bytes. False: no memory. */
 bool sample_begin(uint64_t mean);
 
-/* Begins a thread's countdown; threads that get other seeds get other points. */
+/* Begins a thread's countdown. Other seeds give other points. */
 void sample_seed(struct sample_countdown *countdown, uint64_t seed);
 
-/* The distance to a next point in whole bytes, rounded down: so a geometric distribution. */
+/* Draws the distance to a next point, in whole bytes, rounded down: a geometric distribution. */
 uint64_t sample_interval(uint64_t *random, uint64_t mean);
 
-/* Counts a block down if it is not in the sample: true. */
+/* True: the block is not in the sample, and is counted down. */
 static inline bool sample_passes(struct sample_countdown *countdown, size_t size)
 {
 	if (size >= countdown->left)
@@ -53,10 +52,10 @@ static inline bool sample_passes(struct sample_countdown *countdown, size_t size
 	return true;
 }
 
-/* After a point: on to the next one. */
+/* After a point: draws the next one. */
 void sample_next(struct sample_countdown *countdown);
 
-/* The key of a block, and of a custom one, which may have the address of another. */
+/* The keys of a block and of a custom block, which may share an address. */
 static inline uint64_t sample_key(const void *block)
 {
 	return (uintptr_t)block;
@@ -81,7 +80,7 @@ static inline bool sample_may_hold(uint64_t key)
 /* Puts a live block into the set. False: there is no room. */
 bool sample_put(uint64_t key);
 
-/* Takes it out before it is freed; false: it isn't there. */
+/* Takes a block out before it is freed. False: it is not in the set. */
 bool sample_take(uint64_t key);
 
 #endif

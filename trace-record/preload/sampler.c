@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --timer: looks at the stack pointer of whoever runs, so that stacks are seen between calls, too. Each thread
- * has a timer of its own CPU time, which sends it a signal: so a thread that waits in a system call is not
- * interrupted. SIGPROF stays the program's. SIGURG is ignored by default, so nothing happens if the program sets
- * all signals back, and whoever has a handler for it must expect it to come without a reason. Timers are made by
- * the kernel's own call, which allocates nothing; they are gone with the next exec, with the signals that
- * they have sent, and a forked child has none.
+ * --timer: samples the stack pointers of running threads, so that stacks are seen between calls, too. Each thread has a
+ * timer of its own CPU time, which sends it a signal; so a thread that waits in a system call is not interrupted.
+ *
+ * SIGPROF stays the program's. SIGURG is ignored by default, so nothing happens if the program resets all signals; and a
+ * program with a handler for SIGURG must expect spurious ones. Timers are made by the kernel's own call, which
+ * allocates nothing. Timers and the signals that they have sent are gone with the next exec; a forked child has none.
  */
 #include "sampler.h"
 

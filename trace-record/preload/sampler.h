@@ -6,13 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Once, when the process begins: takes the signal. False: somebody else has it. */
+/* Once, when the process begins: takes the signal, whose handler calls `take`. False: the program has taken it. */
 bool sampler_start(void (*take)(uintptr_t sp));
 
 /*
- * Samples of the calling thread from now on, one each `ms` of its CPU time, by a timer that is put in the place
- * of *timer (0: none), one of a thread of this process that is gone. True also if samples are not to be had
- * before sampler_start(); false: there is no timer.
+ * Samples the calling thread from now on, once each `ms` of its CPU time. The new timer replaces *timer (0: none), that of a
+ * thread that is gone. False: no timer can be made. Before sampler_start() it does nothing and returns true.
  */
 bool sampler_begin_thread(int *timer, uint32_t ms);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program calls: while blocks are sampled (sample.h), nearly no call has anything to be told, and
- * what remains is to find that out. So these are built without frames: they jump, to the real function or to
- * the one that tells of the call.
+ * The functions that the program calls most. While blocks are sampled (sample.h), nearly no call needs an event. So these
+ * are built without frames, and jump: to the real function, or to that of interpose.c, which records the call.
  */
 #include <stdlib.h>
 
@@ -34,7 +33,7 @@ EXPORT void *realloc(void *old, size_t size)
 		       : interpose_realloc(old, size);
 }
 
-/* The same, and free(NULL) is counted. */
+/* free(NULL) is counted, too. */
 EXPORT void free(void *p)
 {
 	if (thread_frees_unsampled(p) && p && !next_arena_owns(p) && !next_ending)

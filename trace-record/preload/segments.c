@@ -6,8 +6,7 @@
 
 #include "doorbell.h"
 
-/* Of so much address space, most is the program's. */
-#define OUR_PART 8u
+#define OUR_PART 8u /* the recorder takes at most 1/8 of the address space */
 
 #define AWAITS 2000u /* ms that a process waits for the segment of one that is gone */
 
@@ -33,7 +32,7 @@ static bool find_path(struct process *p)
 
 bool segments_map(struct process *p)
 {
-	/* A child has it from its parent, and may be allowed no system call by now. */
+	/* A child inherits the mapping, and may be allowed no system call by now. */
 	if (p->family)
 		return true;
 	if (!find_path(p))
@@ -96,7 +95,7 @@ static bool any_process_gone(struct process *p)
 	return false;
 }
 
-/* Where all are taken, but some by processes that are gone, msrec frees those when it has read them. */
+/* All segments are taken, but some by processes that are gone: msrec frees these segments when it has read them. */
 static bool await_segment(struct process *p)
 {
 	static _Atomic uint32_t never_woken;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which part of the memory that is shared with msrec this process has mapped: all of it, so that any forked child
- * finds its segment there. Where the address space is limited, it is a part, and more is mapped one by one, if it
- * can be reached.
+ * Maps the memory that is shared with msrec: all segments, so that any forked child finds its own there. Where the address
+ * space is limited, a part of the segments is mapped; others one by one, while the file can be opened.
  */
 #ifndef PRELOAD_SEGMENTS_H
 #define PRELOAD_SEGMENTS_H
@@ -12,13 +11,13 @@
 
 #include "process_state.h"
 
-/* Maps the family, if it isn't. */
+/* Maps the family, unless it is mapped. */
 bool segments_map(struct process *p);
 
-/* Gives the process a segment; the one that it has is its parent's, and is left. */
+/* Claims a segment. The one that the process has is its parent's. */
 bool segments_claim(struct process *p);
 
-/* The calling process may have so much address space from now on: gives back what is too much of that. */
+/* The process may have so many bytes of address space from now on: unmaps segments beyond the recorder's part of it. */
 void segments_leave_room(struct process *p, uint64_t address_space);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "modules.h"
+#include "recorder_assert.h"
 #include "walk.h"
 
 /* unwind_node.flags, above those of the step that is kept with it. */
@@ -16,21 +17,21 @@ enum {
 	NODE_ON_PATH = 1 << 8   /* path[depth - 1] is this one */
 };
 
-/* Guesses by the innermost frame, and by where earlier guesses failed, for where the last stack says nothing. */
+/* Guesses by the innermost frame and by where earlier guesses failed, used when the last node gives no good guess. */
 #define HINTS 4096u
 #define HINTS_TRIED 4u
 
 /*
- * The index begins with so many places, and is always twice as long as there are nodes at least. Most threads have few
- * stacks, and what is strewn over a table touches all of its pages.
+ * Buckets that the index begins with; it always has at least twice as many as there are nodes. Most threads have few
+ * stacks, and entries strewn over a large table would touch all of its pages.
  */
 #define INDEX_FIRST 512u
 
-/* A guess that leaves the path this far is made the path. */
+/* A guess with more frames off the path becomes the path. */
 #define STRAY_MOST 8u
 
-/* Walked at most, as a multiple of what is wanted: so that ways back from a deep recursion seldom end
- * where too little is known. */
+/* Frames walked at most, as a multiple of those wanted, so that returns from a deep recursion seldom reach frames
+ * outside of which too few are known. */
 #define WALK_FACTOR 4u
 
 #define READS_PER_NODE 2u
@@ -40,23 +41,27 @@ enum {
 struct place {
 	uintptr_t sp;
 	uint32_t node;
-	uint32_t links; /* links of the path up to and with this frame's step */
+	uint32_t links; /* number of the path's links up to and with this frame's step */
 };
 
 /*
- * The path is one stack that was captured not long ago, laid out flat: the frames outermost first, and
- * in the same order what their steps depend on (within a frame what is read first comes last).
+ * The path is one stack that was captured not long ago, laid out flat: the frames outermost first, and in the same order
+ * the links that their steps depend on (within a frame the first read comes last).
+ *   path_depth <= capacity; path[i].links ascends; path[i].node has depth i + 1 and NODE_ON_PATH
+ *   a node's parent, `last` and every guess are numbers below the capacity; parent < node
+ *   index_size is a power of two, 2 * n_nodes <= index_size <= 2 * capacity; hint_mask + 1 <= index_size
+ *   state is 0 (void), or the modules_state under which all nodes were made
  */
 struct unwind_memory {
 	struct unwind_stack stack;
-	uint64_t state; /* modules_state of the nodes; 0 = void */
+	uint64_t state; /* modules_state of the nodes; 0: void */
 	uint32_t capacity, wanted, walked_most;
 	uint32_t last; /* the node last captured */
 	uint32_t path_depth;
 	uint32_t n_reads;
 	struct place *path;
 	struct link *links;
-	struct link *reads;  /* of all nodes whose steps are not simple */
+	struct link *reads;  /* of all nodes whose steps are not NODE_SIMPLE */
 	uint16_t *index;     /* nodes by parent and frame; room for twice the capacity */
 	uint32_t index_size; /* a power of two */
 	uint32_t hint_mask;
@@ -72,19 +77,20 @@ static inline bool link_holds(const struct link *link)
 }
 
 /*
- * Given that the thread now has a frame in the state of path[i], whether the walk outwards from it
- * still gives path[i-1] … path[0] and nothing more, or gives the first `frames` of them. Goes from the
- * inside outwards and stops at the first difference, so each word read is one that a walk would read:
- * its address was derived from values just found to hold. Returns the link that changed, or NULL.
+ * Given that the thread now has a frame in the state of path[i]: NULL if the walk outwards from it still gives
+ * path[i-1] ... path[0] and nothing more, or gives the first `frames` of them; else the link that changed. Goes
+ * from the inside outwards and stops at the first difference. So each word read is one that a walk would read: its
+ * address was derived from values just found to hold.
  */
 static inline const struct link *path_changed(const struct unwind_memory *m, int i, uint32_t frames)
 {
 	const struct link *link = m->links + m->path[i].links;
 	uint32_t left = m->path[i].links;
 
+	RECORDER_ASSERT(i >= 0 && (uint32_t)i < m->path_depth);
 	if (unlikely((uint32_t)i >= frames))
 		left -= m->path[i - (int)frames].links;
-	/* Four to a round; the first difference still ends it. */
+	/* Four to a batch; the first difference still ends it. */
 	for (; left >= 4; left -= 4)
 		if (unlikely(!link_holds(--link) || !link_holds(--link) || !link_holds(--link) ||
 			     !link_holds(--link)))
@@ -103,7 +109,7 @@ static int frame_of_link(const struct unwind_memory *m, int i, const struct link
 	return i;
 }
 
-/* Whether the step of a node whose frame is there still leads to its parent. If not, *at is where not. */
+/* Whether the step of a node whose frame is there still leads to its parent. If not, *at is the word that changed. */
 static inline bool step_holds(const struct unwind_memory *m, const struct unwind_node *node, uintptr_t *at)
 {
 	const struct unwind_node *parent = &m->stack.nodes[node->parent];
@@ -128,9 +134,8 @@ static inline bool node_is_at(const struct unwind_node *node, uintptr_t pc, uint
 }
 
 /*
- * Given that the thread now has a frame in the state of node `number`, whether the walk outwards from it
- * gives its ancestors, as far as they matter. *stray: frames that were not on the path. If not, *at is
- * where something else was found.
+ * Given that the thread now has a frame in the state of node `number`: whether the walk outwards from it gives the node's
+ * ancestors, as far as they matter. *stray: frames that were not on the path. If not, *at is the word that changed.
  */
 static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number, uint32_t *stray,
 				  uintptr_t *at)
@@ -140,8 +145,10 @@ static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number
 	const struct link *changed;
 	uint32_t i = 0;
 
+	RECORDER_ASSERT(number < m->stack.n_nodes);
 	for (; !(node->flags & NODE_ON_PATH); node = parent) {
 		parent = &nodes[node->parent];
+		RECORDER_ASSERT(parent < node);
 		if (unlikely(!(node->flags & NODE_SIMPLE))) {
 			if (!step_holds(m, node, at))
 				return false;
@@ -163,7 +170,7 @@ static inline bool ancestors_hold(const struct unwind_memory *m, uint32_t number
 
 /* ---- the path ---- */
 
-/* Leaves the outermost `depth` frames on the path. */
+/* Cuts the path to its outermost `depth` frames. */
 static inline void path_cut(struct unwind_memory *m, uint32_t depth)
 {
 	while (m->path_depth > depth)
@@ -178,12 +185,15 @@ static inline void path_add(struct unwind_memory *m, uint32_t number)
 	const uint32_t links = m->path_depth > 0 ? m->path[m->path_depth - 1].links : 0;
 	struct link *link = m->links + links;
 
+	RECORDER_ASSERT(m->path_depth < m->capacity && node->depth == m->path_depth + 1);
+	RECORDER_ASSERT(node->parent == (m->path_depth > 0 ? m->path[m->path_depth - 1].node : UNWIND_ROOT));
 	for (uint32_t i = node->n_reads; unlikely(i > 0); i--)
 		*link++ = m->reads[node->reads + i - 1];
 	if (node->bp_at != 0)
 		*link++ = (struct link){ node->bp_at, parent->bp };
 	if (node->return_at != 0)
 		*link++ = (struct link){ node->return_at, parent->pc };
+	RECORDER_ASSERT(link <= m->links + LINKS_PER_NODE * m->capacity);
 	m->path[m->path_depth++] = (struct place){ node->sp, number, (uint32_t)(link - m->links) };
 	node->flags |= NODE_ON_PATH;
 }
@@ -192,10 +202,11 @@ static inline void path_add(struct unwind_memory *m, uint32_t number)
 static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint32_t number)
 {
 	const struct unwind_node *nodes = m->stack.nodes;
-	uint32_t *const way = (uint32_t *)m->walker.steps; /* free between walks */
+	uint32_t *const way = (uint32_t *)m->walker.steps; /* unused between walks */
 	uint32_t n = 0;
 
 	while (number != UNWIND_ROOT && !(nodes[number].flags & NODE_ON_PATH)) {
+		RECORDER_ASSERT(nodes[number].parent < number);
 		way[n++] = number;
 		number = nodes[number].parent;
 	}
@@ -206,7 +217,7 @@ static __attribute__((noinline)) void path_follow(struct unwind_memory *m, uint3
 
 /* ---- nodes ---- */
 
-/* The hints grow with it. */
+/* The table of hints grows with the index. */
 static void set_index_size(struct unwind_memory *m, uint32_t size)
 {
 	m->index_size = size;
@@ -221,7 +232,7 @@ static void clear_index(struct unwind_memory *m)
 
 static void forget_all(struct unwind_memory *m)
 {
-	/* Memory that nothing was written to stays untouched. */
+	/* Pages that were never written to stay untouched. */
 	if (m->stack.n_nodes > UNWIND_ROOT + 1)
 		clear_index(m);
 	m->stack.n_nodes = m->stack.emitted = UNWIND_ROOT + 1;
@@ -242,9 +253,10 @@ static inline uint32_t index_next(const struct unwind_memory *m, uint32_t at)
 	return (at + 1) & (m->index_size - 1);
 }
 
-/* Behind what is in use lies what an earlier thread has left. */
+/* Doubles the index. The new part holds entries of an earlier thread. */
 static __attribute__((noinline)) void index_grow(struct unwind_memory *m)
 {
+	RECORDER_ASSERT(m->index_size < 2 * m->capacity);
 	set_index_size(m, 2 * m->index_size);
 	clear_index(m);
 	for (uint32_t number = UNWIND_ROOT + 1; number < m->stack.n_nodes; number++) {
@@ -263,7 +275,7 @@ static bool reads_are(const struct unwind_memory *m, const struct unwind_node *n
 	return node->n_reads == n && memcmp(&m->reads[node->reads], reads, n * sizeof(*reads)) == 0;
 }
 
-/* What a step's node is, were it there. */
+/* The node that a step has below `parent`. */
 static inline struct unwind_node node_of(struct unwind_memory *m, uint32_t parent, const struct step *step)
 {
 	const struct unwind_node *outer = &m->stack.nodes[parent];
@@ -286,17 +298,18 @@ static inline struct unwind_node node_of(struct unwind_memory *m, uint32_t paren
 	return node;
 }
 
-/* Keeps what the step of a new node depends on beside its parent's pc and bp. */
+/* Keeps the words that the step of a new node depends on beside its parent's pc and bp. */
 static void keep_reads(struct unwind_memory *m, struct unwind_node *node, const struct link *reads,
 		       uint32_t n)
 {
+	RECORDER_ASSERT(m->n_reads + n <= READS_PER_NODE * m->capacity);
 	node->reads = m->n_reads;
 	node->n_reads = (uint16_t)n;
 	memcpy(&m->reads[m->n_reads], reads, n * sizeof(*reads));
 	m->n_reads += n;
 }
 
-/* The node below `parent` for step i of the walk: found, or made. There is room. */
+/* The node below `parent` for frame step i of the walk: found, or made. There is room for it (is_enough()). */
 static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsigned i)
 {
 	const struct step *step = &m->walker.steps[i];
@@ -306,9 +319,11 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 	uint32_t at = index_home(m, parent, step->pc, step->sp), number;
 	struct unwind_node node;
 
+	RECORDER_ASSERT(parent < m->stack.n_nodes && step->reads_end >= first);
 	for (; (number = m->index[at]) != 0; at = index_next(m, at)) {
 		const struct unwind_node *known = &nodes[number];
 
+		RECORDER_ASSERT(number < m->stack.n_nodes);
 		if (known->parent == parent && node_is_at(known, step->pc, step->sp, step->bp) &&
 		    !((known->flags ^ step->flags) & STEP_EXACT) &&
 		    (likely(n_reads == 0 && known->n_reads == 0) || reads_are(m, known, reads, n_reads)))
@@ -319,6 +334,7 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 		keep_reads(m, &node, reads, n_reads);
 	else if (node.return_at != 0 && node.bp_at == 0)
 		node.flags |= NODE_SIMPLE;
+	RECORDER_ASSERT(m->stack.n_nodes < m->capacity);
 	number = m->stack.n_nodes++;
 	nodes[number] = node;
 	m->index[at] = (uint16_t)number;
@@ -329,11 +345,11 @@ static inline uint32_t child_of(struct unwind_memory *m, uint32_t parent, unsign
 
 /* ---- captures ---- */
 
-/* Where a walk has met the path: the innermost frame that may be kept, -1 = none. */
+/* Walks until the path is met. Returns the innermost frame of the path that may be kept; -1: none. */
 static int walk_out(struct unwind_memory *m, struct walk *walk)
 {
 	const struct unwind_node *nodes = m->stack.nodes;
-	bool quick = walk->caching && !walk->all_registers;
+	bool cached = walk->caching && !walk->all_registers;
 	int known = (int)m->path_depth - 1;
 	struct walk w = *walk; /* a copy that can live in registers */
 
@@ -359,7 +375,7 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 			known = -1;
 			break;
 		}
-		if (likely(quick && walk_step_quickly(&m->walker, &w)))
+		if (likely(cached && walk_step_quickly(&m->walker, &w)))
 			continue;
 		*walk = w;
 		if (!walk_step(&m->walker, walk))
@@ -370,7 +386,7 @@ static int walk_out(struct unwind_memory *m, struct walk *walk)
 	return known;
 }
 
-/* Whether the walk's frames on top of the known ones are all that is wanted, and there is room for them. */
+/* Whether the walk's frames and the known ones are all that is wanted, and there is room for them. */
 static bool is_enough(const struct unwind_memory *m, const struct walk *w, int known)
 {
 	if (m->stack.n_nodes + w->count > m->capacity || m->n_reads + w->reads > READS_PER_NODE * m->capacity)
@@ -379,7 +395,7 @@ static bool is_enough(const struct unwind_memory *m, const struct walk *w, int k
 	       (uint32_t)known + 1 + w->count >= m->wanted;
 }
 
-/* Puts the walk's frames onto the known ones of the path. */
+/* Puts the walk's frames onto the known ones of the path. Returns the innermost node. */
 static uint32_t commit(struct unwind_memory *m, const struct walk *w, int known)
 {
 	uint32_t number = known >= 0 ? m->path[known].node : UNWIND_ROOT;
@@ -424,10 +440,11 @@ static __attribute__((noinline)) uint32_t capture(struct unwind_memory *m, const
 			known = walk_out(m, &w);
 		}
 	}
+	RECORDER_ASSERT(m->stack.n_nodes + w.count <= m->capacity && known < (int)m->path_depth);
 	return commit(m, &w, known);
 }
 
-/* A hint about a stack of which this much is known: its innermost frame, and a word somewhere further out. */
+/* The hint for a stack whose innermost frame is known, and a word `value` at `at` further out. */
 static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_regs *regs, uintptr_t at,
 				uint64_t value)
 {
@@ -436,10 +453,7 @@ static inline uint16_t *hint_of(struct unwind_memory *m, const struct unwind_reg
 	return &m->hints[(key * 0x9e3779b97f4a7c15u) >> 52 & m->hint_mask];
 }
 
-/*
- * Whether the present stack is that of node `number`, a mere guess. If not, *at is where another word was
- * found than expected, or stays 0.
- */
+/* Whether the present stack is that of the guess `number`. If not, *at is the word that changed, or stays 0. */
 static inline __attribute__((always_inline)) bool is_now(struct unwind_memory *m, uint32_t number,
 							 const struct unwind_regs *regs, uintptr_t *at)
 {
@@ -457,7 +471,7 @@ static inline __attribute__((always_inline)) bool is_now(struct unwind_memory *m
 	return true;
 }
 
-/* A capture where the last stack has not told the present one. */
+/* A capture for which the guess from the last node failed. */
 static __attribute__((noinline)) uint32_t capture_by_hints(struct unwind_memory *m,
 							   const struct unwind_regs *regs, uintptr_t at)
 {
@@ -483,6 +497,8 @@ uint32_t unwind_capture(struct unwind_stack *stack, const struct unwind_regs *re
 	const uint32_t last = m->last, guess = stack->nodes[last].guess;
 	uintptr_t at = 0;
 
+	RECORDER_ASSERT(last < m->stack.n_nodes && guess < m->capacity);
+
 	if (likely(m->state == modules_state_now())) {
 		if (likely(is_now(m, guess, regs, &at)))
 			return m->last = guess;
@@ -490,7 +506,7 @@ uint32_t unwind_capture(struct unwind_stack *stack, const struct unwind_regs *re
 	} else {
 		m->last = capture(m, regs);
 	}
-	/* Where all was forgotten this is no more than a bad guess. */
+	/* If all nodes were forgotten, this is no more than a bad guess. */
 	stack->nodes[last].guess = (uint16_t)m->last;
 	return m->last;
 }
@@ -502,7 +518,7 @@ static size_t rounded(size_t bytes)
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/* A walk ends here: there is room for it, and for path_follow()'s notes, in the steps. */
+/* Frames of the longest walk: walker.steps holds them, or path_follow()'s node numbers. */
 static uint32_t walked_most(uint32_t capacity, uint32_t wanted)
 {
 	return wanted * WALK_FACTOR < capacity / 2 ? wanted * WALK_FACTOR : capacity / 2;
@@ -524,6 +540,8 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	unsigned char *at = (unsigned char *)m + rounded(sizeof(*m));
 	const uint32_t n_nodes = m->stack.n_nodes;
 
+	RECORDER_ASSERT(capacity && capacity <= UNWIND_CAPACITY_MAX && (capacity & (capacity - 1)) == 0);
+	RECORDER_ASSERT(wanted > 0 && wanted <= capacity / 4);
 	memset(m, 0, sizeof(*m));
 	m->stack.n_nodes = n_nodes;
 	m->stack.memory = m;

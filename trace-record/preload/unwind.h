@@ -2,21 +2,19 @@
 /*
  * The stack unwinder: which calls led here, exactly, many million times a second.
  *
- * Each thread keeps the stacks that it has seen as a tree of nodes: a node is a frame (where it is
- * in the code, and where on the stack) below its caller's node, so the innermost frame's node stands
- * for the whole stack. Nodes never change; when there is no room for more, or code may have changed its
- * meaning, all are forgotten and their numbers begin anew.
+ * Each thread keeps the stacks that it has seen as a tree of nodes. A node is a frame (its place in the code and on the
+ * stack) below its caller's node, so the innermost frame's node stands for the whole stack. Nodes never change. When
+ * there is no room for more, or code may have changed its meaning, all nodes are forgotten and their numbers begin anew.
  *
- * A capture guesses which node comes now (the one that followed the present one the last time) and
- * compares the memory that the steps from it outwards read with what they read then. Equal inputs
- * give equal steps, so what holds is what a full walk would find: nothing is taken on trust. Where
- * the guess fails it walks (walk.h) until it meets a frame of the stack it remembers best, compares the
- * rest, and finds or makes the nodes of the inner frames.
+ * A capture guesses the node: the one that followed the present node the last time. It compares the memory that the frame
+ * steps from that node outwards read with what they read then. Equal inputs give equal steps, so the result is
+ * what a full walk would find: nothing is taken on trust. Where the guess fails, the capture walks (walk.h) until it
+ * meets a frame of the path, compares the rest, and finds or makes the nodes of the inner frames.
  *
- * Called inside the recorded program by the thread whose stack it is. Never allocates, locks,
- * prints or changes errno (for new objects see modules.h); uses no thread-local storage; needs
- * about 1.5 KiB of stack. A thread must not be inside unwind_capture() twice (a signal handler that
- * interrupts a capture must not capture, and must not leave by longjmp).
+ * The thread whose stack it is calls these functions. They never allocate, lock, print or change errno (for new
+ * objects see modules.h), use no thread-local storage, and need about 1.5 KiB of stack. A thread must not be
+ * inside unwind_capture() twice: a signal handler that interrupts a capture must not capture, and must not leave by
+ * longjmp.
  *
  * modules_init() comes first.
  */
@@ -31,7 +29,7 @@
 
 #define UNWIND_ROOT 0u /* the node outside the outermost frame */
 
-/* A frame. Others than unwind.c read `pc`, `parent` and `depth` alone. */
+/* A frame. Files other than unwind.c read only `pc`, `parent` and `depth`. */
 struct unwind_node {
 	uintptr_t pc;        /* return address, or where a signal interrupted */
 	uintptr_t sp, bp;    /* the frame's registers, before the step to its caller */
@@ -45,14 +43,16 @@ struct unwind_node {
 	uint16_t guess; /* the node that was captured after this one */
 };
 
-/* What a reader of the trace calls the frame's place: an address within the call; minus one, too, in a
- * frame that a signal interrupted: so Valgrind shows it. */
+/*
+ * The frame's place as the trace has it: an address within the call instruction. In a frame that a signal interrupted it
+ * is the pc minus one, too, as Valgrind shows it.
+ */
 static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
 {
 	return node->pc - 1;
 }
 
-/* One thread's. Others than unwind.c read `nodes`, `n_nodes` and `emitted` alone, and set `emitted`. */
+/* One thread's. Files other than unwind.c read only `nodes`, `n_nodes` and `emitted`, and set `emitted`. */
 struct unwind_stack {
 	struct unwind_node *nodes; /* by number; [UNWIND_ROOT] is none */
 	uint32_t n_nodes;
@@ -63,13 +63,13 @@ struct unwind_stack {
 
 #define UNWIND_CAPACITY_MAX 65536u
 
-/* Bytes of zeroed, private, page-aligned memory for `capacity` nodes, a power of two. About 300 bytes
- * a node, touched as needed. */
+/* Bytes of zeroed, private, page-aligned memory for `capacity` nodes, a power of two: about 300 a node, touched as needed. */
 size_t unwind_stack_bytes(uint32_t capacity);
 
-/* Makes an empty stack in that memory. Also before the memory is used for another thread. Of each stack
- * the `wanted` innermost frames matter, at most capacity / 4; frames further out may be missing, or be
- * those of an earlier capture. */
+/*
+ * Makes an empty stack in that memory; also before another thread uses the memory. Of each stack the `wanted` innermost
+ * frames matter, at most capacity / 4. Frames further out may be missing, or be those of an earlier capture.
+ */
 struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t wanted);
 
 /* Captures the present stack and returns its innermost frame's node. */

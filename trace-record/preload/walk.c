@@ -8,6 +8,7 @@
 #include "machine_context.h"
 #include "modules.h"
 #include "os.h"
+#include "recorder_assert.h"
 #include "sigreturn.h"
 #include "take_registers.h"
 
@@ -17,16 +18,16 @@
 /* Reads farther than this from the readable region start another one. */
 #define REGION_STEP ((uintptr_t)64 << 10)
 
-/* Frames between us and the caller of the intercepted function. */
+/* The recorder's own frames, up to the caller of the intercepted function. */
 #define OWN_FRAMES_MAX 16
 
-/* A return address may be the first byte of the next function: the call that it returns from is what counts. */
+/* A return address may be the first byte of the next function; the call before it decides which function it is. */
 static uintptr_t place_in_code(const struct walk *w)
 {
 	return w->exact ? w->pc : w->pc - 1;
 }
 
-/* Finds the row that holds at the walk's pc, in work->row. */
+/* Finds the row that holds at the walk's pc: work->row. */
 static bool find_row(struct walker *walker, const struct walk *w, struct cfi_function *function)
 {
 	uintptr_t address = place_in_code(w);
@@ -43,7 +44,7 @@ static bool is_in_module(uintptr_t pc)
 	return modules_find(pc, &(struct cfi_section){ 0 });
 }
 
-/* What is in no module and has no table may become other code at any time. */
+/* Rules are not kept for pcs that are in no module and have no table: other code may come there at any time. */
 static __attribute__((noinline)) uint64_t rule_learn(struct walker *walker, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
@@ -77,14 +78,14 @@ static inline uint64_t rule_find(struct walker *walker, struct walk *w)
 }
 
 /*
- * Readable memory. [low, high) is a run of pages around the place where the walk is, each of which
- * the kernel was asked about. It starts anew when the walk or the program goes elsewhere, so what
- * was learned about a stack that may be gone is not used again.
+ * Readable memory: [low, high) is a run of pages around the walk's place; the kernel has answered for each. It starts
+ * anew when the walk goes elsewhere, so answers about a stack that may be gone are not used again.
  */
 static void region_start(struct walker *walker, uintptr_t at)
 {
 	walker->low = at & ~(PAGE - 1);
 	walker->high = walker->low + PAGE;
+	RECORDER_ASSERT(walker->low <= at && at < walker->high);
 }
 
 static bool region_grow(struct walker *walker, uintptr_t at)
@@ -104,6 +105,7 @@ static bool region_grow(struct walker *walker, uintptr_t at)
 
 static __attribute__((noinline)) bool region_move(struct walker *walker, uintptr_t at)
 {
+	RECORDER_ASSERT(walker->low % PAGE == 0 && walker->high % PAGE == 0 && walker->low <= walker->high);
 	if (at % 8 != 0)
 		return false;
 	if (region_grow(walker, at))
@@ -114,13 +116,13 @@ static __attribute__((noinline)) bool region_move(struct walker *walker, uintptr
 	return true;
 }
 
-/* Whether the word at `at` may be read; an unaligned one outside the region is refused. */
+/* Whether the word at `at` may be read. An unaligned word outside the region is refused. */
 static inline bool region_has(struct walker *walker, uintptr_t at)
 {
 	return walk_has_quickly(walker, at) || region_move(walker, at);
 }
 
-/* A walk in circles comes to where it was. */
+/* Whether the walk has been at this stack pointer: it goes in circles. */
 static __attribute__((noinline)) bool was_there(const struct walker *walker, const struct walk *w,
 						uintptr_t sp)
 {
@@ -130,7 +132,7 @@ static __attribute__((noinline)) bool was_there(const struct walker *walker, con
 	return false;
 }
 
-/* Stacks grow down, so callers are found upwards; unless the program changed to another stack, which may be a neighbour. */
+/* Stacks grow down, so callers are above; but the program may have changed stacks, maybe to a neighbour. */
 static inline bool is_outwards(const struct walker *walker, const struct walk *w, uintptr_t sp)
 {
 	return likely(sp > w->sp) || sp <= walker->low || sp > walker->high || !was_there(walker, w, sp);
@@ -141,19 +143,20 @@ struct reader {
 	struct walk *walk;
 };
 
-/* Notes that the present step depends on a word of memory. */
+/* Records that the present step depends on a word of memory. */
 static void note_read(struct reader *reader, uintptr_t at, unsigned bytes, uint64_t value)
 {
 	struct walker *walker = reader->walker;
 	struct walk *w = reader->walk;
 
+	RECORDER_ASSERT(w->reads <= walker->reads_most);
 	if (bytes != 8 || w->reads == walker->reads_most)
 		w->reads_lost = true;
 	else
 		walker->reads[w->reads++] = (struct link){ at, value };
 }
 
-/* Expressions and rules read the stack as a rule, but may read anything. */
+/* cfi_read_function of a walk. Expressions and rules read the stack mostly, but may read any memory. */
 static bool read_memory(void *context, uintptr_t address, unsigned bytes, bool link, uint64_t *value)
 {
 	struct reader *reader = context;
@@ -181,16 +184,13 @@ static bool step_compact(struct walker *walker, struct walk *w, struct step *ste
 	return walk_finish_compact(w, step, rule, cfa);
 }
 
-/* Whether there may be code that calls; code that is made at run time is in no module. */
+/* Whether code that calls may be there; code made at run time is in no module. */
 static bool may_return_to(uintptr_t pc)
 {
 	return is_in_module(pc - 1) || os_readable(pc - 1);
 }
 
-/*
- * Last resort, for code that no table describes: rbp points to the caller's saved rbp, below the return address; or
- * to anything else.
- */
+/* The last resort, for code without a table: rbp may point to the caller's saved rbp, below the return address. */
 static bool step_frame_pointer(struct walker *walker, struct walk *w, struct step *step)
 {
 	uintptr_t bp = w->bp;
@@ -210,7 +210,7 @@ static bool is_sigreturn(uintptr_t pc)
 	return os_readable(pc) && os_readable(pc + SIGRETURN_BYTES - 8) && sigreturn_is((const void *)pc);
 }
 
-/* The kernel left the interrupted registers in the ucontext that the stack pointer points to. */
+/* The stack pointer points to the ucontext in which the kernel saved the interrupted registers. */
 static bool step_sigreturn(struct walker *walker, struct walk *w, struct step *step)
 {
 	struct reader reader = { walker, w };
@@ -223,7 +223,7 @@ static bool step_sigreturn(struct walker *walker, struct walk *w, struct step *s
 	return w->exact;
 }
 
-/* The walk's registers as the tables' rules see them. */
+/* Gives the walk's registers to a step by the tables. */
 static void load_registers(struct walker *walker, const struct walk *w)
 {
 	struct cfi_state *registers = &walker->registers;
@@ -236,7 +236,7 @@ static void load_registers(struct walker *walker, const struct walk *w)
 	registers->known |= CFI_FOLLOWED;
 }
 
-/* What the outcome of a step by the tables depended on, in the frame's flags. */
+/* Sets the flags that say what a step by the tables depended on. */
 static void mark_dependence(struct step *step, const struct cfi_step *tables, enum cfi_result result)
 {
 	if (tables->used & 1u << CFI_RBP)
@@ -276,7 +276,7 @@ static bool step_tables(struct walker *walker, struct walk *w, struct step *step
 	return true;
 }
 
-/* What code without tables did with the other registers is not known. */
+/* Code without tables leaves the other registers unknown. */
 static bool step_untabled(struct walker *walker, struct walk *w, struct step *step)
 {
 	walker->registers.known = 0;
@@ -293,14 +293,14 @@ static __attribute__((noinline)) bool step_general(struct walker *walker, struct
 	rule = frametables_rule(place_in_code(w));
 	if (rule == RULE_NONE && !is_sigreturn(w->pc))
 		return step_untabled(walker, w, step);
-	/* Rules tell of no other registers. */
+	/* Rules restore no other registers. */
 	walker->registers.known = 0;
 	if (rule == RULE_NONE)
 		return step_sigreturn(walker, w, step);
 	return RULE_KIND(rule) == RULE_COMPACT && step_compact(walker, w, step, rule);
 }
 
-/* The step leads to no frame: what was found instead of the caller's pc is a read like others. */
+/* The step leads to no frame: the word found instead of the caller's pc is a read like others. */
 static void note_end(struct walker *walker, struct walk *w, struct step *step)
 {
 	struct reader reader = { walker, w };
@@ -314,6 +314,7 @@ void walk_cut(struct walker *walker, struct walk *w)
 {
 	struct step *step = &walker->steps[w->count - 1];
 
+	RECORDER_ASSERT(w->count > 0);
 	w->truncated = true;
 	note_end(walker, w, step);
 	if (w->reads_lost)
@@ -343,7 +344,7 @@ bool walk_step(struct walker *walker, struct walk *w)
 
 void walk_start(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching)
 {
-	/* The word below the stack pointer held the return address; that at it may not exist. */
+	/* The word below the stack pointer held the return address; the word at the stack pointer may not exist. */
 	if (regs->sp - 8 - walker->low >= walker->high - walker->low)
 		region_start(walker, regs->sp - 8);
 	*w = (struct walk){ .pc = regs->pc, .sp = regs->sp, .bp = regs->bp, .caching = caching };

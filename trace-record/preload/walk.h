@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A walk outwards over the frames of a stack, a step at a time: by the rules remembered for each pc, by the full
- * meaning of .eh_frame where these cannot say it, by the rules of tables that the program has registered, and by
- * frame pointers in code that has no tables. Each step says what it depended on, so that it can be compared later
- * instead of being taken again (unwind.c).
+ * A walk outwards over the frames of a stack, one frame step at a time: by the rules remembered for each pc; by the full
+ * meaning of .eh_frame where a rule cannot hold it; by tables that the program has registered; and by frame pointers
+ * in code without tables. Each frame step records what it depended on, so that unwind.c can compare these words later
+ * instead of taking the step again.
  *
- * Memory is read only where a walk of a sound stack reads, and beyond what is known to be mapped
- * only after asking the kernel: broken stacks give short lists, not crashes.
+ * A walk reads memory only where a walk of a sound stack does, and asks the kernel before it leaves what is known to be
+ * mapped: broken stacks give short lists, not crashes.
  */
 #ifndef PRELOAD_WALK_H
 #define PRELOAD_WALK_H
@@ -19,7 +19,7 @@
 #include "registers.h"
 #include "rules.h"
 
-/* Addresses outside are no code: the first page is never mapped, the top half is the kernel's. */
+/* Bounds of code addresses: the first page is never mapped, the top half is the kernel's. */
 #define WALK_PC_MIN ((uintptr_t)4096)
 #define WALK_PC_MAX ((uintptr_t)1 << 47)
 
@@ -32,10 +32,10 @@ struct link {
 	uint64_t value;
 };
 
-/* What a step depends on. */
+/* What a frame step depends on. */
 enum {
-	STEP_EXACT = 1 << 0,   /* of the frame: pc is not a return address */
-	STEP_OPAQUE = 1 << 1,  /* on what is not compared */
+	STEP_EXACT = 1 << 0,   /* the frame's pc is not a return address */
+	STEP_OPAQUE = 1 << 1,  /* on something that is not compared */
 	STEP_USES_BP = 1 << 2, /* on bp, other than by passing it on */
 	STEP_KEEPS_BP = 1 << 3 /* the caller's bp is this frame's */
 };
@@ -51,7 +51,7 @@ struct step {
 	uint32_t flags;
 };
 
-/* A thread's memory for walks. */
+/* A thread's memory for walks. walk.count <= walked_most of unwind.c; walk.reads <= reads_most. */
 struct walker {
 	uintptr_t low, high; /* readable memory where the walk is */
 	struct step *steps;  /* of the present walk, innermost first */
@@ -69,24 +69,24 @@ struct walk {
 	bool caching;             /* rules may be looked up and kept */
 	bool all_registers;       /* walker->registers is kept up to date */
 	bool wants_all_registers; /* the walk stopped for want of a register */
-	bool reads_lost;          /* a read could not be noted */
-	bool truncated;           /* there was more than is wanted */
+	bool reads_lost;          /* a read was not recorded */
+	bool truncated;           /* there were more frames than are wanted */
 };
 
 /* Begins at the caller of the intercepted function. */
 void walk_start(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching);
 
 /*
- * The same for a walk that knows all registers which a function preserves: takes them here, and
- * walks out through our own frames. Should these not lead to the caller of the intercepted function,
- * the walk starts without the registers, and stops where they are missed.
+ * walk_start() for a walk that knows all registers which a function preserves. Takes them here, and walks out through the
+ * recorder's own frames. If these do not lead to the caller of the intercepted function, the walk starts without
+ * the registers, and stops where one is needed.
  */
 void walk_start_all(struct walker *walker, struct walk *w, const struct unwind_regs *regs, bool caching);
 
-/* Notes the walk's frame and moves to its caller. False: it is the last. */
+/* Records the walk's frame and moves to its caller. False: the frame is the last. */
 bool walk_step(struct walker *walker, struct walk *w);
 
-/* Ends the walk with the frame last noted, though it has a caller. */
+/* Ends the walk with the frame last recorded, though that has a caller. */
 void walk_cut(struct walker *walker, struct walk *w);
 
 static inline uint64_t walk_load(uintptr_t at)
@@ -94,13 +94,13 @@ static inline uint64_t walk_load(uintptr_t at)
 	return *(const uint64_t *)at;
 }
 
-/* The parts of a step that all kinds have in common. */
+/* ---- parts of all kinds of frame steps ---- */
 
 static inline struct step *walk_add_step(struct walker *walker, struct walk *w)
 {
 	struct step *step = &walker->steps[w->count++];
 
-	/* Field by field: what is left out is set by whoever sets return_at or bp_at. */
+	/* Field by field: return_pc is set with return_at. */
 	step->pc = w->pc;
 	step->sp = w->sp;
 	step->bp = w->bp;
@@ -139,7 +139,7 @@ static inline uintptr_t walk_compact_bp_words(uint64_t rule)
 	return (rule >> RULE_BP_SHIFT) & RULE_BP_WORDS_MAX;
 }
 
-/* The part of a compact step after the addresses were found good. */
+/* A compact step, once its addresses were found readable. */
 static inline bool walk_finish_compact(struct walk *w, struct step *step, uint64_t rule, uintptr_t cfa)
 {
 	uintptr_t bp_words = walk_compact_bp_words(rule), bp = w->bp;
@@ -154,7 +154,7 @@ static inline bool walk_finish_compact(struct walk *w, struct step *step, uint64
 	return walk_move(w, step, walk_load(cfa - 8), cfa, bp);
 }
 
-/* walk_step() for the common case; false, with nothing done, when it is another one. */
+/* walk_step() for a cached compact rule on readable memory; else false, and nothing is done. */
 static inline bool walk_step_quickly(struct walker *walker, struct walk *w)
 {
 	struct rule_place place = rule_place(w->pc, w->exact);
@@ -165,7 +165,7 @@ static inline bool walk_step_quickly(struct walker *walker, struct walk *w)
 	if (unlikely(rule >> RULE_TAG_SHIFT != place.tag || RULE_KIND(rule) != RULE_COMPACT || cfa <= w->sp ||
 		     cfa % 8 != 0 || !walk_has_quickly(walker, cfa - 8) || bp_at < w->sp))
 		return false;
-	/* What ends a walk is left to walk_step(). */
+	/* walk_step() ends walks. */
 	if (unlikely(walk_load(cfa - 8) - WALK_PC_MIN >= WALK_PC_MAX - WALK_PC_MIN))
 		return false;
 	step = walk_add_step(walker, w);

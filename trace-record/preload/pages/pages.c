@@ -14,7 +14,7 @@
 
 #define KEEP_OLD 4u /* MREMAP_DONTUNMAP */
 
-/* The end of the address space that a process has; what is listed behind is the kernel's. */
+/* Where a process's address space ends; the kernel's entries in the list of mappings lie behind. */
 #define USER_END ((uintptr_t)1 << 47)
 
 static const struct pages_recorder *recorder;
@@ -22,19 +22,17 @@ static const struct pages_recorder *recorder;
 /* ---- one call at a time ---- */
 
 /*
- * The call and its event are made under a lock, so that events are in the order in which the kernel
- * does them. In memory that is wiped on fork: a child never finds it locked. It is never waited for long: a
- * thread that was killed with it would stop all others.
+ * A lock covers the call and its event, so that events are in the order of the calls. A thread that was killed with the lock
+ * would stop all others, so waiting is bounded; then the lock is taken over.
  */
 #define SPINS 1000u
 #define SLEEPS 500u /* of a tenth of a millisecond */
 
-/* Under the lock. */
-static uintptr_t state_break; /* where the break is */
+static uintptr_t state_break; /* the program break; under the lock */
 
 /*
- * How often the program has asked the kernel to end it for calls that it doesn't expect. From then on none
- * are made that it doesn't make itself, and what they would have told is missing.
+ * Counts seccomp filters of the program, which may end it for unexpected system calls. From the first one on the module makes
+ * no system calls of its own, and what these would have found is missing.
  */
 static _Atomic uint32_t confined;
 
@@ -104,7 +102,7 @@ static char next_byte(struct listing *l)
 	return l->at < l->n ? l->bytes[l->at++] : 0;
 }
 
-/* Reads a number up to what follows it, which is taken, too. */
+/* Reads a number, and the byte behind it. */
 static uint64_t next_number(struct listing *l, unsigned base)
 {
 	uint64_t n = 0;
@@ -142,7 +140,7 @@ static bool next_mapping(struct listing *l, struct mapping *m)
 	return c != 0;
 }
 
-/* How far what is attached at `address`, a shared segment, goes. */
+/* Bytes of the shared memory segment that is attached at `address`. */
 static uint64_t attached_bytes(uintptr_t address)
 {
 	struct mapping m, first = { 0 };
@@ -167,7 +165,7 @@ static uint64_t attached_bytes(uintptr_t address)
 
 static void record(const struct patched_call *s, struct call *call, size_t old_size)
 {
-	/* One more, because the frame is where the call was made, not where it returns to. */
+	/* Plus one, because a frame's pc is a return address, and this is the address of the call. */
 	const struct unwind_regs regs = { .pc = patched_call_pc(s) + 1,
 					  .sp = patched_call_sp(s),
 					  .bp = s->bp };
@@ -192,7 +190,7 @@ static void record_mmap(const struct patched_call *s, long result)
 
 	record(s, &(struct call){ .op = MST_OP_PAGE_MMAP, .result = (void *)result, .size = (size_t)size },
 	       0);
-	/* A library's code, before any of it runs. */
+	/* A library's code is patched before any of it runs. */
 	if (s->arguments[2] & PROT_EXEC && fd >= 0 && !(s->arguments[3] & MAP_ANONYMOUS) &&
 	    (confined || syscall_patch_code((uintptr_t)result, (uintptr_t)(result + size)) & SITE_MISSED))
 		recorder->incomplete();
@@ -263,7 +261,7 @@ static bool can_confine(const struct patched_call *s)
 				      : what == SECCOMP_SET_MODE_STRICT || what == SECCOMP_SET_MODE_FILTER;
 }
 
-/* Of prctl() and seccomp(). Libraries try, with nonsense, what the kernel knows of; that confines nobody. */
+/* Makes a call of prctl() or seccomp(). Libraries probe the kernel with invalid arguments, which confines nothing. */
 static long make_confining_call(const struct patched_call *s)
 {
 	const bool confines = can_confine(s);
@@ -327,7 +325,7 @@ static unsigned list_codes(uintptr_t from, struct mapping *codes)
 	return n;
 }
 
-/* Code that is mapped now; watching it changes the list. */
+/* Patches all mapped code, in batches, because patching maps pages and so changes the list. */
 static unsigned patch_all(void)
 {
 	static struct mapping codes[CODES];
@@ -352,7 +350,7 @@ static void record_start(uintptr_t start, uintptr_t end)
 				 0, NULL);
 }
 
-/* All that is mapped and isn't ours. */
+/* All that is mapped and not the recorder's. */
 static bool record_all(void)
 {
 	struct mapping m;
