@@ -41,7 +41,7 @@ void decode_reset(struct decode *d)
 {
 	bytes_clear(&d->stored);
 	memset(d->columns, 0, sizeof(d->columns));
-	d->others = d->placed = d->checked = d->ranked = false;
+	d->others = d->placed = d->ranked = false;
 	d->peeked = d->decoded = (struct decode_result){ 0 };
 	d->chunk = (struct mst_chunk){ 0 };
 }
@@ -176,10 +176,9 @@ static int make_check(struct decode *d, struct decode_result *result)
 {
 	const uint32_t check = wire_u32(d->fields + EVENTS_CHECK_AT);
 
-	d->checked = check != 0;
-	if (check && !d->others)
+	if (!d->others)
 		d->check = crc32_of(d->stored.data, d->stored.size);
-	DAMAGED_IF(check && check != d->check, "the check of a chunk's columns differs");
+	DAMAGED_IF(check != d->check, "the check of a chunk's columns differs");
 	return 0;
 }
 
@@ -492,9 +491,11 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 /* The column that tells ordinals, or UNIT_KNOWN_COLUMNS. */
 static unsigned ordinals_column(const struct decode *d)
 {
-	for (unsigned id = COLUMN_ORDINALS_IN_A_ROW; id >= COLUMN_ORDINALS; id--) {
-		if (d->columns[id].present)
-			return id;
+	static const uint8_t ids[] = { COLUMN_ORDINALS_IN_A_ROW, COLUMN_ORDINALS_BY_TOKEN, COLUMN_ORDINALS };
+
+	for (unsigned i = 0; i < sizeof(ids); i++) {
+		if (d->columns[ids[i]].present)
+			return ids[i];
 	}
 	return UNIT_KNOWN_COLUMNS;
 }
@@ -522,39 +523,17 @@ static int unpack_ordinals(struct decode *d, unsigned id, struct decode_scratch 
 	return 0;
 }
 
-/* Indices as they are, which older traces have. */
-static int unpack_indices(struct decode *d, struct decode_scratch *scratch, uint32_t n,
-			  struct decode_result *result)
-{
-	const uint64_t end = d->chunk.first_alloc + d->n_allocs;
-	uint64_t known = 0, delta, *freed = d->freed.items;
-	struct cursor c;
-
-	if (open_column(d, COLUMN_INDICES, scratch, &c, result) != 0)
-		return result->error;
-	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &delta), "the identity column is malformed");
-		freed[i] = known + (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(freed[i] != UINT64_MAX && freed[i] >= end, "a block is freed before it exists");
-		known = freed[i] != UINT64_MAX ? freed[i] : known;
-	}
-	return 0;
-}
-
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint32_t n = recode_places(d->chunk.tokens, d->chunk.n_tokens, scratch->seen);
-	const bool indices = d->columns[COLUMN_INDICES].present;
 	const unsigned ordinals = ordinals_column(d);
-	/* A chunk that names no block has no column of them, but later ones count its blocks. */
-	const bool ranked = ordinals != UNIT_KNOWN_COLUMNS || (n == 0 && !indices);
 	int err;
 
-	if (!ranked && !indices)
+	/* A chunk that names no block has no such column, but later chunks count its blocks. */
+	if (n && ordinals == UNIT_KNOWN_COLUMNS)
 		return 0;
 	if ((err = room_for(&d->freed, n, sizeof(uint64_t), result)) ||
-	    (err = ranked ? unpack_ordinals(d, ordinals, scratch, n, result)
-			  : unpack_indices(d, scratch, n, result)))
+	    (err = unpack_ordinals(d, ordinals, scratch, n, result)))
 		return err;
 	d->chunk.n_freed = n;
 	d->chunk.freed = d->freed.items;
@@ -578,20 +557,9 @@ static int read_instructions(struct decode *d, struct decode_scratch *scratch, s
 	return 0;
 }
 
-/* Without a check of the unit, each column is proved right by decompressing it. */
-static int prove_rest(const struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
-{
-	struct cursor c;
-	int err = 0;
-
-	for (unsigned id = 0; id < UNIT_KNOWN_COLUMNS && !err; id++)
-		err = open_column(d, id, scratch, &c, result);
-	return err;
-}
-
 static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const unsigned wanted = d->checked ? d->wanted : MST_ALL_COLUMNS;
+	const unsigned wanted = d->wanted;
 	int err;
 
 	if ((err = prepare_scratch(scratch, result)) || (err = unpack_records(d, scratch, result)) ||
@@ -610,14 +578,8 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 void decode_peek(struct decode *d, struct decode_scratch *scratch)
 {
-	struct decode_result *const result = &d->peeked;
-
-	if (skim(d, scratch, result) == 0 && !d->checked && prove_rest(d, scratch, result) == 0) {
-		rest(d, scratch, result);
-		d->decoded = *result;
-		d->decoded.done = true;
-	}
-	result->done = true;
+	skim(d, scratch, &d->peeked);
+	d->peeked.done = true;
 }
 
 void decode_rest(struct decode *d, struct decode_scratch *scratch)

@@ -57,13 +57,9 @@ struct decode {
 	bool based;                  /* the trace may begin with a base */
 	unsigned wanted;             /* enum mst_column: what the second step is to give beside the records */
 
-	/*
-	 * The first step gives tokens and sums, and makes sure that the rest is as it was written. Where the unit
-	 * lacks the check for that, it does the second, too. The second gives all that is wanted.
-	 */
+	/* The first step gives tokens and sums, and checks the columns' CRC. The second gives all that is wanted. */
 	struct decode_result peeked, decoded;
-	bool placed;  /* its fields are there, so that it can be seen whether it is in its place */
-	bool checked; /* the unit has a check */
+	bool placed; /* its fields are there, so that it can be seen whether it is in its place */
 	struct mst_chunk chunk;
 	uint32_t n_allocs; /* ALLOC records */
 	struct decode_room tokens, records, stamps, runs, freed, differences, instructions, addresses, steps;

@@ -361,7 +361,7 @@ static int complete(struct mst_reader *r)
 {
 	struct decode *d = &r->delivered->decode;
 
-	if (r->paged && !d->decoded.error && (d->wanted & MST_ADDRESSES || !d->checked))
+	if (r->paged && !d->decoded.error && d->wanted & MST_ADDRESSES)
 		decode_addresses(d, ahead_scratch(r->ahead));
 	return d->decoded.error ? fail_at(r, d, &d->decoded) : 0;
 }
@@ -395,7 +395,7 @@ static int take_steps(struct mst_reader *r, struct decode *d)
 {
 	struct decode_scratch *scratch = ahead_scratch(r->ahead);
 
-	if (d->columns[COLUMN_STEPS].present && (d->wanted & MST_SP_CHANGES || !d->checked)) {
+	if (d->columns[COLUMN_STEPS].present && d->wanted & MST_SP_CHANGES) {
 		decode_rest(d, scratch);
 		if (!d->decoded.error)
 			decode_steps(d, scratch, &r->stepped);
@@ -479,7 +479,7 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 	r->delivered = slot;
 	if (r->paged)
 		mark_paged(r, d);
-	if ((!d->checked && (err = complete(r))) || (err = take_identity(r, d)) || (err = take_steps(r, d)))
+	if ((err = take_identity(r, d)) || (err = take_steps(r, d)))
 		return err;
 	r->sound = d->end;
 	return 1;
@@ -511,8 +511,6 @@ int mst_reader_decode(struct mst_reader *r)
 		return r->state;
 	r->decoded |= 1;
 	d = &r->delivered->decode;
-	if (!d->checked)
-		return 0;
 	decode_rest(d, ahead_scratch(r->ahead));
 	return complete(r);
 }

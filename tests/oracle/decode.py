@@ -116,15 +116,15 @@ class Identity:
     def indices(self, column, rows, symbols, allocs):
         """The blocks' indices, record by record, or None: they weren't recorded."""
         frees = [row for row in rows if symbols[row][1] in (FREE, OUT, KEEP)]
-        if not any(column(c).data for c in (16, 17, 18)) and frees:
-            return self.plain(column(5), frees) if column(5).data else None
+        if not any(column(c).data for c in (5, 17, 18)) and frees:
+            return None
         if column(17).data and not column(18).data:
             stored = collections.defaultdict(collections.deque)
             for row in sorted(frees):
                 stored[row].append(column(17).varint())
             differences = (stored[row].popleft() for row in frees)
         else:
-            differences = (column(18 if column(18).data else 16).varint() for _ in frees)
+            differences = (column(18 if column(18).data else 5).varint() for _ in frees)
         found, ages = [], collections.defaultdict(lambda: 1)
         for row in rows:
             kind, role = symbols[row][:2]
@@ -147,14 +147,6 @@ class Identity:
         if not stays:
             self.live[kind].pop(rank, None)
         return index
-
-    @staticmethod
-    def plain(column, frees):
-        indices, known = [], 0
-        for _ in frees:
-            indices.append(column.zigzag(known))
-            known = known if indices[-1] == MASK else indices[-1]
-        return iter(indices)
 
 
 class Decoder:
@@ -192,7 +184,7 @@ class Decoder:
             columns[column] = Column(decompress(frame, raw) if codec == 1 and kind in FIELDS else b"")
         need(f >= FIELDS.get(kind, 0), "fields are missing")
         check = struct.unpack_from("<I", header, 56)[0] if kind == EVENTS else 0
-        need(not check or check == zlib.crc32(self.data[stored_at:self.at]), "the check of a chunk's columns")
+        need(kind != EVENTS or check == zlib.crc32(self.data[stored_at:self.at]), "the check of a chunk's columns")
         self.units.append([kind, self.at - start, None, None])
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 

@@ -63,8 +63,8 @@ void craft_poke(struct bytes *bytes, size_t at, uint32_t value);
 /* A sound trace: two threads, a module, two frames, two stacks, two kinds, two chunks of six records. */
 void craft_begin(struct craft *c);
 void craft_finish(struct craft *c);
-/* The file; the caller frees it. Without `checks`, chunks have none of their columns, as those of old writers. */
-struct bytes craft_encode(const struct craft *c, bool checks);
+/* The file; the caller frees it. */
+struct bytes craft_encode(const struct craft *c);
 
 /* Sets a byte resp. a word of unit i's header after it is encoded. */
 void craft_patch_byte(struct craft *c, size_t i, size_t at, uint8_t value);

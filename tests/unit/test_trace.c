@@ -349,7 +349,7 @@ static void test_reasons(void **state)
 
 		craft_begin(&craft);
 		craft_poke(&FIELDS(&craft, END), 0, written[i]);
-		bytes = craft_encode(&craft, true);
+		bytes = craft_encode(&craft);
 		fd = model_memfd(bytes.data, bytes.size);
 		assert_int_equal(mst_reader_create(&r, fd), 0);
 		while (mst_reader_next(r, &chunk) == 1)

@@ -416,22 +416,22 @@ static void no_thread(struct craft *c)
 
 static void freed_too_early(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_INDICES), 0, 4, 0);
+	SET(COLUMN(c, EVENTS, COLUMN_ORDINALS), 0, 4, 0);
 }
 
 static void freed_short(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_INDICES), 0, 2);
+	SET(COLUMN(c, EVENTS, COLUMN_ORDINALS), 0, 2);
 }
 
 static void unknown_blocks(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_INDICES), 1, 1, 1);
+	SET(COLUMN(c, EVENTS, COLUMN_ORDINALS), 1, 1, 1);
 }
 
 static void no_identity(struct craft *c)
 {
-	bytes_clear(&COLUMN(c, EVENTS, COLUMN_INDICES));
+	bytes_clear(&COLUMN(c, EVENTS, COLUMN_ORDINALS));
 }
 
 /* Each chunk has four calls: at 10, 10, 15, 20, and at 20, 20, 25, 30. */
@@ -625,7 +625,7 @@ static void column_twice(struct craft *c)
 
 static void unknown_codec(struct craft *c)
 {
-	craft_patch_byte(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_INDICES) + 1, 2);
+	craft_patch_byte(c, CRAFT_EVENTS, craft_row(c, CRAFT_EVENTS, COLUMN_ORDINALS) + 1, 2);
 }
 
 static void unknown_codec_of_needed(struct craft *c)
@@ -667,7 +667,7 @@ static void stored_zero(struct craft *c)
 
 static void stored_beyond_file(struct craft *c)
 {
-	craft_patch_word(c, CRAFT_MORE, craft_row(c, CRAFT_MORE, COLUMN_INDICES) + 4, MST_MAX_COLUMN_STORED);
+	craft_patch_word(c, CRAFT_MORE, craft_row(c, CRAFT_MORE, COLUMN_ORDINALS) + 4, MST_MAX_COLUMN_STORED);
 }
 
 static void too_many_columns(struct craft *c)

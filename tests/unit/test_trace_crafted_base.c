@@ -19,7 +19,7 @@ static void base(struct craft *c)
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
 	SET(p->columns[COLUMN_TIME], 2, 5);
 	SET(p->columns[COLUMN_THREAD], 0, 0);
-	bytes_clear(&p->columns[COLUMN_INDICES]);
+	bytes_clear(&p->columns[COLUMN_ORDINALS]);
 	craft_poke(&FIELDS(c, MORE), 0, 3);
 }
 
@@ -57,7 +57,7 @@ static void base_with_calls(struct craft *c)
 {
 	base(c);
 	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 16, 2); /* a FREE at its end */
-	SET(COLUMN(c, EVENTS, COLUMN_INDICES), 0);
+	SET(COLUMN(c, EVENTS, COLUMN_ORDINALS), 0);
 }
 
 static void base_with_null_frees(struct craft *c)
@@ -78,7 +78,6 @@ static void base_of_nothing(struct craft *c)
 		bytes_clear(&p->columns[i]);
 	craft_poke(&FIELDS(c, MORE), 0, 0);
 	craft_poke(&FIELDS(c, MORE), 8, 0);
-	SET(COLUMN(c, MORE, COLUMN_INDICES), 0, 2, 0);
 }
 
 /* Kinds of which no block is live: more tokens than records. */

@@ -6,8 +6,8 @@
 #define FOLDED(c, column, ...)                                                                               \
 	do {                                                                                                 \
 		craft_poke(&FIELDS(c, FILE), 4, FEATURE_RECODED);                                            \
-		(c)->parts[CRAFT_EVENTS].ids[COLUMN_INDICES] = (column);                                     \
-		SET(COLUMN(c, EVENTS, COLUMN_INDICES), __VA_ARGS__);                                         \
+		(c)->parts[CRAFT_EVENTS].ids[COLUMN_ORDINALS] = (column);                                    \
+		SET(COLUMN(c, EVENTS, COLUMN_ORDINALS), __VA_ARGS__);                                        \
 	} while (0)
 
 /* Adds a column behind the others. */
@@ -83,31 +83,30 @@ static void ordinals_of_the_dead(struct craft *c)
 }
 
 /* What a column of ordinals is in place of is not looked at. */
-static void ordinals_and_indices(struct craft *c)
+static void ordinals_twice(struct craft *c)
 {
 	ordinals_by_token(c);
 	ADD(c, COLUMN_ORDINALS, 0x80);
-	ADD(c, COLUMN_INDICES, 0x80);
 }
 
 /* The second chunk names blocks of the first: kind 1's is gone, kind 2's, too. */
 static void ordinals_of_former(struct craft *c)
 {
 	ordinals(c);
-	c->parts[CRAFT_MORE].ids[COLUMN_INDICES] = COLUMN_ORDINALS;
-	SET(COLUMN(c, MORE, COLUMN_INDICES), 2, 2, 2);
+	c->parts[CRAFT_MORE].ids[COLUMN_ORDINALS] = COLUMN_ORDINALS;
+	SET(COLUMN(c, MORE, COLUMN_ORDINALS), 2, 2, 2);
 }
 
 static void ordinals_of_before_all(struct craft *c)
 {
 	ordinals_of_former(c);
-	SET(COLUMN(c, MORE, COLUMN_INDICES), 4, 2, 2);
+	SET(COLUMN(c, MORE, COLUMN_ORDINALS), 4, 2, 2);
 }
 
 static void ordinals_of_long_ago(struct craft *c)
 {
 	ordinals_of_former(c);
-	SET(COLUMN(c, MORE, COLUMN_INDICES), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
+	SET(COLUMN(c, MORE, COLUMN_ORDINALS), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
 }
 
 static void split_times(struct craft *c)
@@ -302,7 +301,7 @@ static const struct crafted crafted[] = {
 	{ "ordinals by token, too few", ordinals_by_token_too_few, BAD, "malformed", 0 },
 	{ "ordinals by token, too old", ordinals_by_token_too_old, BAD, "before it exists", 0 },
 	{ "ordinals of the dead", ordinals_of_the_dead, OK, "", 9 },
-	{ "ordinals and indices", ordinals_and_indices, OK, "", 8 },
+	{ "ordinals twice", ordinals_twice, OK, "", 8 },
 	{ "ordinals of former blocks", ordinals_of_former, OK, "", 8 },
 	{ "ordinals of before all", ordinals_of_before_all, BAD, "before it exists", 4 },
 	{ "ordinals of long ago", ordinals_of_long_ago, BAD, "before it exists", 4 },
