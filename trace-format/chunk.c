@@ -339,23 +339,32 @@ uint32_t chunk_allocs(const struct chunk *chunk)
 	return n;
 }
 
+/* Tokens are numbered as they first appear, so most first records are 0; other numbers are one higher. */
+static void pack_records(const struct chunk *chunk, struct bytes *to)
+{
+	const size_t width = events_narrow(chunk->n_tokens) ? 1 : 2;
+	uint8_t *at = bytes_reserve(to, chunk->n_records * width);
+	uint32_t next = 0;
+
+	if (!at)
+		return;
+	for (uint32_t i = 0; i < chunk->n_records; i++, at += width) {
+		const uint32_t number = chunk->records[i];
+		const uint32_t value = number == next ? 0 : number + 1;
+
+		next += number == next;
+		at[0] = (uint8_t)value;
+		if (width == 2)
+			at[1] = (uint8_t)(value >> 8);
+	}
+	to->size += chunk->n_records * width;
+}
+
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *tokens, struct bytes *counts)
 {
-	const bool narrow = events_narrow(chunk->n_tokens);
-	uint8_t *at = bytes_reserve(records, chunk->n_records * (narrow ? 1 : 2));
 	uint32_t last = 0;
 
-	if (at && narrow) {
-		for (uint32_t i = 0; i < chunk->n_records; i++)
-			at[i] = (uint8_t)chunk->records[i];
-		records->size += chunk->n_records;
-	} else if (at) {
-		for (uint32_t i = 0; i < chunk->n_records; i++) {
-			at[2 * i] = (uint8_t)chunk->records[i];
-			at[2 * i + 1] = (uint8_t)(chunk->records[i] >> 8);
-		}
-		records->size += 2 * chunk->n_records;
-	}
+	pack_records(chunk, records);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const uint32_t token = chunk_token(chunk->tokens[i].kind, chunk->tokens[i].role);
 

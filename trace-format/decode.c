@@ -10,7 +10,6 @@
 #include "counts.h"
 #include "crc32.h"
 #include "mst_limits.h"
-#include "recode.h"
 #include "sp_changes.h"
 #include "sums.h"
 
@@ -232,21 +231,28 @@ static int skim(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 /* ---- the second step ---- */
 
-static void merge_planes(const uint8_t *planes, uint32_t n, uint16_t *restrict records)
+/* Restores numbers in which 0 stands for the lowest token that no 0 has named yet, and n + 1 for the token n. */
+static void resolve_next(uint16_t *records, uint32_t n, uint32_t n_tokens)
 {
-	const uint8_t *const high = planes + n;
+	uint32_t i = 0, next = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		records[i] = (uint16_t)(planes[i] | high[i] << 8);
+	for (; i < n && next < n_tokens; i++) {
+		const uint16_t value = records[i];
+
+		records[i] = (uint16_t)(value ? value - 1u : next);
+		next += value == 0;
+	}
+	/* All tokens are named: a further 0 becomes a number that no token has. */
+	for (; i < n; i++)
+		records[i]--;
 }
 
-/* Numbers as they are stored in the column `id`, or in the column `planes` if that is there. */
-static int unpack_numbers(struct decode *d, uint8_t id, uint8_t planes, bool narrow,
-			  struct decode_scratch *scratch, struct decode_result *result)
+/* Token numbers, true or not. */
+static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
+	const struct decode_column *column = &d->columns[COLUMN_RECORDS];
+	const bool narrow = events_narrow(d->chunk.n_tokens);
 	const uint32_t n = d->chunk.n_records;
-	const bool split = !narrow && d->columns[planes].present;
-	const struct decode_column *column = &d->columns[split ? planes : id];
 	uint16_t *records;
 	struct cursor c;
 
@@ -255,47 +261,17 @@ static int unpack_numbers(struct decode *d, uint8_t id, uint8_t planes, bool nar
 	if (room_for(&d->records, n, sizeof(*records), result) != 0)
 		return result->error;
 	records = d->records.items;
-	if (!narrow && !split && BYTE_ORDER == LITTLE_ENDIAN)
-		return decompress(d, id, scratch, records, result);
-	if (open_column(d, split ? planes : id, scratch, &c, result) != 0)
-		return result->error;
-	if (split) {
-		merge_planes(c.p, n, records);
-		return 0;
+	if (!narrow && BYTE_ORDER == LITTLE_ENDIAN) {
+		if (n && decompress(d, COLUMN_RECORDS, scratch, records, result) != 0)
+			return result->error;
+	} else {
+		if (open_column(d, COLUMN_RECORDS, scratch, &c, result) != 0)
+			return result->error;
+		for (uint32_t i = 0; i < n; i++)
+			records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
+	resolve_next(records, n, d->chunk.n_tokens);
 	return 0;
-}
-
-/* 0 was the next token, of which there is no record yet; others are one higher than they are. */
-static void number_next(uint16_t *records, uint32_t n)
-{
-	uint16_t next = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const uint16_t value = records[i];
-
-		records[i] = value ? value - 1 : next;
-		next += value == 0;
-	}
-}
-
-/* Numbers of tokens, true or not. */
-static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
-{
-	const uint32_t n_tokens = d->chunk.n_tokens;
-	const bool next = d->columns[COLUMN_NEXT_RECORDS].present || d->columns[COLUMN_NEXT_PLANES].present;
-	int err;
-
-	if (!next)
-		return unpack_numbers(d, COLUMN_RECORDS, COLUMN_RECORD_PLANES, events_narrow(n_tokens),
-				      scratch, result);
-	err = unpack_numbers(d, COLUMN_NEXT_RECORDS, COLUMN_NEXT_PLANES, events_narrow_next(n_tokens),
-			     scratch, result);
-	if (!err)
-		number_next(d->records.items, d->chunk.n_records);
-	return err;
 }
 
 /*
@@ -417,41 +393,10 @@ static int unpack_times(struct decode *d, struct decode_scratch *scratch, struct
 	return 0;
 }
 
-/* The same, with skips and deltas apart. */
-static int unpack_split_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
-{
-	struct mst_stamp last = { .record = 0, .time = d->chunk.first_time }, *stamps;
-	uint64_t value;
-	uint32_t n = 0;
-	struct cursor c;
-	int err;
-
-	if ((err = open_column(d, COLUMN_SKIPS, scratch, &c, result)) ||
-	    (err = room_for(&d->stamps, (size_t)(c.end - c.p) + 1, sizeof(*stamps), result)))
-		return err;
-	stamps = d->stamps.items;
-	stamps[n++] = last;
-	while (c.p != c.end) {
-		DAMAGED_IF(!take_varint(&c, &value) || !stamp_after(d, &last, value, 0),
-			   "the time column is malformed");
-		stamps[n++] = last;
-	}
-	if ((err = open_column(d, COLUMN_DELTAS, scratch, &c, result)))
-		return err;
-	for (uint32_t i = 1; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &value) || value > UINT64_MAX - last.time,
-			   "the time column is malformed");
-		stamps[i].time = last.time += value;
-	}
-	d->chunk.n_stamps = n;
-	return 0;
-}
-
 static int read_times(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const struct mst_stamp *stamps;
-	const int err = d->columns[COLUMN_SKIPS].present ? unpack_split_times(d, scratch, result)
-							 : unpack_times(d, scratch, result);
+	const int err = unpack_times(d, scratch, result);
 
 	if (err)
 		return err;
@@ -488,53 +433,48 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 	return 0;
 }
 
-/* The column that tells ordinals, or UNIT_KNOWN_COLUMNS. */
-static unsigned ordinals_column(const struct decode *d)
+/* How many records name a block. */
+static uint32_t count_named(const struct mst_chunk *chunk)
 {
-	static const uint8_t ids[] = { COLUMN_ORDINALS_IN_A_ROW, COLUMN_ORDINALS_BY_TOKEN, COLUMN_ORDINALS };
+	uint32_t n = 0;
 
-	for (unsigned i = 0; i < sizeof(ids); i++) {
-		if (d->columns[ids[i]].present)
-			return ids[i];
-	}
-	return UNIT_KNOWN_COLUMNS;
+	for (uint32_t i = 0; i < chunk->n_tokens; i++)
+		n += ordinals_has_entry(chunk->tokens[i].role) ? chunk->tokens[i].count : 0;
+	return n;
 }
 
-/* Of blocks that came before the chunk it is seen later which they are. `n` 0: there is no column. */
-static int unpack_ordinals(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
-			   struct decode_result *result)
+static int read_differences(struct decode *d, unsigned id, struct decode_scratch *scratch, uint32_t n,
+			    struct decode_result *result)
 {
-	uint32_t *const places = id == COLUMN_ORDINALS_BY_TOKEN ? scratch->seen : NULL;
-	struct cursor c = { NULL, NULL };
 	uint64_t *differences;
-	int err;
+	struct cursor c;
 
-	if ((n && (err = open_column(d, id, scratch, &c, result))) ||
-	    (err = room_for(&d->differences, n, sizeof(*differences), result)))
-		return err;
+	if (open_column(d, id, scratch, &c, result) != 0 ||
+	    room_for(&d->differences, n, sizeof(*differences), result) != 0)
+		return result->error;
 	differences = d->differences.items;
 	for (uint32_t i = 0; i < n; i++)
 		DAMAGED_IF(!take_varint(&c, &differences[i]), "the identity column is malformed");
-	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->n_kinds, n) != 0)
-		return no_memory(result);
-	ordinals_follow(&d->ordinals, &d->chunk, differences, places, id == COLUMN_ORDINALS_IN_A_ROW,
-			d->freed.items);
-	d->ranked = true;
 	return 0;
 }
 
+/* Finds the blocks that came in the chunk; carried_over.h finds the others. */
 static int read_identity(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const uint32_t n = recode_places(d->chunk.tokens, d->chunk.n_tokens, scratch->seen);
-	const unsigned ordinals = ordinals_column(d);
-	int err;
+	const bool in_a_row = d->columns[COLUMN_ORDINALS_IN_A_ROW].present;
+	const unsigned id = in_a_row ? COLUMN_ORDINALS_IN_A_ROW : COLUMN_ORDINALS;
+	const uint32_t n = count_named(&d->chunk);
 
 	/* A chunk that names no block has no such column, but later chunks count its blocks. */
-	if (n && ordinals == UNIT_KNOWN_COLUMNS)
+	if (n && !d->columns[id].present)
 		return 0;
-	if ((err = room_for(&d->freed, n, sizeof(uint64_t), result)) ||
-	    (err = unpack_ordinals(d, ordinals, scratch, n, result)))
-		return err;
+	if (room_for(&d->freed, n, sizeof(uint64_t), result) != 0 ||
+	    read_differences(d, id, scratch, n, result) != 0)
+		return result->error;
+	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->n_kinds, n) != 0)
+		return no_memory(result);
+	ordinals_follow(&d->ordinals, &d->chunk, d->differences.items, in_a_row, d->freed.items);
+	d->ranked = true;
 	d->chunk.n_freed = n;
 	d->chunk.freed = d->freed.items;
 	return 0;

@@ -247,6 +247,17 @@ static void pack_range(struct table *table, struct bytes *fields)
 	table->written = table->n;
 }
 
+/* How many frames out of the stack before it a stack's parent is, if it is one of the nearest; else its number. */
+static uint64_t parent_code(const struct mst_stack *stacks, uint32_t id)
+{
+	const uint32_t parent = stacks[id].parent;
+	uint32_t at = id - 1, out = 0;
+
+	for (; at != parent && at != MST_ROOT_STACK && out < STACKS_OUT_MAX; out++)
+		at = stacks[at].parent;
+	return at == parent ? (uint64_t)out << 1 : (uint64_t)(id - 1 - parent) << 1 | 1;
+}
+
 void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *columns)
 {
 	const struct mst_frame *frames = defs->frames.items;
@@ -261,7 +272,7 @@ void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *col
 		last = frames[i].address;
 	}
 	for (uint32_t i = defs->stacks.written; i < defs->stacks.n; i++) {
-		bytes_varint(&columns[COLUMN_PARENTS], i - 1 - stacks[i].parent);
+		bytes_varint(&columns[COLUMN_PARENTS], parent_code(stacks, i));
 		if (stacks[i].frame == next_frame) {
 			bytes_varint(&columns[COLUMN_STACK_FRAMES], 0);
 			next_frame++;

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "recode.h"
 #include "wire.h"
 
 void ordinals_finish(struct ordinals *r)
@@ -124,7 +123,7 @@ static inline uint32_t find_block(struct ordinals *r, const struct ordinals_kind
 }
 
 void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const uint64_t *differences,
-		     uint32_t *places, bool in_a_row, uint64_t *freed)
+		     bool in_a_row, uint64_t *freed)
 {
 	uint32_t n_allocs = 0, n = 0;
 
@@ -135,9 +134,9 @@ void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const ui
 
 		if (role == MST_ALLOC)
 			r->allocs[kind->first + kind->n++] = n_allocs++;
-		if (!recode_has_identity(role))
+		if (!ordinals_has_entry(role))
 			continue;
-		age = *last + (uint64_t)wire_unzigzag(differences[places ? places[number]++ : n]);
+		age = *last + (uint64_t)wire_unzigzag(differences[n]);
 		freed[n] = UINT64_MAX;
 		if (age)
 			*last = age;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which block a record frees or names, from its age among the blocks of its kind (FORMAT.md, columns 16 to 18), as far
+ * Which block a record frees or names, from its age among the blocks of its kind (FORMAT.md, Identity), as far
  * as one chunk tells. A block that came in the chunk is found here, by any thread; one that came before it is
  * left for elders.h, which goes over the chunks in their order. Private.
  */
@@ -36,6 +36,12 @@ struct ordinals {
 	uint32_t room_tokens, room_allocs, room_elders; /* items that there is memory for */
 };
 
+/* Whether records of this role name a block, so that the column of ordinals has an entry for them. */
+static inline bool ordinals_has_entry(uint32_t role)
+{
+	return role != MST_ALLOC && role != MST_CALL;
+}
+
 #define ORDINALS_GONE (UINT32_C(1) << 31)
 
 /* Kinds' places while a chunk begins, for each thread. All zero is the beginning. */
@@ -55,11 +61,11 @@ int ordinals_begin(struct ordinals *ordinals, struct ordinals_scratch *scratch, 
 		   uint32_t n_kinds, uint32_t n_named);
 
 /*
- * The chunk's records, with the differences of ages: in the order of the records, or, if there are places,
- * token by token from these places on. `in_a_row`: differences are to the record before, not to that of the
- * same token. Fills freed[], where a block that came before the chunk is as an unknown one.
+ * Goes over the chunk's records, with the differences of ages in their order. `in_a_row`: a difference is to the
+ * record before, not to the last one of the same token. Fills freed[]; a block that came before the chunk is
+ * UINT64_MAX there, as an unknown one.
  */
 void ordinals_follow(struct ordinals *ordinals, const struct mst_chunk *chunk, const uint64_t *differences,
-		     uint32_t *places, bool in_a_row, uint64_t *freed);
+		     bool in_a_row, uint64_t *freed);
 
 #endif

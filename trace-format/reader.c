@@ -587,8 +587,7 @@ static int read_file_unit(struct mst_reader *r)
 	if (wire_u32(f) != FORMAT_VERSION)
 		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 				   FORMAT_VERSION);
-	if (wire_u32(f + 4) &
-	    ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE | FEATURE_RECODED | FEATURE_NEXT))
+	if (wire_u32(f + 4) & ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE))
 		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
 				   wire_u32(f + 4));
 	if (wire_u32(f + 4) & FEATURE_SAMPLED) {

@@ -49,8 +49,7 @@ struct mst_reader {
 	/* With what chunks that wait to be delivered need; `known` is what the one delivered last knows. */
 	struct array kinds, stacks, depths, frames, modules, threads;
 	struct known known;
-	uint32_t highest_stack; /* of any kind */
-	bool paged;             /* some kind's records have addresses */
+	bool paged; /* some kind's records have addresses */
 	struct names names;
 	uint32_t names_units; /* met so far in their place */
 	bool ended;

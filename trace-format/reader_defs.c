@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "reader.h"
-#include "recode.h"
 
 int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uint64_t n, uint64_t limit)
 {
@@ -59,37 +58,35 @@ static int read_frames(struct mst_reader *r, uint32_t n)
 	return 0;
 }
 
-/* The parent of the stack that comes next, told by its distance, or (`out`) as in column 3. */
-static bool take_parent(struct cursor *parents, bool out, const struct mst_stack *stacks, uint32_t id,
-			uint32_t *parent)
+/* The parent of the stack that comes next: so many frames out of the stack before it, or by number. */
+static bool take_parent(struct cursor *parents, const struct mst_stack *stacks, uint32_t id, uint32_t *parent)
 {
 	uint64_t v;
 
 	if (!take_varint(parents, &v))
 		return false;
-	if (out && !(v & 1)) {
-		*parent = id - 1;
+	*parent = id - 1;
+	if (!(v & 1)) {
 		for (; v && *parent && v <= 2 * STACKS_OUT_MAX; v -= 2)
 			*parent = stacks[*parent].parent;
 		return v == 0;
 	}
-	v >>= out;
-	*parent = id - 1 - (uint32_t)v;
+	v >>= 1;
+	*parent -= (uint32_t)v;
 	return v < id;
 }
 
 int reader_take_stacks(struct mst_reader *r)
 {
-	const bool out = r->columns[COLUMN_PARENTS_OUT].present;
-	const uint8_t column = out ? COLUMN_PARENTS_OUT : COLUMN_PARENTS;
-	struct cursor parents = column_cursor(r, column), codes = column_cursor(r, COLUMN_STACK_FRAMES);
+	struct cursor parents = column_cursor(r, COLUMN_PARENTS),
+		      codes = column_cursor(r, COLUMN_STACK_FRAMES);
 	uint32_t n, n_frames, next_frame = r->frames.n;
 	uint64_t code;
 	struct mst_stack *stacks;
 	uint16_t *depths;
 	int err;
 
-	if ((err = definition_range(r, 0, r->stacks.n, column, &n)) ||
+	if ((err = definition_range(r, 0, r->stacks.n, COLUMN_PARENTS, &n)) ||
 	    (err = definition_range(r, 8, r->frames.n, COLUMN_FRAMES, &n_frames)) ||
 	    (err = read_frames(r, n_frames)) ||
 	    (err = reader_grow(r, &r->stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
@@ -101,7 +98,7 @@ int reader_take_stacks(struct mst_reader *r)
 		const uint32_t id = r->stacks.n;
 		uint32_t parent;
 
-		DAMAGED_IF(!take_parent(&parents, out, stacks, id, &parent) || !take_varint(&codes, &code),
+		DAMAGED_IF(!take_parent(&parents, stacks, id, &parent) || !take_varint(&codes, &code),
 			   "a stack is malformed");
 		code = code ? code - 1 : next_frame++;
 		DAMAGED_IF(code >= r->frames.n, "a stack names a frame that isn't there");
@@ -113,41 +110,13 @@ int reader_take_stacks(struct mst_reader *r)
 	return 0;
 }
 
-/* How the stacks of a unit's kinds are told. */
-struct kind_stacks {
-	struct cursor column;
-	bool ends;    /* as in column 7 */
-	uint32_t end; /* the next one, if it is above the highest stack of a kind */
-	uint64_t last;
-};
-
-/* The next one into s->last, whether there is such a stack or not. */
-static bool take_kind_stack(const struct mst_reader *r, struct kind_stacks *s)
-{
-	uint64_t v;
-
-	if (!take_varint(&s->column, &v))
-		return false;
-	if (s->ends && s->end <= r->highest_stack)
-		s->end = recode_end(r->stacks.items, r->stacks.n, r->highest_stack + 1);
-	if (s->ends && v == 0)
-		s->last = s->end;
-	else
-		s->last += (uint64_t)wire_unzigzag(v - s->ends);
-	return true;
-}
-
 int reader_take_kinds(struct mst_reader *r)
 {
-	const bool ends = r->columns[COLUMN_KIND_ENDS].present;
-	struct kind_stacks stacks = {
-		.column = column_cursor(r, ends ? COLUMN_KIND_ENDS : COLUMN_KIND_STACKS),
-		.ends = ends,
-	};
-	struct cursor ops = column_cursor(r, COLUMN_OPS), sizes = column_cursor(r, COLUMN_SIZES),
-		      caps = column_cursor(r, COLUMN_CAPS), aligns = column_cursor(r, COLUMN_ALIGNS),
-		      flags = column_cursor(r, COLUMN_FLAGS), usables = column_cursor(r, COLUMN_USABLES);
-	uint64_t more;
+	struct cursor ops = column_cursor(r, COLUMN_OPS), stacks = column_cursor(r, COLUMN_KIND_STACKS),
+		      sizes = column_cursor(r, COLUMN_SIZES), caps = column_cursor(r, COLUMN_CAPS),
+		      aligns = column_cursor(r, COLUMN_ALIGNS), flags = column_cursor(r, COLUMN_FLAGS),
+		      usables = column_cursor(r, COLUMN_USABLES);
+	uint64_t delta, more, stack = 0;
 	struct mst_kind *kinds;
 	uint32_t n;
 	int err;
@@ -159,16 +128,15 @@ int reader_take_kinds(struct mst_reader *r)
 	for (uint32_t i = 0; i < n; i++) {
 		struct mst_kind k = { 0 };
 
-		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_kind_stack(r, &stacks) ||
+		DAMAGED_IF(!take_byte(&ops, &k.op) || !take_varint(&stacks, &delta) ||
 				   !take_varint(&sizes, &k.size) || !take_varint(&caps, &more) ||
 				   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
 			   "a kind is malformed");
-		DAMAGED_IF(stacks.last >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
+		stack += (uint64_t)wire_unzigzag(delta);
+		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
 				   more > UINT64_MAX - k.size,
 			   "a kind is impossible");
-		k.stack = (uint32_t)stacks.last;
-		if (k.stack > r->highest_stack)
-			r->highest_stack = k.stack;
+		k.stack = (uint32_t)stack;
 		k.cap = k.size + more;
 		if (k.flags & MST_KIND_USABLE) {
 			DAMAGED_IF(!take_varint(&usables, &more) || more > UINT64_MAX - k.size,

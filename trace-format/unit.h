@@ -19,7 +19,7 @@
 #define UNIT_PREFIX 8u         /* magic and frame size */
 #define UNIT_FIXED 16u         /* tag ... fields_size */
 #define UNIT_COLUMN 12u        /* a column's row in the header */
-#define UNIT_KNOWN_COLUMNS 21u /* the most columns that a unit of this version has */
+#define UNIT_KNOWN_COLUMNS 10u /* the most columns that a unit of this version has */
 #define UNIT_ZSTD 1u           /* the codec of every column of this version */
 #define UNIT_HEADER_MAX (UNIT_FIXED + MST_MAX_FIELDS + MST_MAX_COLUMNS * UNIT_COLUMN + 4)
 
@@ -60,20 +60,17 @@ enum unit_flag {
 /* Bits of the incompatible features. */
 enum file_incompatible {
 	FEATURE_SAMPLED = 1,
-	FEATURE_BASE = 2,     /* the first chunks may say what was live when the trace begins */
-	FEATURE_LARGE = 4,    /* chunks of up to MST_MAX_LARGE_RECORDS */
-	FEATURE_RECODED = 16, /* columns 9, 14, 15, 17 and 18, in place of others; 8 is reserved */
-	FEATURE_NEXT = 32, /* columns 19 and 20, and those of definitions that say "the next one", likewise */
+	FEATURE_BASE = 2,  /* the first chunks may say what was live when the trace begins */
+	FEATURE_LARGE = 4, /* chunks of up to MST_MAX_LARGE_RECORDS */
 };
 
 enum stacks_column {
 	COLUMN_FRAMES = 0,
 	COLUMN_PARENTS = 1,
 	COLUMN_STACK_FRAMES = 2,
-	COLUMN_PARENTS_OUT = 3,
 };
 
-/* How far out column 3 reaches. */
+/* How many frames out of the stack before it a parent can be; others are told by number. */
 #define STACKS_OUT_MAX 255u
 
 enum kinds_column {
@@ -84,7 +81,6 @@ enum kinds_column {
 	COLUMN_ALIGNS = 4,
 	COLUMN_FLAGS = 5,
 	COLUMN_USABLES = 6,
-	COLUMN_KIND_ENDS = 7,
 };
 
 enum name_column {
@@ -104,22 +100,11 @@ enum events_column {
 	COLUMN_INSTRUCTIONS = 6,
 	COLUMN_ADDRESSES = 7,
 	COLUMN_STEPS = 8,
-	COLUMN_RECORD_PLANES = 9,
-	COLUMN_SKIPS = 14, /* 10 to 13 and 16 are reserved */
-	COLUMN_DELTAS = 15,
-	COLUMN_ORDINALS_BY_TOKEN = 17,
-	COLUMN_ORDINALS_IN_A_ROW = 18,
-	COLUMN_NEXT_RECORDS = 19,
-	COLUMN_NEXT_PLANES = 20,
+	COLUMN_ORDINALS_IN_A_ROW = 9,
 };
 
-/* Whether numbers of tokens are bytes in columns 0 and 9, and in 19 and 20, which have one number more. */
+/* Whether an entry of the column of records is a byte: one value more than there are tokens stands for the next one. */
 static inline bool events_narrow(uint32_t n_tokens)
-{
-	return n_tokens <= 256;
-}
-
-static inline bool events_narrow_next(uint32_t n_tokens)
 {
 	return n_tokens < 256;
 }

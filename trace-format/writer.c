@@ -119,8 +119,7 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 		return MST_ERR_LIMIT;
 	bytes_u32(&w->fields, FORMAT_VERSION);
 	bytes_u32(&w->fields, (info->sample_bytes ? FEATURE_SAMPLED : 0) | (w->base ? FEATURE_BASE : 0) |
-				      (w->large ? FEATURE_LARGE : 0) |
-				      (w->recoded ? FEATURE_RECODED | FEATURE_NEXT : 0));
+				      (w->large ? FEATURE_LARGE : 0));
 	bytes_u32(&w->fields, TIME_SHIFT);
 	bytes_u32(&w->fields, info->machine);
 	bytes_u32(&w->fields, info->page_size);
@@ -144,22 +143,14 @@ static int write_file_unit(struct mst_writer *w, const struct mst_file_info *inf
 
 static int write_stacks(struct mst_writer *w)
 {
-	const uint32_t first = w->defs.stacks.written;
-
 	defs_pack_stacks(&w->defs, &w->fields, w->columns);
-	if (w->recoded)
-		recode_stacks(w, first);
-	return writer_unit(w, UNIT_STACKS, UNIT_CRITICAL, COLUMN_PARENTS_OUT + 1, 0, 0);
+	return writer_unit(w, UNIT_STACKS, UNIT_CRITICAL, COLUMN_STACK_FRAMES + 1, 0, 0);
 }
 
 static int write_kinds(struct mst_writer *w)
 {
-	const uint32_t first = w->defs.kinds.written;
-
 	defs_pack_kinds(&w->defs, &w->fields, w->columns);
-	if (w->recoded)
-		recode_kinds(w, first);
-	return writer_unit(w, UNIT_KINDS, UNIT_CRITICAL, COLUMN_KIND_ENDS + 1, 0, 0);
+	return writer_unit(w, UNIT_KINDS, UNIT_CRITICAL, COLUMN_USABLES + 1, 0, 0);
 }
 
 static int write_definitions(struct mst_writer *w)
@@ -229,7 +220,7 @@ static int write_chunk(struct mst_writer *w)
 	swap_bytes(&w->columns[COLUMN_INSTRUCTIONS], &chunk->instructions);
 	swap_bytes(&w->columns[COLUMN_ADDRESSES], &chunk->addresses);
 	swap_bytes(&w->columns[COLUMN_STEPS], &chunk->sp_changes);
-	if (w->recoded && (err = recode_columns(w)))
+	if (w->recoded && w->columns[COLUMN_ORDINALS].size && (err = recode_ordinals(w)))
 		return err;
 	err = writer_unit(w, UNIT_EVENTS, UNIT_CRITICAL, UNIT_KNOWN_COLUMNS, chunk->n_records,
 			  chunk->time_first);
@@ -498,7 +489,6 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->in_base = parent->in_base;
 	w->large = parent->large;
 	w->recoded = parent->recoded;
-	w->highest_stack = parent->highest_stack;
 	w->begin = parent->begin;
 	w->time = parent->time;
 	w->counted = parent->counted;

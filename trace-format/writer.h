@@ -28,12 +28,11 @@ struct mst_writer {
 	int fd;
 	int error; /* sticky: after a failed write nothing more is written */
 	bool identity;
-	bool base;              /* the trace has one ... */
-	bool in_base;           /* ... that isn't over yet */
-	bool large;             /* chunks can be large */
-	bool recoded;           /* columns are, where that is smaller */
-	uint32_t highest_stack; /* of any kind that was folded */
-	uint64_t begin;         /* when the base was, in the file's units */
+	bool base;      /* the trace has one ... */
+	bool in_base;   /* ... that isn't over yet */
+	bool large;     /* chunks can be large */
+	bool recoded;   /* ordinals are, where that is smaller */
+	uint64_t begin; /* when the base was, in the file's units */
 	int level;
 	bool hurry; /* a lower one is used */
 	ZSTD_CCtx *zstd;

@@ -6,6 +6,7 @@ Shares nothing with the C library; decode_oracle.py compares it with tests/tools
 """
 import collections
 import ctypes
+import itertools
 import struct
 import sys
 import zlib
@@ -116,15 +117,10 @@ class Identity:
     def indices(self, column, rows, symbols, allocs):
         """The blocks' indices, record by record, or None: they weren't recorded."""
         frees = [row for row in rows if symbols[row][1] in (FREE, OUT, KEEP)]
-        if not any(column(c).data for c in (5, 17, 18)) and frees:
+        in_a_row = bool(column(9).data)
+        stored = column(9 if in_a_row else 5)
+        if frees and not stored.data:
             return None
-        if column(17).data and not column(18).data:
-            stored = collections.defaultdict(collections.deque)
-            for row in sorted(frees):
-                stored[row].append(column(17).varint())
-            differences = (stored[row].popleft() for row in frees)
-        else:
-            differences = (column(18 if column(18).data else 5).varint() for _ in frees)
         found, ages = [], collections.defaultdict(lambda: 1)
         for row in rows:
             kind, role = symbols[row][:2]
@@ -133,8 +129,8 @@ class Identity:
                 self.counts[kind] += 1
                 allocs += 1
             elif role != CALL:
-                z = next(differences)
-                of = row if not column(18).data else None
+                z = stored.varint()
+                of = None if in_a_row else row
                 age = (ages[of] + (z >> 1 ^ -(z & 1))) & MASK
                 ages[of] = age or ages[of]
                 found.append(self.named(kind, age, role == KEEP) if age else MASK)
@@ -154,7 +150,6 @@ class Decoder:
         self.data, self.at, self.units = data, 0, []
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
-        self.highest = 0        # stack of a kind
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity = Names(), Live(self.kinds), Identity()
 
@@ -228,7 +223,7 @@ class Decoder:
                                  c.bytes(n).hex() or "-"))
 
     def define_stacks(self, fields, column):
-        address, frames, parents, named = 0, column(0), column(3 if column(3).data else 1), column(2)
+        address, frames, parents, named = 0, column(0), column(1), column(2)
         fresh = len(self.frames)
         for _ in self.define(STACKS, fields[8:], len(self.frames), "frames"):
             module = frames.varint()
@@ -236,8 +231,7 @@ class Decoder:
             need(module <= len(self.modules), "a frame's module")
             self.frames.append((module - 1 if module else "-", address))
         for _ in self.define(STACKS, fields, len(self.stacks)):
-            back, frame = parents.varint(), named.varint()
-            parent = self.parent(back) if column(3).data else len(self.stacks) - 1 - back
+            parent, frame = self.parent(parents.varint()), named.varint()
             fresh, frame = (fresh, frame - 1) if frame else (fresh + 1, fresh)
             need(parent >= 0 and frame < len(self.frames), "a stack's parent or frame")
             self.depth.append(self.depth[parent] + 1)
@@ -245,7 +239,7 @@ class Decoder:
             self.stacks.append((parent, frame))
 
     def parent(self, v):
-        """Of the next stack, by an entry of column 3 (§5)."""
+        """Of the next stack, by an entry of column 1 (§5)."""
         parent = len(self.stacks) - 1
         if v & 1:
             return parent - (v >> 1)
@@ -255,22 +249,11 @@ class Decoder:
             parent = self.stacks[parent][0]
         return parent
 
-    def next_end(self):
-        """Of a run of stacks, each the parent of the next, behind all that kinds have (§5)."""
-        end = self.highest + 1
-        while end + 1 < len(self.stacks) and self.stacks[end + 1][0] == end:
-            end += 1
-        return end
-
     def define_kinds(self, fields, column):
-        ops, stacks, sizes, caps, aligns, flags, usables, ends = (column(i) for i in range(8))
+        ops, stacks, sizes, caps, aligns, flags, usables = (column(i) for i in range(7))
         stack = 0
         for _ in self.define(KINDS, fields, len(self.kinds)):
-            if ends.data:
-                v = ends.varint()
-                stack = self.next_end() if v == 0 else (stack + (v - 1 >> 1 ^ -(v - 1 & 1))) & MASK
-            else:
-                stack = stacks.zigzag(stack)
+            stack = stacks.zigzag(stack)
             op, size = ops.u8(), sizes.varint()
             cap, align = (size + caps.varint()) & MASK, aligns.u8()
             need(op < 64 and stack < len(self.stacks) and align < 64, "a kind")
@@ -278,33 +261,27 @@ class Decoder:
             usable = size + usables.varint() if flag & USABLE else 0
             need(usable <= MASK, "a usable size")
             self.kinds.append((op, stack, size, cap, align, flag, usable))
-            self.highest = max(self.highest, stack)
 
-    def pairs(self, first, second, skip, value, n, step):
-        """The (record, value) of the pairs of columns 3 and 4, or 14 and 15 (§8)."""
+    def pairs(self, column, skip, value, n, step):
+        """The (record, value) of the pairs of columns 3 and 4 (§8)."""
         pairs, record = [], 0
-        while first.at < len(first.data):
-            more = first.varint()
+        while column.at < len(column.data):
+            more = column.varint()
             need(more >= 1 or (skip and not pairs), "a skip of 0")
             record += more
             need(record < n, "a skip beyond the records")
-            value = step(value, second.varint())
+            value = step(value, column.varint())
             pairs.append((record, value))
         return pairs
 
     @staticmethod
     def rows(column, n, s):
-        """The symbol numbers of a chunk's records (§7)."""
-        told = column(19).data or column(20).data       # those that come next by a 0
-        plain, planes = column(19 if told else 0), column(20 if told else 9)
-        narrow = s + bool(told) <= 256
-        raw = planes if planes.data and not narrow else plain
-        rows = struct.unpack(f"<{n}{'B' if narrow else 'H'}", raw.bytes(n if narrow else 2 * n))
-        need(len(raw.data) == raw.at, "more records than N")
-        if raw is planes:
-            rows = [low | high << 8 for low, high in zip(raw.data[:n], raw.data[n:])]
-        fresh = iter(range(n))
-        return [row - 1 if row else next(fresh) for row in rows] if told else rows
+        """The token numbers of a chunk's records (§7)."""
+        narrow = s < 256
+        rows = struct.unpack(f"<{n}{'B' if narrow else 'H'}", column.bytes(n if narrow else 2 * n))
+        need(len(column.data) == column.at, "more records than N")
+        fresh = itertools.count()
+        return [row - 1 if row else next(fresh) for row in rows]
 
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
@@ -314,17 +291,15 @@ class Decoder:
         self.time = max(self.time, self.begin) if not base else self.time
         self.in_base = base
         need((first, first_alloc) == (self.records, self.allocs) and time >= self.time, "a chunk's beginning")
-        rows = self.rows(column, n, s)
+        rows = self.rows(column(0), n, s)
         symbols, counts, value = [], column(2), 0
         for _ in range(s):
             value = column(1).zigzag(value)
             need(value & 7 <= KEEP and value >> 3 < len(self.kinds), "a symbol")
             symbols.append((value >> 3, value & 7, counts.varint()))
         need(collections.Counter(rows) == {i: c for i, (_, _, c) in enumerate(symbols) if c}, "the counts aren't true")
-        split = column(14).data
-        stamps = [(0, time)] + self.pairs(column(14 if split else 3), column(15 if split else 3), False, time, n,
-                                          lambda a, b: a + b)
-        runs = self.pairs(column(4), column(4), True, 0, n, lambda _, b: b)
+        stamps = [(0, time)] + self.pairs(column(3), False, time, n, lambda a, b: a + b)
+        runs = self.pairs(column(4), True, 0, n, lambda _, b: b)
         need(stamps[-1][1] == last <= MASK, "the last stamp")
         need((not n or (runs and runs[0][0] == 0)) and all(t < len(self.threads) for _, t in runs), "the runs")
         yield (f"chunk first={first} alloc={first_alloc} records={n} tokens={s} kinds={len(self.kinds)} stacks="

@@ -8,7 +8,7 @@ ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
 LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 262144,
-         "large": 1048576, "symbols": 65536,
+         "large": 1048576, "symbols": 65535,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
          NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}

@@ -39,7 +39,7 @@ static void craft_events(struct part *p, uint32_t first_record, uint32_t first_a
 	WORDS(p->fields, first_record, 0, first_alloc, 0, time, 0, time + 5, 0, 6, 6, 0, 0);
 	for (int i = 0; i < 12; i++)
 		bytes_u64(&p->fields, 0);
-	SET(p->columns[COLUMN_RECORDS], 0, 1, 2, 3, 4, 5);
+	SET(p->columns[COLUMN_RECORDS], 1, 2, 3, 4, 5, 6);
 	/* (1,ALLOC) (1,OUT) (2,ALLOC) (2,KEEP) (2,CALL) (2,FREE) */
 	SET(p->columns[COLUMN_TOKENS], 16, 4, 12, 8, 1, 3);
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1, 1, 1, 1);

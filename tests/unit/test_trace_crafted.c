@@ -159,7 +159,7 @@ static void giant_modules(struct craft *c)
 
 static void parent_too_far(struct craft *c)
 {
-	SET(COLUMN(c, STACKS, 1), 0, 2);
+	SET(COLUMN(c, STACKS, 1), 0, 5);
 }
 
 static void frame_not_there(struct craft *c)
@@ -316,22 +316,22 @@ static void counts_short(struct craft *c)
 
 static void record_out_of_range(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 3, 4, 6);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 3, 4, 5, 7);
 }
 
 static void records_short(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 3, 4);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 3, 4, 5);
 }
 
 static void records_long(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 3, 4, 5, 5);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 3, 4, 5, 6, 6);
 }
 
 static void records_wide(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0);
 }
 
 static void no_records(struct craft *c)
@@ -341,27 +341,27 @@ static void no_records(struct craft *c)
 
 static void out_at_end(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 2, 3, 4, 5, 1);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 3, 4, 5, 6, 2);
 }
 
 static void keep_at_end(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 2, 4, 5, 3);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 3, 5, 6, 4);
 }
 
 static void out_then_free(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 5, 2, 3, 4);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 6, 3, 4, 5);
 }
 
 static void out_then_keep(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 3, 4, 2, 5);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 4, 5, 3, 6);
 }
 
 static void keep_then_alloc(struct craft *c)
 {
-	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 0, 1, 4, 3, 2, 5);
+	SET(COLUMN(c, EVENTS, COLUMN_RECORDS), 1, 2, 5, 4, 3, 6);
 }
 
 static void time_skips_none(struct craft *c)

@@ -14,7 +14,7 @@ static void base(struct craft *c)
 	craft_poke(&p->fields, 32, 3);
 	craft_poke(&p->fields, 36, 3);
 	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_BASE);
-	SET(p->columns[COLUMN_RECORDS], 0, 1, 2);
+	SET(p->columns[COLUMN_RECORDS], 1, 2, 3);
 	SET(p->columns[COLUMN_TOKENS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
 	SET(p->columns[COLUMN_TIME], 2, 5);
