@@ -141,7 +141,7 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 {
 	const uint8_t *f = d->fields;
 
-	if (d->fields_size < (d->counted ? FIELDS_EVENTS_COUNTED : FIELDS_EVENTS))
+	if (d->fields_size < FIELDS_EVENTS)
 		return false;
 	chunk->first_record = wire_u64(f);
 	chunk->first_alloc = wire_u64(f + 8);
@@ -149,10 +149,10 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 	chunk->last_time = wire_u64(f + 24);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_tokens = wire_u32(f + 36);
-	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_BASE;
-	chunk->sums = sums_unpack(f + 48);
-	chunk->first_count = d->counted ? wire_u64(f + FIELDS_EVENTS) : 0;
-	chunk->last_count = d->counted ? wire_u64(f + FIELDS_EVENTS + 8) : 0;
+	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
+	chunk->sums = sums_unpack(f + EVENTS_SUMS_AT);
+	chunk->first_count = d->counted ? wire_u64(f + EVENTS_COUNTS_AT) : 0;
+	chunk->last_count = d->counted ? wire_u64(f + EVENTS_COUNTS_AT + 8) : 0;
 	return true;
 }
 
@@ -161,7 +161,7 @@ static int read_fields(struct decode *d, struct decode_result *result)
 	const struct mst_chunk *chunk = &d->chunk;
 
 	DAMAGED_IF(!decode_fields(d, &d->chunk), "an EVENTS unit lacks fields");
-	DAMAGED_IF(chunk->n_records > d->max_records || chunk->n_tokens > MST_MAX_TOKENS ||
+	DAMAGED_IF(chunk->n_records > MST_MAX_CHUNK_RECORDS || chunk->n_tokens > MST_MAX_TOKENS ||
 			   (chunk->n_tokens > chunk->n_records && !chunk->base),
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
@@ -571,7 +571,7 @@ static int steps(struct decode *d, struct decode_scratch *scratch, uint64_t *fro
 	if (!d->counted)
 		return 0;
 	if ((err = prepare_scratch(scratch, result)) ||
-	    (err = open_column(d, COLUMN_STEPS, scratch, &c, result)) ||
+	    (err = open_column(d, COLUMN_SP_CHANGES, scratch, &c, result)) ||
 	    (err = room_for(&d->steps, (size_t)(c.end - c.p), 1, result)))
 		return err;
 	if (c.p)

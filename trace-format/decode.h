@@ -52,7 +52,6 @@ struct decode {
 	uint32_t check; /* CRC-32 of all columns, if there are others, too */
 	bool others;
 	uint32_t n_kinds, n_threads; /* defined before it */
-	uint32_t max_records;        /* that it may have */
 	bool counted;                /* instructions are */
 	bool based;                  /* the trace may begin with a base */
 	unsigned wanted;             /* enum mst_column: what the second step is to give beside the records */

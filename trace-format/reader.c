@@ -234,7 +234,6 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	memcpy(d->fields, r->header.fields, d->fields_size);
 	d->n_kinds = r->kinds.n;
 	d->n_threads = r->threads.n;
-	d->max_records = r->max_records;
 	d->based = r->info.base;
 	d->counted = r->info.instructions;
 	d->wanted = r->wanted;
@@ -395,7 +394,7 @@ static int take_steps(struct mst_reader *r, struct decode *d)
 {
 	struct decode_scratch *scratch = ahead_scratch(r->ahead);
 
-	if (d->columns[COLUMN_STEPS].present && d->wanted & MST_SP_CHANGES) {
+	if (d->columns[COLUMN_SP_CHANGES].present && d->wanted & MST_SP_CHANGES) {
 		decode_rest(d, scratch);
 		if (!d->decoded.error)
 			decode_steps(d, scratch, &r->stepped);
@@ -582,16 +581,17 @@ static void read_features(struct mst_reader *r, uint64_t features)
 static int read_file_unit(struct mst_reader *r)
 {
 	const uint8_t *f = r->header.fields;
+	uint32_t features;
 
 	DAMAGED_IF(r->header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
 	if (wire_u32(f) != FORMAT_VERSION)
 		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 				   FORMAT_VERSION);
-	if (wire_u32(f + 4) & ~(uint32_t)(FEATURE_SAMPLED | FEATURE_BASE | FEATURE_LARGE))
+	features = wire_u32(f + FILE_INCOMPATIBLE_AT);
+	if (features & ~(uint32_t)FEATURES_KNOWN)
 		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
-				   wire_u32(f + 4));
-	if (wire_u32(f + 4) & FEATURE_SAMPLED) {
-		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_SAMPLED, "the FILE unit lacks fields");
+				   features & ~(uint32_t)FEATURES_KNOWN);
+	if (features & FEATURE_SAMPLED) {
 		r->info.sample_bytes = wire_u64(f + 48);
 		DAMAGED_IF(r->info.sample_bytes < MST_SAMPLE_MIN || r->info.sample_bytes > MST_SAMPLE_MAX,
 			   "an impossible sample");
@@ -604,9 +604,7 @@ static int read_file_unit(struct mst_reader *r)
 	r->info.parent_pid = wire_u32(f + 24);
 	r->info.argc = wire_u32(f + 28);
 	r->info.start_ns = wire_u64(f + 32);
-	r->max_records = wire_u32(f + 4) & FEATURE_LARGE ? MST_MAX_LARGE_RECORDS : MST_MAX_CHUNK_RECORDS;
-	if (wire_u32(f + 4) & FEATURE_BASE) {
-		DAMAGED_IF(r->header.fields_size < FIELDS_FILE_BASE, "the FILE unit lacks fields");
+	if (features & FEATURE_INITIAL_STATE) {
 		r->begin = wire_u64(f + 56);
 		DAMAGED_IF(r->begin > UINT64_MAX >> r->time_shift, "an impossible beginning");
 		r->info.base = r->in_base = true;

@@ -75,7 +75,6 @@ struct mst_reader {
 	bool gap;                         /* chunks were passed over, with blocks that elders lack */
 	uint64_t begin;                   /* when the base was */
 	bool in_base;                     /* the next chunk may be one of it */
-	uint32_t max_records;             /* of a chunk */
 };
 
 /* Notes what is wrong with the current unit and returns `error`. */

@@ -25,15 +25,15 @@
 
 enum unit_type {
 	UNIT_FILE = 1,
-	UNIT_STACKS = 2,
-	UNIT_MODULES = 3,
-	UNIT_THREADS = 4,
+	UNIT_MODULES = 2,
+	UNIT_THREADS = 3,
+	UNIT_STACKS = 4,
 	UNIT_KINDS = 5,
 	UNIT_EVENTS = 6,
-	UNIT_KEYFRAME = 8,
+	UNIT_KEYFRAME = 7,
+	UNIT_NAMES = 8,
 	UNIT_INDEX = 9,
 	UNIT_END = 10,
-	UNIT_NAMES = 11,
 };
 
 /* Bits of the FILE unit's compatible features. */
@@ -45,7 +45,8 @@ enum file_feature {
 	FEATURE_EXACT = 16,       /* as Massif would have seen it */
 };
 
-/* Where these bits are in a FILE unit's fields. */
+/* Where a FILE unit's fields have the bits that a reader must know, and those that it may ignore. */
+#define FILE_INCOMPATIBLE_AT 4u
 #define FILE_FEATURES_AT 40u
 
 enum keyframe_column {
@@ -60,8 +61,9 @@ enum unit_flag {
 /* Bits of the incompatible features. */
 enum file_incompatible {
 	FEATURE_SAMPLED = 1,
-	FEATURE_BASE = 2,  /* the first chunks may say what was live when the trace begins */
-	FEATURE_LARGE = 4, /* chunks of up to MST_MAX_LARGE_RECORDS */
+	FEATURE_INITIAL_STATE = 2, /* the first chunks may say what was live when the trace begins */
+
+	FEATURES_KNOWN = FEATURE_SAMPLED | FEATURE_INITIAL_STATE,
 };
 
 enum stacks_column {
@@ -97,10 +99,10 @@ enum events_column {
 	COLUMN_TIME = 3,
 	COLUMN_THREAD = 4,
 	COLUMN_ORDINALS = 5,
-	COLUMN_INSTRUCTIONS = 6,
-	COLUMN_ADDRESSES = 7,
-	COLUMN_STEPS = 8,
-	COLUMN_ORDINALS_IN_A_ROW = 9,
+	COLUMN_ORDINALS_IN_A_ROW = 6, /* in place of COLUMN_ORDINALS */
+	COLUMN_INSTRUCTIONS = 7,
+	COLUMN_ADDRESSES = 8,
+	COLUMN_SP_CHANGES = 9,
 };
 
 /* Whether an entry of the column of records is a byte: one value more than there are tokens stands for the next one. */
@@ -110,23 +112,20 @@ static inline bool events_narrow(uint32_t n_tokens)
 }
 
 /* Fixed part of the fields of the units that have one. */
-#define FIELDS_FILE 48u
-#define FIELDS_FILE_SAMPLED 56u
-#define FIELDS_FILE_BASE 64u
-#define FIELDS_EVENTS 144u
-#define FIELDS_EVENTS_COUNTED 160u /* with instruction counts */
+#define FIELDS_FILE 64u
+#define FIELDS_EVENTS 160u
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
 #define FIELDS_KEYFRAME 136u
 
-/* Where a chunk's fields have the check of its columns as they are stored. */
+/* Where a chunk's fields have the check of its columns as they are stored, its flags, sums and counts. */
 #define EVENTS_CHECK_AT 40u
-
-/* Where they have flags of this sort, and which there are. */
 #define EVENTS_FLAGS_AT 44u
+#define EVENTS_SUMS_AT 48u
+#define EVENTS_COUNTS_AT 144u /* of instructions: at the first and the last call */
 
 enum events_flag {
-	EVENTS_BASE = 1, /* it says what was live when the trace begins */
+	EVENTS_INITIAL_STATE = 1, /* it says what was live when the trace begins */
 };
 
 struct unit_column {

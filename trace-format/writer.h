@@ -30,7 +30,6 @@ struct mst_writer {
 	bool identity;
 	bool base;      /* the trace has one ... */
 	bool in_base;   /* ... that isn't over yet */
-	bool large;     /* chunks can be large */
 	bool recoded;   /* ordinals are, where that is smaller */
 	uint64_t begin; /* when the base was, in the file's units */
 	int level;

@@ -16,7 +16,7 @@ from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KE
                            signed)
 
 USABLE = 4
-FIELDS = {FILE: 48, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 144, KEYFRAME: 136, INDEX: 4, END: 64,
+FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
           NAMES: 12}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
@@ -68,7 +68,6 @@ class Counts:
     """The instructions executed at each call of a chunk (§8)."""
 
     def __init__(self, fields, column, before):
-        need(len(fields) >= 160, "fields are missing")
         self.column, self.calls = column, []
         self.count, self.last = struct.unpack_from("<QQ", fields, 144)
         need(before <= self.count <= self.last < 2**63, "the counts go back")
@@ -117,8 +116,8 @@ class Identity:
     def indices(self, column, rows, symbols, allocs):
         """The blocks' indices, record by record, or None: they weren't recorded."""
         frees = [row for row in rows if symbols[row][1] in (FREE, OUT, KEEP)]
-        in_a_row = bool(column(9).data)
-        stored = column(9 if in_a_row else 5)
+        in_a_row = bool(column(6).data)
+        stored = column(6 if in_a_row else 5)
         if frees and not stored.data:
             return None
         found, ages = [], collections.defaultdict(lambda: 1)
@@ -184,15 +183,13 @@ class Decoder:
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
     def file(self, fields, column):
-        version, features, shift, machine, page, pid, parent, argc, start, told = struct.unpack_from("<8IQQ", fields)
-        need(version == 1 and features & ~55 == 0, "version %d, features %#x" % (version, features), "version")
-        need(len(fields) >= (64 if features & 2 else 56 if features & 1 else 48), "fields of features are missing")
-        sample = struct.unpack_from("<Q", fields, 48)[0] if features & 1 else 0
+        version, features, shift, machine, page, pid, parent, argc, start, told, sample, begin = struct.unpack_from("<8I4Q", fields)
+        need(version == 1 and features & ~3 == 0, "version %d, features %#x" % (version, features), "version")
+        sample = sample if features & 1 else 0
         need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")
-        self.begin = struct.unpack_from("<Q", fields, 56)[0] if features & 2 else 0
+        self.begin = begin if features & 2 else 0
         need(self.begin << shift <= MASK, "the beginning")
         self.based = self.in_base = features >> 1 & 1
-        self.most = LIMIT["large"] if features & 4 else LIMIT["records"]
         self.counted = told >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
@@ -286,7 +283,7 @@ class Decoder:
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
         base = self.based and flags & 1
-        need(n <= self.most and (s <= n or base) and s <= LIMIT["symbols"], "a chunk's size", "limit")
+        need(n <= LIMIT["records"] and (s <= n or base) and s <= LIMIT["symbols"], "a chunk's size", "limit")
         need(not base or (self.in_base and last <= self.begin), "a base of later, or in the midst")
         self.time = max(self.time, self.begin) if not base else self.time
         self.in_base = base
@@ -308,12 +305,12 @@ class Decoder:
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
         need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
         yield from (f"token kind={kind} role={role} count={count}" for kind, role, count in symbols)
-        counts = Counts(fields, column(6), self.count) if self.counted else None
+        counts = Counts(fields, column(7), self.count) if self.counted else None
         olds = self.identity.indices(column, rows, symbols, first_alloc)
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(7), stated, counts, base)
+        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(8), stated, counts, base)
         self.count = counts.finish() if counts else 0
         if counts:
-            found, self.stepped = steps(column(8), counts.calls, self.stepped, n)
+            found, self.stepped = steps(column(9), counts.calls, self.stepped, n)
             yield from ("step record=%d instructions=%d grown=%d" % step for step in found)
         self.records, self.time = self.records + n, last
         self.live.chunk(symbols, stated)

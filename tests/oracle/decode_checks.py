@@ -3,12 +3,12 @@
 of it may leave out: the sums of a chunk, counted once more, key frames and the index."""
 import struct
 
-FILE, STACKS, MODULES, THREADS, KINDS, EVENTS, KEYFRAME, INDEX, END, NAMES = 1, 2, 3, 4, 5, 6, 8, 9, 10, 11
+FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END = range(1, 11)
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
-LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 262144,
-         "large": 1048576, "symbols": 65535,
+LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 1048576,
+         "symbols": 65535,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
          NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}

@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 from harness import Build, Scratch    # noqa: E402
 
-FILE, STACKS, THREADS, KINDS, EVENTS, END, NAMES = 1, 2, 4, 5, 6, 10, 11
+FILE, THREADS, STACKS, KINDS, EVENTS, NAMES, END = 1, 3, 4, 5, 6, 8, 10
 KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK, LIVE_CHUNKS = 1 << 24, 1 << 26, 60000, 65536, 100
 DEFINITIONS_MOST = 2 << 30     # bytes for all definitions, whatever is asked
 NAMES_MOST = 9 << 28           # bytes for the names in a trace
@@ -52,7 +52,7 @@ class Trace:
     def __init__(self, path):
         self.file, self.units = open(path, "wb"), 0
         text = b"".join(bytes([len(t)]) + t for t in (b"bomb", b"/a", b"/", b"a"))
-        self.unit(FILE, struct.pack("<8IQQ", 1, 0, 10, 62, 4096, 1, 0, 1, 0, 1), [text])
+        self.unit(FILE, struct.pack("<8I4Q", 1, 0, 10, 62, 4096, 1, 0, 1, 0, 1, 0, 0), [text])
         self.unit(THREADS, struct.pack("<II", 0, 1), [b"\1"], critical=0)
 
     def unit(self, kind, fields, columns, critical=1):
@@ -62,6 +62,8 @@ class Trace:
                 frame = compress(column)
                 rows += struct.pack("<BBHII", i, 1, 0, len(frame), len(column))
                 body += frame
+        if kind == EVENTS:
+            fields = fields[:40] + struct.pack("<I", zlib.crc32(body)) + fields[44:]
         header = b"MSTR" + struct.pack("<BBBBII", kind, critical, len(rows) // 12, 0, self.units, len(fields))
         header += fields + rows
         header += struct.pack("<I", zlib.crc32(header))
@@ -75,7 +77,7 @@ class Trace:
             count = STACKS_MOST // 4 - 70000
             parents = bytearray()
             for i in range(first, first + count, DEPTH_MOST):
-                root = i - 1
+                root = (i - 1) << 1 | 1
                 while root > 127:
                     parents.append(root & 127 | 128)
                     root >>= 7
@@ -91,18 +93,18 @@ class Trace:
 
     def allocations(self, chunks, n):
         for k in range(chunks):
-            sums = struct.pack("<QQqqqqqqQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0)
+            sums = struct.pack("<QQqqqqqqQQQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0, 0, 0)
             self.unit(EVENTS, struct.pack("<QQQQIIQ", k * n, k * n, 0, 0, n, 1, 0) + sums,
-                      [bytes(n), b"\x10", varint(n), b"", b"\0\0"])
+                      [b"\1" * n, b"\x10", varint(n), b"", b"\0\0"])
 
     def chain(self):
         """A stack for each of many frames, of each a kind, of each a block."""
         n = DEPTH_MOST
         self.unit(STACKS, struct.pack("<IIII", 1, n, 0, n), [b"\0\2" * n, bytes(n), bytes(n)])
         self.unit(KINDS, struct.pack("<II", 1, n), [b"\1" * n, b"\2" * n, b"\5" * n, bytes(n), bytes(n), bytes(n)])
-        sums = struct.pack("<QQqqqqqqQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0)
+        sums = struct.pack("<QQqqqqqqQQQQQQ", n, 0, 5 * n, 16 * n, n, 5 * n, 16 * n, n, 16 * n, n, 0, 0, 0, 0)
         self.unit(EVENTS, struct.pack("<QQQQIIQ", 0, 0, 0, 0, n, n, 0) + sums,
-                  [struct.pack(f"<{n}H", *range(n)), b"\x10" * n, b"\1" * n, b"", b"\0\0"])
+                  [bytes(2 * n), b"\x10" * n, b"\1" * n, b"", b"\0\0"])
 
     def names(self):
         """As long texts as there may be, and as many names of frames, nearly all of them inlined calls."""

@@ -37,7 +37,7 @@ void craft_poke(struct bytes *bytes, size_t at, uint32_t value)
 static void craft_events(struct part *p, uint32_t first_record, uint32_t first_alloc, uint32_t time)
 {
 	WORDS(p->fields, first_record, 0, first_alloc, 0, time, 0, time + 5, 0, 6, 6, 0, 0);
-	for (int i = 0; i < 12; i++)
+	while (p->fields.size < FIELDS_EVENTS)
 		bytes_u64(&p->fields, 0);
 	SET(p->columns[COLUMN_RECORDS], 1, 2, 3, 4, 5, 6);
 	/* (1,ALLOC) (1,OUT) (2,ALLOC) (2,KEEP) (2,CALL) (2,FREE) */
@@ -62,7 +62,7 @@ void craft_begin(struct craft *c)
 		for (uint8_t j = 0; j < CRAFT_MAX_COLUMNS; j++)
 			c->parts[i].ids[j] = j;
 	}
-	WORDS(c->parts[CRAFT_FILE].fields, 1, 0, 10, 62, 4096, 4711, 0, 1, 0, 0, 0, 0);
+	WORDS(c->parts[CRAFT_FILE].fields, 1, 0, 10, 62, 4096, 4711, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
 	SET(c->parts[CRAFT_FILE].columns[0], 1, 'r', 1, 'e', 1, 'c', 1, 'a');
 	WORDS(c->parts[CRAFT_THREADS].fields, 0, 2);
 	SET(c->parts[CRAFT_THREADS].columns[0], 5, 6);

@@ -195,8 +195,8 @@ static void test_misplaced(void **state)
 static void test_large_chunks(void **state)
 {
 	const int fd = memfd_create("large", MFD_CLOEXEC);
-	struct mst_writer *w = create(fd, false, MST_MAX_LARGE_RECORDS);
-	const uint32_t same = kind(w, MST_OP_NEW, 8), n = MST_MAX_LARGE_RECORDS + 5,
+	struct mst_writer *w = create(fd, false, MST_MAX_CHUNK_RECORDS);
+	const uint32_t same = kind(w, MST_OP_NEW, 8), n = MST_MAX_CHUNK_RECORDS + 5,
 		       many = MST_MAX_TOKENS + 9;
 	uint64_t ordinal;
 	struct sum sum;
@@ -209,7 +209,7 @@ static void test_large_chunks(void **state)
 	finish(w);
 	sum = read_all(fd);
 	assert_int_equal(sum.events, n + many);
-	assert_int_equal(sum.largest, MST_MAX_LARGE_RECORDS);
+	assert_int_equal(sum.largest, MST_MAX_CHUNK_RECORDS);
 	assert_true(sum.tokens <= MST_MAX_TOKENS && sum.tokens > MST_MAX_TOKENS / 2);
 	close(fd);
 }

@@ -534,12 +534,12 @@ static int craft(const struct crafted *c, uint32_t features)
 {
 	static const uint8_t text[] = { 1, 'r', 1, 'e', 1, 'c' }, frames[] = { 0, 16, 0, 16 },
 			     parents[] = { 0, 0 };
-	const uint32_t file[] = { 1, 0, 10, 62, 4096, 1, 0, 0, 0, 0, features, 0 }, stacks[] = { 1, 2, 0, 2 },
-		       end[16] = { [15] = 92 };
+	const uint32_t file[] = { 1, 0, 10, 62, 4096, 1, 0, 0, 0, 0, features, 0, 0, 0, 0, 0 },
+		       stacks[] = { 1, 2, 0, 2 }, end[16] = { [15] = 92 };
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
 	struct unit_column columns[3] = { { 0, text, sizeof(text) } };
 
-	put_unit(fd, UNIT_FILE, 0, file, 12, columns, 1);
+	put_unit(fd, UNIT_FILE, 0, file, 16, columns, 1);
 	columns[0] = (struct unit_column){ 0, frames, 4 };
 	columns[1] = (struct unit_column){ 1, parents, 2 };
 	columns[2] = (struct unit_column){ 2, parents, 2 };

@@ -38,13 +38,13 @@ static void features(struct craft *c)
 
 static void sampled(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 4, 1);
-	bytes_u64(&FIELDS(c, FILE), MST_SAMPLE_MIN);
+	craft_poke(&FIELDS(c, FILE), 4, FEATURE_SAMPLED);
+	craft_poke(&FIELDS(c, FILE), 48, MST_SAMPLE_MIN);
 }
 
 static void sampled_without_mean(struct craft *c)
 {
-	craft_poke(&FIELDS(c, FILE), 4, 1);
+	craft_poke(&FIELDS(c, FILE), 4, FEATURE_SAMPLED);
 }
 
 static void sampled_too_finely(struct craft *c)
@@ -441,8 +441,8 @@ static void counted(struct craft *c)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct part *p = &c->parts[CRAFT_EVENTS + i];
 
-		bytes_u64(&p->fields, 10 * (i + 1));
-		bytes_u64(&p->fields, 10 * (i + 2));
+		craft_poke(&p->fields, EVENTS_COUNTS_AT, 10 * (i + 1));
+		craft_poke(&p->fields, EVENTS_COUNTS_AT + 8, 10 * (i + 2));
 		SET(p->columns[COLUMN_INSTRUCTIONS], 0, 0, 5, 5);
 		p->n_columns = COLUMN_INSTRUCTIONS + 1;
 	}
@@ -455,7 +455,7 @@ static void stepped(struct craft *c)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct part *p = &c->parts[CRAFT_EVENTS + i];
 
-		p->ids[COLUMN_INSTRUCTIONS + 1] = COLUMN_STEPS;
+		p->ids[COLUMN_INSTRUCTIONS + 1] = COLUMN_SP_CHANGES;
 		p->n_columns = COLUMN_INSTRUCTIONS + 2;
 		SET(p->columns[COLUMN_INSTRUCTIONS + 1], 8, 0, 0, 9, 5, 10, 0, 0, 0xfc, 0xff, 3);
 	}
@@ -528,19 +528,19 @@ static void counts_overflow(struct craft *c)
 static void counts_too_high(struct craft *c)
 {
 	counted(c);
-	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS + 12, 0x80000000);
+	craft_poke(&FIELDS(c, MORE), EVENTS_COUNTS_AT + 12, 0x80000000);
 }
 
 static void counts_back(struct craft *c)
 {
 	counted(c);
-	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS, 19);
+	craft_poke(&FIELDS(c, MORE), EVENTS_COUNTS_AT, 19);
 }
 
 static void counts_back_inside(struct craft *c)
 {
 	counted(c);
-	craft_poke(&FIELDS(c, MORE), FIELDS_EVENTS + 8, 19);
+	craft_poke(&FIELDS(c, MORE), EVENTS_COUNTS_AT + 8, 19);
 }
 
 /* Kind 2, of which a record in each chunk is a CALL, becomes a mark about pages. */

@@ -8,12 +8,11 @@ static void base(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
 
-	craft_poke(&FIELDS(c, FILE), 4, FEATURE_BASE);
-	bytes_u64(&FIELDS(c, FILE), 0);
-	bytes_u64(&FIELDS(c, FILE), 105);
+	craft_poke(&FIELDS(c, FILE), 4, FEATURE_INITIAL_STATE);
+	craft_poke(&FIELDS(c, FILE), 56, 105);
 	craft_poke(&p->fields, 32, 3);
 	craft_poke(&p->fields, 36, 3);
-	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_BASE);
+	craft_poke(&p->fields, EVENTS_FLAGS_AT, EVENTS_INITIAL_STATE);
 	SET(p->columns[COLUMN_RECORDS], 1, 2, 3);
 	SET(p->columns[COLUMN_TOKENS], 16, 16, 6); /* (1,ALLOC) (2,ALLOC) (2,CALL) */
 	SET(p->columns[COLUMN_COUNTS], 1, 1, 1);
@@ -104,7 +103,7 @@ static void base_in_the_midst(struct craft *c)
 	craft_poke(&FIELDS(c, EVENTS), 16, 105);
 	craft_poke(&FIELDS(c, EVENTS), 24, 110);
 	craft_poke(&FIELDS(c, MORE), 16, 110);
-	craft_poke(&FIELDS(c, MORE), EVENTS_FLAGS_AT, EVENTS_BASE);
+	craft_poke(&FIELDS(c, MORE), EVENTS_FLAGS_AT, EVENTS_INITIAL_STATE);
 }
 
 static const struct crafted crafted[] = {

@@ -10,9 +10,8 @@
 #define MST_MAX_FIELDS 4096u              /* bytes of a unit's fixed fields */
 #define MST_MAX_COLUMN_RAW (16u << 20)    /* bytes of a column, uncompressed */
 #define MST_MAX_COLUMN_STORED (17u << 20) /* bytes of a column, as stored */
-#define MST_MAX_CHUNK_RECORDS (1u << 18)
-#define MST_MAX_LARGE_RECORDS (1u << 20) /* the same, in traces that say that they have large chunks */
-#define MST_MAX_TOKENS 65535u            /* of a chunk */
+#define MST_MAX_CHUNK_RECORDS (1u << 20)
+#define MST_MAX_TOKENS 65535u /* of a chunk */
 #define MST_MAX_KINDS (1u << 24)
 #define MST_MAX_STACKS (1u << 26)
 #define MST_MAX_FRAMES (1u << 24)
