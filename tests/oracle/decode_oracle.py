@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The trace format as FORMAT.md tells it (decode.py) against the library (tracedump), on recordings made here and
-on the golden traces of corpus/golden. zstd must accept each file, too. Prints "identical N/M"."""
+on the golden traces of corpus/golden. zstd must accept each file, too. The same again of traces with all that a
+later version may add (future.py). Prints "identical N/M"."""
 import argparse
 import difflib
 import glob
@@ -16,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from decode import Decoder            # noqa: E402
 from decode_checks import Problem     # noqa: E402
+from future import later              # noqa: E402
 
 # Programs of the corpus, with arguments; every way a trace can look.
 PROGRAMS = ["null", "one", "zero", "basic", "realloc", "usable", "entry malloc-huge", "entry realloc-fail",
@@ -31,6 +33,7 @@ REWRITTEN = [["--level=19"], ["--from=1"], ["--from=1", "--level=1", "--drop=ide
              ["--until=2", "--strip-paths"]]
 LONG = "script 5 20000 aligned"     # the program whose trace is rewritten
 MODELS = ["script 1 3000", "--free-stacks=yes script 4 3000", LONG + ", msconvert --from=1"]    # of longer traces
+FUTURE_MOST = 32768             # bytes of a trace that is read as one of the future, too
 EXACT = [["--engine=valgrind", "fork"], ["--engine=valgrind --stacks=yes", "threads"],
          ["--engine=valgrind --stacks=yes", "recurse 300"], ["--engine=valgrind --pages", "basic"]]
 
@@ -115,6 +118,47 @@ def compare(build, path, name):
     return tested.returncode == 0
 
 
+def dump_of(build, path):
+    done = subprocess.run([os.path.join(build, "tests/tools/tracedump"), path], capture_output=True, text=True)
+    return done.stdout, done.stderr
+
+
+def replay_of(build, path):
+    done = subprocess.run([os.path.join(build, "analyze/msreplay"), "-q", "--time-unit=B", "--exact-peak=yes",
+                           "--massif-out-file=-", path], capture_output=True, text=True)
+    return done.returncode, done.stdout
+
+
+def compare_future(build, path, name):
+    """True if both readers say the same of the trace when it has what is unknown to them, and refuse what they must."""
+    with open(path, "rb") as file:
+        data = file.read()
+    future, wrong = path + ".future", []
+
+    def put(**more):
+        with open(future, "wb") as file:
+            file.write(later(data, **more))
+
+    put()
+    dump = dump_of(build, path)[0]
+    if dump_of(build, future)[0] != dump or decoded(future) != dump.splitlines():
+        wrong.append("what it says")
+    if replay_of(build, future) != replay_of(build, path):
+        wrong.append("what msreplay makes of it")
+    if subprocess.run(["zstd", "-tq", future], capture_output=True).returncode != 0:
+        wrong.append("zstd -t")
+    for more, message in (({"incompatible": 4}, "a trace version that this program doesn't know"),
+                          ({"critical": True}, "a unit of unknown type 77")):
+        put(**more)
+        refused = dump_of(build, future)[1]
+        if message not in refused or "problem ('version'," not in decoded(future)[-1]:
+            wrong.append(f"not refused: {more}: {refused}")
+    os.unlink(future)
+    if wrong:
+        print(f"DIFFERENT {name}, as one of the future: " + ", ".join(wrong))
+    return not wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
@@ -134,6 +178,10 @@ def main():
         for path, name in traces + [(path, os.path.relpath(path, HERE)) for path in golden]:
             total += 1
             same += compare(build, path, name)
+        for path, name in traces:
+            if os.path.getsize(path) <= FUTURE_MOST:
+                total += 1
+                same += compare_future(build, path, name)
     if missing or not golden:
         print(f"{missing} runs left no trace; {len(golden)} golden traces")
     print(f"identical {same}/{total}")
