@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32.h"
 #include "file.h"
 #include "index_map.h"
 #include "mst_limits.h"
@@ -37,7 +36,7 @@ static int set_feature(struct mst_writer *w)
 	if (!size || header.fields_size < FIELDS_FILE)
 		return MST_ERR_IO;
 	bytes[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;
-	wire_put_u32(bytes + size - 4, crc32_of(bytes, size - 4));
+	wire_put_u32(bytes + size - 4, unit_crc(0, bytes, size - 4));
 	return file_write_at(w->fd, UNIT_PREFIX, bytes, size) ? 0 : MST_ERR_IO;
 }
 

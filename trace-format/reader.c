@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32.h"
 #include "reader.h"
 #include "sums.h"
 #include "wire.h"
@@ -163,7 +162,7 @@ static int pass_column(struct mst_reader *r, const struct unit_header_column *in
 	const int got = input_peek(&r->input, info->stored, &data);
 
 	if (got == 1) {
-		d->check = crc32_add(d->check, data, info->stored);
+		d->check = unit_crc(d->check, data, info->stored);
 		input_skip(&r->input, info->stored);
 	}
 	return got;
@@ -184,7 +183,7 @@ static int store_column(struct mst_reader *r, const struct unit_header_column *i
 		left -= part;
 	}
 	if (got == 1 && d->others)
-		d->check = crc32_add(d->check, d->stored.data + start, info->stored);
+		d->check = unit_crc(d->check, d->stored.data + start, info->stored);
 	return got;
 }
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "crc32.h"
 #include "file.h"
 #include "mstrace.h"
 #include "wire.h"
@@ -86,9 +85,10 @@ int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags,
 		wire_put_u32(p + 8, (uint32_t)present[i].size);
 	}
 	if (type == UNIT_EVENTS && fields->size >= EVENTS_CHECK_AT + 4)
-		wire_put_u32(header + UNIT_FIXED + EVENTS_CHECK_AT,
-			     crc32_of(header + header_size, out->size - start - UNIT_PREFIX - header_size));
-	wire_put_u32(p, crc32_of(header, header_size - 4));
+		wire_put_u32(
+			header + UNIT_FIXED + EVENTS_CHECK_AT,
+			unit_crc(0, header + header_size, out->size - start - UNIT_PREFIX - header_size));
+	wire_put_u32(p, unit_crc(0, header, header_size - 4));
 	return 0;
 }
 
@@ -100,7 +100,7 @@ const char *unit_parse(const uint8_t *data, size_t size, struct unit_header *hea
 		return "impossible size of a unit's header";
 	if (wire_u32(data) != UNIT_TAG)
 		return "no unit where one was expected";
-	if (crc32_of(data, size - 4) != wire_u32(data + size - 4))
+	if (unit_crc(0, data, size - 4) != wire_u32(data + size - 4))
 		return "checksum of a unit's header differs";
 	header->type = data[4];
 	header->flags = data[5];

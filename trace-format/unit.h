@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "bytes.h"
@@ -153,6 +154,12 @@ struct unit_header {
 		uint32_t stored, raw;
 	} columns[MST_MAX_COLUMNS];
 };
+
+/* The CRC-32 of what had the CRC `crc` (0: nothing) and these bytes behind it. */
+static inline uint32_t unit_crc(uint32_t crc, const uint8_t *data, size_t size)
+{
+	return (uint32_t)crc32_z(crc, data, size);
+}
 
 /* Bytes of the whole unit whose header has `size` bytes. */
 static inline uint64_t unit_bytes(const struct unit_header *header, size_t size)

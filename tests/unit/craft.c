@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "crc32.h"
 #include "mstrace.h"
 #include "trace_model.h"
 #include "unit.h"
@@ -89,7 +88,7 @@ static void seal(uint8_t *header)
 {
 	const uint32_t size = wire_u32(header - 4);
 
-	wire_put_u32(header + size - 4, crc32_of(header, size - 4));
+	wire_put_u32(header + size - 4, unit_crc(0, header, size - 4));
 }
 
 static void craft_part(const struct part *p, uint32_t seq, ZSTD_CCtx *zstd, struct bytes *out)

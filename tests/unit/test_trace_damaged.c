@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "crc32.h"
 #include "trace_model.h"
 #include "unit.h"
 #include "wire.h"
