@@ -230,23 +230,54 @@ static int skim(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 /* ---- the second step ---- */
 
-/* Restores numbers in which 0 stands for the lowest token that no 0 has named yet, and n + 1 for the token n. */
-static void resolve_next(uint16_t *records, uint32_t n, uint32_t n_tokens)
+#define BLOCK 64u /* records */
+
+/* Makes each number one less, so that 0 becomes UINT16_MAX. The highest one then. */
+static inline uint16_t lower(uint16_t *records, uint32_t n)
 {
-	uint32_t i = 0, next = 0;
+	uint16_t most = 0;
 
-	for (; i < n && next < n_tokens; i++) {
-		const uint16_t value = records[i];
-
-		records[i] = (uint16_t)(value ? value - 1u : next);
-		next += value == 0;
-	}
-	/* All tokens are named: a further 0 becomes a number that no token has. */
-	for (; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		records[i]--;
+		most = records[i] > most ? records[i] : most;
+	}
+	return most;
 }
 
-/* Token numbers, true or not. */
+/* Puts the tokens that no record was of yet, in their order, where UINT16_MAX is. The highest number then. */
+static uint16_t name_next(uint16_t *records, uint32_t n, uint16_t *next)
+{
+	uint16_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		/* No token has the number UINT16_MAX: it stays where there are no more tokens. */
+		if (records[i] == UINT16_MAX && *next != UINT16_MAX)
+			records[i] = (*next)++;
+		most = records[i] > most ? records[i] : most;
+	}
+	return most;
+}
+
+/*
+ * Entries of the column of records become token numbers; returns the highest. In most blocks no token is new, and
+ * the compiler makes vectors of the loop over them.
+ */
+static uint16_t resolve_records(uint16_t *records, uint32_t n)
+{
+	uint16_t next = 0, most = 0;
+
+	for (uint32_t i = 0; i < n; i += BLOCK) {
+		const uint32_t size = n - i < BLOCK ? n - i : BLOCK;
+		uint16_t high = size == BLOCK ? lower(&records[i], BLOCK) : lower(&records[i], size);
+
+		if (high == UINT16_MAX)
+			high = name_next(&records[i], size, &next);
+		most = high > most ? high : most;
+	}
+	return most;
+}
+
+/* Token numbers, each of which is one. */
 static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const struct decode_column *column = &d->columns[COLUMN_RECORDS];
@@ -269,7 +300,7 @@ static int unpack_records(struct decode *d, struct decode_scratch *scratch, stru
 		for (uint32_t i = 0; i < n; i++)
 			records[i] = narrow ? c.p[i] : (uint16_t)(c.p[2 * i] | c.p[2 * i + 1] << 8);
 	}
-	resolve_next(records, n, d->chunk.n_tokens);
+	DAMAGED_IF(resolve_records(records, n) >= d->chunk.n_tokens && n, "a record is impossible");
 	return 0;
 }
 
@@ -342,17 +373,13 @@ static bool counts_are_true(const struct decode *d, const uint16_t *records, uin
 }
 
 /*
- * Proves what later loops rely on: every number names a token, an OUT is followed by an ALLOC or CALL, a
+ * Proves what later loops rely on, beside that every number is a token: an OUT is followed by an ALLOC or CALL, a
  * KEEP by a CALL, and the counts are true.
  */
 static int check_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const uint16_t *records = d->records.items;
-	uint16_t most = 0;
 
-	for (uint32_t i = 0; i < d->chunk.n_records; i++)
-		most = records[i] > most ? records[i] : most;
-	DAMAGED_IF(d->chunk.n_records && most >= d->chunk.n_tokens, "a record is impossible");
 	DAMAGED_IF(!calls_are_whole(d, records, (uint8_t *)scratch->seen), "half a call is missing");
 	DAMAGED_IF(!counts_are_true(d, records, scratch->seen), "the counts of a chunk are not true");
 	return 0;
