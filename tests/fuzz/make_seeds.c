@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 	     false);
 	seed(argv[1], "plain", 304, &(struct mst_writer_options){ .chunk_records = 100 }, false);
 	seed(argv[1], "wide", 704, &(struct mst_writer_options){ .identity = true }, false);
-	seed(argv[1], "folded", 704, &(struct mst_writer_options){ .identity = true, .recoded = true },
+	seed(argv[1], "recoded", 704, &(struct mst_writer_options){ .identity = true, .recoded = true },
 	     false);
 	seed(argv[1], "large", 200,
 	     &(struct mst_writer_options){ .identity = true, .recoded = true, .chunk_records = 1 << 20 },
