@@ -10,7 +10,7 @@
 
 int chunk_init(struct chunk *chunk, uint32_t capacity)
 {
-	*chunk = (struct chunk){ .capacity = capacity, .stamp_units = CHUNK_STAMP_UNITS, .epoch = 1 };
+	*chunk = (struct chunk){ .capacity = capacity, .stamps.units = CHUNK_STAMP_UNITS, .epoch = 1 };
 	chunk->records = malloc(capacity * sizeof(*chunk->records));
 	chunk->tokens = malloc(MST_MAX_TOKENS * sizeof(*chunk->tokens));
 	if (!chunk->records || !chunk->tokens)
@@ -25,12 +25,12 @@ void chunk_finish(struct chunk *chunk)
 	free(chunk->effects);
 	free(chunk->numbers[0].items);
 	free(chunk->numbers[1].items);
-	bytes_free(&chunk->time);
-	bytes_free(&chunk->thread);
-	bytes_free(&chunk->identity);
-	bytes_free(&chunk->instructions);
-	bytes_free(&chunk->sp_changes);
-	bytes_free(&chunk->addresses);
+	bytes_free(&chunk->columns.time);
+	bytes_free(&chunk->columns.thread);
+	bytes_free(&chunk->columns.ordinals);
+	bytes_free(&chunk->columns.instructions);
+	bytes_free(&chunk->columns.sp_changes);
+	bytes_free(&chunk->columns.addresses);
 }
 
 /* ---- copies ---- */
@@ -48,20 +48,20 @@ static int copy_numbers(struct chunk_numbers *to, const struct chunk_numbers *fr
 	return 0;
 }
 
-static int copy_columns(struct chunk *to, const struct chunk *from)
+static int copy_column(struct bytes *to, const struct bytes *from)
 {
-	struct bytes *const new[] = { &to->time,         &to->thread,    &to->identity,
-				      &to->instructions, &to->addresses, &to->sp_changes };
-	const struct bytes *const old[] = { &from->time,         &from->thread,    &from->identity,
-					    &from->instructions, &from->addresses, &from->sp_changes };
-	bool failed = false;
+	*to = (struct bytes){ 0 };
+	bytes_append(to, from->data, from->size);
+	return to->failed || from->failed ? MST_ERR_NOMEM : 0;
+}
 
-	for (size_t i = 0; i < sizeof(new) / sizeof(*new); i++) {
-		*new[i] = (struct bytes){ 0 };
-		bytes_append(new[i], old[i]->data, old[i]->size);
-		failed |= new[i]->failed || old[i]->failed;
-	}
-	return failed ? MST_ERR_NOMEM : 0;
+static int copy_columns(struct chunk_columns *to, const struct chunk_columns *from)
+{
+	return copy_column(&to->time, &from->time) | copy_column(&to->thread, &from->thread) |
+	       copy_column(&to->ordinals, &from->ordinals) |
+	       copy_column(&to->instructions, &from->instructions) |
+	       copy_column(&to->addresses, &from->addresses) |
+	       copy_column(&to->sp_changes, &from->sp_changes);
 }
 
 int chunk_copy(struct chunk *to, const struct chunk *from)
@@ -73,7 +73,7 @@ int chunk_copy(struct chunk *to, const struct chunk *from)
 	to->n_effects = 0;
 	to->records = malloc(from->capacity * sizeof(*to->records));
 	to->tokens = malloc(MST_MAX_TOKENS * sizeof(*to->tokens));
-	err = copy_columns(to, from) | copy_numbers(&to->numbers[0], &from->numbers[0]) |
+	err = copy_columns(&to->columns, &from->columns) | copy_numbers(&to->numbers[0], &from->numbers[0]) |
 	      copy_numbers(&to->numbers[1], &from->numbers[1]);
 	if (err || !to->records || !to->tokens)
 		return MST_ERR_NOMEM;
@@ -94,19 +94,19 @@ static void forget(struct chunk_numbers *numbers)
 void chunk_reset(struct chunk *chunk)
 {
 	chunk->n_records = chunk->n_tokens = 0;
-	chunk->stamped = chunk->stamped_run = 0;
+	chunk->stamps.record = chunk->stamps.run = 0;
 	chunk->pairs = 0;
 	chunk->null_frees = 0;
 	chunk->address_last = 0;
-	chunk->time_first = chunk->time_last;
-	chunk->count_first = chunk->count_last;
-	bytes_clear(&chunk->time);
-	bytes_clear(&chunk->thread);
-	bytes_clear(&chunk->identity);
-	bytes_clear(&chunk->instructions);
-	bytes_clear(&chunk->sp_changes);
-	chunk->stepped = 0;
-	bytes_clear(&chunk->addresses);
+	chunk->stamps.first_time = chunk->stamps.last_time;
+	chunk->counts.first = chunk->counts.last;
+	bytes_clear(&chunk->columns.time);
+	bytes_clear(&chunk->columns.thread);
+	bytes_clear(&chunk->columns.ordinals);
+	bytes_clear(&chunk->columns.instructions);
+	bytes_clear(&chunk->columns.sp_changes);
+	chunk->sp_calls = 0;
+	bytes_clear(&chunk->columns.addresses);
 	if (++chunk->epoch == 0) {
 		/* Numbers of an old chunk would come back to life: forget them all. */
 		forget(&chunk->numbers[0]);
@@ -119,26 +119,27 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 {
 	const uint32_t at = chunk->n_records;
 
-	if (time < chunk->time_last)
-		time = chunk->time_last;
+	if (time < chunk->stamps.last_time)
+		time = chunk->stamps.last_time;
 	if (at == 0) {
-		chunk->time_first = chunk->time_last = time;
-		bytes_varint(&chunk->thread, 0);
-		bytes_varint(&chunk->thread, thread);
-		chunk->thread_last = thread;
+		chunk->stamps.first_time = chunk->stamps.last_time = time;
+		bytes_varint(&chunk->columns.thread, 0);
+		bytes_varint(&chunk->columns.thread, thread);
+		chunk->stamps.thread = thread;
 	} else {
-		if (time != chunk->time_last && (at - chunk->stamped >= CHUNK_STAMP_RECORDS ||
-						 time - chunk->time_last >= chunk->stamp_units)) {
-			bytes_varint(&chunk->time, at - chunk->stamped);
-			bytes_varint(&chunk->time, time - chunk->time_last);
-			chunk->stamped = at;
-			chunk->time_last = time;
+		if (time != chunk->stamps.last_time &&
+		    (at - chunk->stamps.record >= CHUNK_STAMP_RECORDS ||
+		     time - chunk->stamps.last_time >= chunk->stamps.units)) {
+			bytes_varint(&chunk->columns.time, at - chunk->stamps.record);
+			bytes_varint(&chunk->columns.time, time - chunk->stamps.last_time);
+			chunk->stamps.record = at;
+			chunk->stamps.last_time = time;
 		}
-		if (thread != chunk->thread_last) {
-			bytes_varint(&chunk->thread, at - chunk->stamped_run);
-			bytes_varint(&chunk->thread, thread);
-			chunk->stamped_run = at;
-			chunk->thread_last = thread;
+		if (thread != chunk->stamps.thread) {
+			bytes_varint(&chunk->columns.thread, at - chunk->stamps.run);
+			bytes_varint(&chunk->columns.thread, thread);
+			chunk->stamps.run = at;
+			chunk->stamps.thread = thread;
 		}
 	}
 }
@@ -146,16 +147,16 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 void chunk_count(struct chunk *chunk, uint64_t count)
 {
 	if (chunk->n_records == 0)
-		chunk->count_first = chunk->count_last = count;
-	bytes_varint(&chunk->instructions, count - chunk->count_last);
-	chunk->count_last = count;
+		chunk->counts.first = chunk->counts.last = count;
+	bytes_varint(&chunk->columns.instructions, count - chunk->counts.last);
+	chunk->counts.last = count;
 }
 
-void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size)
+void chunk_add_sp_changes(struct chunk *chunk, const uint8_t *changes, size_t size)
 {
-	for (; chunk->stepped < chunk_events(chunk); chunk->stepped++)
-		bytes_u8(&chunk->sp_changes, 0);
-	bytes_append(&chunk->sp_changes, steps, size);
+	for (; chunk->sp_calls < chunk_events(chunk); chunk->sp_calls++)
+		bytes_u8(&chunk->columns.sp_changes, 0);
+	bytes_append(&chunk->columns.sp_changes, changes, size);
 }
 
 static int grow(struct chunk_numbers *numbers, uint32_t place)
@@ -325,7 +326,7 @@ int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sum
 		chunk->tokens[i].count += chunk->effects[i].count;
 		sum_moves(sums, &chunk->effects[i], chunk->effects[i].count);
 	}
-	if (chunk->base)
+	if (chunk->initial)
 		sums->events = sums->moved16 = sums->changes = 0; /* nothing happened */
 	return 0;
 }

@@ -15,35 +15,52 @@ static inline uint32_t chunk_token(uint32_t kind, enum mst_role role)
 	return kind << 3 | (uint32_t)role;
 }
 
-struct chunk {
-	uint32_t capacity;    /* records */
-	uint64_t stamp_units; /* time is stamped at the latest when it has moved this much */
-	bool base;            /* its records are no calls */
-	uint32_t n_records;
-	uint16_t *records; /* local token numbers */
-	uint32_t n_tokens;
-	struct mst_token *tokens; /* counted by chunk_sums() */
-	struct effect *effects;   /* its own, for as many tokens: */
-	uint32_t n_effects;
-	struct chunk_numbers {
-		struct chunk_number {
-			uint32_t local; /* epoch << 16 | local number */
-			uint64_t
-				last; /* ALLOC: blocks of the kind so far; else the age told last, see chunk_put_age() */
-		} * items;
-		uint32_t n;
-	} numbers[2];   /* by global token, the common roles apart from the others; see chunk_place() */
-	uint16_t epoch; /* numbers with another epoch are void */
+/* What is known of a token that the chunk has. */
+struct chunk_number {
+	uint32_t local; /* epoch << 16 | the token's number in the chunk */
+	uint64_t last;  /* ALLOC: blocks of the kind so far; else the age written last, see chunk_put_age() */
+};
 
-	uint32_t stamped, stamped_run;  /* records that have a stamp resp. a run behind them */
-	uint64_t time_first, time_last; /* of the first record; of the last stamp */
-	uint32_t thread_last;
-	uint32_t pairs; /* calls that have two records */
+/* By place, see chunk_place(). */
+struct chunk_numbers {
+	struct chunk_number *items;
+	uint32_t n;
+};
+
+/* Where time and thread stand; `record` and `run` <= n_records, first_time <= last_time. */
+struct chunk_stamps {
+	uint64_t units;                 /* time is stamped at the latest when it has moved this much */
+	uint32_t record, run;           /* the last record with a stamp, and the last with another thread */
+	uint64_t first_time, last_time; /* of the first record; of the last stamp */
+	uint32_t thread;                /* of the last run */
+};
+
+/* Columns that are written call by call; running out of memory is sticky in them. */
+struct chunk_columns {
+	struct bytes time, thread, ordinals, instructions, addresses, sp_changes;
+};
+
+struct chunk {
+	uint32_t capacity; /* records */
+	bool initial;      /* it is part of the initial state: its records are no calls */
+	uint16_t *records; /* [n_records <= capacity], numbers of tokens */
+	uint32_t n_records;
+	struct mst_token *tokens; /* [n_tokens <= MST_MAX_TOKENS], counted by chunk_sums() */
+	uint32_t n_tokens;
+	struct effect *effects; /* [n_effects], scratch of chunk_sums() */
+	uint32_t n_effects;
+	struct chunk_numbers numbers[2]; /* by global token: ALLOC and FREE, and the other roles */
+	uint16_t epoch;                  /* numbers with another epoch are void; never 0 */
+
+	struct chunk_stamps stamps;
+	struct chunk_counts {
+		uint64_t first, last; /* instructions, at the first and last call */
+	} counts;
+	uint32_t pairs; /* calls that have two records; 2 * pairs <= n_records */
 	uint64_t null_frees;
-	uint64_t count_first, count_last; /* instructions, at the first and last call */
 	uint64_t address_last;
-	uint64_t stepped; /* calls that the column of steps knows of */
-	struct bytes time, thread, identity, instructions, addresses, sp_changes;
+	uint64_t sp_calls; /* calls that the column of SP changes knows of; <= chunk_events() */
+	struct chunk_columns columns;
 };
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
@@ -54,7 +71,7 @@ void chunk_reset(struct chunk *chunk);
 
 static inline bool chunk_is_empty(const struct chunk *chunk)
 {
-	return chunk->n_tokens == 0 && chunk->null_frees == 0 && chunk->sp_changes.size == 0;
+	return chunk->n_tokens == 0 && chunk->null_frees == 0 && chunk->columns.sp_changes.size == 0;
 }
 
 /* Calls that have begun, but for those of free(NULL). */
@@ -74,16 +91,16 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread);
 void chunk_count(struct chunk *chunk, uint64_t count);
 
 /* Adds changes of the stack pointer, which come after the last call. */
-void chunk_add_steps(struct chunk *chunk, const uint8_t *steps, size_t size);
+void chunk_add_sp_changes(struct chunk *chunk, const uint8_t *changes, size_t size);
 
 /* How many records may be added before one has to be stamped, if time stands where it is. */
 static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t time)
 {
-	const uint32_t since = chunk->n_records - chunk->stamped;
+	const uint32_t since = chunk->n_records - chunk->stamps.record;
 
-	if (time <= chunk->time_last)
+	if (time <= chunk->stamps.last_time)
 		return UINT32_MAX;
-	return since < CHUNK_STAMP_RECORDS && time - chunk->time_last < chunk->stamp_units
+	return since < CHUNK_STAMP_RECORDS && time - chunk->stamps.last_time < chunk->stamps.units
 		       ? CHUNK_STAMP_RECORDS - since
 		       : 0;
 }
@@ -142,7 +159,7 @@ static inline const struct chunk_number *chunk_allocs_of(const struct chunk_numb
  */
 static inline void chunk_put_age(struct chunk *chunk, struct chunk_number *number, uint64_t age)
 {
-	bytes_varint(&chunk->identity, wire_zigzag((int64_t)(age - number->last)));
+	bytes_varint(&chunk->columns.ordinals, wire_zigzag((int64_t)(age - number->last)));
 	if (age)
 		number->last = age;
 }
@@ -158,7 +175,7 @@ static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum m
 /* Says where the mapping is that the last record, a mark, is about. */
 static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 {
-	bytes_varint(&chunk->addresses, wire_zigzag((int64_t)(address - chunk->address_last)));
+	bytes_varint(&chunk->columns.addresses, wire_zigzag((int64_t)(address - chunk->address_last)));
 	chunk->address_last = address;
 }
 

@@ -31,13 +31,13 @@ static int set_feature(struct mst_writer *w)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
 	struct unit_header header;
-	const uint32_t size = unit_read(w->fd, 0, bytes, &header);
+	const uint32_t size = unit_read(w->output.fd, 0, bytes, &header);
 
 	if (!size || header.fields_size < FIELDS_FILE)
 		return MST_ERR_IO;
 	bytes[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;
 	wire_put_u32(bytes + size - 4, unit_crc(0, bytes, size - 4));
-	return file_write_at(w->fd, UNIT_PREFIX, bytes, size) ? 0 : MST_ERR_IO;
+	return file_write_at(w->output.fd, UNIT_PREFIX, bytes, size) ? 0 : MST_ERR_IO;
 }
 
 /* ---- packing ---- */

@@ -45,8 +45,8 @@ static size_t stored_size(struct mst_writer *w, const struct bytes *column)
 	uint8_t *to;
 	size_t size;
 
-	bytes_clear(&w->out);
-	to = bytes_reserve(&w->out, bound);
+	bytes_clear(&w->output.unit);
+	to = bytes_reserve(&w->output.unit, bound);
 	size = to && !column->failed ? ZSTD_compress2(w->zstd, to, bound, column->data, column->size)
 				     : SIZE_MAX;
 	return ZSTD_isError(size) ? SIZE_MAX : size;

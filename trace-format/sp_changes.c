@@ -46,7 +46,8 @@ bool steps_are_whole(const uint8_t *p, size_t size)
 
 int mst_writer_sp_change(struct mst_writer *w, uint64_t grown, uint64_t instructions)
 {
-	const uint64_t last = w->stepped > w->chunk.count_last ? w->stepped : w->chunk.count_last;
+	const uint64_t last =
+		w->now.sp_changed > w->chunk.counts.last ? w->now.sp_changed : w->chunk.counts.last;
 	const bool shrank = (int64_t)grown < 0;
 	const uint64_t size = shrank ? -grown : grown;
 	const uint64_t passed = instructions > last ? instructions - last : 0;
@@ -57,7 +58,7 @@ int mst_writer_sp_change(struct mst_writer *w, uint64_t grown, uint64_t instruct
 	end = wire_put_varint(end, (size % 8 ? size << 3 | 4 : size) | (uint64_t)shrank << 1 | (passed != 0));
 	if (passed)
 		end = wire_put_varint(end, passed);
-	w->stepped = last + passed;
+	w->now.sp_changed = last + passed;
 	return mst_writer_sp_changes(w, bytes, (size_t)(end - bytes));
 }
 

@@ -24,47 +24,71 @@ struct unit_entry {
 
 struct name_packer;
 
+#define WRITER_TIME_SHIFT 10u /* units of 1.024 us */
+
+/* The file, and the unit that is being made for it. */
+struct writer_output {
+	int fd;                               /* -1: a forked writer that has no file yet */
+	uint64_t bytes;                       /* written */
+	bool (*wait_for_room)(void *context); /* NULL: a full file system is an error at once */
+	void *context;
+	struct unit_entry *units; /* written */
+	uint32_t n_units, cap_units;
+	struct bytes unit; /* encoded */
+
+	/* Where the history of a forked writer is until it has a file; prefix_fd -1: there is none. */
+	int prefix_fd;
+	uint64_t prefix_start, prefix_end;
+};
+
+/* The calls so far, in chunks that are sealed. */
+struct writer_totals {
+	uint64_t records;
+	uint64_t allocs;  /* of the records; the index of the present chunk's first block for readers */
+	uint64_t events;  /* written or not */
+	uint64_t written; /* of the events; <= events */
+};
+
+/* What the next call is noted with. */
+struct writer_now {
+	uint64_t time; /* in the file's units; never goes back */
+	uint32_t thread;
+	uint64_t instructions; /* executed so far */
+	uint64_t sp_changed;   /* instructions as of the last mst_writer_sp_change() */
+};
+
+struct writer_initial_state {
+	bool exists;    /* the trace has one ... */
+	bool is_open;   /* ... that isn't over yet: chunks belong to it; only if it exists */
+	uint64_t begin; /* its time, in the file's units; 0 if there is none */
+};
+
 struct mst_writer {
-	int fd;
-	int error; /* sticky: after a failed write nothing more is written */
+	struct writer_output output;
+	int error;         /* sticky: after a failed write nothing more is written */
+	uint64_t features; /* of the file, as it begins */
 	bool identity;
-	bool base;      /* the trace has one ... */
-	bool in_base;   /* ... that isn't over yet */
-	bool recoded;   /* ordinals are, where that is smaller */
-	uint64_t begin; /* when the base was, in the file's units */
+	bool counted; /* instructions are; then `due` is always 0 */
+	bool recoded; /* ordinals are, where that is smaller */
 	int level;
-	bool hurry; /* a lower one is used */
+	bool fast; /* a lower level is used */
 	ZSTD_CCtx *zstd;
+	struct writer_initial_state initial;
+	struct writer_totals totals;
+	struct writer_now now;
+
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_append() */
 	struct chunk chunk;
-	uint32_t limit; /* records of the present chunk, at most */
+	uint32_t limit; /* records of the present chunk, at most; <= chunk.capacity */
+	uint32_t due;   /* records of the chunk before something else is due, see begin_slowly(); <= limit */
 	struct keyframes keyframes;
 	struct name_packer *names; /* NULL: none so far */
 	bool steady_texts;         /* of names, see mst_writer_steady_texts() */
-	uint64_t time;             /* in the file's units */
-	uint64_t features;         /* of the file, as it begins */
-	bool counted;              /* instructions are */
-	uint64_t instructions;     /* executed so far */
-	uint64_t stepped;          /* as of the last mst_writer_sp_change() */
-	uint32_t thread;
-	uint32_t due;     /* records of the chunk before something else is due; see begin_slowly();
-			       * always 0 if instructions are counted */
-	uint64_t records; /* in sealed chunks */
-	uint64_t allocs;  /* of them, allocations; the index of the present chunk's first one for readers */
-	uint64_t events;  /* in sealed chunks, written or not */
-	uint64_t written; /* of the events, in sealed chunks */
-	uint64_t bytes;
-	bool (*wait_for_room)(void *context);
-	void *context;
-	struct unit_entry *units;
-	uint32_t n_units, cap_units;
-	struct bytes out, fields;
-	struct bytes columns[UNIT_KNOWN_COLUMNS];
 
-	/* Of a writer made by mst_writer_fork_state(): where its history is until it has a file. */
-	int prefix_fd;
-	uint64_t prefix_start, prefix_end;
+	/* Of the unit that is being made: its fields, and its columns by id. */
+	struct bytes fields;
+	struct bytes columns[UNIT_KNOWN_COLUMNS];
 };
 
 /* Everything but definitions and chunk, which stay empty. *writer is NULL on error. */
@@ -73,6 +97,10 @@ int writer_alloc(struct mst_writer **writer, int fd, int level);
 /* Writes one unit from w->fields and w->columns (numbered as they stand) and clears both. */
 int writer_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns, uint32_t records,
 		uint64_t time_first);
+
+/* The FILE unit, and all definitions that are not written yet. 0 or an error. */
+int writer_file_unit(struct mst_writer *w, const struct mst_file_info *info);
+int writer_definitions(struct mst_writer *w);
 
 /* Packs at the writer's level, or at `most` if that is lower. */
 void writer_pack_at(struct mst_writer *w, int most);
