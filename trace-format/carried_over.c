@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "carried_over.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ORDINAL_BITS 39u /* beside those of a kind, so that no key is the map's UINT64_MAX */
 #define ORDINAL_MASK ((UINT64_C(1) << ORDINAL_BITS) - 1)
-#define AHEAD 8u /* blocks that are looked for soon */
+#define AHEAD 8u /* blocks that are prefetched */
 
 enum {
-	BROOD_MIN = 16, /* fewer live blocks don't make one */
-	SPARSE = 16,    /* nor does one of so many, or less */
+	LEFTOVER_MIN = 16, /* live blocks that make an array worth it ... */
+	SPARSE = 16,       /* ... if more than one of so many in it are live */
 };
 
 static const char no_memory[] = "";
@@ -19,8 +20,8 @@ void carried_over_finish(struct carried_over *e)
 {
 	for (uint32_t k = 0; k < e->n_kinds; k++) {
 		for (uint32_t i = 0; i < e->kinds[k].n; i++)
-			free(e->kinds[k].broods[i].allocs);
-		free(e->kinds[k].broods);
+			free(e->kinds[k].leftovers[i].allocs);
+		free(e->kinds[k].leftovers);
 	}
 	free(e->kinds);
 	index_map_finish(&e->rest);
@@ -28,8 +29,8 @@ void carried_over_finish(struct carried_over *e)
 }
 
 /*
- * Blocks of a kind that came one after the other lie together in the map; most kinds have few, of the same low ordinals,
- * and these shall not lie in the same places of their groups.
+ * The map keeps consecutive keys together, which suits the blocks of a kind. Most kinds have few blocks, with the same
+ * low ordinals; the factor spreads these over the places of a group.
  */
 static uint64_t key_of(uint32_t kind, uint64_t ordinal)
 {
@@ -52,15 +53,15 @@ static bool room_for(struct carried_over *e, uint32_t kind)
 	return true;
 }
 
-/* ---- broods ---- */
+/* ---- leftovers ---- */
 
-/* The one that has the ordinal, if any has: the last one that doesn't begin behind it. NULL: there is none. */
-static struct brood *brood_at(const struct carried_over_kind *kind, uint64_t ordinal)
+/* The leftover that has the ordinal, or NULL: the last one that doesn't begin behind it, if it reaches so far. */
+static struct leftover *leftover_at(const struct carried_over_kind *kind, uint64_t ordinal)
 {
-	struct brood *found = kind->broods;
+	struct leftover *found = kind->leftovers;
 	uint32_t n = kind->n;
 
-	/* Which half it is can't be predicted: no branch. */
+	/* Without a branch, because which half it is cannot be predicted. */
 	while (n > 1) {
 		const uint32_t half = n / 2;
 
@@ -70,76 +71,81 @@ static struct brood *brood_at(const struct carried_over_kind *kind, uint64_t ord
 	return n && ordinal - found->ordinal < found->n ? found : NULL;
 }
 
-/* Broods that are gone are left out, when they are half of all, before one is added. */
-static bool room_for_brood(struct carried_over_kind *kind)
+/* Makes room for one more; empty leftovers are removed when they are half of all. */
+static bool room_for_leftover(struct carried_over_kind *kind)
 {
-	struct brood *broods;
+	struct leftover *leftovers;
 	uint32_t n = 0;
 
 	if (2 * kind->gone > kind->n) {
 		for (uint32_t i = 0; i < kind->n; i++) {
-			if (kind->broods[i].n)
-				kind->broods[n++] = kind->broods[i];
+			if (kind->leftovers[i].n)
+				kind->leftovers[n++] = kind->leftovers[i];
 		}
+		assert(n == kind->n - kind->gone);
 		kind->n = n;
 		kind->gone = 0;
 	}
-	/* There is room up to the next power of two. */
+	/* The array has a power of two of places. */
 	if (kind->n & (kind->n - 1))
 		return true;
-	broods = realloc(kind->broods, (kind->n ? 2 * (size_t)kind->n : 1) * sizeof(*broods));
-	if (broods)
-		kind->broods = broods;
-	return broods;
+	leftovers = realloc(kind->leftovers, (kind->n ? 2 * (size_t)kind->n : 1) * sizeof(*leftovers));
+	if (leftovers)
+		kind->leftovers = leftovers;
+	return leftovers;
 }
 
-/* Moves what is left to the map; without memory for it, it stays. */
-static void disband(struct carried_over *e, uint32_t kind, struct brood *brood)
+/* Moves the live blocks to the map. If memory runs out, the others stay in the array. */
+static void move_to_map(struct carried_over *e, uint32_t kind, struct leftover *leftover)
 {
-	for (uint32_t i = 0; brood->live > 0; i++) {
-		if (brood->allocs[i] & ORDINALS_GONE)
+	for (uint32_t i = 0; leftover->live > 0; i++) {
+		assert(i < leftover->n);
+		if (leftover->allocs[i] & ORDINALS_GONE)
 			continue;
-		if (!index_map_put(&e->rest, key_of(kind, brood->ordinal + i),
-				   brood->first_alloc + brood->allocs[i]))
+		if (!index_map_put(&e->rest, key_of(kind, leftover->ordinal + i),
+				   leftover->first_alloc + leftover->allocs[i]))
 			return;
-		brood->allocs[i] |= ORDINALS_GONE;
-		brood->live--;
+		leftover->allocs[i] |= ORDINALS_GONE;
+		leftover->live--;
 	}
-	free(brood->allocs);
-	brood->allocs = NULL;
-	brood->n = 0;
+	assert(e->kinds[kind].gone < e->kinds[kind].n);
+	free(leftover->allocs);
+	leftover->allocs = NULL;
+	leftover->n = 0;
 	e->kinds[kind].gone++;
 }
 
 /* ---- a chunk ---- */
 
-/* Where the block is, or NULL: perhaps in the map. It will be looked at soon. */
-static struct brood *foresee(const struct carried_over *e, const struct ordinals_elder *elder)
+/* Prefetches the block's place, in an array (which is returned) or in the map (NULL). */
+static struct leftover *prefetch(const struct carried_over *e, const struct ordinals_older *older)
 {
-	const struct carried_over_kind *const kind = &e->kinds[elder->kind];
-	const uint64_t ordinal = kind->count - elder->back;
-	struct brood *const brood = brood_at(kind, ordinal);
+	const struct carried_over_kind *const kind = &e->kinds[older->kind];
+	const uint64_t ordinal = kind->count - older->back;
+	struct leftover *const leftover = leftover_at(kind, ordinal);
 
-	if (brood)
-		__builtin_prefetch(&brood->allocs[ordinal - brood->ordinal], 1);
+	if (leftover)
+		__builtin_prefetch(&leftover->allocs[ordinal - leftover->ordinal], 1);
 	else
-		index_map_foresee(&e->rest, key_of(elder->kind, ordinal));
-	return brood;
+		index_map_foresee(&e->rest, key_of(older->kind, ordinal));
+	return leftover;
 }
 
-/* Puts the block's index into *block, if it is live, and takes it out if it `goes`. */
-static void find_elder(struct carried_over *e, struct brood *brood, uint32_t kind, uint64_t ordinal,
+/* Puts the block's index into *block if it is live, and removes it if it `goes`. */
+static void find_older(struct carried_over *e, struct leftover *leftover, uint32_t kind, uint64_t ordinal,
 		       bool goes, uint64_t *block)
 {
-	/* The brood may be gone by now. */
-	uint32_t *const alloc = brood && brood->n ? &brood->allocs[ordinal - brood->ordinal] : NULL;
+	/* The leftover may be gone by now. */
+	uint32_t *const alloc =
+		leftover && leftover->n ? &leftover->allocs[ordinal - leftover->ordinal] : NULL;
 
 	if (alloc && !(*alloc & ORDINALS_GONE)) {
-		*block = brood->first_alloc + *alloc;
+		*block = leftover->first_alloc + *alloc;
 		*alloc |= goes ? ORDINALS_GONE : 0;
-		brood->live -= goes;
-		if (brood->live <= brood->n / SPARSE)
-			disband(e, kind, brood);
+		assert(leftover->live > 0);
+		leftover->live -= goes;
+		if (leftover->live <= leftover->n / SPARSE)
+			move_to_map(e, kind, leftover);
 	} else if (goes) {
 		index_map_take(&e->rest, key_of(kind, ordinal), block);
 	} else {
@@ -147,45 +153,50 @@ static void find_elder(struct carried_over *e, struct brood *brood, uint32_t kin
 	}
 }
 
-/* The blocks that go, or are named. */
+/* Finds the blocks of former chunks that this one frees or names. */
 static const char *find(struct carried_over *e, const struct ordinals *ordinals, bool whole, uint64_t *freed)
 {
-	struct brood *broods[AHEAD];
+	struct leftover *leftovers[AHEAD];
 
-	for (uint32_t i = 0; i < ordinals->n_elders + AHEAD; i++) {
-		struct brood **const brood = &broods[i % AHEAD];
+	for (uint32_t i = 0; i < ordinals->n_older + AHEAD; i++) {
+		struct leftover **const leftover = &leftovers[i % AHEAD];
 
 		if (i >= AHEAD) {
-			const struct ordinals_elder *const elder = &ordinals->carried_over[i - AHEAD];
-			const uint64_t count = e->kinds[elder->kind].count;
+			const struct ordinals_older *const older = &ordinals->carried_over[i - AHEAD];
+			const uint64_t count = e->kinds[older->kind].count;
 
-			if (elder->back <= count)
-				find_elder(e, *brood, elder->kind, count - elder->back, elder->goes,
-					   &freed[elder->entry]);
+			if (older->back <= count)
+				find_older(e, *leftover, older->kind, count - older->back, older->goes,
+					   &freed[older->entry]);
 			else if (whole)
 				return "a block is freed before it exists";
 		}
-		if (i < ordinals->n_elders)
-			*brood = foresee(e, &ordinals->carried_over[i]);
+		if (i < ordinals->n_older)
+			*leftover = prefetch(e, &ordinals->carried_over[i]);
 	}
 	return NULL;
 }
 
-/* What the chunk leaves of a kind, among allocs[n], of which the first and the last are live. */
-static bool keep_brood(struct carried_over_kind *kind, struct brood brood, const uint32_t *allocs)
+/* Keeps an array, of which the first and the last block are live. */
+static bool keep_leftover(struct carried_over_kind *kind, struct leftover leftover, const uint32_t *allocs)
 {
-	const size_t size = brood.n * sizeof(*allocs);
+	const size_t size = leftover.n * sizeof(*allocs);
 
-	if (!room_for_brood(kind))
+	assert(leftover.n && leftover.live <= leftover.n);
+	assert(!(allocs[0] & ORDINALS_GONE) && !(allocs[leftover.n - 1] & ORDINALS_GONE));
+	assert(!kind->n ||
+	       kind->leftovers[kind->n - 1].ordinal + kind->leftovers[kind->n - 1].n <= leftover.ordinal);
+	if (!room_for_leftover(kind))
 		return false;
-	brood.allocs = malloc(size);
-	if (!brood.allocs)
+	leftover.allocs = malloc(size);
+	if (!leftover.allocs)
 		return false;
-	memcpy(brood.allocs, allocs, size);
-	kind->broods[kind->n++] = brood;
+	memcpy(leftover.allocs, allocs, size);
+	kind->leftovers[kind->n++] = leftover;
 	return true;
 }
 
+/* Keeps what the chunk leaves of a kind: as an array if that is dense enough, else in the map. */
 static bool keep(struct carried_over *e, const struct ordinals *ordinals, const struct ordinals_kind *left,
 		 uint64_t first_alloc)
 {
@@ -199,13 +210,13 @@ static bool keep(struct carried_over *e, const struct ordinals *ordinals, const 
 		end--;
 	for (uint32_t i = first; i < end; i++)
 		live += allocs[i] < ORDINALS_GONE;
-	if (live >= BROOD_MIN && live > (end - first) / SPARSE)
-		return keep_brood(kind,
-				  (struct brood){ .ordinal = kind->count + first,
-						  .first_alloc = first_alloc,
-						  .n = end - first,
-						  .live = live },
-				  &allocs[first]);
+	if (live >= LEFTOVER_MIN && live > (end - first) / SPARSE)
+		return keep_leftover(kind,
+				     (struct leftover){ .ordinal = kind->count + first,
+							.first_alloc = first_alloc,
+							.n = end - first,
+							.live = live },
+				     &allocs[first]);
 	for (uint32_t i = first; i < end; i++) {
 		if (!(allocs[i] & ORDINALS_GONE) &&
 		    !index_map_put(&e->rest, key_of(left->kind, kind->count + i), first_alloc + allocs[i]))

@@ -32,14 +32,14 @@ void decode_finish(struct decode *d)
 	ordinals_finish(&d->ordinals);
 	free(d->instructions.items);
 	free(d->addresses.items);
-	free(d->steps.items);
+	free(d->sp_changes.items);
 }
 
 void decode_reset(struct decode *d)
 {
 	bytes_clear(&d->stored);
 	memset(d->columns, 0, sizeof(d->columns));
-	d->others = d->placed = d->ranked = false;
+	d->others = d->placed = d->has_ordinals = false;
 	d->peeked = d->decoded = (struct decode_result){ 0 };
 	d->chunk = (struct mst_chunk){ 0 };
 }
@@ -148,7 +148,7 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 	chunk->last_time = wire_u64(f + 24);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_tokens = wire_u32(f + 36);
-	chunk->base = d->based && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
+	chunk->base = d->has_initial_state && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
 	chunk->sums = sums_unpack(f + EVENTS_SUMS_AT);
 	chunk->first_count = d->counted ? wire_u64(f + EVENTS_COUNTS_AT) : 0;
 	chunk->last_count = d->counted ? wire_u64(f + EVENTS_COUNTS_AT + 8) : 0;
@@ -212,7 +212,7 @@ static int read_counts(struct decode *d, struct cursor c, struct mst_token *toke
 	return 0;
 }
 
-static int skim(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
+static int peek(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	struct cursor c;
 	int err;
@@ -500,7 +500,7 @@ static int read_identity(struct decode *d, struct decode_scratch *scratch, struc
 	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->n_kinds, n) != 0)
 		return no_memory(result);
 	ordinals_follow(&d->ordinals, &d->chunk, d->differences.items, in_a_row, d->freed.items);
-	d->ranked = true;
+	d->has_ordinals = true;
 	d->chunk.n_freed = n;
 	d->chunk.freed = d->freed.items;
 	return 0;
@@ -544,7 +544,7 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 void decode_peek(struct decode *d, struct decode_scratch *scratch)
 {
-	skim(d, scratch, &d->peeked);
+	peek(d, scratch, &d->peeked);
 	d->peeked.done = true;
 }
 
@@ -588,8 +588,8 @@ void decode_addresses(struct decode *d, struct decode_scratch *scratch)
 	addresses(d, scratch, &d->decoded);
 }
 
-static int steps(struct decode *d, struct decode_scratch *scratch, uint64_t *from,
-		 struct decode_result *result)
+static int sp_changes(struct decode *d, struct decode_scratch *scratch, uint64_t *from,
+		      struct decode_result *result)
 {
 	struct cursor c;
 	int err;
@@ -598,17 +598,17 @@ static int steps(struct decode *d, struct decode_scratch *scratch, uint64_t *fro
 		return 0;
 	if ((err = prepare_scratch(scratch, result)) ||
 	    (err = open_column(d, COLUMN_SP_CHANGES, scratch, &c, result)) ||
-	    (err = room_for(&d->steps, (size_t)(c.end - c.p), 1, result)))
+	    (err = room_for(&d->sp_changes, (size_t)(c.end - c.p), 1, result)))
 		return err;
 	if (c.p)
-		memcpy(d->steps.items, c.p, (size_t)(c.end - c.p));
-	d->chunk.sp_changes = d->steps.items;
+		memcpy(d->sp_changes.items, c.p, (size_t)(c.end - c.p));
+	d->chunk.sp_changes = d->sp_changes.items;
 	d->chunk.sp_changes_size = (size_t)(c.end - c.p);
-	DAMAGED_IF(!steps_are_sound(&d->chunk, from), "the column of steps is malformed");
+	DAMAGED_IF(!sp_changes_are_sound(&d->chunk, from), "the column of SP changes is malformed");
 	return 0;
 }
 
-void decode_steps(struct decode *d, struct decode_scratch *scratch, uint64_t *from)
+void decode_sp_changes(struct decode *d, struct decode_scratch *scratch, uint64_t *from)
 {
-	steps(d, scratch, from, &d->decoded);
+	sp_changes(d, scratch, from, &d->decoded);
 }

@@ -53,7 +53,7 @@ struct decode {
 	bool others;
 	uint32_t n_kinds, n_threads; /* defined before it */
 	bool counted;                /* instructions are */
-	bool based;                  /* the trace may begin with a base */
+	bool has_initial_state;      /* the trace may begin with a base */
 	unsigned wanted;             /* enum mst_column: what the second step is to give beside the records */
 
 	/* The first step gives tokens and sums, and checks the columns' CRC. The second gives all that is wanted. */
@@ -61,9 +61,10 @@ struct decode {
 	bool placed; /* its fields are there, so that it can be seen whether it is in its place */
 	struct mst_chunk chunk;
 	uint32_t n_allocs; /* ALLOC records */
-	struct decode_room tokens, records, stamps, runs, freed, differences, instructions, addresses, steps;
-	struct ordinals ordinals; /* if `ranked`: what freed[] lacks */
-	bool ranked;
+	struct decode_room tokens, records, stamps, runs, freed, differences, instructions, addresses,
+		sp_changes;
+	struct ordinals ordinals; /* if `has_ordinals`: what freed[] lacks */
+	bool has_ordinals;
 };
 
 void decode_finish(struct decode *d);
@@ -88,6 +89,6 @@ void decode_addresses(struct decode *d, struct decode_scratch *scratch);
  * The same for the column of steps, if there is one. *from: instructions as of the last step or call before
  * it; and then of its own.
  */
-void decode_steps(struct decode *d, struct decode_scratch *scratch, uint64_t *from);
+void decode_sp_changes(struct decode *d, struct decode_scratch *scratch, uint64_t *from);
 
 #endif

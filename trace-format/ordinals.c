@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ordinals.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "wire.h"
@@ -23,7 +24,7 @@ void ordinals_scratch_finish(struct ordinals_scratch *scratch)
 
 /* ---- room ---- */
 
-/* All or nothing: what is there is of one size. */
+/* The three arrays always have the same size. */
 static bool room_for_tokens(struct ordinals *r, uint32_t n)
 {
 	if (n < r->room_tokens)
@@ -45,10 +46,10 @@ static bool room_for_records(struct ordinals *r, uint32_t n_allocs, uint32_t n_n
 		r->allocs = malloc((n_allocs + 1) * sizeof(*r->allocs));
 		r->room_allocs = r->allocs ? n_allocs + 1 : 0;
 	}
-	if (n_named >= r->room_elders) {
+	if (n_named >= r->room_older) {
 		free(r->carried_over);
 		r->carried_over = malloc((n_named + 1) * sizeof(*r->carried_over));
-		r->room_elders = r->carried_over ? n_named + 1 : 0;
+		r->room_older = r->carried_over ? n_named + 1 : 0;
 	}
 	return r->allocs && r->carried_over;
 }
@@ -71,7 +72,7 @@ static bool room_for_kinds(struct ordinals_scratch *scratch, uint32_t n)
 
 /* ---- a chunk ---- */
 
-/* Gives each kind that a token names a place. */
+/* Gives each kind of a token a place, and counts its allocations. */
 static void find_kinds(struct ordinals *r, struct ordinals_scratch *scratch, const struct mst_chunk *chunk)
 {
 	r->n_kinds = 0;
@@ -107,15 +108,17 @@ int ordinals_begin(struct ordinals *r, struct ordinals_scratch *scratch, const s
 		n_allocs += kind->n;
 		kind->n = 0;
 	}
-	r->n_elders = 0;
+	r->n_older = 0;
 	return room_for_records(r, n_allocs, n_named) ? 0 : MST_ERR_NOMEM;
 }
 
-/* Which of the chunk's allocations gave the block, if one of them did and it is live: | ORDINALS_GONE else. */
+/* The number of the chunk's allocation that gave the block; with ORDINALS_GONE if it was freed already. */
 static inline uint32_t find_block(struct ordinals *r, const struct ordinals_kind *kind, uint64_t age,
 				  bool goes)
 {
 	uint32_t *const alloc = &r->allocs[kind->first + kind->n - age];
+
+	assert(age > 0 && age <= kind->n);
 	const uint32_t found = *alloc;
 
 	*alloc |= goes ? ORDINALS_GONE : 0;
@@ -141,10 +144,11 @@ void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const ui
 		if (age)
 			*last = age;
 		if (age > kind->n) {
-			r->carried_over[r->n_elders++] = (struct ordinals_elder){ .entry = n,
-										  .kind = kind->kind,
-										  .back = age - kind->n,
-										  .goes = role != MST_KEEP };
+			assert(r->n_older < r->room_older);
+			r->carried_over[r->n_older++] = (struct ordinals_older){ .entry = n,
+										 .kind = kind->kind,
+										 .back = age - kind->n,
+										 .goes = role != MST_KEEP };
 		} else if (age) {
 			const uint32_t alloc = find_block(r, kind, age, role != MST_KEEP);
 

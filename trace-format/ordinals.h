@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which block a record frees or names, from its age among the blocks of its kind (FORMAT.md, Identity), as far
- * as one chunk tells. A block that came in the chunk is found here, by any thread; one that came before it is
- * left for elders.h, which goes over the chunks in their order. Private.
+ * Which block a record frees or names, from its age among the blocks of its kind (FORMAT.md, Identity). A block that
+ * came in the chunk is found here, on any thread; one that came before is left to carried_over.h, which takes the
+ * chunks in their order. Private.
  */
 #ifndef MSTRACE_ORDINALS_H
 #define MSTRACE_ORDINALS_H
@@ -17,23 +17,24 @@ struct ordinals_kind {
 };
 
 /* A record about a block that came before the chunk. */
-struct ordinals_elder {
-	uint32_t entry; /* of the chunk's freed[] */
+struct ordinals_older {
+	uint32_t entry; /* in the chunk's freed[] */
 	uint32_t kind;
-	uint64_t back; /* how many blocks of the kind came between it and the chunk, itself included */
-	bool goes;     /* the record frees it */
+	uint64_t
+		back; /* how many blocks of the kind came between it and the chunk, itself included; at least 1 */
+	bool goes; /* the record frees it */
 };
 
-/* All zero is the beginning. What is left of one chunk is room for the next. */
+/* Zero-initialise. The arrays stay from chunk to chunk. */
 struct ordinals {
 	struct ordinals_kind *kinds; /* [n_kinds] */
 	uint32_t n_kinds;
-	uint32_t *allocs; /* kind by kind: which of the chunk's allocations; | ORDINALS_GONE: freed again */
-	struct ordinals_elder *carried_over; /* [n_elders], in the order of the records */
-	uint32_t n_elders;
-	uint32_t *place_of;                             /* by token: its kind's place in kinds[] */
-	uint64_t *ages;                                 /* by token: the last one */
-	uint32_t room_tokens, room_allocs, room_elders; /* items that there is memory for */
+	uint32_t *allocs; /* kind by kind: numbers of the chunk's allocations; | ORDINALS_GONE: freed again */
+	struct ordinals_older *carried_over; /* [n_older], in the order of the records */
+	uint32_t n_older;
+	uint32_t *place_of;                            /* by token: its kind's place in kinds[] */
+	uint64_t *ages;                                /* by token: the last one */
+	uint32_t room_tokens, room_allocs, room_older; /* items that there is memory for */
 };
 
 /* Whether records of this role name a block, so that the column of ordinals has an entry for them. */
@@ -44,9 +45,9 @@ static inline bool ordinals_has_entry(uint32_t role)
 
 #define ORDINALS_GONE (UINT32_C(1) << 31)
 
-/* Kinds' places while a chunk begins, for each thread. All zero is the beginning. */
+/* One for each thread. Zero-initialise. */
 struct ordinals_scratch {
-	uint32_t *place_of; /* by kind; 0 between two chunks */
+	uint32_t *place_of; /* by kind: 1 + its place in kinds[] while ordinals_begin() runs; else 0 */
 	uint32_t n;
 };
 
@@ -54,7 +55,7 @@ void ordinals_finish(struct ordinals *ordinals);
 void ordinals_scratch_finish(struct ordinals_scratch *scratch);
 
 /*
- * Begins a chunk whose tokens are counted, truly, of `n_kinds` kinds that it could name; `n_named` of its records
+ * Begins a chunk whose tokens' counts have been checked; `n_kinds`: defined before it; `n_named`: its records that
  * name a block. 0 or MST_ERR_NOMEM.
  */
 int ordinals_begin(struct ordinals *ordinals, struct ordinals_scratch *scratch, const struct mst_chunk *chunk,

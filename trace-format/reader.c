@@ -233,7 +233,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	memcpy(d->fields, r->header.fields, d->fields_size);
 	d->n_kinds = r->kinds.n;
 	d->n_threads = r->threads.n;
-	d->based = r->info.base;
+	d->has_initial_state = r->info.base;
 	d->counted = r->info.instructions;
 	d->wanted = r->wanted;
 	d->check = 0;
@@ -378,7 +378,7 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 	decode_rest(d, ahead_scratch(r->ahead));
 	if (d->decoded.error)
 		return fail_at(r, d, &d->decoded);
-	if (d->ranked)
+	if (d->has_ordinals)
 		wrong = carried_over_take(&r->carried_over, &d->ordinals, d->chunk.first_alloc, !r->gap,
 					  d->freed.items);
 	if (wrong)
@@ -389,19 +389,19 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 }
 
 /* Each chunk's steps go on from the last one's, so they are taken of all chunks, if they are wanted. */
-static int take_steps(struct mst_reader *r, struct decode *d)
+static int take_sp_changes(struct mst_reader *r, struct decode *d)
 {
 	struct decode_scratch *scratch = ahead_scratch(r->ahead);
 
 	if (d->columns[COLUMN_SP_CHANGES].present && d->wanted & MST_SP_CHANGES) {
 		decode_rest(d, scratch);
 		if (!d->decoded.error)
-			decode_steps(d, scratch, &r->stepped);
+			decode_sp_changes(d, scratch, &r->sp_changed);
 		if (d->decoded.error)
 			return fail_at(r, d, &d->decoded);
 	}
-	if (r->count > r->stepped)
-		r->stepped = r->count;
+	if (r->count > r->sp_changed)
+		r->sp_changed = r->count;
 	return 0;
 }
 
@@ -477,7 +477,7 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 	r->delivered = slot;
 	if (r->paged)
 		mark_paged(r, d);
-	if ((err = take_identity(r, d)) || (err = take_steps(r, d)))
+	if ((err = take_identity(r, d)) || (err = take_sp_changes(r, d)))
 		return err;
 	r->sound = d->end;
 	return 1;

@@ -70,7 +70,7 @@ struct mst_reader {
 	uint64_t next_record, next_alloc;
 	uint64_t time;                    /* of the last stamp */
 	uint64_t count;                   /* of instructions, of the last call */
-	uint64_t stepped;                 /* the same of the last call or step */
+	uint64_t sp_changed;              /* the same of the last call or step */
 	struct carried_over carried_over; /* as of the chunk delivered last, if identity is wanted */
 	bool gap;                         /* chunks were passed over, with blocks that elders lack */
 	uint64_t begin;                   /* when the base was */

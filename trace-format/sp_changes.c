@@ -13,7 +13,7 @@ struct step {
 };
 
 /* Takes one step off the bytes at `p`: returns what is behind it; NULL: there is no sound one. */
-static const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct step *step)
+static const uint8_t *sp_change_take(const uint8_t *p, const uint8_t *end, struct step *step)
 {
 	uint64_t v;
 
@@ -31,13 +31,13 @@ static const uint8_t *step_take(const uint8_t *p, const uint8_t *end, struct ste
 	return v & 1 ? wire_varint(p, end, &step->passed) : p;
 }
 
-bool steps_are_whole(const uint8_t *p, size_t size)
+bool sp_changes_are_whole(const uint8_t *p, size_t size)
 {
 	const uint8_t *const end = p + size;
 	struct step step;
 
 	while (p && p < end) {
-		p = step_take(p, end, &step);
+		p = sp_change_take(p, end, &step);
 		if (!step.grown)
 			return false;
 	}
@@ -70,7 +70,7 @@ static uint32_t records_of_call(const struct mst_chunk *chunk, uint32_t record)
 	return role == MST_OUT || role == MST_KEEP ? 2 : 1;
 }
 
-bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from)
+bool sp_changes_are_sound(struct mst_chunk *chunk, uint64_t *from)
 {
 	const uint8_t *p = chunk->sp_changes, *const end = p + chunk->sp_changes_size;
 	uint64_t stepped = chunk->sp_changes_from = *from;
@@ -78,7 +78,7 @@ bool steps_are_sound(struct mst_chunk *chunk, uint64_t *from)
 	uint32_t record = 0;
 
 	while (p < end) {
-		p = step_take(p, end, &step);
+		p = sp_change_take(p, end, &step);
 		if (!p || step.passed > INT64_MAX - stepped ||
 		    (!step.grown && (record >= chunk->n_records || chunk->instructions[record] < stepped)))
 			return false;
@@ -99,7 +99,7 @@ bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *step)
 	struct step taken = { 0 };
 
 	while (p < end) {
-		p = step_take(p, end, &taken);
+		p = sp_change_take(p, end, &taken);
 		if (taken.grown)
 			break;
 		c->instructions = chunk->instructions ? chunk->instructions[c->record] : 0;

@@ -218,10 +218,10 @@ int mst_writer_sp_changes(struct mst_writer *w, const uint8_t *bytes, size_t siz
 {
 	if (w->error)
 		return w->error;
-	if (!w->counted || !steps_are_whole(bytes, size))
+	if (!w->counted || !sp_changes_are_whole(bytes, size))
 		return MST_ERR_ARGUMENT;
 	chunk_add_sp_changes(&w->chunk, bytes, size);
-	return w->chunk.columns.sp_changes.size < STEPS_BYTES ? 0 : mst_writer_flush(w);
+	return w->chunk.columns.sp_changes.size < SP_CHANGES_BYTES ? 0 : mst_writer_flush(w);
 }
 
 static inline bool is_kind(const struct mst_writer *w, uint32_t kind)

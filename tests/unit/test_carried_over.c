@@ -31,7 +31,7 @@ static uint64_t chance(uint64_t n)
 }
 
 /* Names former blocks, of a kind in the order that `way` says, and what is to be found for them. */
-static uint32_t name_elders(struct ordinals_elder *carried_over, uint64_t *expected, unsigned way)
+static uint32_t name_elders(struct ordinals_older *carried_over, uint64_t *expected, unsigned way)
 {
 	const uint32_t n = (uint32_t)chance(NAMED);
 	uint64_t next[KINDS] = { 0 };
@@ -42,7 +42,7 @@ static uint32_t name_elders(struct ordinals_elder *carried_over, uint64_t *expec
 		uint64_t ordinal = way == 0 ? chance(p->n + 1) : p->n - 1 - next[kind];
 
 		expected[i] = UINT64_MAX;
-		carried_over[i] = (struct ordinals_elder){ .entry = i, .kind = 0, .back = UINT64_MAX };
+		carried_over[i] = (struct ordinals_older){ .entry = i, .kind = 0, .back = UINT64_MAX };
 		while (way == 1 && next[kind] < p->n && p->allocs[next[kind]] == UINT64_MAX)
 			next[kind]++;
 		if (way == 1)
@@ -50,7 +50,7 @@ static uint32_t name_elders(struct ordinals_elder *carried_over, uint64_t *expec
 		next[kind]++;
 		if (ordinal >= p->n)
 			continue;
-		carried_over[i] = (struct ordinals_elder){
+		carried_over[i] = (struct ordinals_older){
 			.entry = i, .kind = kind, .back = p->n - ordinal, .goes = chance(5) > 0
 		};
 		expected[i] = p->allocs[ordinal];
@@ -96,16 +96,16 @@ static void check(const struct carried_over *e)
 		uint64_t end = 0;
 
 		for (uint32_t i = 0; i < kind->n; i++) {
-			const struct brood *const brood = &kind->broods[i];
+			const struct leftover *const leftover = &kind->leftovers[i];
 			uint32_t found = 0;
 
-			assert_true(brood->ordinal >= end);
-			end = brood->ordinal + brood->n;
-			for (uint32_t j = 0; j < brood->n; j++)
-				found += !(brood->allocs[j] & ORDINALS_GONE);
-			assert_int_equal(brood->live, found);
-			assert_true(brood->n == 0 || brood->live > brood->n / SPARSE);
-			gone += brood->n == 0;
+			assert_true(leftover->ordinal >= end);
+			end = leftover->ordinal + leftover->n;
+			for (uint32_t j = 0; j < leftover->n; j++)
+				found += !(leftover->allocs[j] & ORDINALS_GONE);
+			assert_int_equal(leftover->live, found);
+			assert_true(leftover->n == 0 || leftover->live > leftover->n / SPARSE);
+			gone += leftover->n == 0;
 			kept += found;
 		}
 		assert_int_equal(kind->gone, gone);
@@ -119,7 +119,7 @@ static void compare(unsigned way)
 {
 	struct ordinals_kind kinds[KINDS];
 	uint32_t allocs[BLOCKS];
-	struct ordinals_elder named[NAMED];
+	struct ordinals_older named[NAMED];
 	struct ordinals ordinals = { .kinds = kinds, .allocs = allocs, .carried_over = named };
 	static uint64_t expected[NAMED], found[NAMED];
 	struct carried_over carried_over = { 0 };
@@ -127,11 +127,11 @@ static void compare(unsigned way)
 
 	memset(plain, 0, sizeof(plain));
 	for (unsigned c = 0; c < CHUNKS; c++) {
-		ordinals.n_elders = c ? name_elders(named, expected, way) : 0;
+		ordinals.n_older = c ? name_elders(named, expected, way) : 0;
 		make_blocks(&ordinals, first_alloc);
 		memset(found, 0xff, sizeof(found));
 		assert_null(carried_over_take(&carried_over, &ordinals, first_alloc, false, found));
-		for (uint32_t i = 0; i < ordinals.n_elders; i++)
+		for (uint32_t i = 0; i < ordinals.n_older; i++)
 			assert_int_equal(found[i], expected[i]);
 		check(&carried_over);
 		first_alloc += BLOCKS;
@@ -152,17 +152,17 @@ static void what_never_was_is_told(void **unused)
 {
 	struct ordinals_kind kind = { .kind = 3, .n = 1 };
 	uint32_t alloc = 0;
-	struct ordinals_elder elder = { .kind = 3, .back = 2, .goes = true };
-	struct ordinals ordinals = { .kinds = &kind, .n_kinds = 1, .allocs = &alloc, .carried_over = &elder };
+	struct ordinals_older older = { .kind = 3, .back = 2, .goes = true };
+	struct ordinals ordinals = { .kinds = &kind, .n_kinds = 1, .allocs = &alloc, .carried_over = &older };
 	struct carried_over carried_over = { 0 };
 	uint64_t found = UINT64_MAX;
 
 	(void)unused;
 	assert_null(carried_over_take(&carried_over, &ordinals, 0, true, &found));
-	ordinals.n_elders = 1;
+	ordinals.n_older = 1;
 	assert_null(carried_over_take(&carried_over, &ordinals, 1, false, &found));
 	assert_int_equal(found, UINT64_MAX);
-	elder.back = 3;
+	older.back = 3;
 	assert_string_equal(carried_over_take(&carried_over, &ordinals, 2, true, &found),
 			    "a block is freed before it exists");
 	carried_over_finish(&carried_over);
