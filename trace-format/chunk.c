@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "chunk.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ int chunk_copy(struct chunk *to, const struct chunk *from)
 
 /* ---- records ---- */
 
-/* What is known of a former chunk is not known of this one. How many blocks a kind had stays. */
+/* Forgets local numbers of former chunks; how many blocks a kind had stays. */
 static void forget(struct chunk_numbers *numbers)
 {
 	for (uint32_t i = 0; i < numbers->n; i++)
@@ -108,7 +109,7 @@ void chunk_reset(struct chunk *chunk)
 	chunk->sp_calls = 0;
 	bytes_clear(&chunk->columns.addresses);
 	if (++chunk->epoch == 0) {
-		/* Numbers of an old chunk would come back to life: forget them all. */
+		/* The epochs begin anew, and numbers of an old chunk would be valid again. */
 		forget(&chunk->numbers[0]);
 		forget(&chunk->numbers[1]);
 		chunk->epoch = 1;
@@ -119,6 +120,8 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 {
 	const uint32_t at = chunk->n_records;
 
+	assert(at < chunk->capacity);
+	assert(chunk->stamps.record <= at && chunk->stamps.run <= at);
 	if (time < chunk->stamps.last_time)
 		time = chunk->stamps.last_time;
 	if (at == 0) {
@@ -146,6 +149,7 @@ void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread)
 
 void chunk_count(struct chunk *chunk, uint64_t count)
 {
+	assert(chunk->n_records == 0 || count >= chunk->counts.last);
 	if (chunk->n_records == 0)
 		chunk->counts.first = chunk->counts.last = count;
 	bytes_varint(&chunk->columns.instructions, count - chunk->counts.last);
@@ -154,6 +158,7 @@ void chunk_count(struct chunk *chunk, uint64_t count)
 
 void chunk_add_sp_changes(struct chunk *chunk, const uint8_t *changes, size_t size)
 {
+	assert(chunk->sp_calls <= chunk_events(chunk));
 	for (; chunk->sp_calls < chunk_events(chunk); chunk->sp_calls++)
 		bytes_u8(&chunk->columns.sp_changes, 0);
 	bytes_append(&chunk->columns.sp_changes, changes, size);
@@ -180,6 +185,7 @@ int chunk_list_token(struct chunk *chunk, uint32_t kind, enum mst_role role)
 	struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
 	const uint32_t place = chunk_place(kind, role), number = chunk->n_tokens;
 
+	assert(number < MST_MAX_TOKENS);
 	if (place >= numbers->n && grow(numbers, place) != 0)
 		return MST_ERR_NOMEM;
 	chunk->n_tokens++;
@@ -194,17 +200,18 @@ int chunk_add_token(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
 	const uint32_t number = chunk->n_tokens;
 
+	assert(chunk->n_records < chunk->capacity);
 	if (chunk_list_token(chunk, kind, role) != 0)
 		return MST_ERR_NOMEM;
 	chunk->records[chunk->n_records++] = (uint16_t)number;
 	return 0;
 }
 
-/* What a token or a call adds, modulo 2^64: sizes can be anything. */
+/* What a token or a call adds to the running values, modulo 2^64. */
 struct effect {
 	uint64_t bytes, bytes16;
 	int64_t blocks;
-	uint32_t count; /* of a token's records: those that are whole calls */
+	uint32_t count; /* records of the token that are whole calls */
 	bool begins_pair;
 };
 
@@ -230,7 +237,7 @@ static inline void effect_add(struct effect *sum, const struct effect *e)
 	sum->blocks += e->blocks;
 }
 
-/* What `count` calls of this effect have moved, wherever they led. */
+/* Adds `count` calls of this effect to the sums that don't depend on their order. */
 static void sum_moves(struct mst_sums *sums, const struct effect *e, uint32_t count)
 {
 	sums->moved16 += count * ((int64_t)e->bytes16 < 0 ? -e->bytes16 : e->bytes16);
@@ -242,7 +249,7 @@ static bool is_realloc(const struct mst_kind *kind)
 	return kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
 }
 
-/* What reallocs (done or failed) add to the growth and shrink counters. */
+/* Adds a realloc, done or failed, to the sums of growing and shrinking. */
 static void sum_realloc(struct mst_sums *sums, const struct mst_token *tokens, const struct mst_kind *kinds,
 			const uint16_t *at)
 {
@@ -257,7 +264,7 @@ static void sum_realloc(struct mst_sums *sums, const struct mst_token *tokens, c
 		sums->shrunk++;
 }
 
-/* The two records of a pair are one call; its effect. */
+/* The effect of a pair, whose two records are one call. */
 static struct effect sum_pair(struct mst_sums *sums, const struct chunk *chunk, const struct mst_kind *kinds,
 			      const struct effect *effects, const uint16_t *at)
 {
@@ -271,7 +278,7 @@ static struct effect sum_pair(struct mst_sums *sums, const struct chunk *chunk, 
 	return e;
 }
 
-/* The sums that depend on the order of the calls, and those over pairs. */
+/* Net and largest running values, and the sums over pairs. */
 static void sum_records(struct mst_sums *sums, const struct chunk *chunk, const struct mst_kind *kinds,
 			struct effect *effects)
 {
@@ -282,7 +289,8 @@ static void sum_records(struct mst_sums *sums, const struct chunk *chunk, const 
 		struct effect *e = &effects[chunk->records[i]];
 
 		if (__builtin_expect(e->begins_pair, 0)) {
-			/* Pairs are never split between chunks, so there is a next record. */
+			/* Pairs are never split between chunks. */
+			assert(i + 1 < chunk->n_records);
 			pair = sum_pair(sums, chunk, kinds, effects, &chunk->records[i++]);
 			e = &pair;
 		}
@@ -318,6 +326,8 @@ static int find_effects(struct chunk *chunk, const struct mst_kind *kinds)
 
 int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
 {
+	assert(2 * (uint64_t)chunk->pairs <= chunk->n_records);
+	assert(chunk->n_records <= chunk->capacity && chunk->n_tokens <= MST_MAX_TOKENS);
 	*sums = (struct mst_sums){ .events = chunk_events(chunk), .null_frees = chunk->null_frees };
 	if (find_effects(chunk, kinds) != 0)
 		return MST_ERR_NOMEM;
@@ -327,7 +337,7 @@ int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sum
 		sum_moves(sums, &chunk->effects[i], chunk->effects[i].count);
 	}
 	if (chunk->initial)
-		sums->events = sums->moved16 = sums->changes = 0; /* nothing happened */
+		sums->events = sums->moved16 = sums->changes = 0; /* the records are no calls */
 	return 0;
 }
 
@@ -353,6 +363,7 @@ static void pack_records(const struct chunk *chunk, struct bytes *to)
 		const uint32_t number = chunk->records[i];
 		const uint32_t value = number == next ? 0 : number + 1;
 
+		assert(number < chunk->n_tokens);
 		next += number == next;
 		at[0] = (uint8_t)value;
 		if (width == 2)

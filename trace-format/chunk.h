@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chunk being written: tokens numbered in order of first appearance, and the columns that go
- * with them. Knows kinds only as numbers until it is sealed.
+ * The chunk that is being written: tokens numbered in the order of first appearance, and the columns that grow call by
+ * call. Kinds are only numbers here until chunk_sums() looks at their definitions. Private.
  */
 #ifndef MSTRACE_CHUNK_H
 #define MSTRACE_CHUNK_H
@@ -9,7 +9,7 @@
 #include "bytes.h"
 #include "mstrace.h"
 
-/* A kind and what happens to its blocks, in one number. */
+/* The token of a kind and a role (FORMAT.md, EVENTS). */
 static inline uint32_t chunk_token(uint32_t kind, enum mst_role role)
 {
 	return kind << 3 | (uint32_t)role;
@@ -65,7 +65,7 @@ struct chunk {
 
 int chunk_init(struct chunk *chunk, uint32_t capacity);
 void chunk_finish(struct chunk *chunk);
-/* 0 or MST_ERR_NOMEM; then `to` is to be finished, too. */
+/* 0 or MST_ERR_NOMEM; also then the caller finishes `to`. */
 int chunk_copy(struct chunk *to, const struct chunk *from);
 void chunk_reset(struct chunk *chunk);
 
@@ -74,26 +74,26 @@ static inline bool chunk_is_empty(const struct chunk *chunk)
 	return chunk->n_tokens == 0 && chunk->null_frees == 0 && chunk->columns.sp_changes.size == 0;
 }
 
-/* Calls that have begun, but for those of free(NULL). */
+/* Calls with records: all but those of free(NULL). */
 static inline uint32_t chunk_events(const struct chunk *chunk)
 {
 	return chunk->n_records - chunk->pairs;
 }
 
-/* A stamp at least every so many records, and whenever time moved this much (about 65 us). */
+/* A stamp follows when time has moved and the last stamp is so many records back, or so many units (about 65 us). */
 #define CHUNK_STAMP_RECORDS 64u
 #define CHUNK_STAMP_UNITS 64u
 
-/* Begins a call: stamps time and thread when they are news. NOMEM is sticky in the columns. */
+/* Begins a call: stamps time and thread where they changed. */
 void chunk_note(struct chunk *chunk, uint64_t time, uint32_t thread);
 
 /* Notes how many instructions had been executed at the call that begins. */
 void chunk_count(struct chunk *chunk, uint64_t count);
 
-/* Adds changes of the stack pointer, which come after the last call. */
+/* Adds SP changes, which come after the last call. */
 void chunk_add_sp_changes(struct chunk *chunk, const uint8_t *changes, size_t size);
 
-/* How many records may be added before one has to be stamped, if time stands where it is. */
+/* How many records can be added until one needs a stamp, as long as time stays what it is. */
 static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t time)
 {
 	const uint32_t since = chunk->n_records - chunk->stamps.record;
@@ -105,19 +105,19 @@ static inline uint32_t chunk_until_stamp(const struct chunk *chunk, uint64_t tim
 		       : 0;
 }
 
-/* Where a token's local number is: allocations and frees lie close together, whatever else kinds can do. */
+/* Index of a token in numbers[role > MST_FREE]. ALLOC and FREE of a kind are neighbours, in one cache line. */
 static inline uint32_t chunk_place(uint32_t kind, enum mst_role role)
 {
 	return role <= MST_FREE ? kind << 1 | (uint32_t)role : kind << 2 | (uint32_t)(role - MST_OUT);
 }
 
-/* Gives a token that has none yet a number, without a record. */
+/* Numbers a token that the chunk lacks, without a record. 0 or MST_ERR_NOMEM. */
 int chunk_list_token(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
-/* Adds the first record of its token. */
+/* Adds the first record of its token. 0 or MST_ERR_NOMEM. */
 int chunk_add_token(struct chunk *chunk, uint32_t kind, enum mst_role role);
 
-/* Adds one record; the caller has made sure that there is room. 0 or MST_ERR_NOMEM. */
+/* Adds a record, for which the caller has seen that there is room. 0 or MST_ERR_NOMEM. */
 static inline int chunk_add(struct chunk *chunk, uint32_t kind, enum mst_role role)
 {
 	const struct chunk_numbers *const numbers = &chunk->numbers[role > MST_FREE];
@@ -141,7 +141,7 @@ static inline uint64_t chunk_blocks(const struct chunk *chunk, uint32_t kind)
 	return place < chunk->numbers[0].n ? chunk->numbers[0].items[place].last : 0;
 }
 
-/* The last record gave a block: its ordinal. */
+/* The ordinal of the block that the last record gave. */
 static inline uint64_t chunk_take_ordinal(struct chunk *chunk, uint32_t kind)
 {
 	return chunk->numbers[0].items[chunk_place(kind, MST_ALLOC)].last++;
@@ -154,8 +154,8 @@ static inline const struct chunk_number *chunk_allocs_of(const struct chunk_numb
 }
 
 /*
- * Says which block the last record freed or named: how many of its kind have come since, itself included,
- * which programs repeat more often than anything else that could be said of it. 0: the block is unknown.
+ * Says which block the last record freed or named, by its age: programs repeat ages more often than ordinals or
+ * distances. 0: the block is unknown.
  */
 static inline void chunk_put_age(struct chunk *chunk, struct chunk_number *number, uint64_t age)
 {
@@ -172,20 +172,20 @@ static inline void chunk_add_identity(struct chunk *chunk, uint32_t kind, enum m
 	chunk_put_age(chunk, number, ordinal == UINT64_MAX ? 0 : chunk_blocks(chunk, kind) - ordinal);
 }
 
-/* Says where the mapping is that the last record, a mark, is about. */
+/* The address of the last record, a page event. */
 static inline void chunk_add_address(struct chunk *chunk, uint64_t address)
 {
 	bytes_varint(&chunk->columns.addresses, wire_zigzag((int64_t)(address - chunk->address_last)));
 	chunk->address_last = address;
 }
 
-/* Counts the tokens, and the sums over all records, given the definitions. 0 or MST_ERR_NOMEM. */
+/* Counts the tokens and sums the records up. 0 or MST_ERR_NOMEM. */
 int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums);
 
-/* Its allocations, once the tokens are counted. */
+/* ALLOC records, after chunk_sums(). */
 uint32_t chunk_allocs(const struct chunk *chunk);
 
-/* The record, token and count columns. */
+/* Appends the columns of records, tokens and counts, after chunk_sums(). */
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *tokens, struct bytes *counts);
 
 #endif

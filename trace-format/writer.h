@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the parts of the writer share: its state, and how a unit gets into the file. Private.
- */
+/* What the parts of the writer share: its state, and how a unit gets into the file. Private. */
 #ifndef MSTRACE_WRITER_H
 #define MSTRACE_WRITER_H
 
@@ -14,7 +12,7 @@
 #include "mst_writer.h"
 #include "unit.h"
 
-/* A unit already written, for the index. */
+/* A unit that is in the file, for the index. */
 struct unit_entry {
 	uint8_t type;
 	uint32_t size;
@@ -91,10 +89,10 @@ struct mst_writer {
 	struct bytes columns[UNIT_KNOWN_COLUMNS];
 };
 
-/* Everything but definitions and chunk, which stay empty. *writer is NULL on error. */
+/* Makes a writer whose definitions and chunk are still empty. *writer is NULL on error. */
 int writer_alloc(struct mst_writer **writer, int fd, int level);
 
-/* Writes one unit from w->fields and w->columns (numbered as they stand) and clears both. */
+/* Writes a unit of w->fields and the first n_columns of w->columns, and clears both. 0 or an error. */
 int writer_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_columns, uint32_t records,
 		uint64_t time_first);
 
@@ -105,13 +103,13 @@ int writer_definitions(struct mst_writer *w);
 /* Packs at the writer's level, or at `most` if that is lower. */
 void writer_pack_at(struct mst_writer *w, int most);
 
-/* Notes a unit that is in the file by other ways. */
+/* Notes a unit that writer_copy() put into the file. */
 int writer_note_unit(struct mst_writer *w, struct unit_entry entry);
 
 /* Appends bytes [from, to) of another file. */
 int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to);
 
-/* The names that are packed but not yet written, if there are any. */
+/* Writes the names that are packed, if there are any. */
 int name_packer_flush(struct mst_writer *w);
 void name_packer_destroy(struct name_packer *names); /* NULL is allowed */
 

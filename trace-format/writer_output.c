@@ -13,7 +13,7 @@
 
 #define FAST_LEVEL 1 /* half the time of level 5 for what hardly repeats */
 
-/* After a failed write: forgets what follows the last whole unit. */
+/* Cuts off what a failed write left behind the last whole unit. */
 static void drop_cut_unit(struct mst_writer *w)
 {
 	if (ftruncate(w->output.fd, (off_t)w->output.bytes) == 0)
@@ -25,7 +25,7 @@ static bool is_full(int error_number)
 	return error_number == ENOSPC || error_number == EDQUOT;
 }
 
-/* After a failed write, whether it shall be tried again. errno stays. */
+/* Whether a failed write shall be repeated, from the last whole unit on. Keeps errno. */
 static bool try_again(struct mst_writer *w)
 {
 	const int error_number = errno;
@@ -39,7 +39,7 @@ static bool try_again(struct mst_writer *w)
 	return again;
 }
 
-/* Puts what unit_encode() made into the file. */
+/* Writes the encoded unit. */
 static int write_out(struct mst_writer *w)
 {
 	while (!file_write(w->output.fd, w->output.unit.data, w->output.unit.size)) {
@@ -71,6 +71,8 @@ int writer_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_colu
 	struct unit_column columns[UNIT_KNOWN_COLUMNS];
 	int err = 0;
 
+	assert(n_columns <= UNIT_KNOWN_COLUMNS);
+	assert((type == UNIT_FILE) == (w->output.n_units == 0));
 	for (size_t i = 0; i < n_columns; i++) {
 		columns[i] = (struct unit_column){ (uint8_t)i, w->columns[i].data, w->columns[i].size };
 		if (w->columns[i].failed)
@@ -96,6 +98,7 @@ int writer_copy(struct mst_writer *w, int fd, uint64_t from, uint64_t to)
 	off_t at = (off_t)from;
 	uint8_t buffer[65536];
 
+	assert(from <= to);
 	while (at < (off_t)to) {
 		const size_t left = (size_t)((off_t)to - at);
 		const ssize_t n = pread(fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), at);
@@ -118,7 +121,7 @@ void writer_pack_at(struct mst_writer *w, int most)
 {
 	const int level = w->fast && most > FAST_LEVEL ? FAST_LEVEL : most;
 
-	/* A level that was good once is good again. */
+	/* Never fails: zstd has taken both levels before, or the lower one is in its range. */
 	(void)ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level < w->level ? level : w->level);
 }
 

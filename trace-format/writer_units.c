@@ -41,6 +41,7 @@ int writer_file_unit(struct mst_writer *w, const struct mst_file_info *info)
 	bytes_text(text, info->cwd);
 	for (uint32_t i = 0; i < argc; i++)
 		bytes_text(text, info->argv[i]);
+	assert(w->fields.failed || w->fields.size == FIELDS_FILE);
 	return writer_unit(w, UNIT_FILE, UNIT_CRITICAL, 1, 0, 0);
 }
 
@@ -84,7 +85,7 @@ static void swap_bytes(struct bytes *a, struct bytes *b)
 	*b = t;
 }
 
-/* Large chunks are smaller in all, and cost less. */
+/* Lets chunks grow with the trace: large ones take less room and time a record. */
 static void grow_limit(struct mst_writer *w)
 {
 	const uint64_t part = w->totals.records / PART;
@@ -97,7 +98,12 @@ static int write_chunk(struct mst_writer *w)
 {
 	struct chunk *chunk = &w->chunk;
 	struct mst_sums sums;
-	int err = chunk_sums(chunk, defs_kinds(&w->defs), &sums);
+	int err;
+
+	assert(chunk->n_records <= w->limit && w->limit <= chunk->capacity);
+	assert(chunk->stamps.first_time <= chunk->stamps.last_time);
+	assert(chunk->counts.first <= chunk->counts.last);
+	err = chunk_sums(chunk, defs_kinds(&w->defs), &sums);
 
 	if (err)
 		return err;
@@ -112,6 +118,7 @@ static int write_chunk(struct mst_writer *w)
 	sums_pack(&sums, &w->fields);
 	bytes_u64(&w->fields, chunk->counts.first);
 	bytes_u64(&w->fields, chunk->counts.last);
+	assert(w->fields.failed || w->fields.size == FIELDS_EVENTS);
 
 	chunk_pack(chunk, &w->columns[COLUMN_RECORDS], &w->columns[COLUMN_TOKENS],
 		   &w->columns[COLUMN_COUNTS]);
@@ -128,6 +135,7 @@ static int write_chunk(struct mst_writer *w)
 
 	w->totals.events += sums.events + sums.null_frees;
 	w->totals.written += err ? 0 : sums.events + sums.null_frees;
+	assert(w->totals.written <= w->totals.events);
 	w->totals.records += chunk->n_records;
 	w->totals.allocs += chunk_allocs(chunk);
 	if (!err)
@@ -149,6 +157,7 @@ static int write_keyframe(struct mst_writer *w)
 	int err;
 
 	keyframes_pack(&w->keyframes, &place, &w->fields, w->columns);
+	assert(w->fields.failed || w->fields.size == FIELDS_KEYFRAME);
 	err = writer_unit(w, UNIT_KEYFRAME, 0, 2, 0, 0);
 	if (!err)
 		keyframes_paid(&w->keyframes, w->output.unit.size);
@@ -189,7 +198,7 @@ static int write_index(struct mst_writer *w)
 	return writer_unit(w, UNIT_INDEX, 0, 1, 0, 0);
 }
 
-/* `index` is the offset of the INDEX unit, 0 = there is none. */
+/* `index`: offset of the INDEX unit, 0 if there is none. */
 static int write_end(struct mst_writer *w, const struct mst_end *end, uint64_t index)
 {
 	bytes_u32(&w->fields, end->reason);
@@ -202,10 +211,11 @@ static int write_end(struct mst_writer *w, const struct mst_end *end, uint64_t i
 	bytes_u64(&w->fields, index);
 	bytes_u32(&w->fields, 0); /* reserved */
 	bytes_u32(&w->fields, UNIT_PREFIX + UNIT_FIXED + FIELDS_END + 4);
+	assert(w->fields.failed || w->fields.size == FIELDS_END);
 	return writer_unit(w, UNIT_END, UNIT_CRITICAL, 0, 0, 0);
 }
 
-/* The end of a trace whose last part could not be written, in what room there is. */
+/* Ends a trace whose last part could not be written, if there is room for END. */
 static int end_cut_trace(struct mst_writer *w, struct mst_end *end)
 {
 	const int error_number = errno;
@@ -231,7 +241,7 @@ int mst_writer_finish(struct mst_writer *w, struct mst_end *end)
 	index = w->output.bytes;
 	err = write_index(w);
 	if (err == MST_ERR_LIMIT)
-		index = 0; /* more units than an index has room for: readers do without */
+		index = 0; /* more units than an index has room for */
 	else if (err)
 		return w->error = err;
 	return w->error = write_end(w, end, index);
