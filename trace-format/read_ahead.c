@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "sums.h"
-
 #define SLOTS_A_THREAD 4u
 #define MORE_SLOTS 8u
 
@@ -145,15 +143,6 @@ void ahead_release(struct ahead *a)
 size_t ahead_bytes(const struct ahead *a)
 {
 	return a->bytes;
-}
-
-struct mst_sums ahead_sums(struct ahead *a)
-{
-	struct mst_sums all = { 0 };
-
-	for (uint64_t number = a->first; number < a->end; number++)
-		sums_add(&all, &slot_of(a, number)->sums);
-	return all;
 }
 
 bool ahead_is_busy(const struct ahead *a)

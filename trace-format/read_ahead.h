@@ -20,7 +20,6 @@ struct ahead_slot {
 	struct decode decode;
 	struct known known;                                /* before the chunk */
 	bool whole;                                        /* both steps are wanted */
-	struct mst_sums sums;                              /* unproved */
 	enum { SLOT_WAITING, SLOT_BUSY, SLOT_DONE } state; /* ahead's own */
 };
 
@@ -42,9 +41,6 @@ void ahead_release(struct ahead *ahead);
 
 /* Stored bytes of all chunks here. */
 size_t ahead_bytes(const struct ahead *ahead);
-
-/* What they come to, together. */
-struct mst_sums ahead_sums(struct ahead *ahead);
 
 /*
  * Whether so many wait that the next ones can be read later, some at a time: a thread that is woken for each single

@@ -207,18 +207,11 @@ static int read_stored(struct mst_reader *r, const struct unit_header_column *in
 	return got ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
 }
 
-/* Whether threads that read ahead shall decode the records, too: without them it is better to wait and see. */
-static bool foresee(struct mst_reader *r, struct ahead_slot *slot)
+/* Whether threads that read ahead decode the records, too: yes if most of the last chunks were needed. */
+static bool decodes_ahead(const struct mst_reader *r)
 {
-	const struct mst_sums before = ahead_sums(r->ahead);
-	struct mst_chunk chunk = { 0 };
-	int will = -1;
-
-	if (decode_fields(&slot->decode, &chunk) && r->foresight)
-		will = r->foresight(r->foresight_context, &chunk, &before);
-	slot->sums = chunk.sums;
 	return ahead_is_parallel(r->ahead) &&
-	       (r->wanted & MST_IDENTITY || will > 0 || (will < 0 && __builtin_popcount(r->decoded & 7) > 1));
+	       (r->wanted & MST_IDENTITY || __builtin_popcount(r->decoded & 7) > 1);
 }
 
 /* The EVENTS unit whose header has been read, into a slot. */
@@ -237,7 +230,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	d->counted = r->info.instructions;
 	d->wanted = r->wanted;
 	d->check = 0;
-	slot->whole = foresee(r, slot);
+	slot->whole = decodes_ahead(r);
 	for (uint32_t i = 0; i < r->header.n_columns; i++)
 		d->others |= r->header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
 			     r->header.columns[i].codec != UNIT_ZSTD;
@@ -537,12 +530,6 @@ int mst_reader_parallel(struct mst_reader *r, unsigned threads)
 	ahead_destroy(r->ahead);
 	r->ahead = ahead;
 	return 0;
-}
-
-void mst_reader_foresee(struct mst_reader *r, mst_foresight *foresight, void *context)
-{
-	r->foresight = foresight;
-	r->foresight_context = context;
 }
 
 /* ---- the FILE unit ---- */

@@ -57,12 +57,10 @@ struct mst_reader {
 
 	/* Reading ahead of what is delivered. */
 	struct ahead *ahead;
-	int coming;               /* as `state`, of what has been read */
-	bool header_read;         /* of the next unit, and nothing else of it */
-	unsigned wanted;          /* enum mst_column */
-	unsigned decoded;         /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
-	mst_foresight *foresight; /* NULL: there is none */
-	void *foresight_context;
+	int coming;       /* as `state`, of what has been read */
+	bool header_read; /* of the next unit, and nothing else of it */
+	unsigned wanted;  /* enum mst_column */
+	unsigned decoded; /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
 
 	struct mst_live *live; /* of the key frame that reading began at */
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "clock.h"
 #include "emit.h"
 
 #define ROOT_TEXT "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
@@ -13,16 +14,7 @@
 
 const char *emit_time_unit(enum time_unit unit)
 {
-	switch (unit) {
-	case TIME_INSTRUCTIONS:
-		return "i";
-	case TIME_BYTES:
-		return "B";
-	case TIME_DEFAULT:
-	case TIME_MS:
-		break;
-	}
-	return "ms";
+	return clock_unit_name(unit);
 }
 
 void emit_command(struct out *out, const struct emit_view *view)

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-void block_effects_finish(struct block_effects *l)
+void block_effects_finish(struct block_effects *b)
 {
-	index_map_finish(&l->silent);
-	free(l->effects);
+	index_map_finish(&b->silent);
+	free(b->effects);
 }
 
 uint64_t block_effects_narrow(uint64_t total, uint64_t useful)
@@ -15,11 +15,10 @@ uint64_t block_effects_narrow(uint64_t total, uint64_t useful)
 }
 
 /* One call's change, as Massif adds it up. */
-static void narrow(const struct block_effects *l, struct effect *e)
+static void narrow(const struct block_effects *b, struct effect *e)
 {
 	e->total = block_effects_narrow(e->total, e->useful);
-	if (l->settings->time_unit == TIME_BYTES)
-		e->clock = (int64_t)e->total < 0 ? -e->total : e->total;
+	e->clock = clock_ticks(b->settings, e->total);
 }
 
 static void silence(struct effect *e)
@@ -28,22 +27,22 @@ static void silence(struct effect *e)
 	e->live = 0;
 }
 
-static void settle_single(struct block_effects *l, struct effect *e, uint64_t block)
+static void settle_single(struct block_effects *b, struct effect *e, uint64_t block)
 {
-	if (block == BLOCK_SIZES_FORGOTTEN || (!e->comes && index_map_take(&l->silent, block, NULL)))
+	if (block == BLOCK_SIZES_FORGOTTEN || (!e->comes && index_map_take(&b->silent, block, NULL)))
 		silence(e);
 	else
-		narrow(l, e);
+		narrow(b, e);
 }
 
 /*
  * A realloc in Massif's accounts. From counted to ignored, the old bytes stay where they were for
  * ever; from ignored to counted, the new ones are in the trees alone, and for ever. False: no memory.
  */
-static bool settle_realloc(struct block_effects *l, struct effect *old, struct effect *new,
+static bool settle_realloc(struct block_effects *b, struct effect *old, struct effect *new,
 			   const uint64_t *blocks)
 {
-	const bool silent = index_map_take(&l->silent, blocks[0], NULL);
+	const bool silent = index_map_take(&b->silent, blocks[0], NULL);
 	const bool was_counted = old->counted && !silent;
 
 	if (was_counted && new->counted)
@@ -52,53 +51,53 @@ static bool settle_realloc(struct block_effects *l, struct effect *old, struct e
 		silence(old);
 	old->action = was_counted ? ABANDONS : NOTHING;
 	new->action = NOTHING;
-	return was_counted || !new->counted || index_map_put(&l->silent, blocks[1], 0);
+	return was_counted || !new->counted || index_map_put(&b->silent, blocks[1], 0);
 }
 
-static bool settle_pair(struct block_effects *l, struct effect *old, struct effect *new,
+static bool settle_pair(struct block_effects *b, struct effect *old, struct effect *new,
 			const uint64_t *blocks)
 {
 	if (blocks[0] == BLOCK_SIZES_FORGOTTEN) {
 		silence(old);
 		silence(new);
 	} else if (!new->comes) {
-		settle_single(l, old, blocks[0]);
+		settle_single(b, old, blocks[0]);
 	} else if (blocks[0] == UINT64_MAX) {
 		/* Never seen allocated: all that is known is that a block has come. */
 		old->action = NOTHING;
-		narrow(l, new);
+		narrow(b, new);
 	} else {
-		return settle_realloc(l, old, new, blocks);
+		return settle_realloc(b, old, new, blocks);
 	}
 	return true;
 }
 
-static bool reserve(struct block_effects *l, uint32_t n)
+static bool reserve(struct block_effects *b, uint32_t n)
 {
 	struct effect *effects;
 
-	if (n <= l->n_effects)
+	if (n <= b->n_effects)
 		return true;
-	effects = realloc(l->effects, n * sizeof(*effects));
+	effects = realloc(b->effects, n * sizeof(*effects));
 	if (!effects)
 		return false;
-	l->effects = effects;
-	l->n_effects = n;
+	b->effects = effects;
+	b->n_effects = n;
 	return true;
 }
 
-bool block_effects_begin(struct block_effects *l, const struct mst_chunk *chunk,
+bool block_effects_begin(struct block_effects *b, const struct mst_chunk *chunk,
 			 const struct effect *by_token)
 {
-	const uint64_t *blocks = l->blocks = block_sizes_blocks(l->usable),
-		       *bytes = l->bytes = block_sizes_bytes(l->usable);
+	const uint64_t *blocks = b->blocks = block_sizes_blocks(b->sizes),
+		       *bytes = b->bytes = block_sizes_bytes(b->sizes);
 
-	if (!block_effects_lists(l))
+	if (!block_effects_lists(b))
 		return true;
-	if (!reserve(l, chunk->n_records))
+	if (!reserve(b, chunk->n_records))
 		return false;
 	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
-		struct effect *e = &l->effects[i];
+		struct effect *e = &b->effects[i];
 
 		n = by_token[chunk->records[i]].action == PAIR ? 2 : 1;
 		for (uint32_t k = 0; k < n; k++) {
@@ -107,11 +106,11 @@ bool block_effects_begin(struct block_effects *l, const struct mst_chunk *chunk,
 
 			e[k] = by_token[s];
 			if (role != MST_CALL && role != MST_KEEP)
-				effect_charge(&e[k], l->settings, bytes[i + k] + l->settings->heap_admin);
+				effect_charge(&e[k], b->settings, bytes[i + k] + b->settings->heap_admin);
 		}
 		if (n == 1)
-			settle_single(l, e, blocks[i]);
-		else if (!settle_pair(l, &e[0], &e[1], &blocks[i]))
+			settle_single(b, e, blocks[i]);
+		else if (!settle_pair(b, &e[0], &e[1], &blocks[i]))
 			return false;
 	}
 	return true;

@@ -14,7 +14,7 @@
 
 struct block_effects {
 	const struct settings *settings;
-	const struct block_sizes *usable;
+	const struct block_sizes *sizes;
 	struct index_map silent; /* blocks of counted kinds that don't count */
 
 	/* By record of the present chunk. */
@@ -23,24 +23,24 @@ struct block_effects {
 	uint32_t n_effects;
 };
 
-void block_effects_finish(struct block_effects *ledger);
+void block_effects_finish(struct block_effects *b);
 
 /* Whether it lists effects. If Massif makes no mistakes, they are found when they are asked for. */
-static inline bool block_effects_lists(const struct block_effects *ledger)
+static inline bool block_effects_lists(const struct block_effects *b)
 {
-	return ledger->settings->compat != COMPAT_FIXED;
+	return b->settings->compat != COMPAT_FIXED;
 }
 
 /*
  * What record `i` does, if effects aren't listed, from those of the chunk's tokens, which say all but what
  * single blocks take.
  */
-static inline struct effect block_effects_effect(const struct block_effects *ledger, const uint16_t *records,
+static inline struct effect block_effects_effect(const struct block_effects *b, const uint16_t *records,
 						 const struct effect *by_token, uint32_t i)
 {
 	struct effect e = by_token[records[i]];
 
-	effect_charge(&e, ledger->settings, ledger->bytes[i] + ledger->settings->heap_admin);
+	effect_charge(&e, b->settings, b->bytes[i] + b->settings->heap_admin);
 	return e;
 }
 
@@ -48,14 +48,14 @@ static inline struct effect block_effects_effect(const struct block_effects *led
  * Whether all that is known of the pair that begins with record `i` is that a block has come: the other was never
  * seen allocated.
  */
-static inline bool block_effects_lacks(const struct block_effects *ledger, const uint16_t *records,
+static inline bool block_effects_lacks(const struct block_effects *b, const uint16_t *records,
 				       const struct effect *by_token, uint32_t i)
 {
-	return ledger->blocks[i] == UINT64_MAX && by_token[records[i + 1]].comes;
+	return b->blocks[i] == UINT64_MAX && by_token[records[i + 1]].comes;
 }
 
 /* Begins a chunk, which `usable` has seen. Lists its effects, both records of a pair at once. False: no memory. */
-bool block_effects_begin(struct block_effects *ledger, const struct mst_chunk *chunk,
+bool block_effects_begin(struct block_effects *b, const struct mst_chunk *chunk,
 			 const struct effect *by_token);
 
 /* Massif keeps a change of extra bytes in 32 bits: what a change of `total` is with it. */

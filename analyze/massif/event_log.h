@@ -34,24 +34,24 @@ struct event_log {
 };
 
 /* The lists at the start. */
-void event_log_begin(struct event_log *chronicle, const struct settings *settings);
+void event_log_begin(struct event_log *log, const struct settings *settings);
 
 /* A call is about to happen: for the figures it counts, is ignored, or both (a realloc may). */
-void event_log_call(struct event_log *chronicle, enum event_log_call call, bool counted, bool ignored);
+void event_log_call(struct event_log *log, enum event_log_call call, bool counted, bool ignored);
 
 /* A normal snapshot was passed over, or one is stored in the place `at`. */
-void event_log_skip(struct event_log *chronicle);
-void event_log_store(struct event_log *chronicle, const struct snapshot *snapshot, size_t at);
+void event_log_skip(struct event_log *log);
+void event_log_store(struct event_log *log, const struct snapshot *snapshot, size_t at);
 
 /* The steps of a cull, in this order. Places are those before it for what is taken out, else after it. */
-void event_log_cull(struct event_log *chronicle);
-void event_log_take_out(struct event_log *chronicle, unsigned n, uint64_t span,
-			const struct snapshot *snapshot, size_t at);
-void event_log_pass_over(struct event_log *chronicle, size_t at);
-void event_log_culled(struct event_log *chronicle, const struct snapshot *left, size_t n_left,
-		      unsigned taken_out, uint64_t interval, size_t at);
+void event_log_cull(struct event_log *log);
+void event_log_take_out(struct event_log *log, unsigned n, uint64_t span, const struct snapshot *snapshot,
+			size_t at);
+void event_log_pass_over(struct event_log *log, size_t at);
+void event_log_culled(struct event_log *log, const struct snapshot *left, size_t n_left, unsigned taken_out,
+		      uint64_t interval, size_t at);
 
 /* The figures at the end. */
-void event_log_stats(const struct event_log *chronicle);
+void event_log_stats(const struct event_log *log);
 
 #endif

@@ -58,11 +58,10 @@ struct live {
 
 /* What it works with; the first two are observers that see each chunk before it. */
 struct massif_helpers {
-	const struct block_sizes *usable; /* NULL unless block_sizes_needed() */
+	const struct block_sizes *sizes; /* NULL unless block_sizes_needed() */
 	const struct depths
-		*depths; /* NULL unless the settings count stacks; sees each chunk before it, too */
-	struct event_log *chronicle; /* is told of each step; may be NULL */
-	uint64_t peak_floor; /* a total that the trace reaches, if all of it can be read; 0: unknown */
+		*depths;       /* NULL unless the settings count stacks; sees each chunk before it, too */
+	struct event_log *log; /* may be NULL */
 };
 
 /* All arguments but the last must outlive the observer, and what that names. NULL: no memory. */

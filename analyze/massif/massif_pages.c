@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_log.h"
 #include "massif_state.h"
 
 struct live *massif_copy_pages(const struct massif *m)
 {
-	uint32_t n = m->held ? m->held->n : 0;
-	const uint64_t *bytes = m->held ? m->held->bytes : pages_bytes(m->pages, &n);
+	uint32_t n = m->pages.held ? m->pages.held->n : 0;
+	const uint64_t *bytes = m->pages.held ? m->pages.held->bytes : pages_bytes(m->pages.mapped, &n);
 	struct live *live = calloc(1, sizeof(*live) + n * sizeof(*live->bytes));
 
 	if (!live)
@@ -28,7 +27,7 @@ struct live *massif_copy_pages(const struct massif *m)
 /* Snapshots and marks get what is mapped now. */
 static void keep(struct massif *m)
 {
-	if (!massif_fill_detailed(m) || !massif_fill_marks(m, UINT32_MAX))
+	if (!massif_fill_detailed(m) || !massif_fill_requested(m, UINT32_MAX))
 		m->failed = true;
 }
 
@@ -36,23 +35,23 @@ static void keep(struct massif *m)
 static void begin_change(struct massif *m)
 {
 	keep(m);
-	if (m->settings->time_unit == TIME_BYTES && m->marks.next_time != UINT64_MAX) {
-		m->held = massif_copy_pages(m);
-		m->failed |= !m->held;
+	if (clock_counts_changes(m->settings) && m->requested.next_time != UINT64_MAX) {
+		m->pages.held = massif_copy_pages(m);
+		m->failed |= !m->pages.held;
 	}
 }
 
 /* After that, by the call whose record is `i`; `before` is how things were. */
 static void end_change(struct massif *m, const struct counters *before, uint32_t i)
 {
-	const uint64_t clock = before->clock + ticks_of(m, m->counters.useful - before->useful);
+	const uint64_t clock = before->clock + clock_ticks(m->settings, m->counters.useful - before->useful);
 
 	consider_times(m, before, clock, i);
-	if (m->held)
+	if (m->pages.held)
 		keep(m);
 	m->counters.clock = clock;
-	free(m->held);
-	m->held = NULL;
+	free(m->pages.held);
+	m->pages.held = NULL;
 }
 
 _Static_assert(CONTEXT_IGNORED == PAGES_IGNORED, "what contexts count");
@@ -60,7 +59,7 @@ _Static_assert(CONTEXT_IGNORED == PAGES_IGNORED, "what contexts count");
 static int change_pages(struct massif *m, const struct page_step *step, uint32_t context)
 {
 	uint64_t change;
-	const int err = pages_do(m->pages, step, context, &change);
+	const int err = pages_do(m->pages.mapped, step, context, &change);
 
 	m->counters.useful += change;
 	m->counters.total += change;
@@ -78,7 +77,7 @@ static int do_steps(struct massif *m, const struct page_step *steps, unsigned n,
 	for (unsigned k = 0; k < n && !err; k++)
 		err = change_pages(m, &steps[k], context);
 	end_change(m, &before, i);
-	consider_peak_mark(m, &m->counters, i + 1);
+	consider_true_peak(m, &m->counters, i + 1);
 	return err;
 }
 
@@ -87,7 +86,7 @@ static int do_steps(struct massif *m, const struct page_step *steps, unsigned n,
 /* As Massif does it: after a range is mapped, and around the first page of one that is unmapped. */
 static int do_step(struct massif *m, const struct page_step *step, uint32_t context, uint32_t i)
 {
-	const bool counted = step->map ? context < CONTEXT_IGNORED : pages_counted(m->pages, step->lo);
+	const bool counted = step->map ? context < CONTEXT_IGNORED : pages_counted(m->pages.mapped, step->lo);
 	struct page_step first = *step, rest = *step;
 	int err;
 
@@ -106,7 +105,7 @@ static int do_step(struct massif *m, const struct page_step *step, uint32_t cont
 /* Whether fewer pages will be mapped, so that now may be a peak. */
 static bool gives_back(const struct massif *m, const struct page_step *steps, unsigned n)
 {
-	if (n == 0 || steps[0].map || !pages_counted(m->pages, steps[0].lo))
+	if (n == 0 || steps[0].map || !pages_counted(m->pages.mapped, steps[0].lo))
 		return false;
 	return n == 1 || steps[1].hi - steps[1].lo < steps[0].hi - steps[0].lo;
 }
@@ -131,9 +130,9 @@ static int do_call(struct massif *m, const struct page_step *steps, unsigned n, 
  */
 static void start(struct massif *m, uint32_t i)
 {
-	if (!m->started)
+	if (!m->pages.started)
 		consider_normal(m, &m->counters, i);
-	m->started = true;
+	m->pages.started = true;
 }
 
 /* Whether an event belongs to what was there before the program: it has the stack of those. */
@@ -161,7 +160,7 @@ static bool maps(const struct page_step *steps, unsigned n)
 static int run_event(struct massif *m, const struct mst_kind *kind, const struct mst_event *e, uint32_t i)
 {
 	struct page_step steps[PAGE_STEPS];
-	const unsigned n = pages_steps(m->pages, kind, e->address, steps);
+	const unsigned n = pages_steps(m->pages.mapped, kind, e->address, steps);
 	const bool once = m->settings->compat == COMPAT_FIXED;
 	uint32_t context = CONTEXT_IGNORED;
 	int err;
@@ -171,8 +170,8 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 	if (maps(steps, n) &&
 	    (context = shown_stacks_find(&m->live.contexts, m->reader, kind)) == CONTEXT_UNKNOWN)
 		return MST_ERR_NOMEM;
-	if (m->chronicle && n)
-		event_log_call(m->chronicle, steps[0].map ? EVENT_LOG_ALLOC : EVENT_LOG_FREE,
+	if (m->log && n)
+		event_log_call(m->log, steps[0].map ? EVENT_LOG_ALLOC : EVENT_LOG_FREE,
 			       context < CONTEXT_IGNORED, context >= CONTEXT_IGNORED);
 	err = once ? do_call(m, steps, n, context, i) : 0;
 	for (unsigned k = 0; k < n && !once && !err; k++)
@@ -184,11 +183,11 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 static int take_mark(struct massif *m, const struct mst_kind *kind, uint64_t address)
 {
 	struct page_step step;
-	const int n = pages_base(m->pages, kind, address, &step);
+	const int n = pages_base(m->pages.mapped, kind, address, &step);
 	uint32_t context;
 
 	/* So the program's start has been. */
-	m->started = true;
+	m->pages.started = true;
 	if (n <= 0)
 		return n;
 	context = shown_stacks_find(&m->live.contexts, m->reader, kind);
@@ -212,36 +211,30 @@ int massif_take_pages(struct massif *m)
 
 int massif_run_pages(struct massif *m)
 {
-	const unsigned shift = mst_reader_time_shift(m->reader);
 	struct mst_cursor cursor = MST_CURSOR(m->chunk);
 	struct depths_cursor depths = { 0 };
-	struct depth_step step;
-	bool steps = m->depths && depths_next(m->depths, &depths, &step);
+	struct depth_step change;
+	bool more = m->depths && depths_next(m->depths, &depths, &change);
 	struct mst_event e;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
 	int err = 0;
 
-	m->stamp = 0;
 	for (uint32_t i = 0; !err && mst_cursor_next(&cursor, &e); i = cursor.record) {
 		if (e.type == MST_EVENT_CALL && kinds[e.kind].op == MST_OP_START)
 			start(m, i);
-		for (; steps && step.record <= i; steps = depths_next(m->depths, &depths, &step))
-			massif_stack_step(m, &step, i);
+		for (; more && change.record <= i; more = depths_next(m->depths, &depths, &change))
+			massif_sp_change(m, &change, i);
 		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))
 			continue;
-		if (m->settings->time_unit != TIME_BYTES) {
-			const uint64_t clock = m->settings->time_unit == TIME_INSTRUCTIONS
-						       ? e.instructions
-						       : (e.time << shift) / NS_PER_MS;
+		const uint64_t clock = clock_at_event(&m->clock, &e, m->counters.clock);
 
-			consider_times(m, &m->counters, clock, i);
-			m->counters.clock = clock;
-		}
+		consider_times(m, &m->counters, clock, i);
+		m->counters.clock = clock;
 		err = run_event(m, &kinds[e.kind], &e, i);
 	}
-	for (; steps && !err; steps = depths_next(m->depths, &depths, &step))
-		massif_stack_step(m, &step, m->chunk->n_records);
+	for (; more && !err; more = depths_next(m->depths, &depths, &change))
+		massif_sp_change(m, &change, m->chunk->n_records);
 	keep(m);
 	return err ? err : m->failed ? MST_ERR_NOMEM : 0;
 }

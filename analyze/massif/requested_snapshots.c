@@ -13,49 +13,48 @@ static bool wants(const struct settings *settings, enum at_kind kind)
 	return false;
 }
 
-static void find_next(struct requested *marks)
+static void find_next(struct requested *requested)
 {
-	marks->next_time =
-		marks->taken < marks->n_times ? marks->settings->ats[marks->taken].time : UINT64_MAX;
+	requested->next_time = requested->taken < requested->n_times
+				       ? requested->settings->ats[requested->taken].time
+				       : UINT64_MAX;
 }
 
-bool requested_init(struct requested *marks, const struct settings *settings, uint64_t floor)
+bool requested_init(struct requested *requested, const struct settings *settings)
 {
-	*marks = (struct requested){
+	*requested = (struct requested){
 		.settings = settings,
 		.peak_wanted = settings->exact_peak || wants(settings, AT_PEAK),
-		.moments = calloc(settings->n_ats + 1, sizeof(*marks->moments)),
+		.moments = calloc(settings->n_ats + 1, sizeof(*requested->moments)),
 	};
-	while (marks->n_times < settings->n_ats && settings->ats[marks->n_times].kind == AT_TIME)
-		marks->n_times++;
-	marks->highest = floor ? floor - 1 : 0;
-	if (!marks->peak_wanted)
-		marks->highest = UINT64_MAX;
-	find_next(marks);
-	return marks->moments != NULL;
+	while (requested->n_times < settings->n_ats && settings->ats[requested->n_times].kind == AT_TIME)
+		requested->n_times++;
+	requested->highest = requested->peak_wanted ? 0 : UINT64_MAX;
+	find_next(requested);
+	return requested->moments != NULL;
 }
 
-void requested_finish(struct requested *marks)
+void requested_finish(struct requested *requested)
 {
-	free(marks->peak.live);
-	for (size_t i = 0; marks->moments && i < marks->settings->n_ats; i++) {
-		struct moment *moment = &marks->moments[i];
+	free(requested->peak.live);
+	for (size_t i = 0; requested->moments && i < requested->settings->n_ats; i++) {
+		struct moment *moment = &requested->moments[i];
 
 		free(moment->one.live);
 		for (size_t k = 0; k < moment->n_all; k++)
 			free(moment->all[k].live);
 		free(moment->all);
 	}
-	free(marks->moments);
+	free(requested->moments);
 }
 
-bool requested_pass(struct requested *marks, const struct snapshot *before, uint64_t clock)
+bool requested_pass(struct requested *requested, const struct snapshot *before, uint64_t clock)
 {
 	bool all = false;
 
-	for (; marks->taken < marks->n_times && marks->next_time < clock; find_next(marks)) {
-		all |= marks->settings->ats[marks->taken].what == AT_ALL;
-		marks->moments[marks->taken++].one = *before;
+	for (; requested->taken < requested->n_times && requested->next_time < clock; find_next(requested)) {
+		all |= requested->settings->ats[requested->taken].what == AT_ALL;
+		requested->moments[requested->taken++].one = *before;
 	}
 	return all;
 }
@@ -78,37 +77,39 @@ static bool copy_all(struct moment *moment, const struct snapshot *stored, size_
 	return moment->all;
 }
 
-bool requested_copy_all(struct requested *marks, size_t count, const struct snapshot *stored, size_t n)
+bool requested_copy_all(struct requested *requested, size_t count, const struct snapshot *stored, size_t n)
 {
-	for (size_t i = count; i-- > 0 && !marks->moments[i].all;) {
-		if (marks->settings->ats[i].what == AT_ALL && !copy_all(&marks->moments[i], stored, n))
+	for (size_t i = count; i-- > 0 && !requested->moments[i].all;) {
+		if (requested->settings->ats[i].what == AT_ALL &&
+		    !copy_all(&requested->moments[i], stored, n))
 			return false;
 	}
 	return true;
 }
 
 /* The first moment taken that needs `live` and has none. */
-static struct snapshot *find_unfilled(struct requested *marks)
+static struct snapshot *find_unfilled(struct requested *requested)
 {
-	while (marks->filled < marks->taken && marks->settings->ats[marks->filled].what != AT_DETAILED)
-		marks->filled++;
-	return marks->filled < marks->taken ? &marks->moments[marks->filled].one : NULL;
+	while (requested->filled < requested->taken &&
+	       requested->settings->ats[requested->filled].what != AT_DETAILED)
+		requested->filled++;
+	return requested->filled < requested->taken ? &requested->moments[requested->filled].one : NULL;
 }
 
-struct snapshot *requested_pending(struct requested *marks)
+struct snapshot *requested_pending(struct requested *requested)
 {
-	struct snapshot *peak = marks->peak_pending ? &marks->peak : NULL;
-	struct snapshot *at = find_unfilled(marks);
+	struct snapshot *peak = requested->peak_pending ? &requested->peak : NULL;
+	struct snapshot *at = find_unfilled(requested);
 
 	return peak && (!at || peak->records <= at->records) ? peak : at;
 }
 
-void requested_fill(struct requested *marks, struct snapshot *mark, struct live *live)
+void requested_fill(struct requested *requested, struct snapshot *mark, struct live *live)
 {
 	free(mark->live);
 	mark->live = live;
-	if (mark == &marks->peak)
-		marks->peak_pending = false;
+	if (mark == &requested->peak)
+		requested->peak_pending = false;
 	else
-		marks->filled++;
+		requested->filled++;
 }

@@ -17,7 +17,7 @@ struct moment {
 
 struct requested {
 	bool peak_wanted;
-	uint64_t highest;     /* total of the peak so far, or just below the floor; 0: there is none */
+	uint64_t highest;     /* total of the peak so far; 0: there is none */
 	struct snapshot peak; /* the first moment with that total */
 	bool peak_pending;    /* it has been raised, its `live` is that of a lower one */
 
@@ -28,37 +28,34 @@ struct requested {
 	uint64_t next_time;     /* of the first one not taken; UINT64_MAX: there is none */
 };
 
-/*
- * The true peak is not below `floor`, so lower totals aren't looked at. False: no memory; requested_finish() is
- * still to be called.
- */
-bool requested_init(struct requested *marks, const struct settings *settings, uint64_t floor);
-void requested_finish(struct requested *marks);
+/* False: no memory; requested_finish() is still to be called. */
+bool requested_init(struct requested *requested, const struct settings *settings);
+void requested_finish(struct requested *requested);
 
 /* A higher total than any before it. */
-static inline void requested_raise(struct requested *marks, const struct snapshot *peak, uint64_t total)
+static inline void requested_raise(struct requested *requested, const struct snapshot *peak, uint64_t total)
 {
-	struct live *live = marks->peak.live;
+	struct live *live = requested->peak.live;
 
-	marks->highest = total;
-	marks->peak = *peak;
-	marks->peak.live = live;
-	marks->peak_pending = true;
+	requested->highest = total;
+	requested->peak = *peak;
+	requested->peak.live = live;
+	requested->peak_pending = true;
 }
 
 /*
  * The clock goes on to `clock`, above next_time; `before` is how things have been up to now. True:
  * requested_copy_all() is to be called next, with all `live` that there is in place.
  */
-bool requested_pass(struct requested *marks, const struct snapshot *before, uint64_t clock);
+bool requested_pass(struct requested *requested, const struct snapshot *before, uint64_t clock);
 
 /* Keeps a copy of the stored snapshots for those of the first `count` that lack it. False: no memory. */
-bool requested_copy_all(struct requested *marks, size_t count, const struct snapshot *stored, size_t n);
+bool requested_copy_all(struct requested *requested, size_t count, const struct snapshot *stored, size_t n);
 
 /* The earliest mark of the present chunk that waits for its `live`, until it is filled; or NULL. */
-struct snapshot *requested_pending(struct requested *marks);
+struct snapshot *requested_pending(struct requested *requested);
 
 /* Gives a pending mark its `live`. */
-void requested_fill(struct requested *marks, struct snapshot *mark, struct live *live);
+void requested_fill(struct requested *requested, struct snapshot *mark, struct live *live);
 
 #endif

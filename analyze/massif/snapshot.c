@@ -15,9 +15,10 @@ struct span {
 	bool stays, taken_out;
 };
 
-bool snapshots_init(struct snapshots *s, const struct settings *settings)
+bool snapshots_init(struct snapshots *s, const struct settings *settings, struct event_log *log)
 {
 	*s = (struct snapshots){
+		.log = log,
 		.max = settings->max_snapshots,
 		.detailed_freq = settings->detailed_freq,
 		.peak_inaccuracy = settings->peak_inaccuracy > 0 ? settings->peak_inaccuracy : 0,
@@ -112,8 +113,8 @@ static void remove_half(struct snapshots *s)
 	}
 	for (unsigned i = 0; i < s->max / 2; i++) {
 		at = find_narrowest(s, at);
-		if (s->chronicle)
-			event_log_take_out(s->chronicle, i, s->widths[at], &s->items[at], at);
+		if (s->log)
+			event_log_take_out(s->log, i, s->widths[at], &s->items[at], at);
 		take_out(s, at);
 	}
 	for (size_t i = 0; i < s->n; i++) {
@@ -135,15 +136,15 @@ static uint64_t cull(struct snapshots *s)
 	uint64_t least = UINT64_MAX;
 	size_t least_at = 0;
 
-	if (s->chronicle)
-		event_log_cull(s->chronicle);
+	if (s->log)
+		event_log_cull(s->log);
 	remove_half(s);
 	for (size_t i = 1; i < s->n; i++) {
 		const uint64_t interval = time_between(&s->items[i - 1], &s->items[i]);
 
 		if (!is_removable(s, i) && !is_removable(s, i - 1)) {
-			if (s->chronicle)
-				event_log_pass_over(s->chronicle, i);
+			if (s->log)
+				event_log_pass_over(s->log, i);
 		} else if (interval < least) {
 			least = interval;
 			least_at = i;
@@ -151,8 +152,8 @@ static uint64_t cull(struct snapshots *s)
 	}
 	if (s->narrow_interval)
 		least = (uint32_t)least;
-	if (s->chronicle)
-		event_log_culled(s->chronicle, s->items, s->n, s->max / 2, least, least_at);
+	if (s->log)
+		event_log_culled(s->log, s->items, s->n, s->max / 2, least, least_at);
 	return least;
 }
 
@@ -188,8 +189,8 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 	stored->live = NULL;
 	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
-	if (s->chronicle)
-		event_log_store(s->chronicle, stored, s->n);
+	if (s->log)
+		event_log_store(s->log, stored, s->n);
 	if (++s->n == s->max)
 		s->min_interval = cull(s);
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;

@@ -18,9 +18,9 @@ struct event_log;
 struct snapshots {
 	/* Settings. */
 	unsigned max, detailed_freq;
-	double peak_inaccuracy;      /* percent; below 0 counts as 0 */
-	struct event_log *chronicle; /* is told of all that happens; NULL: nobody is */
-	bool narrow_interval;        /* keep the low 32 bits of the least interval, as Massif does */
+	double peak_inaccuracy; /* percent; below 0 counts as 0 */
+	struct event_log *log;  /* is told of all that happens; NULL: nobody is */
+	bool narrow_interval;   /* keep the low 32 bits of the least interval, as Massif does */
 
 	struct snapshot *items; /* [max] */
 	size_t n;               /* < max; after snapshots_set_peak() <= max */
@@ -37,7 +37,7 @@ struct snapshots {
 };
 
 /* False: no memory; snapshots_finish() is still to be called. */
-bool snapshots_init(struct snapshots *s, const struct settings *settings);
+bool snapshots_init(struct snapshots *s, const struct settings *settings, struct event_log *log);
 void snapshots_finish(struct snapshots *s);
 
 /*

@@ -62,7 +62,7 @@ static bool clock_of(const struct settings *s, const struct mst_chunk *chunk, co
 	const struct mst_sums *sums = &chunk->sums;
 
 	*clock = t->moved;
-	if (s->time_unit != TIME_BYTES || !t->pairs)
+	if (!clock_counts_changes(s) || !t->pairs)
 		return true;
 	*clock = sums->moved16 + s->heap_admin * sums->changes;
 	return t->all && s->usable == USABLE_ROUNDED && s->alignment == 16;
@@ -73,7 +73,7 @@ bool bounds_needs_no_tokens(const struct settings *s)
 	if (s->ignore_fns.n || s->compat != COMPAT_FIXED)
 		return false;
 	if (s->usable == USABLE_REQUESTED)
-		return s->time_unit != TIME_BYTES;
+		return !clock_counts_changes(s);
 	return s->usable == USABLE_ROUNDED && s->alignment == 16;
 }
 

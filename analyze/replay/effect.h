@@ -9,6 +9,7 @@
 #ifndef ANALYZE_EFFECT_H
 #define ANALYZE_EFFECT_H
 
+#include "clock.h"
 #include "mstrace.h"
 #include "settings.h"
 
@@ -49,9 +50,7 @@ static inline uint64_t effect_usable(const struct settings *settings, const stru
 static inline void effect_charge(struct effect *e, const struct settings *settings, uint64_t total)
 {
 	e->total = e->comes ? total : -total;
-	/* A custom block may be of any size, and time never goes back. */
-	if (settings->time_unit == TIME_BYTES)
-		e->clock = (int64_t)total < 0 ? -total : total;
+	e->clock = clock_ticks(settings, total);
 }
 
 /* `usable`: what the block that comes or goes takes; `mean`: see estimate.h. */

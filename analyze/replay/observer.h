@@ -31,12 +31,6 @@ struct observer_impl {
 	 */
 	int (*sums)(struct observer *observer, const struct mst_reader *reader,
 		    const struct mst_chunk *chunk);
-	/*
-	 * Whether it will want the chunk's records, as mst_reader_foresee() asks. NULL: it can't say; where sums never
-	 * suffice it needn't.
-	 */
-	int (*foresee)(const struct observer *observer, const struct mst_reader *reader,
-		       const struct mst_chunk *chunk, const struct mst_sums *before);
 	/* Whether it needs no more chunks. NULL: never. When nobody does, the replay ends. */
 	bool (*satisfied)(const struct observer *observer);
 	/* After the last chunk, of a complete trace or of what is intact; may be NULL. */

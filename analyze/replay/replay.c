@@ -43,27 +43,6 @@ static int show_end(struct mst_reader *reader, struct observer **observers, size
 	return 0;
 }
 
-struct audience {
-	const struct mst_reader *reader;
-	struct observer **observers;
-	size_t n;
-};
-
-/* Whether somebody will want the records of a chunk to come. */
-static int foresee(void *context, const struct mst_chunk *chunk, const struct mst_sums *before)
-{
-	const struct audience *a = context;
-	int most = a->n ? 0 : 1;
-	for (size_t i = 0; i < a->n && most <= 0; i++) {
-		const struct observer_impl *impl = a->observers[i]->impl;
-		int will = impl->sums_suffice ? -1 : 1;
-		if (impl->foresee)
-			will = impl->foresee(a->observers[i], a->reader, chunk, before);
-		most = will ? will : most;
-	}
-	return most;
-}
-
 /* Lets the reader leave out what no observer looks at. */
 static void want_columns(struct mst_reader *reader, struct observer **observers, size_t n)
 {
@@ -81,7 +60,7 @@ static bool all_satisfied(struct observer **observers, size_t n)
 	return satisfied;
 }
 
-static int run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress)
+int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress)
 {
 	const struct mst_chunk *chunk;
 	int status = 0, error;
@@ -106,15 +85,6 @@ static int run(struct mst_reader *reader, struct observer **observers, size_t n,
 	if (error)
 		return error;
 	return status < 0 ? REPLAY_PARTIAL : REPLAY_COMPLETE;
-}
-
-int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress)
-{
-	struct audience audience = { reader, observers, n };
-	mst_reader_foresee(reader, foresee, &audience);
-	const int result = run(reader, observers, n, progress);
-	mst_reader_foresee(reader, NULL, NULL);
-	return result;
 }
 
 const char *replay_problem(const struct mst_reader *reader)

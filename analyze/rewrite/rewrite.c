@@ -274,16 +274,6 @@ static bool rewrite_has_ended(struct observer *observer, const struct mst_reader
 	return w->ended;
 }
 
-static int rewrite_foresee(const struct observer *observer, const struct mst_reader *reader,
-			   const struct mst_chunk *chunk, const struct mst_sums *before)
-{
-	const struct rewrite *w = (const struct rewrite *)observer;
-
-	(void)reader;
-	(void)before;
-	return in_ms(w, chunk->first_time) <= w->options.until;
-}
-
 /* ---- beforehand ---- */
 
 static void look_at_chunk(struct rewrite_survey *survey, const struct mst_reader *reader,
@@ -398,7 +388,6 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	static const struct observer_impl impl = {
 		.chunk = rewrite_chunk,
 		.sums_suffice = rewrite_has_ended,
-		.foresee = rewrite_foresee,
 	};
 	const struct mst_file_info *info = mst_reader_info(reader);
 	struct rewrite *w = *rewrite = calloc(1, sizeof(*w));

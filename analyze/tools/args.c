@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "number.h"
 
 enum key {
@@ -247,18 +248,9 @@ static int parse_float(struct args *args, int key, const char *value, double *re
 
 static int parse_time_unit(struct args *args, const char *value)
 {
-	static const char *const units[] = {
-		[TIME_INSTRUCTIONS] = "i",
-		[TIME_MS] = "ms",
-		[TIME_BYTES] = "B",
-	};
-	for (unsigned i = TIME_INSTRUCTIONS; i <= TIME_BYTES; i++) {
-		if (strcmp(value, units[i]) != 0)
-			continue;
-		args->settings.time_unit = (enum time_unit)i;
-		return 0;
-	}
-	return refuse_unknown(args, KEY_TIME_UNIT, value);
+	return clock_unit_parse(value, &args->settings.time_unit)
+		       ? 0
+		       : refuse_unknown(args, KEY_TIME_UNIT, value);
 }
 
 static bool is_before(const struct at *a, const struct at *b)

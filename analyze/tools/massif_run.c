@@ -10,7 +10,6 @@
 
 #include "block_sizes.h"
 #include "output_set.h"
-#include "peak_scan.h"
 #include "stack_depth.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -189,27 +188,27 @@ static bool share_depths(struct conversions *c, const struct conversion *item, s
 }
 
 /* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
-static struct event_log *begin_chronicle(struct conversion *item, const struct tool *tool,
-					 const struct tool_trace *trace)
+static struct event_log *begin_log(struct conversion *item, const struct tool *tool,
+				   const struct tool_trace *trace)
 {
 	const bool lines = tool->verbosity > 1 && item->settings == &tool->args.settings;
 	if (!lines && !item->settings->stats)
 		return NULL;
-	item->chronicle = (struct event_log){
+	item->log = (struct event_log){
 		.file = stderr,
 		.pid = mst_reader_info(trace->reader)->pid,
 		.lines = lines,
 	};
-	event_log_begin(&item->chronicle, item->settings);
-	return &item->chronicle;
+	event_log_begin(&item->log, item->settings);
+	return &item->log;
 }
 
 /* Makes the observers of one conversion. False: no memory. */
-static bool observe(struct conversions *c, struct conversion *item, struct event_log *chronicle,
+static bool observe(struct conversions *c, struct conversion *item, struct event_log *log,
 		    const struct emitter *emitter, struct symbolizer *symbolizer, struct observers *observers)
 {
-	struct massif_helpers helpers = { .chronicle = chronicle, .peak_floor = item->peak_floor };
-	if (!share_usable(c, item, observers, &helpers.usable) ||
+	struct massif_helpers helpers = { .log = log };
+	if (!share_usable(c, item, observers, &helpers.sizes) ||
 	    !share_depths(c, item, observers, &helpers.depths))
 		return false;
 	item->massif = massif_create(item->settings, symbolizer, &helpers);
@@ -222,35 +221,6 @@ static bool observe(struct conversions *c, struct conversion *item, struct event
 	if (item->xtree)
 		observers->items[observers->n++] = xtree_observer(item->xtree);
 	return item->xtree;
-}
-
-static bool wants_peak(const struct settings *s)
-{
-	bool wants = s->exact_peak && !s->only_moments;
-	for (size_t i = 0; i < s->n_ats; i++)
-		wants |= s->ats[i].kind == AT_PEAK;
-	return wants;
-}
-
-/* Before the replay, how high peaks are at least: only a file can be read more than once. */
-static void look_for_peaks(struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
-{
-	struct scout *scouts = calloc(c->n, sizeof(*scouts));
-	struct conversion **items = calloc(c->n, sizeof(struct conversion *));
-	size_t n = 0;
-	for (size_t i = 0; scouts && items && i < c->n; i++) {
-		const struct settings *s = c->items[i].settings;
-		if (!wants_peak(s) || block_sizes_needed(s) || !scout_can(s))
-			continue;
-		items[n] = &c->items[i];
-		scouts[n++].settings = s;
-	}
-	if (n && trace->start >= 0)
-		scout_run(trace->fd, (uint64_t)trace->start, tool_jobs(tool), scouts, n);
-	for (size_t i = 0; i < n; i++)
-		items[i]->peak_floor = scouts[i].floor;
-	free(items);
-	free(scouts);
 }
 
 /* Where a replay that is only asked about moments may begin. */
@@ -280,13 +250,12 @@ static int enter(struct conversions *c, const struct tool_trace *trace)
 static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct symbolizer *symbolizer)
 {
-	look_for_peaks(c, tool, trace);
 	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
 	int status = TOOL_NO_RESULT;
 	bool fine = observers.items;
 	for (size_t i = 0; fine && i < c->n; i++)
-		fine = observe(c, &c->items[i], begin_chronicle(&c->items[i], tool, trace), emitter,
-			       symbolizer, &observers);
+		fine = observe(c, &c->items[i], begin_log(&c->items[i], tool, trace), emitter, symbolizer,
+			       &observers);
 	const int error = fine ? enter(c, trace) : MST_ERR_NOMEM;
 	if (error == 0)
 		status = tool_replay(tool, trace, observers.items, observers.n);
@@ -401,7 +370,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		tool_symbol_notices(tool, symbolize_symbols(symbolizer));
 		for (size_t i = 0; i < c->n; i++)
 			if (c->items[i].settings->stats)
-				event_log_stats(&c->items[i].chronicle);
+				event_log_stats(&c->items[i].log);
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		massif_destroy(c->items[i].massif);

@@ -18,8 +18,7 @@ struct conversion {
 
 	/* Private. */
 	struct block_sizes *usable; /* may serve others, too */
-	uint64_t peak_floor;        /* see scout.h */
-	struct event_log chronicle; /* without a file: nothing is to be told */
+	struct event_log log;       /* without a file: nothing is to be told */
 	struct massif *massif;
 	struct xtree *xtree;
 };

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "output_set.h"
-#include "peak_scan.h"
 #include "profile_rows.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
@@ -55,13 +55,39 @@ static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 	return false;
 }
 
+/* Whether the first thread made all calls for certain: read before the replay, from the sums of a file. */
+static bool has_one_thread(const struct tool *tool, const struct tool_trace *trace)
+{
+	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
+	struct mst_reader *reader = NULL;
+	const struct mst_chunk *chunk;
+	uint32_t n = 0;
+	bool one;
+	if (position >= 0 && lseek(trace->fd, (off_t)trace->start, SEEK_SET) >= 0)
+		(void)mst_reader_create(&reader, trace->fd);
+	if (reader &&
+	    (mst_reader_parallel(reader, tool_jobs(tool)) != 0 || mst_reader_info(reader)->sample_bytes)) {
+		mst_reader_destroy(reader);
+		reader = NULL;
+	}
+	if (reader)
+		mst_reader_want(reader, 0);
+	while (reader && n <= 1 && mst_reader_peek(reader, &chunk) > 0)
+		mst_reader_threads(reader, &n);
+	/* Thread 0 of the system is any thread. */
+	one = reader && n == 1 && mst_reader_threads(reader, &n)->tid != 0;
+	mst_reader_destroy(reader);
+	if (position >= 0)
+		(void)lseek(trace->fd, position, SEEK_SET);
+	return one;
+}
+
 static int write_profile(const struct tool *tool, const struct tool_trace *trace,
 			 const struct emitter *emitter, struct emit_view *view, const char *name)
 {
 	struct profile_query query = view->query->profile;
 	query.threads = emitter->threads || view->query->filter.n_tids;
-	query.one_thread = query.threads && query.from == 0 &&
-			   scout_one_thread(trace->fd, (uint64_t)trace->start, tool_jobs(tool));
+	query.one_thread = query.threads && query.from == 0 && has_one_thread(tool, trace);
 	query.point_alone = emitter->one && view->query->value <= PROFILE_INUSE_OBJECTS;
 	struct profile *profile = profile_create(view->settings, &query);
 	const int error = profile ? profile_seek(profile, trace->reader) : MST_ERR_NOMEM;

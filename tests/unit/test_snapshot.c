@@ -24,7 +24,7 @@ static void heap_begin(struct heap *h, unsigned max, unsigned detailed_freq, dou
 	};
 
 	*h = (struct heap){ 0 };
-	assert_true(snapshots_init(&h->snapshots, &settings));
+	assert_true(snapshots_init(&h->snapshots, &settings, NULL));
 	snapshots_store(&h->snapshots, &(struct snapshot){ .kind = SNAPSHOT_NORMAL });
 }
 

@@ -763,26 +763,9 @@ struct model_reading model_read(const struct model *m, int fd)
 	return model_read_ahead(m, fd, 1);
 }
 
-/* Calls of the chunks that were delivered, and of those that have been asked about; and how often. */
-struct foreseen {
-	uint64_t delivered, asked;
-	int times;
-};
-
-/* Whatever the answer is, the same is delivered. */
-static int foresee(void *context, const struct mst_chunk *chunk, const struct mst_sums *before)
-{
-	struct foreseen *foreseen = context;
-
-	MUST(foreseen->delivered + before->events == foreseen->asked);
-	foreseen->asked += chunk->sums.events;
-	return foreseen->times++ % 3 - 1;
-}
-
 struct model_reading model_read_ahead(const struct model *m, int fd, unsigned threads)
 {
 	struct model_reading reading = { 0 };
-	struct foreseen foreseen = { 0 };
 	const struct mst_chunk *chunk;
 	struct mst_reader *r;
 
@@ -793,10 +776,8 @@ struct model_reading model_read_ahead(const struct model *m, int fd, unsigned th
 	}
 	check_info(m, r);
 	MUST(mst_reader_parallel(r, threads) == 0);
-	mst_reader_foresee(r, foresee, &foreseen);
 	while ((reading.status = mst_reader_next(r, &chunk)) == 1) {
 		check_chunk(m, r, chunk, &reading);
-		foreseen.delivered += chunk->sums.events;
 	}
 	MUST(!chunk && reading.status <= 0);
 	MUST(mst_reader_next(r, &chunk) == reading.status);

@@ -437,14 +437,6 @@ void mst_reader_want(struct mst_reader *reader, unsigned columns);
  */
 int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
-/*
- * Before the first chunk: a prediction whether a chunk will be decoded. mst_reader_peek() asks when it has read a chunk
- * behind others that wait; `before` are the sums of those. The chunk is as mst_reader_peek() gives it, without tokens
- * and unchecked. 1: it will be, 0: it won't, -1: unknown. A wrong answer costs time only. NULL: no prediction.
- */
-typedef int mst_foresight(void *context, const struct mst_chunk *chunk, const struct mst_sums *before);
-void mst_reader_foresee(struct mst_reader *reader, mst_foresight *foresight, void *context);
-
 /* What the records before a place in the trace come to. */
 struct mst_live {
 	uint32_t kind;
