@@ -14,7 +14,7 @@ uint64_t block_effects_narrow(uint64_t total, uint64_t useful)
 	return useful + (uint64_t)(int64_t)(int32_t)(total - useful);
 }
 
-/* One call's change, as Massif adds it up. */
+/* Cuts one call's change as Massif does. */
 static void narrow(const struct block_effects *b, struct effect *e)
 {
 	e->total = block_effects_narrow(e->total, e->useful);
@@ -36,8 +36,8 @@ static void settle_single(struct block_effects *b, struct effect *e, uint64_t bl
 }
 
 /*
- * A realloc in Massif's accounts. From counted to ignored, the old bytes stay where they were for
- * ever; from ignored to counted, the new ones are in the trees alone, and for ever. False: no memory.
+ * A realloc in Massif's accounts. From counted to ignored the old bytes stay counted for ever; from ignored to counted
+ * the new bytes are in the trees alone, for ever. False: no memory.
  */
 static bool settle_realloc(struct block_effects *b, struct effect *old, struct effect *new,
 			   const uint64_t *blocks)
@@ -63,7 +63,7 @@ static bool settle_pair(struct block_effects *b, struct effect *old, struct effe
 	} else if (!new->comes) {
 		settle_single(b, old, blocks[0]);
 	} else if (blocks[0] == UINT64_MAX) {
-		/* Never seen allocated: all that is known is that a block has come. */
+		/* The old block was never seen allocated: only the new one counts. */
 		old->action = NOTHING;
 		narrow(b, new);
 	} else {

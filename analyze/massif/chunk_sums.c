@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A whole chunk accounted by its sums, where nothing can happen in it: no snapshot is due, no request, no peak.
+ */
 #include "massif_state.h"
 
 /*
- * Whether no snapshot can lie in the chunk, nor a moment that is asked for. Totals far beyond all memory are a
- * hostile trace's, and might wrap.
+ * Whether neither a snapshot nor a request can be due in the chunk; `clock`: what the clock shows behind it. Totals far
+ * beyond all memory are a hostile trace's and might wrap.
  */
 static bool is_uneventful(const struct massif *m, uint64_t clock, uint64_t rise)
 {
@@ -18,7 +21,7 @@ static bool is_uneventful(const struct massif *m, uint64_t clock, uint64_t rise)
 	       positive(highest) <= m->snapshots.peak_limit;
 }
 
-/* Finds out what the chunk does: of most, by its sums alone. */
+/* Finds what the chunk does: for most settings from its sums alone. False: unknown, or no memory. */
 static bool find_bounds(struct massif *m, const struct mst_reader *reader, const struct mst_chunk *chunk)
 {
 	uint32_t n_kinds;
@@ -34,7 +37,7 @@ static bool find_bounds(struct massif *m, const struct mst_reader *reader, const
 	return m->sums.plain || (m->tokens.ready && m->sums.bounds.known);
 }
 
-/* Whether sums never suffice. */
+/* Whether sums never suffice. A sample's sums are those of the recorded blocks, not of what they stand for. */
 static bool needs_records(const struct massif *m, const struct mst_reader *reader,
 			  const struct mst_chunk *chunk)
 {
@@ -58,7 +61,7 @@ bool massif_sums_suffice(struct observer *observer, const struct mst_reader *rea
 			     m->sums.bounds.rise);
 }
 
-/* Brings the live blocks to what they are after the chunk, whose tokens have not been looked at. False: no memory. */
+/* Applies the tokens of a chunk, which have not been looked at. False: no memory. */
 static bool apply_tokens(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
@@ -101,8 +104,6 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 	m->tokens.ready = false;
 	return 0;
 }
-
-/* ---- parts of a trace ---- */
 
 /* Whether all that is asked for are times, which have passed. */
 bool massif_satisfied(const struct observer *observer)

@@ -8,7 +8,7 @@
 
 /* ---- an initial state ---- */
 
-/* The first snapshot, of when the trace begins: in a cut one there is something already. */
+/* The first snapshot shows the trace's beginning; in a cut trace there are blocks already. */
 static void restart(struct massif *m, uint32_t records)
 {
 	struct snapshot *first = &m->snapshots.items[0];
@@ -29,7 +29,7 @@ static void take_blocks(struct massif *m)
 {
 	const struct mst_chunk *chunk = m->chunk;
 
-	/* Places that are empty by now have been allocated from. */
+	/* Contexts that are empty by now have been allocated from. */
 	for (uint32_t i = 0; i < chunk->n_tokens; i++)
 		live_totals_add(&m->live, chunk->tokens[i].kind, chunk->tokens[i].role == MST_ALLOC, 0);
 	for (uint32_t i = 0; i < chunk->n_records; i++) {
@@ -65,7 +65,7 @@ int massif_take_initial_state(struct massif *m)
 
 /* ---- a key frame ---- */
 
-/* Snapshots that Massif would have taken are of no use then, nor what came before. */
+/* Needs neither Massif's own snapshots nor anything from before the key frame. */
 bool massif_can_enter(const struct settings *s, const struct mst_reader *reader)
 {
 	if (!s->only_moments || !s->heap || s->stacks || s->pages_as_heap || s->compat != COMPAT_FIXED ||
@@ -75,7 +75,7 @@ bool massif_can_enter(const struct settings *s, const struct mst_reader *reader)
 		if (s->ats[i].what == AT_ALL || s->ats[i].kind == AT_PEAK)
 			return false;
 	}
-	/* The clock of bytes is that of all calls, one by one: sums have it for what most ask for. */
+	/* Sums have the clock of bytes only for these settings: it depends on each single call. */
 	return !clock_counts_changes(s) || (s->usable == USABLE_ROUNDED && s->alignment == 16 &&
 					    s->ignore_fns.n == 0 && !mst_reader_info(reader)->sample_bytes);
 }

@@ -78,10 +78,35 @@ struct live *live_totals_copy(const struct live_totals *l)
 
 	if (!live)
 		return NULL;
+	assert(l->n_contexts <= l->n_by_context && l->n_contexts <= l->contexts.n);
 	live->n = l->n_contexts;
 	if (live->n)
 		memcpy(live->bytes, l->by_context, live->n * sizeof(*live->bytes));
 	return live;
+}
+
+uint64_t live_totals_bytes(const struct live_totals *live)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < live->n; i++) {
+		if (live->items[i].context < CONTEXT_IGNORED)
+			bytes += live->items[i].bytes * (uint64_t)live->items[i].blocks;
+	}
+	return bytes;
+}
+
+bool live_totals_are_sound(const struct live_totals *live)
+{
+	uint64_t by_kind = 0, by_context = 0;
+
+	for (uint32_t i = 0; i < live->n; i++) {
+		if (live->items[i].context < CONTEXT_IGNORED)
+			by_kind += live->items[i].bytes * (uint64_t)live_totals_real(live->items[i].blocks);
+	}
+	for (uint32_t i = 0; i < live->n_by_context; i++)
+		by_context += live->by_context[i];
+	return by_kind == by_context;
 }
 
 /* All contexts as leaves. False: no memory. */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "check.h"
 #include "massif_state.h"
 
 __attribute__((noinline)) void massif_store(struct massif *m, enum snapshot_kind kind, struct counters now,
@@ -98,10 +99,20 @@ bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const
 	return m->tokens.ready;
 }
 
+/* What the counters have beside the live blocks; the records of a chunk don't change it, if tokens say it all. */
+static uint64_t surplus(const struct massif *m)
+{
+	const bool known =
+		m->settings->heap && effect_source(m) == BY_TOKEN && m->settings->compat == COMPAT_FIXED;
+
+	return check_wanted() && known ? m->counters.useful - live_totals_bytes(&m->live) : 0;
+}
+
 static int massif_chunk(struct observer *observer, const struct mst_reader *reader,
 			const struct mst_chunk *chunk)
 {
 	struct massif *m = (struct massif *)observer;
+	uint64_t before;
 
 	if (!m->settings->heap && !m->depths)
 		return 0;
@@ -112,6 +123,7 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 	if (!massif_begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
 	m->tokens.ready = false;
+	before = surplus(m);
 	if (chunk->base)
 		massif_take_initial_state(m);
 	else
@@ -120,6 +132,9 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 		return MST_ERR_NOMEM;
 	if (m->settings->heap)
 		massif_apply_records(m, chunk->n_records);
+	assert(!m->settings->heap || m->applied == chunk->n_records);
+	assert(surplus(m) == before);
+	assert(!check_wanted() || live_totals_are_sound(&m->live));
 	return 0;
 }
 
@@ -140,14 +155,14 @@ static bool end_peak(struct massif *m)
 	return m->requested.highest != 0 || !m->settings->heap || peak->live;
 }
 
-/* The end as a moment that was asked for. False: no memory. */
-static bool end_moment(struct massif *m, const struct at *at, struct moment *moment)
+/* A request for the end, or for a time after it. False: no memory. */
+static bool end_request(struct massif *m, const struct at *at, struct request *request)
 {
-	moment->one = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
-	moment->one.detailed = at->what == AT_DETAILED;
-	if (moment->one.detailed && m->settings->heap)
-		moment->one.live = massif_copy_live(m);
-	return !moment->one.detailed || !m->settings->heap || moment->one.live;
+	request->one = snapshot_of(SNAPSHOT_NORMAL, &m->counters, 0);
+	request->one.detailed = at->what == AT_DETAILED;
+	if (request->one.detailed && m->settings->heap)
+		request->one.live = massif_copy_live(m);
+	return !request->one.detailed || !m->settings->heap || request->one.live;
 }
 
 static int massif_end(struct observer *observer, const struct mst_reader *reader)
@@ -157,15 +172,15 @@ static int massif_end(struct observer *observer, const struct mst_reader *reader
 	(void)reader;
 	if (m->pages.mapped)
 		massif_end_pages(m);
-	/* Times after the end; then the end itself, which has the true peak if that is wanted. */
+	/* Times after the end come before the end itself, which has the true peak if that is wanted. */
 	if (!requested_copy_all(&m->requested, m->requested.n_times, m->snapshots.items, m->snapshots.n) ||
 	    !end_peak(m))
 		return MST_ERR_NOMEM;
 	for (size_t i = m->requested.taken; i < m->settings->n_ats; i++) {
 		const struct at *at = &m->settings->ats[i];
-		struct moment *moment = &m->requested.moments[i];
+		struct request *request = &m->requested.requests[i];
 
-		if (at->kind != AT_PEAK && !end_moment(m, at, moment))
+		if (at->kind != AT_PEAK && !end_request(m, at, request))
 			return MST_ERR_NOMEM;
 	}
 	return requested_copy_all(&m->requested, m->settings->n_ats, m->snapshots.items, m->snapshots.n)
@@ -192,7 +207,7 @@ static unsigned spared_columns(const struct settings *s)
 	return s->pages_as_heap ? 0 : spared & ~clock_columns(s->time_unit);
 }
 
-/* Whether nothing will be made of Massif's own snapshots. */
+/* Whether Massif's own snapshots are written nowhere. */
 static bool is_snapshotless(const struct settings *s)
 {
 	bool without = s->only_moments && !s->stats;
@@ -264,13 +279,13 @@ struct observer *massif_observer(struct massif *m)
 const struct snapshot *massif_at(const struct massif *m, size_t i, struct snapshot *one, size_t *n)
 {
 	const struct at *at = &m->settings->ats[i];
-	const struct moment *moment = &m->requested.moments[i];
+	const struct request *request = &m->requested.requests[i];
 
-	*n = moment->n_all;
+	*n = request->n_all;
 	if (at->what == AT_ALL)
-		return moment->all;
+		return request->all;
 	*n = 1;
-	*one = at->kind == AT_PEAK ? m->requested.peak : moment->one;
+	*one = at->kind == AT_PEAK ? m->requested.peak : request->one;
 	one->kind = SNAPSHOT_NORMAL;
 	if (at->kind == AT_PEAK)
 		one->live = at->what == AT_DETAILED ? m->peak->live : NULL;

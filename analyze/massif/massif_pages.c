@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Massif's counters over the page events of a trace (--pages-as-heap=yes). There are few of these, so what
- * is mapped is copied for a snapshot when it is taken, before the next change.
+ * Massif's counters over the page events of a trace (--pages-as-heap=yes). These are few, so a snapshot gets a copy of
+ * what is mapped at once, before the next change.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +24,14 @@ struct live *massif_copy_pages(const struct massif *m)
 
 /* ---- changes ---- */
 
-/* Snapshots and marks get what is mapped now. */
+/* Snapshots and requests get what is mapped now. */
 static void keep(struct massif *m)
 {
 	if (!massif_fill_detailed(m) || !massif_fill_requested(m, UINT32_MAX))
 		m->failed = true;
 }
 
-/* Before the pages change. Which times the clock of bytes will pass is known after that only. */
+/* Before the pages change. Which times the clock of bytes will pass is known only after that. */
 static void begin_change(struct massif *m)
 {
 	keep(m);
@@ -41,7 +41,7 @@ static void begin_change(struct massif *m)
 	}
 }
 
-/* After that, by the call whose record is `i`; `before` is how things were. */
+/* After the change, by the call whose record is `i`; `before` is the state before it. */
 static void end_change(struct massif *m, const struct counters *before, uint32_t i)
 {
 	const uint64_t clock = before->clock + clock_ticks(m->settings, m->counters.useful - before->useful);
@@ -67,7 +67,7 @@ static int change_pages(struct massif *m, const struct page_step *step, uint32_t
 	return err;
 }
 
-/* Changes that are one for the clock, if they do anything. */
+/* Several steps that are one change for the clock. */
 static int do_steps(struct massif *m, const struct page_step *steps, unsigned n, uint32_t context, uint32_t i)
 {
 	const struct counters before = m->counters;
@@ -83,7 +83,7 @@ static int do_steps(struct massif *m, const struct page_step *steps, unsigned n,
 
 /* ---- calls ---- */
 
-/* As Massif does it: after a range is mapped, and around the first page of one that is unmapped. */
+/* Massif looks for snapshots after a range is mapped, and around the first page of a range that is unmapped. */
 static int do_step(struct massif *m, const struct page_step *step, uint32_t context, uint32_t i)
 {
 	const bool counted = step->map ? context < CONTEXT_IGNORED : pages_counted(m->pages.mapped, step->lo);
@@ -102,7 +102,7 @@ static int do_step(struct massif *m, const struct page_step *step, uint32_t cont
 	return err;
 }
 
-/* Whether fewer pages will be mapped, so that now may be a peak. */
+/* Whether fewer pages will be mapped, so that a peak may be due. */
 static bool gives_back(const struct massif *m, const struct page_step *steps, unsigned n)
 {
 	if (n == 0 || steps[0].map || !pages_counted(m->pages.mapped, steps[0].lo))
@@ -110,7 +110,7 @@ static bool gives_back(const struct massif *m, const struct page_step *steps, un
 	return n == 1 || steps[1].hi - steps[1].lo < steps[0].hi - steps[0].lo;
 }
 
-/* Each page once, and a call at a time. */
+/* Compat at its default: each page counts once, and a call is one change. */
 static int do_call(struct massif *m, const struct page_step *steps, unsigned n, uint32_t context, uint32_t i)
 {
 	const uint64_t changes = m->counters.changes;
@@ -125,7 +125,7 @@ static int do_call(struct massif *m, const struct page_step *steps, unsigned n, 
 }
 
 /*
- * Massif's first snapshot comes when the program begins, after what is mapped for it. Exact traces have a mark
+ * Massif's first snapshot comes when the program begins, after what is mapped for it. Exact traces have a marker
  * there.
  */
 static void start(struct massif *m, uint32_t i)
@@ -135,7 +135,7 @@ static void start(struct massif *m, uint32_t i)
 	m->pages.started = true;
 }
 
-/* Whether an event belongs to what was there before the program: it has the stack of those. */
+/* Whether an event belongs to what is mapped before the program begins, which has a stack of its own. */
 static bool is_start(const struct massif *m, const struct mst_kind *kind)
 {
 	uint32_t n;
@@ -146,7 +146,7 @@ static bool is_start(const struct massif *m, const struct mst_kind *kind)
 	       frames[stack->frame].module == MST_NONE && frames[stack->frame].address == 0;
 }
 
-/* Whether the stack matters, which Massif asks for only then. */
+/* Whether a range is mapped. Massif asks for the stack only then. */
 static bool maps(const struct page_step *steps, unsigned n)
 {
 	for (unsigned k = 0; k < n; k++) {
@@ -179,14 +179,14 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 	return err;
 }
 
-/* What a mark of the base says, which is no call. */
-static int take_mark(struct massif *m, const struct mst_kind *kind, uint64_t address)
+/* A marker of the initial state, which is no call. */
+static int take_marker(struct massif *m, const struct mst_kind *kind, uint64_t address)
 {
 	struct page_step step;
 	const int n = pages_base(m->pages.mapped, kind, address, &step);
 	uint32_t context;
 
-	/* So the program's start has been. */
+	/* The program has begun before the trace. */
 	m->pages.started = true;
 	if (n <= 0)
 		return n;
@@ -204,7 +204,7 @@ int massif_take_pages(struct massif *m)
 
 	while (!err && mst_cursor_next(&cursor, &e)) {
 		if (e.type == MST_EVENT_CALL && mst_op_is_page(kinds[e.kind].op))
-			err = take_mark(m, &kinds[e.kind], e.address);
+			err = take_marker(m, &kinds[e.kind], e.address);
 	}
 	return err;
 }

@@ -157,6 +157,7 @@ uint32_t massif_pass_fleeting(struct massif *m, uint32_t i, uint32_t end)
 	if (i < m->quiet.added_up || end - i < 2 * m->snapshots.max ||
 	    !snapshots_are_fleeting(&m->snapshots, m->counters.clock))
 		return i;
+	assert(!clock_counts_changes(m->settings));
 	s = add_up(m, i, end);
 	m->quiet.added_up = s.end;
 	n = snapshots_skip(&m->snapshots, s.calls);

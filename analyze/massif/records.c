@@ -155,6 +155,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 {
 	struct counters now = m->counters;
 
+	assert(end <= m->chunk->n_records);
 	for (; i < end; i++) {
 		const uint64_t changes = now.changes, n_normal = m->n_normal;
 		const struct effect e = effect_by(m, i, source);
@@ -181,6 +182,7 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 		if (watched)
 			end_watched(m, &now, &e, now.changes != changes, m->n_normal != n_normal, i + 1);
 	}
+	assert(i == end || i == end + 1);
 	m->counters = now;
 	return i;
 }
@@ -272,6 +274,7 @@ void massif_run_records(struct massif *m)
 
 	massif_begin_quiet(m);
 	while (m->depths && depths_next(m->depths, &cursor, &change)) {
+		assert(change.record <= end);
 		i = run_until(m, i, change.record);
 		massif_sp_change(m, &change, i);
 	}

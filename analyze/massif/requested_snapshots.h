@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moments that Massif would have passed over: the true peak, and those that were asked for. Pure
- * numbers, as in snapshot.h; the caller keeps the counters and says what the trees are made of.
+ * Requested snapshots, which Massif would not have taken: the true peak (--exact-peak) and points in time (--at and
+ * its like). Pure numbers, as in snapshot.h; the caller keeps the counters and says what the trees are made of.
+ *
+ * Invariants: filled <= taken <= n_times <= settings->n_ats; requests by time come first, in order of time.
  */
 #ifndef ANALYZE_REQUESTED_SNAPSHOTS_H
 #define ANALYZE_REQUESTED_SNAPSHOTS_H
 
+#include <assert.h>
+
 #include "massif.h"
 
-/* A moment that was asked for. */
-struct moment {
-	struct snapshot one;  /* how things were */
-	struct snapshot *all; /* AT_ALL: those stored by then; with `live` of its own */
+/* One of settings->ats, answered. */
+struct request {
+	struct snapshot one;  /* the state at that point in time */
+	struct snapshot *all; /* AT_ALL: the snapshots stored by then; with `live` of its own */
 	size_t n_all;
 };
 
 struct requested {
 	bool peak_wanted;
 	uint64_t highest;     /* total of the peak so far; 0: there is none */
-	struct snapshot peak; /* the first moment with that total */
-	bool peak_pending;    /* it has been raised, its `live` is that of a lower one */
+	struct snapshot peak; /* the first state with that total */
+	bool peak_pending;    /* the peak has been raised; its `live` is still that of a lower one */
 
 	const struct settings *settings;
-	struct moment *moments; /* for each of the settings' `ats` */
-	size_t n_times;         /* the first of them are moments by time, in order */
-	size_t taken, filled;   /* how many of these have numbers, and `live` */
-	uint64_t next_time;     /* of the first one not taken; UINT64_MAX: there is none */
+	struct request *requests; /* for each of the settings' `ats` */
+	size_t n_times;           /* the first of them are by time */
+	size_t taken, filled;     /* how many of these have numbers, and `live` */
+	uint64_t next_time;       /* of the first one not taken; UINT64_MAX: there is none */
 };
 
 /* False: no memory; requested_finish() is still to be called. */
@@ -37,6 +41,7 @@ static inline void requested_raise(struct requested *requested, const struct sna
 {
 	struct live *live = requested->peak.live;
 
+	assert(requested->peak_wanted && total > requested->highest);
 	requested->highest = total;
 	requested->peak = *peak;
 	requested->peak.live = live;
@@ -44,18 +49,18 @@ static inline void requested_raise(struct requested *requested, const struct sna
 }
 
 /*
- * The clock goes on to `clock`, above next_time; `before` is how things have been up to now. True:
- * requested_copy_all() is to be called next, with all `live` that there is in place.
+ * The clock goes on to `clock`, above next_time; `before` is the state until then. True: requested_copy_all() has to be
+ * called next, when all stored snapshots have their `live`.
  */
 bool requested_pass(struct requested *requested, const struct snapshot *before, uint64_t clock);
 
-/* Keeps a copy of the stored snapshots for those of the first `count` that lack it. False: no memory. */
+/* Copies the stored snapshots for those of the first `count` requests that lack them. False: no memory. */
 bool requested_copy_all(struct requested *requested, size_t count, const struct snapshot *stored, size_t n);
 
-/* The earliest mark of the present chunk that waits for its `live`, until it is filled; or NULL. */
+/* The earliest request of the present chunk that waits for its `live`, until it is filled; or NULL. */
 struct snapshot *requested_pending(struct requested *requested);
 
-/* Gives a pending mark its `live`. */
-void requested_fill(struct requested *requested, struct snapshot *mark, struct live *live);
+/* Gives a pending request its `live`. */
+void requested_fill(struct requested *requested, struct snapshot *pending, struct live *live);
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "snapshot.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "event_log.h"
 
-#define NO_SPAN UINT64_MAX /* it stays, or is gone already */
+#define NO_SPAN UINT64_MAX /* the snapshot stays, or has been taken out */
 
-/* Of a snapshot in a cull: what is asked for again and again lies together. */
+/* A snapshot in a cull; what is read again and again lies together. */
 struct span {
 	uint64_t time;
-	uint16_t before, behind; /* the places of its neighbours, of those that have not been taken out yet */
+	uint16_t before, behind; /* indices of the neighbours that have not been taken out yet */
 	bool stays, taken_out;
 };
 
@@ -44,13 +46,13 @@ static uint64_t time_between(const struct snapshot *earlier, const struct snapsh
 	return (uint64_t)later->time - (uint64_t)earlier->time;
 }
 
-/* First and last stay whatever happens, and so does the peak. */
+/* The first, the last and the peak are never culled. */
 static bool is_removable(const struct snapshots *s, size_t i)
 {
 	return i != 0 && i != s->n - 1 && s->items[i].kind != SNAPSHOT_PEAK;
 }
 
-/* Looks anew at the time between the neighbours of one that is left. */
+/* Measures the time between the present neighbours of a snapshot. */
 static void update_span(struct snapshots *s, size_t i)
 {
 	const struct span *span = &s->spans[i];
@@ -63,9 +65,8 @@ static void update_span(struct snapshots *s, size_t i)
 }
 
 /*
- * The one with the least span, the first of equals. There is one: at least 6 are left when it is
- * asked for, of which at most 3 have to stay. Spans only grow, so others as narrow as the last one
- * taken out can only be behind it.
+ * The next to be culled: the snapshot with the least span, the first of equals. There is one: at least 6 are left, of
+ * which at most 3 have to stay. Spans only grow, so a span equal to the last one taken out can only lie behind it.
  */
 static size_t find_narrowest(const struct snapshots *s, size_t last)
 {
@@ -78,6 +79,7 @@ static size_t find_narrowest(const struct snapshots *s, size_t last)
 	}
 	for (size_t i = 1; i < s->n; i++)
 		narrowest = widths[i] < widths[narrowest] ? i : narrowest;
+	assert(narrowest != 0 && widths[narrowest] != NO_SPAN);
 	return narrowest;
 }
 
@@ -85,6 +87,7 @@ static void take_out(struct snapshots *s, size_t i)
 {
 	const struct span span = s->spans[i];
 
+	assert(!span.stays && !span.taken_out && span.before < i && i < span.behind && span.behind < s->n);
 	s->last_width = s->widths[i];
 	s->widths[i] = NO_SPAN;
 	s->spans[i].taken_out = true;
@@ -95,7 +98,7 @@ static void take_out(struct snapshots *s, size_t i)
 	free(s->items[i].live);
 }
 
-/* Takes out half of the snapshots. */
+/* Takes out half of the snapshots, the narrowest first. */
 static void remove_half(struct snapshots *s)
 {
 	size_t kept = 0, at = 0;
@@ -124,12 +127,13 @@ static void remove_half(struct snapshots *s)
 			s->items[kept] = s->items[i];
 		kept++;
 	}
+	assert(kept == s->n - s->max / 2);
 	s->n = kept;
 }
 
 /*
- * Makes room and returns the least interval that is left. Two neighbours that could not have been
- * removed say nothing about how dense the others may be.
+ * Culls, and returns the least interval that is left. An interval between two snapshots that could not have been culled
+ * doesn't count: it says nothing about how dense the others may be.
  */
 static uint64_t cull(struct snapshots *s)
 {
@@ -167,12 +171,22 @@ static uint64_t limit_of(const struct snapshots *s, uint64_t total)
 	return total + (uint64_t)excess;
 }
 
+static size_t count_peaks(const struct snapshots *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->items[i].kind == SNAPSHOT_PEAK;
+	return n;
+}
+
 static void demote_all(struct snapshots *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		s->items[i].kind = SNAPSHOT_NORMAL;
 }
 
+/* The limit is the peak itself, plus --peak-inaccuracy percent. */
 static void become_peak(struct snapshots *s, const struct snapshot *peak)
 {
 	demote_all(s);
@@ -183,30 +197,35 @@ void snapshots_store(struct snapshots *s, const struct snapshot *snapshot)
 {
 	struct snapshot *stored = &s->items[s->n];
 
+	assert(s->n < s->max);
+	assert(snapshot->kind == SNAPSHOT_PEAK || (uint64_t)snapshot->time >= s->earliest);
 	if (snapshot->kind == SNAPSHOT_PEAK)
 		become_peak(s, snapshot);
 	*stored = *snapshot;
 	stored->live = NULL;
 	stored->detailed = snapshot->kind == SNAPSHOT_PEAK || s->since_detailed == s->detailed_freq - 1;
 	s->since_detailed = stored->detailed ? 0 : s->since_detailed + 1;
+	assert(s->since_detailed < s->detailed_freq);
 	if (s->log)
 		event_log_store(s->log, stored, s->n);
 	if (++s->n == s->max)
 		s->min_interval = cull(s);
 	s->earliest = (uint64_t)snapshot->time + s->min_interval;
+	assert(s->n >= 1 && s->n < s->max);
+	assert(!check_wanted() || count_peaks(s) <= 1);
 }
 
 /*
- * A cull takes those out first that stand between two of the same time, the oldest first. It takes no others
- * if there are enough of them; where one is missing, that may be the first of its time, each time again. The
- * least interval stays 0 as long as two of one time are left of which one can go.
+ * A cull takes out first what stands between two snapshots of the same time, the oldest first. If there are enough of
+ * these it takes out nothing else; if one is missing, that may be the first snapshot of its time, at each cull anew.
+ * The least interval stays 0 as long as two snapshots of one time are left of which one can go.
  */
 bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time)
 {
 	const size_t kept = s->max - s->max / 2;
 	uint64_t here = 0, before = 0;
-	size_t others = 1, i;                  /* the last one always stays */
-	bool close = false, goes_last = false; /* the present one is taken out when there are no others */
+	size_t others = 1, i;                  /* the last snapshot always stays */
+	bool close = false, goes_last = false; /* the present one goes when there are no others */
 
 	if (s->min_interval != 0 || s->n < 2 || (uint64_t)s->items[s->n - 1].time != time)
 		return false;
@@ -246,6 +265,7 @@ struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak)
 {
 	size_t at = s->n;
 
+	assert(s->n < s->max);
 	demote_all(s);
 	while (at > 0 && s->items[at - 1].changes > peak->changes)
 		at--;

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Massif's choice of snapshots: which moments are kept, which of them get a tree, which becomes
- * the peak, which give way when there are too many. Pure numbers; the caller keeps the counters
- * and says what the trees are made of. A hostile clock that wraps gives other snapshots and no harm.
+ * Massif's choice of snapshots: which are kept, which get a tree, which is the peak, and which are culled when there
+ * are too many. Pure numbers: the caller keeps the counters and says what the trees are made of. A hostile clock that
+ * wraps gives other snapshots and does no harm.
+ *
+ * Why a snapshot was culled. snapshots_store() culls when --max-snapshots are stored: half of them are taken out, one
+ * after the other, each time the one whose neighbours lie closest together in time, the oldest of equals. Spans
+ * are measured between the neighbours that are still there, so they grow as snapshots go. Three never go: the first,
+ * the last, and the peak. Whether a snapshot has a tree has no say. After the cull the least time between two
+ * neighbours, of which one could have gone, becomes min_interval: the next snapshot is due that much later.
+ * msreplay -v -v prints each step.
  */
 #ifndef ANALYZE_SNAPSHOT_H
 #define ANALYZE_SNAPSHOT_H
@@ -19,12 +26,12 @@ struct snapshots {
 	/* Settings. */
 	unsigned max, detailed_freq;
 	double peak_inaccuracy; /* percent; below 0 counts as 0 */
-	struct event_log *log;  /* is told of all that happens; NULL: nobody is */
-	bool narrow_interval;   /* keep the low 32 bits of the least interval, as Massif does */
+	struct event_log *log;  /* gets each step; NULL: no log */
+	bool narrow_interval;   /* min_interval keeps its low 32 bits, as in Massif 3.19 */
 
 	struct snapshot *items; /* [max] */
 	size_t n;               /* < max; after snapshots_set_peak() <= max */
-	/* A normal snapshot may be taken at this time or later; a peak when the total is above this. */
+	/* A normal snapshot is due at this time or later; a peak when the total is above this. */
 	uint64_t earliest;
 	uint64_t peak_limit;
 	uint64_t min_interval;
@@ -41,29 +48,28 @@ bool snapshots_init(struct snapshots *s, const struct settings *settings, struct
 void snapshots_finish(struct snapshots *s);
 
 /*
- * Keeps a snapshot: a copy with `detailed` decided and nothing `live` yet, which the caller adds
- * if it is still there (it is freed with the snapshot). The caller has asked: time >= earliest for
- * a normal one, total > peak_limit for a peak (its total is then the new mark, and the peak before
- * becomes a normal one that keeps its tree).
+ * Stores a copy of a snapshot, with `detailed` decided and without `live`, which the caller adds if the snapshot is
+ * still there later; it is freed with the snapshot. The snapshot must be due: time >= earliest for a normal one,
+ * total > peak_limit for a peak. A peak's total is the new limit; the peak before becomes a normal snapshot and keeps
+ * its tree.
  */
 void snapshots_store(struct snapshots *s, const struct snapshot *snapshot);
 
 /*
- * Whether ordinary snapshots at `time`, one for each call, push each other out, so that only the latest of them
- * leave a trace: as long as the clock stands there and no peak comes.
+ * Whether normal snapshots at `time`, one a call, are culled by those after them, so that only the last of them stay:
+ * true as long as the clock shows `time` and no peak comes.
  */
 bool snapshots_are_fleeting(const struct snapshots *s, uint64_t time);
 
 /*
- * If they are, and `n` more come: takes it that the first of them have been stored, as many as leave no trace; returns
- * how many that are, which is 0 if `n` is small.
+ * If they are, and `n` more come: counts the first of them as stored and culled, as many as would leave nothing.
+ * Returns how many these are; 0 if `n` is small.
  */
 uint64_t snapshots_skip(struct snapshots *s, uint64_t n);
 
 /*
- * After the last one: puts a peak in its place among the others, of which none is a peak then. If
- * one of them has a tree of the very same state, that one becomes the peak instead. Takes over
- * peak->live, and returns the one that is the peak.
+ * After the last snapshot: inserts the true peak in its place, and makes all others normal. If a stored snapshot has a
+ * tree of the very same state, that snapshot becomes the peak instead. Takes over peak->live; returns the peak.
  */
 struct snapshot *snapshots_set_peak(struct snapshots *s, struct snapshot *peak);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
+#include "check.h"
 
 void tree_destroy(struct tree *tree)
 {
@@ -15,12 +17,12 @@ void tree_destroy(struct tree *tree)
 
 #define UNKNOWN UINT32_MAX
 
-/* An entry of one level, in any tree: the leaves that have a frame there, and the same ones before it. */
+/* An entry of one level, in any tree: the leaves that share a frame there and all frames before it. */
 struct place {
 	uint32_t frame;
-	uint32_t begin, end;           /* of the forest's order */
-	uint32_t earliest;             /* of its leaves: trees of fewer don't have it */
-	uint32_t children, n_children; /* places; UNKNOWN: nobody has asked */
+	uint32_t begin, end;           /* its leaves, in the forest's order */
+	uint32_t earliest;             /* of its leaves; a tree with fewer leaves lacks the place */
+	uint32_t children, n_children; /* places; UNKNOWN: not found yet */
 };
 
 /* An entry of one level of the present tree, or all insignificant ones. */
@@ -47,7 +49,7 @@ struct forest {
 	uint32_t n_groups, cap_groups;
 	struct tree *tree;
 	uint32_t cap_nodes;
-	bool failed; /* there was no memory in the midst of something */
+	bool failed; /* no memory: the tables are incomplete */
 };
 
 /* ---- arrays ---- */
@@ -117,11 +119,12 @@ static bool choose_places(struct forest *f, uint32_t begin, uint32_t end, uint32
 	return true;
 }
 
-/* Puts the leaves of [begin, end) into the order of the places that were chosen; those without one come last. */
+/* Sorts the leaves of [begin, end) by the chosen places; leaves without one come last. */
 static void sort_leaves(struct forest *f, uint32_t begin, uint32_t end, uint32_t base)
 {
 	uint32_t at = begin;
 
+	assert(begin <= end && end <= f->in.n_leaves);
 	for (uint32_t i = base; i < f->n_places; i++) {
 		at += f->places[i].end;
 		f->places[i].begin = f->places[i].end = at;
@@ -130,6 +133,7 @@ static void sort_leaves(struct forest *f, uint32_t begin, uint32_t end, uint32_t
 	for (uint32_t i = begin; i < end; i++) {
 		const uint32_t to = f->chosen[i] == UNKNOWN ? at++ : --f->places[f->chosen[i]].begin;
 
+		assert(to >= begin && to < end);
 		f->sorted[to] = f->order[i];
 	}
 	memcpy(&f->order[begin], &f->sorted[begin], (end - begin) * sizeof(*f->order));
@@ -146,7 +150,7 @@ static void add_up(struct forest *f, uint32_t begin, uint32_t end)
 	}
 }
 
-/* Finds the places below one. False: no memory. */
+/* Finds the children of a place. False: no memory. */
 static bool find_children(struct forest *f, uint32_t number)
 {
 	const uint32_t base = f->n_places, begin = f->places[number].begin, end = f->places[number].end;
@@ -162,7 +166,7 @@ static bool find_children(struct forest *f, uint32_t number)
 
 /* ---- one level ---- */
 
-/* Adds groups for the places below one, and one aggregate for all insignificant ones. False: no memory. */
+/* Adds groups for the children of a place, and one aggregate for all insignificant ones. False: no memory. */
 static bool add_groups(struct forest *f, uint32_t number)
 {
 	struct group rest = { .frame = TREE_AGGREGATE, .place = UNKNOWN };
@@ -201,8 +205,7 @@ static int compare_groups(const void *va, const void *vb, void *symbolizer)
 }
 
 /*
- * Adds a node and all below it, which are at a place. Goes as deep as the leaves have frames, which --depth bounds.
- * False: no memory.
+ * Adds a node and all below it. Recurses as deep as the leaves have frames, which --depth bounds. False: no memory.
  */
 static bool add_subtree(struct forest *f, const struct tree_node *node, uint32_t place)
 {
@@ -272,7 +275,7 @@ void forest_destroy(struct forest *f)
 	free(f);
 }
 
-/* Massif's rule: bytes below this are insignificant; nothing at all is, if there is nothing. */
+/* Massif's rule: fewer bytes are insignificant. With no bytes at all, 1 is the least. */
 static uint64_t significant_bytes(uint64_t top, uint64_t more, double threshold)
 {
 	const double bytes = (double)(top + more) * threshold / 100;
@@ -280,6 +283,33 @@ static uint64_t significant_bytes(uint64_t top, uint64_t more, double threshold)
 	if (top == 0 && threshold != 0)
 		return 1;
 	return bytes < 0x1p64 ? (uint64_t)bytes : UINT64_MAX;
+}
+
+/* Checks node `i` and all below it; returns the index behind them. */
+static size_t check_subtree(const struct tree *tree, size_t i, bool *sound)
+{
+	const struct tree_node *node = &tree->nodes[i++];
+	uint64_t sum = 0;
+
+	for (uint32_t k = 0; k < node->children; k++) {
+		sum += tree->nodes[i].bytes;
+		i = check_subtree(tree, i, sound);
+	}
+	/* Leaves that end at a node count for it alone. */
+	*sound &= node->children == 0 || sum <= node->bytes;
+	return i;
+}
+
+/* Whether each node has at least the bytes of its children, unless the leaves of a hostile trace may wrap. */
+static bool is_sound(const struct tree *tree, const struct tree_input *in)
+{
+	bool sound = true;
+
+	for (uint32_t i = 0; i < in->n; i++) {
+		if (in->bytes[i] > UINT64_MAX / ((uint64_t)in->n + 1))
+			return true;
+	}
+	return check_subtree(tree, 0, &sound) == tree->n && sound;
 }
 
 struct tree *tree_build(struct forest *f, const struct tree_input *in)
@@ -297,8 +327,11 @@ struct tree *tree_build(struct forest *f, const struct tree_input *in)
 	root.bytes = f->sums[f->in.n_leaves];
 	f->significant = significant_bytes(root.bytes, in->more, in->threshold);
 	f->failed = !add_subtree(f, &root, 0);
-	if (!f->failed)
+	if (!f->failed) {
+		assert(f->n_groups == 0);
+		assert(!check_wanted() || is_sound(tree, in));
 		return tree;
+	}
 	tree_destroy(tree);
 	return NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From live bytes by stack to the tree that Massif prints: equal stacks summed up, what is below the
- * threshold dropped, the rest sorted. Which stacks have which frames in common is found out once for all
- * trees of a forest, as far as one of them shows it. Memory: 24 bytes for each entry of a level that is
- * shown, dropped ones included, and 28 a leaf. Single-threaded.
+ * From live bytes by stack to the tree that Massif prints: equal stacks added up, what is below the threshold
+ * aggregated, the rest sorted. Which stacks share frames is found once for all trees of a forest, as far as a tree
+ * shows it. Memory: 24 bytes for each entry of a level that is shown, aggregated ones included, and 28 a leaf.
+ * Single-threaded.
  */
 #ifndef ANALYZE_TREE_H
 #define ANALYZE_TREE_H
@@ -18,26 +18,25 @@ struct tree_leaf {
 };
 
 struct forest_input {
-	/* Every stack allocated from, in the order in which they came up; used up, not freed. */
+	/* Every stack allocated from, in order of first use; overwritten, not freed. */
 	struct tree_leaf *leaves;
 	uint32_t n_leaves;
 	const struct mst_stack *stacks; /* the trace's tables */
 	uint32_t n_frames;
-	const uint32_t *same;          /* by frame: that which stands for it; NULL: each for itself */
+	const uint32_t *same;          /* by frame: the frame that represents it; NULL: each itself */
 	struct symbolizer *symbolizer; /* symbolize_compare() orders equal entries */
 };
 
 struct forest;
 
-/* What the input points to must outlive it. NULL: no memory. */
+/* What the input points to must outlive the forest. NULL: no memory. */
 struct forest *forest_create(const struct forest_input *input);
 void forest_destroy(struct forest *forest); /* NULL is allowed */
 
-/* Of what a tree is made. */
 struct tree_input {
 	const uint64_t *bytes; /* of each leaf */
-	uint32_t n;            /* of them; the others hadn't come up yet */
-	uint64_t more;         /* bytes beside those of the leaves, for the threshold */
+	uint32_t n;            /* leaves that had been used by then */
+	uint64_t more;         /* bytes that count for the threshold beside those of the leaves */
 	double threshold;      /* percent of all bytes */
 };
 
