@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "block_effects.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void block_effects_finish(struct block_effects *b)
@@ -45,6 +46,7 @@ static bool settle_realloc(struct block_effects *b, struct effect *old, struct e
 	const bool silent = index_map_take(&b->silent, blocks[0], NULL);
 	const bool was_counted = old->counted && !silent;
 
+	assert(!old->comes && new->comes);
 	if (was_counted && new->counted)
 		return true;
 	if (silent || was_counted)
@@ -100,6 +102,7 @@ bool block_effects_begin(struct block_effects *b, const struct mst_chunk *chunk,
 		struct effect *e = &b->effects[i];
 
 		n = by_token[chunk->records[i]].action == PAIR ? 2 : 1;
+		assert(i + n <= chunk->n_records);
 		for (uint32_t k = 0; k < n; k++) {
 			const uint16_t s = chunk->records[i + k];
 			const uint32_t role = chunk->tokens[s].role;

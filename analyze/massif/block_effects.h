@@ -7,6 +7,8 @@
 #ifndef ANALYZE_BLOCK_EFFECTS_H
 #define ANALYZE_BLOCK_EFFECTS_H
 
+#include <assert.h>
+
 #include "block_sizes.h"
 #include "effect.h"
 #include "index_map.h"
@@ -38,6 +40,7 @@ static inline struct effect block_effects_effect(const struct block_effects *b, 
 {
 	struct effect e = by_token[records[i]];
 
+	assert(!block_effects_lists(b));
 	effect_charge(&e, b->settings, b->bytes[i] + b->settings->heap_admin);
 	return e;
 }

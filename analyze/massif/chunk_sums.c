@@ -97,6 +97,7 @@ int massif_sums(struct observer *observer, const struct mst_reader *reader, cons
 		return MST_ERR_NOMEM;
 	if (!m->sums.plain)
 		massif_apply_records(m, chunk->n_records);
+	assert(!m->log && !m->depths && !m->pages.mapped && m->sums.bounds.known);
 	m->counters.clock = clock_behind(&m->clock, m->counters.clock, m->sums.bounds.clock);
 	m->counters.useful += m->sums.bounds.useful;
 	m->counters.total += m->sums.bounds.total;

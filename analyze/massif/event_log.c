@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "event_log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
@@ -65,6 +66,7 @@ void event_log_store(struct event_log *c, const struct snapshot *snapshot, size_
 			   : c->call == EVENT_LOG_REALLOC  ? "re-PEAK"
 							   : "de-PEAK";
 
+	assert(c->file && c->call <= EVENT_LOG_STACK_DIES);
 	c->snapshots++;
 	c->detailed += snapshot->detailed;
 	c->peaks += snapshot->kind == SNAPSHOT_PEAK;
@@ -103,6 +105,7 @@ void event_log_pass_over(struct event_log *c, size_t at)
 void event_log_culled(struct event_log *c, const struct snapshot *left, size_t n_left, unsigned taken_out,
 		      uint64_t interval, size_t at)
 {
+	assert(at < n_left);
 	if (!c->lines)
 		return;
 	write_line(c, "Finished culling (%3u of %3zu deleted)", taken_out, n_left + taken_out);

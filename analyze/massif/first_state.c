@@ -21,6 +21,7 @@ static void restart(struct massif *m, uint32_t records)
 	now.detailed = first->detailed;
 	free(first->live);
 	*first = now;
+	assert(m->snapshots.n == 1 && first->kind == SNAPSHOT_NORMAL);
 	m->snapshots.earliest = m->counters.clock + m->snapshots.min_interval;
 	m->took_snapshots = true;
 }
@@ -42,9 +43,10 @@ static void take_blocks(struct massif *m)
 
 int massif_take_initial_state(struct massif *m)
 {
+	assert(m->chunk->base);
 	const struct mst_chunk *chunk = m->chunk;
-	struct depths_cursor cursor = { 0 };
-	struct depth_step change;
+	struct sp_cursor cursor = { 0 };
+	struct sp_change change;
 	struct counters *now = &m->counters;
 	int err = 0;
 
@@ -53,7 +55,7 @@ int massif_take_initial_state(struct massif *m)
 		err = massif_take_pages(m);
 	else if (m->settings->heap)
 		take_blocks(m);
-	while (m->depths && depths_next(m->depths, &cursor, &change)) {
+	while (m->depths && stack_depth_next(m->depths, &cursor, &change)) {
 		now->stacks += change.grown;
 		now->total += change.grown;
 	}
@@ -95,6 +97,7 @@ bool massif_enter(struct massif *m, const struct mst_reader *reader, const struc
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 
+	assert(m->settings->only_moments && !m->chunk);
 	if (!live_totals_reserve(&m->live, n_kinds))
 		return false;
 	for (uint32_t i = 0; i < keyframe->n; i++) {

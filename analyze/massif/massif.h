@@ -17,7 +17,7 @@
 
 struct symbolizer; /* symbolize.h: names of the frames of a trace */
 struct event_log;
-struct depths;      /* stack_depth.h: how stacks grow and shrink */
+struct stack_depth; /* stack_depth.h: how stacks grow and shrink */
 struct block_sizes; /* block_sizes.h: what single blocks take */
 struct massif;
 
@@ -58,9 +58,9 @@ struct live {
 
 /* The first two are observers that see each chunk before Massif's. */
 struct massif_helpers {
-	const struct block_sizes *sizes; /* NULL unless block_sizes_needed() */
-	const struct depths *depths;     /* NULL unless the settings count stacks */
-	struct event_log *log;           /* may be NULL */
+	const struct block_sizes *sizes;  /* NULL unless block_sizes_needed() */
+	const struct stack_depth *depths; /* NULL unless the settings count stacks */
+	struct event_log *log;            /* may be NULL */
 };
 
 /* Everything passed must outlive the observer, but for `helpers` itself. NULL: no memory. */

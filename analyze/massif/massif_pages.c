@@ -73,6 +73,7 @@ static int do_steps(struct massif *m, const struct page_step *steps, unsigned n,
 	const struct counters before = m->counters;
 	int err = 0;
 
+	assert(n <= PAGE_STEPS && !m->pages.held);
 	begin_change(m);
 	for (unsigned k = 0; k < n && !err; k++)
 		err = change_pages(m, &steps[k], context);
@@ -212,9 +213,9 @@ int massif_take_pages(struct massif *m)
 int massif_run_pages(struct massif *m)
 {
 	struct mst_cursor cursor = MST_CURSOR(m->chunk);
-	struct depths_cursor depths = { 0 };
-	struct depth_step change;
-	bool more = m->depths && depths_next(m->depths, &depths, &change);
+	struct sp_cursor depths = { 0 };
+	struct sp_change change;
+	bool more = m->depths && stack_depth_next(m->depths, &depths, &change);
 	struct mst_event e;
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(m->reader, &n);
@@ -223,7 +224,7 @@ int massif_run_pages(struct massif *m)
 	for (uint32_t i = 0; !err && mst_cursor_next(&cursor, &e); i = cursor.record) {
 		if (e.type == MST_EVENT_CALL && kinds[e.kind].op == MST_OP_START)
 			start(m, i);
-		for (; more && change.record <= i; more = depths_next(m->depths, &depths, &change))
+		for (; more && change.record <= i; more = stack_depth_next(m->depths, &depths, &change))
 			massif_sp_change(m, &change, i);
 		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))
 			continue;
@@ -233,7 +234,7 @@ int massif_run_pages(struct massif *m)
 		m->counters.clock = clock;
 		err = run_event(m, &kinds[e.kind], &e, i);
 	}
-	for (; more && !err; more = depths_next(m->depths, &depths, &change))
+	for (; more && !err; more = stack_depth_next(m->depths, &depths, &change))
 		massif_sp_change(m, &change, m->chunk->n_records);
 	keep(m);
 	return err ? err : m->failed ? MST_ERR_NOMEM : 0;

@@ -82,10 +82,10 @@ struct massif {
 	struct snapshots snapshots;
 	bool took_snapshots; /* in the present chunk */
 	struct requested requested;
-	const struct snapshot *peak; /* has the true peak's `live`, after the end */
-	const struct depths *depths; /* NULL: stacks don't count */
-	struct event_log *log;       /* may be NULL */
-	uint64_t n_normal;           /* normal snapshots stored so far; for the log */
+	const struct snapshot *peak;      /* has the true peak's `live`, after the end */
+	const struct stack_depth *depths; /* NULL: stacks don't count */
+	struct event_log *log;            /* may be NULL */
+	uint64_t n_normal;                /* normal snapshots stored so far; for the log */
 
 	const struct mst_reader *reader; /* NULL before the first chunk, as is `chunk` */
 	const struct mst_chunk *chunk;
@@ -202,7 +202,7 @@ bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const
 void massif_run_records(struct massif *m);
 
 /* The stack pointer changes before record `i`. */
-void massif_sp_change(struct massif *m, const struct depth_step *change, uint32_t i);
+void massif_sp_change(struct massif *m, const struct sp_change *change, uint32_t i);
 
 /* What record `i` of the present chunk does. */
 struct effect massif_effect_at(const struct massif *m, uint32_t i);

@@ -240,7 +240,7 @@ static uint32_t run_until(struct massif *m, uint32_t i, uint32_t end)
 
 /* ---- stacks ---- */
 
-void massif_sp_change(struct massif *m, const struct depth_step *change, uint32_t i)
+void massif_sp_change(struct massif *m, const struct sp_change *change, uint32_t i)
 {
 	const bool shrinks = (int64_t)change->grown < 0;
 	const uint64_t n_normal = m->n_normal, ticks = clock_ticks(m->settings, change->grown);
@@ -268,12 +268,12 @@ void massif_sp_change(struct massif *m, const struct depth_step *change, uint32_
 void massif_run_records(struct massif *m)
 {
 	const uint32_t end = m->chunk->n_records;
-	struct depths_cursor cursor = { 0 };
-	struct depth_step change;
+	struct sp_cursor cursor = { 0 };
+	struct sp_change change;
 	uint32_t i = 0;
 
 	massif_begin_quiet(m);
-	while (m->depths && depths_next(m->depths, &cursor, &change)) {
+	while (m->depths && stack_depth_next(m->depths, &cursor, &change)) {
 		assert(change.record <= end);
 		i = run_until(m, i, change.record);
 		massif_sp_change(m, &change, i);

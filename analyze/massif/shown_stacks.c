@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shown_stacks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,14 +82,14 @@ static bool ask_alloc_fn(const struct shown_stacks *c, uint32_t frame)
 	return name && in_list(&c->settings->alloc_fns, name) && !inlined_name(c, frame);
 }
 
-/* Each stack asks for names of all its frames, so answers are kept. */
+/* What is known of a frame's names, kept because each stack asks for all its frames. */
 enum answer {
 	ALLOC_FN_NO = 1,
 	ALLOC_FN_YES = 2,
 	ROLE_STEP = 4, /* this times the enum symbol_role plus 1 */
 };
 
-/* 0 where it has not been asked. NULL: no memory, so that they must be found anew. */
+/* 0: not asked yet. NULL: no memory; the answer has to be found anew. */
 static uint8_t *answers_about(struct shown_stacks *c, uint32_t frame)
 {
 	if (frame >= c->n_answers) {
@@ -145,7 +146,7 @@ static enum symbol_role role_of(struct shown_stacks *c, const struct capture *ca
 	return role_of_frame(c, frame_of(cap, i));
 }
 
-/* Whether the first function left is one to ignore; nameless code is looked through. */
+/* Whether the first function left is to be ignored; frames without a name are skipped. */
 static bool is_ignored(const struct shown_stacks *c, const struct capture *cap, uint32_t first)
 {
 	if (c->settings->ignore_fns.n == 0)
@@ -239,16 +240,17 @@ static bool same_frames(const struct capture *cap, uint32_t stack)
 }
 
 /*
- * The slot of the context of the captured frames; it is free, if there is none yet. NULL: too many
- * others are in the way, which only a crafted trace has.
+ * The bucket of the context of the captured frames; unused if there is none yet. NULL: too many others hash alike, which
+ * only a crafted trace has.
  */
 static struct cut_short *find_cut_short(struct shown_stacks *c, const struct capture *cap, uint32_t hash)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct cut_short *slot = &c->cut_short[(hash + i) & (c->cut_short_slots - 1)];
+		struct cut_short *bucket = &c->cut_short[(hash + i) & (c->n_buckets - 1)];
 
-		if (!slot->used || (slot->hash == hash && same_frames(cap, c->items[slot->context].stack)))
-			return slot;
+		if (!bucket->used ||
+		    (bucket->hash == hash && same_frames(cap, c->items[bucket->context].stack)))
+			return bucket;
 	}
 	return NULL;
 }
@@ -256,30 +258,30 @@ static struct cut_short *find_cut_short(struct shown_stacks *c, const struct cap
 /* Makes room for one more. False: no memory. */
 static bool reserve_cut_short(struct shown_stacks *c)
 {
-	const uint32_t slots = c->cut_short_slots ? 2 * c->cut_short_slots : 256;
+	const uint32_t buckets = c->n_buckets ? 2 * c->n_buckets : 256;
 	struct cut_short *grown;
 
-	if (2 * c->n_cut_short < c->cut_short_slots)
+	if (2 * c->n_cut_short < c->n_buckets)
 		return true;
-	grown = calloc(slots, sizeof(*grown));
+	grown = calloc(buckets, sizeof(*grown));
 	if (!grown)
 		return false;
-	for (uint32_t i = 0; i < c->cut_short_slots; i++) {
-		uint32_t to = c->cut_short[i].hash & (slots - 1);
+	for (uint32_t i = 0; i < c->n_buckets; i++) {
+		uint32_t to = c->cut_short[i].hash & (buckets - 1);
 
 		if (!c->cut_short[i].used)
 			continue;
 		while (grown[to].used)
-			to = (to + 1) & (slots - 1);
+			to = (to + 1) & (buckets - 1);
 		grown[to] = c->cut_short[i];
 	}
 	free(c->cut_short);
 	c->cut_short = grown;
-	c->cut_short_slots = slots;
+	c->n_buckets = buckets;
 	return true;
 }
 
-/* Returns its number, or CONTEXT_UNKNOWN: no memory. */
+/* Returns the context's number; CONTEXT_UNKNOWN: no memory. */
 static uint32_t append_context(struct shown_stacks *c, const struct context *context)
 {
 	if (!array_reserve(&c->items, c->n, &c->capacity, sizeof(*c->items)))
@@ -288,28 +290,28 @@ static uint32_t append_context(struct shown_stacks *c, const struct context *con
 	return c->n++;
 }
 
-/* The same for frames that another, deeper stack may have, too. */
+/* The same for frames that a deeper stack may share. */
 static uint32_t append_cut_short(struct shown_stacks *c, const struct capture *cap,
 				 const struct context *context)
 {
 	const uint32_t hash = hash_frames(cap);
-	struct cut_short *slot;
+	struct cut_short *bucket;
 	uint32_t n;
 
 	if (!reserve_cut_short(c))
 		return CONTEXT_UNKNOWN;
-	slot = find_cut_short(c, cap, hash);
-	if (slot && slot->used)
-		return slot->context;
+	bucket = find_cut_short(c, cap, hash);
+	if (bucket && bucket->used)
+		return bucket->context;
 	n = append_context(c, context);
-	if (slot && n != CONTEXT_UNKNOWN) {
-		*slot = (struct cut_short){ .hash = hash, .context = n, .used = true };
+	if (bucket && n != CONTEXT_UNKNOWN) {
+		*bucket = (struct cut_short){ .hash = hash, .context = n, .used = true };
 		c->n_cut_short++;
 	}
 	return n;
 }
 
-/* Whether Massif's innermost frame is the allocator's own: not of a request, or a system call. */
+/* Whether Massif's innermost frame is the allocator's own: not so for client requests and system calls. */
 static bool has_allocator(const struct mst_kind *kind)
 {
 	return !mst_op_is_custom(kind->op) && !mst_op_is_page(kind->op);
@@ -326,8 +328,10 @@ static uint32_t add_context(struct shown_stacks *c, const struct mst_reader *rea
 	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < most;
 	     stack = cap.stacks[stack].parent)
 		c->captured[cap.n++] = stack;
+	assert(cap.n <= c->settings->depth + CAPTURED_MORE);
 	if (!select_frames(c, &cap, &first, &end))
 		return CONTEXT_IGNORED;
+	assert(first <= end && end <= cap.n);
 	context = (struct context){
 		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
 		.n = end - first,

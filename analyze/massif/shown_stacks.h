@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a recorded stack to the part of it that Massif shows: allocation functions stripped from
- * the inside, what lies below main cut off, at most --depth frames left; or nothing at all for an
- * ignored function. Decided once a stack, in the order in which stacks are asked for, which has to
- * be that of their first use (Massif remembers how deep main was seen).
+ * From a recorded stack to the part of it that Massif shows, its context: allocation functions stripped from the
+ * inside, what lies below main cut off, at most --depth frames left; or nothing for an ignored function. Decided once a
+ * stack. Stacks have to be looked up in order of first use, because Massif remembers how deep main was seen.
  *
- * Massif ignores a stack of nothing but allocation functions, too, and an empty one; with the
- * setting compat at its default the outermost of them is shown, and the empty one is no frames.
- * Functions that were inlined have names of their own here, except as 3.19 has it.
+ * Massif also ignores an empty stack and one of nothing but allocation functions. With the setting compat at its
+ * default the latter shows its outermost frame, and the empty stack is a context without frames. Inlined functions have
+ * names of their own, except with compat 3.19.
  */
 #ifndef ANALYZE_SHOWN_STACKS_H
 #define ANALYZE_SHOWN_STACKS_H
@@ -24,7 +23,7 @@ struct context {
 
 enum shown_stacks_view {
 	SHOWN_STACKS_SHOWN, /* what Massif's trees show, as above */
-	SHOWN_STACKS_WHOLE, /* only what lies below main is cut off; equal captured stacks are one context */
+	SHOWN_STACKS_WHOLE, /* cut below main only; equal captured stacks are one context */
 };
 
 struct shown_stacks {
@@ -39,10 +38,10 @@ struct shown_stacks {
 	uint32_t *by_stack; /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
 	uint32_t n_by_stack;
 	uint32_t deepest;            /* frames outside of the outermost main, as seen so far */
-	uint32_t *captured;          /* stack ids of the stack at hand, innermost first */
-	struct cut_short *cut_short; /* contexts of stacks that are deeper than that; a hash table */
-	uint32_t n_cut_short, cut_short_slots;
-	uint8_t *answers; /* by frame: what is known of its names, see answers_about() */
+	uint32_t *captured;          /* stack ids of the present stack, innermost first */
+	struct cut_short *cut_short; /* contexts of stacks deeper than what is captured; a hash table */
+	uint32_t n_cut_short, n_buckets;
+	uint8_t *answers; /* by frame: enum answer */
 	uint32_t n_answers;
 };
 

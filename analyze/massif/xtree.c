@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of any
- * size. Blocks are counted in shares (estimate.h) until the end.
+ * Values are unsigned and may wrap: a hostile trace may free more than it allocates, or blocks of any size. Blocks are
+ * counted in shares (sample_weight.h) until the end.
  */
 #include "xtree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "sample_weight.h"
@@ -18,7 +19,7 @@ struct values {
 
 /* What is known of the blocks of a kind, or of the calls of one that only frees. */
 struct kind_state {
-	uint32_t context;       /* CONTEXT_UNKNOWN: not asked for yet */
+	uint32_t context;       /* CONTEXT_UNKNOWN: not looked up yet */
 	uint32_t shown_context; /* in Massif's trees; the same */
 };
 
@@ -28,9 +29,9 @@ struct xtree {
 	bool full;
 	struct shown_stacks contexts;
 	struct shown_stacks shown;
-	struct values *values; /* by context */
-	uint32_t n_values;     /* at least as many as there are contexts */
-	struct values nobody;  /* of stacks without a frame; not in the report */
+	struct values *values;    /* by context */
+	uint32_t n_values;        /* at least as many as there are contexts */
+	struct values unreported; /* of stacks without a frame */
 	struct kind_state *states;
 	uint32_t n_states; /* at least as many as the trace has kinds */
 	uint64_t time_ms;
@@ -39,8 +40,8 @@ struct xtree {
 	/* The present chunk's. */
 	const struct mst_reader *reader;
 	const struct mst_kind *kinds;
-	uint64_t mean; /* of the sample, see estimate.h */
-	bool base;     /* blocks come that were there when the trace begins */
+	uint64_t mean; /* of the sample, see sample_weight.h */
+	bool base;     /* the chunk is of the initial state */
 };
 
 /* ---- kinds ---- */
@@ -86,7 +87,7 @@ static struct values *values_of(struct xtree *x, uint32_t kind)
 	if (*context == CONTEXT_UNKNOWN)
 		*context = shown_stacks_find(&x->contexts, x->reader, &x->kinds[kind]);
 	if (*context == CONTEXT_IGNORED)
-		return &x->nobody;
+		return &x->unreported;
 	return *context != CONTEXT_UNKNOWN && reserve_values(x) ? &x->values[*context] : NULL;
 }
 
@@ -101,9 +102,8 @@ static bool is_ignored(struct xtree *x, uint32_t kind)
 }
 
 /*
- * Whether Massif's full report doesn't notice that a block of `old` goes, and that is wanted: one of no
- * bytes, or one that its other counters ignore; or one that a realloc of kind `resized` (else
- * MST_NONE) takes out of them.
+ * Whether Massif's full report doesn't notice that a block of `old` goes, and compat asks for that: a block of no bytes,
+ * or one that the other counters ignore, or one that a realloc of kind `resized` (else MST_NONE) takes out of them.
  */
 static bool is_overlooked(struct xtree *x, uint32_t old, uint32_t resized)
 {
@@ -130,6 +130,7 @@ static bool come(struct xtree *x, uint32_t kind, uint64_t n)
 {
 	struct values *v = values_of(x, kind);
 
+	assert(kind < x->n_states);
 	if (!v)
 		return false;
 	v->of[XTREE_LIVE_BYTES] += n * bytes_of(x, kind);
@@ -157,7 +158,7 @@ static bool is_counted(const struct xtree *x, uint32_t kind)
 	return x->kinds[kind].op != MST_OP_UNKNOWN;
 }
 
-/* `n` blocks of `old` go by calls of which nothing is known. */
+/* `n` blocks of `old` go by calls whose stacks are unknown. */
 static bool do_free(struct xtree *x, uint32_t old, uint64_t n)
 {
 	if (!is_counted(x, old) || is_overlooked(x, old, MST_NONE))
@@ -166,7 +167,7 @@ static bool do_free(struct xtree *x, uint32_t old, uint64_t n)
 	return leave(x, old, n);
 }
 
-/* A block of `old` goes, by the call `by`, which gives another one if `resized`. */
+/* A block of `old` goes by the call `by`, which returns another block if `resized`. */
 static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 {
 	const bool has_stack = resized || x->kinds[by].op < MST_OP_IMPLIED_FREE;
@@ -176,7 +177,7 @@ static bool do_pair(struct xtree *x, uint32_t old, uint32_t by, bool resized)
 
 		if (!leave(x, old, 1))
 			return false;
-		v = has_stack ? values_of(x, by) : &x->nobody;
+		v = has_stack ? values_of(x, by) : &x->unreported;
 		if (!v)
 			return false;
 		v->of[XTREE_FREED_BYTES] += bytes_of(x, old);
@@ -214,7 +215,7 @@ static bool do_records(struct xtree *x, const struct mst_chunk *chunk)
 
 /* ---- a chunk at once ---- */
 
-/* Only records tell by whom the blocks of a full report were freed. */
+/* A full report needs records: only they say which call freed which kind. */
 static bool xtree_sums_suffice(struct observer *observer, const struct mst_reader *reader,
 			       const struct mst_chunk *chunk)
 {
@@ -228,8 +229,8 @@ static bool xtree_sums_suffice(struct observer *observer, const struct mst_reade
 }
 
 /*
- * Who freed what is not asked. Tokens are in the order of first use, so stacks come up as they do by records; those
- * that only free don't.
+ * Without which call freed which kind. Tokens are in order of first use, so stacks come up in the same order as by
+ * records; stacks that only free don't come up.
  */
 static bool do_tokens(struct xtree *x, const struct mst_chunk *chunk)
 {
@@ -337,7 +338,7 @@ uint32_t xtree_places(const struct xtree *x)
 	return x->contexts.n;
 }
 
-/* One that came up before a base, or whose blocks of that nobody is known to have freed, may have nothing. */
+/* A stack has nothing if its blocks are gone, and no stack is known to have freed them. */
 static bool has_any(const struct xtree *x, const uint64_t *values)
 {
 	uint64_t any = values[XTREE_LIVE_BLOCKS];
@@ -350,6 +351,8 @@ static bool has_any(const struct xtree *x, const uint64_t *values)
 bool xtree_place(const struct xtree *x, uint32_t i, struct xtree_place *place)
 {
 	const struct context *c = &x->contexts.items[i];
+
+	assert(i < x->contexts.n && i < x->n_values);
 
 	*place = (struct xtree_place){ .stack = c->stack, .n = c->n, .values = x->values[i].of };
 	return has_any(x, place->values);

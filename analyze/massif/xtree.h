@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Valgrind's xtree memory report as an observer: bytes and blocks by stack, either of the blocks that
- * are live at the end (--xtree-memory=allocs), or of all that was allocated and freed (full). Stacks
- * are whole but for what lies below main: --alloc-fn, --ignore-fn and --depth have no say, except
- * that 49 frames more than --depth are kept.
+ * Valgrind's xtree memory report as an observer: bytes and blocks by stack, either of the blocks that are live at the
+ * end (--xtree-memory=allocs) or of all that was allocated and freed (full). Stacks are cut below main only:
+ * --alloc-fn, --ignore-fn and --depth don't matter, except that 49 frames more than --depth are kept.
  *
- * In a full report an allocation counts for the stack that made it; when the block is freed, it
- * leaves that stack's "currently allocated" and is added to the "freed" of the stack that freed it.
- * That stack is only known if the trace has it (msrec --free-stacks=yes); without it, the free is in
- * no stack's "freed", and xtree_unplaced() tells of it. A realloc always has its stack.
+ * In a full report an allocation counts for the stack that made it. When the block is freed, it leaves that stack's
+ * "currently allocated" and is added to the "freed" of the stack that freed it. The trace has that stack only with
+ * msrec --free-stacks=yes; without it no stack's "freed" has the free, and xtree_unplaced() counts it. A realloc always
+ * has its stack.
  *
- * A failed realloc changes nothing (3.19 forgets its block), and realloc(NULL, n) and realloc(p, 0)
- * have the stack of the call (3.19 adds a frame of its own); blocks never seen being allocated
- * aren't counted.
+ * A failed realloc changes nothing (3.19 forgets its block); realloc(NULL, n) and realloc(p, 0) have the stack of the
+ * call (3.19 adds a frame); blocks never seen being allocated don't count.
  */
 #ifndef ANALYZE_XTREE_H
 #define ANALYZE_XTREE_H
@@ -38,12 +36,12 @@ enum xtree_event {
 struct xtree_place {
 	uint32_t stack;
 	uint32_t n;
-	const uint64_t *values; /* by enum xtree_event; all of them are there */
+	const uint64_t *values; /* [XTREE_EVENTS] */
 };
 
 /*
- * Makes a full report if settings->xtree_memory says so, else one of live blocks. Copies nothing:
- * `settings` and `naming` must outlive the observer. NULL when out of memory.
+ * A full report if settings->xtree_memory says so, else one of live blocks. Copies nothing: both arguments must outlive
+ * the observer. NULL: no memory.
  */
 struct xtree *xtree_create(const struct settings *settings, struct symbolizer *symbolizer);
 void xtree_destroy(struct xtree *xtree); /* NULL is allowed */
@@ -53,8 +51,8 @@ struct observer *xtree_observer(struct xtree *xtree);
 unsigned xtree_events(const struct xtree *xtree);
 
 /*
- * After the replay: the stacks of the report, in the order in which they came up. With i from 0 to
- * xtree_places() - 1; false: that one isn't in the report. Valid until xtree_destroy().
+ * After the replay: the stacks of the report in order of first use, i from 0 to xtree_places() - 1. False: the stack has
+ * nothing to report. Valid until xtree_destroy().
  */
 uint32_t xtree_places(const struct xtree *xtree);
 bool xtree_place(const struct xtree *xtree, uint32_t i, struct xtree_place *place);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "chunk_bounds.h"
 
-/* Sizes up to which sums of a chunk, and of far more blocks than there are, stay clear of what wraps. */
+#include <assert.h>
+
+/* Sums of sizes up to this don't wrap, for far more blocks than a chunk has. */
 #define SANE_BYTES ((uint64_t)1 << 44)
 
 /* A chunk's tokens, added up. */
 struct tally {
-	uint64_t come;  /* what all counted blocks that come take together */
-	uint64_t moved; /* and those that go, too */
-	uint64_t slack; /* what those that come take more than rounded up to 16 */
+	uint64_t come;  /* bytes of all counted blocks that come */
+	uint64_t moved; /* the same, with those that go */
+	uint64_t slack; /* excess of those that come over their sizes rounded up to 16 */
 	bool all;       /* every block that was seen allocated counts */
 	bool pairs;     /* there are calls of two records */
 };
@@ -40,7 +42,7 @@ static void add_token(struct tally *t, struct bounds *bounds, const struct setti
 	}
 }
 
-/* The least bound that holds. */
+/* The least bound that is known. */
 static uint64_t bound(const struct settings *s, const struct mst_chunk *chunk, const struct tally *t)
 {
 	const struct mst_sums *sums = &chunk->sums;
@@ -91,6 +93,7 @@ bool bounds_sizes_sane(struct bounds_sizes *sizes, const struct mst_kind *kinds,
 
 struct bounds bounds_by_sums(const struct settings *s, const struct mst_sums *sums)
 {
+	assert(bounds_needs_no_tokens(s));
 	const bool requested = s->usable == USABLE_REQUESTED;
 	const uint64_t bytes = (uint64_t)(requested ? sums->net_bytes : sums->net_bytes16);
 	const int64_t most = requested ? sums->max_bytes : sums->max_bytes16;

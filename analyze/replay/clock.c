@@ -12,7 +12,7 @@ struct clock_unit {
 	unsigned columns;
 	uint64_t (*at_start)(const struct clock *clock, const struct mst_reader *reader, uint64_t now);
 	uint64_t (*at_record)(struct clock *clock, uint32_t i);
-	uint64_t (*at_sp_change)(struct clock *clock, const struct depth_step *change, uint32_t i);
+	uint64_t (*at_sp_change)(struct clock *clock, const struct sp_change *change, uint32_t i);
 	uint64_t (*at_event)(const struct clock *clock, const struct mst_event *event);
 	uint64_t (*at_end)(struct clock *clock, uint64_t now);
 	uint64_t (*behind)(const struct clock *clock);
@@ -37,7 +37,7 @@ static uint64_t count_at_record(struct clock *c, uint32_t i)
 	return c->chunk->instructions[i];
 }
 
-static uint64_t count_at_sp_change(struct clock *c, const struct depth_step *change, uint32_t i)
+static uint64_t count_at_sp_change(struct clock *c, const struct sp_change *change, uint32_t i)
 {
 	(void)c;
 	(void)i;
@@ -74,6 +74,7 @@ static uint32_t count_span_end(const struct clock *c, uint32_t i, uint32_t end)
 	const uint64_t *instructions = c->chunk->instructions;
 	uint32_t next = i + 1;
 
+	assert(i < end && end <= c->chunk->n_records);
 	while (next < end && instructions[next] == instructions[i])
 		next++;
 	return next < end ? next : end;
@@ -126,11 +127,12 @@ static uint64_t ms_at_start(const struct clock *c, const struct mst_reader *read
 
 static uint64_t ms_at_record(struct clock *c, uint32_t i)
 {
+	assert(c->chunk->n_stamps > 0 && i <= c->chunk->n_records);
 	c->stamp = stamp_at(c, i);
 	return ms_of_stamp(c, c->stamp);
 }
 
-static uint64_t ms_at_sp_change(struct clock *c, const struct depth_step *change, uint32_t i)
+static uint64_t ms_at_sp_change(struct clock *c, const struct sp_change *change, uint32_t i)
 {
 	(void)change;
 	return ms_at_record(c, i);
@@ -165,6 +167,7 @@ static uint32_t ms_span_end(const struct clock *c, uint32_t i, uint32_t end)
 	const uint32_t stamp = stamp_at(c, i);
 	const uint64_t now = ms_of_stamp(c, stamp);
 
+	assert(i < end && end <= chunk->n_records);
 	for (uint32_t next = stamp + 1; next < chunk->n_stamps && chunk->stamps[next].record < end; next++) {
 		if (ms_of_stamp(c, next) != now)
 			return chunk->stamps[next].record;
@@ -279,7 +282,7 @@ uint64_t clock_at_record(struct clock *c, uint32_t i, uint64_t now)
 	return c->unit->at_record ? c->unit->at_record(c, i) : now;
 }
 
-uint64_t clock_at_sp_change(struct clock *c, const struct depth_step *change, uint32_t i, uint64_t now)
+uint64_t clock_at_sp_change(struct clock *c, const struct sp_change *change, uint32_t i, uint64_t now)
 {
 	return c->unit->at_sp_change ? c->unit->at_sp_change(c, change, i) : now;
 }

@@ -59,7 +59,7 @@ void clock_enter_chunk(struct clock *clock, const struct mst_reader *reader, con
  */
 uint64_t clock_at_start(const struct clock *clock, const struct mst_reader *reader, uint64_t now);
 uint64_t clock_at_record(struct clock *clock, uint32_t i, uint64_t now);
-uint64_t clock_at_sp_change(struct clock *clock, const struct depth_step *change, uint32_t i, uint64_t now);
+uint64_t clock_at_sp_change(struct clock *clock, const struct sp_change *change, uint32_t i, uint64_t now);
 uint64_t clock_at_event(const struct clock *clock, const struct mst_event *event, uint64_t now);
 uint64_t clock_at_end(struct clock *clock, uint64_t now);
 

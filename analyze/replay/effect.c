@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "effect.h"
 
+#include <assert.h>
+
 #include "sample_weight.h"
 
 struct effect effect_of(const struct settings *settings, const struct mst_kind *kind, enum mst_role role,
@@ -10,6 +12,7 @@ struct effect effect_of(const struct settings *settings, const struct mst_kind *
 	const uint64_t useful = weight_bytes(mean, kind->size, kind->size);
 	struct effect e = { .action = NOTHING, .counted = counted };
 
+	assert(role <= MST_KEEP);
 	if (role == MST_CALL || role == MST_KEEP)
 		return e;
 	e.comes = role == MST_ALLOC;
@@ -21,5 +24,6 @@ struct effect effect_of(const struct settings *settings, const struct mst_kind *
 		e.action = PAIR;
 	else if (counted)
 		e.action = e.comes ? COMES : GOES;
+	assert(e.action != NOTHING || !counted);
 	return e;
 }

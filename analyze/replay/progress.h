@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What terminals get and files don't: colours, and a line of progress on standard error.
+ * Output for terminals only: colours, and a line of progress on standard error.
  */
 #ifndef ANALYZE_PROGRESS_H
 #define ANALYZE_PROGRESS_H
@@ -18,8 +18,8 @@ bool term_colour_parse(const char *text, enum term_colour *colour);
 bool term_colour_wanted(enum term_colour colour, int fd);
 
 /*
- * Progress is silent in the first second, when standard error isn't a terminal, or when it is
- * asked to be; then the line is written at most five times a second and wiped at the end.
+ * Progress is silent in the first second, if standard error isn't a terminal, or if `quiet`. Else the line is written at
+ * most five times a second and erased at the end.
  */
 struct progress {
 	bool enabled, shown;
@@ -27,7 +27,7 @@ struct progress {
 	int fd;       /* the input; its offset gives the percentage */
 	int64_t size; /* of the input; 0: unknown */
 	uint64_t events;
-	uint64_t chunks, decoded; /* of these, whose records were looked at */
+	uint64_t chunks, decoded; /* all, and those whose records were decoded */
 	struct timespec start, last;
 };
 
@@ -36,7 +36,7 @@ void progress_begin(struct progress *progress, const char *tool, int fd, bool qu
 void progress_add(struct progress *progress, uint64_t events, bool decoded);
 void progress_end(struct progress *progress);
 
-/* Seconds since progress_begin(), which works also when it is silent. */
+/* Seconds since progress_begin(), also if silent. */
 double progress_seconds(const struct progress *progress);
 
 #endif

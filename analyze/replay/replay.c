@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "replay.h"
 
+#include <assert.h>
+
 #include "progress.h"
 
-/* Asks all observers; false: somebody needs the records. Without observers it is the reader's proof that counts. */
+/* Whether no observer needs the records. Without observers all chunks are decoded, which proves them sound. */
 static bool ask_all(struct mst_reader *reader, const struct mst_chunk *chunk, struct observer **observers,
 		    size_t n)
 {
@@ -22,6 +24,7 @@ static int show_chunk(struct mst_reader *reader, const struct mst_chunk *chunk, 
 	for (size_t i = 0; i < n; i++) {
 		struct observer *o = observers[i];
 		int error = 0;
+		assert(o->by_sums || chunk->records || chunk->n_records == 0);
 		if (o->by_sums && o->impl->sums)
 			error = o->impl->sums(o, reader, chunk);
 		else if (chunk->records)
@@ -43,7 +46,7 @@ static int show_end(struct mst_reader *reader, struct observer **observers, size
 	return 0;
 }
 
-/* Lets the reader leave out what no observer looks at. */
+/* Lets the reader leave out columns that no observer reads. */
 static void want_columns(struct mst_reader *reader, struct observer **observers, size_t n)
 {
 	unsigned spared = n ? MST_ALL_COLUMNS : 0;
@@ -65,6 +68,9 @@ int replay_run(struct mst_reader *reader, struct observer **observers, size_t n,
 	const struct mst_chunk *chunk;
 	int status = 0, error;
 	bool whole;
+	for (size_t i = 0; i < n; i++)
+		assert(observers[i]->impl->chunk &&
+		       (!observers[i]->impl->sums || observers[i]->impl->sums_suffice));
 	while (!all_satisfied(observers, n)) {
 		want_columns(reader, observers, n);
 		if ((status = mst_reader_peek(reader, &chunk)) <= 0)

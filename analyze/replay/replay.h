@@ -13,16 +13,15 @@ struct progress;
 
 enum replay_result {
 	REPLAY_COMPLETE = 0,
-	REPLAY_PARTIAL = 1, /* the trace is damaged or cut: the observers know all before that */
+	REPLAY_PARTIAL = 1, /* the trace is damaged or cut; observers have seen all before that */
 };
 
 /*
- * Shows each chunk to each observer, in order, then tells all of them the end. One pass; the
- * reader must not have been asked for a chunk before. `progress` may be NULL.
+ * Shows each chunk to each observer, in order, then calls their end(). One pass; the reader must not have delivered a
+ * chunk before. `progress` may be NULL.
  *
- * A negative enum mst_error means that there is no result: an observer failed, or memory is out.
- * The observers haven't been told an end then and may only be destroyed. With REPLAY_PARTIAL,
- * replay_problem() tells what is wrong.
+ * Returns an enum replay_result, or a negative enum mst_error if there is no result: an observer failed, or memory is
+ * out. Observers may then only be destroyed. After REPLAY_PARTIAL, replay_problem() says what is wrong.
  */
 int replay_run(struct mst_reader *reader, struct observer **observers, size_t n, struct progress *progress);
 

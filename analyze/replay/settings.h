@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that Massif calls an option and that changes its answer, and what we add. Defaults,
- * ranges and messages are those of Massif 3.19; args.c fills this from a command line.
+ * Massif's options that change its answer, and our own. Defaults, ranges and messages are those of Massif 3.19; args.c
+ * fills this from a command line.
  */
 #ifndef ANALYZE_SETTINGS_H
 #define ANALYZE_SETTINGS_H
@@ -24,11 +24,11 @@ enum usable_model {
 	USABLE_REQUESTED, /* what was asked for */
 };
 
-/* Whose answer is wanted where Massif is wrong. */
+/* Which answer is given where Massif is wrong. */
 enum compat {
-	COMPAT_FIXED,  /* the right one */
-	COMPAT_3_19,   /* that of the version given, byte for byte */
-	COMPAT_LATEST, /* that of versions since 3.22, which look at inlined functions, too */
+	COMPAT_FIXED,  /* the right answer */
+	COMPAT_3_19,   /* that of 3.19, byte for byte */
+	COMPAT_LATEST, /* that of versions since 3.22, which also look at inlined functions */
 };
 
 enum xtree_memory {
@@ -42,14 +42,14 @@ struct name_list {
 	char **names; /* owned */
 };
 
-/* A moment for a file of its own; in the order of the kinds, then of the times. */
+/* Requests for files of their own are sorted by kind, then by time. */
 enum at_kind {
 	AT_TIME, /* after the last call at that time or before it */
-	AT_PEAK, /* the first one with the largest total of all */
+	AT_PEAK, /* the first point in time with the largest total */
 	AT_END,
 };
 
-/* What the file holds. */
+/* What the requested file holds. */
 enum at_what {
 	AT_DETAILED, /* a snapshot with a tree */
 	AT_PLAIN,    /* one without */
@@ -66,13 +66,13 @@ struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;
 	enum compat compat;
-	bool usable_given, compat_given; /* else what suits the trace best takes their place */
+	bool usable_given, compat_given; /* else replaced by what suits the trace best */
 	bool heap;
 	bool stacks;
 	bool pages_as_heap; /* pages count, and blocks don't; never without `heap`, once settled */
 	bool show_below_main;
-	bool exact_peak; /* the peak is the true one */
-	bool stats;      /* tell how many of what there were */
+	bool exact_peak; /* the peak is the true peak */
+	bool stats;      /* print figures at the end */
 	enum xtree_memory xtree_memory;
 	bool xtree_compress; /* names are spelt out once in callgrind's format */
 	unsigned heap_admin; /* bytes a block */
@@ -87,7 +87,7 @@ struct settings {
 	struct name_list fullpath_after;
 	struct at *ats; /* in order; owned */
 	size_t n_ats;
-	bool only_moments; /* write the files for `ats`, and no other */
+	bool only_moments; /* write the files for `ats` and no others */
 	char *out_file;    /* --massif-out-file pattern, owned */
 	char *xtree_file;  /* --xtree-memory-file pattern, owned */
 	char *desc;        /* the options as given, for massif.out's first line; owned, "" if none */

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "stack_depth.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-struct depths {
+struct stack_depth {
 	struct observer observer;
-	uint64_t *threads; /* by thread: how deep its stack is */
+	uint64_t *threads; /* by thread: its stack's depth in bytes */
 	uint32_t n_threads;
-	struct depth_step *steps; /* of the present chunk, by its marks */
-	size_t n_steps, capacity;
-	const struct mst_chunk *chunk; /* the present one, if it has steps of its own; else NULL */
+	struct sp_change *changes; /* of the present chunk, from its markers */
+	size_t n_changes, capacity;
+	const struct mst_chunk *chunk; /* the present chunk, if SP changes were recorded; else NULL */
 };
 
-/* By token of a chunk, whether it is a mark; and how many marks there are. */
-static uint32_t find_marks(const struct mst_chunk *chunk, const struct mst_kind *kinds)
+/* How many markers the chunk has. */
+static uint32_t count_markers(const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	uint32_t n = 0;
 
@@ -26,7 +27,7 @@ static uint32_t find_marks(const struct mst_chunk *chunk, const struct mst_kind 
 	return n;
 }
 
-static bool reserve(struct depths *d, uint32_t n_threads, size_t n_steps)
+static bool reserve(struct stack_depth *d, uint32_t n_threads, size_t n_changes)
 {
 	if (n_threads > d->n_threads) {
 		uint64_t *threads = realloc(d->threads, n_threads * sizeof(*threads));
@@ -37,61 +38,62 @@ static bool reserve(struct depths *d, uint32_t n_threads, size_t n_steps)
 		while (d->n_threads < n_threads)
 			threads[d->n_threads++] = 0;
 	}
-	if (n_steps > d->capacity) {
-		struct depth_step *steps = realloc(d->steps, n_steps * sizeof(*steps));
+	if (n_changes > d->capacity) {
+		struct sp_change *changes = realloc(d->changes, n_changes * sizeof(*changes));
 
-		if (!steps)
+		if (!changes)
 			return false;
-		d->steps = steps;
-		d->capacity = n_steps;
+		d->changes = changes;
+		d->capacity = n_changes;
 	}
 	return true;
 }
 
-static void add_mark(struct depths *d, const struct mst_chunk *chunk, uint32_t record, uint32_t thread,
-		     uint64_t depth)
+static void add_marker(struct stack_depth *d, const struct mst_chunk *chunk, uint32_t record, uint32_t thread,
+		       uint64_t depth)
 {
 	const uint64_t grown = depth - d->threads[thread];
 
 	d->threads[thread] = depth;
+	assert(thread < d->n_threads && d->n_changes < d->capacity);
 	if (grown)
-		d->steps[d->n_steps++] = (struct depth_step){
+		d->changes[d->n_changes++] = (struct sp_change){
 			.record = record,
 			.instructions = chunk->instructions ? chunk->instructions[record] : 0,
 			.grown = grown,
 		};
 }
 
-static int depths_chunk(struct observer *observer, const struct mst_reader *reader,
-			const struct mst_chunk *chunk)
+static int stack_depth_chunk(struct observer *observer, const struct mst_reader *reader,
+			     const struct mst_chunk *chunk)
 {
-	struct depths *d = (struct depths *)observer;
+	struct stack_depth *d = (struct stack_depth *)observer;
 	uint32_t n_threads, n_kinds, run = 0;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
-	uint32_t marks = find_marks(chunk, kinds);
+	uint32_t markers = count_markers(chunk, kinds);
 
 	mst_reader_threads(reader, &n_threads);
-	d->n_steps = 0;
+	d->n_changes = 0;
 	d->chunk = chunk->sp_changes_size ? chunk : NULL;
-	if (!reserve(d, n_threads, marks))
+	if (!reserve(d, n_threads, markers))
 		return MST_ERR_NOMEM;
-	for (uint32_t i = 0; marks && i < chunk->n_records; i++) {
+	for (uint32_t i = 0; markers && i < chunk->n_records; i++) {
 		const struct mst_token *token = &chunk->tokens[chunk->records[i]];
 
 		while (run + 1 < chunk->n_runs && chunk->runs[run + 1].record <= i)
 			run++;
 		if (token->role != MST_CALL || kinds[token->kind].op != MST_OP_STACK)
 			continue;
-		marks--;
-		add_mark(d, chunk, i, chunk->runs[run].thread, kinds[token->kind].size);
+		markers--;
+		add_marker(d, chunk, i, chunk->runs[run].thread, kinds[token->kind].size);
 	}
 	return 0;
 }
 
-struct depths *depths_create(void)
+struct stack_depth *stack_depth_create(void)
 {
-	static const struct observer_impl impl = { .chunk = depths_chunk };
-	struct depths *d = calloc(1, sizeof(*d));
+	static const struct observer_impl impl = { .chunk = stack_depth_chunk };
+	struct stack_depth *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
@@ -100,43 +102,43 @@ struct depths *depths_create(void)
 	return d;
 }
 
-void depths_destroy(struct depths *d)
+void stack_depth_destroy(struct stack_depth *d)
 {
 	if (!d)
 		return;
 	free(d->threads);
-	free(d->steps);
+	free(d->changes);
 	free(d);
 }
 
-struct observer *depths_observer(struct depths *d)
+struct observer *stack_depth_observer(struct stack_depth *d)
 {
 	return &d->observer;
 }
 
-/* The next change of the stack pointer, where each of them was recorded. */
-static bool next_change(const struct mst_chunk *chunk, struct depths_cursor *cursor, struct depth_step *step)
+/* The next SP change, where each was recorded. */
+static bool next_change(const struct mst_chunk *chunk, struct sp_cursor *cursor, struct sp_change *change)
 {
-	struct mst_sp_change change;
+	struct mst_sp_change recorded;
 
 	if (!cursor->changes.chunk)
 		cursor->changes = MST_SP_CURSOR(chunk);
-	if (!mst_sp_next(&cursor->changes, &change))
+	if (!mst_sp_next(&cursor->changes, &recorded))
 		return false;
-	*step = (struct depth_step){
-		.record = change.record,
-		.instructions = change.instructions,
-		.grown = change.grown,
+	*change = (struct sp_change){
+		.record = recorded.record,
+		.instructions = recorded.instructions,
+		.grown = recorded.grown,
 	};
 	return true;
 }
 
-bool depths_next(const struct depths *d, struct depths_cursor *cursor, struct depth_step *step)
+bool stack_depth_next(const struct stack_depth *d, struct sp_cursor *cursor, struct sp_change *change)
 {
 	if (d->chunk)
-		return next_change(d->chunk, cursor, step);
-	if (cursor->next >= d->n_steps)
+		return next_change(d->chunk, cursor, change);
+	if (cursor->next >= d->n_changes)
 		return false;
-	*step = d->steps[cursor->next++];
+	*change = d->changes[cursor->next++];
 	return true;
 }

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the stacks of a trace's threads grow and shrink, as steps that stand before its records. An observer,
- * to be shown each chunk before those that use it; for all settings that count stacks.
+ * How the stacks of a trace's threads grow and shrink: SP changes (changes of the stack pointer) between its records.
+ * An observer that has to see each chunk before those that use it; one for all settings that count stacks.
  *
- * Either each change of the stack pointer was recorded (mst_sp_change), and is a step, or marks (MST_OP_STACK)
- * tell how deep a thread's stack is at a call; a step is the difference to what it was before, 0 at first.
- * What Massif counts is the sum over all threads, also of those that have ended.
+ * Either each SP change was recorded (mst_sp_change), or markers (MST_OP_STACK) say how deep a thread's stack is at a
+ * call; then an SP change is the difference to the marker before, 0 at first. Massif counts the sum over all threads,
+ * also of those that have ended.
  */
 #ifndef ANALYZE_STACK_DEPTH_H
 #define ANALYZE_STACK_DEPTH_H
 
 #include "observer.h"
 
-struct depths;
+struct stack_depth;
 
-/* All bytes are modulo 2^64: a hostile trace may tell of any depth. */
-struct depth_step {
+/* Bytes are modulo 2^64: a hostile trace may have any depth. */
+struct sp_change {
 	uint32_t
-		record; /* of the present chunk: the step comes just before it; may be that behind the last */
-	uint64_t instructions; /* executed by then; 0 if they are not counted */
-	uint64_t grown;        /* bytes, never 0; below 0 as a signed number: the stack shrank */
+		record; /* of the present chunk: the change comes just before it; n_records: behind the last */
+	uint64_t instructions; /* executed by then; 0 if not recorded */
+	uint64_t grown;        /* bytes, never 0; negative as a signed number: the stack shrank */
 };
 
-struct depths *depths_create(void);         /* NULL: no memory */
-void depths_destroy(struct depths *depths); /* NULL is allowed */
-struct observer *depths_observer(struct depths *depths);
+struct stack_depth *stack_depth_create(void);         /* NULL: no memory */
+void stack_depth_destroy(struct stack_depth *depths); /* NULL is allowed */
+struct observer *stack_depth_observer(struct stack_depth *depths);
 
-/* A walk over the steps of the present chunk, in order: start with zeros. False: there are no more. */
-struct depths_cursor {
+/* The next SP change of the present chunk, in order; zero-initialise the cursor. False: there is none. */
+struct sp_cursor {
 	size_t next;
 	struct mst_sp_cursor changes;
 };
-bool depths_next(const struct depths *depths, struct depths_cursor *cursor, struct depth_step *step);
+bool stack_depth_next(const struct stack_depth *depths, struct sp_cursor *cursor, struct sp_change *step);
 
 #endif

@@ -14,12 +14,12 @@
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-static int check_names(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+static int check_names(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace)
 {
 	struct output_set places = { 0 };
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
-		const struct conversion *item = &c->items[i];
+		const struct massif_run *item = &c->items[i];
 		status = output_set_add(&places, tool, trace->origin, item->name);
 		if (status == 0 && item->xtree_name)
 			status = output_set_add(&places, tool, trace->origin, item->xtree_name);
@@ -30,7 +30,7 @@ static int check_names(const struct conversions *c, const struct tool *tool, con
 	return status;
 }
 
-/* The name of the file for a moment: that of the result, what it is, and the moment. NULL: no memory. */
+/* The name of the file for a request: that of the result, what it holds, and the point in time. NULL: no memory. */
 static char *name_at(const char *result, const struct at *at)
 {
 	static const char *const words[] = {
@@ -46,7 +46,7 @@ static char *name_at(const char *result, const struct at *at)
 	return n < 0 ? NULL : name;
 }
 
-static int name_ats(struct conversion *item, const struct tool *tool)
+static int name_ats(struct massif_run *item, const struct tool *tool)
 {
 	const struct settings *settings = item->settings;
 	if (settings->n_ats && strcmp(item->name, "-") == 0) {
@@ -71,8 +71,8 @@ static int name_ats(struct conversion *item, const struct tool *tool)
 	return TOOL_NO_RESULT;
 }
 
-/* Massif writes the xtree report first, so its %n comes first. Returns 0 or an exit status. */
-static int name_results(struct conversion *item, const struct tool *tool, const char *output,
+/* Massif writes the xtree report first, so %n counts it first. Returns 0 or an exit status. */
+static int name_results(struct massif_run *item, const struct tool *tool, const char *output,
 			struct outname *outname)
 {
 	const struct settings *settings = item->settings;
@@ -90,11 +90,11 @@ static int name_results(struct conversion *item, const struct tool *tool, const 
 	return item->name ? name_ats(item, tool) : status;
 }
 
-int conversions_plan(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+int massif_runs_plan(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		     const char *output)
 {
 	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
-	*c = (struct conversions){ .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
+	*c = (struct massif_runs){ .items = calloc(tool->n_also + 1, sizeof(*c->items)) };
 	if (!c->items) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
@@ -109,10 +109,10 @@ int conversions_plan(struct conversions *c, const struct tool *tool, const struc
 	return check_names(c, tool, trace);
 }
 
-void conversions_finish(struct conversions *c)
+void massif_runs_finish(struct massif_runs *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		struct conversion *item = &c->items[i];
+		struct massif_run *item = &c->items[i];
 		for (size_t k = 0; item->at_names && k < item->settings->n_ats; k++)
 			free(item->at_names[k]);
 		free(item->at_names);
@@ -124,7 +124,7 @@ void conversions_finish(struct conversions *c)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* What a file is to hold: all that the emitter makes of a result, or just these snapshots. */
+/* What a file holds: all that the emitter makes of a result, or, without an emitter, these snapshots. */
 struct content {
 	const struct emitter *emitter;
 	const struct snapshot *snapshots;
@@ -151,8 +151,8 @@ struct observers {
 	struct observer **items;
 };
 
-/* One for all conversions that agree in what it depends on. False: no memory. */
-static bool share_usable(struct conversions *c, struct conversion *item, struct observers *observers,
+/* One for all runs that agree in what it depends on. False: no memory. */
+static bool share_usable(struct massif_runs *c, struct massif_run *item, struct observers *observers,
 			 const struct block_sizes **usable)
 {
 	*usable = NULL;
@@ -170,25 +170,25 @@ static bool share_usable(struct conversions *c, struct conversion *item, struct 
 	return *usable;
 }
 
-/* One for all that count stacks. False: no memory. */
-static bool share_depths(struct conversions *c, const struct conversion *item, struct observers *observers,
-			 const struct depths **depths)
+/* One for all runs that count stacks. False: no memory. */
+static bool share_depths(struct massif_runs *c, const struct massif_run *item, struct observers *observers,
+			 const struct stack_depth **depths)
 {
 	*depths = NULL;
 	if (!item->settings->stacks)
 		return true;
 	if (!c->depths) {
-		c->depths = depths_create();
+		c->depths = stack_depth_create();
 		if (!c->depths)
 			return false;
-		observers->items[observers->n++] = depths_observer(c->depths);
+		observers->items[observers->n++] = stack_depth_observer(c->depths);
 	}
 	*depths = c->depths;
 	return true;
 }
 
-/* Only the tool's own settings get its -v -v, as it would be hard to tell the lines of several apart. */
-static struct event_log *begin_log(struct conversion *item, const struct tool *tool,
+/* -v -v is for the tool's own settings only: lines of several settings could not be told apart. */
+static struct event_log *begin_log(struct massif_run *item, const struct tool *tool,
 				   const struct tool_trace *trace)
 {
 	const bool lines = tool->verbosity > 1 && item->settings == &tool->args.settings;
@@ -203,8 +203,8 @@ static struct event_log *begin_log(struct conversion *item, const struct tool *t
 	return &item->log;
 }
 
-/* Makes the observers of one conversion. False: no memory. */
-static bool observe(struct conversions *c, struct conversion *item, struct event_log *log,
+/* Makes the observers of one run. False: no memory. */
+static bool observe(struct massif_runs *c, struct massif_run *item, struct event_log *log,
 		    const struct emitter *emitter, struct symbolizer *symbolizer, struct observers *observers)
 {
 	struct massif_helpers helpers = { .log = log };
@@ -223,31 +223,31 @@ static bool observe(struct conversions *c, struct conversion *item, struct event
 	return item->xtree;
 }
 
-/* Where a replay that is only asked about moments may begin. */
-static bool before_moments(const struct mst_keyframe *keyframe, void *context)
+/* Whether a replay for nothing but requests may begin at the key frame. */
+static bool is_before_requests(const struct mst_keyframe *keyframe, void *context)
 {
-	const struct conversions *c = context;
+	const struct massif_runs *c = context;
 	for (size_t i = 0; i < c->n; i++)
 		if (!massif_before(c->items[i].settings, keyframe, c->time_shift))
 			return false;
 	return true;
 }
 
-/* Goes to the key frame before all moments, if that is possible. 0, or an enum mst_error. */
-static int enter(struct conversions *c, const struct tool_trace *trace)
+/* Goes to the key frame before all requests, if the settings allow it. 0, or an enum mst_error. */
+static int enter(struct massif_runs *c, const struct tool_trace *trace)
 {
 	struct mst_keyframe keyframe;
 	bool can = true, fine = true;
 	for (size_t i = 0; i < c->n; i++)
 		can &= massif_can_enter(c->items[i].settings, trace->reader) && !c->items[i].xtree;
 	c->time_shift = mst_reader_time_shift(trace->reader);
-	const int got = can ? mst_reader_seek(trace->reader, before_moments, c, &keyframe) : 0;
+	const int got = can ? mst_reader_seek(trace->reader, is_before_requests, c, &keyframe) : 0;
 	for (size_t i = 0; i < c->n && got == 1 && fine; i++)
 		fine = massif_enter(c->items[i].massif, trace->reader, &keyframe);
 	return got < 0 ? got : fine ? 0 : MST_ERR_NOMEM;
 }
 
-static int replay(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+static int replay(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		  const struct emitter *emitter, struct symbolizer *symbolizer)
 {
 	struct observers observers = { .items = calloc(4 * c->n + 1, sizeof(struct observer *)) };
@@ -265,7 +265,7 @@ static int replay(struct conversions *c, const struct tool *tool, const struct t
 	return status;
 }
 
-/* Massif's way to choose: by the whole path, not by the end of the name. */
+/* Massif chooses the format by the whole path, not by the end of the name. */
 static const struct emitter *xtree_emitter(const char *name)
 {
 	char *directory = *name == '/' || strcmp(name, "-") == 0 ? NULL : getcwd(NULL, 0);
@@ -274,8 +274,8 @@ static const struct emitter *xtree_emitter(const char *name)
 	return is_massif ? &emit_xtree : &emit_callgrind;
 }
 
-static void tell_unplaced(const struct tool *tool, const struct tool_trace *trace,
-			  const struct conversions *c)
+static void report_unplaced(const struct tool *tool, const struct tool_trace *trace,
+			    const struct massif_runs *c)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < c->n; i++)
@@ -288,8 +288,8 @@ static void tell_unplaced(const struct tool *tool, const struct tool_trace *trac
 			    trace->name, n);
 }
 
-/* Says so if a result needs to know how much the allocator gave, which no kind of block tells. */
-static bool lacks_usable(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace)
+/* Whether a result needs the sizes that the allocator gave, and the trace lacks them; prints it. */
+static bool lacks_usable(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace)
 {
 	bool lacking = false;
 	for (size_t i = 0; i < c->n && !lacking; i++)
@@ -297,8 +297,8 @@ static bool lacks_usable(const struct conversions *c, const struct tool *tool, c
 	return lacking;
 }
 
-/* Whether stacks are to be counted, and nobody has looked at them. */
-static bool lacks_depths(const struct conversions *c, const struct mst_reader *reader)
+/* Whether stacks have to be counted, and the trace lacks them. */
+static bool lacks_depths(const struct massif_runs *c, const struct mst_reader *reader)
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
@@ -308,12 +308,12 @@ static bool lacks_depths(const struct conversions *c, const struct mst_reader *r
 	return lacking;
 }
 
-static bool write_all(const struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+static bool write_all(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		      const struct emitter *emitter, struct symbolizer *symbolizer)
 {
 	bool written = true;
 	for (size_t i = 0; i < c->n; i++) {
-		const struct conversion *item = &c->items[i];
+		const struct massif_run *item = &c->items[i];
 		const struct emit_view view = {
 			.reader = trace->reader,
 			.settings = item->settings,
@@ -340,7 +340,7 @@ static bool write_all(const struct conversions *c, const struct tool *tool, cons
 	return written;
 }
 
-int conversions_run(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+int massif_runs_run(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		    const struct emitter *emitter)
 {
 	struct symbolizer *symbolizer =
@@ -360,7 +360,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 	if (tool_has_result(status)) {
 		if (!write_all(c, tool, trace, emitter, symbolizer))
 			status = TOOL_NO_RESULT;
-		tell_unplaced(tool, trace, c);
+		report_unplaced(tool, trace, c);
 		if (c->depths && !mst_reader_info(trace->reader)->exact)
 			tool_notice(
 				tool,
@@ -377,7 +377,7 @@ int conversions_run(struct conversions *c, const struct tool *tool, const struct
 		block_sizes_destroy(c->items[i].usable);
 		xtree_destroy(c->items[i].xtree);
 	}
-	depths_destroy(c->depths);
+	stack_depth_destroy(c->depths);
 	symbolize_destroy(symbolizer);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an open trace to files in one of the formats of emit.h: replay, names, output.
+ * From an open trace to files of snapshots or of xtrees (emit.h): replay, names, output. One run a setting, all in one
+ * pass: the tool's own first, then one for each --also.
  */
 #ifndef ANALYZE_MASSIF_RUN_H
 #define ANALYZE_MASSIF_RUN_H
@@ -10,43 +11,40 @@
 #include "tool.h"
 
 /* One replay's result and where it goes. */
-struct conversion {
+struct massif_run {
 	const struct settings *settings; /* the tool's */
 	char *name;                      /* "-" is standard output */
 	char **at_names;                 /* of the files for settings->ats, in massif.out's form */
-	char *xtree_name;                /* NULL: no xtree report is asked for */
+	char *xtree_name;                /* NULL: no xtree report */
 
 	/* Private. */
 	struct block_sizes *usable; /* may serve others, too */
-	struct event_log log;       /* without a file: nothing is to be told */
+	struct event_log log;       /* without a file: no log */
 	struct massif *massif;
 	struct xtree *xtree;
 };
 
-/* The tool's own first, then one for each --also. */
-struct conversions {
+struct massif_runs {
 	size_t n;
-	struct conversion *items;
-	struct depths *depths; /* private; NULL: no settings count stacks */
-	unsigned time_shift;   /* of the trace */
+	struct massif_run *items;
+	struct stack_depth *depths; /* private; NULL: no settings count stacks */
+	unsigned time_shift;        /* of the trace */
 };
 
 /*
- * Finds the names of all results; `output` is that of the first, NULL: what its settings say. Two
- * files of one name, or one that would replace the trace, are errors; files that aren't plain
- * ones, as /dev/null is, may be named more than once. Says what goes wrong; returns 0 or an exit
- * status. conversions_finish() is to be called whatever it returns.
+ * Names all results; `output` is the name of the first, NULL: as its settings say. Two files of one name are an error,
+ * and so is one that would replace the trace; only files that aren't regular, such as /dev/null, may be named more than
+ * once. Prints what goes wrong; returns 0 or an exit status. massif_runs_finish() has to be called in either case.
  */
-int conversions_plan(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+int massif_runs_plan(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		     const char *output);
-void conversions_finish(struct conversions *c);
+void massif_runs_finish(struct massif_runs *c);
 
 /*
- * Replays `trace`, which must be fresh from tool_open(), once by all settings, which must be
- * settled, and writes the results. When one can't be written the others still are. Says what goes
- * wrong; returns an enum tool_status.
+ * Replays `trace`, which must be fresh from tool_open(), once for all settings, which must be settled, and writes the
+ * results. If one can't be written, the others still are. Prints what goes wrong; returns an enum tool_status.
  */
-int conversions_run(struct conversions *c, const struct tool *tool, const struct tool_trace *trace,
+int massif_runs_run(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		    const struct emitter *emitter);
 
 #endif

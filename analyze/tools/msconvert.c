@@ -342,7 +342,7 @@ static const struct emitter *guess_format(const char *name)
 	return emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
 }
 
-/* The formats that conversion.h writes; export.h has the others. */
+/* The formats that massif_run.h writes; profile_run.h has the others. */
 static bool is_massifs(const struct emitter *emitter)
 {
 	return emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE;
@@ -451,19 +451,19 @@ static char *output_name(const struct command *command, const struct tool_trace 
 static int write_results(struct command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
-	struct conversions plan;
+	struct massif_runs plan;
 	const bool pages = command->tool.args.settings.pages_as_heap && emitter->source == EMIT_XTREE;
 	if (command->profile_option || pages) {
 		tool_error(&command->tool, "%s: not with the format %s",
 			   pages ? PAGES : command->profile_option, emitter->name);
 		return TOOL_USAGE;
 	}
-	int status = conversions_plan(&plan, &command->tool, trace, command->output);
+	int status = massif_runs_plan(&plan, &command->tool, trace, command->output);
 	if (status == 0)
 		status = tool_settle(&command->tool, trace)
-				 ? conversions_run(&plan, &command->tool, trace, emitter)
+				 ? massif_runs_run(&plan, &command->tool, trace, emitter)
 				 : (int)TOOL_USAGE;
-	conversions_finish(&plan);
+	massif_runs_finish(&plan);
 	return status;
 }
 

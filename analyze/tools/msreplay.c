@@ -87,13 +87,13 @@ static const struct argp argp = {
 
 static int write_massif(struct command *command, const struct tool_trace *trace)
 {
-	struct conversions plan;
-	int status = conversions_plan(&plan, &command->tool, trace, NULL);
+	struct massif_runs plan;
+	int status = massif_runs_plan(&plan, &command->tool, trace, NULL);
 	if (status == 0)
 		status = tool_settle(&command->tool, trace)
-				 ? conversions_run(&plan, &command->tool, trace, &emit_massif)
+				 ? massif_runs_run(&plan, &command->tool, trace, &emit_massif)
 				 : (int)TOOL_USAGE;
-	conversions_finish(&plan);
+	massif_runs_finish(&plan);
 	return status;
 }
 

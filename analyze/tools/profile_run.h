@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From an open trace to one file in a format that shows a profile or single events: the way of all
- * formats of emit.h that conversion.h doesn't write.
+ * formats of emit.h that massif_run.h doesn't write.
  */
 #ifndef ANALYZE_PROFILE_RUN_H
 #define ANALYZE_PROFILE_RUN_H

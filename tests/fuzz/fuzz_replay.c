@@ -41,7 +41,7 @@ static const char *const massif_options[][WORDS_MAX] = {
 static void massif(const struct tool_trace *trace, unsigned which)
 {
 	char *argv[WORDS_MAX + 3] = { (char *)"fuzz", (char *)NOWHERE }, **words;
-	struct conversions plan;
+	struct massif_runs plan;
 	struct tool tool;
 	int argc = 2;
 
@@ -52,9 +52,9 @@ static void massif(const struct tool_trace *trace, unsigned which)
 	tool.verbosity = -1;
 	if (tool_parse(&tool, &tool_argp, argc, argv, NULL, &tool, &words) == 0 &&
 	    tool_settle(&tool, trace)) {
-		if (conversions_plan(&plan, &tool, trace, NULL) == 0)
-			conversions_run(&plan, &tool, trace, &emit_massif);
-		conversions_finish(&plan);
+		if (massif_runs_plan(&plan, &tool, trace, NULL) == 0)
+			massif_runs_run(&plan, &tool, trace, &emit_massif);
+		massif_runs_finish(&plan);
 	}
 	free(words);
 	tool_finish(&tool);
