@@ -3,31 +3,12 @@
 
 #include <string.h>
 
+#define FORMAT(name) &emit_##name,
 const struct emitter *const emitters[] = {
-	&emit_massif,
-	&emit_callgrind,
-	&emit_xtree,
-	&emit_folded,
-	&emit_speedscope,
-	&emit_pprof,
-	&emit_heapprofile,
-	&emit_heaptrack,
-	&emit_dhat,
-	&emit_memusage,
-	&emit_csv_stacks,
-	&emit_csv_frames,
-	&emit_csv_snapshots,
-	&emit_csv,
-	&emit_ndjson_stacks,
-	&emit_ndjson_frames,
-	&emit_ndjson_snapshots,
-	&emit_ndjson,
-	&emit_parquet_stacks,
-	&emit_parquet_frames,
-	&emit_parquet_snapshots,
-	&emit_parquet,
+#include "emit_formats.h"
 	NULL,
 };
+#undef FORMAT
 
 const struct emitter *emitter_find(const char *name)
 {

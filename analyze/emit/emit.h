@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output formats: one file each behind this interface, listed in one table. An emitter sees the
- * finished replay through a read-only view and writes bytes; errors of the output are the struct
- * out's.
+ * The output formats: one file each behind this interface. An emitter sees the finished replay through a read-only view
+ * and writes bytes; errors of the output are the struct out's.
+ *
+ * To add a format NAME:
+ *
+ * 1. Write NAME.c, which defines `const struct emitter emit_NAME` with its name, suffix, help and source, and one
+ *    function: `write` for EMIT_PROFILE, EMIT_SNAPSHOTS and EMIT_XTREE, `pass` for EMIT_EVENTS. folded.c is the
+ *    smallest to start from. A profile's rows come from profile_rows_collect() or, as a tree, from emit_calltree();
+ *    text is written by out.h, json.h, protobuf.h or table.h.
+ * 2. Add FORMAT(NAME) to emit_formats.h and NAME.c to meson.build.
+ *
+ * msconvert(1) describes it; the list of --to=help in tests/cli/msconvert.golden has its line, and a test in
+ * tests/formats reads its file back.
  */
 #ifndef ANALYZE_EMIT_H
 #define ANALYZE_EMIT_H
@@ -15,6 +25,7 @@
 #include "profile_rows.h"
 #include "settings.h"
 #include "symbolize.h"
+#include "table.h"
 #include "tree.h"
 #include "xtree.h"
 
@@ -23,23 +34,24 @@ struct emit_query {
 	struct profile_query profile;
 	struct profile_rows_filter filter;
 	enum profile_value value; /* where a format has room for one */
-	bool one;                 /* just that, at that moment, also in a format that shows several */
+	bool one; /* just this value, at this point in time, even if the format could show several */
 };
 
-/* What an emitter sees; of the last four those that its source says. */
+/* What an emitter sees. Pointers that its source doesn't name are NULL. */
 struct emit_view {
+	const struct emitter *emitter;
 	const struct mst_reader *reader;
 	const struct settings *settings;
 	struct symbolizer *symbolizer;
-	struct massif *massif;
-	const struct xtree *xtree; /* also beside massif, if it is asked for */
-	const struct profile *profile;
-	const struct emit_query *query; /* with profile, and for a pass */
+	struct massif *massif;          /* EMIT_SNAPSHOTS, EMIT_XTREE */
+	const struct xtree *xtree;      /* EMIT_XTREE; EMIT_SNAPSHOTS with --xtree-memory */
+	const struct profile *profile;  /* EMIT_PROFILE */
+	const struct emit_query *query; /* EMIT_PROFILE, EMIT_EVENTS */
 };
 
-/* A format of single events is written by an observer while the trace passes by. */
+/* A format of single events is written by an observer during the replay. */
 struct emit_pass {
-	/* NULL: no memory. All that the view has, and `out`, outlive it. */
+	/* NULL: no memory. The view and `out` must outlive the observer. */
 	struct observer *(*create)(struct out *out, const struct emit_view *view);
 	void (*destroy)(struct observer *observer);
 };
@@ -59,58 +71,39 @@ struct emitter {
 	enum emit_source source;
 	bool binary;          /* not for a terminal */
 	enum packing packing; /* PACK_NONE: as the name of the output says */
+	enum table_form form; /* of a table */
 	bool threads;         /* it tells threads apart */
-	bool one;             /* of a chosen moment it shows one value alone */
-	void (*write)(struct out *out, const struct emit_view *view);
-	const struct emit_pass *pass; /* instead of write */
+	bool one;             /* of a chosen point in time it shows one value alone */
+	void (*write)(struct out *out, const struct emit_view *view); /* NULL: `pass` writes */
+	const struct emit_pass *pass;                                 /* EMIT_EVENTS */
 };
 
-/* All of them; ends with NULL. */
+/* All formats; ends with NULL. */
 extern const struct emitter *const emitters[];
 
 /* By name; NULL if there is none. */
 const struct emitter *emitter_find(const char *name);
 
-extern const struct emitter emit_massif;
-extern const struct emitter emit_callgrind; /* an xtree report */
-extern const struct emitter emit_xtree;     /* the same, as a massif.out with a snapshot for each event */
-extern const struct emitter emit_folded;
-extern const struct emitter emit_speedscope;
-extern const struct emitter emit_pprof;
-extern const struct emitter emit_heaptrack;
-extern const struct emitter emit_heapprofile;
-extern const struct emitter emit_dhat;
-extern const struct emitter emit_memusage;
-/* Tables; of one form, that of events has a suffix that ends the others', too, and comes last. */
-extern const struct emitter emit_csv_stacks;
-extern const struct emitter emit_csv_frames;
-extern const struct emitter emit_csv_snapshots;
-extern const struct emitter emit_csv;
-extern const struct emitter emit_ndjson_stacks;
-extern const struct emitter emit_ndjson_frames;
-extern const struct emitter emit_ndjson_snapshots;
-extern const struct emitter emit_ndjson;
-extern const struct emitter emit_parquet_stacks;
-extern const struct emitter emit_parquet_frames;
-extern const struct emitter emit_parquet_snapshots;
-extern const struct emitter emit_parquet;
+#define FORMAT(name) extern const struct emitter emit_##name;
+#include "emit_formats.h"
+#undef FORMAT
 
-/* A massif.out of other snapshots, those of massif_at(). */
+/* Writes a massif.out of other snapshots: those of massif_at(). */
 void emit_massif_snapshots(struct out *out, const struct emit_view *view, const struct snapshot *snapshots,
 			   size_t n);
 
-/* What massif.out calls a unit of time. */
+/* The name of a unit of time in massif.out. */
 const char *emit_time_unit(enum time_unit unit);
 
-/* What the xtree reports have in common with massif.out: the line with the command, names, and trees. */
+/* Shared by massif.out and the xtree reports. The line with the command: */
 void emit_command(struct out *out, const struct emit_view *view);
-/* Marks what was made of a sampled trace, on the same line; nothing of others. */
+/* On the same line, that figures are estimates if the trace is a sample. */
 void emit_sample(struct out *out, const struct emit_view *view);
 struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame);
 void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
 	       double threshold);
 
-/* Fills a tree with the value that the query names. False: no memory. */
+/* Fills the tree with the value that the query names. False: no memory. */
 bool emit_calltree(struct calltree *tree, const struct emit_view *view);
 
 #endif

@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct importer *const importers[] = { &import_heaptrack, &import_massif, &import_memusage,
-					     &import_mtrace, NULL };
+#define FORMAT(name) &import_##name,
+const struct importer *const importers[] = {
+#include "import_formats.h"
+	NULL,
+};
+#undef FORMAT
 
 const struct importer *importer_find(const char *name)
 {

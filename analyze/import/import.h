@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other programs recorded, as traces: one file a format behind this interface, listed in one
- * table. An importer reads a hostile file and writes a whole trace; it neither prints nor exits.
+ * What other programs recorded, as traces: one file a format behind this interface. An importer reads a hostile file
+ * and writes a whole trace; it neither prints nor exits.
+ *
+ * To add a format NAME:
+ *
+ * 1. Write NAME.c, which defines `const struct importer import_NAME` and reads lines through line_reader.h, or bytes of
+ *    import->from. It writes the trace to import->to by mstrace.h's writer. memusage.c is the smallest to start from.
+ * 2. Add FORMAT(NAME) to import_formats.h and NAME.c to meson.build.
+ *
+ * msconvert(1) describes it, tests/unit/test_import.c and tests/unit/test_import_damaged.c feed it.
  */
 #ifndef ANALYZE_IMPORT_H
 #define ANALYZE_IMPORT_H
@@ -50,9 +58,8 @@ const struct importer *importer_find(const char *name);
 /* By the first bytes of a file; NULL: it is something else. */
 const struct importer *importer_recognize(const char *head, size_t n);
 
-extern const struct importer import_heaptrack;
-extern const struct importer import_massif;
-extern const struct importer import_memusage;
-extern const struct importer import_mtrace;
+#define FORMAT(name) extern const struct importer import_##name;
+#include "import_formats.h"
+#undef FORMAT
 
 #endif

@@ -137,10 +137,13 @@ static bool write_file(const struct tool *tool, const struct content *content, c
 	struct output_file file;
 	if (!output_begin(&file, tool, name, OUTPUT_FILE_RESULT, PACK_NONE))
 		return false;
-	if (content->emitter)
-		content->emitter->write(file.out, view);
-	else
+	if (content->emitter) {
+		struct emit_view own = *view;
+		own.emitter = content->emitter;
+		own.emitter->write(file.out, &own);
+	} else {
 		emit_massif_snapshots(file.out, view, content->snapshots, content->n);
+	}
 	return output_end(&file, tool, name, true);
 }
 

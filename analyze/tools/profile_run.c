@@ -155,6 +155,7 @@ int profile_run(const struct tool *tool, const struct tool_trace *trace, const s
 		return TOOL_NO_RESULT;
 	}
 	struct emit_view view = {
+		.emitter = emitter,
 		.reader = trace->reader,
 		.settings = &tool->args.settings,
 		.symbolizer = symbolizer,

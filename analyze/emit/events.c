@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of all calls, as tables.c has the others. */
+#include <stdlib.h>
+
+#include "emit.h"
+
+/* The last one only of traces with instruction counts. */
+static const struct parquet_column counted_event_columns[] = {
+	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
+	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
+	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { "instructions", false },
+	{ NULL, false },
+};
+static const struct parquet_column event_columns[] = {
+	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
+	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
+	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { NULL, false },
+};
+
+/* ---- Events --------------------------------------------------------------------------------- */
+
+struct events {
+	struct observer observer;
+	const struct emit_view *view;
+	struct table table;
+	uint64_t n;
+};
+
+static const char *operation_of(const struct mst_kind *kinds, const struct mst_event *event)
+{
+	return mst_op_name(event->kind == MST_NONE ? MST_OP_FREE : kinds[event->kind].op);
+}
+
+/* In a base blocks come that were there before. */
+static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event, bool base)
+{
+	switch (event->type) {
+	case MST_EVENT_ALLOC:
+		return base ? "live" : "alloc";
+	case MST_EVENT_FREE:
+		return "free";
+	case MST_EVENT_RESIZE:
+		return "resize";
+	case MST_EVENT_CALL:
+		break;
+	}
+	return kinds[event->kind].op < MST_OP_IMPLIED_FREE ? "failed" : "mark";
+}
+
+/* Stack, size and number of a block. */
+static void write_block(struct table *table, const struct mst_kind *kinds, uint32_t kind, uint64_t index)
+{
+	const bool known = kind != MST_NONE && kinds[kind].op != MST_OP_UNKNOWN;
+	if (known) {
+		table_number(table, kinds[kind].stack);
+		table_number(table, kinds[kind].size);
+	} else {
+		table_nothing(table);
+		table_nothing(table);
+	}
+	if (known && index != UINT64_MAX)
+		table_number(table, index);
+	else
+		table_nothing(table);
+}
+
+static void write_event(struct events *e, const struct mst_reader *reader, const struct mst_event *event,
+			bool base)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	table_number(&e->table, e->n++);
+	table_number(&e->table, event->time << mst_reader_time_shift(reader));
+	table_number(&e->table, event->thread < n ? threads[event->thread].tid : 0);
+	table_text(&e->table, type_of(kinds, event, base));
+	table_text(&e->table, operation_of(kinds, event));
+	write_block(&e->table, kinds, event->kind, event->index);
+	write_block(&e->table, kinds, event->old_kind, event->old_index);
+	if (mst_reader_info(reader)->instructions)
+		table_number(&e->table, event->instructions);
+}
+
+static int see_chunk(struct observer *observer, const struct mst_reader *reader,
+		     const struct mst_chunk *chunk)
+{
+	struct mst_cursor cursor = MST_CURSOR(chunk);
+	struct mst_event event;
+	while (mst_cursor_next(&cursor, &event))
+		write_event((struct events *)observer, reader, &event, chunk->base);
+	return 0;
+}
+
+static int see_end(struct observer *observer, const struct mst_reader *reader)
+{
+	(void)reader;
+	table_end(&((struct events *)observer)->table);
+	return 0;
+}
+
+static struct observer *create_events(struct out *out, const struct emit_view *view)
+{
+	static const struct observer_impl impl = { .chunk = see_chunk, .end = see_end };
+	struct events *e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->observer.impl = &impl;
+	e->observer.spared = MST_ADDRESSES | MST_SP_CHANGES;
+	e->view = view;
+	table_begin(&e->table, out, view->emitter->form,
+		    mst_reader_info(view->reader)->instructions ? counted_event_columns : event_columns);
+	return &e->observer;
+}
+
+static void destroy_events(struct observer *observer)
+{
+	if (observer)
+		table_drop(&((struct events *)observer)->table);
+	free(observer);
+}
+
+static const struct emit_pass pass = { create_events, destroy_events };
+
+const struct emitter emit_csv = {
+	.name = "csv",
+	.suffix = ".csv",
+	.help = "a table of all calls, as CSV",
+	.source = EMIT_EVENTS,
+	.form = TABLE_CSV,
+	.pass = &pass,
+};
+
+const struct emitter emit_ndjson = {
+	.name = "ndjson",
+	.suffix = ".ndjson",
+	.help = "the same tables with a JSON object a line: all calls",
+	.source = EMIT_EVENTS,
+	.form = TABLE_NDJSON,
+	.pass = &pass,
+};
+
+const struct emitter emit_parquet = {
+	.name = "parquet",
+	.suffix = ".parquet",
+	.help = "the same tables as Parquet files: all calls",
+	.source = EMIT_EVENTS,
+	.binary = true,
+	.form = TABLE_PARQUET,
+	.pass = &pass,
+};
