@@ -27,22 +27,26 @@ enum key {
 	KEY_MAX_SNAPSHOTS,
 	KEY_OUT_FILE,
 	KEY_ALIGNMENT,
-	KEY_SHOW_BELOW_MAIN,
 	KEY_EXACT_PEAK,
-	KEY_FULLPATH_AFTER,
-	KEY_USABLE,
-	KEY_COMPAT,
-	KEY_STATS,
 	KEY_TRACE_MALLOC,
 	KEY_XTREE_MEMORY,
 	KEY_XTREE_FILE,
 	KEY_XTREE_COMPRESS,
+	KEY_ZERO_FREES,
+
+	/* Options of Valgrind's core and ours: the result's first line doesn't list them. */
+	KEY_OTHERS,
+	KEY_SHOW_BELOW_MAIN = KEY_OTHERS,
+	KEY_FULLPATH_AFTER,
+	KEY_USABLE,
+	KEY_COMPAT,
+	KEY_STATS,
 	KEY_AT,
 	KEY_DETAILED_SNAPSHOT,
 	KEY_SNAPSHOT,
 	KEY_ALL_SNAPSHOTS,
 	KEY_ONLY_MOMENTS,
-	KEY_ZERO_FREES,
+	KEY_END,
 };
 
 /* Hidden ones are accepted so that Massif's command lines work, but do nothing here yet. */
@@ -382,26 +386,6 @@ static bool replace_text(char **text, const char *by)
 	return true;
 }
 
-/* Of Massif's own: those of Valgrind's core aren't, nor are ours. */
-static bool is_massifs(int key)
-{
-	switch (key) {
-	case KEY_SHOW_BELOW_MAIN:
-	case KEY_FULLPATH_AFTER:
-	case KEY_USABLE:
-	case KEY_COMPAT:
-	case KEY_STATS:
-	case KEY_AT:
-	case KEY_DETAILED_SNAPSHOT:
-	case KEY_SNAPSHOT:
-	case KEY_ALL_SNAPSHOTS:
-	case KEY_ONLY_MOMENTS:
-		return false;
-	}
-	return true;
-}
-
-/* Massif lists its options in the result's first line. */
 bool args_set_out_file(struct args *args, const char *pattern)
 {
 	return replace_text(&args->settings.out_file, pattern);
@@ -410,7 +394,7 @@ bool args_set_out_file(struct args *args, const char *pattern)
 /* Massif lists its own options in the result's first line, but not those of Valgrind's core. */
 static int append_desc(struct settings *s, int key, const char *value)
 {
-	if (!is_massifs(key))
+	if (key >= KEY_OTHERS)
 		return 0;
 	char *desc;
 	if (asprintf(&desc, "%s%s--%s%s%s", s->desc, *s->desc ? " " : "", option_name(key), value ? "=" : "",
@@ -496,7 +480,7 @@ static int parse_value(struct args *args, int key, const char *value)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct args *args = state->input;
-	if (key < KEY_HEAP || key > KEY_ZERO_FREES)
+	if (key < KEY_HEAP || key >= KEY_END)
 		return ARGP_ERR_UNKNOWN;
 	int error = parse_value(args, key, value);
 	return error ? error : append_desc(&args->settings, key, value);

@@ -6,6 +6,10 @@
  * The parser neither prints nor exits. When it refuses a value it stores why and returns EINVAL
  * (argp_parse() hands that on in silence); the tool prints args->problem, a line at a time after
  * its own name, and exits with args->status.
+ *
+ * To add an option: a member in settings.h, with its default in args_init(); in args.c a key, below KEY_OTHERS if
+ * Massif has no such option, a row in options[] with the help, and a case in parse_value(). tests/unit/test_args.c has
+ * lists of values that are taken and refused; msreplay(1) and data/completions name all options, which tests verify.
  */
 #ifndef ANALYZE_ARGS_H
 #define ANALYZE_ARGS_H

@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include "block_sizes.h"
+#include "convert_options.h"
 #include "file.h"
-#include "import.h"
 #include "line_reader.h"
 #include "massif_run.h"
 #include "memory.h"
-#include "number.h"
 #include "output_set.h"
 #include "profile_run.h"
 #include "tool.h"
@@ -24,299 +23,8 @@
 
 const char *argp_program_version = NAME " " MSREC_VERSION;
 
-#define TRACE "trace" /* the format that needs no emitter */
-#define TRACE_SUFFIX ".zst"
 #define HEAD_BYTES 256
-#define LEVEL_BEST 19                 /* of zstd */
 #define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */
-
-enum {
-	KEY_TO = 0x3000,
-	KEY_FROM,
-	KEY_TICK_RATE,
-	KEY_EMBED_SYMBOLS,
-	KEY_VALUE,
-	KEY_UNTIL,
-	KEY_THREAD,
-	KEY_MODULE,
-	KEY_DROP,
-	KEY_NO_ARGS,
-	KEY_STRIP_PATHS,
-};
-
-struct command {
-	struct tool tool;
-	const char *to;              /* NULL: guess */
-	const struct importer *from; /* NULL: the input is a trace */
-	uint64_t tick_rate;
-	bool embed_symbols;
-	struct rewrite_options rewrite;
-	bool from_fork;
-	const char *trace_option; /* the last one given that only traces of traces know */
-	const char *output;       /* NULL: as --massif-out-file says, by default standard output */
-	const char *input;
-	struct emit_query query;
-	uint32_t *tids;             /* the filters' */
-	const char **modules;       /* the words are the command line's */
-	const char *profile_option; /* the last one given that only profiles know */
-};
-
-static const struct argp_option options[] = {
-	{ "to", KEY_TO, "FORMAT", 0, "format to write, or 'help' for a list (by the name of the output)",
-	  TOOL_GROUP_OUTPUT },
-	{ "from", KEY_FROM, "FORMAT", 0,
-	  "format of INPUT, 'help' for a list (what its content says); or, a number, as --until: leave out what was "
-	  "allocated before that time; or 'fork': write a trace without what was before a forked child",
-	  TOOL_GROUP_OUTPUT },
-	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
-	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
-	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
-	  "write a trace that has the names of its frames in it, to be read where no program is",
-	  TOOL_GROUP_OUTPUT },
-	{ "level", 'z', "N", 0, "write a trace that is compressed better: zstd level, 1 to 19",
-	  TOOL_GROUP_OUTPUT },
-	{ "drop", KEY_DROP, "PARTS", 0,
-	  "write a trace without some of identity, time, threads, instructions, names, usable, stacks, mappings, "
-	  "pages, free-stacks",
-	  TOOL_GROUP_OUTPUT },
-	{ "no-args", KEY_NO_ARGS, NULL, 0, "write a trace without the program's arguments",
-	  TOOL_GROUP_OUTPUT },
-	{ "strip-paths", KEY_STRIP_PATHS, NULL, 0, "write a trace in which files have no directories",
-	  TOOL_GROUP_OUTPUT },
-	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", TOOL_GROUP_OUTPUT },
-	{ "value", KEY_VALUE, "VALUE", 0,
-	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
-	  TOOL_GROUP_OUTPUT },
-	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
-	{ "thread", KEY_THREAD, "TID", 0, "only what this thread allocated (repeatable)", TOOL_GROUP_OUTPUT },
-	{ "module", KEY_MODULE, "PATTERN", 0,
-	  "only stacks with code in such a program or library (repeatable)", TOOL_GROUP_OUTPUT },
-	{ 0 },
-};
-
-static const char doc[] =
-	"Convert a heap trace recorded by msrec to another format, or what another program recorded. INPUT "
-	"may be - for standard input if it is a trace."
-	"\v"
-	"Exit status: 0 complete result; 1 partial result (damaged or cut trace), or a value that "
-	"Massif would have refused; 2 no result; 64 wrong usage.";
-
-static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 }, { 0 } };
-
-static void list_formats(void)
-{
-	for (const struct emitter *const *e = emitters; *e; e++)
-		printf("%-17s %-18s %s\n", (*e)->name, (*e)->suffix, (*e)->help);
-	printf("%-17s %-18s %s\n", TRACE, TRACE_SUFFIX, "the trace itself, as far as it is sound");
-}
-
-static void list_sources(void)
-{
-	for (const struct importer *const *i = importers; *i; i++)
-		printf("%-12s %s\n", (*i)->name, (*i)->help);
-}
-
-static uint64_t parse_rate(struct argp_state *state, const char *value)
-{
-	uint64_t rate = 0;
-	if (!number_natural(value, INT64_MAX, &rate) || rate == 0)
-		argp_error(state, "--tick-rate=%s: should be a number above 0", value);
-	return rate;
-}
-
-static uint64_t parse_time(struct argp_state *state, const char *option, const char *value)
-{
-	uint64_t time = 0;
-	if (!number_natural(value, INT64_MAX, &time))
-		argp_error(state, "--%s=%s: should be a time", option, value);
-	return time;
-}
-
-static enum profile_value parse_value(struct argp_state *state, const char *value)
-{
-	unsigned i = 0;
-	while (i < PROFILE_VALUES && strcmp(value, profile_value_names[i]) != 0)
-		i++;
-	if (i == PROFILE_VALUES)
-		argp_error(state,
-			   "--value=%s: should be inuse_bytes, inuse_objects, alloc_bytes or "
-			   "alloc_objects",
-			   value);
-	return (enum profile_value)i;
-}
-
-static error_t add_thread(struct command *command, struct argp_state *state, const char *value)
-{
-	uint64_t tid = 0;
-	if (!number_natural(value, UINT32_MAX, &tid))
-		argp_error(state, "--thread=%s: should be a thread's number", value);
-	uint32_t *tids = reallocarray(command->tids, command->query.filter.n_tids + 1, sizeof(*tids));
-	if (!tids)
-		return ENOMEM;
-	tids[command->query.filter.n_tids++] = (uint32_t)tid;
-	command->query.filter.tids = command->tids = tids;
-	return 0;
-}
-
-static error_t add_module(struct command *command, const char *value)
-{
-	const char **modules =
-		reallocarray(command->modules, command->query.filter.n_modules + 1, sizeof(*modules));
-	if (!modules)
-		return ENOMEM;
-	modules[command->query.filter.n_modules++] = value;
-	command->query.filter.modules = command->modules = modules;
-	return 0;
-}
-
-/* Options about profiles and single events. */
-static error_t parse_query(struct command *command, struct argp_state *state, int key, const char *value)
-{
-	switch (key) {
-	case KEY_FROM:
-		command->profile_option = "--from=TIME";
-		command->query.profile.from = parse_time(state, "from", value);
-		return 0;
-	case KEY_UNTIL:
-		command->profile_option = "--until";
-		command->query.profile.until = parse_time(state, "until", value);
-		return 0;
-	case KEY_VALUE:
-		command->profile_option = "--value";
-		command->query.value = parse_value(state, value);
-		command->query.one = true;
-		return 0;
-	case KEY_THREAD:
-		command->profile_option = "--thread";
-		return add_thread(command, state, value);
-	case KEY_MODULE:
-		command->profile_option = "--module";
-		return add_module(command, value);
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static int parse_level(struct argp_state *state, const char *value)
-{
-	uint64_t level = 0;
-	if (!number_natural(value, LEVEL_BEST, &level) || level < 1)
-		argp_error(state, "--level=%s: should be a number from 1 to %d", value, LEVEL_BEST);
-	return (int)level;
-}
-
-/* Words between commas. */
-static unsigned parse_parts(struct argp_state *state, const char *value)
-{
-	unsigned parts = 0;
-	for (const char *word = value;; word++) {
-		const size_t length = strcspn(word, ",");
-		unsigned i = 0;
-		while (remapper_parts[i] &&
-		       (strncmp(word, remapper_parts[i], length) != 0 || remapper_parts[i][length]))
-			i++;
-		if (!remapper_parts[i])
-			argp_error(state, "--drop=%s: no part of a trace is called '%.*s'", value,
-				   (int)length, word);
-		parts |= 1u << i;
-		word += length;
-		if (!*word)
-			return parts;
-	}
-}
-
-/* Options about traces of traces. */
-static error_t parse_rewrite(struct command *command, struct argp_state *state, int key, const char *value)
-{
-	switch (key) {
-	case 'z':
-		command->trace_option = "--level";
-		command->rewrite.level = parse_level(state, value);
-		return 0;
-	case KEY_DROP:
-		command->trace_option = "--drop";
-		command->rewrite.drop |= parse_parts(state, value);
-		return 0;
-	case KEY_NO_ARGS:
-		command->trace_option = "--no-args";
-		command->rewrite.no_args = true;
-		return 0;
-	case KEY_STRIP_PATHS:
-		command->trace_option = "--strip-paths";
-		command->rewrite.strip_paths = true;
-		return 0;
-	}
-	return parse_query(command, state, key, value);
-}
-
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct command *command = state->input;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &command->tool;
-		return 0;
-	case KEY_TO:
-		if (strcmp(value, "help") == 0) {
-			list_formats();
-			exit(TOOL_COMPLETE);
-		}
-		command->to = value;
-		return 0;
-	case KEY_FROM:
-		if (strcmp(value, "help") == 0) {
-			list_sources();
-			exit(TOOL_COMPLETE);
-		}
-		if (strcmp(value, "fork") == 0) {
-			command->trace_option = "--from=fork";
-			command->from_fork = true;
-			return 0;
-		}
-		if (*value >= '0' && *value <= '9')
-			return parse_query(command, state, key, value);
-		command->from = importer_find(value);
-		if (!command->from)
-			argp_error(state, "--from=%s: no such format (--from=help lists them)", value);
-		return 0;
-	case KEY_TICK_RATE:
-		command->tick_rate = parse_rate(state, value);
-		return 0;
-	case KEY_EMBED_SYMBOLS:
-		command->embed_symbols = true;
-		return 0;
-	case 'o':
-		command->output = value;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (command->input)
-			argp_error(state, "more than one input: %s", value);
-		command->input = value;
-		return 0;
-	case ARGP_KEY_END:
-		if (!command->input)
-			argp_error(state, "which input?");
-		if (command->embed_symbols && command->from)
-			argp_error(state, "--embed-symbols is about traces of msrec, not what --from reads");
-		if (command->embed_symbols && command->to && strcmp(command->to, TRACE) != 0)
-			argp_error(state, "--embed-symbols writes a trace, not --to=%s", command->to);
-		if (command->trace_option && command->from)
-			argp_error(state, "%s is about traces of msrec, not what --from reads",
-				   command->trace_option);
-		if (command->trace_option && command->to && strcmp(command->to, TRACE) != 0)
-			argp_error(state, "%s writes a trace, not --to=%s", command->trace_option,
-				   command->to);
-		return 0;
-	}
-	return parse_rewrite(command, state, key, value);
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse_option,
-	.args_doc = "INPUT",
-	.doc = doc,
-	.children = children,
-};
 
 /* By the end of the first `length` bytes of a name; NULL if it tells nothing. */
 static const struct emitter *emitter_by_suffix(const char *name, size_t length)
@@ -349,7 +57,7 @@ static bool is_massifs(const struct emitter *emitter)
 }
 
 /* NULL after a message. */
-static const struct emitter *choose_emitter(const struct command *command, const char *output)
+static const struct emitter *choose_emitter(const struct convert_command *command, const char *output)
 {
 	const struct emitter *emitter = command->to ? emitter_find(command->to) : guess_format(output);
 	if (!emitter && command->to)
@@ -376,7 +84,7 @@ static const struct emitter *choose_emitter(const struct command *command, const
 #define PAGES "--pages-as-heap"
 
 /* The first option without a say in a profile, or in `calls`: single events, or a trace. NULL: all have one. */
-static const char *find_foreign(const struct command *command, bool calls, const char *query_option)
+static const char *find_foreign(const struct convert_command *command, bool calls, const char *query_option)
 {
 	const struct settings *s = &command->tool.args.settings;
 	const struct {
@@ -405,7 +113,7 @@ static const char *find_foreign(const struct command *command, bool calls, const
 }
 
 /* Says what is wrong and returns false. */
-static bool is_range_sound(const struct command *command, uint64_t most)
+static bool is_range_sound(const struct convert_command *command, uint64_t most)
 {
 	const struct profile_query *range = &command->query.profile;
 	if (range->from <= range->until && range->from <= most)
@@ -415,7 +123,7 @@ static bool is_range_sound(const struct command *command, uint64_t most)
 }
 
 /* The moment of a profile is what --at says. Says what is wrong and returns false. */
-static bool settle_query(struct command *command, const struct tool_trace *trace,
+static bool settle_query(struct convert_command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
 	struct settings *settings = &command->tool.args.settings;
@@ -436,7 +144,7 @@ static bool settle_query(struct command *command, const struct tool_trace *trace
 }
 
 /* NULL after a message: *status tells. */
-static char *output_name(const struct command *command, const struct tool_trace *trace, int *status)
+static char *output_name(const struct convert_command *command, const struct tool_trace *trace, int *status)
 {
 	const struct tool *tool = &command->tool;
 	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
@@ -448,7 +156,7 @@ static char *output_name(const struct command *command, const struct tool_trace 
 	return name;
 }
 
-static int write_results(struct command *command, const struct tool_trace *trace,
+static int write_results(struct convert_command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
 	struct massif_runs plan;
@@ -467,7 +175,7 @@ static int write_results(struct command *command, const struct tool_trace *trace
 	return status;
 }
 
-static int convert(struct command *command, const struct tool_trace *trace)
+static int convert(struct convert_command *command, const struct tool_trace *trace)
 {
 	int status = TOOL_NO_RESULT;
 	char *name = output_name(command, trace, &status);
@@ -500,7 +208,7 @@ static const struct importer *recognize(const char *input)
 }
 
 /* Makes a trace of the input, in a file without a name. False after a message. */
-static bool import_input(const struct command *command, struct import *import)
+static bool import_input(const struct convert_command *command, struct import *import)
 {
 	const struct tool *tool = &command->tool;
 	import->to = file_unnamed();
@@ -523,7 +231,7 @@ static bool import_input(const struct command *command, struct import *import)
 	return true;
 }
 
-static bool is_trace_wanted(const struct command *command)
+static bool is_trace_wanted(const struct convert_command *command)
 {
 	const char *name = command->output ? command->output : "";
 	size_t length = strlen(name), suffix = strlen(TRACE_SUFFIX);
@@ -532,7 +240,7 @@ static bool is_trace_wanted(const struct command *command)
 	return !guess_format(name) && length > suffix && strcmp(name + length - suffix, TRACE_SUFFIX) == 0;
 }
 
-static int keep_import(const struct command *command, const struct import *import)
+static int keep_import(const struct convert_command *command, const struct import *import)
 {
 	const struct tool *tool = &command->tool;
 	int status = command->output ? output_set_check(tool, import->from, command->output) : 0;
@@ -542,7 +250,7 @@ static int keep_import(const struct command *command, const struct import *impor
 	return status;
 }
 
-static int convert_import(struct command *command, const struct import *import)
+static int convert_import(struct convert_command *command, const struct import *import)
 {
 	struct tool_trace trace;
 	if (!tool_open_fd(&command->tool, &trace, command->input, import->to))
@@ -554,7 +262,7 @@ static int convert_import(struct command *command, const struct import *import)
 }
 
 /* What is done with an input that is no trace. */
-static int run_import(struct command *command)
+static int run_import(struct convert_command *command)
 {
 	struct import import = { .name = command->input,
 				 .tick_rate = command->tick_rate,
@@ -571,7 +279,7 @@ static int run_import(struct command *command)
 	return status == TOOL_COMPLETE && import.warning ? (int)TOOL_PARTIAL : status;
 }
 
-static int run_retrace(struct command *command)
+static int run_retrace(struct convert_command *command)
 {
 	const struct profile_query *range = &command->query.profile;
 	const bool asked = command->embed_symbols || command->trace_option || command->profile_option;
@@ -592,7 +300,7 @@ static int run_retrace(struct command *command)
 }
 
 /* Whether a trace can be what is asked for, of the whole input or of a range of time. Says what is wrong. */
-static bool settle_trace(const struct command *command)
+static bool settle_trace(const struct convert_command *command)
 {
 	const char *foreign = command->query.one                ? "--value"
 			      : command->query.filter.n_tids    ? "--thread"
@@ -610,7 +318,7 @@ static bool settle_trace(const struct command *command)
 	return false;
 }
 
-static int run(struct command *command)
+static int run(struct convert_command *command)
 {
 	struct tool_trace trace;
 	if (!command->from && !command->embed_symbols && !command->trace_option)
@@ -631,7 +339,7 @@ static int run(struct command *command)
 
 int main(int argc, char **argv)
 {
-	struct command command = {
+	struct convert_command command = {
 		.tick_rate = 1000000000,
 		.query.profile = { .at.kind = AT_PEAK, .until = PROFILE_NO_TIME },
 	};
@@ -642,7 +350,7 @@ int main(int argc, char **argv)
 		return TOOL_NO_RESULT;
 	}
 	char **words;
-	int status = tool_parse(&command.tool, &argp, argc, argv, NULL, &command, &words);
+	int status = tool_parse(&command.tool, &convert_argp, argc, argv, NULL, &command, &words);
 	if (status == 0)
 		status = run(&command);
 	free(words);

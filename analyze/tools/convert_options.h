@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* msconvert's command line: what its options ask for. */
+#ifndef ANALYZE_CONVERT_OPTIONS_H
+#define ANALYZE_CONVERT_OPTIONS_H
+
+#include "emit.h"
+#include "import.h"
+#include "rewrite.h"
+#include "tool.h"
+
+#define TRACE "trace" /* the format that needs no emitter */
+#define TRACE_SUFFIX ".zst"
+#define LEVEL_BEST 19 /* of zstd */
+
+/* Initialise .tick_rate, .query.profile and .tool; free .tids and .modules. Words are the command line's. */
+struct convert_command {
+	struct tool tool;
+	const char *to;              /* NULL: guess */
+	const struct importer *from; /* NULL: the input is a trace */
+	uint64_t tick_rate;
+	bool embed_symbols;
+	struct rewrite_options rewrite;
+	bool from_fork;
+	const char *trace_option; /* the last one given that only traces of traces know */
+	const char *output;       /* NULL: as --massif-out-file says, by default standard output */
+	const char *input;
+	struct emit_query query;
+	uint32_t *tids;             /* the filters' */
+	const char **modules;       /* the words are the command line's */
+	const char *profile_option; /* the last one given that only profiles know */
+};
+
+/* Its input is a struct convert_command. Prints the lists of formats and refuses options that contradict each other. */
+extern const struct argp convert_argp;
+
+#endif
