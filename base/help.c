@@ -7,16 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *who; /* NULL: argp is not at work, so it isn't argp that ends the command */
-static int what_then;
+/* Of help_parse(), for the exit handler. */
+static const char *command; /* NULL: argp is not running, so the command ends for another reason */
+static int failure;
 
 static void check_output(void)
 {
 	errno = EIO;
-	if (!who || (fflush(stdout) == 0 && !ferror(stdout)))
+	if (!command || (fflush(stdout) == 0 && !ferror(stdout)))
 		return;
-	fprintf(stderr, "%s: standard output: %s\n", who, strerror(errno));
-	_exit(what_then);
+	fprintf(stderr, "%s: standard output: %s\n", command, strerror(errno));
+	_exit(failure);
 }
 
 error_t help_parse(const char *name, int status, const struct argp *argp, int argc, char **argv,
@@ -24,11 +25,11 @@ error_t help_parse(const char *name, int status, const struct argp *argp, int ar
 {
 	error_t error;
 
-	what_then = status;
+	failure = status;
 	if (atexit(check_output) != 0)
 		return ENOMEM;
-	who = name;
+	command = name;
 	error = argp_parse(argp, argc, argv, flags, NULL, input);
-	who = NULL;
+	command = NULL;
 	return error;
 }

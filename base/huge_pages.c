@@ -15,7 +15,7 @@ static size_t round_to(size_t size, size_t unit)
 	return (size + unit - 1) & ~(unit - 1);
 }
 
-/* Address space in whole pages. NULL: there is none. */
+/* Maps whole pages. NULL: no address space. */
 static void *map(size_t size)
 {
 	char *space = mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,7 +31,7 @@ static void *map(size_t size)
 	return space + before;
 }
 
-/* The pages at `old` go to `start`, where they are followed by new ones. */
+/* Moves the pages at `old` to `start`; new pages follow them. */
 static bool move(void *old, size_t old_size, void *start, size_t size)
 {
 	return mremap(old, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) != MAP_FAILED;
@@ -47,7 +47,7 @@ void *huge_grow(void *old, size_t old_size, size_t size)
 	grown = large ? map(round_to(size, PAGE)) : aligned_alloc(LINE, round_to(size, LINE));
 	if (!grown)
 		return NULL;
-	/* What was at `grown` may be gone where that fails, so nothing else is tried. */
+	/* A failed move may have unmapped `grown`: nothing else can be tried. */
 	if (old_size >= PAGE)
 		return move(old, round_to(old_size, PAGE), grown, round_to(size, PAGE)) ? grown : NULL;
 	if (old_size)

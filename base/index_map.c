@@ -1,110 +1,116 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear probing; what is taken out leaves no gap, so a search ends at the first empty slot. */
+/* Linear probing. Removal closes the gap, so a search ends at the first free bucket. */
 #include "index_map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-#define NO_BLOCK UINT64_MAX
-#define SLOTS_MIN 64u
-#define GROUP_LOG2 3 /* blocks that came one after the other lie together: they often go so, too */
+#define NO_KEY UINT64_MAX
+#define BUCKETS_MIN 64u
+#define GROUP_LOG2 3 /* so many neighbouring keys have neighbouring homes */
 
-struct index_map_slot {
-	uint64_t block;
+struct index_map_bucket {
+	uint64_t key;
 	uint64_t number;
 };
 
 void index_map_finish(struct index_map *map)
 {
-	free(map->slots);
+	free(map->buckets);
 	*map = (struct index_map){ 0 };
 }
 
-static size_t home_of(const struct index_map *map, uint64_t block)
+static size_t home_of(const struct index_map *map, uint64_t key)
 {
-	const uint64_t group = (block >> GROUP_LOG2) * 0x9e3779b97f4a7c15u >> 20;
+	const uint64_t group = (key >> GROUP_LOG2) * 0x9e3779b97f4a7c15u >> 20;
 
-	return (size_t)(group << GROUP_LOG2 | (block & ((1u << GROUP_LOG2) - 1))) & map->mask;
+	return (size_t)(group << GROUP_LOG2 | (key & ((1u << GROUP_LOG2) - 1))) & map->mask;
 }
 
-/* Where the block is, or would be put. */
-static size_t slot_of(const struct index_map *map, uint64_t block)
+/* The bucket that has the key, or the free one for it. */
+static size_t bucket_of(const struct index_map *map, uint64_t key)
 {
-	size_t i = home_of(map, block);
+	size_t i = home_of(map, key);
 
-	while (map->slots[i].block != block && map->slots[i].block != NO_BLOCK)
+	while (map->buckets[i].key != key && map->buckets[i].key != NO_KEY)
 		i = (i + 1) & map->mask;
 	return i;
 }
 
 static bool grow(struct index_map *map)
 {
-	const size_t n = map->slots ? 2 * (map->mask + 1) : SLOTS_MIN;
-	struct index_map bigger = { .slots = malloc(n * sizeof(*bigger.slots)), .mask = n - 1, .n = map->n };
+	const size_t n = map->buckets ? 2 * (map->mask + 1) : BUCKETS_MIN;
+	struct index_map bigger = { .buckets = malloc(n * sizeof(*bigger.buckets)),
+				    .mask = n - 1,
+				    .n = map->n };
 
-	if (!bigger.slots)
+	if (!bigger.buckets)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		bigger.slots[i].block = NO_BLOCK;
-	for (size_t i = 0; map->slots && i <= map->mask; i++) {
-		if (map->slots[i].block != NO_BLOCK)
-			bigger.slots[slot_of(&bigger, map->slots[i].block)] = map->slots[i];
+		bigger.buckets[i].key = NO_KEY;
+	for (size_t i = 0; map->buckets && i <= map->mask; i++) {
+		if (map->buckets[i].key != NO_KEY)
+			bigger.buckets[bucket_of(&bigger, map->buckets[i].key)] = map->buckets[i];
 	}
-	free(map->slots);
+	free(map->buckets);
 	*map = bigger;
 	return true;
 }
 
-bool index_map_put(struct index_map *map, uint64_t block, uint64_t number)
+bool index_map_put(struct index_map *map, uint64_t key, uint64_t number)
 {
-	struct index_map_slot *slot;
+	struct index_map_bucket *bucket;
 
-	if ((!map->slots || map->n >= map->mask / 2) && !grow(map))
+	if (key == NO_KEY)
+		return true;
+	if ((!map->buckets || map->n >= map->mask / 2) && !grow(map))
 		return false;
-	slot = &map->slots[slot_of(map, block)];
-	if (slot->block == NO_BLOCK)
+	bucket = &map->buckets[bucket_of(map, key)];
+	if (bucket->key == NO_KEY)
 		map->n++;
-	*slot = (struct index_map_slot){ block, number };
+	*bucket = (struct index_map_bucket){ key, number };
 	return true;
 }
 
-bool index_map_find(const struct index_map *map, uint64_t block, uint64_t *number)
+bool index_map_find(const struct index_map *map, uint64_t key, uint64_t *number)
 {
-	const struct index_map_slot *slot;
+	const struct index_map_bucket *bucket;
 
-	if (map->n == 0 || block == NO_BLOCK)
+	if (map->n == 0 || key == NO_KEY)
 		return false;
-	slot = &map->slots[slot_of(map, block)];
-	if (slot->block != block)
+	bucket = &map->buckets[bucket_of(map, key)];
+	if (bucket->key != key)
 		return false;
-	*number = slot->number;
+	*number = bucket->number;
 	return true;
 }
 
-void index_map_foresee(const struct index_map *map, uint64_t block)
+void index_map_foresee(const struct index_map *map, uint64_t key)
 {
 	if (map->n)
-		__builtin_prefetch(&map->slots[home_of(map, block)]);
+		__builtin_prefetch(&map->buckets[home_of(map, key)]);
 }
 
-bool index_map_take(struct index_map *map, uint64_t block, uint64_t *number)
+bool index_map_take(struct index_map *map, uint64_t key, uint64_t *number)
 {
 	size_t gap, i;
 
-	if (map->n == 0 || block == NO_BLOCK)
+	if (map->n == 0 || key == NO_KEY)
 		return false;
-	gap = i = slot_of(map, block);
-	if (map->slots[gap].block != block)
+	gap = i = bucket_of(map, key);
+	if (map->buckets[gap].key != key)
 		return false;
 	if (number)
-		*number = map->slots[gap].number;
-	/* Whoever is further from home than the gap is moves into it. */
-	while (map->slots[i = (i + 1) & map->mask].block != NO_BLOCK) {
-		if (((i - home_of(map, map->slots[i].block)) & map->mask) >= ((i - gap) & map->mask)) {
-			map->slots[gap] = map->slots[i];
+		*number = map->buckets[gap].number;
+	/* A key moves into the gap if the gap is not before the key's home. */
+	while (map->buckets[i = (i + 1) & map->mask].key != NO_KEY) {
+		if (((i - home_of(map, map->buckets[i].key)) & map->mask) >= ((i - gap) & map->mask)) {
+			map->buckets[gap] = map->buckets[i];
 			gap = i;
 		}
 	}
-	map->slots[gap].block = NO_BLOCK;
+	map->buckets[gap].key = NO_KEY;
+	assert(map->n > 0);
 	map->n--;
 	return true;
 }

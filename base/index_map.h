@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A number for each of some blocks, which are named by numbers of 64 bits, as the index of their allocation. */
+/*
+ * A map from 64-bit keys to 64-bit numbers, from which keys can be removed. Neighbouring keys lie together: those that
+ * are added one after the other are often removed so, too. Memory: at most 64 bytes a key of the largest number of keys
+ * that were in the map at once. Single-threaded.
+ */
 #ifndef BASE_INDEX_MAP_H
 #define BASE_INDEX_MAP_H
 
@@ -7,24 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty map. Takes memory for as many blocks as were in it at once. */
+/* Zero-initialised is empty. */
 struct index_map {
-	struct index_map_slot *slots; /* [mask + 1] */
-	size_t mask, n;
+	struct index_map_bucket *buckets; /* [mask + 1]; NULL: none */
+	size_t mask, n;                   /* n <= mask / 2: a search ends at a free bucket */
 };
 
 void index_map_finish(struct index_map *map);
 
-/* Adds a block, or gives it another number; UINT64_MAX is no block. False: no memory. */
-bool index_map_put(struct index_map *map, uint64_t block, uint64_t number);
+/* Adds a key, or gives it another number. UINT64_MAX is no key, and ignored. False: no memory. */
+bool index_map_put(struct index_map *map, uint64_t key, uint64_t number);
 
-/* *number stays as it is where there is no such block. */
-bool index_map_find(const struct index_map *map, uint64_t block, uint64_t *number);
+/* False: no such key; *number is unchanged. */
+bool index_map_find(const struct index_map *map, uint64_t key, uint64_t *number);
 
-/* A hint: the block will be looked for. */
-void index_map_foresee(const struct index_map *map, uint64_t block);
+/* A hint: the key will be looked up soon. */
+void index_map_foresee(const struct index_map *map, uint64_t key);
 
-/* The same, and takes the block out; false if it isn't there. `number` may be NULL. */
-bool index_map_take(struct index_map *map, uint64_t block, uint64_t *number);
+/* The same, and removes the key. `number` may be NULL. */
+bool index_map_take(struct index_map *map, uint64_t key, uint64_t *number);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence at `text`, of which n bytes are there; 0: there is none. */
+/* The length of the UTF-8 sequence of several bytes at the beginning of text[0..n); 0: there is none. */
 static size_t sequence(const unsigned char *text, size_t n)
 {
 	const size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
@@ -19,12 +19,12 @@ static size_t sequence(const unsigned char *text, size_t n)
 	return length;
 }
 
-/* The length of what can be shown at `text`; 0: a byte that can't. */
+/* The length of the character at the beginning of text[0..n); 0: its first byte needs an escape. */
 static size_t shown(const unsigned char *text, size_t n)
 {
 	const size_t length = sequence(text, n);
 
-	/* A terminal may obey U+0080 to U+009F as it does ESC and a letter, in either encoding. */
+	/* U+0080 to U+009F are control characters, in either encoding. */
 	if (length)
 		return text[0] == 0xc2 && text[1] < 0xa0 ? 0 : length;
 	return (text[0] >= 0x20 && text[0] < 0x7f) || text[0] >= 0xa0 || text[0] == '\t';

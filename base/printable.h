@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from strangers (names of functions and files, arguments, lines of a massif.out) on its way to
- * people: what a terminal would obey, and a line end where there should be none, becomes \xNN. Everything
- * else stays as it is: UTF-8, and bytes of older encodings that are no control characters. A tab may pass.
+ * Escapes untrusted text (names of functions and files, arguments, lines of a massif.out) for terminals and files of
+ * lines: control characters and line ends become \xNN. Everything else stays: UTF-8, bytes of older encodings that are no
+ * control characters, tabs.
  */
 #ifndef BASE_PRINTABLE_H
 #define BASE_PRINTABLE_H
@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How much of text[0..n), from its front, can be shown as it is. */
+/* The length of the longest beginning of text[0..n) that needs no escape. */
 size_t printable_run(const char *text, size_t n);
 
 #define PRINTABLE_ESCAPE 5 /* bytes, with the NUL */
 
-/* Makes \xNN of a byte. */
+/* Stores \xNN for a byte. */
 void printable_escape(char escape[PRINTABLE_ESCAPE], char byte);
 
-/* A copy to be freed, with everything else escaped. NULL when out of memory. */
+/* An escaped copy, to be freed. NULL: no memory. */
 char *printable_copy(const char *text, size_t n);
 
-/* Writes the text, and leaves line ends alone. */
+/* Writes the text escaped, but for line ends. */
 void printable_lines(FILE *out, const char *text, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "string_pool.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ void *pool_take(struct pool *pool, size_t size)
 		pool->size = bytes;
 		pool->used = 0;
 	}
+	assert(pool->used <= pool->size && size <= pool->size - pool->used);
 	pool->used += size;
 	return (char *)block->bytes + pool->used - size;
 }
