@@ -25,10 +25,10 @@ bool index_map_put(struct index_map *map, uint64_t key, uint64_t number);
 /* False: no such key; *number is unchanged. */
 bool index_map_find(const struct index_map *map, uint64_t key, uint64_t *number);
 
-/* A hint: the key will be looked up soon. */
-void index_map_foresee(const struct index_map *map, uint64_t key);
-
 /* The same, and removes the key. `number` may be NULL. */
 bool index_map_take(struct index_map *map, uint64_t key, uint64_t *number);
+
+/* A hint: the key will be looked up soon. */
+void index_map_foresee(const struct index_map *map, uint64_t key);
 
 #endif

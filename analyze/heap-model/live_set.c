@@ -123,7 +123,7 @@ static bool follow_counts(struct live_set *set, const struct mst_chunk *chunk)
 	return fine;
 }
 
-/* The block of entry `i` of those that the chunk's records name goes; `n` of its own have come. */
+/* Entry `i` of the blocks that the chunk's records name goes; `n` blocks of the chunk itself have come. */
 static bool lose(struct live_set *set, const struct mst_chunk *chunk, uint32_t kind, uint32_t i, uint32_t n)
 {
 	const uint64_t index = i < chunk->n_freed ? chunk->freed[i] : UNKNOWN;
@@ -137,7 +137,7 @@ static bool lose(struct live_set *set, const struct mst_chunk *chunk, uint32_t k
 	return true;
 }
 
-/* The first `n` blocks of the chunk that are still there are of the set. */
+/* Puts those of the first `n` blocks of the chunk that are still live into the set. */
 static bool keep(struct live_set *set, const struct mst_chunk *chunk, uint32_t n)
 {
 	uint32_t stamp = 0, run = 0;
@@ -189,7 +189,7 @@ bool live_set_follow(struct live_set *set, const struct mst_chunk *chunk, bool i
 
 /* ---- the whole ---- */
 
-/* Takes the newest of list[n] out of which some frees can have been that didn't say of which; how many are left. */
+/* For each free of an unknown block, removes the newest block of its kind from list[n]. Returns how many remain. */
 static size_t settle(struct live_set *set, struct liveblock *list, size_t n)
 {
 	size_t kept = n;
@@ -207,7 +207,7 @@ static size_t settle(struct live_set *set, struct liveblock *list, size_t n)
 	return n - kept;
 }
 
-/* Blocks of which more came than went, their indices unknown. */
+/* Live blocks of unknown index. */
 static size_t count_unknown(const struct live_set *set)
 {
 	size_t n = 0;

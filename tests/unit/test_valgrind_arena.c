@@ -282,8 +282,8 @@ static void the_last_free_superblock_waits(void **state)
 	check_arena(arena, 1);
 }
 
-/* Handles stay while what is around them is split and joined. */
-static void block_map_outlive_their_neighbours(void **state)
+/* Ids stay while the blocks around are split and joined. */
+static void ids_outlive_their_neighbours(void **state)
 {
 	struct arena *arena = *state;
 	uint32_t v[64];
@@ -475,7 +475,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_remainder_of_16_stays, begin, end),
 		cmocka_unit_test_setup_teardown(large_blocks_leave_at_once, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_free_superblock_waits, begin, end),
-		cmocka_unit_test_setup_teardown(block_map_outlive_their_neighbours, begin, end),
+		cmocka_unit_test_setup_teardown(ids_outlive_their_neighbours, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin, end),
 		cmocka_unit_test_setup_teardown(a_full_address_space_recovers, begin, end),
 		cmocka_unit_test_setup_teardown(many_superblocks, begin, end),
