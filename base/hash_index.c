@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #define BUCKETS_MIN 1024u
 
 bool hash_index_init(struct hash_index *index)
@@ -41,10 +43,28 @@ static void place(struct hash_index *index, uint64_t bucket)
 	index->buckets[i] = bucket;
 }
 
+/* A search that starts at a bucket's home reaches the bucket. */
+static void check_buckets(const struct hash_index *index)
+{
+	uint32_t used = 0;
+
+	for (size_t k = 0; k <= index->mask; k++) {
+		const uint64_t bucket = index->buckets[k];
+
+		for (uint32_t i = (uint32_t)(bucket >> 32) & index->mask; bucket && i != k;
+		     i = (i + 1) & index->mask)
+			assert(index->buckets[i]);
+		used += bucket != 0;
+	}
+	assert(used == index->used && (index->mask & (index->mask + 1)) == 0);
+}
+
 bool hash_index_grow(struct hash_index *index)
 {
 	struct hash_index grown = *index;
 
+	if (check_wanted())
+		check_buckets(index);
 	if (index->mask == UINT32_MAX)
 		return false;
 	grown.mask = index->mask * 2 + 1;

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "check.h"
+
 #define NO_KEY UINT64_MAX
 #define BUCKETS_MIN 64u
 #define GROUP_LOG2 3 /* so many neighbouring keys have neighbouring homes */
@@ -37,6 +39,18 @@ static size_t bucket_of(const struct index_map *map, uint64_t key)
 	return i;
 }
 
+/* A search that starts at a key's home reaches the key. */
+static void check_buckets(const struct index_map *map)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i <= map->mask; i++) {
+		assert(map->buckets[i].key == NO_KEY || bucket_of(map, map->buckets[i].key) == i);
+		n += map->buckets[i].key != NO_KEY;
+	}
+	assert(n == map->n && n <= map->mask / 2);
+}
+
 static bool grow(struct index_map *map)
 {
 	const size_t n = map->buckets ? 2 * (map->mask + 1) : BUCKETS_MIN;
@@ -46,6 +60,8 @@ static bool grow(struct index_map *map)
 
 	if (!bigger.buckets)
 		return false;
+	if (map->buckets && check_wanted())
+		check_buckets(map);
 	for (size_t i = 0; i < n; i++)
 		bigger.buckets[i].key = NO_KEY;
 	for (size_t i = 0; map->buckets && i <= map->mask; i++) {

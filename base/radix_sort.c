@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "radix_sort.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "check.h"
 
 #define DIGIT 11 /* bits; the counts of a digit's values fit in the L1 cache */
 #define VALUES (1u << DIGIT)
@@ -58,5 +61,6 @@ bool radix_sort(struct radix_item *items, size_t n)
 	if (from != items)
 		memcpy(items, from, n * sizeof(*items));
 	free(room);
+	assert(!check_wanted() || find_difference(items, n) == 0);
 	return true;
 }

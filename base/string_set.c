@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "string_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ static const struct text *find_or_add(struct string_set *set, const char *text, 
 	copy = copy_text(&set->pool, text, n);
 	if (!copy)
 		return NULL;
+	assert(set->index.used == set->n);
 	hash_index_add(&set->index, hash, set->n);
 	set->items[set->n] = (struct text){ copy, n };
 	return &set->items[set->n++];

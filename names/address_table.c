@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "address_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "array.h"
@@ -33,6 +34,7 @@ struct resolved *address_table_at(struct address_table *table, uint32_t module, 
 	}
 	if (!array_reserve(&table->items, table->n, &table->capacity, sizeof(*table->items)))
 		return NULL;
+	assert(table->index.used == table->n);
 	hash_index_add(&table->index, hash, table->n);
 	table->items[table->n] = (struct resolved){ address, module, SYMTAB_NONE, NULL };
 	*added = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache_file.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -65,6 +66,7 @@ static uint32_t draft_text(struct draft *draft, const char *text)
 		return 0;
 	}
 	if (number > draft->n_known) {
+		assert(number == draft->n_known + 1u);
 		draft->n_known++;
 		draft->places[number] = draft->head.n_text;
 		memcpy(draft->text + draft->head.n_text, text, size);
@@ -175,6 +177,7 @@ void cache_file_write(const char *folder, const char *path, const struct cache_h
 {
 	struct draft draft;
 
+	assert(n > 0);
 	if (draft_create(&draft, head, additions, n) && draft_fill(&draft, additions, n) &&
 	    draft_may_be_written(&draft)) {
 		cache_folder_prepare(folder);

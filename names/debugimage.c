@@ -124,6 +124,7 @@ static bool section_reach(struct section *s, size_t n)
 		memcpy(s->data + s->reached, s->packed + s->reached, upto - s->reached);
 		s->reached = upto;
 	}
+	assert(s->reached <= s->n);
 	return n <= s->reached || (s->zstd ? unpack_zstd(s) : unpack_more(s, upto));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dwarf_frames.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include <dwarf.h>
@@ -147,11 +148,13 @@ size_t unit_frames(struct unit *unit, uint64_t address, struct lineinfo_frame *f
 	uint32_t scope, innermost;
 	size_t n = 0;
 
+	assert(unit->loaded && max > 0);
 	frame_locate(unit, address, &frame);
 	scope = innermost = ranges_find(&unit->scope_map, address);
 	while (scope != RANGES_NONE && n + 1 < max) {
 		struct scope *inlined = &unit->scopes[scope];
 
+		assert(scope < unit->n_scopes && (inlined->parent == RANGES_NONE || inlined->parent < scope));
 		if (dwarf_tag(&inlined->die) != DW_TAG_inlined_subroutine)
 			break;
 		frame_set_inlined(&inlined->die, &frame);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dwarf_unit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include <dwarf.h>
@@ -121,6 +122,7 @@ static uint32_t scope_add(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 		walk->dies_left = 0;
 	if (!any)
 		return SCOPE_NONE;
+	assert(parent == SCOPE_NONE || parent < unit->n_scopes); /* so chains of parents end */
 	unit->scopes[unit->n_scopes] = (struct scope){ *die, parent };
 	return unit->n_scopes++;
 }

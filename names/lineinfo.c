@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lineinfo.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static struct unit *unit_add(struct lineinfo *lineinfo, const Dwarf_Die *die, co
 {
 	struct unit *unit = &lineinfo->units[lineinfo->n_units++];
 
+	assert(lineinfo->n_units <= lineinfo->units_capacity);
 	memset(unit, 0, sizeof(*unit));
 	unit->lines_die = *die;
 	unit->tree_die = split->cu ? *split : *die;
@@ -262,6 +264,7 @@ static struct unit *unit_loaded(struct lineinfo *lineinfo, uint32_t index)
 {
 	struct unit *unit = &lineinfo->units[index];
 
+	assert(index < lineinfo->n_units);
 	unit_load(unit, &lineinfo->limits);
 	return unit;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "namecache.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,8 @@ static bool line_take(const struct namecache *cache, uint32_t i, struct symbol_l
 {
 	const struct cache_line *kept = &cache->lines[i];
 	bool fits = kept->line >= 0;
+
+	assert(i < cache->n_lines);
 
 	for (size_t k = 0; k < TEXTS; k++)
 		fits = fits && text_fits(cache, kept->text[k]);

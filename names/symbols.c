@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbols.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ static struct symbol *resolved_symbol(const struct symbols *symbols, const struc
 {
 	if (!resolved || resolved->symbol == SYMTAB_NONE)
 		return NULL;
+	assert(resolved->module < symbols->n_modules);
 	return symtab_at(symbols->modules[resolved->module].symtab, resolved->symbol);
 }
 
@@ -290,6 +292,7 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 
 	describe(symbols, module, resolved->address, &description);
 	n = description.n;
+	assert(n > 0 && n <= CHAIN_MAX);
 	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
 	if (!chain) {
 		symbols->sources.notices.starved = true;

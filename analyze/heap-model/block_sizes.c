@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "block_sizes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "array.h"
@@ -133,6 +134,7 @@ static bool move(struct block_sizes *u, uint32_t i, const struct use *new)
 /* Sets the record's block, and the bytes that it takes by its kind. */
 static inline void begin_record(struct block_sizes *u, uint32_t i, const struct use *use, uint64_t block)
 {
+	assert(i < u->cap_blocks && i < u->cap_bytes);
 	u->blocks[i] = block;
 	u->bytes[i] = use->bytes;
 }
@@ -207,6 +209,8 @@ static bool run_calls(struct block_sizes *u, const struct mst_chunk *chunk)
 
 	for (uint32_t i = 0; i < chunk->n_records && done; i++) {
 		const struct use *use = &u->uses[chunk->records[i]];
+
+		assert(chunk->records[i] < chunk->n_tokens && u->named <= chunk->n_freed);
 
 		if (use->role == MST_ALLOC) {
 			done = run_alloc(u, i, use);

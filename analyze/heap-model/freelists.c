@@ -25,6 +25,7 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 	uint32_t left = head, right = head, lowest = head;
 	uint64_t address = blocks[head].address;
 
+	assert(n > 0 && head != BLOCK_NONE);
 	/* No branches: processors cannot predict which one is lower. */
 	for (uint32_t i = 0; i < steps; i++) {
 		right = blocks[right].right;
@@ -41,6 +42,7 @@ void freelists_settle(struct freelist *list, const struct block *blocks)
 {
 	uint32_t head = list->head;
 
+	assert(list->n > 0);
 	if (list->unsettled & 1)
 		head = head_lower(blocks, head, list->n);
 	for (uint64_t i = list->unsettled / 2; i > 0; i--)

@@ -60,6 +60,7 @@ bool live_set_take_known(struct live_set *set, uint64_t index)
 	if (!block_map_take(&set->map, index, &item))
 		return false;
 	assert(item < set->n_items && set->items[item].index == index);
+	assert(set->n > 0);
 	make_vacant(set, item);
 	set->n--;
 	return true;
