@@ -19,7 +19,7 @@ static const uint16_t bounds[FREELISTS - FREELISTS_SMALL - 1] = {
 /* ---- The head ------------------------------------------------------------------------------- */
 
 /* The block at the lowest address among `head` and its neighbours. The list has `n` blocks, perhaps all of these. */
-static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n)
+uint32_t freelists_head(const struct block *blocks, uint32_t head, uint32_t n)
 {
 	const uint32_t steps = n / 2 < LOWERING ? n / 2 : LOWERING;
 	uint32_t left = head, right = head, lowest = head;
@@ -36,27 +36,6 @@ static uint32_t head_lower(const struct block *blocks, uint32_t head, uint32_t n
 		address = blocks[left].address < address ? blocks[left].address : address;
 	}
 	return lowest;
-}
-
-void freelists_settle(struct freelist *list, const struct block *blocks)
-{
-	uint32_t head = list->head;
-
-	assert(list->n > 0);
-	if (list->unsettled & 1)
-		head = head_lower(blocks, head, list->n);
-	for (uint64_t i = list->unsettled / 2; i > 0; i--)
-		head = head_lower(blocks, blocks[head].left, list->n);
-	list->head = head;
-	list->unsettled = 0;
-}
-
-/* Of a list that isn't empty. */
-static inline uint32_t head_of(struct freelist *list, const struct block *blocks)
-{
-	if (list->unsettled)
-		freelists_settle(list, blocks);
-	return list->head;
 }
 
 /* ---- The index of the last list ------------------------------------------------------------- */
@@ -113,7 +92,7 @@ static unsigned list_filled(const struct freelists *lists, unsigned l)
 /* The first block from the head on of at least `size`. In lists but the last, a long search fails and moves the head. */
 static uint32_t list_walk(struct freelists *lists, const struct block *blocks, unsigned l, uint64_t size)
 {
-	const uint32_t head = head_of(&lists->lists[l], blocks);
+	const uint32_t head = lists->lists[l].head;
 	uint32_t i = head;
 	unsigned visits = 0;
 
@@ -144,7 +123,7 @@ uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uin
 			return i;
 		l = l < LAST ? list_filled(lists, l + 1) : FREELISTS;
 	}
-	return l < FREELISTS ? head_of(&lists->lists[l], blocks) : BLOCK_NONE;
+	return l < FREELISTS ? lists->lists[l].head : BLOCK_NONE;
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */

@@ -2,8 +2,7 @@
 /*
  * The free blocks of Valgrind's allocator, in lists by size. A list is a circle with a head: a block is inserted before
  * the head; when a block is removed, the head moves to the block before it, or to one of that block's neighbours at a
- * lower address. To find that one takes looks at ten blocks all over the memory. So the head is left unsettled until
- * a search or an insertion needs it; in half of the cases another removal comes first.
+ * lower address.
  *
  * Sizes and addresses are bytes. Each call takes constant time, those about the list of the largest blocks O(log n)
  * expected. Memory: 32 bytes a block of that list. Single-threaded.
@@ -49,11 +48,6 @@ struct block {
 struct freelist {
 	uint32_t head; /* BLOCK_NONE: empty */
 	uint32_t n;    /* blocks */
-	/*
-	 * 0: the head is settled. Else, the head is the lowest block around `head` if bit 0 is set; and then, as often
-	 * as the other bits say, the lowest block around the one to its left.
-	 */
-	uint64_t unsettled;
 };
 
 struct freelists {
@@ -80,10 +74,10 @@ uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uin
 void freelists_check(const struct freelists *lists, const struct block *blocks);
 
 /*
- * Private: settles the head of a list that isn't empty; and keeps the index of the last list, where a block is put
- * before `head`.
+ * Private: the new head of a list of n > 0 blocks, where `head` was left of a block that is gone; and keeps the
+ * index of the last list, where a block is put before `head`.
  */
-void freelists_settle(struct freelist *list, const struct block *blocks);
+uint32_t freelists_head(const struct block *blocks, uint32_t head, uint32_t n);
 void freelists_add_last(struct freelists *lists, const struct block *blocks, uint32_t i, uint32_t head);
 void freelists_drop_last(struct freelists *lists, uint32_t i);
 
@@ -111,11 +105,8 @@ static inline void freelists_insert(struct freelists *lists, struct block *block
 	assert(!(block->size & BLOCK_LIVE));
 	if (list->n++ == 0) {
 		block->left = block->right = list->head = i;
-		list->unsettled = 0;
 		lists->filled[l / 64] |= UINT64_C(1) << l % 64;
 	} else {
-		if (list->unsettled)
-			freelists_settle(list, blocks);
 		head = list->head;
 		block->left = blocks[head].left;
 		block->right = head;
@@ -139,17 +130,19 @@ static inline void freelists_remove(struct freelists *lists, struct block *block
 	} else {
 		blocks[block->left].right = block->right;
 		blocks[block->right].left = block->left;
-		list->head = block->left;
-		list->unsettled = 1;
+		list->head = freelists_head(blocks, block->left, list->n);
 	}
 	if (l == FREELISTS_LAST)
 		freelists_drop_last(lists, i);
 }
 
 /* The effect of inserting a block of `size` and removing it at once: another head. */
-static inline void freelists_touch(struct freelists *lists, uint64_t size)
+static inline void freelists_touch(struct freelists *lists, const struct block *blocks, uint64_t size)
 {
-	lists->lists[freelists_number(lists, size)].unsettled += 2;
+	struct freelist *list = &lists->lists[freelists_number(lists, size)];
+
+	if (list->n > 0)
+		list->head = freelists_head(blocks, blocks[list->head].left, list->n);
 }
 
 #endif

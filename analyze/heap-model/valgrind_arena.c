@@ -304,12 +304,12 @@ uint64_t arena_free(struct arena *arena, uint32_t i)
 	}
 	/* As in Valgrind, the block is in its list between the steps: each step moves the head of that list. */
 	if (block_is_free(arena, block->next)) {
-		freelists_touch(&arena->lists, block_size(block));
+		freelists_touch(&arena->lists, blocks, block_size(block));
 		freelists_remove(&arena->lists, blocks, block->next);
 		block_join(arena, i);
 	}
 	if (block_is_free(arena, prev)) {
-		freelists_touch(&arena->lists, block_size(block));
+		freelists_touch(&arena->lists, blocks, block_size(block));
 		freelists_remove(&arena->lists, blocks, prev);
 		block_join(arena, prev);
 		i = prev;
