@@ -20,7 +20,7 @@
 #include "hex.h"
 #include "string_pool.h"
 
-/* To be raised when the same files are to give other answers. */
+/* Raise it when msrec finds other names in the same files. */
 #define RULES "1"
 
 #define SETTLED_NS 2000000000U /* a file may change twice in one tick of its clock */
@@ -85,15 +85,15 @@ static char *path_create(const char *folder, const struct namecache_module *modu
 /* ---- reading ---- */
 
 /* True: each entry has lines of its own, which follow those of the entry before. */
-static bool answers_are_sound(const struct cache_entry *answers, const struct cache_head *head)
+static bool entries_are_sound(const struct cache_entry *entries, const struct cache_head *head)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < head->n_entries; i++) {
-		if (answers[i].first != n || answers[i].n == 0 || answers[i].n > head->n_lines - n ||
-		    answers[i].bare > NAMECACHE_BARE_NAME)
+		if (entries[i].first != n || entries[i].n == 0 || entries[i].n > head->n_lines - n ||
+		    entries[i].bare > NAMECACHE_BARE_NAME)
 			return false;
-		n += answers[i].n;
+		n += entries[i].n;
 	}
 	return true;
 }
@@ -101,18 +101,18 @@ static bool answers_are_sound(const struct cache_entry *answers, const struct ca
 /* Sets the pointers into the file. False: its numbers, checksum or entries are wrong. */
 static bool lay_out(struct namecache *cache, const struct cache_head *head, size_t size)
 {
-	const size_t answers = head->n_entries * sizeof(struct cache_entry);
+	const size_t entries = head->n_entries * sizeof(struct cache_entry);
 	const size_t lines = head->n_lines * sizeof(struct cache_line);
 	const uint8_t *body = cache->bytes + sizeof(*head);
 
-	if (size != sizeof(*head) + answers + lines + head->n_text || head->n_text == 0 ||
-	    body[answers + lines + head->n_text - 1] != '\0' ||
+	if (size != sizeof(*head) + entries + lines + head->n_text || head->n_text == 0 ||
+	    body[entries + lines + head->n_text - 1] != '\0' ||
 	    crc32_z(0, body, size - sizeof(*head)) != head->crc ||
-	    !answers_are_sound((const struct cache_entry *)body, head))
+	    !entries_are_sound((const struct cache_entry *)body, head))
 		return false;
 	cache->entries = (const struct cache_entry *)body;
-	cache->lines = (const struct cache_line *)(body + answers);
-	cache->text = (const char *)body + answers + lines;
+	cache->lines = (const struct cache_line *)(body + entries);
+	cache->text = (const char *)body + entries + lines;
 	cache->n_entries = head->n_entries;
 	cache->n_lines = head->n_lines;
 	cache->n_text = head->n_text;
@@ -228,7 +228,7 @@ static bool line_take(const struct namecache *cache, uint32_t i, struct symbol_l
 	return true;
 }
 
-static const struct cache_entry *answer_at(const struct namecache *cache, uint64_t address)
+static const struct cache_entry *entry_at(const struct namecache *cache, uint64_t address)
 {
 	uint32_t lo = 0, hi = cache->n_entries;
 
@@ -243,25 +243,25 @@ static const struct cache_entry *answer_at(const struct namecache *cache, uint64
 	return lo < cache->n_entries && cache->entries[lo].address == address ? &cache->entries[lo] : NULL;
 }
 
-static bool lines_take(const struct namecache *cache, const struct cache_entry *answer,
+static bool lines_take(const struct namecache *cache, const struct cache_entry *entry,
 		       struct symbol_line *lines)
 {
 	bool fine = true;
 
-	for (uint32_t i = 0; i < answer->n && fine; i++)
-		fine = line_take(cache, answer->first + i, &lines[i]);
+	for (uint32_t i = 0; i < entry->n && fine; i++)
+		fine = line_take(cache, entry->first + i, &lines[i]);
 	return fine;
 }
 
 size_t namecache_find(const struct namecache *cache, uint64_t address, struct symbol_line *lines, size_t max,
 		      enum namecache_bare *bare)
 {
-	const struct cache_entry *answer = answer_at(cache, address);
+	const struct cache_entry *entry = entry_at(cache, address);
 
-	if (!answer || answer->n > max || !lines_take(cache, answer, lines))
+	if (!entry || entry->n > max || !lines_take(cache, entry, lines))
 		return 0;
-	*bare = answer->bare;
-	return answer->n;
+	*bare = entry->bare;
+	return entry->n;
 }
 
 /* ---- writing ---- */
@@ -280,20 +280,20 @@ static bool take_over(struct namecache *cache)
 	static const struct symbol_line no_line;
 
 	for (uint32_t i = 0; i < cache->n_entries; i++) {
-		const struct cache_entry *answer = &cache->entries[i];
+		const struct cache_entry *entry = &cache->entries[i];
 		struct symbol_chain *chain;
 		struct symbol_line *lines;
 
-		chain = pool_take(&cache->chains, sizeof(*chain) + answer->n * sizeof(*lines));
+		chain = pool_take(&cache->chains, sizeof(*chain) + entry->n * sizeof(*lines));
 		if (!chain)
 			return false;
 		lines = (struct symbol_line *)(chain + 1);
-		*chain = (struct symbol_chain){ .n = answer->n, .lines = lines };
-		if (!lines_take(cache, answer, lines))
+		*chain = (struct symbol_chain){ .n = entry->n, .lines = lines };
+		if (!lines_take(cache, entry, lines))
 			continue;
-		if (answer->bare != NAMECACHE_NO_BARE)
-			chain->bare = answer->bare == NAMECACHE_BARE_LINE ? lines : &no_line;
-		namecache_add(cache, answer->address, chain);
+		if (entry->bare != NAMECACHE_NO_BARE)
+			chain->bare = entry->bare == NAMECACHE_BARE_LINE ? lines : &no_line;
+		namecache_add(cache, entry->address, chain);
 	}
 	return true;
 }

@@ -16,7 +16,7 @@ enum {
 	SUPERBLOCK = 4194304, /* the smallest */
 };
 
-/* A request beyond can't be met; up to it no sum of sizes overflows. */
+/* Larger requests always fail; up to this size no sum of sizes overflows. */
 #define SIZE_LIMIT ARENA_END
 
 struct arena {
@@ -24,14 +24,13 @@ struct arena {
 	struct block *blocks;
 	uint32_t n; /* records in use or vacant */
 	uint32_t capacity;
-	uint32_t *
-		vacant; /* [vacancies], room for `room`, which is at least `capacity`: the next one is last */
+	uint32_t *vacant; /* [vacancies] stack of vacant records */
 	uint32_t vacancies;
-	uint32_t room;
+	uint32_t room;     /* of `vacant`, at least `capacity` */
 	uint32_t deferred; /* superblock that is unmapped next, if it is still free; ARENA_NONE: none */
 	uint32_t superblocks;
 	struct freelists lists;
-	struct free_ranges free_ranges; /* room for two at first and one a superblock */
+	struct free_ranges free_ranges; /* room for two, and one a superblock */
 };
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
