@@ -261,6 +261,36 @@ void blocks_list(const struct blocks *blocks, struct block_ref *refs)
 	assert(n == blocks->n);
 }
 
+static void verify_page(const struct block_page *page)
+{
+	bool seen[PAGE_BLOCKS_MOST] = { false };
+
+	assert(page->n <= page->capacity && page->capacity <= PAGE_BLOCKS_MOST);
+	for (uint32_t i = 0; i < page->n; i++) {
+		assert(!seen[page->tags[i]]); /* an address is never live twice */
+		seen[page->tags[i]] = true;
+	}
+}
+
+void blocks_verify(const struct blocks *blocks)
+{
+	uint64_t n_pages = 0, n = 0;
+
+	assert((blocks->mask & (blocks->mask + 1)) == 0);
+	for (uint64_t i = 0; i <= blocks->mask; i++) {
+		const struct block_bucket *const bucket = &blocks->buckets[i];
+
+		assert(!bucket->key == !bucket->page);
+		if (!bucket->key)
+			continue;
+		assert(search(blocks, bucket->key) == bucket);
+		verify_page(bucket->page);
+		n_pages++;
+		n += bucket->page->n;
+	}
+	assert(n_pages == blocks->n_pages && n_pages <= blocks->mask / 2 + 1 && n == blocks->n);
+}
+
 struct block_ref block_at(struct block *block)
 {
 	return (struct block_ref){ .key = pack(*block), .block = block };

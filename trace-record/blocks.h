@@ -50,6 +50,9 @@ struct block_ref {
 uint64_t blocks_count(const struct blocks *blocks);
 void blocks_list(const struct blocks *blocks, struct block_ref *refs);
 
+/* Asserts that the table is whole, in O(n). */
+void blocks_verify(const struct blocks *blocks);
+
 /* A reference to a block that is kept elsewhere. */
 struct block_ref block_at(struct block *block);
 struct block block_get(const struct block_ref *ref);

@@ -9,12 +9,12 @@
 #include "array.h"
 #include "mstrace.h"
 
-void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t slot)
+void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t ring_id)
 {
 	*consumer = (struct consumer){
-		.ring = &segment->rings[slot],
-		.data = shm_ring_data(segment, slot),
-		.size = shm_ring_bytes(slot),
+		.ring = &segment->rings[ring_id],
+		.data = shm_ring_data(segment, ring_id),
+		.size = shm_ring_bytes(ring_id),
 	};
 	consumer->tail = consumer->released = consumer->head = atomic_load(&consumer->ring->tail);
 }
@@ -46,7 +46,7 @@ void consumer_forget(struct consumer *consumer)
 	forget(consumer->nodes, consumer->n_nodes);
 }
 
-/* Reads the record behind its head, all of which is there; returns where it ends. */
+/* Reads the record behind its head, all of which is in the ring; returns its end. */
 static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct consumer_event *e,
 				    uint64_t *stamp)
 {
@@ -74,7 +74,7 @@ static inline const uint64_t *parse(uint64_t head, const uint64_t *w, struct con
 	return w;
 }
 
-/* Where the record at *at begins, behind padding if there is any, and its head; NULL: not the whole of it is there. */
+/* The record at *at, behind padding if there is any, and its head; NULL: not the whole of it is in the ring. */
 static const uint64_t *record_at(const struct consumer *consumer, uint64_t *at, uint64_t *head)
 {
 	const uint64_t *w = (const uint64_t *)(consumer->data + (*at & (consumer->size - 1)));
@@ -119,9 +119,12 @@ void consumer_release(struct consumer *consumer)
 
 	if (consumer->released == consumer->tail)
 		return;
+	assert(consumer->tail - consumer->released <= consumer->size);
 	consumer->released = consumer->tail;
-	/* All reads of the records come before the producer may overwrite them; and the producer's
-	 * `waiting` is looked at after the tail is out (it looks the other way round). */
+	/*
+	 * Sequentially consistent: all reads of the records come before the store, and `waiting` is read behind it (the
+	 * producer sets `waiting`, then reads the tail).
+	 */
 	atomic_store(&ring->tail, consumer->tail);
 	if (atomic_load(&ring->waiting)) {
 		atomic_fetch_add(&ring->space, 1);

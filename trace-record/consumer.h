@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The consumer's side of one ring: takes events off it, checks them (the program may have written
- * anything), and keeps the thread's stacks and the block that its realloc has been given.
+ * msrec's side of one ring: takes events off it and keeps the thread's state: its stacks, and the block that its realloc has
+ * been given. The program may have written anything into the ring: each record is checked.
  */
 #ifndef TRACE_RECORD_CONSUMER_H
 #define TRACE_RECORD_CONSUMER_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,46 +18,60 @@ struct consumer_event {
 	uint8_t op, flags, align_log2;
 	uint16_t node;               /* of the stack */
 	uint16_t parent;             /* of SHM_OP_NODE */
-	uint64_t stamp;              /* that of the last event which had one */
-	uint64_t address, size, old; /* size is the value of a mark; address the pc of SHM_OP_NODE */
+	uint64_t stamp;              /* of the last event that had one */
+	uint64_t address, size, old; /* size is a marker's value; address is the pc of SHM_OP_NODE */
 	uint64_t usable;             /* with SHM_USABLE */
-	uint64_t end;                /* where in the ring it does */
-};
-
-/* A node of the thread's stacks, as last defined. */
-struct consumer_node {
-	uint32_t frame; /* in the trace; MST_NONE: left out of stacks */
-	uint32_t stack; /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet asked for */
-	uint16_t parent; /* 0: none */
-	uint16_t depth;  /* frames, at most CONSUMER_DEPTH_MOST */
+	uint64_t end;                /* position in the ring behind it */
 };
 
 #define CONSUMER_DEPTH_MOST UINT16_MAX
 
-#define CONSUMER_RELEASE_BYTES (64u << 10) /* the producer is told at least so often how far we are */
+/* A node of the thread's stacks, as last defined. */
+struct consumer_node {
+	uint32_t frame;  /* in the trace; MST_NONE: left out of stacks */
+	uint32_t stack;  /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet needed */
+	uint16_t parent; /* 0: none */
+	uint16_t depth;  /* frames, at most CONSUMER_DEPTH_MOST; 0: the node was never defined */
+};
 
+#define CONSUMER_RELEASE_BYTES (64u << 10) /* at least so often the producer learns how far the consumer is */
+
+/* A block given to a realloc whose event has not come yet. */
+struct consumer_moving {
+	struct block block;
+	uint64_t address; /* where it was; 0: there is none */
+};
+
+/* Calls of free(NULL), which the ring only counts. */
+struct consumer_null_frees {
+	uint64_t counted; /* in the trace; seen - counted are due ... */
+	uint64_t seen;    /* ... as the ring had it ... */
+	uint64_t at;      /* ... when all events before this position have been taken */
+};
+
+/*
+ * Positions count the ring's bytes from its beginning: released <= tail, and tail <= head unless the program has written
+ * nonsense, which makes the ring `broken`. Nothing is read from a broken ring any more.
+ */
 struct consumer {
-	struct shm_ring *ring;
+	struct shm_ring *ring; /* NULL: not in use yet */
 	const uint8_t *data;
-	uint32_t size;
-	uint32_t use;              /* of the slot, when `thread` was defined */
-	uint32_t thread;           /* id in the trace */
-	uint64_t tail, head;       /* of the ring, as known here; tail: of what was taken */
-	uint64_t released;         /* what the producer may overwrite */
-	uint64_t stamp;            /* of the last event read that had one */
-	uint64_t null_frees, lost; /* of the ring, as already accounted for */
-	uint64_t null_frees_seen;  /* of the ring, to be accounted for when all events ... */
-	uint64_t null_frees_at;    /* ... before this place have been taken */
-	uint64_t stack_depth;      /* of the thread, as the last mark told */
-	struct block moving;       /* given to a realloc that hasn't told yet what became of it ... */
-	uint64_t moving_address;   /* ... and where it was; 0: there is none */
-	bool broken;               /* something impossible was read: the ring is given up */
-	bool told_broken;          /* and that is counted as a loss */
-
-	struct consumer_event event; /* the next one ... */
-	bool peeked;                 /* ... if it was read already */
-
-	struct consumer_node *nodes; /* by number; those that were never defined have depth 0 */
+	uint32_t size;        /* of `data`, a power of two */
+	uint32_t use;         /* of the ring, when `thread` was defined */
+	uint32_t thread;      /* id in the trace */
+	uint64_t released;    /* as the producer knows: it may overwrite what is before */
+	uint64_t tail;        /* of the events that were taken */
+	uint64_t head;        /* of the producer, at the last look */
+	bool broken;          /* a record that cannot be was read */
+	bool broken_counted;  /* as a loss */
+	bool peeked;          /* `event` is the event at `tail` */
+	uint64_t stamp;       /* of the last event read that had one */
+	uint64_t lost;        /* of the ring, as far as counted */
+	uint64_t stack_depth; /* of the thread, by its last marker */
+	struct consumer_null_frees null_frees;
+	struct consumer_moving moving;
+	struct consumer_event event;
+	struct consumer_node *nodes; /* by number */
 	uint32_t n_nodes;
 };
 
@@ -66,13 +81,13 @@ static inline uint64_t consumer_read_head(const uint64_t *word)
 	return *(const volatile uint64_t *)word;
 }
 
-void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t slot);
+void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint32_t ring_id);
 void consumer_finish(struct consumer *consumer);
 
-/* Reads the next event; NULL if there is none (or the lane is broken). */
+/* Reads the next event; NULL if there is none or the ring is broken. */
 const struct consumer_event *consumer_read(struct consumer *consumer);
 
-/* The next event, without taking it; NULL if there is none. */
+/* The next event, which stays in the ring; NULL if there is none. */
 static inline const struct consumer_event *consumer_peek(struct consumer *consumer)
 {
 	if (consumer->peeked)
@@ -80,36 +95,40 @@ static inline const struct consumer_event *consumer_peek(struct consumer *consum
 	return consumer->tail != consumer->head ? consumer_read(consumer) : NULL;
 }
 
-/* Takes it: it has been peeked at. */
+/* Takes the event that consumer_peek() gave. */
 static inline void consumer_take(struct consumer *consumer)
 {
+	assert(consumer->peeked);
 	consumer->tail = consumer->event.end;
 	consumer->peeked = false;
 }
 
-/* Looks how far the producer is. What it has called before that, it had called before any event behind. */
+/*
+ * Looks how far the producer is. The null frees are read before the head: those seen here were called before any event behind
+ * the head.
+ */
 static inline void consumer_look(struct consumer *consumer)
 {
-	const bool awaits = consumer->null_frees_seen != consumer->null_frees;
+	struct consumer_null_frees *const null_frees = &consumer->null_frees;
+	const bool due = null_frees->seen != null_frees->counted;
 
-	if (!awaits)
-		consumer->null_frees_seen =
-			atomic_load_explicit(&consumer->ring->null_frees, memory_order_acquire);
+	if (!due)
+		null_frees->seen = atomic_load_explicit(&consumer->ring->null_frees, memory_order_acquire);
 	consumer->head = atomic_load_explicit(&consumer->ring->head, memory_order_acquire);
-	if (!awaits)
-		consumer->null_frees_at = consumer->head;
+	if (!due)
+		null_frees->at = consumer->head;
 }
 
-/* Tells the producer how far we are, and wakes it if it waits for that. */
+/* Lets the producer overwrite what was taken, and wakes it if it waits for that. */
 void consumer_release(struct consumer *consumer);
 
-/* Whether the thread is gone and everything that it wrote has been taken. */
+/* Whether the thread is gone and all of its events have been taken. */
 bool consumer_done(const struct consumer *consumer);
 
-/* Room for the node of that number. False: no memory. */
+/* Makes room for a node. False: no memory. */
 bool consumer_reserve(struct consumer *consumer, uint16_t node);
 
-/* Forgets all nodes: another thread's stacks come now. */
+/* Forgets all nodes: the ring is another thread's now. */
 void consumer_forget(struct consumer *consumer);
 
 #endif

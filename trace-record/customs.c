@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "customs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static uint32_t take_node(struct customs *customs)
 
 static void give_node(struct customs *customs, uint32_t node)
 {
+	assert(node && node < customs->n);
 	customs->nodes[node].below = customs->free;
 	customs->free = node;
 }
@@ -59,7 +61,10 @@ static uint32_t top_of(const struct customs *customs, uint64_t address)
 {
 	struct block top;
 
-	return customs_any(customs) && blocks_find(&customs->tops, address, &top) ? (uint32_t)top.ordinal : 0;
+	if (!customs_any(customs) || !blocks_find(&customs->tops, address, &top))
+		return 0;
+	assert(top.ordinal && top.ordinal < customs->n);
+	return (uint32_t)top.ordinal;
 }
 
 static int set_top(struct customs *customs, uint64_t address, uint32_t node)
@@ -131,7 +136,7 @@ bool customs_take(struct customs *customs, uint64_t address, struct block *block
 	if (!node)
 		return false;
 	*block = customs->nodes[node].block;
-	/* Taking one out makes room for the one below: this needs no memory. */
+	/* Needs no memory: the node below takes the place in `tops`. */
 	set_top(customs, address, customs->nodes[node].below);
 	give_node(customs, node);
 	return true;
@@ -148,7 +153,7 @@ uint64_t customs_count(const struct customs *customs)
 	return n;
 }
 
-/* A node that is free has a ordinal that no block can have. */
+/* Marks free nodes by an ordinal that no block has. */
 void customs_list(const struct customs *customs, struct block_ref *refs)
 {
 	for (uint32_t node = customs->free; node; node = customs->nodes[node].below)
@@ -159,4 +164,21 @@ void customs_list(const struct customs *customs, struct block_ref *refs)
 		if (block->ordinal != UINT64_MAX)
 			*refs++ = block_at(block);
 	}
+}
+
+/* Every node is either free or below at most one other, and covered nodes are below those that are not. */
+void customs_verify(const struct customs *customs)
+{
+	const uint64_t live = customs_count(customs);
+	uint64_t n_below = 0;
+
+	assert(customs->n >= 1 && live < customs->n);
+	blocks_verify(&customs->tops);
+	for (uint32_t node = customs->free; node; node = customs->nodes[node].below) {
+		assert(node < customs->n);
+		n_below -= customs->nodes[node].below != 0;
+	}
+	for (uint32_t node = 1; node < customs->n; node++)
+		n_below += customs->nodes[node].below != 0;
+	assert(n_below + blocks_count(&customs->tops) == live);
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of a recorded process: in which order they are taken, and what becomes of each. */
+/* The events of a recorded process: the order in which they are taken, and what each becomes in the trace. */
 #include "tracee.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "accounting.h"
+#include "check.h"
 #include "mst_limits.h"
 #include "page_events.h"
 #include "tracee_state.h"
 
 #define UNKNOWN_BLOCK UINT64_MAX
 
-_Static_assert(SHM_DEPTH_MAX < CONSUMER_DEPTH_MOST, "whether a stack is deeper than wanted can be told");
+_Static_assert(SHM_DEPTH_MAX < CONSUMER_DEPTH_MOST, "a stack deeper than wanted has a depth that says so");
 
 /* ---- stacks ---- */
 
-/* The trace's stack of the innermost frames, of a node that has more than are wanted. */
+/* The trace's stack of a node that has more frames than are wanted: the innermost ones. */
 static int deep_stack(struct tracee *t, struct consumer *consumer, uint16_t number, uint32_t *stack)
 {
 	uint32_t frames[SHM_DEPTH_MAX];
@@ -50,14 +52,14 @@ static inline int stack_at(struct tracee *t, struct consumer *consumer, uint16_t
 	return 0;
 }
 
-/* A node of a thread's stacks gets another meaning. */
+/* A node of a thread's stacks is defined anew. */
 static int define_node(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct consumer_node *node, *parent = NULL;
 	uint32_t stack = MST_ROOT_STACK;
 	int err;
 
-	/* Who tells stacks numbers callers first; so no node is its own caller's caller, and stacks end. */
+	/* A parent's number is lower than its node's, so parent chains are finite. */
 	if (e->parent >= e->node)
 		return MST_ERR_ARGUMENT;
 	if (!consumer_reserve(consumer, e->node))
@@ -73,7 +75,7 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 	if ((err = frames_find(&t->frames, t->writer, e->address, e->stamp, &node->frame)))
 		return err;
 	if (node->frame == MST_NONE) {
-		/* A wrapper of ours, between the program and libc. */
+		/* One of msrec's wrappers, between the program and libc, is left out of stacks. */
 		node->depth = parent ? parent->depth : 1;
 		return parent ? stack_at(t, consumer, e->parent, &node->stack) : 0;
 	}
@@ -148,53 +150,60 @@ static inline int kind_of(struct tracee *t, const struct consumer_event *e, uint
 	return err;
 }
 
-/* The block is gone, though no free of it was seen. */
+/* Frees a block of which no free was seen. */
 static int imply_free(struct tracee *t, struct block block)
 {
 	const struct mst_kind k = { .op = MST_OP_IMPLIED_FREE };
 	uint32_t call;
 	const int err = mst_writer_kind(t->writer, &k, &call);
 
-	t->implied_frees++;
+	t->counts.implied_frees++;
 	return err ? err : mst_writer_free_by(t->writer, block.kind, block.ordinal, call);
 }
 
 /* ---- blocks that are given to realloc ---- */
 
 /*
- * From then on the block's address may be another thread's, long before realloc has returned and tells what became of the
- * block: so it leaves the table, and stays with its thread. A realloc that never returns, as where a handler leaves it
- * by longjmp, leaves it there until the thread's next one.
+ * From the MOVING event on, the allocator may give the block's address to another thread, long before the realloc returns and
+ * its event comes: so the block leaves the table and moves to its thread's consumer. After a realloc that never returns (a
+ * signal handler left it by longjmp) the block stays there until the thread's next realloc.
  */
+
+static struct block take_moving(struct consumer *consumer)
+{
+	assert(consumer->moving.address);
+	consumer->moving.address = 0;
+	return consumer->moving.block;
+}
 
 /* Takes the block at an address; false if there is none. */
 static bool take_block(struct tracee *t, uint64_t address, struct block *block)
 {
 	if (__builtin_expect(blocks_take(&t->blocks, address, block), 1))
 		return true;
-	for (uint32_t i = 0; i < t->n_consumers; i++) {
-		struct consumer *consumer = &t->consumers[i];
-
-		if (address && consumer->moving_address == address) {
-			*block = consumer->moving;
-			consumer->moving_address = 0;
+	for (uint32_t i = 0; address && i < t->n_consumers; i++) {
+		if (t->consumers[i].moving.address == address) {
+			*block = take_moving(&t->consumers[i]);
 			return true;
 		}
 	}
 	return false;
 }
 
-/* What the lane's realloc was given is where it was, unless that is another's. */
+/* Puts the block of the thread's last realloc back, if that never returned; frees it if its address is taken. */
 static int put_back(struct tracee *t, struct consumer *consumer)
 {
-	const uint64_t address = consumer->moving_address;
+	const uint64_t address = consumer->moving.address;
+	struct block block;
 
-	consumer->moving_address = 0;
-	switch (address ? blocks_add(&t->blocks, address, consumer->moving) : BLOCKS_ADDED) {
+	if (!address)
+		return 0;
+	block = take_moving(consumer);
+	switch (blocks_add(&t->blocks, address, block)) {
 	case BLOCKS_ADDED:
 		return 0;
 	case BLOCKS_LIVE:
-		return imply_free(t, consumer->moving);
+		return imply_free(t, block);
 	default:
 		return MST_ERR_NOMEM;
 	}
@@ -204,18 +213,18 @@ static int begin_moving(struct tracee *t, struct consumer *consumer, uint64_t ad
 {
 	const int err = put_back(t, consumer);
 
-	if (!err && take_block(t, address, &consumer->moving))
-		consumer->moving_address = address;
+	assert(err || !consumer->moving.address);
+	if (!err && take_block(t, address, &consumer->moving.block))
+		consumer->moving.address = address;
 	return err;
 }
 
-/* Of the lane's realloc that has returned. */
+/* Takes the block that the thread's realloc, which has returned, was given. */
 static bool take_moved(struct tracee *t, struct consumer *consumer, uint64_t address, struct block *block)
 {
-	if (!address || consumer->moving_address != address)
+	if (!address || consumer->moving.address != address)
 		return take_block(t, address, block);
-	*block = consumer->moving;
-	consumer->moving_address = 0;
+	*block = take_moving(consumer);
 	return true;
 }
 
@@ -234,7 +243,7 @@ static inline int write_alloc(struct tracee *t, struct consumer *consumer, const
 	return account_alloc(t, kind, e->address);
 }
 
-/* The same. */
+/* NOT_PLAIN: there is a block at the new address already, and nothing was written. */
 static int write_realloc(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	const bool frees = e->op == MST_OP_REALLOC_FREE, keeps = e->flags & SHM_FAILED && !frees;
@@ -257,7 +266,7 @@ static int write_realloc(struct tracee *t, struct consumer *consumer, const stru
 		return err;
 	if (keeps)
 		return mst_writer_failed_resize(t->writer, old.kind, old.ordinal, block.kind);
-	t->unknown_frees += !known;
+	t->counts.unknown_frees += !known;
 	if (frees)
 		return mst_writer_free_by(t->writer, old.kind, old.ordinal, block.kind);
 	if ((err = mst_writer_resize(t->writer, old.kind, old.ordinal, block.kind, &block.ordinal)))
@@ -267,10 +276,9 @@ static int write_realloc(struct tracee *t, struct consumer *consumer, const stru
 }
 
 /*
- * The block that free() of an address frees; the unknown one, if there is none. Where a custom block is
- * newer than the allocator's, Massif, which has one table for both, takes the custom one, and the
- * other is charged on until a request or another free takes it. From here on that one is like a
- * custom block: its address may come back.
+ * The block that free() of an address frees; the unknown one if there is none. Where a custom block is newer than malloc's,
+ * Massif, which has one table for both, takes the custom one and charges for malloc's until a request or another free takes
+ * it. From here on malloc's block is like a custom one: its address may come back.
  */
 static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 {
@@ -282,7 +290,7 @@ static int take_freed(struct tracee *t, uint64_t address, struct block *freed)
 		if (take_block(t, address, freed))
 			return 0;
 		*freed = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-		t->unknown_frees++;
+		t->counts.unknown_frees++;
 		return 0;
 	}
 	if (take_block(t, address, &block) && customs_add_covering(&t->customs, address, block) != 0)
@@ -301,10 +309,7 @@ static inline int write_free(struct tracee *t, uint64_t address)
 	return err ? err : mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
-/*
- * The block that a request means: a custom one if there is any, else one of the allocator's. Under Valgrind it is
- * the newest one, as for Massif.
- */
+/* The block that a request means: a custom one if there is any, else malloc's. Under Valgrind the newest, as for Massif. */
 static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
 {
 	if (t->segment->unowned && customs_covered(&t->customs, address) && take_block(t, address, block))
@@ -318,12 +323,12 @@ static int write_freelike(struct tracee *t, uint64_t address)
 
 	if (!take_custom(t, address, &block)) {
 		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-		t->unknown_frees++;
+		t->counts.unknown_frees++;
 	}
 	return mst_writer_free(t->writer, block.kind, block.ordinal);
 }
 
-/* A custom block comes, or takes another's place. */
+/* A custom block comes, or takes the place of another. */
 static int write_custom(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct block block;
@@ -356,10 +361,10 @@ static int write_free_by(struct tracee *t, struct consumer *consumer, const stru
 /* The program counts from its beginning, a file from its own. */
 static uint64_t null_frees_here(const struct tracee *t, uint64_t n)
 {
-	return n > t->null_frees_before ? n - t->null_frees_before : 0;
+	return n > t->counts.null_frees_before ? n - t->counts.null_frees_before : 0;
 }
 
-static int write_mark(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
+static int write_marker(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	const bool is_mremap = e->op == MST_OP_MREMAP_MOVED || e->op == MST_OP_MREMAP_IN_PLACE;
 	const uint64_t size = e->op == MST_OP_EXIT ? null_frees_here(t, e->size) : e->size;
@@ -377,7 +382,7 @@ static int write_mark(struct tracee *t, struct consumer *consumer, const struct 
 	return err;
 }
 
-/* What was mapped at the start has no stack of the thread's. */
+/* The mappings at the start have a stack of their own. */
 static int write_page(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	uint32_t stack;
@@ -387,19 +392,19 @@ static int write_page(struct tracee *t, struct consumer *consumer, const struct 
 	return err ? err : page_events_write(t->writer, t->pages, e, stack);
 }
 
-static int write_steps(struct tracee *t, const struct consumer_event *e)
+static int write_sp_changes(struct tracee *t, const struct consumer_event *e)
 {
 	const uint64_t words[3] = { e->address, e->old, e->size };
-	uint8_t bytes[SHM_SP_CHANGE_BYTES], steps[SHM_SP_CHANGE_BYTES];
+	uint8_t bytes[SHM_SP_CHANGE_BYTES], changes[SHM_SP_CHANGE_BYTES];
 	size_t n = 0;
 
 	memcpy(bytes, words, sizeof(bytes));
-	/* No byte of a step is 0: those fill the record up. */
+	/* No byte of a change is 0: zeros fill the record up. */
 	for (size_t i = 0; i < sizeof(bytes); i++) {
-		steps[n] = bytes[i];
+		changes[n] = bytes[i];
 		n += bytes[i] != 0;
 	}
-	return mst_writer_sp_changes(t->writer, steps, n);
+	return mst_writer_sp_changes(t->writer, changes, n);
 }
 
 static bool is_realloc(const struct consumer_event *e)
@@ -407,8 +412,8 @@ static bool is_realloc(const struct consumer_event *e)
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
 }
 
-/* The process's clock: threads' counts are added up in the order of the events that they stand before. */
-static int count_on(struct tracee *t, uint64_t instructions)
+/* The process's clock: sums its threads' counts in the order of the events. */
+static int count_instructions(struct tracee *t, uint64_t instructions)
 {
 	t->instructions += instructions;
 	mst_writer_instructions(t->writer, t->instructions);
@@ -425,9 +430,9 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 	if (e->op == SHM_OP_NODE)
 		return define_node(t, consumer, e);
 	if (e->op == SHM_OP_COUNT)
-		return count_on(t, e->size);
+		return count_instructions(t, e->size);
 	if (e->op == SHM_OP_SP_CHANGES)
-		return write_steps(t, e);
+		return write_sp_changes(t, e);
 	if (e->op == SHM_OP_NO_FORK) {
 		tracee_forget_fork(t, (uint32_t)e->size);
 		return 0;
@@ -441,13 +446,13 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 	if (mst_op_is_page(e->op))
 		return write_page(t, consumer, e);
 	if (e->op >= MST_OP_IMPLIED_FREE)
-		return write_mark(t, consumer, e);
+		return write_marker(t, consumer, e);
 	if (mst_op_is_custom(e->op))
 		return write_custom(t, consumer, e);
 	return is_realloc(e) ? write_realloc(t, consumer, e) : write_alloc(t, consumer, e);
 }
 
-/* The commonest first. */
+/* The most frequent first. */
 static inline int write_event(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	if (e->op == SHM_OP_FREE)
@@ -467,7 +472,7 @@ void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t
 	mst_writer_at(t->writer, clock_ns(clock, stamp), consumer->thread);
 }
 
-/* The event gives an address at which there is a block: that was freed. */
+/* Writes an event that gives an address at which a block is live: that block was freed. */
 static int write_after_free(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
 {
 	struct block block;
@@ -481,7 +486,7 @@ static int write_after_free(struct tracee *t, struct consumer *consumer, const s
 	return write_event(t, consumer, e);
 }
 
-/* Takes the lane's next event, which has been peeked at. */
+/* Takes the consumer's next event, which has been peeked at. */
 static int take_event(struct tracee *t, struct consumer *consumer, const struct clock *clock)
 {
 	const struct consumer_event *e = consumer_peek(consumer);
@@ -492,17 +497,18 @@ static int take_event(struct tracee *t, struct consumer *consumer, const struct 
 	err = write_event(t, consumer, e);
 	if (__builtin_expect(err == NOT_PLAIN, 0))
 		err = write_after_free(t, consumer, e);
+	assert(err <= 0); /* an address is never live twice */
 	consumer_take(consumer);
 	return err;
 }
 
-/* Whether the event can't be taken yet. */
+/* Whether the event must stay in the ring for now. */
 static inline bool must_wait(struct tracee *t, const struct consumer_event *e, const struct clock *clock)
 {
-	return __builtin_expect(e->op == MST_OP_FORK, 0) && !tracee_can_fork(t, clock);
+	return __builtin_expect(e->op == MST_OP_FORK, 0) && !fork_states_have_room(&t->forks, clock);
 }
 
-/* The lane with the earliest event before `until`, and the stamp up to which it may run. NULL: none may. */
+/* The consumer with the earliest event before `until`, and the stamp up to which it may run. NULL: none may. */
 static struct consumer *earliest(struct tracee *t, const struct clock *clock, uint64_t until, uint64_t *limit)
 {
 	struct consumer *best = NULL;
@@ -527,9 +533,25 @@ static struct consumer *earliest(struct tracee *t, const struct clock *clock, ui
 	return best && !must_wait(t, consumer_peek(best), clock) ? best : NULL;
 }
 
+/* The invariants of tracee_state.h, in O(n). */
+static void verify(const struct tracee *t)
+{
+	assert(t->segment && t->writer && t->n_consumers <= SHM_RINGS);
+	assert(t->counts.null_frees >= t->counts.null_frees_before);
+	blocks_verify(&t->blocks);
+	customs_verify(&t->customs);
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		const struct consumer *consumer = &t->consumers[i];
+
+		assert(!consumer->ring || consumer->released == consumer->tail);
+		for (uint32_t k = 0; k < consumer->n_nodes; k++)
+			assert(!consumer->nodes[k].parent || consumer->nodes[k].parent < k);
+	}
+}
+
 int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until)
 {
-	const int64_t most = t->step;
+	const int64_t most = t->batch;
 	struct consumer *consumer;
 	uint64_t limit;
 	int64_t taken = 0;
@@ -549,12 +571,14 @@ int64_t tracee_drain(struct tracee *t, const struct clock *clock, uint64_t until
 				taken++;
 			}
 			if (err < 0) {
-				/* Counted, not fatal: the program goes on, and so do later events. */
+				/* Counted, not fatal: later events are taken. */
 				first_err = first_err ? first_err : err;
-				t->lost++;
+				t->counts.lost++;
 			}
 		} while (e && taken < most);
 	}
 	tracee_settle_rings(t);
+	if (check_wanted())
+		verify(t);
 	return first_err ? first_err : taken;
 }

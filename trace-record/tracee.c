@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A recorded process: its life, its forks, and which threads have which rings. */
+/* A recorded process: its life, its forks, and its threads' rings. */
 #include "tracee.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tracee_state.h"
 
@@ -19,7 +19,7 @@ static struct tracee *tracee_alloc(struct shm_segment *segment)
 		return NULL;
 	t->segment = segment;
 	t->at_thread = MST_NONE;
-	t->step = INT64_MAX;
+	t->batch = INT64_MAX;
 	t->kinds = calloc(1u << KIND_CACHE_BITS, sizeof(*t->kinds));
 	t->consumers = calloc(SHM_RINGS, sizeof(*t->consumers));
 	if (!t->kinds || !t->consumers || frames_init(&t->frames) != 0) {
@@ -75,7 +75,8 @@ struct mst_writer *tracee_writer(struct tracee *t)
 
 void tracee_set_batch(struct tracee *t, uint32_t most)
 {
-	t->step = most;
+	assert(most > 0);
+	t->batch = most;
 }
 
 struct shm_segment *tracee_segment(struct tracee *t)
@@ -87,28 +88,32 @@ struct shm_segment *tracee_segment(struct tracee *t)
 
 /* Addresses that no program has: half of the address space is the kernel's. */
 #define NOWHERE ((uint64_t)1 << 63)
-#define NOWHERE_STEP 16u
+#define NOWHERE_DISTANCE 16u
 
 /*
- * What other threads' reallocs have been given when they had not returned. The child has the blocks for ever, but not
- * their addresses: realloc may have given them up, and who would know the new ones isn't there.
+ * Blocks that other threads' reallocs had been given, and had not returned. The child keeps them for ever, but not at their
+ * addresses: realloc may have given those up, and the thread that would know the new ones is not in the child.
  */
 static int strand_moving(struct tracee *t, const struct tracee *parent)
 {
-	int err = 0;
-
 	t->stranded = parent->stranded;
-	for (uint32_t i = 0; i < parent->n_consumers && !err; i++) {
-		const struct consumer *consumer = &parent->consumers[i];
+	for (uint32_t i = 0; i < parent->n_consumers; i++) {
+		const struct consumer_moving *moving = &parent->consumers[i].moving;
 
-		if (consumer->moving_address && blocks_add(&t->blocks, NOWHERE + t->stranded++ * NOWHERE_STEP,
-							   consumer->moving) == BLOCKS_NO_MEMORY)
-			err = MST_ERR_NOMEM;
+		if (!moving->address)
+			continue;
+		switch (blocks_add(&t->blocks, NOWHERE + t->stranded++ * NOWHERE_DISTANCE, moving->block)) {
+		case BLOCKS_NO_MEMORY:
+			return MST_ERR_NOMEM;
+		case BLOCKS_ADDED:
+		case BLOCKS_LIVE: /* only if a program invented such an address */
+			break;
+		}
 	}
-	return err;
+	return 0;
 }
 
-/* What a child forked now would start from. Modules are told anew by the child itself. */
+/* The state that a child forked now begins with. It defines its modules itself. */
 static struct tracee *copy_state(struct tracee *parent)
 {
 	struct tracee *t = tracee_alloc(NULL);
@@ -116,13 +121,10 @@ static struct tracee *copy_state(struct tracee *parent)
 	if (!t)
 		return NULL;
 	t->depth = parent->depth;
-	t->unknown_frees = parent->unknown_frees;
-	t->implied_frees = parent->implied_frees;
+	t->counts = parent->counts;
+	t->counts.ringless = t->counts.ringless_before = 0; /* the child has its own segment */
 	t->mapped = parent->mapped;
-	t->null_frees = parent->null_frees;
-	t->null_frees_before = parent->null_frees_before;
 	t->exited = parent->exited;
-	t->lost = parent->lost;
 	t->instructions = parent->instructions;
 	if (parent->pages)
 		t->pages = page_state_copy(parent->pages);
@@ -135,83 +137,56 @@ static struct tracee *copy_state(struct tracee *parent)
 	return t;
 }
 
-static struct tracee *take_fork(struct tracee *t, uint32_t number)
-{
-	for (uint32_t i = 0; i < t->n_forks; i++) {
-		struct tracee *child = t->forks[i].child;
-
-		if (t->forks[i].number != number)
-			continue;
-		memmove(t->forks + i, t->forks + i + 1, (--t->n_forks - i) * sizeof(*t->forks));
-		return child;
-	}
-	return NULL;
-}
-
 void tracee_forget_fork(struct tracee *t, uint32_t number)
 {
-	tracee_destroy(take_fork(t, number));
+	tracee_destroy(fork_states_take(&t->forks, number));
 }
 
 void tracee_forget_forks(struct tracee *t)
 {
-	while (t->n_forks)
-		tracee_forget_fork(t, t->forks[0].number);
+	while (t->forks.n)
+		tracee_forget_fork(t, t->forks.states[0].number);
 }
 
 bool tracee_awaits_room(const struct tracee *t)
 {
-	return t->n_forks == FORKS_KEPT;
-}
-
-bool tracee_can_fork(struct tracee *t, const struct clock *clock)
-{
-	const uint64_t now = clock->ns[1];
-
-	if (tracee_awaits_room(t) && !t->waits_ns)
-		t->waits_ns = now;
-	if (tracee_awaits_room(t))
-		return false;
-	t->waits_ns = 0;
-	return true;
+	return fork_states_full(&t->forks);
 }
 
 bool tracee_holds_fork(const struct tracee *t)
 {
-	return t->waits_ns;
+	return t->forks.waits_ns;
 }
 
 void tracee_hold_no_longer(struct tracee *t, const struct clock *clock)
 {
-	if (t->waits_ns && tracee_awaits_room(t) && clock->ns[1] - t->waits_ns > FORK_WAIT_NS)
+	if (fork_states_overdue(&t->forks, clock))
 		tracee_forget_forks(t);
 }
 
 void tracee_keep_fork(struct tracee *t, uint32_t number)
 {
-	t->forks[t->n_forks++] = (struct fork_state){ number, copy_state(t) };
+	fork_states_add(&t->forks, number, copy_state(t));
 }
 
 bool tracee_knows_fork(const struct tracee *t, uint32_t number)
 {
-	for (uint32_t i = 0; i < t->n_forks; i++) {
-		if (t->forks[i].number == number)
-			return true;
-	}
-	return false;
+	return fork_states_has(&t->forks, number);
 }
 
 bool tracee_awaits_children(const struct tracee *t)
 {
-	return t->n_forks > 0;
+	return t->forks.n > 0;
 }
 
 struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *parent)
 {
 	const uint32_t fork = segment->parent_fork;
-	struct tracee *t = tracee_knows_fork(parent, fork) ? take_fork(parent, fork) : copy_state(parent);
+	struct tracee *t =
+		tracee_knows_fork(parent, fork) ? fork_states_take(&parent->forks, fork) : copy_state(parent);
 
 	if (t) {
+		assert(!t->segment && !t->has_file);
 		t->segment = segment;
 		t->frames.modules = shm_modules(segment);
 	}
@@ -235,45 +210,43 @@ bool tracee_needs_file(struct tracee *t)
 
 /* ---- rings ---- */
 
-int tracee_find_thread(struct tracee *t, struct mst_writer *writer, uint32_t slot, uint32_t *thread)
+int tracee_find_thread(struct tracee *t, struct mst_writer *writer, uint32_t ring_id, uint32_t *thread)
 {
-	const struct shm_ring *ring = &t->segment->rings[slot];
+	const struct shm_ring *ring = &t->segment->rings[ring_id];
 	const struct mst_thread definition = { .tid = ring->tid };
 	const uint32_t first = ring->within - 1;
 
-	if (first >= slot || !t->consumers[first].use)
+	if (first >= ring_id || !t->consumers[first].use)
 		return mst_writer_thread(writer, &definition, thread);
 	*thread = t->consumers[first].thread;
 	return 0;
 }
 
-/* Opens a lane for a slot that has come into use, or whose thread is a new one. */
-static int open_consumer(struct tracee *t, uint32_t slot)
+/* Opens a consumer for a ring that has come into use, or begins anew for the ring's next thread. */
+static int open_consumer(struct tracee *t, uint32_t ring_id)
 {
-	struct shm_ring *ring = &t->segment->rings[slot];
-	struct consumer *consumer = &t->consumers[slot];
+	struct shm_ring *ring = &t->segment->rings[ring_id];
+	struct consumer *consumer = &t->consumers[ring_id];
 
 	if (atomic_load_explicit(&ring->state, memory_order_acquire) != SHM_RING_USED)
 		return 0;
 	if (!consumer->ring)
-		consumer_open(consumer, t->segment, slot);
-	if (consumer->use != ring->use) {
-		consumer->use = ring->use;
-		consumer->stack_depth = 0;
-		consumer_forget(consumer);
-		if (t->segment->unowned) {
-			/* Valgrind may find nobody who called. */
-			if (!consumer_reserve(consumer, 0))
-				return MST_ERR_NOMEM;
-			consumer->nodes[0].stack = MST_ROOT_STACK;
-			return tids_find(&t->tids, t->writer, ring->tid, &consumer->thread);
-		}
-		return tracee_find_thread(t, t->writer, slot, &consumer->thread);
-	}
-	return 0;
+		consumer_open(consumer, t->segment, ring_id);
+	if (consumer->use == ring->use)
+		return 0;
+	consumer->use = ring->use;
+	consumer->stack_depth = 0;
+	consumer_forget(consumer);
+	if (!t->segment->unowned)
+		return tracee_find_thread(t, t->writer, ring_id, &consumer->thread);
+	/* Under Valgrind a stack may have no frames. */
+	if (!consumer_reserve(consumer, 0))
+		return MST_ERR_NOMEM;
+	consumer->nodes[0].stack = MST_ROOT_STACK;
+	return tids_find(&t->tids, t->writer, ring->tid, &consumer->thread);
 }
 
-/* Frees the slot of a thread that is gone, for another one. */
+/* Frees the ring of a thread that is gone, for another thread. */
 static void close_consumer(struct consumer *consumer)
 {
 	if (atomic_load(&consumer->ring->state) == SHM_RING_USED && consumer_done(consumer)) {
@@ -291,7 +264,7 @@ int tracee_look_at_rings(struct tracee *t)
 	bool behind = false;
 	int err;
 
-	/* The program may say that there are fewer than before: those that are known stay known. */
+	/* The program may claim fewer rings than before: those with a consumer keep it. */
 	if (n > t->n_consumers)
 		t->n_consumers = n < SHM_RINGS ? n : SHM_RINGS;
 	for (uint32_t i = 0; i < t->n_consumers; i++) {
@@ -308,38 +281,45 @@ int tracee_look_at_rings(struct tracee *t)
 	return 0;
 }
 
-/* Not before the events that came before them: a file may end in between. */
-static void tell_null_frees(struct tracee *t, struct consumer *consumer)
+/* Calls of free(NULL) are written behind the events that came before them: a file may end in between. */
+static void count_null_frees(struct tracee *t, struct consumer *consumer)
 {
+	struct consumer_null_frees *const null_frees = &consumer->null_frees;
 	uint64_t n;
 
 	if (consumer_done(consumer))
-		consumer->null_frees_seen =
-			atomic_load_explicit(&consumer->ring->null_frees, memory_order_relaxed);
-	else if (consumer->tail < consumer->null_frees_at)
+		null_frees->seen = atomic_load_explicit(&consumer->ring->null_frees, memory_order_relaxed);
+	else if (consumer->tail < null_frees->at)
 		return;
-	n = consumer->null_frees_seen - consumer->null_frees;
+	n = null_frees->seen - null_frees->counted;
 	if (n)
 		mst_writer_null_frees(t->writer, n);
-	t->null_frees += n;
-	consumer->null_frees = consumer->null_frees_seen;
+	t->counts.null_frees += n;
+	null_frees->counted = null_frees->seen;
+}
+
+/* A broken ring is one loss more. */
+static void count_losses(struct tracee *t, struct consumer *consumer)
+{
+	const uint64_t lost = atomic_load_explicit(&consumer->ring->lost, memory_order_relaxed);
+
+	t->counts.lost += lost - consumer->lost + (consumer->broken && !consumer->broken_counted);
+	consumer->broken_counted = consumer->broken;
+	consumer->lost = lost;
 }
 
 void tracee_settle_rings(struct tracee *t)
 {
 	for (uint32_t i = 0; i < t->n_consumers; i++) {
 		struct consumer *consumer = &t->consumers[i];
-		uint64_t lost;
 
 		if (!consumer->ring)
 			continue;
 		consumer_release(consumer);
-		tell_null_frees(t, consumer);
-		lost = atomic_load_explicit(&consumer->ring->lost, memory_order_relaxed);
-		t->lost += lost - consumer->lost + (consumer->broken && !consumer->told_broken);
-		consumer->told_broken = consumer->broken;
-		consumer->lost = lost;
+		count_null_frees(t, consumer);
+		count_losses(t, consumer);
 		close_consumer(consumer);
+		assert(consumer->released == consumer->tail);
 	}
 }
 
@@ -359,11 +339,6 @@ bool tracee_is_empty(struct tracee *t)
 	return true;
 }
 
-uint64_t tracee_lost(struct tracee *t)
-{
-	return t->lost + atomic_load(&t->segment->ringless);
-}
-
 int tracee_emit_unloaded(struct tracee *t)
 {
 	return frames_emit_unloaded(&t->frames, t->writer);
@@ -372,7 +347,8 @@ int tracee_emit_unloaded(struct tracee *t)
 void tracee_end(struct tracee *t, struct mst_end *end)
 {
 	end->events = mst_writer_events(t->writer);
-	end->lost = tracee_lost(t);
-	end->unknown_frees = t->unknown_frees;
-	end->implied_frees = t->implied_frees;
+	t->counts.ringless = atomic_load(&t->segment->ringless);
+	end->lost = t->counts.lost + t->counts.ringless - t->counts.ringless_before;
+	end->unknown_frees = t->counts.unknown_frees;
+	end->implied_frees = t->counts.implied_frees;
 }
