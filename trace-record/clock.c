@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "clock.h"
 
+#include <assert.h>
 #include <cpuid.h>
 #include <time.h>
 #include <x86intrin.h>
@@ -9,7 +10,7 @@ bool clock_tsc_usable(void)
 {
 	unsigned a, b, c, d;
 
-	/* Invariant, and rdtscp (an rdtsc that waits for what comes before it) is there. */
+	/* Invariant TSC, and rdtscp, which waits for the instructions before it. */
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) &&
 	       __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & 1u << 27);
 }
@@ -45,6 +46,7 @@ uint64_t clock_sample(struct clock *clock)
 {
 	const uint64_t now = monotonic_ns();
 
+	assert(now - clock->start_ns >= clock->ns[1]);
 	clock->stamp[0] = clock->stamp[1];
 	clock->ns[0] = clock->ns[1];
 	clock->stamp[1] = clock->use_tsc ? __rdtsc() : now;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the program's stamps into nanoseconds since the start of the recording. Stamps and time are
- * sampled together at every round of the collector; what lies between two samples is placed on
- * the line between them, so no rate has to be known or assumed constant. What is older, as the events of a process
- * that could not be looked at for a while, is placed on the line from the start.
+ * Turns the program's stamps into nanoseconds since the start of the recording. Every round of the collector samples stamp and
+ * time together. A stamp between the last two samples is placed on the line between them, so no rate has to be known or
+ * constant. An older stamp, of a process that could not be drained for a while, is placed on the line from the start.
  */
 #ifndef TRACE_RECORD_CLOCK_H
 #define TRACE_RECORD_CLOCK_H

@@ -15,8 +15,8 @@
 struct collector;
 
 /*
- * `report` is called once for each file, when it is finished or never will be, and when it has to wait for room; and for
- * each process that has none, though it should. NULL with errno on failure.
+ * Calls `report` once for each file, when it is finished or never will be; when a file has to wait for room; and for each
+ * process that should have a file and has none. NULL with errno on failure.
  */
 struct collector *collector_create(const struct msrec_options *options, report_file *report);
 void collector_destroy(struct collector *collector); /* NULL is allowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells of how a running process was started. */
+/* How a running process was started, by /proc or by msrec's own command line. */
 #ifndef TRACE_RECORD_COMMAND_H
 #define TRACE_RECORD_COMMAND_H
 
@@ -8,19 +8,19 @@
 #include <sys/types.h>
 
 struct command {
-	char exe[4096]; /* "" if that cannot be told */
+	char exe[4096]; /* "": unknown */
 	char *line;     /* the arguments, each with its NUL */
 	size_t size;
 	const char **argv;
 	uint32_t argc;
 };
 
-/* What cannot be read, or for want of memory be kept, is left empty. To be finished in any case. */
+/* Parts that cannot be read, or for which there is no memory, are empty. To be finished in any case. */
 void command_read(struct command *command, pid_t pid);
 void command_set(struct command *command, const char *exe, uint32_t argc, const char *const *argv);
-/* `line` is the arguments as command.line has them, and perhaps a part of one more, which is left out. */
+/* `line` has the arguments as command.line has them; an unfinished last one is left out. */
 void command_set_line(struct command *command, const char *exe, const char *line, size_t size);
-/* Of a program that runs under Valgrind: leaves what Valgrind was told to run. */
+/* Replaces the command line of Valgrind by that of the program that it runs. */
 void command_see_through(struct command *command);
 void command_finish(struct command *command);
 

@@ -22,8 +22,8 @@ static char *shm_option(const char *shm_path)
 }
 
 /*
- * The tool goes by Massif's name, because Valgrind derives from it which replacement of malloc the program
- * loads: the program's environment, and with it every address on its stack, are then as under Massif.
+ * The tool has Massif's name, because Valgrind derives from the name which replacement of malloc the program loads: so the
+ * program's environment, and with it every address on its stack, are as under Massif.
  */
 char **engine_command(const char *starter, const char *shm_path, const struct msrec_options *options)
 {

@@ -75,7 +75,7 @@ void file_set_finish(struct file_set *files)
 	free(files->stand_in);
 }
 
-/* Which of ours has the path; files->n: none. */
+/* Which of this run's files has the path; files->n: none. */
 static uint32_t find(const struct file_set *files, const char *path)
 {
 	uint32_t i = 0;
@@ -93,7 +93,7 @@ static void note(struct file_set *files, const char *path)
 	files->n += files->made[files->n] != NULL;
 }
 
-/* Whether there is a file of before that is to be overwritten. */
+/* Whether the path is a file of an earlier run that may be overwritten. */
 static bool is_old(const struct file_set *files, const char *path)
 {
 	struct stat st;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a run makes: new ones, or in the place of old ones if that is wanted, but never in that of each other. */
+/* The files that a run makes: new ones, or in place of files of earlier runs if that is wanted, never of its own. */
 #ifndef TRACE_RECORD_FILE_SET_H
 #define TRACE_RECORD_FILE_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero but `overwrite` is the beginning. */
+/* Zero-initialise but `overwrite`. */
 struct file_set {
-	bool overwrite; /* files that were there before */
-	char **made;    /* paths; none are noted where nothing is overwritten */
+	bool overwrite; /* files of earlier runs */
+	char **made;    /* paths; empty without `overwrite` */
 	uint32_t n, capacity;
 	uint32_t n_names; /* made so far, for %n */
-	char *stand_in;   /* the first one's present name, until it takes an old file's place; else NULL */
+	char *stand_in;   /* the first file's present name, until it takes an old file's place; else NULL */
 };
 
 void file_set_finish(struct file_set *files);
@@ -34,16 +34,13 @@ char *file_set_name(struct file_set *files, const char *pattern, const struct fi
 /* A descriptor to read and write, or -1 with errno. */
 int file_set_create(struct file_set *files, const char *path);
 
-/*
- * The same for the run's first file; but an old one stays until file_set_settle(), or for good if the new one is
- * removed before.
- */
+/* The same for the run's first file; an old file stays until file_set_settle(), or if the new one is removed before. */
 int file_set_create_first(struct file_set *files, const char *path);
 
-/* The first file gets its name; or keeps the one that it has, which replaces *path, where that can't be. */
+/* Gives the first file its name. If that fails, its present name replaces *path. */
 void file_set_settle(struct file_set *files, char **path);
 
-/* As file_set_create(), by the first free name, for a process that nobody can be asked about: *path, *path.2, *path.3 ... */
+/* As file_set_create(), by the first free name of *path, *path.2, *path.3 ..., which replaces *path. */
 int file_set_create_numbered(struct file_set *files, char **path);
 
 /* Removes one of them. */

@@ -8,16 +8,16 @@
 
 #define ENTRIES 8192u /* a power of two */
 
-/* Where a pc belongs, remembered. */
+/* The frame of a pc, remembered as long as its module stays. */
 struct frame_entry {
 	uint64_t pc;
 	uint32_t frame;
 	uint32_t module; /* in the module table; MST_NONE: in none */
-	uint64_t known;  /* then: `opened` of the module, or how often any had been entered */
+	uint64_t known;  /* then: the module's `opened`; or, in no module, modules_entered() */
 };
 
 struct frame_module {
-	uint64_t opened; /* of the entry that was defined; 0: none was */
+	uint64_t opened; /* of the table's entry when it was defined; 0: not defined */
 	uint32_t id;     /* in the trace */
 };
 
@@ -60,16 +60,16 @@ static uint32_t module_role(uint8_t role)
 	}
 }
 
-/* A copy, which the program can't change between a check and a use. */
+/* A copy, which the program cannot change between a check and a use. */
 static struct module module_at(const struct module_table *modules, uint32_t i)
 {
 	const struct module m = modules->modules[i];
 
-	atomic_signal_fence(memory_order_seq_cst); /* nor is it read a second time */
+	atomic_signal_fence(memory_order_seq_cst); /* the table is not read a second time */
 	return m;
 }
 
-/* The text lies where msrec's own layout has it, whatever the table says. NULL: there is none, or no memory. */
+/* msrec's own layout says where the text lies. NULL: the table names none inside of it, or no memory. */
 static char *module_path(const struct module_table *modules, const struct module *m)
 {
 	const char *text = (const char *)&modules->modules[SHM_MODULES];
@@ -94,10 +94,7 @@ static int define_module(struct frames *frames, struct mst_writer *writer, uint3
 	char *path = module_path(frames->modules, &m), *real;
 	int err;
 
-	/*
-	 * The loader's name may go through symbolic links; the file's own name is what others show. What
-	 * /proc/self leads to is another thing here.
-	 */
+	/* As other tools show it, without symbolic links. /proc/self is another process here. */
 	real = path && path[0] == '/' && strncmp(path, "/proc/", 6) != 0 ? realpath(path, NULL) : NULL;
 	if (real) {
 		free(path);
@@ -110,7 +107,7 @@ static int define_module(struct frames *frames, struct mst_writer *writer, uint3
 	return err;
 }
 
-/* The last stamp at which the module was there, if `pc` was in it at `stamp`; else 0. */
+/* The last stamp of the module's life, if `pc` was in it at `stamp`; else 0. */
 static uint64_t module_holds(const struct module *m, uint64_t pc, uint64_t stamp)
 {
 	const uint64_t last = atomic_load_explicit(&m->closed, memory_order_acquire) - 1;
@@ -136,14 +133,14 @@ char *frames_executable(const struct module_table *modules)
 	return NULL;
 }
 
-/* Changes whenever a module is entered. */
+/* Changes with every module that is entered into the table. */
 static uint64_t modules_entered(const struct module_table *modules)
 {
 	return (uint64_t)atomic_load_explicit(&modules->reused, memory_order_acquire) +
 	       modules_known(modules);
 }
 
-/* The module that holds the pc, and is gone before all others that do; MST_NONE: there is none. */
+/* Of the modules that hold the pc, the first to be gone; MST_NONE: there is none. */
 static uint32_t find_module(const struct module_table *modules, uint64_t pc, uint64_t stamp)
 {
 	const uint32_t n = modules_known(modules);
@@ -161,7 +158,7 @@ static uint32_t find_module(const struct module_table *modules, uint64_t pc, uin
 	return found;
 }
 
-/* Whether what is remembered of its pc still holds. */
+/* Whether the entry's frame is right at `stamp`. */
 static bool entry_holds(const struct frame_entry *e, const struct module_table *modules, uint64_t stamp)
 {
 	const struct module *m;
@@ -172,7 +169,7 @@ static bool entry_holds(const struct frame_entry *e, const struct module_table *
 	return e->known == m->opened && module_holds(m, e->pc, stamp);
 }
 
-/* The trace's id of a module; MST_NONE: a trace can't have more of them. */
+/* The trace's id of a module; MST_NONE: the trace has as many as it can have. */
 static int module_id(struct frames *frames, struct mst_writer *writer, uint32_t i, uint32_t *id)
 {
 	struct frame_module *d = &frames->defined[i];
@@ -193,7 +190,7 @@ static int module_id(struct frames *frames, struct mst_writer *writer, uint32_t 
 	return 0;
 }
 
-/* The frame of a pc in the table's module `i`, which may be MST_NONE. */
+/* The frame of a pc in module `i` of the table, or in no module (MST_NONE). */
 static int define_frame(struct frames *frames, struct mst_writer *writer, uint32_t i, uint64_t pc,
 			uint32_t *frame)
 {

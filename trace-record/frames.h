@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process's frames: which module each pc was in when it was captured, and what the trace calls it. The
- * module table is the program's and may hold anything.
+ * A process's frames: the module that each pc was in when it was captured, and its id in the trace. The program writes the
+ * module table and may have written anything.
  */
 #ifndef TRACE_RECORD_FRAMES_H
 #define TRACE_RECORD_FRAMES_H
@@ -13,25 +13,27 @@
 
 struct frames {
 	struct module_table *modules; /* shared with the program; set by the owner */
-	struct frame_module *defined; /* the trace's modules by index in the table */
-	struct frame_entry *entries;  /* frames found before, by pc */
+	struct frame_module *defined; /* the trace's modules, by index in the table */
+	struct frame_entry *entries;  /* cache of frames, by pc */
 };
 
 int frames_init(struct frames *frames); /* 0 or -1: no memory */
 void frames_finish(struct frames *frames);
 
-/* Forgets the frames found before; modules keep their ids. */
+/* Empties the cache; modules keep their ids. */
 void frames_forget(struct frames *frames);
 
-/* The path of the executable among them, malloc()ed; NULL: not told yet, or no memory. */
+/* The path of the executable among them, to be freed; NULL: not there yet, or no memory. */
 char *frames_executable(const struct module_table *modules);
 
-/* The trace's frame for a pc that was captured at `stamp`; defines frame and module where they are new.
- * MST_NONE: it is the recorder's own, and no frame of the program. 0 or a negative enum mst_error. */
+/*
+ * Finds the trace's frame for a pc that was captured at `stamp`; defines frame and module if they are new. MST_NONE: the pc is
+ * in the recorder, and is no frame of the program. 0 or a negative enum mst_error.
+ */
 int frames_find(struct frames *frames, struct mst_writer *writer, uint64_t pc, uint64_t stamp,
 		uint32_t *frame);
 
-/* Tells which of the modules that have been defined are unloaded by now. 0 or a negative enum mst_error. */
+/* Writes which of the defined modules are unloaded by now. 0 or a negative enum mst_error. */
 int frames_emit_unloaded(struct frames *frames, struct mst_writer *writer);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "messages.h"
 
-/* A file of ours: beside us in a build tree, else where it is installed. */
+/* A file that comes with msrec: beside msrec in a build tree, else where it is installed. */
 static char *find_part(const char *folder, const char *name)
 {
 	const char *const places[] = { folder, "../" MSREC_LIBDIR "/msrec" };

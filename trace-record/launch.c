@@ -55,7 +55,7 @@ char *launch_find(const char *name, int *status)
 {
 	char *path;
 
-	if (strchr(name, '/') || !*name) /* which is no folder of PATH either */
+	if (strchr(name, '/') || !*name)
 		path = is_program(name) ? strdup(name) : NULL;
 	else
 		path = find_in_path(name);
@@ -67,8 +67,8 @@ char *launch_find(const char *name, int *status)
 /* ---- judging ---- */
 
 /*
- * The loader ignores LD_PRELOAD when the program gains privileges. Scripts gain none, and nobody his own; but Valgrind
- * runs nothing that looks as if it did.
+ * The loader ignores LD_PRELOAD when the program gains privileges. Scripts gain none, nor do programs of the user's own id;
+ * but Valgrind runs no file with such a bit.
  */
 static char *judge_privileges(int fd, bool exact)
 {
@@ -99,7 +99,7 @@ static char *judge(const char *path, bool exact, int depth, char **remark)
 	ssize_t n;
 
 	if (fd < 0)
-		return NULL; /* executable but not readable: the kernel will tell */
+		return NULL; /* executable but not readable: execve() decides */
 	n = pread(fd, start, sizeof(start) - 1, 0);
 	is_elf = n >= 4 && memcmp(start, "\177ELF", 4) == 0;
 	if (is_elf)
@@ -128,7 +128,7 @@ static char *judge_script(const char *line, bool exact, int depth, char **remark
 	return objection;
 }
 
-/* A sanitizer that the environment loads, and that will not start behind the recorder. */
+/* A sanitizer in LD_PRELOAD refuses to start behind the recorder. */
 static char *judge_preloads(void)
 {
 	static const char *const sanitizers[][2] = {
@@ -195,7 +195,7 @@ __attribute__((noreturn)) static void become(int fork_barrier, int report, const
 	if (read(fork_barrier, &byte, 1) == 1) {
 		execv(path, argv);
 		if (errno == ENOEXEC) {
-			/* A script without "#!", as a shell would run it. */
+			/* A script without "#!": the shell runs it. */
 			size_t n = 0;
 			char **with_shell;
 
@@ -251,10 +251,10 @@ int launch_go(struct launch *launch)
 {
 	int err;
 
-	/* If it can't be told, it has died, and how is known when it is waited for. */
+	/* If the write fails the child has died; waitpid() will say how. */
 	(void)!write(launch->fork_barrier, "", 1);
 	close(launch->fork_barrier);
-	/* Executing closes the other end; so nothing to read means success. */
+	/* A successful execve() closes the other end: then there is nothing to read. */
 	if (read(launch->report, &err, sizeof(err)) != sizeof(err))
 		err = 0;
 	close(launch->report);

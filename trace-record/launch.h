@@ -20,13 +20,12 @@ enum launch_status {
 char *launch_find(const char *name, int *status);
 
 /*
- * Why `path` cannot be recorded, as the end of a sentence to be freed; NULL if nothing speaks against it.
- * *remark, in the same form, is what part of its heap won't be seen, or NULL. Looks through "#!" at the
- * interpreter. `exact`: it is to run under Valgrind.
+ * Why `path` cannot be recorded, as the end of a sentence, to be freed; NULL if it can. *remark, in the same form, says which
+ * part of its heap will not be seen, or is NULL. For a script, judges the interpreter. `exact`: it is to run under Valgrind.
  */
 char *launch_objection(const char *path, bool exact, char **remark);
 
-/* A started program that waits for the word to go on. */
+/* A started process that waits before it becomes the program. */
 struct launch {
 	pid_t pid;
 	int fork_barrier; /* write end of the pipe that it waits on */
@@ -40,10 +39,10 @@ struct launch {
 int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
 		 const char *variable, const char *value);
 
-/* Lets it go. 0, or the errno with which it could not execute. */
+/* Lets it execute the program. 0, or the errno with which it could not. */
 int launch_go(struct launch *launch);
 
-/* Ends it before it has begun. */
+/* Ends it instead. */
 void launch_cancel(struct launch *launch);
 
 #endif

@@ -62,7 +62,7 @@ static pid_t status_number(pid_t pid, const char *key)
 	return number;
 }
 
-/* When the process began, in clock ticks since the system did; 0: that isn't told. */
+/* When the process began, in clock ticks since the system did; 0: unknown. */
 static unsigned long long start_of(pid_t pid)
 {
 	unsigned long long start = 0;
@@ -72,7 +72,7 @@ static unsigned long long start_of(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	stat = fopen(path, "re");
-	/* The name in front, in brackets, may have anything in it. */
+	/* The name in front, in brackets, may contain anything. */
 	if (stat && fgets(line, sizeof(line), stat) && (rest = strrchr(line, ')')) &&
 	    sscanf(rest + 1,
 		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
@@ -83,7 +83,7 @@ static unsigned long long start_of(pid_t pid)
 	return start;
 }
 
-/* A process that maps the file, isn't known, and has this number among its own kind (0: any); 0: none. */
+/* A process that maps the file, is not known, and has this id in its own namespace (0: any); 0: none. */
 static pid_t find_mapper(int fd, pid_t number, bool (*known)(const void *context, pid_t pid),
 			 const void *context)
 {
@@ -115,7 +115,7 @@ pid_t mapper_numbered(int fd, pid_t number, bool (*known)(const void *context, p
 	found = find_mapper(fd, number, known, context);
 	if (found)
 		return found;
-	/* What was there before us isn't what we record. */
+	/* A process older than msrec is not one that it records. */
 	return mapping == NOT_MAPPED || (start && start < start_of(getpid())) ? -1 : number;
 }
 

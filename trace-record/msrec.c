@@ -29,7 +29,7 @@ static struct {
 
 /* ---- signals ---- */
 
-/* The program: a pidfd, since its number may be another process's when it is gone. */
+/* A pidfd of the program: its pid may be reused when it is gone. */
 static volatile sig_atomic_t child_fd;
 static struct collector *the_collector;
 
@@ -49,8 +49,8 @@ static void wake_up(int signal_number)
 }
 
 /*
- * The terminal's signals reach the program by themselves; what is sent to us is passed on, when the program is gone to
- * those that it has left.
+ * The terminal's signals reach the program by themselves. Signals sent to msrec are passed on to the program and, when it is
+ * gone, to the recorded processes that it left.
  */
 static void catch_signals(struct collector *collector, pid_t pid)
 {
@@ -89,10 +89,10 @@ __attribute__((noreturn)) static void end_like(int status)
 /* ---- the run ---- */
 
 /*
- * From here on msrec needs nothing that is the program's, and more descriptors than a program usually may have. Who reads
- * what the program writes shall see its end.
+ * Gives up the program's standard streams, so that a reader of its output sees the end; allows msrec as many descriptors as
+ * the hard limit.
  */
-static void go_aside(void)
+static void release_streams(void)
 {
 	const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct rlimit files;
@@ -143,7 +143,7 @@ static int start(struct collector *collector, struct launch *launch)
 		return err == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE;
 	}
 	collector_settle(collector);
-	go_aside();
+	release_streams();
 	return 0;
 }
 
@@ -192,7 +192,7 @@ static int record(void)
 
 /* ---- before the run ---- */
 
-/* Whether the program would find the recorder's memory by our number; else false after a message. */
+/* Whether the program will find the shared memory by msrec's pid; else false after a message. */
 static bool can_be_found(void)
 {
 	char self[32] = { 0 };
@@ -227,7 +227,7 @@ static bool settle_engine(struct msrec_options *options)
 	return !refused;
 }
 
-/* Without a counter the recording goes on without counts. */
+/* Without a counter msrec records without counts. */
 static void settle_instructions(void)
 {
 	struct counter counter;
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 		return status;
 	if (!find_recorder())
 		return LAUNCH_FAILED;
-	/* What the libraries free at the very end is of no weight, and takes time. */
+	/* The blocks that libraries free at exit do not change estimates, and freeing them takes time. */
 	if (capture->sample_bytes)
 		capture->libc_freeres = capture->cxx_freeres = false;
 	settle_instructions();

@@ -7,11 +7,11 @@
 #include "mst_writer.h"
 #include "page_state.h"
 
-/* The stack of what was mapped when recording began, which is the one that Massif gives it. */
+/* The stack of the mappings at the start of the recording, as Massif has it. */
 int page_events_start(struct mst_writer *writer, uint32_t *stack);
 
-/* Writes one event, and before a mremap what it was given. `base` follows them, if it isn't NULL. */
-int page_events_write(struct mst_writer *writer, struct page_state *base, const struct consumer_event *e,
+/* Writes one event; for a mremap, the old mapping before it. `state`, if not NULL, follows them. */
+int page_events_write(struct mst_writer *writer, struct page_state *state, const struct consumer_event *e,
 		      uint32_t stack);
 
 #endif

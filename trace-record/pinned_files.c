@@ -16,15 +16,15 @@
 
 #include "array.h"
 
-/* Descriptors that are left for everything else. */
+/* Descriptors left for everything else. */
 #define FDS_SPARED 128
 
 #define SELF "/proc/self/"
 
-/* What Linux puts behind the name of a file that has none any more. */
+/* Linux appends this to the name of a deleted file. */
 #define DELETED " (deleted)"
 
-struct kept {
+struct pinned_file {
 	int fd; /* -1: none */
 	dev_t dev;
 	ino_t ino;
@@ -43,7 +43,7 @@ static int open_regular(const char *path)
 	return -1;
 }
 
-/* What is mapped at an address, though it has no name any more. */
+/* The file that is mapped at an address, with or without a name. */
 static int open_mapped(pid_t pid, uint64_t address)
 {
 	char path[128], *line = NULL;
@@ -67,7 +67,7 @@ static int open_mapped(pid_t pid, uint64_t address)
 	return fd;
 }
 
-/* The kernel's own object has no file: what this process sees of it, which is the same. */
+/* The vDSO has no file: copies msrec's own, which is the same. */
 static int open_vdso(void)
 {
 	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
@@ -86,7 +86,7 @@ static int open_vdso(void)
 	return fd;
 }
 
-/* A name below /proc/self was the process's own. */
+/* Names below /proc/self are the recorded process's. */
 static int open_named(pid_t pid, const char *name)
 {
 	char *path;
@@ -101,7 +101,7 @@ static int open_named(pid_t pid, const char *name)
 	return fd;
 }
 
-/* The executable whatever became of its file; but the process may run another program by now. */
+/* The executable, even if its file is gone; but the process may run another program by now. */
 static int open_executable(pid_t pid, const char *path)
 {
 	char link[64], *text = malloc(PATH_MAX);
@@ -134,18 +134,18 @@ static int open_module(pid_t pid, const struct mst_module *module)
 	return fd < 0 ? open_mapped(pid, module->start) : fd;
 }
 
-/* ---- keeping ---- */
+/* ---- pinning ---- */
 
-static struct kept pin(pid_t pid, const struct mst_module *module)
+static struct pinned_file pin(pid_t pid, const struct mst_module *module)
 {
-	struct kept kept = { .fd = open_module(pid, module) };
+	struct pinned_file file = { .fd = open_module(pid, module) };
 	struct stat st;
 
-	if (kept.fd >= 0 && fstat(kept.fd, &st) == 0) {
-		kept.dev = st.st_dev;
-		kept.ino = st.st_ino;
+	if (file.fd >= 0 && fstat(file.fd, &st) == 0) {
+		file.dev = st.st_dev;
+		file.ino = st.st_ino;
 	}
-	return kept;
+	return file;
 }
 
 void pinned_files_look(struct pinned_files *pinned_files, const struct mst_writer *writer, pid_t pid)
@@ -175,15 +175,16 @@ int pinned_files_fd(const struct pinned_files *pinned_files, uint32_t module)
 	return module < pinned_files->n ? pinned_files->files[module].fd : -1;
 }
 
-enum kept_state pinned_files_state(const struct pinned_files *pinned_files, uint32_t module, const char *path)
+enum pinned_state pinned_files_state(const struct pinned_files *pinned_files, uint32_t module,
+				     const char *path)
 {
 	struct stat st;
 
 	if (pinned_files_fd(pinned_files, module) < 0)
-		return KEPT_SAME;
+		return PINNED_SAME;
 	if (strncmp(path, "/proc/", strlen("/proc/")) == 0 || stat(path, &st) != 0)
-		return KEPT_DELETED;
+		return PINNED_DELETED;
 	return st.st_dev == pinned_files->files[module].dev && st.st_ino == pinned_files->files[module].ino
-		       ? KEPT_SAME
-		       : KEPT_REPLACED;
+		       ? PINNED_SAME
+		       : PINNED_REPLACED;
 }

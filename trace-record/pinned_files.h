@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Holds the files open that a recorded process runs from: when one of them is deleted or replaced,
- * its names can still be had at the end.
+ * Holds the files of a recorded process's modules open, so that the end of the recording finds the names in a file that was
+ * deleted or replaced meanwhile.
  *
  * A file is opened when its module is first defined in the trace, as a rule while the process lives:
  * the executable through /proc/PID/exe, others by their path, or, if nothing is there any more,
@@ -15,26 +15,26 @@
 
 #include "mst_writer.h"
 
-/* All zero is the beginning. */
+/* Zero-initialise. */
 struct pinned_files {
-	struct kept *files; /* by module of the trace */
+	struct pinned_file *files; /* by module of the trace */
 	uint32_t n, capacity;
 };
 
-/* Opens the files of modules that are new. Where descriptors run out, files are not kept. */
+/* Opens the files of modules that are new, as long as there are descriptors. */
 void pinned_files_look(struct pinned_files *pinned_files, const struct mst_writer *writer, pid_t pid);
 void pinned_files_finish(struct pinned_files *pinned_files);
 
-/* The descriptor of a module's file; -1 if it isn't kept. */
+/* The descriptor of a module's file; -1: it is not held. */
 int pinned_files_fd(const struct pinned_files *pinned_files, uint32_t module);
 
-enum kept_state {
-	KEPT_SAME,     /* or nobody knows */
-	KEPT_DELETED,  /* nothing is at its path */
-	KEPT_REPLACED, /* another file is at its path */
+enum pinned_state {
+	PINNED_SAME,     /* or unknown */
+	PINNED_DELETED,  /* nothing is at its path */
+	PINNED_REPLACED, /* another file is at its path */
 };
 
-enum kept_state pinned_files_state(const struct pinned_files *pinned_files, uint32_t module,
-				   const char *path);
+enum pinned_state pinned_files_state(const struct pinned_files *pinned_files, uint32_t module,
+				     const char *path);
 
 #endif

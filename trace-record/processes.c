@@ -17,7 +17,7 @@
 #define KNOWN 255u
 #define DEFER_ROUNDS 100u
 
-_Static_assert(2 * DEFER_ROUNDS < KNOWN, "rounds deferred are told from KNOWN");
+_Static_assert(2 * DEFER_ROUNDS < KNOWN, "a count of rounds is never KNOWN");
 
 /* ---- life ---- */
 

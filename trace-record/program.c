@@ -14,10 +14,10 @@
 #define INTERPRETER_MOST 4096u
 #define SECTIONS_MOST 65536u
 
-/* What speaks for one of the answers. */
+/* What the answer depends on. */
 struct facts {
 	bool interpreted;
-	bool loader;         /* it is glibc's dynamic loader, told what to load */
+	bool loader;         /* it is glibc's dynamic loader, run as a program */
 	const char *library; /* the C library, if the interpreter is that of another than glibc */
 	bool go;
 	bool own_malloc;       /* defined in the program: the loader prefers that to any library's */
@@ -85,7 +85,7 @@ static void look_at_notes(const struct file *f, const Elf64_Phdr *segment, struc
 
 /* ---- the interpreter ---- */
 
-/* One whose name isn't known may well be glibc's. */
+/* An unknown name may be glibc's. */
 static void look_at_interpreter(const struct file *f, const Elf64_Phdr *segment, struct facts *facts)
 {
 	static const char *const others[][2] = {
@@ -122,7 +122,7 @@ static bool look_at_segments(const struct file *f, const Elf64_Ehdr *header, str
 
 /* ---- symbols ---- */
 
-/* `name` is of the program's own, or of one that it calls. */
+/* `name` is of a symbol that the program defines or uses. */
 static void look_at_name(const char *name, bool function, struct facts *facts)
 {
 	static const char *const sanitizers[][2] = {
@@ -165,7 +165,7 @@ static void look_at_symbols(const struct file *f, const Elf64_Shdr *symbols, con
 	free(table);
 }
 
-/* A program may have no sections, or damaged ones: the loader needs none of them. */
+/* Sections may be absent or damaged: the loader does not need them. */
 static void look_at_sections(const struct file *f, const Elf64_Ehdr *header, struct facts *facts)
 {
 	const uint64_t bytes = (uint64_t)header->e_shnum * sizeof(Elf64_Shdr);

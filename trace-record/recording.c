@@ -100,7 +100,7 @@ static int create_writer(const struct session *s, int fd, const struct mst_file_
 {
 	const struct mst_writer_options options = {
 		.level = s->options.output.level,
-		.chunk_records = rotation_step(s->options.output.max_bytes),
+		.chunk_records = rotation_batch(s->options.output.max_bytes),
 		.identity = s->options.capture.identity,
 		.wait_for_room = s->wait_for_room,
 		.context = s->owner,
@@ -209,7 +209,7 @@ static void read_command(const struct session *s, struct recording *r, struct sh
 static void limit_batch(struct recording *r, uint64_t max_bytes)
 {
 	if (max_bytes)
-		tracee_set_batch(r->tracee, rotation_step(max_bytes));
+		tracee_set_batch(r->tracee, rotation_batch(max_bytes));
 }
 
 void recording_begin(struct session *s, struct recording *r, struct shm_segment *segment)
@@ -258,7 +258,7 @@ static void write_end(struct session *s, struct recording *r, struct mst_end *en
 		.executed = r->executed,
 		.stopped = r->stopped,
 		.next = next,
-		.notices = task->said,
+		.notices = task->notices,
 	};
 
 	if (task->writer && !r->error)
@@ -276,17 +276,17 @@ static void write_end(struct session *s, struct recording *r, struct mst_end *en
 }
 
 /* What the process had to leave out. */
-static void note_gaps(const struct recording *r, struct notices *said)
+static void note_gaps(const struct recording *r, struct notices *notices)
 {
 	struct shm_segment *segment = tracee_segment(r->tracee);
 
 	if (atomic_load(&segment->unwatched))
-		notices_add(said,
+		notices_add(notices,
 			    "not all calls that map pages could be watched in process %d; --pages is "
 			    "incomplete",
 			    (int)r->pid);
 	if (atomic_load(&shm_modules(segment)->refused))
-		notices_add(said,
+		notices_add(notices,
 			    "process %d has loaded more libraries than there is room for; the code of some "
 			    "has no names",
 			    (int)r->pid);
@@ -299,7 +299,7 @@ static void note_gaps(const struct recording *r, struct notices *said)
 static void finish_file(struct session *s, struct recording *r, struct mst_writer *writer,
 			struct mst_end *end, const char *next)
 {
-	struct notices said = { 0 };
+	struct notices notices = { 0 };
 	const struct symbolizer_task task = {
 		.writer = writer,
 		.pinned_files = &r->pinned_files,
@@ -307,12 +307,12 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 		.folder = s->cwd,
 		.since = s->start_realtime_ns,
 		.all = s->options.output.embed_symbols,
-		.said = &said,
+		.notices = &notices,
 	};
 	enum worker_side side = WORKER_NONE;
 
 	if (r->tracee)
-		note_gaps(r, &said);
+		note_gaps(r, &notices);
 	s->writing = r;
 	if (writer && symbolizer_has_work(&task) && (next || s->others_live(s->owner, r))) {
 		/* The records are in the file, whatever becomes of the worker. */
@@ -323,7 +323,7 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 		s->writing = NULL;
 	if (side != WORKER_MSREC)
 		write_end(s, r, end, &task, next);
-	notices_finish(&said);
+	notices_finish(&notices);
 	if (side == WORKER_SELF)
 		_exit(0);
 }

@@ -9,10 +9,10 @@
 
 #define END_SHARE 1000u /* index and end take less than a thousandth ... */
 #define END_BYTES 4096u /* ... and this much */
-#define STEPS 128u      /* looks at a file, if it had a byte a record */
-#define STEP_MIN 512u
-#define STEP_MAX 65536u
-#define RECORD_BYTES 2u /* more than one takes, as a rule */
+#define LOOKS 128u      /* at a file, if a record took a byte */
+#define BATCH_MIN 512u
+#define BATCH_MAX 65536u
+#define RECORD_BYTES 2u /* a record rarely takes more */
 
 void rotation_finish(struct rotation *rotation)
 {
@@ -29,26 +29,26 @@ bool rotation_is_due(struct rotation *rotation, uint64_t bytes, uint64_t most)
 	if (grown > rotation->growth)
 		rotation->growth = grown;
 	rotation->bytes = bytes;
-	if (most < 2 * rotation->base)
-		most = 2 * rotation->base;
-	return bytes + 2 * rotation->growth + rotation_step(most) * RECORD_BYTES + bytes / END_SHARE +
+	if (most < 2 * rotation->initial)
+		most = 2 * rotation->initial;
+	return bytes + 2 * rotation->growth + rotation_batch(most) * RECORD_BYTES + bytes / END_SHARE +
 		       END_BYTES >
 	       most;
 }
 
-uint32_t rotation_step(uint64_t most)
+uint32_t rotation_batch(uint64_t most)
 {
-	const uint64_t records = most / STEPS;
+	const uint64_t records = most / LOOKS;
 
 	if (!most)
 		return 0;
-	return records < STEP_MIN ? STEP_MIN : records > STEP_MAX ? STEP_MAX : (uint32_t)records;
+	return records < BATCH_MIN ? BATCH_MIN : records > BATCH_MAX ? BATCH_MAX : (uint32_t)records;
 }
 
-void rotation_begin(struct rotation *rotation, uint64_t base)
+void rotation_begin(struct rotation *rotation, uint64_t initial)
 {
-	rotation->base = rotation->bytes = base;
-	rotation->growth /= 2; /* what once was much may have been rare */
+	rotation->initial = rotation->bytes = initial;
+	rotation->growth /= 2; /* the largest growth may have been an exception */
 }
 
 static bool note(struct rotation *rotation, const char *path)

@@ -9,11 +9,11 @@
 #include "jit.h"
 #include "symbols.h"
 
-/* What is done about the frames of a module. */
+/* How the frames of a module are treated. */
 struct plan {
 	bool wanted;
 	bool gone;
-	bool told; /* a notice has said so */
+	bool reported; /* a notice has said so */
 };
 
 struct symbolizer {
@@ -31,7 +31,7 @@ struct symbolizer {
 static bool is_gone(const struct symbolizer_task *task, uint32_t module, const struct mst_module *m)
 {
 	return m->role != MST_MODULE_VDSO &&
-	       pinned_files_state(task->pinned_files, module, m->path) != KEPT_SAME;
+	       pinned_files_state(task->pinned_files, module, m->path) != PINNED_SAME;
 }
 
 static struct plan plan_module(const struct symbolizer_task *task, uint32_t module,
@@ -56,10 +56,10 @@ bool symbolizer_has_work(const struct symbolizer_task *task)
 	return any;
 }
 
-static bool add_module(struct symbolizer *n, uint32_t i)
+static bool add_module(struct symbolizer *s, uint32_t i)
 {
-	const struct mst_module *m = &n->modules[i];
-	const int fd = pinned_files_fd(n->task->pinned_files, i);
+	const struct mst_module *m = &s->modules[i];
+	const int fd = pinned_files_fd(s->task->pinned_files, i);
 	char held[64];
 	const struct symbols_module module = {
 		.path = m->path,
@@ -69,49 +69,49 @@ static bool add_module(struct symbolizer *n, uint32_t i)
 	};
 
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", fd);
-	return symbols_add_module(n->symbols, &module) == i;
+	return symbols_add_module(s->symbols, &module) == i;
 }
 
-static int prepare(struct symbolizer *n)
+static int prepare(struct symbolizer *s)
 {
-	n->modules = mst_writer_modules(n->task->writer, &n->n_modules);
-	n->plans = calloc(n->n_modules + 1u, sizeof(*n->plans));
-	n->symbols = symbols_create(NULL, 0);
-	if (!n->plans || !n->symbols)
+	s->modules = mst_writer_modules(s->task->writer, &s->n_modules);
+	s->plans = calloc(s->n_modules + 1u, sizeof(*s->plans));
+	s->symbols = symbols_create(NULL, 0);
+	if (!s->plans || !s->symbols)
 		return MST_ERR_NOMEM;
-	for (uint32_t i = 0; i < n->n_modules; i++) {
-		n->plans[i] = plan_module(n->task, i, &n->modules[i]);
-		if (!add_module(n, i))
+	for (uint32_t i = 0; i < s->n_modules; i++) {
+		s->plans[i] = plan_module(s->task, i, &s->modules[i]);
+		if (!add_module(s, i))
 			return MST_ERR_NOMEM;
 	}
 	return 0;
 }
 
-static void tell_gone(struct symbolizer *n, uint32_t module)
+static void report_gone(struct symbolizer *s, uint32_t module)
 {
-	const char *path = n->modules[module].path;
-	const bool deleted = pinned_files_state(n->task->pinned_files, module, path) == KEPT_DELETED;
+	const char *path = s->modules[module].path;
+	const bool deleted = pinned_files_state(s->task->pinned_files, module, path) == PINNED_DELETED;
 
-	/* A library in memory was never anywhere else. */
-	if (!n->plans[module].gone || n->plans[module].told || strncmp(path, "/proc/", 6) == 0)
+	/* A library in memory never had a file. */
+	if (!s->plans[module].gone || s->plans[module].reported || strncmp(path, "/proc/", 6) == 0)
 		return;
-	n->plans[module].told = true;
-	notices_add(n->task->said, "%s %s; the names of its functions are kept in the trace", path,
+	s->plans[module].reported = true;
+	notices_add(s->task->notices, "%s %s; the names of its functions are kept in the trace", path,
 		    deleted ? "is gone" : "was replaced while it ran");
 }
 
 /* ---- frames ---- */
 
-static int name_in_module(struct symbolizer *n, uint32_t frame, uint32_t module, uint64_t address)
+static int name_in_module(struct symbolizer *s, uint32_t frame, uint32_t module, uint64_t address)
 {
-	if (!n->plans[module].wanted || !symbols_has_file(n->symbols, module))
+	if (!s->plans[module].wanted || !symbols_has_file(s->symbols, module))
 		return 0;
-	tell_gone(n, module);
-	return embed_names(n->task->writer, frame, symbols_describe(n->symbols, module, address),
-			   symbols_linker_name(n->symbols, module, address));
+	report_gone(s, module);
+	return embed_names(s->task->writer, frame, symbols_describe(s->symbols, module, address),
+			   symbols_linker_name(s->symbols, module, address));
 }
 
-static int name_made_code(struct symbolizer *n, uint32_t frame, uint64_t address)
+static int name_generated_code(struct symbolizer *s, uint32_t frame, uint64_t address)
 {
 	struct symbol_line line = { 0 };
 	const struct symbol_chain chain = { .n = 1, .lines = &line };
@@ -120,10 +120,10 @@ static int name_made_code(struct symbolizer *n, uint32_t frame, uint64_t address
 	char *directory;
 	int error;
 
-	if (!n->asked_jit)
-		n->jit = jit_open(n->task->pid, n->task->folder, n->task->since);
-	n->asked_jit = true;
-	name = n->jit ? jit_find(n->jit, address) : (struct jit_name){ 0 };
+	if (!s->asked_jit)
+		s->jit = jit_open(s->task->pid, s->task->folder, s->task->since);
+	s->asked_jit = true;
+	name = s->jit ? jit_find(s->jit, address) : (struct jit_name){ 0 };
 	if (!name.function)
 		return 0;
 	slash = name.file ? strrchr(name.file, '/') : NULL;
@@ -133,38 +133,38 @@ static int name_made_code(struct symbolizer *n, uint32_t frame, uint64_t address
 		.file = slash ? slash + 1 : name.file,
 		.line = (int)name.line,
 	};
-	error = embed_names(n->task->writer, frame, &chain, name.function);
+	error = embed_names(s->task->writer, frame, &chain, name.function);
 	free(directory);
 	return error;
 }
 
-static int name_frames(struct symbolizer *n)
+static int name_frames(struct symbolizer *s)
 {
 	uint32_t n_frames;
 	int error = 0;
 
-	mst_writer_frames(n->task->writer, &n_frames);
+	mst_writer_frames(s->task->writer, &n_frames);
 	for (uint32_t i = 0; i < n_frames && !error; i++) {
-		const struct mst_frame frame = mst_writer_frames(n->task->writer, &n_frames)[i];
+		const struct mst_frame frame = mst_writer_frames(s->task->writer, &n_frames)[i];
 
-		error = frame.module == MST_NONE ? name_made_code(n, i, frame.address)
-						 : name_in_module(n, i, frame.module, frame.address);
+		error = frame.module == MST_NONE ? name_generated_code(s, i, frame.address)
+						 : name_in_module(s, i, frame.module, frame.address);
 	}
 	return error;
 }
 
 int symbolizer_run(const struct symbolizer_task *task)
 {
-	struct symbolizer n = { .task = task };
-	int error = prepare(&n);
+	struct symbolizer s = { .task = task };
+	int error = prepare(&s);
 	const char *notice;
 
 	if (!error)
-		error = name_frames(&n);
-	for (size_t i = 0; n.symbols && (notice = symbols_notice(n.symbols, i)); i++)
-		notices_add(task->said, "%s", notice);
-	jit_close(n.jit);
-	symbols_destroy(n.symbols);
-	free(n.plans);
+		error = name_frames(&s);
+	for (size_t i = 0; s.symbols && (notice = symbols_notice(s.symbols, i)); i++)
+		notices_add(task->notices, "%s", notice);
+	jit_close(s.jit);
+	symbols_destroy(s.symbols);
+	free(s.plans);
 	return error;
 }

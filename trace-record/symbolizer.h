@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * At the end of a recording: names for the trace. All frames get theirs if that was asked for; else
- * only those whose names nobody could find later: in files that are deleted or replaced by now, in the
- * vDSO, and in code that the program made itself.
+ * Writes names into the trace at the end of a recording: for all frames if that was asked for, else only for those whose names
+ * cannot be found later: in files that are deleted or replaced by now, in the vDSO, and in code that the program generated.
  */
 #ifndef TRACE_RECORD_SYMBOLIZER_H
 #define TRACE_RECORD_SYMBOLIZER_H
@@ -16,13 +15,13 @@
 #include "pinned_files.h"
 
 struct symbolizer_task {
-	struct mst_writer *writer; /* behind its last record */
+	struct mst_writer *writer; /* after its last record */
 	const struct pinned_files *pinned_files;
 	pid_t pid;
-	const char *folder;   /* where the program started; for jitdumps */
-	uint64_t since;       /* CLOCK_REALTIME in ns then */
-	bool all;             /* names for all frames */
-	struct notices *said; /* remarks are added here */
+	const char *folder;      /* where the program started; for jitdumps */
+	uint64_t since;          /* CLOCK_REALTIME in ns then */
+	bool all;                /* names for all frames */
+	struct notices *notices; /* remarks are added here */
 };
 
 /* Whether there may be any names to look up; false is certain. Cheap. */

@@ -26,7 +26,7 @@ static int add(struct tids *tids, struct mst_writer *writer, uint32_t number, ui
 
 int tids_find(struct tids *tids, struct mst_writer *writer, uint32_t tid, uint32_t *thread)
 {
-	/* The last ones are the likely ones. */
+	/* The last to begin are the likely ones. */
 	for (uint32_t i = tids->n; i-- > 0;) {
 		if (tids->items[i].tid == tid) {
 			*thread = tids->items[i].thread;

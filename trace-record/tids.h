@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of a process whose events come through one ring, by the kernel's number. */
+/* The threads of a process whose events share one ring, by the kernel's thread id. */
 #ifndef TRACE_RECORD_TIDS_H
 #define TRACE_RECORD_TIDS_H
 
@@ -9,14 +9,15 @@
 
 struct tids {
 	struct tid {
-		uint32_t tid, thread; /* the latter in the trace */
+		uint32_t tid;    /* the kernel's */
+		uint32_t thread; /* the trace's */
 	} * items;
 	uint32_t n, capacity;
 };
 
 void tids_finish(struct tids *tids);
 
-/* The trace's number of a thread, defined if it is new. 0 or a negative enum mst_error. */
+/* Finds the trace's id of a thread, and defines it if it is new. 0 or a negative enum mst_error. */
 int tids_find(struct tids *tids, struct mst_writer *writer, uint32_t tid, uint32_t *thread);
 
 #endif
