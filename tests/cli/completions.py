@@ -5,17 +5,15 @@
   completions.py --build DIR --completions DIR
 """
 
-import argparse
 import os
 import shlex
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch, plain_environment        # noqa: E402
+from harness import Checks, Scratch, arguments, plain_environment, skip    # noqa: E402
 
 LIBRARY = "/usr/share/bash-completion/bash_completion"
-SKIP = 77
 # As readline calls a completion: "=" is a word of its own.
 ASK = r"""
 . %s
@@ -80,16 +78,10 @@ def offered(folder, line, environment, path):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--completions", required=True)
-    args = parser.parse_args()
+    args = arguments(__doc__, ("--completions", {"required": True, "metavar": "DIR"}))
     if not os.path.exists(LIBRARY):
-        print("SKIP: bash-completion is not installed")
-        return SKIP
-    build = Build(args.build)
-    environment = plain_environment()
-    failed = 0
+        skip("bash-completion is not installed")
+    build, check, environment = args.build, Checks(), plain_environment()
     with Scratch() as path:
         programs = os.path.join(path, "programs")
         os.mkdir(programs)
@@ -100,11 +92,8 @@ def main():
         rooms = [os.path.join(build.root, room) for room in ("trace-record", "analyze", "ms_print")]
         environment["PATH"] = os.pathsep.join(rooms + [programs, environment["PATH"]])
         for line, expected in CASES.items():
-            got = offered(args.completions, line, environment, path)
-            if got != set(expected.split()):
-                failed += 1
-                print(f"{shlex.quote(line)}: {expected!r} expected, got {' '.join(sorted(got))!r}")
-    return 1 if failed else 0
+            check.equal(shlex.quote(line), offered(args.completions, line, environment, path), set(expected.split()))
+    return check.status()
 
 
 if __name__ == "__main__":

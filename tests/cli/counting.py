@@ -5,28 +5,24 @@
   counting.py --build DIR
 """
 
-import argparse
 import glob
 import os
 import re
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import SKIPPED, Checks, Scratch, arguments, skip    # noqa: E402
 
 STEP = 1000  # of fake_counter
-CANNOT = 77
 
 
 class Bench:
     def __init__(self, build, scratch):
-        self.build, self.scratch, self.failed = build, scratch, 0
-
-    def file(self, path):
-        return os.path.join(self.build, path)
+        self.file, self.scratch, self.check = build.file, scratch, Checks()
 
     def expect(self, condition, what):
-        print('%-4s %s' % ('ok' if condition else 'BAD', what))
-        self.failed += not condition
+        self.check(what, condition)
 
     def record(self, mode, options, program):
         """What the command line gave, and its traces, the first process's first; the output is cleared before."""
@@ -37,9 +33,8 @@ class Bench:
         command = [self.file('tests/tools/fake_counter'), mode, self.file('trace-record/msrec'), *options, '-o', trace,
                    self.file(words[0]), *words[1:]]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
-        if done.returncode == CANNOT:
-            print('SKIP: the kernel offers no user notifications of system calls')
-            sys.exit(CANNOT)
+        if done.returncode == SKIPPED:
+            skip('the kernel offers no user notifications of system calls')
         return done, sorted(glob.glob(trace + '*'))
 
     def dump(self, trace):
@@ -139,10 +134,8 @@ def check_refusals(b):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    build = os.path.abspath(parser.parse_args().build)
-    with tempfile.TemporaryDirectory(prefix='counting-') as scratch:
+    build = arguments(__doc__).build
+    with Scratch() as scratch:
         b = Bench(build, scratch)
         check_single(b, 'page')
         check_read(b)
@@ -151,7 +144,7 @@ def main():
         check_closing(b)
         check_forks(b)
         check_refusals(b)
-    return 1 if b.failed else 0
+    return b.check.status()
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@
   embedding.py --build DIR
 """
 
-import argparse
 import ctypes
 import os
 import re
@@ -175,15 +174,6 @@ int main(void)
 	return 0;
 }
 """
-
-
-class Checks:
-    def __init__(self):
-        self.failed = 0
-
-    def __call__(self, what, condition, detail=""):
-        self.failed += not condition
-        print(f"{'ok' if condition else 'FAILED':7}{what}{'' if condition else ': ' + str(detail)[-1500:]}")
 
 
 class Bench:
@@ -406,10 +396,7 @@ def check_made(check, bench):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", required=True)
-    build = harness.Build(parser.parse_args().build)
-    check = Checks()
+    build, check = harness.arguments(__doc__).build, harness.Checks()
     with harness.Scratch() as path:
         bench = Bench(build, path)
         bench.compile(HOST, "host", "-ldl")
@@ -422,7 +409,7 @@ def main():
         check_many(check, bench)
         check_made(check, bench)
         check_asked(check, bench)
-    return 1 if check.failed else 0
+    return check.status()
 
 
 if __name__ == "__main__":

@@ -2,26 +2,18 @@
 # SPDX-License-Identifier: MIT
 """How msrec --engine=valgrind ends, and what it does with programs that end in their own ways."""
 
-import argparse
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch, compiler  # noqa: E402
+from harness import Checks, Scratch, arguments, compiler, skip, until    # noqa: E402
 
 TIMEOUT_S = 60
-failures = []
-
-
-def check(what, fine, told=""):
-    if not fine:
-        failures.append(what)
-        print("FAILED: %s %s" % (what, told))
+check = Checks()
 
 
 class Engine:
@@ -116,22 +108,19 @@ def program_outlives_msrec(e):
     out = os.path.join(e.folder, "outlived")
     script = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo done > %s" % out
     msrec = subprocess.Popen([e.build.msrec, "-q", "--engine=valgrind", "-o", out + ".trace", "/bin/sh", "-c", script])
-    time.sleep(1)
+    check("the program has begun", until(lambda: os.path.exists(out + ".trace")))
     msrec.kill()
     msrec.wait()
-    for _ in range(TIMEOUT_S * 10):
-        if os.path.exists(out) and os.path.getsize(out):
-            break
-        time.sleep(0.1)
-    check("the program outlives msrec", os.path.exists(out))
+    check("the program outlives msrec", until(lambda: os.path.getsize(out), TIMEOUT_S))
 
 
 def interrupt(e):
     """Ctrl-C reaches both: the program dies of it, and msrec with it."""
     out = os.path.join(e.folder, "interrupted")
-    msrec = subprocess.Popen([e.build.msrec, "-q", "--engine=valgrind", "-o", out, "/bin/sleep", "30"],
-                             start_new_session=True)
-    time.sleep(2)
+    msrec = subprocess.Popen([e.build.msrec, "-q", "--engine=valgrind", "-o", out, "/bin/sh", "-c",
+                              "echo ready; read word"], start_new_session=True, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+    msrec.stdout.readline()
     os.killpg(msrec.pid, signal.SIGINT)
     check("Ctrl-C", msrec.wait(TIMEOUT_S) == -signal.SIGINT)
     check("Ctrl-C leaves a whole trace", e.build.stat(out)["lost"] == 0)
@@ -185,19 +174,15 @@ def replaced(e):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    build = Build(parser.parse_args().build)
-    if not os.path.exists(os.path.join(build.root, "trace-record/valgrind/msrec-amd64-linux")):
-        print("SKIP: msrec is built without its engine for Valgrind")
-        return 77
+    build = arguments(__doc__).build
+    if not build.has("trace-record/valgrind/msrec-amd64-linux"):
+        skip("msrec is built without its engine for Valgrind")
     with Scratch() as folder:
         engine = Engine(build, folder)
         for part in (refusals, ends, named_like_an_option, unloaded, replaced, executable, program_outlives_msrec,
                      interrupt):
             part(engine)
-    print("%d failures" % len(failures))
-    return 1 if failures else 0
+    return check.status()
 
 
 if __name__ == "__main__":

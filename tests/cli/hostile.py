@@ -3,7 +3,6 @@
 """A program whose name, folder, arguments, functions and source files are full of what terminals obey, of line ends
 and of conversions: nothing of that reaches a terminal, the name of a file, or the lines of a result."""
 
-import argparse
 import os
 import pty
 import re
@@ -11,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch, compiler, plain_environment    # noqa: E402
+from harness import Scratch, arguments, compiler, methods, plain_environment, run_cases    # noqa: E402
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m%s%n%999999d"
 ARGUMENT = "x\nsnapshot=0\r\n" + EVIL
@@ -210,20 +209,9 @@ class Tests:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    args = parser.parse_args()
-    failed = 0
+    options = arguments(__doc__, "--only")
     with Scratch() as folder:
-        tests = Tests(Build(args.build), folder)
-        for name in [n for n in dir(tests) if n.startswith("test_")]:
-            try:
-                skipped = getattr(tests, name)()
-                print(f"SKIP {name[5:]}: {skipped}" if skipped else f"ok {name[5:]}", flush=True)
-            except (AssertionError, OSError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {name[5:]}: {type(e).__name__}: {e}", flush=True)
-    return 1 if failed else 0
+        return run_cases(methods(Tests(options.build, folder)), None, options.only)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
   library.py --build DIR --source DIR [--only PART]
 """
 
-import argparse
 import glob
 import os
 import re
@@ -13,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Problem, Scratch, run_cases        # noqa: E402
+from harness import Problem, Scratch, arguments, run_cases    # noqa: E402
 
 # Room, library, and what the names of its functions begin with.
 LIBRARIES = [("trace-format", "libmstrace", "mst_")]
@@ -167,17 +166,14 @@ def installed(bench):
 
 EXAMPLES = [("heap_peak.c", "libmstrace", r"^peak \d{4,} bytes, at the end \d+ bytes$")]
 EXAMPLES_SHOWN = 2
-CASES = [("examples shown", examples_shown), ("installed", installed), ("symbols", symbols), ("headers alone", headers_alone)]
+CASES = [("examples shown", examples_shown), ("installed", installed), ("symbols", symbols),
+         ("headers alone", headers_alone)]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", required=True, metavar="DIR")
-    parser.add_argument("--source", required=True, metavar="DIR")
-    parser.add_argument("--only", metavar="PART")
-    args = parser.parse_args()
+    options = arguments(__doc__, ("--source", {"required": True, "metavar": "DIR"}), "--only")
     with Scratch() as path:
-        return run_cases(CASES, Bench(Build(args.build), args.source, path), args.only)
+        return run_cases(CASES, Bench(options.build, options.source, path), options.only)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The command line of msrec: statuses, names, refusals, messages, children, signals."""
 
-import argparse
 import glob
 import os
 import re
@@ -15,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch, plain_environment    # noqa: E402
+from harness import Scratch, arguments, methods, plain_environment, run_cases    # noqa: E402
 
 ROOT = os.geteuid() == 0
 TIMEOUT = 30
@@ -636,25 +635,18 @@ class Tests:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("names", nargs="*", help="tests, without test_")
-    args = parser.parse_args()
-    tests = Tests(Build(args.build))
+    options = arguments(__doc__, "--only")
+    tests = Tests(options.build)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)    # nohup leaves it ignored, and then no shell can catch it
-    failed = 0
-    for name in [n for n in dir(tests) if n.startswith("test_")]:
-        if args.names and name[5:] not in args.names:
-            continue
-        with Scratch() as tests.folder:
-            os.chmod(tests.folder, 0o755)
-            try:
-                skipped = getattr(tests, name)()
-                print(f"skip {name[5:]}: {skipped}" if skipped else f"ok {name[5:]}", flush=True)
-            except (AssertionError, RuntimeError, OSError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {name[5:]}: {type(e).__name__}: {e}", flush=True)
-    return 1 if failed else 0
+
+    def in_folder(run):
+        """Each test has an empty folder of its own."""
+        def case(_):
+            with Scratch() as tests.folder:
+                os.chmod(tests.folder, 0o755)
+                return run(None)
+        return case
+    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 """msrec.h in every language, mode of compiling and way of linking: it compiles without a warning, does nothing
 where nobody records, and its requests are recorded where somebody does."""
 
-import argparse
 import glob
 import os
 import re
@@ -12,7 +11,7 @@ import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Scratch, by_process, have, plain_environment    # noqa: E402
+from harness import Checks, Scratch, arguments, by_process, have, plain_environment    # noqa: E402
 
 INCLUDE = os.path.join(HERE, "../../trace-record/include")
 SOURCE = os.path.join(HERE, "requests.c")
@@ -57,7 +56,7 @@ def line_of(text):
 
 class Tests:
     def __init__(self, build, folder):
-        self.build, self.folder, self.failed, self.done, self.skipped = build, folder, [], 0, []
+        self.build, self.folder, self.check, self.skipped = build, folder, Checks(), []
         self.dump, self.msreplay = build.file("tests/tools/tracedump"), build.file("analyze/msreplay")
         self.lines = {str(line_of("MSREC_MALLOCLIKE(block")), str(line_of("MSREC_RESIZEINPLACE(block"))}
 
@@ -79,10 +78,7 @@ class Tests:
         return False
 
     def note(self, what, problem=None):
-        self.done += 1
-        if problem:
-            self.failed.append(what)
-            print(f"not ok {what}: {problem}", flush=True)
+        self.check(what, not problem, problem)
 
     def run(self, *command):
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60,
@@ -211,19 +207,16 @@ class Tests:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--one-way", action="store_true",
-                        help="compiled and linked in one way: what is tested is msrec, not msrec.h")
-    args = parser.parse_args()
+    args = arguments(__doc__, ("--one-way", {
+        "action": "store_true", "help": "compiled and linked in one way: what is tested is msrec, not msrec.h"}))
     with Scratch() as folder:
-        tests = Tests(Build(args.build), folder)
+        tests = Tests(args.build, folder)
         tests.processes()
         for ways in () if args.one_way else (tests.languages, tests.machines, tests.links, tests.libraries, tests.cost):
             ways()
-        print(f"{tests.done - len(tests.failed)}/{tests.done} as they should be"
-              + (f"; not here: {', '.join(tests.skipped)}" if tests.skipped else ""))
-        return 1 if tests.failed or not tests.done else 0
+        if tests.skipped:
+            print(f"not here: {', '.join(tests.skipped)}")
+        return tests.check.status()
 
 
 if __name__ == "__main__":

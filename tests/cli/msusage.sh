@@ -33,7 +33,7 @@ t short msusage -n realloc_cycle realloc_cycle
 t short msusage -n other realloc_cycle
 t short msusage -n realloc_cycle sh -c "null; realloc_cycle; one; exit 7"
 # In the order of their ends, which is known to hundredths of a second.
-t sh -c 'msusage sh -c "null; sleep 0.7; realloc_cycle; sleep 0.7; one" 2>&1 | grep -a -E -o "heap total: (0|1|44440),"'
+t sh -c 'msusage sh -c "null; sleep 0.2; realloc_cycle; sleep 0.2; one" 2>&1 | grep -a -E -o "heap total: (0|1|44440),"'
 
 # The program's output, input and status.
 t sh -c "echo in | msusage cat 2>/dev/null; echo \$?"

@@ -9,7 +9,6 @@ everything in place, and then for each arrangement of stripped, split, packed an
 them must say the same, or as much of it as they hold.
 """
 
-import argparse
 import contextlib
 import os
 import re
@@ -100,15 +99,6 @@ def functions(answer):
         else:
             last = line.split("\t")[0]
     return found
-
-
-class Checks:
-    def __init__(self):
-        self.failed = 0
-
-    def __call__(self, what, condition, detail=""):
-        self.failed += not condition
-        print(f"{'ok' if condition else 'FAILED':7}{what}{'' if condition else ': ' + detail[:300]}")
 
 
 def strip_to(program, folder):
@@ -706,10 +696,7 @@ def check_cache(check, names, program, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", required=True)
-    build = harness.Build(parser.parse_args().build)
-    check = Checks()
+    build, check = harness.arguments(__doc__).build, harness.Checks()
     with harness.Scratch() as work:
         source, program = os.path.join(work, "program.cpp"), os.path.join(work, "original", "program")
         with open(source, "w") as file:
@@ -734,7 +721,7 @@ def main():
         check_units_apart(check, build, work)
         check_unknown_to_massif(check, build, work)
         check_cache(check, names, program, work)
-    return 1 if check.failed else 0
+    return check.status()
 
 
 if __name__ == "__main__":

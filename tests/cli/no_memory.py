@@ -5,14 +5,13 @@
   no_memory.py --build DIR [--only PART]
 """
 
-import argparse
 import os
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+from harness import Problem, plain_environment, run_script    # noqa: E402
 
 FORMATS = "folded speedscope pprof heapprofile dhat heaptrack csv csv-stacks csv-frames parquet callgrind xtree"
 COMMANDS = ["msreplay --massif-out-file=-", "msreplay --usable=valgrind --compat=3.19 --massif-out-file=-",
@@ -98,19 +97,20 @@ def check_kept(build, preload, path):
     return f"{outcome}, {len(kept)} times names are kept"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--only")
-    args = parser.parse_args()
-    build = Build(args.build)
-    preload = build.file("tests/tools/no_memory.so")
-    with Scratch() as path:
+class Bench:
+    def __init__(self, build, path):
+        self.build, self.path, self.preload = build, path, build.file("tests/tools/no_memory.so")
         subprocess.run([build.file("tests/tools/cli_trace"), "trace"], cwd=path, check=True)
-        cases = [(command, lambda folder, command=command: check(build, preload, command, folder))
-                 for command in COMMANDS]
-        cases.append(("names that are kept", lambda folder: check_kept(build, preload, folder)))
-        return run_cases(cases, path, args.only)
+
+
+def command_case(command):
+    return command, lambda bench: check(bench.build, bench.preload, command, bench.path)
+
+
+def main():
+    cases = [command_case(command) for command in COMMANDS]
+    cases.append(("names that are kept", lambda bench: check_kept(bench.build, bench.preload, bench.path)))
+    return run_script(__doc__, cases, Bench)
 
 
 if __name__ == "__main__":

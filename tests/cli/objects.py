@@ -5,7 +5,6 @@
   objects.py --build DIR [--only PART]
 """
 
-import argparse
 import os
 import re
 import struct
@@ -13,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+from harness import Problem, plain_environment, run_script    # noqa: E402
 
 LIBRARY = r"""
 #include <stdlib.h>
@@ -114,12 +113,7 @@ CASES = [
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--only")
-    args = parser.parse_args()
-    with Scratch() as path:
-        return run_cases(CASES, Bench(Build(args.build), path), args.only)
+    return run_script(__doc__, CASES, Bench)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ The program (pages_program.c) runs so many of its steps, tells what is mapped an
 what the replay must come to under it.
 """
 
-import argparse
 import glob
 import os
 import re
@@ -17,7 +16,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+from harness import Problem, plain_environment, run_script    # noqa: E402
 
 PAGE = 4096
 LIBRARIES = 600
@@ -256,12 +255,7 @@ CASES = [("sums", sums), ("by address", by_address), ("behind much code", behind
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    with Scratch() as path:
-        return run_cases(CASES, Bench(Build(options.build), path), options.only)
+    return run_script(__doc__, CASES, Bench)
 
 
 if __name__ == "__main__":

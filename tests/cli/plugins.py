@@ -6,7 +6,6 @@ code that the program made itself.
   plugins.py --build DIR [--only PART]
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -14,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Problem, Scratch, plain_environment, run_cases        # noqa: E402
+from harness import Problem, plain_environment, run_script    # noqa: E402
 
 ROUNDS = 6000       # more than the table of modules has entries
 SWAPS = 20
@@ -90,12 +89,7 @@ CASES = [("named", named), ("swapped", swapped), ("told", told), ("made", made)]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--only")
-    options = parser.parse_args()
-    with Scratch() as path:
-        return run_cases(CASES, Bench(Build(options.build), path), options.only)
+    return run_script(__doc__, CASES, Bench)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ blocks stand for many, that is far from a normal distribution: the bound is Bern
 programs have themselves from the C library is less than a hundredth of that.
 """
 
-import argparse
 import collections
 import glob
 import math
@@ -20,20 +19,13 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch                        # noqa: E402
+from harness import Checks, Scratch, arguments    # noqa: E402
 
 LIKELY = math.log(1e6)      # a sound estimate is out of bounds once in a million
 MEANS = {"4k": 4096, "64K": 65536}
 MODES = ["plain", "freed", "threads", "fork", "realloc", "custom", "new"]
 COLUMNS = ["live bytes", "live blocks", "bytes", "blocks"]
-failed = 0
-
-
-def check(what, fine):
-    global failed
-    failed += not fine
-    if not fine:
-        print("FAILED:", what)
+check = Checks()
 
 
 def run(argv, **more):
@@ -167,9 +159,7 @@ def compare_options(build, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    build = Build(parser.parse_args().build)
+    build = arguments(__doc__).build
     for mode in MODES:
         for text, mean in MEANS.items():
             with Scratch() as folder:
@@ -178,7 +168,7 @@ def main():
                     compare_refusals(build, trace)
     with Scratch() as folder:
         compare_options(build, folder)
-    return 1 if failed else 0
+    return check.status()
 
 
 if __name__ == "__main__":

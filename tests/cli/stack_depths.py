@@ -5,12 +5,13 @@
   stack_depths.py --build DIR
 """
 
-import argparse
 import os
 import re
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Checks, Scratch, arguments    # noqa: E402
 
 # Frames between the program's marks and the calls, and what lies above main. Without any depth of its
 # own the deepest call of the program is printf's.
@@ -55,34 +56,25 @@ def run(build, scratch, option, mode, levels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    build = os.path.abspath(parser.parse_args().build)
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix='stack-depths-') as scratch:
+    build, check = arguments(__doc__).build, Checks()
+    with Scratch() as scratch:
         for mode, levels in CASES:
             said, peak = run(build, scratch, '--stacks=yes', mode, levels)
-            near = abs(peak - said) < (SLACK if levels else SLACK_OF_NONE)
             # Massif's is the sum over all threads.
             sum_of_all = massif_peak(build, os.path.join(scratch, 'trace'))
-            near = near and (sum_of_all == peak if mode != 'thread' else peak <= sum_of_all < peak + SLACK_OF_NONE)
-            failed += not near
-            print('%-8s %3d  program %8d  trace %8d  %s' % (mode, levels, said, peak, 'ok' if near else 'FAR'))
+            check('%s %d: program %d, trace %d' % (mode, levels, said, peak),
+                  abs(peak - said) < (SLACK if levels else SLACK_OF_NONE))
+            check('%s %d: Massif %d' % (mode, levels, sum_of_all),
+                  sum_of_all == peak if mode != 'thread' else peak <= sum_of_all < peak + SLACK_OF_NONE)
         _, peak = run(build, scratch, '--stacks=no', 'malloc', 7)
-        failed += peak != 0
-        print('without --stacks: %d' % peak)
+        check('without --stacks: %d' % peak, peak == 0)
         _, peak = run(build, scratch, '--stacks=yes', 'work', 7)
-        failed += peak > SLACK_OF_NONE
-        print('deep between calls: %d' % peak)
+        check('deep between calls: %d' % peak, peak <= SLACK_OF_NONE)
         said, peak = run(build, scratch, '--timer=4', 'work', 7)
-        near = abs(peak - said) < SLACK
-        failed += not near
-        print('with --timer: program %d  trace %d  %s' % (said, peak, 'ok' if near else 'FAR'))
+        check('with --timer: program %d, trace %d' % (said, peak), abs(peak - said) < SLACK)
         said, peak = run_timed(build, scratch)
-        near = abs(peak - said) < SLACK_OF_NONE
-        failed += not near
-        print('own SIGPROF: program %d  trace %d  %s' % (said, peak, 'ok' if near else 'FAR'))
-    return 1 if failed else 0
+        check('own SIGPROF: program %d, trace %d' % (said, peak), abs(peak - said) < SLACK_OF_NONE)
+    return check.status()
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@ Chromium, DuckDB, massif-visualizer. speedscope and DuckDB come from npm, into t
   clients.py --build DIR
 """
 
-import argparse
 import base64
 import json
 import os
@@ -17,7 +16,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
-from profiles import ALLOCATIONS, SQL, Tools, expect, failures, read_folded, read_speedscope  # noqa: E402
+from profiles import ALLOCATIONS, SQL, Tools, check, expect, read_folded, read_speedscope  # noqa: E402
 
 PACKAGES = ("speedscope@1.25.0", "@duckdb/node-api@1.5.6-r.1")
 CHROMIUM = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
@@ -168,9 +167,7 @@ def check_duckdb(tools, trace, modules):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    build = harness.Build(parser.parse_args().build)
+    build = harness.arguments(__doc__).build
     modules = install(build)
     with harness.Scratch() as directory:
         tools = Tools(build, directory)
@@ -179,8 +176,7 @@ def main():
         check_speedscope(tools, trace, modules)
         check_duckdb(tools, trace, modules)
         check_massif_visualizer(tools, trace)
-    print(f"{len(failures)} differences")
-    return 1 if failures else 0
+    return check.status()
 
 
 if __name__ == "__main__":

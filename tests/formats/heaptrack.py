@@ -7,7 +7,6 @@ heaptrack recorded has heaptrack's totals and tree in ours.
 --long takes more programs.
 """
 
-import argparse
 import collections
 import gzip
 import os
@@ -18,7 +17,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
 import workloads  # noqa: E402
-from profiles import ALLOCATIONS, Tools, expect, failures, read_folded  # noqa: E402
+from profiles import ALLOCATIONS, Tools, check, expect, read_folded  # noqa: E402
 
 OPERATOR_NEW = ("operator new(unsigned long)", "operator new[](unsigned long)")
 EXACT = ("--usable=requested", "--heap-admin=0")    # heaptrack's peak is one of bytes asked for
@@ -226,11 +225,8 @@ def check_damage(tools, path):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true")
-    args = parser.parse_args()
-    build = harness.Build(args.build)
+    args = harness.arguments(__doc__, "--long")
+    build = args.build
     with harness.Scratch() as directory:
         tools = Tools(build, directory)
         for name, command in {"threads": [build.file("corpus/threads")],
@@ -242,8 +238,7 @@ def main():
         check_versions(tools, trace, path)
         check_damage(tools, path)
         check_recordings(tools, args.long)
-    print(f"{len(failures)} differences")
-    return 1 if failures else 0
+    return check.status()
 
 
 if __name__ == "__main__":

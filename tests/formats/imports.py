@@ -5,7 +5,6 @@ Damaged files of both are refused or used as far as they go.
   imports.py --build DIR [--long]
 """
 
-import argparse
 import collections
 import csv
 import os
@@ -15,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
-from profiles import Tools, expect, failures, read_folded  # noqa: E402
+from profiles import Tools, check, expect, read_folded  # noqa: E402
 
 EXACT = ("--usable=requested", "--heap-admin=0")
 
@@ -152,11 +151,8 @@ def check_refusals(tools):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true")
-    args = parser.parse_args()
-    build = harness.Build(args.build)
+    args = harness.arguments(__doc__, "--long")
+    build = args.build
     with harness.Scratch() as directory:
         tools = Tools(build, directory)
         text = check_massif(tools, "peak", "--time-unit=B")
@@ -167,8 +163,7 @@ def main():
         check_damage(tools, "massif", text.encode())
         check_damage(tools, "mtrace", check_mtrace(tools).encode())
         check_refusals(tools)
-    print(f"{len(failures)} differences")
-    return 1 if failures else 0
+    return check.status()
 
 
 if __name__ == "__main__":

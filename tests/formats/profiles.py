@@ -7,7 +7,6 @@ are those of msreplay, and the same stacks have the same values in all of them.
 --long also asks the real clients: go tool pprof.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -27,13 +26,8 @@ SQL = ("create table t(a,b); with recursive c(x) as (select 1 union all select x
 ALLOCATIONS = ("malloc", "calloc", "realloc", "realloc_moved", "realloc_in_place", "memalign",
                "posix_memalign", "aligned_alloc", "valloc", "pvalloc", "new", "new_array")
 
-failures = []
-
-
-def expect(what, found, wanted):
-    if found != wanted:
-        failures.append(f"{what}: {found!r} instead of {wanted!r}")
-        print("FAILED", failures[-1], flush=True)
+check = harness.Checks()
+expect = check.equal
 
 
 class Tools:
@@ -74,7 +68,7 @@ def read_folded(data):
     for line in data.decode().splitlines():
         stack, value = line.rsplit(" ", 1)
         if stack in stacks:
-            failures.append(f"folded: {stack} twice")
+            check(f"folded: {stack} twice", False)
         stacks[stack] = int(value)
     return stacks
 
@@ -193,11 +187,8 @@ def check_go(tools, name, trace, pprof):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true")
-    args = parser.parse_args()
-    build = harness.Build(args.build)
+    args = harness.arguments(__doc__, "--long")
+    build = args.build
     with harness.Scratch() as directory:
         tools = Tools(build, directory)
         traces = {
@@ -216,8 +207,7 @@ def main():
                 check_go(tools, name, trace, pprof)
         check_window(tools, traces["sqlite3"])
         check_packing(tools, traces["sqlite3"])
-    print(f"{len(failures)} differences")
-    return 1 if failures else 0
+    return check.status()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ answers, and what DHAT's file says of each stack follows from the table of event
   tables.py --build DIR [--long]
 """
 
-import argparse
 import collections
 import csv
 import io
@@ -16,7 +15,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
 import parquet  # noqa: E402
-from profiles import ALLOCATIONS, SQL, Tools, expect, failures, read_folded  # noqa: E402
+from profiles import ALLOCATIONS, SQL, Tools, check, expect, read_folded  # noqa: E402
 
 TABLES = ("events", "stacks", "frames", "snapshots")
 
@@ -212,11 +211,8 @@ def check_heapprofile(tools, name, trace):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true")
-    args = parser.parse_args()
-    build = harness.Build(args.build)
+    args = harness.arguments(__doc__, "--long")
+    build = args.build
     with harness.Scratch() as directory:
         tools = Tools(build, directory)
         for name, command in {"sqlite3": ["sqlite3", ":memory:", SQL.replace("4000", "20000" if args.long else "300")],
@@ -230,8 +226,7 @@ def main():
             check_heapprofile(tools, name, trace)
             if name in ("threads", "realloc"):
                 check_model(tools, name, trace, tables)
-    print(f"{len(failures)} differences")
-    return 1 if failures else 0
+    return check.status()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ equal environments and no randomised addresses, and everything is compared; for 
 memory lies, which another library changes, differences are only noted.
 """
 
-import argparse
 import os
 import struct
 import subprocess
@@ -17,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 import workloads                                      # noqa: E402
-from harness import Build, Scratch                    # noqa: E402
+from harness import Scratch, arguments    # noqa: E402
 
 # The order of enum exact in preload_exact.c.
 EXACT = ("malloc", "calloc", "realloc", "resize", "realloc_free", "aligned", "new", "new_array", "reallocarray",
@@ -110,12 +109,8 @@ def check(build, workload, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true", help="ten times the work")
-    parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
-    build = Build(args.build)
+    args = arguments(__doc__, ("--long", {"help": "ten times the work"}), ("names", {"nargs": "*"}))
+    build = args.build
     failed = 0
     with Scratch() as folder:
         made = workloads.make(folder, 10 if args.long else 1, args.names)

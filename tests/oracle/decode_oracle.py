@@ -3,7 +3,6 @@
 """The trace format as FORMAT.md tells it (decode.py) against the library (tracedump), on recordings made here and
 on the golden traces of corpus/golden. zstd must accept each file, too. The same again of traces with all that a
 later version may add (future.py). Prints "identical N/M"."""
-import argparse
 import difflib
 import glob
 import hashlib
@@ -11,10 +10,11 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Scratch, Tally, arguments    # noqa: E402
 from decode import Decoder            # noqa: E402
 from decode_checks import Problem     # noqa: E402
 from future import later              # noqa: E402
@@ -160,13 +160,9 @@ def compare_future(build, path, name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    args = parser.parse_args()
-    build = os.path.abspath(args.build)
-    same = total = 0
-    with tempfile.TemporaryDirectory() as folder:
-        more = MORE + (EXACT if os.path.exists(os.path.join(build, "trace-record/valgrind/msrec-amd64-linux")) else [])
+    build, tally = arguments(__doc__).build, Tally()
+    with Scratch() as folder:
+        more = MORE + (EXACT if build.has("trace-record/valgrind/msrec-amd64-linux") else [])
         runs = [([], p) for p in PROGRAMS] + [([o], p) for o, p in more]
         traces = [(path, f"{' '.join(o)} {p}".strip()) for i, (o, p) in enumerate(runs)
                   for path in record(build, folder, i, o, p)]
@@ -176,16 +172,13 @@ def main():
         traces.append(long_chunk(build, folder))
         golden = sorted(glob.glob(os.path.join(HERE, "../../corpus/golden/*/*.zst")))
         for path, name in traces + [(path, os.path.relpath(path, HERE)) for path in golden]:
-            total += 1
-            same += compare(build, path, name)
+            tally(compare(build, path, name))
         for path, name in traces:
             if os.path.getsize(path) <= FUTURE_MOST:
-                total += 1
-                same += compare_future(build, path, name)
+                tally(compare_future(build, path, name))
     if missing or not golden:
         print(f"{missing} runs left no trace; {len(golden)} golden traces")
-    print(f"identical {same}/{total}")
-    return 0 if same == total and golden and not missing else 1
+    return tally.status() or int(not golden or missing > 0)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,9 @@ runs get the same command, folder and environment, so that they are the same exe
   - Massif stops at an assertion of its own with --stacks=yes where a program leaves an alternate signal stack
     by a jump (corpus/signal): then there is nothing to compare.
 
-Exit status: 0 all as expected, 1 a difference, 2 cannot run, 77 no engine.
+Exit status: 0 all as expected, 1 a difference, 77 no engine.
 """
 
-import argparse
 import difflib
 import re
 import shlex
@@ -33,6 +32,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+from harness import arguments, skip    # noqa: E402
 import cases as corpus  # noqa: E402
 from xtree_oracle import Report, callgrind_lines  # noqa: E402
 
@@ -288,26 +289,18 @@ class Oracle:
         return status, [lines_of(path, option_set) for path in self.replay(traces, option_set)]
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description="Compare the exact engine with Massif.")
-    parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--long", action="store_true", help="all programs and all option sets")
-    parser.add_argument("--program", metavar="REGEX", help="only programs whose name matches")
-    parser.add_argument("--set", metavar="REGEX", help="only option sets that match somewhere")
-    parser.add_argument("--command", metavar="COMMAND", help="this program instead, in a folder with the files in.*")
-    parser.add_argument("--keep", type=Path, help="work in this folder and leave it")
-    return parser.parse_args()
-
-
 def main():
     # Programs that ask, as python3 does, go other ways where one is ignored; and timeout stops ignoring some.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTTIN, signal.SIGTTOU):
         signal.signal(number, signal.SIG_DFL)
-    options = arguments()
-    build = options.build.resolve()
-    if not (build / "trace-record/valgrind/msrec-amd64-linux").exists():
-        print("SKIP: msrec is built without its engine for Valgrind")
-        return 77
+    options = arguments(__doc__, ("--long", {"help": "all programs and all option sets"}),
+                        ("--program", {"metavar": "REGEX", "help": "only programs whose name matches"}),
+                        ("--set", {"metavar": "REGEX", "help": "only option sets that match somewhere"}),
+                        ("--command", {"help": "this program instead, in a folder with the files in.*"}),
+                        ("--keep", {"help": "work in this folder and leave it"}))
+    build = options.build
+    if not build.has("trace-record/valgrind/msrec-amd64-linux"):
+        skip("msrec is built without its engine for Valgrind")
     scratch = options.keep or Path(tempfile.mkdtemp(prefix="engine-oracle-"))
     if options.keep:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -10,7 +10,6 @@ Exit status: 0 all as expected, 1 an unexpected difference or a stale exception,
 no valgrind.
 """
 
-import argparse
 import concurrent.futures
 import difflib
 import hashlib
@@ -26,6 +25,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 CORPUS = Path(__file__).resolve().parents[2] / 'corpus'
 sys.path.insert(0, str(CORPUS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
+from harness import Tally, arguments, need    # noqa: E402
 import cases as corpus  # noqa: E402
 
 ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C', 'LC_ALL': 'C'}
@@ -234,27 +235,20 @@ def check_answers(build, chosen):
     return 1 if wrong or not checked else 0
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description='Compare msreplay with Massif.')
-    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
-    parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--case', action='append', default=[], metavar='REGEX',
-                        help='only cases whose name matches from its start (repeatable)')
-    parser.add_argument('--usable', choices=('rounded', 'valgrind'), default='valgrind',
-                        help='passed to msreplay (valgrind)')
-    parser.add_argument('--compat', choices=('3.19', 'fixed'), default='3.19', help='passed to msreplay (3.19)')
-    parser.add_argument('--long', action='store_true', help="with more sets of options for each case")
-    parser.add_argument('--no-cache', action='store_true', help='run valgrind even if its answer is kept')
-    parser.add_argument('--twice', action='store_true',
-                        help='compare Massif with a second run of itself: is each case deterministic?')
-    parser.add_argument('--answers', action='store_true',
-                        help='only run the programs natively and count their events (no valgrind, no msrec)')
-    parser.add_argument('--list', action='store_true', help='name the cases and stop')
-    return parser.parse_args()
-
-
 def main():
-    options = arguments()
+    options = arguments(
+        __doc__, "--jobs", ("--long", {"help": "with more sets of options for each case"}),
+        ("--case", {"action": "append", "default": [], "metavar": "REGEX",
+                    "help": "only cases whose name matches from its start (repeatable)"}),
+        ("--usable", {"choices": ("rounded", "valgrind"), "default": "valgrind",
+                      "help": "passed to msreplay (valgrind)"}),
+        ("--compat", {"choices": ("3.19", "fixed"), "default": "3.19", "help": "passed to msreplay (3.19)"}),
+        ("--no-cache", {"action": "store_true", "help": "run valgrind even if its answer is kept"}),
+        ("--twice", {"action": "store_true",
+                     "help": "compare Massif with a second run of itself: is each case deterministic?"}),
+        ("--answers", {"action": "store_true",
+                       "help": "only run the programs natively and count their events (no valgrind, no msrec)"}),
+        ("--list", {"action": "store_true", "help": "name the cases and stop"}))
     chosen = [case for case in corpus.CASES
               if not options.case or any(re.match(pattern, case.name) for pattern in options.case)]
     if options.list:
@@ -265,23 +259,18 @@ def main():
         return 2
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if options.answers:
-        return check_answers(options.build.resolve(), chosen)
-    if not shutil.which('valgrind'):
-        print('SKIP: valgrind is not installed')
-        return 77
-    oracle = Oracle(options.build.resolve(), options.usable, options.compat, not options.no_cache,
+        return check_answers(options.build, chosen)
+    need('valgrind')
+    oracle = Oracle(options.build, options.usable, options.compat, not options.no_cache,
                     options.long)
-    identical = total = listed = bad = 0
+    tally, listed, bad = Tally(), 0, 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for results in pool.map(lambda case: compare_case(oracle, case, options.twice), chosen):
             for same, expected, excused, text in results:
-                total += 1
-                identical += same
+                tally(same, text)
                 listed += excused
                 bad += not expected
-                if text:
-                    print(text, flush=True)
-    print('identical %d/%d (%d listed exceptions)' % (identical, total, listed))
+    tally.status(' (%d listed exceptions)' % listed)
     return 1 if bad else 0
 
 

@@ -14,7 +14,6 @@ closed standard error) or when two runs of memusage differ. Exit status: 0 all i
 memusage is not installed.
 """
 
-import argparse
 import collections
 import ctypes
 import difflib
@@ -24,7 +23,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, Tally, arguments, skip    # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -208,32 +209,27 @@ def corpus_programs():
     return [(c.name,) + tuple(c.argv) for c in CASES if c.kind in ('plain', 'fork')]
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    parser.add_argument('--keep', help='scratch directory that stays')
-    parser.add_argument('-v', '--verbose', action='store_true', help='show differences')
-    parser.add_argument('names', nargs='*')
-    return parser.parse_args()
-
-
 def main():
-    arguments = parse_arguments()
+    options = arguments(__doc__, '--keep', '--verbose', ('names', {'nargs': '*'}))
     library = find_memusage()
     if not library:
-        print('SKIP: memusage is not installed')
-        return 77
-    scratch = arguments.keep or tempfile.mkdtemp(prefix='memusage-oracle-')
-    os.makedirs(scratch, exist_ok=True)
-    oracle = Oracle(os.path.abspath(arguments.build), scratch, library)
-    identical = compared = wrong = 0
+        skip('memusage is not installed')
+    with Scratch() as scratch:
+        if options.keep:
+            scratch = str(options.keep)
+            os.makedirs(scratch, exist_ok=True)
+        return compare_all(options, Oracle(options.build, scratch, library), scratch)
+
+
+def compare_all(options, oracle, scratch):
+    tally, wrong = Tally(), 0
     for name, *argv in corpus_programs() + list(real_programs(scratch)):
-        if arguments.names and name not in arguments.names and name.split(':')[0] not in arguments.names:
+        if options.names and name not in options.names and name.split(':')[0] not in options.names:
             continue
         if '/' not in argv[0] and not shutil.which(argv[0]):
             print('%-24s -  not installed' % name)
             continue
-        same = ask_again(name, lambda: compare(oracle, name, argv, arguments.verbose),
+        same = ask_again(name, lambda: compare(oracle, name, argv, options.verbose),
                          lambda same: same is not False or name in DIFFERENT)
         if same is None:
             continue
@@ -242,13 +238,8 @@ def main():
             wrong += same
             print('%-24s %s  %s' % (name, 'STALE' if same else '~', reason))
             continue
-        compared += 1
-        identical += same
-        print('%-24s %s' % (name, 'ok' if same else 'DIFFERENT'))
-    print('identical %d/%d' % (identical, compared))
-    if not arguments.keep:
-        shutil.rmtree(scratch)
-    return 0 if compared and identical == compared and not wrong else 1
+        tally(same, '%-24s %s' % (name, 'ok' if same else 'DIFFERENT'))
+    return tally.status() or int(wrong > 0)
 
 
 if __name__ == '__main__':

@@ -14,15 +14,16 @@ For each program:
 Exit status: 0 all identical, 1 not, 77 memusage or memusagestat is not installed.
 """
 
-import argparse
 import glob
 import os
 import shutil
 import struct
 import sys
-import tempfile
 
 import memusage_oracle
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, arguments, skip    # noqa: E402
 
 RECORD = struct.Struct('=QQII')
 BUFFER = 32768
@@ -164,22 +165,17 @@ def good(result):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    parser.add_argument('-v', '--verbose', action='store_true')
-    parser.add_argument('names', nargs='*')
-    arguments = parser.parse_args()
+    options = arguments(__doc__, '--verbose', ('names', {'nargs': '*'}))
     library = memusage_oracle.find_memusage()
     if not library or not shutil.which('memusagestat'):
-        print('SKIP: memusage or memusagestat is not installed')
-        return 77
-    with tempfile.TemporaryDirectory(prefix='memusagestat-oracle-') as scratch:
-        oracle = Oracle(os.path.abspath(arguments.build), scratch, library)
+        skip('memusage or memusagestat is not installed')
+    with Scratch() as scratch:
+        oracle = Oracle(options.build, scratch, library)
         totals = [0, 0, 0, 0]
         for name, argv in programs(scratch):
-            if arguments.names and name not in arguments.names:
+            if options.names and name not in options.names:
                 continue
-            result = memusage_oracle.ask_again(name, lambda: compare(oracle, name, argv, arguments.verbose), good)
+            result = memusage_oracle.ask_again(name, lambda: compare(oracle, name, argv, options.verbose), good)
             if result:
                 totals = [t + r for t, r in zip(totals, result)]
     print('identical: data and what is drawn of it %d/%d, pictures %d/%d' % tuple(totals))

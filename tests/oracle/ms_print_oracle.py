@@ -8,17 +8,18 @@ message for malformed input. Cases on which the real program runs out of time or
 
 Exit status: 0 all identical, 1 some differ, 77 the real program is missing.
 """
-import argparse
 import concurrent.futures
 import difflib
 import os
 import random
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Scratch, arguments, need    # noqa: E402
 
 OUR_STATUSES = {0, 1, 2, 255}
 MESSAGE = re.compile(rb"^(?:Line \d+: |bad time_unit: |Cannot open ).*$", re.M)
@@ -389,23 +390,16 @@ def show(difference, keep):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("ms_print", help="our ms_print")
-    parser.add_argument("--real", default="/usr/bin/ms_print")
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--count", type=int, default=700)
-    parser.add_argument("--long", action="store_true", help="many more cases")
-    parser.add_argument("--only", type=int, help="run this case only")
-    parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ms_print_oracle"),
-                        help="where the first differing file goes")
-    options = parser.parse_args()
-    options.ms_print = os.path.abspath(options.ms_print)
-    if not shutil.which(options.real):
-        print(f"SKIP: no {options.real}: nothing to compare with")
-        return 77
+    options = arguments(__doc__, ("--real", {"default": "/usr/bin/ms_print"}), "--seed",
+                        ("--count", {"type": int, "default": 700}), ("--long", {"help": "many more cases"}),
+                        ("--only", {"type": int, "metavar": "N", "help": "run this case only"}),
+                        ("--keep", {"default": os.path.join(tempfile.gettempdir(), "ms_print_oracle"),
+                                    "help": "where the first differing file goes"}))
+    options.ms_print = options.build.file("ms_print/ms_print")
+    need(options.real)
     count = options.count * 6 if options.long else options.count
     indices = range(count) if options.only is None else [options.only]
-    with (tempfile.TemporaryDirectory(prefix="ms_print_oracle.") as directory,
+    with (Scratch() as directory,
           concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool):
         results = list(pool.map(lambda index: judge(options, directory, index), indices))
     judged = [result for result in results if result != "skipped"]

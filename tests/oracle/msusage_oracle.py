@@ -12,15 +12,16 @@ only ours can be right; such rows say so.
 Exit status: 0 all identical, 1 not, 77 memusage is not installed.
 """
 
-import argparse
 import collections
 import os
 import re
 import shutil
 import sys
-import tempfile
 
 import memusage_oracle
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, Tally, arguments, skip    # noqa: E402
 
 # Programs that copy their environment to the heap, of which the two commands make different ones; and
 # those that Python's own memory makes different from run to run.
@@ -118,31 +119,24 @@ def programs(scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    parser.add_argument('-v', '--verbose', action='store_true')
-    parser.add_argument('names', nargs='*')
-    arguments = parser.parse_args()
+    options = arguments(__doc__, '--verbose', ('names', {'nargs': '*'}))
     library = memusage_oracle.find_memusage()
     if not library:
-        print('SKIP: memusage is not installed')
-        return 77
-    identical = compared = stale = 0
-    with tempfile.TemporaryDirectory(prefix='msusage-oracle-') as scratch:
-        oracle = Oracle(os.path.abspath(arguments.build), scratch, library)
+        skip('memusage is not installed')
+    tally, stale = Tally(), 0
+    with Scratch() as scratch:
+        oracle = Oracle(options.build, scratch, library)
         for name, argv in programs(scratch):
-            if arguments.names and name not in arguments.names:
+            if options.names and name not in options.names:
                 continue
-            same = memusage_oracle.ask_again(name, lambda: compare(oracle, name, argv, arguments.verbose),
+            same = memusage_oracle.ask_again(name, lambda: compare(oracle, name, argv, options.verbose),
                                              lambda same: same is not False or name in DIFFERENT)
             if name in DIFFERENT:
                 stale += same
                 print('%-24s %s  %s' % ('', 'STALE' if same else 'expected:', DIFFERENT[name]))
                 continue
-            compared += 1
-            identical += same
-    print('identical %d/%d' % (identical, compared))
-    return 0 if compared and identical == compared and not stale else 1
+            tally(same)
+    return tally.status() or int(stale > 0)
 
 
 if __name__ == '__main__':

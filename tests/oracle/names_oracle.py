@@ -10,7 +10,6 @@ with addr2line in the number of calls, and in function, file and line of each, o
 below, which are Massif's and not addr2line's. Prints how many agree and differ, by class.
 """
 
-import argparse
 import collections
 import os
 import random
@@ -296,12 +295,9 @@ def compiled(work, name, text, *words):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--frames", type=int, default=3000, help="sampled of each program")
-    options = parser.parse_args()
-    build, account = harness.Build(options.build), Account()
-    os.environ.pop("DEBUGINFOD_URLS", None)
+    options = harness.arguments(
+        __doc__, ("--frames", {"type": int, "default": 3000, "help": "sampled of each program"}))
+    build, account = options.build, Account()
     os.environ["MSREC_CACHE"] = ""
     with harness.Scratch() as work:
         cxx = compiled(work, "program.cpp", CXX, "g++", "-g", "-O2")

@@ -8,13 +8,13 @@ have the same text and exit status (Massif's `valgrind: ` or `==PID== ` is our `
 DIR is a Meson build directory. Exit status: 0 all identical, 1 not, 77 Valgrind is not installed.
 """
 
-import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, Tally, arguments, need    # noqa: E402
 
 INTEGERS = ('', '0', '1', '5', '9', '10', '16', '17', '24', '200', '201', '1000', '1001', '1024', '1025', '4096',
             '8192', '1000000', '1000001', '-', '+', '+16', '-1', '-16', '-0', ' 16', '\t16', '\n16', '\v16',
@@ -64,16 +64,11 @@ def ours(msreplay, trace, option, directory):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    build = os.path.abspath(parser.parse_args().build)
-    if not shutil.which('valgrind'):
-        print('SKIP: valgrind is not installed')
-        return 77
+    build, tally = arguments(__doc__).build, Tally()
+    need('valgrind')
     # Without a library, whose debug information would be read each time.
     program = os.path.join(build, 'tests/tools/stack_walk')
-    identical = compared = 0
-    with tempfile.TemporaryDirectory(prefix='options-oracle-') as scratch:
+    with Scratch() as scratch:
         trace = os.path.join(scratch, 'trace')
         subprocess.run([os.path.join(build, 'tests/tools/cli_trace'), trace], check=True)
         for name, values in VALUES.items():
@@ -81,12 +76,8 @@ def main():
                 option = '--%s=%s' % (name, value)
                 want = massif(program, option, scratch)
                 got = ours(os.path.join(build, 'analyze', 'msreplay'), trace, option, scratch)
-                compared += 1
-                identical += want == got
-                if want != got:
-                    print('%r\n  massif    %r\n  msreplay  %r' % (option, want, got))
-    print('identical %d/%d' % (identical, compared))
-    return 0 if identical == compared else 1
+                tally(want == got, want != got and '%r\n  massif    %r\n  msreplay  %r' % (option, want, got))
+    return tally.status()
 
 
 if __name__ == '__main__':

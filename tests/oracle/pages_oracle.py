@@ -10,15 +10,13 @@ happens from main() on, as differences: time and bytes of each snapshot, and of 
 in it, by functions, files and lines. Peaks are left out: which of them are kept is a matter of totals.
 """
 
-import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Build, Scratch, plain_environment        # noqa: E402
+from harness import Scratch, arguments, need, plain_environment    # noqa: E402
 
 OPTIONS = ["--pages-as-heap=yes", "--time-unit=B", "--threshold=0", "--detailed-freq=1", "--max-snapshots=1000",
            "--peak-inaccuracy=1000000000"]
@@ -54,12 +52,8 @@ def snapshots(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    build = Build(parser.parse_args().build)
-    if not shutil.which("valgrind"):
-        print("valgrind is missing (scripts/setup installs it)")
-        return 1
+    build = arguments(__doc__).build
+    need("valgrind")
     with Scratch() as path:
         program = [build.file("tests/cli/pages_program"), "placed"]
         env = plain_environment()

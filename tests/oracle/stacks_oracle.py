@@ -9,14 +9,14 @@ Massif's file for each of them, and the same lines with -v -v and --stats=yes.
 Exit status: 0 all equal, 1 a difference, 77 no valgrind.
 """
 
-import argparse
 import difflib
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, Tally, arguments, need    # noqa: E402
 
 OPTIONS = [f'{unit} {more}'.strip() for unit in ('', '--time-unit=B') for more in (
     '', '--max-snapshots=10', '--max-snapshots=11 --detailed-freq=3', '--max-snapshots=30 --peak-inaccuracy=0',
@@ -64,15 +64,10 @@ def make_trace(build, scratch, said):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True)
-    build = os.path.abspath(parser.parse_args().build)
+    build, tally = arguments(__doc__).build, Tally()
     program = os.path.join(build, 'tests/tools/stack_walk')
-    if not shutil.which('valgrind'):
-        print('SKIP: valgrind is not installed')
-        return 77
-    same = 0
-    with tempfile.TemporaryDirectory(prefix='stacks-oracle-') as scratch:
+    need('valgrind')
+    with Scratch() as scratch:
         _, said = massif(scratch, program, ['--max-snapshots=1000'])
         steps = make_trace(build, scratch, said)
         if 'Culling' in said or steps < 300:
@@ -81,12 +76,10 @@ def main():
         for text in OPTIONS:
             options = text.split()
             theirs, mine = comparable(*massif(scratch, program, options)), comparable(*ours(build, scratch, options))
-            same += theirs == mine
-            if theirs != mine:
+            if not tally(theirs == mine):
                 print('DIFFERENT ' + text)
                 print('\n'.join(list(difflib.unified_diff(theirs, mine, 'Massif', 'msreplay', n=0, lineterm=''))[:20]))
-    print('identical %d/%d (%d steps)' % (same, len(OPTIONS), steps))
-    return 0 if same == len(OPTIONS) else 1
+    return tally.status(' (%d steps)' % steps)
 
 
 if __name__ == '__main__':

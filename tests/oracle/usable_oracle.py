@@ -10,7 +10,6 @@ malloc_usable_size says must be the same to the byte, at every operation.
 Exit status: 0 all identical, 1 not, 77 Valgrind is not installed.
 """
 
-import argparse
 import concurrent.futures
 import itertools
 import os
@@ -20,7 +19,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from harness import Scratch, plain_environment        # noqa: E402
+from harness import Scratch, Tally, arguments, need, plain_environment    # noqa: E402
 
 KB, MB = 1 << 10, 1 << 20
 SUPERBLOCK = 4 * MB
@@ -304,18 +303,13 @@ def batches(folder, args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true", help=f"{LONG} times as many scripts")
-    parser.add_argument("--seed", type=int, default=1, help="of the first script of each character")
-    parser.add_argument("--keep", help="a directory for the scripts")
-    parser.add_argument("characters", nargs="*", metavar="CHARACTER", choices=[[], *CHARACTERS])
-    args = parser.parse_args()
-    if not shutil.which("valgrind"):
-        print("skip: Valgrind is not installed")
-        return 77
-    args.real, args.model = (os.path.abspath(os.path.join(args.build, "tests/oracle", p))
-                             for p in ("usable_real", "usable_model"))
+    args = arguments(__doc__, ("--long", {"help": f"{LONG} times as many scripts"}),
+                     ("--seed", {"help": "of the first script of each character"}),
+                     ("--keep", {"help": "a directory for the scripts"}),
+                     ("characters", {"nargs": "*", "metavar": "CHARACTER", "choices": [[], *CHARACTERS]}))
+    need("valgrind")
+    args.real, args.model = (args.build.file("tests/oracle/" + p) for p in ("usable_real", "usable_model"))
+    tally = Tally()
     with Scratch() as scratch:
         folder = os.path.abspath(args.keep or scratch)
         os.makedirs(folder, exist_ok=True)
@@ -328,8 +322,8 @@ def main():
                 for path, how in different:
                     print(f"not ok {os.path.basename(path)}: {how}", flush=True)
     print(f"{sizes} sizes compared")
-    print(f"identical {total - failed}/{total}")
-    return 1 if failed or not total else 0
+    tally.total, tally.identical = total, total - failed
+    return tally.status()
 
 
 if __name__ == "__main__":

@@ -8,15 +8,15 @@ each set of options. Massif's own lines ("--PID-- Massif: ...") must be the same
 Exit status: 0 all identical, 1 not, 77 no valgrind.
 """
 
-import argparse
 import difflib
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
+from harness import Scratch, Tally, arguments, need    # noqa: E402
 
 PROGRAMS = ('ignored', 'culling even', 'culling growing', 'realloc', 'peak', 'deep', 'entry realloc-fail',
             'script 2 3000', 'basic', 'zero', 'null', 'stdio')
@@ -48,14 +48,9 @@ def compare(build, program, options, trace):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
-    build = parser.parse_args().build.resolve()
-    if not shutil.which('valgrind'):
-        print('SKIP: valgrind is not installed')
-        return 77
-    identical = total = 0
-    with tempfile.TemporaryDirectory(prefix='verbose-oracle-') as scratch:
+    build, tally = arguments(__doc__).build, Tally()
+    need('valgrind')
+    with Scratch() as scratch:
         trace = Path(scratch) / 'trace'
         for name in PROGRAMS:
             program = shlex.split('corpus/' + name)
@@ -63,12 +58,8 @@ def main():
                            stdout=subprocess.DEVNULL, check=False)
             for options in OPTIONS:
                 lines = compare(build, program, options, trace)
-                total += 1
-                identical += not lines
-                if lines:
-                    print('\n  '.join(['DIFFERENT %s [%s]' % (name, options)] + lines[:12]))
-    print('identical %d/%d' % (identical, total))
-    return 0 if identical == total else 1
+                tally(not lines, lines and '\n  '.join(['DIFFERENT %s [%s]' % (name, options)] + lines[:12]))
+    return tally.status()
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ all six. Massif's files are kept in BUILD/oracle-cache. Prints "identical N/M". 
 expected, 1 not, 2 cannot run, 77 Valgrind is not installed.
 """
 
-import argparse
 import collections
 import concurrent.futures
 import difflib
@@ -27,6 +26,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
+from harness import Tally, arguments, need    # noqa: E402
 from massif_oracle import DIFF_LINES, ENVIRONMENT, Failure, Oracle, in_family_order, run  # noqa: E402
 import cases as corpus  # noqa: E402
 
@@ -309,30 +310,20 @@ def compare_case(oracle, number, case, every):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Compare xtree memory reports with Massif\'s.')
-    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
-    parser.add_argument('--jobs', type=int, default=2)
-    parser.add_argument('--case', action='append', default=[], help='only this case (repeatable)')
-    parser.add_argument('--all', action='store_true', help='all six reports of each')
-    parser.add_argument('--no-cache', action='store_true', help='run valgrind even if its answer is kept')
-    options = parser.parse_args()
-    if not shutil.which('valgrind'):
-        print('SKIP: valgrind is not installed')
-        return 77
+    options = arguments(__doc__, '--jobs',
+                        ('--case', {'action': 'append', 'default': [], 'help': 'only this case (repeatable)'}),
+                        ('--all', {'action': 'store_true', 'help': 'all six reports of each'}),
+                        ('--no-cache', {'action': 'store_true', 'help': 'run valgrind even if its answer is kept'}))
+    need('valgrind')
     named = {case.name: case for case in corpus.CASES}
     chosen = [(i, named[name]) for i, name in enumerate(CASES) if not options.case or name in options.case]
-    oracle = XtreeOracle(options.build.resolve(), 'rounded', '3.19', not options.no_cache, False)
-    identical = total = 0
+    oracle = XtreeOracle(options.build, 'rounded', '3.19', not options.no_cache, False)
+    tally = Tally()
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for results in pool.map(lambda item: compare_case(oracle, *item, options.all), chosen):
             for expected, text in results:
-                total += 1
-                identical += expected
-                if text:
-                    print(text, flush=True)
-    print('identical %d/%d (%d programs with listed exceptions)' %
-          (identical, total, sum(case.name in EXPECTED for _, case in chosen)))
-    return 0 if total and identical == total else 1
+                tally(expected, text)
+    return tally.status(' (%d programs with listed exceptions)' % sum(case.name in EXPECTED for _, case in chosen))
 
 
 if __name__ == '__main__':

@@ -10,19 +10,19 @@ changes of the stack pointer, mappings, and page events, by turns.
 
   cuts.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
-Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory).
 """
 
-import argparse
+import os
 import random
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 from massif_model import Program
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Problem, arguments, run_seeds    # noqa: E402
 
 MS = 1000000
 PAGE = 4096
@@ -38,7 +38,7 @@ PARTS = {'identity': r'^free .*old_block=\d', 'time': ' time=[1-9]', 'threads': 
          'free-stacks': r'^kind \d+ op=17 '}
 
 
-class Different(Exception):
+class Different(Problem):
     """What the pieces say and the whole doesn't."""
 
 
@@ -293,30 +293,12 @@ def try_once(bench, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--build', type=Path, required=True)
-    parser.add_argument('--runs', type=int, default=20)
-    parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
-    parser.add_argument('--keep', type=Path, help='where to leave the files of a difference')
-    options = parser.parse_args()
-    scratch = Path(tempfile.mkdtemp(prefix='cuts-'))
-    bench = Bench(options.build.resolve(), scratch)
-    try:
-        for seed in range(options.seed, options.seed + options.runs):
-            try:
-                try_once(bench, seed)
-            except Different as difference:
-                print('DIFFERENT seed %d: %s' % (seed, difference))
-                if options.keep:
-                    shutil.copytree(scratch, options.keep, dirs_exist_ok=True)
-                return 1
-    except (OSError, subprocess.SubprocessError) as error:
-        print('cuts: %s' % error, file=sys.stderr)
-        return 2
-    finally:
-        shutil.rmtree(scratch)
-    print('equal %d/%d' % (options.runs, options.runs))
-    return 0
+    options = arguments(__doc__, '--runs', '--seed', '--keep')
+
+    def begin(folder):
+        bench = Bench(options.build, folder)
+        return lambda seed: try_once(bench, seed)
+    return run_seeds(options, begin)
 
 
 if __name__ == '__main__':

@@ -9,17 +9,17 @@ is an impossible one (blocks freed twice, sizes beyond all memory), which only h
 
   massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
-Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory).
 """
 
-import argparse
+import os
 import random
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Problem, arguments, run_seeds    # noqa: E402
 
 MS = 1000000
 FUNCTIONS = ['main', '_start', '__libc_start_main', '__libc_start_call_main', 'alloc1', 'alloc2',
@@ -622,42 +622,23 @@ def try_once(seed, build, program, scratch):
     return equal, snapshots
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description='Compare msreplay with a model of Massif.')
-    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=200)
-    parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
-    parser.add_argument('--keep', type=Path, help='where to leave the files of a difference')
-    return parser.parse_args()
-
-
-def keep(scratch, directory):
-    if directory:
-        shutil.copytree(scratch, directory, dirs_exist_ok=True)
-
-
-def main():
-    options = arguments()
-    build = options.build.resolve()
-    scratch = Path(tempfile.mkdtemp(prefix='massif-model-'))
+def main(doc=__doc__, try_one=try_once):
+    options = arguments(doc, '--runs', '--seed', '--keep')
     snapshots = 0
-    try:
-        program = Program(scratch)
-        for seed in range(options.seed, options.seed + options.runs):
-            equal, seen = try_once(seed, build, program, scratch)
+
+    def begin(folder):
+        program = Program(folder)
+
+        def compare(seed):
+            nonlocal snapshots
+            equal, seen = try_one(seed, options.build, program, folder)
             snapshots += seen
             if not equal:
-                print('DIFFERENT seed %d' % seed)
-                keep(scratch, options.keep)
-                return 1
-    except (OSError, subprocess.SubprocessError) as error:
-        print('massif_model: %s' % error, file=sys.stderr)
-        keep(scratch, options.keep)
-        return 2
-    finally:
-        shutil.rmtree(scratch)
-    print('equal %d/%d (%d snapshots)' % (options.runs, options.runs, snapshots))
-    return 0
+                raise Problem('ours and ours-model, or also and also-model')
+        return compare
+    status = run_seeds(options, begin)
+    print('%d snapshots' % snapshots)
+    return status
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ one (ranges of any size anywhere), which only has to be got through.
 
   pages_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
-Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory).
 """
 
 import random
@@ -291,8 +291,7 @@ def try_once(seed, build, program, scratch):
 
 
 def main():
-    massif_model.try_once = try_once
-    return massif_model.main()
+    return massif_model.main(__doc__, try_once)
 
 
 if __name__ == '__main__':

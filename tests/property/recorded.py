@@ -10,10 +10,9 @@ lost and counted, there is nothing to compare: that may be one run in ten.
 
   recorded.py --build DIR [--runs N] [--seed N] [--long]
 
-Exit status: 0 all equal, 1 a difference, 2 cannot run.
+Exit status: 0 all equal, 1 a difference.
 """
 
-import argparse
 import collections
 import os
 import random
@@ -21,10 +20,9 @@ import struct
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
-from harness import Build, Scratch                          # noqa: E402
+from harness import Problem, arguments, run_seeds    # noqa: E402
 
 ENTRY = struct.Struct('<9Q')
 NO_BLOCK = (1 << 64) - 1
@@ -40,7 +38,7 @@ BUSY = 2
 LOST_MOST = 0.1                 # of the runs
 
 
-class Different(Exception):
+class Different(Problem):
     """What the trace says and the program doesn't."""
 
 
@@ -228,39 +226,26 @@ def try_once(build, seed, long, scratch):
     return compared
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description='Compare recordings with what the program did.')
-    parser.add_argument('--build', type=Path, required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=20)
-    parser.add_argument('--seed', type=int, default=1, help='of the first run; the next has the next one')
-    parser.add_argument('--long', action='store_true', help='many calls, on a busy machine')
-    return parser.parse_args()
-
-
 def main():
-    options = arguments()
-    build, compared, lost = Build(options.build), 0, 0
+    options = arguments(__doc__, '--runs', '--seed', ('--long', {'help': 'many calls, on a busy machine'}))
+    build, compared, lost = options.build, 0, 0
     busy = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(BUSY * options.long)]
+
+    def begin(folder):
+        def compare(seed):
+            nonlocal compared, lost
+            try:
+                compared += try_once(build, seed, options.long, folder)
+            except Lost:
+                lost += 1
+        return compare
     try:
-        with Scratch() as folder:
-            for seed in range(options.seed, options.seed + options.runs):
-                try:
-                    compared += try_once(build, seed, options.long, Path(folder))
-                except Lost:
-                    lost += 1
-        if lost > LOST_MOST * options.runs:
-            raise Different('events were lost in %d of %d runs' % (lost, options.runs))
-    except Different as error:
-        print('DIFFERENT, last seed %d: %s' % (seed, error))
-        return 1
-    except (OSError, subprocess.SubprocessError) as error:
-        print('recorded: %s' % error, file=sys.stderr)
-        return 2
+        status = run_seeds(options, begin)
     finally:
         for process in busy:
             process.kill()
-    print('equal %d/%d (%d calls)' % (options.runs - lost, options.runs, compared))
-    return 0
+    print('%d calls; events were lost in %d runs' % (compared, lost))
+    return status or int(lost > LOST_MOST * options.runs)
 
 
 if __name__ == '__main__':

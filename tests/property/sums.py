@@ -12,25 +12,26 @@ used, and the same be said to be wrong.
 
   sums.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
-Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory), 2 cannot run.
+Exit status: 0 all equal, 1 a difference (its files are left in the --keep directory).
 """
 
-import argparse
+import os
 import random
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from massif_model import Program, keep, random_options, random_script
+from massif_model import Program, random_options, random_script
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Problem, arguments, run_seeds    # noqa: E402
 
 WAYS = (('-j1',), ('-j3',), ('-j3', 'pipe'))
 THREADS = (0, 1, 63)    # of scripts; a trace has them with one more
 
 
-class Different(Exception):
+class Different(Problem):
     """What one way says and another doesn't."""
 
 
@@ -245,35 +246,16 @@ def try_once(bench, program, counts):
     damage(bench)
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
-    parser.add_argument('--build', required=True, type=Path)
-    parser.add_argument('--runs', type=int, default=100)
-    parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--keep', type=Path)
-    return parser.parse_args()
-
-
 def main():
-    options = arguments()
-    scratch = Path(tempfile.mkdtemp(prefix='sums-'))
+    options = arguments(__doc__, '--runs', '--seed', '--keep')
     counts = [0, 0, 0, 0]
-    try:
-        program = Program(scratch)
-        for seed in range(options.seed, options.seed + options.runs):
-            try:
-                try_once(Bench(options.build.resolve(), scratch, seed), program, counts)
-            except Different as difference:
-                print('DIFFERENT seed %d: %s' % (seed, difference))
-                keep(scratch, options.keep)
-                return 1
-    except (OSError, subprocess.SubprocessError) as error:
-        print('sums: %s' % error, file=sys.stderr)
-        return 2
-    finally:
-        shutil.rmtree(scratch)
-    print('equal %d/%d; the records of %d of %d chunks were looked at' % (options.runs, options.runs, *counts[:2]))
-    return 0 if counts[0] < counts[1] else 1
+
+    def begin(folder):
+        program = Program(folder)
+        return lambda seed: try_once(Bench(options.build, folder, seed), program, counts)
+    status = run_seeds(options, begin)
+    print('the records of %d of %d chunks were looked at' % tuple(counts[:2]))
+    return status or int(counts[0] >= counts[1])
 
 
 if __name__ == '__main__':

@@ -3,7 +3,6 @@
 """Small traces that say much: as many definitions as the format allows, and very many live blocks, in some kilobytes.
 Every answer is given, or refused, in the memory that FORMAT.md tells (section 12)."""
 
-import argparse
 import ctypes
 import os
 import resource
@@ -14,7 +13,7 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Scratch    # noqa: E402
+from harness import run_script    # noqa: E402
 
 FILE, THREADS, STACKS, KINDS, EVENTS, NAMES, END = 1, 3, 4, 5, 6, 8, 10
 KINDS_MOST, STACKS_MOST, DEPTH_MOST, CHUNK, LIVE_CHUNKS = 1 << 24, 1 << 26, 60000, 65536, 100
@@ -166,25 +165,27 @@ QUESTIONS = [("msreplay", words) for words in (
 COPIES = [("msconvert", [*words, "-o", "copy"]) for words in (["--to=trace", "--level=1"], ["--embed-symbols"])]
 
 
+def bomb(make, most, questions):
+    def case(bench):
+        path = os.path.join(bench.folder, "bomb")
+        make(path)
+        peak = max(ask(bench.build, path, most, *question) for question in questions)
+        return f"{os.path.getsize(path)} bytes, {peak >> 20} MiB at most"
+    return case
+
+
+class Bench:
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+
+
+CASES = [("all definitions", bomb(definitions, DEFINITIONS_MOST, QUESTIONS)),
+         ("live blocks", bomb(live_blocks, (64 << 20) + LIVE_CHUNKS * CHUNK * BLOCK_MOST, QUESTIONS)),
+         ("names", bomb(names, NAMES_MOST, QUESTIONS[:3] + COPIES))]
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
-    args = parser.parse_args()
-    build, failed = Build(args.build), 0
-    with Scratch() as folder:
-        path = os.path.join(folder, "bomb")
-        for name, make, most, questions in (
-                ("all definitions", definitions, DEFINITIONS_MOST, QUESTIONS),
-                ("live blocks", live_blocks, (64 << 20) + LIVE_CHUNKS * CHUNK * BLOCK_MOST, QUESTIONS),
-                ("names", names, NAMES_MOST, QUESTIONS[:3] + COPIES)):
-            make(path)
-            try:
-                peak = max(ask(build, path, most, *question) for question in questions)
-                print(f"ok {name}: {os.path.getsize(path)} bytes, {peak >> 20} MiB at most", flush=True)
-            except (AssertionError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {name}: {e}", flush=True)
-    return 1 if failed else 0
+    return run_script(__doc__, CASES, Bench)
 
 
 if __name__ == "__main__":

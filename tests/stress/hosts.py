@@ -7,7 +7,6 @@ unknown, and the program's own count of its calls is the trace's. What dies is i
 in loss.py.
 """
 
-import argparse
 import glob
 import os
 import re
@@ -19,8 +18,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 import kinds                                                   # noqa: E402
-from harness import (Build, MemoryGroup, Problem, Scratch, by_process, compiler, plain_environment,   # noqa: E402
-                     run_cases)
+from harness import (MemoryGroup, Problem, Scratch, arguments, by_process,    # noqa: E402
+                     compiler, plain_environment, run_cases, until)
 
 CFLAGS = ["-std=gnu11", "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 CXXFLAGS = ["-std=c++17", "-O1", "-g", "-pthread"]
@@ -280,7 +279,7 @@ def late_reader(bench):
     process = bench.start(where, [bench.host, "short-threads"])
     time.sleep(0.03)
     process.send_signal(signal.SIGSTOP)
-    time.sleep(0.7)
+    until(lambda: os.path.getsize(os.path.join(where, "out")), 0.7)
     process.send_signal(signal.SIGCONT)
     process.wait(TIMEOUT)
     with open(os.path.join(where, "out")) as out:
@@ -317,7 +316,7 @@ def generations(bench):
     process = bench.start(where, [bench.host, "generations"])
     time.sleep(0.03)
     process.send_signal(signal.SIGSTOP)
-    time.sleep(0.5)
+    until(lambda: os.path.getsize(os.path.join(where, "out")), 0.5)
     process.send_signal(signal.SIGCONT)
     process.wait(TIMEOUT)
     with open(os.path.join(where, "out")) as out:
@@ -549,17 +548,13 @@ HOSTS = [
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true", help="every host five times")
-    parser.add_argument("--pages", action="store_true", help="record with --pages")
-    parser.add_argument("--only", metavar="WORD", help="hosts with this word in their name")
-    args = parser.parse_args()
+    options = arguments(__doc__, ("--long", {"help": "every host five times"}), "--only",
+                        ("--pages", {"action": "store_true", "help": "record with --pages"}))
     with Scratch() as folder:
         os.chmod(folder, 0o755)
-        bench = Bench(Build(args.build), folder)
-        bench.options = ["--pages"] if args.pages else []
-        return run_cases(HOSTS, bench, args.only, 5 if args.long else 1)
+        bench = Bench(options.build, folder)
+        bench.options = ["--pages"] if options.pages else []
+        return run_cases(HOSTS, bench, options.only, 5 if options.long else 1)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ that had returned is in the trace, and at most one more for each thread. Whateve
 it would have. One line for each question, and "lost N" for the kills.
 """
 
-import argparse
 import ctypes
 import mmap
 import os
@@ -22,7 +21,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, os.path.join(HERE, "../oracle"))
-from harness import Build, MemoryGroup, Problem, Scratch, compiler, plain_environment, run_cases    # noqa: E402
+from harness import (MemoryGroup, Problem, Scratch, arguments, compiler,    # noqa: E402
+                     plain_environment, run_cases, until)
 from decode import Decoder                                # noqa: E402
 from decode_checks import EVENTS                          # noqa: E402
 
@@ -339,9 +339,8 @@ def all_killed(bench):
     trace, page = bench.new_run()
     process = bench.start(trace, page, start_new_session=True)
     child = child_of(process)
-    while not page.begun:
-        time.sleep(0.01)
-    time.sleep(0.5)
+    until(lambda: page.begun)
+    time.sleep(0.3)
     kept = stop_and_await(bench, child, trace, page)
     os.kill(child, signal.SIGCONT)
     os.killpg(process.pid, signal.SIGKILL)
@@ -427,17 +426,12 @@ def cases(long):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true", help="1000 kills of the program, 200 of msrec, more damage")
-    parser.add_argument("--only", metavar="WORD", help="questions with this word in their name")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of what is left to chance")
-    args = parser.parse_args()
-    print(f"seed {args.seed}", flush=True)
-    random.seed(args.seed)
+    options = arguments(__doc__, ("--long", {"help": "1000 kills of the program, 200 of msrec, more damage"}), "--only",
+                        ("--seed", {"default": random.randrange(1 << 32), "help": "of what is left to chance"}))
+    print(f"seed {options.seed}", flush=True)
+    random.seed(options.seed)
     with Scratch() as folder:
-        bench = Bench(Build(args.build), folder)
-        return run_cases(cases(args.long), bench, args.only)
+        return run_cases(cases(options.long), Bench(options.build, folder), options.only)
 
 
 if __name__ == "__main__":

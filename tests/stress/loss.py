@@ -6,7 +6,6 @@ For each: the program is never held up for longer than the manual says and ends 
 counted; and every tool that reads the trace says so. victim.c counts its calls in a page.
 """
 
-import argparse
 import os
 import resource
 import signal
@@ -17,7 +16,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, HERE)
-from harness import Build, Scratch, plain_environment, run_cases              # noqa: E402
+from harness import Scratch, arguments, plain_environment, run_cases, until    # noqa: E402
 from kill import COUNTS, STATUS, Bench, child_of, expect, finish             # noqa: E402
 
 HELD_UP_MOST = 6.0    # seconds; 2 by the manual, the rest for a busy machine
@@ -209,11 +208,11 @@ def recorder_stopped(seconds):
         trace, page = bench.new_run()
         process = bench.start(trace, page)
         child_of(process)
-        time.sleep(0.5)
+        time.sleep(0.3)
         process.send_signal(signal.SIGSTOP)
         longest = watch(page, seconds)
         process.send_signal(signal.SIGCONT)
-        time.sleep(0.5)
+        time.sleep(0.3)
         page.stop()
         err = finish(process)
         stat = bench.build.stat(trace)
@@ -248,7 +247,7 @@ def recorder_stopped_at_the_end(bench):
         while page.begun == 0:
             time.sleep(0.001)
         process.send_signal(signal.SIGSTOP)
-        time.sleep(1)
+        until(lambda: state_of(child) in ("Z", None), 5)
         state = state_of(child)
         process.send_signal(signal.SIGCONT)
         err = finish(process)
@@ -277,14 +276,10 @@ def cases(long):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true", help="each five times, and for longer")
-    parser.add_argument("--only", metavar="WORD", help="questions with this word in their name")
-    args = parser.parse_args()
+    options = arguments(__doc__, ("--long", {"help": "each five times, and for longer"}), "--only")
     with Scratch() as folder:
-        bench = Bench(Build(args.build), folder)
-        return run_cases(cases(args.long), bench, args.only, 5 if args.long else 1)
+        bench = Bench(options.build, folder)
+        return run_cases(cases(options.long), bench, options.only, 5 if options.long else 1)
 
 
 if __name__ == "__main__":

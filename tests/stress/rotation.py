@@ -7,7 +7,6 @@ is read by itself: it begins with what was live when the one before ended. msrec
 rotates, and disks are full meanwhile.
 """
 
-import argparse
 import glob
 import os
 import re
@@ -20,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
 sys.path.insert(0, os.path.join(HERE, "../oracle"))
 from decode import Decoder                                # noqa: E402
-from harness import Build, Scratch, plain_environment, run_cases    # noqa: E402
+from harness import Scratch, arguments, plain_environment, run_cases, until    # noqa: E402
 from kill import COUNTS, STATUS, Bench, check_calls, child_of, expect, finish    # noqa: E402
 from loss import ROOT, SmallDisk                          # noqa: E402
 
@@ -131,7 +130,7 @@ def too_large(bench):
 def time_is_up(bench):
     trace, page = bench.new_run()
     process = record(bench, trace, ["--duration=1"], [bench.victim, page.path, "exit", "0"])
-    time.sleep(2.5)
+    until(lambda: bench.build.stat(trace)["complete"])
     stat = bench.build.stat(trace)
     expect(stat["complete"] and stat["reason"] == "detached", f"after its time: {stat}")
     expect(process.poll() is None, "the program is gone")
@@ -281,18 +280,14 @@ def disk_full(bench):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--long", action="store_true", help="more kills")
-    parser.add_argument("only", nargs="?", help="cases with this in their names")
-    args = parser.parse_args()
+    options = arguments(__doc__, ("--long", {"help": "more kills"}), "--only")
     cases = [("rotated", rotated), ("the last ones", last_ones), ("too large", too_large), ("time is up", time_is_up),
              ("children", children), ("frees of NULL", frees_of_null), ("killed", killed), ("helpers", helpers),
              ("a disk that suffices", disk_that_suffices), ("a full disk", disk_full)]
     with Scratch() as folder:
-        bench = Bench(Build(args.build), folder)
-        bench.kills = 100 if args.long else 3
-        return run_cases(cases, bench, args.only)
+        bench = Bench(options.build, folder)
+        bench.kills = 100 if options.long else 3
+        return run_cases(cases, bench, options.only)
 
 
 if __name__ == "__main__":

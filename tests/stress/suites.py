@@ -6,7 +6,6 @@ Python's own tests of threads, signals, processes and foreign functions, with ma
 benchmark; nginx with workers that come and go; git in a script. One line each.
 """
 
-import argparse
 import glob
 import os
 import re
@@ -19,7 +18,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
-from harness import Build, Problem, Scratch, plain_environment, run_cases    # noqa: E402
+from harness import Problem, plain_environment, run_script    # noqa: E402
 
 PYTHON_TESTS = {
     "threads": ["test_thread", "test_threading", "test_threadsignals", "test_threading_local", "test_queue"],
@@ -167,7 +166,7 @@ def nginx(bench):
             if i % 100 == 50:
                 with open(os.path.join(where, "pid"), encoding="ascii") as f:
                     os.kill(int(f.read()), signal.SIGHUP)
-                time.sleep(0.5)
+                time.sleep(0.3)
         with open(os.path.join(where, "pid"), encoding="ascii") as f:
             os.kill(int(f.read()), signal.SIGQUIT)
         server.wait(60)
@@ -210,15 +209,8 @@ def git(bench):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--only", metavar="WORD", help="programs with this word in their name")
-    args = parser.parse_args()
-    with Scratch() as folder:
-        os.chmod(folder, 0o755)
-        bench = Bench(Build(args.build), folder)
-        cases = [(f"python: {name}", python_tests(tests)) for name, tests in PYTHON_TESTS.items()]
-        return run_cases([*cases, ("redis", redis), ("nginx", nginx), ("git", git)], bench, args.only)
+    cases = [(f"python: {name}", python_tests(tests)) for name, tests in PYTHON_TESTS.items()]
+    return run_script(__doc__, [*cases, ("redis", redis), ("nginx", nginx), ("git", git)], Bench)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the recorder share: the build's programs, running them, reading figures."""
+"""What all test scripts share: the command line, the build's programs, folders, environments, cases, counts.
 
+A script has main(), which returns its exit status: 0, 1 (something differs) or SKIPPED. It takes its options from
+arguments(), works in a Scratch, and counts by run_cases(), Checks, Tally or run_seeds().
+"""
+
+import argparse
 import errno
 import os
+import pathlib
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+
+SKIPPED = 77        # meson's status for a test that cannot run here
 
 # Settings of the caller's that would change what a test sees; meson names the folders of shared modules.
 for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "MSREC_OPTS", "MSREPLAY_OPTS",
@@ -16,7 +25,7 @@ for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "
 
 
 class Build:
-    """The programs of a build directory."""
+    """The programs of a build directory; where a path is wanted, the directory itself."""
 
     def __init__(self, directory):
         self.root = os.path.abspath(directory)
@@ -24,6 +33,15 @@ class Build:
         self.preload = self.file("trace-record/preload/libmsrec.so")
         self.tracestat = self.file("tests/tools/tracestat")
         self.exact = self.file("tests/tools/preload_exact.so")
+
+    def __fspath__(self):
+        return self.root
+
+    def __truediv__(self, name):
+        return pathlib.Path(self.root) / name
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self.root, name))
 
     def file(self, name):
         path = os.path.join(self.root, name)
@@ -121,12 +139,105 @@ def by_process(paths):
     return paths[first:] + paths[:first]
 
 
+def until(condition, seconds=30):
+    """Waits for a condition, which may fail as long as it isn't so; whether it came true in time."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return True
+        except (OSError, RuntimeError):
+            pass
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+
+
+OPTIONS = {
+    "--long": {"action": "store_true", "help": "more of it: takes minutes to hours"},
+    "--only": {"metavar": "WORD", "help": "cases with this word in their name"},
+    "--runs": {"type": int, "default": 20, "metavar": "N", "help": "seeds that are tried (%(default)s)"},
+    "--seed": {"type": int, "default": 1, "help": "of the first run; the next has the next one (%(default)s)"},
+    "--jobs": {"type": int, "default": 2, "metavar": "N", "help": "cases at a time (%(default)s)"},
+    "--keep": {"type": pathlib.Path, "metavar": "FOLDER", "help": "where to leave the files of a difference"},
+    "--verbose": {"action": "store_true", "help": "show what differs"},
+}
+
+
+def arguments(doc, *more):
+    """A script's options: --build DIR, which becomes a Build, and `more`: names of OPTIONS or (name, keywords)."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=Build, metavar="DIR", help="Meson's build directory")
+    for option in more:
+        name, keywords = (option, {}) if isinstance(option, str) else option
+        parser.add_argument(name, **{**OPTIONS.get(name, {}), **keywords})
+    return parser.parse_args()
+
+
+def skip(why):
+    """Ends the script: it cannot run here."""
+    print(f"SKIP: {why}")
+    sys.exit(SKIPPED)
+
+
+def need(*programs):
+    for program in programs:
+        if not have(program):
+            skip(f"{program} is not installed")
+
+
 class Problem(Exception):
     """What a case finds wrong."""
 
 
+class Checks:
+    """Statements that are true or not, a line each."""
+
+    def __init__(self):
+        self.done = self.failed = 0
+
+    def __call__(self, what, fine, detail=""):
+        self.done += 1
+        self.failed += not fine
+        print(f"{'ok' if fine else 'not ok':7}{what}{'' if fine else ': ' + str(detail)[-1500:]}", flush=True)
+        return fine
+
+    def equal(self, what, found, wanted):
+        """Silent if so."""
+        self.done += 1
+        if found != wanted:
+            self.failed += 1
+            print(f"not ok {what}: {found!r} instead of {wanted!r}", flush=True)
+        return found == wanted
+
+    def status(self):
+        print(f"{self.done} checks, {self.failed} failed")
+        return 1 if self.failed or not self.done else 0
+
+
+class Tally:
+    """Results that should be identical with another program's."""
+
+    def __init__(self):
+        self.identical = self.total = 0
+
+    def __call__(self, same, text=""):
+        self.total += 1
+        self.identical += bool(same)
+        if text:
+            print(text, flush=True)
+        return same
+
+    def status(self, more=""):
+        print(f"identical {self.identical}/{self.total}{more}")
+        return 0 if self.total and self.identical == self.total else 1
+
+
+FAILURES = (AssertionError, Problem, RuntimeError, OSError, subprocess.SubprocessError)
+
+
 def run_cases(cases, bench, only=None, times=1):
-    """Runs (name, function) pairs, a line each: a function tells its outcome, or "skip: why". 1 if any failed."""
+    """Runs (name, function) pairs, a line each: a function returns its outcome, or "skip: why". 1 if any failed."""
     failed = 0
     for name, run in cases:
         if only and only not in name:
@@ -134,13 +245,47 @@ def run_cases(cases, bench, only=None, times=1):
         begin = time.monotonic()
         try:
             for _ in range(times):
-                outcome = run(bench)
-        except (Problem, RuntimeError, OSError, subprocess.SubprocessError) as e:
+                outcome = run(bench) or "as it should be"
+        except FAILURES as e:
             failed += 1
-            print(f"not ok {name}: {e}", flush=True)
+            print(f"not ok {name}: {type(e).__name__ + ': ' if not isinstance(e, Problem) else ''}{e}", flush=True)
             continue
         if outcome.startswith("skip: "):
             print(f"SKIP {name}: {outcome[6:]}", flush=True)
         else:
             print(f"ok {name}: {outcome} ({time.monotonic() - begin:.1f} s)", flush=True)
     return 1 if failed else 0
+
+
+def methods(tests):
+    """The test_... methods of an object as cases; one that returns a text is skipped for that reason."""
+    def case(method):
+        def run(_):
+            why = method()
+            return f"skip: {why}" if why else None
+        return run
+    return [(name[5:], case(getattr(tests, name))) for name in dir(tests) if name.startswith("test_")]
+
+
+def run_script(doc, cases, bench, *more):
+    """A script of cases: `cases` is a list, or makes one of the options; bench(build, folder) is what they get."""
+    options = arguments(doc, "--only", *more)
+    with Scratch() as folder:
+        os.chmod(folder, 0o755)
+        return run_cases(cases(options) if callable(cases) else cases, bench(options.build, folder), options.only)
+
+
+def run_seeds(options, begin):
+    """What begin(folder) returns is called with each seed until it fails: the seed is printed, --keep has the files."""
+    with Scratch() as folder:
+        try_once = begin(pathlib.Path(folder))
+        for seed in range(options.seed, options.seed + options.runs):
+            try:
+                try_once(seed)
+            except FAILURES as e:
+                print(f"DIFFERENT seed {seed}: {e}")
+                if options.keep:
+                    shutil.copytree(folder, options.keep, dirs_exist_ok=True)
+                return 1
+    print(f"equal {options.runs}/{options.runs}")
+    return 0
