@@ -8,11 +8,13 @@ The twenty differ in what users vary: threshold, depth, heap-admin, detailed-fre
 max-snapshots. Prints a Markdown table: median and range of the ratios, and millions of calls a second.
 """
 
-import argparse
 import os
-import resource
 import statistics
-import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import arguments    # noqa: E402
+from measure import in_turns, ratios    # noqa: E402
 
 
 def settings(i):
@@ -25,35 +27,21 @@ def settings(i):
     return words
 
 
-def cpu_seconds(command):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def measure(msreplay, trace, runs):
     """(ratios, seconds with one)"""
     one = [msreplay, '-q', *settings(0), trace]
     twenty = one[:-1] + ['--also=' + ' '.join(settings(i)) for i in range(1, 20)] + [trace]
-    cpu_seconds(one)
-    pairs = [(cpu_seconds(one), cpu_seconds(twenty)) for _ in range(runs)]
-    return [b / a for a, b in pairs], statistics.median(a for a, _ in pairs)
+    rows = in_turns([one, twenty], runs)
+    return [b / a for a, b in rows], statistics.median(a for a, _ in rows)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=9)
-    parser.add_argument('traces', nargs='+', metavar='TRACE')
-    arguments = parser.parse_args()
+    options = arguments(__doc__, ('--runs', {'default': 9}), ('traces', {'nargs': '+', 'metavar': 'TRACE'}))
     os.environ['MSREC_CACHE'] = ''
-    msreplay = os.path.join(arguments.build, 'analyze/msreplay')
-    print('| trace | CPU seconds, one setting | twenty : one | range |\n|---|--:|--:|--:|')
-    for trace in arguments.traces:
-        ratios, seconds = measure(msreplay, trace, arguments.runs)
-        print('| %s | %.3f | %.2f | %.2f–%.2f |' % (os.path.basename(trace), seconds, statistics.median(ratios),
-                                                    min(ratios), max(ratios)))
+    print('| trace | CPU seconds, one setting | twenty : one (range) |\n|---|--:|--:|')
+    for trace in options.traces:
+        found, seconds = measure(options.build.file('analyze/msreplay'), trace, options.runs)
+        print('| %s | %.3f | %s |' % (os.path.basename(trace), seconds, ratios(found)))
 
 
 if __name__ == '__main__':

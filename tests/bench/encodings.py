@@ -248,8 +248,8 @@ def record(build, workload, folder, level):
         subprocess.run([build.msrec, '-q', '-o', trace, '--', *workload.argv], stdin=stdin, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, cwd=workload.cwd, env=workload.environment(), check=False)
     if level:
-        subprocess.run([build.file('analyze/msconvert'), '-q', '--to=trace', f'--level={level}', '-o', trace + '.z', trace],
-                       check=True)
+        subprocess.run([build.file('analyze/msconvert'), '-q', '--to=trace', f'--level={level}', '-o', trace + '.z',
+                        trace], check=True)
         trace += '.z'
     with open(trace, 'rb') as f:
         return f.read()

@@ -9,29 +9,27 @@ Each COMMAND is one word for the shell. CPU seconds are medians; both tools end 
 write. Prints Markdown tables.
 """
 
-import argparse
 import glob
 import os
 import re
-import resource
 import statistics
 import subprocess
-import tempfile
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, arguments    # noqa: E402
+from measure import cpu_seconds    # noqa: E402
 
 INTERPRET = '/usr/lib/heaptrack/libexec/heaptrack_interpret'
 
 
-def cpu_seconds(command, runs=1):
+def seconds(command, runs=1):
     """The median of some runs in a shell, as text; "fails" if it does."""
-    times = []
-    for _ in range(runs):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if subprocess.run(['bash', '-c', 'set -o pipefail; ' + command], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode:
-            return 'fails'
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return f'{statistics.median(times):.2f} s'
+    try:
+        spent = [cpu_seconds(['bash', '-c', 'set -o pipefail; ' + command]) for _ in range(runs)]
+        return f'{statistics.median(spent):.2f} s'
+    except subprocess.CalledProcessError:
+        return 'fails'
 
 
 def measure(build, command, runs, scratch):
@@ -46,8 +44,8 @@ def measure(build, command, runs, scratch):
                    stderr=subprocess.DEVNULL)
     found, = glob.glob(raw + '.raw.*')
     unpack = 'zstd -dc' if found.endswith('.zst') else 'gzip -dc'
-    row = [cpu_seconds(replay + plain, runs), cpu_seconds(replay + named, runs),
-           cpu_seconds(f'{unpack} {found} | {INTERPRET}', runs)]
+    row = [seconds(replay + plain, runs), seconds(replay + named, runs),
+           seconds(f'{unpack} {found} | {INTERPRET}', runs)]
     os.unlink(found)
     return row + [os.path.getsize(plain), os.path.getsize(named)]
 
@@ -68,22 +66,19 @@ def million(build, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=3)
-    parser.add_argument('--of', default='/usr/bin/python3.11', help='the file of the million frames')
-    parser.add_argument('commands', nargs='+', metavar='COMMAND')
-    options = parser.parse_args()
+    options = arguments(__doc__, ('--runs', {'default': 3}),
+                        ('--of', {'default': '/usr/bin/python3.11', 'help': 'the file of the million frames'}),
+                        ('commands', {'nargs': '+', 'metavar': 'COMMAND'}))
     os.environ["MSREC_CACHE"] = ""
     print('| run | msreplay, names from files | from the trace | heaptrack_interpret | trace, bytes | with names |\n'
           '|---|--:|--:|--:|--:|--:|')
     for command in options.commands:
-        with tempfile.TemporaryDirectory(prefix='names-') as scratch:
+        with Scratch() as scratch:
             replay, named, theirs, small, large = measure(options.build, command, options.runs, scratch)
         name = os.path.basename(command.split()[0])
         print(f'| {name} | {replay} | {named} | {theirs} | {small} | {large} |')
-    seconds, mib = million(options.build, options.of)
-    print(f'\nA million addresses of {options.of}: {seconds:.1f} s, {mib:.0f} MiB at most.')
+    spent, mib = million(options.build, options.of)
+    print(f'\nA million addresses of {options.of}: {spent:.1f} s, {mib:.0f} MiB at most.')
 
 
 if __name__ == '__main__':

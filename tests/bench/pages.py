@@ -8,11 +8,13 @@ with msrec --pages, and with a seccomp filter that traps page calls and records 
 Runs alternate; medians, and the median of the ratios of paired runs.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
-import tempfile
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import Scratch, arguments    # noqa: E402
 
 CALLS = [('pair', 'mmap and munmap, 64 KiB'), ('deep', 'the same below 30 frames'),
          ('large', 'malloc and free, 64 MiB'),
@@ -21,15 +23,11 @@ CALLS = [('pair', 'mmap and munmap, 64 KiB'), ('deep', 'the same below 30 frames
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=7)
-    parser.add_argument('--calls', type=int, default=200000)
-    options = parser.parse_args()
-    program = os.path.join(options.build, 'tests/bench/pages')
+    options = arguments(__doc__, ('--runs', {'default': 7}), ('--calls', {'type': int, 'default': 200000}))
+    program = options.build.file('tests/bench/pages')
     print('| round | native, ns | msrec | msrec --pages | seccomp | --pages : native |\n|---|--:|--:|--:|--:|--:|')
-    with tempfile.TemporaryDirectory(prefix='pages-') as scratch:
-        msrec = [os.path.join(options.build, 'trace-record/msrec'), '-q', '-f', '-o', os.path.join(scratch, 't')]
+    with Scratch() as scratch:
+        msrec = [options.build.msrec, '-q', '-f', '-o', os.path.join(scratch, 't')]
         for call, words in CALLS:
             command = [program, call, str(options.calls)]
             ways = [command, msrec + command, msrec + ['--pages'] + command, command + ['filter']]

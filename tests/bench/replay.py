@@ -13,13 +13,16 @@ msreplay's: the first time, when names are looked up in files unless the trace h
 kept them.
 """
 
-import argparse
 import os
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tools'))
+from harness import arguments    # noqa: E402
 
 VALGRIND_MOST = 100000000
 
@@ -101,23 +104,20 @@ def against_heaptrack(msreplay, trace, recording, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
-    parser.add_argument('--build', required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=5)
-    parser.add_argument('--heaptrack', action='append', default=[], metavar='TRACE=RECORDING')
-    parser.add_argument('traces', nargs='*', metavar='TRACE')
-    arguments = parser.parse_args()
-    msreplay = os.path.join(arguments.build, 'analyze/msreplay')
-    if arguments.traces:
+    options = arguments(__doc__, ('--runs', {'default': 5}),
+                        ('--heaptrack', {'action': 'append', 'default': [], 'metavar': 'TRACE=RECORDING'}),
+                        ('traces', {'nargs': '*', 'metavar': 'TRACE'}))
+    msreplay = options.build.file('analyze/msreplay')
+    if options.traces:
         print('| trace | M calls | M/s | two threads | chunks looked at | exact peak, M/s | looked at | memusage, M/s '
               '| Valgrind\'s heap, M/s | one moment, ms | MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|')
-    for trace in arguments.traces:
-        print(row(Replay(msreplay, trace, arguments.runs)), flush=True)
-    if arguments.heaptrack:
+    for trace in options.traces:
+        print(row(Replay(msreplay, trace, options.runs)), flush=True)
+    if options.heaptrack:
         print('\n| trace | M calls | heaptrack_print, s | msreplay, s | times | again | times |\n'
               '|---|--:|--:|--:|--:|--:|--:|')
-    for pair in arguments.heaptrack:
-        print(against_heaptrack(msreplay, *pair.split('=', 1), arguments.runs), flush=True)
+    for pair in options.heaptrack:
+        print(against_heaptrack(msreplay, *pair.split('=', 1), options.runs), flush=True)
 
 
 if __name__ == '__main__':

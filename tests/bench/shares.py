@@ -9,7 +9,6 @@ one processor. Its CPU time is msrec's own, as the kernel's scheduler counts it,
 Native runs are in turns with recorded ones. Prints a Markdown table of medians and quartiles.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -20,7 +19,7 @@ sys.path.insert(0, os.path.join(HERE, '../tools'))
 import machine                                            # noqa: E402
 import workloads                                          # noqa: E402
 from bench import spread                                  # noqa: E402
-from harness import Build, Scratch                        # noqa: E402
+from harness import Scratch, arguments                    # noqa: E402
 
 PROCESSOR = 0
 
@@ -61,20 +60,17 @@ def measure(build, workload, runs, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--build', required=True, help='the Meson build directory')
-    parser.add_argument('--runs', type=int, default=9)
-    parser.add_argument('names', nargs='*', metavar='NAME', help='only these programs')
-    arguments = parser.parse_args()
-    build = Build(arguments.build)
+    options = arguments(__doc__, ('--runs', {'default': 9}),
+                        ('names', {'nargs': '*', 'metavar': 'NAME', 'help': 'only these programs'}))
+    build = options.build
     machine.touch_memory()
     print('| workload | calls | native, s | program | msrec | together | program, ns a call | msrec, ns a call |\n'
           '|---|--:|--:|--:|--:|--:|--:|--:|')
     programs, together = [], []
     with Scratch() as folder:
-        for workload in workloads.make(folder, 10, arguments.names):
+        for workload in workloads.make(folder, 10, options.names):
             calls = count_calls(build, workload, folder)
-            found = measure(build, workload, arguments.runs, folder)
+            found = measure(build, workload, options.runs, folder)
             program = [p / n for n, p, _ in found]
             own = [m / n for n, _, m in found]
             both = [(p + m) / n for n, p, m in found]
