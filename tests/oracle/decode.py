@@ -183,7 +183,8 @@ class Decoder:
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
     def file(self, fields, column):
-        version, features, shift, machine, page, pid, parent, argc, start, told, sample, begin = struct.unpack_from("<8I4Q", fields)
+        (version, features, shift, machine, page, pid, parent, argc, start, told, sample,
+         begin) = struct.unpack_from("<8I4Q", fields)
         need(version == 1 and features & ~3 == 0, "version %d, features %#x" % (version, features), "version")
         sample = sample if features & 1 else 0
         need(not features & 1 or 4096 <= sample <= 1 << 30, "the sample's mean")

@@ -82,7 +82,8 @@ def later(data, incompatible=0, critical=False):
             columns[0] = row[:4] + struct.pack("<II", len(stored), len(entries)), stored
             fields = struct.pack("<I", n) + fields[4:]
         if kind == END:
-            fields = fields[:INDEX_AT] + struct.pack("<Q", index) + fields[INDEX_AT + 8:-4] + b"later fields" + fields[-4:]
+            fields = (fields[:INDEX_AT] + struct.pack("<Q", index) + fields[INDEX_AT + 8:-4] + b"later fields" +
+                      fields[-4:])
             fields = fields[:-4] + struct.pack("<I", PREFIX + FIXED + len(fields) + 4)
         else:
             fields += b"later fields"
