@@ -16,23 +16,15 @@ const char *const profile_value_names[PROFILE_VALUES] = {
 
 /* ---- Which chunks can do without records ---------------------------------------------------- */
 
-/* Time of the chunk's last call, in ms or instructions. */
-static uint64_t last_time_of(const struct profile *p, const struct mst_chunk *chunk)
-{
-	if (p->settings->time_unit == TIME_INSTRUCTIONS)
-		return chunk->last_count;
-	return (chunk->last_time << p->time_shift) / NS_PER_MS;
-}
-
-bool profile_is_timeless(const struct profile *p, const struct mst_chunk *chunk)
+bool profile_is_timeless(const struct profile *p)
 {
 	const struct profile_query *q = p->query;
 	const bool waits = !p->begun || q->until != PROFILE_NO_TIME || (q->at.kind == AT_TIME && !p->passed);
 	if (!waits)
 		return true;
-	if (!p->begun || p->settings->time_unit == TIME_BYTES)
+	if (!p->begun || clock_counts_changes(p->settings))
 		return false;
-	const uint64_t last = last_time_of(p, chunk);
+	const uint64_t last = clock_behind(&p->clock, 0, 0);
 	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
 }
 
@@ -58,7 +50,7 @@ static bool is_one_thread(struct profile *p, const struct mst_chunk *chunk)
 /* Whether no single record matters, except one that makes the peak. */
 static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 {
-	return is_one_thread(p, chunk) && profile_is_timeless(p, chunk) && p->first_block == 0;
+	return is_one_thread(p, chunk) && profile_is_timeless(p) && p->first_block == 0;
 }
 
 /* ---- The observer --------------------------------------------------------------------------- */
@@ -78,6 +70,7 @@ static void begin_chunk(struct profile *p, const struct mst_reader *reader, cons
 	uint32_t n_kinds;
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
 	p->time_shift = mst_reader_time_shift(reader);
+	clock_enter_chunk(&p->clock, reader, chunk);
 	p->initial = chunk->base;
 }
 
@@ -159,6 +152,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 	p->observer.impl = &impl;
 	p->settings = settings;
 	p->query = query;
+	clock_init(&p->clock, settings);
 	p->begun = query->from == 0;
 	p->any_thread = query->one_thread;
 	p->observer.spared =
@@ -182,10 +176,7 @@ void profile_destroy(struct profile *p)
 static bool is_before_point(const struct mst_keyframe *keyframe, void *context)
 {
 	const struct profile *p = context;
-	const uint64_t time = p->settings->time_unit == TIME_INSTRUCTIONS
-				      ? keyframe->instructions
-				      : (keyframe->time << p->time_shift) / NS_PER_MS;
-	return time <= p->query->at.time;
+	return clock_at_keyframe(p->settings, keyframe, p->time_shift) <= p->query->at.time;
 }
 
 int profile_seek(struct profile *p, struct mst_reader *reader)
@@ -195,7 +186,7 @@ int profile_seek(struct profile *p, struct mst_reader *reader)
 	uint32_t n_kinds;
 	/* A key frame lacks the clock of bytes, which adds up all calls before it. */
 	if (!q->point_alone || q->at.kind != AT_TIME || !is_plain(q) || q->until != PROFILE_NO_TIME ||
-	    p->settings->time_unit == TIME_BYTES)
+	    clock_counts_changes(p->settings))
 		return 0;
 	p->time_shift = mst_reader_time_shift(reader);
 	const int got = mst_reader_seek(reader, is_before_point, p, &keyframe);

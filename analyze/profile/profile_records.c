@@ -23,17 +23,11 @@ static void read_time(struct profile *p, struct walk *w)
 		w->stamp++;
 	if (c->n_stamps)
 		p->now_ns = c->stamps[w->stamp].time << p->time_shift;
-	if (p->settings->time_unit == TIME_INSTRUCTIONS)
-		w->time = c->instructions[w->record];
-	else
-		w->time = p->now_ns / NS_PER_MS;
-	if (p->settings->time_unit != TIME_BYTES)
-		return;
 	uint64_t change = p->initial ? 0 : profile_change(p, token_at(w, w->record));
 	if (token_at(w, w->record)->role == MST_OUT)
 		change += profile_change(p, token_at(w, w->record + 1));
-	p->clock += (int64_t)change < 0 ? -change : change;
-	w->time = p->clock;
+	p->now += clock_ticks(p->settings, change);
+	w->time = p->now = clock_at_record(&p->clock, w->record, p->now);
 }
 
 /* Called before each call is counted: notes which limits of time lie behind it. */
@@ -114,7 +108,7 @@ static bool count_record(struct profile *p, struct walk *w)
 int profile_add_records(struct profile *p, const struct mst_chunk *chunk)
 {
 	struct walk w = { .chunk = chunk, .alloc = chunk->first_alloc };
-	const bool timeless = profile_is_timeless(p, chunk);
+	const bool timeless = profile_is_timeless(p);
 	if (timeless)
 		p->now_ns = chunk->last_time << p->time_shift;
 	for (; w.record < chunk->n_records; w.record++) {

@@ -7,11 +7,10 @@
 #define ANALYZE_PROFILE_STATE_H
 
 #include "block_map.h"
+#include "clock.h"
 #include "effect.h"
 #include "profile.h"
 #include "row_table.h"
-
-#define NS_PER_MS 1000000u
 
 struct profile {
 	struct observer observer;
@@ -25,7 +24,8 @@ struct profile {
 	bool lacks_threads;            /* frees don't name their blocks, so all rows are the first thread's */
 
 	uint64_t total, best; /* Massif's total, now and at the peak */
-	uint64_t clock;       /* TIME_BYTES: bytes allocated and freed so far */
+	struct clock clock;
+	uint64_t now; /* what the clock shows at the present call */
 	uint64_t now_ns;
 	uint64_t first_block; /* blocks with a lower index are older than `from` */
 	bool begun, ended;    /* the times `from`, `until` have passed */
@@ -67,7 +67,7 @@ static inline uint64_t profile_change(const struct profile *p, const struct mst_
  * Whether the present chunk has no limit of time in it. Its next limit, if there is one, lies behind it; with the clock
  * of bytes that is known of single calls only.
  */
-bool profile_is_timeless(const struct profile *profile, const struct mst_chunk *chunk);
+bool profile_is_timeless(const struct profile *profile);
 
 /* Whether the chunk can have a total above the peak so far, if the peak is looked for. */
 bool profile_can_peak(const struct profile *profile, const struct mst_chunk *chunk);
