@@ -88,33 +88,51 @@ static bool reserve(struct block_effects *b, uint32_t n)
 	return true;
 }
 
+/* Effects of a call of `n` records, which begins with record `i`, by tokens and by what its blocks take. */
+static void charge_call(struct block_effects *b, const struct mst_chunk *chunk, const struct effect *by_token,
+			uint32_t i, uint32_t n)
+{
+	for (; n; i++, n--) {
+		const uint16_t token = chunk->records[i];
+		const uint32_t role = chunk->tokens[token].role;
+		struct effect *e = &b->effects[i];
+
+		*e = by_token[token];
+		if (role != MST_CALL && role != MST_KEEP &&
+		    (e->counted || b->settings->compat != COMPAT_FIXED))
+			effect_charge(e, b->settings, b->bytes[i] + b->settings->heap_admin);
+	}
+}
+
+/* Of a pair that frees a block that was never seen allocated, only the block that comes counts. */
+static void drop_unknown(struct effect *pair, uint64_t block)
+{
+	if (block != UINT64_MAX || !pair[1].comes)
+		return;
+	pair[0].action = NOTHING;
+	pair[0].useful = pair[0].total = 0;
+}
+
 bool block_effects_begin(struct block_effects *b, const struct mst_chunk *chunk,
 			 const struct effect *by_token)
 {
-	const uint64_t *blocks = b->blocks = block_sizes_blocks(b->sizes),
-		       *bytes = b->bytes = block_sizes_bytes(b->sizes);
+	const bool is_fixed = b->settings->compat == COMPAT_FIXED;
+	bool fine = reserve(b, chunk->n_records);
 
-	if (!block_effects_lists(b))
-		return true;
-	if (!reserve(b, chunk->n_records))
-		return false;
-	for (uint32_t i = 0, n; i < chunk->n_records; i += n) {
+	b->blocks = block_sizes_blocks(b->sizes);
+	b->bytes = block_sizes_bytes(b->sizes);
+	for (uint32_t i = 0, n; fine && i < chunk->n_records; i += n) {
 		struct effect *e = &b->effects[i];
 
 		n = by_token[chunk->records[i]].action == PAIR ? 2 : 1;
 		assert(i + n <= chunk->n_records);
-		for (uint32_t k = 0; k < n; k++) {
-			const uint16_t s = chunk->records[i + k];
-			const uint32_t role = chunk->tokens[s].role;
-
-			e[k] = by_token[s];
-			if (role != MST_CALL && role != MST_KEEP)
-				effect_charge(&e[k], b->settings, bytes[i + k] + b->settings->heap_admin);
-		}
-		if (n == 1)
-			settle_single(b, e, blocks[i]);
-		else if (!settle_pair(b, &e[0], &e[1], &blocks[i]))
-			return false;
+		charge_call(b, chunk, by_token, i, n);
+		if (is_fixed && n == 2)
+			drop_unknown(e, b->blocks[i]);
+		else if (!is_fixed && n == 1)
+			settle_single(b, e, b->blocks[i]);
+		else if (!is_fixed)
+			fine = settle_pair(b, &e[0], &e[1], &b->blocks[i]);
 	}
-	return true;
+	return fine;
 }

@@ -78,7 +78,7 @@ void massif_apply_records(struct massif *m, uint32_t n)
 	if (m->pages.mapped || n <= m->applied)
 		return;
 	assert(n <= m->chunk->n_records);
-	if (effect_source(m) == BY_RECORD)
+	if (is_by_record(m))
 		apply_listed(m, n);
 	else
 		apply_tallies(m, n);

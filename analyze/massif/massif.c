@@ -75,10 +75,13 @@ static bool prepare_chunk(struct massif *m)
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const struct mst_token *token = &chunk->tokens[i];
 		const struct mst_kind *kind = &kinds[token->kind];
+		struct effect *e = &m->tokens.effects[i];
 
-		m->tokens.effects[i] =
-			effect_of(m->settings, kind, token->role, live_totals_counted(&m->live, token->kind),
-				  effect_usable(m->settings, kind), mst_reader_info(m->reader)->sample_bytes);
+		*e = effect_of(m->settings, kind, token->role, live_totals_counted(&m->live, token->kind),
+			       effect_usable(m->settings, kind), mst_reader_info(m->reader)->sample_bytes);
+		/* Massif's mistakes need what uncounted blocks would take. */
+		if (!e->counted && m->settings->compat == COMPAT_FIXED)
+			e->useful = e->total = 0;
 	}
 	return !m->block_effects.sizes || block_effects_begin(&m->block_effects, chunk, m->tokens.effects);
 }
@@ -102,8 +105,7 @@ bool massif_begin_chunk(struct massif *m, const struct mst_reader *reader, const
 /* What the counters have beside the live blocks; the records of a chunk don't change it, if tokens say it all. */
 static uint64_t surplus(const struct massif *m)
 {
-	const bool known =
-		m->settings->heap && effect_source(m) == BY_TOKEN && m->settings->compat == COMPAT_FIXED;
+	const bool known = m->settings->heap && !is_by_record(m) && m->settings->compat == COMPAT_FIXED;
 
 	return check_wanted() && known ? m->counters.useful - live_totals_bytes(&m->live) : 0;
 }

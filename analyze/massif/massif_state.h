@@ -100,18 +100,10 @@ struct massif {
 	bool failed; /* there was no memory */
 };
 
-/* Where effects come from. */
-enum effect_source {
-	BY_TOKEN,  /* tokens say it all */
-	BY_BLOCK,  /* all but what single blocks take */
-	BY_RECORD, /* they are listed, with Massif's mistakes */
-};
-
-static inline enum effect_source effect_source(const struct massif *m)
+/* Whether effects depend on single blocks, so that they are listed by record; else by token. */
+static inline bool is_by_record(const struct massif *m)
 {
-	if (!m->block_effects.sizes)
-		return BY_TOKEN;
-	return block_effects_lists(&m->block_effects) ? BY_RECORD : BY_BLOCK;
+	return m->block_effects.sizes != NULL;
 }
 
 static inline uint64_t positive(uint64_t n)

@@ -19,16 +19,14 @@ void massif_begin_quiet(struct massif *m)
 		.possible = m->settings->heap && m->settings->compat == COMPAT_FIXED && !m->log &&
 			    !clock_counts_changes(m->settings),
 	};
-	/* Zeroes the effects of uncounted tokens, so that they add nothing. */
-	for (uint32_t i = 0; m->quiet.possible && i < m->chunk->n_tokens; i++) {
-		struct effect *e = &m->tokens.effects[i];
-
-		if (!e->counted)
-			e->useful = e->total = 0;
-	}
 }
 
 /* ---- calls ---- */
+
+static inline const struct effect *effect_of_record(const struct massif *m, uint32_t i)
+{
+	return is_by_record(m) ? &m->block_effects.effects[i] : &m->tokens.effects[m->chunk->records[i]];
+}
 
 /*
  * Whether the call that begins with record `i` gives something back while the total is above what a peak must
@@ -36,46 +34,29 @@ void massif_begin_quiet(struct massif *m)
  */
 static inline bool may_be_peak(const struct massif *m, uint64_t total, uint32_t i)
 {
-	const uint16_t *const records = m->chunk->records;
-	const struct effect *e = &m->tokens.effects[records[i]], *next;
+	const struct effect *e, *next;
 
-	if (__builtin_expect(total <= m->snapshots.peak_limit, 1) || e->action != PAIR)
-		return total > m->snapshots.peak_limit && e->action == GOES;
+	if (__builtin_expect(total <= m->snapshots.peak_limit, 1))
+		return false;
+	e = effect_of_record(m, i);
+	if (e->action != PAIR)
+		return e->action == GOES;
 	/* The reader has proved that there is a next record. */
-	next = &m->tokens.effects[records[i + 1]];
+	next = effect_of_record(m, i + 1);
 	return e->counted && (next->action != COMES || next->useful < -e->useful);
 }
 
-/* What the record adds, by its token or by what the single block takes. */
-static inline __attribute__((always_inline)) struct effect effect_of_record(const struct massif *m,
-									    uint32_t i, bool by_block)
-{
-	const uint16_t *const records = m->chunk->records;
-	const struct effect *e = &m->tokens.effects[records[i]];
-
-	if (!by_block || !e->counted || e->action == NOTHING)
-		return *e;
-	return block_effects_effect(&m->block_effects, records, m->tokens.effects, i);
-}
-
-/* Whether the record is half a call, of which the rest counts alone. */
-static inline bool is_odd(const struct massif *m, const struct effect *e, uint32_t i, bool by_block)
-{
-	return by_block && e->action == PAIR &&
-	       block_effects_lacks(&m->block_effects, m->chunk->records, m->tokens.effects, i);
-}
-
-/* The call that begins with record `i`: its effect, and how many records it has. */
+/* The call that begins with record `i`: its effect, and how many records it has. Uncounted blocks add nothing. */
 static inline __attribute__((always_inline)) uint32_t call_at(const struct massif *m, uint32_t i,
-							      bool by_block, struct effect *call)
+							      struct effect *call)
 {
-	*call = effect_of_record(m, i, by_block);
+	*call = *effect_of_record(m, i);
 	if (call->action == PAIR) {
-		const struct effect second = effect_of_record(m, i + 1, by_block);
+		const struct effect *second = effect_of_record(m, i + 1);
 
-		call->useful += second.useful;
-		call->total += second.total;
-		call->action = call->counted || second.action == COMES ? COMES : NOTHING;
+		call->useful += second->useful;
+		call->total += second->total;
+		call->action = call->counted || second->action == COMES ? COMES : NOTHING;
 		return 2;
 	}
 	return 1;
@@ -84,19 +65,15 @@ static inline __attribute__((always_inline)) uint32_t call_at(const struct massi
 /* ---- spans ---- */
 
 /* Adds up the calls that begin in [i, end), or those before one at which something may be due. */
-static inline __attribute__((always_inline)) struct span add_up_by(const struct massif *m, uint32_t i,
-								   uint32_t end, bool by_block)
+static struct span add_up(const struct massif *m, uint32_t i, uint32_t end)
 {
-	const uint16_t *const records = m->chunk->records;
 	struct span s = { .end = i, .useful = m->counters.useful, .total = m->counters.total };
 
 	while (s.end < end) {
 		struct effect call;
-		const uint32_t n = call_at(m, s.end, by_block, &call);
+		const uint32_t n = call_at(m, s.end, &call);
 
-		if (may_be_peak(m, s.total, s.end) ||
-		    is_odd(m, &m->tokens.effects[records[s.end]], s.end, by_block) ||
-		    s.total + call.total > m->requested.highest)
+		if (may_be_peak(m, s.total, s.end) || s.total + call.total > m->requested.highest)
 			break;
 		s.end += n;
 		s.useful += call.useful;
@@ -106,24 +83,17 @@ static inline __attribute__((always_inline)) struct span add_up_by(const struct 
 	return s;
 }
 
-static struct span add_up(const struct massif *m, uint32_t i, uint32_t end)
-{
-	return effect_source(m) == BY_TOKEN ? add_up_by(m, i, end, false) : add_up_by(m, i, end, true);
-}
-
 /* Takes off the last calls of a span that begins with the record `start`, until only so many are left. */
 static void shorten(const struct massif *m, struct span *s, uint32_t start, uint64_t calls)
 {
-	const uint16_t *const records = m->chunk->records;
-
 	while (s->calls > calls) {
 		struct effect call;
 
 		assert(s->end > start);
 		s->end--;
-		if (s->end > start && m->tokens.effects[records[s->end - 1]].action == PAIR)
+		if (s->end > start && effect_of_record(m, s->end - 1)->action == PAIR)
 			s->end--;
-		call_at(m, s->end, effect_source(m) != BY_TOKEN, &call);
+		call_at(m, s->end, &call);
 		s->useful -= call.useful;
 		s->total -= call.total;
 		s->calls -= call.action <= GOES;

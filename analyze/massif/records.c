@@ -57,26 +57,16 @@ static inline void do_pair(struct massif *m, struct counters *now, const struct 
 	}
 }
 
-/* What record `i` does. A constant source makes it a load or two. */
-static inline struct effect effect_by(const struct massif *m, uint32_t i, enum effect_source source)
+/* What record `i` does. */
+static inline struct effect effect_by(const struct massif *m, uint32_t i, bool by_record)
 {
-	const uint16_t *records = m->chunk->records;
-	struct effect e;
-
-	if (source == BY_RECORD)
-		return m->block_effects.effects[i];
-	if (source == BY_TOKEN)
-		return m->tokens.effects[records[i]];
-	e = block_effects_effect(&m->block_effects, records, m->tokens.effects, i);
-	if (e.action == PAIR && block_effects_lacks(&m->block_effects, records, m->tokens.effects, i))
-		e.action = NOTHING;
-	return e;
+	return by_record ? m->block_effects.effects[i] : m->tokens.effects[m->chunk->records[i]];
 }
 
 struct effect massif_effect_at(const struct massif *m, uint32_t i)
 {
 	assert(i < m->chunk->n_records);
-	return effect_by(m, i, effect_source(m));
+	return effect_by(m, i, is_by_record(m));
 }
 
 /* How far the call whose first record is `i` will move the clock. */
@@ -151,14 +141,14 @@ static inline void end_watched(struct massif *m, const struct counters *now, con
  * Constant arguments make a short loop of it.
  */
 static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint32_t i, uint32_t end,
-							  enum effect_source source, bool watched)
+							  bool by_record, bool watched)
 {
 	struct counters now = m->counters;
 
 	assert(end <= m->chunk->n_records);
 	for (; i < end; i++) {
 		const uint64_t changes = now.changes, n_normal = m->n_normal;
-		const struct effect e = effect_by(m, i, source);
+		const struct effect e = effect_by(m, i, by_record);
 		struct effect other;
 
 		if (watched)
@@ -171,11 +161,11 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 			consider_normal(m, &now, i + 1);
 		} else if (e.action == PAIR) {
 			/* The reader has proved that there is a next record. */
-			other = effect_by(m, i + 1, source);
+			other = effect_by(m, i + 1, by_record);
 			do_pair(m, &now, &e, &other, i);
 			i++;
-		} else if (source != BY_TOKEN) {
-			if (e.action == ABANDONS && effect_by(m, i + 1, source).useful < -e.useful)
+		} else if (by_record) {
+			if (e.action == ABANDONS && effect_by(m, i + 1, by_record).useful < -e.useful)
 				consider_peak(m, &now, i);
 			now.changes += e.counted && e.live != 0; /* in the trees alone */
 		}
@@ -189,12 +179,9 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_span(struct massif *m, uint32_t i, uint32_t end)
 {
-	const enum effect_source source = effect_source(m);
-
-	if (source == BY_TOKEN && !m->requested.peak_wanted && m->requested.next_time == UINT64_MAX &&
-	    !m->log)
-		return run(m, i, end, BY_TOKEN, false);
-	return run(m, i, end, source, true);
+	if (!is_by_record(m) && !m->requested.peak_wanted && m->requested.next_time == UINT64_MAX && !m->log)
+		return run(m, i, end, false, false);
+	return run(m, i, end, is_by_record(m), true);
 }
 
 static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
