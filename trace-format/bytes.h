@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A growing byte buffer with a sticky error: append freely, look at `failed` once at the end.
- */
+/* A growing byte buffer with a sticky error: append, and look at `failed` at the end. size <= capacity. Private. */
 #ifndef MSTRACE_BYTES_H
 #define MSTRACE_BYTES_H
 
@@ -38,7 +36,7 @@ static inline void bytes_varint(struct bytes *bytes, uint64_t v)
 	bytes->size = (size_t)(wire_put_varint(at, v) - bytes->data);
 }
 
-/* A varint length and the characters; what is beyond MST_MAX_TEXT is cut off. */
+/* Appends a text: a varint length and the characters, cut off behind MST_MAX_TEXT. */
 void bytes_text(struct bytes *bytes, const char *text);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A walk over the varints and bytes of a column: what takes returns false where the column is too short or
- * malformed. Private.
- */
+/* A walk over the varints and bytes of a column. Functions return false where it is too short or malformed. Private. */
 #ifndef MSTRACE_COLUMN_H
 #define MSTRACE_COLUMN_H
 
@@ -14,14 +11,14 @@
 #include "wire.h"
 
 struct cursor {
-	const uint8_t *p, *end; /* both NULL: an empty one */
+	const uint8_t *p, *end; /* p <= end; both NULL: an empty column */
 };
 
 static inline bool take_varint(struct cursor *c, uint64_t *v)
 {
 	const uint8_t *p;
 
-	/* Most are one byte. */
+	/* Most varints have one byte. */
 	if (c->p != c->end && *c->p < 0x80) {
 		*v = *c->p++;
 		return true;
@@ -40,7 +37,7 @@ static inline bool take_byte(struct cursor *c, uint8_t *v)
 	return true;
 }
 
-/* False if it is malformed; *text is NULL when out of memory. */
+/* *text is NULL if memory runs out. */
 static inline bool take_text(struct cursor *c, char **text)
 {
 	uint64_t n;

@@ -11,7 +11,7 @@ static bool is_second(const struct mst_chunk *chunk, uint32_t record)
 
 const char *counts_take(struct decode *d, struct cursor column)
 {
-	uint64_t count = d->chunk.first_count, delta, *instructions = d->instructions.items;
+	uint64_t count = d->chunk.first_count, delta, *instructions = d->arrays.instructions.items;
 
 	for (uint32_t i = 0; i < d->chunk.n_records; i++) {
 		if (!is_second(&d->chunk, i)) {

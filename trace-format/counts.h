@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The column of instruction counts of an EVENTS unit. Private.
- */
+/* The column of instruction counts of an EVENTS unit. Private. */
 #ifndef MSTRACE_COUNTS_H
 #define MSTRACE_COUNTS_H
 
@@ -9,7 +7,7 @@
 #include "decode.h"
 
 /*
- * The counts of the chunk whose records have been read, one a record, into d->instructions, which has
+ * Reads the counts of a chunk whose records have been read into d->arrays.instructions, one a record. The array has
  * room for them. NULL, or what is wrong.
  */
 const char *counts_take(struct decode *d, struct cursor column);

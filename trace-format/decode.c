@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "decode.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +24,16 @@ void decode_scratch_finish(struct decode_scratch *scratch)
 void decode_finish(struct decode *d)
 {
 	bytes_free(&d->stored);
-	free(d->tokens.items);
-	free(d->records.items);
-	free(d->stamps.items);
-	free(d->runs.items);
-	free(d->freed.items);
-	free(d->differences.items);
+	free(d->arrays.tokens.items);
+	free(d->arrays.records.items);
+	free(d->arrays.stamps.items);
+	free(d->arrays.runs.items);
+	free(d->arrays.freed.items);
+	free(d->arrays.differences.items);
 	ordinals_finish(&d->ordinals);
-	free(d->instructions.items);
-	free(d->addresses.items);
-	free(d->sp_changes.items);
+	free(d->arrays.instructions.items);
+	free(d->arrays.addresses.items);
+	free(d->arrays.sp_changes.items);
 }
 
 void decode_reset(struct decode *d)
@@ -70,7 +71,7 @@ static int no_memory(struct decode_result *result)
 	return fail(result, MST_ERR_NOMEM, "no memory for a chunk");
 }
 
-/* Room for n items, which is not NULL even for none. */
+/* Room for n items; never NULL, also for none. */
 static int room_for(struct decode_room *room, size_t n, size_t item_size, struct decode_result *result)
 {
 	const size_t bytes = (n + 1) * item_size;
@@ -109,12 +110,13 @@ static int decompress(const struct decode *d, unsigned id, struct decode_scratch
 	return 0;
 }
 
-/* A column's bytes, until the next one of them is asked for. */
+/* A column's bytes, valid until the next call. */
 static int open_column(const struct decode *d, unsigned id, struct decode_scratch *scratch,
 		       struct cursor *cursor, struct decode_result *result)
 {
 	const struct decode_column *column = &d->columns[id];
 
+	assert(id < UNIT_KNOWN_COLUMNS);
 	*cursor = (struct cursor){ NULL, NULL };
 	if (!column->present)
 		return 0;
@@ -148,10 +150,10 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 	chunk->last_time = wire_u64(f + 24);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_tokens = wire_u32(f + 36);
-	chunk->base = d->has_initial_state && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
+	chunk->base = d->before.has_initial_state && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
 	chunk->sums = sums_unpack(f + EVENTS_SUMS_AT);
-	chunk->first_count = d->counted ? wire_u64(f + EVENTS_COUNTS_AT) : 0;
-	chunk->last_count = d->counted ? wire_u64(f + EVENTS_COUNTS_AT + 8) : 0;
+	chunk->first_count = d->before.counted ? wire_u64(f + EVENTS_COUNTS_AT) : 0;
+	chunk->last_count = d->before.counted ? wire_u64(f + EVENTS_COUNTS_AT + 8) : 0;
 	return true;
 }
 
@@ -188,13 +190,14 @@ static int read_tokens(struct decode *d, struct cursor c, struct mst_token *toke
 	for (uint32_t i = 0; i < d->chunk.n_tokens; i++) {
 		DAMAGED_IF(!take_varint(&c, &delta), "a token is malformed");
 		token += (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(token >> 3 >= d->n_kinds || (token & 7) > MST_KEEP, "a token is impossible");
+		DAMAGED_IF(token >> 3 >= d->before.n_kinds || (token & 7) > MST_KEEP,
+			   "a token is impossible");
 		tokens[i] = (struct mst_token){ .kind = (uint32_t)(token >> 3), .role = token & 7 };
 	}
 	return 0;
 }
 
-/* What comes next can't be foretold, so blocks that come are counted without asking. */
+/* ALLOC records are counted by a product, because no branch predictor can foresee roles. */
 static int read_counts(struct decode *d, struct cursor c, struct mst_token *tokens,
 		       struct decode_result *result)
 {
@@ -212,6 +215,7 @@ static int read_counts(struct decode *d, struct cursor c, struct mst_token *toke
 	return 0;
 }
 
+/* The fields, the check, and the columns of tokens and counts. */
 static int peek(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	struct cursor c;
@@ -219,20 +223,20 @@ static int peek(struct decode *d, struct decode_scratch *scratch, struct decode_
 
 	if ((err = prepare_scratch(scratch, result)) || (err = read_fields(d, result)) ||
 	    (err = make_check(d, result)) ||
-	    (err = room_for(&d->tokens, d->chunk.n_tokens, sizeof(struct mst_token), result)) ||
+	    (err = room_for(&d->arrays.tokens, d->chunk.n_tokens, sizeof(struct mst_token), result)) ||
 	    (err = open_column(d, COLUMN_TOKENS, scratch, &c, result)) ||
-	    (err = read_tokens(d, c, d->tokens.items, result)) ||
+	    (err = read_tokens(d, c, d->arrays.tokens.items, result)) ||
 	    (err = open_column(d, COLUMN_COUNTS, scratch, &c, result)))
 		return err;
-	d->chunk.tokens = d->tokens.items;
-	return read_counts(d, c, d->tokens.items, result);
+	d->chunk.tokens = d->arrays.tokens.items;
+	return read_counts(d, c, d->arrays.tokens.items, result);
 }
 
 /* ---- the second step ---- */
 
 #define BLOCK 64u /* records */
 
-/* Makes each number one less, so that 0 becomes UINT16_MAX. The highest one then. */
+/* Decrements the numbers, so that 0 becomes UINT16_MAX. Returns the highest. */
 static inline uint16_t lower(uint16_t *records, uint32_t n)
 {
 	uint16_t most = 0;
@@ -244,13 +248,13 @@ static inline uint16_t lower(uint16_t *records, uint32_t n)
 	return most;
 }
 
-/* Puts the tokens that no record was of yet, in their order, where UINT16_MAX is. The highest number then. */
+/* Replaces UINT16_MAX by the next tokens that no record was of yet. Returns the highest number. */
 static uint16_t name_next(uint16_t *records, uint32_t n, uint16_t *next)
 {
 	uint16_t most = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* No token has the number UINT16_MAX: it stays where there are no more tokens. */
+		/* UINT16_MAX, which no token has, stays where there are no more tokens. */
 		if (records[i] == UINT16_MAX && *next != UINT16_MAX)
 			records[i] = (*next)++;
 		most = records[i] > most ? records[i] : most;
@@ -277,7 +281,7 @@ static uint16_t resolve_records(uint16_t *records, uint32_t n)
 	return most;
 }
 
-/* Token numbers, each of which is one. */
+/* The column of records, as numbers below n_tokens. */
 static int unpack_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
 	const struct decode_column *column = &d->columns[COLUMN_RECORDS];
@@ -288,9 +292,9 @@ static int unpack_records(struct decode *d, struct decode_scratch *scratch, stru
 
 	DAMAGED_IF(n && (!column->present || column->raw != n * (narrow ? 1 : 2)),
 		   "the record column has the wrong size");
-	if (room_for(&d->records, n, sizeof(*records), result) != 0)
+	if (room_for(&d->arrays.records, n, sizeof(*records), result) != 0)
 		return result->error;
-	records = d->records.items;
+	records = d->arrays.records.items;
 	if (!narrow && BYTE_ORDER == LITTLE_ENDIAN) {
 		if (n && decompress(d, COLUMN_RECORDS, scratch, records, result) != 0)
 			return result->error;
@@ -305,8 +309,8 @@ static int unpack_records(struct decode *d, struct decode_scratch *scratch, stru
 }
 
 /*
- * What a record asks of the next one, and, shifted, what it gives the last one: an OUT wants an ALLOC or CALL,
- * a KEEP a CALL.
+ * Bonds of a role: what it wants of the next record, and, shifted by GIVES, what it gives the record before it. An OUT
+ * wants an ALLOC or CALL, a KEEP a CALL.
  */
 enum { WANTS_MORE = 1, WANTS_CALL = 2, WANTS = 3, GIVES = 4 };
 static const uint8_t bonds[] = {
@@ -316,7 +320,7 @@ static const uint8_t bonds[] = {
 	[MST_KEEP] = WANTS_CALL,
 };
 
-/* The bonds of `n` records. Eight at a time, for else half of the time goes into counting. */
+/* The bonds of `n` records; the inner loop is unrolled, which halves the time. */
 static void look_up_bonds(const uint16_t *records, uint32_t n, const uint8_t *by_token, uint8_t *row)
 {
 	for (; n >= 8; n -= 8, records += 8, row += 8) {
@@ -327,11 +331,11 @@ static void look_up_bonds(const uint16_t *records, uint32_t n, const uint8_t *by
 		*row++ = by_token[*records++];
 }
 
-/* Whether no half of a call is missing. */
+/* Whether every pair is whole. */
 static bool calls_are_whole(const struct decode *d, const uint16_t *records, uint8_t *by_token)
 {
-	const struct mst_token *tokens = d->tokens.items;
-	uint8_t row[257] = { 0 }; /* bonds of records, behind that of the one before them */
+	const struct mst_token *tokens = d->arrays.tokens.items;
+	uint8_t row[257] = { 0 }; /* bonds of up to 256 records, behind those of the record before them */
 	uint8_t missing = 0, wants = 0;
 	uint32_t n;
 
@@ -348,11 +352,14 @@ static bool calls_are_whole(const struct decode *d, const uint16_t *records, uin
 	return !((missing | row[0]) & WANTS);
 }
 
-/* Whether each token comes as often as it is said to. In turn, for the same one often comes twice in a row. */
+/*
+ * Whether each token occurs as often as the column of counts says. Four counters in turn, because the same token often
+ * comes twice in a row, and an increment waits for the one before.
+ */
 static bool counts_are_true(const struct decode *d, const uint16_t *records, uint32_t *seen)
 {
 	const size_t n = d->chunk.n_records, n_tokens = d->chunk.n_tokens;
-	const struct mst_token *tokens = d->tokens.items;
+	const struct mst_token *tokens = d->arrays.tokens.items;
 	uint32_t *const turns[] = { seen, seen + n_tokens, seen + 2 * n_tokens, seen + 3 * n_tokens };
 	size_t i;
 
@@ -372,20 +379,17 @@ static bool counts_are_true(const struct decode *d, const uint16_t *records, uin
 	return true;
 }
 
-/*
- * Proves what later loops rely on, beside that every number is a token: an OUT is followed by an ALLOC or CALL, a
- * KEEP by a CALL, and the counts are true.
- */
+/* Proves what later loops rely on: pairs are whole, and counts are true. */
 static int check_records(struct decode *d, struct decode_scratch *scratch, struct decode_result *result)
 {
-	const uint16_t *records = d->records.items;
+	const uint16_t *records = d->arrays.records.items;
 
 	DAMAGED_IF(!calls_are_whole(d, records, (uint8_t *)scratch->seen), "half a call is missing");
 	DAMAGED_IF(!counts_are_true(d, records, scratch->seen), "the counts of a chunk are not true");
 	return 0;
 }
 
-/* Puts the next stamp `skip` records on and `delta` units later. */
+/* Moves the stamp `skip` records on and `delta` units later. False: not within the chunk, or beyond 64 bits. */
 static bool stamp_after(const struct decode *d, struct mst_stamp *stamp, uint64_t skip, uint64_t delta)
 {
 	if (skip == 0 || skip >= d->chunk.n_records - stamp->record || delta > UINT64_MAX - stamp->time)
@@ -403,11 +407,11 @@ static int unpack_times(struct decode *d, struct decode_scratch *scratch, struct
 	struct cursor c;
 	int err;
 
-	/* A pair takes two bytes at least. */
+	/* A pair takes at least two bytes. */
 	if ((err = open_column(d, COLUMN_TIME, scratch, &c, result)) ||
-	    (err = room_for(&d->stamps, (size_t)(c.end - c.p) / 2 + 1, sizeof(*stamps), result)))
+	    (err = room_for(&d->arrays.stamps, (size_t)(c.end - c.p) / 2 + 1, sizeof(*stamps), result)))
 		return err;
-	stamps = d->stamps.items;
+	stamps = d->arrays.stamps.items;
 	stamps[n++] = last;
 	while (c.p != c.end) {
 		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &delta) ||
@@ -415,6 +419,7 @@ static int unpack_times(struct decode *d, struct decode_scratch *scratch, struct
 			   "the time column is malformed");
 		stamps[n++] = last;
 	}
+	assert(n * sizeof(*stamps) <= d->arrays.stamps.bytes);
 	d->chunk.n_stamps = n;
 	return 0;
 }
@@ -426,7 +431,7 @@ static int read_times(struct decode *d, struct decode_scratch *scratch, struct d
 
 	if (err)
 		return err;
-	stamps = d->stamps.items;
+	stamps = d->arrays.stamps.items;
 	DAMAGED_IF(stamps[d->chunk.n_stamps - 1].time != d->chunk.last_time,
 		   "the last stamp is not the chunk's");
 	d->chunk.stamps = stamps;
@@ -442,11 +447,12 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 	int err;
 
 	if ((err = open_column(d, COLUMN_THREAD, scratch, &c, result)) ||
-	    (err = room_for(&d->runs, (size_t)(c.end - c.p) / 2 + 1, sizeof(*runs), result)))
+	    (err = room_for(&d->arrays.runs, (size_t)(c.end - c.p) / 2 + 1, sizeof(*runs), result)))
 		return err;
-	runs = d->runs.items;
+	runs = d->arrays.runs.items;
 	while (c.p != c.end) {
-		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &thread) || thread >= d->n_threads ||
+		DAMAGED_IF(!take_varint(&c, &skip) || !take_varint(&c, &thread) ||
+				   thread >= d->before.n_threads ||
 				   (n ? skip == 0 || skip >= d->chunk.n_records - run.record : skip != 0),
 			   "the thread column is malformed");
 		run.record += (uint32_t)skip;
@@ -454,6 +460,7 @@ static int read_runs(struct decode *d, struct decode_scratch *scratch, struct de
 		runs[n++] = run;
 	}
 	DAMAGED_IF(d->chunk.n_records && n == 0, "the thread column is missing");
+	assert(n * sizeof(*runs) <= d->arrays.runs.bytes);
 	d->chunk.n_runs = n;
 	d->chunk.runs = runs;
 	return 0;
@@ -476,9 +483,9 @@ static int read_differences(struct decode *d, unsigned id, struct decode_scratch
 	struct cursor c;
 
 	if (open_column(d, id, scratch, &c, result) != 0 ||
-	    room_for(&d->differences, n, sizeof(*differences), result) != 0)
+	    room_for(&d->arrays.differences, n, sizeof(*differences), result) != 0)
 		return result->error;
-	differences = d->differences.items;
+	differences = d->arrays.differences.items;
 	for (uint32_t i = 0; i < n; i++)
 		DAMAGED_IF(!take_varint(&c, &differences[i]), "the identity column is malformed");
 	return 0;
@@ -494,15 +501,16 @@ static int read_identity(struct decode *d, struct decode_scratch *scratch, struc
 	/* A chunk that names no block has no such column, but later chunks count its blocks. */
 	if (n && !d->columns[id].present)
 		return 0;
-	if (room_for(&d->freed, n, sizeof(uint64_t), result) != 0 ||
+	if (room_for(&d->arrays.freed, n, sizeof(uint64_t), result) != 0 ||
 	    read_differences(d, id, scratch, n, result) != 0)
 		return result->error;
-	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->n_kinds, n) != 0)
+	if (ordinals_begin(&d->ordinals, &scratch->ordinals, &d->chunk, d->before.n_kinds, n) != 0)
 		return no_memory(result);
-	ordinals_follow(&d->ordinals, &d->chunk, d->differences.items, in_a_row, d->freed.items);
+	ordinals_follow(&d->ordinals, &d->chunk, d->arrays.differences.items, in_a_row,
+			d->arrays.freed.items);
 	d->has_ordinals = true;
 	d->chunk.n_freed = n;
-	d->chunk.freed = d->freed.items;
+	d->chunk.freed = d->arrays.freed.items;
 	return 0;
 }
 
@@ -512,14 +520,14 @@ static int read_instructions(struct decode *d, struct decode_scratch *scratch, s
 	struct cursor c;
 	int err;
 
-	if (!d->counted)
+	if (!d->before.counted)
 		return 0;
 	if ((err = open_column(d, COLUMN_INSTRUCTIONS, scratch, &c, result)) ||
-	    (err = room_for(&d->instructions, d->chunk.n_records, sizeof(uint64_t), result)))
+	    (err = room_for(&d->arrays.instructions, d->chunk.n_records, sizeof(uint64_t), result)))
 		return err;
 	wrong = counts_take(d, c);
 	DAMAGED_IF(wrong, "%s", wrong);
-	d->chunk.instructions = d->instructions.items;
+	d->chunk.instructions = d->arrays.instructions.items;
 	return 0;
 }
 
@@ -531,7 +539,7 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 	if ((err = prepare_scratch(scratch, result)) || (err = unpack_records(d, scratch, result)) ||
 	    (err = check_records(d, scratch, result)))
 		return err;
-	d->chunk.records = d->records.items;
+	d->chunk.records = d->arrays.records.items;
 	if ((wanted & MST_TIMES && (err = read_times(d, scratch, result))) ||
 	    (wanted & MST_THREADS && (err = read_runs(d, scratch, result))) ||
 	    (wanted & MST_IDENTITY && (err = read_identity(d, scratch, result))) ||
@@ -540,7 +548,7 @@ static int rest(struct decode *d, struct decode_scratch *scratch, struct decode_
 	return 0;
 }
 
-/* ---- both ---- */
+/* ---- the steps ---- */
 
 void decode_peek(struct decode *d, struct decode_scratch *scratch)
 {
@@ -550,6 +558,7 @@ void decode_peek(struct decode *d, struct decode_scratch *scratch)
 
 void decode_rest(struct decode *d, struct decode_scratch *scratch)
 {
+	assert(d->peeked.done && !d->peeked.error);
 	if (!d->decoded.done)
 		rest(d, scratch, &d->decoded);
 	d->decoded.done = true;
@@ -570,9 +579,9 @@ static int addresses(struct decode *d, struct decode_scratch *scratch, struct de
 		return 0;
 	if ((err = prepare_scratch(scratch, result)) ||
 	    (err = open_column(d, COLUMN_ADDRESSES, scratch, &c, result)) ||
-	    (err = room_for(&d->addresses, n, sizeof(*list), result)))
+	    (err = room_for(&d->arrays.addresses, n, sizeof(*list), result)))
 		return err;
-	list = d->addresses.items;
+	list = d->arrays.addresses.items;
 	for (uint32_t i = 0; i < n; i++) {
 		DAMAGED_IF(!take_varint(&c, &delta), "the column of addresses is malformed");
 		last += (uint64_t)wire_unzigzag(delta);
@@ -594,15 +603,15 @@ static int sp_changes(struct decode *d, struct decode_scratch *scratch, uint64_t
 	struct cursor c;
 	int err;
 
-	if (!d->counted)
+	if (!d->before.counted)
 		return 0;
 	if ((err = prepare_scratch(scratch, result)) ||
 	    (err = open_column(d, COLUMN_SP_CHANGES, scratch, &c, result)) ||
-	    (err = room_for(&d->sp_changes, (size_t)(c.end - c.p), 1, result)))
+	    (err = room_for(&d->arrays.sp_changes, (size_t)(c.end - c.p), 1, result)))
 		return err;
 	if (c.p)
-		memcpy(d->sp_changes.items, c.p, (size_t)(c.end - c.p));
-	d->chunk.sp_changes = d->sp_changes.items;
+		memcpy(d->arrays.sp_changes.items, c.p, (size_t)(c.end - c.p));
+	d->chunk.sp_changes = d->arrays.sp_changes.items;
 	d->chunk.sp_changes_size = (size_t)(c.end - c.p);
 	DAMAGED_IF(!sp_changes_are_sound(&d->chunk, from), "the column of SP changes is malformed");
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "defs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ int defs_init(struct defs *defs)
 	    (err = table_add(&defs->kinds, sizeof(unknown), MST_MAX_KINDS, &unknown, &id)))
 		return err;
 	hash_index_add(&defs->kind_index, kind_hash(&unknown), id);
-	/* The root and the unknown kind are in every trace; they aren't written. */
+	/* The root and the unknown kind are in every trace without being written. */
 	defs->stacks.written = defs->kinds.written = 1;
 	return 0;
 }
@@ -242,6 +243,7 @@ int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id
 
 static void pack_range(struct table *table, struct bytes *fields)
 {
+	assert(table->written <= table->n && table->n <= table->capacity);
 	bytes_u32(fields, table->written);
 	bytes_u32(fields, table->n - table->written);
 	table->written = table->n;
@@ -253,6 +255,7 @@ static uint64_t parent_code(const struct mst_stack *stacks, uint32_t id)
 	const uint32_t parent = stacks[id].parent;
 	uint32_t at = id - 1, out = 0;
 
+	assert(parent < id);
 	for (; at != parent && at != MST_ROOT_STACK && out < STACKS_OUT_MAX; out++)
 		at = stacks[at].parent;
 	return at == parent ? (uint64_t)out << 1 : (uint64_t)(id - 1 - parent) << 1 | 1;

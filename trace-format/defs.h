@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer's definitions: dense, interned, written once. `written` counts what is already in
- * the file; the rest goes out before the next chunk.
+ * The writer's definitions: dense, interned, written once. The first `written` of a table are in the file; the others
+ * are written before the next chunk. Private.
  */
 #ifndef MSTRACE_DEFS_H
 #define MSTRACE_DEFS_H
@@ -10,7 +10,7 @@
 #include "hash_index.h"
 #include "mstrace.h"
 
-/* One growing array; all of them look alike so that copying for a fork is one function. */
+/* A growing array; written <= n <= capacity. */
 struct table {
 	void *items;
 	uint32_t n, capacity, written;
@@ -26,7 +26,7 @@ struct defs {
 	struct hash_index frame_index, stack_index, kind_index;
 };
 
-/* 0 or a negative enum mst_error; defs_finish() is then still to be called. */
+/* 0 or a negative enum mst_error; also then the caller finishes. */
 int defs_init(struct defs *defs);
 int defs_copy(struct defs *to, const struct defs *from);
 void defs_finish(struct defs *defs);
@@ -43,13 +43,13 @@ static inline const struct mst_kind *defs_kinds(const struct defs *defs)
 	return defs->kinds.items;
 }
 
-/* Definitions waiting to be written; a writer lets them grow only so far. */
+/* Stacks and kinds that are not written yet. */
 static inline uint32_t defs_pending(const struct defs *defs)
 {
 	return defs->stacks.n - defs->stacks.written + (defs->kinds.n - defs->kinds.written);
 }
 
-/* The columns of what isn't written yet (of stacks and kinds by number), and mark it written. */
+/* Append the columns of definitions that are not written yet (of stacks and kinds: an array by id), and mark these. */
 void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *columns);
 void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes *columns);
 void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);

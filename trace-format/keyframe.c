@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keyframe.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +9,12 @@
 #include "sums.h"
 #include "wire.h"
 
-#define EVERY (16u << 16) /* sixteen chunks of the usual length */
-#define A_RECORD 14       /* thousandths of a byte */
-/* What a reader can decode in a hundredth of a second. */
+#define EVERY (16u << 16)
+#define A_RECORD 14 /* thousandths of a byte */
+/* A reader decodes as many records in a few hundredths of a second. */
 #define EVERY_IF_SMALL (8u << 20)
 #define A_RECORD_IF_SMALL 4
-#define EXPECTED_BYTES 300 /* of one, whatever is live */
+#define EXPECTED_BYTES 300 /* of the first key frame, without its kinds */
 #define EXPECTED_A_KIND 2
 
 void keyframes_init(struct keyframes *k, uint32_t every, bool small)
@@ -85,11 +86,12 @@ int keyframes_add(struct keyframes *k, const struct chunk *chunk, const struct m
 	return 0;
 }
 
-/* The next one will be like the last one, with more kinds. */
+/* The bytes of the last key frame, and some for each kind that is new. */
 static int64_t expected_bytes(const struct keyframes *k)
 {
 	const uint32_t more = k->n_known - k->last_known;
 
+	assert(k->last_known <= k->n_known);
 	return (int64_t)(k->last_bytes ? k->last_bytes : EXPECTED_BYTES) + (int64_t)more * EXPECTED_A_KIND;
 }
 
@@ -101,8 +103,9 @@ bool keyframes_due(const struct keyframes *k)
 void keyframes_pack(const struct keyframes *k, const struct keyframe_place *place, struct bytes *fields,
 		    struct bytes columns[2])
 {
-	uint32_t last = 0;
+	uint32_t last = 0, n = 0;
 
+	assert(place->allocs <= place->records && k->n <= place->kinds);
 	bytes_u64(fields, place->records);
 	bytes_u64(fields, place->allocs);
 	bytes_u64(fields, place->time);
@@ -116,11 +119,15 @@ void keyframes_pack(const struct keyframes *k, const struct keyframe_place *plac
 		bytes_varint(&columns[0], i - last);
 		bytes_varint(&columns[1], wire_zigzag(k->live[i]));
 		last = i;
+		n++;
 	}
+	assert(n == k->n_known);
+	(void)n;
 }
 
 void keyframes_paid(struct keyframes *k, size_t bytes)
 {
+	assert(k->since >= k->every && bytes > 0);
 	k->since = 0;
 	k->last_bytes = bytes;
 	k->last_known = k->n_known;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The names side of the writer: each text once, each frame's names as numbers of texts.
- */
+/* The names side of the writer: each text once, each frame's names as numbers of texts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +9,23 @@
 #include "wire.h"
 #include "writer.h"
 
-#define UNIT_BYTES ((size_t)1 << 20) /* a unit is written when a column has as much */
+#define UNIT_BYTES ((size_t)1 << 20) /* of a column, at which a unit is written */
 
 struct name_packer {
 	struct bytes all;  /* every text so far, with its NUL */
-	uint32_t *offsets; /* in `all`; of text number i + 1 */
+	uint32_t *offsets; /* in `all`, of text number i + 1 */
 	uint32_t n_texts, capacity, written;
 	struct hash_index index;
-	struct index_map steady; /* numbers of texts by their address, of those that stay where they are */
+	struct index_map steady; /* numbers of texts by address, for callers whose texts stay */
 	uint32_t frames;         /* in the columns */
-	uint32_t last, next;     /* frame of the entry before in this unit; lowest that may come */
+	uint32_t last,
+		next; /* frame of the entry before in this unit; the lowest that may come; last <= next */
 	struct bytes columns[3];
 };
 
 /* ---- the feature bit ---- */
 
-/* Readers learn from the file's first unit that names follow its records. */
+/* Sets the bit in the FILE unit that is already in the file. 0 or MST_ERR_IO. */
 static int set_feature(struct mst_writer *w)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
@@ -148,7 +147,8 @@ static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
 	}
 	err = intern_text(w, text, number);
 	if (!err && w->steady_texts)
-		index_map_put(steady, (uintptr_t)text, *number); /* else it is looked at again */
+		index_map_put(steady, (uintptr_t)text,
+			      *number); /* without memory for it the text is compared again */
 	return err;
 }
 
@@ -158,7 +158,7 @@ static int pack_names(struct mst_writer *w, uint32_t frame, const struct mst_nam
 	uint32_t(*texts)[3] = malloc(n * sizeof(*texts));
 	int err = texts ? 0 : MST_ERR_NOMEM;
 
-	/* Texts first: one of them may need a unit of its own, in front of the frame's. */
+	/* Texts first, because a long one may write a unit, and the frame's entry belongs into the next. */
 	for (uint32_t i = 0; i < n && !err; i++) {
 		if (!(err = text_number(w, given[i].function, &texts[i][0])) &&
 		    !(err = text_number(w, given[i].directory, &texts[i][1])))
@@ -191,11 +191,11 @@ int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name
 		return w->error;
 	if (n == 0 || n > MST_MAX_NAMES || frame >= n_frames || (w->names && frame < w->names->next))
 		return MST_ERR_ARGUMENT;
-	w->due = 0; /* what comes now may fail for good */
+	w->due = 0; /* an error here must stop the next call */
 	if (!w->names && (w->error = packer_create(w)))
 		return w->error;
 	err = pack_names(w, frame, names, n);
-	/* Beyond a limit only this frame goes without names. */
+	/* Beyond a limit this frame goes without names. */
 	return err == MST_ERR_LIMIT ? err : (w->error = err);
 }
 

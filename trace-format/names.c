@@ -22,7 +22,7 @@ void names_finish(struct names *names)
 	*names = (struct names){ 0 };
 }
 
-/* Room for `n` more items. The arrays grow by a quarter: there may be millions of them. */
+/* Room for `n` more items. Arrays of millions of items grow by a quarter only. */
 static bool reserve(void *items, uint32_t *capacity, size_t size, uint32_t n, uint64_t more)
 {
 	const uint64_t wanted = n + more;
@@ -59,7 +59,7 @@ static const char *take_texts(struct names *names, uint32_t n, const struct name
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t size;
 
-		/* Each text takes a byte for its length in the column, and one for its NUL here. */
+		/* A text has a byte or more of length in the column, and a NUL here. */
 		p = wire_varint(p, end, &size);
 		if (!p || size > MST_MAX_TEXT || size > (size_t)(end - p) || memchr(p, 0, size))
 			return "a name's text is malformed";
@@ -82,7 +82,7 @@ static const char *take_names(struct names *names, uint64_t n, const uint8_t **p
 {
 	if (n == 0 || n > MST_MAX_NAMES || n > MST_MAX_ALL_NAMES - names->n_names)
 		return "an impossible number of names";
-	/* Each takes four bytes at least: a promise alone makes nothing grow. */
+	/* A name has four bytes or more, so a false number alone allocates nothing. */
 	if (n > (size_t)(end - *p) / 4)
 		return "a name is malformed";
 	if (!reserve(&names->names, &names->names_capacity, sizeof(*names->names), names->n_names, n))
@@ -191,7 +191,7 @@ static bool scan_header(struct scan *scan)
 	return true;
 }
 
-/* The content of a column, for the caller to free; NULL if it can't be had. */
+/* The content of a column, which the caller frees; NULL on any error. */
 static uint8_t *scan_column(const struct scan *scan, const struct unit_header_column *info, uint64_t at)
 {
 	uint8_t *stored = malloc(info->stored + 1u), *raw = NULL;
@@ -243,7 +243,7 @@ uint32_t names_of(const struct names *names, uint32_t frame, uint32_t *first)
 {
 	uint32_t lo = 0, hi = names->n_frames;
 
-	/* Few frames have no name, so it is not far before the place that it would have if all had. */
+	/* Few frames have no names, so the entry is at or a little before index `frame`. */
 	if (hi > frame)
 		hi = frame + 1;
 	for (uint32_t step = 1; step <= hi; step *= 2) {

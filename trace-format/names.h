@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that a trace holds of its frames, as a reader keeps them: texts in one block a unit, names
- * as numbers of texts, frames in ascending order. Takes memory in proportion to what was read.
+ * The names in a trace, as a reader keeps them: the texts of a unit in one block, names as numbers of texts, frames in
+ * ascending order. Memory is in proportion to what was read. Private.
  */
 #ifndef MSTRACE_NAMES_H
 #define MSTRACE_NAMES_H
@@ -17,7 +17,7 @@ struct names {
 	uint64_t text_bytes;
 	struct names_frame {
 		uint32_t frame;
-		uint32_t end; /* of its names; they begin where those of the one before end */
+		uint32_t end; /* of its names, which begin where those of the frame before end; <= n_names */
 	} * frames;
 	uint32_t n_frames, frames_capacity;
 	struct names_name {
@@ -34,19 +34,16 @@ struct names_column {
 	size_t size;
 };
 
-/* All zero is the beginning. */
+/* Zero-initialise a struct names. */
 void names_finish(struct names *names);
 
-/*
- * Takes a NAMES unit. NULL, or what is wrong with it ("" when out of memory); of such a unit nothing is
- * kept.
- */
+/* Takes a NAMES unit. NULL, or what is wrong with it ("" if memory runs out); then nothing of the unit is kept. */
 const char *names_take(struct names *names, const struct unit_header *header,
 		       const struct names_column columns[3]);
 
 /*
- * Takes all NAMES units of the trace that begins at `start` of the file, and leaves the file's position
- * alone. Stops at the first thing that is odd: the reader will come there, too.
+ * Takes all NAMES units of the trace that begins at `start` of the file, without moving the file's position. Stops at
+ * the first damage, which the reader meets later.
  */
 void names_scan(struct names *names, int fd, uint64_t start);
 

@@ -224,10 +224,10 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	d->start = r->unit_start;
 	d->fields_size = r->header.fields_size;
 	memcpy(d->fields, r->header.fields, d->fields_size);
-	d->n_kinds = r->kinds.n;
-	d->n_threads = r->threads.n;
-	d->has_initial_state = r->info.base;
-	d->counted = r->info.instructions;
+	d->before.n_kinds = r->kinds.n;
+	d->before.n_threads = r->threads.n;
+	d->before.has_initial_state = r->info.base;
+	d->before.counted = r->info.instructions;
 	d->wanted = r->wanted;
 	d->check = 0;
 	slot->whole = decodes_ahead(r);
@@ -335,7 +335,7 @@ static int finish(struct mst_reader *r)
 static void mark_paged(const struct mst_reader *r, const struct decode *d)
 {
 	const struct mst_kind *kinds = r->kinds.items;
-	struct mst_token *tokens = d->tokens.items;
+	struct mst_token *tokens = d->arrays.tokens.items;
 
 	for (uint32_t i = 0; i < d->chunk.n_tokens; i++)
 		tokens[i].paged = tokens[i].role == MST_CALL && mst_op_is_page(kinds[tokens[i].kind].op);
@@ -373,7 +373,7 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 		return fail_at(r, d, &d->decoded);
 	if (d->has_ordinals)
 		wrong = carried_over_take(&r->carried_over, &d->ordinals, d->chunk.first_alloc, !r->gap,
-					  d->freed.items);
+					  d->arrays.freed.items);
 	if (wrong)
 		r->unit_start = d->start;
 	if (wrong && !*wrong)

@@ -6,39 +6,38 @@
 #include "wire.h"
 #include "writer.h"
 
-struct step {
-	uint64_t
-		grown; /* bytes; below 0 as a signed number: the stack shrank; 0: no step, but a call comes */
-	uint64_t passed; /* instructions since the step or call before */
+struct packed_change {
+	uint64_t grown;  /* bytes; negative as an int64_t: the stack shrank; 0: no change, but a call comes */
+	uint64_t passed; /* instructions since the change or call before */
 };
 
-/* Takes one step off the bytes at `p`: returns what is behind it; NULL: there is no sound one. */
-static const uint8_t *sp_change_take(const uint8_t *p, const uint8_t *end, struct step *step)
+/* Takes a change, or the 0 of a call, from the bytes at `p`: the byte behind it, or NULL if it is malformed. */
+static const uint8_t *sp_change_take(const uint8_t *p, const uint8_t *end, struct packed_change *change)
 {
 	uint64_t v;
 
-	*step = (struct step){ 0 };
+	*change = (struct packed_change){ 0 };
 	p = wire_varint(p, end, &v);
 	if (!p || v == 0)
 		return p;
-	step->grown = v >> 3;
+	change->grown = v >> 3;
 	if (!(v & 4))
-		step->grown *= 8;
-	if (step->grown == 0)
+		change->grown *= 8;
+	if (change->grown == 0)
 		return NULL;
 	if (v & 2)
-		step->grown = -step->grown;
-	return v & 1 ? wire_varint(p, end, &step->passed) : p;
+		change->grown = -change->grown;
+	return v & 1 ? wire_varint(p, end, &change->passed) : p;
 }
 
 bool sp_changes_are_whole(const uint8_t *p, size_t size)
 {
 	const uint8_t *const end = p + size;
-	struct step step;
+	struct packed_change change;
 
 	while (p && p < end) {
-		p = sp_change_take(p, end, &step);
-		if (!step.grown)
+		p = sp_change_take(p, end, &change);
+		if (!change.grown)
 			return false;
 	}
 	return p != NULL;
@@ -62,7 +61,7 @@ int mst_writer_sp_change(struct mst_writer *w, uint64_t grown, uint64_t instruct
 	return mst_writer_sp_changes(w, bytes, (size_t)(end - bytes));
 }
 
-/* How many records the call that begins with this one has. */
+/* How many records the call has that begins with this one. */
 static uint32_t records_of_call(const struct mst_chunk *chunk, uint32_t record)
 {
 	const uint32_t role = chunk->tokens[chunk->records[record]].role;
@@ -73,30 +72,30 @@ static uint32_t records_of_call(const struct mst_chunk *chunk, uint32_t record)
 bool sp_changes_are_sound(struct mst_chunk *chunk, uint64_t *from)
 {
 	const uint8_t *p = chunk->sp_changes, *const end = p + chunk->sp_changes_size;
-	uint64_t stepped = chunk->sp_changes_from = *from;
-	struct step step;
+	uint64_t count = chunk->sp_changes_from = *from;
+	struct packed_change change;
 	uint32_t record = 0;
 
 	while (p < end) {
-		p = sp_change_take(p, end, &step);
-		if (!p || step.passed > INT64_MAX - stepped ||
-		    (!step.grown && (record >= chunk->n_records || chunk->instructions[record] < stepped)))
+		p = sp_change_take(p, end, &change);
+		if (!p || change.passed > INT64_MAX - count ||
+		    (!change.grown && (record >= chunk->n_records || chunk->instructions[record] < count)))
 			return false;
-		stepped += step.passed;
-		if (!step.grown) {
-			stepped = chunk->instructions[record];
+		count += change.passed;
+		if (!change.grown) {
+			count = chunk->instructions[record];
 			record += records_of_call(chunk, record);
 		}
 	}
-	*from = stepped;
-	return record >= chunk->n_records || chunk->instructions[record] >= stepped;
+	*from = count;
+	return record >= chunk->n_records || chunk->instructions[record] >= count;
 }
 
-bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *step)
+bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *change)
 {
 	const struct mst_chunk *chunk = c->chunk;
 	const uint8_t *p = chunk->sp_changes + c->at, *const end = chunk->sp_changes + chunk->sp_changes_size;
-	struct step taken = { 0 };
+	struct packed_change taken = { 0 };
 
 	while (p < end) {
 		p = sp_change_take(p, end, &taken);
@@ -107,6 +106,6 @@ bool mst_sp_next(struct mst_sp_cursor *c, struct mst_sp_change *step)
 	}
 	c->at = (size_t)(p - chunk->sp_changes);
 	c->instructions += taken.passed;
-	*step = (struct mst_sp_change){ c->record, c->instructions, taken.grown };
+	*change = (struct mst_sp_change){ c->record, c->instructions, taken.grown };
 	return taken.grown != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of the column of steps, see FORMAT.md. Private. */
+/* The column of SP changes, see FORMAT.md. Private. */
 #ifndef MSTRACE_SP_CHANGES_H
 #define MSTRACE_SP_CHANGES_H
 
@@ -8,15 +8,15 @@
 
 #include "mstrace.h"
 
-/* A column is cut, and its chunk with it, when it has so many bytes. */
+/* The writer ends a chunk whose column has so many bytes. */
 #define SP_CHANGES_BYTES (1u << 20)
 
-/* Whether the bytes are steps and nothing else. */
+/* Whether the bytes are SP changes and nothing else. */
 bool sp_changes_are_whole(const uint8_t *p, size_t size);
 
 /*
- * Whether the chunk's steps fit its records: instructions never go back, nor are there more calls than in the
- * chunk. *from is what had been executed at the last step or call before it, and then at its own last step.
+ * Whether the chunk's SP changes fit its records: instructions never go back, and there are no more calls than in the
+ * chunk. *from: instructions at the last call or change before the chunk, and then at its own last change.
  */
 bool sp_changes_are_sound(struct mst_chunk *chunk, uint64_t *from);
 

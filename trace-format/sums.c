@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sums.h"
 
+#include <assert.h>
+
 void sums_pack(const struct mst_sums *sums, struct bytes *to)
 {
+	assert(sums->max_bytes >= 0 && sums->max_bytes16 >= 0 && sums->max_blocks >= 0);
 	bytes_u64(to, sums->events);
 	bytes_u64(to, sums->null_frees);
 	bytes_u64(to, (uint64_t)sums->net_bytes);

@@ -71,7 +71,7 @@ int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags,
 		return err;
 	}
 
-	/* The header is written last: it lists what compression made of the columns. */
+	/* The header comes last, because it lists the sizes of the compressed columns. */
 	header = out->data + start;
 	wire_put_u32(header, UNIT_MAGIC);
 	wire_put_u32(header + 4, (uint32_t)header_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units: what a trace file is a sequence of. A unit is a zstd skippable frame that holds its
- * header, followed by one zstd frame a column, so that the whole file is valid input for zstd.
+ * Units, of which a trace is a sequence: the numbers of FORMAT.md, and headers as bytes. A unit is a zstd skippable
+ * frame with its header, then a zstd frame for each column. Private.
  */
 #ifndef MSTRACE_UNIT_H
 #define MSTRACE_UNIT_H
@@ -40,10 +40,10 @@ enum unit_type {
 /* Bits of the FILE unit's compatible features. */
 enum file_feature {
 	FEATURE_NAMES = 1,        /* there are NAMES units, behind the last EVENTS unit */
-	FEATURE_INSTRUCTIONS = 2, /* EVENTS units tell instruction counts */
+	FEATURE_INSTRUCTIONS = 2, /* EVENTS units have instruction counts */
 	FEATURE_PAGES = 4,        /* calls that map and unmap pages are in the trace */
 	FEATURE_STACKS = 8,       /* stack depths are recorded */
-	FEATURE_EXACT = 16,       /* as Massif would have seen it */
+	FEATURE_EXACT = 16,       /* blocks, stacks and counts are those that Massif would have seen */
 };
 
 /* Where a FILE unit's fields have the bits that a reader must know, and those that it may ignore. */

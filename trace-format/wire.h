@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Numbers as bytes: fixed little-endian and varints (7 bits a byte, low bits first, high bit =
- * more follows, at most 10 bytes). Readers always carry the end.
- */
+/* Numbers as bytes: little-endian words, varints and zigzag (FORMAT.md, Conventions). Private. */
 #ifndef MSTRACE_WIRE_H
 #define MSTRACE_WIRE_H
 
@@ -73,7 +70,7 @@ static inline const uint8_t *wire_varint(const uint8_t *p, const uint8_t *end, u
 	return NULL;
 }
 
-/* Zigzag: small numbers of either sign get small codes. Differences are taken modulo 2^64. */
+/* Zigzag: small numbers of either sign get small codes. */
 static inline uint64_t wire_zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
