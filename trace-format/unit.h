@@ -73,7 +73,7 @@ enum stacks_column {
 	COLUMN_STACK_FRAMES = 2,
 };
 
-/* How many frames out of the stack before it a parent can be; others are told by number. */
+/* How many frames out of the stack before it a parent can be; others are written by number. */
 #define STACKS_OUT_MAX 255u
 
 enum kinds_column {

@@ -144,7 +144,7 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
 	return defs_frame(&w->defs, frame, id);
 }
 
-/* Definitions that wait for too long go out with the next call. */
+/* Has the next call write the definitions if too many wait. */
 static inline void look_at_pending(struct mst_writer *w)
 {
 	if (__builtin_expect(defs_pending(&w->defs) > PENDING_MAX, 0))
@@ -229,7 +229,7 @@ static inline bool is_kind(const struct mst_writer *w, uint32_t kind)
 	return kind < w->defs.kinds.n;
 }
 
-/* Whether a CALL record can name it: not what needs an address, for which there is mst_writer_page(). */
+/* Whether a CALL record can have the kind; page events need an address and mst_writer_page(). */
 static inline bool is_call(const struct mst_writer *w, uint32_t kind)
 {
 	return is_kind(w, kind) && !mst_op_is_page(defs_kinds(&w->defs)[kind].op);
@@ -241,16 +241,17 @@ static inline bool is_block(const struct mst_writer *w, uint32_t kind, uint64_t 
 	       (!w->identity || ordinal == UINT64_MAX || ordinal < chunk_blocks(&w->chunk, kind));
 }
 
-/* How many records have room in the chunk, whatever tokens they are. */
+/* How many records the chunk has room for if each has a new token. */
 static uint32_t records_left(const struct mst_writer *w)
 {
 	const uint32_t records = w->limit - w->chunk.n_records;
 	const uint32_t tokens = MST_MAX_TOKENS - w->chunk.n_tokens;
 
+	assert(w->chunk.n_records <= w->limit && w->chunk.n_tokens <= MST_MAX_TOKENS);
 	return records < tokens ? records : tokens;
 }
 
-/* How many records the chunk has when something is due, at the latest, if it begins one of `n` now. */
+/* n_records of the chunk at which something is due at the latest, when a call of `n` records begins now. */
 static uint32_t records_until_due(const struct mst_writer *w, uint32_t n)
 {
 	const uint32_t in_chunk = records_left(w);
@@ -261,9 +262,8 @@ static uint32_t records_until_due(const struct mst_writer *w, uint32_t n)
 }
 
 /*
- * Begins a call of `n` records where something is due: a chunk, definitions or a stamp are to be written,
- * or an error is to be told. A call with an id that doesn't exist is refused here, before half of it is
- * in the chunk.
+ * Begins a call of `n` records where something is due: writes a chunk, definitions or a stamp, or returns an error.
+ * Refuses a call with an unknown id, before half of it is in the chunk.
  */
 static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t n, bool valid)
 {
@@ -282,6 +282,7 @@ static __attribute__((noinline)) int begin_slowly(struct mst_writer *w, uint32_t
 		chunk_count(&w->chunk, w->now.instructions);
 	chunk_note(&w->chunk, w->now.time, w->now.thread);
 	w->due = records_until_due(w, n);
+	assert(w->due <= w->limit);
 	return 0;
 }
 

@@ -184,7 +184,7 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 static int take_marker(struct massif *m, const struct mst_kind *kind, uint64_t address)
 {
 	struct page_step step;
-	const int n = pages_base(m->pages.mapped, kind, address, &step);
+	const int n = pages_initial(m->pages.mapped, kind, address, &step);
 	uint32_t context;
 
 	/* The program has begun before the trace. */

@@ -5,13 +5,13 @@
 
 #include "index_map.h"
 
-/* What is mapped, in one of the ways to count. */
+/* What is mapped, by one way of counting. */
 struct count {
 	struct pages *pages;
-	uint32_t *stacks; /* by context: in the order of first use */
+	uint32_t *stacks; /* by context, in the order of first use */
 	uint32_t n, capacity;
 	struct index_map contexts; /* by stack */
-	int error;                 /* the first one */
+	int error;                 /* the first error; then the count stands still */
 };
 
 enum way { ONCE, AS_MASSIF, WAYS };
@@ -20,10 +20,10 @@ struct page_state {
 	struct count counts[WAYS];
 };
 
-/* Where the marks of a base go, which are of one count. */
-struct telling {
+/* Where the markers of an initial state go. */
+struct emission {
 	const struct count *count;
-	struct mst_remap *remap; /* or NULL: only the next one is told */
+	struct mst_remap *remap; /* or NULL: only `next` gets them */
 	struct mst_writer *writer;
 	struct page_state *next;
 };
@@ -81,11 +81,11 @@ static int find_context(struct count *c, uint32_t stack, uint32_t *context)
 	return index_map_put(&c->contexts, stack, *context) ? 0 : MST_ERR_NOMEM;
 }
 
-static int note(struct count *c, const struct mst_kind *kind, uint64_t address, bool in_base)
+static int note(struct count *c, const struct mst_kind *kind, uint64_t address, bool in_initial_state)
 {
 	struct page_step steps[PAGE_STEPS];
-	const int n = in_base ? pages_base(c->pages, kind, address, steps)
-			      : (int)pages_steps(c->pages, kind, address, steps);
+	const int n = in_initial_state ? pages_initial(c->pages, kind, address, steps)
+				       : (int)pages_steps(c->pages, kind, address, steps);
 	uint32_t context = PAGES_IGNORED;
 	uint64_t change;
 	int err = n < 0 ? n : 0;
@@ -99,25 +99,26 @@ static int note(struct count *c, const struct mst_kind *kind, uint64_t address, 
 	return err;
 }
 
-void page_state_note(struct page_state *b, const struct mst_kind *kind, uint64_t address, bool in_base)
+void page_state_note(struct page_state *b, const struct mst_kind *kind, uint64_t address,
+		     bool in_initial_state)
 {
 	for (unsigned i = 0; i < WAYS; i++) {
 		if (!b->counts[i].error)
-			b->counts[i].error = note(&b->counts[i], kind, address, in_base);
+			b->counts[i].error = note(&b->counts[i], kind, address, in_initial_state);
 	}
 }
 
-/* ---- bases ---- */
+/* ---- initial states ---- */
 
-static int tell(void *context, const struct mst_kind *mark, uint64_t address)
+static int emit(void *context, const struct mst_kind *marker, uint64_t address)
 {
-	const struct telling *t = context;
-	const bool maps = mark->op == MST_OP_PAGE_START || mark->op == MST_OP_PAGE_RECORD;
-	struct mst_kind kind = *mark;
+	const struct emission *t = context;
+	const bool maps = marker->op == MST_OP_PAGE_START || marker->op == MST_OP_PAGE_RECORD;
+	struct mst_kind kind = *marker;
 	uint32_t id;
 	int err = 0;
 
-	kind.stack = maps ? t->count->stacks[mark->stack] : MST_ROOT_STACK;
+	kind.stack = maps ? t->count->stacks[marker->stack] : MST_ROOT_STACK;
 	if (t->remap && !(err = mst_remap_stack(t->remap, kind.stack, &kind.stack)) &&
 	    !(err = mst_writer_kind(t->writer, &kind, &id)))
 		err = mst_writer_page(t->writer, id, address);
@@ -126,35 +127,35 @@ static int tell(void *context, const struct mst_kind *mark, uint64_t address)
 	return err;
 }
 
-/* Massif's records can become more than anybody can keep, who counts each page once: then these are left out. */
-static int tell_count(const struct page_state *b, enum way way, struct telling *t)
+/* Massif's records can go beyond the limits while the pages do not: then the records are left out. */
+static int emit_count(const struct page_state *b, enum way way, struct emission *t)
 {
-	static const struct mst_kind untold = { .op = MST_OP_PAGE_MOST,
-						.size = PAGES_UNTOLD,
-						.cap = PAGES_UNTOLD };
+	static const struct mst_kind too_many = { .op = MST_OP_PAGE_MOST,
+						  .size = PAGES_TOO_MANY,
+						  .cap = PAGES_TOO_MANY };
 	int err;
 
 	t->count = &b->counts[way];
-	err = t->count->error ? t->count->error : pages_list(t->count->pages, tell, t);
-	return err == MST_ERR_LIMIT && way == AS_MASSIF ? tell(t, &untold, 0) : err;
+	err = t->count->error ? t->count->error : pages_list(t->count->pages, emit, t);
+	return err == MST_ERR_LIMIT && way == AS_MASSIF ? emit(t, &too_many, 0) : err;
 }
 
 int page_state_write(const struct page_state *b, struct mst_remap *remap, struct mst_writer *writer,
 		     struct page_state *next)
 {
-	struct telling telling = { .remap = remap, .writer = writer, .next = next };
-	const int err = tell_count(b, ONCE, &telling);
+	struct emission emission = { .remap = remap, .writer = writer, .next = next };
+	const int err = emit_count(b, ONCE, &emission);
 
-	return err ? err : tell_count(b, AS_MASSIF, &telling);
+	return err ? err : emit_count(b, AS_MASSIF, &emission);
 }
 
 struct page_state *page_state_copy(const struct page_state *from)
 {
 	struct page_state *copy = page_state_create();
-	struct telling telling = { .next = copy };
+	struct emission emission = { .next = copy };
 
 	for (unsigned i = 0; copy && i < WAYS; i++) {
-		const int err = tell_count(from, i, &telling);
+		const int err = emit_count(from, i, &emission);
 
 		if (err)
 			copy->counts[i].error = err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a base says of pages (FORMAT.md): which are mapped and for which stack, with each page counted once, and as
- * Massif counts. Follows the page events of one trace, so that the base of another one can be written at any moment.
+ * What an initial state says of pages (FORMAT.md): which are mapped and for which stack, with each page counted once,
+ * and as Massif counts. Follows the page events of a trace, so that the initial state of another one can be written at
+ * any point.
  */
 #ifndef PAGE_STATE_H
 #define PAGE_STATE_H
@@ -13,17 +14,17 @@ struct page_state;
 
 struct page_state *page_state_create(void);                        /* NULL: no memory */
 struct page_state *page_state_copy(const struct page_state *from); /* the same */
-void page_state_destroy(struct page_state *base);                  /* NULL is allowed */
+void page_state_destroy(struct page_state *state);                 /* NULL is allowed */
 
-/* A page event has happened, or the base of the trace has the mark. What goes wrong shows when it is written. */
-void page_state_note(struct page_state *base, const struct mst_kind *kind, uint64_t address, bool in_base);
+/* Notes a page event, or a marker of the trace's initial state. Errors show in page_state_write(). */
+void page_state_note(struct page_state *state, const struct mst_kind *kind, uint64_t address,
+		     bool in_initial_state);
 
 /*
- * Writes it to the base of another trace, by whom and when mst_writer_at() was told last. `next`, a new one,
- * will follow that trace; it may be NULL. 0 or a negative enum mst_error: also that of the events, which may
- * have been more than can be kept.
+ * Writes the markers to the initial state of another trace, with the time and thread of the last mst_writer_at().
+ * `next`, empty so far, notes them, too; it may be NULL. 0 or a negative enum mst_error, also of an earlier note.
  */
-int page_state_write(const struct page_state *base, struct mst_remap *remap, struct mst_writer *writer,
+int page_state_write(const struct page_state *state, struct mst_remap *remap, struct mst_writer *writer,
 		     struct page_state *next);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "index_map.h"
 
-/* Bounds for crafted traces: a kernel allows 65530 mappings, unless told otherwise. */
+/* Bounds for hostile traces. A kernel allows 65530 mappings by default. */
 #define MOST_LAYERS (1u << 22)
 #define MOST_RANGES (1u << 20)
 #define WORK_AT_START ((uint64_t)1 << 22)
 #define WORK_A_STEP 4096u /* on average; moving 16 ranges is as much as making one */
 
 /*
- * Massif's table of records grows when there are more than these, and then the records of each page come out in
- * the opposite order: what was the oldest is taken away first, until it grows again.
+ * Massif's hash table of records grows beyond these sizes. It then lists the records of each page in the opposite
+ * order, so the oldest is removed first, until the table grows again.
  */
 static const uint32_t table_sizes[] = {
 	769,      1543,      3079,      6151,      12289,     24593,      49157,    98317,
@@ -24,12 +25,12 @@ static const uint32_t table_sizes[] = {
 
 #define TABLE_SIZES (sizeof(table_sizes) / sizeof(*table_sizes))
 
-/* For whom a page is on record; `below` it are older records of the page. Layer 0: it is on none. */
+/* The records of a page: the context of the first, and the layer of the others, `below`. Layer 0: no record. */
 struct layer {
 	uint32_t context, below;
 };
 
-/* Neighbours that touch differ in their layer, which isn't 0. */
+/* lo < hi; layer is not 0; ranges that touch have different layers. */
 struct range {
 	uint64_t lo, hi;
 	uint32_t layer;
@@ -42,19 +43,19 @@ struct ranges {
 
 struct pages {
 	bool once;
-	struct ranges all; /* in order */
-	struct ranges made;
-	struct layer *layers; /* all that there ever were, each once */
+	struct ranges all;    /* ascending, without overlaps */
+	struct ranges made;   /* by the step that is being done */
+	struct layer *layers; /* [n_layers], each once; below < own number */
 	uint32_t n_layers, layer_capacity;
 	struct index_map layer_numbers; /* by context and below */
 	uint64_t *bytes;                /* by context */
 	uint32_t n_contexts, context_capacity;
 	uint64_t records;  /* of all pages */
-	uint64_t most;     /* of them at one time so far */
-	size_t table_size; /* which of the sizes Massif's table has */
-	uint64_t work;     /* that may still be done */
+	uint64_t most;     /* records at one time so far; >= records behind each call */
+	size_t table_size; /* index of the size that Massif's table has; <= TABLE_SIZES */
+	uint64_t work;     /* credit of steps; a trace that uses it up is refused */
 
-	/* What the mremap that comes next was given. */
+	/* The range that the next mremap was given. */
 	uint64_t from, from_size;
 };
 
@@ -91,7 +92,7 @@ static uint64_t page_of(uint64_t address)
 	return address / PAGE_BYTES;
 }
 
-/* The first page behind `size` bytes at `address`; there is none behind the last address. */
+/* The first page behind `size` bytes at `address`, at most the one behind the last address. */
 static uint64_t page_behind(uint64_t address, uint64_t size)
 {
 	const uint64_t last = address + (size - 1);
@@ -110,26 +111,27 @@ static unsigned add_step(struct page_step *steps, unsigned n, bool map, uint64_t
 static unsigned mremap_steps(struct pages *p, uint64_t to, uint64_t size, struct page_step *steps)
 {
 	const uint64_t old = page_of(p->from), old_end = page_behind(p->from, p->from_size);
-	const uint64_t new = page_of(to), new_end = page_behind(to, size);
-	const uint64_t old_n = old_end - old, new_n = new_end - new, kept = old_n < new_n ? old_n : new_n;
+	const uint64_t target = page_of(to), target_end = page_behind(to, size);
+	const uint64_t old_n = old_end - old, new_n = target_end - target,
+		       kept = old_n < new_n ? old_n : new_n;
 	unsigned n = 0;
 
 	p->from_size = 0;
-	if (old == new) {
-		n = add_step(steps, n, false, new_end, old_end);
-		return add_step(steps, n, true, old_end, new_end);
+	if (old == target) {
+		n = add_step(steps, n, false, target_end, old_end);
+		return add_step(steps, n, true, old_end, target_end);
 	}
 	if (p->once) {
 		n = add_step(steps, n, false, old, old_end);
-		return add_step(steps, n, true, new, new_end);
+		return add_step(steps, n, true, target, target_end);
 	}
 	n = add_step(steps, n, false, old, old + kept);
-	n = add_step(steps, n, true, new, new + kept);
-	n = add_step(steps, n, true, new + kept, new_end);
+	n = add_step(steps, n, true, target, target + kept);
+	n = add_step(steps, n, true, target + kept, target_end);
 	return add_step(steps, n, false, old, old_end);
 }
 
-/* Massif begins at the page of the lower break, whoever has that page, and leaves the last one out. */
+/* As Massif: from the page of the lower break, also if another mapping has it, up to and without the last page. */
 static unsigned brk_steps(const struct pages *p, bool map, uint64_t low, uint64_t size,
 			  struct page_step *steps)
 {
@@ -171,7 +173,7 @@ unsigned pages_steps(struct pages *p, const struct mst_kind *kind, uint64_t addr
 
 /* ---- layers ---- */
 
-/* The layer's number; 0: there is no room. */
+/* The number of the layer, made if it is not there; 0: a limit, or no memory. */
 static uint32_t find_layer(struct pages *p, uint32_t context, uint32_t below)
 {
 	const uint64_t key = (uint64_t)context << 32 | below;
@@ -215,7 +217,7 @@ static int reserve_context(struct pages *p, uint32_t context)
 	return 0;
 }
 
-/* The context has `bytes` more, and returns them if they count. */
+/* Adds bytes to the context; returns them if it counts, else 0. */
 static uint64_t charge(struct pages *p, uint32_t context, uint64_t bytes)
 {
 	if (context >= PAGES_IGNORED)
@@ -226,7 +228,7 @@ static uint64_t charge(struct pages *p, uint32_t context, uint64_t bytes)
 
 /* ---- ranges ---- */
 
-/* The first range that ends at `page` or behind it. */
+/* Index of the first range that ends at `page` or behind it. */
 static size_t find_range(const struct pages *p, uint64_t page)
 {
 	size_t low = 0, high = p->all.n;
@@ -258,20 +260,23 @@ static int reserve_ranges(struct ranges *ranges, size_t n)
 	return 0;
 }
 
-/* Adds pages to those made; they belong together if they touch and have the same layer. */
+/* Appends pages to p->made, to the last range if they touch and have the same layer. Layer 0 is left out. */
 static void make(struct pages *p, uint64_t lo, uint64_t hi, uint32_t layer)
 {
 	struct range *last = p->made.n ? &p->made.v[p->made.n - 1] : NULL;
 
+	assert(!last || lo >= last->hi || lo >= hi);
 	if (lo >= hi || !layer)
 		return;
 	if (last && last->hi == lo && last->layer == layer)
 		last->hi = hi;
-	else
+	else {
+		assert(p->made.n < p->made.capacity);
 		p->made.v[p->made.n++] = (struct range){ lo, hi, layer };
+	}
 }
 
-/* Makes pages [lo, hi) of the step, which have been of `layer`. */
+/* Does the step for pages [lo, hi), which have `layer` now. */
 static int change_pages(struct pages *p, bool map, uint64_t lo, uint64_t hi, uint32_t layer, uint32_t context,
 			uint64_t *change)
 {
@@ -291,6 +296,7 @@ static int change_pages(struct pages *p, bool map, uint64_t lo, uint64_t hi, uin
 		*change += charge(p, p->layers[layer].context, -bytes);
 	if (layer && !map) {
 		now = p->layers[layer].below;
+		assert(p->records >= hi - lo);
 		p->records -= hi - lo;
 	}
 	make(p, lo, hi, now);
@@ -307,7 +313,7 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Makes what the ranges [first, last), which are all that touch the step's, become. */
+/* Does the step for the ranges [first, last), which are all that touch its range, into p->made. */
 static int make_all(struct pages *p, const struct page_step *s, uint32_t context, size_t first, size_t last,
 		    uint64_t *change)
 {
@@ -352,7 +358,7 @@ static int do_step(struct pages *p, const struct page_step *s, uint32_t context,
 	return 0;
 }
 
-/* Turns the records of each page round. */
+/* Reverses the records of each page. */
 static int turn_round(struct pages *p)
 {
 	for (size_t i = 0; i < p->all.n; i++) {
@@ -371,7 +377,7 @@ static int turn_round(struct pages *p)
 	return 0;
 }
 
-/* Whether the step makes the table grow. */
+/* Whether the step makes Massif's table grow. */
 static bool is_too_much(const struct pages *p, const struct page_step *s)
 {
 	return s->map && !p->once && p->table_size < TABLE_SIZES &&
@@ -383,6 +389,7 @@ int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint6
 	struct page_step rest = *s;
 	int err = s->map ? reserve_context(p, context) : 0;
 
+	assert(s->lo <= s->hi);
 	*change = 0;
 	while (!err && is_too_much(p, &rest)) {
 		struct page_step part = rest;
@@ -412,18 +419,18 @@ const uint64_t *pages_bytes(const struct pages *p, uint32_t *n)
 	return p->bytes;
 }
 
-/* ---- bases ---- */
+/* ---- initial states ---- */
 
-/* There have been so many records; their order is as it is since then. */
+/* Takes over how many records there have been, which decides their order from then on. */
 static int expect(struct pages *p, uint64_t most)
 {
 	p->most = at_least(p->most, most);
 	while (p->table_size < TABLE_SIZES && most > table_sizes[p->table_size])
 		p->table_size++;
-	return most == PAGES_UNTOLD ? MST_ERR_LIMIT : 0;
+	return most == PAGES_TOO_MANY ? MST_ERR_LIMIT : 0;
 }
 
-int pages_base(struct pages *p, const struct mst_kind *kind, uint64_t address, struct page_step *step)
+int pages_initial(struct pages *p, const struct mst_kind *kind, uint64_t address, struct page_step *step)
 {
 	switch ((enum mst_op)kind->op) {
 	case MST_OP_PAGE_MREMAP_FROM:
@@ -439,15 +446,15 @@ int pages_base(struct pages *p, const struct mst_kind *kind, uint64_t address, s
 	}
 }
 
-static int tell_mark(pages_tell *tell, void *context, uint8_t op, uint32_t stack, uint64_t size,
-		     uint64_t address)
+static int emit_marker(pages_emit *emit, void *context, uint8_t op, uint32_t stack, uint64_t size,
+		       uint64_t address)
 {
 	const struct mst_kind kind = { .op = op, .stack = stack, .size = size, .cap = size };
 
-	return tell(context, &kind, address);
+	return emit(context, &kind, address);
 }
 
-/* All pages there are have a byte more than fits. */
+/* The whole address space is 2^64 bytes, one more than a uint64_t holds. */
 static uint64_t bytes_of(const struct range *r)
 {
 	const uint64_t bytes = (r->hi - r->lo) * PAGE_BYTES;
@@ -455,7 +462,7 @@ static uint64_t bytes_of(const struct range *r)
 	return bytes ? bytes : UINT64_MAX;
 }
 
-/* How many records a page has at most. There is a limit to all together, which a reader of the marks has, too. */
+/* The most records of a page. All together have a limit, which readers of the markers have, too. */
 static int find_deepest(const struct pages *p, uint32_t *deepest)
 {
 	uint64_t work = p->work;
@@ -473,8 +480,8 @@ static int find_deepest(const struct pages *p, uint32_t *deepest)
 	return 0;
 }
 
-/* A mark for each record of the range, that which goes first last. `chain` has room for their contexts. */
-static int tell_range(const struct pages *p, const struct range *r, uint32_t *chain, pages_tell *tell,
+/* Emits a marker for each record of the range, the one that goes first last. `chain` has room for their contexts. */
+static int emit_range(const struct pages *p, const struct range *r, uint32_t *chain, pages_emit *emit,
 		      void *context)
 {
 	const uint8_t op = p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD;
@@ -484,11 +491,11 @@ static int tell_range(const struct pages *p, const struct range *r, uint32_t *ch
 	for (uint32_t layer = r->layer; layer; layer = p->layers[layer].below)
 		chain[n++] = p->layers[layer].context;
 	while (!err && n > 0)
-		err = tell_mark(tell, context, op, chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
+		err = emit_marker(emit, context, op, chain[--n], bytes_of(r), r->lo * PAGE_BYTES);
 	return err;
 }
 
-int pages_list(const struct pages *p, pages_tell *tell, void *context)
+int pages_list(const struct pages *p, pages_emit *emit, void *context)
 {
 	uint32_t deepest, *chain = NULL;
 	int err = find_deepest(p, &deepest);
@@ -496,13 +503,13 @@ int pages_list(const struct pages *p, pages_tell *tell, void *context)
 	if (!err && !(chain = malloc((deepest + (size_t)1) * sizeof(*chain))))
 		err = MST_ERR_NOMEM;
 	for (uint32_t i = 0; i < p->n_contexts && !err; i++)
-		err = tell_mark(tell, context, p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD, i, 0, 0);
+		err = emit_marker(emit, context, p->once ? MST_OP_PAGE_START : MST_OP_PAGE_RECORD, i, 0, 0);
 	if (!err && p->most && !p->once)
-		err = tell_mark(tell, context, MST_OP_PAGE_MOST, 0, p->most, 0);
+		err = emit_marker(emit, context, MST_OP_PAGE_MOST, 0, p->most, 0);
 	for (size_t i = 0; i < p->all.n && !err; i++)
-		err = tell_range(p, &p->all.v[i], chain, tell, context);
+		err = emit_range(p, &p->all.v[i], chain, emit, context);
 	if (!err && p->from_size && p->once)
-		err = tell_mark(tell, context, MST_OP_PAGE_MREMAP_FROM, 0, p->from_size, p->from);
+		err = emit_marker(emit, context, MST_OP_PAGE_MREMAP_FROM, 0, p->from_size, p->from);
 	free(chain);
 	return err;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which pages are mapped, and for which context, a number of the caller's: the state behind --pages-as-heap. Pages
- * are named by number (address / 4096). As Massif counts, a page can be on record more than once, the newest first;
- * or else once, for what was mapped there last.
+ * have numbers (address / 4096). As Massif counts, a page can have more than one record, the newest first; or else it
+ * has one, for what was mapped there last.
  *
- * A trace may tell of any ranges: they are kept as ranges, and there are bounds to what is done with
- * them, above those of any system's.
+ * Ranges are kept as ranges, because a hostile trace can map any. Limits of their number and of the work on them lie
+ * above those of any system.
  */
 #ifndef PAGES_H
 #define PAGES_H
@@ -14,7 +14,7 @@
 
 struct pages;
 
-/* `once`: each page counts once. NULL: no memory. */
+/* `once`: a page has one record. NULL: no memory. */
 struct pages *pages_create(bool once);
 void pages_destroy(struct pages *pages); /* NULL is allowed */
 
@@ -30,40 +30,39 @@ struct page_step {
 #define PAGE_STEPS 4u
 
 /*
- * What a mark about pages does, in order; returns how many steps, at most PAGE_STEPS. Some need the mark
- * before, which is why all are to be given to it.
+ * The steps of a page event, in order; returns how many, at most PAGE_STEPS. An mremap needs the event before, so the
+ * caller passes all page events.
  */
 unsigned pages_steps(struct pages *pages, const struct mst_kind *kind, uint64_t address,
 		     struct page_step *steps);
 
 /*
- * Does a step, for `context` if it maps: that has bytes from then on, if only 0. *change: by how many bytes those of
- * contexts that count have become more, modulo 2^64. 0 or a negative enum mst_error.
+ * Does a step, for `context` if it maps; the context has an entry from then on, also with 0 bytes. *change: the bytes
+ * that contexts that count have gained, modulo 2^64. 0 or a negative enum mst_error.
  */
 int pages_do(struct pages *pages, const struct page_step *step, uint32_t context, uint64_t *change);
 
 /*
- * What a mark about pages in a base says: how many steps that is, 0 or 1, to be done even if empty; or a negative enum
- * mst_error. Marks for the other way of counting say nothing.
+ * The steps of a marker of an initial state: 0 or 1, to be done also if it is empty; or a negative enum mst_error.
+ * Markers for the other way of counting have none.
  */
-int pages_base(struct pages *pages, const struct mst_kind *kind, uint64_t address, struct page_step *step);
+int pages_initial(struct pages *pages, const struct mst_kind *kind, uint64_t address, struct page_step *step);
 
-#define PAGES_UNTOLD UINT64_MAX /* so many records at one time: they are more than can be told */
+#define PAGES_TOO_MANY UINT64_MAX /* page_most: there are too many records to emit */
 
-typedef int pages_tell(void *context, const struct mst_kind *kind, uint64_t address);
+typedef int pages_emit(void *context, const struct mst_kind *kind, uint64_t address);
 
 /*
- * Tells the marks of a base (FORMAT.md) from which pages_base() learns what is on record, and what the next
- * mremap was given. The kinds' stacks are numbers of contexts. `tell` returns 0 or a negative enum mst_error,
- * which ends it and is returned; so is MST_ERR_LIMIT, with nothing told, if there are more marks than a
- * reader takes.
+ * Emits the markers of an initial state (FORMAT.md) that bring pages_initial() to this state, and the range of a pending
+ * mremap. The kinds' stacks are numbers of contexts. `emit` returns 0 or a negative enum mst_error, which ends the list
+ * and is returned. MST_ERR_LIMIT, before the first marker: there are more than a reader takes.
  */
-int pages_list(const struct pages *pages, pages_tell *tell, void *context);
+int pages_list(const struct pages *pages, pages_emit *emit, void *context);
 
-/* Whether the page is on record for a context that counts. */
+/* Whether the first record of the page is of a context that counts. */
 bool pages_counted(const struct pages *pages, uint64_t page);
 
-/* Bytes by context, of the first *n. */
+/* Bytes of each context, of *n. */
 const uint64_t *pages_bytes(const struct pages *pages, uint32_t *n);
 
 #endif
