@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of former chunks: which they are is what a plain list of all blocks says, and what is kept for them is
- * bounded by those that are live. The source is included for a look inside.
+ * Carried-over blocks against a plain list of all blocks; the memory for them is bounded by the live ones. The test
+ * includes the source to look inside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static void make_blocks(struct ordinals *ordinals, uint64_t first_alloc)
 	}
 }
 
-/* Broods are in order, not sparse, and say truly what is live; with the map that is all. */
+/* Leftovers ascend, are not sparse, and count their live blocks; with the map these are all. */
 static void check(const struct carried_over *e)
 {
 	uint64_t live = 0, kept = e->rest.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces that begin with a base, and such with large chunks: what is written is what is read. */
+/* Traces that begin with an initial state, and with large chunks: what is written is what is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static struct sum read_all(int fd)
 			sum.base_marks += chunk->base && e.type == MST_EVENT_CALL;
 			sum.calls += !chunk->base;
 			sum.frees += e.type == MST_EVENT_FREE;
-			/* The base's blocks have the first indices, in the order of their sizes. */
+			/* The blocks of the initial state have the first indices, in the order of their sizes. */
 			if (e.type == MST_EVENT_FREE)
 				assert_int_equal(e.old_index, mst_reader_kinds(r, &n)[e.old_kind].size);
 			assert_true(chunk->base ? e.time << 10 <= BEGIN_NS + 1024 : e.time >= sum.last_time);
@@ -115,7 +115,7 @@ static void finish(struct mst_writer *w)
 	mst_writer_destroy(w);
 }
 
-/* Frees of base blocks, and blocks that come and stay. */
+/* Frees of blocks of the initial state, and blocks that come and stay. */
 static void write_calls(struct mst_writer *w, uint32_t first, uint32_t n)
 {
 	uint64_t ordinal;
@@ -152,7 +152,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-/* A child begins with its parent's base. */
+/* A child begins with its parent's initial state. */
 static void test_fork(void **state)
 {
 	const struct mst_file_info info = {

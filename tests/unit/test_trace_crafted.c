@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files made by somebody who means harm: units with right checksums and impossible content. The reader
- * delivers what is sound, says what is wrong, and never more.
+ * Hostile files: units with right checksums and impossible content. The reader delivers what is sound, says what is
+ * wrong, and delivers nothing more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -448,8 +448,8 @@ static void counted(struct craft *c)
 	}
 }
 
-/* Steps before the first call, before the third, and behind the last one; each chunk's counts are as above. */
-static void stepped(struct craft *c)
+/* SP changes before the first call, before the third, and behind the last one; counts are as above. */
+static void sp_changed(struct craft *c)
 {
 	counted(c);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -461,19 +461,19 @@ static void stepped(struct craft *c)
 	}
 }
 
-#define STEPS(name, part, ...)                                                                               \
+#define SP_CHANGES(name, part, ...)                                                                          \
 	static void name(struct craft *c)                                                                    \
 	{                                                                                                    \
-		stepped(c);                                                                                  \
+		sp_changed(c);                                                                               \
 		SET(COLUMN(c, part, COLUMN_INSTRUCTIONS + 1), __VA_ARGS__);                                  \
 	}
 
-STEPS(steps_cut, MORE, 8, 0, 0, 0x89)
-STEPS(step_without_count, MORE, 9)
-STEPS(step_of_nothing, EVENTS, 3, 1)
-STEPS(step_behind_its_call, EVENTS, 0, 0, 9, 6)
-STEPS(step_beyond_next_chunk, EVENTS, 0, 0, 0, 0, 9, 1)
-STEPS(more_calls_in_steps, EVENTS, 0, 0, 0, 0, 0, 8)
+SP_CHANGES(steps_cut, MORE, 8, 0, 0, 0x89)
+SP_CHANGES(step_without_count, MORE, 9)
+SP_CHANGES(step_of_nothing, EVENTS, 3, 1)
+SP_CHANGES(step_behind_its_call, EVENTS, 0, 0, 9, 6)
+SP_CHANGES(step_beyond_next_chunk, EVENTS, 0, 0, 0, 0, 9, 1)
+SP_CHANGES(more_calls_in_steps, EVENTS, 0, 0, 0, 0, 0, 8)
 
 static void counts_without_feature(struct craft *c)
 {
@@ -543,7 +543,7 @@ static void counts_back_inside(struct craft *c)
 	craft_poke(&FIELDS(c, MORE), EVENTS_COUNTS_AT + 8, 19);
 }
 
-/* Kind 2, of which a record in each chunk is a CALL, becomes a mark about pages. */
+/* Kind 2, of which a record in each chunk is a CALL, becomes a page event. */
 static void pages(struct craft *c)
 {
 	for (size_t part = CRAFT_EVENTS; part <= CRAFT_MORE; part++) {
@@ -791,7 +791,7 @@ static const struct crafted crafted[] = {
 	{ "counts too high", counts_too_high, BAD, "goes back", 4 },
 	{ "counts go back", counts_back, BAD, "goes back", 4 },
 	{ "counts go back inside", counts_back_inside, BAD, "goes back", 4 },
-	{ "steps", stepped, OK, "", 8 },
+	{ "steps", sp_changed, OK, "", 8 },
 	{ "steps cut", steps_cut, BAD, "column of SP changes", 4 },
 	{ "step without count", step_without_count, BAD, "column of SP changes", 4 },
 	{ "step of nothing", step_of_nothing, BAD, "column of SP changes", 0 },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Bases made by somebody who means harm. */
+/* Hostile initial states. */
 #include "craft.h"
 #include "unit.h"
 
-/* The first chunk says what there was at time 105: a block of each kind, and a mark. */
+/* The first chunk says what there was at time 105: a block of each kind, and a marker. */
 static void base(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
@@ -123,5 +123,5 @@ static const struct crafted crafted[] = {
 
 int main(void)
 {
-	return craft_run("crafted bases", crafted, sizeof(crafted) / sizeof(*crafted));
+	return craft_run("crafted initial states", crafted, sizeof(crafted) / sizeof(*crafted));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are cut, flipped, full of holes, or random: the reader delivers what is sound, says what
- * is wrong, and never more.
+ * Files that are cut, flipped, full of holes, or random: the reader delivers what is sound, says what is wrong, and
+ * delivers nothing more.
  */
 #include <setjmp.h>
 #include <stdarg.h>

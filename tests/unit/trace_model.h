@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A random trace and what must come back when it is read. The model keeps every definition and
- * every event it gave to the writer, and checks a reader's answers against them one by one. The
- * same seed gives the same trace. What is not as it must be ends the program with a message.
+ * A random trace and what must come back when it is read. The model keeps every definition and event that it gave to
+ * the writer, and compares a reader's answers with them one by one. The same seed gives the same trace. A difference
+ * ends the program with a message.
  */
 #ifndef TRACE_MODEL_H
 #define TRACE_MODEL_H
@@ -41,7 +41,7 @@ struct model {
 	struct model_vector counts; /* uint64_t, by kind: blocks so far */
 	uint64_t null_frees, allocs;
 	uint64_t time_ns, instructions;
-	uint64_t stepped; /* instructions as of the last step or event */
+	uint64_t stepped; /* instructions as of the last SP change or event */
 	uint32_t thread;
 };
 
