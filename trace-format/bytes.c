@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bytes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ void bytes_clear(struct bytes *bytes)
 
 uint8_t *bytes_reserve(struct bytes *bytes, size_t n)
 {
+	assert(bytes->size <= bytes->capacity);
 	if (!bytes->data || n > bytes->capacity - bytes->size) {
 		size_t capacity = bytes->capacity ? bytes->capacity : 256;
 		uint8_t *data;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #define ORDINAL_BITS 39u /* beside those of a kind, so that no key is the map's UINT64_MAX */
 #define ORDINAL_MASK ((UINT64_C(1) << ORDINAL_BITS) - 1)
 #define AHEAD 8u /* blocks that are prefetched */
@@ -177,6 +179,16 @@ static const char *find(struct carried_over *e, const struct ordinals *ordinals,
 	return NULL;
 }
 
+/* Whether `live` is true. */
+static __attribute__((unused)) bool leftover_is_sound(const struct leftover *leftover)
+{
+	uint32_t live = 0;
+
+	for (uint32_t i = 0; i < leftover->n; i++)
+		live += !(leftover->allocs[i] & ORDINALS_GONE);
+	return live == leftover->live;
+}
+
 /* Keeps an array, of which the first and the last block are live. */
 static bool keep_leftover(struct carried_over_kind *kind, struct leftover leftover, const uint32_t *allocs)
 {
@@ -192,6 +204,7 @@ static bool keep_leftover(struct carried_over_kind *kind, struct leftover leftov
 	if (!leftover.allocs)
 		return false;
 	memcpy(leftover.allocs, allocs, size);
+	assert(!check_wanted() || leftover_is_sound(&leftover));
 	kind->leftovers[kind->n++] = leftover;
 	return true;
 }

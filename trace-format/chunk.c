@@ -69,6 +69,7 @@ int chunk_copy(struct chunk *to, const struct chunk *from)
 {
 	int err;
 
+	assert(from->n_records <= from->capacity);
 	*to = *from;
 	to->effects = NULL;
 	to->n_effects = 0;
@@ -326,6 +327,8 @@ static int find_effects(struct chunk *chunk, const struct mst_kind *kinds)
 
 int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sums *sums)
 {
+	uint64_t counted = 0;
+
 	assert(2 * (uint64_t)chunk->pairs <= chunk->n_records);
 	assert(chunk->n_records <= chunk->capacity && chunk->n_tokens <= MST_MAX_TOKENS);
 	*sums = (struct mst_sums){ .events = chunk_events(chunk), .null_frees = chunk->null_frees };
@@ -334,8 +337,11 @@ int chunk_sums(struct chunk *chunk, const struct mst_kind *kinds, struct mst_sum
 	sum_records(sums, chunk, kinds, chunk->effects);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		chunk->tokens[i].count += chunk->effects[i].count;
+		counted += chunk->tokens[i].count;
 		sum_moves(sums, &chunk->effects[i], chunk->effects[i].count);
 	}
+	assert(counted == chunk->n_records);
+	(void)counted;
 	if (chunk->initial)
 		sums->events = sums->moved16 = sums->changes = 0; /* the records are no calls */
 	return 0;

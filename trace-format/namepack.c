@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The names side of the writer: each text once, each frame's names as numbers of texts. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

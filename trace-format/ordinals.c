@@ -89,8 +89,10 @@ static void find_kinds(struct ordinals *r, struct ordinals_scratch *scratch, con
 		if (token->role == MST_ALLOC)
 			r->kinds[*place - 1].n += token->count;
 	}
-	for (uint32_t i = 0; i < r->n_kinds; i++)
+	for (uint32_t i = 0; i < r->n_kinds; i++) {
+		assert(scratch->place_of[r->kinds[i].kind] == i + 1);
 		scratch->place_of[r->kinds[i].kind] = 0;
+	}
 }
 
 int ordinals_begin(struct ordinals *r, struct ordinals_scratch *scratch, const struct mst_chunk *chunk,
@@ -135,6 +137,7 @@ void ordinals_follow(struct ordinals *r, const struct mst_chunk *chunk, const ui
 		struct ordinals_kind *const kind = &r->kinds[r->place_of[number]];
 		uint64_t *const last = &r->ages[in_a_row ? 0 : number], age;
 
+		assert(n_allocs < ORDINALS_GONE);
 		if (role == MST_ALLOC)
 			r->allocs[kind->first + kind->n++] = n_allocs++;
 		if (!ordinals_has_entry(role))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "file.h"
@@ -54,6 +55,7 @@ int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags,
 	uint8_t *header, *p;
 	int err;
 
+	assert(n <= MST_MAX_COLUMNS);
 	for (size_t i = 0; i < n; i++) {
 		if (columns[i].size)
 			present[n_present++] = columns[i];
@@ -88,6 +90,7 @@ int unit_encode(struct bytes *out, ZSTD_CCtx *zstd, uint8_t type, uint8_t flags,
 		wire_put_u32(
 			header + UNIT_FIXED + EVENTS_CHECK_AT,
 			unit_crc(0, header + header_size, out->size - start - UNIT_PREFIX - header_size));
+	assert(p == header + header_size - 4);
 	wire_put_u32(p, unit_crc(0, header, header_size - 4));
 	return 0;
 }

@@ -31,7 +31,7 @@ struct mst_writer_options {
 	int level;              /* zstd level, 0 = default */
 	uint32_t chunk_records; /* records a chunk; 0 = from 2^16, growing with the trace to 2^18 */
 	bool identity;          /* write which block of its kind a free names */
-	bool recoded;     /* choose the smallest encoding of each column; older readers refuse the trace */
+	bool recoded;     /* choose the smaller encoding of ordinals, chunk by chunk; fewer key frames */
 	bool exact_times; /* stamp each time of mst_writer_at(), not only every 64 units or records */
 	/*
 	 * Records between two key frames, at which readers can begin; they stand between chunks. 0 = default, as many

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "index_map.h"
 
 /* Bounds for hostile traces. A kernel allows 65530 mappings by default. */
@@ -294,6 +295,7 @@ static int change_pages(struct pages *p, bool map, uint64_t lo, uint64_t hi, uin
 	}
 	if (layer && (!map || p->once))
 		*change += charge(p, p->layers[layer].context, -bytes);
+	assert(layer < p->n_layers);
 	if (layer && !map) {
 		now = p->layers[layer].below;
 		assert(p->records >= hi - lo);
@@ -358,6 +360,20 @@ static int do_step(struct pages *p, const struct page_step *s, uint32_t context,
 	return 0;
 }
 
+/* Whether the ranges ascend without overlaps, have layers, and are merged where they touch. */
+static __attribute__((unused)) bool ranges_are_sound(const struct pages *p)
+{
+	for (size_t i = 0; i < p->all.n; i++) {
+		const struct range *r = &p->all.v[i];
+
+		if (r->lo >= r->hi || !r->layer || r->layer >= p->n_layers)
+			return false;
+		if (i > 0 && (r[-1].hi > r->lo || (r[-1].hi == r->lo && r[-1].layer == r->layer)))
+			return false;
+	}
+	return true;
+}
+
 /* Reverses the records of each page. */
 static int turn_round(struct pages *p)
 {
@@ -401,6 +417,7 @@ int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint6
 	}
 	if (!err && rest.lo < rest.hi)
 		err = do_step(p, &rest, context, change);
+	assert(err || !check_wanted() || ranges_are_sound(p));
 	if (p->records > p->most)
 		p->most = p->records;
 	return err;
