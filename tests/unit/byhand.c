@@ -51,7 +51,7 @@ uint64_t byhand_stamp(void)
 	return ++stamp;
 }
 
-void byhand_say(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n)
+void byhand_write(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n)
 {
 	struct shm_segment *segment = byhand_segment(process);
 	struct shm_ring *ring = &segment->rings[thread];
@@ -65,8 +65,8 @@ void byhand_node(uint32_t process, uint32_t thread, uint16_t node, uint16_t pare
 {
 	const uint64_t value = node | (uint64_t)parent << 16;
 
-	byhand_say(process, thread,
-		   (uint64_t[]){ shm_head(SHM_OP_NODE, SHM_STAMPED, value), byhand_stamp(), pc }, 3);
+	byhand_write(process, thread,
+		     (uint64_t[]){ shm_head(SHM_OP_NODE, SHM_STAMPED, value), byhand_stamp(), pc }, 3);
 }
 
 int byhand_file(void)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The shared memory of recorded programs, written by hand: records are said word by word, and a tracee takes them into
- * a trace. Failures end the test.
- */
+/* The shared memory of recorded programs, written by hand, word by word, for a tracee to take. Failures end the test. */
 #ifndef TESTS_BYHAND_H
 #define TESTS_BYHAND_H
 
@@ -12,7 +9,7 @@
 #include "mst_writer.h"
 #include "shm.h"
 
-/* Memory for so many processes; the stamps begin anew. */
+/* Memory for so many processes; stamps begin at 1. */
 void byhand_begin(uint32_t processes);
 void byhand_end(void);
 
@@ -25,7 +22,7 @@ void byhand_process(uint32_t process, uint32_t threads);
 uint64_t byhand_stamp(void);
 
 /* Writes words into a thread's ring, which has room for them. */
-void byhand_say(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n);
+void byhand_write(uint32_t process, uint32_t thread, const uint64_t *words, uint32_t n);
 
 /* A node of the thread's stacks. */
 void byhand_node(uint32_t process, uint32_t thread, uint16_t node, uint16_t parent, uint64_t pc);

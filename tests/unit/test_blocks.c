@@ -41,7 +41,7 @@ static void check(struct blocks *blocks, const struct block *model, uint32_t i)
 	}
 }
 
-/* Whether what is listed is what there is. */
+/* The list has all live blocks, and no others. */
 static void check_all(const struct blocks *blocks, const struct block *model)
 {
 	const uint64_t n = blocks_count(blocks);
@@ -121,7 +121,7 @@ static void test_as_an_array(void **state)
 	blocks_finish(&copy);
 }
 
-/* Pages whose blocks are gone give their places to others. */
+/* The buckets of empty pages are used again. */
 static void test_room_comes_back(void **state)
 {
 	struct blocks blocks;

@@ -42,15 +42,15 @@ static int end_case(void **state)
 	return 0;
 }
 
-static void say_malloc(uint16_t node)
+static void write_malloc(uint16_t node)
 {
-	byhand_say(0, 0,
-		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, node | 16u << 16), byhand_stamp(),
-				 0x2000 },
-		   3);
+	byhand_write(0, 0,
+		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, node | 16u << 16), byhand_stamp(),
+				   0x2000 },
+		     3);
 }
 
-/* Takes all that was said; `lost` of it can't be. */
+/* Takes all that was written; `lost` events of it are impossible. */
 static void drain(uint64_t lost)
 {
 	struct mst_end end = { 0 };
@@ -63,8 +63,8 @@ static void drain(uint64_t lost)
 	assert_int_equal(end.lost, lost);
 }
 
-/* A module that holds the pages of `pc`; its path is in the text from `path` on. */
-static void say_module(uint8_t role, uint64_t pc, uint32_t path, uint32_t path_size)
+/* A module that holds the page of `pc`; its path begins at `path` in the text. */
+static void write_module(uint8_t role, uint64_t pc, uint32_t path, uint32_t path_size)
 {
 	struct module_table *table = shm_modules(byhand_segment(0));
 	const uint32_t n = atomic_load(&table->count);
@@ -93,7 +93,7 @@ static void test_table_says_it_is_larger(void **state)
 	memcpy(module_table_text(table), path, sizeof(path));
 	atomic_store(&table->text_used, sizeof(path));
 	table->capacity = UINT32_MAX;
-	say_module(MODULE_LIBRARY, PROGRAM_PC, 0, sizeof(path) - 1);
+	write_module(MODULE_LIBRARY, PROGRAM_PC, 0, sizeof(path) - 1);
 	byhand_node(0, 0, 1, 0, PROGRAM_PC);
 	drain(0);
 	modules = mst_writer_modules(tracee_writer(tracee), &n);
@@ -109,8 +109,8 @@ static void test_path_is_not_in_the_text(void **state)
 
 	(void)state;
 	atomic_store(&table->text_used, 100);
-	say_module(MODULE_LIBRARY, PROGRAM_PC, 90, 11);
-	say_module(MODULE_LIBRARY, 2 * PROGRAM_PC, UINT32_MAX, 2);
+	write_module(MODULE_LIBRARY, PROGRAM_PC, 90, 11);
+	write_module(MODULE_LIBRARY, 2 * PROGRAM_PC, UINT32_MAX, 2);
 	byhand_node(0, 0, 1, 0, PROGRAM_PC);
 	byhand_node(0, 0, 2, 0, 2 * PROGRAM_PC);
 	drain(0);
@@ -120,20 +120,20 @@ static void test_path_is_not_in_the_text(void **state)
 	assert_string_equal(modules[1].path, "");
 }
 
-/* Each is the other's caller, below as many frames as are wanted; frames of the recorder's own don't count. */
+/* Each node is the other's parent, below as many frames as are wanted; the recorder's own frames are left out. */
 static void test_nodes_in_a_circle(void **state)
 {
 	const uint16_t a = DEPTH + 2, b = a + 1, innermost = b + 1;
 
 	(void)state;
-	say_module(MODULE_RECORDER, RECORDER_PC, 0, 0);
+	write_module(MODULE_RECORDER, RECORDER_PC, 0, 0);
 	for (uint16_t i = 1; i < a; i++)
 		byhand_node(0, 0, i, i - 1, PROGRAM_PC + i);
 	byhand_node(0, 0, a, a - 1, RECORDER_PC);
 	byhand_node(0, 0, b, a, RECORDER_PC);
 	byhand_node(0, 0, a, b, RECORDER_PC);
 	byhand_node(0, 0, innermost, a, PROGRAM_PC);
-	say_malloc(innermost);
+	write_malloc(innermost);
 	drain(1);
 	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 1);
 }
@@ -144,7 +144,7 @@ static void test_nodes_without_callers(void **state)
 	byhand_node(0, 0, 0, 0, PROGRAM_PC);
 	byhand_node(0, 0, 5, 5, PROGRAM_PC);
 	byhand_node(0, 0, 6, 4, PROGRAM_PC);
-	say_malloc(7);
+	write_malloc(7);
 	drain(4);
 }
 

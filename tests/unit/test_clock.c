@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When stamps were taken, however long ago. */
+/* The times of stamps, however old. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_without_counter(void **state)
 	assert_int_equal(clock_ns(&clock, UINT64_MAX), clock.ns[1]);
 }
 
-/* Between the times before and after; how the machine disturbs a sample can't be known. */
+/* Between the times before and after: an interrupt may disturb a sample. */
 static void test_counter(void **state)
 {
 	uint64_t stamps[SAMPLES], last = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of custom blocks, with the allocator's own beside them, against a list that is searched from the end. */
+/* The table of custom blocks, with malloc's beside it, against a list that is searched from the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct entry {
 	struct block block;
 };
 
-/* In the order of age, oldest first. */
+/* By age, the oldest first. */
 struct list {
 	struct entry entries[STEPS];
 	size_t n;
@@ -41,7 +41,7 @@ static void list_add(struct list *list, struct entry entry)
 	list->entries[i] = entry;
 }
 
-/* The place of the newest block at the address; n if there is none. */
+/* The index of the newest block at the address; n: none. */
 static size_t list_find(const struct list *list, uint64_t address)
 {
 	for (size_t i = list->n; i-- > 0;) {
@@ -91,7 +91,7 @@ static void take_all(struct customs *customs, struct list *list)
 	}
 }
 
-/* The allocator gives a block, or takes it back, or it becomes a custom one. */
+/* malloc gives a block, or takes it back, or the block becomes a custom one. */
 static void change_own(struct customs *customs, struct list *list, struct entry entry, bool keep)
 {
 	struct entry *own = &list->own[entry.address];
@@ -144,7 +144,7 @@ static void test_newest_first(void **state)
 	free(at_copy);
 }
 
-/* Blocks taken give their room to later ones. */
+/* Nodes of taken blocks are used again. */
 static void test_room_comes_back(void **state)
 {
 	struct customs customs;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a realloc has been given may be another thread's before it tells, or it never tells: rings are written by hand,
- * and the trace that they make is read back. An event there is a letter and sizes: A10 gives a block of 10 bytes,
- * F10 frees it (F0: one that isn't known), I10 is an implied free of it, R10>20 makes it one of 20, K10 is a realloc of
- * it that failed; M is a mark. And when the calls of free(NULL), which no event tells of, are told.
+ * Before the event of a realloc comes, the address of its block may be another thread's; or no event ever comes. The tests
+ * write rings by hand and read the trace back. Events are shown as a letter and sizes: A10 gives a block of 10 bytes, F10
+ * frees it (F0: an unknown one), I10 is an implied free, R10>20 resizes it to 20, K10 is a realloc of it that failed, M is a
+ * marker. Also: where the trace counts calls of free(NULL), which have no events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,8 +28,8 @@
 #define Q 0x2000u
 #define FORKS 20u
 #define LONG_NS UINT64_C(10000000000)
-#define NODE 1u   /* of a stack of one frame, which all calls have */
-#define BASE " |" /* in texts: the end of a base */
+#define NODE 1u      /* of a stack of one frame, which all calls have */
+#define INITIAL " |" /* in texts: the end of an initial state */
 
 static struct clock clock_now;
 static bool no_memory; /* for calloc() */
@@ -51,28 +51,28 @@ static void begin_process(uint32_t process)
 		byhand_node(process, i, NODE, 0, 0x1234);
 }
 
-/* An operation on an address, or a mark. */
-static void say_value(uint32_t process, uint32_t thread, uint8_t op, uint64_t value)
+/* An operation on an address, or a marker. */
+static void write_value(uint32_t process, uint32_t thread, uint8_t op, uint64_t value)
 {
-	byhand_say(process, thread, (uint64_t[]){ shm_head(op, SHM_STAMPED, value), byhand_stamp() }, 2);
+	byhand_write(process, thread, (uint64_t[]){ shm_head(op, SHM_STAMPED, value), byhand_stamp() }, 2);
 }
 
-static void say_malloc(uint32_t thread, uint64_t address, uint64_t size)
+static void write_malloc(uint32_t thread, uint64_t address, uint64_t size)
 {
-	byhand_say(0, thread,
-		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | size << 16), byhand_stamp(),
-				 address },
-		   3);
+	byhand_write(0, thread,
+		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | size << 16), byhand_stamp(),
+				   address },
+		     3);
 }
 
-/* address 0: it failed. */
-static void say_realloc(uint32_t thread, uint64_t old, uint64_t address, uint64_t size)
+/* Address 0: the call failed. */
+static void write_realloc(uint32_t thread, uint64_t old, uint64_t address, uint64_t size)
 {
 	const uint8_t op = address == old ? MST_OP_REALLOC_IN_PLACE : MST_OP_REALLOC_MOVED;
 	const uint8_t flags = SHM_STAMPED | (address ? 0 : SHM_FAILED);
 
-	byhand_say(0, thread,
-		   (uint64_t[]){ shm_head(op, flags, NODE | size << 16), byhand_stamp(), address, old }, 4);
+	byhand_write(0, thread,
+		     (uint64_t[]){ shm_head(op, flags, NODE | size << 16), byhand_stamp(), address, old }, 4);
 }
 
 /* ---- traces ---- */
@@ -103,7 +103,7 @@ static void append_event(char *text, const struct mst_kind *kinds, const uint64_
 		sprintf(end, " M");
 }
 
-/* Ends the trace, and checks it. */
+/* Ends the trace and checks it. */
 static void check(struct mst_writer *writer, int fd, const char *expected)
 {
 	char text[200] = "";
@@ -125,14 +125,14 @@ static void check(struct mst_writer *writer, int fd, const char *expected)
 				sizes[e.index] = kinds[e.kind].size;
 		}
 		if (chunk->base)
-			strcat(text, BASE);
+			strcat(text, INITIAL);
 	}
 	assert_string_equal(text, expected);
 	mst_reader_destroy(reader);
 	close(fd);
 }
 
-/* Of the one process, which unknown and implied frees are counted of, too. */
+/* Of the one process; checks its counts of unknown and implied frees, too. */
 static void check_all(const char *expected, uint64_t unknown, uint64_t implied)
 {
 	const int fd = byhand_file();
@@ -156,8 +156,8 @@ static void begin_case(void)
 	byhand_begin(PROCESSES);
 	clock_start(&clock_now, false);
 	begin_process(0);
-	say_malloc(0, P, 10);
-	say_value(0, 0, SHM_OP_MOVING, P);
+	write_malloc(0, P, 10);
+	write_value(0, 0, SHM_OP_MOVING, P);
 }
 
 static void end_case(void)
@@ -169,10 +169,10 @@ static void test_address_is_anothers(void **state)
 {
 	(void)state;
 	begin_case();
-	say_malloc(1, P, 20);
-	say_realloc(0, P, Q, 30);
-	say_value(0, 1, SHM_OP_FREE, P);
-	say_value(0, 1, SHM_OP_FREE, Q);
+	write_malloc(1, P, 20);
+	write_realloc(0, P, Q, 30);
+	write_value(0, 1, SHM_OP_FREE, P);
+	write_value(0, 1, SHM_OP_FREE, Q);
 	check_all(" A10 A20 R10>30 F20 F30", 0, 0);
 	end_case();
 }
@@ -181,11 +181,11 @@ static void test_address_goes_round(void **state)
 {
 	(void)state;
 	begin_case();
-	say_malloc(1, P, 20);
-	say_value(0, 1, SHM_OP_MOVING, P);
-	say_realloc(0, P, Q, 30);
-	say_realloc(1, P, P, 40);
-	say_value(0, 0, SHM_OP_FREE, P);
+	write_malloc(1, P, 20);
+	write_value(0, 1, SHM_OP_MOVING, P);
+	write_realloc(0, P, Q, 30);
+	write_realloc(1, P, P, 40);
+	write_value(0, 0, SHM_OP_FREE, P);
 	check_all(" A10 A20 R10>30 R20>40 F40", 0, 0);
 	end_case();
 }
@@ -194,8 +194,8 @@ static void test_it_fails(void **state)
 {
 	(void)state;
 	begin_case();
-	say_realloc(0, P, 0, 99);
-	say_value(0, 1, SHM_OP_FREE, P);
+	write_realloc(0, P, 0, 99);
+	write_value(0, 1, SHM_OP_FREE, P);
 	check_all(" A10 K10 F10", 0, 0);
 	end_case();
 }
@@ -204,7 +204,7 @@ static void test_it_never_returns(void **state)
 {
 	(void)state;
 	begin_case();
-	say_value(0, 1, SHM_OP_FREE, P);
+	write_value(0, 1, SHM_OP_FREE, P);
 	check_all(" A10 F10", 0, 0);
 	end_case();
 }
@@ -213,42 +213,42 @@ static void test_it_is_tried_again(void **state)
 {
 	(void)state;
 	begin_case();
-	say_value(0, 0, SHM_OP_MOVING, P);
-	say_realloc(0, P, Q, 20);
-	say_value(0, 0, SHM_OP_MOVING, Q);
-	say_value(0, 1, SHM_OP_MOVING, Q);
-	say_realloc(1, Q, P, 30);
+	write_value(0, 0, SHM_OP_MOVING, P);
+	write_realloc(0, P, Q, 20);
+	write_value(0, 0, SHM_OP_MOVING, Q);
+	write_value(0, 1, SHM_OP_MOVING, Q);
+	write_realloc(1, Q, P, 30);
 	check_all(" A10 R10>20 R20>30", 0, 0);
 	end_case();
 }
 
-/* The block was freed without anybody's telling. */
+/* The block was freed by a call that was not recorded. */
 static void test_it_never_returns_and_the_address_does(void **state)
 {
 	(void)state;
 	begin_case();
-	say_malloc(1, P, 20);
-	say_malloc(0, Q, 30);
-	say_value(0, 0, SHM_OP_MOVING, Q);
-	say_value(0, 0, SHM_OP_FREE, P);
+	write_malloc(1, P, 20);
+	write_malloc(0, Q, 30);
+	write_value(0, 0, SHM_OP_MOVING, Q);
+	write_value(0, 0, SHM_OP_FREE, P);
 	check_all(" A10 A20 A30 I10 F20", 0, 1);
 	end_case();
 }
 
-/* Without a word before it, as from a process that has one thread. */
+/* Without a MOVING event, as from a process that has one thread. */
 static void test_nothing_moves(void **state)
 {
 	(void)state;
 	begin_case();
-	say_malloc(0, Q, 20);
-	say_realloc(0, Q, Q + 16, 30);
-	say_realloc(0, P, P, 40);
-	say_value(0, 0, SHM_OP_FREE, 0);
+	write_malloc(0, Q, 20);
+	write_realloc(0, Q, Q + 16, 30);
+	write_realloc(0, P, P, 40);
+	write_value(0, 0, SHM_OP_FREE, 0);
 	check_all(" A10 A20 R20>30 R10>40 F0", 1, 0);
 	end_case();
 }
 
-/* The child has the block for ever, while its address is others'. */
+/* The child has the block for ever; other blocks get its address. */
 static void test_a_fork_meanwhile(void **state)
 {
 	const struct mst_file_info child_info = {
@@ -261,17 +261,17 @@ static void test_a_fork_meanwhile(void **state)
 
 	(void)state;
 	begin_case();
-	say_value(0, 1, MST_OP_FORK, 1);
-	say_realloc(0, P, Q, 20);
+	write_value(0, 1, MST_OP_FORK, 1);
+	write_realloc(0, P, Q, 20);
 	parent = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
 	drain(parent);
 	begin_process(1);
 	segment = byhand_segment(1);
 	segment->parent_fork = 1;
-	byhand_say(1, 0,
-		   (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | 30 << 16), byhand_stamp(), P },
-		   3);
-	say_value(1, 0, SHM_OP_FREE, P);
+	byhand_write(1, 0,
+		     (uint64_t[]){ shm_head(MST_OP_MALLOC, SHM_STAMPED, NODE | 30 << 16), byhand_stamp(), P },
+		     3);
+	write_value(1, 0, SHM_OP_FREE, P);
 	child = tracee_create_child(segment, parent);
 	assert_true(child && tracee_needs_file(child));
 	assert_int_equal(mst_writer_fork_file(tracee_writer(child), fds[1], &child_info), 0);
@@ -286,10 +286,7 @@ static void test_a_fork_meanwhile(void **state)
 	end_case();
 }
 
-/*
- * More forks than states are kept. That msrec was kept from running is no reason to forget them: the children may have
- * come meanwhile.
- */
+/* More forks than kept states. A pause of msrec does not make it forget them: the children may have appeared meanwhile. */
 static void test_many_forks(void **state)
 {
 	const int fd = byhand_file();
@@ -299,7 +296,7 @@ static void test_many_forks(void **state)
 	(void)state;
 	begin_case();
 	for (uint32_t i = 1; i <= FORKS; i++)
-		say_value(0, 1, MST_OP_FORK, i);
+		write_value(0, 1, MST_OP_FORK, i);
 	parent = tracee_create(byhand_segment(0), byhand_writer(fd, false), 32, false);
 	assert_false(tracee_holds_fork(parent));
 	drain(parent);
@@ -309,7 +306,7 @@ static void test_many_forks(void **state)
 	while (tracee_knows_fork(parent, kept + 1))
 		kept++;
 	assert_in_range(kept, 1, FORKS - 1);
-	/* Those that are there have been met, and these have not come. */
+	/* All children that are there have been met; the others did not come. */
 	tracee_hold_no_longer(parent, &clock_now);
 	assert_false(tracee_knows_fork(parent, kept));
 	assert_true(tracee_drain(parent, &clock_now, UINT64_MAX) > 0);
@@ -320,7 +317,7 @@ static void test_many_forks(void **state)
 	end_case();
 }
 
-/* Without memory for the state at the fork there is no child: the parent's present state isn't what it goes on from. */
+/* Without memory for the state at the fork there is no child: the parent's present state is another one. */
 static void test_a_fork_without_memory(void **state)
 {
 	const int fd = byhand_file();
@@ -330,11 +327,11 @@ static void test_a_fork_without_memory(void **state)
 	begin_case();
 	parent = tracee_create(byhand_segment(0), byhand_writer(fd, false), 32, false);
 	drain(parent);
-	say_value(0, 1, MST_OP_FORK, 1);
+	write_value(0, 1, MST_OP_FORK, 1);
 	no_memory = true;
 	drain(parent);
 	no_memory = false;
-	say_realloc(0, P, Q, 20);
+	write_realloc(0, P, Q, 20);
 	drain(parent);
 	begin_process(1);
 	byhand_segment(1)->parent_fork = 1;
@@ -360,9 +357,9 @@ static void test_another_file_meanwhile(void **state)
 	assert_int_equal(tracee_roll_over(tracee, byhand_writer(fds[1], true)), 0);
 	check(old, fds[0], " A10");
 	mst_writer_destroy(old);
-	say_realloc(0, P, Q, 20);
+	write_realloc(0, P, Q, 20);
 	drain(tracee);
-	check(tracee_writer(tracee), fds[1], " A10" BASE " R10>20");
+	check(tracee_writer(tracee), fds[1], " A10" INITIAL " R10>20");
 	tracee_destroy(tracee);
 	end_case();
 }
@@ -375,7 +372,7 @@ static void go_on(struct tracee *tracee, int fd)
 	mst_writer_destroy(old);
 }
 
-/* What the file's exit mark counts; UINT64_MAX: there is none. */
+/* The count of the file's exit marker; UINT64_MAX: there is none. */
 static uint64_t exit_mark(const struct mst_writer *writer)
 {
 	for (uint32_t i = 0; i < mst_writer_kinds(writer); i++) {
@@ -385,7 +382,7 @@ static uint64_t exit_mark(const struct mst_writer *writer)
 	return UINT64_MAX;
 }
 
-/* free(NULL)s are told behind what came before them; an exit mark counts those of its file, and bases repeat it. */
+/* free(NULL)s are counted behind the events before them. An exit marker counts those of its file; initial states repeat it. */
 static void test_frees_of_null(void **state)
 {
 	const int fds[] = { byhand_file(), byhand_file(), byhand_file() };
@@ -395,7 +392,7 @@ static void test_frees_of_null(void **state)
 	(void)state;
 	begin_case();
 	ring = &byhand_segment(0)->rings[0];
-	say_malloc(0, Q, 20);
+	write_malloc(0, Q, 20);
 	ring->null_frees = 3;
 	tracee = tracee_create(byhand_segment(0), byhand_writer(fds[0], false), 32, false);
 	tracee_set_batch(tracee, 1);
@@ -406,7 +403,7 @@ static void test_frees_of_null(void **state)
 	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 2 + 3);
 	go_on(tracee, fds[1]);
 	ring->null_frees = 5;
-	say_value(0, 0, MST_OP_EXIT, 5);
+	write_value(0, 0, MST_OP_EXIT, 5);
 	drain(tracee);
 	assert_int_equal(exit_mark(tracee_writer(tracee)), 2);
 	assert_int_equal(mst_writer_events(tracee_writer(tracee)), 1 + 2);
