@@ -62,9 +62,14 @@ uint64_t clock_ns(const struct clock *clock, uint64_t stamp)
 {
 	if (stamp >= clock->stamp[1])
 		return clock->ns[1];
-	if (stamp >= clock->stamp[0])
-		return clock->ns[0] + at_rate(stamp - clock->stamp[0], clock->scale);
+	if (stamp >= clock->stamp[0]) {
+		const uint64_t ns = clock->ns[0] + at_rate(stamp - clock->stamp[0], clock->scale);
+
+		assert(ns <= clock->ns[1]);
+		return ns;
+	}
 	if (stamp <= clock->first)
 		return 0;
+	assert(at_rate(clock->stamp[0] - stamp, clock->mean) <= clock->ns[0]);
 	return clock->ns[0] - at_rate(clock->stamp[0] - stamp, clock->mean);
 }

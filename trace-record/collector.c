@@ -234,6 +234,7 @@ int collector_run(struct collector *c, pid_t pid)
 	struct session *const s = &c->session;
 	uint64_t sleep_ns = SLEEP_MIN_NS;
 
+	assert(pid > 0 && c->processes.first);
 	c->processes.main_pid = pid;
 	while (has_work(&c->processes)) {
 		const uint32_t doorbell = atomic_load(&s->family.shm->doorbell);

@@ -16,6 +16,7 @@ void consumer_open(struct consumer *consumer, struct shm_segment *segment, uint3
 		.data = shm_ring_data(segment, ring_id),
 		.size = shm_ring_bytes(ring_id),
 	};
+	assert((consumer->size & (consumer->size - 1)) == 0);
 	consumer->tail = consumer->released = consumer->head = atomic_load(&consumer->ring->tail);
 }
 

@@ -467,6 +467,7 @@ static inline int write_event(struct tracee *t, struct consumer *consumer, const
 void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
 		     const struct clock *clock)
 {
+	assert(consumer->ring);
 	t->at_stamp = stamp;
 	t->at_thread = consumer->thread;
 	mst_writer_at(t->writer, clock_ns(clock, stamp), consumer->thread);
@@ -530,6 +531,7 @@ static struct consumer *earliest(struct tracee *t, const struct clock *clock, ui
 			*limit = e->stamp;
 		}
 	}
+	assert(*limit <= until && (!best || best_stamp <= *limit));
 	return best && !must_wait(t, consumer_peek(best), clock) ? best : NULL;
 }
 

@@ -3,6 +3,8 @@
  * Fast path for plain alloc and free records, nearly all there are: takes them straight from the ring. Anything else stops
  * the run; events.c handles it.
  */
+#include <assert.h>
+
 #include "accounting.h"
 
 #define RECORD_WORDS 4u /* of a record at most: head, stamp, address, and of realloc(NULL, n) another one */
@@ -110,6 +112,7 @@ int64_t tracee_run(struct tracee *t, struct consumer *consumer, const struct clo
 		if (__builtin_expect(err, 0))
 			break;
 	}
+	assert(taken <= most && w <= last + RECORD_WORDS);
 	if (w != first) {
 		consumer->tail += (uint64_t)(w - first) * 8;
 		consumer->peeked = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "file_set.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -139,6 +140,7 @@ void file_set_settle(struct file_set *files, char **path)
 {
 	char *superseded = files->stand_in;
 
+	assert(*path);
 	if (superseded && rename(superseded, *path) != 0) {
 		superseded = *path;
 		*path = files->stand_in;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "frames.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,7 @@ static int module_id(struct frames *frames, struct mst_writer *writer, uint32_t 
 		}
 		d->opened = opened;
 	}
+	assert(d->opened == opened);
 	*id = d->id;
 	return 0;
 }

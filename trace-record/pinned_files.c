@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pinned_files.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -153,6 +154,7 @@ void pinned_files_look(struct pinned_files *pinned_files, const struct mst_write
 	uint32_t n;
 	const struct mst_module *modules = mst_writer_modules(writer, &n);
 
+	assert(pinned_files->n <= n);
 	for (; pinned_files->n < n; pinned_files->n++) {
 		if (!array_reserve(&pinned_files->files, pinned_files->n, &pinned_files->capacity,
 				   sizeof(*pinned_files->files)))

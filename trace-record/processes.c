@@ -212,6 +212,7 @@ static bool meet_process(struct processes *ps, uint32_t i)
 
 	if (comes_too_early(ps, i, parent))
 		return false;
+	assert(ps->known[i] <= 2 * DEFER_ROUNDS);
 	ps->known[i] = KNOWN;
 	if (!parent)
 		p = process_prepared(ps, number);
@@ -354,8 +355,10 @@ static void end_process(struct processes *ps, struct process *p)
 		ps->known[p->segment] = 0;
 		family_free_segment(&ps->session->family, p->segment);
 	}
-	while (*link != p)
+	while (*link != p) {
+		assert(*link);
 		link = &(*link)->next;
+	}
 	*link = p->next;
 	if (ps->session->writing == r)
 		ps->session->writing = NULL;

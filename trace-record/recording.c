@@ -313,6 +313,7 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 
 	if (r->tracee)
 		note_gaps(r, &notices);
+	assert(r->path);
 	s->writing = r;
 	if (writer && symbolizer_has_work(&task) && (next || s->others_live(s->owner, r))) {
 		/* The records are in the file, whatever becomes of the worker. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rotation.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,7 @@ char *rotation_next(struct rotation *rotation, struct file_set *files, const cha
 		return NULL;
 	if (!rotation->files)
 		rotation->files = 1;
+	assert(rotation->n > 0);
 	while (keep && rotation->n >= keep)
 		drop_oldest(rotation, files);
 	return asprintf(&name, "%s.%u", rotation->first, ++rotation->files) < 0 ? NULL : name;
