@@ -112,15 +112,15 @@ static void take(struct block_sizes *u, uint32_t i)
 }
 
 /* Reallocates: the block stays in place if it can hold the new size. False: no memory. */
-static bool move(struct block_sizes *u, uint32_t i, const struct use *new)
+static bool move(struct block_sizes *u, uint32_t i, const struct use *resized)
 {
 	uint32_t id;
 
 	if (!block_map_take(&u->live, u->blocks[i], &id))
-		return put(u, i + 1, u->settings->alignment, new);
+		return put(u, i + 1, u->settings->alignment, resized);
 	u->bytes[i] = arena_usable(u->arena, id);
-	if (new->size > u->bytes[i]) {
-		if (!put(u, i + 1, u->settings->alignment, new))
+	if (resized->size > u->bytes[i]) {
+		if (!put(u, i + 1, u->settings->alignment, resized))
 			return false;
 		arena_free(u->arena, id);
 		return true;
