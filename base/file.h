@@ -16,7 +16,10 @@ bool file_write_at(int fd, uint64_t at, const void *data, size_t size);
 /* False with errno: some of the bytes may be written. */
 bool file_write(int fd, const uint8_t *data, size_t size);
 
-/* Opens a file without a name in $TMPDIR or /tmp, for reading and writing; it is gone when it is closed. -1 with errno. */
+/*
+ * Opens a file without a name in $TMPDIR or /tmp, for reading and writing; it is gone when it is closed. -1 with
+ * errno.
+ */
 int file_unnamed(void);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parsing of command lines by argp. argp itself prints help or the version and ends the command, even if the output could
- * not be written.
+ * Parsing of command lines by argp. argp itself prints help or the version and ends the command, even if the output
+ * could not be written.
  */
 #ifndef BASE_HELP_H
 #define BASE_HELP_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory for large arrays with random access. It is aligned to a cache line, so that no item whose size divides a line
- * lies in two, and asks the kernel for pages of 2 MiB, to save TLB misses. Parts that were never written take no memory,
- * but for the rest of such a page. A large array grows without a copy.
+ * lies in two, and asks the kernel for pages of 2 MiB, to save TLB misses. Parts that were never written take no
+ * memory, but for the rest of such a page. A large array grows without a copy.
  */
 #ifndef BASE_HUGE_PAGES_H
 #define BASE_HUGE_PAGES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Escapes untrusted text (names of functions and files, arguments, lines of a massif.out) for terminals and files of
- * lines: control characters and line ends become \xNN. Everything else stays: UTF-8, bytes of older encodings that are no
- * control characters, tabs.
+ * lines: control characters and line ends become \xNN. Everything else stays: UTF-8, bytes of older encodings that are
+ * no control characters, tabs.
  */
 #ifndef BASE_PRINTABLE_H
 #define BASE_PRINTABLE_H

@@ -51,8 +51,9 @@ struct cache_addition {
 bool cache_file_takes(const struct symbol_chain *chain);
 
 /*
- * Writes additions[n], n > 0, in any order, in the place of the file at `path` in the cache's folder; `head` has no numbers
- * yet. Processes that read meanwhile see the old file or the new one. Does nothing if the file would be too large, or there is no memory.
+ * Writes additions[n], n > 0, in any order, in the place of the file at `path` in the cache's folder; `head` has no
+ * numbers yet. Processes that read meanwhile see the old file or the new one. Does nothing if the file would be too
+ * large, or there is no memory.
  */
 void cache_file_write(const char *folder, const char *path, const struct cache_head *head,
 		      const struct cache_addition *additions, size_t n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places where libdwfl looks for a separate debug file, to know beforehand that there is none. If libdwfl finds none,
- * it loads the client library of debuginfod, whether or not there are servers, and some thirty libraries with it, which
- * takes longer than most replays. Opens nothing.
+ * The places where libdwfl looks for a separate debug file, to know beforehand that there is none. If libdwfl finds
+ * none, it loads the client library of debuginfod, whether or not there are servers, and some thirty libraries with
+ * it, which takes longer than most replays. Opens nothing.
  */
 #ifndef NAMES_DEBUG_PATHS_H
 #define NAMES_DEBUG_PATHS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The compressed DWARF of a debug file, unpacked as far as lookups need it. libdw unpacks all of a file when it is opened,
- * which takes 30 ms for libc's; most replays need only its first units. The image is an ELF file in memory with only
- * those sections that names and lines need; behind what has been reached, .debug_info and .debug_line hold zeros. Sizes
- * and offsets are an untrusted file's claims.
+ * The compressed DWARF of a debug file, unpacked as far as lookups need it. libdw unpacks all of a file when it is
+ * opened, which takes 30 ms for libc's; most replays need only its first units. The image is an ELF file in memory
+ * with only those sections that names and lines need; behind what has been reached, .debug_info and .debug_line hold
+ * zeros. Sizes and offsets are an untrusted file's claims.
  */
 #ifndef NAMES_DEBUGIMAGE_H
 #define NAMES_DEBUGIMAGE_H
@@ -17,9 +17,9 @@
 struct debugimage;
 
 /*
- * NULL, libdw must read the file: nothing in it is compressed; or the image cannot serve it, because it has split units, a
- * supplementary file or relocations, is damaged or of another class or byte order; or there is no memory. `elf` must
- * outlive the image.
+ * NULL, libdw must read the file: nothing in it is compressed; or the image cannot serve it, because it has split
+ * units, a supplementary file or relocations, is damaged or of another class or byte order; or there is no memory.
+ * `elf` must outlive the image.
  */
 struct debugimage *debugimage_create(Elf *elf);
 void debugimage_destroy(struct debugimage *image); /* NULL is allowed */
@@ -28,8 +28,8 @@ void debugimage_destroy(struct debugimage *image); /* NULL is allowed */
 Dwarf *debugimage_dwarf(struct debugimage *image);
 
 /*
- * Unpacks the unit whose header is at `offset` of .debug_info, and what libdw reads on the way to it. False: the unit is
- * not whole, or may name other units, which may be anywhere.
+ * Unpacks the unit whose header is at `offset` of .debug_info, and what libdw reads on the way to it. False: the unit
+ * is not whole, or may name other units, which may be anywhere.
  */
 bool debugimage_reach(struct debugimage *image, uint64_t offset);
 

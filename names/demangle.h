@@ -11,9 +11,9 @@
 #define DEMANGLE_MAX (1U << 20)
 
 /*
- * The readable form of a name, perhaps of one of Valgrind's replacements, to be freed. NULL, print the name itself: it is
- * not mangled, damaged, longer than 1,024 bytes (libiberty's limit, which Massif shares), or would become longer than
- * DEMANGLE_MAX bytes; or there is no memory.
+ * The readable form of a name, perhaps of one of Valgrind's replacements, to be freed. NULL, print the name itself: it
+ * is not mangled, damaged, longer than 1,024 bytes (libiberty's limit, which Massif shares), or would become longer
+ * than DEMANGLE_MAX bytes; or there is no memory.
  */
 char *demangle_name(const char *name);
 

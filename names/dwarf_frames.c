@@ -7,8 +7,8 @@
 #include <dwarf.h>
 
 /*
- * libdw returns folder and name as one path. The name can have slashes itself (Rust writes `library/core/src/cmp.rs`), so
- * the folder is the longest one of the unit's list that fits.
+ * libdw returns folder and name as one path. The name can have slashes itself (Rust writes `library/core/src/cmp.rs`),
+ * so the folder is the longest one of the unit's list that fits.
  */
 static void frame_set_path(const struct unit *unit, const char *path, struct lineinfo_frame *frame)
 {

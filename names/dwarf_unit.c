@@ -50,8 +50,8 @@ static bool row_read(Dwarf_Lines *lines, size_t i, uint64_t *lo, uint64_t *hi, i
 }
 
 /*
- * libdw sorts the rows by address; a row counts up to the next one, of equal ones the last. Massif joins neighbours that
- * have the same line number, and takes the file of the first for all of them even if it is another one.
+ * libdw sorts the rows by address; a row counts up to the next one, of equal ones the last. Massif joins neighbours
+ * that have the same line number, and takes the file of the first for all of them even if it is another one.
  */
 static void load_lines(struct unit *unit, struct dwarf_limits *limits)
 {

@@ -2,8 +2,8 @@
 /*
  * Source lines and inlined calls of one module, from DWARF 2 to 5, split units included. A unit is found by
  * .debug_aranges where that and the unit agree, else by an index of all units; its lines and scopes are read when an
- * address in it is looked up. What DWARF says is an untrusted file's claim: work and depth are bounded by the size of what
- * is read, and what makes no sense is unknown.
+ * address in it is looked up. What DWARF says is an untrusted file's claim: work and depth are bounded by the size of
+ * what is read, and what makes no sense is unknown.
  */
 #ifndef NAMES_LINEINFO_H
 #define NAMES_LINEINFO_H
@@ -40,16 +40,17 @@ struct lineinfo_frame {
 };
 
 /*
- * Stores the frames at a link-time address, innermost first; at most `max` (at least 1), which leaves out the outermost
- * ones. The last one is the out-of-line function, whose name is its symbol's and not stored. Returns how many; 0: nothing
- * is known. The strings live until lineinfo_close().
+ * Stores the frames at a link-time address, innermost first; at most `max` (at least 1), which leaves out the
+ * outermost ones. The last one is the out-of-line function, whose name is its symbol's and not stored. Returns how
+ * many; 0: nothing is known. The strings live until lineinfo_close().
  */
 size_t lineinfo_frames(struct lineinfo *lineinfo, uint64_t address, struct lineinfo_frame *frames,
 		       size_t max);
 
 /*
- * True: all frames until now are what the module's own file and its debug file say, and would be found again: nothing was
- * damaged or too much, and there is no common file of dwz's. The frames themselves say whether a .dwo file is involved.
+ * True: all frames until now are what the module's own file and its debug file say, and would be found again: nothing
+ * was damaged or too much, and there is no common file of dwz's. The frames themselves say whether a .dwo file is
+ * involved.
  */
 bool lineinfo_is_whole(const struct lineinfo *lineinfo);
 

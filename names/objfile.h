@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the file of a recorded module, and through libdwfl the file with its debug information. Reads neither symbols nor
- * DWARF.
+ * Finds the file of a recorded module, and through libdwfl the file with its debug information. Reads neither symbols
+ * nor DWARF.
  *
  * Search order for the module's own file; the first file that fits is used:
  *   1. for each search folder DIR: DIR/recorded/path (a sysroot), DIR/basename;

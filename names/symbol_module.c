@@ -48,7 +48,9 @@ struct symbol_files {
 	GElf_Addr main_bias;
 };
 
-/* Reads all symbols of the file that `symbol` of libdwfl's table comes from, unless they were read. False: no memory. */
+/*
+ * Reads all symbols of the file that `symbol` of libdwfl's table comes from, unless they were read. False: no memory.
+ */
 static bool load_file(struct symbol_module *module, int symbol, struct symbol_files *files)
 {
 	GElf_Sym entry;

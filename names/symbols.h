@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbolizer: names for code addresses, as Massif would have printed them. Functions come from symbol tables, source
- * lines and inlined calls from DWARF. Works offline on recorded modules; objfile.h says where their files are looked for,
- * symtab.h how one of several names is chosen.
+ * The symbolizer: names for code addresses, as Massif would have printed them. Functions come from symbol tables,
+ * source lines and inlined calls from DWARF. Works offline on recorded modules; objfile.h says where their files are
+ * looked for, symtab.h how one of several names is chosen.
  *
- * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space: program counter minus load
- * bias) inside an instruction, i.e. a return address minus 1.
+ * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space: program counter minus
+ * load bias) inside an instruction, i.e. a return address minus 1.
  *
  * Results mark what Massif 3.19 doesn't know: names of inlined functions described in another unit (link-time
- * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5 written by clang
- * and in split units; lines of code outside the section .text, and of split units in DWARF 5.
+ * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5 written by
+ * clang and in split units; lines of code outside the section .text, and of split units in DWARF 5.
  *
  * Lazy: the first address of a module opens its file, the first symbols_describe() its debug information; results are
  * kept. Single-threaded. Files are hostile input: what is missing, damaged or of another build is "unknown", never an
@@ -49,15 +49,17 @@ void symbols_destroy(struct symbols *symbols); /* NULL is allowed */
 void symbols_use_cache(struct symbols *symbols);
 
 /*
- * Adds a module; copies all of it and opens nothing yet. Returns its index, dense from 0; SYMBOLS_NO_MODULE: no memory. In
- * all functions below, an index that was never returned, like SYMBOLS_NO_MODULE, is a module of which nothing is known.
+ * Adds a module; copies all of it and opens nothing yet. Returns its index, dense from 0; SYMBOLS_NO_MODULE: no
+ * memory. In all functions below, an index that was never returned, like SYMBOLS_NO_MODULE, is a module of which
+ * nothing is known.
  */
 uint32_t symbols_add_module(struct symbols *symbols, const struct symbols_module *module);
 
 /*
  * For the cut below main (--show-below-main). Decided by the name as it stands in the file: `main`; `_start`,
- * `__libc_start_main`, `__libc_start_call_main`, `generic_start_main`, and both `*start_main` names with any `.suffix`. A
- * name with a version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it either.
+ * `__libc_start_main`, `__libc_start_call_main`, `generic_start_main`, and both `*start_main` names with any
+ * `.suffix`. A name with a version, `__libc_start_main@@GLIBC_2.34`, is not among them: Massif does not know it
+ * either.
  */
 enum symbol_role { SYMBOL_OTHER, SYMBOL_MAIN, SYMBOL_BELOW_MAIN };
 enum symbol_role symbol_role_of(const char *name); /* NULL is allowed */
@@ -81,10 +83,10 @@ struct symbol_line {
 };
 
 /*
- * The calls that one address stands for, innermost first. All but the last are inlined functions by their plain names; the
- * last is that of symbols_function(). The first has the line of the address, each further one that of the call inside it.
- * Without a file there is no line; compilers write a file with line 0 for code that belongs to no one line, and Massif
- * prints it.
+ * The calls that one address stands for, innermost first. All but the last are inlined functions by their plain names;
+ * the last is that of symbols_function(). The first has the line of the address, each further one that of the call
+ * inside it. Without a file there is no line; compilers write a file with line 0 for code that belongs to no one line,
+ * and Massif prints it.
  */
 struct symbol_chain {
 	uint32_t n; /* at least 1 */
@@ -99,9 +101,9 @@ const struct symbol_chain *symbols_describe(struct symbols *symbols, uint32_t mo
 const char *symbols_object(struct symbols *symbols, uint32_t module);
 
 /*
- * Remark number `i` for the user, NULL: there are no more. Each is about a file that was refused or not found, one line
- * without a newline: `/usr/lib/x.so: build id differs from the recorded one, not used`. Modules add remarks when they are
- * opened, so ask at the end.
+ * Remark number `i` for the user, NULL: there are no more. Each is about a file that was refused or not found, one
+ * line without a newline: `/usr/lib/x.so: build id differs from the recorded one, not used`. Modules add remarks when
+ * they are opened, so ask at the end.
  */
 const char *symbols_notice(const struct symbols *symbols, size_t i);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The function symbols of one module, merged from all its symbol tables, with Massif's choice among several names of one
- * address (measured on Massif 3.19):
+ * The function symbols of one module, merged from all its symbol tables, with Massif's choice among several names of
+ * one address (measured on Massif 3.19):
  *
  * - functions, indirect functions and data objects in code count; symbols without a size or
  *   without a type do not;

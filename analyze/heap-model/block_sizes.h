@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The block that each record is about, and the bytes that the block takes: for settings that need more than the kinds of
- * blocks. An observer, shown each chunk before the observers that use it; settings that agree here share one.
+ * The block that each record is about, and the bytes that the block takes: for settings that need more than the kinds
+ * of blocks. An observer, shown each chunk before the observers that use it; settings that agree here share one.
  *
  * --usable=valgrind simulates Valgrind's allocator (valgrind_arena.h), realloc included. A realloc that failed makes
  * Massif forget the block, unless --compat repairs that, while its allocator keeps it.

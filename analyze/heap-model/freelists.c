@@ -89,7 +89,9 @@ static unsigned list_filled(const struct freelists *lists, unsigned l)
 	return FREELISTS;
 }
 
-/* The first block from the head on of at least `size`. In lists but the last, a long search fails and moves the head. */
+/*
+ * The first block from the head on of at least `size`. In lists but the last, a long search fails and moves the head.
+ */
 static uint32_t list_walk(struct freelists *lists, const struct block *blocks, unsigned l, uint64_t size)
 {
 	const uint32_t head = lists->lists[l].head;

@@ -30,7 +30,9 @@ struct size_tree {
 void size_tree_begin(struct size_tree *tree);  /* an empty sequence */
 void size_tree_finish(struct size_tree *tree); /* frees the nodes; the sequence is empty */
 
-/* Makes room for items below n > 0; memory of items that never were in the sequence is not touched. False: no memory. */
+/*
+ * Makes room for items below n > 0; memory of items that never were in the sequence is not touched. False: no memory.
+ */
 bool size_tree_reserve(struct size_tree *tree, uint32_t n);
 
 /* Puts an item before the item `at`; SIZE_TREE_NONE: after all others. */

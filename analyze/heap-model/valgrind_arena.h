@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of Valgrind's allocator for the program it runs: the usable size of each block, and with it what Massif counts
- * as its slop. No memory stands behind the blocks; the model keeps only their places and sizes.
+ * A model of Valgrind's allocator for the program it runs: the usable size of each block, and with it what Massif
+ * counts as its slop. No memory stands behind the blocks; the model keeps only their places and sizes.
  *
  * A block of n bytes takes a payload of n rounded up to 16, and 32 bytes around it. Free blocks lie in 112 lists by
  * size; the first one that is large enough is taken. What remains of it becomes a free block, unless it is 16 bytes,
