@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * msrec.h: tells msrec which blocks an allocator of your own gives out of larger ones.
+ * msrec.h: client requests, by which a custom allocator names the blocks that it gives out.
  *
- * msrec sees malloc and its like, but not what a pool, an arena or a garbage collector makes of the memory.
- * Where these requests stand, such blocks are recorded with the stack that led there, and appear in
- * Massif's files as they would after Valgrind's requests of the same names:
+ * msrec sees malloc and its like, but not how a pool, an arena or a garbage collector divides the memory. Each request records
+ * a custom block with the stack at that point. In Massif's files such blocks appear as after Valgrind's requests of the
+ * same names:
  *
- *     MSREC_MALLOCLIKE(block, size)           the block was given out. Say so after it is yours.
- *     MSREC_FREELIKE(block)                   it goes back. Say so before anyone else can get it.
- *     MSREC_RESIZEINPLACE(block, old, new)    it has another size at the same address.
+ *     MSREC_MALLOCLIKE(block, size)           the block was given out. Place it after the block is yours.
+ *     MSREC_FREELIKE(block)                   the block goes back. Place it before another thread can get the block.
+ *     MSREC_RESIZEINPLACE(block, old, new)    the block has another size at the same address.
  *     MSREC_RECORDING                         1 if the program is being recorded, else 0.
  *
- * `block` is any pointer, or an address as an integer; NULL is no block. The first three are statements.
- * Arguments are evaluated once, whether or not anything is recorded. A block given out twice
- * at an address is two blocks, of which the later one goes first. The memory that the pool
- * itself got from malloc is recorded as ever, so its bytes are counted besides.
+ * `block` is any pointer, or an address as an integer; NULL is no block. The first three are statements. Arguments are
+ * evaluated once, whether or not the program is recorded. A block given out twice at an address is two blocks; the later one
+ * is freed first. The memory that the pool itself got from malloc is recorded, too, so its bytes are counted besides.
  *
- * With MSREC_VALGRIND_NAMES defined before the header is included, what is written for Valgrind works as
- * it is: VALGRIND_MALLOCLIKE_BLOCK, VALGRIND_FREELIKE_BLOCK, VALGRIND_RESIZEINPLACE_BLOCK, and
- * RUNNING_ON_VALGRIND, which is also true when recorded, so that the program does what it would do under
- * Massif. If valgrind.h (or memcheck.h ...) is included too, it must come first: the four then speak to
- * both tools, and its other requests stay. NVALGRIND doesn't switch ours off.
+ * With MSREC_VALGRIND_NAMES defined before the header is included, requests written for Valgrind work unchanged:
+ * VALGRIND_MALLOCLIKE_BLOCK, VALGRIND_FREELIKE_BLOCK, VALGRIND_RESIZEINPLACE_BLOCK; and RUNNING_ON_VALGRIND, which is
+ * also true when recorded, so that the program behaves as under Massif. If valgrind.h (or memcheck.h ...) is included too, it
+ * must come first: the four then reach both tools, and its other requests stay. NVALGRIND does not switch msrec's
+ * requests off.
  *
- * Nothing is to be linked: each place loads the recorder's function, or 0, from the
- * program's offset table and branches. NMSREC, defined, leaves nothing but the
- * evaluation of the arguments; so do static programs' linkers, other machines and other compilers.
- * C89 to C23, C++98 to C++20, gcc and clang. May be used in any thread and in signal handlers.
+ * Nothing needs to be linked: each request loads the address of the recorder's function, or 0, from the program's offset table
+ * and branches. With NMSREC defined, for static programs, and on other machines and compilers, only the evaluation
+ * of the arguments is left. C89 to C23, C++98 to C++20, gcc and clang. For any thread, and for signal handlers.
  */
 #ifndef MSREC_H
 #define MSREC_H
@@ -34,7 +32,7 @@
 
 #if !defined(NMSREC) && defined(__GNUC__) && defined(__linux__) && defined(__x86_64__) && defined(__LP64__)
 
-/* The recorder's side. Not to be called but by the macros: nobody defines these without the recorder. */
+/* For the macros alone: only the recorder defines these functions. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,9 +44,8 @@ void msrec_resizeinplace(const void *block, size_t size);
 #endif
 
 /*
- * The compiler's own way to a weak symbol doesn't do: in code that isn't position-independent it is an
- * address in the code, which linkers settle to be 0 for good. An entry of the offset table is left
- * to the loader.
+ * Loads the address by the offset table, whose entries the loader fills. The compiler's code for a weak symbol does not do:
+ * in code that is not position-independent the linker sets the address to 0 for good.
  */
 #define MSREC_LOAD_(function, name)                                                                          \
 	__asm__(".weak " name "\n\t"                                                                         \
@@ -56,7 +53,7 @@ void msrec_resizeinplace(const void *block, size_t size);
 		"mov\t%0, QWORD PTR " name "@GOTPCREL[rip]}"                                                 \
 		: "=r"(function))
 
-/* The empty statement behind the call keeps it from replacing the frame that it is to be seen in. */
+/* The empty statement behind the call prevents a tail call, which would replace the caller's frame. */
 #define MSREC_CALL_(name, arguments)                                                                         \
 	do {                                                                                                 \
 		__typeof__(&name) msrec_function_;                                                           \
@@ -107,11 +104,11 @@ void msrec_resizeinplace(const void *block, size_t size);
 
 #endif
 
-/* Outside the guard: may be asked for when the header is included once more. */
+/* Outside the guard: MSREC_VALGRIND_NAMES may be defined when the header is included again. */
 #if defined(MSREC_VALGRIND_NAMES) && !defined(MSREC_VALGRIND_NAMES_)
 #define MSREC_VALGRIND_NAMES_
 
-/* Valgrind's own request, if its header is there. */
+/* Valgrind's own request, if its header is included. */
 #ifdef VALGRIND_DO_CLIENT_REQUEST_STMT
 #define MSREC_VALGRIND_(request, a, b, c, d) VALGRIND_DO_CLIENT_REQUEST_STMT(request, a, b, c, d, 0)
 #define MSREC_ON_VALGRIND_ VALGRIND_DO_CLIENT_REQUEST_EXPR(0, VG_USERREQ__RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0)

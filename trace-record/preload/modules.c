@@ -2,6 +2,7 @@
 
 #include "modules.h"
 #include "os.h"
+#include "recorder_assert.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,15 +18,14 @@
 /* Load order of objects outside the base namespace (dlmopen): after all others. */
 #define ORDER_OTHER_NAMESPACE (UINT32_C(1) << 20)
 
-/* An object as the loader describes it. */
+/* An object as the loader describes it; 0 or NULL: not known. */
 struct sighting {
-	uintptr_t start, end, bias; /* start, end: perhaps of one segment only, until
-						   complete_sighting() */
+	uintptr_t start, end, bias; /* before complete_sighting(), [start, end) may be one segment */
 	const void *identity;       /* link map, or the program headers' address */
 	const struct link_map *map; /* NULL when found by dl_iterate_phdr */
 	const char *name;
-	uint64_t name_hash;         /* 0 = the name has not been looked at */
-	const ElfW(Phdr) * headers; /* NULL = not known */
+	uint64_t name_hash; /* 0: the name has not been read */
+	const ElfW(Phdr) * headers;
 	unsigned header_count;
 	uintptr_t frames;
 	uint32_t order; /* used when map is NULL */
@@ -36,7 +36,7 @@ struct room {
 	uint32_t at, end;
 };
 
-/* What this process needs of a table entry; objects[i] belongs to table->modules[i]. */
+/* The process's part of a table entry; objects[i] belongs to table->modules[i]. start <= inside < end while it is open. */
 struct object {
 	uintptr_t start, end;
 	uintptr_t inside; /* an address that the loader found in it */
@@ -44,7 +44,7 @@ struct object {
 	uint64_t name_hash;
 	struct cfi_section section;
 	struct room path;
-	/* Odd while it is open. An entry is used again: what was read of it holds if this is still the same. */
+	/* Odd while the object is open. Entries are reused: what a reader has read of one holds if this has not changed. */
 	_Atomic uint32_t life;
 };
 
@@ -57,7 +57,7 @@ static struct object objects[OBJECTS_MAX];
 static _Atomic uint32_t object_count; /* release: objects below are complete */
 static _Atomic bool table_lock;
 
-/* Whether the program headers are at `at`: then one of them puts their place in the file there. */
+/* Whether the program headers are at `at`: one of them must map their place in the file there. */
 static bool are_headers(uintptr_t at, const ElfW(Ehdr) * elf, uintptr_t bias)
 {
 	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)at;
@@ -72,7 +72,7 @@ static bool are_headers(uintptr_t at, const ElfW(Ehdr) * elf, uintptr_t bias)
 	return false;
 }
 
-/* Where the program headers are that don't follow the ELF header: in a later segment, most often the last. 0: unknown. */
+/* Finds program headers that don't follow the ELF header: in a later segment, most often the last. 0: not found. */
 static uintptr_t find_far_headers(const struct sighting *seen, const ElfW(Ehdr) * elf)
 {
 	const uintptr_t bytes = elf->e_phnum * sizeof(ElfW(Phdr)), in_page = elf->e_phoff % PAGE;
@@ -105,8 +105,10 @@ static bool find_headers_at(struct sighting *seen, uintptr_t at)
 	return headers != 0;
 }
 
-/* The kernel tells where the executable's are; the others' is said by the ELF header, which the first
- * segment maps, nearly always at link-time address 0. */
+/*
+ * The kernel says where the executable's program headers are. For other objects the ELF header does, which the first segment
+ * maps, nearly always at link-time address 0.
+ */
 static bool find_headers(struct sighting *seen)
 {
 	if (seen->headers)
@@ -119,8 +121,7 @@ static bool find_headers(struct sighting *seen)
 	return find_headers_at(seen, seen->start) || find_headers_at(seen, seen->bias);
 }
 
-/* Widens [start, end) to all segments: the loader answers with a single one for objects that have
- * gaps between them. */
+/* Widens [start, end) to all segments: for objects with gaps between segments the loader gives a single one. */
 static void complete_sighting(struct sighting *seen)
 {
 	uintptr_t start = UINTPTR_MAX, end = 0;
@@ -170,7 +171,7 @@ static bool find_by_loader(uintptr_t pc, struct sighting *seen)
 	return true;
 }
 
-/* One round of dl_iterate_phdr(). */
+/* One call of dl_iterate_phdr(). */
 struct iteration {
 	uintptr_t pc;
 	uint32_t position;
@@ -212,7 +213,7 @@ static bool find_sighting(uintptr_t pc, struct sighting *seen)
 	return dl_iterate_phdr(visit_object, &iteration) == 1;
 }
 
-/* An object that comes after another may be like it but for its name: size, place, and where the loader describes it. */
+/* A later object may have the size, the place and the link map address of an earlier one; then the name differs. */
 static bool is_same(const struct object *object, const struct sighting *seen)
 {
 	return object->identity == seen->identity && object->start <= seen->start &&
@@ -248,7 +249,7 @@ static struct object *find_known(const struct sighting *seen)
 	return NULL;
 }
 
-/* Without _dl_find_object an object once found is trusted until a dlclose(). */
+/* Without _dl_find_object an object, once found, is taken to be there until a dlclose(). */
 static struct object *find_covering(uintptr_t pc)
 {
 	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
@@ -262,7 +263,7 @@ static struct object *find_covering(uintptr_t pc)
 	return NULL;
 }
 
-/* The bytes of the file in whose segment the address is. False: it is in none. */
+/* The file's bytes of the segment that holds the address. False: no segment does. */
 static bool find_segment(const struct sighting *seen, uintptr_t at, uintptr_t *start, uintptr_t *end)
 {
 	for (unsigned i = 0; i < seen->header_count; i++) {
@@ -276,7 +277,7 @@ static bool find_segment(const struct sighting *seen, uintptr_t at, uintptr_t *s
 	return false;
 }
 
-/* The call frame information, and what is readable around it: where the segments aren't known, the object. */
+/* The call frame information, with the readable bytes around it: its segments, or the object if these are not known. */
 static struct cfi_section frame_section(const struct sighting *seen)
 {
 	struct cfi_section section = { seen->frames, seen->end, seen->start, seen->end };
@@ -309,7 +310,7 @@ static void read_notes(struct module *module, uintptr_t at, uint64_t size)
 			module->build_id_size = (uint8_t)note->n_descsz;
 			return;
 		}
-		/* The last one need not be filled up. */
+		/* The last note may lack its padding. */
 		bytes = (bytes + 3) & ~UINT64_C(3);
 		if (bytes > size)
 			return;
@@ -345,9 +346,10 @@ static enum module_role find_role(const struct sighting *seen)
 	return MODULE_LIBRARY;
 }
 
-/* The nearest object before this one in the link map whose order is known fixes the order, so
- * objects that came later get later numbers although others went away. The list may change under
- * us: every link is probed, and the number of steps has an end. */
+/*
+ * The order follows from the nearest earlier object in the link map whose order is known. So later objects get higher numbers
+ * although others went away. The list may change meanwhile: every link is probed, and the number of hops is bounded.
+ */
 static uint32_t find_order(const struct sighting *seen)
 {
 	const struct link_map *map = seen->map;
@@ -368,7 +370,7 @@ static uint32_t find_order(const struct sighting *seen)
 	return 0;
 }
 
-/* Each writes to the room's beginning and takes that from it. False: there is no room. */
+/* These functions write at room->at and advance it. False: there is no room. */
 static bool put_text(struct room *room, const char *text, size_t size)
 {
 	if (size > room->end - room->at)
@@ -386,11 +388,10 @@ static bool put_link(struct room *room, const char *link)
 					 (long)(module_table_text(table) + room->at), (long)most, 0, 0);
 
 	room->at += size > 0 ? (uint32_t)size : 0;
-	return size != (long)most; /* else it may be cut off */
+	return size != (long)most; /* else the link may be cut off */
 }
 
-/* The directory that a relative name is relative to: the present one, which is where the program
- * was when it loaded the object unless it went elsewhere since. */
+/* The directory of a relative name: the current one, unless the program has changed it since it loaded the object. */
 static bool put_directory(struct room *room)
 {
 	char *text = module_table_text(table) + room->at;
@@ -398,7 +399,7 @@ static bool put_directory(struct room *room)
 
 	if (size == -ERANGE)
 		return false;
-	/* The size counts the NUL, in whose place goes the slash. */
+	/* The size counts the NUL, which the slash replaces. */
 	if (size <= 1 || text[0] != '/')
 		return true;
 	text[size - 1] = '/';
@@ -412,7 +413,7 @@ static bool put_path(struct room *room, enum module_role role, const char *name)
 		return put_text(room, "[vdso]", 6);
 	if (role == MODULE_EXECUTABLE && getauxval(AT_BASE))
 		return put_link(room, "/proc/self/exe");
-	/* The loader was executed, and told what to load: it says so where the kernel would. */
+	/* The loader was executed as the program; it sets AT_EXECFN to what it has loaded. */
 	if (role == MODULE_EXECUTABLE && getauxval(AT_EXECFN))
 		name = (const char *)getauxval(AT_EXECFN);
 	while (name[0] == '.' && name[1] == '/')
@@ -421,23 +422,24 @@ static bool put_path(struct room *room, enum module_role role, const char *name)
 	return (name[0] == '/' || put_directory(room)) && put_text(room, name, strlen(name));
 }
 
-/* Room that was never used; all of it, of which what isn't needed is not taken. */
+/* All room that was never used; take_room() takes a part. */
 static struct room free_room(void)
 {
 	return (struct room){ atomic_load_explicit(&table->text_used, memory_order_relaxed),
 			      table->text_capacity };
 }
 
-/* Rooms have sizes in steps, so that most paths find one that another path has left. */
+/* Sizes are multiples of ROOM_STEP, so that most paths fit a room that another path has left. */
 static void take_room(struct room *room, uint32_t used)
 {
 	uint32_t end = room->at + (used + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
 
 	room->end = end < room->end ? end : room->end;
+	RECORDER_ASSERT(room->at + used <= room->end && room->end <= table->text_capacity);
 	atomic_store_explicit(&table->text_used, room->end, memory_order_release);
 }
 
-/* Writes the path into the text area, where the entry has its room, or into a new one. Under the lock. */
+/* Writes the path into the entry's room in the text area, or into a new room. Under the lock. */
 static void place_path(struct module *module, struct room *own, const struct sighting *seen)
 {
 	const char *name = seen->name ? seen->name : "";
@@ -458,7 +460,7 @@ static void place_path(struct module *module, struct room *own, const struct sig
 	module->path_size = rest.at - own->at;
 }
 
-/* Nothing holds for the reader while `closed` is a stamp that all others come after. */
+/* Until the end `closed` is a stamp before all others, so the reader finds no pc in the entry. */
 static void fill_module(struct module *module, struct room *path, const struct sighting *seen)
 {
 	struct module filled = {
@@ -477,7 +479,7 @@ static void fill_module(struct module *module, struct room *path, const struct s
 	atomic_store_explicit(&module->closed, 0, memory_order_release);
 }
 
-/* An entry whose object is gone, and nothing that was captured there is still to be read. */
+/* Whether the entry's object is gone and msrec has read all that was captured there. */
 static bool is_free(const struct module *module)
 {
 	uint64_t closed = atomic_load_explicit(&module->closed, memory_order_relaxed);
@@ -485,7 +487,7 @@ static bool is_free(const struct module *module)
 	return closed != 0 && closed < atomic_load_explicit(&table->taken, memory_order_acquire);
 }
 
-/* The first free entry; the table's capacity or more: there is none. Under the lock. */
+/* The first free entry; OBJECTS_MAX, or the table's capacity: there is none. Under the lock. */
 static uint32_t find_entry(void)
 {
 	uint32_t count = atomic_load_explicit(&object_count, memory_order_relaxed);
@@ -503,19 +505,21 @@ static void fill_object(struct object *object, const struct sighting *seen, uint
 {
 	uint32_t life = atomic_load_explicit(&object->life, memory_order_relaxed);
 
+	RECORDER_ASSERT(seen->start <= pc && pc < seen->end);
 	object->start = seen->start;
 	object->end = seen->end;
 	object->inside = pc;
 	object->identity = seen->identity;
 	object->name_hash = seen->name_hash;
 	object->section = *section;
-	/* In a forked child it may be an open one of the parent's. */
+	/* In a forked child the entry may be one that the parent left open. */
 	atomic_store_explicit(&object->life, (life + 1) | 1, memory_order_release);
 }
 
-/* The collector must see the entry before any stack with a pc in it: see module_table.h. */
+/* msrec must see the entry before any stack with a pc in it: see module_table.h. */
 static void publish_entry(uint32_t i)
 {
+	RECORDER_ASSERT(i <= atomic_load_explicit(&object_count, memory_order_relaxed));
 	if (i < atomic_load_explicit(&object_count, memory_order_relaxed)) {
 		atomic_fetch_add_explicit(&table->reused, 1, memory_order_release);
 	} else {
@@ -525,7 +529,7 @@ static void publish_entry(uint32_t i)
 	atomic_fetch_add_explicit(&modules_state, STATE_ENTERED, memory_order_release);
 }
 
-/* Enters an object. When the table is full the object is used all the same, but not entered. */
+/* Enters an object. When the table is full, only msrec does not learn of it. */
 static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_section *section)
 {
 	uint64_t mask;
@@ -546,7 +550,7 @@ static void enter_object(const struct sighting *seen, uintptr_t pc, struct cfi_s
 	os_unlock(&table_lock, mask);
 }
 
-/* Whether `object` is where it was; `now`: what is known to be there now, or NULL. */
+/* Whether `object` is where it was; `now`: an object seen now, or NULL to ask the loader. */
 static bool is_there(const struct object *object, const struct sighting *now)
 {
 	struct sighting seen;
@@ -556,8 +560,7 @@ static bool is_there(const struct object *object, const struct sighting *now)
 	return find_sighting(object->inside, &seen) && is_same(object, &seen);
 }
 
-/* Marks open objects as closed that are no longer where they were; all, or those that something
- * seen `now` overlaps. Returns whether there were any. */
+/* Closes open objects that are gone: all, or those that an object seen `now` overlaps. Returns whether there were any. */
 static bool close_gone(uint64_t stamp, const struct sighting *now)
 {
 	uint32_t count = atomic_load_explicit(&object_count, memory_order_acquire);
@@ -566,7 +569,7 @@ static bool close_gone(uint64_t stamp, const struct sighting *now)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t life = life_of(&objects[i]);
 
-		/* One thread closes it, and nobody uses the entry again before that is told. */
+		/* One thread closes the object. The entry is not reused before `closed` is set. */
 		if (!is_open(life) || is_there(&objects[i], now) ||
 		    !atomic_compare_exchange_strong_explicit(&objects[i].life, &life, life + 1,
 							     memory_order_acq_rel, memory_order_relaxed))
@@ -585,7 +588,7 @@ bool modules_find(uintptr_t pc, struct cfi_section *section)
 	if (!known) {
 		if (!find_sighting(pc, &seen))
 			return false;
-		/* Its code is on the stack, so nobody unloads it meanwhile. */
+		/* The object's code is on the stack, so it is not unloaded meanwhile. */
 		seen.name_hash = hash_of(seen.name ? seen.name : "");
 		known = find_known(&seen);
 	}
@@ -594,7 +597,7 @@ bool modules_find(uintptr_t pc, struct cfi_section *section)
 		return true;
 	}
 	complete_sighting(&seen);
-	/* The C library unloads some objects by itself (gconv, nss): met here first. */
+	/* The C library unloads some objects by itself (gconv, nss): noticed here, when another takes their place. */
 	if (close_gone(stamp_now(), &seen))
 		modules_code_changed();
 	enter_object(&seen, pc, section);
@@ -606,14 +609,14 @@ void modules_closing_begin(void)
 	atomic_fetch_add_explicit(&modules_state, 1, memory_order_seq_cst);
 }
 
-/* What another thread has opened since may lie where something was that is gone: then its name tells, where it is met. */
+/* Another thread may have opened an object where one is gone; modules_find() tells these apart by name. */
 void modules_closing_end(uint64_t stamp, bool alone)
 {
 	uint64_t change = close_gone(stamp, NULL) || !alone ? STATE_CLOSED : 0;
 	uint64_t old = atomic_load_explicit(&modules_state, memory_order_relaxed);
 	uint64_t next;
 
-	/* A child forked inside dlclose() ends more than it began. */
+	/* A child forked inside dlclose() ends more closings than it began. */
 	do {
 		next = old + change - ((old & MODULES_CLOSING) != 0);
 	} while (!atomic_compare_exchange_weak_explicit(&modules_state, &old, next, memory_order_acq_rel,
@@ -644,7 +647,7 @@ void modules_after_fork(struct module_table *empty)
 {
 	uint64_t state = atomic_load_explicit(&modules_state, memory_order_relaxed);
 
-	/* The thread that held the lock, or was inside dlclose(), may not exist here. */
+	/* The owner of the lock, and threads inside dlclose(), may not exist in the child. */
 	atomic_store_explicit(&table_lock, false, memory_order_relaxed);
 	atomic_store_explicit(&object_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&modules_state, (state & ~(uint64_t)MODULES_CLOSING) + STATE_CLOSED,

@@ -39,7 +39,7 @@ static void close_fd(int fd)
 	os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* The descriptor where the program's are not; negative: there is no room. */
+/* Moves the descriptor above the program's; negative: there is no room. */
 static int move_up(int fd)
 {
 	const long high = os_call6(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_LOW, 0, 0, 0);
@@ -48,7 +48,7 @@ static int move_up(int fd)
 	return (int)high;
 }
 
-/* The program may have closed the descriptor, and another file may have its number. */
+/* False if the program has closed the descriptor; another file may have its number. */
 static bool is_ours(const struct counter *c)
 {
 	uint64_t id = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a producer, in the preload library or in the tool for Valgrind, wakes the reader of its ring, and sleeps until
- * that has made room.
+ * A producer, in the preload library or in the tool for Valgrind, wakes msrec by the doorbell, and sleeps until msrec has made
+ * room in its ring.
  */
 #ifndef TRACE_RECORD_DOORBELL_H
 #define TRACE_RECORD_DOORBELL_H
@@ -22,13 +22,13 @@ static inline void doorbell_ring(struct shm_family *family)
 		os_wake(&family->doorbell);
 }
 
-/* Wakes the reader, and sleeps until it goes beyond `tail`. `space` is that of the ring, read before the tail. */
+/* Wakes msrec, and sleeps until the ring's tail is no longer `tail`. `space` is the ring's, read before the tail. */
 static inline void doorbell_sleep(struct shm_family *family, struct shm_ring *shared, uint64_t tail,
 				  uint32_t space)
 {
 	doorbell_ring(family);
 	atomic_store(&shared->waiting, 1);
-	/* The reader looks at `waiting` after it has moved the tail: look once more. */
+	/* msrec reads `waiting` after it has moved the tail; so the tail is read again before the sleep. */
 	if (atomic_load(&shared->tail) == tail)
 		os_wait(&shared->space, space, DOORBELL_SLEEP_MS);
 	atomic_store(&shared->waiting, 0);

@@ -127,7 +127,7 @@ uint32_t os_threads(void)
 	return (uint32_t)st.st_nlink - 2;
 }
 
-/* The look through "NAME=value\0NAME=value\0". */
+/* A search through "NAME=value\0NAME=value\0". */
 struct search {
 	const char *name;
 	char *value;
@@ -137,7 +137,7 @@ struct search {
 	bool in_value;
 };
 
-/* Whether the search ends with this byte. */
+/* Takes the next byte. True: the search ends. */
 static bool search_byte(struct search *s, char byte)
 {
 	if (s->in_value) {

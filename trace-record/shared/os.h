@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All contact with the kernel and the clock, but for sigaction(), which libc must know of. Raw
- * system calls: they touch neither errno nor any lock, may be made at any time, in any thread, and
- * in a vfork child. Results are those of the kernel: a negative number is minus an errno value.
+ * All contact with the kernel and the clock, except for sigaction(), which libc must know of. Raw system calls touch neither
+ * errno nor any lock; they may be made at any time, in any thread, and in a vfork child. Results are the kernel's:
+ * a negative number is minus an errno value.
  */
 #ifndef TRACE_RECORD_OS_H
 #define TRACE_RECORD_OS_H
@@ -27,8 +27,10 @@
 
 #define PAGE ((uintptr_t)4096)
 
-/* Whether the eight bytes at `address` can be read. The kernel copies the signal set before it
- * refuses the nonsense in the first argument, so nothing is changed; but there is no set at 0. Costs a system call. */
+/*
+ * Whether the eight bytes at `address` can be read; costs a system call. The kernel copies the signal set before it refuses
+ * the invalid first argument, so nothing changes. At address 0 it would copy no set.
+ */
 static inline bool os_readable(uintptr_t address)
 {
 	return address != 0 && os_call6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
@@ -52,28 +54,28 @@ static inline void *os_map_wiped_on_fork(void)
 	return p;
 }
 
-/* What is mapped for the recorder and not for the program, [start, end). */
+/* Memory that is mapped for the recorder, [start, end). */
 struct os_range {
 	uintptr_t start, end;
 };
 
-/* Remembers that it is ours; the first ones alone, which is what is there at the start. */
+/* Remembers a range of the recorder's; the first 64 only, which cover what is mapped at the start. */
 void os_own(uintptr_t start, uint64_t bytes);
 void os_own_library(void);
 bool os_is_own(uintptr_t address);
-/* The first such range that ends behind `address`; false: there is none. */
+/* The first range of the recorder's that ends behind `address`; false: there is none. */
 bool os_next_own(uintptr_t address, struct os_range *range);
 
 /*
- * Copies the value that an environment variable had when the program was executed, as the kernel
- * remembers it: there before libc has looked at the environment. False if there is none, or no room.
+ * Copies the value that an environment variable had at the exec, from the kernel's copy, which is there before libc sets up
+ * the environment. False: there is no such variable, or no room.
  */
 bool os_initial_variable(const char *name, char *value, size_t size);
 
-/* The beginning of the file at `path`, up to `most` bytes. Returns how many there are; 0 also if it cannot be read. */
+/* Reads the file at `path` up to `most` bytes. Returns how many; 0 also if the file cannot be read. */
 uint32_t os_read_file(const char *path, char *bytes, uint32_t most);
 
-/* Signals of the calling thread wait until its mask is what it was. */
+/* Blocks the calling thread's signals; returns the mask for os_set_signals(). */
 static inline uint64_t os_block_signals(void)
 {
 	const uint64_t all = ~UINT64_C(0);
@@ -89,15 +91,15 @@ static inline void os_set_signals(uint64_t mask)
 }
 
 /*
- * A lock for short spells, held with signals blocked: a handler that came in between would wait for its own thread.
- * Returns what os_unlock() wants. A forked child may find it locked by a thread that isn't there, and has to free it.
+ * A spin lock for short times, held with signals blocked: a handler that came in between would wait for its own thread.
+ * Returns the mask for os_unlock(). A forked child may inherit the lock from a thread that does not exist there, and must free it.
  */
 uint64_t os_lock(_Atomic bool *lock);
 void os_unlock(_Atomic bool *lock, uint64_t mask);
 
 /*
- * Sleeps until *word is no longer `seen`, it is woken, or `ms` have passed. Signals come behind it: who waits counts its
- * sleeps, and a program's timer would make them short.
+ * Sleeps until *word is no longer `seen`, a wake-up, or `ms` have passed. Signals are blocked: callers count their sleeps, and
+ * a program's timer would make these short.
  */
 static inline void os_wait(_Atomic uint32_t *word, uint32_t seen, unsigned ms)
 {
@@ -136,7 +138,7 @@ static inline uint32_t os_tid(void)
 /* Bytes of address space that the process may have; UINT64_MAX: as many as there are. */
 uint64_t os_address_space(void);
 
-/* The number of threads of this process, or 0 if it cannot be told. */
+/* The number of threads of this process; 0: unknown. */
 uint32_t os_threads(void);
 
 /* Monotonic time, in ticks of the time-stamp counter (see cpu_clock()) or in ns. */

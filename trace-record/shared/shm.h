@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that a recorded program and msrec share: one memfd, mapped by both, in which the
- * program writes events and msrec reads them. No descriptor, socket or file is needed after the
- * mapping is made, so a program may close, chroot, or change its user as it likes.
+ * The memory that a recorded program and msrec share: one memfd, mapped by both. The program writes events, msrec reads them.
+ * After the mapping is made no descriptor, socket or file is needed, so a program may close descriptors, chroot, or
+ * change its user.
  *
  *   family      one for a run of msrec: options, and SHM_SEGMENTS segments
  *   segment     one process: who it is, its modules, and its rings
  *   ring        one thread: a byte stream of events, single producer, single consumer
  *
- * A process claims a free segment with one compare-and-swap (so a forked child needs no help from
- * msrec), a thread a free ring in the same way. Each ring, and the family on msrec's side, is held
- * by a robust mutex that is never unlocked: the kernel marks it when its owner dies or execs, and
- * that is how the other side learns of it. Sizes are sparse: only touched pages exist.
+ * A process claims a free segment with one compare-and-swap, so a forked child needs no help from msrec; a thread claims a free
+ * ring in the same way. A robust mutex that is never unlocked holds each ring, and the family on msrec's side. The
+ * kernel marks the mutex when its owner dies or execs; by that the other side learns of it. Only touched pages exist.
  *
  * Both sides come from one build; SHM_VERSION guards against a mix-up.
  */
@@ -43,16 +42,16 @@
 
 /* ---- rings ---- */
 
-/* Ring data sizes by slot: the first threads of a process are the busy ones. */
+/* Ring sizes by ring id: the first threads of a process are the busy ones. */
 #define SHM_RING_CLASSES 4
 static const struct shm_ring_class {
-	uint32_t first; /* slot */
+	uint32_t first; /* ring id */
 	uint32_t bytes; /* a power of two, and all records fit the smallest */
 } shm_ring_classes[SHM_RING_CLASSES + 1] = {
 	{ 0, 4u << 20 }, { 4, 1u << 20 }, { 64, 256u << 10 }, { 256, 64u << 10 }, { SHM_RINGS, 0 },
 };
 
-/* Bytes of all rings' data before that of a slot; SHM_RINGS: of all. */
+/* Bytes of the data of all rings before `ring_id`; SHM_RINGS: of all rings. */
 static inline uint64_t shm_data_before(uint32_t ring_id)
 {
 	uint64_t bytes = 0;
@@ -70,20 +69,20 @@ enum shm_ring_state {
 
 struct shm_ring {
 	/* The producer's line. */
-	_Atomic uint64_t head;       /* bytes written since the slot was made; release */
+	_Atomic uint64_t head;       /* bytes written since the segment was made; release */
 	_Atomic uint64_t null_frees; /* free(NULL) calls */
-	_Atomic uint64_t lost;       /* events dropped, all told */
+	_Atomic uint64_t lost;       /* events dropped, by all threads with this ring */
 	char pad_head[40];
 	/* The consumer's line. */
 	_Atomic uint64_t tail;  /* bytes read; release */
 	_Atomic uint32_t space; /* futex: changes when the consumer has made room for a waiter */
 	char pad_tail[52];
-	/* Seldom touched. */
+	/* Seldom used. */
 	_Atomic uint32_t state;   /* enum shm_ring_state */
 	_Atomic uint32_t waiting; /* the producer sleeps on `space` */
 	uint32_t tid;
-	uint32_t use;    /* counts the threads that had this slot */
-	uint32_t within; /* the thread's first slot and one, if this is another one of its; 0: it isn't */
+	uint32_t use;    /* counts the threads that had this ring */
+	uint32_t within; /* ring id + 1 of the thread's first ring, if this is a nested one; 0: it is not */
 	pthread_mutex_t owner; /* robust; locked by the thread for its life */
 };
 
@@ -99,18 +98,18 @@ enum shm_segment_state {
 
 struct shm_segment {
 	_Atomic uint32_t state;
-	_Atomic uint32_t rings_used; /* slots below this have been used at some time */
+	_Atomic uint32_t rings_used; /* rings with ids below this have been used at some time */
 	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
 	uint32_t pid;
 	uint32_t parent_pid;
 	uint32_t parent;            /* segment of the process this one forked from */
 	uint32_t parent_fork;       /* number of that fork; 0 = not known */
 	_Atomic uint32_t ringless;  /* calls of threads that have no ring */
-	_Atomic uint32_t refused;   /* msrec will not read this segment: stop recording */
-	_Atomic uint32_t unwatched; /* page calls were to be recorded, and not all of them can be */
-	_Atomic uint32_t executing; /* of an unowned one: it is about to be another program */
-	uint32_t unowned; /* its rings have no owners to ask about: whether the process is gone tells */
-	uint64_t start;   /* stamp */
+	_Atomic uint32_t refused;   /* msrec will not read this segment: the process stops recording */
+	_Atomic uint32_t unwatched; /* not all page calls can be recorded, with --pages */
+	_Atomic uint32_t executing; /* of an unowned segment: the process is about to be another program */
+	uint32_t unowned;           /* its rings have no owners; they end with the process */
+	uint64_t start;             /* stamp */
 	_Atomic uint32_t command_bytes;
 	struct shm_ring rings[SHM_RINGS];
 };
@@ -130,24 +129,25 @@ struct shm_family {
 	uint32_t timer_ms;      /* CPU time from sample to sample of stack depths; 0: none */
 	uint64_t sample_bytes;  /* mean distance of sample points; 0: all blocks are recorded */
 	uint8_t use_tsc;        /* stamps are rdtsc, else CLOCK_MONOTONIC ns */
-	uint8_t trace_children; /* exec'd programs too: the environment is left alone */
+	uint8_t trace_children; /* exec'd programs are recorded: the environment stays */
 	uint8_t libc_freeres, cxx_freeres;
-	uint8_t free_stacks;            /* frees are told with their stacks */
-	uint8_t usable;                 /* how much the allocator gave is told */
-	uint8_t stacks;                 /* depths of stacks are told */
-	uint8_t maps;                   /* mmap and its like are told */
-	uint8_t pages;                  /* what maps pages is told, whoever calls it */
-	uint8_t instructions;           /* how many instructions were executed is told */
+	uint8_t free_stacks;            /* frees have stacks */
+	uint8_t usable;                 /* the bytes that the allocator gave are recorded */
+	uint8_t stacks;                 /* stack depths are recorded */
+	uint8_t maps;                   /* the program's calls of mmap and its like are recorded */
+	uint8_t pages;                  /* all page calls are recorded, libc's, too */
+	uint8_t instructions;           /* counts of instructions are recorded */
 	_Atomic uint32_t segments_used; /* segments below this have been used at some time */
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
-	_Atomic uint32_t full; /* one has waited for that in vain: no others do until msrec has freed one */
-	_Atomic uint32_t untimed;   /* threads that --timer doesn't see */
+	_Atomic uint32_t
+		full; /* a process has waited for a segment in vain: no other waits until msrec has freed one */
+	_Atomic uint32_t untimed;   /* threads that --timer does not sample */
 	_Atomic uint32_t uncounted; /* threads whose instructions are not counted */
 	_Atomic uint32_t doorbell;  /* futex: rung when msrec should look */
 	_Atomic uint32_t asleep;    /* msrec waits on the doorbell */
 	pthread_mutex_t collector;  /* robust; locked by msrec for its life */
-	/* A line of its own: every event looks at it. */
-	_Alignas(64) _Atomic uint32_t epoch; /* changes whenever msrec has looked */
+	/* On a cache line of its own: every event reads it. */
+	_Alignas(64) _Atomic uint32_t epoch; /* changes with each round of msrec over the rings */
 };
 
 #define SHM_FAMILY_BYTES SHM_PAGE
@@ -167,7 +167,7 @@ static inline struct module_table *shm_modules(struct shm_segment *segment)
 	return (struct module_table *)((char *)segment + SHM_ROUND(sizeof(struct shm_segment)));
 }
 
-/* The beginning of the program's arguments, each with its NUL: who is soon gone cannot be asked for them. */
+/* The first SHM_COMMAND_BYTES of the program's arguments, each with its NUL, for processes that soon end. */
 static inline char *shm_command(struct shm_segment *segment)
 {
 	return (char *)shm_modules(segment) + SHM_MODULES_BYTES;
@@ -228,8 +228,8 @@ static inline void shm_lock_for_life(pthread_mutex_t *mutex)
 }
 
 /*
- * The same for a mutex whose owner is gone. It isn't made anew, because others may be looking at it;
- * and nothing is waited for, because nobody else takes it.
+ * The same for a mutex whose owner is gone. The mutex is not initialised again, because msrec may be reading it. The call
+ * does not wait, because only one thread can have claimed the ring.
  */
 static inline void shm_take_over(pthread_mutex_t *mutex)
 {
@@ -253,30 +253,30 @@ static inline bool shm_owner_gone(pthread_mutex_t *mutex)
 /*
  * A record is a sequence of 64-bit words that never wraps around the ring's end:
  *
- *     head     op, flags, and 48 bits of what the op is about, see below
+ *     head     op, flags, and 48 bits of payload
  *     stamp    with SHM_STAMPED; without, the event comes right after the one before it
- *     wide     with SHM_WIDE: what doesn't fit the head
- *     and as the op has them: address, old address, alignment (SHM_ALIGNED), usable (SHM_USABLE)
+ *     wide     with SHM_WIDE: the size, or the value, that does not fit the head
+ *     and as the op has them: address, old address, alignment (SHM_ALIGNED), usable size (SHM_USABLE)
  *
- * The head's 48 bits are, of calls with a stack: the node of the stack's innermost frame (16) and the
- * size (32); of all others a value: the address of a free, the number that goes with a mark.
+ * The payload of a call with a stack is the node of the stack's innermost frame (16 bits) and the size (32 bits). For all other
+ * ops it is a value: the address of a free, the number that goes with a marker.
  *
- * A stack is told as a tree of frames that the reader rebuilds: SHM_OP_NODE says that a node, whose
- * number may have had another meaning before, is from here on the frame at `pc` below the node
- * `parent` (0: outermost). An op of SHM_PAD fills the ring up to its end.
+ * Stacks form a tree of frames that the reader rebuilds. SHM_OP_NODE defines a node, whose number may have had another meaning
+ * before: from here on it is the frame at `pc` below the node `parent` (0: outermost). SHM_PAD fills the ring up to its end.
  */
 enum shm_op {
-	/* Those of op.h, and: */
-	SHM_OP_FREE = 128,     /* without a stack: has no number in the trace */
+	/* Those of mst_op.h, and: */
+	SHM_OP_FREE = 128,     /* without a stack */
 	SHM_OP_FREELIKE = 129, /* of a custom block */
 	SHM_OP_NODE = 130,
-	SHM_OP_THREAD = 131, /* what follows is by the thread of that number */
+	SHM_OP_THREAD = 131, /* the value: the thread of the records that follow */
 	SHM_OP_SP_CHANGES =
 		132, /* SHM_SP_CHANGE_BYTES bytes of changes of the stack pointer: the operands, then the value */
-	SHM_OP_COUNT = 133, /* the value: instructions that the thread has executed since it last said so */
+	SHM_OP_COUNT =
+		133, /* the value: instructions that the thread has executed since the last such record */
 	SHM_OP_MOVING =
-		134, /* realloc is given the block at that address, which may be another thread's before it returns */
-	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its mark */
+		134, /* before a realloc of the block at that address, which may be another thread's before the call returns */
+	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its marker */
 	SHM_PAD = 255,
 };
 
@@ -284,7 +284,7 @@ enum shm_flag {
 	SHM_FAILED = 1,
 	SHM_OVERFLOW = 2,
 	SHM_STAMPED = 4,
-	SHM_USABLE = 8, /* the bytes that the allocator gave are told */
+	SHM_USABLE = 8, /* the record has the bytes that the allocator gave */
 	SHM_WIDE = 16,
 	SHM_ALIGNED = 32,
 };
@@ -317,7 +317,7 @@ static inline bool shm_has_stack(uint8_t op)
 	return op < 32 || mst_op_is_page(op);
 }
 
-/* Words after the optional ones: the address, and more; what shm_flag adds not counted. */
+/* Operand words that the op has, without those that flags add. */
 static inline unsigned shm_operands(uint8_t op)
 {
 	switch (op) {
@@ -340,7 +340,7 @@ static inline unsigned shm_operands(uint8_t op)
 /* Words of a whole record. */
 static inline unsigned shm_words(uint64_t head)
 {
-	/* Of flags / 4, the bits of the four that add a word, a digit each. */
+	/* The four flags that add a word are bits of an index of hexadecimal digits. */
 	const unsigned optional = 0x4332322132212110u >> (SHM_FLAGS(head) / SHM_STAMPED % 16 * 4) & 15;
 
 	_Static_assert((SHM_STAMPED | SHM_USABLE | SHM_WIDE | SHM_ALIGNED) == 15 * SHM_STAMPED, "in a row");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The program's heap, given out by Valgrind's allocator as Massif gives it out, so that every block
- * lies, and takes, what it would under Massif. A block that a failed realloc was about is forgotten, as Massif
- * forgets it: it stays where it is for ever.
+ * The program's heap. Valgrind's allocator gives blocks out as under Massif, so that every block has the address and takes the
+ * bytes that it has there. As in Massif, the block of a failed realloc is forgotten: it is never freed.
  */
 #include "engine.h"
 
@@ -17,7 +16,7 @@
 #include "stacks.h"
 #include "valgrind.h"
 
-/* By address; of several at one address the newest comes first. The first two members are the table's. */
+/* In a table by address, of several at one address the newest first. The table uses the first two members. */
 struct block {
 	struct block *next;
 	UWord address;
@@ -44,7 +43,7 @@ static void add_block(Addr address, SizeT size, SizeT usable, Bool custom)
 	VG_(HT_add_node)(blocks, block);
 }
 
-/* Whether the allocator's own block at the address is there, maybe behind custom ones. */
+/* Whether the allocator has given out a block at the address, maybe behind custom ones. */
 static Bool is_given(Addr address)
 {
 	struct block *block = VG_(HT_lookup)(blocks, address);
@@ -56,11 +55,11 @@ static Bool is_given(Addr address)
 	return False;
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
-static void tell_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT align, Addr address)
+static void emit_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT align, Addr address)
 {
-	struct told told = {
+	struct event event = {
 		.op = op,
 		.node = stacks_capture(tid, 1),
 		.size = size,
@@ -69,27 +68,27 @@ static void tell_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT a
 		.usable = usable,
 	};
 
-	while (align >> told.align_log2 > 1)
-		told.align_log2++;
-	engine_tell(tid, &told);
+	while (align >> event.align_log2 > 1)
+		event.align_log2++;
+	engine_emit(tid, &event);
 }
 
-static void tell_free(ThreadId tid, Addr address)
+static void emit_free(ThreadId tid, Addr address)
 {
-	struct told told = { .op = SHM_OP_FREE, .size = address };
+	struct event event = { .op = SHM_OP_FREE, .size = address };
 
 	if (free_stacks) {
-		told.op = MST_OP_FREE;
-		told.node = stacks_capture(tid, 1);
-		told.size = 0;
-		told.operands[0] = address;
+		event.op = MST_OP_FREE;
+		event.node = stacks_capture(tid, 1);
+		event.size = 0;
+		event.operands[0] = address;
 	}
-	engine_tell(tid, &told);
+	engine_emit(tid, &event);
 }
 
-static void tell_realloc(ThreadId tid, UChar op, Addr old, Addr address, SizeT size)
+static void emit_realloc(ThreadId tid, UChar op, Addr old, Addr address, SizeT size)
 {
-	struct told told = {
+	struct event event = {
 		.op = op,
 		.flags = address ? 0 : SHM_FAILED,
 		.node = stacks_capture(tid, 1),
@@ -99,20 +98,20 @@ static void tell_realloc(ThreadId tid, UChar op, Addr old, Addr address, SizeT s
 	};
 
 	if (address)
-		told.usable = VG_(cli_malloc_usable_size)((void *)address);
-	engine_tell(tid, &told);
+		event.usable = VG_(cli_malloc_usable_size)((void *)address);
+	engine_emit(tid, &event);
 }
 
-static void tell_custom(ThreadId tid, UChar op, Addr address, SizeT size)
+static void emit_custom(ThreadId tid, UChar op, Addr address, SizeT size)
 {
-	struct told told = {
+	struct event event = {
 		.op = op,
 		.node = stacks_capture(tid, 0),
 		.size = size,
 		.operands = { address },
 	};
 
-	engine_tell(tid, &told);
+	engine_emit(tid, &event);
 }
 
 /* ---- calls ---- */
@@ -128,7 +127,7 @@ static void *give(ThreadId tid, UChar op, SizeT size, SizeT align, SizeT asked_a
 	if (clear)
 		VG_(memset)(p, 0, size);
 	add_block((Addr)p, size, usable, False);
-	tell_alloc(tid, op, size, usable, asked_align, (Addr)p);
+	emit_alloc(tid, op, size, usable, asked_align, (Addr)p);
 	return p;
 }
 
@@ -176,7 +175,7 @@ static void heap_free(ThreadId tid, void *p)
 		return;
 	given = !block->custom || is_given((Addr)p);
 	VG_(freeEltPA)(pool, block);
-	tell_free(tid, (Addr)p);
+	emit_free(tid, (Addr)p);
 	if (given)
 		VG_(cli_free)(p);
 }
@@ -187,7 +186,7 @@ static void heap_free_aligned(ThreadId tid, void *p, SizeT align)
 	heap_free(tid, p);
 }
 
-/* To what doesn't fit. The new block is there before the old one goes. */
+/* A realloc beyond the block's bytes. The new block is made before the old one is freed. */
 static void *move(ThreadId tid, struct block *block, SizeT size)
 {
 	void *old = (void *)block->address,
@@ -197,12 +196,12 @@ static void *move(ThreadId tid, struct block *block, SizeT size)
 
 	VG_(freeEltPA)(pool, block);
 	if (!p) {
-		tell_realloc(tid, MST_OP_REALLOC_MOVED, (Addr)old, 0, size);
+		emit_realloc(tid, MST_OP_REALLOC_MOVED, (Addr)old, 0, size);
 		return NULL;
 	}
 	VG_(memcpy)(p, old, kept);
 	add_block((Addr)p, size, VG_(cli_malloc_usable_size)(p), False);
-	tell_realloc(tid, MST_OP_REALLOC_MOVED, (Addr)old, (Addr)p, size);
+	emit_realloc(tid, MST_OP_REALLOC_MOVED, (Addr)old, (Addr)p, size);
 	if (!custom || is_given((Addr)old))
 		VG_(cli_free)(old);
 	return p;
@@ -218,7 +217,7 @@ static void *heap_realloc(ThreadId tid, void *p, SizeT size)
 		return move(tid, block, size);
 	block->size = size;
 	VG_(HT_add_node)(blocks, block);
-	tell_realloc(tid, MST_OP_REALLOC_IN_PLACE, (Addr)p, (Addr)p, size);
+	emit_realloc(tid, MST_OP_REALLOC_IN_PLACE, (Addr)p, (Addr)p, size);
 	return p;
 }
 
@@ -230,37 +229,37 @@ static SizeT heap_usable(ThreadId tid, void *p)
 	return block ? block->usable : 0;
 }
 
-/* ---- requests ---- */
+/* ---- client requests ---- */
 
-static void come(ThreadId tid, UChar op, Addr address, SizeT size)
+static void add_custom(ThreadId tid, UChar op, Addr address, SizeT size)
 {
 	add_block(address, size, size, True);
-	tell_custom(tid, op, address, size);
+	emit_custom(tid, op, address, size);
 }
 
-static void go(ThreadId tid, Addr address)
+static void remove_custom(ThreadId tid, Addr address)
 {
-	struct told told = { .op = SHM_OP_FREELIKE, .size = address };
+	struct event event = { .op = SHM_OP_FREELIKE, .size = address };
 	struct block *block = VG_(HT_remove)(blocks, address);
 
 	if (!block)
 		return;
 	VG_(freeEltPA)(pool, block);
-	engine_tell(tid, &told);
+	engine_emit(tid, &event);
 }
 
 Bool heap_client_request(ThreadId tid, UWord *request, UWord *answer)
 {
 	switch (request[0]) {
 	case VG_USERREQ__MALLOCLIKE_BLOCK:
-		come(tid, MST_OP_MALLOCLIKE, request[1], request[2]);
+		add_custom(tid, MST_OP_MALLOCLIKE, request[1], request[2]);
 		break;
 	case VG_USERREQ__FREELIKE_BLOCK:
-		go(tid, request[1]);
+		remove_custom(tid, request[1]);
 		break;
 	case VG_USERREQ__RESIZEINPLACE_BLOCK:
-		go(tid, request[1]);
-		come(tid, MST_OP_MALLOCLIKE, request[1], request[3]);
+		remove_custom(tid, request[1]);
+		add_custom(tid, MST_OP_MALLOCLIKE, request[1], request[3]);
 		break;
 	default:
 		return False;

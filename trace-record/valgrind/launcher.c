@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for Valgrind's own launcher: becomes our tool, which is beside it, and tells it who started it, so that
- * programs that the program executes are started in the same way.
+ * Replaces Valgrind's own launcher: executes the tool beside it. VALGRIND_LAUNCHER names this launcher to the tool, which
+ * starts programs that the program executes in the same way.
  */
 #include <elf.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define TOOL "msrec-amd64-linux"
 
-/* A program of 32 bits is none for the tool: it runs unrecorded. */
+/* Whether a program has 32 bits: the tool cannot run it, so it runs unrecorded. */
 static int is_narrow(const char *path)
 {
 	unsigned char start[EI_NIDENT] = { 0 };

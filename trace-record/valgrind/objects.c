@@ -10,10 +10,10 @@
 #include "pub_tool_mallocfree.h"
 #include "ring.h"
 
-#define HEADERS_MOST 4096u /* an ELF header and what is of use behind it */
+#define HEADERS_MOST 4096u /* bytes of an ELF header and the program headers */
 #define NOTES_MOST 65536u
 
-/* What is left of a table of this process: the open ones, which are few. */
+/* The open modules of this process, by their entries in the table. */
 static struct {
 	Addr start, end;
 	Addr code, code_end;
@@ -34,7 +34,7 @@ static Bool is_elf(Addr at)
 	       elf->e_phnum <= (HEADERS_MOST - elf->e_phoff) / sizeof(Elf64_Phdr);
 }
 
-/* Where the file that is mapped at `pc` begins: the nearest mapping of its first page below. 0: nowhere. */
+/* Where the file that is mapped at `pc` begins: the nearest mapping of its first page at or below. 0: none. */
 static Addr find_header(Addr pc, const NSegment *segment)
 {
 	static Addr starts[16384];
@@ -49,7 +49,7 @@ static Addr find_header(Addr pc, const NSegment *segment)
 	return 0;
 }
 
-/* Where the loaded segments lie of which all the flags are set; an empty range if there are none. */
+/* The range of the loaded segments that have all the flags; empty (*high = 0) if there are none. */
 static void measure_segments(const Elf64_Ehdr *elf, Elf64_Word flags, Addr *low, Addr *high)
 {
 	const Elf64_Phdr *headers = headers_of(elf);
@@ -66,7 +66,7 @@ static void measure_segments(const Elf64_Ehdr *elf, Elf64_Word flags, Addr *low,
 	}
 }
 
-/* The range of all loaded segments and how far they lie from their link-time addresses. */
+/* Sets the range of all loaded segments, and the bias from their link-time addresses. */
 static void measure(struct module *m, const Elf64_Ehdr *elf)
 {
 	Addr low, high;
@@ -77,7 +77,7 @@ static void measure(struct module *m, const Elf64_Ehdr *elf)
 	m->end = m->bias + high;
 }
 
-/* Has it among those that pcs are looked for in. */
+/* Adds the module to those that pcs are looked for in. */
 static void know(uint32_t n, const struct module *m, const Elf64_Ehdr *elf)
 {
 	Addr low, high;
@@ -89,7 +89,7 @@ static void know(uint32_t n, const struct module *m, const Elf64_Ehdr *elf)
 	known[n].code_end = high ? m->bias + high : 0;
 }
 
-/* The build id, from the notes that are loaded. */
+/* Takes the build id from the loaded notes. */
 static void identify(struct module *m, Addr notes, SizeT size)
 {
 	Elf64_Nhdr note;
@@ -115,7 +115,7 @@ static void identify(struct module *m, Addr notes, SizeT size)
 	}
 }
 
-/* What the linker notes in the dynamic section of programs that can be loaded anywhere. */
+/* Whether the dynamic section has the linker's flag of position-independent executables. */
 static Bool is_marked_as_program(const Elf64_Dyn *entries, SizeT size)
 {
 	if (!VG_(am_is_valid_for_client)((Addr)entries, size, VKI_PROT_READ))
@@ -127,7 +127,7 @@ static Bool is_marked_as_program(const Elf64_Dyn *entries, SizeT size)
 	return False;
 }
 
-/* Not by its name: that is a script's where the program is its interpreter. */
+/* Not by the executable's name: if the program is an interpreter, that is the script's. */
 static Bool is_program(const struct module *m, const Elf64_Ehdr *elf)
 {
 	const Elf64_Phdr *headers = headers_of(elf);

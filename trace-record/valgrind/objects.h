@@ -5,17 +5,17 @@
 
 #include "pub_tool_basics.h"
 
-/* Has the object around `pc` in the table, if there is one. */
+/* Enters the object around `pc`, if there is one, into the table. */
 void objects_meet(Addr pc);
 
 /*
- * A range has been unmapped, or another object's code is mapped there. True: there was code of an object in it. As for
- * Valgrind itself, an object goes with any part of its code, and not with its data or where something else takes the
- * code's place: programs put copies of their code into huge pages.
+ * A range has been unmapped, or another object's code is mapped there. True: it held code of an object. As Valgrind does, an
+ * object is taken for gone with any part of its code, but not with its data, nor where anonymous memory replaces the
+ * code: programs put copies of their code into huge pages.
  */
 Bool objects_leave(Addr start, SizeT size);
 
-/* After a fork: the child has a table of its own, which is empty. */
+/* After a fork: the child's table is empty. */
 void objects_forget(void);
 
 #endif

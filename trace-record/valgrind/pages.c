@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What maps and unmaps pages, as Valgrind's core tells it: a mapping that moves is unmapped, mapped, and what
- * it has grown by mapped, in the order in which Massif counts that.
+ * Mapped and unmapped pages, as Valgrind's core reports them. A mapping that moves is an unmapping, a mapping, and a mapping of
+ * what it has grown by, in the order in which Massif counts them.
  */
 #include "engine.h"
 
@@ -13,17 +13,17 @@
 #include "pub_tool_tooliface.h"
 #include "stacks.h"
 
-static void tell(UChar op, Addr start, SizeT size)
+static void emit(UChar op, Addr start, SizeT size)
 {
 	const ThreadId tid = VG_(get_running_tid)();
-	struct told told = {
+	struct event event = {
 		.op = op,
 		.node = tid == VG_INVALID_THREADID ? stacks_single(0) : stacks_capture(tid, 0),
 		.size = size,
 		.operands = { start },
 	};
 
-	engine_tell(tid, &told);
+	engine_emit(tid, &event);
 }
 
 static void start_with(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info)
@@ -32,7 +32,7 @@ static void start_with(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong deb
 	(void)w;
 	(void)x;
 	(void)debug_info;
-	tell(MST_OP_PAGE_START, start, size);
+	emit(MST_OP_PAGE_START, start, size);
 }
 
 static void map(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info)
@@ -41,33 +41,33 @@ static void map(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info
 	(void)w;
 	(void)x;
 	engine_mapped(start, size, debug_info);
-	tell(MST_OP_PAGE_MMAP, start, size);
+	emit(MST_OP_PAGE_MMAP, start, size);
 }
 
 static void unmap(Addr start, SizeT size)
 {
 	engine_unmapped(start, size);
-	tell(MST_OP_PAGE_MUNMAP, start, size);
+	emit(MST_OP_PAGE_MUNMAP, start, size);
 }
 
 static void move(Addr from, Addr to, SizeT size)
 {
 	unmap(from, size);
-	tell(MST_OP_PAGE_MMAP, to, size);
+	emit(MST_OP_PAGE_MMAP, to, size);
 }
 
 static void grow_break(Addr start, SizeT size, ThreadId tid)
 {
 	(void)tid;
-	tell(MST_OP_PAGE_BRK_GROW, start, size);
+	emit(MST_OP_PAGE_BRK_GROW, start, size);
 }
 
 static void shrink_break(Addr start, SizeT size)
 {
-	tell(MST_OP_PAGE_BRK_SHRINK, start, size);
+	emit(MST_OP_PAGE_BRK_SHRINK, start, size);
 }
 
-/* Takes the replacement of malloc out of what the program loads, where that stands: nothing else moves. */
+/* Takes the malloc replacement out of the program's LD_PRELOAD, in place. */
 static void leave_malloc(void)
 {
 	static const HChar ours[] = "/vgpreload_massif-";

@@ -3,9 +3,9 @@
 
 #include "doorbell.h"
 
-#define SLOT 0u                   /* of the one ring of a process */
+#define RING_ID 0u                /* of the one ring of a process */
 #define UNSTAMPED 16u             /* records that may follow without a look at the clock */
-#define DOORBELL_BYTES (1u << 20) /* unread, of which the reader is told */
+#define DOORBELL_BYTES (1u << 20) /* written from one look at whether msrec sleeps to the next */
 
 struct ring ring;
 
@@ -21,7 +21,7 @@ void ring_stamp_next(void)
 	ring.unstamped = 0;
 }
 
-/* Takes a segment and its first ring; `parent` is the segment before a fork. */
+/* Claims a segment and its first ring; `parent` is the segment before a fork. */
 static bool open_segment(uint32_t parent, uint32_t fork)
 {
 	struct shm_segment *segment;
@@ -41,13 +41,13 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	segment->start = ring_stamp();
 	shm_modules(segment)->capacity = SHM_MODULES;
 	shm_modules(segment)->text_capacity = SHM_MODULE_TEXT;
-	ring.data = shm_ring_data(segment, SLOT);
-	ring.size = shm_ring_bytes(SLOT);
+	ring.data = shm_ring_data(segment, RING_ID);
+	ring.size = shm_ring_bytes(RING_ID);
 	ring.head = ring.tail = 0;
 	ring_stamp_next();
-	ring.tid = segment->rings[SLOT].tid = os_tid();
-	segment->rings[SLOT].use = 1;
-	atomic_store(&segment->rings[SLOT].state, SHM_RING_USED);
+	ring.tid = segment->rings[RING_ID].tid = os_tid();
+	segment->rings[RING_ID].use = 1;
+	atomic_store(&segment->rings[RING_ID].state, SHM_RING_USED);
 	atomic_store(&segment->rings_used, 1);
 	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
 	ring.on = true;
@@ -58,8 +58,8 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 bool ring_open(const char *path)
 {
 	/*
-	 * The kernel puts this above all that Valgrind gives to programs or takes itself. A forked child has it,
-	 * too, whatever it is allowed to open.
+	 * The kernel maps this above all that Valgrind gives to programs or takes itself. A forked child inherits the
+	 * mapping and need not be allowed to open the file.
 	 */
 	ring.family = os_map_shared(path, 0, shm_bytes(SHM_SEGMENTS));
 	if (!ring.family || ring.family->magic != SHM_MAGIC || ring.family->version != SHM_VERSION)
@@ -72,7 +72,7 @@ uint32_t ring_count_fork(void)
 	return atomic_fetch_add(&ring.segment->forks, 1) + 1;
 }
 
-void ring_tell_exec(bool now)
+void ring_note_exec(bool now)
 {
 	if (ring.on)
 		atomic_store(&ring.segment->executing, now);
@@ -91,10 +91,10 @@ static uint64_t room_left(void)
 	return ring.size - (ring.head - ring.tail);
 }
 
-/* Waits for room as long as msrec lives. False: it doesn't. */
+/* Waits for room while msrec lives. False: msrec is gone. */
 static __attribute__((noinline)) bool wait_for_room(uint64_t bytes)
 {
-	struct shm_ring *shared = &ring.segment->rings[SLOT];
+	struct shm_ring *shared = &ring.segment->rings[RING_ID];
 
 	for (unsigned i = 0;; i++) {
 		const uint32_t seen = atomic_load(&shared->space);
@@ -114,7 +114,7 @@ static __attribute__((noinline)) bool wait_for_room(uint64_t bytes)
 	}
 }
 
-/* Room for the largest record, in one piece; NULL when nobody reads. */
+/* Room for the largest record, in one piece; NULL when recording has ended. */
 static uint64_t *reserve(void)
 {
 	const uint64_t bytes = SHM_RECORD_WORDS * 8, at = ring.head & (ring.size - 1), rest = ring.size - at;
@@ -134,7 +134,7 @@ static void publish(uint64_t words)
 	const uint64_t old = ring.head;
 
 	ring.head += words * 8;
-	atomic_store_explicit(&ring.segment->rings[SLOT].head, ring.head, memory_order_release);
+	atomic_store_explicit(&ring.segment->rings[RING_ID].head, ring.head, memory_order_release);
 	if ((old ^ ring.head) & DOORBELL_BYTES &&
 	    atomic_load_explicit(&ring.family->asleep, memory_order_relaxed))
 		doorbell_ring(ring.family);
@@ -142,7 +142,7 @@ static void publish(uint64_t words)
 
 /* ---- records ---- */
 
-/* Puts a stamp at `w` if one is due, or msrec has looked since the last; returns where the record goes on. */
+/* Puts a stamp at `w` if one is due, or the epoch has changed; returns where the record goes on. */
 static uint64_t *put_stamp(uint64_t *w, uint8_t *flags)
 {
 	const uint32_t epoch = atomic_load_explicit(&ring.family->epoch, memory_order_relaxed);
@@ -158,8 +158,8 @@ static uint64_t *put_stamp(uint64_t *w, uint8_t *flags)
 	return w + 1;
 }
 
-/* A record of an op with a value and one operand or none. */
-static void tell_value(uint8_t op, uint64_t value, const uint64_t *operand)
+/* A record of a value and at most one operand. */
+static void emit_value(uint8_t op, uint64_t value, const uint64_t *operand)
 {
 	uint64_t *const start = reserve(), *w = start + 1;
 	uint8_t flags = 0;
@@ -176,62 +176,62 @@ static void tell_value(uint8_t op, uint64_t value, const uint64_t *operand)
 	publish((uint64_t)(w - start));
 }
 
-static void tell_count(uint64_t instructions)
+static void emit_count(uint64_t instructions)
 {
-	if (instructions != ring.told)
-		tell_value(SHM_OP_COUNT, instructions - ring.told, NULL);
-	ring.told = instructions;
+	if (instructions != ring.emitted)
+		emit_value(SHM_OP_COUNT, instructions - ring.emitted, NULL);
+	ring.emitted = instructions;
 }
 
-void ring_tell(const struct told *told)
+void ring_emit(const struct event *event)
 {
 	uint64_t *start, *w, value;
-	uint8_t flags = told->flags;
+	uint8_t flags = event->flags;
 	bool wide;
 
-	tell_count(told->instructions);
+	emit_count(event->instructions);
 	start = reserve();
 	w = start + 1;
 	if (!start)
 		return;
 	w = put_stamp(w, &flags);
-	if (shm_has_stack(told->op)) {
-		value = told->node | told->size << 16;
-		wide = told->size >> 32 != 0;
+	if (shm_has_stack(event->op)) {
+		value = event->node | event->size << 16;
+		wide = event->size >> 32 != 0;
 	} else {
-		value = told->size;
+		value = event->size;
 		wide = shm_is_wide(value);
 	}
 	if (wide) {
 		flags |= SHM_WIDE;
-		*w++ = told->size;
+		*w++ = event->size;
 	}
-	for (unsigned i = 0; i < shm_operands(told->op); i++)
-		*w++ = told->operands[i];
-	if (told->align_log2) {
+	for (unsigned i = 0; i < shm_operands(event->op); i++)
+		*w++ = event->operands[i];
+	if (event->align_log2) {
 		flags |= SHM_ALIGNED;
-		*w++ = told->align_log2;
+		*w++ = event->align_log2;
 	}
-	if (told->has_usable) {
+	if (event->has_usable) {
 		flags |= SHM_USABLE;
-		*w++ = told->usable;
+		*w++ = event->usable;
 	}
-	*start = shm_head(told->op, flags, value);
+	*start = shm_head(event->op, flags, value);
 	publish((uint64_t)(w - start));
 }
 
-void ring_tell_node(uint16_t node, uint16_t parent, uint64_t pc)
+void ring_emit_node(uint16_t node, uint16_t parent, uint64_t pc)
 {
-	tell_value(SHM_OP_NODE, node | (uint64_t)parent << 16, &pc);
+	emit_value(SHM_OP_NODE, node | (uint64_t)parent << 16, &pc);
 }
 
-void ring_tell_thread(uint32_t tid)
+void ring_emit_thread(uint32_t tid)
 {
 	ring.tid = tid;
-	tell_value(SHM_OP_THREAD, tid, NULL);
+	emit_value(SHM_OP_THREAD, tid, NULL);
 }
 
-void ring_tell_steps(const uint8_t *bytes)
+void ring_emit_sp_changes(const uint8_t *bytes)
 {
 	uint64_t *const start = reserve();
 	uint64_t words[3] = { 0 };

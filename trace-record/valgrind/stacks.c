@@ -7,21 +7,21 @@
 #include "ring.h"
 #include "unwind.h"
 
-#define PLACES (4u * SHM_NODES) /* a power of two */
+#define BUCKETS (4u * SHM_NODES) /* a power of two */
 
-/* A node by its pc and parent; a place of another age is free. */
-struct place {
+/* A node by its pc and parent. A bucket with another age is free. */
+struct bucket {
 	Addr pc;
 	uint16_t parent, node;
 	uint32_t age;
 };
 
 static struct {
-	struct place places[PLACES];
+	struct bucket buckets[BUCKETS];
 	uint32_t age;  /* counts from 1 */
 	uint32_t next; /* node number */
 	uint32_t depth;
-	/* The stack before this one: frames from the innermost, and their nodes. */
+	/* The last stack: frames from the innermost, and their nodes; n_last <= depth. */
 	Addr *frames, *last;
 	uint16_t *nodes;
 	uint32_t n_last;
@@ -44,31 +44,31 @@ void stacks_forget(void)
 	stacks.n_last = 0;
 }
 
-/* The place of a frame below `parent`, or the free one where it belongs. */
-static struct place *find_place(Addr pc, uint16_t parent)
+/* The bucket of a frame below `parent`, or the free bucket for it. */
+static struct bucket *find_bucket(Addr pc, uint16_t parent)
 {
-	uint32_t i = (uint32_t)((pc ^ (uint64_t)parent << 48) * 0x9e3779b97f4a7c15u >> 40) & (PLACES - 1);
+	uint32_t i = (uint32_t)((pc ^ (uint64_t)parent << 48) * 0x9e3779b97f4a7c15u >> 40) & (BUCKETS - 1);
 
-	while (stacks.places[i].age == stacks.age &&
-	       (stacks.places[i].pc != pc || stacks.places[i].parent != parent))
-		i = (i + 1) & (PLACES - 1);
-	return &stacks.places[i];
+	while (stacks.buckets[i].age == stacks.age &&
+	       (stacks.buckets[i].pc != pc || stacks.buckets[i].parent != parent))
+		i = (i + 1) & (BUCKETS - 1);
+	return &stacks.buckets[i];
 }
 
-/* The node of a frame below `parent`; msrec is told if it is a new one. */
+/* The node of a frame below `parent`; a new node is emitted. */
 static uint16_t find_node(Addr pc, uint16_t parent)
 {
-	struct place *place = find_place(pc, parent);
+	struct bucket *bucket = find_bucket(pc, parent);
 
-	if (place->age != stacks.age) {
+	if (bucket->age != stacks.age) {
 		objects_meet(pc);
-		*place = (struct place){ pc, parent, (uint16_t)stacks.next++, stacks.age };
-		ring_tell_node(place->node, parent, pc);
+		*bucket = (struct bucket){ pc, parent, (uint16_t)stacks.next++, stacks.age };
+		ring_emit_node(bucket->node, parent, pc);
 	}
-	return place->node;
+	return bucket->node;
 }
 
-/* How many of the outermost frames are those of the stack before this one. */
+/* The number of outermost frames that the last stack has, too. */
 static uint32_t count_common(const Addr *frames, uint32_t n)
 {
 	uint32_t common = 0;
@@ -79,7 +79,7 @@ static uint32_t count_common(const Addr *frames, uint32_t n)
 	return common;
 }
 
-/* Frames from the innermost; all are told. */
+/* The innermost node of a stack, whose frames come from the innermost. */
 static uint16_t find_stack(const Addr *frames, uint32_t n)
 {
 	uint32_t common;
@@ -89,7 +89,7 @@ static uint16_t find_stack(const Addr *frames, uint32_t n)
 		stacks_forget();
 	common = count_common(frames, n);
 	node = common ? stacks.nodes[stacks.n_last - common] : 0;
-	/* What is common goes to where it belongs in the new lists, which may be longer or shorter. */
+	/* Common frames move to their index in the new lists, which may be longer or shorter. */
 	if (n != stacks.n_last) {
 		VG_(memmove)
 		(stacks.nodes + (n - common), stacks.nodes + (stacks.n_last - common),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tool for Valgrind that tells msrec what a program does with its heap, with exact counts of
- * instructions. The program runs as it runs under Massif: the same code is translated in the same
- * blocks, and Valgrind's allocator gives the same addresses.
+ * A tool for Valgrind that records a program's heap for msrec, with exact counts of instructions. The program runs as under
+ * Massif: the same code is translated in the same blocks, and Valgrind's allocator gives the same addresses.
  */
 #include "engine.h"
 
@@ -25,48 +24,48 @@
 ULong engine_instructions;
 
 static const HChar *shm_path;
-static ThreadId present; /* the thread that msrec takes for the present one */
+static ThreadId current; /* of the last event */
 static uint32_t forking; /* number of the fork that is being made */
-static Bool begun, exit_is_told;
+static Bool begun, exit_emitted;
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
-/* Thread ids of Valgrind are used again, but not before the new thread has been announced. */
-static void tell_thread(ThreadId tid)
+/* Valgrind reuses thread ids, but calls begin_thread() first. */
+static void emit_thread(ThreadId tid)
 {
-	if (tid == present)
+	if (tid == current)
 		return;
-	present = tid;
+	current = tid;
 	if ((uint32_t)VG_(gettid)() != ring.tid)
-		ring_tell_thread((uint32_t)VG_(gettid)());
+		ring_emit_thread((uint32_t)VG_(gettid)());
 }
 
-void engine_tell(ThreadId tid, struct told *told)
+void engine_emit(ThreadId tid, struct event *event)
 {
-	steps_flush();
-	tell_thread(tid);
-	told->instructions = engine_instructions;
-	ring_tell(told);
+	sp_changes_flush();
+	emit_thread(tid);
+	event->instructions = engine_instructions;
+	ring_emit(event);
 }
 
-static void tell_mark(ThreadId tid, uint8_t op, uint64_t value)
+static void emit_mark(ThreadId tid, uint8_t op, uint64_t value)
 {
-	struct told told = { .op = op, .size = value };
+	struct event event = { .op = op, .size = value };
 
-	engine_tell(tid, &told);
+	engine_emit(tid, &event);
 }
 
 /* ---- instructions ---- */
 
-/* Before the first block of the program is executed. */
+/* Before the program's first block runs. */
 static void begin_program(ThreadId tid)
 {
 	begun = True;
-	steps_begin();
-	tell_mark(tid, MST_OP_START, 0);
+	sp_changes_begin();
+	emit_mark(tid, MST_OP_START, 0);
 }
 
-/* The counter goes up by `n`. */
+/* Adds code that adds `n` to the counter. */
 static void add_count(IRSB *block, UInt n)
 {
 	IRExpr *address = mkIRExpr_HWord((HWord)&engine_instructions);
@@ -80,7 +79,7 @@ static void add_count(IRSB *block, UInt n)
 	addStmtToIRSB(block, IRStmt_Store(Iend_LE, address, IRExpr_RdTmp(after)));
 }
 
-/* Instructions are counted where a block is left. */
+/* Adds the instructions of a block to the counter at each of its exits. */
 static IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 			const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
 			IRType host_word)
@@ -119,7 +118,7 @@ static void before_fork(ThreadId tid)
 	if (!ring.on)
 		return;
 	forking = ring_count_fork();
-	tell_mark(tid, MST_OP_FORK, forking);
+	emit_mark(tid, MST_OP_FORK, forking);
 }
 
 static void in_child(ThreadId tid)
@@ -128,26 +127,26 @@ static void in_child(ThreadId tid)
 	ring_follow_fork(forking);
 	stacks_forget();
 	objects_forget();
-	present = VG_INVALID_THREADID;
+	current = VG_INVALID_THREADID;
 }
 
 static void begin_thread(ThreadId tid)
 {
-	if (tid == present)
-		present = VG_INVALID_THREADID;
+	if (tid == current)
+		current = VG_INVALID_THREADID;
 }
 
-/* What the libraries free after this is clean-up. */
+/* The exit marker comes before the libraries' clean-up. */
 static void before_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args)
 {
 	(void)args;
 	(void)n_args;
 	if (number == SYS_execve || number == SYS_execveat)
-		ring_tell_exec(true);
-	if (number != SYS_exit_group || exit_is_told)
+		ring_note_exec(true);
+	if (number != SYS_exit_group || exit_emitted)
 		return;
-	exit_is_told = True;
-	tell_mark(tid, MST_OP_EXIT, 0);
+	exit_emitted = True;
+	emit_mark(tid, MST_OP_EXIT, 0);
 }
 
 static void after_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args, SysRes result)
@@ -156,9 +155,9 @@ static void after_syscall(ThreadId tid, UInt number, UWord *args, UInt n_args, S
 	(void)args;
 	(void)n_args;
 	(void)result;
-	/* Who comes back has not become another program. */
+	/* The system call returns only if it has failed. */
 	if (number == SYS_execve || number == SYS_execveat)
-		ring_tell_exec(false);
+		ring_note_exec(false);
 }
 
 void engine_unmapped(Addr start, SizeT size)
@@ -184,20 +183,17 @@ static void map(Addr start, SizeT size, Bool r, Bool w, Bool x, ULong debug_info
 	engine_mapped(start, size, debug_info);
 }
 
-/* A process that ends, however little it did, has something told of it. */
+/* Emits at least one record, so that every process has a trace. */
 static void finish(Int status)
 {
 	(void)status;
-	steps_flush();
-	ring_tell_thread((uint32_t)VG_(gettid)());
+	sp_changes_flush();
+	ring_emit_thread((uint32_t)VG_(gettid)());
 }
 
 /* ---- options and life ---- */
 
-/*
- * Massif's own options may come from Valgrind's files of options and environment; they are for what is made
- * of the trace.
- */
+/* Massif's own options may come from Valgrind's option files and environment. They matter at replay, not here. */
 static Bool is_massifs(const HChar *arg)
 {
 	static const HChar *const options[] = {
@@ -249,7 +245,7 @@ static void begin(void)
 		return;
 	heap_set_free_stacks(ring.family->free_stacks);
 	if (ring.family->stacks)
-		steps_init();
+		sp_changes_init();
 	if (ring.family->pages)
 		pages_init();
 }

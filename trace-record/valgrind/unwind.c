@@ -9,21 +9,21 @@
 #include "pub_tool_vki.h"
 
 #define INNER 80u        /* frames that are always walked */
-#define WORDS (8u << 10) /* of stack that are remembered */
+#define WORDS (8u << 10) /* remembered words of a stack */
 
-/* Frames from the innermost: what they are executing, and their stack and frame pointers. */
+/* Frames from the innermost: their pcs, stack pointers and frame pointers. */
 struct walk {
 	Addr *pcs, *sps, *fps;
 	UInt n;
 };
 
 static struct {
-	struct walk last;  /* the whole one that is remembered; none: n = 0 */
-	struct walk inner; /* of the stack that is asked for; its frames are the caller's */
-	Bool cut;          /* `last` has as many frames as were asked for: there may be more */
-	Bool merges;       /* the unwinder looks at inner frames, too, when it takes outer ones */
+	struct walk last;  /* the remembered whole walk; none: n = 0 */
+	struct walk inner; /* of the present stack; `pcs` is the caller's array */
+	Bool cut;          /* `last` has as many frames as were wanted: there may be more */
+	Bool merges;       /* Valgrind merges recursive frames: outer frames depend on inner ones */
 	UInt most;
-	ULong words[WORDS]; /* of memory, from the innermost of last.sps to the outermost, with that */
+	ULong words[WORDS]; /* of memory, from last.sps[0] to the word at the outermost of last.sps */
 } unwinder;
 
 static Addr *addresses(UInt n)
@@ -50,7 +50,7 @@ void unwind_forget(void)
 	unwinder.last.n = 0;
 }
 
-/* The remembered frame whose stack pointer that is, or last.n. */
+/* The index of the remembered frame with that stack pointer, or last.n. */
 static UInt find_frame(Addr sp)
 {
 	UInt low = 0, high = unwinder.last.n;
@@ -66,7 +66,7 @@ static UInt find_frame(Addr sp)
 	return low < unwinder.last.n && unwinder.last.sps[low] == sp ? low : unwinder.last.n;
 }
 
-/* Words of memory from an address to the outermost frame of a walk, where the unwinder found its end. */
+/* Words of memory from an address to the outermost frame of a walk. */
 static UWord count_words(const struct walk *walk, Addr from)
 {
 	return (walk->sps[walk->n - 1] - from) / sizeof(ULong) + 1;
@@ -77,7 +77,7 @@ static Bool is_readable(Addr from, UWord words)
 	return VG_(am_is_valid_for_client)(from, words * sizeof(ULong), VKI_PROT_READ);
 }
 
-/* Whether the stack from an address on is as remembered. */
+/* Whether the stack from an address on has the remembered words. */
 static Bool is_unchanged(Addr from)
 {
 	const ULong *now = (const ULong *)from;
@@ -93,7 +93,8 @@ static Bool is_unchanged(Addr from)
 	return True;
 }
 
-/* How many frames the stack has, `most` at most, if it goes on outside of `inner` as the remembered one; else 0. */
+/* Appends the remembered outer frames, if the stack goes on outside of `inner` as the remembered one. Returns the number of
+ * frames, `most` at most; 0: it does not. */
 static UInt go_on(Addr *frames, UInt most)
 {
 	const struct walk *last = &unwinder.last, *inner = &unwinder.inner;
@@ -114,8 +115,8 @@ static UInt go_on(Addr *frames, UInt most)
 }
 
 /*
- * Whether the walk can be remembered: on one stack, in the order of addresses, and ended by the end of what is
- * asked for or by a frame that has none outside of it, where nothing further out was looked at.
+ * Whether the walk can be remembered: it lies on one stack, in the order of addresses. It must have ended by the wanted number
+ * of frames, or by a frame with a frame pointer of 0, behind which the unwinder reads nothing.
  */
 static Bool is_plain(const struct walk *walk)
 {

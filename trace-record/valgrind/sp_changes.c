@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each change of the stack pointer, as a stream of bytes: what FORMAT.md says of the column of steps, which
- * goes into the trace as it is. Zeros fill records up.
+ * Each change of the stack pointer, as the stream of bytes that FORMAT.md describes; msrec copies it into the trace. Zeros fill
+ * records up.
  */
 #include "engine.h"
 
 #include "pub_tool_libcbase.h"
 #include "pub_tool_tooliface.h"
 
-#define STEP_MOST 20u /* bytes of one */
+#define CHANGE_MOST 20u /* bytes of a change */
 
 static struct {
-	UChar bytes[SHM_SP_CHANGE_BYTES + STEP_MOST];
+	UChar bytes[SHM_SP_CHANGE_BYTES + CHANGE_MOST];
 	UInt n;
-	ULong told; /* instructions as of the last step or call */
+	ULong emitted; /* instructions at the last change or call */
 	Bool begun;
-} steps;
+} sp_changes;
 
 /* Sends the first `n` bytes; those up to `end` stay for the next record. */
 static void send(UInt n, UInt end)
 {
 	UChar record[SHM_SP_CHANGE_BYTES] = { 0 };
 
-	VG_(memcpy)(record, steps.bytes, n);
-	ring_tell_steps(record);
-	VG_(memmove)(steps.bytes, steps.bytes + n, end - n);
-	steps.n = end - n;
+	VG_(memcpy)(record, sp_changes.bytes, n);
+	ring_emit_sp_changes(record);
+	VG_(memmove)(sp_changes.bytes, sp_changes.bytes + n, end - n);
+	sp_changes.n = end - n;
 }
 
-void steps_flush(void)
+void sp_changes_flush(void)
 {
-	if (steps.n)
-		send(steps.n, steps.n);
-	steps.told = engine_instructions;
+	if (sp_changes.n)
+		send(sp_changes.n, sp_changes.n);
+	sp_changes.emitted = engine_instructions;
 }
 
-void steps_begin(void)
+void sp_changes_begin(void)
 {
-	steps.begun = True;
+	sp_changes.begun = True;
 }
 
 static inline UChar *put_varint(UChar *at, ULong value)
@@ -48,70 +48,70 @@ static inline UChar *put_varint(UChar *at, ULong value)
 	return at;
 }
 
-/* A step is never split between records. */
-static inline void step(SizeT size, Bool shrinks)
+/* A change is never split between records. */
+static inline void change(SizeT size, Bool shrinks)
 {
-	const ULong passed = engine_instructions - steps.told;
+	const ULong passed = engine_instructions - sp_changes.emitted;
 	const ULong units = size % 8 ? size << 1 | 1 : size / 8 << 1;
-	UChar *at = steps.bytes + steps.n;
+	UChar *at = sp_changes.bytes + sp_changes.n;
 
-	if (!steps.begun)
+	if (!sp_changes.begun)
 		return;
 	at = put_varint(at, units << 2 | shrinks << 1 | (passed != 0));
 	if (passed)
 		at = put_varint(at, passed);
-	steps.told = engine_instructions;
-	if (at <= steps.bytes + SHM_SP_CHANGE_BYTES) {
-		steps.n = (UInt)(at - steps.bytes);
+	sp_changes.emitted = engine_instructions;
+	if (at <= sp_changes.bytes + SHM_SP_CHANGE_BYTES) {
+		sp_changes.n = (UInt)(at - sp_changes.bytes);
 		return;
 	}
-	send(steps.n, (UInt)(at - steps.bytes));
+	send(sp_changes.n, (UInt)(at - sp_changes.bytes));
 }
 
-#define STEP_OF(size)                                                                                        \
+#define CHANGE_OF(size)                                                                                      \
 	static VG_REGPARM(1) void grow_##size(Addr sp)                                                       \
 	{                                                                                                    \
 		(void)sp;                                                                                    \
-		step(size, False);                                                                           \
+		change(size, False);                                                                         \
 	}                                                                                                    \
 	static VG_REGPARM(1) void shrink_##size(Addr sp)                                                     \
 	{                                                                                                    \
 		(void)sp;                                                                                    \
-		step(size, True);                                                                            \
+		change(size, True);                                                                          \
 	}
 
-STEP_OF(8)
-STEP_OF(16)
-STEP_OF(32)
-STEP_OF(112)
-STEP_OF(128)
-STEP_OF(144)
-STEP_OF(160)
+CHANGE_OF(8)
+CHANGE_OF(16)
+CHANGE_OF(32)
+CHANGE_OF(112)
+CHANGE_OF(128)
+CHANGE_OF(144)
+CHANGE_OF(160)
 
 static void grow(Addr start, SizeT size)
 {
 	(void)start;
-	step(size, False);
+	change(size, False);
 }
 
 static void shrink(Addr start, SizeT size)
 {
 	(void)start;
-	step(size, True);
+	change(size, True);
 }
 
 static void grow_for_signal(Addr start, SizeT size, ThreadId tid)
 {
 	(void)start;
 	(void)tid;
-	step(size, False);
+	change(size, False);
 }
 
 #define TRACK(size)                                                                                          \
 	VG_(track_new_mem_stack_##size)(grow_##size);                                                        \
 	VG_(track_die_mem_stack_##size)(shrink_##size)
 
-void steps_init(void)
+void sp_changes_init(void)
 {
 	TRACK(8);
 	TRACK(16);
