@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack as libgcc's unwinder finds it: what the tests of ours compare with. */
+/* Stacks by libgcc's unwinder, with which the tests compare the recorder's. */
 #ifndef TESTS_LIBGCC_STACK_H
 #define TESTS_LIBGCC_STACK_H
 
@@ -9,7 +9,7 @@
 
 #define FRAMES_MAX 256u
 
-/* libgcc's interface, declared here because its header bears the name of ours. */
+/* libgcc's interface, declared here because its header has the name of the recorder's. */
 struct _Unwind_Context;
 typedef int trace_function(struct _Unwind_Context *, void *);
 int _Unwind_Backtrace(trace_function *, void *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables that are registered at run time: our unwinder against libgcc's through made code, whose place other code
- * takes; and what must not be read wrongly, or not at all. Exit 0: all was as it should be.
+ * Tables that are registered at run time: compares the unwinder with libgcc's through made code, which other code replaces; and
+ * broken tables. Exit 0: all stacks were right.
  */
 
 #include "made_code.h"
@@ -46,7 +46,7 @@ static uint64_t stamp(void)
 	return ++now;
 }
 
-/* What stands for malloc. Also at the end of made code that has no table: then nobody knows more than that. */
+/* Stands for malloc; also at the end of made code that has no table, where no unwinder finds more frames. */
 static __attribute__((noinline)) void event(bool has_tables)
 {
 	const struct unwind_regs regs = registers_of_caller();
@@ -131,7 +131,7 @@ static void test_stacks(void)
 	}
 }
 
-/* Other ways to say it: a list of tables, and one function's entry alone. */
+/* Other forms: a list of tables, and one function's entry alone. */
 static void test_forms(void)
 {
 	static unsigned char tables[2][TABLE_BYTES];
@@ -155,7 +155,7 @@ static void test_forms(void)
 	CHECK(frametables_rule((uintptr_t)made[0]) == RULE_NONE);
 }
 
-/* What a program forgets to take back gives way to what comes later; and the same is there once. */
+/* Later tables replace those that a program forgets to remove; registering one again adds nothing. */
 static void test_forgotten(void)
 {
 	static unsigned char tables[2][TABLE_BYTES];
@@ -203,7 +203,7 @@ static void test_many(void)
 	frametables_remove(tables[19999]);
 }
 
-/* Nonsense, up to the end of what can be read. */
+/* Random bytes, up to the end of readable memory. */
 static void test_damaged(void)
 {
 	const size_t bytes = 8192;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unwinder against libgcc's through functions whose tables say what compilers seldom say (odd_tables.S): each by
- * itself, then at random within each other. Exit 0: every stack was equal.
+ * Compares the unwinder with libgcc's through functions whose tables have rare rules (odd_tables.S): each alone, then at
+ * random inside each other. Exit 0: every stack was equal.
  */
 
 #include "libgcc_stack.h"
@@ -32,7 +32,7 @@ static uint64_t stamp(void)
 	return ++now;
 }
 
-/* What stands for malloc. */
+/* Stands for malloc. */
 static __attribute__((noinline)) void event(void)
 {
 	const struct unwind_regs regs = registers_of_caller();
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void event(void)
 
 static void wander(unsigned levels);
 
-/* The frame of this one is found by rbp, that of the other by rsp. */
+/* One finds its frame by rbp, the other by rsp. */
 static void wander_framed(unsigned levels)
 {
 	volatile char *place = __builtin_alloca(levels + 1);

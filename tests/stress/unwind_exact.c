@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unwinder against libgcc's, which shares nothing with it, at every step of programs that
- * treat the stack badly. Arguments: plugins built from unwind_plugin.c (may be left out).
- * Exit 0: every captured stack was equal.
+ * Compares the unwinder with libgcc's, which shares no code with it, at every instruction of programs that treat the stack
+ * badly. Arguments: plug-ins built from unwind_plugin.c (may be left out). Exit 0: every captured stack was equal.
  */
 
 #include "modules.h"
@@ -31,7 +30,7 @@
 #endif
 #define FRAMES_MAX 4096
 
-/* libgcc's interface, declared here because its header bears the name of ours. */
+/* libgcc's interface, declared here because its header has the name of the recorder's. */
 struct _Unwind_Context;
 typedef int trace_function(struct _Unwind_Context *, void *);
 int _Unwind_Backtrace(trace_function *, void *);
@@ -43,13 +42,13 @@ struct reference {
 	unsigned count;
 };
 
-/* A frame as somebody knows it who was told of all nodes. */
+/* A frame as a reader of all emitted nodes knows it. */
 struct mirrored {
 	uintptr_t pc;
 	uint32_t parent;
 };
 
-/* What a thread needs. */
+/* The state of a thread. */
 struct observer {
 	struct unwind_stack *stack;
 	struct reference reference;
@@ -61,7 +60,7 @@ struct observer {
 
 static __thread struct observer *observer;
 static __thread unsigned capacity = 4 * FRAMES_MAX;
-static __thread bool partial; /* libgcc cannot see all: compare what it sees */
+static __thread bool partial; /* libgcc does not see all frames: compare those that it sees */
 static _Atomic unsigned long events, failures, nested;
 static volatile unsigned sink;
 
@@ -117,7 +116,7 @@ static void report(const struct observer *o, unsigned expected, unsigned first, 
 			i < expected ? o->reference.pc[first + i] : 0);
 }
 
-/* Takes note of the nodes that are new, and spells the captured one out. */
+/* Mirrors the new nodes, and lists the frames of the captured one. */
 static void follow(struct observer *o, uint32_t node)
 {
 	struct unwind_stack *stack = o->stack;
@@ -168,7 +167,7 @@ static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 	o->busy = 0;
 }
 
-/* What stands for malloc. The frame pointer gives the caller's rbp. */
+/* Stands for malloc. The frame pointer gives the caller's rbp. */
 static FRAMED void event_if(bool compared)
 {
 	struct unwind_regs regs = {
@@ -307,7 +306,7 @@ static void test_shapes(void)
 	}
 }
 
-/* The tables name rbx: so does the loader's lazy binding. */
+/* Tables that name rbx, as those of the loader's lazy binding do. */
 void through_rbx(void (*call)(void));
 void through_r12(void (*call)(void));
 void without_tables(void (*call)(void));
@@ -348,9 +347,9 @@ static void test_registers(void)
 }
 
 /*
- * Stale frames. What is called here has the same pc and stack pointer whether its callers took
- * much stack or its own frame did, so old return addresses survive, unchanged, where the last
- * stack had them; only rbp, a saved rbp or rbx tell that they are no longer in use.
+ * Stale frames. The functions called here have the same pc and stack pointer whether their callers or their own frames took
+ * much stack. So old return addresses survive unchanged where the last stack had them; only rbp, a saved rbp or rbx show
+ * that these are no longer in use.
  */
 static void fill(unsigned units)
 {
@@ -423,7 +422,7 @@ static NOINLINE void rbx_other_way(unsigned units)
 	sink += 2;
 }
 
-/* One call for all, so that the return address tells nothing. */
+/* One call site for all, so that the return address is the same. */
 static void test_stale(void)
 {
 	static void (*const volatile ways[2])(unsigned, unsigned) = { one_way, other_way };
@@ -442,8 +441,10 @@ static FRAMED void below_code(void)
 	sink++;
 }
 
-/* Code without tables, in an object and in anonymous memory. libgcc stops there, so only the part
- * inside is compared; that the walk goes on to the same callers is checked by hand. */
+/*
+ * Code without tables, in an object and in anonymous memory. libgcc stops there, so only the frames inside are compared; the
+ * callers outside are checked against known ones.
+ */
 static FRAMED void test_no_tables(void)
 {
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
@@ -575,7 +576,7 @@ static void on_fault(int number, siginfo_t *info, void *data)
 
 	(void)info;
 	if (context->uc_mcontext.gregs[REG_RIP] != (greg_t)fault_at_once) {
-		signal(number, SIG_DFL); /* a fault that nobody ordered */
+		signal(number, SIG_DFL); /* an unexpected fault */
 		return;
 	}
 	event();
@@ -666,7 +667,7 @@ static void coroutine_start(struct coroutine *c, size_t bytes)
 	makecontext(&c->context, coroutine_main, 0);
 }
 
-/* Stacks come, go and come back elsewhere, or in the same place with another size. */
+/* Stacks are mapped, unmapped, and mapped elsewhere, or in the same place with another size. */
 static void test_coroutines(void)
 {
 	static struct coroutine all[6];
@@ -723,7 +724,7 @@ static void test_recursion(void)
 	}
 }
 
-/* A stack that ends in nothing: above its only page is a hole, its words are nonsense. */
+/* A broken stack: above its only page is a hole, its words are random. */
 void on_stack(void *top, uintptr_t bp, void (*call)(void));
 __asm__(".text\n.type on_stack, @function\non_stack:\n.cfi_startproc\n"
 	"pushq %rbx\n.cfi_adjust_cfa_offset 8\npushq %rbp\n.cfi_adjust_cfa_offset 8\n"

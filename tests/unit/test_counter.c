@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counter of instructions where there is none: pages that the kernel might share with us, a register that is
- * made up, and descriptors that are not ours any more.
+ * The counter of instructions on machines without one: pages as the kernel might share them, an invented register, and
+ * descriptors that the program has closed.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 static struct perf_event_mmap_page page;
 static uint32_t asked;   /* the register read last, from 1; 0: none was */
 static uint64_t value;   /* of the register */
-static unsigned changes; /* how often the page is still to change while the register is read */
+static unsigned changes; /* changes of the page left, one each time the register is read */
 
 static uint64_t read_fake(uint32_t index)
 {
@@ -74,7 +74,7 @@ static void test_widths(void **state)
 	assert_int_equal(read_page(), 13);
 	set_page(1, 10, 64, UINT64_MAX);
 	assert_int_equal(read_page(), 9);
-	/* Impossible ones: nothing that they say is used. */
+	/* Impossible widths: the register is not used. */
 	set_page(1, 10, 0, 5);
 	assert_int_equal(read_page(), 10);
 	set_page(1, 10, 65, 5);
@@ -93,7 +93,7 @@ static void test_not_running(void **state)
 	assert_int_equal(asked, 0);
 }
 
-/* The kernel moves the counter while it is read: what was read before is not mixed with what came after. */
+/* The kernel moves the counter while it is read: values from before and after are not mixed. */
 static void test_changes(void **state)
 {
 	uint64_t count = 77;
@@ -124,7 +124,7 @@ static void test_never_back(void **state)
 	assert_int_equal(counter_read(&counter), 101);
 }
 
-/* Another file has the descriptor's number now: nothing is taken from it. */
+/* Another file has the descriptor's number now: it is not read. */
 static void test_foreign_descriptor(void **state)
 {
 	int ends[2];
@@ -148,7 +148,7 @@ static void test_foreign_descriptor(void **state)
 	assert_int_equal(counter_read(&counter), 40);
 }
 
-/* On a machine with a counter it counts; without, there is an error and nothing to close. */
+/* With a counter it counts; without one there is an error, and nothing to close. */
 static void test_open(void **state)
 {
 	struct counter counter;

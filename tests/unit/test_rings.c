@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both sides of the rings in one process and one mapping, so that ThreadSanitizer sees every access
- * of either: threads record made-up calls, the main thread drains them into a trace. Then the trace is
- * read back and compared with what each thread says that it did.
+ * Both sides of the rings in one process and one mapping, so that ThreadSanitizer sees every access of both: threads record
+ * invented calls, the main thread drains them into a trace. Then the test reads the trace and compares it with the
+ * notes of each thread.
  *
- * Sizes are unique: the number of the thread in the upper half, the number of the call in the lower.
- * So a trace, which knows no addresses, still tells which block was meant.
+ * Sizes are unique: the number of the thread in the upper half, the number of the call in the lower. So sizes name blocks in
+ * the trace, which has no addresses.
  */
 #include <elf.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@
 #define THREADS (WORKERS * (1 + CALLS / SPELL))
 #define ADDRESSES 64u  /* few, so that they come back at once */
 #define LARGE_RINGS 2u /* that threads may have; then come small ones ... */
-#define SMALL_RINGS (shm_ring_classes[SHM_RING_CLASSES - 1].first) /* ... from this slot on */
+#define SMALL_RINGS (shm_ring_classes[SHM_RING_CLASSES - 1].first) /* ... from this ring id on */
 #define MARGIN 20000u /* stamps, as msrec keeps away from the present */
 #define DEPTH 32u
 
@@ -43,7 +43,7 @@
 		}                                                                                            \
 	} while (0)
 
-/* A call as its thread remembers it; sizes name blocks, 0 is none. */
+/* A call as its thread remembers it; sizes name blocks, 0: none. */
 struct note {
 	uint64_t gone, come;
 	uintptr_t from, to; /* their addresses */
@@ -60,12 +60,12 @@ struct account {
 	uint32_t tid;
 	uint32_t n, calls;
 	struct note *notes; /* [n] of [calls] */
-	struct block own;   /* that nobody else touches */
+	struct block own;   /* used by this thread alone */
 	uint32_t checked;   /* found in the trace so far */
 	bool in_trace;
 };
 
-/* What the threads share: an allocator without memory, and blocks that anyone may free. */
+/* Shared by the threads: an allocator without memory, and blocks that any thread may free. */
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t unused[ADDRESSES];
 static uint32_t n_unused;
@@ -127,7 +127,7 @@ static uint64_t next_size(const struct account *a)
 	return (uint64_t)(a - accounts + 1) << 32 | (a->n + 1);
 }
 
-/* Stacks of different depth, so that frames are sent and taken back. */
+/* Stacks of different depths, so that nodes are emitted and used again. */
 static __attribute__((noinline)) void record(const struct call *call, unsigned depth)
 {
 	if (depth)
@@ -168,7 +168,7 @@ static void do_free(struct account *a, const struct block *block)
 	};
 }
 
-/* A realloc that moves if there is another address. The old one may be another thread's long before that is told. */
+/* A realloc that moves if there is another address. The old one may be another thread's long before the record of the realloc. */
 static struct block do_realloc(struct account *a, const struct block *old)
 {
 	const uintptr_t other = take_address(), address = other ? other : old->address;
@@ -248,8 +248,8 @@ static void run_step(struct account *a)
 }
 
 /*
- * The kernel marks a thread's mutex after all that the thread did, and msrec reads the ring's head after
- * it saw the mark. ThreadSanitizer doesn't know the kernel's part; this order it can see.
+ * The kernel marks a thread's mutex after all that the thread did, and msrec reads the ring's head after it saw the mark.
+ * ThreadSanitizer does not know the kernel's part; it sees the order that this lock makes.
  */
 static void end_thread(void)
 {
@@ -278,7 +278,7 @@ static void *run_worker(void *unused_argument)
 	bool yes;
 
 	(void)unused_argument;
-	/* All workers try to be the first at once; the others go on unrecorded until it is done. */
+	/* All workers try to set up the process; all but one go on unrecorded until that is done. */
 	do
 		recorder_after_fork();
 	while (!recorder_traces_children(&yes));
@@ -296,7 +296,7 @@ static void *run_worker(void *unused_argument)
 
 /* ---- msrec ---- */
 
-/* What the recorder maps (the linker puts this in os_map_shared()'s place): parts of the one mapping. */
+/* Replaces os_map_shared() (by the linker's --wrap): returns parts of the one mapping. */
 void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes);
 void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes)
 {
@@ -304,7 +304,7 @@ void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes)
 	return offset + bytes <= shm_bytes(1) ? (char *)family + offset : NULL;
 }
 
-/* As the collector makes it, but with a single segment, most of whose large rings are taken. */
+/* Makes the family as the collector does, but with a single segment, most of whose large rings are taken. */
 static void make_family(void)
 {
 	family = mmap(NULL, shm_bytes(1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -340,7 +340,7 @@ static struct mst_writer *make_writer(int fd)
 	return writer;
 }
 
-/* Now with pauses, so that rings fill up, now at every record. */
+/* Drains now with pauses, so that rings fill up, now at every record. */
 static void drain(struct tracee *tracee, struct clock *clock)
 {
 	for (unsigned round = 0; atomic_load(&n_running); round++) {
@@ -403,7 +403,8 @@ struct reading {
 	const struct mst_thread *threads;
 	struct account *accounts[THREADS];  /* by the trace's threads */
 	uint64_t live[ADDRESSES + THREADS]; /* size by address */
-	uint64_t displaced[THREADS]; /* blocks of reallocs that are told when their addresses are others' */
+	uint64_t displaced
+		[THREADS]; /* blocks of reallocs whose records come when another thread has the address */
 	uint32_t n_displaced;
 	uint64_t *sizes; /* by index */
 	uint64_t events, null_frees;
@@ -504,7 +505,7 @@ static void check_event(struct reading *r, const struct mst_event *e)
 		const struct mst_kind *kind = &r->kinds[e->kind];
 		const uint64_t size = (uint64_t)(a - accounts + 1) << 32 | a->checked;
 
-		/* The size of a call that failed says which call it was, too. */
+		/* The size names a failed call, too. */
 		CHECK(kind->op == note->op);
 		CHECK(kind->size == (note->op == MST_OP_FREE ? 0 : size));
 		check_stack(r, kind, note);

@@ -98,7 +98,7 @@ static void hits_have_their_probability(void **state)
 	}
 }
 
-/* Whatever came before: large and small blocks in turns, and how often two in a row are hit. */
+/* Independence: large and small blocks in turns, and how often two in a row are hit. */
 static void hits_are_independent(void **state)
 {
 	static const size_t sizes[] = { 3000, 24, 9000, 500 };
@@ -137,7 +137,7 @@ static void seeds_give_other_points(void **state)
 	assert_int_not_equal(a.left, b.left);
 }
 
-/* What is put in is there until it is taken out; what isn't there isn't found. */
+/* Keys are in the set from sample_put() to sample_take(), and no others are. */
 static void the_set_is_a_set(void **state)
 {
 	enum { ADDRESSES = 20000, STEPS = 2000000 };
@@ -169,7 +169,7 @@ static void the_set_is_a_set(void **state)
 		assert_int_equal(sample_counters[i], 0);
 }
 
-/* There is an end to its room, and all that it took is found again. */
+/* The set becomes full, and all keys that it took are found again. */
 static void a_full_set_refuses(void **state)
 {
 	const unsigned n = 1000000;

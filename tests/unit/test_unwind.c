@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cfi, modules and unwind by themselves; tests/stress/unwind_exact compares whole stacks. */
+/* cfi, modules and unwind, each alone; tests/stress/unwind_exact compares whole stacks. */
 
 #include "cfi.h"
 #include "modules.h"
@@ -24,7 +24,7 @@ static unsigned failures;
 		}                                                                                            \
 	} while (0)
 
-/* Counts what the code under test must never do. */
+/* Counts allocations, which the code under test must never make. */
 void *__libc_malloc(size_t size);
 static unsigned long mallocs;
 
@@ -200,7 +200,7 @@ static void test_steps(void)
 	CHECK(step_by((const unsigned char *)"", 0, &state, &memory, &step) == CFI_FAILED);
 }
 
-/* Changes a byte of what describes the code at pc. */
+/* Changes a byte of the description of the code at pc. */
 static void damage_near(const struct cfi_section *copy, uintptr_t pc, unsigned random)
 {
 	struct cfi_function f;
@@ -213,8 +213,7 @@ static void damage_near(const struct cfi_section *copy, uintptr_t pc, unsigned r
 		*at = (unsigned char)(random >> 8);
 }
 
-/* A real section, copied before a page that may not be touched, with bytes changed at random:
- * whatever the answer, there must be one. */
+/* A real section, copied before an inaccessible page, with bytes changed at random: any answer is right, a crash is not. */
 static void test_damaged(void)
 {
 	struct cfi_section real, copy;
@@ -334,7 +333,7 @@ static void test_modules(struct module_table *table)
 	CHECK(table->refused == 0);
 }
 
-/* An unloaded object is closed, and only that; what was remembered is void. */
+/* An unloaded object is closed, and no other; remembered stacks are void. */
 static void test_closing(struct module_table *table, void *handle, uintptr_t inside)
 {
 	struct cfi_section section;
@@ -369,7 +368,7 @@ static void test_full_table(void)
 	CHECK(table->count == 1 && table->refused > 0);
 }
 
-/* Loads the plug-in, finds it in the table and takes it away again: its entry. */
+/* Loads the plug-in, finds its entry in the table, and unloads it. Returns the entry. */
 static const struct module *load_once(struct module_table *table, const char *path)
 {
 	void *handle = dlopen(path, RTLD_NOW);
@@ -387,7 +386,7 @@ static const struct module *load_once(struct module_table *table, const char *pa
 	return found;
 }
 
-/* An entry and its path's room are used again when the reader is behind the closing, and not before. */
+/* An entry and its path's room are reused once the reader is past the closing, and not before. */
 static void test_reuse(const char *path)
 {
 	struct module_table *table = new_table(8);
@@ -453,7 +452,7 @@ static void test_capture(void)
 	node = descend(3);
 	CHECK(depth_of(node) > 4 && depth_of(node) < 64);
 	CHECK(unwind_node_pc(&stack->nodes[node]) - (uintptr_t)descend < 200);
-	/* The same stack is the same node, whatever came between; a node has one meaning. */
+	/* Equal stacks have equal nodes, with other stacks in between; a node has one meaning. */
 	for (volatile unsigned i = 0; i < 3; i++) {
 		node = descend(3);
 		again = capture();
@@ -465,7 +464,7 @@ static void test_capture(void)
 		CHECK(depth_of(again) == depth_of(node) - 3 + i % 3);
 	}
 	CHECK(stack->n_nodes <= made + 6);
-	/* What is wanted is there, however deep the stack is; and numbers begin anew when there is no room. */
+	/* The wanted frames are there at any depth of the stack; numbers begin anew when there is no room. */
 	stack->emitted = stack->n_nodes;
 	CHECK(depth_of(descend(1000)) >= 32);
 	CHECK(stack->emitted < stack->n_nodes && stack->n_nodes <= 256);
@@ -484,7 +483,7 @@ static unsigned touched_pages(void *memory, size_t bytes)
 	return n;
 }
 
-/* A thread with few stacks takes few pages; what it leaves behind means nothing to the next one. */
+/* A thread with few stacks takes few pages; the next thread ignores what it has left in them. */
 static void test_memory(void)
 {
 	const size_t bytes = unwind_stack_bytes(8192) & ~(size_t)4095;
