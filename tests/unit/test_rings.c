@@ -249,7 +249,7 @@ static void run_step(struct account *a)
 
 /*
  * The kernel marks a thread's mutex after all that the thread did, and msrec reads the ring's head after it saw the mark.
- * ThreadSanitizer does not know the kernel's part; it sees the order that this lock makes.
+ * ThreadSanitizer does not know the kernel's part; it sees the order that these atomics make.
  */
 static void end_thread(void)
 {

@@ -17,6 +17,7 @@
 
 struct rlimit;
 
+/* A flat table, filled once by next_resolve(). Not NULL, but where noted. */
 struct next {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);

@@ -122,6 +122,11 @@ struct shm_segment {
 
 /* ---- the family ---- */
 
+/*
+ * msrec sets the members from `magic` to `instructions` before any program maps the family; they never change. The others
+ * are counters and futexes: programs write all but `epoch`, `asleep` and `collector`, which msrec writes. `segments_used`
+ * never falls; `full` implies that all segments were claimed.
+ */
 struct shm_family {
 	uint64_t magic;
 	uint32_t version;
