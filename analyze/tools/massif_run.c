@@ -347,7 +347,7 @@ int massif_runs_run(struct massif_runs *c, const struct tool *tool, const struct
 		    const struct emitter *emitter)
 {
 	struct symbolizer *symbolizer =
-		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	if (!symbolizer) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;

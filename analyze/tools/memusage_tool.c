@@ -236,7 +236,7 @@ static bool create_observers(struct observers *o, const struct usage *usage, con
 {
 	*o = (struct observers){ .memusage = memusage_create(data, usage->maps) };
 	if (usage->full) {
-		o->symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+		o->symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 		o->full = o->symbolizer ? fullusage_create(o->symbolizer) : NULL;
 	}
 	return o->memusage && (o->full || !usage->full);

@@ -149,7 +149,7 @@ int profile_run(const struct tool *tool, const struct tool_trace *trace, const s
 	if (status)
 		return status;
 	struct symbolizer *symbolizer =
-		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	if (!symbolizer) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;

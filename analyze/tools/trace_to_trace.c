@@ -96,7 +96,7 @@ static int extend(const struct tool *tool, const struct trace_to_trace *job, con
 		  int from, int to)
 {
 	struct symbolizer *symbolizer =
-		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs);
+		symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
 	const struct mst_end *const there = mst_reader_end(trace->reader);
 	struct mst_end end = there ? *there : (struct mst_end){ 0 };
 	struct mst_writer *writer = NULL;

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from harness import Problem, Scratch, arguments, run_cases    # noqa: E402
 
 # Room, library, and what the names of its functions begin with.
-LIBRARIES = [("trace-format", "libmstrace", "mst_")]
+LIBRARIES = [("trace-format", "libmstrace", "mst_"), ("names", "libmstrace-names", "mst_names_")]
 
 
 class Bench:
@@ -108,25 +108,25 @@ def headers_alone(bench):
 
 
 def examples_shown(bench):
-    """The examples that headers and the manual show are the files that are built."""
+    """What headers and the manual show of examples/NAME is part of the file, which is built."""
     shown = 0
-    for example in sorted(glob.glob(os.path.join(bench.source, "docs/examples/*.c"))):
-        with open(example, encoding="utf-8") as f:
-            text = f.read().split("\n", 1)[1].rstrip("\n")       # without the comment at its head
-        in_header = "\n".join(" *   " + line if line else " *" for line in text.split("\n"))
-        places = [(h, in_header) for room, _, _ in LIBRARIES for h in bench.headers(room)]
-        manual = os.path.join(bench.source, "docs/man/libmstrace.3.scd")
-        places.append((manual, "```\n" + text.replace("\\", "\\\\") + "\n```"))
-        for place, form in places:
-            with open(place, encoding="utf-8") as f:
-                content = f.read()
-            name = os.path.basename(example)
-            if f"examples/{name}" in content:
-                if form not in content:
-                    raise Problem(f"{place} shows another {name} than {example}")
-                shown += 1
-    if shown < EXAMPLES_SHOWN:
-        raise Problem(f"only {shown} examples are shown")
+    places = [h for room, _, _ in LIBRARIES for h in bench.headers(room)]
+    for place in places + [os.path.join(bench.source, "docs/man/libmstrace.3.scd")]:
+        with open(place, encoding="utf-8") as f:
+            content = f.read()
+        if place.endswith(".h"):
+            found = re.findall(r"examples/(\w+\.c)[^\n]*:\n \*\n((?: \*   [^\n]*\n| \*\n)+)", content)
+            found = [(name, re.sub(r"(?m)^ \*(   )?", "", text)) for name, text in found]
+        else:
+            found = re.findall(r"(?s)examples/(\w+\.c).*?```\n(.*?)```", content)
+            found = [(name, text.replace("\\\\", "\\")) for name, text in found]
+        for name, text in found:
+            with open(os.path.join(bench.source, "docs/examples", name), encoding="utf-8") as f:
+                if text.strip("\n") not in f.read():
+                    raise Problem(f"{place} shows another {name} than docs/examples has")
+            shown += 1
+    if shown != EXAMPLES_SHOWN:
+        raise Problem(f"{shown} examples are shown")
     return f"{shown} examples"
 
 
@@ -143,8 +143,9 @@ def install(bench):
 def installed(bench):
     """An example, compiled and linked as a stranger does it, says the same of a trace either way."""
     env = install(bench)
-    trace = os.path.join(bench.path, "trace")
-    run(bench.build.msrec, "-q", "--embed-symbols", "-o", trace, "ls", "/")
+    trace, program = os.path.join(bench.path, "trace"), os.path.join(bench.path, "forgetful")
+    run("cc", "-g", "-O2", "-x", "c", "-", "-o", program, input=FORGETFUL)
+    run(bench.build.msrec, "-q", "-o", trace, program)
     outputs = []
     for example, package, wanted in EXAMPLES:
         source = os.path.join(bench.source, "docs/examples", example)
@@ -164,8 +165,24 @@ def installed(bench):
     return f"{len(outputs)} programs"
 
 
-EXAMPLES = [("heap_peak.c", "libmstrace", r"^peak \d{4,} bytes, at the end \d+ bytes$")]
-EXAMPLES_SHOWN = 2
+FORGETFUL = r"""
+#include <stdlib.h>
+static inline __attribute__((always_inline)) char *lose(size_t n)
+{
+	return malloc(n);
+}
+int main(void)
+{
+	char *volatile lost = lose(1000000);
+	lost = lose(10);
+	free(lost);
+	return 0;
+}
+"""
+EXAMPLES = [("heap_peak.c", "libmstrace", r"^peak 10000\d\d bytes, at the end 10000\d\d bytes$"),
+            ("leaks.c", "libmstrace-names", r"^1000000 bytes in 1 blocks:\n"
+             r"    lose \(<stdin>:5\) inlined\n    main \(<stdin>:9\)\n")]
+EXAMPLES_SHOWN = 4
 CASES = [("examples shown", examples_shown), ("installed", installed), ("symbols", symbols),
          ("headers alone", headers_alone)]
 

@@ -113,7 +113,7 @@ static void read_back(struct fixture *f)
 	assert_int_equal(lseek(f->fd, 0, SEEK_SET), 0);
 	assert_int_equal(mst_reader_create(&f->reader, f->fd), 0);
 	assert_int_equal(mst_reader_next(f->reader, &chunk), 1);
-	f->symbolizer = symbolize_create(f->reader, NULL, 0);
+	f->symbolizer = symbolize_create(f->reader, NULL, 0, true);
 	assert_non_null(f->symbolizer);
 }
 

@@ -7,17 +7,17 @@
  * from. With search folders it is the other way round: files are asked, then the trace about what
  * they know less of.
  */
-#ifndef ANALYZE_SYMBOLIZE_H
-#define ANALYZE_SYMBOLIZE_H
+#ifndef NAMES_SYMBOLIZE_H
+#define NAMES_SYMBOLIZE_H
 
 #include "mst_writer.h"
 #include "symbols.h"
 
 struct symbolizer;
 
-/* `reader` must outlive it. `search_dirs` as for symbols_create(). NULL when out of memory. */
+/* `reader` must outlive it. `search_dirs` as for symbols_create(), `cache` as symbols_use_cache(). NULL: no memory. */
 struct symbolizer *symbolize_create(const struct mst_reader *reader, const char *const *search_dirs,
-				    size_t n_search_dirs);
+				    size_t n_search_dirs, bool cache);
 void symbolize_destroy(struct symbolizer *symbolizer); /* NULL is allowed */
 
 /* By frame id. Strings live until symbolize_destroy(), a chain until the next question; see symbols.h for the rest. */

@@ -22,7 +22,7 @@ struct symbolizer {
 };
 
 struct symbolizer *symbolize_create(const struct mst_reader *reader, const char *const *search_dirs,
-				    size_t n_search_dirs)
+				    size_t n_search_dirs, bool cache)
 {
 	struct symbolizer *n = calloc(1, sizeof(*n));
 
@@ -36,7 +36,8 @@ struct symbolizer *symbolize_create(const struct mst_reader *reader, const char 
 		symbolize_destroy(n);
 		return NULL;
 	}
-	symbols_use_cache(n->symbols);
+	if (cache)
+		symbols_use_cache(n->symbols);
 	return n;
 }
 

@@ -3,8 +3,8 @@
  * The names that a trace itself holds of its frames, in the shape in which the symbolizer gives its
  * answers. Single-threaded. Strings live until embedded_destroy().
  */
-#ifndef ANALYZE_EMBEDDED_NAMES_H
-#define ANALYZE_EMBEDDED_NAMES_H
+#ifndef NAMES_EMBEDDED_NAMES_H
+#define NAMES_EMBEDDED_NAMES_H
 
 #include "mstrace.h"
 #include "symbols.h"
