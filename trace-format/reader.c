@@ -22,7 +22,7 @@
 int reader_fail(struct mst_reader *r, int error, const char *format, ...)
 {
 	va_list args;
-	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ", (unsigned long long)r->unit_start);
+	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ", (unsigned long long)r->unit.start);
 
 	va_start(args, format);
 	vsnprintf(r->problem + n, sizeof(r->problem) - (size_t)n, format, args);
@@ -48,7 +48,7 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 		input_skip(&r->input, info->stored);
 		return 0;
 	}
-	column = &r->columns[info->id];
+	column = &r->unit.columns[info->id];
 	DAMAGED_IF(column->present, "column %u occurs twice", info->id);
 	if (column->capacity < info->raw) {
 		uint8_t *grown = realloc(column->data, info->raw);
@@ -58,7 +58,7 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 		column->data = grown;
 		column->capacity = info->raw;
 	}
-	size = ZSTD_decompressDCtx(r->zstd, column->data, info->raw, data, info->stored);
+	size = ZSTD_decompressDCtx(r->unit.zstd, column->data, info->raw, data, info->stored);
 	DAMAGED_IF(ZSTD_isError(size) || size != info->raw, "column %u cannot be decompressed", info->id);
 	column->size = size;
 	column->present = true;
@@ -74,7 +74,7 @@ int reader_header(struct mst_reader *r)
 	uint32_t size;
 	int got;
 
-	r->unit_start = r->input.offset;
+	r->unit.start = r->input.offset;
 	got = input_peek(&r->input, UNIT_PREFIX, &data);
 	if (got < 0)
 		return reader_fail(r, got, "cannot be read");
@@ -90,12 +90,12 @@ int reader_header(struct mst_reader *r)
 		return reader_fail(r, got, "cannot be read");
 	if (got == 0)
 		return reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
-	memcpy(r->header_bytes, data + UNIT_PREFIX, size);
+	memcpy(r->unit.header_bytes, data + UNIT_PREFIX, size);
 	input_skip(&r->input, UNIT_PREFIX + size);
-	wrong = unit_parse(r->header_bytes, size, &r->header);
+	wrong = unit_parse(r->unit.header_bytes, size, &r->unit.header);
 	DAMAGED_IF(wrong, "%s", wrong);
-	DAMAGED_IF(r->header.seq != r->n_units, "a unit is missing");
-	r->n_units++;
+	DAMAGED_IF(r->unit.header.seq != r->unit.n, "a unit is missing");
+	r->unit.n++;
 	return 1;
 }
 
@@ -104,9 +104,9 @@ int reader_columns(struct mst_reader *r)
 	int err = 0;
 
 	for (uint32_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
-		r->columns[i].present = false;
-	for (uint32_t i = 0; i < r->header.n_columns && !err; i++)
-		err = read_column(r, &r->header.columns[i]);
+		r->unit.columns[i].present = false;
+	for (uint32_t i = 0; i < r->unit.header.n_columns && !err; i++)
+		err = read_column(r, &r->unit.header.columns[i]);
 	return err;
 }
 
@@ -119,9 +119,10 @@ static int read_names(struct mst_reader *r)
 	if (r->names_units++ < r->names.units)
 		return 0;
 	for (uint32_t i = 0; i < 3; i++)
-		if (r->columns[i].present)
-			columns[i] = (struct names_column){ r->columns[i].data, r->columns[i].size };
-	wrong = names_take(&r->names, &r->header, columns);
+		if (r->unit.columns[i].present)
+			columns[i] =
+				(struct names_column){ r->unit.columns[i].data, r->unit.columns[i].size };
+	wrong = names_take(&r->names, &r->unit.header, columns);
 	if (!wrong)
 		return 0;
 	return *wrong ? reader_fail(r, MST_ERR_DAMAGED, "%s", wrong)
@@ -145,10 +146,10 @@ struct mst_end reader_unpack_end(const uint8_t *fields)
 
 static int read_end(struct mst_reader *r)
 {
-	DAMAGED_IF(r->header.fields_size < FIELDS_END, "the END unit lacks fields");
-	DAMAGED_IF(r->names.n_frames && r->names.frames[r->names.n_frames - 1].frame >= r->frames.n,
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_END, "the END unit lacks fields");
+	DAMAGED_IF(r->names.n_frames && r->names.frames[r->names.n_frames - 1].frame >= r->defs.frames.n,
 		   "names of a frame that isn't there");
-	r->end = reader_unpack_end(r->header.fields);
+	r->end = reader_unpack_end(r->unit.header.fields);
 	r->ended = true;
 	return 0;
 }
@@ -210,8 +211,8 @@ static int read_stored(struct mst_reader *r, const struct unit_header_column *in
 /* Whether threads that read ahead decode the records, too: yes if most of the last chunks were needed. */
 static bool decodes_ahead(const struct mst_reader *r)
 {
-	return ahead_is_parallel(r->ahead) &&
-	       (r->wanted & MST_IDENTITY || __builtin_popcount(r->decoded & 7) > 1);
+	return ahead_is_parallel(r->ahead.chunks) &&
+	       (r->ahead.wanted & MST_IDENTITY || __builtin_popcount(r->ahead.decoded & 7) > 1);
 }
 
 /* The EVENTS unit whose header has been read, into a slot. */
@@ -220,22 +221,23 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	struct decode *d = &slot->decode;
 	int err = 0;
 
-	slot->known = (struct known){ r->kinds.n, r->stacks.n, r->frames.n, r->modules.n, r->threads.n };
-	d->start = r->unit_start;
-	d->fields_size = r->header.fields_size;
-	memcpy(d->fields, r->header.fields, d->fields_size);
-	d->before.n_kinds = r->kinds.n;
-	d->before.n_threads = r->threads.n;
-	d->before.has_initial_state = r->info.base;
-	d->before.counted = r->info.instructions;
-	d->wanted = r->wanted;
+	slot->known = (struct known){ r->defs.kinds.n, r->defs.stacks.n, r->defs.frames.n, r->defs.modules.n,
+				      r->defs.threads.n };
+	d->start = r->unit.start;
+	d->fields_size = r->unit.header.fields_size;
+	memcpy(d->fields, r->unit.header.fields, d->fields_size);
+	d->before.n_kinds = r->defs.kinds.n;
+	d->before.n_threads = r->defs.threads.n;
+	d->before.has_initial_state = r->file.info.base;
+	d->before.counted = r->file.info.instructions;
+	d->wanted = r->ahead.wanted;
 	d->check = 0;
 	slot->whole = decodes_ahead(r);
-	for (uint32_t i = 0; i < r->header.n_columns; i++)
-		d->others |= r->header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
-			     r->header.columns[i].codec != UNIT_ZSTD;
-	for (uint32_t i = 0; i < r->header.n_columns && !err; i++)
-		err = read_stored(r, &r->header.columns[i], d);
+	for (uint32_t i = 0; i < r->unit.header.n_columns; i++)
+		d->others |= r->unit.header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
+			     r->unit.header.columns[i].codec != UNIT_ZSTD;
+	for (uint32_t i = 0; i < r->unit.header.n_columns && !err; i++)
+		err = read_stored(r, &r->unit.header.columns[i], d);
 	d->end = r->input.offset;
 	return err;
 }
@@ -244,7 +246,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 
 int reader_take(struct mst_reader *r)
 {
-	switch (r->header.type) {
+	switch (r->unit.header.type) {
 	case UNIT_STACKS:
 		return reader_take_stacks(r);
 	case UNIT_KINDS:
@@ -260,8 +262,8 @@ int reader_take(struct mst_reader *r)
 	case UNIT_FILE:
 		return reader_fail(r, MST_ERR_DAMAGED, "a second FILE unit");
 	}
-	if (r->header.flags & UNIT_CRITICAL)
-		return reader_fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->header.type);
+	if (r->unit.header.flags & UNIT_CRITICAL)
+		return reader_fail(r, MST_ERR_VERSION, "a unit of unknown type %u", r->unit.header.type);
 	return 0;
 }
 
@@ -277,50 +279,51 @@ static int read_on(struct mst_reader *r)
 	struct ahead_slot *slot;
 	int got;
 
-	if (!r->header_read) {
+	if (!r->ahead.header_read) {
 		got = reader_header(r);
 		if (got < 0)
 			return got;
 		if (got == 0)
 			return r->ended ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file has no end mark");
 		DAMAGED_IF(r->ended, "something follows the end mark");
-		r->header_read = true;
+		r->ahead.header_read = true;
 	}
-	if (r->header.type == UNIT_EVENTS) {
-		slot = ahead_bytes(r->ahead) < AHEAD_BYTES ? ahead_free(r->ahead) : NULL;
+	if (r->unit.header.type == UNIT_EVENTS) {
+		slot = ahead_bytes(r->ahead.chunks) < AHEAD_BYTES ? ahead_free(r->ahead.chunks) : NULL;
 		if (!slot)
 			return 2;
 		got = read_chunk(r, slot);
 		if (!got)
-			ahead_submit(r->ahead);
+			ahead_submit(r->ahead.chunks);
 	} else {
-		if (must_wait(r->header.type) && ahead_first(r->ahead))
+		if (must_wait(r->unit.header.type) && ahead_first(r->ahead.chunks))
 			return 2;
 		got = reader_columns(r);
 		if (!got)
 			got = reader_take(r);
 	}
-	r->header_read = false;
+	r->ahead.header_read = false;
 	return got ? got : 1;
 }
 
 static void read_ahead(struct mst_reader *r)
 {
-	int got = r->coming;
+	int got = r->ahead.coming;
 
-	if (ahead_is_busy(r->ahead))
+	if (ahead_is_busy(r->ahead.chunks))
 		return;
 	while (got == 1)
 		got = read_on(r);
 	if (got != 2)
-		r->coming = got;
+		r->ahead.coming = got;
 }
 
 /* ---- the stream ---- */
 
 void reader_know(struct mst_reader *r)
 {
-	r->known = (struct known){ r->kinds.n, r->stacks.n, r->frames.n, r->modules.n, r->threads.n };
+	r->defs.known = (struct known){ r->defs.kinds.n, r->defs.stacks.n, r->defs.frames.n,
+					r->defs.modules.n, r->defs.threads.n };
 	r->sound = r->input.offset;
 }
 
@@ -328,13 +331,13 @@ void reader_know(struct mst_reader *r)
 static int finish(struct mst_reader *r)
 {
 	reader_know(r);
-	return r->state = r->coming;
+	return r->state = r->ahead.coming;
 }
 
 /* Marks tokens whose records have addresses. */
 static void mark_paged(const struct mst_reader *r, const struct decode *d)
 {
-	const struct mst_kind *kinds = r->kinds.items;
+	const struct mst_kind *kinds = r->defs.kinds.items;
 	struct mst_token *tokens = d->arrays.tokens.items;
 
 	for (uint32_t i = 0; i < d->chunk.n_tokens; i++)
@@ -343,7 +346,7 @@ static void mark_paged(const struct mst_reader *r, const struct decode *d)
 
 static int fail_at(struct mst_reader *r, const struct decode *d, const struct decode_result *result)
 {
-	r->unit_start = d->start;
+	r->unit.start = d->start;
 	return r->state = reader_fail(r, result->error, "%s", result->why);
 }
 
@@ -352,8 +355,8 @@ static int complete(struct mst_reader *r)
 {
 	struct decode *d = &r->delivered->decode;
 
-	if (r->paged && !d->decoded.error && d->wanted & MST_ADDRESSES)
-		decode_addresses(d, ahead_scratch(r->ahead));
+	if (r->defs.paged && !d->decoded.error && d->wanted & MST_ADDRESSES)
+		decode_addresses(d, ahead_scratch(r->ahead.chunks));
 	return d->decoded.error ? fail_at(r, d, &d->decoded) : 0;
 }
 
@@ -365,17 +368,17 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 	if (!(d->wanted & MST_IDENTITY)) {
 		d->chunk.n_freed = 0;
 		d->chunk.freed = NULL;
-		r->gap = true;
+		r->place.gap = true;
 		return 0;
 	}
-	decode_rest(d, ahead_scratch(r->ahead));
+	decode_rest(d, ahead_scratch(r->ahead.chunks));
 	if (d->decoded.error)
 		return fail_at(r, d, &d->decoded);
 	if (d->has_ordinals)
-		wrong = carried_over_take(&r->carried_over, &d->ordinals, d->chunk.first_alloc, !r->gap,
-					  d->arrays.freed.items);
+		wrong = carried_over_take(&r->place.carried_over, &d->ordinals, d->chunk.first_alloc,
+					  !r->place.gap, d->arrays.freed.items);
 	if (wrong)
-		r->unit_start = d->start;
+		r->unit.start = d->start;
 	if (wrong && !*wrong)
 		return r->state = reader_fail(r, MST_ERR_NOMEM, "no memory for live blocks");
 	return wrong ? r->state = reader_fail(r, MST_ERR_DAMAGED, "%s", wrong) : 0;
@@ -384,27 +387,27 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 /* Each chunk's steps go on from the last one's, so they are taken of all chunks, if they are wanted. */
 static int take_sp_changes(struct mst_reader *r, struct decode *d)
 {
-	struct decode_scratch *scratch = ahead_scratch(r->ahead);
+	struct decode_scratch *scratch = ahead_scratch(r->ahead.chunks);
 
 	if (d->columns[COLUMN_SP_CHANGES].present && d->wanted & MST_SP_CHANGES) {
 		decode_rest(d, scratch);
 		if (!d->decoded.error)
-			decode_sp_changes(d, scratch, &r->sp_changed);
+			decode_sp_changes(d, scratch, &r->place.sp_instructions);
 		if (d->decoded.error)
 			return fail_at(r, d, &d->decoded);
 	}
-	if (r->count > r->sp_changed)
-		r->sp_changed = r->count;
+	if (r->place.instructions > r->place.sp_instructions)
+		r->place.sp_instructions = r->place.instructions;
 	return 0;
 }
 
 /* A base comes before all else; what follows begins where it ends. */
 static int look_at_base(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	DAMAGED_IF(chunk->base && !r->in_base, "a base in the midst of a trace");
-	if (!chunk->base && r->in_base && r->time < r->begin)
-		r->time = r->begin;
-	r->in_base = chunk->base;
+	DAMAGED_IF(chunk->base && !r->place.initial, "a base in the midst of a trace");
+	if (!chunk->base && r->place.initial && r->place.time < r->file.begin)
+		r->place.time = r->file.begin;
+	r->place.initial = chunk->base;
 	return 0;
 }
 
@@ -413,7 +416,7 @@ static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
 {
 	if (!chunk->base)
 		return 0;
-	DAMAGED_IF(r->time > r->begin, "a base of what was later");
+	DAMAGED_IF(r->place.time > r->file.begin, "a base of what was later");
 	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
 	for (uint32_t i = 0; i < chunk->n_tokens; i++)
 		DAMAGED_IF(chunk->tokens[i].role != MST_ALLOC && chunk->tokens[i].role != MST_CALL,
@@ -427,33 +430,33 @@ static int check_order(struct mst_reader *r, const struct decode *d)
 	const struct mst_chunk *chunk = &d->chunk;
 	int err;
 
-	DAMAGED_IF(chunk->first_record != r->next_record || chunk->first_alloc != r->next_alloc,
+	DAMAGED_IF(chunk->first_record != r->place.record || chunk->first_alloc != r->place.alloc,
 		   "a chunk is missing");
 	if ((err = look_at_base(r, chunk)))
 		return err;
-	DAMAGED_IF(chunk->first_time < r->time, "time goes back");
-	DAMAGED_IF(chunk->first_count < r->count, "the count of instructions goes back");
-	r->next_record += chunk->n_records;
-	r->next_alloc += d->n_allocs;
-	r->time = chunk->last_time;
-	r->count = chunk->last_count;
+	DAMAGED_IF(chunk->first_time < r->place.time, "time goes back");
+	DAMAGED_IF(chunk->first_count < r->place.instructions, "the count of instructions goes back");
+	r->place.record += chunk->n_records;
+	r->place.alloc += d->n_allocs;
+	r->place.time = chunk->last_time;
+	r->place.instructions = chunk->last_count;
 	return 0;
 }
 
 /* All that can be said of a chunk before the second step; problems are at the chunk's place. */
 static int check_chunk(struct mst_reader *r, struct decode *d)
 {
-	const uint64_t reading = r->unit_start;
+	const uint64_t reading = r->unit.start;
 	int err;
 
-	r->unit_start = d->start;
+	r->unit.start = d->start;
 	if (d->placed && (err = check_order(r, d)))
 		return err;
 	if (d->peeked.error)
 		return fail_at(r, d, &d->peeked);
 	if ((err = check_base(r, &d->chunk)))
 		return err;
-	r->unit_start = reading;
+	r->unit.start = reading;
 	return 0;
 }
 
@@ -463,12 +466,12 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 	struct decode *d = &slot->decode;
 	int err;
 
-	ahead_wait(r->ahead);
-	r->known = slot->known;
+	ahead_wait(r->ahead.chunks);
+	r->defs.known = slot->known;
 	if ((err = check_chunk(r, d)))
 		return r->state = err;
 	r->delivered = slot;
-	if (r->paged)
+	if (r->defs.paged)
 		mark_paged(r, d);
 	if ((err = take_identity(r, d)) || (err = take_sp_changes(r, d)))
 		return err;
@@ -482,12 +485,12 @@ int mst_reader_peek(struct mst_reader *r, const struct mst_chunk **chunk)
 	int got = r->state;
 
 	if (r->delivered)
-		ahead_release(r->ahead);
+		ahead_release(r->ahead.chunks);
 	r->delivered = NULL;
 	if (got == 1) {
 		read_ahead(r);
-		slot = ahead_first(r->ahead);
-		r->decoded <<= 1;
+		slot = ahead_first(r->ahead.chunks);
+		r->ahead.decoded <<= 1;
 		got = slot ? deliver(r, slot) : finish(r);
 	}
 	*chunk = got == 1 ? &r->delivered->decode.chunk : NULL;
@@ -500,9 +503,9 @@ int mst_reader_decode(struct mst_reader *r)
 
 	if (!r->delivered)
 		return r->state;
-	r->decoded |= 1;
+	r->ahead.decoded |= 1;
 	d = &r->delivered->decode;
-	decode_rest(d, ahead_scratch(r->ahead));
+	decode_rest(d, ahead_scratch(r->ahead.chunks));
 	return complete(r);
 }
 
@@ -518,7 +521,7 @@ int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
 
 void mst_reader_want(struct mst_reader *r, unsigned columns)
 {
-	r->wanted = columns;
+	r->ahead.wanted = columns;
 }
 
 int mst_reader_parallel(struct mst_reader *r, unsigned threads)
@@ -527,8 +530,8 @@ int mst_reader_parallel(struct mst_reader *r, unsigned threads)
 
 	if (!ahead)
 		return MST_ERR_NOMEM;
-	ahead_destroy(r->ahead);
-	r->ahead = ahead;
+	ahead_destroy(r->ahead.chunks);
+	r->ahead.chunks = ahead;
 	return 0;
 }
 
@@ -537,39 +540,40 @@ int mst_reader_parallel(struct mst_reader *r, unsigned threads)
 static int read_info_text(struct mst_reader *r)
 {
 	struct cursor c = column_cursor(r, 0);
-	const uint32_t n = 3 + r->info.argc;
+	const uint32_t n = 3 + r->file.info.argc;
 
-	DAMAGED_IF(r->info.argc > MST_MAX_ARGS, "more arguments than the format allows");
-	r->text = calloc(n, sizeof(*r->text));
-	if (!r->text)
+	DAMAGED_IF(r->file.info.argc > MST_MAX_ARGS, "more arguments than the format allows");
+	r->file.text = calloc(n, sizeof(*r->file.text));
+	if (!r->file.text)
 		return reader_fail(r, MST_ERR_NOMEM, "no memory");
-	for (; r->n_text < n; r->n_text++) {
-		DAMAGED_IF(!c.p || !take_text(&c, &r->text[r->n_text]), "the FILE unit is malformed");
-		if (!r->text[r->n_text])
+	for (; r->file.n_text < n; r->file.n_text++) {
+		DAMAGED_IF(!c.p || !take_text(&c, &r->file.text[r->file.n_text]),
+			   "the FILE unit is malformed");
+		if (!r->file.text[r->file.n_text])
 			return reader_fail(r, MST_ERR_NOMEM, "no memory");
 	}
-	r->info.recorder = r->text[0];
-	r->info.exe = r->text[1];
-	r->info.cwd = r->text[2];
-	r->info.argv = (const char *const *)r->text + 3;
+	r->file.info.recorder = r->file.text[0];
+	r->file.info.exe = r->file.text[1];
+	r->file.info.cwd = r->file.text[2];
+	r->file.info.argv = (const char *const *)r->file.text + 3;
 	return 0;
 }
 
 /* What the trace says that it has. */
 static void read_features(struct mst_reader *r, uint64_t features)
 {
-	r->info.instructions = features & FEATURE_INSTRUCTIONS;
-	r->info.stacks = features & FEATURE_STACKS;
-	r->info.exact = features & FEATURE_EXACT;
-	r->info.pages = features & FEATURE_PAGES;
+	r->file.info.instructions = features & FEATURE_INSTRUCTIONS;
+	r->file.info.stacks = features & FEATURE_STACKS;
+	r->file.info.exact = features & FEATURE_EXACT;
+	r->file.info.pages = features & FEATURE_PAGES;
 }
 
 static int read_file_unit(struct mst_reader *r)
 {
-	const uint8_t *f = r->header.fields;
+	const uint8_t *f = r->unit.header.fields;
 	uint32_t features;
 
-	DAMAGED_IF(r->header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
 	if (wire_u32(f) != FORMAT_VERSION)
 		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
 				   FORMAT_VERSION);
@@ -578,23 +582,24 @@ static int read_file_unit(struct mst_reader *r)
 		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
 				   features & ~(uint32_t)FEATURES_KNOWN);
 	if (features & FEATURE_SAMPLED) {
-		r->info.sample_bytes = wire_u64(f + 48);
-		DAMAGED_IF(r->info.sample_bytes < MST_SAMPLE_MIN || r->info.sample_bytes > MST_SAMPLE_MAX,
+		r->file.info.sample_bytes = wire_u64(f + 48);
+		DAMAGED_IF(r->file.info.sample_bytes < MST_SAMPLE_MIN ||
+				   r->file.info.sample_bytes > MST_SAMPLE_MAX,
 			   "an impossible sample");
 	}
-	r->time_shift = wire_u32(f + 8);
-	DAMAGED_IF(r->time_shift > MST_MAX_TIME_SHIFT, "an impossible time unit");
-	r->info.machine = (uint16_t)wire_u32(f + 12);
-	r->info.page_size = wire_u32(f + 16);
-	r->info.pid = wire_u32(f + 20);
-	r->info.parent_pid = wire_u32(f + 24);
-	r->info.argc = wire_u32(f + 28);
-	r->info.start_ns = wire_u64(f + 32);
+	r->file.time_shift = wire_u32(f + 8);
+	DAMAGED_IF(r->file.time_shift > MST_MAX_TIME_SHIFT, "an impossible time unit");
+	r->file.info.machine = (uint16_t)wire_u32(f + 12);
+	r->file.info.page_size = wire_u32(f + 16);
+	r->file.info.pid = wire_u32(f + 20);
+	r->file.info.parent_pid = wire_u32(f + 24);
+	r->file.info.argc = wire_u32(f + 28);
+	r->file.info.start_ns = wire_u64(f + 32);
 	if (features & FEATURE_INITIAL_STATE) {
-		r->begin = wire_u64(f + 56);
-		DAMAGED_IF(r->begin > UINT64_MAX >> r->time_shift, "an impossible beginning");
-		r->info.base = r->in_base = true;
-		r->info.begin_ns = r->begin << r->time_shift;
+		r->file.begin = wire_u64(f + 56);
+		DAMAGED_IF(r->file.begin > UINT64_MAX >> r->file.time_shift, "an impossible beginning");
+		r->file.info.base = r->place.initial = true;
+		r->file.info.begin_ns = r->file.begin << r->file.time_shift;
 	}
 	read_features(r, wire_u64(f + FILE_FEATURES_AT));
 	return read_info_text(r);
@@ -627,21 +632,23 @@ static int open_trace(struct mst_reader *r)
 	if (got < 0 || (got = reader_columns(r)) || (got = read_file_unit(r)))
 		return got;
 	r->sound = r->input.offset;
-	return wire_u64(r->header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
+	return wire_u64(r->unit.header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
 }
 
 static int seed_definitions(struct mst_reader *r)
 {
 	int err;
 
-	if ((err = reader_grow(r, &r->kinds, sizeof(struct mst_kind), 1, 1)) ||
-	    (err = reader_grow(r, &r->stacks, sizeof(struct mst_stack), 1, 1)) ||
-	    (err = reader_grow(r, &r->depths, sizeof(uint16_t), 1, 1)))
+	if ((err = reader_grow(r, &r->defs.kinds, sizeof(struct mst_kind), 1, 1)) ||
+	    (err = reader_grow(r, &r->defs.stacks, sizeof(struct mst_stack), 1, 1)) ||
+	    (err = reader_grow(r, &r->defs.depths, sizeof(uint16_t), 1, 1)))
 		return err;
-	((struct mst_kind *)r->kinds.items)[r->kinds.n++] = (struct mst_kind){ .op = MST_OP_UNKNOWN };
-	((struct mst_stack *)r->stacks.items)[r->stacks.n++] = (struct mst_stack){ MST_ROOT_STACK, MST_NONE };
-	((uint16_t *)r->depths.items)[r->depths.n++] = 0;
-	r->known = (struct known){ .kinds = 1, .stacks = 1 };
+	((struct mst_kind *)r->defs.kinds.items)[r->defs.kinds.n++] =
+		(struct mst_kind){ .op = MST_OP_UNKNOWN };
+	((struct mst_stack *)r->defs.stacks.items)[r->defs.stacks.n++] =
+		(struct mst_stack){ MST_ROOT_STACK, MST_NONE };
+	((uint16_t *)r->defs.depths.items)[r->defs.depths.n++] = 0;
+	r->defs.known = (struct known){ .kinds = 1, .stacks = 1 };
 	return 0;
 }
 
@@ -653,13 +660,13 @@ int mst_reader_create(struct mst_reader **reader, int fd)
 	*reader = NULL;
 	if (!r)
 		return MST_ERR_NOMEM;
-	r->state = r->coming = 1;
-	r->wanted = MST_ALL_COLUMNS;
-	r->decoded = ~0u;
+	r->state = r->ahead.coming = 1;
+	r->ahead.wanted = MST_ALL_COLUMNS;
+	r->ahead.decoded = ~0u;
 	input_init(&r->input, fd);
-	r->zstd = ZSTD_createDCtx();
-	r->ahead = ahead_create(0);
-	err = r->zstd && r->ahead ? 0 : MST_ERR_NOMEM;
+	r->unit.zstd = ZSTD_createDCtx();
+	r->ahead.chunks = ahead_create(0);
+	err = r->unit.zstd && r->ahead.chunks ? 0 : MST_ERR_NOMEM;
 	if (err || (err = seed_definitions(r)) || (err = open_trace(r))) {
 		mst_reader_destroy(r);
 		return err;
@@ -673,24 +680,24 @@ void mst_reader_destroy(struct mst_reader *r)
 	if (!r)
 		return;
 	/* First: its threads may be looking at kinds. */
-	ahead_destroy(r->ahead);
-	for (uint32_t i = 0; i < r->n_text; i++)
-		free(r->text[i]);
-	free(r->text);
-	for (uint32_t i = 0; i < r->modules.n; i++)
-		free((char *)((struct mst_module *)r->modules.items)[i].path);
-	free(r->kinds.items);
-	free(r->stacks.items);
-	free(r->depths.items);
-	free(r->frames.items);
-	free(r->modules.items);
-	free(r->threads.items);
+	ahead_destroy(r->ahead.chunks);
+	for (uint32_t i = 0; i < r->file.n_text; i++)
+		free(r->file.text[i]);
+	free(r->file.text);
+	for (uint32_t i = 0; i < r->defs.modules.n; i++)
+		free((char *)((struct mst_module *)r->defs.modules.items)[i].path);
+	free(r->defs.kinds.items);
+	free(r->defs.stacks.items);
+	free(r->defs.depths.items);
+	free(r->defs.frames.items);
+	free(r->defs.modules.items);
+	free(r->defs.threads.items);
 	free(r->live);
-	carried_over_finish(&r->carried_over);
+	carried_over_finish(&r->place.carried_over);
 	names_finish(&r->names);
 	for (size_t i = 0; i < UNIT_KNOWN_COLUMNS; i++)
-		free(r->columns[i].data);
-	ZSTD_freeDCtx(r->zstd);
+		free(r->unit.columns[i].data);
+	ZSTD_freeDCtx(r->unit.zstd);
 	input_finish(&r->input);
 	free(r);
 }

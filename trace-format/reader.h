@@ -22,57 +22,76 @@ struct array {
 	uint32_t n, capacity;
 };
 
-/* One decompressed column of the current unit. */
-struct column {
-	uint8_t *data;
-	size_t size, capacity;
-	bool present;
+/* The unit being read. */
+struct reader_unit {
+	uint64_t start;            /* its file position; after an error, that of the unit that was wrong */
+	uint32_t n;                /* units whose header was sound, itself included */
+	struct unit_header header; /* its fields are in header_bytes */
+	uint8_t header_bytes[UNIT_HEADER_MAX];
+	/* Decompressed, by column id. `data` keeps its capacity from unit to unit. */
+	struct column {
+		uint8_t *data;
+		size_t size, capacity;
+		bool present;
+	} columns[UNIT_KNOWN_COLUMNS];
+	ZSTD_DCtx *zstd;
+};
+
+/* What the FILE unit says. */
+struct reader_file {
+	struct mst_file_info info; /* its texts are in `text` */
+	char **text;               /* recorder, exe, cwd, then the arguments */
+	uint32_t n_text;
+	unsigned time_shift;
+	uint64_t begin; /* time of the initial state; 0 without one */
+};
+
+/*
+ * Definitions that were read. There may be more than `known`, which are those up to the chunk delivered last:
+ * definitions between chunks that wait are here already.
+ */
+struct reader_defs {
+	struct array kinds, stacks, depths, frames, modules, threads; /* depths by stack */
+	struct known known;
+	bool paged; /* the records of some kind have addresses */
+};
+
+/* Reading ahead of what is delivered. */
+struct reader_ahead {
+	struct ahead *chunks; /* that wait; the first is `delivered`, if there is one */
+	int coming;           /* as mst_reader.state, of what has been read */
+	bool header_read;     /* of the next unit, and nothing else of it */
+	unsigned wanted;      /* enum mst_column */
+	unsigned decoded;     /* bit 0: the chunk delivered last was decoded, bit 1: the one before it ... */
+};
+
+/* Where the chunk delivered last ends: the next one must go on from there. */
+struct reader_place {
+	uint64_t record, alloc;           /* numbers of the next ones */
+	uint64_t time;                    /* of the last stamp */
+	uint64_t instructions;            /* of the last call */
+	uint64_t sp_instructions;         /* of the last call or SP change */
+	bool initial;                     /* the next chunk may be one of the initial state */
+	struct carried_over carried_over; /* live blocks, if identity is wanted */
+	bool gap; /* carried_over lacks blocks: of chunks without identity or passed over */
 };
 
 struct mst_reader {
 	struct input input;
-	ZSTD_DCtx *zstd;
-	int state; /* 1 = more to come, 0 = proper end, else the error it ended with */
+	int state; /* 1 = more to come, 0 = proper end, else the error that it ended with */
 	char problem[160];
-	uint64_t unit_start; /* file position of the unit being read, or of the one that was wrong */
-	uint64_t sound;      /* file position behind the chunk delivered last */
-	uint32_t n_units;    /* units whose header was sound */
-
-	struct unit_header header;
-	uint8_t header_bytes[UNIT_HEADER_MAX];
-	struct column columns[UNIT_KNOWN_COLUMNS]; /* by column id */
-
-	unsigned time_shift;
-	struct mst_file_info info;
-	char **text; /* recorder, exe, cwd, then the arguments */
-	uint32_t n_text;
-	/* With what chunks that wait to be delivered need; `known` is what the one delivered last knows. */
-	struct array kinds, stacks, depths, frames, modules, threads;
-	struct known known;
-	bool paged; /* some kind's records have addresses */
+	uint64_t sound; /* file position behind the chunk delivered last */
+	struct reader_unit unit;
+	struct reader_file file;
+	struct reader_defs defs;
 	struct names names;
 	uint32_t names_units; /* met so far in their place */
-	bool ended;
+	bool ended;           /* END was read */
 	struct mst_end end;
-
-	/* Reading ahead of what is delivered. */
-	struct ahead *ahead;
-	int coming;       /* as `state`, of what has been read */
-	bool header_read; /* of the next unit, and nothing else of it */
-	unsigned wanted;  /* enum mst_column */
-	unsigned decoded; /* bit 0: the chunk delivered last was, bit 1: the one before it ... */
-
-	struct mst_live *live; /* of the key frame that reading began at */
-
-	struct ahead_slot *delivered; /* NULL: none */
-	uint64_t next_record, next_alloc;
-	uint64_t time;                    /* of the last stamp */
-	uint64_t count;                   /* of instructions, of the last call */
-	uint64_t sp_changed;              /* the same of the last call or step */
-	struct carried_over carried_over; /* as of the chunk delivered last, if identity is wanted */
-	bool gap;                         /* chunks were passed over, with blocks that elders lack */
-	uint64_t begin;                   /* when the base was */
-	bool in_base;                     /* the next chunk may be one of it */
+	struct reader_ahead ahead;
+	struct ahead_slot *delivered; /* the chunk; NULL: none */
+	struct reader_place place;
+	struct mst_live *live; /* of the key frame at which reading began */
 };
 
 /* Notes what is wrong with the current unit and returns `error`. */
@@ -87,7 +106,7 @@ __attribute__((format(printf, 3, 4))) int reader_fail(struct mst_reader *r, int 
 
 static inline struct cursor column_cursor(const struct mst_reader *r, uint8_t id)
 {
-	const struct column *c = &r->columns[id];
+	const struct column *c = &r->unit.columns[id];
 
 	if (!c->present || !c->size)
 		return (struct cursor){ NULL, NULL };

@@ -28,10 +28,10 @@ static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t know
 			    uint32_t *n)
 {
 	*n = 0;
-	DAMAGED_IF(r->header.fields_size < offset + 8, "a unit lacks fields");
-	DAMAGED_IF(wire_u32(r->header.fields + offset) != known, "definitions are missing");
-	*n = wire_u32(r->header.fields + offset + 4);
-	DAMAGED_IF(*n && (!r->columns[column].present || r->columns[column].size < *n),
+	DAMAGED_IF(r->unit.header.fields_size < offset + 8, "a unit lacks fields");
+	DAMAGED_IF(wire_u32(r->unit.header.fields + offset) != known, "definitions are missing");
+	*n = wire_u32(r->unit.header.fields + offset + 4);
+	DAMAGED_IF(*n && (!r->unit.columns[column].present || r->unit.columns[column].size < *n),
 		   "more definitions promised than there are");
 	return 0;
 }
@@ -41,16 +41,17 @@ static int read_frames(struct mst_reader *r, uint32_t n)
 	struct cursor c = column_cursor(r, COLUMN_FRAMES);
 	uint64_t module, delta, address = 0;
 	struct mst_frame *frames;
-	int err = reader_grow(r, &r->frames, sizeof(*frames), n, MST_MAX_FRAMES);
+	int err = reader_grow(r, &r->defs.frames, sizeof(*frames), n, MST_MAX_FRAMES);
 
 	if (err)
 		return err;
-	frames = r->frames.items;
+	frames = r->defs.frames.items;
 	for (uint32_t i = 0; i < n; i++) {
-		DAMAGED_IF(!take_varint(&c, &module) || !take_varint(&c, &delta) || module > r->modules.n,
+		DAMAGED_IF(!take_varint(&c, &module) || !take_varint(&c, &delta) ||
+				   module > r->defs.modules.n,
 			   "a frame is malformed");
 		address += (uint64_t)wire_unzigzag(delta);
-		frames[r->frames.n++] = (struct mst_frame){
+		frames[r->defs.frames.n++] = (struct mst_frame){
 			.module = module ? (uint32_t)module - 1 : MST_NONE,
 			.address = address,
 		};
@@ -80,32 +81,32 @@ int reader_take_stacks(struct mst_reader *r)
 {
 	struct cursor parents = column_cursor(r, COLUMN_PARENTS),
 		      codes = column_cursor(r, COLUMN_STACK_FRAMES);
-	uint32_t n, n_frames, next_frame = r->frames.n;
+	uint32_t n, n_frames, next_frame = r->defs.frames.n;
 	uint64_t code;
 	struct mst_stack *stacks;
 	uint16_t *depths;
 	int err;
 
-	if ((err = definition_range(r, 0, r->stacks.n, COLUMN_PARENTS, &n)) ||
-	    (err = definition_range(r, 8, r->frames.n, COLUMN_FRAMES, &n_frames)) ||
+	if ((err = definition_range(r, 0, r->defs.stacks.n, COLUMN_PARENTS, &n)) ||
+	    (err = definition_range(r, 8, r->defs.frames.n, COLUMN_FRAMES, &n_frames)) ||
 	    (err = read_frames(r, n_frames)) ||
-	    (err = reader_grow(r, &r->stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
-	    (err = reader_grow(r, &r->depths, sizeof(*depths), n, MST_MAX_STACKS)))
+	    (err = reader_grow(r, &r->defs.stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
+	    (err = reader_grow(r, &r->defs.depths, sizeof(*depths), n, MST_MAX_STACKS)))
 		return err;
-	stacks = r->stacks.items;
-	depths = r->depths.items;
+	stacks = r->defs.stacks.items;
+	depths = r->defs.depths.items;
 	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t id = r->stacks.n;
+		const uint32_t id = r->defs.stacks.n;
 		uint32_t parent;
 
 		DAMAGED_IF(!take_parent(&parents, stacks, id, &parent) || !take_varint(&codes, &code),
 			   "a stack is malformed");
 		code = code ? code - 1 : next_frame++;
-		DAMAGED_IF(code >= r->frames.n, "a stack names a frame that isn't there");
+		DAMAGED_IF(code >= r->defs.frames.n, "a stack names a frame that isn't there");
 		DAMAGED_IF(depths[parent] >= MST_MAX_DEPTH, "a stack is too deep");
 		depths[id] = depths[parent] + 1;
 		stacks[id] = (struct mst_stack){ .parent = parent, .frame = (uint32_t)code };
-		r->stacks.n = r->depths.n = id + 1;
+		r->defs.stacks.n = r->defs.depths.n = id + 1;
 	}
 	return 0;
 }
@@ -121,10 +122,10 @@ int reader_take_kinds(struct mst_reader *r)
 	uint32_t n;
 	int err;
 
-	if ((err = definition_range(r, 0, r->kinds.n, COLUMN_OPS, &n)) ||
-	    (err = reader_grow(r, &r->kinds, sizeof(struct mst_kind), n, MST_MAX_KINDS)))
+	if ((err = definition_range(r, 0, r->defs.kinds.n, COLUMN_OPS, &n)) ||
+	    (err = reader_grow(r, &r->defs.kinds, sizeof(struct mst_kind), n, MST_MAX_KINDS)))
 		return err;
-	kinds = r->kinds.items;
+	kinds = r->defs.kinds.items;
 	for (uint32_t i = 0; i < n; i++) {
 		struct mst_kind k = { 0 };
 
@@ -133,7 +134,7 @@ int reader_take_kinds(struct mst_reader *r)
 				   !take_byte(&aligns, &k.align_log2) || !take_byte(&flags, &k.flags),
 			   "a kind is malformed");
 		stack += (uint64_t)wire_unzigzag(delta);
-		DAMAGED_IF(stack >= r->stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
+		DAMAGED_IF(stack >= r->defs.stacks.n || k.op >= MST_OP_COUNT || k.align_log2 > 63 ||
 				   more > UINT64_MAX - k.size,
 			   "a kind is impossible");
 		k.stack = (uint32_t)stack;
@@ -143,8 +144,8 @@ int reader_take_kinds(struct mst_reader *r)
 				   "a kind's usable size is malformed");
 			k.usable = k.size + more;
 		}
-		r->paged |= mst_op_is_page(k.op);
-		kinds[r->kinds.n++] = k;
+		r->defs.paged |= mst_op_is_page(k.op);
+		kinds[r->defs.kinds.n++] = k;
 	}
 	return 0;
 }
@@ -177,8 +178,8 @@ int reader_take_modules(struct mst_reader *r)
 	uint32_t n;
 	int err;
 
-	if ((err = definition_range(r, 0, r->modules.n, 0, &n)) ||
-	    (err = reader_grow(r, &r->modules, sizeof(struct mst_module), n, MST_MAX_MODULES)))
+	if ((err = definition_range(r, 0, r->defs.modules.n, 0, &n)) ||
+	    (err = reader_grow(r, &r->defs.modules, sizeof(struct mst_module), n, MST_MAX_MODULES)))
 		return err;
 	for (uint32_t i = 0; i < n; i++) {
 		struct mst_module m = { 0 };
@@ -186,7 +187,7 @@ int reader_take_modules(struct mst_reader *r)
 		DAMAGED_IF(!take_module(&c, &m), "a module is malformed");
 		if (!m.path)
 			return reader_fail(r, MST_ERR_NOMEM, "no memory");
-		((struct mst_module *)r->modules.items)[r->modules.n++] = m;
+		((struct mst_module *)r->defs.modules.items)[r->defs.modules.n++] = m;
 	}
 	return 0;
 }
@@ -198,12 +199,12 @@ int reader_take_threads(struct mst_reader *r)
 	uint32_t n;
 	int err;
 
-	if ((err = definition_range(r, 0, r->threads.n, 0, &n)) ||
-	    (err = reader_grow(r, &r->threads, sizeof(struct mst_thread), n, MST_MAX_THREADS)))
+	if ((err = definition_range(r, 0, r->defs.threads.n, 0, &n)) ||
+	    (err = reader_grow(r, &r->defs.threads, sizeof(struct mst_thread), n, MST_MAX_THREADS)))
 		return err;
 	for (uint32_t i = 0; i < n; i++) {
 		DAMAGED_IF(!take_varint(&c, &tid) || tid > UINT32_MAX, "a thread is malformed");
-		((struct mst_thread *)r->threads.items)[r->threads.n++] =
+		((struct mst_thread *)r->defs.threads.items)[r->defs.threads.n++] =
 			(struct mst_thread){ .tid = (uint32_t)tid };
 	}
 	return 0;

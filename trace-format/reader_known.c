@@ -4,47 +4,47 @@
 
 const struct mst_file_info *mst_reader_info(const struct mst_reader *r)
 {
-	return &r->info;
+	return &r->file.info;
 }
 
 unsigned mst_reader_time_shift(const struct mst_reader *r)
 {
-	return r->time_shift;
+	return r->file.time_shift;
 }
 
 const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->known.kinds;
-	return r->kinds.items;
+	*n = r->defs.known.kinds;
+	return r->defs.kinds.items;
 }
 
 const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->known.stacks;
-	return r->stacks.items;
+	*n = r->defs.known.stacks;
+	return r->defs.stacks.items;
 }
 
 const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->known.frames;
-	return r->frames.items;
+	*n = r->defs.known.frames;
+	return r->defs.frames.items;
 }
 
 const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->known.modules;
-	return r->modules.items;
+	*n = r->defs.known.modules;
+	return r->defs.modules.items;
 }
 
 const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
 {
-	*n = r->known.threads;
-	return r->threads.items;
+	*n = r->defs.known.threads;
+	return r->defs.threads.items;
 }
 
 uint64_t mst_reader_instructions(const struct mst_reader *r)
 {
-	return r->count;
+	return r->place.instructions;
 }
 
 uint32_t mst_reader_names(const struct mst_reader *r, uint32_t frame)
@@ -64,7 +64,7 @@ struct mst_name mst_reader_name(const struct mst_reader *r, uint32_t frame, uint
 
 uint64_t mst_reader_sound_bytes(const struct mst_reader *r)
 {
-	return r->state < 0 ? r->unit_start : r->sound;
+	return r->state < 0 ? r->unit.start : r->sound;
 }
 
 const struct mst_end *mst_reader_end(const struct mst_reader *r)

@@ -79,7 +79,7 @@ static int read_unit_at(struct mst_reader *r, uint64_t at, uint32_t number)
 
 	if (r->input.offset != at && (got = input_go(&r->input, at)))
 		return got;
-	r->n_units = number;
+	r->unit.n = number;
 	got = reader_header(r);
 	return got == 1 ? reader_columns(r) : got == 0 ? MST_ERR_DAMAGED : got;
 }
@@ -111,9 +111,9 @@ static int read_index(struct seeking *s)
 	if (!at || !peek_header(s, at, UNIT_INDEX, bytes, &header) || header.fields_size < 4 ||
 	    read_unit_at(r, at, header.seq) != 0)
 		return 0;
-	s->n = wire_u32(r->header.fields);
+	s->n = wire_u32(r->unit.header.fields);
 	/* An entry takes two bytes at least. */
-	if (!r->columns[0].present || s->n > r->columns[0].size / 2)
+	if (!r->unit.columns[0].present || s->n > r->unit.columns[0].size / 2)
 		return 0;
 	s->entries = malloc(s->n * sizeof(*s->entries));
 	if (!s->entries)
@@ -180,9 +180,9 @@ static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
 	struct mst_live *live;
 	uint32_t n;
 
-	DAMAGED_IF(r->header.fields_size < FIELDS_KEYFRAME, "a key frame is malformed");
-	n = wire_u32(r->header.fields + 28);
-	DAMAGED_IF(wire_u32(r->header.fields + 24) != r->kinds.n || n >= r->kinds.n,
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_KEYFRAME, "a key frame is malformed");
+	n = wire_u32(r->unit.header.fields + 28);
+	DAMAGED_IF(wire_u32(r->unit.header.fields + 24) != r->defs.kinds.n || n >= r->defs.kinds.n,
 		   "a key frame of other definitions");
 	live = malloc((n + 1) * sizeof(*live));
 	if (!live)
@@ -191,12 +191,12 @@ static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
 	r->live = live;
 	for (uint32_t i = 0; i < n; i++) {
 		DAMAGED_IF(!take_varint(&kinds, &skip) || !take_varint(&blocks, &count) || skip == 0 ||
-				   skip >= r->kinds.n - kind,
+				   skip >= r->defs.kinds.n - kind,
 			   "a key frame is malformed");
 		kind += skip;
 		live[i] = (struct mst_live){ (uint32_t)kind, wire_unzigzag(count) };
 	}
-	*keyframe = unpack(r->header.fields);
+	*keyframe = unpack(r->unit.header.fields);
 	keyframe->live = live;
 	return 0;
 }
@@ -227,8 +227,8 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	uint32_t entry;
 	int got;
 
-	if (r->state != 1 || r->coming != 1 || r->header_read || r->next_record || ahead_first(r->ahead) ||
-	    r->delivered || r->info.base || !find_base(r, &s.base))
+	if (r->state != 1 || r->ahead.coming != 1 || r->ahead.header_read || r->place.record ||
+	    ahead_first(r->ahead.chunks) || r->delivered || r->file.info.base || !find_base(r, &s.base))
 		return 0;
 	r->input.jumping = true;
 	got = read_index(&s);
@@ -236,7 +236,7 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	if (got < 0 || entry == s.n) {
 		/* The first unit is the one that has been read. */
 		free(s.entries);
-		r->n_units = 1;
+		r->unit.n = 1;
 		r->input.jumping = false;
 		return got < 0 ? got : input_go(&r->input, here);
 	}
@@ -245,11 +245,11 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	r->input.jumping = false;
 	if (got < 0)
 		return r->state = got;
-	r->next_record = keyframe->records;
-	r->next_alloc = keyframe->allocs;
-	r->time = keyframe->time;
-	r->count = keyframe->instructions;
-	r->gap = true;
+	r->place.record = keyframe->records;
+	r->place.alloc = keyframe->allocs;
+	r->place.time = keyframe->time;
+	r->place.instructions = keyframe->instructions;
+	r->place.gap = true;
 	reader_know(r);
 	return 1;
 }
