@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another trace with the same records: its units are copied as they are, only the FILE unit's
- * features will differ. Their numbers stay, because what is left out stands behind all of them.
+ * Copies the units of a trace as they are, for new names behind them. Unit numbers stay, because the units that are left
+ * out (names, index, END) stand behind all others. Only the FILE unit's features will differ.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "mst_limits.h"
@@ -39,7 +40,7 @@ static int note(struct mst_writer *w, const struct unit_header *header, uint64_t
 	return writer_note_unit(w, entry);
 }
 
-/* Notes the units up to `*end`, and sets that to the end of those to be kept. */
+/* Notes the units before `*end` and sets `*end` behind the last one that is kept. */
 static int note_units(struct mst_writer *w, int from, uint64_t *end)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
@@ -50,6 +51,7 @@ static int note_units(struct mst_writer *w, int from, uint64_t *end)
 	while (!err && read_header(from, at, *end, bytes, &header, &size) && is_kept(&header)) {
 		err = note(w, &header, size);
 		at += size;
+		assert(at <= *end);
 	}
 	*end = at;
 	return err ? err : at ? 0 : MST_ERR_NOT_A_TRACE;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Walks the events of a decoded chunk. */
+#include <assert.h>
+
 #include "mstrace.h"
 
 #define UNKNOWN_BLOCK UINT64_MAX
@@ -8,17 +11,19 @@ static uint64_t take_freed(struct mst_cursor *c)
 	return c->freed < c->chunk->n_freed ? c->chunk->freed[c->freed++] : UNKNOWN_BLOCK;
 }
 
-/* 0 where the reader was not to give them. */
+/* 0 if addresses were not wanted. */
 static uint64_t take_address(struct mst_cursor *c)
 {
 	return c->addresses < c->chunk->n_addresses ? c->chunk->addresses[c->addresses++] : 0;
 }
 
-/* The record after an OUT or KEEP, which the reader has proved to be there. */
+/* Takes the record after an OUT or KEEP. Decoding has checked that there is one. */
 static void second_half(struct mst_cursor *c, const struct mst_token *first, struct mst_event *e)
 {
 	const struct mst_token *second = &c->chunk->tokens[c->chunk->records[c->record++]];
 
+	assert(c->record <= c->chunk->n_records);
+	assert(second->role == MST_CALL || (second->role == MST_ALLOC && first->role == MST_OUT));
 	e->old_kind = first->kind;
 	e->old_index = take_freed(c);
 	e->kind = second->kind;
@@ -39,6 +44,7 @@ bool mst_cursor_next(struct mst_cursor *c, struct mst_event *e)
 
 	if (c->record >= chunk->n_records)
 		return false;
+	assert(chunk->records && chunk->records[c->record] < chunk->n_tokens);
 	while (c->stamp + 1 < chunk->n_stamps && chunk->stamps[c->stamp + 1].record <= c->record)
 		c->stamp++;
 	while (c->run + 1 < chunk->n_runs && chunk->runs[c->run + 1].record <= c->record)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +30,13 @@ size_t input_left(const struct input *input)
 	return input->end - input->start;
 }
 
-/* Room behind data[end]: by moving the window down, else by doubling. */
+/* Makes room behind data[end]: moves the window down, or doubles it when it is full. */
 static int make_room(struct input *input)
 {
 	size_t capacity = input->capacity ? input->capacity * 2 : FIRST_CAPACITY;
 	uint8_t *data;
 
+	assert(input->start <= input->end && input->end == input->capacity);
 	if (input->start > 0) {
 		memmove(input->data, input->data + input->start, input_left(input));
 		input->end -= input->start;
@@ -59,6 +61,7 @@ static int fill(struct input *input)
 	if (input->end == input->capacity && (err = make_room(input)))
 		return err;
 	room = input->capacity - input->end;
+	assert(room > 0 && !input->eof);
 	if (input->jumping && room > JUMPING_BYTES)
 		room = JUMPING_BYTES;
 	do
@@ -74,6 +77,7 @@ static int fill(struct input *input)
 
 int input_peek(struct input *input, size_t n, const uint8_t **data)
 {
+	assert(input->start <= input->end);
 	while (input_left(input) < n) {
 		int err;
 
@@ -107,7 +111,7 @@ int input_take(struct input *input, size_t n, uint8_t *to)
 	return 1;
 }
 
-/* Everything that is unread, in a file without a name; its descriptor, or an error. */
+/* Copies everything unread to a file without a name; its descriptor, or an error. */
 static int spool(struct input *input)
 {
 	const int fd = file_unnamed();
@@ -134,6 +138,7 @@ int input_seekable(struct input *input, uint64_t *position)
 		*position = (uint64_t)at - input_left(input);
 		return 0;
 	}
+	assert(!input->owned);
 	fd = spool(input);
 	if (fd < 0)
 		return fd;
@@ -147,9 +152,9 @@ int input_seekable(struct input *input, uint64_t *position)
 int input_go(struct input *input, uint64_t offset)
 {
 	const off_t position = lseek(input->fd, 0, SEEK_CUR);
-	const off_t base = position - (off_t)(input->offset + input_left(input));
+	const off_t start = position - (off_t)(input->offset + input_left(input));
 
-	if (position < 0 || lseek(input->fd, base + (off_t)offset, SEEK_SET) < 0)
+	if (position < 0 || lseek(input->fd, start + (off_t)offset, SEEK_SET) < 0)
 		return MST_ERR_IO;
 	input->start = input->end = 0;
 	input->offset = offset;
@@ -159,6 +164,7 @@ int input_go(struct input *input, uint64_t offset)
 
 void input_skip(struct input *input, size_t n)
 {
+	assert(n <= input_left(input));
 	input->start += n;
 	input->offset += n;
 	if (input->start == input->end)

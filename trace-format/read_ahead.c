@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "read_ahead.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,13 +16,16 @@ struct worker {
 };
 
 struct ahead {
-	struct decode_scratch scratch;
-	size_t bytes;
+	struct decode_scratch scratch; /* the caller's thread's */
+	size_t bytes;                  /* stored, of chunks [first, end) */
 	unsigned n_slots;
 	struct ahead_slot *slots;
-	/* Chunks are numbered from 0; number n is in slot n % n_slots. first <= next <= end <= first + n_slots. */
-	uint64_t first, end; /* written by the caller's thread, with the lock */
-	uint64_t next;       /* the first that nobody has begun to decode */
+	/*
+	 * Chunks have numbers from 0; number n is in slot n % n_slots. first <= next <= end <= first + n_slots. Only the
+	 * caller's thread writes `first` and `end`, with the lock, and so reads them without.
+	 */
+	uint64_t first, end;
+	uint64_t next; /* the first whose decoding has not begun; under the lock */
 	bool quit;
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
@@ -34,19 +38,29 @@ static struct ahead_slot *slot_of(struct ahead *a, uint64_t number)
 	return &a->slots[number % a->n_slots];
 }
 
+/* With the lock. */
+static void assert_order(const struct ahead *a)
+{
+	assert(a->first <= a->next && a->next <= a->end && a->end - a->first <= a->n_slots);
+	(void)a;
+}
+
 /* ---- decoding ---- */
 
-/* Decodes chunk a->next. With the lock, which is free meanwhile. */
+/* Decodes chunk a->next. Called and left with the lock, which is free meanwhile. */
 static void decode_next(struct ahead *a, struct decode_scratch *scratch)
 {
 	struct ahead_slot *slot = slot_of(a, a->next++);
 
+	assert_order(a);
+	assert(slot->state == SLOT_WAITING);
 	slot->state = SLOT_BUSY;
 	pthread_mutex_unlock(&a->lock);
 	decode_peek(&slot->decode, scratch);
 	if (slot->whole && !slot->decode.peeked.error)
 		decode_rest(&slot->decode, scratch);
 	pthread_mutex_lock(&a->lock);
+	assert(slot->state == SLOT_BUSY);
 	slot->state = SLOT_DONE;
 	pthread_cond_signal(&a->done);
 }
@@ -67,7 +81,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. With fewer than wanted it only takes longer. */
+/* Blocks all signals in the workers: they are for the program's own threads. Fewer workers than wanted only take longer. */
 static void start_workers(struct ahead *a)
 {
 	sigset_t all, before;
@@ -92,6 +106,7 @@ struct ahead_slot *ahead_free(struct ahead *a)
 {
 	struct ahead_slot *slot = slot_of(a, a->end);
 
+	assert(a->end - a->first <= a->n_slots);
 	if (a->end - a->first == a->n_slots)
 		return NULL;
 	decode_reset(&slot->decode);
@@ -104,11 +119,13 @@ void ahead_submit(struct ahead *a)
 
 	a->bytes += slot->decode.stored.size;
 	pthread_mutex_lock(&a->lock);
+	assert(a->end - a->first < a->n_slots);
 	slot->state = SLOT_WAITING;
 	a->end++;
+	assert_order(a);
 	pthread_cond_signal(&a->work);
 	pthread_mutex_unlock(&a->lock);
-	/* Many traces are over before threads would have been of use. */
+	/* Short traces end before threads pay for their start. */
 	if (a->n_workers < a->n_wanted && a->end > 2)
 		start_workers(a);
 }
@@ -122,6 +139,7 @@ void ahead_wait(struct ahead *a)
 {
 	const struct ahead_slot *slot = slot_of(a, a->first);
 
+	assert(a->first < a->end);
 	pthread_mutex_lock(&a->lock);
 	while (slot->state != SLOT_DONE) {
 		if (a->next < a->end)
@@ -134,9 +152,12 @@ void ahead_wait(struct ahead *a)
 
 void ahead_release(struct ahead *a)
 {
+	assert(a->first < a->end && a->bytes >= slot_of(a, a->first)->decode.stored.size);
 	a->bytes -= slot_of(a, a->first)->decode.stored.size;
 	pthread_mutex_lock(&a->lock);
+	assert(slot_of(a, a->first)->state == SLOT_DONE);
 	a->first++;
+	assert_order(a);
 	pthread_mutex_unlock(&a->lock);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks that wait to be decoded, in the order of the file, and threads that do so ahead of the reader. All functions
- * are for the reader's own thread, which decodes, too, instead of waiting; without other threads it does
- * all of it. Private.
+ * Chunks that wait to be decoded, in the order of the file, and threads that decode them ahead of delivery. Only the
+ * reader's thread calls these functions; it decodes a chunk itself rather than wait, and all chunks without other
+ * threads. Private.
  */
 #ifndef MSTRACE_READ_AHEAD_H
 #define MSTRACE_READ_AHEAD_H
@@ -11,7 +11,7 @@
 
 struct ahead;
 
-/* How many definitions there are. */
+/* Numbers of definitions. */
 struct known {
 	uint32_t kinds, stacks, frames, modules, threads;
 };
@@ -19,39 +19,39 @@ struct known {
 struct ahead_slot {
 	struct decode decode;
 	struct known known;                                /* before the chunk */
-	bool whole;                                        /* both steps are wanted */
-	enum { SLOT_WAITING, SLOT_BUSY, SLOT_DONE } state; /* ahead's own */
+	bool whole;                                        /* decode the records, too */
+	enum { SLOT_WAITING, SLOT_BUSY, SLOT_DONE } state; /* read_ahead.c's, under its lock */
 };
 
-/* With `threads` beside the caller's, which start when there is something for them. NULL: no memory. */
+/* `threads` beside the caller's start when there is work for them. NULL: no memory. */
 struct ahead *ahead_create(unsigned threads);
 void ahead_destroy(struct ahead *ahead); /* NULL is allowed */
 
-/* The slot that the next chunk is to be put into, reset; NULL: all are in use. */
+/* The slot for the next chunk, reset; NULL: all are in use. */
 struct ahead_slot *ahead_free(struct ahead *ahead);
-/* It has been filled. */
+/* Hands over the slot of ahead_free(), filled. */
 void ahead_submit(struct ahead *ahead);
 
-/* The first of the chunks, whether it has been decoded or not; NULL: there is none. */
+/* The first chunk, decoded or not; NULL: there is none. */
 struct ahead_slot *ahead_first(struct ahead *ahead);
-/* Makes sure that it has been. */
+/* Waits until the first chunk is decoded. */
 void ahead_wait(struct ahead *ahead);
-/* The first chunk isn't needed any more. */
+/* Drops the first chunk, which is decoded. */
 void ahead_release(struct ahead *ahead);
 
 /* Stored bytes of all chunks here. */
 size_t ahead_bytes(const struct ahead *ahead);
 
 /*
- * Whether so many wait that the next ones can be read later, some at a time: a thread that is woken for each single
- * one spends more time on that than on the chunk.
+ * Whether enough chunks wait to read the next ones later, several at a time: a thread that is woken for each chunk spends
+ * more time on waking than on the chunk.
  */
 bool ahead_is_busy(const struct ahead *ahead);
 
 /* Whether there are, or will be, threads beside the caller's. */
 bool ahead_is_parallel(const struct ahead *ahead);
 
-/* The caller's own. */
+/* For decoding in the caller's thread. */
 struct decode_scratch *ahead_scratch(struct ahead *ahead);
 
 #endif

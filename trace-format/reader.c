@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader: takes units one by one, checks them, keeps the definitions, hands out chunks. It
- * stops for good at the first thing that is wrong; what it delivered before is sound.
+ * The reader takes units one by one, checks them, keeps definitions and delivers chunks. The first error is final; the
+ * chunks delivered before it are sound.
+ *
+ * Units are read ahead of delivery: read_on() reads one, chunks wait in r->ahead.chunks to be decoded, deliver() checks the
+ * first of them against the chunks before it. reader_fail() sets r->problem; r->unit.start is the place that it names.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +18,17 @@
 
 #define FORMAT_VERSION 1u
 #define STORE_STEP ((size_t)1 << 20)
-#define AHEAD_BYTES                                                                                          \
-	((size_t)64 << 20) /* stored bytes of chunks that wait to be delivered, but for the last of them */
+#define AHEAD_BYTES ((size_t)64 << 20) /* stored bytes of waiting chunks; the last one may go beyond */
 
 /* ---- problems ---- */
 
 int reader_fail(struct mst_reader *r, int error, const char *format, ...)
 {
 	va_list args;
-	int n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ", (unsigned long long)r->unit.start);
+	int n;
+
+	assert(error < 0);
+	n = snprintf(r->problem, sizeof(r->problem), "at byte %llu: ", (unsigned long long)r->unit.start);
 
 	va_start(args, format);
 	vsnprintf(r->problem + n, sizeof(r->problem) - (size_t)n, format, args);
@@ -66,7 +72,6 @@ static int read_column(struct mst_reader *r, const struct unit_header_column *in
 	return 0;
 }
 
-/* Reads the header of the next unit: 1, 0 at the end of the input, or an error. */
 int reader_header(struct mst_reader *r)
 {
 	const uint8_t *data;
@@ -110,7 +115,7 @@ int reader_columns(struct mst_reader *r)
 	return err;
 }
 
-/* Most often the names have been read beforehand, as far as they are sound. */
+/* names_scan() has taken the sound names before the first chunk, unless the trace came without FEATURE_NAMES. */
 static int read_names(struct mst_reader *r)
 {
 	struct names_column columns[3] = { { NULL, 0 } };
@@ -156,7 +161,7 @@ static int read_end(struct mst_reader *r)
 
 /* ---- chunks, as they are stored ---- */
 
-/* Goes over a column that is not known: only the check is about it. */
+/* Passes an unknown column: only the check covers it. */
 static int pass_column(struct mst_reader *r, const struct unit_header_column *info, struct decode *d)
 {
 	const uint8_t *data;
@@ -169,7 +174,7 @@ static int pass_column(struct mst_reader *r, const struct unit_header_column *in
 	return got;
 }
 
-/* As they arrive, for a header may promise more than there is. */
+/* Stores a column piece by piece, because a header may promise more bytes than there are. */
 static int store_column(struct mst_reader *r, const struct unit_header_column *info, struct decode *d)
 {
 	const size_t start = d->stored.size;
@@ -208,14 +213,17 @@ static int read_stored(struct mst_reader *r, const struct unit_header_column *in
 	return got ? 0 : reader_fail(r, MST_ERR_TRUNCATED, "the file ends inside a unit");
 }
 
-/* Whether threads that read ahead decode the records, too: yes if most of the last chunks were needed. */
+/*
+ * Whether threads that read ahead decode the records of a chunk, too: yes if two of the last three chunks were decoded.
+ * Without threads decoding waits for mst_reader_decode().
+ */
 static bool decodes_ahead(const struct mst_reader *r)
 {
 	return ahead_is_parallel(r->ahead.chunks) &&
 	       (r->ahead.wanted & MST_IDENTITY || __builtin_popcount(r->ahead.decoded & 7) > 1);
 }
 
-/* The EVENTS unit whose header has been read, into a slot. */
+/* Reads the columns of the EVENTS unit whose header was read, into a free slot. */
 static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 {
 	struct decode *d = &slot->decode;
@@ -267,18 +275,19 @@ int reader_take(struct mst_reader *r)
 	return 0;
 }
 
-/* Whether chunks that wait must not notice what the unit says. */
+/* Whether the unit is taken after the chunks before it are delivered: its content must not show up earlier. */
 static bool must_wait(uint8_t type)
 {
 	return type == UNIT_NAMES || type == UNIT_END;
 }
 
-/* Reads on by a unit: 1, 2: not now; 0 = the proper end, or an error. */
+/* Reads one unit: 1; 2 = not before a chunk has been delivered; 0 = the proper end; or an error. */
 static int read_on(struct mst_reader *r)
 {
 	struct ahead_slot *slot;
 	int got;
 
+	assert(r->ahead.coming == 1);
 	if (!r->ahead.header_read) {
 		got = reader_header(r);
 		if (got < 0)
@@ -310,6 +319,7 @@ static void read_ahead(struct mst_reader *r)
 {
 	int got = r->ahead.coming;
 
+	assert(!r->delivered);
 	if (ahead_is_busy(r->ahead.chunks))
 		return;
 	while (got == 1)
@@ -327,14 +337,15 @@ void reader_know(struct mst_reader *r)
 	r->sound = r->input.offset;
 }
 
-/* All that was read has been delivered. */
+/* All chunks that were read have been delivered. */
 static int finish(struct mst_reader *r)
 {
+	assert(r->ahead.coming <= 0 && !ahead_first(r->ahead.chunks));
 	reader_know(r);
 	return r->state = r->ahead.coming;
 }
 
-/* Marks tokens whose records have addresses. */
+/* Sets `paged` of the tokens whose records have addresses. */
 static void mark_paged(const struct mst_reader *r, const struct decode *d)
 {
 	const struct mst_kind *kinds = r->defs.kinds.items;
@@ -346,12 +357,13 @@ static void mark_paged(const struct mst_reader *r, const struct decode *d)
 
 static int fail_at(struct mst_reader *r, const struct decode *d, const struct decode_result *result)
 {
+	assert(result->done && result->error < 0);
 	r->unit.start = d->start;
 	return r->state = reader_fail(r, result->error, "%s", result->why);
 }
 
-/* The decoded chunk that was delivered is to have its addresses, too. */
-static int complete(struct mst_reader *r)
+/* Decodes the addresses of the delivered chunk, which is decoded but for them. */
+static int add_addresses(struct mst_reader *r)
 {
 	struct decode *d = &r->delivered->decode;
 
@@ -360,7 +372,7 @@ static int complete(struct mst_reader *r)
 	return d->decoded.error ? fail_at(r, d, &d->decoded) : 0;
 }
 
-/* What freed[] lacks is in the chunks before, so these are all gone over, if identity is wanted. */
+/* Completes freed[] from the chunks before. Each chunk is decoded for this, if identity is wanted. */
 static int take_identity(struct mst_reader *r, struct decode *d)
 {
 	const char *wrong = NULL;
@@ -384,7 +396,7 @@ static int take_identity(struct mst_reader *r, struct decode *d)
 	return wrong ? r->state = reader_fail(r, MST_ERR_DAMAGED, "%s", wrong) : 0;
 }
 
-/* Each chunk's steps go on from the last one's, so they are taken of all chunks, if they are wanted. */
+/* Decodes the SP changes of each chunk, if they are wanted, because they go on from those of the last one. */
 static int take_sp_changes(struct mst_reader *r, struct decode *d)
 {
 	struct decode_scratch *scratch = ahead_scratch(r->ahead.chunks);
@@ -401,8 +413,8 @@ static int take_sp_changes(struct mst_reader *r, struct decode *d)
 	return 0;
 }
 
-/* A base comes before all else; what follows begins where it ends. */
-static int look_at_base(struct mst_reader *r, const struct mst_chunk *chunk)
+/* The initial state comes before all events, which begin at its time. */
+static int check_initial_order(struct mst_reader *r, const struct mst_chunk *chunk)
 {
 	DAMAGED_IF(chunk->base && !r->place.initial, "a base in the midst of a trace");
 	if (!chunk->base && r->place.initial && r->place.time < r->file.begin)
@@ -411,8 +423,8 @@ static int look_at_base(struct mst_reader *r, const struct mst_chunk *chunk)
 	return 0;
 }
 
-/* Whether the chunk that was read is what one of its sort can be. */
-static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
+/* A chunk of the initial state has no calls and no later times. */
+static int check_initial_state(struct mst_reader *r, const struct mst_chunk *chunk)
 {
 	if (!chunk->base)
 		return 0;
@@ -424,7 +436,7 @@ static int check_base(struct mst_reader *r, const struct mst_chunk *chunk)
 	return 0;
 }
 
-/* What a chunk must go on from. */
+/* Checks that the chunk goes on from the one before it, and moves r->place to its end. */
 static int check_order(struct mst_reader *r, const struct decode *d)
 {
 	const struct mst_chunk *chunk = &d->chunk;
@@ -432,7 +444,7 @@ static int check_order(struct mst_reader *r, const struct decode *d)
 
 	DAMAGED_IF(chunk->first_record != r->place.record || chunk->first_alloc != r->place.alloc,
 		   "a chunk is missing");
-	if ((err = look_at_base(r, chunk)))
+	if ((err = check_initial_order(r, chunk)))
 		return err;
 	DAMAGED_IF(chunk->first_time < r->place.time, "time goes back");
 	DAMAGED_IF(chunk->first_count < r->place.instructions, "the count of instructions goes back");
@@ -443,7 +455,7 @@ static int check_order(struct mst_reader *r, const struct decode *d)
 	return 0;
 }
 
-/* All that can be said of a chunk before the second step; problems are at the chunk's place. */
+/* Checks all that is known of an undecoded chunk. Problems are reported at the chunk's place. */
 static int check_chunk(struct mst_reader *r, struct decode *d)
 {
 	const uint64_t reading = r->unit.start;
@@ -454,18 +466,19 @@ static int check_chunk(struct mst_reader *r, struct decode *d)
 		return err;
 	if (d->peeked.error)
 		return fail_at(r, d, &d->peeked);
-	if ((err = check_base(r, &d->chunk)))
+	if ((err = check_initial_state(r, &d->chunk)))
 		return err;
 	r->unit.start = reading;
 	return 0;
 }
 
-/* Delivers the first chunk that has been read: 1 or an error. */
+/* Delivers the first waiting chunk: 1 or an error. */
 static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 {
 	struct decode *d = &slot->decode;
 	int err;
 
+	assert(r->state == 1 && !r->delivered);
 	ahead_wait(r->ahead.chunks);
 	r->defs.known = slot->known;
 	if ((err = check_chunk(r, d)))
@@ -504,9 +517,10 @@ int mst_reader_decode(struct mst_reader *r)
 	if (!r->delivered)
 		return r->state;
 	r->ahead.decoded |= 1;
+	assert(r->delivered == ahead_first(r->ahead.chunks));
 	d = &r->delivered->decode;
 	decode_rest(d, ahead_scratch(r->ahead.chunks));
-	return complete(r);
+	return add_addresses(r);
 }
 
 int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
@@ -521,6 +535,7 @@ int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
 
 void mst_reader_want(struct mst_reader *r, unsigned columns)
 {
+	assert(!(columns & ~(unsigned)MST_ALL_COLUMNS));
 	r->ahead.wanted = columns;
 }
 
@@ -528,6 +543,7 @@ int mst_reader_parallel(struct mst_reader *r, unsigned threads)
 {
 	struct ahead *ahead = ahead_create(threads ? threads - 1 : 0);
 
+	assert(!ahead_first(r->ahead.chunks)); /* would be lost */
 	if (!ahead)
 		return MST_ERR_NOMEM;
 	ahead_destroy(r->ahead.chunks);
@@ -559,7 +575,6 @@ static int read_info_text(struct mst_reader *r)
 	return 0;
 }
 
-/* What the trace says that it has. */
 static void read_features(struct mst_reader *r, uint64_t features)
 {
 	r->file.info.instructions = features & FEATURE_INSTRUCTIONS;
@@ -605,8 +620,8 @@ static int read_file_unit(struct mst_reader *r)
 	return read_info_text(r);
 }
 
-/* The names of a trace stand behind its records; who replays these wants them before. */
-static int look_ahead(struct mst_reader *r)
+/* Reads the names, which stand behind the records, before these. */
+static int scan_names(struct mst_reader *r)
 {
 	uint64_t position;
 	int err = input_seekable(&r->input, &position);
@@ -632,7 +647,7 @@ static int open_trace(struct mst_reader *r)
 	if (got < 0 || (got = reader_columns(r)) || (got = read_file_unit(r)))
 		return got;
 	r->sound = r->input.offset;
-	return wire_u64(r->unit.header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? look_ahead(r) : 0;
+	return wire_u64(r->unit.header.fields + FILE_FEATURES_AT) & FEATURE_NAMES ? scan_names(r) : 0;
 }
 
 static int seed_definitions(struct mst_reader *r)
@@ -679,7 +694,7 @@ void mst_reader_destroy(struct mst_reader *r)
 {
 	if (!r)
 		return;
-	/* First: its threads may be looking at kinds. */
+	/* First: its threads read the chunks' memory. */
 	ahead_destroy(r->ahead.chunks);
 	for (uint32_t i = 0; i < r->file.n_text; i++)
 		free(r->file.text[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions: each unit goes on from those known. */
+/* Definitions: the ids of each unit go on from those before it. */
+#include <assert.h>
 #include <string.h>
 
 #include "reader.h"
@@ -9,6 +10,7 @@ int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uin
 	const uint64_t wanted = array->n + n;
 	void *items;
 
+	assert(array->n <= array->capacity);
 	DAMAGED_IF(wanted > limit, "more definitions than the format allows");
 	if (wanted <= array->capacity)
 		return 0;
@@ -21,8 +23,8 @@ int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uin
 }
 
 /*
- * The range at `offset` of the fields: definitions [first, first + n), which must follow those
- * known, and of which each takes at least a byte of `column`.
+ * Reads the range at `offset` of the fields: definitions [first, first + n). `known` must be the first, and each
+ * definition takes at least one byte of `column`.
  */
 static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t known, uint8_t column,
 			    uint32_t *n)
@@ -59,7 +61,7 @@ static int read_frames(struct mst_reader *r, uint32_t n)
 	return 0;
 }
 
-/* The parent of the stack that comes next: so many frames out of the stack before it, or by number. */
+/* The parent of the next stack: a number of frames out of the stack before it, or by distance. Below `id`. */
 static bool take_parent(struct cursor *parents, const struct mst_stack *stacks, uint32_t id, uint32_t *parent)
 {
 	uint64_t v;
@@ -93,6 +95,7 @@ int reader_take_stacks(struct mst_reader *r)
 	    (err = reader_grow(r, &r->defs.stacks, sizeof(*stacks), n, MST_MAX_STACKS)) ||
 	    (err = reader_grow(r, &r->defs.depths, sizeof(*depths), n, MST_MAX_STACKS)))
 		return err;
+	assert(r->defs.stacks.n == r->defs.depths.n);
 	stacks = r->defs.stacks.items;
 	depths = r->defs.depths.items;
 	for (uint32_t i = 0; i < n; i++) {
@@ -103,6 +106,7 @@ int reader_take_stacks(struct mst_reader *r)
 			   "a stack is malformed");
 		code = code ? code - 1 : next_frame++;
 		DAMAGED_IF(code >= r->defs.frames.n, "a stack names a frame that isn't there");
+		assert(parent < id);
 		DAMAGED_IF(depths[parent] >= MST_MAX_DEPTH, "a stack is too deep");
 		depths[id] = depths[parent] + 1;
 		stacks[id] = (struct mst_stack){ .parent = parent, .frame = (uint32_t)code };

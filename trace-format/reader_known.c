@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reader knows so far. */
+/* What a reader knows up to the chunk delivered last. */
+#include <assert.h>
+
 #include "reader.h"
 
 const struct mst_file_info *mst_reader_info(const struct mst_reader *r)
@@ -14,30 +16,35 @@ unsigned mst_reader_time_shift(const struct mst_reader *r)
 
 const struct mst_kind *mst_reader_kinds(const struct mst_reader *r, uint32_t *n)
 {
+	assert(r->defs.known.kinds <= r->defs.kinds.n);
 	*n = r->defs.known.kinds;
 	return r->defs.kinds.items;
 }
 
 const struct mst_stack *mst_reader_stacks(const struct mst_reader *r, uint32_t *n)
 {
+	assert(r->defs.known.stacks <= r->defs.stacks.n);
 	*n = r->defs.known.stacks;
 	return r->defs.stacks.items;
 }
 
 const struct mst_frame *mst_reader_frames(const struct mst_reader *r, uint32_t *n)
 {
+	assert(r->defs.known.frames <= r->defs.frames.n);
 	*n = r->defs.known.frames;
 	return r->defs.frames.items;
 }
 
 const struct mst_module *mst_reader_modules(const struct mst_reader *r, uint32_t *n)
 {
+	assert(r->defs.known.modules <= r->defs.modules.n);
 	*n = r->defs.known.modules;
 	return r->defs.modules.items;
 }
 
 const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t *n)
 {
+	assert(r->defs.known.threads <= r->defs.threads.n);
 	*n = r->defs.known.threads;
 	return r->defs.threads.items;
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader has defined, defined once more in a writer: threads, modules, frames and stacks, each when it
- * is asked for.
+ * Defines a reader's threads, modules, frames and stacks in a writer, each when it is first asked for.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mst_limits.h"
 #include "mst_writer.h"
 
-/* New ids by old ones, MST_NONE where there is none yet. */
+/* New ids by old ones, MST_NONE without a new one. */
 struct ids {
 	uint32_t *items;
 	uint32_t n;
 };
 
 struct mst_remap {
-	const struct mst_reader *from;   /* or NULL, and then ... */
-	const struct mst_writer *before; /* ... this */
+	/* One of the two is NULL. */
+	const struct mst_reader *from;
+	const struct mst_writer *before;
 	struct mst_writer *to;
 	bool strip_paths;
 	struct ids threads, modules, frames, stacks;
-	struct ids origins; /* old frames by new ones */
-	struct ids path;
+	struct ids origins; /* the first old frame by new ones */
+	struct ids path;    /* find_path()'s */
 };
 
 static bool reserve(struct ids *ids, uint32_t n)
@@ -79,9 +80,11 @@ void mst_remap_destroy(struct mst_remap *t)
 int mst_remap_thread(struct mst_remap *t, uint32_t thread, uint32_t *id)
 {
 	uint32_t n;
-	const struct mst_thread *threads = mst_reader_threads(t->from, &n);
+	const struct mst_thread *threads;
 	int err = 0;
 
+	assert(t->from);
+	threads = mst_reader_threads(t->from, &n);
 	if (thread >= n)
 		return MST_ERR_ARGUMENT;
 	if (!reserve(&t->threads, n))
@@ -92,7 +95,7 @@ int mst_remap_thread(struct mst_remap *t, uint32_t thread, uint32_t *id)
 	return err;
 }
 
-static int transfer_module(struct mst_remap *t, uint32_t old, uint32_t *id)
+static int remap_module(struct mst_remap *t, uint32_t old, uint32_t *id)
 {
 	uint32_t n;
 	struct mst_module module =
@@ -100,6 +103,7 @@ static int transfer_module(struct mst_remap *t, uint32_t old, uint32_t *id)
 	const char *slash = t->strip_paths ? strrchr(module.path, '/') : NULL;
 	int err = 0;
 
+	assert(old < n);
 	if (!reserve(&t->modules, n))
 		return MST_ERR_NOMEM;
 	if (slash)
@@ -125,7 +129,7 @@ int mst_remap_frame(struct mst_remap *t, uint32_t old, uint32_t *id)
 		struct mst_frame frame = frames[old];
 
 		if (frame.module != MST_NONE)
-			err = transfer_module(t, frame.module, &frame.module);
+			err = remap_module(t, frame.module, &frame.module);
 		if (!err)
 			err = mst_writer_frame(t->to, &frame, id);
 		if (err || !reserve(&t->origins, *id + 1))
@@ -135,15 +139,17 @@ int mst_remap_frame(struct mst_remap *t, uint32_t old, uint32_t *id)
 			t->origins.items[*id] = old;
 	}
 	*id = t->frames.items[old];
+	assert(*id != MST_NONE && t->origins.items[*id] != MST_NONE);
 	return 0;
 }
 
-/* `stack` and those outside of it that have no id yet, the outermost last; *n of them. False: no memory. */
+/* Collects in t->path the stacks from `stack` outwards that have no new id; *n of them. False: no memory. */
 static bool find_path(struct mst_remap *t, const struct mst_stack *stacks, uint32_t stack, uint32_t *n)
 {
 	for (*n = 0; t->stacks.items[stack] == MST_NONE; stack = stacks[stack].parent) {
 		if (!reserve(&t->path, *n + 1))
 			return false;
+		assert(stacks[stack].parent < stack);
 		t->path.items[(*n)++] = stack;
 	}
 	return true;
@@ -166,28 +172,30 @@ int mst_remap_stack(struct mst_remap *t, uint32_t stack, uint32_t *id)
 		return MST_ERR_NOMEM;
 	while (n > 0) {
 		const struct mst_stack *old = &stacks[t->path.items[--n]];
-		struct mst_stack new = { .parent = ids[old->parent] };
+		struct mst_stack stack_there = { .parent = ids[old->parent] };
 		int err;
 
-		if ((err = mst_remap_frame(t, old->frame, &new.frame)) ||
-		    (err = mst_writer_stack(t->to, &new, &ids[t->path.items[n]])))
+		assert(ids[old->parent] != MST_NONE);
+		if ((err = mst_remap_frame(t, old->frame, &stack_there.frame)) ||
+		    (err = mst_writer_stack(t->to, &stack_there, &ids[t->path.items[n]])))
 			return err;
 	}
 	*id = ids[stack];
 	return 0;
 }
 
-static int transfer_names_of(struct mst_remap *t, uint32_t old, uint32_t new)
+static int remap_names_of(struct mst_remap *t, uint32_t old, uint32_t id)
 {
 	struct mst_name names[MST_MAX_NAMES];
 	const uint32_t n = mst_reader_names(t->from, old);
 
+	assert(n <= MST_MAX_NAMES);
 	for (uint32_t i = 0; i < n; i++) {
 		names[i] = mst_reader_name(t->from, old, i);
 		if (t->strip_paths)
 			names[i].directory = NULL;
 	}
-	return n ? mst_writer_names(t->to, new, names, n) : 0;
+	return n ? mst_writer_names(t->to, id, names, n) : 0;
 }
 
 int mst_remap_unloaded(struct mst_remap *t)
@@ -213,11 +221,12 @@ int mst_remap_names(struct mst_remap *t)
 	uint32_t n;
 	int err = 0;
 
+	assert(t->from);
 	mst_writer_frames(t->to, &n);
 	mst_writer_steady_texts(t->to);
 	for (uint32_t i = 0; i < n && i < t->origins.n && !err; i++) {
 		if (t->origins.items[i] != MST_NONE)
-			err = transfer_names_of(t, t->origins.items[i], i);
+			err = remap_names_of(t, t->origins.items[i], i);
 	}
 	return err;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beginning in the middle: the index says where units are, a key frame what the records before it come
- * to. Definitions before it are read all the same.
+ * Reading from a key frame: the index gives the places of units, the key frame the sums of the records before it. All
+ * definitions before it are read.
  */
+#include <assert.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,10 +12,10 @@
 #include "reader.h"
 #include "sums.h"
 
-/* What END says about its own size, and the CRC behind it. */
+/* END's size and CRC, the last bytes of a trace. */
 #define TAIL_BYTES 8u
 
-/* Units before the index, as that lists them. */
+/* A unit before the index, as the index lists it. */
 struct entry {
 	uint64_t at;
 	uint8_t type;
@@ -22,30 +23,30 @@ struct entry {
 
 struct seeking {
 	struct mst_reader *reader;
-	uint64_t base; /* where in the file the trace begins */
+	uint64_t start; /* file position of the trace */
 	struct entry *entries;
 	uint32_t n;
 };
 
 /* ---- units at known places ---- */
 
-/* A unit's header. False: there is none of the type. */
+/* Reads the header of a unit at `at`. False: there is no unit of the type. */
 static bool peek_header(const struct seeking *s, uint64_t at, uint8_t type, uint8_t bytes[UNIT_HEADER_MAX],
 			struct unit_header *header)
 {
-	return unit_read(s->reader->input.fd, s->base + at, bytes, header) && header->type == type;
+	return unit_read(s->reader->input.fd, s->start + at, bytes, header) && header->type == type;
 }
 
-/* Where in the file the trace begins. False: the input is no file. */
-static bool find_base(const struct mst_reader *r, uint64_t *base)
+/* The trace's file position. False: the input is no file. */
+static bool find_start(const struct mst_reader *r, uint64_t *start)
 {
 	const off_t position = lseek(r->input.fd, 0, SEEK_CUR);
 
-	*base = (uint64_t)position - input_left(&r->input) - r->input.offset;
+	*start = (uint64_t)position - input_left(&r->input) - r->input.offset;
 	return position >= 0;
 }
 
-/* END's header, whose fields are in `bytes`. False: the file doesn't end with it. */
+/* Reads END's header; its fields are in `bytes`. False: the file doesn't end with END. */
 static bool peek_end(const struct seeking *s, uint8_t bytes[UNIT_HEADER_MAX], struct unit_header *header)
 {
 	uint8_t tail[TAIL_BYTES];
@@ -53,15 +54,15 @@ static bool peek_end(const struct seeking *s, uint8_t bytes[UNIT_HEADER_MAX], st
 	uint64_t end;
 
 	if (fstat(s->reader->input.fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size < s->base + TAIL_BYTES)
+	    (uint64_t)st.st_size < s->start + TAIL_BYTES)
 		return false;
-	end = (uint64_t)st.st_size - s->base;
-	return file_read_at(s->reader->input.fd, s->base + end - TAIL_BYTES, tail, sizeof(tail)) &&
+	end = (uint64_t)st.st_size - s->start;
+	return file_read_at(s->reader->input.fd, s->start + end - TAIL_BYTES, tail, sizeof(tail)) &&
 	       wire_u32(tail) <= end && peek_header(s, end - wire_u32(tail), UNIT_END, bytes, header) &&
 	       header->fields_size >= FIELDS_END;
 }
 
-/* Where the index begins; 0: there is none. */
+/* The place of the index; 0: there is none. */
 static uint64_t find_index(const struct seeking *s)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
@@ -72,7 +73,7 @@ static uint64_t find_index(const struct seeking *s)
 
 /* ---- the index ---- */
 
-/* Puts the reader's input at a unit, and reads its header and columns. */
+/* Reads header and columns of the unit at a place. */
 static int read_unit_at(struct mst_reader *r, uint64_t at, uint32_t number)
 {
 	int got;
@@ -84,7 +85,7 @@ static int read_unit_at(struct mst_reader *r, uint64_t at, uint32_t number)
 	return got == 1 ? reader_columns(r) : got == 0 ? MST_ERR_DAMAGED : got;
 }
 
-/* False: it isn't one. */
+/* False: the column is no index. */
 static bool take_entries(struct seeking *s, struct cursor c)
 {
 	uint64_t at = 0, size, records, time;
@@ -100,7 +101,7 @@ static bool take_entries(struct seeking *s, struct cursor c)
 	return true;
 }
 
-/* 1, 0: there is none that could be read; or an error. */
+/* 1; 0 without a readable index; or an error. */
 static int read_index(struct seeking *s)
 {
 	struct mst_reader *r = s->reader;
@@ -135,7 +136,7 @@ static struct mst_keyframe unpack(const uint8_t *f)
 	};
 }
 
-/* What the key frame of an entry says in its fields. False: it can't be read. */
+/* Reads the fields of the key frame of an entry. False: it can't be read. */
 static bool peek_keyframe(const struct seeking *s, uint32_t entry, struct mst_keyframe *keyframe)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
@@ -148,7 +149,7 @@ static bool peek_keyframe(const struct seeking *s, uint32_t entry, struct mst_ke
 	return true;
 }
 
-/* The last key frame that will do, they being in order; s->n: none does. */
+/* The entry of the last key frame for which `will_do` is true; s->n: there is none. Bisects, as mst_reader_seek() says. */
 static uint32_t find_keyframe(const struct seeking *s, bool (*will_do)(const struct mst_keyframe *, void *),
 			      void *context)
 {
@@ -169,6 +170,7 @@ static uint32_t find_keyframe(const struct seeking *s, bool (*will_do)(const str
 	}
 	found = lo ? frames[lo - 1] : s->n;
 	free(frames);
+	assert(found <= s->n);
 	return found;
 }
 
@@ -194,6 +196,7 @@ static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
 				   skip >= r->defs.kinds.n - kind,
 			   "a key frame is malformed");
 		kind += skip;
+		assert(kind < r->defs.kinds.n);
 		live[i] = (struct mst_live){ (uint32_t)kind, wire_unzigzag(count) };
 	}
 	*keyframe = unpack(r->unit.header.fields);
@@ -201,12 +204,13 @@ static int take_live(struct mst_reader *r, struct mst_keyframe *keyframe)
 	return 0;
 }
 
-/* All definitions before an entry, then the key frame that it is. */
+/* Reads all definitions before an entry, then the entry's key frame. */
 static int begin_at(const struct seeking *s, uint32_t entry, struct mst_keyframe *keyframe)
 {
 	struct mst_reader *r = s->reader;
 	int err = 0;
 
+	assert(entry < s->n && s->entries[entry].type == UNIT_KEYFRAME);
 	for (uint32_t i = 1; i < entry && !err; i++) {
 		if (s->entries[i].type == UNIT_EVENTS || s->entries[i].type == UNIT_KEYFRAME)
 			continue;
@@ -228,13 +232,13 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	int got;
 
 	if (r->state != 1 || r->ahead.coming != 1 || r->ahead.header_read || r->place.record ||
-	    ahead_first(r->ahead.chunks) || r->delivered || r->file.info.base || !find_base(r, &s.base))
+	    ahead_first(r->ahead.chunks) || r->delivered || r->file.info.base || !find_start(r, &s.start))
 		return 0;
 	r->input.jumping = true;
 	got = read_index(&s);
 	entry = got == 1 ? find_keyframe(&s, will_do, context) : s.n;
 	if (got < 0 || entry == s.n) {
-		/* The first unit is the one that has been read. */
+		/* Back to the place behind FILE, the only unit that has been read. */
 		free(s.entries);
 		r->unit.n = 1;
 		r->input.jumping = false;
@@ -260,7 +264,7 @@ bool mst_reader_peek_end(struct mst_reader *r, struct mst_end *end)
 	uint8_t bytes[UNIT_HEADER_MAX];
 	struct unit_header header;
 
-	if (!find_base(r, &s.base) || !peek_end(&s, bytes, &header))
+	if (!find_start(r, &s.start) || !peek_end(&s, bytes, &header))
 		return false;
 	*end = reader_unpack_end(header.fields);
 	return true;
