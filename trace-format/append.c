@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies the units of a trace as they are, for new names behind them. Unit numbers stay, because the units that are left
- * out (names, index, END) stand behind all others. Only the FILE unit's features will differ.
+ * Copies the units of a trace as they are, for new names behind them. Unit numbers stay, because the units
+ * that are left out (names, index, END) stand behind all others. Only the FILE unit's features will differ.
  */
 #include <assert.h>
 #include <string.h>

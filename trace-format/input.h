@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes from a descriptor, file or pipe, by position. The window grows only to what is requested, and only as bytes
- * arrive: a length in a hostile file costs no memory before that many bytes have come. Private.
+ * Bytes from a descriptor, file or pipe, by position. The window grows only to what is requested, and only as
+ * bytes arrive: a length in a hostile file costs no memory before that many bytes have come. Private.
  */
 #ifndef MSTRACE_INPUT_H
 #define MSTRACE_INPUT_H
@@ -24,7 +24,9 @@ struct input {
 void input_init(struct input *input, int fd);
 void input_finish(struct input *input);
 
-/* Makes `n` bytes available: 1 and *data, valid until the next call; 0 if the input ends before; or an error. */
+/*
+ * Makes `n` bytes available: 1 and *data, valid until the next call; 0 if the input ends before; or an error.
+ */
 int input_peek(struct input *input, size_t n, const uint8_t **data);
 /* Copies the next `n` bytes and skips them: 1, 0 or an error as input_peek(). */
 int input_take(struct input *input, size_t n, uint8_t *to);
@@ -32,8 +34,8 @@ int input_take(struct input *input, size_t n, uint8_t *to);
 void input_skip(struct input *input, size_t n);
 
 /*
- * Makes the input a file: copies the rest of a pipe to a file without a name. *position: where the unread bytes begin in
- * it. 0 or an error.
+ * Makes the input a file: copies the rest of a pipe to a file without a name. *position: where the unread
+ * bytes begin in it. 0 or an error.
  */
 int input_seekable(struct input *input, uint64_t *position);
 

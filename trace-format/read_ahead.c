@@ -21,8 +21,9 @@ struct ahead {
 	unsigned n_slots;
 	struct ahead_slot *slots;
 	/*
-	 * Chunks have numbers from 0; number n is in slot n % n_slots. first <= next <= end <= first + n_slots. Only the
-	 * caller's thread writes `first` and `end`, with the lock, and so reads them without.
+	 * Chunks have numbers from 0; number n is in slot n % n_slots. first <= next <= end <= first +
+	 * n_slots. Only the caller's thread writes `first` and `end`, with the lock, and so reads them
+	 * without.
 	 */
 	uint64_t first, end;
 	uint64_t next; /* the first whose decoding has not begun; under the lock */
@@ -81,7 +82,10 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Blocks all signals in the workers: they are for the program's own threads. Fewer workers than wanted only take longer. */
+/*
+ * Blocks all signals in the workers: they are for the program's own threads. Fewer workers than wanted only
+ * take longer.
+ */
 static void start_workers(struct ahead *a)
 {
 	sigset_t all, before;

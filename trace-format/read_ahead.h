@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chunks that wait to be decoded, in the order of the file, and threads that decode them ahead of delivery. Only the
- * reader's thread calls these functions; it decodes a chunk itself rather than wait, and all chunks without other
- * threads. Private.
+ * Chunks that wait to be decoded, in the order of the file, and threads that decode them ahead of delivery.
+ * Only the reader's thread calls these functions; it decodes a chunk itself rather than wait, and all chunks
+ * without other threads. Private.
  */
 #ifndef MSTRACE_READ_AHEAD_H
 #define MSTRACE_READ_AHEAD_H
@@ -43,8 +43,8 @@ void ahead_release(struct ahead *ahead);
 size_t ahead_bytes(const struct ahead *ahead);
 
 /*
- * Whether enough chunks wait to read the next ones later, several at a time: a thread that is woken for each chunk spends
- * more time on waking than on the chunk.
+ * Whether enough chunks wait to read the next ones later, several at a time: a thread that is woken for each
+ * chunk spends more time on waking than on the chunk.
  */
 bool ahead_is_busy(const struct ahead *ahead);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader takes units one by one, checks them, keeps definitions and delivers chunks. The first error is final; the
- * chunks delivered before it are sound.
+ * The reader takes units one by one, checks them, keeps definitions and delivers chunks. The first error is
+ * final; the chunks delivered before it are sound.
  *
- * Units are read ahead of delivery: read_on() reads one, chunks wait in r->ahead.chunks to be decoded, deliver() checks the
- * first of them against the chunks before it. reader_fail() sets r->problem; r->unit.start is the place that it names.
+ * Units are read ahead of delivery: read_on() reads one, chunks wait in r->ahead.chunks to be decoded,
+ * deliver() checks the first of them against the chunks before it. reader_fail() sets r->problem;
+ * r->unit.start is the place that it names.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -115,7 +116,9 @@ int reader_columns(struct mst_reader *r)
 	return err;
 }
 
-/* names_scan() has taken the sound names before the first chunk, unless the trace came without FEATURE_NAMES. */
+/*
+ * names_scan() has taken the sound names before the first chunk, unless the trace came without FEATURE_NAMES.
+ */
 static int read_names(struct mst_reader *r)
 {
 	struct names_column columns[3] = { { NULL, 0 } };
@@ -275,7 +278,9 @@ int reader_take(struct mst_reader *r)
 	return 0;
 }
 
-/* Whether the unit is taken after the chunks before it are delivered: its content must not show up earlier. */
+/*
+ * Whether the unit is taken after the chunks before it are delivered: its content must not show up earlier.
+ */
 static bool must_wait(uint8_t type)
 {
 	return type == UNIT_NAMES || type == UNIT_END;

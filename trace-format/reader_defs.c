@@ -23,8 +23,8 @@ int reader_grow(struct mst_reader *r, struct array *array, size_t item_size, uin
 }
 
 /*
- * Reads the range at `offset` of the fields: definitions [first, first + n). `known` must be the first, and each
- * definition takes at least one byte of `column`.
+ * Reads the range at `offset` of the fields: definitions [first, first + n). `known` must be the first, and
+ * each definition takes at least one byte of `column`.
  */
 static int definition_range(struct mst_reader *r, uint32_t offset, uint32_t known, uint8_t column,
 			    uint32_t *n)

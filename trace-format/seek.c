@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading from a key frame: the index gives the places of units, the key frame the sums of the records before it. All
- * definitions before it are read.
+ * Reading from a key frame: the index gives the places of units, the key frame the sums of the records before
+ * it. All definitions before it are read.
  */
 #include <assert.h>
 #include <sys/stat.h>
@@ -149,7 +149,10 @@ static bool peek_keyframe(const struct seeking *s, uint32_t entry, struct mst_ke
 	return true;
 }
 
-/* The entry of the last key frame for which `will_do` is true; s->n: there is none. Bisects, as mst_reader_seek() says. */
+/*
+ * The entry of the last key frame for which `will_do` is true; s->n: there is none. Bisects, as
+ * mst_reader_seek() says.
+ */
 static uint32_t find_keyframe(const struct seeking *s, bool (*will_do)(const struct mst_keyframe *, void *),
 			      void *context)
 {

@@ -11,8 +11,8 @@
  *   mst_writer_names(), if the trace is to hold names
  *   mst_writer_finish(), mst_writer_destroy()
  *
- * The writer keeps to mst_limits.h: what it writes can be read. After a failed write its functions return the same
- * error again; the file is readable up to the last flushed chunk.
+ * The writer keeps to mst_limits.h: what it writes can be read. After a failed write its functions return the
+ * same error again; the file is readable up to the last flushed chunk.
  */
 #ifndef MST_WRITER_H
 #define MST_WRITER_H
@@ -34,13 +34,13 @@ struct mst_writer_options {
 	bool recoded;     /* choose the smaller encoding of ordinals, chunk by chunk; fewer key frames */
 	bool exact_times; /* stamp each time of mst_writer_at(), not only every 64 units or records */
 	/*
-	 * Records between two key frames, at which readers can begin; they stand between chunks. 0 = default, as many
-	 * as make their cost small.
+	 * Records between two key frames, at which readers can begin; they stand between chunks. 0 = default,
+	 * as many as make their cost small.
 	 */
 	uint32_t keyframe_records;
 	/*
-	 * Called with `context` when a disk or a quota is full, by the function that wanted to write. It may wait; true =
-	 * try again. NULL: the write fails.
+	 * Called with `context` when a disk or a quota is full, by the function that wanted to write. It may
+	 * wait; true = try again. NULL: the write fails.
 	 */
 	bool (*wait_for_room)(void *context);
 	void *context;
@@ -49,22 +49,22 @@ struct mst_writer_options {
 /* ---- life ----------------------------------------------------------------------------------- */
 
 /*
- * Starts a trace on `fd`, an empty regular file that is open for reading and writing. `fd` stays the caller's and must
- * stay open. Only mst_writer_fork_file() reads it.
+ * Starts a trace on `fd`, an empty regular file that is open for reading and writing. `fd` stays the caller's
+ * and must stay open. Only mst_writer_fork_file() reads it.
  */
 int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
 		      const struct mst_writer_options *options);
 
 /*
- * Begins a trace on `fd`, as mst_writer_create() does, with the first `bytes` of the trace in the file `from`:
- * mst_reader_sound_bytes() of a reader that has come to its end. Names, index and END are left out. Only
- * mst_writer_names() and mst_writer_finish(), with the reader's END, may follow.
+ * Begins a trace on `fd`, as mst_writer_create() does, with the first `bytes` of the trace in the file
+ * `from`: mst_reader_sound_bytes() of a reader that has come to its end. Names, index and END are left out.
+ * Only mst_writer_names() and mst_writer_finish(), with the reader's END, may follow.
  */
 int mst_writer_append(struct mst_writer **writer, int fd, int from, uint64_t bytes);
 
 /*
- * Makes a writer with a file of its own that begins with all that `parent` holds: a forked child has its parent's
- * history. mst_writer_fork_state() copies everything but the file, the unsealed chunk included;
+ * Makes a writer with a file of its own that begins with all that `parent` holds: a forked child has its
+ * parent's history. mst_writer_fork_state() copies everything but the file, the unsealed chunk included;
  * mst_writer_fork_file() adds the file. Nothing may be recorded between the two.
  */
 int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child);
@@ -75,8 +75,8 @@ int mst_writer_flush(struct mst_writer *w);
 
 /*
  * Flushes, writes index and END, which is *end as the caller fills it. After a failed write END is still
- * written if there is room; the events that could not be written are added to end->lost and taken from end->events.
- * The error is returned again.
+ * written if there is room; the events that could not be written are added to end->lost and taken from
+ * end->events. The error is returned again.
  */
 int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 
@@ -102,13 +102,13 @@ const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *
 /* ---- the initial state ---------------------------------------------------------------------- */
 
 /*
- * Before the first event of a trace whose info has `base`: mst_writer_alloc() for each block that is live when the trace
- * begins, in the order of allocation; mst_writer_call() for stack depths, mappings and the end of the exit handlers;
- * mst_writer_page() for pages. These are no calls. mst_writer_at() gives the allocations' times, at most the
- * info's begin_ns, and threads, as far as they are known.
+ * Before the first event of a trace whose info has `base`: mst_writer_alloc() for each block that is live
+ * when the trace begins, in the order of allocation; mst_writer_call() for stack depths, mappings and the end
+ * of the exit handlers; mst_writer_page() for pages. These are no calls. mst_writer_at() gives the
+ * allocations' times, at most the info's begin_ns, and threads, as far as they are known.
  *
- * mst_writer_past() comes before all of these: the kind has had blocks, live or not. It is called for the first kind of
- * each stack, in the order of first use.
+ * mst_writer_past() comes before all of these: the kind has had blocks, live or not. It is called for the
+ * first kind of each stack, in the order of first use.
  */
 int mst_writer_past(struct mst_writer *w, uint32_t kind);
 int mst_writer_end_initial_state(struct mst_writer *w);
@@ -119,14 +119,14 @@ int mst_writer_end_initial_state(struct mst_writer *w);
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
 
 /*
- * Instructions executed at the following events, at most 2^63 - 1; a count below the last one counts as the last one.
- * Only for traces whose info has `instructions`.
+ * Instructions executed at the following events, at most 2^63 - 1; a count below the last one counts as the
+ * last one. Only for traces whose info has `instructions`.
  */
 void mst_writer_instructions(struct mst_writer *w, uint64_t count);
 
 /*
- * A block is named by its kind and ordinal, which the call that allocates it returns. UINT64_MAX: the block is unknown.
- * A freed block must not be named again: readers take it for an unknown one.
+ * A block is named by its kind and ordinal, which the call that allocates it returns. UINT64_MAX: the block
+ * is unknown. A freed block must not be named again: readers take it for an unknown one.
  */
 int mst_writer_alloc(struct mst_writer *w, uint32_t kind, uint64_t *ordinal);
 int mst_writer_free(struct mst_writer *w, uint32_t kind, uint64_t ordinal);
@@ -147,10 +147,10 @@ int mst_writer_page(struct mst_writer *w, uint32_t kind, uint64_t address);
 void mst_writer_null_frees(struct mst_writer *w, uint64_t n);
 
 /*
- * Changes of the stack pointer since the last event, in traces with instruction counts. A trace is written with one of
- * the two functions. mst_writer_sp_changes() takes whole changes in the encoding of FORMAT.md, in order.
- * mst_writer_sp_change() takes one, as in struct mst_sp_change; a count of instructions below that of the
- * last event or change counts as that.
+ * Changes of the stack pointer since the last event, in traces with instruction counts. A trace is written
+ * with one of the two functions. mst_writer_sp_changes() takes whole changes in the encoding of FORMAT.md, in
+ * order. mst_writer_sp_change() takes one, as in struct mst_sp_change; a count of instructions below that of
+ * the last event or change counts as that.
  */
 int mst_writer_sp_changes(struct mst_writer *w, const uint8_t *changes, size_t size);
 int mst_writer_sp_change(struct mst_writer *w, uint64_t grown, uint64_t instructions);
@@ -170,24 +170,24 @@ void mst_writer_fast_level(struct mst_writer *w, bool fast);
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /*
- * The calls that a frame stands for, from the innermost; `n` is at least 1. Behind the last event, frames ascending.
- * MST_ERR_LIMIT: these names are beyond mst_limits.h and are not in the trace; others may follow.
+ * The calls that a frame stands for, from the innermost; `n` is at least 1. Behind the last event, frames
+ * ascending. MST_ERR_LIMIT: these names are beyond mst_limits.h and are not in the trace; others may follow.
  */
 int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name *names, uint32_t n);
 
 /*
- * Promises that texts keep address and content until the last mst_writer_names(): each is then read once, however
- * often it is named.
+ * Promises that texts keep address and content until the last mst_writer_names(): each is then read once,
+ * however often it is named.
  */
 void mst_writer_steady_texts(struct mst_writer *w);
 
 /* ---- from one trace to another -------------------------------------------------------------- */
 
 /*
- * Defines in a writer what a reader has defined, each thing when it is first asked for. The caller maps kinds itself.
- * Reader and writer stay the caller's and must outlive the remap. With `strip_paths` modules are known by the last
- * part of their path, and source files have no directories. Functions return 0, the writer's error, or
- * MST_ERR_ARGUMENT for an id that the reader lacks.
+ * Defines in a writer what a reader has defined, each thing when it is first asked for. The caller maps kinds
+ * itself. Reader and writer stay the caller's and must outlive the remap. With `strip_paths` modules are
+ * known by the last part of their path, and source files have no directories. Functions return 0, the
+ * writer's error, or MST_ERR_ARGUMENT for an id that the reader lacks.
  */
 struct mst_remap;
 

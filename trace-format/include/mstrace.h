@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmstrace reads and writes heap traces. This header reads; mst_writer.h writes; mst_names.h of libmstrace-names
- * finds functions and source lines. FORMAT.md is the specification of the bytes, libmstrace(3) the manual page.
+ * libmstrace reads and writes heap traces. This header reads; mst_writer.h writes; mst_names.h of
+ * libmstrace-names finds functions and source lines. FORMAT.md is the specification of the bytes,
+ * libmstrace(3) the manual page.
  *
  * Six calls read a trace:
  *
@@ -68,17 +69,18 @@
  *   initial state  the blocks, mappings and stack depths at the beginning of a trace that begins while its
  *             program runs
  *
- * Kinds, stacks, frames, modules and threads have dense ids from 0. A definition stands before its first use. A
- * stack's parent has a lower id than the stack.
+ * Kinds, stacks, frames, modules and threads have dense ids from 0. A definition stands before its first use.
+ * A stack's parent has a lower id than the stack.
  *
- * Units: bytes for sizes; nanoseconds where a name ends in _ns; other times count units of 2^time_shift ns (see
- * mst_reader_time_shift()). Time 0 is the start of the recording.
+ * Units: bytes for sizes; nanoseconds where a name ends in _ns; other times count units of 2^time_shift ns
+ * (see mst_reader_time_shift()). Time 0 is the start of the recording.
  *
  * Threads: one thread at a time may use an object. Different objects are independent.
  *
  * Errors: functions return 0 or a count on success, else a negative enum mst_error.
  *
- * Memory: what a function hands out belongs to the object, and is valid until the call that its description names.
+ * Memory: what a function hands out belongs to the object, and is valid until the call that its description
+ * names.
  *
  * Trust: a trace is hostile input. The reader checks each length against the bytes that are left and against
  * mst_limits.h before it reads or allocates.
@@ -124,8 +126,8 @@ const char *mst_strerror(int error);
 enum mst_kind_flag {
 	MST_KIND_OVERFLOW = 1, /* the product of calloc's or reallocarray's arguments overflowed */
 	/*
-	 * The memalign family or aligned operator new gave the block, or a realloc of such a block or of one whose
-	 * allocation is unknown. memusage doesn't see these calls.
+	 * The memalign family or aligned operator new gave the block, or a realloc of such a block or of one
+	 * whose allocation is unknown. memusage doesn't see these calls.
 	 */
 	MST_KIND_ALIGNED = 2,
 	MST_KIND_USABLE = 4, /* `usable` is known */
@@ -139,8 +141,8 @@ struct mst_kind {
 	uint32_t stack;
 	uint64_t size; /* bytes requested */
 	/*
-	 * The largest size requested along the chain of reallocs that led to this block, itself included: cap >= size.
-	 * Massif leaves a block in place when it shrinks, so the block takes cap rounded up.
+	 * The largest size requested along the chain of reallocs that led to this block, itself included: cap
+	 * >= size. Massif leaves a block in place when it shrinks, so the block takes cap rounded up.
 	 */
 	uint64_t cap;
 	uint64_t usable; /* with MST_KIND_USABLE: bytes that the allocator gave, at least size; else 0 */
@@ -183,7 +185,10 @@ struct mst_thread {
 
 /* One of the calls that a frame stands for. Texts are NULL where they are unknown. */
 struct mst_name {
-	/* Of the last call: as in the symbol table, not demangled. Of others: an inlined function's plain name. */
+	/*
+	 * Of the last call: as in the symbol table, not demangled. Of others: an inlined function's plain
+	 * name.
+	 */
 	const char *function;
 	const char *directory;
 	const char *file; /* as in the line table: a base name as a rule */
@@ -250,9 +255,9 @@ struct mst_token {
 };
 
 /*
- * What a chunk comes to, without its records. Bytes are those requested; "16" means cap rounded up to 16. max_* are
- * the largest running values inside the chunk, from 0 at its start and never below 0, taken between events: a
- * realloc is one change.
+ * What a chunk comes to, without its records. Bytes are those requested; "16" means cap rounded up to 16.
+ * max_* are the largest running values inside the chunk, from 0 at its start and never below 0, taken between
+ * events: a realloc is one change.
  */
 struct mst_sums {
 	uint64_t events; /* calls, without free(NULL) */
@@ -299,8 +304,8 @@ struct mst_chunk {
 	uint64_t first_count, last_count; /* instructions at the first and last call, if they are recorded */
 
 	/*
-	 * The members from here on exist only in a decoded chunk. Those that mst_reader_want() excludes are NULL and 0.
-	 * freed[] is in the order of its records, and so is addresses[].
+	 * The members from here on exist only in a decoded chunk. Those that mst_reader_want() excludes are
+	 * NULL and 0. freed[] is in the order of its records, and so is addresses[].
 	 */
 	const uint16_t *records; /* index into tokens[], one a record */
 	uint32_t n_stamps, n_runs;
@@ -323,16 +328,16 @@ struct mst_chunk {
 struct mst_reader;
 
 /*
- * Opens a trace at the present position of `fd`, a file or a pipe. `fd` stays the caller's and must stay open. On
- * error *reader is NULL. Names stand behind the records and are read here: a trace with names that comes through a
- * pipe is first copied to a file without a name in /tmp.
+ * Opens a trace at the present position of `fd`, a file or a pipe. `fd` stays the caller's and must stay
+ * open. On error *reader is NULL. Names stand behind the records and are read here: a trace with names that
+ * comes through a pipe is first copied to a file without a name in /tmp.
  */
 int mst_reader_create(struct mst_reader **reader, int fd);
 void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
 
 /*
- * The next chunk, decoded: 1 and *chunk, 0 at the proper end, or an error. Errors and the end are final: each further
- * call returns the same. The chunks before an error are sound.
+ * The next chunk, decoded: 1 and *chunk, 0 at the proper end, or an error. Errors and the end are final: each
+ * further call returns the same. The chunks before an error are sound.
  */
 int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
 
@@ -340,8 +345,8 @@ int mst_reader_next(struct mst_reader *reader, const struct mst_chunk **chunk);
 const char *mst_reader_problem(const struct mst_reader *reader);
 
 /*
- * Definitions up to the chunk delivered last, by id; *n is their number. The pointers are valid until the next
- * mst_reader_next() or mst_reader_peek(), that of mst_reader_info() until mst_reader_destroy().
+ * Definitions up to the chunk delivered last, by id; *n is their number. The pointers are valid until the
+ * next mst_reader_next() or mst_reader_peek(), that of mst_reader_info() until mst_reader_destroy().
  */
 const struct mst_file_info *mst_reader_info(const struct mst_reader *reader);
 unsigned mst_reader_time_shift(const struct mst_reader *reader);
@@ -355,8 +360,8 @@ const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uin
 const struct mst_end *mst_reader_end(const struct mst_reader *reader);
 
 /*
- * Names that the trace itself has of a frame: the number of calls that the frame stands for, 0 without names; and
- * call `i` of them, from the innermost. The texts are valid until mst_reader_destroy().
+ * Names that the trace itself has of a frame: the number of calls that the frame stands for, 0 without names;
+ * and call `i` of them, from the innermost. The texts are valid until mst_reader_destroy().
  */
 uint32_t mst_reader_names(const struct mst_reader *reader, uint32_t frame);
 struct mst_name mst_reader_name(const struct mst_reader *reader, uint32_t frame, uint32_t i);
@@ -367,7 +372,10 @@ enum mst_event_type {
 	MST_EVENT_ALLOC,  /* a block of `kind` came */
 	MST_EVENT_FREE,   /* a block of `old_kind` went; `kind` = the call that freed it, or MST_NONE */
 	MST_EVENT_RESIZE, /* a block of `old_kind` became one of `kind` */
-	/* No block changed: a failed call or a marker of `kind`; `old_kind` = what a failed realloc kept, or MST_NONE. */
+	/*
+	 * No block changed: a failed call or a marker of `kind`; `old_kind` = what a failed realloc kept, or
+	 * MST_NONE.
+	 */
 	MST_EVENT_CALL,
 };
 
@@ -417,23 +425,24 @@ bool mst_sp_next(struct mst_sp_cursor *cursor, struct mst_sp_change *change);
 /* ---- reading in depth ----------------------------------------------------------------------- */
 
 /*
- * mst_reader_next() in two parts, for readers to which the sums of most chunks suffice. mst_reader_peek() gives the
- * next chunk undecoded, with the same result. mst_reader_decode() decodes it: 0, or an error, which is final; the
- * chunk is not to be used then. The checksums of an undecoded chunk have been checked, its sums have not.
+ * mst_reader_next() in two parts, for readers to which the sums of most chunks suffice. mst_reader_peek()
+ * gives the next chunk undecoded, with the same result. mst_reader_decode() decodes it: 0, or an error, which
+ * is final; the chunk is not to be used then. The checksums of an undecoded chunk have been checked, its sums
+ * have not.
  */
 int mst_reader_peek(struct mst_reader *reader, const struct mst_chunk **chunk);
 int mst_reader_decode(struct mst_reader *reader);
 
 /*
- * Selects the parts that decoded chunks have: enum mst_column, all by default. Identity takes up to 96 bytes of memory
- * for each live block. A block is unknown if its chunk was delivered without identity or precedes the key frame
- * at which reading began.
+ * Selects the parts that decoded chunks have: enum mst_column, all by default. Identity takes up to 96 bytes
+ * of memory for each live block. A block is unknown if its chunk was delivered without identity or precedes
+ * the key frame at which reading began.
  */
 void mst_reader_want(struct mst_reader *reader, unsigned columns);
 
 /*
- * Before the first chunk: `threads`, the caller's among them, decode chunks ahead. Chunks and errors are the same for
- * any number. 0 or MST_ERR_NOMEM.
+ * Before the first chunk: `threads`, the caller's among them, decode chunks ahead. Chunks and errors are the
+ * same for any number. 0 or MST_ERR_NOMEM.
  */
 int mst_reader_parallel(struct mst_reader *reader, unsigned threads);
 
@@ -452,10 +461,10 @@ struct mst_keyframe {
 };
 
 /*
- * Before the first chunk: goes to the last key frame for which `will_do` is true. `will_do` must be true for all key
- * frames before that one; it gets keyframe->live as NULL. The next chunk is the one behind the key frame. All
- * definitions before it are known; nothing else before it is read or checked. 1 and *keyframe; 0 if there is no such
- * key frame, no index or no seekable file, and the position is unchanged; or an error.
+ * Before the first chunk: goes to the last key frame for which `will_do` is true. `will_do` must be true for
+ * all key frames before that one; it gets keyframe->live as NULL. The next chunk is the one behind the key
+ * frame. All definitions before it are known; nothing else before it is read or checked. 1 and *keyframe; 0
+ * if there is no such key frame, no index or no seekable file, and the position is unchanged; or an error.
  */
 int mst_reader_seek(struct mst_reader *reader, bool (*will_do)(const struct mst_keyframe *, void *),
 		    void *context, struct mst_keyframe *keyframe);
