@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "check.h"
+
 #define SLOTS_A_THREAD 4u
 #define MORE_SLOTS 8u
 
@@ -167,6 +169,13 @@ void ahead_release(struct ahead *a)
 
 size_t ahead_bytes(const struct ahead *a)
 {
+	if (check_wanted()) {
+		size_t bytes = 0;
+
+		for (uint64_t number = a->first; number < a->end; number++)
+			bytes += a->slots[number % a->n_slots].decode.stored.size;
+		assert(bytes == a->bytes);
+	}
 	return a->bytes;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "reader.h"
 #include "sums.h"
 #include "wire.h"
@@ -515,9 +516,36 @@ int mst_reader_peek(struct mst_reader *r, const struct mst_chunk **chunk)
 	return got;
 }
 
+/* Under MSREC_CHECK: checks the delivered chunk against its header in the plain way. */
+static void check_decoded(const struct mst_reader *r)
+{
+	const struct mst_chunk *chunk = &r->delivered->decode.chunk;
+	uint32_t n_freed = 0, n_addresses = 0, n_allocs = 0;
+
+	for (uint32_t i = 0; i < chunk->n_records; i++) {
+		const struct mst_token *token = &chunk->tokens[chunk->records[i]];
+
+		assert(chunk->records[i] < chunk->n_tokens && token->kind < r->defs.known.kinds);
+		n_allocs += token->role == MST_ALLOC;
+		n_freed += token->role == MST_FREE || token->role == MST_OUT || token->role == MST_KEEP;
+		n_addresses += token->paged;
+	}
+	assert(chunk->first_alloc + n_allocs == r->place.alloc);
+	assert(!chunk->freed || n_freed == chunk->n_freed);
+	assert(!chunk->addresses || n_addresses == chunk->n_addresses);
+	for (uint32_t i = 0; chunk->freed && i < n_freed; i++)
+		assert(chunk->freed[i] == UINT64_MAX || chunk->freed[i] < r->place.alloc);
+	for (uint32_t i = 0; i < chunk->n_stamps; i++)
+		assert(i ? chunk->stamps[i].record > chunk->stamps[i - 1].record
+			 : chunk->stamps[i].record == 0);
+	for (uint32_t i = 0; i < chunk->n_runs; i++)
+		assert(i ? chunk->runs[i].record > chunk->runs[i - 1].record : chunk->runs[i].record == 0);
+}
+
 int mst_reader_decode(struct mst_reader *r)
 {
 	struct decode *d;
+	int err;
 
 	if (!r->delivered)
 		return r->state;
@@ -525,7 +553,11 @@ int mst_reader_decode(struct mst_reader *r)
 	assert(r->delivered == ahead_first(r->ahead.chunks));
 	d = &r->delivered->decode;
 	decode_rest(d, ahead_scratch(r->ahead.chunks));
-	return add_addresses(r);
+	if ((err = add_addresses(r)))
+		return err;
+	if (check_wanted())
+		check_decoded(r);
+	return 0;
 }
 
 int mst_reader_next(struct mst_reader *r, const struct mst_chunk **chunk)
