@@ -150,7 +150,7 @@ bool decode_fields(const struct decode *d, struct mst_chunk *chunk)
 	chunk->last_time = wire_u64(f + 24);
 	chunk->n_records = wire_u32(f + 32);
 	chunk->n_tokens = wire_u32(f + 36);
-	chunk->base = d->before.has_initial_state && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
+	chunk->initial = d->before.has_initial_state && wire_u32(f + EVENTS_FLAGS_AT) & EVENTS_INITIAL_STATE;
 	chunk->sums = sums_unpack(f + EVENTS_SUMS_AT);
 	chunk->first_count = d->before.counted ? wire_u64(f + EVENTS_COUNTS_AT) : 0;
 	chunk->last_count = d->before.counted ? wire_u64(f + EVENTS_COUNTS_AT + 8) : 0;
@@ -163,7 +163,7 @@ static int read_fields(struct decode *d, struct decode_result *result)
 
 	DAMAGED_IF(!decode_fields(d, &d->chunk), "an EVENTS unit lacks fields");
 	DAMAGED_IF(chunk->n_records > MST_MAX_CHUNK_RECORDS || chunk->n_tokens > MST_MAX_TOKENS ||
-			   (chunk->n_tokens > chunk->n_records && !chunk->base),
+			   (chunk->n_tokens > chunk->n_records && !chunk->initial),
 		   "an EVENTS unit is larger than the format allows");
 	DAMAGED_IF(chunk->last_time < chunk->first_time, "the last stamp is before the first one");
 	DAMAGED_IF(chunk->last_count < chunk->first_count || chunk->last_count > INT64_MAX,

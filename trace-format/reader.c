@@ -240,7 +240,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	memcpy(d->fields, r->unit.header.fields, d->fields_size);
 	d->before.n_kinds = r->defs.kinds.n;
 	d->before.n_threads = r->defs.threads.n;
-	d->before.has_initial_state = r->file.info.base;
+	d->before.has_initial_state = r->file.info.initial_state;
 	d->before.counted = r->file.info.instructions;
 	d->wanted = r->ahead.wanted;
 	d->check = 0;
@@ -422,17 +422,17 @@ static int take_sp_changes(struct mst_reader *r, struct decode *d)
 /* The initial state comes before all events, which begin at its time. */
 static int check_initial_order(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	DAMAGED_IF(chunk->base && !r->place.initial, "a base in the midst of a trace");
-	if (!chunk->base && r->place.initial && r->place.time < r->file.begin)
+	DAMAGED_IF(chunk->initial && !r->place.initial, "a base in the midst of a trace");
+	if (!chunk->initial && r->place.initial && r->place.time < r->file.begin)
 		r->place.time = r->file.begin;
-	r->place.initial = chunk->base;
+	r->place.initial = chunk->initial;
 	return 0;
 }
 
 /* A chunk of the initial state has no calls and no later times. */
 static int check_initial_state(struct mst_reader *r, const struct mst_chunk *chunk)
 {
-	if (!chunk->base)
+	if (!chunk->initial)
 		return 0;
 	DAMAGED_IF(r->place.time > r->file.begin, "a base of what was later");
 	DAMAGED_IF(chunk->sums.null_frees, "calls in a base");
@@ -650,7 +650,7 @@ static int read_file_unit(struct mst_reader *r)
 	if (features & FEATURE_INITIAL_STATE) {
 		r->file.begin = wire_u64(f + 56);
 		DAMAGED_IF(r->file.begin > UINT64_MAX >> r->file.time_shift, "an impossible beginning");
-		r->file.info.base = r->place.initial = true;
+		r->file.info.initial_state = r->place.initial = true;
 		r->file.info.begin_ns = r->file.begin << r->file.time_shift;
 	}
 	read_features(r, wire_u64(f + FILE_FEATURES_AT));

@@ -235,7 +235,8 @@ int mst_reader_seek(struct mst_reader *r, bool (*will_do)(const struct mst_keyfr
 	int got;
 
 	if (r->state != 1 || r->ahead.coming != 1 || r->ahead.header_read || r->place.record ||
-	    ahead_first(r->ahead.chunks) || r->delivered || r->file.info.base || !find_start(r, &s.start))
+	    ahead_first(r->ahead.chunks) || r->delivered || r->file.info.initial_state ||
+	    !find_start(r, &s.start))
 		return 0;
 	r->input.jumping = true;
 	got = read_index(&s);

@@ -59,7 +59,7 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	if (err)
 		return err;
 	w->identity = options->identity;
-	w->initial.exists = info->base;
+	w->initial.exists = info->initial_state;
 	w->initial.begin = (info->begin_ns + (1u << WRITER_TIME_SHIFT) - 1) >> WRITER_TIME_SHIFT;
 	w->recoded = options->recoded;
 	w->counted = info->instructions;

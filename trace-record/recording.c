@@ -371,7 +371,7 @@ static struct mst_writer *create_next(struct session *s, struct recording *r, ch
 	*fd = *path ? create_file(s, r, path) : -1;
 	if (*fd >= 0) {
 		info = file_info(s, r);
-		info.base = true;
+		info.initial_state = true;
 		info.begin_ns = mst_writer_time(tracee_writer(r->tracee));
 		err = create_writer(s, *fd, &info, &writer);
 	} else if (*path) {

@@ -87,7 +87,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
 	while (mst_cursor_next(&cursor, &event))
-		write_event((struct events *)observer, reader, &event, chunk->base);
+		write_event((struct events *)observer, reader, &event, chunk->initial);
 	return 0;
 }
 

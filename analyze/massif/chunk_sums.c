@@ -43,7 +43,7 @@ static bool needs_records(const struct massif *m, const struct mst_reader *reade
 {
 	const struct settings *s = m->settings;
 
-	return !s->heap || chunk->base || m->depths || m->block_effects.sizes || m->log ||
+	return !s->heap || chunk->initial || m->depths || m->block_effects.sizes || m->log ||
 	       s->compat != COMPAT_FIXED || s->pages_as_heap || mst_reader_info(reader)->sample_bytes;
 }
 

@@ -43,7 +43,7 @@ static void take_blocks(struct massif *m)
 
 int massif_take_initial_state(struct massif *m)
 {
-	assert(m->chunk->base);
+	assert(m->chunk->initial);
 	const struct mst_chunk *chunk = m->chunk;
 	struct sp_cursor cursor = { 0 };
 	struct sp_change change;

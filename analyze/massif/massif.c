@@ -46,8 +46,8 @@ static bool reserve_tokens(struct token_table *tokens, uint32_t n)
 static bool find_contexts(struct massif *m, const struct mst_kind *kinds)
 {
 	const struct mst_chunk *chunk = m->chunk;
-	const bool by_record =
-		m->block_effects.sizes && !chunk->base && block_sizes_has_forgotten(m->block_effects.sizes);
+	const bool by_record = m->block_effects.sizes && !chunk->initial &&
+			       block_sizes_has_forgotten(m->block_effects.sizes);
 	const uint64_t *blocks = by_record ? block_sizes_blocks(m->block_effects.sizes) : NULL;
 	const uint32_t n = blocks ? chunk->n_records : chunk->n_tokens;
 
@@ -120,13 +120,13 @@ static int massif_chunk(struct observer *observer, const struct mst_reader *read
 		return 0;
 	if (m->pages.mapped) {
 		massif_enter_chunk(m, reader, chunk);
-		return chunk->base ? massif_take_initial_state(m) : massif_run_pages(m);
+		return chunk->initial ? massif_take_initial_state(m) : massif_run_pages(m);
 	}
 	if (!massif_begin_chunk(m, reader, chunk))
 		return MST_ERR_NOMEM;
 	m->tokens.ready = false;
 	before = surplus(m);
-	if (chunk->base)
+	if (chunk->initial)
 		massif_take_initial_state(m);
 	else
 		massif_run_records(m);

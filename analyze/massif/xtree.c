@@ -257,7 +257,7 @@ static int xtree_chunk(struct observer *observer, const struct mst_reader *reade
 	bool fine;
 
 	x->reader = reader;
-	x->base = chunk->base;
+	x->base = chunk->initial;
 	x->kinds = mst_reader_kinds(reader, &n_kinds);
 	x->mean = mst_reader_info(reader)->sample_bytes;
 	fine = reserve_states(x, n_kinds);

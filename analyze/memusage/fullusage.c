@@ -230,7 +230,7 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	uint32_t n_kinds, n_threads;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	mst_reader_threads(reader, &n_threads);
-	if (full->ended && !chunk->base)
+	if (full->ended && !chunk->initial)
 		return 0;
 	if (!make_room(full, n_kinds, n_threads))
 		return MST_ERR_NOMEM;
@@ -238,8 +238,8 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	full->mean = mst_reader_info(reader)->sample_bytes;
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
-	while ((chunk->base || !full->ended) && mst_cursor_next(&cursor, &event)) {
-		if (chunk->base)
+	while ((chunk->initial || !full->ended) && mst_cursor_next(&cursor, &event)) {
+		if (chunk->initial)
 			take_base(full, &event, kinds);
 		else
 			count_event(full, &event, kinds);

@@ -242,7 +242,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 			  const struct mst_chunk *chunk)
 {
 	struct memusage *m = (struct memusage *)observer;
-	if (m->ended && !chunk->base)
+	if (m->ended && !chunk->initial)
 		return 0;
 	m->report.null_frees += chunk->sums.null_frees;
 	m->report.mean = mst_reader_info(reader)->sample_bytes;
@@ -254,7 +254,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event event;
 	unsigned shift = mst_reader_time_shift(reader);
-	while (chunk->base && mst_cursor_next(&cursor, &event))
+	while (chunk->initial && mst_cursor_next(&cursor, &event))
 		take_base(m, &kinds[event.kind], event.thread);
 	while (!m->ended && mst_cursor_next(&cursor, &event)) {
 		m->time = event.time << shift;

@@ -127,7 +127,7 @@ bool memusage_sums_suffice(struct observer *observer, const struct mst_reader *r
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	if (m->ended)
 		return true;
-	if (m->data || chunk->base || mst_reader_info(reader)->sample_bytes || m->heap > INT64_MAX / 2 ||
+	if (m->data || chunk->initial || mst_reader_info(reader)->sample_bytes || m->heap > INT64_MAX / 2 ||
 	    !know_kinds(m, kinds, n_kinds))
 		return false;
 	const struct chunk_tally *t = &m->sums.chunk;

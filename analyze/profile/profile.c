@@ -71,7 +71,7 @@ static void begin_chunk(struct profile *p, const struct mst_reader *reader, cons
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
 	p->time_shift = mst_reader_time_shift(reader);
 	clock_enter_chunk(&p->clock, reader, chunk);
-	p->initial = chunk->base;
+	p->initial = chunk->initial;
 }
 
 /* Whether sums can answer: several threads and blocks older than `from` need records. */

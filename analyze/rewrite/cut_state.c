@@ -135,7 +135,7 @@ static bool note_uses(struct cut_state *cut_state, const struct mst_chunk *chunk
 
 bool cut_state_note_base(struct cut_state *cut_state, const struct mst_chunk *chunk)
 {
-	return !chunk->base || note_uses(cut_state, chunk);
+	return !chunk->initial || note_uses(cut_state, chunk);
 }
 
 bool cut_state_note(struct cut_state *cut_state, const struct mst_event *e, bool in_base)

@@ -41,7 +41,7 @@ static uint64_t in_ms(const struct rewrite *w, uint64_t time)
 /* Whether the range begins behind the chunk. */
 static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
 {
-	return !w->begun && !chunk->base &&
+	return !w->begun && !chunk->initial &&
 	       (in_ms(w, chunk->last_time) < w->options.from ||
 		chunk->first_record + chunk->n_records <= w->options.first);
 }
@@ -198,16 +198,16 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 	const uint64_t time = in_ms(w, e->time), record = chunk->first_record + at;
 	int err = 0;
 
-	if (!w->begun && !chunk->base && time >= w->options.from && record >= w->options.first)
+	if (!w->begun && !chunk->initial && time >= w->options.from && record >= w->options.first)
 		err = begin(w);
 	if (at == 0 && !err)
 		count_null_frees(w, chunk->sums.null_frees - w->late_frees, time);
-	w->ended = !chunk->base && time > w->options.until;
+	w->ended = !chunk->initial && time > w->options.until;
 	if (err || w->ended || (err = take_steps(w, steps, at)))
 		return err;
 	if (w->begun)
 		err = write_event(w, e);
-	else if (!cut_state_note(&w->cut_state, e, chunk->base))
+	else if (!cut_state_note(&w->cut_state, e, chunk->initial))
 		err = MST_ERR_NOMEM;
 	if (is_exit(w, e)) {
 		count_null_frees(w, w->late_frees, time);
@@ -289,7 +289,7 @@ static void look_at_chunk(struct rewrite_survey *survey, const struct mst_reader
 		*sure = chunk->tokens[i].count && (role == MST_FREE || role == MST_OUT || role == MST_KEEP);
 	}
 	survey->has_identity = !*sure || chunk->n_freed;
-	for (uint32_t i = 0; i < chunk->n_runs && !survey->has_fork && !chunk->base; i++) {
+	for (uint32_t i = 0; i < chunk->n_runs && !survey->has_fork && !chunk->initial; i++) {
 		struct mst_cursor cursor = MST_CURSOR(chunk);
 		struct mst_event e;
 
@@ -331,7 +331,7 @@ static const char *last_part(const char *path)
 /* Changes what the first unit says. */
 static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 {
-	info->base = w->based;
+	info->initial_state = w->based;
 	info->begin_ns = drops(w, REMAPPER_TIME) ? 0 : w->begin_ns;
 	if (drops(w, REMAPPER_TIME))
 		info->start_ns = 0;
@@ -403,7 +403,7 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 		w->remapper.drop |= REMAPPER_STACKS;
 	w->remapper.has_identity = has_identity;
 	cut_state_begin(&w->cut_state, &w->remapper);
-	w->based = info->base || options->from > 0 || options->first > 0;
+	w->based = info->initial_state || options->from > 0 || options->first > 0;
 	w->begin_ns = begin_of(reader, options);
 	if (w->based && info->pages && !drops(w, REMAPPER_PAGES) &&
 	    !(w->cut_state.pages = page_state_create()))

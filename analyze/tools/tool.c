@@ -379,7 +379,7 @@ static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
 static void tell_base(const struct tool *tool, const struct tool_trace *trace)
 {
 	const struct mst_file_info *info = mst_reader_info(trace->reader);
-	if (info->base)
+	if (info->initial_state)
 		tool_notice(tool, "%s: begins at %" PRIu64 " ms, with what was live then", trace->name,
 			    info->begin_ns / 1000000);
 }

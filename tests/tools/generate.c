@@ -364,7 +364,7 @@ static void read_calls(struct mst_reader *reader)
 			before.instructions = chunk->instructions[0];
 		g.null_frees += chunk->sums.null_frees;
 		while (mst_cursor_next(&cursor, &e))
-			read_event(&e, chunk->base, &before);
+			read_event(&e, chunk->initial, &before);
 	}
 	check(got);
 	if (!g.moves)
@@ -552,7 +552,7 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	struct mst_end end = { .reason = MST_END_EXIT };
 
 	info.recorder = "generate 1";
-	info.base = info.pages = false;
+	info.initial_state = info.pages = false;
 	info.begin_ns = 0;
 	info.stacks &= !info.exact; /* of which it tells by changes */
 	g.shift = mst_reader_time_shift(reader);

@@ -45,7 +45,7 @@ static void print_info(const struct mst_reader *r)
 		printf(" pages");
 	if (info->exact)
 		printf(" exact");
-	if (info->base)
+	if (info->initial_state)
 		printf(" begin=%" PRIu64, info->begin_ns);
 	putchar('\n');
 	print_line("recorder", info->recorder);
@@ -114,7 +114,7 @@ static void print_chunk(const struct mst_reader *r, const struct mst_chunk *chun
 	printf("chunk first=%" PRIu64 " alloc=%" PRIu64 " records=%u tokens=%u kinds=%u stacks=%u frames=%u "
 	       "modules=%u threads=%u%s\n",
 	       chunk->first_record, chunk->first_alloc, chunk->n_records, chunk->n_tokens, kinds, stacks,
-	       frames, modules, threads, chunk->base ? " base" : "");
+	       frames, modules, threads, chunk->initial ? " base" : "");
 	print_sums(&chunk->sums);
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const struct mst_token *s = &chunk->tokens[i];

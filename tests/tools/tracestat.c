@@ -89,11 +89,11 @@ static void count_chunk(struct stat_counts *s, struct mst_reader *reader, const 
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
 
 	while (mst_cursor_next(&cursor, &event)) {
-		if (!chunk->base)
+		if (!chunk->initial)
 			count_call(s, kinds, &event);
 		count_blocks(s, kinds, &event);
 	}
-	if (chunk->base) {
+	if (chunk->initial) {
 		s->base = s->live;
 		s->base_blocks = s->blocks;
 	}

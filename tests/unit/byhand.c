@@ -86,7 +86,7 @@ struct mst_writer *byhand_writer(int fd, bool base)
 		.recorder = "by hand",
 		.exe = "/by_hand",
 		.cwd = "/",
-		.base = base,
+		.initial_state = base,
 	};
 	const struct mst_writer_options options = { .identity = true };
 	struct mst_writer *writer;

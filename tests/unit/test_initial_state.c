@@ -30,7 +30,7 @@ static struct mst_writer *create(int fd, bool base, uint32_t chunk_records)
 					    .recorder = "test",
 					    .exe = "",
 					    .cwd = "",
-					    .base = base,
+					    .initial_state = base,
 					    .begin_ns = base ? BEGIN_NS : 0 };
 	const struct mst_writer_options options = { .identity = true, .chunk_records = chunk_records };
 	struct mst_writer *w;
@@ -81,20 +81,21 @@ static struct sum read_all(int fd)
 		struct mst_event e;
 
 		for (uint32_t i = 0; i < chunk->n_tokens; i++)
-			sum.past += chunk->base && chunk->tokens[i].count == 0;
+			sum.past += chunk->initial && chunk->tokens[i].count == 0;
 		while (mst_cursor_next(&cursor, &e)) {
-			sum.base_allocs += chunk->base && e.type == MST_EVENT_ALLOC;
-			sum.base_marks += chunk->base && e.type == MST_EVENT_CALL;
-			sum.calls += !chunk->base;
+			sum.base_allocs += chunk->initial && e.type == MST_EVENT_ALLOC;
+			sum.base_marks += chunk->initial && e.type == MST_EVENT_CALL;
+			sum.calls += !chunk->initial;
 			sum.frees += e.type == MST_EVENT_FREE;
 			/* The blocks of the initial state have the first indices, in the order of their sizes. */
 			if (e.type == MST_EVENT_FREE)
 				assert_int_equal(e.old_index, mst_reader_kinds(r, &n)[e.old_kind].size);
-			assert_true(chunk->base ? e.time << 10 <= BEGIN_NS + 1024 : e.time >= sum.last_time);
+			assert_true(chunk->initial ? e.time << 10 <= BEGIN_NS + 1024
+						   : e.time >= sum.last_time);
 			sum.last_time = e.time;
 		}
-		assert_true(!chunk->base || (chunk->sums.events == 0 && chunk->sums.moved16 == 0 &&
-					     chunk->sums.changes == 0));
+		assert_true(!chunk->initial || (chunk->sums.events == 0 && chunk->sums.moved16 == 0 &&
+						chunk->sums.changes == 0));
 		sum.events += chunk->sums.events;
 		sum.net += chunk->sums.net_blocks;
 		sum.chunks++;

@@ -124,7 +124,7 @@ static void check(struct mst_writer *writer, int fd, const char *expected)
 			if (e.type == MST_EVENT_ALLOC || e.type == MST_EVENT_RESIZE)
 				sizes[e.index] = kinds[e.kind].size;
 		}
-		if (chunk->base)
+		if (chunk->initial)
 			strcat(text, INITIAL);
 	}
 	assert_string_equal(text, expected);

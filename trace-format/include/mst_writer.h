@@ -102,7 +102,7 @@ const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *
 /* ---- the initial state ---------------------------------------------------------------------- */
 
 /*
- * Before the first event of a trace whose info has `base`: mst_writer_alloc() for each block that is live
+ * Before the first event of a trace whose info has `initial_state`: mst_writer_alloc() for each block that is live
  * when the trace begins, in the order of allocation; mst_writer_call() for stack depths, mappings and the end
  * of the exit handlers; mst_writer_page() for pages. These are no calls. mst_writer_at() gives the
  * allocations' times, at most the info's begin_ns, and threads, as far as they are known.

@@ -209,7 +209,7 @@ struct mst_file_info {
 	bool stacks;          /* markers or SP changes give the depth of stacks, if it is ever above 0 */
 	bool pages;           /* calls that map and unmap pages are in the trace */
 	bool exact; /* the program ran under Valgrind: addresses, sizes and counts are those of Massif */
-	bool base;  /* the trace begins with an initial state */
+	bool initial_state;   /* the trace begins with an initial state */
 	uint64_t begin_ns;    /* of the initial state, since time 0; 0 without one */
 	const char *recorder; /* program and version that wrote the trace */
 	const char *exe;      /* absolute path of the executable */
@@ -299,7 +299,7 @@ struct mst_chunk {
 	uint32_t n_tokens;
 	const struct mst_token *tokens;
 	struct mst_sums sums;
-	bool base; /* part of the initial state: no calls, only ALLOCs of live blocks, and markers */
+	bool initial; /* part of the initial state: no calls, only ALLOCs of live blocks, and markers */
 	uint64_t first_time, last_time;   /* of the first and the last stamp */
 	uint64_t first_count, last_count; /* instructions at the first and last call, if they are recorded */
 
