@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that a trace itself holds of its frames, in the shape in which the symbolizer gives its
- * answers. Single-threaded. Strings live until embedded_destroy().
+ * The names of frames that the trace itself holds, as symbol chains. Single-threaded. Strings live until embedded_destroy().
  */
 #ifndef NAMES_EMBEDDED_NAMES_H
 #define NAMES_EMBEDDED_NAMES_H

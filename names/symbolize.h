@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of a trace's frames: binds the module table of the reader to the symbolizer, so that
- * policy code asks for frame ids and never sees modules, addresses or DWARF.
+ * Names of a trace's frames by frame id, so that policy code never sees modules, addresses or DWARF.
  *
- * Names that the trace itself holds come first: they are those of the files that the program ran
- * from. With search folders it is the other way round: files are asked, then the trace about what
- * they know less of.
+ * Names embedded in the trace come first, as they are those of the files that ran. With search folders files come
+ * first, and the trace answers where it knows more.
  */
 #ifndef NAMES_SYMBOLIZE_H
 #define NAMES_SYMBOLIZE_H
@@ -26,13 +24,13 @@ const char *symbolize_function(struct symbolizer *symbolizer, uint32_t frame);
 const struct symbol_chain *symbolize_describe(struct symbolizer *symbolizer, uint32_t frame);
 const char *symbolize_object(struct symbolizer *symbolizer, uint32_t frame); /* NULL: code in no object */
 
-/* What is known of the frame's run-time address when the trace has ended: nothing of what has been unloaded. */
+/* The same of the frame's run-time address at the end of the trace; unloaded modules have no names then. */
 const struct symbol_chain *symbolize_describe_at_end(struct symbolizer *symbolizer, uint32_t frame);
 const char *symbolize_object_at_end(struct symbolizer *symbolizer, uint32_t frame);
 
 /*
- * By frame id the one that stands for all at its run-time address, in traces that tell of unloaded modules; in
- * others, and when out of memory, NULL. Valid until the next call.
+ * By frame id, one representative of all frames at its run-time address. NULL if the trace has no unloaded modules, or
+ * when out of memory. Valid until the next call.
  */
 const uint32_t *symbolize_same_addresses(struct symbolizer *symbolizer);
 
@@ -48,8 +46,8 @@ uint64_t symbolize_address(struct symbolizer *symbolizer, uint32_t frame);
 int symbolize_compare(struct symbolizer *symbolizer, uint32_t a, uint32_t b);
 
 /*
- * Gives a trace that is being written, which has the reader's frames, the names of all of them but
- * those of modules without any file. Returns 0 or a negative enum mst_error.
+ * Writes the names of all frames, except those of modules without a file, to a trace with the reader's frames. Returns
+ * 0 or a negative enum mst_error.
  */
 int symbolize_embed(struct symbolizer *symbolizer, struct mst_writer *writer);
 

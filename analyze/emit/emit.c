@@ -19,14 +19,14 @@ const struct emitter *emitter_find(const char *name)
 	return *e;
 }
 
-static bool fill_tree(struct calltree *tree, const struct profile_rows *samples, const struct emit_view *view)
+static bool fill_tree(struct calltree *tree, const struct profile_rows *rows, const struct emit_view *view)
 {
-	for (size_t i = 0; i < samples->n; i++) {
-		const uint64_t value = samples->items[i].values[view->query->value];
+	for (size_t i = 0; i < rows->n; i++) {
+		const uint64_t value = rows->items[i].values[view->query->value];
 		uint32_t node;
 		if (value == 0)
 			continue;
-		if (!calltree_find(tree, samples->items[i].stack, &node))
+		if (!calltree_find(tree, rows->items[i].stack, &node))
 			return false;
 		tree->nodes[node].value += value;
 	}
@@ -35,10 +35,10 @@ static bool fill_tree(struct calltree *tree, const struct profile_rows *samples,
 
 bool emit_calltree(struct calltree *tree, const struct emit_view *view)
 {
-	struct profile_rows samples;
+	struct profile_rows rows;
 	const bool fine =
-		profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, false) &&
-		fill_tree(tree, &samples, view);
-	profile_rows_finish(&samples);
+		profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) &&
+		fill_tree(tree, &rows, view);
+	profile_rows_finish(&rows);
 	return fine;
 }

@@ -19,7 +19,7 @@
 /* Numbers by id of the trace: 0 is none yet. */
 struct numbers {
 	uint32_t *items;
-	uint32_t n, told;
+	uint32_t n, emitted;
 };
 
 struct writer {
@@ -88,7 +88,7 @@ static void write_number(struct writer *w, uint64_t value)
 }
 
 /* A text's number; 0: it is empty, or there is no memory. A line break would end it. */
-static size_t tell_string(struct writer *w, const char *text)
+static size_t write_string(struct writer *w, const char *text)
 {
 	if (!text || !*text)
 		return 0;
@@ -116,32 +116,32 @@ static size_t tell_string(struct writer *w, const char *text)
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
-static size_t tell_path(struct writer *w, const struct symbol_line *line)
+static size_t write_path(struct writer *w, const struct symbol_line *line)
 {
 	char *path;
 	if (!line->file || !line->directory || !*line->directory || *line->file == '/')
-		return tell_string(w, line->file);
+		return write_string(w, line->file);
 	if (asprintf(&path, "%s/%s", line->directory, line->file) < 0) {
 		out_fail(w->out, ENOMEM);
 		return 0;
 	}
-	const size_t number = tell_string(w, path);
+	const size_t number = write_string(w, path);
 	free(path);
 	return number;
 }
 
 /* All strings come before the line that they stand in. */
-static void tell_frame(struct writer *w, uint32_t frame)
+static void write_frame(struct writer *w, uint32_t frame)
 {
 	const struct mst_frame *f = &w->frame_table[frame];
 	const struct symbol_chain *chain = symbolize_describe(w->view->symbolizer, frame);
 	const char *object = symbolize_object(w->view->symbolizer, frame);
 	uint64_t address = f->address;
 	uint32_t n;
-	const size_t module = tell_string(w, object);
+	const size_t module = write_string(w, object);
 	for (uint32_t i = 0; i < chain->n; i++) {
-		tell_string(w, chain->lines[i].function);
-		tell_path(w, &chain->lines[i]);
+		write_string(w, chain->lines[i].function);
+		write_path(w, &chain->lines[i]);
 	}
 	if (f->module != MST_NONE)
 		address += mst_reader_modules(w->view->reader, &n)[f->module].bias;
@@ -152,16 +152,16 @@ static void tell_frame(struct writer *w, uint32_t frame)
 		const struct symbol_line *line = &chain->lines[i];
 		if (!line->function && !line->file)
 			break;
-		write_number(w, tell_string(w, line->function));
-		write_number(w, tell_path(w, line));
+		write_number(w, write_string(w, line->function));
+		write_number(w, write_path(w, line));
 		write_number(w, line->file && line->line > 0 ? (uint64_t)line->line : 0);
 	}
 	out_text(w->out, "\n");
-	w->frames.items[frame] = ++w->frames.told;
+	w->frames.items[frame] = ++w->frames.emitted;
 }
 
 /* Makes a stack's number known, and before it those of all around it. */
-static bool tell_stack(struct writer *w, uint32_t stack)
+static bool write_stack(struct writer *w, uint32_t stack)
 {
 	uint32_t depth = 0;
 	for (uint32_t s = stack; s != MST_ROOT_STACK && !w->stacks.items[s]; s = w->stack_table[s].parent) {
@@ -178,24 +178,24 @@ static bool tell_stack(struct writer *w, uint32_t stack)
 	while (depth-- > 0) {
 		const struct mst_stack *s = &w->stack_table[w->path[depth]];
 		if (!w->frames.items[s->frame])
-			tell_frame(w, s->frame);
+			write_frame(w, s->frame);
 		const uint64_t values[] = { w->frames.items[s->frame], w->stacks.items[s->parent] };
 		write_line(w, 't', values, 2);
-		w->stacks.items[w->path[depth]] = ++w->stacks.told;
+		w->stacks.items[w->path[depth]] = ++w->stacks.emitted;
 	}
 	return true;
 }
 
-static bool tell_kind(struct writer *w, uint32_t kind)
+static bool write_kind(struct writer *w, uint32_t kind)
 {
 	const struct mst_kind *k = &w->kind_table[kind];
 	if (w->kinds.items[kind])
 		return true;
-	if (!tell_stack(w, k->stack))
+	if (!write_stack(w, k->stack))
 		return false;
 	const uint64_t values[] = { k->size, w->stacks.items[k->stack] };
 	write_line(w, 'a', values, 2);
-	w->kinds.items[kind] = ++w->kinds.told;
+	w->kinds.items[kind] = ++w->kinds.emitted;
 	return true;
 }
 
@@ -205,7 +205,7 @@ static bool write_record(struct writer *w, const struct mst_token *symbol)
 {
 	if (symbol->role >= MST_CALL || w->kind_table[symbol->kind].op == MST_OP_UNKNOWN)
 		return true;
-	if (!tell_kind(w, symbol->kind))
+	if (!write_kind(w, symbol->kind))
 		return false;
 	const uint64_t number = w->kinds.items[symbol->kind] - 1;
 	write_line(w, symbol->role == MST_ALLOC ? '+' : '-', &number, 1);

@@ -71,7 +71,7 @@ struct writer {
 	struct call_sites *calls;
 	struct callstack stack;
 	struct string_set *strings; /* numbered as in the table, which begins with "" */
-	size_t told;                /* strings that are in the file */
+	size_t emitted;             /* strings that are in the file */
 	bool *frames;               /* by frame: it has a location */
 	bool *functions;            /* by number of function */
 	uint32_t n_functions;
@@ -87,10 +87,10 @@ static uint64_t string_number(struct writer *w, const char *text)
 	const size_t number = string_set_number(w->strings, text, strlen(text));
 	if (number == 0)
 		out_fail(w->out, ENOMEM);
-	if (number > w->told)
+	if (number > w->emitted)
 		message_write_bytes(w->out, PROFILE_STRING_TABLE, text, strlen(text));
-	if (number > w->told)
-		w->told = number;
+	if (number > w->emitted)
+		w->emitted = number;
 	return number;
 }
 
@@ -225,7 +225,7 @@ static void add_size(struct writer *w, uint64_t size)
 	message_message(&w->outer, SAMPLE_LABEL, &w->inner);
 }
 
-static bool is_shown(const struct sample *s)
+static bool is_shown(const struct stack_row *s)
 {
 	uint64_t any = 0;
 	for (unsigned v = 0; v < PROFILE_VALUES; v++)
@@ -233,7 +233,7 @@ static bool is_shown(const struct sample *s)
 	return any != 0;
 }
 
-static void write_sample(struct writer *w, const struct sample *s)
+static void write_sample(struct writer *w, const struct stack_row *s)
 {
 	if (!callstack_load(&w->stack, s->stack)) {
 		out_fail(w->out, ENOMEM);

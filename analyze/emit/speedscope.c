@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * speedscope's own format: stacks with weights. Unless one value is asked for, a file has three
- * profiles to choose from: what was live at the moment, what was still live at the end, and all that
+ * profiles to choose from: what was live at the point in time, what was still live at the end, and all that
  * was allocated.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@ struct writer {
 	bool any; /* a profile is there already */
 };
 
-static uint64_t weight(const struct sample *s, enum profile_value value, enum source source)
+static uint64_t weight(const struct stack_row *s, enum profile_value value, enum source source)
 {
 	if (source == AT_THE_END && value == PROFILE_INUSE_BYTES)
 		return s->bytes_at_end;

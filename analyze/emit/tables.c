@@ -35,11 +35,11 @@ static const struct parquet_column snapshot_columns[] = {
 /* ---- Stacks --------------------------------------------------------------------------------- */
 
 /* What a stack has itself; samples are in the order of their stacks. */
-static struct sample next_values(const struct profile_rows *samples, size_t *at, uint32_t stack)
+static struct stack_row next_values(const struct profile_rows *rows, size_t *at, uint32_t stack)
 {
-	struct sample sum = { 0 };
-	for (; *at < samples->n && samples->items[*at].stack == stack; ++*at) {
-		const struct sample *s = &samples->items[*at];
+	struct stack_row sum = { 0 };
+	for (; *at < rows->n && rows->items[*at].stack == stack; ++*at) {
+		const struct stack_row *s = &rows->items[*at];
 		for (unsigned v = 0; v < PROFILE_VALUES; v++)
 			sum.values[v] += s->values[v];
 		sum.bytes_at_end += s->bytes_at_end;
@@ -49,7 +49,7 @@ static struct sample next_values(const struct profile_rows *samples, size_t *at,
 }
 
 static void write_stack(struct table *table, const struct mst_stack *stacks, uint32_t stack,
-			const uint32_t *depths, const struct sample *s)
+			const uint32_t *depths, const struct stack_row *s)
 {
 	table_number(table, stack);
 	if (stack == MST_ROOT_STACK) {
@@ -73,10 +73,10 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 	uint32_t n;
 	const struct mst_stack *stacks = mst_reader_stacks(view->reader, &n);
 	uint32_t *depths = calloc(n + (size_t)1, sizeof(*depths));
-	struct profile_rows samples;
+	struct profile_rows rows;
 	struct table table;
 	size_t at = 0;
-	if (!profile_rows_collect(&samples, view->reader, view->profile, &view->query->filter, false) ||
+	if (!profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) ||
 	    !depths) {
 		out_fail(out, ENOMEM);
 		n = 0;
@@ -85,11 +85,11 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 	for (uint32_t i = 0; i < n; i++) {
 		/* A stack's parent has a lower number. */
 		depths[i] = i == MST_ROOT_STACK ? 0 : depths[stacks[i].parent] + 1;
-		const struct sample sum = next_values(&samples, &at, i);
+		const struct stack_row sum = next_values(&rows, &at, i);
 		write_stack(&table, stacks, i, depths, &sum);
 	}
 	table_end(&table);
-	profile_rows_finish(&samples);
+	profile_rows_finish(&rows);
 	free(depths);
 }
 

@@ -25,7 +25,7 @@ static const char *const event_texts[XTREE_EVENTS] = {
 /* Names of one sort; a compressed name is spelt out when it comes first. */
 struct names {
 	struct string_set *known;
-	size_t told;
+	size_t emitted;
 };
 
 struct writer {
@@ -49,12 +49,12 @@ static void write_name(struct writer *w, const char *key, struct names *names, c
 	number = string_set_number(names->known, name, strlen(name));
 	if (number == 0)
 		out_fail(w->out, ENOMEM);
-	if (number > names->told)
+	if (number > names->emitted)
 		out_printf(w->out, "%s=(%zu) %s\n", key, number, name);
 	else
 		out_printf(w->out, "%s=(%zu)\n", key, number);
-	if (number > names->told)
-		names->told = number;
+	if (number > names->emitted)
+		names->emitted = number;
 }
 
 /*

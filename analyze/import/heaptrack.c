@@ -352,12 +352,12 @@ static int end_trace(struct state *s)
 	return import_check(s->import, error);
 }
 
-static int read_file(struct state *s, struct line_reader *unpack)
+static int read_file(struct state *s, struct line_reader *lines)
 {
 	enum line_reader_result result;
 	char *line;
 	size_t n;
-	while ((result = line_reader_line(unpack, &line, &n)) == UNPACK_LINE) {
+	while ((result = line_reader_line(lines, &line, &n)) == LINE_READER_LINE) {
 		if (read_line(s, line, n) != 0)
 			return -1;
 	}
@@ -370,12 +370,12 @@ static int import_file(struct import *import)
 			   .page_size = 4096,
 			   .texts = string_set_create(),
 			   .names = imported_names_create() };
-	struct line_reader *unpack = line_reader_create(import->from);
+	struct line_reader *lines = line_reader_create(import->from);
 	const int status =
-		s.texts && s.names && unpack ? read_file(&s, unpack) : import_check(import, MST_ERR_NOMEM);
+		s.texts && s.names && lines ? read_file(&s, lines) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
-	line_reader_destroy(unpack);
+	line_reader_destroy(lines);
 	string_set_destroy(s.texts);
 	imported_names_destroy(s.names);
 	free(s.command);

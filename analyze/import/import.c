@@ -34,13 +34,13 @@ const struct importer *importer_recognize(const char *head, size_t n)
 
 int import_end(struct import *import, enum line_reader_result result)
 {
-	if (result == UNPACK_NOMEM)
+	if (result == LINE_READER_NOMEM)
 		import->problem = mst_strerror(MST_ERR_NOMEM);
-	if (result == UNPACK_TOO_LONG)
+	if (result == LINE_READER_TOO_LONG)
 		import->problem = "a line that is too long";
-	if (result == UNPACK_CUT)
+	if (result == LINE_READER_CUT)
 		import->warning = "it is cut or damaged; what is before that is used";
-	return result == UNPACK_END || result == UNPACK_CUT ? 0 : -1;
+	return result == LINE_READER_END || result == LINE_READER_CUT ? 0 : -1;
 }
 
 int import_refuse(struct import *import, const char *problem)

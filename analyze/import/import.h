@@ -24,17 +24,17 @@ struct import {
 	int from;            /* a regular file, read from its beginning */
 	int to;              /* empty, for reading and writing: the trace */
 	const char *name;    /* of the file, for the trace */
-	uint64_t tick_rate;  /* ticks a second of a clock whose unit the file doesn't tell */
-	const char *problem; /* set on failure: constant text, NULL: errno tells */
+	uint64_t tick_rate;  /* ticks a second, if the file doesn't give the unit of its clock */
+	const char *problem; /* set on failure: constant text, NULL: errno has it */
 	const char *warning; /* set on success if the trace isn't all of it: constant text */
 };
 
-/* What the end of a file's lines (unpack.h) makes of the import: 0, or -1 with its problem. */
+/* Sets problem or warning by how the file's lines (line_reader.h) ended. 0 or -1. */
 int import_end(struct import *import, enum line_reader_result result);
 
-/* What importers come to again and again. A problem, told: -1. */
+/* Sets the problem and returns -1. */
 int import_refuse(struct import *import, const char *problem);
-/* An error of the trace's writer, or 0: 0, or -1 with its problem. */
+/* Sets the problem if the trace's writer has an error, and returns -1; else 0. */
 int import_check(struct import *import, int error);
 /* Room for one more than n items of `size` bytes each in an array; false: no memory, or more than `most`. */
 bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most);
@@ -43,9 +43,9 @@ struct importer {
 	const char *name;   /* --from=NAME */
 	const char *help;   /* one line */
 	const char *notice; /* what such a trace can't answer, one line; NULL: nothing */
-	/* Whether a file that begins so, unpacked, is one; NULL: they have no mark. */
+	/* Whether a file with these first bytes, uncompressed, has the format; NULL: the format has no magic. */
 	bool (*recognize)(const char *head, size_t n);
-	/* 0 or -1; memory and time are bounded by the size of the file, unpacked, memory by a limit, too. */
+	/* 0 or -1. Memory and time are bounded by the uncompressed size of the file, memory also by a limit. */
 	int (*read)(struct import *import);
 };
 

@@ -24,58 +24,58 @@ struct imported_names {
 
 struct imported_names *imported_names_create(void)
 {
-	struct imported_names *store = calloc(1, sizeof(*store));
-	if (!store)
+	struct imported_names *names = calloc(1, sizeof(*names));
+	if (!names)
 		return NULL;
-	store->texts = string_set_create();
-	if (store->texts)
-		return store;
-	free(store);
+	names->texts = string_set_create();
+	if (names->texts)
+		return names;
+	free(names);
 	return NULL;
 }
 
-void imported_names_destroy(struct imported_names *store)
+void imported_names_destroy(struct imported_names *names)
 {
-	if (!store)
+	if (!names)
 		return;
-	string_set_destroy(store->texts);
-	free(store->calls);
-	free(store->frames);
-	free(store);
+	string_set_destroy(names->texts);
+	free(names->calls);
+	free(names->frames);
+	free(names);
 }
 
-bool imported_names_frame(struct imported_names *store, uint32_t frame)
+bool imported_names_frame(struct imported_names *names, uint32_t frame)
 {
-	if (store->n_frames == CALLS_MOST ||
-	    !array_reserve(&store->frames, store->n_frames, &store->room_frames, sizeof(*store->frames)))
+	if (names->n_frames == CALLS_MOST ||
+	    !array_reserve(&names->frames, names->n_frames, &names->room_frames, sizeof(*names->frames)))
 		return false;
-	store->frames[store->n_frames++] = (struct named_frame){ .frame = frame, .first = store->n_calls };
+	names->frames[names->n_frames++] = (struct named_frame){ .frame = frame, .first = names->n_calls };
 	return true;
 }
 
-bool imported_names_call(struct imported_names *store, const char *function, const char *path, uint32_t line)
+bool imported_names_call(struct imported_names *names, const char *function, const char *path, uint32_t line)
 {
-	struct named_frame *frame = &store->frames[store->n_frames - 1];
+	struct named_frame *frame = &names->frames[names->n_frames - 1];
 	const char *slash = path ? strrchr(path, '/') : NULL, *file = slash ? slash + 1 : path;
 	struct mst_name name = { .line = line };
-	if (frame->n == IMPORTED_NAMES_CALLS_MOST || store->n_calls == CALLS_MOST ||
-	    !array_reserve(&store->calls, store->n_calls, &store->room_calls, sizeof(*store->calls)))
+	if (frame->n == IMPORTED_NAMES_CALLS_MOST || names->n_calls == CALLS_MOST ||
+	    !array_reserve(&names->calls, names->n_calls, &names->room_calls, sizeof(*names->calls)))
 		return false;
 	bool fine = true;
 	if (function) {
-		name.function = string_set_add(store->texts, function, strlen(function));
+		name.function = string_set_add(names->texts, function, strlen(function));
 		fine = name.function;
 	}
 	if (file && fine) {
-		name.file = string_set_add(store->texts, file, strlen(file));
+		name.file = string_set_add(names->texts, file, strlen(file));
 		fine = name.file;
 	}
 	if (slash && slash > path && fine) {
-		name.directory = string_set_add(store->texts, path, (size_t)(slash - path));
+		name.directory = string_set_add(names->texts, path, (size_t)(slash - path));
 		fine = name.directory;
 	}
 	if (fine)
-		store->calls[store->n_calls++] = name;
+		names->calls[names->n_calls++] = name;
 	frame->n += fine;
 	return fine;
 }
@@ -88,15 +88,15 @@ static int compare(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-int imported_names_write(struct imported_names *store, struct mst_writer *writer)
+int imported_names_write(struct imported_names *names, struct mst_writer *writer)
 {
 	int error = 0;
-	if (store->n_frames)
-		qsort(store->frames, store->n_frames, sizeof(*store->frames), compare);
-	for (uint32_t i = 0; i < store->n_frames && !error; i++) {
-		const struct named_frame *f = &store->frames[i];
+	if (names->n_frames)
+		qsort(names->frames, names->n_frames, sizeof(*names->frames), compare);
+	for (uint32_t i = 0; i < names->n_frames && !error; i++) {
+		const struct named_frame *f = &names->frames[i];
 		if (f->n && !(i && f->frame == f[-1].frame))
-			error = mst_writer_names(writer, f->frame, store->calls + f->first, f->n);
+			error = mst_writer_names(writer, f->frame, names->calls + f->first, f->n);
 	}
 	return error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names that an importer meets, kept until the trace's records are written. Single-threaded; texts are
+ * Names of frames that an importer collects, to be written after the trace's records. Single-threaded. Texts are
  * copied, equal ones once.
  */
 #ifndef ANALYZE_IMPORTED_NAMES_H
@@ -13,16 +13,16 @@
 struct imported_names;
 
 struct imported_names *imported_names_create(void);        /* NULL: no memory */
-void imported_names_destroy(struct imported_names *store); /* NULL is allowed */
+void imported_names_destroy(struct imported_names *names); /* NULL is allowed */
 
 /*
- * The calls that a frame stands for, from the innermost: first the frame, then each call. `function` and
- * `path` may be NULL; what is said of a frame a second time is left out. False: no memory, or too many.
+ * First the frame, then each of its calls, innermost first. `function` and `path` may be NULL. The first description of
+ * a frame counts. False: no memory, or too many.
  */
-bool imported_names_frame(struct imported_names *store, uint32_t frame);
-bool imported_names_call(struct imported_names *store, const char *function, const char *path, uint32_t line);
+bool imported_names_frame(struct imported_names *names, uint32_t frame);
+bool imported_names_call(struct imported_names *names, const char *function, const char *path, uint32_t line);
 
-/* Behind the last record. 0 or a negative enum mst_error. */
-int imported_names_write(struct imported_names *store, struct mst_writer *writer);
+/* To be called after the last record. 0 or a negative enum mst_error. */
+int imported_names_write(struct imported_names *names, struct mst_writer *writer);
 
 #endif

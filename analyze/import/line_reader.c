@@ -77,20 +77,20 @@ static enum line_reader_result begin(struct line_reader *u)
 {
 	static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
 	if (!fill_input(u))
-		return UNPACK_IO;
+		return LINE_READER_IO;
 	u->begun = true;
 	if (u->n_input >= sizeof(gzip) && memcmp(u->input, gzip, sizeof(gzip)) == 0) {
 		u->packing = PACK_GZIP;
 		u->gzip_begun = inflateInit2(&u->gzip, GZIP_WINDOW) == Z_OK;
-		return u->gzip_begun ? UNPACK_LINE : UNPACK_NOMEM;
+		return u->gzip_begun ? LINE_READER_LINE : LINE_READER_NOMEM;
 	}
 	if (u->n_input < sizeof(zstd) || memcmp(u->input, zstd, sizeof(zstd)) != 0)
-		return UNPACK_LINE;
+		return LINE_READER_LINE;
 	u->packing = PACK_ZSTD;
 	u->zstd = ZSTD_createDStream();
 	if (!u->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)))
-		return UNPACK_NOMEM;
-	return UNPACK_LINE;
+		return LINE_READER_NOMEM;
+	return LINE_READER_LINE;
 }
 
 /* Adds to the text, which has room; false: the data are damaged. */
@@ -137,13 +137,13 @@ static void copy_some(struct line_reader *u)
 static enum line_reader_result fill_text(struct line_reader *u)
 {
 	const size_t before = u->n_text;
-	enum line_reader_result result = u->begun ? UNPACK_LINE : begin(u);
-	while (result == UNPACK_LINE && u->n_text == before) {
+	enum line_reader_result result = u->begun ? LINE_READER_LINE : begin(u);
+	while (result == LINE_READER_LINE && u->n_text == before) {
 		bool fine = true;
 		if (!fill_input(u))
-			return UNPACK_IO;
+			return LINE_READER_IO;
 		if (u->at_input == u->n_input)
-			return u->inside ? UNPACK_CUT : UNPACK_END;
+			return u->inside ? LINE_READER_CUT : LINE_READER_END;
 		if (u->packing == PACK_GZIP)
 			fine = inflate_some(u);
 		else if (u->packing == PACK_ZSTD)
@@ -151,7 +151,7 @@ static enum line_reader_result fill_text(struct line_reader *u)
 		else
 			copy_some(u);
 		if (!fine)
-			return UNPACK_CUT;
+			return LINE_READER_CUT;
 	}
 	return result;
 }
@@ -165,15 +165,15 @@ static enum line_reader_result make_room(struct line_reader *u)
 	u->n_text -= u->at_text;
 	u->at_text = 0;
 	if (u->n_text < u->room / 2)
-		return UNPACK_LINE;
+		return LINE_READER_LINE;
 	if (u->n_text > UNPACK_LINE_MOST)
-		return UNPACK_TOO_LONG;
+		return LINE_READER_TOO_LONG;
 	char *grown = realloc(u->text, u->room * 2);
 	if (!grown)
-		return UNPACK_NOMEM;
+		return LINE_READER_NOMEM;
 	u->text = grown;
 	u->room *= 2;
-	return UNPACK_LINE;
+	return LINE_READER_LINE;
 }
 
 enum line_reader_result line_reader_line(struct line_reader *u, char **line, size_t *n)
@@ -186,16 +186,16 @@ enum line_reader_result line_reader_line(struct line_reader *u, char **line, siz
 			*n = (size_t)(end - *line);
 			*end = '\0';
 			u->at_text = (size_t)(end - u->text) + 1;
-			return *n > UNPACK_LINE_MOST ? UNPACK_TOO_LONG : UNPACK_LINE;
+			return *n > UNPACK_LINE_MOST ? LINE_READER_TOO_LONG : LINE_READER_LINE;
 		}
 		searched = u->n_text - u->at_text;
 		enum line_reader_result result = make_room(u);
-		if (result == UNPACK_LINE)
+		if (result == LINE_READER_LINE)
 			result = fill_text(u);
 		/* A line without an end isn't known to be whole. */
-		if (result == UNPACK_END && u->n_text > u->at_text)
-			return UNPACK_CUT;
-		if (result != UNPACK_LINE)
+		if (result == LINE_READER_END && u->n_text > u->at_text)
+			return LINE_READER_CUT;
+		if (result != LINE_READER_LINE)
 			return result;
 	}
 }
@@ -205,7 +205,7 @@ size_t line_reader_head(int fd, char *head, size_t size)
 	struct line_reader *u = line_reader_create(fd);
 	if (!u)
 		return 0;
-	while (u->n_text < size && fill_text(u) == UNPACK_LINE)
+	while (u->n_text < size && fill_text(u) == LINE_READER_LINE)
 		;
 	const size_t n = u->n_text < size ? u->n_text : size;
 	memcpy(head, u->text, n);

@@ -346,37 +346,36 @@ static int end_trace(struct state *s)
 	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
 }
 
-static int read_file(struct state *s, struct line_reader *unpack)
+static int read_file(struct state *s, struct line_reader *lines)
 {
 	enum line_reader_result result;
 	char *line;
 	size_t n;
-	while ((result = line_reader_line(unpack, &line, &n)) == UNPACK_LINE) {
+	while ((result = line_reader_line(lines, &line, &n)) == LINE_READER_LINE) {
 		if (read_line(s, line) != 0)
 			return -1;
 	}
 	/* A tree that isn't whole ends too early, too. */
-	if (result == UNPACK_END && s->depth)
-		result = UNPACK_CUT;
+	if (result == LINE_READER_END && s->depth)
+		result = LINE_READER_CUT;
 	return import_end(s->import, result) ? -1 : end_trace(s);
 }
 
 static int import_file(struct import *import)
 {
 	struct state *s = calloc(1, sizeof(*s));
-	struct line_reader *unpack = line_reader_create(import->from);
+	struct line_reader *lines = line_reader_create(import->from);
 	int status = -1;
-	if (s && unpack) {
+	if (s && lines) {
 		s->import = import;
 		s->names = imported_names_create();
 		s->labels = string_set_create();
-		status =
-			s->names && s->labels ? read_file(s, unpack) : import_check(s->import, MST_ERR_NOMEM);
+		status = s->names && s->labels ? read_file(s, lines) : import_check(s->import, MST_ERR_NOMEM);
 	} else {
 		import->problem = mst_strerror(MST_ERR_NOMEM);
 	}
 	const int saved = errno;
-	line_reader_destroy(unpack);
+	line_reader_destroy(lines);
 	if (s) {
 		mst_writer_destroy(s->writer);
 		imported_names_destroy(s->names);

@@ -308,14 +308,14 @@ static int end_trace(struct state *s)
 	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
 }
 
-static int read_file(struct state *s, struct line_reader *unpack)
+static int read_file(struct state *s, struct line_reader *lines)
 {
 	enum line_reader_result result;
 	char *line;
 	size_t n;
 	if (begin_trace(s) != 0)
 		return -1;
-	while ((result = line_reader_line(unpack, &line, &n)) == UNPACK_LINE) {
+	while ((result = line_reader_line(lines, &line, &n)) == LINE_READER_LINE) {
 		if (read_line(s, line) != 0)
 			return -1;
 	}
@@ -327,15 +327,15 @@ static int import_file(struct import *import)
 	struct state s = { .import = import,
 			   .names = imported_names_create(),
 			   .places = string_set_create() };
-	struct line_reader *unpack = line_reader_create(import->from);
+	struct line_reader *lines = line_reader_create(import->from);
 	const int status =
-		s.names && s.places && unpack ? read_file(&s, unpack) : import_check(import, MST_ERR_NOMEM);
+		s.names && s.places && lines ? read_file(&s, lines) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
 	imported_names_destroy(s.names);
 	string_set_destroy(s.places);
 	free(s.stacks);
-	line_reader_destroy(unpack);
+	line_reader_destroy(lines);
 	index_map_finish(&s.addresses);
 	free(s.blocks);
 	free(s.unused);

@@ -15,7 +15,7 @@
 
 struct fullusage;
 
-/* `naming` outlives it; it gives names to the places. NULL when out of memory. */
+/* `symbolizer`, which names the places, must outlive it. NULL when out of memory. */
 struct fullusage *fullusage_create(struct symbolizer *symbolizer);
 void fullusage_destroy(struct fullusage *full); /* NULL is allowed */
 struct observer *fullusage_observer(struct fullusage *full);

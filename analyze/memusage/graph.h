@@ -10,7 +10,7 @@
 #include "canvas.h"
 #include "datafile.h"
 
-#define GRAPH_WIDTH 800u /* unless told otherwise */
+#define GRAPH_WIDTH 800u /* the default */
 #define GRAPH_HEIGHT 600u
 #define GRAPH_LEAST_WIDTH 100u
 #define GRAPH_LEAST_HEIGHT 80u

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memusage(1)'s summary, table and histogram, as an observer: what glibc's memusage would have
- * printed at the end of the recorded program.
+ * An observer that counts for memusage(1)'s summary, table and histogram: what glibc's memusage would have printed at
+ * the end of the recorded program.
  *
- * Its view differs from Massif's: sizes are those requested; failed calls count as calls; the
- * memalign family, aligned operator new and what realloc makes of their blocks are invisible, as
- * are blocks whose allocation wasn't seen. The report is made when the exit handlers are done, so
- * everything after the first MST_OP_EXIT mark is left out. Calls of free(NULL) aren't records: the
- * mark says how many came before it, and without a mark they are the sum of all chunks'.
+ * Its view differs from Massif's: sizes are those requested; failed calls count as calls; the memalign family, aligned
+ * operator new, what realloc makes of their blocks, and blocks whose allocation wasn't seen are invisible. The report
+ * ends with the exit handlers, at the first MST_OP_EXIT marker. Calls of free(NULL) aren't records: the marker has their
+ * number; without a marker it is the sum over all chunks.
  */
 #ifndef ANALYZE_MEMUSAGE_H
 #define ANALYZE_MEMUSAGE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "out.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,9 +85,11 @@ void out_write(struct out *out, const void *data, size_t size)
 	if (size > BUFFER_BYTES - out->used)
 		flush(out);
 	if (size > BUFFER_BYTES) {
+		assert(out->used == 0);
 		pass_on(out, data, size);
 		return;
 	}
+	assert(out->used + size <= BUFFER_BYTES);
 	memcpy(out->buffer + out->used, data, size);
 	out->used += size;
 }
@@ -168,6 +171,7 @@ void out_repeat(struct out *out, char c, size_t n)
 
 void out_fail(struct out *out, int error)
 {
+	assert(error > 0);
 	if (!out->error)
 		out->error = error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Buffered output to a descriptor with one sticky error: write freely, look once at the end. All
+ * Buffered output to a descriptor. The first error is kept and returned by out_finish(), so writers needn't check. All
  * emitters write through it.
  */
 #ifndef ANALYZE_OUT_H
@@ -26,13 +26,13 @@ void out_printf(struct out *out, const char *format, ...) __attribute__((format(
 void out_number(struct out *out, uint64_t n);
 void out_hex(struct out *out, uint64_t n);
 
-/* A name or another text from strangers, in the form of printable.h: never more than one line. */
+/* A name from untrusted input, escaped as printable.h has it: never more than one line. */
 void out_name(struct out *out, const char *name);
 
 /* `n` times the character. */
 void out_repeat(struct out *out, char c, size_t n);
 
-/* Lets the output fail for a reason of the caller's, an errno; nothing more is written. */
+/* Fails the output with the caller's errno; nothing more is written. */
 void out_fail(struct out *out, int error);
 
 /* Writes what is buffered and frees the object. Returns 0 or the errno of the first failure. */

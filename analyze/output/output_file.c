@@ -41,7 +41,7 @@ static bool watch_exit(void)
 	return watched;
 }
 
-/* Signals that are ignored, or that somebody else awaits, stay so. */
+/* Handlers replace the default action only; ignored and handled signals keep theirs. */
 static void watch_signals(void)
 {
 	static const int fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ };

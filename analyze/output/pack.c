@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pack.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct pack *pack_create(enum packing packing, pack_sink *sink, void *data)
 	struct pack *pack = calloc(1, sizeof(*pack));
 	if (!pack)
 		return NULL;
+	assert(packing != PACK_NONE);
 	pack->packing = packing;
 	pack->sink = sink;
 	pack->data = data;

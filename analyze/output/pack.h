@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compressing a stream of bytes: gzip or zstd behind one face. */
+/* Compresses a stream of bytes with gzip or zstd. */
 #ifndef ANALYZE_PACK_H
 #define ANALYZE_PACK_H
 
@@ -10,7 +10,7 @@ enum packing { PACK_NONE, PACK_GZIP, PACK_ZSTD };
 
 struct pack;
 
-/* What the compressed bytes are handed to. */
+/* Receives the compressed bytes. */
 typedef void pack_sink(void *data, const void *bytes, size_t size);
 
 /* Not for PACK_NONE. NULL: no memory. */
@@ -21,7 +21,7 @@ void pack_destroy(struct pack *pack); /* NULL is allowed */
 bool pack_write(struct pack *pack, const void *bytes, size_t size);
 bool pack_end(struct pack *pack);
 
-/* What the end of a file's name asks for: .gz, .zst. */
+/* By the suffix of a name: .gz, .zst. */
 enum packing pack_by_name(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "protobuf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,13 @@ static size_t encode(unsigned char *to, uint64_t value)
 	for (; value >= 0x80; value >>= 7)
 		to[n++] = (unsigned char)(value | 0x80);
 	to[n++] = (unsigned char)value;
+	assert(n <= VARINT_MOST);
 	return n;
 }
 
 static size_t encode_tag(unsigned char *to, unsigned field, enum wire_type type)
 {
+	assert(field > 0);
 	return encode(to, (uint64_t)field << 3 | type);
 }
 
@@ -37,6 +40,7 @@ void message_finish(struct message *m)
 
 static void append(struct message *m, const void *bytes, size_t n)
 {
+	assert(m->n <= m->room);
 	if (n == 0)
 		return;
 	if (n > m->room - m->n && !m->failed) {
@@ -48,6 +52,7 @@ static void append(struct message *m, const void *bytes, size_t n)
 	}
 	if (m->failed)
 		return;
+	assert(m->n + n <= m->room);
 	memcpy(m->bytes + m->n, bytes, n);
 	m->n += n;
 }
@@ -79,6 +84,7 @@ void message_bytes(struct message *m, unsigned field, const void *bytes, size_t 
 
 void message_message(struct message *m, unsigned field, const struct message *inner)
 {
+	assert(m != inner);
 	m->failed |= inner->failed;
 	message_bytes(m, field, inner->bytes, inner->n);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ void table_begin(struct table *t, struct out *out, enum table_form form, const s
 
 void table_end(struct table *t)
 {
+	assert(t->column == 0);
 	if (t->parquet)
 		parquet_finish(t->parquet);
 	t->parquet = NULL;
@@ -68,6 +70,7 @@ static void begin_value(struct table *t)
 
 static void end_value(struct table *t)
 {
+	assert(t->columns[t->column].name);
 	if (t->columns[++t->column].name)
 		return;
 	out_text(t->out, t->form == TABLE_CSV ? "\n" : "}\n");
@@ -83,6 +86,7 @@ void table_number(struct table *t, uint64_t value)
 			parquet_number(t->parquet, value);
 		return;
 	}
+	assert(!t->columns[t->column].text);
 	begin_value(t);
 	do {
 		text[--at] = (char)('0' + value % 10);
@@ -99,6 +103,7 @@ static void write_text(struct table *t, const char *text)
 			parquet_text(t->parquet, text);
 		return;
 	}
+	assert(t->columns[t->column].text);
 	begin_value(t);
 	if (t->form == TABLE_CSV)
 		write_csv_text(t->out, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names come from files of any kind; what is written must be text. */
+/* Checks and repairs UTF-8: names come from any kind of file, and output must be text. */
 #ifndef ANALYZE_UTF8_H
 #define ANALYZE_UTF8_H
 

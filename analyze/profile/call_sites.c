@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "call_sites.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct call_sites {
 	uint32_t *numbers;
 	uint32_t n_numbers, room_numbers;
 	struct span *spans; /* by frame */
-	uint32_t n_spans;
+	uint32_t room_spans;
 	char *key;
 	size_t room_key;
 };
@@ -132,29 +133,16 @@ static bool add_call(struct call_sites *c, uint32_t frame, const struct symbol_l
 	if (number == 0)
 		return false;
 	call.number_of_function = (uint32_t)function - 1;
+	assert(number <= c->n_items + 1);
 	if (number > c->n_items)
 		c->items[c->n_items++] = call;
 	c->numbers[c->n_numbers++] = (uint32_t)number - 1;
 	return true;
 }
 
-static bool reserve_spans(struct call_sites *c, uint32_t frame)
-{
-	if (frame < c->n_spans)
-		return true;
-	const uint32_t n = frame + frame / 2 + 64;
-	struct span *spans = reallocarray(c->spans, n, sizeof(*spans));
-	if (!spans)
-		return false;
-	memset(spans + c->n_spans, 0, (n - c->n_spans) * sizeof(*spans));
-	c->spans = spans;
-	c->n_spans = n;
-	return true;
-}
-
 const uint32_t *call_sites_of(struct call_sites *c, uint32_t frame, uint32_t *n)
 {
-	if (!reserve_spans(c, frame))
+	if (!array_reserve_zeroed(&c->spans, frame, &c->room_spans, sizeof(*c->spans)))
 		return NULL;
 	struct span *span = &c->spans[frame];
 	if (span->n == 0) {
@@ -166,12 +154,14 @@ const uint32_t *call_sites_of(struct call_sites *c, uint32_t frame, uint32_t *n)
 		}
 		span->n = chain->n;
 	}
+	assert(span->first + span->n <= c->n_numbers);
 	*n = span->n;
 	return c->numbers + span->first;
 }
 
 const struct call *call_sites_at(const struct call_sites *c, uint32_t number)
 {
+	assert(number < c->n_items);
 	return &c->items[number];
 }
 

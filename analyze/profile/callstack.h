@@ -19,7 +19,7 @@ struct callstack {
 	uint8_t *roles; /* private: by frame, whether it is main */
 };
 
-/* Without memory for what makes it fast it is slow. */
+/* Never fails: without memory for `roles`, each frame is looked up again. */
 void callstack_init(struct callstack *c, const struct mst_reader *reader, struct symbolizer *symbolizer,
 		    const struct settings *settings);
 void callstack_finish(struct callstack *c);

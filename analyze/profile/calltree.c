@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "calltree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "array.h"
@@ -67,6 +68,7 @@ static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
 	else
 		above->child = child;
 	above->last_child = child;
+	assert(parent < child && t->nodes[child].parent == parent);
 	return child;
 }
 
@@ -86,6 +88,7 @@ static bool look_for_main(struct calltree *t, uint32_t stack)
 		if (!push(t, n++, stack))
 			return false;
 	}
+	assert(t->known[stack].main != NOT_ASKED);
 	while (n-- > 0) {
 		struct calltree_stack *s = &t->known[t->path[n]];
 		const struct mst_stack *in = &t->stacks[t->path[n]];
@@ -128,6 +131,7 @@ bool calltree_find(struct calltree *t, uint32_t stack, uint32_t *node)
 		}
 	}
 	*node = t->known[stack].node;
+	assert(*node < t->n);
 	while (n-- > 0) {
 		if (!add_calls(t, t->stacks[t->path[n]].frame, node))
 			return false;
@@ -139,12 +143,15 @@ bool calltree_find(struct calltree *t, uint32_t stack, uint32_t *node)
 
 uint32_t calltree_next(const struct calltree *t, uint32_t node, uint32_t *depth)
 {
+	assert(node < t->n);
 	if (t->nodes[node].child) {
+		assert(t->nodes[node].child > node);
 		++*depth;
 		return t->nodes[node].child;
 	}
 	while (node != CALLTREE_ROOT && !t->nodes[node].sibling) {
 		node = t->nodes[node].parent;
+		assert(*depth > 0);
 		--*depth;
 	}
 	return node == CALLTREE_ROOT ? CALLTREE_ROOT : t->nodes[node].sibling;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile as a tree of calls from the outside inwards: blocks of equal call paths summed up. A
- * path is made of functions, or of functions and lines.
+ * A profile as a tree of calls from the outermost inwards, with a value for each path of calls. A path consists of
+ * functions, or of functions and lines.
  */
 #ifndef ANALYZE_CALLTREE_H
 #define ANALYZE_CALLTREE_H
@@ -13,7 +13,7 @@
 
 struct calltree_node {
 	uint32_t parent; /* of the root: itself */
-	uint32_t call;   /* one of those that came here; the root has none */
+	uint32_t call;   /* number of one call with this path; the root has none */
 	uint32_t child;  /* the first one, 0: none; siblings in the order in which they came up */
 	uint32_t last_child;
 	uint32_t sibling;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long blocks live, as an observer: for each stack what DHAT tells of a place in the program. The
- * clock is the trace's. A realloc ends the old block's life and begins the new one's, whose
- * stack is that of the realloc.
+ * An observer that measures how long blocks live: DHAT's figures by stack. The clock is the trace's. A realloc ends
+ * the life of the old block and begins that of the new one, which has the realloc's stack.
  */
 #ifndef ANALYZE_LIFETIMES_H
 #define ANALYZE_LIFETIMES_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who allocated what, as an observer: for each kind of block how many were allocated, and how many
- * were live at one moment and at the end. All formats that show a profile are made of it.
+ * An observer that counts blocks by kind and thread: all that were allocated, and those live at one point in time and
+ * at the end. All formats that show a profile are made of these counts.
  *
- * The moment of the peak is that of Massif's total (bytes requested, rounded up as the settings
- * say, plus --heap-admin for each block), the first if there are several; so a profile of the
- * peak has the bytes of the peak snapshot. A realloc is one step; the new block counts as
- * allocated with all of its size.
+ * The peak is that of Massif's total (bytes requested, rounded up as the settings say, plus --heap-admin for each
+ * block), the first if there are several; so a profile of the peak has the bytes of the peak snapshot. A realloc is one
+ * change; its new block counts as allocated with all of its size.
  */
 #ifndef ANALYZE_PROFILE_H
 #define ANALYZE_PROFILE_H
@@ -30,15 +29,15 @@ extern const char *const profile_value_names[PROFILE_VALUES];
 #define PROFILE_NO_TIME UINT64_MAX
 
 struct profile_query {
-	struct at at; /* the moment; `what` has no meaning */
+	struct at at; /* the point in time; `what` is ignored */
 	/*
-	 * Times in the settings' unit. Blocks allocated before `from` don't count, what happens after
-	 * `until` neither; the peak is looked for between them.
+	 * Times in the settings' unit. Blocks allocated before `from` and events after `until` don't count; the peak is
+	 * that between them.
 	 */
 	uint64_t from, until; /* 0 and PROFILE_NO_TIME: no limit */
-	bool threads;         /* tell apart who allocated */
-	bool point_alone;     /* nothing but what is live at the moment is looked at */
-	bool one_thread;      /* it is known that thread 0 makes all calls: records needn't tell */
+	bool threads;         /* one row for each thread that allocated */
+	bool point_alone;     /* only the blocks live at the point in time are shown */
+	bool one_thread;      /* thread 0 makes all calls, so sums suffice */
 };
 
 /* NULL: no memory. Both arguments must outlive it. */
@@ -46,8 +45,8 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 void profile_destroy(struct profile *profile); /* NULL is allowed */
 
 /*
- * Before the replay, where the moment is all that is looked at: goes to the last key frame before it, if that can be
- * found and says enough. 0, or an enum mst_error, after which there is nothing to be replayed.
+ * To be called before the replay. With `point_alone`, seeks to the last key frame before the point, if there is one that
+ * suffices. 0, or an enum mst_error, after which the reader cannot be replayed.
  */
 int profile_seek(struct profile *profile, struct mst_reader *reader);
 
@@ -59,23 +58,23 @@ struct observer *profile_observer(struct profile *profile);
 
 #define PROFILE_NO_THREAD UINT32_MAX
 
-/* Blocks of one kind, allocated by one thread if those are told apart. */
+/* Blocks of one kind, and with `threads` of one thread. */
 struct profile_row {
 	uint32_t kind;
 	uint32_t thread;                   /* PROFILE_NO_THREAD: not known, or not asked for */
 	uint64_t allocated, inuse, at_end; /* blocks */
 };
 
-/* After the replay: row i, from 0 on, in the order in which they came up; false: there are no more. */
+/* After the replay: row i, from 0 on, in the order of first use; false: there are no more. */
 bool profile_row(const struct profile *profile, size_t i, struct profile_row *row);
 
-/* One value of a row, whose blocks have `size` bytes each. */
+/* One value of a row whose blocks have `size` bytes each. */
 uint64_t profile_row_value(const struct profile_row *row, uint64_t size, enum profile_value value);
 
-/* Whether threads were to be told apart, and can't be: which block is freed isn't recorded. */
+/* Whether `threads` could not be honoured: the trace doesn't say which block a free gives back. */
 bool profile_lacks_threads(const struct profile *profile);
 
-/* In ns, when what was replayed ended. */
+/* Time of the end of what was replayed, in ns. */
 uint64_t profile_end_ns(const struct profile *profile);
 
 #endif

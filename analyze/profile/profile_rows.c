@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile_rows.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "array.h"
 
 /* What the filters say of each module and each stack. */
 struct sieve {
@@ -65,6 +68,7 @@ static bool sift_stacks(struct sieve *sieve, const struct mst_reader *reader)
 		wanted[i] = is_wanted_module(sieve->filter, modules[i].path);
 	for (uint32_t i = 1; wanted && sieve->stacks && i < n_stacks; i++) {
 		const uint32_t module = frames[stacks[i].frame].module;
+		assert(stacks[i].parent < i);
 		sieve->stacks[i] = sieve->stacks[stacks[i].parent] || (module != MST_NONE && wanted[module]);
 	}
 	const bool fine = wanted && sieve->stacks;
@@ -72,7 +76,7 @@ static bool sift_stacks(struct sieve *sieve, const struct mst_reader *reader)
 	return fine;
 }
 
-static bool is_wanted(const struct sieve *sieve, const struct sample *s)
+static bool is_wanted(const struct sieve *sieve, const struct stack_row *s)
 {
 	const struct profile_rows_filter *filter = sieve->filter;
 	if (sieve->stacks && !sieve->stacks[s->stack])
@@ -94,9 +98,9 @@ static uint64_t size_class(uint64_t size)
 	return bits > 63 ? UINT64_MAX : (uint64_t)1 << bits;
 }
 
-static struct sample sample_of(const struct profile_row *row, const struct mst_kind *kind, bool sizes)
+static struct stack_row sample_of(const struct profile_row *row, const struct mst_kind *kind, bool sizes)
 {
-	struct sample s = {
+	struct stack_row s = {
 		.stack = kind->stack,
 		.thread = row->thread,
 		.size = sizes ? size_class(kind->size) : 0,
@@ -110,7 +114,7 @@ static struct sample sample_of(const struct profile_row *row, const struct mst_k
 
 static int compare(const void *a, const void *b)
 {
-	const struct sample *x = a, *y = b;
+	const struct stack_row *x = a, *y = b;
 	if (x->stack != y->stack)
 		return x->stack < y->stack ? -1 : 1;
 	if (x->thread != y->thread)
@@ -118,7 +122,7 @@ static int compare(const void *a, const void *b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
-static bool is_empty(const struct sample *s)
+static bool is_empty(const struct stack_row *s)
 {
 	uint64_t any = s->bytes_at_end | s->objects_at_end;
 	for (unsigned v = 0; v < PROFILE_VALUES; v++)
@@ -126,15 +130,16 @@ static bool is_empty(const struct sample *s)
 	return any == 0;
 }
 
-static void merge(struct profile_rows *samples)
+static void merge(struct profile_rows *rows)
 {
 	size_t n = 0;
-	qsort(samples->items, samples->n, sizeof(*samples->items), compare);
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct sample *from = &samples->items[i];
-		struct sample *to = n ? &samples->items[n - 1] : NULL;
+	qsort(rows->items, rows->n, sizeof(*rows->items), compare);
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct stack_row *from = &rows->items[i];
+		struct stack_row *to = n ? &rows->items[n - 1] : NULL;
+		assert(!to || compare(to, from) <= 0);
 		if (!to || compare(to, from) != 0) {
-			samples->items[n++] = *from;
+			rows->items[n++] = *from;
 			continue;
 		}
 		for (unsigned v = 0; v < PROFILE_VALUES; v++)
@@ -142,14 +147,14 @@ static void merge(struct profile_rows *samples)
 		to->bytes_at_end += from->bytes_at_end;
 		to->objects_at_end += from->objects_at_end;
 	}
-	samples->n = 0;
+	rows->n = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!is_empty(&samples->items[i]))
-			samples->items[samples->n++] = samples->items[i];
+		if (!is_empty(&rows->items[i]))
+			rows->items[rows->n++] = rows->items[i];
 	}
 }
 
-static bool collect(struct profile_rows *samples, const struct sieve *sieve, const struct mst_reader *reader,
+static bool collect(struct profile_rows *rows, const struct sieve *sieve, const struct mst_reader *reader,
 		    const struct profile *profile, bool sizes)
 {
 	uint32_t n_kinds;
@@ -157,36 +162,31 @@ static bool collect(struct profile_rows *samples, const struct sieve *sieve, con
 	struct profile_row row;
 	size_t room = 0;
 	for (size_t i = 0; profile_row(profile, i, &row); i++) {
-		const struct sample s = sample_of(&row, &kinds[row.kind], sizes);
+		const struct stack_row s = sample_of(&row, &kinds[row.kind], sizes);
 		if (!is_wanted(sieve, &s))
 			continue;
-		if (samples->n == room) {
-			room = room * 2 + 256;
-			struct sample *items = reallocarray(samples->items, room, sizeof(*items));
-			if (!items)
-				return false;
-			samples->items = items;
-		}
-		samples->items[samples->n++] = s;
+		if (!array_reserve(&rows->items, rows->n, &room, sizeof(*rows->items)))
+			return false;
+		rows->items[rows->n++] = s;
 	}
-	if (samples->n)
-		merge(samples);
+	if (rows->n)
+		merge(rows);
 	return true;
 }
 
-bool profile_rows_collect(struct profile_rows *samples, const struct mst_reader *reader,
+bool profile_rows_collect(struct profile_rows *rows, const struct mst_reader *reader,
 			  const struct profile *profile, const struct profile_rows_filter *filter, bool sizes)
 {
 	struct sieve sieve = { .filter = filter };
-	*samples = (struct profile_rows){ 0 };
+	*rows = (struct profile_rows){ 0 };
 	sieve.threads = mst_reader_threads(reader, &sieve.n_threads);
-	const bool fine = sift_stacks(&sieve, reader) && collect(samples, &sieve, reader, profile, sizes);
+	const bool fine = sift_stacks(&sieve, reader) && collect(rows, &sieve, reader, profile, sizes);
 	free(sieve.stacks);
 	return fine;
 }
 
-void profile_rows_finish(struct profile_rows *samples)
+void profile_rows_finish(struct profile_rows *rows)
 {
-	free(samples->items);
-	*samples = (struct profile_rows){ 0 };
+	free(rows->items);
+	*rows = (struct profile_rows){ 0 };
 }

@@ -74,7 +74,7 @@ static bool note_mark(struct cut_state *cut_state, const struct mst_event *e, bo
 
 	if (kind->op == MST_OP_STACK &&
 	    mst_reader_threads(cut_state->remapper->reader, &n)[e->thread].tid == 0)
-		cut_state->nobodys_depth = kind->size;
+		cut_state->unknown_depth = kind->size;
 	else if (kind->op == MST_OP_STACK)
 		return note_depth(cut_state, e->thread, kind->size);
 	if (kind->op == MST_OP_LOST)
@@ -217,7 +217,7 @@ static int write_live(struct remapper *remapper, const struct liveblock *block, 
 	int err = remapper_kind(remapper, block->kind, &kind);
 
 	if (!err)
-		err = block->index == REMAPPER_NO_BLOCK ? remapper_at_by_nobody(remapper, begin_ns)
+		err = block->index == REMAPPER_NO_BLOCK ? remapper_at_unknown(remapper, begin_ns)
 							: remapper_at(remapper, block->time, block->thread);
 	if (!err)
 		err = mst_writer_alloc(remapper->writer, kind, &ordinal);
@@ -245,8 +245,8 @@ static int write_depths(const struct cut_state *cut_state, struct remapper *rema
 		if (cut_state->depths[i] && !(err = remapper_at(remapper, begin, i)))
 			err = mst_writer_marker(remapper->writer, MST_OP_STACK, 0, cut_state->depths[i]);
 	}
-	if (!err && cut_state->nobodys_depth && !(err = remapper_at_by_nobody(remapper, begin_ns)))
-		err = mst_writer_marker(remapper->writer, MST_OP_STACK, 0, cut_state->nobodys_depth);
+	if (!err && cut_state->unknown_depth && !(err = remapper_at_unknown(remapper, begin_ns)))
+		err = mst_writer_marker(remapper->writer, MST_OP_STACK, 0, cut_state->unknown_depth);
 	return err;
 }
 
@@ -261,11 +261,11 @@ int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint
 	if (!err && !remapper_drops(remapper, REMAPPER_STACKS))
 		err = write_depths(cut_state, remapper, begin_ns);
 	if (!err && cut_state->mapped && !remapper_drops(remapper, REMAPPER_MAPPINGS) &&
-	    !(err = remapper_at_by_nobody(remapper, begin_ns)))
+	    !(err = remapper_at_unknown(remapper, begin_ns)))
 		err = mst_writer_marker(remapper->writer, MST_OP_MMAP_ANON, 0, cut_state->mapped);
-	if (!err && cut_state->exited && !(err = remapper_at_by_nobody(remapper, begin_ns)))
+	if (!err && cut_state->exited && !(err = remapper_at_unknown(remapper, begin_ns)))
 		err = mst_writer_marker(remapper->writer, MST_OP_EXIT, 0, 0);
-	if (!err && cut_state->pages && !(err = remapper_at_by_nobody(remapper, begin_ns)))
+	if (!err && cut_state->pages && !(err = remapper_at_unknown(remapper, begin_ns)))
 		err = page_state_write(cut_state->pages, remapper->remap, remapper->writer, NULL);
 	return err ? err : mst_writer_end_initial_state(remapper->writer);
 }

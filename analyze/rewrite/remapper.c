@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "remapper.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ const char *const remapper_parts[] = { "identity", "time",     "threads", "instr
 
 int remapper_begin(struct remapper *remapper, bool strip_paths)
 {
-	remapper->nobody = MST_NONE;
+	remapper->unknown_thread = MST_NONE;
 	return mst_remap_create(&remapper->remap, remapper->reader, remapper->writer, strip_paths);
 }
 
@@ -63,6 +64,7 @@ int remapper_kind(struct remapper *remapper, uint32_t old, uint32_t *id)
 {
 	int err = 0;
 
+	assert(old == MST_NONE || old < remapper->n_ids);
 	if (old != MST_NONE && remapper->ids[old] == MST_NONE)
 		err = define_kind(remapper, remapper->kinds[old], &remapper->ids[old]);
 	*id = old == MST_NONE ? MST_NONE : remapper->ids[old];
@@ -71,13 +73,14 @@ int remapper_kind(struct remapper *remapper, uint32_t old, uint32_t *id)
 
 /* ---- when and by whom ---- */
 
-static int find_nobody(struct remapper *remapper, uint32_t *id)
+static int find_unknown_thread(struct remapper *remapper, uint32_t *id)
 {
 	int err = 0;
 
-	if (remapper->nobody == MST_NONE)
-		err = mst_writer_thread(remapper->writer, &(struct mst_thread){ 0 }, &remapper->nobody);
-	*id = remapper->nobody;
+	if (remapper->unknown_thread == MST_NONE)
+		err = mst_writer_thread(remapper->writer, &(struct mst_thread){ 0 },
+					&remapper->unknown_thread);
+	*id = remapper->unknown_thread;
 	return err;
 }
 
@@ -90,7 +93,7 @@ int remapper_at(struct remapper *remapper, uint64_t time, uint32_t thread)
 {
 	uint32_t id;
 	const int err = remapper_drops(remapper, REMAPPER_THREADS)
-				? find_nobody(remapper, &id)
+				? find_unknown_thread(remapper, &id)
 				: mst_remap_thread(remapper->remap, thread, &id);
 
 	if (!err)
@@ -98,13 +101,13 @@ int remapper_at(struct remapper *remapper, uint64_t time, uint32_t thread)
 	return err;
 }
 
-int remapper_at_by_nobody(struct remapper *remapper, uint64_t ns)
+int remapper_at_unknown(struct remapper *remapper, uint64_t ns)
 {
-	uint32_t nobody;
-	const int err = find_nobody(remapper, &nobody);
+	uint32_t unknown_thread;
+	const int err = find_unknown_thread(remapper, &unknown_thread);
 
 	if (!err)
-		set_place(remapper, ns, nobody);
+		set_place(remapper, ns, unknown_thread);
 	return err;
 }
 

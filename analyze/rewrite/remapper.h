@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes what one trace says into another: kinds, stacks, threads, times and blocks of the old trace as the new one
- * has them, less what is left out. Functions that return int: 0 or a negative enum mst_error.
+ * A writer that remaps ids: kinds, stacks, threads, times and blocks of an old trace become those of the new one, less
+ * the parts that are dropped. Functions that return int: 0 or a negative enum mst_error.
  */
 #ifndef ANALYZE_REMAPPER_H
 #define ANALYZE_REMAPPER_H
@@ -37,15 +37,15 @@ struct remapper {
 	struct mst_remap *remap;
 	unsigned drop;                /* enum remapper_part, several */
 	bool has_identity;            /* the old trace says which block each free gives back */
-	uint64_t null_frees_before;   /* so many of the old trace's aren't the new one's */
+	uint64_t null_frees_before;   /* null frees of the old trace that the new one leaves out */
 	const struct mst_kind *kinds; /* of the old trace, by the present chunk */
-	uint32_t *ids;                /* of these in the new one; MST_NONE: not yet */
+	uint32_t *ids;                /* of these in the new one; MST_NONE: not written yet */
 	uint32_t n_ids;
-	uint32_t nobody;           /* a thread of which nothing is known; MST_NONE: not yet */
+	uint32_t unknown_thread;   /* a thread without a tid; MST_NONE: not written yet */
 	struct index_map ordinals; /* in the new trace, of live blocks by their old indices */
 };
 
-/* `reader`, `writer`, `drop` and `has_identity` have been set, all else is 0. */
+/* The caller has set `reader`, `writer`, `drop` and `has_identity`, and zeroed the rest. */
 int remapper_begin(struct remapper *remapper, bool strip_paths);
 void remapper_finish(struct remapper *remapper); /* its writer, too */
 
@@ -54,22 +54,22 @@ static inline bool remapper_drops(const struct remapper *remapper, unsigned part
 	return remapper->drop & part;
 }
 
-/* For each chunk of the old trace, before anything in it. */
+/* To be called for each chunk of the old trace before its records. */
 int remapper_look(struct remapper *remapper);
 
 /* The kind in the new trace; MST_NONE for MST_NONE. */
 int remapper_kind(struct remapper *remapper, uint32_t old, uint32_t *id);
 
-/* What is written next is of that time, in the old trace's units, and of that thread of it. */
+/* Sets time and thread of the next records, in units and ids of the old trace. */
 int remapper_at(struct remapper *remapper, uint64_t time, uint32_t thread);
 
-/* The same where nobody knows by whom; in nanoseconds. */
-int remapper_at_by_nobody(struct remapper *remapper, uint64_t ns);
+/* Sets the time, in nanoseconds, and the thread without a tid. */
+int remapper_at_unknown(struct remapper *remapper, uint64_t ns);
 
-/* A block of the new trace, which the old one has under this index. */
+/* Notes the new trace's ordinal of the block that has the index `old` in the old one. */
 int remapper_keep_ordinal(struct remapper *remapper, uint64_t old, uint64_t ordinal);
 
-/* Its ordinal in the new trace, which is forgotten if it `goes`; REMAPPER_NO_BLOCK: not known. */
+/* The ordinal of such a block, which is forgotten if the block `goes`; REMAPPER_NO_BLOCK: not known. */
 uint64_t remapper_ordinal(struct remapper *remapper, uint64_t old, bool goes);
 
 #endif

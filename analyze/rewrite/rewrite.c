@@ -62,7 +62,7 @@ static int take_steps(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t 
 
 	while (!err && w->step.grown && w->step.record <= record) {
 		if (!w->begun)
-			w->cut_state.nobodys_depth += w->step.grown;
+			w->cut_state.unknown_depth += w->step.grown;
 		else if (!drops(w, REMAPPER_STACKS) && !drops(w, REMAPPER_INSTRUCTIONS))
 			err = mst_writer_sp_change(w->remapper.writer, w->step.grown, w->step.instructions);
 		if (!mst_sp_next(cursor, &w->step))
@@ -130,7 +130,7 @@ static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kin
 				    : mst_writer_failed_resize(w->remapper.writer, old_kind, old, kind);
 }
 
-/* The kind of the call, unless all that it tells is a stack that is dropped: then nor is it in the new trace. */
+/* The kind of the call; MST_NONE if the call is dropped, as it only carries a stack that is dropped. */
 static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
 {
 	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
@@ -336,7 +336,7 @@ static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 	if (drops(w, REMAPPER_TIME))
 		info->start_ns = 0;
 	info->instructions &= !drops(w, REMAPPER_INSTRUCTIONS);
-	/* What the exact engine tells of stacks are steps, which are told by counts. */
+	/* The exact engine records stacks as SP changes, which need instruction counts. */
 	info->stacks &= !drops(w, REMAPPER_STACKS) && !(info->exact && drops(w, REMAPPER_INSTRUCTIONS));
 	info->pages &= !drops(w, REMAPPER_PAGES);
 	if (w->options.strip_paths) {
@@ -430,15 +430,15 @@ struct observer *rewrite_observer(struct rewrite *w)
 /* Where the old trace's end is in the range, that; else how it was at the range's end. */
 static void find_end(const struct rewrite *w, const struct mst_end *there, struct mst_end *end)
 {
-	const uint64_t told = w->cut_state.lost + w->lost;
+	const uint64_t counted = w->cut_state.lost + w->lost;
 
 	*end = (struct mst_end){ .reason = MST_END_DETACHED, .time_ns = w->options.until * NS_PER_MS };
 	if (!w->ended && there)
 		*end = *there;
 	end->events = mst_writer_events(w->remapper.writer);
 	end->lost = w->lost;
-	if (!w->ended && there && there->lost > told)
-		end->lost += there->lost - told; /* those that no mark tells of */
+	if (!w->ended && there && there->lost > counted)
+		end->lost += there->lost - counted; /* losses without a marker */
 	end->unknown_frees = w->unknown_frees;
 	end->implied_frees = w->implied_frees;
 	if (drops(w, REMAPPER_TIME))

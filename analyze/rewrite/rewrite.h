@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace written once more, as an observer of the old one: compressed better, cut to a range of time, or without
- * what nobody shall see. What is left is as it was: at any moment of the range a replay of the new trace
- * knows the same live blocks, with the same stacks, threads and times.
+ * An observer that writes the trace again: compressed better, cut to a range of time, or without some of its parts. The
+ * rest is as before: at any time of the range a replay of the new trace knows the same live blocks, with the same
+ * stacks, threads and times.
  *
- * A range that doesn't begin with the trace begins with a base (FORMAT.md): the blocks that are live when it
- * begins, how deep stacks are, what is mapped, and which pages. Until then all live blocks are held, 40 bytes
- * or so each.
+ * A range that begins later than the trace begins with an initial state (FORMAT.md): live blocks, depths of stacks,
+ * mappings and pages. Until then the observer holds all live blocks, about 40 bytes each.
  */
 #ifndef ANALYZE_REWRITE_H
 #define ANALYZE_REWRITE_H
@@ -24,7 +23,7 @@ struct rewrite_options {
 	bool strip_paths;     /* of files only the last part of their names */
 };
 
-/* What has to be known of a trace beforehand. */
+/* What a first pass over the trace finds out. */
 struct rewrite_survey {
 	bool has_identity; /* it says which block each free gives back */
 	bool has_fork;     /* it is a forked child's, and it did something: */
@@ -32,12 +31,12 @@ struct rewrite_survey {
 	uint64_t fork_ns;  /* ... and when that was */
 };
 
-/* Reads the trace on `fd` from its beginning on, to the fork if `forked`. What can't be read isn't there. */
+/* Reads the trace on `fd` from its beginning, if `forked` up to the fork. Stops at damage. */
 void rewrite_look(int fd, bool forked, struct rewrite_survey *survey);
 
 struct rewrite;
 
-/* Writes to `fd`, an empty regular file. `has_identity` says whether the trace tells which block a free gives back. */
+/* Writes to `fd`, an empty regular file. `has_identity`: the trace says which block a free gives back. */
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
 		   const struct rewrite_options *options, bool has_identity);
 void rewrite_destroy(struct rewrite *rewrite); /* NULL is allowed */

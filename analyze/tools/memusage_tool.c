@@ -48,7 +48,7 @@ static unsigned parse_size(struct argp_state *state, const char *name, const cha
 }
 
 /* Each of the options that say how, not where to. */
-static error_t parse_look(struct usage *usage, int key, const char *value, struct argp_state *state)
+static error_t parse_look(struct memusage_tool *usage, int key, const char *value, struct argp_state *state)
 {
 	struct graph *graph = &usage->graph;
 	switch (key) {
@@ -83,7 +83,7 @@ static void load_png(struct argp_state *state)
 #endif
 }
 
-static error_t parse_key(struct usage *usage, int key, const char *value, struct argp_state *state)
+static error_t parse_key(struct memusage_tool *usage, int key, const char *value, struct argp_state *state)
 {
 	switch (key) {
 	case KEY_COLOR:
@@ -111,7 +111,7 @@ static error_t parse_key(struct usage *usage, int key, const char *value, struct
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
-	struct usage *usage = state->input;
+	struct memusage_tool *usage = state->input;
 	error_t error = parse_key(usage, key, value, state);
 	for (const struct argp_option *o = options; error == 0 && !usage->given && (o->name || o->doc); o++)
 		if (o->key == key)
@@ -119,11 +119,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	return error;
 }
 
-const struct argp usage_argp = { .options = options, .parser = parse_option };
+const struct argp memusage_tool_argp = { .options = options, .parser = parse_option };
 
-void usage_init(struct usage *usage)
+void memusage_tool_init(struct memusage_tool *usage)
 {
-	*usage = (struct usage){ .graph = { .width = GRAPH_WIDTH, .height = GRAPH_HEIGHT } };
+	*usage = (struct memusage_tool){ .graph = { .width = GRAPH_WIDTH, .height = GRAPH_HEIGHT } };
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
@@ -181,23 +181,24 @@ static char *name_png(const char *name)
 }
 
 /* The names by form, checked; to be freed. 0 or an exit status. */
-static int name_files(const struct usage *usage, const struct tool *tool, int input, char *names[FORM_COUNT])
+static int name_files(const struct memusage_tool *usage, const struct tool *tool, int input,
+		      char *names[FORM_COUNT])
 {
 	const char *const given[FORM_COUNT] = { usage->data, usage->png, usage->svg };
-	struct output_set places = { 0 };
-	int status = output_set_add(&places, tool, input, "-"); /* the report's */
+	struct output_set set = { 0 };
+	int status = output_set_add(&set, tool, input, "-"); /* the report's */
 	for (enum form form = 0; form < FORM_COUNT && status == 0; form++) {
 		if (!given[form])
 			continue;
 		names[form] = form == FORM_PNG ? name_png(given[form]) : strdup(given[form]);
 		if (names[form]) {
-			status = output_set_add(&places, tool, input, names[form]);
+			status = output_set_add(&set, tool, input, names[form]);
 		} else {
 			tool_error(tool, "%s", strerror(ENOMEM));
 			status = TOOL_NO_RESULT;
 		}
 	}
-	output_set_finish(&places);
+	output_set_finish(&set);
 	return status;
 }
 
@@ -208,7 +209,7 @@ static void free_names(char *names[FORM_COUNT])
 }
 
 /* `data` is NULL if no file is wanted. */
-static bool write_files(const struct usage *usage, const struct tool *tool, struct datafile *data,
+static bool write_files(const struct memusage_tool *usage, const struct tool *tool, struct datafile *data,
 			char *const names[FORM_COUNT])
 {
 	bool written = true;
@@ -231,7 +232,7 @@ struct observers {
 	struct fullusage *full;
 };
 
-static bool create_observers(struct observers *o, const struct usage *usage, const struct tool *tool,
+static bool create_observers(struct observers *o, const struct memusage_tool *usage, const struct tool *tool,
 			     const struct tool_trace *trace, struct datafile *data)
 {
 	*o = (struct observers){ .memusage = memusage_create(data, usage->maps) };
@@ -249,8 +250,8 @@ static void destroy_observers(struct observers *o)
 	memusage_destroy(o->memusage);
 }
 
-static bool print_report(const struct observers *o, const struct usage *usage, const struct tool *tool,
-			 const struct tool_trace *trace, FILE *report, int fd)
+static bool print_report(const struct observers *o, const struct memusage_tool *usage,
+			 const struct tool *tool, const struct tool_trace *trace, FILE *report, int fd)
 {
 	memusage_print(o->memusage, report, term_colour_wanted(usage->colour, fd));
 	if (o->full) {
@@ -263,7 +264,7 @@ static bool print_report(const struct observers *o, const struct usage *usage, c
 	return false;
 }
 
-static int replay(const struct usage *usage, const struct tool *tool, const struct tool_trace *trace,
+static int replay(const struct memusage_tool *usage, const struct tool *tool, const struct tool_trace *trace,
 		  struct datafile *data, char *const names[FORM_COUNT], FILE *report, int fd)
 {
 	struct observers o;
@@ -284,8 +285,8 @@ static int replay(const struct usage *usage, const struct tool *tool, const stru
 	return status;
 }
 
-int usage_run(const struct usage *usage, const struct tool *tool, const struct tool_trace *trace,
-	      FILE *report, int fd)
+int memusage_tool_run(const struct memusage_tool *usage, const struct tool *tool,
+		      const struct tool_trace *trace, FILE *report, int fd)
 {
 	char *names[FORM_COUNT] = { NULL };
 	struct datafile *data = NULL;
@@ -304,7 +305,7 @@ int usage_run(const struct usage *usage, const struct tool *tool, const struct t
 	return status;
 }
 
-int usage_check(const struct usage *usage, const struct tool *tool)
+int memusage_tool_check(const struct memusage_tool *usage, const struct tool *tool)
 {
 	char *names[FORM_COUNT] = { NULL };
 	int status = name_files(usage, tool, -1, names);

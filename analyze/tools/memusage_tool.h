@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memusage's side of the tools: its options, and the way from an open trace to its report, data
- * file and pictures. Like tool.h it is the mains' right hand and says what goes wrong.
+ * memusage's options, and the way from an open trace to its report, data file and pictures. Prints messages, as tool.h
+ * does.
  */
 #ifndef ANALYZE_MEMUSAGE_TOOL_H
 #define ANALYZE_MEMUSAGE_TOOL_H
@@ -11,8 +11,8 @@
 #include "progress.h"
 #include "tool.h"
 
-struct usage {
-	bool full; /* also what memusage doesn't tell */
+struct memusage_tool {
+	bool full; /* also print the full report (fullusage.h) */
 	enum memusage_maps maps;
 	enum term_colour colour;
 	const char *data, *png, *svg; /* names of files; NULL: not wanted */
@@ -20,19 +20,19 @@ struct usage {
 	struct graph graph;
 };
 
-/* The options -m -d -p -t -T -x -y, --title, --svg and --color; its input is a struct usage. */
-extern const struct argp usage_argp;
+/* The options -m -d -p -t -T -x -y, --title, --svg and --color; its input is a struct memusage_tool. */
+extern const struct argp memusage_tool_argp;
 
-void usage_init(struct usage *usage);
+void memusage_tool_init(struct memusage_tool *usage);
 
 /*
  * Replays `trace`, prints the report on `report`, a stream on the descriptor `fd`, and writes the
  * files. Returns an enum tool_status.
  */
-int usage_run(const struct usage *usage, const struct tool *tool, const struct tool_trace *trace,
-	      FILE *report, int fd);
+int memusage_tool_run(const struct memusage_tool *usage, const struct tool *tool,
+		      const struct tool_trace *trace, FILE *report, int fd);
 
 /* Whether each file has its own name, before there is a trace. Says what is wrong; 0 or an enum tool_status. */
-int usage_check(const struct usage *usage, const struct tool *tool);
+int memusage_tool_check(const struct memusage_tool *usage, const struct tool *tool);
 
 #endif

@@ -26,7 +26,7 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define HEAD_BYTES 256
 #define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */
 
-/* By the end of the first `length` bytes of a name; NULL if it tells nothing. */
+/* By the suffix of the first `length` bytes of a name; NULL: unknown. */
 static const struct emitter *emitter_by_suffix(const char *name, size_t length)
 {
 	for (const struct emitter *const *e = emitters; *e; e++) {
@@ -122,7 +122,7 @@ static bool is_range_sound(const struct convert_command *command, uint64_t most)
 	return false;
 }
 
-/* The moment of a profile is what --at says. Says what is wrong and returns false. */
+/* Sets the point in time of a profile to that of --at. False after a message. */
 static bool settle_query(struct convert_command *command, const struct tool_trace *trace,
 			 const struct emitter *emitter)
 {
@@ -143,7 +143,7 @@ static bool settle_query(struct convert_command *command, const struct tool_trac
 	return true;
 }
 
-/* NULL after a message: *status tells. */
+/* NULL after a message; then *status is the exit status. */
 static char *output_name(const struct convert_command *command, const struct tool_trace *trace, int *status)
 {
 	const struct tool *tool = &command->tool;
@@ -279,7 +279,7 @@ static int run_import(struct convert_command *command)
 	return status == TOOL_COMPLETE && import.warning ? (int)TOOL_PARTIAL : status;
 }
 
-static int run_retrace(struct convert_command *command)
+static int run_trace_to_trace(struct convert_command *command)
 {
 	const struct profile_query *range = &command->query.profile;
 	const bool asked = command->embed_symbols || command->trace_option || command->profile_option;
@@ -329,7 +329,7 @@ static int run(struct convert_command *command)
 	if (command->from)
 		return run_import(command);
 	if (to_trace)
-		return run_retrace(command);
+		return run_trace_to_trace(command);
 	if (!tool_open(&command->tool, &trace, command->input))
 		return TOOL_NO_RESULT;
 	int status = convert(command, &trace);

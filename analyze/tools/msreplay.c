@@ -19,7 +19,7 @@ enum { KEY_MEMUSAGE = 0x3000 };
 struct command {
 	struct tool tool;
 	bool memusage;
-	struct usage usage;
+	struct memusage_tool usage;
 	const char *trace;
 };
 
@@ -40,7 +40,7 @@ static const char doc[] =
 	"Massif would have refused; 2 no result; 64 wrong usage.";
 
 static const struct argp_child children[] = { { &tool_argp, 0, NULL, 0 },
-					      { &usage_argp, 0, NULL, 0 },
+					      { &memusage_tool_argp, 0, NULL, 0 },
 					      { 0 } };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -109,7 +109,7 @@ static bool has_mappings(const struct mst_reader *reader)
 
 static int print_usage(struct command *command, const struct tool_trace *trace)
 {
-	const int status = usage_run(&command->usage, &command->tool, trace, stdout, STDOUT_FILENO);
+	const int status = memusage_tool_run(&command->usage, &command->tool, trace, stdout, STDOUT_FILENO);
 	if (tool_has_result(status) && command->usage.maps != MEMUSAGE_NO_MAPS &&
 	    !has_mappings(trace->reader))
 		tool_notice(&command->tool,
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	struct command command = { 0 };
 
 	memory_prepare();
-	usage_init(&command.usage);
+	memusage_tool_init(&command.usage);
 	if (!tool_init(&command.tool, NAME)) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;

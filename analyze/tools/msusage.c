@@ -23,7 +23,7 @@ enum { KEY_NO_TIMER = 0x3000, KEY_KEEP, KEY_FULL };
 
 struct command {
 	struct tool tool;
-	struct usage usage;
+	struct memusage_tool usage;
 	const char *only; /* report on processes of this name; NULL: on all */
 	const char *keep; /* pattern of the traces' names; NULL: they are removed */
 	char **program;
@@ -47,7 +47,7 @@ static const char doc[] =
 	"Exit status: the program's, 128 + N if signal N killed it. 125 if msusage itself failed, 126 if "
 	"PROGRAM cannot be executed, 127 if it was not found.";
 
-static const struct argp_child children[] = { { &usage_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &memusage_tool_argp, 0, NULL, 0 }, { 0 } };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
@@ -113,7 +113,7 @@ static bool name_for(const struct recording *r, const struct recording_trace *tr
 static bool report_on(const struct command *command, const struct recording *r,
 		      const struct recording_trace *recorded)
 {
-	struct usage usage = command->usage;
+	struct memusage_tool usage = command->usage;
 	char *data, *png, *svg;
 	bool named = name_for(r, recorded, usage.data, &data);
 	named = name_for(r, recorded, usage.png, &png) && named;
@@ -127,7 +127,8 @@ static bool report_on(const struct command *command, const struct recording *r,
 		tool_error(&command->tool, "%s", strerror(ENOMEM));
 	} else if (tool_open(&command->tool, &trace, recorded->path)) {
 		trace.name = *recorded->program ? recorded->program : "?";
-		ok = tool_has_result(usage_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO));
+		ok = tool_has_result(
+			memusage_tool_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO));
 		tool_close(&trace);
 	}
 	free(data);
@@ -228,7 +229,7 @@ static bool find_place(const struct command *command, char **place)
 /* The program's exit status, or that of a failure of ours. */
 static int record(const struct command *command, struct recording *r)
 {
-	/* Without a trace to keep, stacks are of use to nobody but the full report. */
+	/* Only a kept trace and the full report need stacks. */
 	bool maps = command->usage.maps != MEMUSAGE_NO_MAPS, whole = command->keep || command->usage.full;
 	const char *const words[] = {
 		"-q",
@@ -261,7 +262,7 @@ static int run(const struct command *command)
 {
 	struct recording recording;
 	char *place;
-	if (usage_check(&command->usage, &command->tool) != 0 || !find_place(command, &place))
+	if (memusage_tool_check(&command->usage, &command->tool) != 0 || !find_place(command, &place))
 		return STATUS_FAILED;
 	int error = recording_init(&recording, place);
 	int status = STATUS_FAILED;
@@ -278,7 +279,7 @@ static int run(const struct command *command)
 int main(int argc, char **argv)
 {
 	struct command command = { 0 };
-	usage_init(&command.usage);
+	memusage_tool_init(&command.usage);
 	if (argc < 1 || !tool_init(&command.tool, NAME)) {
 		fputs(NAME ": out of memory\n", stderr);
 		return STATUS_FAILED;

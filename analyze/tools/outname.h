@@ -9,7 +9,7 @@
 
 /* What the letters stand for. */
 struct outname {
-	uint32_t pid;      /* %p: the recorded process, so that the name tells what was recorded */
+	uint32_t pid;      /* %p: id of the recorded process, not of this one */
 	unsigned sequence; /* %n: numbers given so far; the next one is sequence + 1 */
 };
 

@@ -7,21 +7,21 @@
 #include <sys/stat.h>
 
 /* What is the same for two names of one file, whether it is there already or not. */
-struct place {
+struct output_place {
 	bool shared; /* not a plain file: any number of results may go there */
 	dev_t dev;   /* of the file, else of its directory */
 	ino_t ino;
 	const char *name; /* in its directory, if there is no such file; else "" */
 };
 
-static int find_place(struct place *place, const char *name)
+static int find_place(struct output_place *output_place, const char *name)
 {
 	struct stat st;
-	*place = (struct place){ .name = name };
+	*output_place = (struct output_place){ .name = name };
 	if (strcmp(name, "-") == 0)
 		return 0;
 	if (stat(name, &st) == 0) {
-		*place = (struct place){ !S_ISREG(st.st_mode), st.st_dev, st.st_ino, "" };
+		*output_place = (struct output_place){ !S_ISREG(st.st_mode), st.st_dev, st.st_ino, "" };
 		return 0;
 	}
 	const char *slash = strrchr(name, '/');
@@ -29,22 +29,23 @@ static int find_place(struct place *place, const char *name)
 	if (!directory)
 		return -ENOMEM;
 	if (stat(directory, &st) == 0)
-		*place = (struct place){ false, st.st_dev, st.st_ino, slash ? slash + 1 : name };
+		*output_place =
+			(struct output_place){ false, st.st_dev, st.st_ino, slash ? slash + 1 : name };
 	free(directory);
 	return 0;
 }
 
-static bool is_same(const struct place *a, const struct place *b)
+static bool is_same(const struct output_place *a, const struct output_place *b)
 {
 	return !a->shared && a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
 }
 
 /* A renamed result would take the input's place. */
-static bool is_input(int input, const struct place *place)
+static bool is_input(int input, const struct output_place *output_place)
 {
 	struct stat st;
-	return fstat(input, &st) == 0 && !place->shared && *place->name == '\0' && st.st_dev == place->dev &&
-	       st.st_ino == place->ino;
+	return fstat(input, &st) == 0 && !output_place->shared && *output_place->name == '\0' &&
+	       st.st_dev == output_place->dev && st.st_ino == output_place->ino;
 }
 
 static void complain(const struct tool *tool, const char *name, const char *why)
@@ -52,37 +53,37 @@ static void complain(const struct tool *tool, const char *name, const char *why)
 	tool_error(tool, "%s: %s", strcmp(name, "-") == 0 ? "standard output" : name, why);
 }
 
-int output_set_add(struct output_set *places, const struct tool *tool, int input, const char *name)
+int output_set_add(struct output_set *set, const struct tool *tool, int input, const char *name)
 {
-	struct place *grown = reallocarray(places->items, places->n + 1, sizeof(*grown));
+	struct output_place *grown = reallocarray(set->items, set->n + 1, sizeof(*grown));
 	if (grown)
-		places->items = grown;
-	if (!grown || find_place(&grown[places->n], name) != 0) {
+		set->items = grown;
+	if (!grown || find_place(&grown[set->n], name) != 0) {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
-	const char *why = is_input(input, &grown[places->n]) ? "is the trace itself" : NULL;
-	for (size_t i = 0; i < places->n && !why; i++)
-		if (is_same(&grown[i], &grown[places->n]))
+	const char *why = is_input(input, &grown[set->n]) ? "is the trace itself" : NULL;
+	for (size_t i = 0; i < set->n && !why; i++)
+		if (is_same(&grown[i], &grown[set->n]))
 			why = "two results would have this name";
-	places->n++;
+	set->n++;
 	if (!why)
 		return 0;
 	complain(tool, name, why);
 	return TOOL_USAGE;
 }
 
-void output_set_finish(struct output_set *places)
+void output_set_finish(struct output_set *set)
 {
-	free(places->items);
-	*places = (struct output_set){ 0 };
+	free(set->items);
+	*set = (struct output_set){ 0 };
 }
 
 int output_set_check(const struct tool *tool, int input, const char *name)
 {
-	struct output_set places = { 0 };
-	const int status = output_set_add(&places, tool, input, name);
-	output_set_finish(&places);
+	struct output_set set = { 0 };
+	const int status = output_set_add(&set, tool, input, name);
+	output_set_finish(&set);
 	return status;
 }
 

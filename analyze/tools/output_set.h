@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that one run is going to write: no two results may take each other's place, and none
- * the input's.
+ * The files that one run is going to write: no two results may have the same name, and none the input's.
  */
 #ifndef ANALYZE_OUTPUT_SET_H
 #define ANALYZE_OUTPUT_SET_H
@@ -13,7 +12,7 @@
 
 struct output_set {
 	size_t n;
-	struct place *items; /* private */
+	struct output_place *items; /* private */
 };
 
 /*
@@ -21,8 +20,8 @@ struct output_set {
  * plain files, as /dev/null, may come more than once. Says what goes wrong; returns 0 or an exit status.
  * Begin with a zeroed struct; output_set_finish() is to be called whatever this returns.
  */
-int output_set_add(struct output_set *places, const struct tool *tool, int input, const char *name);
-void output_set_finish(struct output_set *places);
+int output_set_add(struct output_set *set, const struct tool *tool, int input, const char *name);
+void output_set_finish(struct output_set *set);
 
 /* The same for a run that writes one file. */
 int output_set_check(const struct tool *tool, int input, const char *name);

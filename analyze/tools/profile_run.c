@@ -13,7 +13,7 @@ static enum packing packing_of(const struct emitter *emitter, const char *name)
 	return emitter->packing != PACK_NONE ? emitter->packing : pack_by_name(name);
 }
 
-static void tell_threads(const struct tool *tool, const struct tool_trace *trace)
+static void notice_threads(const struct tool *tool, const struct tool_trace *trace)
 {
 	tool_notice(tool,
 		    "%s: which block each free gives back is not recorded, so threads are not told apart "
@@ -21,8 +21,8 @@ static void tell_threads(const struct tool *tool, const struct tool_trace *trace
 		    trace->name);
 }
 
-static void tell_misses(const struct tool *tool, const struct tool_trace *trace,
-			const struct profile_rows_filter *filter)
+static void notice_misses(const struct tool *tool, const struct tool_trace *trace,
+			  const struct profile_rows_filter *filter)
 {
 	for (size_t i = 0; i < filter->n_tids; i++) {
 		if (!profile_rows_any_thread(trace->reader, filter->tids[i]))
@@ -45,7 +45,7 @@ static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 	if (!profile_lacks_threads(profile))
 		return true;
 	if (query->filter.n_tids == 0) {
-		tell_threads(tool, trace);
+		notice_threads(tool, trace);
 		return true;
 	}
 	tool_error(tool,
@@ -103,7 +103,7 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
 		status = TOOL_USAGE;
 	if (tool_has_result(status)) {
-		tell_misses(tool, trace, &view->query->filter);
+		notice_misses(tool, trace, &view->query->filter);
 		bool fine = output_begin(&file, tool, name, OUTPUT_FILE_RESULT, packing_of(emitter, name));
 		if (fine) {
 			emitter->write(file.out, view);

@@ -342,7 +342,7 @@ bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
 
 /* ---- Replaying ------------------------------------------------------------------------------ */
 
-static void tell_end(const struct tool *tool, const char *name, const struct mst_end *end)
+static void notice_end(const struct tool *tool, const char *name, const struct mst_end *end)
 {
 	switch ((enum mst_end_reason)end->reason) {
 	case MST_END_EXIT:
@@ -366,7 +366,7 @@ static void tell_end(const struct tool *tool, const char *name, const struct mst
 	}
 }
 
-static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
+static void notice_sample(const struct tool *tool, const struct tool_trace *trace)
 {
 	const uint64_t mean = mst_reader_info(trace->reader)->sample_bytes;
 	if (mean)
@@ -376,7 +376,7 @@ static void tell_sample(const struct tool *tool, const struct tool_trace *trace)
 			    trace->name, mean);
 }
 
-static void tell_base(const struct tool *tool, const struct tool_trace *trace)
+static void notice_initial_state(const struct tool *tool, const struct tool_trace *trace)
 {
 	const struct mst_file_info *info = mst_reader_info(trace->reader);
 	if (info->initial_state)
@@ -384,7 +384,7 @@ static void tell_base(const struct tool *tool, const struct tool_trace *trace)
 			    info->begin_ns / 1000000);
 }
 
-static void tell_losses(const struct tool *tool, const char *name, const struct mst_end *end)
+static void notice_losses(const struct tool *tool, const char *name, const struct mst_end *end)
 {
 	if (end->lost)
 		tool_notice(tool, "%s: %" PRIu64 " event%s lost while recording", name, end->lost,
@@ -397,8 +397,8 @@ static void tell_losses(const struct tool *tool, const char *name, const struct 
 			    plural(end->implied_frees));
 }
 
-static void tell_figures(const struct tool *tool, const struct tool_trace *trace,
-			 const struct progress *progress)
+static void notice_figures(const struct tool *tool, const struct tool_trace *trace,
+			   const struct progress *progress)
 {
 	uint32_t stacks, kinds;
 	mst_reader_stacks(trace->reader, &stacks);
@@ -443,19 +443,19 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	if (result == REPLAY_PARTIAL)
 		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
 			   replay_problem(trace->reader), progress.events, plural(progress.events));
-	tell_sample(tool, trace);
-	tell_base(tool, trace);
+	notice_sample(tool, trace);
+	notice_initial_state(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	struct mst_end peeked;
-	/* Who needs no more reads no further. */
+	/* Observers may be satisfied before the end. */
 	if (!end && result == REPLAY_COMPLETE && mst_reader_peek_end(trace->reader, &peeked))
 		end = &peeked;
 	if (end) {
-		tell_end(tool, trace->name, end);
-		tell_losses(tool, trace->name, end);
+		notice_end(tool, trace->name, end);
+		notice_losses(tool, trace->name, end);
 	}
 	if (tool->verbosity > 0)
-		tell_figures(tool, trace, &progress);
+		notice_figures(tool, trace, &progress);
 	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
 }
 

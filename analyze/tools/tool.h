@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the mains of the analysing tools share: options, exit statuses, messages on standard
- * error, and the way from a trace's name to a finished replay. The mains' right hand: like them
- * it prints, and nothing below it does.
+ * Shared by the mains of the analysing tools: options, exit statuses, messages on standard error, and the way from a
+ * trace's name to a finished replay. It prints, as the mains do; code outside of tools/ doesn't.
  */
 #ifndef ANALYZE_TOOL_H
 #define ANALYZE_TOOL_H
@@ -20,7 +19,7 @@
 
 enum tool_status {
 	TOOL_COMPLETE = 0,
-	TOOL_PARTIAL = 1, /* the trace is damaged or cut; the result is of what is intact */
+	TOOL_PARTIAL = 1, /* the trace is damaged or cut; the result covers the intact part */
 	TOOL_NO_RESULT = 2,
 	TOOL_USAGE = 64, /* and what this trace cannot answer */
 };
@@ -34,7 +33,7 @@ struct tool {
 	const char *name;
 	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
 	unsigned jobs;     /* threads that decode; 0: as many as there are processors */
-	bool any_end;      /* no notice when nobody could ask how the process ended */
+	bool any_end;      /* no notice if the end of the process is unknown */
 	struct args args;  /* Massif's options */
 	struct args *also; /* those of each --also */
 	size_t n_also;

@@ -81,7 +81,7 @@ static int open_twice(const struct tool *tool, const struct trace_to_trace *job)
 	return fd;
 }
 
-static void tell(const struct tool *tool, const char *name, int error)
+static void report_error(const struct tool *tool, const char *name, int error)
 {
 	if (error == MST_ERR_IO)
 		tool_input_error(tool, name, errno);
@@ -105,7 +105,7 @@ static int extend(const struct tool *tool, const struct trace_to_trace *job, con
 		error = mst_writer_append(&writer, to, from, mst_reader_sound_bytes(trace->reader));
 	if (!error && job->embed_symbols)
 		error = symbolize_embed(symbolizer, writer);
-	/* Without an end the result stays what the trace is: cut. */
+	/* Without an end the result stays cut, as the trace is. */
 	if (!error)
 		error = there ? mst_writer_finish(writer, &end) : mst_writer_flush(writer);
 	if (!error && job->embed_symbols)
@@ -123,13 +123,13 @@ static int copy_units(const struct tool *tool, const struct trace_to_trace *job,
 		return status;
 	int error = extend(tool, job, trace, from, to);
 	if (error)
-		tell(tool, trace->name, error);
+		report_error(tool, trace->name, error);
 	return error ? (int)TOOL_NO_RESULT : (int)status;
 }
 
 /* ---- Rewritten ------------------------------------------------------------------------------ */
 
-/* `again`: the input has been replayed before, and what there is to tell was told. */
+/* `again`: the input has been replayed before, and its notices were printed. */
 static int rewrite(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
 		   int to, const struct rewrite_survey *survey, bool again)
 {
@@ -149,7 +149,7 @@ static int rewrite(const struct tool *tool, const struct trace_to_trace *job, co
 		error = rewrite_finish(rewriting);
 	rewrite_destroy(rewriting);
 	if (error)
-		tell(tool, trace->name, error);
+		report_error(tool, trace->name, error);
 	return error ? (int)TOOL_NO_RESULT : status;
 }
 
@@ -176,7 +176,7 @@ static int run_step(const struct tool *tool, const struct trace_to_trace *job, i
 			    : rewrite(tool, job, &trace, to, &survey, again);
 	tool_close(&trace);
 	if (tool_has_result(status) && lseek(to, 0, SEEK_SET) != 0) {
-		tell(tool, input_name(job), MST_ERR_IO);
+		report_error(tool, input_name(job), MST_ERR_IO);
 		status = TOOL_NO_RESULT;
 	}
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a trace to another trace: the sound part of it as it is, or rewritten (rewrite.h), with the names of its
- * frames if wanted.
+ * From a trace to another trace: its intact part unchanged, or rewritten (rewrite.h); optionally with the names of its
+ * frames.
  */
 #ifndef ANALYZE_TRACE_TO_TRACE_H
 #define ANALYZE_TRACE_TO_TRACE_H
@@ -21,7 +21,7 @@ struct trace_to_trace {
 /* Says what goes wrong; returns an enum tool_status. */
 int trace_to_trace_run(const struct tool *tool, const struct trace_to_trace *job);
 
-/* Puts what `fd` holds, a trace, from its present position on where the output of a job goes. */
+/* Copies the trace on `fd`, from its present position, to the output of a job. */
 int trace_to_trace_keep(const struct tool *tool, const char *output, int fd);
 
 #endif

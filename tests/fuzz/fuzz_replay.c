@@ -63,20 +63,20 @@ static void massif(const struct tool_trace *trace, unsigned which)
 static void memusage(const struct tool_trace *trace, unsigned which)
 {
 	struct tool tool;
-	struct usage usage;
+	struct memusage_tool usage;
 	FILE *report = fopen("/dev/null", "w");
 
 	if (!report || !tool_init(&tool, "fuzz"))
 		abort();
 	tool.verbosity = -1;
-	usage_init(&usage);
+	memusage_tool_init(&usage);
 	usage.full = which & 1;
 	usage.maps = which & 2 ? MEMUSAGE_MAPS : MEMUSAGE_MAPS_AS_MEMUSAGE;
 	usage.data = "/dev/null";
 	usage.svg = "/dev/null";
 	usage.graph.by_time = which & 4;
 	usage.graph.total = which & 8;
-	usage_run(&usage, &tool, trace, report, fileno(report));
+	memusage_tool_run(&usage, &tool, trace, report, fileno(report));
 	fclose(report);
 	tool_finish(&tool);
 }
