@@ -65,7 +65,8 @@ def conversions(bench):
         bench.check(bench.build.file("analyze/msconvert"), "-q", "--to", form, "-o", "c." + form, "threads")
     for form in ("heaptrack", "massif"):
         bench.check(bench.build.file("analyze/msconvert"), "-q", "--from", form, "--to=folded", "-o", "i", "c." + form)
-    bench.check(bench.build.file("analyze/msconvert"), "-q", "--to=trace", "--from=1", "--embed-symbols", "-o", "e", "p")
+    bench.check(bench.build.file("analyze/msconvert"), "-q", "--to=trace", "--from=1", "--embed-symbols", "-o", "e",
+                "p")
     return f"{len(FORMATS)} formats"
 
 
