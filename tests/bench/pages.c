@@ -135,8 +135,6 @@ static void install(void)
 	}
 }
 
-/* ---- */
-
 static double cpu_ns(void)
 {
 	struct timespec t;
