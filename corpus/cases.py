@@ -76,7 +76,7 @@ WIDE_DELTA = ('repair', 'Massif keeps a change of extra bytes in 32 bits')
 FAILED_ALIGNED = ('always',
                   "what a failed request for an aligned block leaves behind in Valgrind's heap isn't modelled")
 TAKEN_FOR_OTHER = ('always', "what a free that took a custom block for the allocator's own gives back isn't recorded")
-BYPASS = ('always', 'an exit around libc gives nobody in the process a chance to clean up')
+BYPASS = ('always', 'an exit around libc lets no code of the process clean up')
 
 CUSTOM_DEEP = {CUSTOM[len(STACKS) + 1]: ALL_ALLOC_FNS}
 CUSTOM_ALIGNED = dict.fromkeys((MORE[0], MORE[1], MORE[3]), TAKEN_FOR_OTHER)

@@ -17,7 +17,7 @@ struct mode {
 	int (*run)(void);
 };
 
-/* Requests that nobody can fulfil; volatile, because compilers judge constants. */
+/* Requests that no allocator can fulfil; volatile, because compilers judge constants. */
 static volatile size_t far_too_much = (size_t)1 << 62;
 static volatile size_t negative = SIZE_MAX - 100;
 static void *volatile keep;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mmap, mremap and munmap as a program calls them: anonymous, of a file to read and to write, larger and
- * smaller, in place and elsewhere, and all of them failing; and malloc's own mappings, which are nobody's.
+ * smaller, in place and elsewhere, and all of them failing; and malloc's own mappings, which no call of the program made.
  *
  * Known answer: the largest sum of what was mapped and not yet unmapped is 8192000; 5 mmaps (2 fail),
  * 3 mremaps (1 fails), 4 munmaps (1 fails).

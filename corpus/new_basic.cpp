@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * new_basic [fail]: operator new and delete in their plain, array, nothrow and sized forms; with an
- * argument, also nothrow requests that nobody can fulfil (libstdc++ makes an exception object for each).
+ * argument, also nothrow requests that no allocator can fulfil (libstdc++ makes an exception object for each).
  *
  * Known answer: 1000 + 4 * 100 bytes from new[], 5 * 40 + 24 from new, 8 + 16 + 0 nothrow; all but the
  * first array are deleted. libstdc++ has its own pool of 72704 bytes.

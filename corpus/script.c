@@ -37,7 +37,7 @@ static size_t below(size_t bound)
 
 /*
  * Even sizes round up to a multiple of 32. All remainders of Massif's free blocks are then multiples of 32
- * too, so it never has to give a block 16 bytes that nobody asked for.
+ * too, so it never has to give a block 16 bytes more than the request.
  */
 static size_t pick_size(enum flavour flavour)
 {

@@ -59,7 +59,7 @@ static void fill_pipes(void)
 	}
 }
 
-/* Whether nobody has read them. */
+/* True if they are unread. */
 static void check_pipes(void)
 {
 	char text[9];

@@ -441,7 +441,7 @@ class Tests:
         assert all(self.build.stat(self.path(f))["complete"] == 1 for f in r.files)
 
     def test_daemon_when_the_time_is_up(self):
-        """Nobody waits for what is no longer recorded."""
+        """msrec does not wait for a program that it no longer records."""
         script = ("if (fork) { exit 5 } $0 = 'daemon'; close STDOUT; close STDERR; "
                   "for (1 .. 60) { my @a = map { 'x' x $_ } 1 .. 100; select(undef, undef, undef, 0.1) }")
         begin = time.monotonic()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """msrec.h in every language, mode of compiling and way of linking: it compiles without a warning, does nothing
-where nobody records, and its requests are recorded where somebody does."""
+without a recorder, and msrec records its requests."""
 
 import glob
 import os
@@ -106,7 +106,7 @@ class Tests:
 
     def check_work(self, what, *command):
         try:
-            assert self.run(*command) == "0\n", "does something, or thinks so, where nobody records"
+            assert self.run(*command) == "0\n", "has an effect, or reports one, without a recorder"
             out, [(trace, text)] = self.record(*command)
             assert out == "1\n", f"doesn't know that it is recorded: {out!r}"
             expected = {("alloc", MALLOCLIKE): 3, ("alloc", RESIZEINPLACE): 1, ("free", MALLOCLIKE): 3,
@@ -183,7 +183,7 @@ class Tests:
         self.note("fork", None if right else f"{counts}")
 
     def cost(self):
-        """Instructions of a request where nobody records: those of a program with requests, less those without."""
+        """Instructions of a request without a recorder: those of a program with requests, less those without."""
         compiler = next(filter(have, C))
         if not have("valgrind"):
             return

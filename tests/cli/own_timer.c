@@ -49,9 +49,9 @@ static void profile(void)
 	struct sigaction theirs;
 
 	sigaction(SIGPROF, &ours, &theirs);
-	expect(theirs.sa_handler == SIG_DFL, "somebody has SIGPROF");
+	expect(theirs.sa_handler == SIG_DFL, "SIGPROF has a handler");
 	setitimer(ITIMER_PROF, &period, &before);
-	expect(before.it_value.tv_sec == 0 && before.it_value.tv_usec == 0, "somebody has the timer");
+	expect(before.it_value.tv_sec == 0 && before.it_value.tv_usec == 0, "the timer runs");
 }
 
 static void spend(double seconds)
@@ -77,7 +77,7 @@ static void down(int left)
 	spend(0.3);
 }
 
-/* Waits while others work: nobody may wake it. */
+/* Waits while others work: no signal may wake it. */
 static void *wait_long(void *unused)
 {
 	free(malloc(10));
@@ -126,7 +126,7 @@ int main(void)
 	down(LEVELS);
 	pthread_join(waiting, NULL);
 	expect(ticks > 5 && ticks < 60, "its own timer ticks too often or seldom");
-	expect(foreign == 0, "somebody else's ticks came");
+	expect(foreign == 0, "foreign ticks came");
 	run_children();
 	for (int number = 1; number < 32; number++)
 		signal(number, SIG_DFL);

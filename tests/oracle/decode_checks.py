@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What decode.py shares with nobody else: the numbers of trace-format/FORMAT.md, and the checks that a reader
+"""What decode.py needs for itself: the numbers of trace-format/FORMAT.md, and the checks that a reader
 of it may leave out: the sums of a chunk, counted once more, key frames and the index."""
 import struct
 

@@ -272,7 +272,7 @@ def compare_dropped(bench):
             raise Different('the dropped part is there: ' + part)
     kept, left = ([call[0] for call in bench.calls(trace)] for trace in ('middle', 'dropped'))
     same('calls beside marks', [k for k in kept if k != 'call'], [k for k in left if k != 'call'])
-    # How deep the stack of nobody's thread is would be the depths of all in turn.
+    # Records without a thread would show the depths of all threads in turn.
     if re.search(r'^kind .* op=37\b', bench.dump(bench.convert('middle', 'nobodys', '--drop=threads')), re.M):
         raise Different('depths of threads that are dropped are there')
 

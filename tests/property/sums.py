@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The same answer whether records are looked at or passed over, whoever decodes them, wherever reading begins.
+"""The same answer whether records are decoded or passed over, by any thread, from any point of the trace.
 
 Random scripts of calls and random settings (massif_model.py), in traces of small chunks with key frames. One replay
 looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with three, from a
@@ -150,7 +150,7 @@ def folded_sum(bench, *words):
 
 
 def live_by_thread(bench, lines):
-    """A block counts for the thread that it came to, whoever frees it."""
+    """A block counts for the thread that it came to, no matter which thread frees it."""
     changes, thread, live, script = bench.rng.choice((0.02, 0.5)), 0, {}, []
     for line in lines:
         what, *words = line.split()

@@ -21,7 +21,7 @@ DEFINITIONS_MOST = 2 << 30     # bytes for all definitions, whatever is asked
 NAMES_MOST = 9 << 28           # bytes for the names in a trace
 SECONDS_MOST = 200             # of CPU, for any question
 BLOCK_MOST = 160               # bytes for a live block, where Valgrind's heap is simulated
-# Meson sets MALLOC_PERTURB_, with which malloc fills, and so takes, what nobody uses.
+# Meson sets MALLOC_PERTURB_, with which malloc fills, and so touches, unused memory.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
 
 ZSTD = ctypes.CDLL("libzstd.so.1")

@@ -249,7 +249,7 @@ static void case_exchange(void)
 		free(exchanged[i]);
 }
 
-/* The process ends while threads are at work; nobody joins them. */
+/* The process ends while threads are at work; none is joined. */
 static _Atomic int stop;
 
 static _Atomic int n_busy; /* threads that have begun to work */
@@ -678,7 +678,7 @@ static void case_handlers(void)
 			*(volatile int *)(uintptr_t)8 = 1;
 		raise(SIGSYS);
 	}
-	/* A hang, if somebody else took the ticks. */
+	/* A hang, if another handler took the ticks. */
 	while (ticks < 5)
 		;
 	setitimer(ITIMER_PROF, &never, NULL);

@@ -143,7 +143,7 @@ def simple(name, **options):
 
 
 def end(name):
-    """Whoever ends is recorded to that end: nothing is missing or unknown."""
+    """Each process is recorded to its end: nothing is missing or unknown."""
     def run(bench):
         stats = run_case(bench, name, program=bench.ends, calls=False)
         return f"{len(stats)} processes"
@@ -263,7 +263,7 @@ def many_processes(bench):
 
 
 def pid_namespace(bench):
-    """Nobody waits for the process that is 1 outside."""
+    """No process waits for the one that is 1 outside."""
     got, out, err, stats = bench.record([bench.host, "pid-namespace"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
     for stat in stats:

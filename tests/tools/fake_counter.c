@@ -189,7 +189,7 @@ static void answer(int listener)
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-/* All counters go on, as if somebody ran. */
+/* All counters go on, as if a program ran. */
 static void go_on(void)
 {
 	for (unsigned i = 0; i < n_pages; i++) {
