@@ -179,9 +179,11 @@ static inline __attribute__((always_inline)) uint32_t run(struct massif *m, uint
 
 static uint32_t run_span(struct massif *m, uint32_t i, uint32_t end)
 {
-	if (!is_by_record(m) && !m->requested.peak_wanted && m->requested.next_time == UINT64_MAX && !m->log)
+	const bool watched = m->requested.peak_wanted || m->requested.next_time != UINT64_MAX || m->log;
+
+	if (!is_by_record(m) && !watched)
 		return run(m, i, end, false, false);
-	return run(m, i, end, is_by_record(m), true);
+	return run(m, i, end, is_by_record(m), watched);
 }
 
 static void set_clock(struct massif *m, uint64_t clock, uint32_t i)
