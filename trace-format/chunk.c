@@ -283,16 +283,17 @@ static struct effect sum_pair(struct mst_sums *sums, const struct chunk *chunk, 
 static void sum_records(struct mst_sums *sums, const struct chunk *chunk, const struct mst_kind *kinds,
 			struct effect *effects)
 {
+	const uint16_t *const end = chunk->records + chunk->n_records;
 	int64_t max_bytes = 0, max_bytes16 = 0, max_blocks = 0;
 	struct effect sum = { 0 }, pair;
 
-	for (uint32_t i = 0; i < chunk->n_records; i++) {
-		struct effect *e = &effects[chunk->records[i]];
+	for (const uint16_t *at = chunk->records; at < end; at++) {
+		struct effect *e = &effects[*at];
 
 		if (__builtin_expect(e->begins_pair, 0)) {
 			/* Pairs are never split between chunks. */
-			assert(i + 1 < chunk->n_records);
-			pair = sum_pair(sums, chunk, kinds, effects, &chunk->records[i++]);
+			assert(at + 1 < end);
+			pair = sum_pair(sums, chunk, kinds, effects, at++);
 			e = &pair;
 		}
 		e->count++;
@@ -357,25 +358,34 @@ uint32_t chunk_allocs(const struct chunk *chunk)
 }
 
 /* Tokens are numbered as they first appear, so most first records are 0; other numbers are one higher. */
+static inline uint32_t pack_record(uint32_t number, uint32_t *next)
+{
+	if (__builtin_expect(number != *next, 1))
+		return number + 1;
+	++*next;
+	return 0;
+}
+
 static void pack_records(const struct chunk *chunk, struct bytes *to)
 {
-	const size_t width = events_narrow(chunk->n_tokens) ? 1 : 2;
-	uint8_t *at = bytes_reserve(to, chunk->n_records * width);
+	const uint16_t *const records = chunk->records;
+	const bool narrow = events_narrow(chunk->n_tokens);
+	const size_t n = chunk->n_records, size = n * (narrow ? 1 : sizeof(uint16_t));
+	uint8_t *at = bytes_reserve(to, size);
 	uint32_t next = 0;
 
 	if (!at)
 		return;
-	for (uint32_t i = 0; i < chunk->n_records; i++, at += width) {
-		const uint32_t number = chunk->records[i];
-		const uint32_t value = number == next ? 0 : number + 1;
+	for (size_t i = 0; narrow && i < n; i++)
+		*at++ = (uint8_t)pack_record(records[i], &next);
+	for (size_t i = 0; !narrow && i < n; i++) {
+		const uint32_t value = pack_record(records[i], &next);
 
-		assert(number < chunk->n_tokens);
-		next += number == next;
-		at[0] = (uint8_t)value;
-		if (width == 2)
-			at[1] = (uint8_t)(value >> 8);
+		*at++ = (uint8_t)value;
+		*at++ = (uint8_t)(value >> 8);
 	}
-	to->size += chunk->n_records * width;
+	assert(next <= chunk->n_tokens);
+	to->size += size;
 }
 
 void chunk_pack(const struct chunk *chunk, struct bytes *records, struct bytes *tokens, struct bytes *counts)
