@@ -187,12 +187,12 @@ static int add_environment(const char *preload, const char *variable, const char
 }
 
 /* The child: waits for a byte, becomes the program, or reports why it could not. */
-__attribute__((noreturn)) static void become(int fork_barrier, int report, const char *path, char **argv)
+__attribute__((noreturn)) static void become(int gate, int report, const char *path, char **argv)
 {
 	char byte;
 	int err;
 
-	if (read(fork_barrier, &byte, 1) == 1) {
+	if (read(gate, &byte, 1) == 1) {
 		execv(path, argv);
 		if (errno == ENOEXEC) {
 			/* A script without "#!": the shell runs it. */
@@ -218,29 +218,29 @@ __attribute__((noreturn)) static void become(int fork_barrier, int report, const
 int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
 		 const char *variable, const char *value)
 {
-	int fork_barrier[2], report[2];
+	int gate[2], report[2];
 
-	if (pipe2(fork_barrier, O_CLOEXEC) != 0)
+	if (pipe2(gate, O_CLOEXEC) != 0)
 		return -1;
 	if (pipe2(report, O_CLOEXEC) != 0) {
-		close(fork_barrier[0]);
-		close(fork_barrier[1]);
+		close(gate[0]);
+		close(gate[1]);
 		return -1;
 	}
 	launch->pid = fork();
 	if (launch->pid == 0) {
-		close(fork_barrier[1]);
+		close(gate[1]);
 		close(report[0]);
 		if (add_environment(preload, variable, value) != 0)
 			_exit(LAUNCH_FAILED);
-		become(fork_barrier[0], report[1], path, argv);
+		become(gate[0], report[1], path, argv);
 	}
-	close(fork_barrier[0]);
+	close(gate[0]);
 	close(report[1]);
-	launch->fork_barrier = fork_barrier[1];
+	launch->gate = gate[1];
 	launch->report = report[0];
 	if (launch->pid < 0) {
-		close(fork_barrier[1]);
+		close(gate[1]);
 		close(report[0]);
 		return -1;
 	}
@@ -252,8 +252,8 @@ int launch_go(struct launch *launch)
 	int err;
 
 	/* If the write fails the child has died; waitpid() will say how. */
-	(void)!write(launch->fork_barrier, "", 1);
-	close(launch->fork_barrier);
+	(void)!write(launch->gate, "", 1);
+	close(launch->gate);
 	/* A successful execve() closes the other end: then there is nothing to read. */
 	if (read(launch->report, &err, sizeof(err)) != sizeof(err))
 		err = 0;
@@ -265,7 +265,7 @@ int launch_go(struct launch *launch)
 
 void launch_cancel(struct launch *launch)
 {
-	close(launch->fork_barrier);
+	close(launch->gate);
 	close(launch->report);
 	waitpid(launch->pid, NULL, 0);
 }

@@ -28,8 +28,8 @@ char *launch_objection(const char *path, bool exact, char **remark);
 /* A started process that waits before it becomes the program. */
 struct launch {
 	pid_t pid;
-	int fork_barrier; /* write end of the pipe that it waits on */
-	int report;       /* read end: an errno if it could not execute */
+	int gate;   /* write end of the pipe that the process waits on */
+	int report; /* read end: an errno if the process could not execute the program */
 };
 
 /*
