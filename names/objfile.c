@@ -31,7 +31,7 @@ struct objfile_search {
 struct wanted {
 	struct objfile_search *search;
 	const char *path;
-	const char *held;
+	const char *pinned;
 	const uint8_t *build_id;
 	size_t build_id_size;
 	uint64_t recorded_ns;
@@ -265,8 +265,8 @@ static void notice_age(const struct wanted *wanted)
 
 static bool path_report(struct objfile *objfile, const struct wanted *wanted)
 {
-	if (wanted->held)
-		return place_report(objfile, wanted->path, wanted->held, wanted);
+	if (wanted->pinned)
+		return place_report(objfile, wanted->path, wanted->pinned, wanted);
 	if (!file_report(objfile, wanted->path, wanted))
 		return false;
 	notice_age(wanted);
@@ -298,7 +298,7 @@ bool objfile_open(struct objfile *objfile, struct objfile_search *search, const 
 		  struct notices *notices)
 {
 	const struct wanted wanted = {
-		search,  name->path, name->held, name->build_id, name->build_id_size, name->recorded_ns,
+		search,  name->path, name->pinned, name->build_id, name->build_id_size, name->recorded_ns,
 		notices,
 	};
 	const char *path = name->path;
@@ -307,7 +307,7 @@ bool objfile_open(struct objfile *objfile, struct objfile_search *search, const 
 	*objfile = (struct objfile){ NULL, NULL };
 	elf_version(EV_CURRENT);
 	if (path[0] != '/')
-		return name->held && place_report(objfile, path, name->held, &wanted);
+		return name->pinned && place_report(objfile, path, name->pinned, &wanted);
 	if (module_report(objfile, &wanted))
 		return true;
 	if (notices->n == before)

@@ -5,7 +5,7 @@
  *
  * Search order for the module's own file; the first file that fits is used:
  *   1. for each search folder DIR: DIR/recorded/path (a sysroot), DIR/basename;
- *   2. the file that is held open for it, else the recorded path;
+ *   2. the pinned file, else the recorded path;
  *   3. a debug file alone, which is enough for names and lines. For each DIR, below DIR and below
  *      DIR/usr/lib/debug: .build-id/xx/yyyy, .build-id/xx/yyyy.debug, recorded/path.debug; then
  *      DIR/basename.debug; then the same below /usr/lib/debug;
@@ -42,15 +42,15 @@ struct objfile {
 };
 
 struct objfile_name {
-	const char *path; /* as recorded */
-	const char *held; /* where the file itself can be opened (/proc/self/fd/N); NULL: at `path` */
+	const char *path;   /* as recorded */
+	const char *pinned; /* where the file itself can be opened (/proc/self/fd/N); NULL: at `path` */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: there is none */
 	uint64_t recorded_ns; /* CLOCK_REALTIME when it was there; 0: not known */
 };
 
 /*
- * Opens the file of a module. A path that is not absolute (`[vdso]`) has a file only if that is held open. False: there
+ * Opens the file of a module. A path that is not absolute (`[vdso]`) has a file only if that file is pinned. False: there
  * is no file; *objfile is cleared. `search` must outlive *objfile.
  */
 bool objfile_open(struct objfile *objfile, struct objfile_search *search, const struct objfile_name *name,

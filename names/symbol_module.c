@@ -15,9 +15,9 @@ bool symbol_module_init(struct symbol_module *module, const struct symbols_modul
 {
 	memset(module, 0, sizeof(*module));
 	module->path = strdup(from->path);
-	module->held = from->held ? strdup(from->held) : NULL;
+	module->pinned = from->pinned ? strdup(from->pinned) : NULL;
 	module->build_id = malloc(from->build_id_size + 1);
-	if (!module->path || !module->build_id || (from->held && !module->held)) {
+	if (!module->path || !module->build_id || (from->pinned && !module->pinned)) {
 		symbol_module_finish(module);
 		return false;
 	}
@@ -35,7 +35,7 @@ void symbol_module_finish(struct symbol_module *module)
 	symtab_destroy(module->symtab);
 	objfile_close(&module->objfile);
 	free(module->build_id);
-	free(module->held);
+	free(module->pinned);
 	free(module->path);
 }
 
@@ -102,7 +102,7 @@ void symbol_sources_note_memory(struct symbol_sources *sources)
 
 void symbol_module_open(struct symbol_module *module, struct symbol_sources *sources)
 {
-	const struct objfile_name name = { module->path, module->held, module->build_id,
+	const struct objfile_name name = { module->path, module->pinned, module->build_id,
 					   module->build_id_size, module->recorded_ns };
 
 	if (module->opened)

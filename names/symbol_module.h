@@ -29,7 +29,7 @@ struct symbol_sources {
 struct symbol_module {
 	char *path;
 	const char *shown; /* the path in printable form; NULL: not yet made */
-	char *held;        /* NULL: none */
+	char *pinned;      /* NULL: none */
 	uint8_t *build_id;
 	size_t build_id_size;
 	uint64_t recorded_ns;

@@ -29,7 +29,7 @@ struct symbols_module {
 	const char *path;        /* as recorded */
 	const uint8_t *build_id; /* NULL if there is none */
 	size_t build_id_size;    /* bytes; 0: any file at `path` is used */
-	const char *held;        /* where to open the file instead (/proc/self/fd/N), or NULL */
+	const char *pinned;      /* where to open the file instead (/proc/self/fd/N), or NULL */
 	uint64_t recorded_ns;    /* CLOCK_REALTIME when the file was there; 0: not known */
 };
 

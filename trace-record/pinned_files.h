@@ -25,7 +25,7 @@ struct pinned_files {
 void pinned_files_look(struct pinned_files *pinned_files, const struct mst_writer *writer, pid_t pid);
 void pinned_files_finish(struct pinned_files *pinned_files);
 
-/* The descriptor of a module's file; -1: it is not held. */
+/* The descriptor of a module's file; -1: it is not pinned. */
 int pinned_files_fd(const struct pinned_files *pinned_files, uint32_t module);
 
 enum pinned_state {

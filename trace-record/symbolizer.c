@@ -60,15 +60,15 @@ static bool add_module(struct symbolizer *s, uint32_t i)
 {
 	const struct mst_module *m = &s->modules[i];
 	const int fd = pinned_files_fd(s->task->pinned_files, i);
-	char held[64];
+	char pinned[64];
 	const struct symbols_module module = {
 		.path = m->path,
 		.build_id = m->build_id,
 		.build_id_size = m->build_id_size,
-		.held = fd >= 0 ? held : NULL,
+		.pinned = fd >= 0 ? pinned : NULL,
 	};
 
-	snprintf(held, sizeof(held), "/proc/self/fd/%d", fd);
+	snprintf(pinned, sizeof(pinned), "/proc/self/fd/%d", fd);
 	return symbols_add_module(s->symbols, &module) == i;
 }
 
