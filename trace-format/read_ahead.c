@@ -8,8 +8,8 @@
 
 #include "check.h"
 
-#define SLOTS_A_THREAD 4u
-#define MORE_SLOTS 8u
+#define CHUNKS_A_THREAD 4u
+#define MORE_CHUNKS 8u
 
 struct worker {
 	struct ahead *ahead;
@@ -20,12 +20,11 @@ struct worker {
 struct ahead {
 	struct decode_scratch scratch; /* the caller's thread's */
 	size_t bytes;                  /* stored, of chunks [first, end) */
-	unsigned n_slots;
-	struct ahead_slot *slots;
+	unsigned capacity;
+	struct ahead_chunk *chunks;
 	/*
-	 * Chunks have numbers from 0; number n is in slot n % n_slots. first <= next <= end <= first +
-	 * n_slots. Only the caller's thread writes `first` and `end`, with the lock, and so reads them
-	 * without.
+	 * Chunks are numbered from 0; number n is chunks[n % capacity]. first <= next <= end <= first + capacity.
+	 * Only the caller's thread writes `first` and `end`, with the lock, and so reads them without.
 	 */
 	uint64_t first, end;
 	uint64_t next; /* the first whose decoding has not begun; under the lock */
@@ -36,15 +35,15 @@ struct ahead {
 	struct worker *workers;
 };
 
-static struct ahead_slot *slot_of(struct ahead *a, uint64_t number)
+static struct ahead_chunk *chunk_at(struct ahead *a, uint64_t number)
 {
-	return &a->slots[number % a->n_slots];
+	return &a->chunks[number % a->capacity];
 }
 
 /* With the lock. */
 static void assert_order(const struct ahead *a)
 {
-	assert(a->first <= a->next && a->next <= a->end && a->end - a->first <= a->n_slots);
+	assert(a->first <= a->next && a->next <= a->end && a->end - a->first <= a->capacity);
 	(void)a;
 }
 
@@ -53,18 +52,18 @@ static void assert_order(const struct ahead *a)
 /* Decodes chunk a->next. Called and left with the lock, which is free meanwhile. */
 static void decode_next(struct ahead *a, struct decode_scratch *scratch)
 {
-	struct ahead_slot *slot = slot_of(a, a->next++);
+	struct ahead_chunk *chunk = chunk_at(a, a->next++);
 
 	assert_order(a);
-	assert(slot->state == SLOT_WAITING);
-	slot->state = SLOT_BUSY;
+	assert(chunk->state == CHUNK_WAITING);
+	chunk->state = CHUNK_BUSY;
 	pthread_mutex_unlock(&a->lock);
-	decode_peek(&slot->decode, scratch);
-	if (slot->whole && !slot->decode.peeked.error)
-		decode_rest(&slot->decode, scratch);
+	decode_peek(&chunk->decode, scratch);
+	if (chunk->whole && !chunk->decode.peeked.error)
+		decode_rest(&chunk->decode, scratch);
 	pthread_mutex_lock(&a->lock);
-	assert(slot->state == SLOT_BUSY);
-	slot->state = SLOT_DONE;
+	assert(chunk->state == CHUNK_BUSY);
+	chunk->state = CHUNK_DONE;
 	pthread_cond_signal(&a->done);
 }
 
@@ -108,25 +107,25 @@ static void start_workers(struct ahead *a)
 
 /* ---- the caller's side ---- */
 
-struct ahead_slot *ahead_free(struct ahead *a)
+struct ahead_chunk *ahead_free(struct ahead *a)
 {
-	struct ahead_slot *slot = slot_of(a, a->end);
+	struct ahead_chunk *chunk = chunk_at(a, a->end);
 
-	assert(a->end - a->first <= a->n_slots);
-	if (a->end - a->first == a->n_slots)
+	assert(a->end - a->first <= a->capacity);
+	if (a->end - a->first == a->capacity)
 		return NULL;
-	decode_reset(&slot->decode);
-	return slot;
+	decode_reset(&chunk->decode);
+	return chunk;
 }
 
 void ahead_submit(struct ahead *a)
 {
-	struct ahead_slot *slot = slot_of(a, a->end);
+	struct ahead_chunk *chunk = chunk_at(a, a->end);
 
-	a->bytes += slot->decode.stored.size;
+	a->bytes += chunk->decode.stored.size;
 	pthread_mutex_lock(&a->lock);
-	assert(a->end - a->first < a->n_slots);
-	slot->state = SLOT_WAITING;
+	assert(a->end - a->first < a->capacity);
+	chunk->state = CHUNK_WAITING;
 	a->end++;
 	assert_order(a);
 	pthread_cond_signal(&a->work);
@@ -136,18 +135,18 @@ void ahead_submit(struct ahead *a)
 		start_workers(a);
 }
 
-struct ahead_slot *ahead_first(struct ahead *a)
+struct ahead_chunk *ahead_first(struct ahead *a)
 {
-	return a->first < a->end ? slot_of(a, a->first) : NULL;
+	return a->first < a->end ? chunk_at(a, a->first) : NULL;
 }
 
 void ahead_wait(struct ahead *a)
 {
-	const struct ahead_slot *slot = slot_of(a, a->first);
+	const struct ahead_chunk *chunk = chunk_at(a, a->first);
 
 	assert(a->first < a->end);
 	pthread_mutex_lock(&a->lock);
-	while (slot->state != SLOT_DONE) {
+	while (chunk->state != CHUNK_DONE) {
 		if (a->next < a->end)
 			decode_next(a, &a->scratch);
 		else
@@ -158,10 +157,10 @@ void ahead_wait(struct ahead *a)
 
 void ahead_release(struct ahead *a)
 {
-	assert(a->first < a->end && a->bytes >= slot_of(a, a->first)->decode.stored.size);
-	a->bytes -= slot_of(a, a->first)->decode.stored.size;
+	assert(a->first < a->end && a->bytes >= chunk_at(a, a->first)->decode.stored.size);
+	a->bytes -= chunk_at(a, a->first)->decode.stored.size;
 	pthread_mutex_lock(&a->lock);
-	assert(slot_of(a, a->first)->state == SLOT_DONE);
+	assert(chunk_at(a, a->first)->state == CHUNK_DONE);
 	a->first++;
 	assert_order(a);
 	pthread_mutex_unlock(&a->lock);
@@ -173,7 +172,7 @@ size_t ahead_bytes(const struct ahead *a)
 		size_t bytes = 0;
 
 		for (uint64_t number = a->first; number < a->end; number++)
-			bytes += a->slots[number % a->n_slots].decode.stored.size;
+			bytes += a->chunks[number % a->capacity].decode.stored.size;
 		assert(bytes == a->bytes);
 	}
 	return a->bytes;
@@ -181,7 +180,7 @@ size_t ahead_bytes(const struct ahead *a)
 
 bool ahead_is_busy(const struct ahead *a)
 {
-	return a->end - a->first > a->n_slots / 2;
+	return a->end - a->first > a->capacity / 2;
 }
 
 bool ahead_is_parallel(const struct ahead *a)
@@ -203,13 +202,13 @@ struct ahead *ahead_create(unsigned threads)
 	if (!a)
 		return NULL;
 	a->n_wanted = threads;
-	a->n_slots = threads ? SLOTS_A_THREAD * (threads + 1) + MORE_SLOTS : 1;
-	a->slots = calloc(a->n_slots, sizeof(*a->slots));
+	a->capacity = threads ? CHUNKS_A_THREAD * (threads + 1) + MORE_CHUNKS : 1;
+	a->chunks = calloc(a->capacity, sizeof(*a->chunks));
 	a->workers = calloc(threads + 1, sizeof(*a->workers));
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->work, NULL);
 	pthread_cond_init(&a->done, NULL);
-	if (a->slots && a->workers)
+	if (a->chunks && a->workers)
 		return a;
 	ahead_destroy(a);
 	return NULL;
@@ -227,13 +226,13 @@ void ahead_destroy(struct ahead *a)
 		pthread_join(a->workers[i].thread, NULL);
 		decode_scratch_finish(&a->workers[i].scratch);
 	}
-	for (unsigned i = 0; a->slots && i < a->n_slots; i++)
-		decode_finish(&a->slots[i].decode);
+	for (unsigned i = 0; a->chunks && i < a->capacity; i++)
+		decode_finish(&a->chunks[i].decode);
 	decode_scratch_finish(&a->scratch);
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->work);
 	pthread_cond_destroy(&a->done);
-	free(a->slots);
+	free(a->chunks);
 	free(a->workers);
 	free(a);
 }

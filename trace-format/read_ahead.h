@@ -16,24 +16,25 @@ struct known {
 	uint32_t kinds, stacks, frames, modules, threads;
 };
 
-struct ahead_slot {
+/* A chunk that waits. */
+struct ahead_chunk {
 	struct decode decode;
-	struct known known;                                /* before the chunk */
-	bool whole;                                        /* decode the records, too */
-	enum { SLOT_WAITING, SLOT_BUSY, SLOT_DONE } state; /* read_ahead.c's, under its lock */
+	struct known known;                                   /* before the chunk */
+	bool whole;                                           /* decode the records, too */
+	enum { CHUNK_WAITING, CHUNK_BUSY, CHUNK_DONE } state; /* read_ahead.c's, under its lock */
 };
 
 /* `threads` beside the caller's start when there is work for them. NULL: no memory. */
 struct ahead *ahead_create(unsigned threads);
 void ahead_destroy(struct ahead *ahead); /* NULL is allowed */
 
-/* The slot for the next chunk, reset; NULL: all are in use. */
-struct ahead_slot *ahead_free(struct ahead *ahead);
-/* Hands over the slot of ahead_free(), filled. */
+/* Room for the next chunk, reset; NULL: all is in use. */
+struct ahead_chunk *ahead_free(struct ahead *ahead);
+/* Hands over the chunk that ahead_free() gave, filled. */
 void ahead_submit(struct ahead *ahead);
 
 /* The first chunk, decoded or not; NULL: there is none. */
-struct ahead_slot *ahead_first(struct ahead *ahead);
+struct ahead_chunk *ahead_first(struct ahead *ahead);
 /* Waits until the first chunk is decoded. */
 void ahead_wait(struct ahead *ahead);
 /* Drops the first chunk, which is decoded. */

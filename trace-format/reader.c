@@ -227,14 +227,14 @@ static bool decodes_ahead(const struct mst_reader *r)
 	       (r->ahead.wanted & MST_IDENTITY || __builtin_popcount(r->ahead.decoded & 7) > 1);
 }
 
-/* Reads the columns of the EVENTS unit whose header was read, into a free slot. */
-static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
+/* Reads the columns of the EVENTS unit whose header was read, for decoding ahead. */
+static int read_chunk(struct mst_reader *r, struct ahead_chunk *ahead)
 {
-	struct decode *d = &slot->decode;
+	struct decode *d = &ahead->decode;
 	int err = 0;
 
-	slot->known = (struct known){ r->defs.kinds.n, r->defs.stacks.n, r->defs.frames.n, r->defs.modules.n,
-				      r->defs.threads.n };
+	ahead->known = (struct known){ r->defs.kinds.n, r->defs.stacks.n, r->defs.frames.n, r->defs.modules.n,
+				       r->defs.threads.n };
 	d->start = r->unit.start;
 	d->fields_size = r->unit.header.fields_size;
 	memcpy(d->fields, r->unit.header.fields, d->fields_size);
@@ -244,7 +244,7 @@ static int read_chunk(struct mst_reader *r, struct ahead_slot *slot)
 	d->before.counted = r->file.info.instructions;
 	d->wanted = r->ahead.wanted;
 	d->check = 0;
-	slot->whole = decodes_ahead(r);
+	ahead->whole = decodes_ahead(r);
 	for (uint32_t i = 0; i < r->unit.header.n_columns; i++)
 		d->others |= r->unit.header.columns[i].id >= UNIT_KNOWN_COLUMNS ||
 			     r->unit.header.columns[i].codec != UNIT_ZSTD;
@@ -290,7 +290,7 @@ static bool must_wait(uint8_t type)
 /* Reads one unit: 1; 2 = not before a chunk has been delivered; 0 = the proper end; or an error. */
 static int read_on(struct mst_reader *r)
 {
-	struct ahead_slot *slot;
+	struct ahead_chunk *ahead;
 	int got;
 
 	assert(r->ahead.coming == 1);
@@ -304,10 +304,10 @@ static int read_on(struct mst_reader *r)
 		r->ahead.header_read = true;
 	}
 	if (r->unit.header.type == UNIT_EVENTS) {
-		slot = ahead_bytes(r->ahead.chunks) < AHEAD_BYTES ? ahead_free(r->ahead.chunks) : NULL;
-		if (!slot)
+		ahead = ahead_bytes(r->ahead.chunks) < AHEAD_BYTES ? ahead_free(r->ahead.chunks) : NULL;
+		if (!ahead)
 			return 2;
-		got = read_chunk(r, slot);
+		got = read_chunk(r, ahead);
 		if (!got)
 			ahead_submit(r->ahead.chunks);
 	} else {
@@ -479,17 +479,17 @@ static int check_chunk(struct mst_reader *r, struct decode *d)
 }
 
 /* Delivers the first waiting chunk: 1 or an error. */
-static int deliver(struct mst_reader *r, struct ahead_slot *slot)
+static int deliver(struct mst_reader *r, struct ahead_chunk *ahead)
 {
-	struct decode *d = &slot->decode;
+	struct decode *d = &ahead->decode;
 	int err;
 
 	assert(r->state == 1 && !r->delivered);
 	ahead_wait(r->ahead.chunks);
-	r->defs.known = slot->known;
+	r->defs.known = ahead->known;
 	if ((err = check_chunk(r, d)))
 		return r->state = err;
-	r->delivered = slot;
+	r->delivered = ahead;
 	if (r->defs.paged)
 		mark_paged(r, d);
 	if ((err = take_identity(r, d)) || (err = take_sp_changes(r, d)))
@@ -500,7 +500,7 @@ static int deliver(struct mst_reader *r, struct ahead_slot *slot)
 
 int mst_reader_peek(struct mst_reader *r, const struct mst_chunk **chunk)
 {
-	struct ahead_slot *slot;
+	struct ahead_chunk *ahead;
 	int got = r->state;
 
 	if (r->delivered)
@@ -508,9 +508,9 @@ int mst_reader_peek(struct mst_reader *r, const struct mst_chunk **chunk)
 	r->delivered = NULL;
 	if (got == 1) {
 		read_ahead(r);
-		slot = ahead_first(r->ahead.chunks);
+		ahead = ahead_first(r->ahead.chunks);
 		r->ahead.decoded <<= 1;
-		got = slot ? deliver(r, slot) : finish(r);
+		got = ahead ? deliver(r, ahead) : finish(r);
 	}
 	*chunk = got == 1 ? &r->delivered->decode.chunk : NULL;
 	return got;

@@ -89,7 +89,7 @@ struct mst_reader {
 	bool ended;           /* END was read */
 	struct mst_end end;
 	struct reader_ahead ahead;
-	struct ahead_slot *delivered; /* the chunk; NULL: none */
+	struct ahead_chunk *delivered; /* the chunk; NULL: none */
 	struct reader_place place;
 	struct mst_live *live; /* of the key frame at which reading began */
 };
