@@ -17,7 +17,7 @@ struct part {
 	size_t n;
 };
 
-/* True: the file DIR/FOLDER/NAME exists, or there is no memory to tell. */
+/* True: the file DIR/FOLDER/NAME exists, or memory ran out. */
 static bool exists(struct part dir, struct part folder, const char *name)
 {
 	char *file;

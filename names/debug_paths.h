@@ -19,7 +19,7 @@ struct debug_paths {
 	size_t build_id_size;
 };
 
-/* False: none of the places has a file. True: one has, or there is no memory to tell. */
+/* False: none of the places has a file. True: one has, or memory ran out. */
 bool debug_paths_any(const struct debug_paths *paths);
 
 #endif

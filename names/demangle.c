@@ -16,8 +16,8 @@ struct output {
 };
 
 /*
- * The printers have no way to be told "enough". They work on their own stack alone in callback
- * form, so leaving by longjmp() loses nothing.
+ * The printers cannot be stopped by their callback. In callback form they allocate nothing, so leaving them by
+ * longjmp() loses nothing.
  */
 static void output_add(const char *piece, size_t n, void *opaque)
 {

@@ -66,7 +66,7 @@ static const struct mst_frame *frame_at(const struct symbolizer *n, uint32_t fra
 	return &mst_reader_frames(n->reader, &count)[frame];
 }
 
-/* Tells the symbolizer of modules that have been read since. False: no memory. */
+/* Adds the modules that have been read since to the symbolizer. False: no memory. */
 static bool add_modules(struct symbolizer *n, uint32_t wanted)
 {
 	uint32_t count;
@@ -189,7 +189,7 @@ const char *symbolize_object(struct symbolizer *n, uint32_t frame)
 	return module_of(n, f, &module) ? symbols_object(n->symbols, module) : NULL;
 }
 
-/* Sees which modules are gone at the end, as far as the trace tells by now. */
+/* Notes the modules that are gone at the end of what has been read of the trace. */
 static bool note_unloaded(struct symbolizer *n)
 {
 	uint32_t count;

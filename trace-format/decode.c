@@ -197,7 +197,7 @@ static int read_tokens(struct decode *d, struct cursor c, struct mst_token *toke
 	return 0;
 }
 
-/* ALLOC records are counted by a product, because no branch predictor can foresee roles. */
+/* Counts ALLOC records by a product: the roles are unpredictable for a branch. */
 static int read_counts(struct decode *d, struct cursor c, struct mst_token *tokens,
 		       struct decode_result *result)
 {

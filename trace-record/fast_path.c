@@ -55,7 +55,7 @@ static inline int fast_alloc(struct tracee *t, const struct consumer *consumer, 
 	return kind ? account_alloc(t, kind, address) : NOT_PLAIN;
 }
 
-/* Tells the writer the time and the thread of the next calls, if they are news. */
+/* Gives the writer the time and the thread of the next calls, if either changed. */
 static inline void set_time(struct tracee *t, const struct consumer *consumer, const struct clock *clock)
 {
 	if (__builtin_expect(consumer->thread != t->at_thread || consumer->stamp - t->at_stamp >= TIME_STAMPS,

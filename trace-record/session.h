@@ -21,8 +21,7 @@ struct session {
 	char *cwd;                  /* at the start; NULL: unknown */
 	struct file_set file_set;
 	struct workers workers;
-	const struct recording
-		*writing; /* whose file is being written; NULL: its writer does not wait for room */
+	const struct recording *writing; /* whose file is written now; NULL: no writer waits for room */
 
 	/* How a recording asks its owner. */
 	bool (*wait_for_room)(void *owner); /* a disk is full: waits a while; false: gives up */

@@ -103,7 +103,7 @@ void tracee_forget_fork(struct tracee *tracee, uint32_t number);
 /* Before a drain: opens consumers for new threads, and looks how far all producers are. */
 int tracee_look_at_rings(struct tracee *tracee);
 
-/* After a drain: tells the producers how far msrec is, and frees the rings of threads that are gone. */
+/* After a drain: lets the producers overwrite what was taken, and frees the rings of threads that are gone. */
 void tracee_settle_rings(struct tracee *tracee);
 
 /*
