@@ -101,12 +101,6 @@ bool index_map_find(const struct index_map *map, uint64_t key, uint64_t *number)
 	return true;
 }
 
-void index_map_foresee(const struct index_map *map, uint64_t key)
-{
-	if (map->n)
-		__builtin_prefetch(&map->buckets[home_of(map, key)]);
-}
-
 bool index_map_take(struct index_map *map, uint64_t key, uint64_t *number)
 {
 	size_t gap, i;

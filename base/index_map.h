@@ -28,7 +28,4 @@ bool index_map_find(const struct index_map *map, uint64_t key, uint64_t *number)
 /* The same, and removes the key. `number` may be NULL. */
 bool index_map_take(struct index_map *map, uint64_t key, uint64_t *number);
 
-/* A hint: the key will be looked up soon. */
-void index_map_foresee(const struct index_map *map, uint64_t key);
-
 #endif

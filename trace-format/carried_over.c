@@ -119,7 +119,7 @@ static void move_to_map(struct carried_over *e, uint32_t kind, struct leftover *
 
 /* ---- a chunk ---- */
 
-/* Prefetches the block's place, in an array (which is returned) or in the map (NULL). */
+/* Prefetches the block's place in an array, which is returned; NULL: the block is in the map, if anywhere. */
 static struct leftover *prefetch(const struct carried_over *e, const struct ordinals_older *older)
 {
 	const struct carried_over_kind *const kind = &e->kinds[older->kind];
@@ -128,8 +128,6 @@ static struct leftover *prefetch(const struct carried_over *e, const struct ordi
 
 	if (leftover)
 		__builtin_prefetch(&leftover->allocs[ordinal - leftover->ordinal], 1);
-	else
-		index_map_foresee(&e->rest, key_of(older->kind, ordinal));
 	return leftover;
 }
 
