@@ -78,8 +78,7 @@ struct symbol_line {
 	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
 	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
 	int line;              /* 0: unknown, or code of no one line */
-	const char
-		*massif; /* an inlined function's name in Massif 3.19, if that doesn't find it; else NULL */
+	const char *massif; /* Massif 3.19's name of an inlined function that it does not find; else NULL */
 };
 
 /*

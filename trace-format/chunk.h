@@ -147,12 +147,6 @@ static inline uint64_t chunk_take_ordinal(struct chunk *chunk, uint32_t kind)
 	return chunk->numbers[0].items[chunk_place(kind, MST_ALLOC)].last++;
 }
 
-/* The number of ALLOC of a kind, that of whose FREE is given. */
-static inline const struct chunk_number *chunk_allocs_of(const struct chunk_number *number)
-{
-	return number - 1;
-}
-
 /*
  * Says which block the last record freed or named, by its age: programs repeat ages more often than ordinals or
  * distances. 0: the block is unknown.

@@ -20,9 +20,8 @@ struct ordinals_kind {
 struct ordinals_older {
 	uint32_t entry; /* in the chunk's freed[] */
 	uint32_t kind;
-	uint64_t
-		back; /* how many blocks of the kind came between it and the chunk, itself included; at least 1 */
-	bool goes; /* the record frees it */
+	uint64_t back; /* blocks of the kind from this one up to the chunk; at least 1 */
+	bool goes;     /* the record frees it */
 };
 
 /* Zero-initialise. The arrays stay from chunk to chunk. */

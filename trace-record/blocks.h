@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live blocks of a process, by address. Blocks of one page of addresses lie together: so a program's locality is the
- * table's, and a block takes little more than the eight bytes that say what it is.
+ * The live blocks of a process, by address. The table keeps the blocks of a page of addresses together, so it has the
+ * program's locality. A block takes a byte of its address and eight bytes for kind and ordinal.
  */
 #ifndef TRACE_RECORD_BLOCKS_H
 #define TRACE_RECORD_BLOCKS_H
@@ -30,13 +30,13 @@ int blocks_copy(struct blocks *to, const struct blocks *from);
 
 enum blocks_added { BLOCKS_NO_MEMORY = -1, BLOCKS_ADDED = 0, BLOCKS_LIVE = 1 };
 
-/* Adds a block, not the first one of kind 0; BLOCKS_LIVE: there is one at this address, and nothing was done. */
+/* Adds a block, not the first one of kind 0; BLOCKS_LIVE: the address has a block, and nothing changes. */
 enum blocks_added blocks_add(struct blocks *blocks, uint64_t address, struct block block);
 
-/* False if there is none. */
+/* False: the address has no block. */
 bool blocks_find(const struct blocks *blocks, uint64_t address, struct block *block);
 
-/* Takes the block out; false if there is none. */
+/* Takes the block out. False: the address has none. */
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 
 /* Where a block is kept. */

@@ -15,9 +15,8 @@ struct custom {
 };
 
 struct customs {
-	struct blocks tops; /* by address: a block whose ordinal is the newest node */
-	struct custom
-		*nodes; /* from 1 to n - 1; each is in the list of one address or in that of free nodes */
+	struct blocks tops;   /* by address: a block whose ordinal is the newest node */
+	struct custom *nodes; /* [1 ... n - 1]; each is in the list of one address or of free nodes */
 	uint32_t n, capacity;
 	uint32_t free; /* the first free node; 0: none */
 };

@@ -23,7 +23,7 @@ void frames_finish(struct frames *frames);
 /* Empties the cache; modules keep their ids. */
 void frames_forget(struct frames *frames);
 
-/* The path of the executable among them, to be freed; NULL: not there yet, or no memory. */
+/* The path of the executable among the modules, to be freed; NULL: the table lacks it so far, or no memory. */
 char *frames_executable(const struct module_table *modules);
 
 /*

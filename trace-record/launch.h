@@ -39,10 +39,10 @@ struct launch {
 int launch_start(struct launch *launch, const char *path, char **argv, const char *preload,
 		 const char *variable, const char *value);
 
-/* Lets it execute the program. 0, or the errno with which it could not. */
+/* Lets the process execute the program. 0, or the errno of the failed execve(). */
 int launch_go(struct launch *launch);
 
-/* Ends it instead. */
+/* Ends the process instead. */
 void launch_cancel(struct launch *launch);
 
 #endif

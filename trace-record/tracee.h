@@ -44,7 +44,7 @@ bool tracee_awaits_children(const struct tracee *tracee);
 /* Whether no more states can be kept: tracee_drain() stops before the next FORK event. */
 bool tracee_awaits_room(const struct tracee *tracee);
 
-/* Whether it has stopped there. */
+/* Whether tracee_drain() has stopped there. */
 bool tracee_holds_fork(const struct tracee *tracee);
 
 /* Forgets the states: the children will not appear. */

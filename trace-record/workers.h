@@ -34,7 +34,7 @@ enum worker_side workers_start(struct workers *workers, struct family *family, c
 /* Forgets workers that have ended, and reports files that they left unfinished. */
 void workers_reap(struct workers *workers, report_file *report);
 
-/* Waits for all of them. */
+/* Waits for all workers. */
 void workers_finish(struct workers *workers, report_file *report);
 
 #endif
