@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DHAT's JSON, version 2, for dh_view.html: a program point for each stack with its blocks' numbers,
- * sizes and lifetimes. What the program did with its blocks isn't recorded, so there are no accesses.
+ * DHAT's JSON, version 2, for dh_view.html: a program point for each stack with the counts, sizes and
+ * lifetimes of its blocks. A trace holds no accesses to blocks, so the file has none.
  * Times are in microseconds. Frames are "0xADDRESS: function (file:line)"; inlined calls are frames.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define NS_PER_US 1000u
 
-/* The writer is an observer that hands everything on to the one that counts. */
+/* An observer that forwards every call to `lifetimes`. */
 struct writer {
 	struct observer observer;
 	struct out *out;
@@ -25,12 +25,12 @@ struct writer {
 	struct lifetimes *lifetimes;
 };
 
-/* What is at hand while the result is written. */
 struct page {
 	struct out *out;
 	struct call_sites *calls;
 	struct callstack stack;
-	uint32_t *lines; /* by frame: its first line of the table; 0: none yet, which is "[root]" */
+	uint32_t *
+		lines; /* by frame: its first line of the frame table; 0, the line of "[root]": not written yet */
 	uint32_t n_lines;
 };
 
@@ -65,7 +65,7 @@ static void write_line(struct page *page, struct symbolizer *symbolizer, uint32_
 	free(text);
 }
 
-/* The table's lines of all frames of the stack that have none yet. */
+/* Writes the lines of the stack's frames that the frame table lacks. */
 static void write_frames(struct page *page, const struct emit_view *view, uint32_t stack)
 {
 	if (!callstack_load(&page->stack, stack)) {

@@ -72,7 +72,7 @@ struct emitter {
 	bool binary;          /* not for a terminal */
 	enum packing packing; /* PACK_NONE: as the name of the output says */
 	enum table_form form; /* of a table */
-	bool threads;         /* it tells threads apart */
+	bool threads;         /* it keeps threads apart */
 	bool one;             /* of a chosen point in time it shows one value alone */
 	void (*write)(struct out *out, const struct emit_view *view); /* NULL: `pass` writes */
 	const struct emit_pass *pass;                                 /* EMIT_EVENTS */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of all calls, as tables.c has the others. */
+/* The table of all calls. The other tables are in tables.c. */
 #include <stdlib.h>
 
 #include "emit.h"
 
-/* The last one only of traces with instruction counts. */
+/* Traces without instruction counts lack the last column. */
 static const struct parquet_column counted_event_columns[] = {
 	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
 	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
@@ -31,7 +31,7 @@ static const char *operation_of(const struct mst_kind *kinds, const struct mst_e
 	return mst_op_name(event->kind == MST_NONE ? MST_OP_FREE : kinds[event->kind].op);
 }
 
-/* In a base blocks come that were there before. */
+/* An initial state lists blocks allocated before the trace begins. */
 static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event, bool base)
 {
 	switch (event->type) {
@@ -47,7 +47,7 @@ static const char *type_of(const struct mst_kind *kinds, const struct mst_event 
 	return kinds[event->kind].op < MST_OP_IMPLIED_FREE ? "failed" : "mark";
 }
 
-/* Stack, size and number of a block. */
+/* Writes the columns of a block: stack, size and index. */
 static void write_block(struct table *table, const struct mst_kind *kinds, uint32_t kind, uint64_t index)
 {
 	const bool known = kind != MST_NONE && kinds[kind].op != MST_OP_UNKNOWN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks, as flamegraph.pl and its kin read them: "main;f;g 4096", outermost function first. */
+/* Folded stacks as flamegraph.pl reads them: "main;f;g 4096", outermost function first. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include "calltree.h"
 #include "emit.h"
 
-/* The path of a node, written to and cut back as the tree is walked. */
+/* The path of the node being visited: grows on the way down, shrinks on the way up. */
 struct path {
 	char *text;
 	size_t n, room;
 };
 
-/* A function's name with what would end it made harmless. False: no memory. */
+/* Appends a function's name; escapes the separators. False: no memory. */
 static bool append(struct path *path, const char *function)
 {
 	const size_t n = strlen(function) + 1;
@@ -41,7 +41,7 @@ static void write_line(struct out *out, const struct path *path, uint64_t value)
 	out_printf(out, " %" PRIu64 "\n", value);
 }
 
-/* `ends`: where the path ends at each depth. */
+/* `ends`: length of the path by depth. */
 static void write_tree(struct out *out, const struct calltree *tree, struct path *path, size_t *ends)
 {
 	uint32_t depth = 0;

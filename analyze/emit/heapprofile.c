@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8's .heapprofile, a tree of calls with what each allocated itself: for the browsers' developer
- * tools and speedscope. Lines are numbered from 0 there, and -1 is none.
+ * V8's .heapprofile, a tree of calls with the bytes that each allocated itself, for the developer tools of
+ * browsers and speedscope. Lines count from 0; -1: unknown.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static void open_node(struct out *out, const struct calltree *tree, uint32_t at)
 	out_text(out, ",\"children\":[");
 }
 
-/* Nodes are opened on the way down and closed on the way up. */
+/* Opens nodes on the way down and closes them on the way up. */
 static void write_tree(struct out *out, const struct calltree *tree)
 {
 	uint32_t depth = 0, at = CALLTREE_ROOT;

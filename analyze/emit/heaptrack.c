@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack's text format, version 3: each call in turn, in hexadecimal. Strings, frames, stacks and
- * kinds of blocks ("a SIZE STACK") are numbered from 1 (kinds from 0) and stand before their first
- * use. Stacks are whole; heaptrack's programs themselves end them at main.
+ * heaptrack's text format, version 3: a line per call, numbers in hexadecimal. Strings, frames and stacks are
+ * numbered from 1, kinds of blocks ("a SIZE STACK") from 0; each is defined before its first use. Stacks are
+ * complete; heaptrack's own tools end them at main.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define FORMAT_VERSION 3
 #define WRITER_VERSION 0x10400 /* heaptrack 1.4 */
 
-/* Numbers by id of the trace: 0 is none yet. */
+/* heaptrack's numbers by id of the trace; 0: not written yet. */
 struct numbers {
 	uint32_t *items;
 	uint32_t n, emitted;
@@ -27,9 +27,9 @@ struct writer {
 	struct out *out;
 	const struct emit_view *view;
 	struct string_set *strings;
-	size_t told_strings;
+	size_t emitted_strings;
 	struct numbers frames, stacks, kinds;
-	uint32_t *path; /* stacks on the way to one that is known */
+	uint32_t *path; /* stacks from the wanted one to the first written ancestor */
 	uint32_t n_path;
 	uint64_t ms;
 	const struct mst_kind *kind_table;
@@ -37,7 +37,7 @@ struct writer {
 	const struct mst_frame *frame_table;
 };
 
-/* False, here and below: no memory. */
+/* False: no memory. */
 static bool reserve(struct numbers *numbers, uint32_t n)
 {
 	if (n <= numbers->n)
@@ -87,7 +87,7 @@ static void write_number(struct writer *w, uint64_t value)
 	out_write(w->out, text, 1 + put_hex(text + 1, value));
 }
 
-/* A text's number; 0: it is empty, or there is no memory. A line break would end it. */
+/* Returns the text's number; 0: the text is empty, or no memory. Blanks replace line breaks. */
 static size_t write_string(struct writer *w, const char *text)
 {
 	if (!text || !*text)
@@ -95,9 +95,9 @@ static size_t write_string(struct writer *w, const char *text)
 	const size_t n = strlen(text), number = string_set_number(w->strings, text, n);
 	if (number == 0)
 		out_fail(w->out, ENOMEM);
-	if (number <= w->told_strings)
+	if (number <= w->emitted_strings)
 		return number;
-	w->told_strings = number;
+	w->emitted_strings = number;
 	out_text(w->out, "s");
 	write_number(w, n);
 	out_text(w->out, " ");
@@ -130,7 +130,7 @@ static size_t write_path(struct writer *w, const struct symbol_line *line)
 	return number;
 }
 
-/* All strings come before the line that they stand in. */
+/* Strings precede the line that refers to them. */
 static void write_frame(struct writer *w, uint32_t frame)
 {
 	const struct mst_frame *f = &w->frame_table[frame];
@@ -160,7 +160,7 @@ static void write_frame(struct writer *w, uint32_t frame)
 	w->frames.items[frame] = ++w->frames.emitted;
 }
 
-/* Makes a stack's number known, and before it those of all around it. */
+/* Writes a stack after its unwritten ancestors. False: no memory. */
 static bool write_stack(struct writer *w, uint32_t stack)
 {
 	uint32_t depth = 0;

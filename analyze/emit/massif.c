@@ -51,7 +51,7 @@ static void write_header(struct out *out, const struct emit_view *view)
 
 /* ---- trees ---- */
 
-/* Massif's way to two decimals: half goes down. */
+/* Massif rounds half down to two decimals. */
 static void write_percent(struct out *out, double percent)
 {
 	uint64_t whole = (uint64_t)percent;
@@ -89,8 +89,8 @@ static void write_aggregate(struct out *out, const struct tree_node *node, doubl
 }
 
 /*
- * The directory in front of a file's name: none unless --fullpath-after asks for it; then what
- * follows the first of its strings that occurs in it, or all of it.
+ * Writes the directory of a file. Without --fullpath-after: nothing. With it: the part behind the first of the
+ * option's strings that occurs in the directory, or else the whole directory.
  */
 static void write_directory(struct out *out, const struct settings *settings, const char *directory)
 {
@@ -155,7 +155,7 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	}
 }
 
-/* The lines of one entry, inlined calls innermost first; returns how many. */
+/* Writes the lines of one entry, inlined calls innermost first; returns their number. */
 static uint32_t write_entry(struct out *out, const struct emit_view *view, const struct tree_node *node,
 			    uint32_t indent)
 {
@@ -171,7 +171,7 @@ static uint32_t write_entry(struct out *out, const struct emit_view *view, const
 	return chain.n;
 }
 
-/* Writes the node at *i, below the root, and all below it; leaves *i behind them. */
+/* Writes the subtree at *i, which isn't the root, and advances *i past it. */
 static void write_node(struct out *out, const struct emit_view *view, const struct tree *tree, size_t *i,
 		       uint32_t indent, double threshold)
 {
@@ -187,7 +187,7 @@ static void write_node(struct out *out, const struct emit_view *view, const stru
 		write_node(out, view, tree, i, indent, threshold);
 }
 
-/* Goes as deep as stacks are captured. */
+/* Recursion is as deep as the deepest captured stack. */
 void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
 	       double threshold)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memusage's data file, of which memusagestat draws its picture; see datafile.h. */
+/* memusage's data file, the input of memusagestat; see datafile.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "emit.h"
 #include "memusage.h"
 
-/* Hands everything on to memusage's counters. */
+/* An observer that forwards every call to memusage's counters. */
 struct writer {
 	struct observer observer;
 	struct out *out;

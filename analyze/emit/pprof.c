@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof's profile.proto, as heap profilers write it: four sample types, the frames with their
- * mappings and build ids, labels for the thread that allocated and for the blocks' size. Frames
- * without a name have just their address, so that pprof itself may look for one.
+ * pprof's profile.proto, as heap profilers write it: four sample types, frames with their mappings and
+ * build ids, labels for the allocating thread and for the blocks' size. Frames without a name keep their address, so
+ * pprof can symbolize them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "protobuf.h"
 #include "string_set.h"
 
-/* Fields of the messages, by the names they have in profile.proto. */
+/* Field numbers, named as in profile.proto. */
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -60,7 +60,7 @@ static const struct sample_type {
 };
 #define N_SAMPLE_TYPES (sizeof(sample_types) / sizeof(*sample_types))
 
-/* What is known of the names of a module's frames. */
+/* Which parts of their names the module's frames have. */
 struct symbolize_seen {
 	bool functions, files, lines, inlines;
 };
@@ -70,16 +70,16 @@ struct writer {
 	const struct emit_view *view;
 	struct call_sites *calls;
 	struct callstack stack;
-	struct string_set *strings; /* numbered as in the table, which begins with "" */
-	size_t emitted;             /* strings that are in the file */
-	bool *frames;               /* by frame: it has a location */
-	bool *functions;            /* by number of function */
+	struct string_set *strings; /* numbered as in the string table, which begins with "" */
+	size_t emitted;             /* strings written to the file */
+	bool *frames;               /* by frame: its location is written */
+	bool *functions;            /* by function number: the function is written */
 	uint32_t n_functions;
 	struct symbolize_seen *modules; /* by module */
 	struct message outer, inner, list;
 };
 
-/* The number of a text in the table, where it is put if need be. */
+/* Returns the text's number in the string table; adds the text if it is missing. */
 static uint64_t string_number(struct writer *w, const char *text)
 {
 	if (!*text)
@@ -178,7 +178,7 @@ static void write_lines(struct writer *w, uint32_t frame, uint32_t module)
 	}
 }
 
-/* The frame's location, the number of which is the frame's. */
+/* Writes the frame's location. The frame's id is its location id. */
 static void write_location(struct writer *w, uint32_t frame)
 {
 	uint32_t n;
@@ -275,7 +275,7 @@ static void write_mapping(struct writer *w, uint32_t number, const struct mst_mo
 	message_write(w->out, PROFILE_MAPPING, &w->outer);
 }
 
-/* pprof takes the first one for the program. */
+/* pprof takes the first mapping for the program. */
 static void write_mappings(struct writer *w)
 {
 	uint32_t n;

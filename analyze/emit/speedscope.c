@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * speedscope's own format: stacks with weights. Unless one value is asked for, a file has three
- * profiles to choose from: what was live at the point in time, what was still live at the end, and all that
- * was allocated.
+ * speedscope's own format: stacks with weights. Unless the query asks for one value, a file has three profiles:
+ * blocks live at the point in time, blocks live at the end, and all allocated blocks.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +19,7 @@ struct writer {
 	struct call_sites *calls;
 	struct callstack stack;
 	struct profile_rows samples;
-	bool any; /* a profile is there already */
+	bool any; /* a profile is written; the next one needs a comma */
 };
 
 static uint64_t weight(const struct stack_row *s, enum profile_value value, enum source source)
@@ -30,7 +29,7 @@ static uint64_t weight(const struct stack_row *s, enum profile_value value, enum
 	return s->values[value];
 }
 
-/* Makes the calls of all stacks that are shown known. False: no memory. */
+/* Writes the calls of all shown stacks. False: no memory. */
 static bool name_calls(struct writer *w)
 {
 	const struct emit_query *query = w->view->query;
@@ -64,7 +63,7 @@ static void write_calls(struct writer *w)
 	}
 }
 
-/* The calls of a stack, outermost first. */
+/* Writes the calls of a stack, outermost first. */
 static void write_stack(struct writer *w, uint32_t stack, const char *before)
 {
 	const char *separator = "";

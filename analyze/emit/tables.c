@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace as tables for SQL: stacks (with what a profile shows), frames and Massif's snapshots; events.c has the table
- * of calls. msconvert(1) names all columns and what they mean. Columns don't change; new ones come last.
+ * The trace as tables for SQL: stacks (with a profile's values), frames and Massif's snapshots; events.c has the table
+ * of calls. msconvert(1) documents all columns. Columns keep their names and places; a new one comes last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct parquet_column snapshot_columns[] = {
 
 /* ---- Stacks --------------------------------------------------------------------------------- */
 
-/* What a stack has itself; samples are in the order of their stacks. */
+/* Returns the stack's own values and advances *at past its rows, which are in the order of stacks. */
 static struct stack_row next_values(const struct profile_rows *rows, size_t *at, uint32_t stack)
 {
 	struct stack_row sum = { 0 };
@@ -95,7 +95,7 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
-/* By the name that can be shown; NULL: there was no memory for it. */
+/* `name`: the module's printable name; NULL: no memory. */
 static void write_module(struct table *table, const struct mst_module *module, const char *name)
 {
 	char build_id[2 * MST_BUILD_ID_MAX + 1];

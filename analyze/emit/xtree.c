@@ -9,7 +9,7 @@
 #include "emit.h"
 #include "string_set.h"
 
-#define THRESHOLD 1e-14 /* percent: what is nothing is only left out where all is */
+#define THRESHOLD 1e-14 /* percent; drops entries of zero bytes, unless the total is zero, too */
 
 static const char *const event_texts[XTREE_EVENTS] = {
 	[XTREE_LIVE_BYTES] = "curB : currently allocated Bytes",
@@ -22,7 +22,7 @@ static const char *const event_texts[XTREE_EVENTS] = {
 
 /* ---- callgrind's format ---- */
 
-/* Names of one sort; a compressed name is spelt out when it comes first. */
+/* Names of one sort. callgrind's compression spells a name at its first use, then writes its number alone. */
 struct names {
 	struct string_set *known;
 	size_t emitted;
@@ -33,7 +33,7 @@ struct writer {
 	const struct emit_view *view;
 	bool compress;
 	struct names files, functions;
-	uint32_t *frames; /* of the stack at hand, outermost first */
+	uint32_t *frames; /* of the present stack, outermost first */
 	uint32_t cap_frames;
 	uint64_t totals[XTREE_EVENTS];
 };
@@ -58,8 +58,8 @@ static void write_name(struct writer *w, const char *key, struct names *names, c
 }
 
 /*
- * The two lines that name a frame, with the keys `file_key` and `function_key`. Returns its line:
- * inlined calls are not shown, so it is the innermost one's, in the function they were inlined into.
+ * Writes the two lines that name a frame, with the keys `file_key` and `function_key`. Returns the source line: the
+ * format shows no inlined calls, so it is the innermost call's, in the function that the calls were inlined into.
  */
 static int write_frame(struct writer *w, const char *file_key, const char *function_key, uint32_t frame)
 {
@@ -109,7 +109,7 @@ static bool list_frames(struct writer *w, const struct xtree_place *place)
 	return true;
 }
 
-/* From the outermost frame inwards, each as the caller of the next. */
+/* Writes the frames from the outermost inwards, each as the caller of the next. */
 static void write_place(struct writer *w, const struct xtree_place *place)
 {
 	int line, inner;
@@ -169,7 +169,7 @@ static void write_header(struct out *out, const struct emit_view *view)
 	for (unsigned i = 0; i < n; i++)
 		out_printf(out, "event: %s\n", event_texts[i]);
 	out_text(out, "events:");
-	/* With the blank that is in front of the colon. */
+	/* Up to and including the blank before the colon. */
 	for (unsigned i = 0; i < n; i++)
 		out_printf(out, " %.*s", (int)strcspn(event_texts[i], ":"), event_texts[i]);
 	out_text(out, "\n");
@@ -206,7 +206,7 @@ const struct emitter emit_callgrind = {
 
 /* ---- massif.out's format ---- */
 
-/* What a tree is made of: all places, and one value of each. */
+/* The input of a tree: all places, and one value of each. */
 struct plot {
 	struct tree_leaf *leaves;
 	uint64_t *bytes;
@@ -246,7 +246,7 @@ static void plot_clear(struct plot *p)
 	free(p->bytes);
 }
 
-/* One value of all places; NULL: no memory. */
+/* Builds the tree of one value of all places. NULL: no memory. */
 static struct tree *build_tree(const struct emit_view *view, const struct plot *p, enum xtree_event event)
 {
 	struct tree_input in = { .bytes = p->bytes, .threshold = THRESHOLD };

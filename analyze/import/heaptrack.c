@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack's files as traces: format versions 1 to 3, plain or compressed. Each "+" is a malloc, each
- * "-" a free of a block of that size and stack (which of them isn't told); what was a realloc is one of
- * each. The file has names and no modules, so names go into the trace with it. Addresses are those
- * of the run.
+ * heaptrack's files as traces: format versions 1 to 3, plain or compressed. Each "+" becomes a
+ * malloc, each "-" a free of a block of that size and stack; the file doesn't identify the block. A realloc is one
+ * of each. The file has names and no modules, so the importer embeds the names in the trace. Addresses are those of
+ * the run.
  *
- * All indices are checked where they are read. What a file defines is kept within the trace format's
- * own limits, and its texts within TEXT_MOST bytes together.
+ * The parser checks all indices where it reads them. Definitions stay within the limits of the trace format, texts
+ * within TEXT_MOST bytes together.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ struct state {
 	struct import *import;
 	struct mst_writer *writer;
 	unsigned version;
-	char *command; /* NULL: not told */
+	char *command; /* NULL: the file has none */
 	uint64_t page_size;
 
 	const char **strings; /* from 1 on; of `texts` */
@@ -65,7 +65,7 @@ static int add_number(struct state *s, struct table *table, uint32_t value, uint
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* The next number of a line, in hexadecimal; false: there is none. */
+/* Reads the next hexadecimal number of a line; false: no number follows. */
 static bool next_number(const char **at, uint64_t *value)
 {
 	const char *c = *at;
@@ -88,7 +88,7 @@ static bool next_number(const char **at, uint64_t *value)
 
 /* ---- The trace's head ----------------------------------------------------------------------- */
 
-/* The words of the command line, at blanks; for free(). NULL: no memory. */
+/* Splits the command line at blanks. The caller frees the array. NULL: no memory. */
 static const char **split_command(char *command, uint32_t *argc)
 {
 	const char **argv = calloc(MST_MAX_ARGS < strlen(command) + 1 ? MST_MAX_ARGS : strlen(command) + 1,
@@ -126,7 +126,7 @@ static int begin_trace(struct state *s)
 
 static int read_version(struct state *s, const char *at)
 {
-	uint64_t writer, version = 1; /* files from before there were versions of the format */
+	uint64_t writer, version = 1; /* 1: files that don't name the version of their format */
 	if (!next_number(&at, &writer))
 		return import_refuse(s->import, "heaptrack's version is no number");
 	if (*at && !next_number(&at, &version))
@@ -179,7 +179,7 @@ static const char *string_at(const struct state *s, uint64_t number)
 	return number == 0 ? NULL : s->strings[number - 1];
 }
 
-/* Function, file and line for each call, innermost first; the last one may be a function alone. */
+/* Reads function, file and line of each call, innermost first; the last one may be a function alone. */
 static int read_calls(struct state *s, const char *at, uint32_t frame)
 {
 	if (!imported_names_frame(s->names, frame))
@@ -283,7 +283,7 @@ static int read_call(struct state *s, const char *at, bool comes)
 	return import_check(s->import, error);
 }
 
-/* The middle of the millisecond, which stays in it when the trace rounds it. */
+/* The middle of the millisecond, so that the trace's rounding keeps the millisecond. */
 static uint64_t ns_of(uint64_t ms)
 {
 	return ms * NS_PER_MS + NS_PER_MS / 2;
@@ -387,7 +387,7 @@ static int import_file(struct import *import)
 	return status;
 }
 
-/* "v" with hexadecimal numbers, and nothing else in that line. */
+/* The first line is "v" and hexadecimal numbers alone. */
 static bool recognize(const char *head, size_t n)
 {
 	size_t i = 2;

@@ -19,7 +19,7 @@ struct line_reader {
 	int fd;
 	enum packing packing;
 	bool begun, ended; /* the input */
-	bool inside;       /* of a compressed stream, of which more must come */
+	bool inside;       /* of a compressed stream, whose rest must follow */
 	z_stream gzip;
 	bool gzip_begun;
 	ZSTD_DStream *zstd;
@@ -58,7 +58,7 @@ void line_reader_destroy(struct line_reader *u)
 
 /* ---- Bytes ---------------------------------------------------------------------------------- */
 
-/* Fills the input if it is used up. */
+/* Refills the input once all of it is consumed. False: errno has the error. */
 static bool fill_input(struct line_reader *u)
 {
 	ssize_t n;
@@ -93,7 +93,7 @@ static enum line_reader_result begin(struct line_reader *u)
 	return LINE_READER_LINE;
 }
 
-/* Adds to the text, which has room; false: the data are damaged. */
+/* Inflates to the text, which has room. False: the data are damaged. */
 static bool inflate_some(struct line_reader *u)
 {
 	z_stream *z = &u->gzip;
@@ -107,7 +107,7 @@ static bool inflate_some(struct line_reader *u)
 	u->n_text = u->room - z->avail_out;
 	if (status == Z_STREAM_END) {
 		u->inside = false;
-		return inflateReset(z) == Z_OK; /* another file may follow in the same one */
+		return inflateReset(z) == Z_OK; /* another gzip member may follow */
 	}
 	return status == Z_OK || status == Z_BUF_ERROR;
 }
@@ -133,7 +133,7 @@ static void copy_some(struct line_reader *u)
 	u->at_input += n;
 }
 
-/* Adds to the text at least a byte, if any is left. */
+/* Adds at least one byte to the text unless the input has ended. */
 static enum line_reader_result fill_text(struct line_reader *u)
 {
 	const size_t before = u->n_text;
@@ -158,7 +158,7 @@ static enum line_reader_result fill_text(struct line_reader *u)
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* Makes room behind the text, of which only what isn't used up stays. */
+/* Drops the consumed lines and makes room behind the rest of the text. */
 static enum line_reader_result make_room(struct line_reader *u)
 {
 	memmove(u->text, u->text + u->at_text, u->n_text - u->at_text);
@@ -192,7 +192,7 @@ enum line_reader_result line_reader_line(struct line_reader *u, char **line, siz
 		enum line_reader_result result = make_room(u);
 		if (result == LINE_READER_LINE)
 			result = fill_text(u);
-		/* A line without an end isn't known to be whole. */
+		/* A last line without '\n' may be cut. */
 		if (result == LINE_READER_END && u->n_text > u->at_text)
 			return LINE_READER_CUT;
 		if (result != LINE_READER_LINE)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * massif.out files as traces: the trees of the detailed snapshots. At each of them the trace has one
- * block for each path of its tree, so that what is in use then, and at the peak among them, is
- * what the file says; numbers of calls and blocks are not in it. A unit of the file's time, whatever it
- * is, is a millisecond. What Massif summed up has a frame that says so.
+ * massif.out files as traces: the trees of the detailed snapshots. At each of them the trace has one block for each
+ * path of the tree, so the live bytes at each snapshot, and at the peak among them, are those of the file. The file
+ * doesn't hold numbers of calls and blocks. A unit of the file's time, whichever it is, becomes a millisecond. The
+ * entries that Massif summed up get a frame with Massif's words.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -20,13 +20,13 @@
 
 #define NS_PER_UNIT 1000000u
 #define DEPTH_MOST 4096u
-#define SYNTHETIC ((uint64_t)1 << 60) /* addresses of frames whose own has another name, too */
+#define SYNTHETIC ((uint64_t)1 << 60) /* addresses for frames whose own address has a second name */
 
-/* A node of the tree at hand, on the way to the present one; the root is at 0. */
+/* An ancestor of the present node, or that node itself; the root is at 0. */
 struct node {
 	uint32_t frame;
-	uint64_t children; /* that must still come */
-	uint64_t bytes;    /* less those of the children that came */
+	uint64_t children; /* still to be read */
+	uint64_t bytes;    /* less those of the children read so far */
 };
 
 /* The block that stands for a stack. */
@@ -41,14 +41,14 @@ struct state {
 	struct import *import;
 	struct mst_writer *writer;
 	struct imported_names *names;
-	struct string_set *labels; /* by number: their frames in frame_of_label */
+	struct string_set *labels; /* numbered as frame_of_label, which has their frames */
 	uint32_t *frame_of_label;
 	uint32_t n_labels, room_labels;
 	struct index_map label_of_frame;
 	struct index_map place_of_stack;
 	struct place *places;
 	uint32_t n_places, room_places;
-	uint32_t *active; /* places with bytes at the last tree or in the present one; has room for all */
+	uint32_t *active; /* [room_places] places with bytes in the last tree or in the present one */
 	uint32_t n_active;
 	struct node nodes[DEPTH_MOST];
 	unsigned depth; /* of the present node plus 1; 0: not in a tree */
@@ -59,7 +59,7 @@ struct state {
 
 /* ---- Frames --------------------------------------------------------------------------------- */
 
-/* What a label says: "0xADDRESS: FUNCTION (FILE:LINE)", "... (in OBJECT)". Ends its parts. */
+/* The parts of a label: "0xADDRESS: FUNCTION (FILE:LINE)" or "... (in OBJECT)". split_label() writes NULs into it. */
 struct label {
 	uint64_t address;
 	const char *function, *object, *file;
@@ -107,7 +107,7 @@ static struct label split_label(char *text)
 	return label;
 }
 
-/* An inlined call has the address of the one around it, and must not become the same frame. */
+/* An inlined call shares the address of its caller, but needs a frame of its own. */
 static int make_frame(struct state *s, char *text, uint32_t number, uint32_t *frame)
 {
 	const struct label label = split_label(text);
@@ -177,7 +177,7 @@ static int find_place(struct state *s, uint32_t stack, struct place **place)
 	return 0;
 }
 
-/* Bytes that end at the present node: Massif's trees grow from the inside outwards, stacks inwards. */
+/* Counts bytes at the present node. Massif's trees begin with the innermost frame, stacks with the outermost. */
 static int add_bytes(struct state *s, uint64_t bytes)
 {
 	struct place *place = NULL;
@@ -220,7 +220,7 @@ static int settle_place(struct state *s, struct place *place)
 	return import_check(s->import, error);
 }
 
-/* The tree is whole. What becomes less goes first, so that there never is more than the file says. */
+/* Writes a complete tree. Shrinking blocks come first, so the live bytes never exceed those of the file. */
 static int settle_tree(struct state *s)
 {
 	uint32_t n = 0;
@@ -247,7 +247,7 @@ static int settle_tree(struct state *s)
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* All children of the present node have come: it ends, and so may those around it. */
+/* Ends the present node and each ancestor whose children are complete. */
 static int end_nodes(struct state *s)
 {
 	while (s->depth && s->nodes[s->depth - 1].children == 0) {
@@ -258,7 +258,7 @@ static int end_nodes(struct state *s)
 	return s->depth ? 0 : settle_tree(s);
 }
 
-/* "n3: 4711 LABEL" behind its blanks, of which Massif writes one for each level. */
+/* `line` is "n3: 4711 LABEL"; the caller has skipped the indentation. */
 static int read_node(struct state *s, char *line)
 {
 	struct node node = { 0 };
@@ -309,7 +309,8 @@ static int read_time(struct state *s, const char *text)
 	const uint64_t time = strtoull(text, &end, 10);
 	if (end == text || *end || time > INT64_MAX / NS_PER_UNIT - 1)
 		return import_refuse(s->import, "a time that is none");
-	s->last_ns = time * NS_PER_UNIT + NS_PER_UNIT / 2; /* stays in the unit when it is rounded */
+	s->last_ns =
+		time * NS_PER_UNIT + NS_PER_UNIT / 2; /* the middle: the trace's rounding keeps the unit */
 	mst_writer_at(s->writer, s->last_ns, 0);
 	return 0;
 }
@@ -355,7 +356,7 @@ static int read_file(struct state *s, struct line_reader *lines)
 		if (read_line(s, line) != 0)
 			return -1;
 	}
-	/* A tree that isn't whole ends too early, too. */
+	/* The file ends inside a tree. */
 	if (result == LINE_READER_END && s->depth)
 		result = LINE_READER_CUT;
 	return import_end(s->import, result) ? -1 : end_trace(s);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memusage's data file as a trace. A record tells the live bytes, not the call; the likeliest calls
- * are made up: more bytes were a malloc; fewer of them a free, if a block of that size is live, and
- * else a realloc that made the newest block smaller. So the live bytes are right at each record, and
- * so is the total that was ever asked for; sizes and numbers of calls are as far as the program didn't
- * realloc. Stack depths become marks.
+ * memusage's data file as a trace. A record holds the live bytes, not the call, so the importer makes up the
+ * likeliest call: a malloc where the bytes grow; where they shrink, a free if a block of that size is live, else a
+ * realloc that shrinks the newest block. The live bytes are exact at each record, and so is the total ever requested.
+ * Sizes and numbers of calls are exact for programs that never call realloc. Stack depths become markers.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -20,13 +19,13 @@
 #define NS_PER_S 1000000000u
 
 /*
- * Live blocks, in a list from the newest to the oldest and in one for each kind, also from the newest
- * on; unused ones are in a list by `older`.
+ * A live block. One list holds all of them, another one those of a kind; both begin with the newest. Unused entries
+ * form a list by `older`.
  */
 struct block {
 	uint32_t kind;
 	uint32_t newer, older;
-	uint32_t below; /* the next older one of the kind */
+	uint32_t below; /* the next older block of the kind */
 };
 
 struct state {
@@ -35,7 +34,7 @@ struct state {
 	struct block *blocks;
 	uint32_t n_blocks, room;
 	uint32_t unused, newest;
-	uint32_t *tops; /* by kind: its newest block */
+	uint32_t *tops; /* by kind: the newest block */
 	uint32_t n_tops;
 	uint64_t heap, stack; /* as of the last record */
 };
@@ -82,7 +81,7 @@ static int add_block(struct state *s, uint32_t kind)
 	return 0;
 }
 
-/* The newest of all is also the newest of its kind, and no others are ever taken. */
+/* Removes a block, which must be the newest of its kind; the newest of all blocks always is. */
 static void take_block(struct state *s, uint32_t id)
 {
 	struct block *b = &s->blocks[id];
@@ -127,7 +126,7 @@ static int write_shrink(struct state *s, uint32_t id, uint64_t size)
 	return error ? error : add_block(s, kind);
 }
 
-/* A live block of just that size, or NO_BLOCK. */
+/* Sets *id to a live block of exactly that size, or NO_BLOCK. */
 static int find_block(struct state *s, uint64_t size, uint32_t *id)
 {
 	static const enum mst_op ops[] = { MST_OP_MALLOC, MST_OP_REALLOC_IN_PLACE };
@@ -177,7 +176,7 @@ static uint64_t ns_of(const struct state *s, uint64_t start, uint64_t time)
 
 static int write_record(struct state *s, const struct datafile_record *record)
 {
-	/* With -m, memusage subtracts mappings that it never added: below nothing there is nothing. */
+	/* With -m, memusage subtracts mappings that it never added. A negative sum becomes 0. */
 	uint64_t heap = record->heap > INT64_MAX ? 0 : record->heap;
 	int error = 0;
 	if (record->stack != s->stack)
@@ -194,7 +193,7 @@ static int write_record(struct state *s, const struct datafile_record *record)
 static int write_records(struct state *s, struct datafile *data)
 {
 	const struct datafile_head *head = datafile_head(data);
-	/* memusage writes the end over a copy of the start; a program that was killed leaves that. */
+	/* memusage overwrites a copy of the start with the end. A killed program leaves the copy. */
 	bool ended = head->end != head->start;
 	struct mst_end end = { .reason = ended ? MST_END_EXIT : MST_END_UNKNOWN,
 			       .time_ns = ns_of(s, head->start, head->end) };

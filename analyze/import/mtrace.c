@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Logs of glibc's mtrace as traces. Each line has one caller and an address, so each call has a stack
- * of one frame and it is known which block is freed. There are no times: a call is a millisecond
- * later than the one before.
+ * Logs of glibc's mtrace as traces. Each line has one caller and an address, so each call has a stack of one frame,
+ * and each free names its block. A log has no times: the importer puts one millisecond between calls.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -30,15 +29,15 @@ struct state {
 	struct import *import;
 	struct mst_writer *writer;
 	struct imported_names *names;
-	struct string_set *places; /* callers, by number: their stacks */
+	struct string_set *places; /* callers, numbered as `stacks` */
 	uint32_t *stacks;
 	uint32_t n_stacks, room_stacks;
-	struct index_map addresses; /* of live blocks: numbers of `blocks` */
+	struct index_map addresses; /* of live blocks, to their indices in `blocks` */
 	struct block *blocks;
 	uint32_t n_blocks, room;
-	uint32_t *unused; /* numbers of blocks that are gone */
+	uint32_t *unused; /* free entries of `blocks` */
 	uint32_t n_unused;
-	struct block resized; /* what "<" took, for the ">" that follows */
+	struct block resized; /* the block of "<", for the ">" that follows */
 	uint64_t resized_from;
 	bool resizing;
 	uint64_t calls, unknown_frees, implied_frees;
@@ -60,7 +59,7 @@ static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t 
 	return index_map_put(&s->addresses, address, number) ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
 
-/* False: no block is known there. */
+/* False: no known block has that address. */
 static bool take_block(struct state *s, uint64_t address, struct block *block)
 {
 	uint64_t number;
@@ -72,7 +71,7 @@ static bool take_block(struct state *s, uint64_t address, struct block *block)
 	return true;
 }
 
-/* A block whose address comes anew has been freed out of mtrace's sight. */
+/* An address that malloc returns again was freed without a line in the log. */
 static int end_block(struct state *s, uint64_t address)
 {
 	const struct mst_kind implied = { .op = MST_OP_IMPLIED_FREE };
@@ -89,7 +88,7 @@ static int end_block(struct state *s, uint64_t address)
 
 /* ---- Callers -------------------------------------------------------------------------------- */
 
-/* Ends "MODULE:(FUNCTION+OFFSET)[ADDRESS]" behind each part; those that lack are NULL. */
+/* Splits "MODULE:(FUNCTION+OFFSET)[ADDRESS]" in place; missing parts are NULL. Returns the address. */
 static uint64_t split_place(char *place, const char **module, const char **function)
 {
 	char *address = strrchr(place, '['), *name = strstr(place, ":(");
@@ -195,7 +194,7 @@ static int do_resize(struct state *s, uint32_t stack, uint64_t address, uint64_t
 	return put_block(s, address, kind, index);
 }
 
-/* The middle of a millisecond, which stays in it when the trace rounds it. */
+/* The middle of the millisecond, so that the trace's rounding keeps the millisecond. */
 static uint64_t ns_of(uint64_t call)
 {
 	return call * NS_A_CALL + NS_A_CALL / 2;
@@ -220,7 +219,7 @@ static int do_call(struct state *s, char what, uint32_t stack, uint64_t address,
 	case '>':
 		return do_resize(s, stack, address, size);
 	}
-	/* "!": a realloc that failed; its block stays. */
+	/* "!": a failed realloc; its block stays live. */
 	if (make_kind(s, MST_OP_REALLOC_MOVED, stack, size, size, &kind) != 0)
 		return -1;
 	return import_check(s->import, mst_writer_call(s->writer, kind));
@@ -228,7 +227,7 @@ static int do_call(struct state *s, char what, uint32_t stack, uint64_t address,
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* "0x12", "0" or "(nil)". */
+/* Reads "0x12", "0" or "(nil)". */
 static bool next_number(char **at, uint64_t *value)
 {
 	char *end;
@@ -246,7 +245,7 @@ static bool next_number(char **at, uint64_t *value)
 	return errno == 0 && (*end == ' ' || *end == '\0');
 }
 
-/* "@ PLACE + ADDRESS SIZE"; the place may lack. Blanks in a path are its own. */
+/* Reads "[@ PLACE] + ADDRESS SIZE". Blanks may be part of the place's path. */
 static int read_line(struct state *s, char *line)
 {
 	char *at = line, *place = NULL;
