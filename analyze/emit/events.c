@@ -32,11 +32,11 @@ static const char *operation_of(const struct mst_kind *kinds, const struct mst_e
 }
 
 /* An initial state lists blocks allocated before the trace begins. */
-static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event, bool base)
+static const char *type_of(const struct mst_kind *kinds, const struct mst_event *event, bool initial)
 {
 	switch (event->type) {
 	case MST_EVENT_ALLOC:
-		return base ? "live" : "alloc";
+		return initial ? "live" : "alloc";
 	case MST_EVENT_FREE:
 		return "free";
 	case MST_EVENT_RESIZE:
@@ -65,7 +65,7 @@ static void write_block(struct table *table, const struct mst_kind *kinds, uint3
 }
 
 static void write_event(struct events *e, const struct mst_reader *reader, const struct mst_event *event,
-			bool base)
+			bool initial)
 {
 	uint32_t n;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n);
@@ -73,7 +73,7 @@ static void write_event(struct events *e, const struct mst_reader *reader, const
 	table_number(&e->table, e->n++);
 	table_number(&e->table, event->time << mst_reader_time_shift(reader));
 	table_number(&e->table, event->thread < n ? threads[event->thread].tid : 0);
-	table_text(&e->table, type_of(kinds, event, base));
+	table_text(&e->table, type_of(kinds, event, initial));
 	table_text(&e->table, operation_of(kinds, event));
 	write_block(&e->table, kinds, event->kind, event->index);
 	write_block(&e->table, kinds, event->old_kind, event->old_index);

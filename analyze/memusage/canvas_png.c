@@ -100,7 +100,7 @@ __attribute__((visibility("default"))) struct canvas *canvas_png_make(struct out
 		free(png);
 		return NULL;
 	}
-	/* The first colour is the background's; the order shows in the file. */
+	/* The first allocated colour is the background. The PNG's palette keeps the order. */
 	for (unsigned i = 0; i < CANVAS_COLOURS; i++)
 		png->colours[i] =
 			gdImageColorAllocate(png->image, host->rgb[i][0], host->rgb[i][1], host->rgb[i][2]);

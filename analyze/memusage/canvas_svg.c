@@ -9,16 +9,15 @@
 #include <string.h>
 
 /*
- * A curve of millions of pieces is at most four points a pixel column: where it enters the column,
- * its highest and lowest point there, where it leaves. A flat column is held back while the curve
- * goes on at that height.
+ * A curve of millions of pieces becomes at most four points a pixel column: its first, highest, lowest and last point
+ * there. While the curve stays at one height, `held` delays the point that ends the flat stretch.
  */
 struct curve {
 	FILE *path; /* the text so far */
 	char *text;
 	size_t size;
 	bool begun;
-	int column; /* the present one */
+	int column; /* of the present piece */
 	int first, low, high, last;
 	int end;  /* height of the last point in the text */
 	int held; /* column that ends a flat stretch not in the text; -1: none */
@@ -27,7 +26,7 @@ struct curve {
 struct svg {
 	struct canvas canvas;
 	struct curve curves[CANVAS_COLOURS];
-	bool any_band; /* a rectangle that the next may go on from */
+	bool any_band; /* the last rectangle; a neighbour of the same colour extends it */
 	enum canvas_colour band_colour;
 	int band[4];
 };
@@ -139,7 +138,7 @@ static void curve(struct canvas *canvas, enum canvas_colour colour, int x0, int 
 	c->high = y1 > c->high ? y1 : c->high;
 }
 
-/* Writes the path and frees it. False: there was no memory for it. */
+/* Writes the path and frees it. False: no memory. */
 static bool finish_curve(struct svg *svg, enum canvas_colour colour)
 {
 	struct curve *c = &svg->curves[colour];
@@ -164,7 +163,7 @@ static bool finish_curve(struct svg *svg, enum canvas_colour colour)
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at `s` that XML allows, 0 if there is none. */
+/* Length of the UTF-8 character at `s` in bytes; 0: it is invalid or XML forbids it. */
 static size_t character_size(const unsigned char *s)
 {
 	size_t n = *s < 0x80                 ? 1
@@ -184,7 +183,7 @@ static size_t character_size(const unsigned char *s)
 	return allowed ? n : 0;
 }
 
-/* Writes the text as XML and returns its characters; what is none becomes a question mark. */
+/* Writes the text as XML and returns its length in characters. Question marks replace invalid bytes. */
 static unsigned put_text(struct out *out, const char *text)
 {
 	unsigned n = 0;
@@ -223,13 +222,13 @@ static void put_element(struct canvas *canvas, enum canvas_font font, enum canva
 	out_text(canvas->out, "</text>\n");
 }
 
-/* The base line lies so far below the top of a line. */
+/* Pixels from the top of a line to its base line. */
 static int ascent_of(enum canvas_font font)
 {
 	return font == CANVAS_LARGE ? 12 : 10;
 }
 
-/* Blanks in front, which libgd draws, are left out. */
+/* Omits leading blanks, which libgd would draw. */
 static void draw_text(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
 		      const char *text)
 {

@@ -13,7 +13,7 @@
 #define BUFFER_RECORDS 4096u
 #define COPY_MOST 32768u /* records of half of memusage's buffer */
 
-/* As it lies in the file. */
+/* A record as the file holds it. */
 struct raw {
 	uint64_t heap, stack;
 	uint32_t time_low, time_high;
@@ -22,15 +22,15 @@ struct raw {
 _Static_assert(sizeof(struct raw) == DATAFILE_RECORD_B, "records are packed");
 
 /*
- * The buffer holds `used` records, of which the first is number `first` of the file; when writing
- * they aren't in the file yet, when reading `next` is the number of the one to give next.
+ * The buffer holds `used` records, beginning with the file's number `first`. A writer hasn't written them yet; a
+ * reader returns number `next` next.
  */
 struct datafile {
 	int fd;
 	bool own_fd;
 	int error; /* errno of the first failure */
 	struct datafile_head head;
-	uint64_t records; /* those of the head, too */
+	uint64_t records; /* including the head's two */
 	uint64_t first, next;
 	size_t used;
 	struct raw buffer[BUFFER_RECORDS];
@@ -65,7 +65,7 @@ static void write_at(struct datafile *data, const struct raw *records, size_t n,
 	}
 }
 
-/* Whole records only: the file may have become shorter since it was measured. */
+/* Returns the number of whole records read: the file may have shrunk since datafile_open(). */
 static size_t read_at(struct datafile *data, struct raw *records, size_t n, uint64_t number)
 {
 	char *to = (char *)records;
@@ -179,14 +179,14 @@ struct datafile *datafile_open(int fd, const char **problem)
 	return data;
 }
 
-/* Whether the last `n` of the `known` last records are a copy of those before them. */
+/* True if the last `n` of the `known` last records repeat the `n` before them. */
 static bool is_copy(const struct raw *last, size_t known, size_t n)
 {
 	const struct raw *copy = last + known - n;
 	return time_of(&copy[0]) < time_of(&copy[-1]) && memcmp(copy, copy - n, n * sizeof(*copy)) == 0;
 }
 
-/* A buffer of that size is just full, and has been once more than an even number of times. */
+/* True if a buffer half of `n` records is just full; with the copy, the file holds an even number of halves. */
 static bool can_be_copy(uint64_t records, size_t n)
 {
 	return records % (2 * n) == 0;

@@ -7,10 +7,10 @@
 
 #include "sample_weight.h"
 
-#define LARGEST 10u /* requests that are listed ... */
-#define FRAMES 3u   /* ... with so many frames of their stack */
+#define LARGEST 10u /* listed requests ... */
+#define FRAMES 3u   /* ... and the frames shown of each */
 
-/* What memusage passes over; the last three have no block that it knows. */
+/* Functions whose calls memusage ignores; of the last three, calls for blocks that memusage doesn't know. */
 enum row {
 	ROW_MEMALIGN,
 	ROW_POSIX_MEMALIGN,
@@ -37,7 +37,7 @@ static const char *const row_names[ROW_COUNT] = {
 	[ROW_FREE] = "free",
 };
 
-/* Calls of all sorts, and blocks, are counted in shares (estimate.h). */
+/* Calls and blocks are in shares (sample_weight.h). */
 struct row_counts {
 	uint64_t calls, total, failed;
 };
@@ -50,7 +50,7 @@ struct thread_counts {
 struct fullusage {
 	struct observer observer;
 	struct symbolizer *symbolizer;
-	uint64_t mean; /* of the sample, see estimate.h */
+	uint64_t mean; /* of the sample (sample_weight.h); 0: no sample */
 	struct row_counts rows[ROW_COUNT];
 	uint64_t null_frees;
 	uint64_t live, peak, blocks; /* of all functions together */
@@ -63,7 +63,7 @@ struct fullusage {
 
 /* ---- Counting ------------------------------------------------------------------------------- */
 
-/* The row of a call or of the call that gave a block. */
+/* Returns the row of a call, or of the call that allocated a block. */
 static enum row row_of(const struct mst_kind *kind)
 {
 	switch (kind->op) {
@@ -110,7 +110,7 @@ static uint64_t bytes_of(const struct fullusage *full, const struct mst_kind *ki
 	return weight_bytes(full->mean, kind->size, kind->size);
 }
 
-/* `old` is the block that goes with it, or NULL. What most blocks of a sample grew from isn't known. */
+/* `old`: the block that the call replaces, or NULL. A sample lacks most old blocks, so there all bytes count as new. */
 static void count_request(struct fullusage *full, const struct mst_event *event, const struct mst_kind *kind,
 			  const struct mst_kind *old)
 {
@@ -140,7 +140,7 @@ static void count_free(struct fullusage *full, const struct mst_event *event, co
 	if (call && call->op == MST_OP_IMPLIED_FREE)
 		return;
 	bool by_realloc = call && call->op == MST_OP_REALLOC_FREE;
-	/* A realloc whose new block isn't in the sample. */
+	/* The sample left out the new block of the realloc. */
 	if (by_realloc && full->mean && call->size)
 		return;
 	if (unknown || row_of(old) != ROW_NONE)
@@ -149,7 +149,7 @@ static void count_free(struct fullusage *full, const struct mst_event *event, co
 	thread->freed += bytes;
 }
 
-static bool is_mark(const struct mst_kind *kind)
+static bool is_marker(const struct mst_kind *kind)
 {
 	return kind->op >= MST_OP_IMPLIED_FREE;
 }
@@ -178,14 +178,14 @@ static void count_event(struct fullusage *full, const struct mst_event *event, c
 		if (kind->op == MST_OP_EXIT) {
 			full->null_frees = kind->size;
 			full->ended = true;
-		} else if (!is_mark(kind)) {
+		} else if (!is_marker(kind)) {
 			count_request(full, event, kind, old);
 		}
 		break;
 	}
 }
 
-/* Room for all ids known so far. Returns `items`, grown and cleared at its end; NULL: no memory. */
+/* Grows `items` to the ids known so far and zeroes the new ones. NULL: no memory. */
 static void *grow(void *items, uint32_t *n, uint32_t wanted, size_t size)
 {
 	if (wanted <= *n)
@@ -210,8 +210,8 @@ static bool make_room(struct fullusage *full, uint32_t n_kinds, uint32_t n_threa
 	return (requests || n_kinds == 0) && (threads || n_threads == 0);
 }
 
-/* What was there when the trace begins: no call. */
-static void take_base(struct fullusage *full, const struct mst_event *event, const struct mst_kind *kinds)
+/* Counts an entry of the initial state, which is no call. */
+static void take_initial(struct fullusage *full, const struct mst_event *event, const struct mst_kind *kinds)
 {
 	const struct mst_kind *kind = &kinds[event->kind];
 	full->ended |= kind->op == MST_OP_EXIT;
@@ -240,7 +240,7 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	struct mst_event event;
 	while ((chunk->initial || !full->ended) && mst_cursor_next(&cursor, &event)) {
 		if (chunk->initial)
-			take_base(full, &event, kinds);
+			take_initial(full, &event, kinds);
 		else
 			count_event(full, &event, kinds);
 	}
@@ -359,7 +359,7 @@ static void print_place(const struct fullusage *full, const struct mst_reader *r
 	}
 }
 
-/* Requests of one size, by one function, from one place: kinds differ in more than that. */
+/* Requests of one size, by one function, from one place. Several kinds may share these. */
 struct request {
 	uint32_t kind;
 	uint64_t n;
@@ -370,7 +370,7 @@ static bool is_same(const struct mst_kind *a, const struct mst_kind *b)
 	return a->size == b->size && a->stack == b->stack && call_name(a) == call_name(b);
 }
 
-/* Puts `n` requests of kind `id` where they belong in the list of `found`; returns its new length. */
+/* Inserts `n` requests of kind `id` into the sorted list of `found`; returns the new length. */
 static unsigned insert_request(struct request list[LARGEST], unsigned found, const struct mst_kind *kinds,
 			       uint32_t id, uint64_t n)
 {

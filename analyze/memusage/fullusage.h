@@ -2,7 +2,7 @@
 /*
  * What `--memusage=full` adds to memusage's report, as an observer of its own: the calls that
  * memusage doesn't see, how many of the frees were of NULL, what each thread did, and the largest
- * requests with the places they came from. Like the report it ends at the exit mark.
+ * requests with their stacks. Like the report it ends at the exit marker.
  */
 #ifndef ANALYZE_FULLUSAGE_H
 #define ANALYZE_FULLUSAGE_H

@@ -9,12 +9,12 @@
 #define TOP 20
 #define RIGHT 40
 #define BOTTOM 20
-#define BANDS 20 /* pieces into which time is cut, every other one yellow */
+#define BANDS 20 /* vertical stripes, every other one yellow */
 #define TICKS 20
 
 /* The scale of one of the vertical axes. */
 struct scale {
-	uint64_t most; /* at the top; 0: there is nothing to show */
+	uint64_t most; /* at the top; 0: no curve */
 	uint64_t unit;
 	const char *suffix;
 };
@@ -46,7 +46,7 @@ static struct scale scale_for(uint64_t most)
 	return (struct scale){ most, 1 << 20, "M" };
 }
 
-/* Where a text begins so that it is in the middle; before the left edge if it is longer than that. */
+/* Offset of a centred text; negative if the text is wider than the room. */
 static int centred(int room, int text)
 {
 	int left = room - text;
@@ -65,7 +65,7 @@ static void small_text(const struct drawing *d, enum canvas_colour colour, int x
 	d->to->text(d->canvas, CANVAS_SMALL, colour, x, y, text);
 }
 
-/* A figure left of the frame (it ends there) or right of it. */
+/* Draws a figure right-aligned on the left of the frame, or on its right. */
 static void draw_figure(const struct drawing *d, const struct scale *scale, uint64_t value, int y)
 {
 	char text[32];
@@ -105,7 +105,7 @@ static void draw_names(const struct drawing *d)
 	}
 }
 
-/* How far above the bottom the quarter's line is, in whole units of the scale. */
+/* Pixels from the bottom to the quarter's line, which lies at a whole unit of the scale. */
 static uint64_t quarter_height(const struct drawing *d, const struct scale *scale, unsigned quarter)
 {
 	if (scale->most == 0)
@@ -192,7 +192,7 @@ static void draw_time_bands(const struct drawing *d)
 			  LEFT - 1 + (int)((i + 1) * d->across / BANDS));
 }
 
-/* The axis' name, that of the time axis as memusagestat has it: tabs, blanks and all. */
+/* Draws the axis' name. That of the time axis has memusagestat's tabs and blanks. */
 static void draw_axis_name(const struct drawing *d)
 {
 	int room = d->width - LEFT - RIGHT, y = d->height - 12;

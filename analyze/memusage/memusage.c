@@ -45,7 +45,7 @@ static void count_alloc(struct memusage *m, const struct mst_kind *kind)
 	move_heap(m, bytes);
 }
 
-/* The calls that one stands for of which both blocks are in the sample, as is chance for each. */
+/* Shares of a realloc that is sampled only if both its blocks are; the two are sampled independently. */
 static uint64_t shares_of_both(const struct memusage *m, const struct mst_kind *old,
 			       const struct mst_kind *kind)
 {
@@ -53,7 +53,7 @@ static uint64_t shares_of_both(const struct memusage *m, const struct mst_kind *
 	return (uint64_t)(product >> WEIGHT_SHARES_LOG2);
 }
 
-/* What most blocks of a sample grew from isn't known: there, all that is asked for is new. */
+/* A sample lacks most old blocks, so there all requested bytes count as new. */
 static void count_resize(struct memusage *m, const struct mst_kind *old, const struct mst_kind *kind)
 {
 	if (memusage_row_of(kind) == ROW_NONE)
@@ -70,7 +70,7 @@ static void count_resize(struct memusage *m, const struct mst_kind *old, const s
 	move_heap(m, bytes - (known ? bytes_of(m, old) : 0));
 }
 
-/* A realloc of a sample whose new block isn't in it; of a request for 0 bytes there is none. */
+/* True if the sample left out the new block of a realloc. A request for 0 bytes has no new block. */
 static bool is_leaving(const struct memusage *m, const struct mst_kind *call)
 {
 	return m->report.mean && call->op == MST_OP_REALLOC_FREE && call->size;
@@ -79,7 +79,7 @@ static bool is_leaving(const struct memusage *m, const struct mst_kind *call)
 /* `call` is NULL for free. */
 static void count_free(struct memusage *m, const struct mst_kind *old, const struct mst_kind *call)
 {
-	/* A free that the recorder didn't see can't have been seen by memusage. */
+	/* memusage misses the frees that the recorder missed. */
 	if (memusage_row_of(old) == ROW_NONE || (call && call->op == MST_OP_IMPLIED_FREE))
 		return;
 	if (call && is_leaving(m, call)) {
@@ -105,7 +105,7 @@ static void note_stack(struct memusage *m, uint32_t thread, uint64_t depth)
 		m->report.stack_peak = depth;
 }
 
-/* A depth that was seen at no call counts with the live bytes as they are. */
+/* A depth without a call of its thread counts with the present live bytes. */
 static void settle_sample(struct memusage *m)
 {
 	if (m->stacks.sampled)
@@ -131,7 +131,7 @@ static void count_call(struct memusage *m, const struct mst_kind *old, const str
 
 /* ---- Mappings ------------------------------------------------------------------------------- */
 
-/* More can be unmapped than was seen being mapped. */
+/* The sum stays at 0 where munmap exceeds the recorded mappings. */
 static void move_mapped(struct memusage *m, uint64_t plus, uint64_t minus)
 {
 	if (m->maps == MEMUSAGE_MAPS) {
@@ -207,7 +207,7 @@ static const struct mst_kind *find(const struct mst_kind *kinds, uint32_t id)
 	return id == MST_NONE ? NULL : &kinds[id];
 }
 
-/* Depths of threads that are new are 0. False: no memory. */
+/* Grows the depths to `n` threads; the new ones are 0. False: no memory. */
 static bool know_threads(struct memusage *m, uint32_t n)
 {
 	if (n <= m->stacks.n)
@@ -222,8 +222,8 @@ static bool know_threads(struct memusage *m, uint32_t n)
 	return true;
 }
 
-/* What was there when the trace begins: no calls. */
-static void take_base(struct memusage *m, const struct mst_kind *kind, uint32_t thread)
+/* Applies an entry of the initial state, which is no call. */
+static void take_initial(struct memusage *m, const struct mst_kind *kind, uint32_t thread)
 {
 	if (kind->op == MST_OP_STACK)
 		note_stack(m, thread, kind->size);
@@ -255,7 +255,7 @@ static int memusage_chunk(struct observer *observer, const struct mst_reader *re
 	struct mst_event event;
 	unsigned shift = mst_reader_time_shift(reader);
 	while (chunk->initial && mst_cursor_next(&cursor, &event))
-		take_base(m, &kinds[event.kind], event.thread);
+		take_initial(m, &kinds[event.kind], event.thread);
 	while (!m->ended && mst_cursor_next(&cursor, &event)) {
 		m->time = event.time << shift;
 		if (!m->begun)
@@ -299,7 +299,7 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 	settle_sample(m);
 	memusage_sums_end(m, reader);
 	memusage_report_check(&m->report);
-	/* memusagestat divides by the time that has passed. */
+	/* memusagestat divides by the elapsed time, so the end differs from the start. */
 	if (m->data)
 		datafile_end(m->data, &(struct datafile_head){
 					      .start = m->start,

@@ -80,7 +80,7 @@ static void print_row(const struct memusage *m, FILE *out, const struct paint *p
 	fputc('\n', out);
 }
 
-/* The rest of a histogram line for `n` entries. */
+/* Prints the rest of a histogram line for `n` entries. */
 static void print_bar(const struct memusage *m, FILE *out, const struct paint *paint, uint64_t n,
 		      uint64_t most)
 {

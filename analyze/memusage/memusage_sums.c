@@ -9,19 +9,19 @@
 #include "array.h"
 #include "memusage_state.h"
 
-/* Sizes up to which sums stay clear of what wraps. */
+/* Larger blocks might wrap the sums. */
 #define SANE_BYTES ((uint64_t)1 << 44)
 
-/* What is to be known of a kind of which there are records in a chunk. */
+/* Properties of a kind that decide whether sums suffice for a chunk that uses it. */
 enum trait {
 	TRAIT_COUNTS = 1,   /* its calls have a row */
-	TRAIT_PLAIN = 2,    /* and its size is that of the sums */
-	TRAIT_UNLIKE = 4,   /* its blocks come and go otherwise than the sums say */
-	TRAIT_INSANE = 8,   /* so large that sums might wrap */
+	TRAIT_PLAIN = 2,    /* ... and memusage's size of its blocks is that of the sums */
+	TRAIT_UNLIKE = 4,   /* its blocks change the live bytes by other amounts than the sums hold */
+	TRAIT_INSANE = 8,   /* above SANE_BYTES */
 	TRAIT_RESIZES = 16, /* the second record of a realloc */
 	TRAIT_FREES = 32,   /* the second record of a free */
-	TRAIT_REALLOC = 64, /* as memusage knows it */
-	TRAIT_MARKED = 128, /* a call that says more than how often it was made */
+	TRAIT_REALLOC = 64, /* a realloc that memusage sees */
+	TRAIT_MARKED = 128, /* each call has an effect of its own, beyond its count */
 };
 
 static uint8_t traits_of(const struct memusage *m, const struct mst_kind *kind)
@@ -72,7 +72,7 @@ static void tally_call(struct chunk_tally *t, const struct mst_token *token, uns
 	}
 }
 
-/* Which role comes next can't be foretold, so blocks are tallied without asking. */
+/* Branch-free for blocks: the roles of successive tokens are unpredictable. */
 static struct chunk_tally tally_up(const struct memusage *m, const struct mst_chunk *chunk)
 {
 	struct chunk_tally t = { .net = (uint64_t)chunk->sums.net_bytes };
@@ -98,7 +98,7 @@ static struct chunk_tally tally_up(const struct memusage *m, const struct mst_ch
 	return t;
 }
 
-/* Corrects what the sums of a partial chunk say by the blocks that count otherwise. */
+/* Corrects the sums of a partial chunk by the blocks with TRAIT_UNLIKE. */
 static void weigh(struct memusage *m, const struct mst_chunk *chunk, const struct mst_kind *kinds)
 {
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
@@ -108,7 +108,7 @@ static void weigh(struct memusage *m, const struct mst_chunk *chunk, const struc
 			continue;
 		const struct mst_kind *kind = &kinds[token->kind];
 		const uint64_t bytes = traits & TRAIT_COUNTS ? memusage_size_of(kind) : 0;
-		/* By which the sums' step is too low. */
+		/* The amount by which the sums' change is too low; negative values wrap. */
 		const uint64_t lacks = token->role == MST_ALLOC ? bytes - kind->size : kind->size - bytes;
 		m->sums.chunk.net += token->count * lacks;
 		m->sums.chunk.above += (int64_t)lacks > 0 ? token->count * lacks : 0;
@@ -142,7 +142,7 @@ bool memusage_sums_suffice(struct observer *observer, const struct mst_reader *r
 	return !t->partial || m->heap + (uint64_t)chunk->sums.max_bytes + t->above <= m->report.heap_peak;
 }
 
-/* `n` calls that gave nothing, or freed. */
+/* Counts `n` calls that failed or freed. */
 static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_t n)
 {
 	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
@@ -194,11 +194,11 @@ int memusage_sums(struct observer *observer, const struct mst_reader *reader, co
 	return 0;
 }
 
-/* `n` blocks came, by calls of their own or by reallocs, whose growth is known for all together. */
+/* Counts `n` blocks of allocations or reallocs; the growth by reallocs is known as one sum. */
 static void count_allocs(struct memusage *m, const struct mst_kind *kind, uint64_t n)
 {
 	const bool resized = kind->op == MST_OP_REALLOC_MOVED || kind->op == MST_OP_REALLOC_IN_PLACE;
-	/* A realloc's entry is of the size that was asked for; only operator new has another. */
+	/* A realloc counts with its requested size; only operator new has a different one. */
 	memusage_count_request(&m->report, memusage_row_of(kind), memusage_size_of(kind),
 			       resized ? 0 : n * memusage_size_of(kind), n * WEIGHT_ONE);
 	if (kind->op == MST_OP_REALLOC_IN_PLACE)

@@ -22,7 +22,7 @@ void cut_state_finish(struct cut_state *cut_state)
 	free(cut_state->first);
 }
 
-/* ---- marks ---- */
+/* ---- markers ---- */
 
 static bool note_depth(struct cut_state *cut_state, uint32_t thread, uint64_t depth)
 {
@@ -40,7 +40,7 @@ static bool note_depth(struct cut_state *cut_state, uint32_t thread, uint64_t de
 	return true;
 }
 
-/* Bytes that are mapped; more can be unmapped than was seen being mapped. */
+/* Updates the mapped bytes, which stay at 0 where munmap exceeds the recorded mappings. */
 static void note_mapping(struct cut_state *cut_state, const struct mst_kind *kind)
 {
 	uint64_t plus = 0, minus = 0;
@@ -67,7 +67,7 @@ static void note_mapping(struct cut_state *cut_state, const struct mst_kind *kin
 	cut_state->mapped = cut_state->mapped + plus > minus ? cut_state->mapped + plus - minus : 0;
 }
 
-static bool note_mark(struct cut_state *cut_state, const struct mst_event *e, bool in_base)
+static bool note_marker(struct cut_state *cut_state, const struct mst_event *e, bool initial)
 {
 	const struct mst_kind *kind = &cut_state->remapper->kinds[e->kind];
 	uint32_t n;
@@ -81,7 +81,7 @@ static bool note_mark(struct cut_state *cut_state, const struct mst_event *e, bo
 		cut_state->lost += kind->size;
 	cut_state->exited |= kind->op == MST_OP_EXIT;
 	if (mst_op_is_page(kind->op) && cut_state->pages)
-		page_state_note(cut_state->pages, kind, e->address, in_base);
+		page_state_note(cut_state->pages, kind, e->address, initial);
 	note_mapping(cut_state, kind);
 	return true;
 }
@@ -104,7 +104,7 @@ static bool reserve_used(struct cut_state *cut_state, uint32_t stack)
 	return true;
 }
 
-/* A block of a kind comes, maybe the first one of its stack. */
+/* Notes the kind as the first of its stack, unless the stack has one. */
 static bool note_use(struct cut_state *cut_state, uint32_t kind)
 {
 	const uint32_t stack = cut_state->remapper->kinds[kind].stack;
@@ -121,7 +121,7 @@ static bool note_use(struct cut_state *cut_state, uint32_t kind)
 	return true;
 }
 
-/* Of the chunk's tokens, in the order of first use. */
+/* Notes the stacks of all allocations; a chunk's tokens are in the order of first use. */
 static bool note_uses(struct cut_state *cut_state, const struct mst_chunk *chunk)
 {
 	bool fine = true;
@@ -133,12 +133,12 @@ static bool note_uses(struct cut_state *cut_state, const struct mst_chunk *chunk
 	return fine;
 }
 
-bool cut_state_note_base(struct cut_state *cut_state, const struct mst_chunk *chunk)
+bool cut_state_note_initial(struct cut_state *cut_state, const struct mst_chunk *chunk)
 {
 	return !chunk->initial || note_uses(cut_state, chunk);
 }
 
-bool cut_state_note(struct cut_state *cut_state, const struct mst_event *e, bool in_base)
+bool cut_state_note(struct cut_state *cut_state, const struct mst_event *e, bool initial)
 {
 	const struct liveblock block = {
 		.index = cut_state->remapper->has_identity ? e->index : REMAPPER_NO_BLOCK,
@@ -154,13 +154,13 @@ bool cut_state_note(struct cut_state *cut_state, const struct mst_event *e, bool
 	if (fine && (e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE))
 		fine = note_use(cut_state, e->kind) && live_set_put(&cut_state->live, &block);
 	if (fine && e->type == MST_EVENT_CALL && e->old_kind == MST_NONE)
-		fine = note_mark(cut_state, e, in_base);
+		fine = note_marker(cut_state, e, initial);
 	return fine;
 }
 
 /* ---- whole chunks ---- */
 
-static bool has_marks(const struct cut_state *cut_state, const struct mst_chunk *chunk)
+static bool has_markers(const struct cut_state *cut_state, const struct mst_chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		const struct mst_token *s = &chunk->tokens[i];
@@ -171,7 +171,7 @@ static bool has_marks(const struct cut_state *cut_state, const struct mst_chunk 
 	return false;
 }
 
-static bool note_marks(struct cut_state *cut_state, const struct mst_chunk *chunk)
+static bool note_markers(struct cut_state *cut_state, const struct mst_chunk *chunk)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
 	struct mst_event e;
@@ -179,7 +179,7 @@ static bool note_marks(struct cut_state *cut_state, const struct mst_chunk *chun
 
 	while (fine && mst_cursor_next(&cursor, &e)) {
 		if (e.type == MST_EVENT_CALL && e.old_kind == MST_NONE)
-			fine = note_mark(cut_state, &e, false);
+			fine = note_marker(cut_state, &e, false);
 	}
 	return fine;
 }
@@ -191,10 +191,10 @@ bool cut_state_note_chunk(struct cut_state *cut_state, const struct mst_chunk *c
 		cut_state->instructions = chunk->instructions[chunk->n_records - 1];
 	return note_uses(cut_state, chunk) &&
 	       live_set_follow(&cut_state->live, chunk, cut_state->remapper->has_identity) &&
-	       (!has_marks(cut_state, chunk) || note_marks(cut_state, chunk));
+	       (!has_markers(cut_state, chunk) || note_markers(cut_state, chunk));
 }
 
-/* ---- the base ---- */
+/* ---- the initial state ---- */
 
 static int write_first(const struct cut_state *cut_state, struct remapper *remapper)
 {

@@ -33,13 +33,13 @@ void cut_state_begin(struct cut_state *cut_state, const struct remapper *remappe
 void cut_state_finish(struct cut_state *cut_state);
 
 /* Applies an event, or an entry of the old trace's initial state. */
-bool cut_state_note(struct cut_state *cut_state, const struct mst_event *event, bool in_base);
+bool cut_state_note(struct cut_state *cut_state, const struct mst_event *event, bool initial);
 
 /* Applies all records of a chunk, which isn't an initial state and has no SP changes. */
 bool cut_state_note_chunk(struct cut_state *cut_state, const struct mst_chunk *chunk);
 
 /* Takes the stacks that the old trace's initial state names as used. Other chunks change nothing. */
-bool cut_state_note_base(struct cut_state *cut_state, const struct mst_chunk *chunk);
+bool cut_state_note_initial(struct cut_state *cut_state, const struct mst_chunk *chunk);
 
 /* Writes the initial state of a range that begins then, and drops the live blocks. 0 or a negative enum mst_error. */
 int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint64_t begin_ns);

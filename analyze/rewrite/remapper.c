@@ -71,7 +71,7 @@ int remapper_kind(struct remapper *remapper, uint32_t old, uint32_t *id)
 	return err;
 }
 
-/* ---- when and by whom ---- */
+/* ---- times and threads ---- */
 
 static int find_unknown_thread(struct remapper *remapper, uint32_t *id)
 {

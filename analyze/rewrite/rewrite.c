@@ -13,15 +13,15 @@ struct rewrite {
 	struct observer observer;
 	struct rewrite_options options;
 	struct remapper remapper;
-	struct cut_state cut_state; /* what was before the range */
-	struct mst_sp_change step;  /* the chunk's next one; grown 0: there is none */
-	bool begun, ended;          /* the range */
-	bool based;                 /* the new trace has a base ... */
-	uint64_t begin_ns;          /* ... of this time */
-	uint64_t null_frees;        /* of the old trace so far */
-	uint64_t late_frees;        /* of NULL, too: of the chunk, behind an exit mark that is yet to come */
+	struct cut_state cut_state;     /* the heap before the range */
+	struct mst_sp_change sp_change; /* the chunk's next one; grown 0: no more */
+	bool begun, ended;              /* the range */
+	bool based;                     /* the new trace begins with an initial state ... */
+	uint64_t begin_ns;              /* ... of this time */
+	uint64_t null_frees;            /* of the old trace so far */
+	uint64_t late_frees; /* of NULL: those of the chunk behind its exit marker, until that is read */
 
-	/* Of the range, for its end. */
+	/* Totals of the range, for its end record. */
 	uint64_t lost, unknown_frees, implied_frees;
 };
 
@@ -30,7 +30,7 @@ static bool drops(const struct rewrite *w, unsigned part)
 	return remapper_drops(&w->remapper, part);
 }
 
-/* Of the old trace. */
+/* `time` is the old trace's. */
 static uint64_t in_ms(const struct rewrite *w, uint64_t time)
 {
 	return (time << mst_reader_time_shift(w->remapper.reader)) / NS_PER_MS;
@@ -38,7 +38,7 @@ static uint64_t in_ms(const struct rewrite *w, uint64_t time)
 
 /* ---- the range's beginning ---- */
 
-/* Whether the range begins behind the chunk. */
+/* True if the range begins after the chunk. */
 static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
 {
 	return !w->begun && !chunk->initial &&
@@ -53,31 +53,32 @@ static int begin(struct rewrite *w)
 	return w->based ? cut_state_write(&w->cut_state, &w->remapper, w->begin_ns) : 0;
 }
 
-/* ---- steps of the stack pointer ---- */
+/* ---- SP changes ---- */
 
-/* The changes before a record of the chunk. */
-static int take_steps(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t record)
+/* Writes, or adds up before the range, the SP changes up to a record of the chunk. */
+static int take_sp_changes(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t record)
 {
 	int err = 0;
 
-	while (!err && w->step.grown && w->step.record <= record) {
+	while (!err && w->sp_change.grown && w->sp_change.record <= record) {
 		if (!w->begun)
-			w->cut_state.unknown_depth += w->step.grown;
+			w->cut_state.unknown_depth += w->sp_change.grown;
 		else if (!drops(w, REMAPPER_STACKS) && !drops(w, REMAPPER_INSTRUCTIONS))
-			err = mst_writer_sp_change(w->remapper.writer, w->step.grown, w->step.instructions);
-		if (!mst_sp_next(cursor, &w->step))
-			w->step.grown = 0;
+			err = mst_writer_sp_change(w->remapper.writer, w->sp_change.grown,
+						   w->sp_change.instructions);
+		if (!mst_sp_next(cursor, &w->sp_change))
+			w->sp_change.grown = 0;
 	}
 	return err;
 }
 
 /*
- * Steps behind a chunk's last call are of its time, those before the next chunk's first call of that one's:
- * that stays so.
+ * SP changes after a chunk's last call have the time of that call; those before the next chunk's first call have the
+ * time of that one. The flush ends the new trace's chunk here, so both keep their times.
  */
-static int end_with_steps(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t record)
+static int end_with_sp_changes(struct rewrite *w, struct mst_sp_cursor *cursor, uint32_t record)
 {
-	const int err = take_steps(w, cursor, record);
+	const int err = take_sp_changes(w, cursor, record);
 
 	return err || !w->begun ? err : mst_writer_flush(w->remapper.writer);
 }
@@ -130,7 +131,7 @@ static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kin
 				    : mst_writer_failed_resize(w->remapper.writer, old_kind, old, kind);
 }
 
-/* The kind of the call; MST_NONE if the call is dropped, as it only carries a stack that is dropped. */
+/* Returns the call's kind. MST_NONE: the call only carries a stack, which is dropped. */
 static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
 {
 	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
@@ -156,8 +157,8 @@ static int write_event(struct rewrite *w, const struct mst_event *e)
 }
 
 /*
- * free(NULL)s are only known by chunk: they count where its first call does. But the exit mark knows how many came
- * before it: the others count where it does.
+ * A trace counts free(NULL) calls by chunk; they take the time of the chunk's first call. An exit marker holds their
+ * number up to the exit; the rest of its chunk takes the marker's time.
  */
 static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
 {
@@ -191,8 +192,8 @@ static bool is_exit(const struct rewrite *w, const struct mst_event *e)
 	return e->type == MST_EVENT_CALL && w->remapper.kinds[e->kind].op == MST_OP_EXIT;
 }
 
-/* Record `at` of the chunk. */
-static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct mst_sp_cursor *steps,
+/* Handles record `at` of the chunk: the state before the range, or a record of the range. */
+static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct mst_sp_cursor *sp_cursor,
 		       const struct mst_event *e, uint32_t at)
 {
 	const uint64_t time = in_ms(w, e->time), record = chunk->first_record + at;
@@ -203,7 +204,7 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 	if (at == 0 && !err)
 		count_null_frees(w, chunk->sums.null_frees - w->late_frees, time);
 	w->ended = !chunk->initial && time > w->options.until;
-	if (err || w->ended || (err = take_steps(w, steps, at)))
+	if (err || w->ended || (err = take_sp_changes(w, sp_cursor, at)))
 		return err;
 	if (w->begun)
 		err = write_event(w, e);
@@ -219,20 +220,21 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 static int take_records(struct rewrite *w, const struct mst_chunk *chunk)
 {
 	struct mst_cursor cursor = MST_CURSOR(chunk);
-	struct mst_sp_cursor steps = MST_SP_CURSOR(chunk);
+	struct mst_sp_cursor sp_cursor = MST_SP_CURSOR(chunk);
 	struct mst_event e;
 	int err = 0;
 
-	if (!mst_sp_next(&steps, &w->step))
-		w->step.grown = 0;
+	if (!mst_sp_next(&sp_cursor, &w->sp_change))
+		w->sp_change.grown = 0;
 	while (!err && !w->ended) {
 		const uint32_t at = cursor.record;
 
 		if (!mst_cursor_next(&cursor, &e))
 			break;
-		err = take_record(w, chunk, &steps, &e, at);
+		err = take_record(w, chunk, &sp_cursor, &e, at);
 	}
-	return err || w->ended || !w->step.grown ? err : end_with_steps(w, &steps, chunk->n_records);
+	return err || w->ended || !w->sp_change.grown ? err
+						      : end_with_sp_changes(w, &sp_cursor, chunk->n_records);
 }
 
 static int rewrite_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -245,7 +247,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	if (w->ended)
 		return 0;
 	err = remapper_look(&w->remapper);
-	if (!err && !cut_state_note_base(&w->cut_state, chunk))
+	if (!err && !cut_state_note_initial(&w->cut_state, chunk))
 		err = MST_ERR_NOMEM;
 	if (err)
 		return err;
@@ -263,7 +265,7 @@ static int rewrite_chunk(struct observer *observer, const struct mst_reader *rea
 	return err;
 }
 
-/* Behind the range only whether the rest of the trace is sound is of interest. */
+/* After the range the replay only verifies the rest of the trace, without decoding records. */
 static bool rewrite_has_ended(struct observer *observer, const struct mst_reader *reader,
 			      const struct mst_chunk *chunk)
 {
@@ -274,7 +276,7 @@ static bool rewrite_has_ended(struct observer *observer, const struct mst_reader
 	return w->ended;
 }
 
-/* ---- beforehand ---- */
+/* ---- the pre-scan ---- */
 
 static void look_at_chunk(struct rewrite_survey *survey, const struct mst_reader *reader,
 			  const struct mst_chunk *chunk, bool *sure)
@@ -328,7 +330,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Changes what the first unit says. */
+/* Edits the trace's first unit. */
 static void edit_info(const struct rewrite *w, struct mst_file_info *info)
 {
 	info->initial_state = w->based;
@@ -371,7 +373,7 @@ static int start_writer(struct rewrite *w, int fd)
 	return err;
 }
 
-/* The latest of those of the old trace, of the range, and of its first record; in whole units of time. */
+/* Returns the latest of the beginnings of the old trace, the range and its first record, in whole units of time. */
 static uint64_t begin_of(const struct mst_reader *reader, const struct rewrite_options *options)
 {
 	const uint64_t unit = UINT64_C(1) << mst_reader_time_shift(reader);
@@ -398,7 +400,7 @@ int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, in
 	w->options = *options;
 	w->remapper.reader = reader;
 	w->remapper.drop = options->drop;
-	/* How deep stacks are is said thread by thread, but for the exact engine's steps. */
+	/* Markers of stack depths are per thread; the exact engine's SP changes are not. */
 	if (drops(w, REMAPPER_THREADS) && !info->exact)
 		w->remapper.drop |= REMAPPER_STACKS;
 	w->remapper.has_identity = has_identity;
@@ -427,7 +429,7 @@ struct observer *rewrite_observer(struct rewrite *w)
 	return &w->observer;
 }
 
-/* Where the old trace's end is in the range, that; else how it was at the range's end. */
+/* Sets *end to the old trace's end if the range includes it, else to the state at the range's end. */
 static void find_end(const struct rewrite *w, const struct mst_end *there, struct mst_end *end)
 {
 	const uint64_t counted = w->cut_state.lost + w->lost;
@@ -449,7 +451,7 @@ int rewrite_finish(struct rewrite *w)
 {
 	const struct mst_end *there = mst_reader_end(w->remapper.reader);
 	struct mst_end end;
-	int err = remapper_look(&w->remapper); /* there may be more kinds behind the last chunk */
+	int err = remapper_look(&w->remapper); /* kinds defined after the last chunk */
 
 	if (!err && !w->begun)
 		err = begin(w);
