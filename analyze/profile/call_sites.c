@@ -10,7 +10,7 @@
 #include "array.h"
 #include "string_set.h"
 
-/* The calls of a frame: `n` numbers from `first` on; n = 0: not asked for yet. */
+/* The calls of a frame: `n` entries of `numbers` from `first` on. n = 0: not looked up yet. */
 struct span {
 	uint32_t first, n;
 };
@@ -59,7 +59,7 @@ void call_sites_destroy(struct call_sites *c)
 	free(c);
 }
 
-/* A copy of formatted text in the set. NULL: no memory. */
+/* Formats the path and keeps a copy in `texts`. NULL: no memory. */
 static const char *keep_path(struct call_sites *c, const struct symbol_line *line)
 {
 	if (!line->file)
@@ -94,7 +94,7 @@ static const char *keep_function(struct call_sites *c, uint32_t frame, const str
 	return kept;
 }
 
-/* Makes "function NUL file NUL line"; the length of its first two parts in *functions. 0: no memory. */
+/* Fills `key` with "function NUL file NUL line" and *functions with the length of the first two parts. 0: no memory. */
 static size_t make_key(struct call_sites *c, const struct call *call, size_t *functions)
 {
 	const size_t name = strlen(call->function) + 1, file = strlen(call->file) + 1;
@@ -128,7 +128,7 @@ static bool add_call(struct call_sites *c, uint32_t frame, const struct symbol_l
 	if (function == 0 || !array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)) ||
 	    !array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)))
 		return false;
-	/* Behind this nothing fails: what has a number has an item. */
+	/* Nothing below fails, so each numbered key has an item. */
 	const size_t number = string_set_number(c->keys, c->key, n);
 	if (number == 0)
 		return false;

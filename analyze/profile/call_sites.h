@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that frames stand for, as profiles name them: one for a frame, more if calls were
- * inlined there. Equal ones (function, file, line) have one number, from 0 on, and so have equal
- * functions (function, file). Code without a name is called by its object and link-time address,
- * "[libfoo.so+0x1234]".
+ * The calls at each frame, as profiles name them: one, or more if calls were inlined there. Equal calls (function,
+ * file, line) share a number, counted from 0, and so do equal functions (function, file). Code without a name has its
+ * object and link-time address for a name, "[libfoo.so+0x1234]".
  */
 #ifndef ANALYZE_CALL_SITES_H
 #define ANALYZE_CALL_SITES_H
@@ -23,7 +22,7 @@ struct call {
 	uint32_t number_of_function;
 };
 
-/* `naming` must outlive it. NULL: no memory. */
+/* `symbolizer` must outlive it. NULL: no memory. */
 struct call_sites *call_sites_create(struct symbolizer *symbolizer);
 void call_sites_destroy(struct call_sites *calls); /* NULL is allowed */
 

@@ -6,7 +6,7 @@
 
 #include "array.h"
 
-/* Whether a stack has a main, from the outside inwards. */
+/* Where a stack is in relation to the outermost main; IS_MAIN: its innermost frame is that main. */
 enum main_place { NOT_ASKED, NO_MAIN, IS_MAIN, INSIDE_MAIN };
 
 struct calltree_stack {
@@ -80,7 +80,7 @@ static bool push(struct calltree *t, uint32_t n, uint32_t stack)
 	return true;
 }
 
-/* Finds out whether there is a main in a stack, and where the outermost is. */
+/* Finds the outermost main of a stack and of its unvisited ancestors. False: no memory. */
 static bool look_for_main(struct calltree *t, uint32_t stack)
 {
 	uint32_t n = 0;
@@ -102,7 +102,7 @@ static bool look_for_main(struct calltree *t, uint32_t stack)
 	return true;
 }
 
-/* A frame's calls below a node. */
+/* Adds a frame's calls below *node, which becomes the innermost one's node. False: no memory. */
 static bool add_calls(struct calltree *t, uint32_t frame, uint32_t *node)
 {
 	uint32_t n;

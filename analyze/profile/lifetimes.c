@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a place had at the global peak is kept lazily, as in profile.c: it remembers that when it
- * changes for the first time after the peak. Numbers may wrap in a hostile trace.
+ * A place keeps its values of the global peak lazily, as row_table.h: its first change after the peak saves them.
+ * Sums may wrap in a hostile trace.
  */
 #include "lifetimes.h"
 
@@ -13,7 +13,7 @@
 
 struct place {
 	struct lifetimes_place sums; /* end_* are what is live now */
-	uint64_t mark;               /* peak_* are those of this peak */
+	uint64_t mark; /* number of the peak that peak_* belong to; stale if lower than the last peak's */
 };
 
 struct birth {
@@ -25,16 +25,15 @@ struct lifetimes {
 	struct observer observer;
 	struct place *places; /* by stack */
 	uint32_t n_places;
-	struct block_map live; /* by block: its birth's number */
+	struct block_map live; /* by block index: its index in `births` */
 	struct birth *births;
 	uint32_t n_births, room_births;
-	uint32_t *unused; /* numbers of births that are over */
+	uint32_t *unused; /* free entries of `births` */
 	uint32_t n_unused;
 	uint64_t bytes, best, mark;
 	uint64_t now_ns, peak_ns;
 
-	/* The present chunk's. */
-	const struct mst_kind *kinds;
+	const struct mst_kind *kinds; /* of the present chunk */
 };
 
 static bool reserve_places(struct lifetimes *l, uint32_t n)
@@ -152,7 +151,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	return 0;
 }
 
-/* Blocks that are live at the end live up to it. */
+/* Blocks still live end with the trace. */
 static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
 	struct lifetimes *l = (struct lifetimes *)observer;

@@ -28,7 +28,7 @@ bool profile_is_timeless(const struct profile *p)
 	return last <= q->until && (q->at.kind != AT_TIME || p->passed || last <= q->at.time);
 }
 
-/* Whether all rows are the first thread's, or threads are not wanted. */
+/* True if all rows are the first thread's, or threads are not wanted. */
 static bool is_thread_known(const struct profile *p)
 {
 	return !p->query->threads || p->query->one_thread || p->lacks_threads;
@@ -47,7 +47,7 @@ static bool is_one_thread(struct profile *p, const struct mst_chunk *chunk)
 	return !p->many_threads;
 }
 
-/* Whether no single record matters, except one that makes the peak. */
+/* True if no single record matters, except the one at the peak. */
 static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 {
 	return is_one_thread(p, chunk) && profile_is_timeless(p) && p->first_block == 0;
@@ -74,7 +74,7 @@ static void begin_chunk(struct profile *p, const struct mst_reader *reader, cons
 	p->initial = chunk->initial;
 }
 
-/* Whether sums can answer: several threads and blocks older than `from` need records. */
+/* True if sums can answer. Several threads, and blocks older than `from`, need records. */
 static bool is_plain(const struct profile_query *query)
 {
 	return (!query->threads || query->one_thread) && query->from == 0;

@@ -3,7 +3,7 @@
 
 #include "profile_state.h"
 
-/* Where in a chunk the walk is. */
+/* The position of a walk through a chunk. */
 struct walk {
 	const struct mst_chunk *chunk;
 	uint32_t record, stamp, run, freed; /* indices of the chunk's arrays */
@@ -30,7 +30,7 @@ static void read_time(struct profile *p, struct walk *w)
 	w->time = p->now = clock_at_record(&p->clock, w->record, p->now);
 }
 
-/* Called before each call is counted: notes which limits of time lie behind it. */
+/* Runs before each call is counted; notes the time limits that have passed. */
 static void check_limits(struct profile *p, const struct walk *w)
 {
 	const struct profile_query *q = p->query;

@@ -8,12 +8,12 @@
 
 #include "array.h"
 
-/* What the filters say of each module and each stack. */
+/* The filters' results by module and by stack. */
 struct sieve {
 	const struct profile_rows_filter *filter;
 	const struct mst_thread *threads;
 	uint32_t n_threads;
-	bool *stacks; /* whether it has code in one of the modules; NULL: all have */
+	bool *stacks; /* by stack: it has code in a chosen module; NULL: no filter */
 };
 
 static bool matches(const char *pattern, const char *path)

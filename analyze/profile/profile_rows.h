@@ -17,7 +17,7 @@ struct profile_rows_filter {
 	size_t n_modules;
 };
 
-/* Whether the trace has such a thread or module. */
+/* True if the trace has such a thread or module. */
 bool profile_rows_any_thread(const struct mst_reader *reader, uint32_t tid);
 bool profile_rows_any_module(const struct mst_reader *reader, const char *pattern);
 

@@ -11,7 +11,7 @@
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-/* Copies the word at *text to *copy and moves both behind it. False: a quote isn't closed. */
+/* Copies the word at *text to *copy and advances both past it. False: an open quote. */
 static bool take_word(const char **text, char **copy)
 {
 	const char *p = *text;
@@ -31,8 +31,8 @@ static bool take_word(const char **text, char **copy)
 }
 
 /*
- * The words of `text` behind an empty one, which stands for the program's name, then NULL: one
- * block for the caller to free. *closed is false if a quote isn't. NULL when out of memory.
+ * Returns an empty word (argv[0]), the words of `text`, then NULL: one block for the caller to free. Sets *closed to
+ * false at an open quote. NULL: no memory.
  */
 static char **split_words(const char *text, int *n, bool *closed)
 {
@@ -75,7 +75,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return refuse(args, value, "not an option");
 	case ARGP_KEY_ERROR:
-		/* Either it has been said why, or argp keeps to itself which of these it is. */
+		/* Without a problem from a parser, argp failed by itself; it doesn't report which error it met. */
 		return args->problem ? 0
 				     : refuse(args, state->argv[state->next - 1],
 					      "not one of Massif's options, or without its value");

@@ -9,10 +9,9 @@
 #include "args.h"
 
 /*
- * Fills `args` from `text`: words separated by blanks; what stands in single or double quotes,
- * which may begin inside a word, is taken as it is. A --massif-out-file must be among them.
- * Returns 0, ENOMEM, or EINVAL with args->problem and args->status. args_finish() is to be called
- * whatever it returns.
+ * Fills `args` from `text`: words separated by blanks. Single or double quotes, which may begin inside a word, keep
+ * their text as it is. The words must include --massif-out-file. Returns 0, ENOMEM, or EINVAL with args->problem and
+ * args->status. The caller calls args_finish() in each case.
  */
 int also_parse(struct args *args, const char *text);
 

@@ -34,7 +34,7 @@ enum key {
 	KEY_XTREE_COMPRESS,
 	KEY_ZERO_FREES,
 
-	/* Options of Valgrind's core and ours: the result's first line doesn't list them. */
+	/* Options of Valgrind's core and msrec's own: the result's first line doesn't list them. */
 	KEY_OTHERS,
 	KEY_SHOW_BELOW_MAIN = KEY_OTHERS,
 	KEY_FULLPATH_AFTER,
@@ -49,7 +49,7 @@ enum key {
 	KEY_END,
 };
 
-/* Hidden ones are accepted so that Massif's command lines work, but do nothing here yet. */
+/* Hidden options have no effect; they are accepted so that Massif's command lines work. */
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Accounting:", 10 },
 	{ "heap", KEY_HEAP, "yes|no", 0, "count heap blocks (yes)", 10 },
@@ -179,7 +179,7 @@ refuse_value(struct args *args, int key, const char *value, const char *format, 
 	return error;
 }
 
-/* Massif looks for known values of these options; any other makes them unknown. */
+/* Massif compares these options with each known value, so a wrong value is an unknown option to it. */
 static int refuse_unknown(struct args *args, int key, const char *value)
 {
 	return refuse(args, ARGS_STATUS_MASSIF, "Unknown option: --%s=%s\n" ARGS_USE_HELP, option_name(key),
@@ -201,7 +201,7 @@ static int parse_bool(struct args *args, int key, const char *value, bool *resul
 	return refuse_value(args, key, value, "Invalid boolean value '%s' (should be 'yes' or 'no')", value);
 }
 
-/* What doesn't fit [least, most], the range of Massif's variable, isn't a number to Massif. */
+/* [least, most] is the range of Massif's variable. Massif rejects other values as no number. */
 static int parse_integer(struct args *args, int key, const char *value, int64_t least, int64_t most,
 			 int64_t *result)
 {
@@ -289,7 +289,7 @@ static int parse_at(struct args *args, int key, const char *value, enum at_what 
 	return insert_at(&args->settings, at);
 }
 
-/* The value's place in a list of words that ends in NULL. */
+/* Sets *result to the value's index in a NULL-terminated list of words. */
 static int parse_word(struct args *args, int key, const char *value, const char *const *words,
 		      const char *missing, unsigned *result)
 {

@@ -3,9 +3,9 @@
  * Massif's options for a tool's command line: an argp child parser that fills struct settings.
  * Names, ranges, defaults, number grammar and messages are those of Massif 3.19.
  *
- * The parser neither prints nor exits. When it refuses a value it stores why and returns EINVAL
- * (argp_parse() hands that on in silence); the tool prints args->problem, a line at a time after
- * its own name, and exits with args->status.
+ * The parser neither prints nor exits. When it refuses a value, it stores the reason and returns EINVAL, which
+ * argp_parse() passes on without a message. The tool prints args->problem, each line after its own name, and exits
+ * with args->status.
  *
  * To add an option: a member in settings.h, with its default in args_init(); in args.c a key, below KEY_OTHERS if
  * Massif has no such option, a row in options[] with the help, and a case in parse_value(). tests/unit/test_args.c has
@@ -20,7 +20,7 @@
 
 enum args_status {
 	ARGS_STATUS_MASSIF = 1, /* a refusal that mirrors Massif's: same text, same exit status */
-	ARGS_STATUS_USAGE = 64, /* a value that is fine with Massif and that we can't honour */
+	ARGS_STATUS_USAGE = 64, /* Massif accepts the value; msrec doesn't support it */
 };
 
 /* The last line of each refusal that mirrors Massif's. */

@@ -166,7 +166,7 @@ static int parse_level(struct argp_state *state, const char *value)
 	return (int)level;
 }
 
-/* Words between commas. */
+/* Parses remapper_parts separated by commas. */
 static unsigned parse_parts(struct argp_state *state, const char *value)
 {
 	unsigned parts = 0;
@@ -211,7 +211,7 @@ static error_t parse_rewrite(struct convert_command *command, struct argp_state 
 	return parse_query(command, state, key, value);
 }
 
-/* Embedding symbols and options about traces want a trace of msrec, and write one. */
+/* --embed-symbols and the options of traces read a trace of msrec and write a trace. */
 static void check_contradictions(const struct convert_command *command, struct argp_state *state)
 {
 	if (command->embed_symbols && command->from)

@@ -21,13 +21,13 @@ struct convert_command {
 	bool embed_symbols;
 	struct rewrite_options rewrite;
 	bool from_fork;
-	const char *trace_option; /* the last one given that only traces of traces know */
+	const char *trace_option; /* the last given option that only works on a trace written to a trace */
 	const char *output;       /* NULL: as --massif-out-file says, by default standard output */
 	const char *input;
 	struct emit_query query;
 	uint32_t *tids;             /* the filters' */
 	const char **modules;       /* the words are the command line's */
-	const char *profile_option; /* the last one given that only profiles know */
+	const char *profile_option; /* the last given option that only works on profiles */
 };
 
 /* Its input is a struct convert_command. Prints the lists of formats and refuses options that contradict each other. */

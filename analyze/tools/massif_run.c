@@ -124,7 +124,7 @@ void massif_runs_finish(struct massif_runs *c)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* What a file holds: all that the emitter makes of a result, or, without an emitter, these snapshots. */
+/* A file's content: the emitter's output, or, without an emitter, a massif.out of these snapshots. */
 struct content {
 	const struct emitter *emitter;
 	const struct snapshot *snapshots;
@@ -154,7 +154,7 @@ struct observers {
 	struct observer **items;
 };
 
-/* One for all runs that agree in what it depends on. False: no memory. */
+/* Finds or makes the block sizes of a run; runs with equal settings share them. False: no memory. */
 static bool share_usable(struct massif_runs *c, struct massif_run *item, struct observers *observers,
 			 const struct block_sizes **usable)
 {
@@ -173,7 +173,7 @@ static bool share_usable(struct massif_runs *c, struct massif_run *item, struct 
 	return *usable;
 }
 
-/* One for all runs that count stacks. False: no memory. */
+/* Makes the stack depths that all runs share, if the run counts stacks. False: no memory. */
 static bool share_depths(struct massif_runs *c, const struct massif_run *item, struct observers *observers,
 			 const struct stack_depth **depths)
 {
@@ -190,7 +190,7 @@ static bool share_depths(struct massif_runs *c, const struct massif_run *item, s
 	return true;
 }
 
-/* -v -v is for the tool's own settings only: lines of several settings could not be told apart. */
+/* Only the tool's own settings have a log: its lines don't name their settings. */
 static struct event_log *begin_log(struct massif_run *item, const struct tool *tool,
 				   const struct tool_trace *trace)
 {
@@ -226,7 +226,7 @@ static bool observe(struct massif_runs *c, struct massif_run *item, struct event
 	return item->xtree;
 }
 
-/* Whether a replay for nothing but requests may begin at the key frame. */
+/* True if a replay for requested snapshots alone may begin at the key frame. */
 static bool is_before_requests(const struct mst_keyframe *keyframe, void *context)
 {
 	const struct massif_runs *c = context;
@@ -236,7 +236,7 @@ static bool is_before_requests(const struct mst_keyframe *keyframe, void *contex
 	return true;
 }
 
-/* Goes to the key frame before all requests, if the settings allow it. 0, or an enum mst_error. */
+/* Seeks to the last key frame before all requested snapshots, if the settings allow it. 0, or an enum mst_error. */
 static int enter(struct massif_runs *c, const struct tool_trace *trace)
 {
 	struct mst_keyframe keyframe;
@@ -291,7 +291,7 @@ static void report_unplaced(const struct tool *tool, const struct tool_trace *tr
 			    trace->name, n);
 }
 
-/* Whether a result needs the sizes that the allocator gave, and the trace lacks them; prints it. */
+/* True, after a message, if a result needs usable sizes that the trace lacks. */
 static bool lacks_usable(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace)
 {
 	bool lacking = false;
@@ -300,7 +300,7 @@ static bool lacks_usable(const struct massif_runs *c, const struct tool *tool, c
 	return lacking;
 }
 
-/* Whether stacks have to be counted, and the trace lacks them. */
+/* True if a result needs stack depths that the trace lacks. */
 static bool lacks_depths(const struct massif_runs *c, const struct mst_reader *reader)
 {
 	uint32_t n;

@@ -10,16 +10,16 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Address space: what most replays ever need. */
+/* Address space that suffices for most replays. */
 #define ROOM (128 << 20)
 
-/* Larger blocks are few, grow by remapping, and are given back alone. */
+/* Larger blocks are few. mmap serves them: mremap grows them, munmap returns each alone. */
 #define LARGE (8 << 20)
 
 void memory_prepare(void)
 {
 	char *start = sbrk(0), *end;
-	void *volatile first; /* not to be optimized away */
+	void *volatile first; /* volatile keeps the malloc */
 	const size_t before = -(uintptr_t)start % HUGE_PAGE;
 
 	mallopt(M_ARENA_MAX, 1);
@@ -27,7 +27,7 @@ void memory_prepare(void)
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	if (sbrk((intptr_t)before) == (void *)-1)
 		return;
-	/* The heap grows by that much now, and by little more than is asked for later. */
+	/* The heap grows by ROOM now, and later by little more than each request. */
 	mallopt(M_TOP_PAD, ROOM);
 	first = malloc(LARGE / 2);
 	free(first);

@@ -7,9 +7,8 @@
 #define ANALYZE_MEMORY_H
 
 /*
- * To be called first in main(), for the whole process: the heap is kept until the end, in huge pages where
- * the system has them, and shared by all threads, which allocate little. Where that can't be, nothing
- * changes.
+ * Call first in main(). Configures malloc for the whole process: one heap for all threads, which allocate little; it
+ * never shrinks and uses huge pages where the system has them. On failure malloc keeps its defaults.
  */
 void memory_prepare(void);
 

@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* What is smaller than any picture can be is raised to that, as memusagestat does. */
+/* Raises values below `least`, as memusagestat does. */
 static unsigned parse_size(struct argp_state *state, const char *name, const char *value, unsigned least)
 {
 	char *end;
@@ -47,7 +47,7 @@ static unsigned parse_size(struct argp_state *state, const char *name, const cha
 	return n < least ? least : (unsigned)n;
 }
 
-/* Each of the options that say how, not where to. */
+/* Parses the options of a picture's look. */
 static error_t parse_look(struct memusage_tool *usage, int key, const char *value, struct argp_state *state)
 {
 	struct graph *graph = &usage->graph;
@@ -71,7 +71,7 @@ static error_t parse_look(struct memusage_tool *usage, int key, const char *valu
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* Before anything else is done, as it may not be there. */
+/* The module may be missing, so the option's parser loads it, before the program or the replay starts. */
 static void load_png(struct argp_state *state)
 {
 #if WITH_PNG
@@ -128,7 +128,7 @@ void memusage_tool_init(struct memusage_tool *usage)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-/* The ways to write what is in a data file. */
+/* The forms in which a data file can be written. */
 enum form { FORM_DATA, FORM_PNG, FORM_SVG, FORM_COUNT };
 
 static int draw(struct canvas *canvas, const struct graph *graph, struct datafile *data)
@@ -171,7 +171,7 @@ static bool write_file(const struct tool *tool, enum form form, const struct gra
 	return output_end(&file, tool, name, true);
 }
 
-/* memusage gives its picture the suffix if it lacks one. NULL when out of memory. */
+/* Adds .png to a name without it, as memusage does. NULL: no memory. */
 static char *name_png(const char *name)
 {
 	size_t length = strlen(name);
@@ -180,7 +180,7 @@ static char *name_png(const char *name)
 	return asprintf(&full, "%s%s", name, named ? "" : ".png") < 0 ? NULL : full;
 }
 
-/* The names by form, checked; to be freed. 0 or an exit status. */
+/* Fills and checks the names by form, which the caller frees. 0 or an exit status. */
 static int name_files(const struct memusage_tool *usage, const struct tool *tool, int input,
 		      char *names[FORM_COUNT])
 {
@@ -225,10 +225,10 @@ static bool write_files(const struct memusage_tool *usage, const struct tool *to
 
 /* ---- The replay ----------------------------------------------------------------------------- */
 
-/* What a replay is seen by. */
+/* The observers of a replay. */
 struct observers {
 	struct memusage *memusage;
-	struct symbolizer *symbolizer; /* NULL, as the next: no full report is wanted */
+	struct symbolizer *symbolizer; /* NULL, like `full`: no full report */
 	struct fullusage *full;
 };
 

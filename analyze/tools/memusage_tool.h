@@ -32,7 +32,7 @@ void memusage_tool_init(struct memusage_tool *usage);
 int memusage_tool_run(const struct memusage_tool *usage, const struct tool *tool,
 		      const struct tool_trace *trace, FILE *report, int fd);
 
-/* Whether each file has its own name, before there is a trace. Says what is wrong; 0 or an enum tool_status. */
+/* Checks, before a trace exists, that all files have different names. Prints the problem; 0 or an enum tool_status. */
 int memusage_tool_check(const struct memusage_tool *usage, const struct tool *tool);
 
 #endif

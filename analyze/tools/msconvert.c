@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* msconvert: write a trace in another format, or what others recorded as a trace. */
+/* msconvert: converts a trace to another format, or another recorder's file to a trace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ const char *argp_program_version = NAME " " MSREC_VERSION;
 #define HEAD_BYTES 256
 #define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */
 
-/* By the suffix of the first `length` bytes of a name; NULL: unknown. */
+/* Finds the format by the suffix of a name of `length` bytes. NULL: unknown. */
 static const struct emitter *emitter_by_suffix(const char *name, size_t length)
 {
 	for (const struct emitter *const *e = emitters; *e; e++) {
@@ -37,7 +37,7 @@ static const struct emitter *emitter_by_suffix(const char *name, size_t length)
 	return NULL;
 }
 
-/* Massif's own file names have their distinction in front; .gz or .zst may come last. */
+/* Massif's names begin with massif.out instead of ending with a suffix. .gz or .zst may come last. */
 static const struct emitter *guess_format(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -50,7 +50,7 @@ static const struct emitter *guess_format(const char *name)
 	return emitter_by_suffix(base, (size_t)(strrchr(base, '.') - base));
 }
 
-/* The formats that massif_run.h writes; profile_run.h has the others. */
+/* True for the formats of massif_run.h; profile_run.h writes the others. */
 static bool is_massifs(const struct emitter *emitter)
 {
 	return emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE;
@@ -83,7 +83,7 @@ static const struct emitter *choose_emitter(const struct convert_command *comman
 
 #define PAGES "--pages-as-heap"
 
-/* The first option without a say in a profile, or in `calls`: single events, or a trace. NULL: all have one. */
+/* Returns the first option without effect on a profile, or, with `calls`, on events or a trace. NULL: none. */
 static const char *find_foreign(const struct convert_command *command, bool calls, const char *query_option)
 {
 	const struct settings *s = &command->tool.args.settings;
@@ -112,7 +112,7 @@ static const char *find_foreign(const struct convert_command *command, bool call
 	return NULL;
 }
 
-/* Says what is wrong and returns false. */
+/* False after a message: the range of time is empty. */
 static bool is_range_sound(const struct convert_command *command, uint64_t most)
 {
 	const struct profile_query *range = &command->query.profile;
@@ -139,7 +139,8 @@ static bool settle_query(struct convert_command *command, const struct tool_trac
 		command->query.profile.at = settings->ats[0];
 	command->query.one |= settings->n_ats != 0;
 	if (settings->time_unit == TIME_DEFAULT && !mst_reader_info(trace->reader)->instructions)
-		settings->time_unit = TIME_MS; /* only an option could bring it to light */
+		settings->time_unit =
+			TIME_MS; /* no notice: the output shows the unit only with an option that names it */
 	return true;
 }
 
@@ -193,7 +194,7 @@ static int convert(struct convert_command *command, const struct tool_trace *tra
 
 /* ---- Imported traces ------------------------------------------------------------------------ */
 
-/* What the beginning of a file that isn't called a trace says. NULL: it may be one. */
+/* Finds the importer by the first bytes of a regular file. NULL: no importer knows them; the input may be a trace. */
 static const struct importer *recognize(const char *input)
 {
 	char head[HEAD_BYTES];
@@ -207,7 +208,7 @@ static const struct importer *recognize(const char *input)
 	return found;
 }
 
-/* Makes a trace of the input, in a file without a name. False after a message. */
+/* Imports the input into a trace in an unnamed file. False after a message. */
 static bool import_input(const struct convert_command *command, struct import *import)
 {
 	const struct tool *tool = &command->tool;
@@ -261,7 +262,7 @@ static int convert_import(struct convert_command *command, const struct import *
 	return status;
 }
 
-/* What is done with an input that is no trace. */
+/* Imports the input, then converts the trace. */
 static int run_import(struct convert_command *command)
 {
 	struct import import = { .name = command->input,
@@ -293,13 +294,13 @@ static int run_trace_to_trace(struct convert_command *command)
 	};
 	job.options.from = range->from;
 	job.options.until = range->until;
-	/* A trace of a trace that shall be nothing else is a smaller one. */
+	/* Trace to trace without any other option asks for better compression. */
 	if (!asked)
 		job.options.level = LEVEL_BEST;
 	return trace_to_trace_run(&command->tool, &job);
 }
 
-/* Whether a trace can be what is asked for, of the whole input or of a range of time. Says what is wrong. */
+/* False after a message: an option has no effect on a trace, or the range of time is empty. */
 static bool settle_trace(const struct convert_command *command)
 {
 	const char *foreign = command->query.one                ? "--value"

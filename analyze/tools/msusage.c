@@ -16,7 +16,7 @@
 
 const char *argp_program_version = NAME " " MSREC_VERSION;
 
-/* As msrec's: what env(1) and its like use for themselves. */
+/* msrec's status for failures of its own, as env(1) has it. */
 enum { STATUS_FAILED = 125 };
 
 enum { KEY_NO_TIMER = 0x3000, KEY_KEEP, KEY_FULL };
@@ -96,7 +96,7 @@ static bool is_wanted(const struct command *command, const struct recording_trac
 	return !trace->executed && (!command->only || strcmp(name, command->only) == 0);
 }
 
-/* Files of other processes than the program itself get their id behind their name. */
+/* Appends the process id to the names of other processes than the program itself. */
 static bool name_for(const struct recording *r, const struct recording_trace *trace, const char *given,
 		     char **name)
 {
@@ -148,7 +148,7 @@ static bool report(const struct command *command, const struct recording *r)
 
 /* ---- Traces --------------------------------------------------------------------------------- */
 
-/* By --keep; to be freed. NULL after a message. */
+/* Expands --keep; the caller frees the name. NULL after a message. */
 static char *name_to_keep(const struct command *command, uint32_t pid, unsigned number)
 {
 	struct outname outname = { .pid = pid, .sequence = number };
@@ -204,8 +204,8 @@ static bool is_directory(const char *path)
 }
 
 /*
- * The directory in which the traces are to stay, to be freed; *place is NULL if they aren't. False after a message:
- * what is wrong with a name shall be known before the program runs.
+ * Sets *place to the directory of --keep, for the caller to free; NULL without --keep. Runs before the program, so a
+ * wrong name costs no recording. False after a message.
  */
 static bool find_place(const struct command *command, char **place)
 {
@@ -226,7 +226,7 @@ static bool find_place(const struct command *command, char **place)
 
 /* ---- The run -------------------------------------------------------------------------------- */
 
-/* The program's exit status, or that of a failure of ours. */
+/* Returns the program's exit status, or STATUS_FAILED for a failure of msusage. */
 static int record(const struct command *command, struct recording *r)
 {
 	/* Only a kept trace and the full report need stacks. */
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
 		fputs(NAME ": out of memory\n", stderr);
 		return STATUS_FAILED;
 	}
-	command.tool.any_end = true; /* that of a child is its parent's affair */
+	command.tool.any_end = true; /* traces of children may lack an end */
 	argp_err_exit_status = STATUS_FAILED;
 	argv[0] = (char *)NAME;
 	error_t error = help_parse(NAME, STATUS_FAILED, &argp, argc, argv, ARGP_IN_ORDER, &command);

@@ -15,7 +15,7 @@
  */
 bool number_integer(const char *text, int64_t *value);
 
-/* What options of our own take: a number up to `most`, and nothing that wraps or is left out. */
+/* Numbers of msrec's own options: [blanks] [+] digits, at most `most`; nothing wraps, and an empty text fails. */
 bool number_natural(const char *text, uint64_t most, uint64_t *value);
 
 /*

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is the same for two names of one file, whether it is there already or not. */
+/* Identifies a file, existing or not: equal for all its names. */
 struct output_place {
 	bool shared; /* not a plain file: any number of results may go there */
-	dev_t dev;   /* of the file, else of its directory */
+	dev_t dev;   /* of the file; of its directory if the file doesn't exist */
 	ino_t ino;
-	const char *name; /* in its directory, if there is no such file; else "" */
+	const char *name; /* the name in its directory if the file doesn't exist; else "" */
 };
 
 static int find_place(struct output_place *output_place, const char *name)
@@ -40,7 +40,7 @@ static bool is_same(const struct output_place *a, const struct output_place *b)
 	return !a->shared && a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
 }
 
-/* A renamed result would take the input's place. */
+/* True if the result's rename would replace the input. */
 static bool is_input(int input, const struct output_place *output_place)
 {
 	struct stat st;

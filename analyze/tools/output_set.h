@@ -16,9 +16,9 @@ struct output_set {
 };
 
 /*
- * Notes one more name ("-" is standard output); `input` is a descriptor of what is read. Names that aren't
- * plain files, as /dev/null, may come more than once. Says what goes wrong; returns 0 or an exit status.
- * Begin with a zeroed struct; output_set_finish() is to be called whatever this returns.
+ * Adds a name ("-" is standard output); `input` is the descriptor of the input. Names that aren't plain files, such
+ * as /dev/null, may come more than once. Prints the problem; returns 0 or an exit status. The caller zeroes the
+ * struct first, and calls output_set_finish() in each case.
  */
 int output_set_add(struct output_set *set, const struct tool *tool, int input, const char *name);
 void output_set_finish(struct output_set *set);

@@ -36,7 +36,7 @@ static void notice_misses(const struct tool *tool, const struct tool_trace *trac
 	}
 }
 
-/* Whether the query can be answered; says what can't. */
+/* False after a message: the trace can't answer the query. */
 static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 			const struct profile *profile, const struct emit_query *query)
 {
@@ -55,7 +55,7 @@ static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 	return false;
 }
 
-/* Whether the first thread made all calls for certain: read before the replay, from the sums of a file. */
+/* True if thread 0 surely made all calls. Reads a file's headers before the replay; a pipe is never sure. */
 static bool has_one_thread(const struct tool *tool, const struct tool_trace *trace)
 {
 	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
@@ -74,7 +74,7 @@ static bool has_one_thread(const struct tool *tool, const struct tool_trace *tra
 		mst_reader_want(reader, 0);
 	while (reader && n <= 1 && mst_reader_peek(reader, &chunk) > 0)
 		mst_reader_threads(reader, &n);
-	/* Thread 0 of the system is any thread. */
+	/* tid 0 stands for any thread. */
 	one = reader && n == 1 && mst_reader_threads(reader, &n)->tid != 0;
 	mst_reader_destroy(reader);
 	if (position >= 0)
@@ -115,7 +115,7 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	return status;
 }
 
-/* What is written while the trace passes by. */
+/* Writes the formats of single events, during the replay. */
 static int write_pass(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 		      const struct emit_view *view, const char *name)
 {

@@ -60,7 +60,7 @@ void recording_finish(struct recording *r)
 
 /* ---- The run -------------------------------------------------------------------------------- */
 
-/* To be freed; NULL when out of memory. */
+/* The caller frees the path. NULL: no memory. */
 static char *find_msrec(void)
 {
 	static const char *const places[] = { "msrec", "../trace-record/msrec" };
@@ -68,7 +68,7 @@ static char *find_msrec(void)
 	return path ? path : strdup("msrec");
 }
 
-/* msrec -o DIRECTORY/NUMBER.PID OPTION... -- PROGRAM...; to be freed. NULL when out of memory. */
+/* msrec -o DIRECTORY/NUMBER.PID OPTION... -- PROGRAM...; the caller frees the array. NULL: no memory. */
 static char **command_line(char *msrec, char *pattern, const char *const *options, char *const *program)
 {
 	size_t n = 0, m = 0;
@@ -90,7 +90,7 @@ static char **command_line(char *msrec, char *pattern, const char *const *option
 	return words;
 }
 
-/* A pidfd, for good: msrec's number may be another process's while its traces are read. */
+/* A pidfd, open until the exit: while the tool reads traces, msrec's pid may belong to another process. */
 static volatile sig_atomic_t child_fd;
 
 static void forward(int signal_number)
@@ -110,7 +110,7 @@ static void pass_signals_on(pid_t pid)
 	signal(SIGQUIT, SIG_IGN);
 }
 
-/* As posix_spawnp(), but a signal between fork and wait finds its way. */
+/* Like posix_spawnp(), but forwards signals that arrive between fork and wait, too. */
 static int run(char **words)
 {
 	int report[2];
@@ -151,8 +151,8 @@ int recording_run(struct recording *r, const char *const *options, char *const *
 /* ---- Its traces ----------------------------------------------------------------------------- */
 
 /*
- * What the process calls itself; of one that was gone before msrec could ask, the path of its
- * executable; of a file that is no trace (`reader` is NULL) nothing. To be freed; NULL when out of memory.
+ * Returns the process's argv[0]; the path of its executable if it exited before msrec read argv; "" for a file that
+ * is no trace (`reader` is NULL). The caller frees it. NULL: no memory.
  */
 static char *program_of(const struct mst_reader *reader)
 {
@@ -169,7 +169,7 @@ static char *program_of(const struct mst_reader *reader)
 	return strdup("");
 }
 
-/* Reads all of it: how a process ended is at the end. */
+/* Reads the whole trace, as its last unit says how the process ended. */
 static int look_at(struct recording_trace *trace)
 {
 	int fd = open(trace->path, O_RDONLY | O_CLOEXEC);

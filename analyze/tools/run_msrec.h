@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run under msrec whose traces, one a process, go to a directory of their own: for commands that
- * want answers and not traces. msrec is another process, found beside this program or in PATH.
+ * A run under msrec whose traces, one a process, go to a temporary directory: for commands that print answers and
+ * need no traces afterwards. msrec is another process, found beside this program or in PATH.
  */
 #ifndef ANALYZE_RUN_MSREC_H
 #define ANALYZE_RUN_MSREC_H
@@ -27,15 +27,14 @@ struct recording {
 
 /*
  * Makes the directory: in `place`, hidden, or, if that is NULL, in $TMPDIR or /tmp. 0 or a negative
- * errno. recording_finish() is to be called whatever it returns; it removes the directory and what
- * is still in it.
+ * errno. The caller calls recording_finish() in each case, which removes the directory with its files.
  */
 int recording_init(struct recording *recording, const char *place);
 void recording_finish(struct recording *recording);
 
 /*
  * Runs `program`, a NULL-ended command line, under msrec with `options`, NULL-ended, before it.
- * Signals from the terminal are the program's; SIGTERM and SIGHUP are passed on to it. Returns the
+ * The tool ignores signals from the terminal, which reach the program itself, and passes on SIGTERM and SIGHUP. Returns the
  * status as waitpid() gives it, or a negative errno if msrec can't be run.
  */
 int recording_run(struct recording *recording, const char *const *options, char *const *program);

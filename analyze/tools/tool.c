@@ -64,7 +64,7 @@ void tool_notice(const struct tool *tool, const char *format, ...)
 	va_end(list);
 }
 
-/* Each line of a text as an error. */
+/* Prints each line of a text as an error. */
 static void print_lines(const struct tool *tool, const char *text)
 {
 	for (const char *line = text; line;) {
@@ -120,7 +120,7 @@ static int add_symbol_dir(struct tool *tool, const char *directory)
 	return 0;
 }
 
-/* The problem becomes the tool's, behind the text that has it. */
+/* Makes the problem the tool's, after the text of its --also. */
 static int hand_on_problem(struct tool *tool, const struct args *also, const char *text)
 {
 	if (asprintf(&tool->args.problem, "--also=%s:\n%s", text, also->problem) < 0) {
@@ -204,7 +204,7 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	*words = args_prepend(variable ? getenv(variable) : NULL, &argc, argv);
 	error_t error = ENOMEM;
 	if (*words && argc > 0) {
-		(*words)[0] = (char *)tool->name; /* messages shall not depend on the way here */
+		(*words)[0] = (char *)tool->name; /* messages don't depend on how the program was called */
 		error = help_parse(tool->name, TOOL_NO_RESULT, argp, argc, *words, 0, input);
 	}
 	if (error == 0)
@@ -253,8 +253,8 @@ void tool_close(struct tool_trace *trace)
 }
 
 /*
- * What a trace of Massif's own view is best asked for is Massif's own answer. Sizes that were given are those
- * for the alignment that Valgrind's allocator had.
+ * Defaults for a trace of the exact engine: Massif's own results. Its usable sizes are those of Valgrind's allocator
+ * with an alignment of 16.
  */
 static void suit(const struct mst_file_info *info, struct settings *settings)
 {
@@ -266,7 +266,7 @@ static void suit(const struct mst_file_info *info, struct settings *settings)
 		settings->usable = settings->alignment == 16 ? USABLE_REAL : USABLE_VALGRIND;
 }
 
-/* Why the trace cannot answer, to be said behind its name; NULL: it can. */
+/* Returns why the trace can't answer, to be printed after its name. NULL: it can. */
 static const char *find_missing(const struct mst_file_info *info, const struct settings *settings, bool pages)
 {
 	const bool sample = info->sample_bytes && !pages;
@@ -284,7 +284,7 @@ static const char *find_missing(const struct mst_file_info *info, const struct s
 	return NULL;
 }
 
-/* *ms is set if time is in milliseconds for want of anything else. */
+/* Sets *ms if the default unit becomes milliseconds because the trace lacks instruction counts. */
 static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
 		   bool *ms)
 {
@@ -297,7 +297,7 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 		return false;
 	}
 	if (pages && settings->stacks)
-		/* Massif says so, and counts both. */
+		/* Massif prints this and counts both. */
 		print_lines(tool, "Bad option: --pages-as-heap=yes\n"
 				  "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
 	settings->pages_as_heap = pages;
@@ -417,7 +417,7 @@ static void notice_figures(const struct tool *tool, const struct tool_trace *tra
 			    mst_reader_instructions(trace->reader));
 }
 
-/* More than a few have nothing to do, as what they decode has to be looked at in order. */
+/* More than a few threads would idle: observers see decoded chunks in order. */
 unsigned tool_jobs(const struct tool *tool)
 {
 	cpu_set_t set;
@@ -447,7 +447,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 	notice_initial_state(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	struct mst_end peeked;
-	/* Observers may be satisfied before the end. */
+	/* A replay stops before the end once all observers are satisfied. */
 	if (!end && result == REPLAY_COMPLETE && mst_reader_peek_end(trace->reader, &peeked))
 		end = &peeked;
 	if (end) {

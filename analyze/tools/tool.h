@@ -21,7 +21,7 @@ enum tool_status {
 	TOOL_COMPLETE = 0,
 	TOOL_PARTIAL = 1, /* the trace is damaged or cut; the result covers the intact part */
 	TOOL_NO_RESULT = 2,
-	TOOL_USAGE = 64, /* and what this trace cannot answer */
+	TOOL_USAGE = 64, /* also: this trace cannot answer */
 };
 
 static inline bool tool_has_result(int status)
@@ -31,7 +31,7 @@ static inline bool tool_has_result(int status)
 
 struct tool {
 	const char *name;
-	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 and Massif's own steps */
+	int verbosity;     /* -1 quiet, 0 notices, 1 more, 2 also Massif's snapshots */
 	unsigned jobs;     /* threads that decode; 0: as many as there are processors */
 	bool any_end;      /* no notice if the end of the process is unknown */
 	struct args args;  /* Massif's options */
@@ -63,57 +63,56 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 /* One line behind the tool's name. */
 void tool_error(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * The same, of a failure to read the open input `name`: an errno. What reading cannot fail with is the fault of a
- * temporary file into which the input was to be copied.
+ * The same for a failure to read the open input `name`, an errno. Values that read() never sets come from the
+ * temporary file into which the input was copied.
  */
 void tool_input_error(const struct tool *tool, const char *name, int error);
 /* As tool_error(), unless the tool is to be quiet. */
 void tool_notice(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The notices of symbols_notice(). */
+/* Prints the notices of symbols_notice(). */
 void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols);
 
 struct tool_trace {
 	const char *name; /* for messages */
 	int fd;
-	int origin;    /* a descriptor of what it was made of: the same, unless another program recorded it */
-	int64_t start; /* where in the file it begins; -1: it is no file */
+	int origin;    /* descriptor of the input: `fd`, or the file that was imported */
+	int64_t start; /* its offset in the file; -1: not seekable */
 	struct mst_reader *reader;
 };
 
-/* "-" is standard input. Says what is wrong and returns false if it isn't a readable trace. */
+/* "-" is standard input. False after a message: no readable trace. */
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path);
-/* The same for a descriptor, which becomes the trace's whatever comes of it. */
+/* The same for a descriptor, which the trace owns even on failure. */
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd);
 void tool_close(struct tool_trace *trace);
 
 /*
- * Compares what the tool's settings, those of --also too, ask for with what the trace holds, and
- * gives the default time unit its meaning. Says what is missing and returns false if the settings
- * can't be honoured.
+ * Checks that the trace holds what the tool's settings and those of --also need, and resolves the default time unit.
+ * False after a message: something is missing.
  */
 bool tool_settle(struct tool *tool, const struct tool_trace *trace);
 
 /*
- * The same of a trace that has been replayed, for what only its kinds of blocks tell: says so and returns true if
- * the settings ask for what the program's allocator gave, and that isn't known.
+ * The same after the replay, for a property that only the kinds show: true after a message if the settings need the
+ * usable sizes of the program's allocator and the trace lacks them.
  */
 bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
 		       const struct settings *settings);
 
-/* How many threads shall decode. */
+/* Number of threads that decode. */
 unsigned tool_jobs(const struct tool *tool);
 
 /*
- * Replays with progress on a terminal, then repeats what the recorder and the reader found odd:
- * a killed program, losses, damage. Returns a tool_status; if tool_has_result() the observers have one.
+ * Replays with progress on a terminal, then prints what the recorder and the reader noticed: a killed
+ * program, losses, damage. Returns a tool_status; if tool_has_result() the observers have one.
  */
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
 			     struct observer **observers, size_t n);
 
 /*
- * The name that a pattern means, which was the value of `option`, for the caller to free. NULL after
- * a message: *status is the exit status, 1 where Massif's is.
+ * Expands a pattern, the value of `option`; the caller frees the name. NULL after a message: *status is the exit
+ * status, 1 where Massif's is.
  */
 char *tool_out_name(const struct tool *tool, const char *option, const char *pattern, struct outname *outname,
 		    int *status);

@@ -25,7 +25,7 @@ static void copy(int from, struct out *out)
 		out_fail(out, errno);
 }
 
-/* Copies to a file without a name, which it returns; -1 with errno. */
+/* Copies to an unnamed file and returns its descriptor; -1 with errno. */
 static int spool(int from)
 {
 	const int to = file_unnamed();
@@ -61,7 +61,7 @@ static const char *input_name(const struct trace_to_trace *job)
 	return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
 }
 
-/* A descriptor of the input that can be read twice; -1 after a message. */
+/* Opens the input, or a copy of it, so that it can be read twice. -1 after a message. */
 static int open_twice(const struct tool *tool, const struct trace_to_trace *job)
 {
 	bool is_stdin = strcmp(job->input, "-") == 0;
@@ -91,7 +91,7 @@ static void report_error(const struct tool *tool, const char *name, int error)
 
 /* ---- As it is ------------------------------------------------------------------------------- */
 
-/* The sound part of the trace, which has been replayed, to `to`; if wanted, with the names of its frames. */
+/* Appends the intact part of a replayed trace to `to`, with the names of its frames if the job embeds them. */
 static int extend(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
 		  int from, int to)
 {
@@ -129,7 +129,7 @@ static int copy_units(const struct tool *tool, const struct trace_to_trace *job,
 
 /* ---- Rewritten ------------------------------------------------------------------------------ */
 
-/* `again`: the input has been replayed before, and its notices were printed. */
+/* `again`: an earlier replay of the input has printed its notices. */
 static int rewrite(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
 		   int to, const struct rewrite_survey *survey, bool again)
 {
@@ -155,7 +155,7 @@ static int rewrite(const struct tool *tool, const struct trace_to_trace *job, co
 
 /* ---- The run -------------------------------------------------------------------------------- */
 
-/* From the trace in `from` to `to`, which then stands at its beginning. */
+/* Writes the trace of `from` to `to`, then rewinds `to`. */
 static int run_step(const struct tool *tool, const struct trace_to_trace *job, int from, int to, bool copies,
 		    bool again)
 {

@@ -13,12 +13,12 @@ struct trace_to_trace {
 	const char *input;  /* "-" is standard input */
 	const char *output; /* NULL or "-": standard output */
 	bool embed_symbols;
-	bool rewrites;  /* as the options say; else embed_symbols: the units stay as they are */
-	bool from_fork; /* only what a forked child did itself, with what it began with */
+	bool rewrites; /* applies `options`; else embed_symbols must be set, and the units stay as they are */
+	bool from_fork;                 /* begins at the fork of a forked child, with its initial state */
 	struct rewrite_options options; /* but `first` */
 };
 
-/* Says what goes wrong; returns an enum tool_status. */
+/* Prints the problem; returns an enum tool_status. */
 int trace_to_trace_run(const struct tool *tool, const struct trace_to_trace *job);
 
 /* Copies the trace on `fd`, from its present position, to the output of a job. */
