@@ -16,12 +16,10 @@
 
 #include "import.h"
 #include "imported_names.h"
-#include "line_reader.h"
 #include "mst_limits.h"
 #include "mst_writer.h"
 #include "string_set.h"
 
-#define NS_PER_MS 1000000u
 #define TEXT_MOST ((uint64_t)512 << 20)
 #define VERSION_MOST 3
 
@@ -103,25 +101,17 @@ static const char **split_command(char *command, uint32_t *argc)
 
 static int begin_trace(struct state *s)
 {
-	static const struct mst_writer_options options = { .identity = false };
-	struct mst_file_info info = {
-		.page_size = (uint32_t)s->page_size,
+	struct import_info info = {
 		.recorder = "heaptrack, by msconvert " MSREC_VERSION,
-		.exe = s->import->name,
-		.cwd = "",
+		.page_size = (uint32_t)s->page_size,
 	};
 	const char **argv = s->command ? split_command(s->command, &info.argc) : NULL;
-	uint32_t thread;
 	if (s->command && !argv)
 		return import_check(s->import, MST_ERR_NOMEM);
 	info.argv = argv;
-	if (info.argc)
-		info.exe = argv[0];
-	int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
-	if (!error)
-		error = mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread);
+	const int status = import_begin(s->import, &s->writer, &info);
 	free(argv);
-	return import_check(s->import, error);
+	return status;
 }
 
 static int read_version(struct state *s, const char *at)
@@ -283,27 +273,22 @@ static int read_call(struct state *s, const char *at, bool comes)
 	return import_check(s->import, error);
 }
 
-/* The middle of the millisecond, so that the trace's rounding keeps the millisecond. */
-static uint64_t ns_of(uint64_t ms)
-{
-	return ms * NS_PER_MS + NS_PER_MS / 2;
-}
-
 static int read_time(struct state *s, const char *at)
 {
 	uint64_t ms;
-	if (!next_number(&at, &ms) || ms > INT64_MAX / NS_PER_MS - 1)
+	if (!next_number(&at, &ms) || ms > INT64_MAX / IMPORT_NS_PER_MS - 1)
 		return import_refuse(s->import, "a time that is none");
 	if (ms > s->ms)
 		s->ms = ms;
-	mst_writer_at(s->writer, ns_of(s->ms), 0);
+	mst_writer_at(s->writer, import_ms_to_ns(s->ms), 0);
 	return 0;
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static int read_line(struct state *s, const char *line, size_t n)
+static int read_line(void *state, char *line, size_t n)
 {
+	struct state *s = state;
 	const char what = n > 1 && line[1] == ' ' ? *line : '\0';
 	if (s->version == 0 && what != 'v')
 		return *line == '#' || n == 0
@@ -340,28 +325,17 @@ static int end_trace(struct state *s)
 {
 	struct mst_end end = {
 		.reason = MST_END_UNKNOWN,
-		.time_ns = ns_of(s->ms),
+		.time_ns = import_ms_to_ns(s->ms),
 		.unknown_frees = s->unknown_frees,
 	};
 	if (!s->writer)
 		return import_refuse(s->import, "not a file of heaptrack");
-	end.events = mst_writer_events(s->writer);
-	int error = imported_names_write(s->names, s->writer);
-	if (!error)
-		error = mst_writer_finish(s->writer, &end);
-	return import_check(s->import, error);
+	return import_finish(s->import, s->writer, s->names, &end);
 }
 
-static int read_file(struct state *s, struct line_reader *lines)
+static int read_file(struct state *s)
 {
-	enum line_reader_result result;
-	char *line;
-	size_t n;
-	while ((result = line_reader_line(lines, &line, &n)) == LINE_READER_LINE) {
-		if (read_line(s, line, n) != 0)
-			return -1;
-	}
-	return import_end(s->import, result) ? -1 : end_trace(s);
+	return import_lines(s->import, read_line, s) ? -1 : end_trace(s);
 }
 
 static int import_file(struct import *import)
@@ -370,12 +344,9 @@ static int import_file(struct import *import)
 			   .page_size = 4096,
 			   .texts = string_set_create(),
 			   .names = imported_names_create() };
-	struct line_reader *lines = line_reader_create(import->from);
-	const int status =
-		s.texts && s.names && lines ? read_file(&s, lines) : import_check(import, MST_ERR_NOMEM);
+	const int status = s.texts && s.names ? read_file(&s) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
-	line_reader_destroy(lines);
 	string_set_destroy(s.texts);
 	imported_names_destroy(s.names);
 	free(s.command);

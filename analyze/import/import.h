@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other programs recorded, as traces: one file a format behind this interface. An importer reads a hostile file
+ * The recordings of other programs as traces: one file a format behind this interface. An importer reads a hostile file
  * and writes a whole trace; it neither prints nor exits.
  *
  * To add a format NAME:
  *
- * 1. Write NAME.c, which defines `const struct importer import_NAME` and reads lines through line_reader.h, or bytes of
- *    import->from. It writes the trace to import->to by mstrace.h's writer. memusage.c is the smallest to start from.
+ * 1. Write NAME.c, which defines `const struct importer import_NAME` and reads lines by import_lines(), or bytes of
+ *    import->from. It writes the trace by mst_writer.h, between import_begin() and import_finish(). memusage.c is the
+ *    smallest to start from.
  * 2. Add FORMAT(NAME) to import_formats.h and NAME.c to meson.build.
  *
  * msconvert(1) describes it, tests/unit/test_import.c and tests/unit/test_import_damaged.c feed it.
@@ -18,7 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "line_reader.h"
+#include "mstrace.h"
+
+struct imported_names;
+struct mst_writer;
 
 struct import {
 	int from;            /* a regular file, read from its beginning */
@@ -29,8 +33,37 @@ struct import {
 	const char *warning; /* set on success if the trace isn't all of it: constant text */
 };
 
-/* Sets problem or warning by how the file's lines (line_reader.h) ended. 0 or -1. */
-int import_end(struct import *import, enum line_reader_result result);
+#define IMPORT_NS_PER_MS 1000000u
+#define IMPORT_PAGE_SIZE 4096u /* of a file that doesn't name its own */
+
+/* The first unit of an imported trace. */
+struct import_info {
+	const char *recorder;
+	const char *const *argv; /* argc may be 0; then the file stands for the program */
+	uint32_t argc, page_size;
+	bool identity; /* the trace will say which block each free gives back */
+};
+
+/*
+ * Functions that return int: 0, or -1 with a problem. import_begin() creates the writer of import->to with one thread,
+ * 0; the caller destroys it. import_finish() writes the names and `end`, whose `events` it sets.
+ */
+int import_begin(struct import *import, struct mst_writer **writer, const struct import_info *info);
+int import_finish(struct import *import, struct mst_writer *writer, struct imported_names *names,
+		  struct mst_end *end);
+
+/* Calls `read_line` with each line of import->from and its length, until it returns another value than 0. */
+typedef int import_line(void *state, char *line, size_t n);
+int import_lines(struct import *import, import_line *read_line, void *state);
+
+/* Sets the warning that the file is cut. */
+void import_cut(struct import *import);
+
+/* The middle of the millisecond, so that the trace's rounding keeps the millisecond. */
+static inline uint64_t import_ms_to_ns(uint64_t ms)
+{
+	return ms * IMPORT_NS_PER_MS + IMPORT_NS_PER_MS / 2;
+}
 
 /* Sets the problem and returns -1. */
 int import_refuse(struct import *import, const char *problem);
@@ -43,7 +76,7 @@ struct importer {
 	const char *name;   /* --from=NAME */
 	const char *help;   /* one line */
 	const char *notice; /* what such a trace can't answer, one line; NULL: nothing */
-	/* Whether a file with these first bytes, uncompressed, has the format; NULL: the format has no magic. */
+	/* True if a file with these first bytes, uncompressed, has the format. NULL: the format has no magic. */
 	bool (*recognize)(const char *head, size_t n);
 	/* 0 or -1. Memory and time are bounded by the uncompressed size of the file, memory also by a limit. */
 	int (*read)(struct import *import);

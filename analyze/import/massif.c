@@ -13,12 +13,10 @@
 #include "import.h"
 #include "imported_names.h"
 #include "index_map.h"
-#include "line_reader.h"
 #include "mst_limits.h"
 #include "mst_writer.h"
 #include "string_set.h"
 
-#define NS_PER_UNIT 1000000u
 #define DEPTH_MOST 4096u
 #define SYNTHETIC ((uint64_t)1 << 60) /* addresses for frames whose own address has a second name */
 
@@ -287,37 +285,33 @@ static int read_node(struct state *s, char *line)
 
 static int begin_trace(struct state *s)
 {
-	static const struct mst_writer_options options = { .identity = true };
 	const char *const argv[] = { s->command ? s->command : s->import->name };
-	const struct mst_file_info info = {
-		.page_size = 4096,
+	const struct import_info info = {
 		.recorder = "massif, by msconvert " MSREC_VERSION,
-		.exe = argv[0],
-		.cwd = "",
-		.argc = 1,
 		.argv = argv,
+		.argc = 1,
+		.page_size = IMPORT_PAGE_SIZE,
+		.identity = true,
 	};
-	uint32_t thread;
-	const int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
-	return import_check(s->import,
-			    error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
+	return import_begin(s->import, &s->writer, &info);
 }
 
 static int read_time(struct state *s, const char *text)
 {
 	char *end;
 	const uint64_t time = strtoull(text, &end, 10);
-	if (end == text || *end || time > INT64_MAX / NS_PER_UNIT - 1)
+	if (end == text || *end || time > INT64_MAX / IMPORT_NS_PER_MS - 1)
 		return import_refuse(s->import, "a time that is none");
-	s->last_ns =
-		time * NS_PER_UNIT + NS_PER_UNIT / 2; /* the middle: the trace's rounding keeps the unit */
+	s->last_ns = import_ms_to_ns(time);
 	mst_writer_at(s->writer, s->last_ns, 0);
 	return 0;
 }
 
-static int read_line(struct state *s, char *line)
+static int read_line(void *state, char *line, size_t n)
 {
+	struct state *s = state;
 	char *at = line + strspn(line, " ");
+	(void)n;
 	if (s->depth || (*at == 'n' && at[1] >= '0' && at[1] <= '9')) {
 		if (*at != 'n' || !s->writer)
 			return import_refuse(s->import, "a tree that ends too early, or begins so");
@@ -342,52 +336,37 @@ static int end_trace(struct state *s)
 	struct mst_end end = { .reason = MST_END_UNKNOWN, .time_ns = s->last_ns };
 	if (!s->any)
 		return import_refuse(s->import, "a massif.out without a detailed snapshot");
-	end.events = mst_writer_events(s->writer);
-	const int error = imported_names_write(s->names, s->writer);
-	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
+	return import_finish(s->import, s->writer, s->names, &end);
 }
 
-static int read_file(struct state *s, struct line_reader *lines)
+static int read_file(struct state *s)
 {
-	enum line_reader_result result;
-	char *line;
-	size_t n;
-	while ((result = line_reader_line(lines, &line, &n)) == LINE_READER_LINE) {
-		if (read_line(s, line) != 0)
-			return -1;
-	}
-	/* The file ends inside a tree. */
-	if (result == LINE_READER_END && s->depth)
-		result = LINE_READER_CUT;
-	return import_end(s->import, result) ? -1 : end_trace(s);
+	if (import_lines(s->import, read_line, s) != 0)
+		return -1;
+	if (s->depth)
+		import_cut(s->import);
+	return end_trace(s);
 }
 
 static int import_file(struct import *import)
 {
 	struct state *s = calloc(1, sizeof(*s));
-	struct line_reader *lines = line_reader_create(import->from);
-	int status = -1;
-	if (s && lines) {
-		s->import = import;
-		s->names = imported_names_create();
-		s->labels = string_set_create();
-		status = s->names && s->labels ? read_file(s, lines) : import_check(s->import, MST_ERR_NOMEM);
-	} else {
-		import->problem = mst_strerror(MST_ERR_NOMEM);
-	}
+	if (!s)
+		return import_check(import, MST_ERR_NOMEM);
+	s->import = import;
+	s->names = imported_names_create();
+	s->labels = string_set_create();
+	const int status = s->names && s->labels ? read_file(s) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
-	line_reader_destroy(lines);
-	if (s) {
-		mst_writer_destroy(s->writer);
-		imported_names_destroy(s->names);
-		string_set_destroy(s->labels);
-		index_map_finish(&s->label_of_frame);
-		index_map_finish(&s->place_of_stack);
-		free(s->frame_of_label);
-		free(s->places);
-		free(s->active);
-		free(s->command);
-	}
+	mst_writer_destroy(s->writer);
+	imported_names_destroy(s->names);
+	string_set_destroy(s->labels);
+	index_map_finish(&s->label_of_frame);
+	index_map_finish(&s->place_of_stack);
+	free(s->frame_of_label);
+	free(s->places);
+	free(s->active);
+	free(s->command);
 	free(s);
 	errno = saved;
 	return status;

@@ -216,19 +216,13 @@ static int write_records(struct state *s, struct datafile *data)
 
 static int begin_trace(struct state *s)
 {
-	const char *const argv[] = { s->import->name };
-	const struct mst_file_info info = {
-		.page_size = 4096,
+	const struct import_info info = {
 		.recorder = "memusage, by msconvert " MSREC_VERSION,
-		.exe = s->import->name,
-		.cwd = "",
+		.argv = &s->import->name,
 		.argc = 1,
-		.argv = argv,
+		.page_size = IMPORT_PAGE_SIZE,
 	};
-	static const struct mst_writer_options options = { .identity = false };
-	uint32_t thread;
-	int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
-	return error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread);
+	return import_begin(s->import, &s->writer, &info);
 }
 
 static int import_file(struct import *import)
@@ -238,18 +232,16 @@ static int import_file(struct import *import)
 		return -1;
 	struct state s = { .import = import, .unused = NO_BLOCK, .newest = NO_BLOCK };
 	datafile_drop_copy(data);
-	int error = begin_trace(&s);
-	if (!error)
-		error = write_records(&s, data);
-	if (error && error != MST_ERR_IO)
-		import->problem = mst_strerror(error);
-	int saved = errno;
+	int status = begin_trace(&s);
+	if (status == 0)
+		status = import_check(import, write_records(&s, data));
+	const int saved = errno;
 	mst_writer_destroy(s.writer);
 	datafile_destroy(data);
 	free(s.blocks);
 	free(s.tops);
 	errno = saved;
-	return error ? -1 : 0;
+	return status;
 }
 
 const struct importer import_memusage = {

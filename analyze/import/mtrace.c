@@ -12,12 +12,10 @@
 #include "import.h"
 #include "imported_names.h"
 #include "index_map.h"
-#include "line_reader.h"
 #include "mst_limits.h"
 #include "mst_writer.h"
 #include "string_set.h"
 
-#define NS_A_CALL 1000000u
 #define NO_BLOCK UINT32_MAX
 
 struct block {
@@ -194,18 +192,12 @@ static int do_resize(struct state *s, uint32_t stack, uint64_t address, uint64_t
 	return put_block(s, address, kind, index);
 }
 
-/* The middle of the millisecond, so that the trace's rounding keeps the millisecond. */
-static uint64_t ns_of(uint64_t call)
-{
-	return call * NS_A_CALL + NS_A_CALL / 2;
-}
-
 static int do_call(struct state *s, char what, uint32_t stack, uint64_t address, uint64_t size)
 {
 	uint32_t kind;
 	if (s->resizing != (what == '>'))
 		return import_refuse(s->import, "a realloc of which half is missing");
-	mst_writer_at(s->writer, ns_of(++s->calls), 0);
+	mst_writer_at(s->writer, import_ms_to_ns(++s->calls), 0);
 	switch (what) {
 	case '+':
 		return do_alloc(s, stack, address, size);
@@ -246,11 +238,13 @@ static bool next_number(char **at, uint64_t *value)
 }
 
 /* Reads "[@ PLACE] + ADDRESS SIZE". Blanks may be part of the place's path. */
-static int read_line(struct state *s, char *line)
+static int read_line(void *state, char *line, size_t n)
 {
+	struct state *s = state;
 	char *at = line, *place = NULL;
 	uint64_t address, size = 0;
 	uint32_t stack = MST_ROOT_STACK;
+	(void)n;
 	if (*at == '=' || *at == '\0')
 		return 0;
 	if (strncmp(at, "@ ", 2) == 0) {
@@ -278,47 +272,30 @@ static int read_line(struct state *s, char *line)
 
 static int begin_trace(struct state *s)
 {
-	static const struct mst_writer_options options = { .identity = true };
-	const char *const argv[] = { s->import->name };
-	const struct mst_file_info info = {
-		.page_size = 4096,
+	const struct import_info info = {
 		.recorder = "mtrace, by msconvert " MSREC_VERSION,
-		.exe = s->import->name,
-		.cwd = "",
+		.argv = &s->import->name,
 		.argc = 1,
-		.argv = argv,
+		.page_size = IMPORT_PAGE_SIZE,
+		.identity = true,
 	};
-	uint32_t thread;
-	const int error = mst_writer_create(&s->writer, s->import->to, &info, &options);
-	return import_check(s->import,
-			    error ? error : mst_writer_thread(s->writer, &(struct mst_thread){ 0 }, &thread));
+	return import_begin(s->import, &s->writer, &info);
 }
 
 static int end_trace(struct state *s)
 {
 	struct mst_end end = {
 		.reason = MST_END_UNKNOWN,
-		.time_ns = ns_of(s->calls),
-		.events = mst_writer_events(s->writer),
+		.time_ns = import_ms_to_ns(s->calls),
 		.unknown_frees = s->unknown_frees,
 		.implied_frees = s->implied_frees,
 	};
-	const int error = imported_names_write(s->names, s->writer);
-	return import_check(s->import, error ? error : mst_writer_finish(s->writer, &end));
+	return import_finish(s->import, s->writer, s->names, &end);
 }
 
-static int read_file(struct state *s, struct line_reader *lines)
+static int read_file(struct state *s)
 {
-	enum line_reader_result result;
-	char *line;
-	size_t n;
-	if (begin_trace(s) != 0)
-		return -1;
-	while ((result = line_reader_line(lines, &line, &n)) == LINE_READER_LINE) {
-		if (read_line(s, line) != 0)
-			return -1;
-	}
-	return import_end(s->import, result) ? -1 : end_trace(s);
+	return begin_trace(s) || import_lines(s->import, read_line, s) ? -1 : end_trace(s);
 }
 
 static int import_file(struct import *import)
@@ -326,15 +303,12 @@ static int import_file(struct import *import)
 	struct state s = { .import = import,
 			   .names = imported_names_create(),
 			   .places = string_set_create() };
-	struct line_reader *lines = line_reader_create(import->from);
-	const int status =
-		s.names && s.places && lines ? read_file(&s, lines) : import_check(import, MST_ERR_NOMEM);
+	const int status = s.names && s.places ? read_file(&s) : import_check(import, MST_ERR_NOMEM);
 	const int saved = errno;
 	mst_writer_destroy(s.writer);
 	imported_names_destroy(s.names);
 	string_set_destroy(s.places);
 	free(s.stacks);
-	line_reader_destroy(lines);
 	index_map_finish(&s.addresses);
 	free(s.blocks);
 	free(s.unused);
