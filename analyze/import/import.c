@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "import.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -108,6 +109,7 @@ int import_check(struct import *import, int error)
 bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32_t most)
 {
 	void **array = items;
+	assert(n <= *room);
 	if (n < *room)
 		return true;
 	const uint32_t wanted = *room < most / 2 ? *room * 2 + 256 : most;

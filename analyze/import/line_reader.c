@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "line_reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static enum line_reader_result begin(struct line_reader *u)
 static bool inflate_some(struct line_reader *u)
 {
 	z_stream *z = &u->gzip;
+	assert(u->n_text < u->room);
 	z->next_in = u->input + u->at_input;
 	z->avail_in = (uInt)(u->n_input - u->at_input);
 	z->next_out = (Bytef *)u->text + u->n_text;
@@ -161,6 +163,7 @@ static enum line_reader_result fill_text(struct line_reader *u)
 /* Drops the consumed lines and makes room behind the rest of the text. */
 static enum line_reader_result make_room(struct line_reader *u)
 {
+	assert(u->at_text <= u->n_text && u->n_text <= u->room);
 	memmove(u->text, u->text + u->at_text, u->n_text - u->at_text);
 	u->n_text -= u->at_text;
 	u->at_text = 0;

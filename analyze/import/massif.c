@@ -5,6 +5,7 @@
  * doesn't hold numbers of calls and blocks. A unit of the file's time, whichever it is, becomes a millisecond. The
  * entries that Massif summed up get a frame with Massif's words.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -180,6 +181,7 @@ static int add_bytes(struct state *s, uint64_t bytes)
 {
 	struct place *place = NULL;
 	uint32_t stack = MST_ROOT_STACK;
+	assert(s->depth > 0 && s->depth <= DEPTH_MOST);
 	for (unsigned i = s->depth; i-- > 1;) {
 		const struct mst_stack one = { .parent = stack, .frame = s->nodes[i].frame };
 		if (import_check(s->import, mst_writer_stack(s->writer, &one, &stack)) != 0)
@@ -188,6 +190,7 @@ static int add_bytes(struct state *s, uint64_t bytes)
 	if (find_place(s, stack, &place) != 0)
 		return -1;
 	place->wanted += bytes;
+	assert(place->active || s->n_active < s->n_places);
 	if (!place->active)
 		s->active[s->n_active++] = (uint32_t)(place - s->places);
 	place->active = true;

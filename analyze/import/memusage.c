@@ -5,6 +5,7 @@
  * realloc that shrinks the newest block. The live bytes are exact at each record, and so is the total ever requested.
  * Sizes and numbers of calls are exact for programs that never call realloc. Stack depths become markers.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -85,6 +86,7 @@ static int add_block(struct state *s, uint32_t kind)
 static void take_block(struct state *s, uint32_t id)
 {
 	struct block *b = &s->blocks[id];
+	assert(s->tops[b->kind] == id);
 	s->tops[b->kind] = b->below;
 	if (b->newer == NO_BLOCK)
 		s->newest = b->older;

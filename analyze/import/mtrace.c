@@ -3,6 +3,7 @@
  * Logs of glibc's mtrace as traces. Each line has one caller and an address, so each call has a stack of one frame,
  * and each free names its block. A log has no times: the importer puts one millisecond between calls.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t 
 		s->room = room;
 	}
 	const uint32_t number = s->n_unused ? s->unused[--s->n_unused] : s->n_blocks++;
+	assert(number < s->n_blocks && s->n_blocks <= s->room);
 	s->blocks[number] = (struct block){ index, kind };
 	return index_map_put(&s->addresses, address, number) ? 0 : import_check(s->import, MST_ERR_NOMEM);
 }
@@ -64,6 +66,7 @@ static bool take_block(struct state *s, uint64_t address, struct block *block)
 	*block = (struct block){ UINT64_MAX, MST_UNKNOWN_KIND };
 	if (!index_map_take(&s->addresses, address, &number))
 		return false;
+	assert(number < s->n_blocks && s->n_unused < s->n_blocks);
 	*block = s->blocks[number];
 	s->unused[s->n_unused++] = (uint32_t)number;
 	return true;

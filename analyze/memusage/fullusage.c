@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fullusage.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,6 +376,7 @@ static unsigned insert_request(struct request list[LARGEST], unsigned found, con
 			       uint32_t id, uint64_t n)
 {
 	unsigned place = found;
+	assert(found <= LARGEST);
 	while (place > 0 && kinds[list[place - 1].kind].size < kinds[id].size)
 		place--;
 	for (unsigned i = place; i > 0 && kinds[list[i - 1].kind].size == kinds[id].size; i--) {

@@ -13,10 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * The temporary name, where a handler finds it whatever has become of the heap; said to be one once its file
- * is there.
- */
+/* The temporary name, static so that a signal handler can read it even if the heap is corrupt; valid while `is_there`. */
 static char temporary[PATH_MAX];
 static atomic_bool is_there;
 
@@ -26,14 +23,14 @@ static void remove_unfinished(void)
 		unlink(temporary);
 }
 
-/* With SA_RESETHAND: what is raised again waits until this returns, and ends the process. */
+/* SA_RESETHAND: the signal raised here stays pending until the handler returns, then ends the process. */
 static void remove_and_die(int signal_number)
 {
 	remove_unfinished();
 	raise(signal_number);
 }
 
-/* Libraries that read debug information exit where they find no memory. */
+/* Libraries that read debug information call exit() when out of memory. */
 static bool watch_exit(void)
 {
 	static bool watched;
@@ -59,7 +56,7 @@ static void forget(struct output_file *file)
 	*file = (struct output_file){ .fd = -1 };
 }
 
-/* Names that fit wherever the target's own fits: they don't contain it. */
+/* The temporary name doesn't contain the target's, so it is never too long for the directory. */
 static int create_beside(struct output_file *file, mode_t mode)
 {
 	const char *slash = strrchr(file->path, '/');

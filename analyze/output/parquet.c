@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "parquet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #define LEVEL 3
 #define MAGIC "PAR1"
 
-/* Bytes in the making. */
 struct buffer {
 	unsigned char *bytes;
 	size_t n, room;
@@ -28,9 +28,9 @@ struct parquet {
 	const struct parquet_column *columns;
 	unsigned n_columns, column;
 	struct column *data;
-	uint32_t rows; /* of the present group */
+	uint32_t rows; /* complete ones of the present group */
 	uint64_t all_rows, offset;
-	struct buffer groups; /* what the end of the file says of them */
+	struct buffer groups; /* metadata of the written groups, for the end of the file */
 	uint32_t n_groups;
 	struct buffer page, packed;
 	ZSTD_CCtx *zstd;
@@ -43,6 +43,7 @@ static void fail(struct parquet *p)
 
 static void append(struct parquet *p, struct buffer *b, const void *bytes, size_t n)
 {
+	assert(b->n <= b->room);
 	if (n > b->room - b->n) {
 		const size_t room = (b->n + n) * 2 + 256;
 		unsigned char *grown = realloc(b->bytes, room);
@@ -71,7 +72,7 @@ static void append_u32(struct parquet *p, struct buffer *b, uint32_t value)
 	append(p, b, bytes, sizeof(bytes));
 }
 
-/* ---- Thrift's compact protocol, in which the headers are ---- */
+/* ---- Headers, in Thrift's compact protocol ---- */
 
 enum thrift_type { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
 
@@ -90,10 +91,11 @@ static void append_byte(struct parquet *p, struct buffer *b, unsigned byte)
 	append(p, b, &(unsigned char){ (unsigned char)byte }, 1);
 }
 
-/* Fields are named by their distance from the one before. */
+/* A field's number is encoded as its distance from the last field's, in 4 bits. */
 static void append_field(struct parquet *p, struct buffer *b, unsigned *last, unsigned field,
 			 enum thrift_type type)
 {
+	assert(field > *last && field - *last <= 15);
 	append_byte(p, b, (field - *last) << 4 | (unsigned)type);
 	*last = field;
 }
@@ -102,7 +104,7 @@ static void append_int(struct parquet *p, struct buffer *b, unsigned *last, unsi
 		       enum thrift_type type, uint64_t value)
 {
 	append_field(p, b, last, field, type);
-	append_varint(p, b, value << 1); /* zigzag of what is never negative */
+	append_varint(p, b, value << 1); /* zigzag of a non-negative number */
 }
 
 static void append_string(struct parquet *p, struct buffer *b, const char *text)
@@ -137,11 +139,12 @@ static unsigned type_of(const struct parquet_column *column)
 	return column->text ? TYPE_BYTE_ARRAY : TYPE_INT64;
 }
 
-/* Which values are there, as one bit-packed run, and then those. */
+/* Fills the page: one bit-packed run of which rows have a value, then the values. */
 static void make_page(struct parquet *p, const struct column *column)
 {
 	const uint32_t groups = (p->rows + 7) / 8;
 	struct buffer run = { 0 };
+	assert(groups <= sizeof(column->present));
 	append_varint(p, &run, (uint64_t)groups << 1 | 1);
 	append(p, &run, column->present, groups);
 	p->page.n = 0;
@@ -181,7 +184,7 @@ static void append_page_header(struct parquet *p, struct buffer *b)
 	append_stop(p, b);
 }
 
-/* What the end of the file says of a column's part of the group. */
+/* Appends the metadata of a column's part of the group. */
 static void append_chunk(struct parquet *p, const struct parquet_column *column, uint64_t offset,
 			 uint64_t plain, uint64_t packed)
 {
@@ -206,7 +209,7 @@ static void append_chunk(struct parquet *p, const struct parquet_column *column,
 	append_stop(p, b);
 }
 
-/* Returns the bytes of the column before they were packed. */
+/* Returns the column's size before compression, in bytes. */
 static uint64_t write_column(struct parquet *p, unsigned i)
 {
 	const uint64_t offset = p->offset;
@@ -231,6 +234,7 @@ static void write_group(struct parquet *p)
 {
 	unsigned last = 0;
 	uint64_t bytes = 0;
+	assert(p->column == 0 && p->rows > 0 && p->rows <= GROUP_ROWS);
 	append_field(p, &p->groups, &last, 1, THRIFT_LIST);
 	append_list(p, &p->groups, THRIFT_STRUCT, p->n_columns);
 	for (unsigned i = 0; i < p->n_columns; i++)
@@ -269,6 +273,7 @@ static void next_column(struct parquet *p)
 static struct buffer *present(struct parquet *p)
 {
 	struct column *column = &p->data[p->column];
+	assert(p->column < p->n_columns && p->rows < GROUP_ROWS);
 	column->present[p->rows / 8] |= (unsigned char)(1u << p->rows % 8);
 	return &column->values;
 }
@@ -276,6 +281,7 @@ static struct buffer *present(struct parquet *p)
 void parquet_number(struct parquet *p, uint64_t value)
 {
 	struct buffer *b = present(p);
+	assert(!p->columns[p->column].text);
 	append_u32(p, b, (uint32_t)value);
 	append_u32(p, b, (uint32_t)(value >> 32));
 	next_column(p);
@@ -285,6 +291,7 @@ void parquet_text(struct parquet *p, const char *text)
 {
 	struct buffer *b = present(p);
 	const size_t n = strlen(text);
+	assert(p->columns[p->column].text);
 	append_u32(p, b, (uint32_t)n);
 	append(p, b, text, n);
 	next_column(p);
@@ -354,6 +361,7 @@ void parquet_finish(struct parquet *p)
 {
 	struct buffer end = { 0 };
 	unsigned last = 0;
+	assert(p->column == 0);
 	if (p->rows)
 		write_group(p);
 	append_int(p, &end, &last, 1, THRIFT_I32, 1);

@@ -5,11 +5,13 @@
  */
 #include "lifetimes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 #include "block_map.h"
+#include "check.h"
 
 struct place {
 	struct lifetimes_place sums; /* end_* are what is live now */
@@ -53,6 +55,7 @@ static bool reserve_places(struct lifetimes *l, uint32_t n)
 static struct place *touch(struct lifetimes *l, uint32_t kind)
 {
 	struct place *place = &l->places[l->kinds[kind].stack];
+	assert(l->kinds[kind].stack < l->n_places && place->mark <= l->mark);
 	if (place->mark != l->mark) {
 		place->mark = l->mark;
 		place->sums.peak_bytes = place->sums.end_bytes;
@@ -90,6 +93,7 @@ static bool come(struct lifetimes *l, const struct mst_event *event)
 	}
 	l->bytes += size;
 	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
+	assert(number < l->n_births && l->n_births <= l->room_births);
 	l->births[number] = (struct birth){ l->now_ns, event->kind };
 	return block_map_put(&l->live, event->index, number);
 }
@@ -105,6 +109,7 @@ static void leave(struct lifetimes *l, const struct mst_event *event)
 	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
 	    !block_map_take(&l->live, event->old_index, &number))
 		return;
+	assert(number < l->n_births && l->n_unused < l->n_births);
 	const struct birth *birth = &l->births[number];
 	struct place *place = touch(l, birth->kind);
 	place->sums.end_bytes -= l->kinds[birth->kind].size;
@@ -151,6 +156,17 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	return 0;
 }
 
+/* The places' live blocks and bytes add up to all live ones, modulo 2^64. */
+static __attribute__((unused)) bool is_sound(const struct lifetimes *l)
+{
+	uint64_t bytes = 0, blocks = 0;
+	for (uint32_t i = 0; i < l->n_places; i++) {
+		bytes += l->places[i].sums.end_bytes;
+		blocks += l->places[i].sums.end_blocks;
+	}
+	return bytes == l->bytes && blocks == l->n_births - l->n_unused;
+}
+
 /* Blocks still live end with the trace. */
 static int see_end(struct observer *observer, const struct mst_reader *reader)
 {
@@ -158,6 +174,7 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 	const struct mst_end *end = mst_reader_end(reader);
 	uint32_t n;
 	l->kinds = mst_reader_kinds(reader, &n);
+	assert(!check_wanted() || is_sound(l));
 	if (end && end->time_ns > l->now_ns)
 		l->now_ns = end->time_ns;
 	for (uint32_t i = 0; i < l->n_unused; i++)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cut_state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
+#include "check.h"
 
 /* ---- life ---- */
 
@@ -36,6 +38,7 @@ static bool note_depth(struct cut_state *cut_state, uint32_t thread, uint64_t de
 		cut_state->depths = depths;
 		cut_state->n_depths = n;
 	}
+	assert(thread < cut_state->n_depths);
 	cut_state->depths[thread] = depth;
 	return true;
 }
@@ -111,6 +114,7 @@ static bool note_use(struct cut_state *cut_state, uint32_t kind)
 
 	if (!reserve_used(cut_state, stack))
 		return false;
+	assert(stack < cut_state->n_used && cut_state->n_first <= cut_state->n_used);
 	if (cut_state->used[stack])
 		return true;
 	if (!array_reserve(&cut_state->first, cut_state->n_first, &cut_state->cap_first,
@@ -186,6 +190,7 @@ static bool note_markers(struct cut_state *cut_state, const struct mst_chunk *ch
 
 bool cut_state_note_chunk(struct cut_state *cut_state, const struct mst_chunk *chunk)
 {
+	assert(!chunk->initial && chunk->sp_changes_size == 0);
 	cut_state->null_frees += chunk->sums.null_frees;
 	if (chunk->instructions && chunk->n_records)
 		cut_state->instructions = chunk->instructions[chunk->n_records - 1];
@@ -195,6 +200,19 @@ bool cut_state_note_chunk(struct cut_state *cut_state, const struct mst_chunk *c
 }
 
 /* ---- the initial state ---- */
+
+/* Each used stack has one first kind. */
+static __attribute__((unused)) bool is_sound(const struct cut_state *cut_state)
+{
+	uint32_t used = 0;
+	bool marked = true;
+
+	for (uint32_t i = 0; i < cut_state->n_used; i++)
+		used += cut_state->used[i];
+	for (uint32_t i = 0; i < cut_state->n_first; i++)
+		marked &= cut_state->used[cut_state->remapper->kinds[cut_state->first[i]].stack];
+	return marked && used == cut_state->n_first;
+}
 
 static int write_first(const struct cut_state *cut_state, struct remapper *remapper)
 {
@@ -254,6 +272,7 @@ int cut_state_write(struct cut_state *cut_state, struct remapper *remapper, uint
 {
 	int err;
 
+	assert(!check_wanted() || is_sound(cut_state));
 	mst_writer_instructions(remapper->writer, cut_state->instructions);
 	err = write_first(cut_state, remapper);
 	if (!err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rewrite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static bool is_before(const struct rewrite *w, const struct mst_chunk *chunk)
 
 static int begin(struct rewrite *w)
 {
+	assert(!w->begun);
 	w->begun = true;
 	w->remapper.null_frees_before = w->cut_state.null_frees;
 	return w->based ? cut_state_write(&w->cut_state, &w->remapper, w->begin_ns) : 0;
@@ -176,6 +178,7 @@ static void split_null_frees(struct rewrite *w, const struct mst_chunk *chunk)
 			break;
 		}
 	}
+	assert(w->late_frees <= n);
 	w->null_frees += n;
 }
 
@@ -199,6 +202,7 @@ static int take_record(struct rewrite *w, const struct mst_chunk *chunk, struct 
 	const uint64_t time = in_ms(w, e->time), record = chunk->first_record + at;
 	int err = 0;
 
+	assert(at < chunk->n_records);
 	if (!w->begun && !chunk->initial && time >= w->options.from && record >= w->options.first)
 		err = begin(w);
 	if (at == 0 && !err)
