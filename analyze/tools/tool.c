@@ -2,25 +2,19 @@
 #include "tool.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "also.h"
 #include "help.h"
 #include "number.h"
+#include "pattern.h"
 #include "printable.h"
-#include "progress.h"
-#include "replay.h"
 #include "streams.h"
 
 #define MAX_JOBS 256u
-#define DEFAULT_JOBS 16
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
@@ -64,8 +58,7 @@ void tool_notice(const struct tool *tool, const char *format, ...)
 	va_end(list);
 }
 
-/* Prints each line of a text as an error. */
-static void print_lines(const struct tool *tool, const char *text)
+void tool_error_lines(const struct tool *tool, const char *text)
 {
 	for (const char *line = text; line;) {
 		const char *end = strchrnul(line, '\n');
@@ -79,11 +72,6 @@ void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
 	const char *notice;
 	for (size_t i = 0; (notice = symbols_notice(symbols, i)); i++)
 		tool_notice(tool, "%s", notice);
-}
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
 }
 
 /* ---- Options -------------------------------------------------------------------------------- */
@@ -210,253 +198,65 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	if (error == 0)
 		return 0;
 	if (tool->args.problem) {
-		print_lines(tool, tool->args.problem);
+		tool_error_lines(tool, tool->args.problem);
 		return tool->args.status;
 	}
 	tool_error(tool, "%s", strerror(error));
 	return TOOL_NO_RESULT;
 }
 
-/* ---- The trace ------------------------------------------------------------------------------ */
+/* ---- Output names --------------------------------------------------------------------------- */
 
-bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
+static const char tilde[] = "Filename begins with '~'\n"
+			    "If the shell was meant to replace it by a home directory, it has not:\n"
+			    "not every shell does so after the '=' of an option.\n"
+			    "Try $HOME in its place.";
+
+static char *__attribute__((format(printf, 1, 2))) format_text(const char *format, ...)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		return tool_open_fd(tool, trace, is_stdin ? "standard input" : path, fd);
-	tool_error(tool, "%s: %s", path, strerror(errno));
-	return false;
+	char *text;
+	va_list list;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		text = NULL;
+	va_end(list);
+	return text;
 }
 
-bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
+static char *explain(const struct pattern_error *error)
 {
-	*trace = (struct tool_trace){ .name = name, .fd = fd, .origin = fd, .start = lseek(fd, 0, SEEK_CUR) };
-	int error = mst_reader_create(&trace->reader, trace->fd);
-	if (error == 0)
-		return true;
-	if (error == MST_ERR_IO)
-		tool_input_error(tool, trace->name, errno);
-	else
-		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
-	tool_close(trace);
-	return false;
-}
-
-void tool_close(struct tool_trace *trace)
-{
-	mst_reader_destroy(trace->reader);
-	trace->reader = NULL;
-	if (trace->fd > STDIN_FILENO)
-		close(trace->fd);
-	trace->fd = -1;
-}
-
-/*
- * Defaults for a trace of the exact engine: Massif's own results. Its usable sizes are those of Valgrind's allocator
- * with an alignment of 16.
- */
-static void suit(const struct mst_file_info *info, struct settings *settings)
-{
-	if (!info->exact)
-		return;
-	if (!settings->compat_given)
-		settings->compat = COMPAT_3_19;
-	if (!settings->usable_given)
-		settings->usable = settings->alignment == 16 ? USABLE_REAL : USABLE_VALGRIND;
-}
-
-/* Returns why the trace can't answer, to be printed after its name. NULL: it can. */
-static const char *find_missing(const struct mst_file_info *info, const struct settings *settings, bool pages)
-{
-	const bool sample = info->sample_bytes && !pages;
-	if (settings->time_unit == TIME_INSTRUCTIONS && !info->instructions)
-		return "--time-unit=i: no instruction counts are recorded in it (msrec --instructions); "
-		       "use --time-unit=ms or --time-unit=B";
-	if (pages && !info->pages)
-		return "--pages-as-heap=yes: no page-level calls are recorded in it (msrec --pages)";
-	if (pages && settings->xtree_memory != XTREE_NONE)
-		return "--pages-as-heap=yes: there are xtree reports of blocks only, not of pages";
-	if (sample && settings->usable == USABLE_VALGRIND)
-		return "--usable=valgrind: that needs every single block, and the trace is a sample";
-	if (sample && settings->compat != COMPAT_FIXED)
-		return "--compat: Massif's mistakes need every single block, and the trace is a sample";
+	switch (error->problem) {
+	case PATTERN_UNKNOWN:
+		return format_text("Expected 'p' or 'q' or '%%' after '%%'");
+	case PATTERN_NO_BRACE:
+		return format_text("Expected '{' after '%%q'");
+	case PATTERN_NO_END:
+		return format_text("Missing '}' in %%q specifier");
+	case PATTERN_UNSET:
+		return format_text("Environment variable '%.*s' is not set", error->length, error->variable);
+	case PATTERN_NO_MEMORY:
+		break;
+	}
 	return NULL;
 }
 
-/* Sets *ms if the default unit becomes milliseconds because the trace lacks instruction counts. */
-static bool settle(const struct tool *tool, const struct tool_trace *trace, struct settings *settings,
-		   bool *ms)
+char *outname_expand(struct outname *outname, const char *pattern, char **why)
 {
-	const struct mst_file_info *info = mst_reader_info(trace->reader);
-	const bool pages = settings->pages_as_heap && settings->heap;
-	suit(info, settings);
-	const char *missing = find_missing(info, settings, pages);
-	if (missing) {
-		tool_error(tool, "%s: %s", trace->name, missing);
-		return false;
+	struct pattern_values values = { .pid = outname->pid, .number = outname->sequence, .counts = true };
+	struct pattern_error error;
+	char *name;
+
+	*why = NULL;
+	if (*pattern == '\0' || *pattern == '~') {
+		*why = format_text("%s", *pattern ? tilde : "No filename given");
+		return NULL;
 	}
-	if (pages && settings->stacks)
-		/* Massif prints this and counts both. */
-		print_lines(tool, "Bad option: --pages-as-heap=yes\n"
-				  "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
-	settings->pages_as_heap = pages;
-	if (pages)
-		settings->heap_admin = 0;
-	if (settings->time_unit == TIME_DEFAULT) {
-		*ms |= !info->instructions;
-		settings->time_unit = info->instructions ? TIME_INSTRUCTIONS : TIME_MS;
-	}
-	return true;
-}
-
-bool tool_settle(struct tool *tool, const struct tool_trace *trace)
-{
-	bool ms = false;
-	if (!settle(tool, trace, &tool->args.settings, &ms))
-		return false;
-	for (size_t i = 0; i < tool->n_also; i++)
-		if (!settle(tool, trace, &tool->also[i].settings, &ms))
-			return false;
-	if (ms)
-		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
-	return true;
-}
-
-bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
-		       const struct settings *settings)
-{
-	uint32_t n;
-	const struct mst_kind *kinds = mst_reader_kinds(trace->reader, &n);
-	bool lacking = settings->usable == USABLE_REAL && !settings->pages_as_heap &&
-		       !mst_reader_info(trace->reader)->exact && n > 1;
-	for (uint32_t i = 0; i < n && lacking; i++)
-		lacking = !(kinds[i].flags & MST_KIND_USABLE);
-	if (lacking)
-		tool_error(tool,
-			   "%s: --usable=real: how much the allocator gave is not recorded in it "
-			   "(msrec --usable=yes)",
-			   trace->name);
-	return lacking;
-}
-
-/* ---- Replaying ------------------------------------------------------------------------------ */
-
-static void notice_end(const struct tool *tool, const char *name, const struct mst_end *end)
-{
-	switch ((enum mst_end_reason)end->reason) {
-	case MST_END_EXIT:
-		break;
-	case MST_END_SIGNAL: {
-		const char *text = sigdescr_np((int)end->detail);
-		tool_notice(tool, "%s: the program was killed by signal %" PRIu32 " (%s)", name, end->detail,
-			    text ? text : "unknown");
-		break;
-	}
-	case MST_END_EXEC:
-		tool_notice(tool, "%s: the process went on as another program", name);
-		break;
-	case MST_END_DETACHED:
-		tool_notice(tool, "%s: recording stopped before the program did", name);
-		break;
-	case MST_END_UNKNOWN:
-		if (!tool->any_end)
-			tool_notice(tool, "%s: how the program ended is not known", name);
-		break;
-	}
-}
-
-static void notice_sample(const struct tool *tool, const struct tool_trace *trace)
-{
-	const uint64_t mean = mst_reader_info(trace->reader)->sample_bytes;
-	if (mean)
-		tool_notice(tool,
-			    "%s: a sample of one block in %" PRIu64
-			    " bytes; all figures are estimates, peaks rather too high",
-			    trace->name, mean);
-}
-
-static void notice_initial_state(const struct tool *tool, const struct tool_trace *trace)
-{
-	const struct mst_file_info *info = mst_reader_info(trace->reader);
-	if (info->initial_state)
-		tool_notice(tool, "%s: begins at %" PRIu64 " ms, with what was live then", trace->name,
-			    info->begin_ns / 1000000);
-}
-
-static void notice_losses(const struct tool *tool, const char *name, const struct mst_end *end)
-{
-	if (end->lost)
-		tool_notice(tool, "%s: %" PRIu64 " event%s lost while recording", name, end->lost,
-			    plural(end->lost));
-	if (end->unknown_frees)
-		tool_notice(tool, "%s: %" PRIu64 " free%s of blocks never seen allocated", name,
-			    end->unknown_frees, plural(end->unknown_frees));
-	if (end->implied_frees)
-		tool_notice(tool, "%s: %" PRIu64 " block%s whose free was not seen", name, end->implied_frees,
-			    plural(end->implied_frees));
-}
-
-static void notice_figures(const struct tool *tool, const struct tool_trace *trace,
-			   const struct progress *progress)
-{
-	uint32_t stacks, kinds;
-	mst_reader_stacks(trace->reader, &stacks);
-	mst_reader_kinds(trace->reader, &kinds);
-	tool_notice(tool,
-		    "%s: %" PRIu64 " events, %" PRIu32 " stack nodes, %" PRIu32
-		    " kinds of call; replayed in %.2f s",
-		    trace->name, progress->events, stacks, kinds, progress_seconds(progress));
-	tool_notice(tool, "%s: the records of %" PRIu64 " of %" PRIu64 " chunks were looked at", trace->name,
-		    progress->decoded, progress->chunks);
-	const struct mst_end *end = mst_reader_end(trace->reader);
-	if (end)
-		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
-	if (mst_reader_info(trace->reader)->instructions)
-		tool_notice(tool, "%s: instructions were counted, up to %" PRIu64, trace->name,
-			    mst_reader_instructions(trace->reader));
-}
-
-/* More than a few threads would idle: observers see decoded chunks in order. */
-unsigned tool_jobs(const struct tool *tool)
-{
-	cpu_set_t set;
-	if (tool->jobs)
-		return tool->jobs;
-	const int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-	return n < DEFAULT_JOBS ? (unsigned)n : DEFAULT_JOBS;
-}
-
-enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
-			     struct observer **observers, size_t n)
-{
-	struct progress progress;
-	progress_begin(&progress, tool->name, trace->fd, tool->verbosity < 0);
-	int result = mst_reader_parallel(trace->reader, tool_jobs(tool));
-	if (result == 0)
-		result = replay_run(trace->reader, observers, n, &progress);
-	progress_end(&progress);
-	if (result < 0) {
-		tool_error(tool, "%s: %s", trace->name, mst_strerror(result));
-		return result == MST_ERR_IDENTITY ? TOOL_USAGE : TOOL_NO_RESULT;
-	}
-	if (result == REPLAY_PARTIAL)
-		tool_error(tool, "%s: %s; the %" PRIu64 " event%s before that are used", trace->name,
-			   replay_problem(trace->reader), progress.events, plural(progress.events));
-	notice_sample(tool, trace);
-	notice_initial_state(tool, trace);
-	const struct mst_end *end = mst_reader_end(trace->reader);
-	struct mst_end peeked;
-	/* A replay stops before the end once all observers are satisfied. */
-	if (!end && result == REPLAY_COMPLETE && mst_reader_peek_end(trace->reader, &peeked))
-		end = &peeked;
-	if (end) {
-		notice_end(tool, trace->name, end);
-		notice_losses(tool, trace->name, end);
-	}
-	if (tool->verbosity > 0)
-		notice_figures(tool, trace, &progress);
-	return result == REPLAY_PARTIAL ? TOOL_PARTIAL : TOOL_COMPLETE;
+	name = pattern_expand(pattern, &values, &error);
+	outname->sequence = values.number;
+	if (!name)
+		*why = explain(&error);
+	return name;
 }
 
 char *tool_out_name(const struct tool *tool, const char *option, const char *pattern, struct outname *outname,
@@ -469,8 +269,8 @@ char *tool_out_name(const struct tool *tool, const char *option, const char *pat
 	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
 	if (why) {
 		tool_error(tool, "Bad option: --%s=%s", option, pattern);
-		print_lines(tool, why);
-		print_lines(tool, ARGS_USE_HELP);
+		tool_error_lines(tool, why);
+		tool_error_lines(tool, ARGS_USE_HELP);
 	} else {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	}

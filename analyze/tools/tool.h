@@ -8,20 +8,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <argp.h>
 
 #include "args.h"
 #include "mstrace.h"
 #include "observer.h"
-#include "outname.h"
 #include "symbols.h"
 
 enum tool_status {
 	TOOL_COMPLETE = 0,
 	TOOL_PARTIAL = 1, /* the trace is damaged or cut; the result covers the intact part */
 	TOOL_NO_RESULT = 2,
-	TOOL_USAGE = 64, /* also: this trace cannot answer */
+	TOOL_USAGE = 64, /* also: a request that this trace cannot answer */
 };
 
 static inline bool tool_has_result(int status)
@@ -67,6 +67,8 @@ void tool_error(const struct tool *tool, const char *format, ...) __attribute__(
  * temporary file into which the input was copied.
  */
 void tool_input_error(const struct tool *tool, const char *name, int error);
+/* Prints each line of a text as an error. */
+void tool_error_lines(const struct tool *tool, const char *text);
 /* As tool_error(), unless the tool is to be quiet. */
 void tool_notice(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -110,9 +112,21 @@ unsigned tool_jobs(const struct tool *tool);
 enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *trace,
 			     struct observer **observers, size_t n);
 
+/* The name of an output file comes from a pattern with %p, %q{VAR}, %n and %%, by Massif's rules. */
+struct outname {
+	uint32_t pid;      /* %p: id of the recorded process, not of this one */
+	unsigned sequence; /* %n: numbers given so far; the next one is sequence + 1 */
+};
+
 /*
- * Expands a pattern, the value of `option`; the caller frees the name. NULL after a message: *status is the exit
- * status, 1 where Massif's is.
+ * Returns the name, for the caller to free. NULL: *why is Massif's explanation, of one or more lines, for the caller
+ * to free; NULL: no memory.
+ */
+char *outname_expand(struct outname *outname, const char *pattern, char **why);
+
+/*
+ * The same for the value of `option`, with messages. NULL after a message: *status is the exit status, 1 where
+ * Massif's is.
  */
 char *tool_out_name(const struct tool *tool, const char *option, const char *pattern, struct outname *outname,
 		    int *status);

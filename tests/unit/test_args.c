@@ -12,7 +12,7 @@
 
 #include "args.h"
 #include "number.h"
-#include "outname.h"
+#include "tool.h"
 
 static void integers(void **state)
 {
