@@ -29,7 +29,7 @@
 #include "tree.h"
 #include "xtree.h"
 
-/* What is wanted of a profile or of single events. */
+/* The choices of a profile or of single events. */
 struct emit_query {
 	struct profile_query profile;
 	struct profile_rows_filter filter;
@@ -37,7 +37,7 @@ struct emit_query {
 	bool one; /* just this value, at this point in time, even if the format could show several */
 };
 
-/* What an emitter sees. Pointers that its source doesn't name are NULL. */
+/* An emitter's input. Pointers of other sources than the emitter's are NULL. */
 struct emit_view {
 	const struct emitter *emitter;
 	const struct mst_reader *reader;
@@ -56,7 +56,7 @@ struct emit_pass {
 	void (*destroy)(struct observer *observer);
 };
 
-/* What an emitter's file is made of. */
+/* The source of an emitter's data. */
 enum emit_source {
 	EMIT_SNAPSHOTS, /* Massif's */
 	EMIT_XTREE,
@@ -66,14 +66,14 @@ enum emit_source {
 
 struct emitter {
 	const char *name;   /* --to=NAME */
-	const char *suffix; /* by which an output file asks for it */
+	const char *suffix; /* of an output file, chooses the format without --to */
 	const char *help;   /* one line */
 	enum emit_source source;
-	bool binary;          /* not for a terminal */
-	enum packing packing; /* PACK_NONE: as the name of the output says */
+	bool binary;          /* refused on a terminal */
+	enum packing packing; /* PACK_NONE: by the name of the output */
 	enum table_form form; /* of a table */
 	bool threads;         /* it keeps threads apart */
-	bool one;             /* of a chosen point in time it shows one value alone */
+	bool one;             /* for a chosen point in time it shows one value alone */
 	void (*write)(struct out *out, const struct emit_view *view); /* NULL: `pass` writes */
 	const struct emit_pass *pass;                                 /* EMIT_EVENTS */
 };
@@ -81,7 +81,7 @@ struct emitter {
 /* All formats; ends with NULL. */
 extern const struct emitter *const emitters[];
 
-/* By name; NULL if there is none. */
+/* Finds a format by its name. NULL: unknown. */
 const struct emitter *emitter_find(const char *name);
 
 #define FORMAT(name) extern const struct emitter emit_##name;

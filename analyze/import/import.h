@@ -75,7 +75,7 @@ bool import_reserve(void *items, uint32_t n, uint32_t *room, size_t size, uint32
 struct importer {
 	const char *name;   /* --from=NAME */
 	const char *help;   /* one line */
-	const char *notice; /* what such a trace can't answer, one line; NULL: nothing */
+	const char *notice; /* the limits of such a trace, one line; NULL: none */
 	/* True if a file with these first bytes, uncompressed, has the format. NULL: the format has no magic. */
 	bool (*recognize)(const char *head, size_t n);
 	/* 0 or -1. Memory and time are bounded by the uncompressed size of the file, memory also by a limit. */
@@ -85,10 +85,10 @@ struct importer {
 /* All of them; ends with NULL. */
 extern const struct importer *const importers[];
 
-/* By name; NULL if there is none. */
+/* Finds a format by its name. NULL: unknown. */
 const struct importer *importer_find(const char *name);
 
-/* By the first bytes of a file; NULL: it is something else. */
+/* Finds a format by the first bytes of a file. NULL: unknown. */
 const struct importer *importer_recognize(const char *head, size_t n);
 
 #define FORMAT(name) extern const struct importer import_##name;

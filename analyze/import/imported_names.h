@@ -16,13 +16,13 @@ struct imported_names *imported_names_create(void);        /* NULL: no memory */
 void imported_names_destroy(struct imported_names *names); /* NULL is allowed */
 
 /*
- * First the frame, then each of its calls, innermost first. `function` and `path` may be NULL. The first description of
- * a frame counts. False: no memory, or too many.
+ * Add a frame, then each of its calls, innermost first. `function` and `path` may be NULL. A frame keeps its first
+ * description. False: no memory, or too many.
  */
 bool imported_names_frame(struct imported_names *names, uint32_t frame);
 bool imported_names_call(struct imported_names *names, const char *function, const char *path, uint32_t line);
 
-/* To be called after the last record. 0 or a negative enum mst_error. */
+/* Call after the last record. 0 or a negative enum mst_error. */
 int imported_names_write(struct imported_names *names, struct mst_writer *writer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What memusagestat's picture is painted on: a PNG file by libgd, or an SVG file. Coordinates are
+ * The canvas of memusagestat's picture: a PNG file by libgd, or an SVG file. Coordinates are
  * pixels from the top left corner; both ends of a line and all edges of a rectangle belong to it.
  */
 #ifndef ANALYZE_CANVAS_H
@@ -30,14 +30,14 @@ struct canvas_impl {
 	void (*fill)(struct canvas *canvas, enum canvas_colour colour, int x0, int y0, int x1, int y1);
 	void (*line)(struct canvas *canvas, enum canvas_colour colour, int x0, int y0, int x1, int y1);
 	void (*dashes)(struct canvas *canvas, enum canvas_colour colour, int x0, int y0, int x1, int y1);
-	/* One more piece of the curve of that colour, which begins where the last piece ended. */
+	/* Adds a piece to the curve of that colour; it begins where the last piece ended. */
 	void (*curve)(struct canvas *canvas, enum canvas_colour colour, int x0, int y0, int x1, int y1);
 	/* (x, y) is the top left of the text; of `text_up`, which runs upwards, its bottom left. */
 	void (*text)(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
 		     const char *text);
 	void (*text_up)(struct canvas *canvas, enum canvas_font font, enum canvas_colour colour, int x, int y,
 			const char *text);
-	/* Writes what isn't written yet, and frees the canvas. */
+	/* Writes the rest and frees the canvas. */
 	void (*finish)(struct canvas *canvas);
 };
 
@@ -55,13 +55,13 @@ extern const unsigned char canvas_rgb[CANVAS_COLOURS][3];
 struct canvas *canvas_svg(struct out *out, int width, int height);
 
 /*
- * PNG is a module's (canvas_png.c), because libgd drags in fifty libraries, which take longer to load than
- * most traces to read. Loads it; NULL, or what is wrong. Only then can canvases be had.
+ * Loads the module that draws PNG (canvas_png.c); call it before making a PNG canvas. Returns NULL or the problem. It
+ * is a module because libgd needs fifty libraries, which take longer to load than most traces take to read.
  */
 const char *canvas_png_load(void);
 struct canvas *canvas_png(struct out *out, int width, int height);
 
-/* What the module uses of the program, and the one function that it has. */
+/* The program's functions that the module uses; the module exports one function. */
 struct canvas_host {
 	void (*write)(struct out *out, const void *data, size_t size);
 	void (*fail)(struct out *out, int error);

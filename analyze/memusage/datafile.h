@@ -43,14 +43,14 @@ void datafile_destroy(struct datafile *data); /* NULL is allowed */
 /* Appends a record. Failures are remembered for datafile_end(). */
 void datafile_add(struct datafile *data, const struct datafile_record *record);
 
-/* Nothing more will be added. Returns 0 or the errno of the first failure. */
+/* Ends the file with its head. Returns 0 or the errno of the first failure. */
 int datafile_end(struct datafile *data, const struct datafile_head *head);
 
 /* The rest is for files that have been ended or opened. */
 
 /*
  * One that is there, on the present content of `fd`, which stays the caller's and must be a regular
- * file. On failure NULL, and *problem says why: constant text, or NULL for errno's.
+ * file. On failure NULL, and *problem is the reason: constant text; NULL: errno has it.
  */
 struct datafile *datafile_open(int fd, const char **problem);
 
@@ -60,7 +60,7 @@ struct datafile *datafile_open(int fd, const char **problem);
  */
 void datafile_drop_copy(struct datafile *data);
 
-/* Its times and peaks; as long as it is there. */
+/* The times and peaks; valid as long as `data`. */
 const struct datafile_head *datafile_head(const struct datafile *data);
 
 /* Records behind the head. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `--memusage=full` adds to memusage's report, as an observer of its own: the calls that
+ * An observer that counts for the full report of `--memusage=full`: the calls that
  * memusage doesn't see, how many of the frees were of NULL, what each thread did, and the largest
  * requests with their stacks. Like the report it ends at the exit marker.
  */

@@ -19,9 +19,9 @@
 struct datafile;
 struct memusage;
 
-/* What is made of the program's own calls of mmap and its like, if the trace holds them. */
+/* How the program's own calls of mmap, mremap and munmap count, if the trace holds them. */
 enum memusage_maps {
-	MEMUSAGE_NO_MAPS,          /* nothing, as memusage without -m */
+	MEMUSAGE_NO_MAPS,          /* not at all, as memusage without -m */
 	MEMUSAGE_MAPS,             /* rows; live bytes with all that is mapped and not yet unmapped */
 	MEMUSAGE_MAPS_AS_MEMUSAGE, /* rows as with memusage -m, which adds only writable files to the live
 				    * bytes, subtracts all that is unmapped, and notices no failure */

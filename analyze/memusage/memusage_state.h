@@ -31,7 +31,7 @@ struct memusage_counts {
 	uint64_t calls, total, failed; /* shares; bytes; calls */
 };
 
-/* What the report shows. */
+/* The figures of the report. */
 struct memusage_report {
 	uint64_t mean; /* of the sample (sample_weight.h); 0: no sample. Bytes of a sample are estimates. */
 	struct memusage_counts rows[ROW_COUNT];
@@ -64,8 +64,8 @@ struct chunk_tally {
 	uint64_t out, resized, freed; /* OUT records; their second records: reallocs, frees */
 	uint64_t kept, refused;       /* the same of failed reallocs: KEEP records; calls */
 	bool odd;                     /* a record whose part in the sums is not its part in the report */
-	bool partial;                 /* blocks come or go that don't count */
-	bool marked;                  /* a record says more than its token */
+	bool partial;                 /* it holds blocks that don't count */
+	bool marked;                  /* a record has an effect of its own, beyond its token's */
 	uint64_t net;                 /* what the chunk adds to the live bytes */
 	uint64_t above; /* by how much these can exceed what the sums say, inside of the chunk */
 };

@@ -15,7 +15,7 @@ struct out;
 
 /* `fd` stays the caller's. NULL when out of memory. */
 struct out *out_create(int fd);
-/* The same, compressed. */
+/* Like out_create(), with compression. */
 struct out *out_create_packed(int fd, enum packing packing);
 
 void out_write(struct out *out, const void *data, size_t size);

@@ -21,7 +21,7 @@ void pack_destroy(struct pack *pack); /* NULL is allowed */
 bool pack_write(struct pack *pack, const void *bytes, size_t size);
 bool pack_end(struct pack *pack);
 
-/* By the suffix of a name: .gz, .zst. */
+/* Returns the packing of a name's suffix: .gz, .zst. */
 enum packing pack_by_name(const char *name);
 
 #endif

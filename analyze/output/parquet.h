@@ -26,10 +26,10 @@ void parquet_number(struct parquet *parquet, uint64_t value);
 void parquet_text(struct parquet *parquet, const char *text);
 void parquet_nothing(struct parquet *parquet);
 
-/* Writes what is left, and frees the object. */
+/* Writes the rest and frees the object. */
 void parquet_finish(struct parquet *parquet);
 
-/* The same without writing. NULL is allowed. */
+/* Frees the object without writing. NULL is allowed. */
 void parquet_destroy(struct parquet *parquet);
 
 #endif

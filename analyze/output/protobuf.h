@@ -12,22 +12,22 @@
 
 #include "out.h"
 
-/* All zero is an empty message. */
+/* Zero-initialise. */
 struct message {
 	unsigned char *bytes;
 	size_t n, room;
-	bool failed; /* out of memory: what follows isn't added */
+	bool failed; /* out of memory: later additions are ignored */
 };
 
 void message_clear(struct message *message); /* keeps its memory, and `failed` */
 void message_finish(struct message *message);
 
-/* One field. A number of 0, like an empty text, is what a reader takes for a missing one: not added. */
+/* One field. Skips the number 0 and the empty text, which a reader takes for missing fields anyway. */
 void message_number(struct message *message, unsigned field, uint64_t value);
 void message_bytes(struct message *message, unsigned field, const void *bytes, size_t n);
 void message_message(struct message *message, unsigned field, const struct message *inner);
 
-/* A bare number, for a packed list: a message of those put in by message_message(). */
+/* Appends a number without a field: `list` is a packed list, put into its message by message_message(). */
 void message_packed(struct message *list, uint64_t value);
 
 /* Writes a message, or bytes, as a field of the file's; also if it is empty. A failed one fails `out`. */

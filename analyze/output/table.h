@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of named columns: CSV as RFC 4180 has it, with a line of names first and lines that end in LF; one
- * JSON object a line; or Parquet. What is not known is empty, or null.
+ * JSON object a line; or Parquet. Unknown values are empty, or null.
  */
 #ifndef ANALYZE_TABLE_H
 #define ANALYZE_TABLE_H
@@ -20,7 +20,7 @@ struct table {
 	struct parquet *parquet;
 };
 
-/* Writes the line of names, if the form has one. table_end() is to be called, table_drop() if all is in vain. */
+/* Writes the line of names, if the form has one. The caller ends with table_end(), or table_drop() on failure. */
 void table_begin(struct table *table, struct out *out, enum table_form form,
 		 const struct parquet_column *columns);
 void table_end(struct table *table);

@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-/* Bytes of the character at `text`, 1 to 4; 0: what is there is none (overlong, a surrogate, cut, ...). */
+/* Bytes of the character at `text`, 1 to 4; 0: invalid (overlong, a surrogate, cut, ...). */
 unsigned utf8_length(const char *text);
 
-/* Whether a text is nothing but characters. */
+/* True if a text consists of valid characters alone. */
 bool utf8_is_valid(const char *text);
 
-/* A copy with U+FFFD for each byte that is in no character; to be freed. NULL: no memory. */
+/* Returns a copy with U+FFFD for each byte outside of a character; the caller frees it. NULL: no memory. */
 char *utf8_repair(const char *text);
 
 #endif

@@ -18,17 +18,17 @@ void lifetimes_destroy(struct lifetimes *lifetimes); /* NULL is allowed */
 struct observer *lifetimes_observer(struct lifetimes *lifetimes);
 
 struct lifetimes_place {
-	uint64_t bytes, blocks;           /* all that was allocated */
+	uint64_t bytes, blocks;           /* all allocated */
 	uint64_t lifetime_ns;             /* of all blocks together; those still live end with the trace */
 	uint64_t most_bytes, most_blocks; /* the place's own peak of bytes, and the blocks then */
 	uint64_t peak_bytes, peak_blocks; /* at the peak of bytes of all places together */
 	uint64_t end_bytes, end_blocks;
 };
 
-/* After the replay: stacks are those of the trace; false: nothing was allocated there. */
+/* After the replay: the figures of a stack of the trace. False: the stack has no allocation. */
 bool lifetimes_place(const struct lifetimes *lifetimes, uint32_t stack, struct lifetimes_place *place);
 
-/* When most bytes were live, and when the last event came: since the program's start. */
+/* Times of the peak of live bytes and of the last event, since the program's start. */
 uint64_t lifetimes_peak_ns(const struct lifetimes *lifetimes);
 uint64_t lifetimes_end_ns(const struct lifetimes *lifetimes);
 

@@ -45,7 +45,7 @@ struct profile *profile_create(const struct settings *settings, const struct pro
 void profile_destroy(struct profile *profile); /* NULL is allowed */
 
 /*
- * To be called before the replay. With `point_alone`, seeks to the last key frame before the point, if there is one that
+ * Call before the replay. With `point_alone`, seeks to the last key frame before the point, if there is one that
  * suffices. 0, or an enum mst_error, after which the reader cannot be replayed.
  */
 int profile_seek(struct profile *profile, struct mst_reader *reader);
@@ -71,7 +71,7 @@ bool profile_row(const struct profile *profile, size_t i, struct profile_row *ro
 /* One value of a row whose blocks have `size` bytes each. */
 uint64_t profile_row_value(const struct profile_row *row, uint64_t size, enum profile_value value);
 
-/* Whether `threads` could not be honoured: the trace doesn't say which block a free gives back. */
+/* True if `threads` has no effect because the trace doesn't record which block a free gives back. */
 bool profile_lacks_threads(const struct profile *profile);
 
 /* Time of the end of what was replayed, in ns. */

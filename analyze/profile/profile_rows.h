@@ -30,7 +30,7 @@ struct stack_row {
 };
 
 struct profile_rows {
-	struct stack_row *items; /* by stack, then thread, then size; none has nothing but zeros */
+	struct stack_row *items; /* by stack, then thread, then size; each has a value above 0 */
 	size_t n;
 };
 

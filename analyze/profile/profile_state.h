@@ -48,13 +48,13 @@ static inline bool profile_counts(const struct profile *p, uint32_t kind)
 	return p->kinds[kind].op != MST_OP_UNKNOWN;
 }
 
-/* What a block adds to the total. */
+/* The amount that a block adds to the total. */
 static inline uint64_t profile_weight(const struct profile *p, uint32_t kind)
 {
 	return effect_usable(p->settings, &p->kinds[kind]) + p->settings->heap_admin;
 }
 
-/* What a record adds to the total. */
+/* The amount that a record adds to the total; negative ones wrap. */
 static inline uint64_t profile_change(const struct profile *p, const struct mst_token *s)
 {
 	if (s->role >= MST_CALL || !profile_counts(p, s->kind))
@@ -64,12 +64,12 @@ static inline uint64_t profile_change(const struct profile *p, const struct mst_
 }
 
 /*
- * Whether the present chunk has no limit of time in it. Its next limit, if there is one, lies behind it; with the clock
- * of bytes that is known of single calls only.
+ * True if no limit of time lies inside the present chunk: the next limit, if any, comes after it. With the clock of
+ * bytes only single calls have a time.
  */
 bool profile_is_timeless(const struct profile *profile);
 
-/* Whether the chunk can have a total above the peak so far, if the peak is looked for. */
+/* True if the query asks for the peak and the chunk can exceed the peak so far. */
 bool profile_can_peak(const struct profile *profile, const struct mst_chunk *chunk);
 
 /* Accounts for a chunk whose single records don't matter; with a new peak in it, in two parts. 0 or an enum mst_error. */

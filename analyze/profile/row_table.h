@@ -36,10 +36,10 @@ struct row_table {
 /* Zero-initialised is an empty table. */
 void row_table_finish(struct row_table *table);
 
-/* To be called before kinds below `n` are looked up. False: no memory. */
+/* Call before looking up kinds below `n`. False: no memory. */
 bool row_table_reserve(struct row_table *table, uint32_t n);
 
-/* The row of a kind's blocks, made if need be: of the first thread; of another. NO_ROW: no memory. */
+/* Find or make the row of a kind's blocks: the first thread's; another thread's. NO_ROW: no memory. */
 uint32_t row_table_first(struct row_table *table, uint32_t kind);
 uint32_t row_table_other(struct row_table *table, uint32_t kind, uint32_t thread);
 

@@ -36,7 +36,7 @@ struct remapper {
 	struct mst_writer *writer;       /* of the new one */
 	struct mst_remap *remap;
 	unsigned drop;                /* enum remapper_part, several */
-	bool has_identity;            /* the old trace says which block each free gives back */
+	bool has_identity;            /* the old trace records which block each free gives back */
 	uint64_t null_frees_before;   /* null frees of the old trace that the new one leaves out */
 	const struct mst_kind *kinds; /* of the old trace, by the present chunk */
 	uint32_t *ids;                /* of these in the new one; MST_NONE: not written yet */
@@ -54,7 +54,7 @@ static inline bool remapper_drops(const struct remapper *remapper, unsigned part
 	return remapper->drop & part;
 }
 
-/* To be called for each chunk of the old trace before its records. */
+/* Call for each chunk of the old trace, before its records. */
 int remapper_look(struct remapper *remapper);
 
 /* The kind in the new trace; MST_NONE for MST_NONE. */

@@ -23,12 +23,12 @@ struct rewrite_options {
 	bool strip_paths;     /* of files only the last part of their names */
 };
 
-/* What a first pass over the trace finds out. */
+/* Results of the pre-scan. */
 struct rewrite_survey {
-	bool has_identity; /* it says which block each free gives back */
-	bool has_fork;     /* it is a forked child's, and it did something: */
+	bool has_identity; /* the trace records which block each free gives back */
+	bool has_fork;     /* it is a forked child's and has records of its own: */
 	uint64_t fork;     /* its first own record ... */
-	uint64_t fork_ns;  /* ... and when that was */
+	uint64_t fork_ns;  /* ... and its time */
 };
 
 /* Reads the trace on `fd` from its beginning, if `forked` up to the fork. Stops at damage. */
@@ -36,7 +36,7 @@ void rewrite_look(int fd, bool forked, struct rewrite_survey *survey);
 
 struct rewrite;
 
-/* Writes to `fd`, an empty regular file. `has_identity`: the trace says which block a free gives back. */
+/* Writes to `fd`, an empty regular file. `has_identity`: the trace records which block a free gives back. */
 int rewrite_create(struct rewrite **rewrite, const struct mst_reader *reader, int fd,
 		   const struct rewrite_options *options, bool has_identity);
 void rewrite_destroy(struct rewrite *rewrite); /* NULL is allowed */

@@ -28,7 +28,7 @@ enum args_status {
 
 struct args {
 	struct settings settings;
-	char *problem; /* what was refused, lines separated by '\n'; NULL if nothing */
+	char *problem; /* the refusal, lines separated by '\n'; NULL: none */
 	int status;    /* enum args_status, meaningful with a problem */
 };
 

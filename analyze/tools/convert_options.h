@@ -22,7 +22,7 @@ struct convert_command {
 	struct rewrite_options rewrite;
 	bool from_fork;
 	const char *trace_option; /* the last given option that only works on a trace written to a trace */
-	const char *output;       /* NULL: as --massif-out-file says, by default standard output */
+	const char *output;       /* NULL: --massif-out-file, by default standard output */
 	const char *input;
 	struct emit_query query;
 	uint32_t *tids;             /* the filters' */

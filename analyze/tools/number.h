@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * [blanks] [+|-] digits, or nothing at all; false if `text` is something else. Values wrap modulo
+ * [blanks] [+|-] digits, or an empty text. False: `text` is something else. Values wrap modulo
  * 2^64, as Massif's do.
  */
 bool number_integer(const char *text, int64_t *value);

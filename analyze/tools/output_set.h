@@ -23,7 +23,7 @@ struct output_set {
 int output_set_add(struct output_set *set, const struct tool *tool, int input, const char *name);
 void output_set_finish(struct output_set *set);
 
-/* The same for a run that writes one file. */
+/* Like output_set_add(), for a run that writes one file. */
 int output_set_check(const struct tool *tool, int input, const char *name);
 
 /* output_file_begin(), with a message on failure. After true, output_end() must follow. */

@@ -47,7 +47,7 @@ enum tool_group { TOOL_GROUP_OUTPUT = 40, TOOL_GROUP_MEMUSAGE = 45, TOOL_GROUP_D
 /* The options that all tools have, Massif's among them; its input is a struct tool. */
 extern const struct argp tool_argp;
 
-/* To be called before any file is opened. False when out of memory. */
+/* Call before opening any file. False: no memory. */
 bool tool_init(struct tool *tool, const char *name);
 void tool_finish(struct tool *tool);
 
@@ -69,7 +69,7 @@ void tool_error(const struct tool *tool, const char *format, ...) __attribute__(
 void tool_input_error(const struct tool *tool, const char *name, int error);
 /* Prints each line of a text as an error. */
 void tool_error_lines(const struct tool *tool, const char *text);
-/* As tool_error(), unless the tool is to be quiet. */
+/* Like tool_error(), but silent with -q. */
 void tool_notice(const struct tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints the notices of symbols_notice(). */
