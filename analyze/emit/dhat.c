@@ -41,7 +41,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	return inner->impl->chunk(inner, reader, chunk);
 }
 
-/* ---- Frames --------------------------------------------------------------------------------- */
+/* ---- Frames ---- */
 
 static void write_line(struct page *page, struct symbolizer *symbolizer, uint32_t frame,
 		       const struct call *call)
@@ -105,7 +105,7 @@ static void write_stack(struct page *page, uint32_t stack)
 	}
 }
 
-/* ---- Points --------------------------------------------------------------------------------- */
+/* ---- Points ---- */
 
 static void write_point(struct page *page, uint32_t stack, const struct lifetimes_place *p, bool first)
 {

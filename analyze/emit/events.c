@@ -17,7 +17,7 @@ static const struct parquet_column event_columns[] = {
 	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { NULL, false },
 };
 
-/* ---- Events --------------------------------------------------------------------------------- */
+/* ---- Events ---- */
 
 struct events {
 	struct observer observer;

@@ -52,7 +52,7 @@ static bool reserve(struct numbers *numbers, uint32_t n)
 	return true;
 }
 
-/* ---- Lines ---------------------------------------------------------------------------------- */
+/* ---- Lines ---- */
 
 static size_t put_hex(char *to, uint64_t value)
 {
@@ -114,7 +114,7 @@ static size_t write_string(struct writer *w, const char *text)
 	return number;
 }
 
-/* ---- Definitions ---------------------------------------------------------------------------- */
+/* ---- Definitions ---- */
 
 static size_t write_path(struct writer *w, const struct symbol_line *line)
 {
@@ -199,7 +199,7 @@ static bool write_kind(struct writer *w, uint32_t kind)
 	return true;
 }
 
-/* ---- Records -------------------------------------------------------------------------------- */
+/* ---- Records ---- */
 
 static bool write_record(struct writer *w, const struct mst_token *symbol)
 {

@@ -120,7 +120,7 @@ static void write_head(struct writer *w)
 	message_write_number(w->out, PROFILE_COMMENT, string_number(w, info->recorder));
 }
 
-/* ---- Frames --------------------------------------------------------------------------------- */
+/* ---- Frames ---- */
 
 static void write_function(struct writer *w, const struct call *call)
 {
@@ -198,7 +198,7 @@ static void write_location(struct writer *w, uint32_t frame)
 	message_write(w->out, PROFILE_LOCATION, &w->outer);
 }
 
-/* ---- Samples -------------------------------------------------------------------------------- */
+/* ---- Samples ---- */
 
 static void add_thread(struct writer *w, uint32_t thread)
 {
@@ -255,7 +255,7 @@ static void write_sample(struct writer *w, const struct stack_row *s)
 	message_write(w->out, PROFILE_SAMPLE, &w->outer);
 }
 
-/* ---- Mappings ------------------------------------------------------------------------------- */
+/* ---- Mappings ---- */
 
 static void write_mapping(struct writer *w, uint32_t number, const struct mst_module *module)
 {

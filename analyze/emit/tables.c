@@ -32,7 +32,7 @@ static const struct parquet_column snapshot_columns[] = {
 	{ "extra_bytes", false }, { "stack_bytes", false }, { "kind", true },      { NULL, false },
 };
 
-/* ---- Stacks --------------------------------------------------------------------------------- */
+/* ---- Stacks ---- */
 
 /* Returns the stack's own values and advances *at past its rows, which are in the order of stacks. */
 static struct stack_row next_values(const struct profile_rows *rows, size_t *at, uint32_t stack)
@@ -93,7 +93,7 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 	free(depths);
 }
 
-/* ---- Frames --------------------------------------------------------------------------------- */
+/* ---- Frames ---- */
 
 /* `name`: the module's printable name; NULL: no memory. */
 static void write_module(struct table *table, const struct mst_module *module, const char *name)
@@ -158,7 +158,7 @@ static void write_frames(struct out *out, const struct emit_view *view)
 	call_sites_destroy(calls);
 }
 
-/* ---- Snapshots ------------------------------------------------------------------------------ */
+/* ---- Snapshots ---- */
 
 static void write_snapshots(struct out *out, const struct emit_view *view)
 {
@@ -179,7 +179,7 @@ static void write_snapshots(struct out *out, const struct emit_view *view)
 	table_end(&table);
 }
 
-/* ---- The formats ---------------------------------------------------------------------------- */
+/* ---- The formats ---- */
 
 const struct emitter emit_csv_stacks = {
 	.name = "csv-stacks",

@@ -16,7 +16,7 @@ static const uint16_t bounds[FREELISTS - FREELISTS_SMALL - 1] = {
 	770, 924, 1109, 1331, 1597, 1916, 2300, 2760, 3312, 3974, 4769, 5723, 6868, 8241, 9890,
 };
 
-/* ---- The head ------------------------------------------------------------------------------- */
+/* ---- The head ---- */
 
 /* The block at the lowest address among `head` and its neighbours. The list has `n` blocks, perhaps all of these. */
 uint32_t freelists_head(const struct block *blocks, uint32_t head, uint32_t n)
@@ -38,7 +38,7 @@ uint32_t freelists_head(const struct block *blocks, uint32_t head, uint32_t n)
 	return lowest;
 }
 
-/* ---- The index of the last list ------------------------------------------------------------- */
+/* ---- The index of the last list ---- */
 
 /* Without memory for an index, searches walk the list. */
 static void last_index(struct freelists *lists, const struct block *blocks)
@@ -75,7 +75,7 @@ void freelists_drop_last(struct freelists *lists, uint32_t i)
 	}
 }
 
-/* ---- Search --------------------------------------------------------------------------------- */
+/* ---- Search ---- */
 
 /* The first list from l on that isn't empty, FREELISTS if there is none. */
 static unsigned list_filled(const struct freelists *lists, unsigned l)
@@ -128,7 +128,7 @@ uint32_t freelists_find(struct freelists *lists, const struct block *blocks, uin
 	return l < FREELISTS ? lists->lists[l].head : BLOCK_NONE;
 }
 
-/* ---- Life ----------------------------------------------------------------------------------- */
+/* ---- Life ---- */
 
 void freelists_begin(struct freelists *lists)
 {
@@ -157,7 +157,7 @@ bool freelists_reserve(struct freelists *lists, uint32_t n)
 	return true;
 }
 
-/* ---- Invariants ----------------------------------------------------------------------------- */
+/* ---- Invariants ---- */
 
 static void check_list(const struct freelists *lists, const struct block *blocks, unsigned l)
 {

@@ -48,7 +48,7 @@ static void arena_check(const struct arena *arena)
 	free_ranges_check(&arena->free_ranges);
 }
 
-/* ---- Records -------------------------------------------------------------------------------- */
+/* ---- Records ---- */
 
 static bool records_grow(struct arena *arena)
 {
@@ -92,7 +92,7 @@ static void record_drop(struct arena *arena, uint32_t i)
 	arena->vacant[arena->vacancies++] = i;
 }
 
-/* ---- Superblocks ---------------------------------------------------------------------------- */
+/* ---- Superblocks ---- */
 
 /* Unmaps the superblock that a block fills. */
 static void superblock_unmap(struct arena *arena, uint32_t i)
@@ -147,7 +147,7 @@ static uint32_t superblock_map(struct arena *arena, uint64_t needed, bool may_be
 	return i;
 }
 
-/* ---- Blocks --------------------------------------------------------------------------------- */
+/* ---- Blocks ---- */
 
 /* Cuts a block, which is in no list, after its first `size` bytes. Returns the rest, which is in none either. */
 static uint32_t block_cut(struct arena *arena, uint32_t i, uint64_t size)
@@ -220,7 +220,7 @@ static uint32_t block_align(struct arena *arena, uint32_t i, uint64_t align)
 	return rest;
 }
 
-/* ---- Interface ------------------------------------------------------------------------------ */
+/* ---- Interface ---- */
 
 struct arena *arena_create(void)
 {

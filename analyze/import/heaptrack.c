@@ -61,7 +61,7 @@ static int add_number(struct state *s, struct table *table, uint32_t value, uint
 	return 0;
 }
 
-/* ---- Lines ---------------------------------------------------------------------------------- */
+/* ---- Lines ---- */
 
 /* Reads the next hexadecimal number of a line; false: no number follows. */
 static bool next_number(const char **at, uint64_t *value)
@@ -84,7 +84,7 @@ static bool next_number(const char **at, uint64_t *value)
 	return digits > 0 && digits <= 16 && (*c == ' ' || *c == '\0');
 }
 
-/* ---- The trace's head ----------------------------------------------------------------------- */
+/* ---- The trace's head ---- */
 
 /* Splits the command line at blanks. The caller frees the array. NULL: no memory. */
 static const char **split_command(char *command, uint32_t *argc)
@@ -141,7 +141,7 @@ static void read_system(struct state *s, const char *at)
 		s->page_size = size;
 }
 
-/* ---- Definitions ---------------------------------------------------------------------------- */
+/* ---- Definitions ---- */
 
 static int read_string(struct state *s, const char *text, size_t n)
 {
@@ -252,7 +252,7 @@ static int read_kind(struct state *s, const char *at)
 	return 0;
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------- */
+/* ---- Calls ---- */
 
 static int read_call(struct state *s, const char *at, bool comes)
 {
@@ -284,7 +284,7 @@ static int read_time(struct state *s, const char *at)
 	return 0;
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 static int read_line(void *state, char *line, size_t n)
 {

@@ -57,7 +57,7 @@ void line_reader_destroy(struct line_reader *u)
 	free(u);
 }
 
-/* ---- Bytes ---------------------------------------------------------------------------------- */
+/* ---- Bytes ---- */
 
 /* Refills the input once all of it is consumed. False: errno has the error. */
 static bool fill_input(struct line_reader *u)
@@ -158,7 +158,7 @@ static enum line_reader_result fill_text(struct line_reader *u)
 	return result;
 }
 
-/* ---- Lines ---------------------------------------------------------------------------------- */
+/* ---- Lines ---- */
 
 /* Drops the consumed lines and makes room behind the rest of the text. */
 static enum line_reader_result make_room(struct line_reader *u)

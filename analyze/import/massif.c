@@ -56,7 +56,7 @@ struct state {
 	char *command;
 };
 
-/* ---- Frames --------------------------------------------------------------------------------- */
+/* ---- Frames ---- */
 
 /* The parts of a label: "0xADDRESS: FUNCTION (FILE:LINE)" or "... (in OBJECT)". split_label() writes NULs into it. */
 struct label {
@@ -149,7 +149,7 @@ static int find_frame(struct state *s, char *text, uint32_t *frame)
 	return 0;
 }
 
-/* ---- Blocks --------------------------------------------------------------------------------- */
+/* ---- Blocks ---- */
 
 static int find_place(struct state *s, uint32_t stack, struct place **place)
 {
@@ -246,7 +246,7 @@ static int settle_tree(struct state *s)
 	return 0;
 }
 
-/* ---- Lines ---------------------------------------------------------------------------------- */
+/* ---- Lines ---- */
 
 /* Ends the present node and each ancestor whose children are complete. */
 static int end_nodes(struct state *s)
@@ -332,7 +332,7 @@ static int read_line(void *state, char *line, size_t n)
 	return 0;
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 static int end_trace(struct state *s)
 {

@@ -40,7 +40,7 @@ struct state {
 	uint64_t heap, stack; /* as of the last record */
 };
 
-/* ---- Blocks --------------------------------------------------------------------------------- */
+/* ---- Blocks ---- */
 
 static int kind_of(struct state *s, enum mst_op op, uint64_t size, uint32_t *kind)
 {
@@ -98,7 +98,7 @@ static void take_block(struct state *s, uint32_t id)
 	s->unused = id;
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------- */
+/* ---- Calls ---- */
 
 static int write_alloc(struct state *s, uint64_t size)
 {
@@ -166,7 +166,7 @@ static int write_stack(struct state *s, uint64_t depth)
 	return error ? error : mst_writer_call(s->writer, kind);
 }
 
-/* ---- Records -------------------------------------------------------------------------------- */
+/* ---- Records ---- */
 
 static uint64_t ns_of(const struct state *s, uint64_t start, uint64_t time)
 {

@@ -42,7 +42,7 @@ struct state {
 	uint64_t calls, unknown_frees, implied_frees;
 };
 
-/* ---- Blocks --------------------------------------------------------------------------------- */
+/* ---- Blocks ---- */
 
 static int put_block(struct state *s, uint64_t address, uint32_t kind, uint64_t index)
 {
@@ -87,7 +87,7 @@ static int end_block(struct state *s, uint64_t address)
 	return import_check(s->import, error);
 }
 
-/* ---- Callers -------------------------------------------------------------------------------- */
+/* ---- Callers ---- */
 
 /* Splits "MODULE:(FUNCTION+OFFSET)[ADDRESS]" in place; missing parts are NULL. Returns the address. */
 static uint64_t split_place(char *place, const char **module, const char **function)
@@ -144,7 +144,7 @@ static int find_stack(struct state *s, char *place, uint32_t *stack)
 	return 0;
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------- */
+/* ---- Calls ---- */
 
 static int make_kind(struct state *s, uint8_t op, uint32_t stack, uint64_t size, uint64_t cap, uint32_t *kind)
 {
@@ -220,7 +220,7 @@ static int do_call(struct state *s, char what, uint32_t stack, uint64_t address,
 	return import_check(s->import, mst_writer_call(s->writer, kind));
 }
 
-/* ---- Lines ---------------------------------------------------------------------------------- */
+/* ---- Lines ---- */
 
 /* Reads "0x12", "0" or "(nil)". */
 static bool next_number(char **at, uint64_t *value)
@@ -271,7 +271,7 @@ static int read_line(void *state, char *line, size_t n)
 	return do_call(s, what, stack, address, size);
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 static int begin_trace(struct state *s)
 {

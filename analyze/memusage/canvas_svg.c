@@ -36,7 +36,7 @@ static struct svg *svg_of(struct canvas *canvas)
 	return (struct svg *)canvas;
 }
 
-/* ---- Shapes --------------------------------------------------------------------------------- */
+/* ---- Shapes ---- */
 
 static const char *name_of(enum canvas_colour colour)
 {
@@ -93,7 +93,7 @@ static void dashes(struct canvas *canvas, enum canvas_colour colour, int x0, int
 	line_of_class(canvas, " d", colour, x0, y0, x1, y1);
 }
 
-/* ---- Curves --------------------------------------------------------------------------------- */
+/* ---- Curves ---- */
 
 static void add_point(struct curve *c, int y)
 {
@@ -161,7 +161,7 @@ static bool finish_curve(struct svg *svg, enum canvas_colour colour)
 	return ok;
 }
 
-/* ---- Text ----------------------------------------------------------------------------------- */
+/* ---- Text ---- */
 
 /* Length of the UTF-8 character at `s` in bytes; 0: it is invalid or XML forbids it. */
 static size_t character_size(const unsigned char *s)
@@ -244,7 +244,7 @@ static void draw_text_up(struct canvas *canvas, enum canvas_font font, enum canv
 	put_element(canvas, font, colour, base, y, turn, text);
 }
 
-/* ---- Life ----------------------------------------------------------------------------------- */
+/* ---- Life ---- */
 
 static void put_head(const struct svg *svg)
 {

@@ -46,7 +46,7 @@ static uint64_t time_of(const struct raw *raw)
 	return (uint64_t)raw->time_high << 32 | raw->time_low;
 }
 
-/* ---- Bytes ---------------------------------------------------------------------------------- */
+/* ---- Bytes ---- */
 
 static void write_at(struct datafile *data, const struct raw *records, size_t n, uint64_t number)
 {
@@ -91,7 +91,7 @@ static void flush(struct datafile *data)
 	data->used = 0;
 }
 
-/* ---- Writing -------------------------------------------------------------------------------- */
+/* ---- Writing ---- */
 
 struct datafile *datafile_create(void)
 {
@@ -137,7 +137,7 @@ int datafile_end(struct datafile *data, const struct datafile_head *head)
 	return data->error;
 }
 
-/* ---- Reading -------------------------------------------------------------------------------- */
+/* ---- Reading ---- */
 
 static struct datafile *fail(struct datafile *data, const char **problem, const char *text)
 {

@@ -62,7 +62,7 @@ struct fullusage {
 	uint32_t n_requests;
 };
 
-/* ---- Counting ------------------------------------------------------------------------------- */
+/* ---- Counting ---- */
 
 /* Returns the row of a call, or of the call that allocated a block. */
 static enum row row_of(const struct mst_kind *kind)
@@ -248,7 +248,7 @@ static int fullusage_chunk(struct observer *observer, const struct mst_reader *r
 	return 0;
 }
 
-/* ---- Life ----------------------------------------------------------------------------------- */
+/* ---- Life ---- */
 
 struct fullusage *fullusage_create(struct symbolizer *symbolizer)
 {
@@ -276,7 +276,7 @@ struct observer *fullusage_observer(struct fullusage *full)
 	return &full->observer;
 }
 
-/* ---- Text ----------------------------------------------------------------------------------- */
+/* ---- Text ---- */
 
 static void print_rows(const struct fullusage *full, FILE *out)
 {

@@ -58,7 +58,7 @@ static int bottom_of(const struct drawing *d)
 	return d->height - BOTTOM;
 }
 
-/* ---- The frame ------------------------------------------------------------------------------ */
+/* ---- The frame ---- */
 
 static void small_text(const struct drawing *d, enum canvas_colour colour, int x, int y, const char *text)
 {
@@ -150,7 +150,7 @@ static void draw_frame(const struct drawing *d)
 	small_text(d, CANVAS_BLUE, d->width - 50, d->height - 14, calls);
 }
 
-/* ---- The axis below ------------------------------------------------------------------------- */
+/* ---- The axis below ---- */
 
 static void draw_band(const struct drawing *d, int x0, int x1)
 {
@@ -204,7 +204,7 @@ static void draw_axis_name(const struct drawing *d)
 			   "# memory handling function calls");
 }
 
-/* ---- Curves --------------------------------------------------------------------------------- */
+/* ---- Curves ---- */
 
 static void draw_piece(const struct drawing *d, struct pen *pen, uint64_t value, int x0, int x1)
 {

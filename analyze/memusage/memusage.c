@@ -6,7 +6,7 @@
 #include "datafile.h"
 #include "memusage_state.h"
 
-/* ---- Counting ------------------------------------------------------------------------------- */
+/* ---- Counting ---- */
 
 static uint64_t shares_of(const struct memusage *m, const struct mst_kind *kind)
 {
@@ -129,7 +129,7 @@ static void count_call(struct memusage *m, const struct mst_kind *old, const str
 	m->report.rows[row].failed++;
 }
 
-/* ---- Mappings ------------------------------------------------------------------------------- */
+/* ---- Mappings ---- */
 
 /* The sum stays at 0 where munmap exceeds the recorded mappings. */
 static void move_mapped(struct memusage *m, uint64_t plus, uint64_t minus)
@@ -200,7 +200,7 @@ static void count_map(struct memusage *m, const struct mst_kind *kind)
 	}
 }
 
-/* ---- The trace ------------------------------------------------------------------------------ */
+/* ---- The trace ---- */
 
 static const struct mst_kind *find(const struct mst_kind *kinds, uint32_t id)
 {
@@ -311,7 +311,7 @@ static int memusage_end(struct observer *observer, const struct mst_reader *read
 	return 0;
 }
 
-/* ---- Life ----------------------------------------------------------------------------------- */
+/* ---- Life ---- */
 
 struct memusage *memusage_create(struct datafile *data, enum memusage_maps maps)
 {

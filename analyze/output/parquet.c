@@ -125,7 +125,7 @@ static void append_stop(struct parquet *p, struct buffer *b)
 	append_byte(p, b, 0);
 }
 
-/* ---- Row groups ----------------------------------------------------------------------------- */
+/* ---- Row groups ---- */
 
 enum { TYPE_INT64 = 2, TYPE_BYTE_ARRAY = 6 };
 enum { OPTIONAL = 1 };
@@ -247,7 +247,7 @@ static void write_group(struct parquet *p)
 	p->rows = 0;
 }
 
-/* ---- Values --------------------------------------------------------------------------------- */
+/* ---- Values ---- */
 
 static bool is_full(const struct parquet *p)
 {
@@ -302,7 +302,7 @@ void parquet_nothing(struct parquet *p)
 	next_column(p);
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 struct parquet *parquet_create(struct out *out, const struct parquet_column *columns)
 {

@@ -14,7 +14,7 @@ const char *const profile_value_names[PROFILE_VALUES] = {
 	[PROFILE_ALLOC_OBJECTS] = "alloc_objects",
 };
 
-/* ---- Which chunks can do without records ---------------------------------------------------- */
+/* ---- Which chunks can do without records ---- */
 
 bool profile_is_timeless(const struct profile *p)
 {
@@ -53,7 +53,7 @@ static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 	return is_one_thread(p, chunk) && profile_is_timeless(p) && p->first_block == 0;
 }
 
-/* ---- The observer --------------------------------------------------------------------------- */
+/* ---- The observer ---- */
 
 static bool frees_blocks(const struct mst_chunk *chunk)
 {
@@ -171,7 +171,7 @@ void profile_destroy(struct profile *p)
 	free(p);
 }
 
-/* ---- Seeking to a point ---------------------------------------------------------------- */
+/* ---- Seeking to a point ---- */
 
 static bool is_before_point(const struct mst_keyframe *keyframe, void *context)
 {
@@ -209,7 +209,7 @@ struct observer *profile_observer(struct profile *p)
 	return &p->observer;
 }
 
-/* ---- The result ----------------------------------------------------------------------------- */
+/* ---- The result ---- */
 
 bool profile_row(const struct profile *p, size_t i, struct profile_row *row)
 {

@@ -9,7 +9,7 @@
 
 #define BLANKS " \t\n"
 
-/* ---- Words ---------------------------------------------------------------------------------- */
+/* ---- Words ---- */
 
 /* Copies the word at *text to *copy and advances both past it. False: an open quote. */
 static bool take_word(const char **text, char **copy)
@@ -53,7 +53,7 @@ static char **split_words(const char *text, int *n, bool *closed)
 	return words;
 }
 
-/* ---- Options -------------------------------------------------------------------------------- */
+/* ---- Options ---- */
 
 static int refuse(struct args *args, const char *word, const char *why)
 {

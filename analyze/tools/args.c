@@ -146,7 +146,7 @@ static const char *option_name(int key)
 			return o->name;
 }
 
-/* ---- Refusals ------------------------------------------------------------------------------- */
+/* ---- Refusals ---- */
 
 static int __attribute__((format(printf, 3, 4)))
 refuse(struct args *args, int status, const char *format, ...)
@@ -191,7 +191,7 @@ static int refuse_missing(struct args *args, int key, const char *value, const c
 	return refuse(args, ARGS_STATUS_USAGE, "--%s=%s: %s", option_name(key), value, missing);
 }
 
-/* ---- Values --------------------------------------------------------------------------------- */
+/* ---- Values ---- */
 
 static int parse_bool(struct args *args, int key, const char *value, bool *result)
 {
@@ -405,7 +405,7 @@ static int append_desc(struct settings *s, int key, const char *value)
 	return 0;
 }
 
-/* ---- The parser ----------------------------------------------------------------------------- */
+/* ---- The parser ---- */
 
 static int parse_value(struct args *args, int key, const char *value)
 {
@@ -488,7 +488,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 const struct argp args_argp = { .options = options, .parser = parse_option };
 
-/* ---- Life ----------------------------------------------------------------------------------- */
+/* ---- Life ---- */
 
 bool args_init(struct args *args)
 {

@@ -12,7 +12,7 @@
 #include "output_set.h"
 #include "stack_depth.h"
 
-/* ---- Names ---------------------------------------------------------------------------------- */
+/* ---- Names ---- */
 
 static int check_names(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace)
 {
@@ -122,7 +122,7 @@ void massif_runs_finish(struct massif_runs *c)
 	free(c->items);
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 /* A file's content: the emitter's output, or, without an emitter, a massif.out of these snapshots. */
 struct content {
@@ -147,7 +147,7 @@ static bool write_file(const struct tool *tool, const struct content *content, c
 	return output_end(&file, tool, name, true);
 }
 
-/* ---- Replay --------------------------------------------------------------------------------- */
+/* ---- Replay ---- */
 
 struct observers {
 	size_t n;

@@ -13,7 +13,7 @@
 #define WITH_PNG 0
 #endif
 
-/* ---- Options -------------------------------------------------------------------------------- */
+/* ---- Options ---- */
 
 enum { KEY_COLOR = 0x4000, KEY_SVG, KEY_TITLE };
 
@@ -126,7 +126,7 @@ void memusage_tool_init(struct memusage_tool *usage)
 	*usage = (struct memusage_tool){ .graph = { .width = GRAPH_WIDTH, .height = GRAPH_HEIGHT } };
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 /* The forms in which a data file can be written. */
 enum form { FORM_DATA, FORM_PNG, FORM_SVG, FORM_COUNT };
@@ -223,7 +223,7 @@ static bool write_files(const struct memusage_tool *usage, const struct tool *to
 	return written;
 }
 
-/* ---- The replay ----------------------------------------------------------------------------- */
+/* ---- The replay ---- */
 
 /* The observers of a replay. */
 struct observers {

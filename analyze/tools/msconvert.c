@@ -79,7 +79,7 @@ static const struct emitter *choose_emitter(const struct convert_command *comman
 	return emitter;
 }
 
-/* ---- Conversion ----------------------------------------------------------------------------- */
+/* ---- Conversion ---- */
 
 #define PAGES "--pages-as-heap"
 
@@ -192,7 +192,7 @@ static int convert(struct convert_command *command, const struct tool_trace *tra
 	return status;
 }
 
-/* ---- Imported traces ------------------------------------------------------------------------ */
+/* ---- Imported traces ---- */
 
 /* Finds the importer by the first bytes of a regular file. NULL: no importer knows them; the input may be a trace. */
 static const struct importer *recognize(const char *input)

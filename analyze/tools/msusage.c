@@ -87,7 +87,7 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* ---- Reports -------------------------------------------------------------------------------- */
+/* ---- Reports ---- */
 
 static bool is_wanted(const struct command *command, const struct recording_trace *trace)
 {
@@ -146,7 +146,7 @@ static bool report(const struct command *command, const struct recording *r)
 	return ok;
 }
 
-/* ---- Traces --------------------------------------------------------------------------------- */
+/* ---- Traces ---- */
 
 /* Expands --keep; the caller frees the name. NULL after a message. */
 static char *name_to_keep(const struct command *command, uint32_t pid, unsigned number)
@@ -224,7 +224,7 @@ static bool find_place(const struct command *command, char **place)
 	return error == 0;
 }
 
-/* ---- The run -------------------------------------------------------------------------------- */
+/* ---- The run ---- */
 
 /* Returns the program's exit status, or STATUS_FAILED for a failure of msusage. */
 static int record(const struct command *command, struct recording *r)

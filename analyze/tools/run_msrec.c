@@ -16,7 +16,7 @@
 #include "install_paths.h"
 #include "mstrace.h"
 
-/* ---- The directory -------------------------------------------------------------------------- */
+/* ---- The directory ---- */
 
 int recording_init(struct recording *r, const char *place)
 {
@@ -58,7 +58,7 @@ void recording_finish(struct recording *r)
 	*r = (struct recording){ 0 };
 }
 
-/* ---- The run -------------------------------------------------------------------------------- */
+/* ---- The run ---- */
 
 /* The caller frees the path. NULL: no memory. */
 static char *find_msrec(void)
@@ -148,7 +148,7 @@ int recording_run(struct recording *r, const char *const *options, char *const *
 	return status;
 }
 
-/* ---- Its traces ----------------------------------------------------------------------------- */
+/* ---- Its traces ---- */
 
 /*
  * Returns the process's argv[0]; the path of its executable if it exited before msrec read argv; "" for a file that

@@ -16,7 +16,7 @@
 
 #define MAX_JOBS 256u
 
-/* ---- Messages ------------------------------------------------------------------------------- */
+/* ---- Messages ---- */
 
 static void __attribute__((format(printf, 2, 0)))
 print_line(const struct tool *tool, const char *format, va_list list)
@@ -74,7 +74,7 @@ void tool_symbol_notices(const struct tool *tool, const struct symbols *symbols)
 		tool_notice(tool, "%s", notice);
 }
 
-/* ---- Options -------------------------------------------------------------------------------- */
+/* ---- Options ---- */
 
 enum { KEY_SYMBOLS = 0x2000, KEY_ALSO };
 
@@ -205,7 +205,7 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	return TOOL_NO_RESULT;
 }
 
-/* ---- Output names --------------------------------------------------------------------------- */
+/* ---- Output names ---- */
 
 static const char tilde[] = "Filename begins with '~'\n"
 			    "If the shell was meant to replace it by a home directory, it has not:\n"

@@ -13,7 +13,7 @@
 
 #define DEFAULT_JOBS 16
 
-/* ---- The trace ------------------------------------------------------------------------------ */
+/* ---- The trace ---- */
 
 bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *path)
 {
@@ -136,7 +136,7 @@ bool tool_lacks_usable(const struct tool *tool, const struct tool_trace *trace,
 	return lacking;
 }
 
-/* ---- Replaying ------------------------------------------------------------------------------ */
+/* ---- Replaying ---- */
 
 static const char *plural(uint64_t n)
 {

@@ -13,7 +13,7 @@
 
 #define COPY_BYTES 65536
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 static void copy(int from, struct out *out)
 {
@@ -89,7 +89,7 @@ static void report_error(const struct tool *tool, const char *name, int error)
 		tool_error(tool, "%s: %s", name, mst_strerror(error));
 }
 
-/* ---- As it is ------------------------------------------------------------------------------- */
+/* ---- As it is ---- */
 
 /* Appends the intact part of a replayed trace to `to`, with the names of its frames if the job embeds them. */
 static int extend(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
@@ -127,7 +127,7 @@ static int copy_units(const struct tool *tool, const struct trace_to_trace *job,
 	return error ? (int)TOOL_NO_RESULT : (int)status;
 }
 
-/* ---- Rewritten ------------------------------------------------------------------------------ */
+/* ---- Rewritten ---- */
 
 /* `again`: an earlier replay of the input has printed its notices. */
 static int rewrite(const struct tool *tool, const struct trace_to_trace *job, const struct tool_trace *trace,
@@ -153,7 +153,7 @@ static int rewrite(const struct tool *tool, const struct trace_to_trace *job, co
 	return error ? (int)TOOL_NO_RESULT : status;
 }
 
-/* ---- The run -------------------------------------------------------------------------------- */
+/* ---- The run ---- */
 
 /* Writes the trace of `from` to `to`, then rewinds `to`. */
 static int run_step(const struct tool *tool, const struct trace_to_trace *job, int from, int to, bool copies,

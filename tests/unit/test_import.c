@@ -30,7 +30,7 @@ static uint64_t take(uint64_t below)
 	return seed % below;
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
+/* ---- Files ---- */
 
 struct file {
 	int fd;
@@ -118,7 +118,7 @@ static void check(struct file *f, size_t n)
 	close(f->fd);
 }
 
-/* ---- Tests ---------------------------------------------------------------------------------- */
+/* ---- Tests ---- */
 
 static void nothing(void **state)
 {

@@ -23,7 +23,7 @@ struct trace {
 	struct mst_writer *writer;
 };
 
-/* ---- Writing -------------------------------------------------------------------------------- */
+/* ---- Writing ---- */
 
 static int begin(void **state)
 {
@@ -110,7 +110,7 @@ static void fail_resize(struct trace *t, struct block b, uint64_t size)
 		0);
 }
 
-/* ---- Reading -------------------------------------------------------------------------------- */
+/* ---- Reading ---- */
 
 static char *report_with(struct trace *t, bool coloured, enum memusage_maps maps)
 {
@@ -148,7 +148,7 @@ static void expect(struct trace *t, const char *want)
 #define HEAD "         total calls   total memory   failed calls\n"
 #define FULL "=================================================="
 
-/* ---- Tests ---------------------------------------------------------------------------------- */
+/* ---- Tests ---- */
 
 static void four_functions(struct trace *t)
 {

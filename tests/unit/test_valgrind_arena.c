@@ -16,7 +16,7 @@
 
 static const uint64_t mega = 1 << 20;
 
-/* ---- The checker ---------------------------------------------------------------------------- */
+/* ---- The checker ---- */
 
 /* Each list is a circle of free blocks of its sizes, marked in `listed`. Returns how many there are. */
 static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
@@ -165,7 +165,7 @@ static void check_arena(const struct arena *arena, uint32_t n_live)
 	free(ranges);
 }
 
-/* ---- Known sizes ---------------------------------------------------------------------------- */
+/* ---- Known sizes ---- */
 
 static int begin(void **state)
 {
@@ -299,7 +299,7 @@ static void ids_outlive_their_neighbours(void **state)
 	check_arena(arena, 16);
 }
 
-/* ---- Impossible requests -------------------------------------------------------------------- */
+/* ---- Impossible requests ---- */
 
 static void what_cannot_be_is_refused(void **state)
 {
@@ -390,7 +390,7 @@ static void a_long_last_list(void **state)
 	free(v);
 }
 
-/* ---- At random ------------------------------------------------------------------------------ */
+/* ---- At random ---- */
 
 static uint64_t random_next(uint64_t *state)
 {

@@ -46,7 +46,7 @@ struct mst_writer_options {
 	void *context;
 };
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 /*
  * Starts a trace on `fd`, an empty regular file that is open for reading and writing. `fd` stays the caller's
@@ -83,7 +83,7 @@ int mst_writer_finish(struct mst_writer *w, struct mst_end *end);
 /* Frees the writer without finishing the file, whose sealed chunks are readable. NULL is allowed. */
 void mst_writer_destroy(struct mst_writer *writer);
 
-/* ---- definitions ---------------------------------------------------------------------------- */
+/* ---- definitions ---- */
 
 /* Equal content gives the same id, except for threads, which are always new. */
 int mst_writer_module(struct mst_writer *w, const struct mst_module *module, uint32_t *id);
@@ -99,7 +99,7 @@ const struct mst_frame *mst_writer_frames(const struct mst_writer *w, uint32_t *
 const struct mst_module *mst_writer_modules(const struct mst_writer *w, uint32_t *n);
 const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *n);
 
-/* ---- the initial state ---------------------------------------------------------------------- */
+/* ---- the initial state ---- */
 
 /*
  * Before the first event of a trace whose info has `initial_state`: mst_writer_alloc() for each block that is live
@@ -113,7 +113,7 @@ const struct mst_stack *mst_writer_stacks(const struct mst_writer *w, uint32_t *
 int mst_writer_past(struct mst_writer *w, uint32_t kind);
 int mst_writer_end_initial_state(struct mst_writer *w);
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* Time and thread of the following events. A time below the last one counts as the last one. */
 void mst_writer_at(struct mst_writer *w, uint64_t time_ns, uint32_t thread);
@@ -167,7 +167,7 @@ uint64_t mst_writer_bytes(const struct mst_writer *w);
 /* Packs from here on at zstd's level 1, if that is below the writer's, or at the writer's level again. */
 void mst_writer_fast_level(struct mst_writer *w, bool fast);
 
-/* ---- names ---------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 /*
  * The calls that a frame stands for, from the innermost; `n` is at least 1. Behind the last event, frames
@@ -181,7 +181,7 @@ int mst_writer_names(struct mst_writer *w, uint32_t frame, const struct mst_name
  */
 void mst_writer_steady_texts(struct mst_writer *w);
 
-/* ---- from one trace to another -------------------------------------------------------------- */
+/* ---- from one trace to another ---- */
 
 /*
  * Defines in a writer what a reader has defined, each thing when it is first asked for. The caller maps kinds

@@ -99,7 +99,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* ---- errors --------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 enum mst_error {
 	MST_ERR_IO = -1, /* errno has the reason */
@@ -117,7 +117,7 @@ enum mst_error {
 /* A constant one-line description of an enum mst_error. */
 const char *mst_strerror(int error);
 
-/* ---- definitions ---------------------------------------------------------------------------- */
+/* ---- definitions ---- */
 
 #define MST_NONE UINT32_MAX /* no kind, no module */
 #define MST_ROOT_STACK 0u   /* the empty stack */
@@ -195,7 +195,7 @@ struct mst_name {
 	uint32_t line;    /* 0: unknown, or code of no one line */
 };
 
-/* ---- beginning and end of a trace ----------------------------------------------------------- */
+/* ---- beginning and end of a trace ---- */
 
 struct mst_file_info {
 	uint32_t pid;
@@ -236,7 +236,7 @@ struct mst_end {
 	uint64_t implied_frees; /* blocks whose free is unknown */
 };
 
-/* ---- chunks --------------------------------------------------------------------------------- */
+/* ---- chunks ---- */
 
 /* What a record does to the blocks of its kind. */
 enum mst_role {
@@ -323,7 +323,7 @@ struct mst_chunk {
 	uint64_t sp_changes_from;  /* instructions at the last SP change or call before the chunk */
 };
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct mst_reader;
 
@@ -366,7 +366,7 @@ const struct mst_end *mst_reader_end(const struct mst_reader *reader);
 uint32_t mst_reader_names(const struct mst_reader *reader, uint32_t frame);
 struct mst_name mst_reader_name(const struct mst_reader *reader, uint32_t frame, uint32_t i);
 
-/* ---- events of a chunk ---------------------------------------------------------------------- */
+/* ---- events of a chunk ---- */
 
 enum mst_event_type {
 	MST_EVENT_ALLOC,  /* a block of `kind` came */
@@ -422,7 +422,7 @@ struct mst_sp_cursor {
 /* The next SP change; false at the end of the chunk. */
 bool mst_sp_next(struct mst_sp_cursor *cursor, struct mst_sp_change *change);
 
-/* ---- reading in depth ----------------------------------------------------------------------- */
+/* ---- reading in depth ---- */
 
 /*
  * mst_reader_next() in two parts, for readers to which the sums of most chunks suffice. mst_reader_peek()
