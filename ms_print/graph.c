@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Columns from here on are all alike: far to the right of the graph. */
+/* All columns from this one on lie beyond the graph's right edge and are treated alike. */
 #define COLUMN_FAR (INT64_C(1) << 53)
 
 /*
@@ -20,8 +20,8 @@ struct canvas {
 };
 
 /*
- * Where a bar stands. The two differ only where no graph has a column: with huge, infinite or undefined
- * times the place decides what lies between two bars, the index which cells the bar itself fills.
+ * Where a bar stands. The two differ only off the graph, with huge, infinite or undefined times: the place
+ * decides what lies between two bars, the index which cells the bar itself fills.
  */
 struct column {
 	double place;

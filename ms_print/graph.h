@@ -26,7 +26,7 @@ enum graph_problem {
 	GRAPH_OUT_OF_RANGE, /* a snapshot is too far left of the time axis */
 };
 
-/* Draws nothing at all unless it returns GRAPH_OK. */
+/* Draws only if it returns GRAPH_OK. */
 enum graph_problem graph_print(FILE *out, const struct profile *profile, struct graph_size size);
 
 #endif

@@ -46,7 +46,7 @@ static int buffer_fill(struct buffer *buffer, int fd)
 	}
 }
 
-/* What a regular file needs to be read in one go: its size, the terminator, and a byte to see the end. */
+/* Room to read a regular file in one go: its size, the terminator, and a byte to see the end. */
 static size_t capacity_for(int fd)
 {
 	struct stat st;

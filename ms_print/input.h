@@ -6,8 +6,8 @@
 #include "span.h"
 
 /*
- * Reads the file to its end, 0 or a negative errno. The text is malloc'ed, belongs to the caller, and has a
- * NUL byte behind it, which doesn't count.
+ * Reads the file to its end; returns 0 or a negative errno. The text is malloc'ed and belongs to the caller. A NUL
+ * byte follows it, which the length does not include.
  */
 int input_read(const char *path, char **text, size_t *size);
 

@@ -8,7 +8,7 @@
 static const char rule[] =
 	"--------------------------------------------------------------------------------\n";
 
-/* A node some of whose children are still to come. */
+/* A node with children still to come. */
 struct level {
 	uint64_t children; /* still to come */
 	uint64_t hidden;   /* children not shown so far */
@@ -18,8 +18,8 @@ struct level {
 
 /*
  * A tree being printed. `levels` holds the path to the present node, so a tree of any depth needs no
- * recursion; `prefix` holds two characters for each of them but the root: what its own children's lines
- * begin with, a bar for as long as the node has brothers to come.
+ * recursion. `prefix` holds two characters for each level but the root: the lines of its children begin with
+ * them. They contain a bar as long as the node has siblings to come.
  */
 struct tree {
 	FILE *out;
@@ -41,7 +41,7 @@ static size_t commas_count(size_t digits)
 	return digits > 0 ? (digits - 1) / 3 : 0;
 }
 
-/* With commas in the digits the text begins with. */
+/* Groups the leading digits of the text with commas. */
 static void print_commas(FILE *out, struct span text)
 {
 	size_t digits = span_digits(text);
@@ -87,7 +87,7 @@ static void print_row(FILE *out, const struct snapshot *snapshot)
 	putc('\n', out);
 }
 
-/* Two digits before the point at least, zeros in front; so are the words for what isn't finite. */
+/* At least two digits before the point, padded with zeros; the words for infinite values and NaN, too. */
 static void print_percentage(FILE *out, double value)
 {
 	if (isfinite(value))
@@ -112,13 +112,13 @@ static bool tree_shows(const struct tree *tree, struct number bytes)
 	return !number_is_zero(tree->total) && tree_percentage(tree, bytes) >= number_real(tree->threshold);
 }
 
-/* What the lines of the children of the node on level `depth` begin with. */
+/* The prefix of the lines of the children of the node on level `depth`. */
 static void tree_print_prefix(const struct tree *tree, size_t depth)
 {
 	fwrite(tree->prefix, 2, depth, tree->out);
 }
 
-/* The number of levels a node's own line is prefixed by: neither its own nor the root's. */
+/* The number of levels in the prefix of a node's own line: without its own and the root's. */
 static size_t tree_parent_depth(const struct tree *tree)
 {
 	return tree->depth > 1 ? tree->depth - 1 : 0;

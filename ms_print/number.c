@@ -47,7 +47,7 @@ double number_real(struct number n)
 	return n.negative ? -(double)n.magnitude : (double)n.magnitude;
 }
 
-/* What may take part in integer arithmetic, as an integer. */
+/* The operand as an integer, if it may take part in integer arithmetic. */
 static bool number_to_integer(struct number *n)
 {
 	if (n->kind == NUMBER_COMPUTED && fabs(n->real) < TWO_TO_53 && n->real == trunc(n->real))
@@ -107,7 +107,7 @@ static struct layout layout_find(struct span text)
 	return layout;
 }
 
-/* The nearest double. The digits are copied, for what follows them could look like more of the number. */
+/* The nearest double. Copies the digits, because the text behind them could look like more of the number. */
 static double digits_real(struct span digits)
 {
 	char copy[310 + 1]; /* 10^309 is no finite double any more */

@@ -2,7 +2,7 @@
 /*
  * Numbers with the rules ms_print's output depends on: exact integers of up to 64 bits (negative ones down
  * to -2^63) for as long as every operand is one, IEEE doubles from there on. So 2^53+1 and 2^64-1 keep all
- * their digits in sums, percentages and comparisons, and only what leaves that range gets rounded.
+ * their digits in sums, percentages and comparisons, and only results outside that range are rounded.
  *
  * Text is read leniently: white space, a sign, then the longest numeric prefix (or the words inf and nan);
  * text without one is 0.

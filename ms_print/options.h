@@ -16,7 +16,7 @@ struct options {
 
 enum options_result {
 	OPTIONS_OK,
-	OPTIONS_USAGE, /* help was asked for, an argument is wrong, or there is no input */
+	OPTIONS_USAGE, /* --help, a wrong argument, or no input */
 	OPTIONS_VERSION,
 };
 

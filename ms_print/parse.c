@@ -118,7 +118,7 @@ static bool parse_tree(struct parser *parser, const struct snapshot *snapshot)
 			return parser_fail(parser, PARSE_EXPECTED_NODE, line);
 		if (!number_at_least(snapshot->total, number_parse(node.bytes)))
 			return parser_fail(parser, PARSE_NODE_TOO_LARGE, line);
-		/* Saturated, it outlasts any text. */
+		/* A saturated count outlasts any text. */
 		if (__builtin_add_overflow(pending - 1, node_children(&node), &pending))
 			pending = UINT64_MAX;
 	}

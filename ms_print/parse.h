@@ -4,7 +4,7 @@
  * struct lines and node_parse() walk them again when they are printed, so the memory needed is the text
  * plus a fixed amount for each snapshot, whatever the trees look like.
  *
- * Every line loses what follows a `#`; lines that then hold nothing but white space don't count. Header:
+ * A `#` starts a comment to the end of its line; lines left with only white space don't count. Header:
  * any number of `desc:` lines, `cmd:`, `time_unit:`. Snapshot: six `key=value` lines in fixed order, the
  * last being `heap_tree=`, whose value says whether a tree follows. Tree: `n<children>: <bytes><text>` lines,
  * parent before children; the counts alone give the shape, indentation means nothing.
@@ -21,7 +21,7 @@ struct lines {
 };
 
 struct snapshot {
-	struct span number, time, heap, extra, stacks; /* as written: none of them need be numeric */
+	struct span number, time, heap, extra, stacks; /* as written, possibly not numeric */
 	struct number total;                           /* heap + extra + stacks */
 	const char *tree;                              /* where the tree's lines begin; NULL if it has none */
 };
@@ -32,7 +32,7 @@ struct profile {
 	struct span command, time_unit;
 	struct snapshot *snapshots; /* malloc'ed */
 	size_t count;
-	struct span text;   /* what was parsed */
+	struct span text;   /* the parsed text */
 	bool has_peak;      /* some heap_tree is `peak` */
 	struct number peak; /* the number of the last such snapshot, as written */
 };
@@ -47,9 +47,9 @@ enum parse_problem {
 	PARSE_NO_MEMORY,
 	PARSE_NO_COMMAND,
 	PARSE_NO_TIME_UNIT,
-	PARSE_EXPECTED_KEY, /* `key`; `line` is what stood there instead */
+	PARSE_EXPECTED_KEY, /* `key`; `line` is the line found instead */
 	PARSE_BAD_HEAP_TREE,
-	PARSE_EXPECTED_NODE, /* `line` is what stood there instead */
+	PARSE_EXPECTED_NODE, /* `line` is the line found instead */
 	PARSE_NODE_TOO_LARGE,
 };
 
@@ -69,8 +69,8 @@ bool node_parse(struct span line, struct node *node);
 uint64_t node_children(const struct node *node);
 
 /*
- * Parses `text`, which must be followed by a NUL byte and outlive the profile. On failure `error` tells what
- * is wrong, and `profile` holds nothing to finish.
+ * Parses `text`, which must be followed by a NUL byte and outlive the profile. On failure `error` describes the
+ * problem, and `profile` needs no profile_finish().
  */
 bool profile_parse(struct profile *profile, struct span text, struct parse_error *error);
 void profile_finish(struct profile *profile);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A piece of the input text: where it starts and how long it is. Spans own nothing and end without a
- * terminator; they stay valid as long as the text they point into. Bytes are bytes: a span may contain NUL
- * or anything else, and "space" means the six ASCII white-space characters whatever the locale is.
+ * A piece of the input text: where it starts and how long it is. Spans own nothing and have no terminator;
+ * they stay valid as long as the text they point into. A span may contain any bytes, NUL too, and "space"
+ * means the six ASCII white-space characters in every locale.
  */
 #ifndef MS_PRINT_SPAN_H
 #define MS_PRINT_SPAN_H

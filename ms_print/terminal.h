@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream in front of a terminal that lets nothing through which the terminal would obey. */
+/* A stream in front of a terminal that makes control characters harmless. */
 #ifndef MS_PRINT_TERMINAL_H
 #define MS_PRINT_TERMINAL_H
 
@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 /*
- * `to` itself if it leads elsewhere, where every byte is wanted as it is; else a stream to be ended by
- * terminal_close(). NULL: no memory.
+ * `to` itself if it leads elsewhere, where every byte must stay as it is; else a stream that terminal_close() ends.
+ * NULL: no memory.
  */
 FILE *terminal_open(FILE *to);
 
-/* Flushes; false if anything could not be written. */
+/* Flushes; false if a write failed. */
 bool terminal_close(FILE *stream, FILE *to);
 
 #endif

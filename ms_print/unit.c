@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The way from one name to the next: at `limit` or more, divide by `divisor`. */
+/* From one unit to the next: at `limit` or more, divide by `divisor`. */
 struct step {
 	const char *name;
 	double limit, divisor;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator that may be called from a signal handler at any time: it moves one pointer forward and
- * never takes anything back. To be preloaded behind the recorder; so no function here calls another one
- * that the recorder replaces. Or a program's own one, which the recorder then doesn't see.
+ * An allocator that a signal handler may call at any time: it moves one pointer forward and reuses no memory. It is
+ * preloaded behind the recorder; so no function here calls another one that the recorder replaces. Or it is linked
+ * into a program as its own allocator, which the recorder then doesn't see.
  */
 #include <errno.h>
 #include <malloc.h>

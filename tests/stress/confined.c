@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that forbid themselves all system calls but those that they make themselves, and those of the recorder that
- * msrec(1) tells of: anything else kills them. confined alone | threads | forks | threads,forks
+ * Programs whose seccomp filter allows only their own system calls and those of the recorder that msrec(1) lists: any
+ * other kills them. confined alone | threads | forks | threads,forks
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,7 +17,7 @@
 
 #define MOST 64
 
-/* What libc needs for memory, and to end. */
+/* System calls of libc for memory, and to end. */
 static const int own[] = { SYS_brk,       SYS_mmap,  SYS_munmap,    SYS_mprotect,
 			   SYS_getrandom, SYS_write, SYS_exit_group };
 static const int recorders[] = { SYS_rt_sigprocmask, SYS_futex, SYS_getpid, SYS_newfstatat };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that leave without libc's leave, and say what they have seen: ends CASE. What a recorder does at
- * such an end must not be seen by anybody.
+ * Programs that end without libc's clean-up, and print what they have seen: ends CASE. The program and its relatives
+ * must not notice what a recorder does at such an end.
  */
 #include <libintl.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define CHILDREN 30
 #define PATIENCE_S 20
 
-/* What is not written yet goes with a process, and must not be written by two. */
+/* Unwritten buffers are lost with _exit(); parent and child must not both write them. */
 static void unwritten(void)
 {
 	printf("never written");
@@ -33,7 +33,7 @@ static void unwritten_quickly(void)
 	quick_exit(6);
 }
 
-/* Children share the file with their parent, and have read on in it. */
+/* Parent and child share the file's position, and the child has read on. */
 static void shared_file(void)
 {
 	FILE *f = tmpfile();
@@ -58,7 +58,7 @@ static void leave(int signal)
 	_exit(3);
 }
 
-/* libc has its own locks in here, and takes them again for its clean-up. */
+/* libc holds its own locks here, and its clean-up takes them again. */
 static void look_up(void)
 {
 	bindtextdomain("ends", "/nowhere");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that is hard to live in: one case a run, named by the first argument. All its own
- * allocations are aligned_alloc() calls, which nothing else makes, so a trace can be checked against
- * the last line of output, "calls N". A case that forks says so itself; see hosts.py.
+ * A program that is difficult for a recorder: one case a run, named by the first argument. All its own
+ * allocations are aligned_alloc() calls, which no library here makes, so a trace can be checked against
+ * the last line of output, "calls N". A case that forks prints its counts itself; see hosts.py.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ static void churn(unsigned n)
 		free(kept[i]);
 }
 
-/* What a forked child uses instead, to be told from what it inherits. */
+/* A forked child calls this instead, so that its calls differ from the inherited ones. */
 static void *take_in_child(size_t n)
 {
 	return memalign(16, n);
@@ -210,7 +210,7 @@ static void case_many_threads(void)
 		pthread_join(thread[i], NULL);
 }
 
-/* More at one time than can be recorded; the rest is counted as lost. */
+/* More threads at a time than there are rings; the calls of the others are counted as lost. */
 static void case_more_threads(void)
 {
 	static pthread_t thread[1100];
@@ -223,7 +223,7 @@ static void case_more_threads(void)
 	churn(100);
 }
 
-/* Blocks that change hands: what one thread allocates another frees at once. */
+/* Blocks that change hands: one thread allocates, another frees at once. */
 static void *_Atomic exchanged[8];
 
 static void *exchange_thread(void *argument)
@@ -252,7 +252,7 @@ static void case_exchange(void)
 /* The process ends while threads are at work; none is joined. */
 static _Atomic int stop;
 
-static _Atomic int n_busy; /* threads that have begun to work */
+static _Atomic int n_busy; /* threads at work */
 
 static void *busy_thread(void *argument)
 {
@@ -276,12 +276,12 @@ static void case_leave_threads(void)
 	_exit(6);
 }
 
-/* Says how much of it is then in memory, in steps of 256 MiB. */
+/* Prints the resident size, in steps of 256 MiB. */
 static void case_mlockall(void)
 {
 	struct rusage usage;
 
-	/* All of the recorder's memory would be more than the machine's: SIGALRM is the end of reading that in. */
+	/* The whole mapping of the recorder exceeds the machine's memory; SIGALRM ends an attempt to page it in. */
 	alarm(2);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
 		fail("mlockall");
@@ -328,7 +328,7 @@ static void descend(int generations)
 		await(pid, 7);
 }
 
-/* Each has the calls of all before it, and one of its own. */
+/* Each process has the calls of all its ancestors, and one of its own. */
 static void case_generations(void)
 {
 	usleep(100000);
@@ -336,7 +336,7 @@ static void case_generations(void)
 	descend(20);
 }
 
-/* More at one time than can be recorded. */
+/* More processes at a time than can be recorded. */
 static void case_many_processes(void)
 {
 	static pid_t child[300];
@@ -469,7 +469,7 @@ static void case_setuid(void)
 	pthread_join(thread, NULL);
 }
 
-/* As Go's run-time, which asks no libc. */
+/* As Go's run-time, which makes its system calls without libc. */
 static void case_environment(void)
 {
 	for (char **at = behind_arguments; *at; at++) {
@@ -499,7 +499,7 @@ static void case_nofile(void)
 	pthread_join(thread, NULL);
 }
 
-/* As little as a program can do with; its memory is there already. */
+/* The few system calls that a program needs; its memory is mapped already. */
 static void case_limits(void)
 {
 	static const int limits[] = { RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,  RLIMIT_NOFILE,
@@ -520,8 +520,8 @@ static void case_limits(void)
 }
 
 /*
- * Allocates until nothing is left, gives it back, goes on. Most of what is allowed is the program's, with a
- * recorder, too.
+ * Allocates until malloc fails, frees all, goes on. With a recorder, too, most of the allowed memory must be the
+ * program's.
  */
 static void case_address_space(void)
 {
@@ -558,7 +558,7 @@ static void on_alarm(int signal_number)
 	churn(3);
 }
 
-/* Meant to run on an allocator that may be called from a handler at any time. */
+/* Needs an allocator that a handler may call at any time (bump.c). */
 static void case_storm(void)
 {
 	const struct itimerval every = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -581,7 +581,7 @@ static void on_alarm_jump(int signal_number)
 	siglongjmp(before_alarm, 1);
 }
 
-/* Out of handlers, wherever they came. What was interrupted is never gone on with, and there is much to come. */
+/* Long jumps out of handlers, from any instruction. The interrupted call never continues; many calls follow. */
 static void case_jumps(void)
 {
 	const struct itimerval every = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -606,7 +606,7 @@ static void on_alarm_fork(int signal)
 		forked = fork();
 }
 
-/* Of both processes, wherever the signal came. */
+/* The calls of both processes, whatever instruction the signal interrupted. */
 static void case_fork_in_handlers(void)
 {
 	const struct itimerval every = { { 0, 1000 }, { 0, 1000 } };
@@ -661,7 +661,7 @@ static void on_tick(int signal_number)
 	ticks++;
 }
 
-/* Handlers of its own, and a use for them: each fault is caught, each tick counted. */
+/* The program's own handlers catch each fault and count each tick. */
 static void case_handlers(void)
 {
 	const struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -678,7 +678,7 @@ static void case_handlers(void)
 			*(volatile int *)(uintptr_t)8 = 1;
 		raise(SIGSYS);
 	}
-	/* A hang, if another handler took the ticks. */
+	/* Ends a hang, should another handler have taken the ticks. */
 	while (ticks < 5)
 		;
 	setitimer(ITIMER_PROF, &never, NULL);
@@ -751,7 +751,7 @@ static void recurse(int n)
 		free(take(10));
 }
 
-/* Calls function(argument) with a stack that is aligned to 8 bytes only, which libc's malloc lives with. */
+/* Calls function(argument) with a stack that is aligned to 8 bytes only, which libc's malloc tolerates. */
 void *call_unaligned(uintptr_t argument, void *function);
 __asm__(".text\n"
 	".type call_unaligned, @function\n"

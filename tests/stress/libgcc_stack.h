@@ -33,7 +33,7 @@ static int libgcc_stack_add(struct _Unwind_Context *context, void *data)
 	return 0;
 }
 
-/* In a function that stands for malloc: the registers of its caller. */
+/* In a function in malloc's place: the registers of its caller. */
 static inline __attribute__((always_inline)) struct unwind_regs registers_of_caller(void)
 {
 	return (struct unwind_regs){
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) struct unwind_regs registers_of_cal
 	};
 }
 
-/* From the caller that returns to `pc` on. Returns the first one's number; `count`: it isn't there. */
+/* Finds the frame that returns to `pc`. Returns its index; `count` if there is none. */
 static inline unsigned libgcc_stack_from(struct libgcc_stack *found, uintptr_t pc)
 {
 	unsigned i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program with a malloc of its own that maps its first pages under its lock, before there is anything else. */
+/* A program with a malloc of its own that maps its first pages under its lock, before any other code has run. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables that are registered at run time: compares the unwinder with libgcc's through made code, which other code replaces; and
- * broken tables. Exit 0: all stacks were right.
+ * Tables registered at run time: compares the unwinder with libgcc's through generated code, which other code
+ * later replaces; and broken tables. Exit 0: all stacks were right.
  */
 
 #include "made_code.h"
@@ -46,7 +46,7 @@ static uint64_t stamp(void)
 	return ++now;
 }
 
-/* Stands for malloc; also at the end of made code that has no table, where no unwinder finds more frames. */
+/* In malloc's place; also called by generated code without a table, where both unwinders stop. */
 static __attribute__((noinline)) void event(bool has_tables)
 {
 	const struct unwind_regs regs = registers_of_caller();
@@ -86,7 +86,7 @@ static void write_code(void)
 	}
 }
 
-/* The functions from `first` to before `end` as a table. (libgcc wants no other's between them.) */
+/* The functions [first, end) as a table. (libgcc wants no function of another table between them.) */
 static void write_table(unsigned char *table, unsigned first, unsigned end, bool relative)
 {
 	unsigned char *at = made_common(table, relative);
@@ -108,7 +108,7 @@ static void removed(void *table)
 	__deregister_frame(table);
 }
 
-/* Code and tables made anew at the same places, in one table or in two that share the code out. */
+/* New code and tables at the same addresses, in one table or split over two. */
 static void test_stacks(void)
 {
 	static unsigned char tables[2][TABLE_BYTES];
@@ -155,7 +155,7 @@ static void test_forms(void)
 	CHECK(frametables_rule((uintptr_t)made[0]) == RULE_NONE);
 }
 
-/* Later tables replace those that a program forgets to remove; registering one again adds nothing. */
+/* Later tables replace those that a program forgot to remove; registering a table again changes nothing. */
 static void test_forgotten(void)
 {
 	static unsigned char tables[2][TABLE_BYTES];
@@ -178,7 +178,7 @@ static void test_forgotten(void)
 	CHECK(frametables_rule((uintptr_t)made[0]) == RULE_NONE);
 }
 
-/* Far more tables than there is room for, in turn; and more than that at a time. */
+/* Far more tables than there is room for: first one after the other, then all at a time. */
 static void test_many(void)
 {
 	static unsigned char tables[20000][MADE_TABLE_BYTES];

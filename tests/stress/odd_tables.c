@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the unwinder with libgcc's through functions whose tables have rare rules (odd_tables.S): each alone, then at
- * random inside each other. Exit 0: every stack was equal.
+ * Compares the unwinder with libgcc's through functions with rare rules in their tables (odd_tables.S): each
+ * alone, then at random inside each other. Exit 0: every stack was equal.
  */
 
 #include "libgcc_stack.h"
@@ -32,7 +32,7 @@ static uint64_t stamp(void)
 	return ++now;
 }
 
-/* Stands for malloc. */
+/* In malloc's place. */
 static __attribute__((noinline)) void event(void)
 {
 	const struct unwind_regs regs = registers_of_caller();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the unwinder with libgcc's, which shares no code with it, at every instruction of programs that treat the stack
- * badly. Arguments: plug-ins built from unwind_plugin.c (may be left out). Exit 0: every captured stack was equal.
+ * Compares the unwinder with libgcc's, which shares no code with it, at every instruction of programs that treat
+ * the stack badly. Optional arguments: plug-ins built from unwind_plugin.c. Exit 0: every captured stack was equal.
  */
 
 #include "modules.h"
@@ -60,7 +60,7 @@ struct observer {
 
 static __thread struct observer *observer;
 static __thread unsigned capacity = 4 * FRAMES_MAX;
-static __thread bool partial; /* libgcc does not see all frames: compare those that it sees */
+static __thread bool partial; /* libgcc stops early: compare the frames that it finds */
 static _Atomic unsigned long events, failures, nested;
 static volatile unsigned sink;
 
@@ -116,7 +116,7 @@ static void report(const struct observer *o, unsigned expected, unsigned first, 
 			i < expected ? o->reference.pc[first + i] : 0);
 }
 
-/* Mirrors the new nodes, and lists the frames of the captured one. */
+/* Mirrors the new nodes, and lists the frames of the captured node. */
 static void follow(struct observer *o, uint32_t node)
 {
 	struct unwind_stack *stack = o->stack;
@@ -167,7 +167,7 @@ static NOINLINE void take(const struct unwind_regs *regs, bool compared)
 	o->busy = 0;
 }
 
-/* Stands for malloc. The frame pointer gives the caller's rbp. */
+/* In malloc's place. The frame pointer gives the caller's rbp. */
 static FRAMED void event_if(bool compared)
 {
 	struct unwind_regs regs = {
@@ -347,9 +347,9 @@ static void test_registers(void)
 }
 
 /*
- * Stale frames. The functions called here have the same pc and stack pointer whether their callers or their own frames took
- * much stack. So old return addresses survive unchanged where the last stack had them; only rbp, a saved rbp or rbx show
- * that these are no longer in use.
+ * Stale frames. The functions called here have the same pc and stack pointer whether their callers or their own
+ * frames took much stack. So old return addresses stay in memory where the last stack had them; only rbp, a saved
+ * rbp or rbx show that they are stale.
  */
 static void fill(unsigned units)
 {
@@ -442,14 +442,14 @@ static FRAMED void below_code(void)
 }
 
 /*
- * Code without tables, in an object and in anonymous memory. libgcc stops there, so only the frames inside are compared; the
- * callers outside are checked against known ones.
+ * Code without tables, in an object and in anonymous memory. libgcc stops there, so the test compares only the
+ * frames inside with it; the callers outside must be the known ones.
  */
 static FRAMED void test_no_tables(void)
 {
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
 					      0xec, 0x10, 0xff, 0xd7, 0xc9, 0xc3 };
-	/* Has rbp point below a word of its own, 0x10001001, where no code is. */
+	/* Points rbp below the word 0x10001001, which is no code address. */
 	static const unsigned char odd_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x68, 0x01, 0x10,
 						  0x00, 0x10, 0x55, 0x48, 0x89, 0xe5, 0xff,
 						  0xd7, 0x48, 0x8b, 0x6d, 0x00, 0xc9, 0xc3 };
@@ -612,7 +612,7 @@ static void test_signals(bool alternate)
 		event();
 		shapes[i % 9](1);
 	}
-	/* At any instruction: prologues, epilogues, PLT stubs, the C library. */
+	/* Captures at any instruction: prologues, epilogues, PLT stubs, the C library. */
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (unsigned i = 0; i < 30; i++) {
 		seed = i + 500;
@@ -724,7 +724,7 @@ static void test_recursion(void)
 	}
 }
 
-/* A broken stack: above its only page is a hole, its words are random. */
+/* A broken stack: one page of random words below an unmapped page. */
 void on_stack(void *top, uintptr_t bp, void (*call)(void));
 __asm__(".text\n.type on_stack, @function\non_stack:\n.cfi_startproc\n"
 	"pushq %rbx\n.cfi_adjust_cfa_offset 8\npushq %rbp\n.cfi_adjust_cfa_offset 8\n"
@@ -757,7 +757,7 @@ static void test_broken(void)
 	munmap(memory, 3 << 12);
 }
 
-/* The caller's frame lies on another stack, where the tables know it to be. */
+/* The caller's frame lies on another stack, as its table says. */
 void on_neighbour(void *top, void (*call)(void));
 __asm__(".text\n.type on_neighbour, @function\non_neighbour:\n.cfi_startproc\n"
 	"pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmovq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"

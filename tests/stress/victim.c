@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program made to be killed, or to end in a way of its choice. Its threads call what no library
- * calls by itself, and count each call after it has returned, in a file that outlives them: so a trace
- * can be checked against what the program knew of itself; kill.py does.
+ * A program that kill.py kills, or that ends in a given way. Its threads call functions that no library
+ * calls by itself, and count each call after it has returned, in a file that outlives them: so kill.py
+ * can check a trace against the program's own counts.
  *
  *     victim PAGE END CALLS
  *
- * maps the file PAGE, in which struct page stands, and works with WORKERS threads and one that starts
- * short ones. When all of them together have made CALLS calls (0: never), or when page->stop is set,
- * it ends as END says.
+ * maps the file PAGE (struct page) and works with WORKERS threads and one that starts short ones. When all
+ * of them together have made CALLS calls (0: never), or when page->stop is set, the program ends as END
+ * says.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ enum counted {
 	COUNT_MEMALIGN,
 	COUNT_POSIX_MEMALIGN,
 	COUNT_VALLOC,
-	COUNT_REFUSED, /* reallocarray of more than there is */
+	COUNT_REFUSED, /* reallocarray of more than the address space */
 	COUNT_REALLOC,
 	COUNT_FREE,
 	COUNTS
@@ -43,7 +43,7 @@ enum counted {
 struct page {
 	_Atomic uint64_t begun; /* main() was reached */
 	_Atomic uint64_t stop;
-	_Atomic uint64_t ready; /* CALLS are made: about to end */
+	_Atomic uint64_t ready; /* CALLS calls are made: about to end */
 	uint64_t pad[5];
 	_Atomic uint64_t count[COUNTS];
 };
@@ -115,7 +115,7 @@ static void *change(void *p, unsigned n)
 	return p;
 }
 
-/* Deeper and shallower stacks, so that the recorder's own is at work all the time. */
+/* Deeper and shallower stacks, so that the recorder's unwinder always has new frames. */
 static __attribute__((noinline)) void work(void **kept, unsigned n, unsigned depth)
 {
 	char volatile frame[32];
@@ -218,12 +218,12 @@ static void end_by_free(void)
 	free(again);
 }
 
-/* Takes memory until there is none: a limit of ours is reached, or the kernel ends us before. */
+/* Takes memory until RLIMIT_DATA is reached, or the kernel kills the process before. */
 static void take_memory(size_t most)
 {
 	const struct rlimit limit = { most, most };
 
-	/* What is mapped already may be more than that; then nothing more is to be had. */
+	/* If more than the limit is mapped already, every further mapping fails. */
 	if (setrlimit(RLIMIT_DATA, &limit) != 0)
 		exit(98);
 	for (;;) {
