@@ -3,7 +3,7 @@
  * The unwinder alone: capture CASE CAPTURES, to be timed or to have its instructions counted.
  *
  *     same DEPTH       the same stack again and again
- *     changing DEPTH   the five innermost frames are those of one of eight ways there, at random
+ *     changing DEPTH   the five innermost frames are those of one of eight call chains, at random
  *
  * Prints the nanoseconds of a capture.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eight ways of five frames each to `CHAINS_END(i)`, which must be defined before: chains[k](i). The functions differ,
- * so that no compiler makes one of them.
+ * Eight call chains of five frames each to `CHAINS_END(i)`, a macro of the includer: chains[k](i). The functions
+ * differ, so that no compiler merges them.
  */
 #ifndef BENCH_CHAINS_H
 #define BENCH_CHAINS_H
@@ -31,7 +31,7 @@ CHAINS_WAY(7)
 static void (*const chains[8])(long) = { chain_0_5, chain_1_5, chain_2_5, chain_3_5,
 					 chain_4_5, chain_5_5, chain_6_5, chain_7_5 };
 
-/* The next one of a row of numbers that look random in their upper bits. */
+/* The next number of a sequence that looks random in its upper bits. */
 static inline uint64_t chains_next(uint64_t number)
 {
 	return number * 6364136223846793005u + 1442695040888963407u;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nothing but malloc and free: loops DEPTH PAIRS THREADS [CHAINS]. The stack at each call has DEPTH frames of
- * this program; with CHAINS, the five innermost ones are those of one of CHAINS (at most 8) ways there,
- * taken at random. Prints pair= and the wall time of a pair in nanoseconds.
+ * this program; with CHAINS, the five innermost ones are those of one of CHAINS (at most 8) call chains,
+ * at random. Prints pair= and the wall time of a pair in nanoseconds.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ static __attribute__((noinline)) void descend(int n)
 		work_in_chains();
 	else
 		work();
-	/* Keeps the call above from being a jump. */
+	/* Prevents a tail call. */
 	__asm__ volatile("");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pages CALL N [filter]: makes a call N times and prints CPU nanoseconds for one. With `filter`, page calls trap by
- * seccomp into a handler that makes them, which is the way that msrec --pages doesn't go.
+ * seccomp into a handler that makes them, the alternative to the patched sites of msrec --pages.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates through code that it makes itself: each round other code in the same place. Fails if libgcc wasn't told
- * of it.
+ * Allocates through code that it generates: each round other code in the same place. Fails if libgcc doesn't know the
+ * code's table.
  */
 #include "made_code.h"
 

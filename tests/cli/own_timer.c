@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with a use for SIGPROF, and with other habits that samples by a signal could disturb. It says what is
- * wrong, one line each, or "undisturbed", and how deep it was between the calls of the allocator.
+ * A program that uses SIGPROF, and has other habits that sampling by a signal could disturb. It prints each problem
+ * as a line, or "undisturbed", and its stack depth between the calls of the allocator.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ static void tick(int number, siginfo_t *info, void *context)
 	foreign += info->si_code != SI_KERNEL;
 }
 
-/* What a profiler does. */
+/* As a profiler does. */
 static void profile(void)
 {
 	const struct itimerval period = { { 0, TICK_US }, { 0, TICK_US } };

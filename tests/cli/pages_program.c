@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pages_program STEPS: maps and unmaps in every way there is, so many steps of them, tells what /proc/self/maps
- * says then, and ends at once. "all bytes of all mappings" "bytes of the stack"
+ * pages_program STEPS: makes STEPS steps of mapping and unmapping, each in another way, prints sums of
+ * /proc/self/maps, and ends at once. "all bytes of all mappings" "bytes of the stack"
  *
  * pages_program list: how many steps there are.
- * pages_program placed: what doesn't depend on where the kernel puts things.
- * pages_program asking: maps code after it has asked, as libseccomp does, what could be forbidden.
- * pages_program confined: as much as can be done where all other system calls mean death.
- * pages_program churn N: does N things to a few places, as does a child of it, and tells as after steps.
- * pages_program far: maps code where there is nothing near that could be mapped, too.
+ * pages_program placed: the steps that don't depend on the addresses that the kernel chooses.
+ * pages_program asking: maps code after it has probed the kernel's filters, as libseccomp does.
+ * pages_program confined: steps under a filter that kills at all other system calls.
+ * pages_program churn N: N random operations on a few places; a child makes the last two thirds, too. Prints as above.
+ * pages_program far: maps code with no free address range near it.
  * pages_program trapped: mmap raises SIGSYS, and fails.
  */
 #include <dlfcn.h>
@@ -164,7 +164,7 @@ static void run_thread(void)
 	     "a thread");
 }
 
-/* All are there at one time, so that each gets a heap of its own. */
+/* All threads live at one time, so that each gets a heap (arena) of its own. */
 static pthread_barrier_t all_there;
 
 static void *in_many(void *argument)
@@ -233,7 +233,7 @@ static void map_file(void)
 	close(fd);
 }
 
-/* Its address may be that of a stub, where the program isn't position-independent. */
+/* In a position-dependent program its address may be that of a PLT stub. */
 static void call_directly(void)
 {
 	long (*const volatile by_address)(long, ...) = syscall;
@@ -290,7 +290,7 @@ static void vfork_child(void)
 	const pid_t pid = vfork();
 
 	if (pid == 0) {
-		/* The child's memory is ours. */
+		/* The child shares its parent's memory. */
 		map(NULL, 11 * PAGE, 0);
 		execlp("true", "true", NULL);
 		_exit(1);
@@ -322,7 +322,7 @@ static void block_signals(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* What floating-point and vector registers hold is there after a system call. */
+/* A system call keeps the floating-point and vector registers. */
 static void keep_registers(void)
 {
 	register long flags __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -339,7 +339,7 @@ static void keep_registers(void)
 	must(result > 0 && after == 1.25, "keeping registers");
 }
 
-/* The kernel does it by itself. */
+/* The kernel grows the stack without a system call. */
 static void grow_stack(void)
 {
 	volatile char deep[1 << 20];
@@ -407,7 +407,7 @@ static void churn_break(void)
 		risen += by;
 }
 
-/* What there is to be moved may be gone: then nothing happens. */
+/* A mapping to be moved may be gone: then mremap() fails without effect. */
 static void churn_once(void)
 {
 	switch (any(6)) {
@@ -448,7 +448,7 @@ static void churn(size_t n)
 
 /* ---- what is mapped ---- */
 
-/* Without the C library's buffers, which would be mapped first. */
+/* Prints without stdio, whose buffers would be mapped first. */
 static void tell_maps(void)
 {
 	static char text[1 << 20];
@@ -512,7 +512,7 @@ static void run_confined(void)
 		IS(SYS_brk, SECCOMP_RET_ALLOW),
 		IS(SYS_shmdt, SECCOMP_RET_ALLOW),
 		IS(SYS_write, SECCOMP_RET_ALLOW),
-		IS(SYS_getpid, SECCOMP_RET_ALLOW), /* the recorder asks at the end, whatever it records */
+		IS(SYS_getpid, SECCOMP_RET_ALLOW), /* the recorder calls it at the end, with any options */
 		IS(SYS_futex, SECCOMP_RET_ALLOW),
 		IS(SYS_exit_group, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -521,7 +521,7 @@ static void run_confined(void)
 
 	attach();
 	map_area();
-	kept[40] = malloc(1); /* takes what malloc needs at its first call */
+	kept[40] = malloc(1); /* malloc's first call sets up its heap */
 	install(filter, sizeof(filter) / sizeof(*filter));
 	for (int i = 0; i < 100; i++) {
 		void *p = map(NULL, PAGE, 0);

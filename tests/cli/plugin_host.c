@@ -10,7 +10,7 @@
 
 static const char *const names[N] = { "plugin_one", "plugin_two" };
 
-/* What it allocates stays. */
+/* The blocks stay allocated. */
 static void use(const char *path, const char *name)
 {
 	void *plugin = dlopen(path, RTLD_NOW);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the recorder and libc in plugin_host_swapped: before its dlclose() is over, and the recorder sees what is
- * gone, the next plug-in lies in the place of the one that was closed, as another thread could have had it.
+ * Between the recorder and libc in plugin_host_swapped: before its dlclose() returns, and the recorder compares the
+ * modules, the next plug-in is mapped at the closed one's address, as another thread could do it.
  */
 
 #include <dlfcn.h>

@@ -59,7 +59,7 @@ __attribute__((noinline)) int request_work(int times)
 	resize(memory, 1002, 2000);
 	take_back(memory);
 	take_back(memory);
-	/* An address may be an integer; and arguments are evaluated once, recorded or not. */
+	/* An address may be an integer; the macros evaluate their arguments once, recorded or not. */
 	MSREC_FREELIKE((unsigned long)(memory + evaluated++));
 	MSREC_MALLOCLIKE(NULL, evaluated++);
 	return evaluated == 2 ? MSREC_RECORDING : -1;

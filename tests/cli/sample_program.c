@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates from a few functions in many sizes and says what it did, for sample.py:
+ * Allocates from a few functions in many sizes and prints its counts, for sample.py:
  * sample_program plain | freed | threads | fork | realloc | custom | new. A line "FUNCTION SIZE BLOCKS LIVE" for each
  * function and size, of blocks given and of those that are left at the end.
  */
@@ -153,7 +153,7 @@ static void run_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* The child goes on with what the parent had, and frees a block of the parent's. */
+/* The child inherits the parent's blocks and frees one of them. */
 static void run_fork(void)
 {
 	void *parents = small(NULL, 50);
@@ -172,7 +172,7 @@ static void run_fork(void)
 	_exit(0);
 }
 
-static void tell(void)
+static void print_sites(void)
 {
 	for (unsigned s = 0; s < SITES; s++) {
 		for (unsigned i = 0; i < SIZES; i++) {
@@ -209,6 +209,6 @@ int main(int argc, char **argv)
 		run(BUILT, blocks[BUILT]);
 	else
 		return 2;
-	tell();
+	print_sites();
 	return 0;
 }

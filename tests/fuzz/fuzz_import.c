@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: whatever is taken for memusage's data file, importing it ends, and what it makes is a sound trace. */
+/* Promise: importing any bytes as memusage's data file ends, and the result is a sound trace. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

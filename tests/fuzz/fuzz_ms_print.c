@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whatever is taken for a massif.out, parsing and printing it ends, in memory bounded by its
- * size. The first byte chooses the size of the graph and the threshold.
+ * Promise: parsing and printing any bytes as a massif.out ends, in memory bounded by the input's size. The
+ * first byte chooses the size of the graph and the threshold.
  */
 #include <stdint.h>
 #include <stdio.h>

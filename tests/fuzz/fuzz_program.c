@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: whatever the file of a program says, judging it ends, with a sentence at most. */
+/* Promise: judging any bytes as a program file ends, with one sentence as message at most. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whatever the bytes, reading a trace never crashes, hangs or takes memory without bound,
- * and what it hands out is what mstrace.h says.
+ * Promise: reading any bytes as a trace never crashes, hangs or takes unbounded memory, and the reader
+ * delivers only what mstrace.h allows.
  *
- * Checksums would keep a mutated input from getting anywhere, so the input is in two shapes. One
- * that begins with "MSTR" is a recipe: units with plain columns, which is made into a trace with
- * sound checksums and frames (recipe.h). Anything else is read as it is.
+ * A reader would reject most mutated inputs by their checksums, so there are two shapes of input. One that
+ * begins with "MSTR" is a recipe: units with plain columns, which recipe.c makes into a trace with sound
+ * checksums and frames. The reader gets anything else as it is.
  */
 #include <stdint.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whatever the trace, every answer that the tools give ends, in bounded memory and without a
- * crash: Massif's snapshots by several settings, xtree reports, memusage's report and pictures. The input
- * is as fuzz_reader.c's; its last byte chooses the options.
+ * Promise: every replay of any trace ends, in bounded memory and without a crash: Massif's snapshots by
+ * several settings, xtree reports, memusage's report and pictures. The input is as fuzz_reader.c's; its last
+ * byte chooses the options.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: whatever the bytes, beginning to read at a key frame never crashes, hangs or takes memory without bound,
- * and what is handed out from there on is what mstrace.h says; in threads, and whatever is wanted, too. The
- * input is as fuzz_reader.c's; its last bytes say where to begin and how to read.
+ * Promise: reading any bytes from a key frame on never crashes, hangs or takes unbounded memory, and the reader
+ * delivers only what mstrace.h allows; with threads and with all decode hints, too. The input is as
+ * fuzz_reader.c's; its last bytes choose where to begin and how to read.
  */
 #include <stdint.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct asked {
-	uint64_t records; /* a key frame behind more of them will not do */
+	uint64_t records; /* rejects a key frame behind more records */
 	unsigned how;
 };
 
@@ -36,7 +36,7 @@ static void walk_keyframe(const struct mst_reader *r, const struct mst_keyframe 
 	}
 }
 
-/* Chunks follow what the key frame says was before. */
+/* Chunks continue the state of the key frame. */
 static int read_on(struct mst_reader *r, const struct asked *asked, uint64_t records, uint64_t allocs,
 		   uint64_t time)
 {

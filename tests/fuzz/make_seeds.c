@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the seed corpus of fuzz_reader, fuzz_seek and fuzz_replay into a directory: small traces, and recipes of them
- * and of the traces named behind it.
+ * make_seeds DIR [TRACE]...: writes the seed corpus of fuzz_reader, fuzz_seek and fuzz_replay into DIR: small traces,
+ * and recipes of them and of each TRACE.
  */
 #include <stdio.h>
 #include <stdlib.h>

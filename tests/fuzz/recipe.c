@@ -10,7 +10,7 @@
 #define COLUMNS_MAX UNIT_KNOWN_COLUMNS
 #define MENDED 0x40 /* among the flags */
 
-/* What is left of the recipe. */
+/* The rest of the recipe. */
 struct rest {
 	const uint8_t *p, *end;
 };
@@ -44,7 +44,7 @@ static void cook_column(struct rest *r, struct bytes *out, uint32_t size, uint32
 		bytes_u8(out, out->data[out->size - 1]);
 }
 
-/* What an index says of the units so far, and where the last one is. */
+/* The index entries of the units so far, and the place of the last INDEX. */
 struct shelf {
 	struct bytes entries;
 	uint32_t n;

@@ -7,9 +7,9 @@
  *   a column: u8 id  u16 size  u16 repeat (the last byte that many times more)
  *   then the fields, then the columns one after the other
  *
- * What is missing at the end counts as not there. Cooking gives each unit its sequence number,
- * frames and checksums. With bit 6 of its flags an INDEX gets true entries of the units before it, and an END tells
- * truly where the last INDEX is and how large it is itself, so that a reader can find its way from the end.
+ * A cut recipe lacks the items behind its end. Cooking gives each unit its sequence number, frames and checksums.
+ * With bit 6 of its flags an INDEX gets true entries of the units before it, and an END gets the true place of the
+ * last INDEX and its own true size, so that a reader can seek from the end.
  */
 #ifndef RECIPE_H
 #define RECIPE_H
@@ -21,7 +21,7 @@
 /* Makes the trace. false, and nothing made, if `data` is no recipe. */
 bool recipe_cook(struct bytes *trace, const uint8_t *data, size_t size);
 
-/* The recipe of a whole and sound trace; ends the program if it isn't one. */
+/* The recipe of a whole and sound trace; any other ends the program. */
 void recipe_from_trace(struct bytes *recipe, const uint8_t *trace, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives files, and the files in directories, to a fuzz target once each: a corpus as a test. */
+/* Runs a fuzz target once on each file, and on each file of a directory: a corpus as a test. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

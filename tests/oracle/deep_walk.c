@@ -2,8 +2,8 @@
 /*
  * Deep stacks whose outer frames change in every way that leaves the inner ones where they are: functions of one
  * frame size call each other in a random order, up and down between 1 and 300 frames, some with room on
- * the stack that varies, some left by longjmp. From anywhere they dive: as many frames deeper as are always walked, all
- * alike, so that nothing but the memory further out tells one caller's stack from another's. deep_walk SEED STEPS
+ * the stack that varies, some left by longjmp. From anywhere they dive: as many equal frames deeper as the engine
+ * always walks, so that only memory further out distinguishes the stacks of two callers. deep_walk SEED STEPS
  */
 #include <alloca.h>
 #include <setjmp.h>
@@ -33,14 +33,14 @@ static __attribute__((noinline)) void turn_over(void)
 	blocks[i] = malloc(choose(200) + 1);
 }
 
-/* One frame more: what is the same number of frames further out is another function then. */
+/* One frame more, so that another function is that number of frames further out. */
 static __attribute__((noinline)) void turn_over_within(void)
 {
 	turn_over();
 	__asm__ volatile("");
 }
 
-/* Allocates that many frames further in, and nowhere on the way. */
+/* Allocates only after that many more calls. */
 static __attribute__((noinline)) void dive(unsigned frames)
 {
 	if (frames)

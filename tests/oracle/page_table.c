@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that are mapped over each other before and after many others, then given back. page_table COUNT: how
- * many others
+ * Maps pages over each other before and after COUNT others, then unmaps them: page_table COUNT
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into any program: at its calls of malloc, calloc, realloc and free, takes the stack with the
- * recorder's unwinder and with libgcc's, which shares nothing with it, and compares all frames. At the end
- * writes to the file that WITNESS_OUT names, with the process's number after it:
+ * Preloaded into any program: at its calls of malloc, calloc, realloc and free, captures the stack with the
+ * recorder's unwinder and with libgcc's, which shares no code with it, and compares all frames. At the end
+ * writes to the file $WITNESS_OUT.PID:
  *
  *     stacks COMPARED equal EQUAL shorter SHORTER other OTHER
  *
- * shorter: libgcc ended at code that no table describes, and up to there all was equal. The first few
- * others are written out below. WITNESS_EVERY=N compares every Nth event alone, all are captured.
+ * shorter: libgcc ended at code without a table, and all frames up to there were equal. The first few others
+ * follow in full. With WITNESS_EVERY=N the witness captures every event and compares every Nth.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +31,7 @@
 
 #define WITNESS __attribute__((visibility("default"), noinline))
 
-/* libgcc's interface, declared here because its header bears the name of ours. */
+/* libgcc's interface, declared here because its header has the name of the recorder's. */
 struct _Unwind_Context;
 typedef int trace_function(struct _Unwind_Context *, void *);
 int _Unwind_Backtrace(trace_function *, void *);
@@ -42,11 +42,11 @@ WITNESS void *calloc(size_t n, size_t size);
 WITNESS void *realloc(void *old, size_t size);
 WITNESS void free(void *p);
 
-/* One thread's. */
+/* The state of a thread. */
 struct witness {
 	bool busy;
 	struct unwind_stack *stack;
-	unsigned n, first; /* frames of libgcc's, and which is the caller's */
+	unsigned n, first; /* libgcc's frames, and the index of the caller's */
 	uintptr_t raw[WANTED + OWN_MOST];
 };
 
@@ -252,7 +252,7 @@ static __attribute__((constructor)) void begin(void)
 	table->capacity = 4096;
 	table->text_capacity = 1 << 20;
 	modules_init(table, (modules_find_function *)dlsym(RTLD_DEFAULT, "_dl_find_object"), stamp);
-	/* libgcc's first time allocates. */
+	/* libgcc's first walk allocates. */
 	off = true;
 	_Unwind_Backtrace(take_frame, witness_now());
 	off = false;

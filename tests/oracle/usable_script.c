@@ -58,7 +58,7 @@ static bool script_read(const char *path)
 	return n == 0 && size < sizeof(script) - 1;
 }
 
-/* The next number of the line; a missing one is wrong. */
+/* The next number of the line; a missing one is an error. */
 static uint64_t number(const char **at)
 {
 	uint64_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Scripts of heap operations, run on some heap; prints the usable size of each result. A program is
- * usable_script.c, which has main, and a heap. The program itself never allocates, so that the
- * script alone decides what the heap looks like.
+ * usable_script.c, which has main, and a heap. The program itself never allocates, so that only the
+ * script changes the heap.
  *
  *   program SCRIPT...
  *

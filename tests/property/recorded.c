@@ -4,9 +4,9 @@
  *
  *   recorded SEED CALLS THREADS FORKS LOG
  *
- * The first thread makes so many calls, forks, and so on; it is the only one in each child, which goes on
- * like it. The others make as many calls meanwhile; by odd seeds none is inside one when there is a fork. In
- * the end each process writes an array of struct entry to LOG.PID: what it did, and what it was forked from.
+ * The first thread makes CALLS calls, forks, and repeats this FORKS times; each child goes on likewise with this
+ * thread alone. The other threads make as many calls meanwhile; with odd seeds no thread is inside a call at a
+ * fork. In the end each process writes an array of struct entry to LOG.PID: its inherited and its own calls.
  */
 #include <alloca.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define TOO_LARGE ((size_t)1 << 62)
 #define NO_BLOCK UINT64_MAX
 
-/* One call. Blocks are named by the threads that made them, and a number. */
+/* One call. A block's name is its thread and a number. */
 struct entry {
 	uint64_t thread, tid;     /* its number here, and the kernel's */
 	uint64_t op, size, align; /* op: a letter, see CALLS in recorded.py */
@@ -89,7 +89,7 @@ static size_t random_size(void)
 
 /* ---- calls ---- */
 
-/* The entry is whole before it counts: a child may find this thread anywhere. */
+/* Writes the whole entry before counting it: a fork may interrupt this thread anywhere. */
 static void note(char op, size_t size, size_t align, unsigned depth, uint64_t old, uint64_t new,
 		 bool in_place)
 {
@@ -288,7 +288,7 @@ static void register_handlers(void)
 	pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-/* Before any library can register others. */
+/* Registered before those of any library. */
 static void (*const preinit)(void) __attribute__((used, section(".preinit_array"))) = register_handlers;
 
 /* ---- the program ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C++ part of the hard hosts: as a program, one case a run; with -DPLUGIN, a library with
+ * The C++ part of the difficult hosts: as a program, one case a run; with -DPLUGIN, a library with
  * plugin_take(). With -DREPLACE it has operators of its own. "new N" in the output is the number of
  * operator new calls, failed ones included.
  */
@@ -17,7 +17,7 @@
 static char pool[1 << 20];
 static std::size_t pool_used;
 
-/* From a pool: nothing that malloc ever sees. */
+/* Operators on a pool, without malloc. */
 void *operator new(std::size_t size)
 {
 	if (size > sizeof pool / 2)
@@ -96,7 +96,7 @@ static int handled;
 
 static void handler()
 {
-	/* Allocates inside operator new, and gives up in the end. */
+	/* A new handler that allocates inside operator new, and gives up in the end. */
 	delete[] counted(new char[10]);
 	if (++handled % 3 == 0)
 		throw std::bad_alloc();
@@ -149,7 +149,7 @@ static void exceptions()
 	}
 }
 
-/* Of a program that is linked with bump.c. */
+/* For a program that is linked with bump.c. */
 extern "C" int bump_owns(const void *p) __attribute__((weak));
 
 static bool is_own(const void *p)
@@ -161,7 +161,7 @@ static bool is_own(const void *p)
 #endif
 }
 
-/* Every form of operator new comes down to the program's own operator or malloc, and so does every delete. */
+/* Every form of operator new ends in the program's own operator or in malloc, and so does every delete. */
 static void own_memory(int times)
 {
 	for (int i = 1; i <= times; i++) {

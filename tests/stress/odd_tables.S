@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions whose tables say what compilers seldom say: odd_tables.c calls them all. Each calls its first argument with
- * its second one, and pointers to them stand between odd_first and odd_end.
+ * Functions with rules in their tables that compilers seldom emit: odd_tables.c calls them all. Each calls its first
+ * argument with its second one, and pointers to them stand between odd_first and odd_end.
  */
 	.section .note.GNU-stack, "", @progbits
 	.section .data.rel.ro, "aw"
@@ -89,7 +89,7 @@ odd_first:
 	.cfi_def_cfa rsp, 8
 	end
 
-	/* The size of the frame is in it, in four bytes and in one. */
+	/* The instruction has the size of the frame, in four bytes and in one. */
 	begin cfa_from_size
 	sub $24, %rsp
 	movl $32, 4(%rsp)
@@ -346,12 +346,12 @@ odd_first:
 	movl $24, 4(%rsp)
 	.endm
 
-	/* At first there is no return address, and the stack ends. */
+	/* The function begins with an undefined return address, where the stack ends. */
 	begin_twice rip_later
 	movq $0, 56(%rsp)
 	end_twice show_return_address
 
-	/* The CFA is as far away as four bytes say; at last no return address is there. */
+	/* The CFA has an offset of four bytes; at the end the return address is undefined. */
 	begin_twice cfa_then_none
 	movl $64, 4(%rsp)
 	.cfi_escape 0x0f, 7, 0x77, 4, 0x94, 4, 0x77, 0, 0x22
@@ -410,7 +410,7 @@ odd_first:
 	give 8
 	end
 
-	/* Common entries with a personality and a place of data, in all widths that a library can have. */
+	/* CIEs with a personality and an LSDA, in all widths that a library can have. */
 	.macro with_personality name, encoding, personality
 	begin \name
 	.cfi_personality \encoding, \personality

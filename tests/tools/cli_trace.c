@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the trace that the command-line tests replay: cli_trace FILE [signal | frees]. Its program
- * lies nowhere, so that names don't depend on the machine; with "signal" it was killed and the
- * recorder met everything that it has a counter for; with "frees" frees have stacks.
+ * has no file, so that names don't depend on the machine; with "signal" it was killed and all of the
+ * recorder's counters of losses are above 0; with "frees" frees have stacks.
  */
 #include <fcntl.h>
 #include <stdio.h>

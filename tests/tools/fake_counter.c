@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_counter MODE COMMAND...: runs a command on a machine that seems to have a counter of instructions. What
- * the command and its descendants ask of the kernel about it is answered here (seccomp's user notifications): each
- * opened counter is a file in memory. "page": its first page says where the count is, and goes on by itself.
- * "read": the page doesn't; each read of the descriptor gives 1000 more. "few": as "page", but there are only two.
- * "none", "denied": there is no counter, or it must not be used.
+ * fake_counter MODE COMMAND...: runs a command on a machine that seems to have a counter of instructions. It answers
+ * the system calls of the command and its descendants about counters (seccomp's user notifications): each opened
+ * counter is a file in memory. "page": its first page has the count, which increases by itself. "read": the page
+ * has none; each read of the descriptor gives 1000 more. "few": as "page", but there are only two counters.
+ * "none", "denied": there is no counter, or using it is forbidden.
  *
  * Ends as the command does; with 77 where the kernel offers nothing to do this with.
  */
@@ -48,7 +48,7 @@ static int by_page, refusal; /* a negative errno value; 0: none */
 #define ARGUMENT(i) (offsetof(struct seccomp_data, args) + 8 * (i))
 #define ASK SECCOMP_RET_USER_NOTIF
 
-/* A descriptor of what the calls about counters are told on; -1: there is none. */
+/* The descriptor of seccomp's notifications; -1: there is none. */
 static int listen_to_calls(void)
 {
 	struct sock_filter filter[] = {
@@ -126,14 +126,14 @@ static int make_counter(void)
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return -1;
-	/* Without an index no register is read, which a machine without counters doesn't allow. */
+	/* Index 0: the recorder must not read a register, because a machine without counters doesn't allow it. */
 	page->cap_user_rdpmc = (uint64_t)by_page & 1;
 	page->pmc_width = 48;
 	pages[n_pages++] = page;
 	return fd;
 }
 
-/* What a program can be given, it has: only fit for tests. */
+/* Writes a number into the command's memory, without a check that the call is still waiting: only fit for tests. */
 static int64_t put_number(const struct seccomp_notif *call, uint64_t to, uint64_t number)
 {
 	const struct iovec from = { &number, sizeof(number) }, there = { (void *)to, sizeof(number) };
@@ -155,7 +155,7 @@ static int64_t give_counter(int listener, const struct seccomp_notif *call)
 	return given < 0 ? -errno : given;
 }
 
-/* Whether the number is one of our files: by what it is called. */
+/* Whether the descriptor is one of the made files, by the name of its link. */
 static int is_counter(const struct seccomp_notif *call, uint64_t fd)
 {
 	char path[64], name[64];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the symbolizer about one file, for tests: reads link-time addresses in hexadecimal, one a line, and
+ * Symbolizes addresses of one file, for tests: reads link-time addresses in hexadecimal, one a line, and
  * prints for each of them the address and then a line for each call of its chain, innermost first:
- * function, tab, directory, tab, file, tab, line; "?" stands for what is unknown.
+ * function, tab, directory, tab, file, tab, line; "?" for an unknown one.
  *
  *   frame_names [-m] [-s DIR]... [-b BUILD-ID] PATH
  *
- * -s: a search folder; -b: the recorded build id, in hexadecimal. -m: what Massif 3.19 has in a name's place follows
- * behind another tab, and the line that is all it knows in one of its own behind a "-". Notices go to standard error.
+ * -s: a search folder; -b: the recorded build id, in hexadecimal. -m: appends a tab and Massif 3.19's name where it
+ * differs; if Massif knows one line only, this follows behind a "-". Notices go to standard error.
  * Exit status 0; 2 for wrong usage or when out of memory.
  */
 #include <inttypes.h>

@@ -30,12 +30,12 @@
 
 #define NONE UINT32_MAX
 #define NEARBY 16u
-#define TRIES 1000u /* to find a block that can go */
+#define TRIES 1000u /* attempts to find a block that can be freed */
 
-/* Which block of its kind goes. */
+/* Which block of its kind is freed. */
 enum pick { PICK_NEWEST, PICK_OLDEST, PICK_NEXT, PICK_PREVIOUS, PICK_NEARBY };
 
-/* What a call is: the same one is made again and again. */
+/* A distinct call; the calls of the trace refer to it. */
 struct action {
 	uint8_t type; /* enum mst_event_type */
 	uint32_t kind, old_kind;
@@ -46,7 +46,7 @@ struct call {
 	uint32_t ticks;        /* since the call before, in the trace's units */
 	uint32_t instructions; /* the same */
 	uint32_t thread;
-	uint8_t pick; /* enum pick, of the block that goes */
+	uint8_t pick; /* enum pick, of the block to free */
 };
 
 /* Live blocks of a kind in the order in which they came, by number in the pool; NONE: no more. */
@@ -85,7 +85,7 @@ static struct {
 	uint64_t bytes, most_bytes; /* live */
 	uint64_t null_frees, read_events;
 	unsigned shift;
-	bool moves; /* there are calls that need no block */
+	bool moves; /* some calls need no block */
 } g;
 
 __attribute__((noreturn)) static void die(const char *what, const char *why)
@@ -149,7 +149,7 @@ static void know_kind(uint32_t kind)
 		g.kinds[i] = (struct live){ NONE, NONE, NONE, NONE, 0, 0 };
 }
 
-/* A block comes; its number in the pool. */
+/* Adds a block; returns its number in the pool. */
 static uint32_t put(uint32_t kind, uint64_t index)
 {
 	struct live *live;
@@ -209,7 +209,7 @@ static enum pick pick_of(uint32_t kind, uint32_t b)
 	return b == live->previous ? PICK_PREVIOUS : PICK_NEARBY;
 }
 
-/* The block that a pick means. The neighbours of the last free may have gone, and others be in their place. */
+/* The block of a pick. Other blocks may have taken the place of the last free's neighbours. */
 static uint32_t picked(uint32_t kind, enum pick pick)
 {
 	const struct live *live = &g.kinds[kind];
@@ -232,7 +232,7 @@ static uint32_t picked(uint32_t kind, enum pick pick)
 	return b;
 }
 
-/* A neighbour of the last free that goes, or is about to, is no neighbour any more. */
+/* Forgets a neighbour of the last free that is being freed. */
 static void forget_neighbour(uint32_t kind, uint32_t b)
 {
 	struct live *live = &g.kinds[kind];
@@ -287,7 +287,7 @@ static uint32_t action_number(const struct action *a)
 	return *slot;
 }
 
-/* Where the block of an index is in the pool, while TRACE is read. */
+/* The place in the pool of the block with this index, while reading TRACE. */
 static uint32_t *where, cap_where;
 
 static void note_block(uint64_t index, uint32_t b)
@@ -298,7 +298,7 @@ static void note_block(uint64_t index, uint32_t b)
 	where[index] = b;
 }
 
-/* Marks that stand where something happens once aren't repeated, and unknown blocks can't be. */
+/* Leaves out markers of unique events, and unknown blocks. */
 static bool is_repeatable(const struct mst_event *e)
 {
 	const struct mst_kind *kinds = g.old_kinds;
@@ -371,7 +371,7 @@ static void read_calls(struct mst_reader *reader)
 		die("trace", "has no calls");
 }
 
-/* Sorts the calls by what they are. */
+/* Sorts the calls by action. */
 static void find_places(void)
 {
 	uint32_t *next;
@@ -389,7 +389,7 @@ static void find_places(void)
 		g.places[next[g.calls[i].action]++] = i;
 }
 
-/* Forgets the blocks, not how many there were. */
+/* Forgets the blocks, but keeps their largest number. */
 static void clear_blocks(void)
 {
 	for (uint32_t i = 0; i < g.cap_kinds; i++) {
@@ -431,7 +431,7 @@ static void prepare_definitions(struct mst_reader *reader)
 
 /* ---- the walk ---- */
 
-/* One block of a kind goes, or (`stays`) is only named. */
+/* Frees one block of a kind, or (`stays`) only refers to it. */
 static uint64_t go(uint32_t kind, enum pick pick, bool stays)
 {
 	const uint32_t b = picked(kind, pick);
@@ -459,7 +459,7 @@ static void free_oldest(uint32_t kind)
 		check(mst_writer_free(g.writer, kind_of(kind), go(kind, PICK_OLDEST, false)));
 }
 
-/* What a kind, or all together, have too much goes first. */
+/* First frees blocks above the limits of the kind or of all kinds. */
 static void make_room(uint32_t kind)
 {
 	const uint64_t size = g.old_kinds[kind].size;
@@ -475,7 +475,7 @@ static void make_room(uint32_t kind)
 	}
 }
 
-/* A call of a block that isn't there is left out. */
+/* Leaves out a call of a missing block. */
 static void make_call(const struct call *call)
 {
 	const struct action *a = &g.actions[call->action];
@@ -570,7 +570,7 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	mst_writer_destroy(g.writer);
 }
 
-/* The number that an option is given. */
+/* The value of a numeric option. */
 static double number(const char *text, double least, double most)
 {
 	char *end;
@@ -583,7 +583,7 @@ static double number(const char *text, double least, double most)
 	return value;
 }
 
-/* Not over what is being read. Negative: it cannot be opened. */
+/* Refuses to overwrite the input. Negative: the file cannot be opened. */
 static int open_result(const char *name, int from)
 {
 	struct stat x, y;

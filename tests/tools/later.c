@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into a tool: its wall clock is LATER_S ahead, so that files which a test has just written are old enough for
- * the cache of names. The time of a file's last change (st_ctim) can't be set.
+ * Preloaded into a tool: its wall clock is LATER_S seconds ahead, so that new files of a test are old enough for the
+ * cache of names. The time of a file's last change (st_ctim) can't be set.
  */
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions written at run time, which keep no frame pointer, with the tables that tell of them. */
+/* Functions written at run time, without a frame pointer, and their unwind tables. */
 #ifndef TOOLS_MADE_CODE_H
 #define TOOLS_MADE_CODE_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* What a made function calls with what it is given. */
+/* A made function calls this with its argument. */
 typedef void made_target(unsigned argument);
 typedef void made_function(made_target *target, unsigned argument);
 
@@ -51,7 +51,7 @@ static inline unsigned char *made_finish(unsigned char *entry, unsigned char *at
 	return at;
 }
 
-/* The entry that functions have in common; `relative`: these are told by distances. Returns its end. */
+/* The CIE of the functions; `relative`: with pc-relative addresses. Returns its end. */
 static inline unsigned char *made_common(unsigned char *table, int relative)
 {
 	/* Version, "zR", factors 1 and -8, return address in 16, encoding; CFA = rsp + 8, return address at CFA - 8. */
@@ -62,7 +62,7 @@ static inline unsigned char *made_common(unsigned char *table, int relative)
 	return made_finish(table, made_put(table + 8, bytes, sizeof(bytes)));
 }
 
-/* The entry of a function written by made_write(). Returns its end. */
+/* The FDE of a function written by made_write(). Returns its end. */
 static inline unsigned char *made_describe(unsigned char *entry, const unsigned char *common,
 					   const void *code, unsigned slots, int relative)
 {

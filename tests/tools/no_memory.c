@@ -3,7 +3,7 @@
  * Preloaded into a program with one thread: at each call that allocates it forks, and in the child the call fails.
  * NO_MEMORY_REPORT names a file that gets a line for each child, and the last one for the program itself: the number of
  * the call, or 0; exit status, or minus a signal; hashes of standard output and standard error. Files of that name, a
- * dot and a hash behind it, have what was written. If NO_MEMORY_FOLDERS names a folder, each child's working directory
+ * dot and a hash behind it, have the output itself. If NO_MEMORY_FOLDERS names a folder, each child's working directory
  * is a new one in it, named by the number of the call.
  */
 #include <errno.h>
@@ -37,7 +37,7 @@ static void redirect(int fd)
 	close(file);
 }
 
-/* Keeps what was written to a stream in a file that is named by its hash. */
+/* Copies a stream's output to a file with the output's hash in its name. */
 static unsigned long long keep(int fd)
 {
 	unsigned long long hash = 0xcbf29ce484222325;
@@ -71,7 +71,7 @@ static void tell(unsigned call, int status)
 	fflush(report);
 }
 
-/* What a child shares with the program: files, each with one position for both. */
+/* Open files, whose position a child shares with the program. */
 static struct shared {
 	bool open;
 	off_t position, size;
@@ -88,7 +88,7 @@ static void note_files(void)
 	}
 }
 
-/* As they were: what is in the streams is what the program itself has written. */
+/* Restores their contents and positions: the streams have only the program's own output. */
 static void restore_files(void)
 {
 	struct stat st;
@@ -114,7 +114,7 @@ static void enter_folder(void)
 		_exit(99);
 }
 
-/* True: this is the child in which the call fails. */
+/* True in the child, where the call fails. */
 static bool fails(void)
 {
 	int status;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An independent account of a whole program's heap, to hold the recorder against. Preload it and name
- * a file in EXACT_OUT: the file is mapped, and every call is counted in it, so it is complete
- * whatever way the process ends. It is an array of 64-bit numbers in the order of enum exact below.
+ * An independent account of a whole program's heap, to compare with the recorder's. Preload it and name a
+ * file in EXACT_OUT: the library maps the file and counts every call in it, so it is complete even if the
+ * process is killed. It is an array of 64-bit numbers in the order of enum exact below.
  *
  * Obvious rather than fast: one lock, one table of live blocks in mapped memory. Shares no code with the
- * recorder. Children and programs executed later are not counted, nor is a program whose name is in
- * EXACT_SKIP: that is how to get past the recorder's launcher. Operators new are told from malloc by what the
- * real operator asks of malloc; its first request is the operator's.
+ * recorder. Children and programs executed later are not counted, nor is a program with a name in EXACT_SKIP,
+ * such as the recorder's launcher. The first malloc inside the real operator new counts as the operator's.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -149,7 +148,7 @@ static uint32_t home(uint64_t address)
 	return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 41);
 }
 
-/* The slot of a block, or the free one where it belongs. */
+/* The bucket of a block, or the free one for it. */
 static uint32_t find(uint64_t address)
 {
 	uint32_t i = home(address);
@@ -159,7 +158,7 @@ static uint32_t find(uint64_t address)
 	return i;
 }
 
-/* Empties a slot and closes the gap that this tears into chains. */
+/* Empties a bucket and closes the gap in its chain. */
 static void clear(uint32_t gap)
 {
 	for (uint32_t i = (gap + 1) % TABLE_SLOTS; table[i].address; i = (i + 1) % TABLE_SLOTS) {
@@ -241,7 +240,7 @@ EXPORT void *calloc(size_t members, size_t n)
 	return gave(CALLOC, real_calloc(members, n), members * n);
 }
 
-/* The block may be elsewhere's as soon as realloc has let it go: so the lock is held across. */
+/* Holds the lock across realloc: another thread may get the old address as soon as realloc frees it. */
 static void *resize(void *old, size_t n)
 {
 	const bool counting = begin();
@@ -255,7 +254,7 @@ static void *resize(void *old, size_t n)
 	} else {
 		add(REALLOC_BLOCK);
 		if (p) {
-			/* One step: the peak never sees both. */
+			/* One change of the live bytes: the peak never includes both blocks. */
 			take_block(old, UNKNOWN);
 			put_block(p, n);
 		} else {
@@ -383,7 +382,7 @@ static void drop(const char *name)
 	*to = NULL;
 }
 
-/* Takes itself out of the environment, in place: nothing must be allocated for it. */
+/* Removes the library from LD_PRELOAD in place, without an allocation. */
 __attribute__((constructor)) static void hide(void)
 {
 	resolve();

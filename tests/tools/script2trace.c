@@ -26,7 +26,7 @@
  *   null_frees N
  *   flush
  *
- * Anything else ends it with a message and status 1.
+ * Any other line ends the program with a message and status 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -305,7 +305,7 @@ static void run_line(char *line)
 
 /* ---- the whole ---- */
 
-/* What stands before everything else. */
+/* Settings, which stand before all other commands. */
 struct features {
 	uint32_t records, keyframes;
 	bool counted, stacks, pages, anonymous;
@@ -339,7 +339,7 @@ static void begin(int fd, const struct features *features)
 		check(mst_writer_thread(writer, &(struct mst_thread){ .tid = tid }, &id));
 }
 
-/* False: the line is none of those. */
+/* False: another command. */
 static bool take_feature(struct features *features, char *line)
 {
 	line[strcspn(line, "\n")] = '\0';

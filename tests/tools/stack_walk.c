@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program without a library that does nothing but let its stack grow and shrink, so seldom that Massif can tell
- * each step in at most 1000 snapshots: stacks_oracle.py.
+ * A program without libraries that only grows and shrinks its stack, so seldom that Massif's at most 1000 snapshots
+ * can show each step: stacks_oracle.py.
  */
 #define CALLS 45
 #define SYS_exit 60

@@ -55,7 +55,7 @@ static void print_info(const struct mst_reader *r)
 		print_line("arg", info->argv[i]);
 }
 
-/* " name=value", or "-" for what isn't there. */
+/* " name=value", or " name=-" without a value. */
 static void print_id(const char *name, uint32_t id)
 {
 	if (id == MST_NONE)

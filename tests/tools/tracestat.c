@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says in figures what a trace holds, for tests: one key=value a line on stdout.
+ * Prints the figures of a trace, for tests: one key=value a line on stdout.
  *
- *   malloc ... reallocarray   calls by operation that gave (or resized, or by realloc freed) a block
- *   failed                    calls that gave nothing though something was asked for
- *   failed_resize             those of them that left an old block alone
+ *   malloc ... reallocarray   calls by operation that returned (or resized, or by realloc freed) a block
+ *   failed                    calls that returned NULL for a size above 0
+ *   failed_resize             those of them with an old block, which they left alone
  *   free  null_free           frees of blocks by a free function; of NULL
- *   implied_free start exit fork lost_marks   marks, by kind
+ *   implied_free start exit fork lost_marks   markers, by type
  *   peak  live  blocks        requested bytes at the highest point and at the end, blocks at the end
  *   base  base_blocks         the same when the trace begins
  *   aligned_new               operator new calls with an alignment
@@ -24,7 +24,7 @@
 
 #include "mstrace.h"
 
-/* Where the plain name is that of another figure. */
+/* Keys for operations whose own name is the key of another figure. */
 static const char *op_key(unsigned op)
 {
 	switch (op) {
