@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared memory of recorded programs, written by hand, word by word, for a tracee to take. Failures end the test. */
+/* Writes the shared memory of recorded programs by hand, word by word, for a tracee to drain. Failures end the test. */
 #ifndef TESTS_BYHAND_H
 #define TESTS_BYHAND_H
 
@@ -9,13 +9,13 @@
 #include "mst_writer.h"
 #include "shm.h"
 
-/* Memory for so many processes; stamps begin at 1. */
+/* Makes the memory of `processes` processes; stamps begin at 1. */
 void byhand_begin(uint32_t processes);
 void byhand_end(void);
 
 struct shm_segment *byhand_segment(uint32_t process);
 
-/* A process with so many threads appears. */
+/* A process with `threads` threads appears. */
 void byhand_process(uint32_t process, uint32_t threads);
 
 /* The next stamp. */

@@ -13,7 +13,7 @@
 #define CRAFT_MAX_PARTS 10
 #define CRAFT_MAX_COLUMNS 9
 
-/* A unit before it is encoded, and what to spoil afterwards. */
+/* A unit before it is encoded, and changes to make afterwards. */
 struct part {
 	uint8_t type, flags;
 	struct bytes fields;
@@ -44,7 +44,7 @@ enum {
 	CRAFT_END,
 };
 
-/* Make the bytes what is given: bytes, or words of 32 bits. */
+/* Replace the bytes by the given bytes, or words of 32 bits. */
 void craft_set(struct bytes *bytes, const void *data, size_t n);
 void craft_words(struct bytes *bytes, const uint32_t *words, size_t n);
 
@@ -66,20 +66,20 @@ void craft_finish(struct craft *c);
 /* The file; the caller frees it. */
 struct bytes craft_encode(const struct craft *c);
 
-/* Sets a byte resp. a word of unit i's header after it is encoded. */
+/* Set a byte or a word of unit i's header after it is encoded. */
 void craft_patch_byte(struct craft *c, size_t i, size_t at, uint8_t value);
 void craft_patch_word(struct craft *c, size_t i, size_t at, uint32_t value);
 
-/* Where in the header the row of column i stands. */
+/* The offset in the header of column i's entry. */
 size_t craft_row(const struct craft *c, size_t part, size_t i);
 
-/* How a sound trace is spoilt, and what a reader must say then. */
+/* How to spoil a sound trace, and the reader's expected answer. */
 struct crafted {
 	const char *name;
 	void (*spoil)(struct craft *craft);
 	int status;
 	const char *problem; /* a part of it; NULL when the reader could not even be made */
-	uint32_t events;     /* delivered nevertheless */
+	uint32_t events;     /* events delivered nevertheless */
 };
 
 #define OK 0
@@ -87,7 +87,7 @@ struct crafted {
 #define CUT MST_ERR_TRUNCATED
 #define VERSION MST_ERR_VERSION
 
-/* Runs the tests, one for each; the status for main(). */
+/* Runs a test for each; returns main()'s status. */
 int craft_run(const char *name, const struct crafted *crafted, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of blocks: whatever comes and goes, what is found is what a plain array has. */
+/* The map of block numbers: after any order of adding and removing it finds what a plain array has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static uint64_t chance(uint64_t n)
 	return (state >> 33) % n;
 }
 
-/* Looks for a block, which stays where it is. */
+/* Looks for a block without removing it. */
 static bool find(struct block_map *map, uint64_t block, uint32_t *number)
 {
 	const bool found = block_map_take(map, block, number);
@@ -29,7 +29,7 @@ static bool find(struct block_map *map, uint64_t block, uint32_t *number)
 	return found;
 }
 
-/* Blocks come in turn from `first` on, `gap` or fewer indices apart; one in `stays` is not soon taken. */
+/* Adds blocks from `first` on, at most `gap` indices apart; one in `stays` is not soon removed. */
 static void compare(uint64_t first, uint64_t gap, uint64_t stays)
 {
 	uint32_t *numbers = test_calloc(BLOCKS, sizeof(*numbers)), number;
@@ -73,7 +73,7 @@ static void what_is_put_is_found(void **unused)
 	}
 }
 
-/* The indices of a cut or damaged trace may begin anywhere: no directory is made up to there. */
+/* The indices of a cut or damaged trace may begin anywhere: the map makes no directory up to there. */
 static void far_indices_take_no_memory(void **unused)
 {
 	struct block_map map = { 0 };
@@ -91,7 +91,7 @@ static void far_indices_take_no_memory(void **unused)
 	block_map_finish(&map);
 }
 
-/* One block in 1000 stays: the pages of the others are used again. */
+/* One block in 1000 stays: the map reuses the pages of the others. */
 static void pages_are_given_back(void **unused)
 {
 	struct block_map map = { 0 };

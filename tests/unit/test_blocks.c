@@ -41,7 +41,7 @@ static void check(struct blocks *blocks, const struct block *model, uint32_t i)
 	}
 }
 
-/* The list has all live blocks, and no others. */
+/* The list has exactly the live blocks. */
 static void check_all(const struct blocks *blocks, const struct block *model)
 {
 	const uint64_t n = blocks_count(blocks);
@@ -64,7 +64,7 @@ static void check_all(const struct blocks *blocks, const struct block *model)
 	free(refs);
 }
 
-/* Blocks that go soon and whose addresses come back share one page. */
+/* Short-lived blocks at recurring addresses share one page. */
 static void test_addresses_come_back(void **state)
 {
 	struct blocks blocks;
@@ -121,7 +121,7 @@ static void test_as_an_array(void **state)
 	blocks_finish(&copy);
 }
 
-/* The buckets of empty pages are used again. */
+/* The table reuses the buckets of empty pages. */
 static void test_room_comes_back(void **state)
 {
 	struct blocks blocks;

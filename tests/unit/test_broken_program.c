@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recorded program can write anything into the memory that it shares with msrec, by mistake or on purpose. */
+/* A recorded program can write anything into its shared memory, by mistake or on purpose. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void write_malloc(uint16_t node)
 		     3);
 }
 
-/* Takes all that was written; `lost` events of it are impossible. */
+/* Drains all records; `lost` of the events are impossible. */
 static void drain(uint64_t lost)
 {
 	struct mst_end end = { 0 };

@@ -30,8 +30,8 @@ static uint64_t chance(uint64_t n)
 	return (state >> 33) % n;
 }
 
-/* Names former blocks, of a kind in the order that `way` says, and what is to be found for them. */
-static uint32_t name_elders(struct ordinals_older *carried_over, uint64_t *expected, unsigned way)
+/* Refers to former blocks, of a kind in the order `way`, and notes the expected answers. */
+static uint32_t refer_to_older(struct ordinals_older *carried_over, uint64_t *expected, unsigned way)
 {
 	const uint32_t n = (uint32_t)chance(NAMED);
 	uint64_t next[KINDS] = { 0 };
@@ -60,7 +60,7 @@ static uint32_t name_elders(struct ordinals_older *carried_over, uint64_t *expec
 	return n;
 }
 
-/* New blocks, some of which go at once, in no order. */
+/* New blocks; frees some of them at once, in random order. */
 static void make_blocks(struct ordinals *ordinals, uint64_t first_alloc)
 {
 	uint32_t n = 0;
@@ -85,7 +85,7 @@ static void make_blocks(struct ordinals *ordinals, uint64_t first_alloc)
 	}
 }
 
-/* Leftovers ascend, are not sparse, and count their live blocks; with the map these are all. */
+/* Leftovers ascend, are dense, and count their live blocks; together with the map they have all blocks. */
 static void check(const struct carried_over *e)
 {
 	uint64_t live = 0, kept = e->rest.n;
@@ -127,7 +127,7 @@ static void compare(unsigned way)
 
 	memset(plain, 0, sizeof(plain));
 	for (unsigned c = 0; c < CHUNKS; c++) {
-		ordinals.n_older = c ? name_elders(named, expected, way) : 0;
+		ordinals.n_older = c ? refer_to_older(named, expected, way) : 0;
 		make_blocks(&ordinals, first_alloc);
 		memset(found, 0xff, sizeof(found));
 		assert_null(carried_over_take(&carried_over, &ordinals, first_alloc, false, found));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The times of stamps, however old. */
+/* The times of stamps of any age. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_without_counter(void **state)
 	assert_int_equal(clock_ns(&clock, UINT64_MAX), clock.ns[1]);
 }
 
-/* Between the times before and after: an interrupt may disturb a sample. */
+/* The sample lies between the times before and after it, even if an interrupt disturbs it. */
 static void test_counter(void **state)
 {
 	uint64_t stamps[SAMPLES], last = 0;

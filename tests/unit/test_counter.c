@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counter of instructions on machines without one: pages as the kernel might share them, an invented register, and
- * descriptors that the program has closed.
+ * The counter of instructions, tested on machines without one: pages as the kernel might share them, an invented
+ * register, and descriptors that the program has closed.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "counter.h"
 
 static struct perf_event_mmap_page page;
-static uint32_t asked;   /* the register read last, from 1; 0: none was */
+static uint32_t asked;   /* the last register read, from 1; 0: none yet */
 static uint64_t value;   /* of the register */
 static unsigned changes; /* changes of the page left, one each time the register is read */
 
@@ -93,7 +93,7 @@ static void test_not_running(void **state)
 	assert_int_equal(asked, 0);
 }
 
-/* The kernel moves the counter while it is read: values from before and after are not mixed. */
+/* The kernel moves the counter during a read: the result mixes no values from before and after. */
 static void test_changes(void **state)
 {
 	uint64_t count = 77;
@@ -124,7 +124,7 @@ static void test_never_back(void **state)
 	assert_int_equal(counter_read(&counter), 101);
 }
 
-/* Another file has the descriptor's number now: it is not read. */
+/* Another file has the descriptor's number now: the counter must not read it. */
 static void test_foreign_descriptor(void **state)
 {
 	int ends[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of custom blocks, with malloc's beside it, against a list that is searched from the end. */
+/* The table of custom blocks, beside malloc's table, against a list with linear search from the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static void take_all(struct customs *customs, struct list *list)
 	}
 }
 
-/* malloc gives a block, or takes it back, or the block becomes a custom one. */
+/* malloc returns a block, or free takes it, or the block becomes a custom one. */
 static void change_own(struct customs *customs, struct list *list, struct entry entry, bool keep)
 {
 	struct entry *own = &list->own[entry.address];
@@ -144,7 +144,7 @@ static void test_newest_first(void **state)
 	free(at_copy);
 }
 
-/* Nodes of taken blocks are used again. */
+/* The table reuses the nodes of removed blocks. */
 static void test_room_comes_back(void **state)
 {
 	struct customs customs;

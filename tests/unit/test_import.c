@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memusage's data files as traces: what goes in comes out, and nothing that goes in does harm. */
+/* memusage's data files as traces: the totals survive, and hostile files do no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static int import_fd(int fd, uint64_t tick_rate, const char **problem)
 	return -1;
 }
 
-/* Replays the trace into a data file of our own. */
+/* Replays the trace into a new data file. */
 static struct datafile *replay(int fd, struct memusage **memusage)
 {
 	struct mst_reader *reader;
@@ -86,7 +86,7 @@ static struct datafile *replay(int fd, struct memusage **memusage)
 }
 
 /*
- * The live bytes of all records come in their order; between two there may be steps on the way down.
+ * The trace reaches the live bytes of all records in their order; on the way down there may be values between.
  * Stacks are those of the records at which the live bytes changed.
  */
 static void check(struct file *f, size_t n)
@@ -144,8 +144,8 @@ static void report_of(int trace, const char *want)
 }
 
 /*
- * The example of the four functions: its totals and peak come back. Where a realloc made a block smaller
- * than it had grown, newer blocks are freed and an older one shrinks.
+ * The example of the four functions: the trace has its totals and peak. Where a realloc shrank a block below
+ * its former growth, the importer frees newer blocks and shrinks an older one.
  */
 static void four_functions(void **state)
 {
@@ -186,7 +186,7 @@ static void random_walks(void **state)
 	}
 }
 
-/* What a program that was killed leaves, with the copy of the last half of a buffer, and with -m. */
+/* The file of a killed program, with the copy of the last half of a buffer, and with -m. */
 static void odd_files(void **state)
 {
 	(void)state;
@@ -242,7 +242,7 @@ static void refused(void **state)
 	close(ends[1]);
 }
 
-/* Whatever is behind an acceptable head, there is a trace. */
+/* Any bytes behind an acceptable head make a trace. */
 static void random_bytes(void **state)
 {
 	(void)state;

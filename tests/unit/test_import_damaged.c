@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Importers of text and files that nobody wrote: lines changed, left out, repeated and cut. An importer
- * either says what is wrong or writes a trace that can be read to its end.
+ * Importers of text and damaged files: lines changed, left out, repeated and cut. An importer either reports
+ * the problem or writes a trace that is readable to its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static void replace_number(char *text, size_t *n)
 	}
 }
 
-/* The line at a place, from its beginning, with its end. */
+/* The whole line around a place, with its line end. */
 static size_t line_at(const char *text, size_t n, size_t *at)
 {
 	while (*at > 0 && text[*at - 1] != '\n')
@@ -136,7 +136,7 @@ static void damage(char *text, size_t *n)
 	}
 }
 
-/* A trace that an importer calls good must be good for the reader. */
+/* If the importer succeeds, the trace must be sound for the reader. */
 static void read_trace(int fd)
 {
 	struct mst_reader *reader;
@@ -185,7 +185,7 @@ static void test_importer(const struct importer *importer, const char *text)
 		fine += import_text(importer, changed, n, &import) == 0;
 		seed = round;
 	}
-	/* Both must happen for this to say anything. */
+	/* The test is void unless both occur. */
 	assert_in_range(fine, ROUNDS / 50, ROUNDS - ROUNDS / 50);
 }
 

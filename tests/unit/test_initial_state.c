@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces that begin with an initial state, and with large chunks: what is written is what is read. */
+/* Traces with an initial state and with large chunks: the reader delivers what the writer got. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,7 +116,7 @@ static void finish(struct mst_writer *w)
 	mst_writer_destroy(w);
 }
 
-/* Frees of blocks of the initial state, and blocks that come and stay. */
+/* Frees of blocks of the initial state, and new blocks that stay. */
 static void write_calls(struct mst_writer *w, uint32_t first, uint32_t n)
 {
 	uint64_t ordinal;
@@ -192,7 +192,7 @@ static void test_misplaced(void **state)
 	close(fd);
 }
 
-/* Chunks of a million records, of which one kind each may be too many. */
+/* Chunks of a million records; with one kind for each, a chunk has too many tokens. */
 static void test_large_chunks(void **state)
 {
 	const int fd = memfd_create("large", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What just-in-time compilers leave for perf: names of code without a file, from files that may hold anything. */
+/* Files that just-in-time compilers leave for perf: names of code without a file, and hostile content. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -175,7 +175,7 @@ static void make_dump(struct dump *dump)
 	put(dump, 0x4a695444, 4);
 	put(dump, 1, 4);
 	put(dump, 40, 4);
-	dump->size = 40; /* the rest of the header is of no use */
+	dump->size = 40; /* the rest of the header is unused */
 	put_load(dump, 0x1000, 0x100, "plain");
 	put_record(dump, 77, 24); /* of another kind */
 	put(dump, 0, 8);
@@ -252,7 +252,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_damaged_dump, clean),
 	};
 
-	/* Nothing of the user's own. */
+	/* Keeps files of the user out of the tests. */
 	unsetenv("JITDUMPDIR");
 	unsetenv("HOME");
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Live blocks by index: whatever comes and goes, what is listed is what a plain array has. */
+/* Live blocks by index: after any order of adding and removing the list is that of a plain array. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void put_all(struct live_set *set, uint64_t first, const uint8_t *there)
 	}
 }
 
-/* Blocks come in turn from `first` on, `gap` or fewer indices apart; one in `stays` is not soon taken. */
+/* Adds blocks from `first` on, at most `gap` indices apart; one in `stays` is not soon removed. */
 static void compare(uint64_t first, uint64_t gap, uint64_t stays)
 {
 	uint8_t *there = test_calloc(BLOCKS, 1);
@@ -107,7 +107,7 @@ static void what_is_live_is_listed(void **unused)
 	}
 }
 
-/* Many came, few stay: items are used again, and those that stay are found. */
+/* Many blocks came, few stay: the set reuses items and finds the remaining blocks. */
 static void few_are_left_of_many(void **unused)
 {
 	struct live_set set = { 0 };

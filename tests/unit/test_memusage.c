@@ -300,7 +300,7 @@ static void news_and_implied_frees(void **state)
 		  "   96-111             1  33% " FULL "\n");
 }
 
-/* The report is made at the first exit mark, which knows the null frees; what follows isn't counted. */
+/* The report is made at the first exit marker, which has the null frees; later calls don't count. */
 static void clean_up_is_not_counted(void **state)
 {
 	struct trace *t = *state;
@@ -339,7 +339,7 @@ static void map_calls(struct trace *t)
 	alloc(t, MST_OP_MALLOC, 20);
 }
 
-/* Live bytes are those of the heap and of all maps; what was never seen mapped can't be taken away. */
+/* Live bytes are those of the heap and of all maps; unmapping an unknown range subtracts nothing. */
 static void maps(void **state)
 {
 	map_calls(*state);
@@ -360,7 +360,7 @@ static void maps(void **state)
 	free(text);
 }
 
-/* memusage adds files that can be written to, failed or not, and takes away whatever is unmapped. */
+/* memusage adds writable file mappings, failed ones too, and subtracts all that is unmapped. */
 static void maps_as_memusage(void **state)
 {
 	map_calls(*state);
@@ -380,7 +380,7 @@ static void maps_not_wanted(void **state)
 	nothing(state);
 }
 
-/* Each thread has a depth of its own; the peak is that of any. */
+/* Each thread has its own depth; the peak is the largest. */
 static void stack_depths(void **state)
 {
 	struct trace *t = *state;

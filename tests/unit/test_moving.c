@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before the event of a realloc comes, the address of its block may be another thread's; or no event ever comes. The tests
- * write rings by hand and read the trace back. Events are shown as a letter and sizes: A10 gives a block of 10 bytes, F10
- * frees it (F0: an unknown one), I10 is an implied free, R10>20 resizes it to 20, K10 is a realloc of it that failed, M is a
- * marker. Also: where the trace counts calls of free(NULL), which have no events.
+ * Before the event of a realloc arrives, another thread may have the block's address; or no event ever arrives. The
+ * tests write rings by hand and read the trace back. Events are shown as a letter and sizes: A10 gives a block of 10
+ * bytes, F10 frees it (F0: an unknown one), I10 is an implied free, R10>20 resizes it to 20, K10 is a realloc of it
+ * that failed, M is a marker. Also: where the trace counts calls of free(NULL), which have no events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 #define Q 0x2000u
 #define FORKS 20u
 #define LONG_NS UINT64_C(10000000000)
-#define NODE 1u      /* of a stack of one frame, which all calls have */
+#define NODE 1u      /* the one-frame stack of all calls */
 #define INITIAL " |" /* in texts: the end of an initial state */
 
 static struct clock clock_now;
@@ -132,7 +132,7 @@ static void check(struct mst_writer *writer, int fd, const char *expected)
 	close(fd);
 }
 
-/* Of the one process; checks its counts of unknown and implied frees, too. */
+/* The texts of the one process; checks its counts of unknown and implied frees, too. */
 static void check_all(const char *expected, uint64_t unknown, uint64_t implied)
 {
 	const int fd = byhand_file();
@@ -248,7 +248,7 @@ static void test_nothing_moves(void **state)
 	end_case();
 }
 
-/* The child has the block for ever; other blocks get its address. */
+/* In the child the block stays; other blocks get its address. */
 static void test_a_fork_meanwhile(void **state)
 {
 	const struct mst_file_info child_info = {
@@ -286,7 +286,7 @@ static void test_a_fork_meanwhile(void **state)
 	end_case();
 }
 
-/* More forks than kept states. A pause of msrec does not make it forget them: the children may have appeared meanwhile. */
+/* More forks than kept states. msrec keeps them through a pause: the children may have appeared meanwhile. */
 static void test_many_forks(void **state)
 {
 	const int fd = byhand_file();
@@ -306,7 +306,7 @@ static void test_many_forks(void **state)
 	while (tracee_knows_fork(parent, kept + 1))
 		kept++;
 	assert_in_range(kept, 1, FORKS - 1);
-	/* All children that are there have been met; the others did not come. */
+	/* msrec has met all children that appeared; the others never will. */
 	tracee_hold_no_longer(parent, &clock_now);
 	assert_false(tracee_knows_fork(parent, kept));
 	assert_true(tracee_drain(parent, &clock_now, UINT64_MAX) > 0);
@@ -317,7 +317,7 @@ static void test_many_forks(void **state)
 	end_case();
 }
 
-/* Without memory for the state at the fork there is no child: the parent's present state is another one. */
+/* Without memory for the state at the fork, msrec drops the child: the parent's present state differs. */
 static void test_a_fork_without_memory(void **state)
 {
 	const int fd = byhand_file();
@@ -382,7 +382,7 @@ static uint64_t exit_mark(const struct mst_writer *writer)
 	return UINT64_MAX;
 }
 
-/* free(NULL)s are counted behind the events before them. An exit marker counts those of its file; initial states repeat it. */
+/* The trace counts free(NULL)s behind the events before them. An exit marker has its file's count; initial states repeat it. */
 static void test_frees_of_null(void **state)
 {
 	const int fds[] = { byhand_file(), byhand_file(), byhand_file() };

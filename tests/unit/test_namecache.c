@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers that are kept come back as they were, for the very same files and for no others; damage is no answer. */
+/* The cache returns its answers unchanged, for exactly the same files; a damaged entry is no answer. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static int leave(void **state)
 	return system(command);
 }
 
-/* As somebody does in so many seconds, when the files are that old. */
+/* Opens the cache as if `seconds` later, when the files are that old. */
 static struct namecache *open_in(const struct namecache_module *of, time_t seconds)
 {
 	const struct timespec then = { .tv_sec = time(NULL) + seconds };
@@ -194,7 +194,7 @@ static void test_only_the_same_files(void **state)
 	assert_false(is_known(cache, 0));
 	namecache_close(cache);
 	assert_int_equal(rename("old", "program.debug"), 0);
-	/* That it went and came back cannot be told from a change. */
+	/* Deleting and restoring a file counts as a change. */
 	cache = cache_open();
 	assert_false(is_known(cache, 0));
 	put("program", "the other 1");
@@ -238,7 +238,7 @@ static void kept_write(const uint8_t *bytes, size_t n)
 	close(fd);
 }
 
-/* What a reader does with a file; whether it finds anything in it. */
+/* Reads a cache file; returns whether it has any answer. */
 static bool kept_try(void)
 {
 	struct namecache *cache = cache_open();
@@ -276,12 +276,12 @@ static void test_damage(void **state)
 		kept_write(bytes, i);
 		assert_false(kept_try());
 	}
-	/* A whole one is made of a damaged one. */
+	/* The cache replaces a damaged file by a sound one. */
 	keep(0);
 	assert_true(kept_try());
 }
 
-/* The same with the right checksum, as somebody else's file would have it. */
+/* The same with the right checksum, as in a forged file. */
 static void test_hostile(void **state)
 {
 	uint8_t bytes[4096], changed[sizeof(bytes)];
@@ -300,7 +300,7 @@ static void test_hostile(void **state)
 			memcpy(changed + HEAD - sizeof(crc), &crc, sizeof(crc));
 			kept_write(changed, n);
 			kept_try();
-			/* What makes no sense isn't taken over. */
+			/* Impossible answers are dropped. */
 			cache = cache_open();
 			namecache_add(cache, 0x99000, &known[1]);
 			namecache_save(cache);
@@ -334,7 +334,7 @@ static void test_long_texts(void **state)
 	namecache_close(cache);
 }
 
-/* Answers that share their lines would be far more than the file when they are written anew. */
+/* Answers that share lines would far exceed the file's size when rewritten. */
 static void test_shared_lines(void **state)
 {
 	uint8_t bytes[4096];
@@ -370,15 +370,15 @@ static void test_age(void **state)
 	put("folder/cache/fe.names.Xyz123", "");
 	put("folder/cache/young.names", "");
 	put("folder/cache/fd.names", "");
-	put("folder/cache/somebody's", "");
+	put("folder/cache/another user's", "");
 	grow_old("folder/cache/fe.names", 61);
 	grow_old("folder/cache/fe.names.Xyz123", 61);
 	grow_old("folder/cache/fd.names", 59);
 	grow_old("folder/cache/young.names", 1000);
-	grow_old("folder/cache/somebody's", 1000);
+	grow_old("folder/cache/another user's", 1000);
 	grow_old(KEPT, 59);
 	cache = cache_open();
-	namecache_save(cache); /* has been asked for */
+	namecache_save(cache); /* a use makes the file young */
 	namecache_close(cache);
 	assert_int_equal(stat(KEPT, &status), 0);
 	assert_true(time(NULL) - status.st_mtim.tv_sec < 3600);
@@ -387,7 +387,7 @@ static void test_age(void **state)
 	assert_int_equal(access("folder/cache/fe.names.Xyz123", F_OK), -1);
 	assert_int_equal(access("folder/cache/young.names", F_OK), 0);
 	assert_int_equal(access("folder/cache/fd.names", F_OK), 0);
-	assert_int_equal(access("folder/cache/somebody's", F_OK), 0);
+	assert_int_equal(access("folder/cache/another user's", F_OK), 0);
 	assert_int_equal(access(KEPT, F_OK), 0);
 }
 
@@ -408,7 +408,7 @@ static void test_no_room(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
 	keep(0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
-	assert_int_equal(rmdir("folder/cache"), 0); /* nothing else is left in it */
+	assert_int_equal(rmdir("folder/cache"), 0); /* otherwise empty */
 }
 
 static void expect_folder(const char *own, const char *xdg, const char *home, const char *expected)
@@ -443,7 +443,7 @@ static void test_folder(void **state)
 	expect_folder(NULL, NULL, NULL, NULL);
 	expect_folder(NULL, NULL, "", NULL);
 	expect_folder(NULL, NULL, "/nonexistent", NULL);
-	/* Somebody else's. */
+	/* A folder of another user. */
 	if (geteuid() == 0) {
 		assert_int_equal(chown(home, 1, 1), 0);
 		expect_folder(NULL, NULL, home, NULL);

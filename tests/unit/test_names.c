@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names in traces: what the writer is given comes back, whoever harms the file, and through pipes, too. */
+/* Names in traces: the reader returns the writer's names, or detects the damage; through pipes, too. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 /* ---- a file system that gives and takes what it likes ---- */
 
-static bool in_parts; /* a signal comes now and then, and no call does more than a half */
+static bool in_parts; /* now and then EINTR, and calls transfer at most half */
 static unsigned calls_in_parts;
 
 static bool is_interrupted(size_t *size)
@@ -177,7 +177,7 @@ static void check_names(const struct mst_reader *r)
 	assert_null(mst_reader_name(r, 1, 1000).function);
 }
 
-/* All records, whatever the names are like. Returns how reading ended. */
+/* Reads all records with any names. Returns the reader's last status. */
 static int read_on(struct mst_reader *r)
 {
 	const struct mst_chunk *chunk;
@@ -251,7 +251,7 @@ static void test_pipe(void **state)
 	close(fd);
 }
 
-/* Behind other bytes: a trace is read from where the descriptor stands. */
+/* Behind other bytes: the reader starts at the descriptor's position. */
 static void test_from_the_middle(void **state)
 {
 	const int fd = make_trace(true), other = memfd_create("trace", MFD_CLOEXEC);
@@ -284,7 +284,7 @@ static bool same_bytes(int a, int b)
 	return same;
 }
 
-/* Names that come later make the same file as names that were there at once, and old ones go. */
+/* Names added later make the same file as names written at once, and replace old ones. */
 static void test_extend(void **state)
 {
 	const int whole = make_trace(true), plain = make_trace(false);
@@ -312,7 +312,7 @@ static void test_extend(void **state)
 	close(plain);
 }
 
-/* Texts that stay where they are; two of them are the same. */
+/* Static texts; two of them are equal. */
 static int write_steady(bool told)
 {
 	static const char texts[][4] = { "f", "g", "f", "/a", "/b", "c.c" };
@@ -366,7 +366,7 @@ static void test_refused(void **state)
 
 /* ---- harm ---- */
 
-/* Any changed byte behind the records is found, and costs no record. */
+/* The reader detects any changed byte behind the records, and still delivers all records. */
 static void test_flipped(void **state)
 {
 	const int fd = make_trace(true);
@@ -552,7 +552,7 @@ static int craft(const struct crafted *c, uint32_t features)
 	return fd;
 }
 
-/* Whether readers look for names beforehand or meet them in their place. */
+/* Readers that seek the names first, and readers that meet them in sequence. */
 static void test_crafted(void **state)
 {
 	(void)state;

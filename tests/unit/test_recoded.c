@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces with numbers of tokens at the edge of a limit, and recoded ordinals: what is written is what is read. */
+/* Traces with numbers of tokens at a limit, and recoded ordinals: the reader delivers what the writer got. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -36,8 +36,8 @@ static uint64_t address_of(uint32_t i)
 }
 
 /*
- * Which of n kinds the trace's i-th call is of: each in turn, behind it one that there was before; then all once more,
- * and the last one again.
+ * The kind (of n) of the trace's i-th call: each new kind in turn, followed by an earlier one; then all once more, and
+ * the last one again.
  */
 static uint32_t kind_of(uint32_t call, uint32_t n)
 {
@@ -64,7 +64,7 @@ static uint32_t kind(struct mst_writer *w, uint32_t i)
 	return id;
 }
 
-/* The second chunk begins behind `flush_at` kinds, the last one where each has been met. */
+/* The second chunk begins after `flush_at` kinds, the last one after the first use of all kinds. */
 static void write_trace(int fd, uint32_t n, uint32_t flush_at)
 {
 	const struct mst_file_info info = { .recorder = "test", .exe = "", .cwd = "" };
@@ -122,7 +122,7 @@ static void read_trace(int fd, uint32_t n)
 	mst_reader_destroy(r);
 }
 
-/* The columns of all EVENTS units, a bit each. */
+/* The set of columns of all EVENTS units, a bit each. */
 static uint32_t columns_of(int fd)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
@@ -156,7 +156,7 @@ static void test_sizes(void **state)
 		round_trip(sizes[i], 0);
 }
 
-/* Definitions in two units: the second goes on from the first. */
+/* Definitions in two units: the second continues the first's numbers. */
 static void test_two_units(void **state)
 {
 	(void)state;
@@ -170,7 +170,7 @@ static void test_two_units(void **state)
 #define BLOCKS 64u /* of each kind, before they are freed */
 #define ROUNDS 60u
 
-/* In which order the blocks of all kinds are freed. */
+/* The order of freeing the blocks of all kinds. */
 enum order {
 	KIND_BY_KIND, /* one kind's oldest, another's newest first, the kinds by chance */
 	ALL_ALIKE,    /* those of several kinds at once */
@@ -206,7 +206,7 @@ static void free_kind_by_kind(struct mst_writer *w, const uint32_t *kinds, uint6
 	}
 }
 
-/* The same ordinal of half of the kinds, and later of the others: no kind's ordinals come in the order of another's. */
+/* The same ordinal of half of the kinds, and later of the others, so that the orders of the kinds differ. */
 static void free_all_alike(struct mst_writer *w, const uint32_t *kinds, uint64_t first, uint64_t *seed,
 			   uint64_t *time)
 {

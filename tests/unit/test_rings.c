@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both sides of the rings in one process and one mapping, so that ThreadSanitizer sees every access of both: threads record
- * invented calls, the main thread drains them into a trace. Then the test reads the trace and compares it with the
- * notes of each thread.
+ * Both sides of the rings in one process and one mapping, so that ThreadSanitizer sees every access of both: threads
+ * record invented calls, the main thread drains them into a trace. Then the test reads the trace and compares it with
+ * the notes of each thread.
  *
- * Sizes are unique: the number of the thread in the upper half, the number of the call in the lower. So sizes name blocks in
- * the trace, which has no addresses.
+ * Sizes are unique: the number of the thread in the upper half, the number of the call in the lower. So sizes identify
+ * blocks in the trace, which has no addresses.
  */
 #include <elf.h>
 #include <pthread.h>
@@ -30,9 +30,9 @@
 #define SHORT_CALLS 25u
 #define THREADS (WORKERS * (1 + CALLS / SPELL))
 #define ADDRESSES 64u  /* few, so that they come back at once */
-#define LARGE_RINGS 2u /* that threads may have; then come small ones ... */
+#define LARGE_RINGS 2u /* large rings of threads; then come small ones ... */
 #define SMALL_RINGS (shm_ring_classes[SHM_RING_CLASSES - 1].first) /* ... from this ring id on */
-#define MARGIN 20000u /* stamps, as msrec keeps away from the present */
+#define MARGIN 20000u /* in stamps: msrec's distance from the present */
 #define DEPTH 32u
 
 #define CHECK(what)                                                                                          \
@@ -53,7 +53,7 @@ struct note {
 
 struct block {
 	uintptr_t address;
-	uint64_t size; /* 0: it isn't there */
+	uint64_t size; /* 0: not allocated */
 };
 
 struct account {
@@ -168,7 +168,7 @@ static void do_free(struct account *a, const struct block *block)
 	};
 }
 
-/* A realloc that moves if there is another address. The old one may be another thread's long before the record of the realloc. */
+/* A realloc that moves if there is another address. Another thread may have the old one long before the realloc's record. */
 static struct block do_realloc(struct account *a, const struct block *old)
 {
 	const uintptr_t other = take_address(), address = other ? other : old->address;
@@ -197,7 +197,7 @@ static struct block do_realloc(struct account *a, const struct block *old)
 	return (struct block){ address, call.size };
 }
 
-/* Without the pool's lock, which would put the threads in order. */
+/* Without the pool's lock, which would order the threads. */
 static void own_step(struct account *a)
 {
 	if (a->own.size) {
@@ -248,8 +248,8 @@ static void run_step(struct account *a)
 }
 
 /*
- * The kernel marks a thread's mutex after all that the thread did, and msrec reads the ring's head after it saw the mark.
- * ThreadSanitizer does not know the kernel's part; it sees the order that these atomics make.
+ * The kernel marks a thread's mutex after the thread's last access, and msrec reads the ring's head after it saw the
+ * mark. ThreadSanitizer does not know the kernel's part; these atomics show it the order.
  */
 static void end_thread(void)
 {
@@ -278,7 +278,7 @@ static void *run_worker(void *unused_argument)
 	bool yes;
 
 	(void)unused_argument;
-	/* All workers try to set up the process; all but one go on unrecorded until that is done. */
+	/* All workers try to set up the process; one does it, the others go on unrecorded meanwhile. */
 	do
 		recorder_after_fork();
 	while (!recorder_traces_children(&yes));
@@ -505,7 +505,7 @@ static void check_event(struct reading *r, const struct mst_event *e)
 		const struct mst_kind *kind = &r->kinds[e->kind];
 		const uint64_t size = (uint64_t)(a - accounts + 1) << 32 | a->checked;
 
-		/* The size names a failed call, too. */
+		/* The size identifies a failed call, too. */
 		CHECK(kind->op == note->op);
 		CHECK(kind->size == (note->op == MST_OP_FREE ? 0 : size));
 		check_stack(r, kind, note);

@@ -22,7 +22,7 @@ static void assert_near(double found, double expected, double sigma)
 		fail_msg("%.3f is more than %.0f times %.3f from %.3f", found, SIGMAS, sigma, expected);
 }
 
-/* An exponential distribution has its mean for a standard deviation, and rounding down takes half a byte. */
+/* The standard deviation of an exponential distribution is its mean; rounding down subtracts half a byte. */
 static void intervals_have_their_mean(void **state)
 {
 	const unsigned n = 1000000;
@@ -137,7 +137,7 @@ static void seeds_give_other_points(void **state)
 	assert_int_not_equal(a.left, b.left);
 }
 
-/* Keys are in the set from sample_put() to sample_take(), and no others are. */
+/* The set has exactly the keys between sample_put() and sample_take(). */
 static void the_set_is_a_set(void **state)
 {
 	enum { ADDRESSES = 20000, STEPS = 2000000 };
@@ -169,7 +169,7 @@ static void the_set_is_a_set(void **state)
 		assert_int_equal(sample_counters[i], 0);
 }
 
-/* The set becomes full, and all keys that it took are found again. */
+/* The set becomes full, and still finds all its keys. */
 static void a_full_set_refuses(void **state)
 {
 	const unsigned n = 1000000;

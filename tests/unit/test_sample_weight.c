@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a block of a sample stands for, against the power series of 1 / (1 - exp(-x)). */
+/* The weight of a sampled block, against the power series of 1 / (1 - exp(-x)). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -171,7 +171,7 @@ static void culling_takes_the_narrowest(void **state)
 	snapshots_finish(&h.snapshots);
 }
 
-/* From the start to an early peak is a moment, which says nothing of the others. */
+/* The short gap from the start to an early peak must not decide the interval. */
 static void fixed_pair_sets_no_interval(void **state)
 {
 	struct heap h;
@@ -210,7 +210,7 @@ static void peak_postpones_normal(void **state)
 	snapshots_finish(&h.snapshots);
 }
 
-/* The peak that fills the table has taken the mark from the last one before that may be culled. */
+/* When a new peak fills the table, the old peak has lost its flag and may be culled. */
 static void old_peak_can_be_culled(void **state)
 {
 	struct heap h;
@@ -225,7 +225,7 @@ static void old_peak_can_be_culled(void **state)
 	assert_int_equal(h.snapshots.n, 9);
 	expect_kinds(&h, "...p.....");
 	heap_free(&h, 1000);
-	/* What is at 101, the old peak, and at 102 goes before what is 1000 apart. */
+	/* The snapshots at 101, the old peak, and at 102 go before those 1000 apart. */
 	EXPECT_TIMES(&h, 0, 1102, 2102, 3102, 4102, 5102);
 	expect_kinds(&h, "....p.");
 	snapshots_finish(&h.snapshots);
@@ -262,7 +262,7 @@ static void intervals_are_wide(void **state)
 	snapshots_finish(&h.snapshots);
 }
 
-/* While the clock stands still there is a snapshot each time, for ever. */
+/* While the clock stands still, each call makes a snapshot. */
 static void still_clock(void **state)
 {
 	struct heap h;
@@ -311,7 +311,7 @@ static void expect_same(const struct snapshots *a, const struct snapshots *b)
 	}
 }
 
-/* Calls that are alike but for their numbers, at one time. */
+/* Calls at one time that differ in their numbers only. */
 static void call(struct heap *h, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -321,7 +321,7 @@ static void call(struct heap *h, uint64_t n)
 	}
 }
 
-/* The same, leaving out what leaves no trace; returns how many that were. */
+/* The same without the calls that change no snapshot; returns their number. */
 static uint64_t call_some(struct heap *h, uint64_t n)
 {
 	uint64_t all = 0;
@@ -339,7 +339,7 @@ static uint64_t call_some(struct heap *h, uint64_t n)
 	return all;
 }
 
-/* However time passes and wherever peaks come, it makes no difference to leave snapshots out. */
+/* With any times and any peaks, leaving out those calls changes nothing. */
 static void what_leaves_no_trace(void **state)
 {
 	uint32_t random = 1;

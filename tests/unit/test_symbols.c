@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbolizer, asked about this very program: it knows where its own code lies. Expected names
+ * The symbolizer on this very program, which knows the places of its own code. Expected names
  * and lines follow from the source below; the choice among symbols was measured on Massif 3.19.
  * Without debug information (-g) the tests of lines are skipped.
  */
@@ -226,7 +226,7 @@ static void line_check(const struct symbol_line *line, const char *function, int
 	assert_non_null(line->function);
 	assert_string_equal(line->function, function);
 	assert_non_null(line->file);
-	/* clang keeps the way it was called in the name. */
+	/* clang's name keeps the path from its command line. */
 	assert_non_null(strstr(line->file, "test_symbols.c"));
 	assert_non_null(line->directory);
 	assert_int_equal(line->directory[0], '/');
@@ -287,7 +287,7 @@ static void test_unknown(void **state)
 	symbols_destroy(NULL);
 }
 
-/* Own bytes, `n` of them with `damage` of them changed, as scratch/name. */
+/* Writes the first `n` bytes of this program, `damage` of them changed, to scratch/name. */
 static void copy_write(const char *name, long n, unsigned damage, unsigned seed)
 {
 	char path[4096];
@@ -351,7 +351,7 @@ static void test_build_id(void **state)
 	assert_string_equal(notice, expected);
 	assert_null(name_with(NULL, own_path, build_id, build_id_size - 1, notice));
 
-	/* A search folder comes first, by base name; the wrong file there is passed over. */
+	/* A search folder comes first, by base name; a wrong file there is ignored. */
 	copy_write("gone.so", -1, 0, 0);
 	assert_non_null(name_with(scratch, "/nonexistent/gone.so", build_id, build_id_size, notice));
 	assert_string_equal(notice, "");

@@ -32,7 +32,7 @@ static void test_characters(void **state)
 		{ "\x80", 0 },             /* begins inside of one */
 		{ "\xc3", 0 },             /* cut */
 		{ "\xe2\x82", 0 },         /* cut */
-		{ "\xc3(", 0 },            /* goes on with another */
+		{ "\xc3(", 0 },            /* followed by another */
 		{ "\xc0\xaf", 0 },         /* overlong */
 		{ "\xe0\x80\xaf", 0 },     /* overlong */
 		{ "\xf0\x80\x80\xaf", 0 }, /* overlong */
@@ -57,7 +57,7 @@ static void test_repair(void **state)
 	free(text);
 }
 
-/* What was written; the descriptor is closed. */
+/* Returns the written text; closes the descriptor. */
 static const char *content(struct out *out, int fd)
 {
 	static char text[1024];

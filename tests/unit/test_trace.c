@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writer is given is what the reader gives back, call by call, whatever the options. */
+/* The reader delivers what the writer got, call by call, with all options. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ static void test_round_trips(void **state)
 	}
 }
 
-/* Long enough that a default chunk fills, and that chunks' numbers of tokens go round. */
+/* Long enough to fill a default chunk, and to wrap the chunks' numbers of tokens. */
 static void test_many_chunks(void **state)
 {
 	static const struct mst_writer_options options[] = { { .identity = true },
@@ -95,7 +95,7 @@ static void test_only_null_frees(void **state)
 	model_destroy(&m);
 }
 
-/* More kinds than 16 bits can number, and a chunk in which every record is another token. */
+/* More kinds than 16 bits can number, and a chunk with another token for every record. */
 static void test_many_kinds(void **state)
 {
 	struct model m;
@@ -189,7 +189,7 @@ static void test_pipe(void **state)
 	model_destroy(&m);
 }
 
-/* Parent, child and grandchild; the grandchild is made while the child has no file yet. */
+/* Parent, child and grandchild; the child forks before it has a file. */
 static void test_forks(void **state)
 {
 	(void)state;
@@ -238,14 +238,14 @@ static size_t size_with_forks(uint32_t forks)
 	return size;
 }
 
-/* Nothing is sealed for a fork: there may be thousands. */
+/* A fork seals no chunk: there may be thousands. */
 static void test_forks_leave_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(size_with_forks(200), size_with_forks(0));
 }
 
-/* After every flush the file holds all so far; without an end, reading says so. */
+/* After every flush the file has all events so far; the reader reports the missing end. */
 static void test_flushed_is_readable(void **state)
 {
 	struct model m;
@@ -272,7 +272,7 @@ static void test_flushed_is_readable(void **state)
 	model_destroy(&m);
 }
 
-/* What names an id that doesn't exist is refused and leaves no trace. */
+/* The writer refuses undefined ids, and the trace is as without these calls. */
 static void test_bad_ids(void **state)
 {
 	struct model m;
@@ -334,7 +334,7 @@ static void test_bad_ids_of_a_transfer(void **state)
 	model_destroy(&to);
 }
 
-/* What END says of how the program ended; those of a later revision are unknown ones. */
+/* The reasons in END; those of a later revision read as unknown. */
 static void test_reasons(void **state)
 {
 	static const uint32_t written[] = { 0, 1, 2, 3, 4, 5, 255, 256, 259, UINT32_MAX };
@@ -392,8 +392,8 @@ static void test_long_command_line(void **state)
 }
 
 /*
- * A file that may not grow further: no cut unit stays, what was sealed is readable, and if there is room
- * for an end after all it tells how much is missing.
+ * A file that may not grow further: no cut unit stays, sealed units are readable, and if there is room for
+ * an end after all, it has the number of missing events.
  */
 static void test_full_disk(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hostile files: units with right checksums and impossible content. The reader delivers what is sound, says what is
- * wrong, and delivers nothing more.
+ * Hostile files: units with right checksums and impossible content. The reader delivers the sound beginning, reports
+ * the problem, and delivers nothing more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -543,7 +543,7 @@ static void counts_back_inside(struct craft *c)
 	craft_poke(&FIELDS(c, MORE), EVENTS_COUNTS_AT + 8, 19);
 }
 
-/* Kind 2, of which a record in each chunk is a CALL, becomes a page event. */
+/* Kind 2, with a CALL in each chunk, becomes a page event. */
 static void pages(struct craft *c)
 {
 	for (size_t part = CRAFT_EVENTS; part <= CRAFT_MORE; part++) {

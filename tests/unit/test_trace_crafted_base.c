@@ -3,7 +3,7 @@
 #include "craft.h"
 #include "unit.h"
 
-/* The first chunk says what there was at time 105: a block of each kind, and a marker. */
+/* The first chunk is the state at time 105: a block of each kind, and a marker. */
 static void base(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];
@@ -79,7 +79,7 @@ static void base_of_nothing(struct craft *c)
 	craft_poke(&FIELDS(c, MORE), 8, 0);
 }
 
-/* Kinds of which no block is live: more tokens than records. */
+/* Kinds without live blocks: more tokens than records. */
 static void base_of_past(struct craft *c)
 {
 	struct part *p = &c->parts[CRAFT_EVENTS];

@@ -59,21 +59,21 @@ static void ordinals_below_zero(struct craft *c)
 	IDENTITY(c, COLUMN_ORDINALS, 0, 0, 3);
 }
 
-/* The block goes twice: the second time it is an unknown one. */
+/* Two frees of the block: the second time it is an unknown one. */
 static void ordinals_of_the_dead(struct craft *c)
 {
 	ordinals(c);
 	SET(COLUMN(c, EVENTS, COLUMN_TOKENS), 16, 4, 12, 2, 4, 3); /* (2,FREE) (2,CALL) (2,FREE) */
 }
 
-/* What a column of ordinals is in place of is not looked at. */
+/* The reader ignores the column that a column of ordinals replaces. */
 static void ordinals_twice(struct craft *c)
 {
 	ordinals_in_a_row(c);
 	ADD(c, COLUMN_ORDINALS, 0x80);
 }
 
-/* The second chunk names blocks of the first: kind 1's is gone, kind 2's, too. */
+/* The second chunk refers to blocks of the first: those of kinds 1 and 2 are gone. */
 static void ordinals_of_former(struct craft *c)
 {
 	ordinals(c);
@@ -92,7 +92,7 @@ static void ordinals_of_long_ago(struct craft *c)
 	SET(COLUMN(c, MORE, COLUMN_ORDINALS), 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 2);
 }
 
-/* Of six records each is the first of its token. */
+/* Each of six records is the first of its token. */
 static void next_records(struct craft *c)
 {
 	ordinals(c);
@@ -124,7 +124,7 @@ static void too_many_next_records(struct craft *c)
 	SET(COLUMN(c, EVENTS, COLUMN_COUNTS), 1, 1, 1, 1, 2);
 }
 
-/* How the second stack's parent is told, the first one's being the root. */
+/* The encodings of the second stack's parent; the first stack's parent is the root. */
 #define PARENT(c, ...)                                                                                       \
 	do {                                                                                                 \
 		SET(COLUMN(c, STACKS, COLUMN_PARENTS), 0, __VA_ARGS__);                                      \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are cut, flipped, full of holes, or random: the reader delivers what is sound, says what is wrong, and
+ * Files that are cut, flipped, sparse, or random: the reader delivers the sound beginning, reports the problem, and
  * delivers nothing more.
  */
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static struct model_reading read_bytes(const struct model *m, const uint8_t *byt
 	const struct model_reading reading = model_read(m, fd);
 	static unsigned number;
 
-	/* Threads deliver the same, and find the same wrong; starting them takes most of the time. */
+	/* Threads deliver and report the same. The test starts them seldom, because that takes most of its time. */
 	if (number++ % 8 == 0) {
 		struct model_reading ahead;
 
@@ -103,7 +103,7 @@ static void test_truncation(void **state)
 	model_destroy(&m);
 }
 
-/* One bit of the trace is wrong: is it noticed? */
+/* Whether the reader detects one wrong bit. */
 static bool flip_noticed(const struct model *m, uint8_t *bytes, size_t size, size_t bit)
 {
 	int status;
@@ -115,8 +115,8 @@ static bool flip_noticed(const struct model *m, uint8_t *bytes, size_t size, siz
 }
 
 /*
- * A few bits of a zstd frame mean nothing; model_read() insists that all is right and complete
- * when there's no error. In a unit's header every bit counts.
+ * A few bits of a zstd frame have no meaning; without an error model_read() requires that the trace is right
+ * and complete. In a unit's header every bit counts.
  */
 static void test_bit_flips(void **state)
 {
@@ -164,7 +164,7 @@ static void test_holes_and_repeats(void **state)
 		memcpy(damaged + from + n, bytes + from, size - from);
 		assert_int_not_equal(read_bytes(&m, damaged, size + n).status, 0);
 	}
-	/* Whole units left out. */
+	/* Traces without some whole units. */
 	for (size_t at = 0; at < size;) {
 		uint8_t type;
 		const size_t unit = unit_size(bytes + at, &type);
@@ -198,7 +198,7 @@ static void test_garbage(void **state)
 
 		for (size_t j = 0; j < n; j++)
 			noise[j] = (uint8_t)model_random(&m);
-		/* Now and then behind a good beginning, so that it is looked at at all. */
+		/* Now and then behind a good beginning, so that the reader gets beyond the header. */
 		for (uint32_t units = model_below(&m, 5); units; units--)
 			keep += unit_size(bytes + keep, &type);
 		if (n < keep)

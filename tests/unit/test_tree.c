@@ -220,7 +220,7 @@ static void no_stacks(void **state)
 	expect(*state, "0:0 root");
 }
 
-/* Leaves that differ in what isn't shown, or not at all, are one place. */
+/* Leaves that look the same are one place. */
 static void equal_stacks_sum(void **state)
 {
 	struct fixture *f = *state;
@@ -232,7 +232,7 @@ static void equal_stacks_sum(void **state)
 	expect(f, "1:100 root, 1:100 a, 0:100 b");
 }
 
-/* A stack that is the beginning of another makes its place larger than what is below it. */
+/* If a stack is the inner part of another, its place has more bytes than its children. */
 static void prefix_of_another(void **state)
 {
 	struct fixture *f = *state;
@@ -242,7 +242,7 @@ static void prefix_of_another(void **state)
 	expect(f, "1:100 root, 1:100 a, 0:40 b");
 }
 
-/* The aggregate is sorted in by its bytes, before an entry of as many; its places are groups. */
+/* The aggregate sorts by its bytes, before an entry of equal bytes; its places are groups. */
 static void aggregate_among_others(void **state)
 {
 	struct fixture *f = *state;
@@ -259,7 +259,7 @@ static void aggregate_among_others(void **state)
 	expect(f, "5:137 root, 0:100 a, 0:10 f, 0:9 in 2, 0:9 b, 0:9 d");
 }
 
-/* The threshold is that of the whole on every level. */
+/* On every level the threshold is a share of the whole. */
 static void aggregate_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -328,7 +328,7 @@ static void wrapping_bytes(void **state)
 	expect(f, "2:2 root, 0:18446744073709551615 a, 0:3 b");
 }
 
-/* Trees of one forest, in any order: each is what it would be alone. */
+/* Trees of one forest, in any order: each equals the tree built alone. */
 static void trees_share_a_forest(void **state)
 {
 	static const uint64_t later[] = { 0, 50, 1, 49, 7 };

@@ -213,7 +213,7 @@ static void damage_near(const struct cfi_section *copy, uintptr_t pc, unsigned r
 		*at = (unsigned char)(random >> 8);
 }
 
-/* A real section, copied before an inaccessible page, with bytes changed at random: any answer is right, a crash is not. */
+/* A real section, copied before an inaccessible page, with random changes: any answer is right, a crash is not. */
 static void test_damaged(void)
 {
 	struct cfi_section real, copy;
@@ -333,7 +333,7 @@ static void test_modules(struct module_table *table)
 	CHECK(table->refused == 0);
 }
 
-/* An unloaded object is closed, and no other; remembered stacks are void. */
+/* An unload closes exactly its own object; remembered stacks become invalid. */
 static void test_closing(struct module_table *table, void *handle, uintptr_t inside)
 {
 	struct cfi_section section;
@@ -386,7 +386,7 @@ static const struct module *load_once(struct module_table *table, const char *pa
 	return found;
 }
 
-/* An entry and its path's room are reused once the reader is past the closing, and not before. */
+/* An entry and its path's room are reused only after the reader has passed the closing. */
 static void test_reuse(const char *path)
 {
 	struct module_table *table = new_table(8);
@@ -483,7 +483,7 @@ static unsigned touched_pages(void *memory, size_t bytes)
 	return n;
 }
 
-/* A thread with few stacks takes few pages; the next thread ignores what it has left in them. */
+/* A thread with few stacks uses few pages; the next thread ignores their old content. */
 static void test_memory(void)
 {
 	const size_t bytes = unwind_stack_bytes(8192) & ~(size_t)4095;

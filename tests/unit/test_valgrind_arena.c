@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The model of Valgrind's heap: sizes that Massif is known to give, and that its blocks, lists and
- * free ranges are consistent whatever is asked of it. The source is included for a look inside. */
+ * free ranges are consistent after any calls. The test includes the source to look inside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static const uint64_t mega = 1 << 20;
 
 /* ---- The checker ---- */
 
-/* Each list is a circle of free blocks of its sizes, marked in `listed`. Returns how many there are. */
+/* Each list is a ring of free blocks of its sizes; sets their flags in `listed`. Returns their number. */
 static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 {
 	const struct freelists *lists = &arena->lists;
@@ -55,7 +55,7 @@ static uint32_t check_lists(const struct arena *arena, uint8_t *listed)
 	return n;
 }
 
-/* What the index finds in the last list is what a walk from the head finds. */
+/* The index and a walk from the head find the same block in the last list. */
 static void check_search(const struct arena *arena, uint64_t size)
 {
 	const struct freelists *lists = &arena->lists;
@@ -76,7 +76,7 @@ static void check_search(const struct arena *arena, uint64_t size)
 	assert_int_equal(size_tree_find(&lists->last, head, size), i);
 }
 
-/* The blocks from the first of a superblock fill it; no two free ones touch. Returns how many are live. */
+/* The blocks of a superblock fill it; no two free ones are neighbours. Returns the number of live ones. */
 static uint32_t check_superblock(const struct arena *arena, uint32_t first, const uint8_t *listed,
 				 uint64_t *end, uint32_t *n_free)
 {
@@ -229,7 +229,7 @@ static void aligned_blocks_keep_their_tail(void **state)
 	(void)state;
 }
 
-/* What would remain of the free block is less than a block, or is one of nothing. */
+/* The rest of the free block would be smaller than a block, or a block of 0 bytes. */
 static void a_remainder_of_16_stays(void **state)
 {
 	struct arena *arena = *state;
@@ -282,7 +282,7 @@ static void the_last_free_superblock_waits(void **state)
 	check_arena(arena, 1);
 }
 
-/* Ids stay while the blocks around are split and joined. */
+/* A block keeps its id while its neighbours are split and joined. */
 static void ids_outlive_their_neighbours(void **state)
 {
 	struct arena *arena = *state;
@@ -345,7 +345,7 @@ static void a_full_address_space_recovers(void **state)
 	take(arena, UINT64_C(1) << 46, 16, (UINT64_C(1) << 46) + 4032);
 }
 
-/* Holes of many sizes, so that the search for one has something to do. */
+/* Free ranges of many sizes, so that the search passes several. */
 static void many_superblocks(void **state)
 {
 	enum { N = 20000 };
@@ -367,7 +367,7 @@ static void many_superblocks(void **state)
 	free(v);
 }
 
-/* A block at the end of a long last list; looking at each before it takes a hundred times as long. */
+/* A block at the end of a long last list; a linear search takes a hundred times as long. */
 static void a_long_last_list(void **state)
 {
 	enum { N = 200000 };

@@ -272,7 +272,7 @@ static bool is_page(const struct model *m, uint32_t kind)
 	return mst_op_is_page(((struct mst_kind *)m->kinds.items)[kind].op);
 }
 
-/* A kind that a free can have as its call. */
+/* A kind for the call of a free. */
 static uint32_t call_kind(struct model *m)
 {
 	uint32_t kind;
@@ -283,7 +283,7 @@ static uint32_t call_kind(struct model *m)
 	return kind;
 }
 
-/* A live block, taken away or not; the unknown one if there is none, or by chance. */
+/* A live block, removed or not; the unknown one if there is none, or by chance. */
 static struct model_block any_block(struct model *m, bool take)
 {
 	struct model_block block = { .kind = MST_UNKNOWN_KIND, .index = UINT64_MAX, .ordinal = UINT64_MAX },
@@ -392,7 +392,7 @@ static void do_call(struct model *m)
 	keep_event(m, event);
 }
 
-/* Instructions are executed, now and then very many; an older count and an impossible one change nothing. */
+/* Advances the instruction count, now and then by very much; older and impossible counts change nothing. */
 static void count_on(struct model *m)
 {
 	uint64_t more = model_below(m, 3) ? model_below(m, 300) : 0;
@@ -417,7 +417,7 @@ static size_t put_varint(uint8_t *to, uint64_t v)
 	return n;
 }
 
-/* A change of the stack pointer, mostly small and a multiple of eight; none of 0 bytes, and none in half. */
+/* A change of the stack pointer, mostly small and a multiple of eight. The writer refuses 0 bytes and a cut change. */
 static void change_stack(struct model *m)
 {
 	const bool shrinks = model_below(m, 2), in_bytes = !model_below(m, 20);
@@ -439,7 +439,7 @@ static void change_stack(struct model *m)
 	push(&m->steps, sizeof(step), &step);
 }
 
-/* Time goes on, mostly little; another thread now and then, sometimes with an older time. */
+/* Advances the time, mostly by little; another thread now and then, sometimes with an older time. */
 static void move_on(struct model *m)
 {
 	uint64_t time = m->time_ns;
@@ -657,7 +657,7 @@ static void check_end(const struct model *m, const struct mst_reader *r)
 	MUST(a->unknown_frees == b.unknown_frees && a->implied_frees == b.implied_frees);
 }
 
-/* The running values of a chunk, the plain way. All arithmetic is modulo 2^64. */
+/* The running values of a chunk by plain sums. All arithmetic is modulo 2^64. */
 struct running {
 	uint64_t bytes, bytes16, blocks;
 };
@@ -713,7 +713,7 @@ static void check_event(const struct mst_event *got, const struct mst_event *wan
 	MUST(got->time <= wanted->time && wanted->time - got->time < STAMP_UNITS);
 }
 
-/* The steps before the chunk's record `at`, behind which the event is that is read next. */
+/* The SP changes before the chunk's record `at`, the next event to read. */
 static void check_steps(const struct model *m, struct mst_sp_cursor *cursor, uint32_t at,
 			struct model_reading *reading)
 {

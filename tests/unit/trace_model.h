@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A random trace and what must come back when it is read. The model keeps every definition and event that it gave to
+ * A random trace and the expected answers of its reader. The model keeps every definition and event that it gave to
  * the writer, and compares a reader's answers with them one by one. The same seed gives the same trace. A difference
  * ends the program with a message.
  */
@@ -13,7 +13,7 @@
 
 #include "mst_writer.h"
 
-/* Ends the program when `condition` doesn't hold, whatever NDEBUG says. */
+/* An assertion that NDEBUG doesn't disable. */
 #define MUST(condition) model_must(condition, #condition, __FILE__, __LINE__)
 void model_must(bool condition, const char *text, const char *file, int line);
 
@@ -76,9 +76,9 @@ struct model_reading {
 	char problem[160];
 };
 
-/* Reads everything from `fd`: what is delivered must be what the model began with. */
+/* Reads everything from `fd`: the delivered events must be the model's first ones. */
 struct model_reading model_read(const struct model *m, int fd);
-/* The same with chunks decoded ahead by so many threads. */
+/* The same with chunks decoded ahead by `threads` threads. */
 struct model_reading model_read_ahead(const struct model *m, int fd, unsigned threads);
 
 #endif
