@@ -3,7 +3,7 @@
  * Chains of one to four calls, each ending in malloc(400).
  *
  * Known answer: nine blocks, 3600 bytes. With a4, b4, b3, c4, c3, c2 and d4 to d1 declared as
- * allocation functions, a1-a3, b1-b2 and c1 remain and the d chain melts into main.
+ * allocation functions, a1-a3, b1-b2 and c1 remain and the d chain becomes part of main.
  */
 #include <stdlib.h>
 

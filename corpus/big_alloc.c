@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * big_alloc SIZE: ten blocks of SIZE bytes, never freed. Nothing is touched, so memory is cheap.
+ * big_alloc SIZE: ten blocks of SIZE bytes, never freed. The program touches no page of them.
  *
  * Known answer: 10 * SIZE useful bytes. Above 4194240 bytes Massif's allocator pads blocks to pages.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks made before main, by a constructor, and after it, by an exit handler and a destructor:
+ * Blocks allocated before main, by a constructor, and after it, by an exit handler and a destructor:
  * no main on those stacks.
  *
  * Known answer: 100 + 200 + 300 + 400 bytes; the first and the second are freed after main.

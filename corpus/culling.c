@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * culling even|growing: 200 blocks of 16 bytes, or of 400 * i bytes for i from 0, never freed.
- * More snapshots than any list holds: which are dropped, and which interval results, is the point.
+ * More snapshots than any list holds: tests the choice of dropped snapshots and the resulting interval.
  *
  * Known answer: 3200 useful bytes, or 400 * (199 * 200 / 2) = 7960000.
  */

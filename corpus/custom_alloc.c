@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocators of the program's own that make their blocks known by Valgrind's requests: a pool in
+ * Allocators of the program's own that announce their blocks by Valgrind's requests: a pool in
  * a malloc'ed block (the first object is at the pool's address), one in static memory, blocks resized
- * in place, and what goes wrong in practice: pools dropped with their blocks, blocks given out or
- * back twice, unknown ones, NULL. With a seed and a number, random requests.
+ * in place, and common errors: pools dropped with their blocks, blocks allocated or freed
+ * twice, unknown ones, NULL. With a seed and a number, random requests.
  *
  * Built three times: with Valgrind's header (CUSTOM_VALGRIND), with msrec.h in its stead, and with
  * both (CUSTOM_BOTH). Random requests keep to fewer than about 770 live blocks: beyond, as its table grows, Massif
@@ -41,7 +41,7 @@ static NOINLINE void *pool_take(struct pool *pool, size_t n)
 	return p;
 }
 
-/* The request is the last thing done: the frame must be there all the same. */
+/* The request is the function's last statement: its frame must be on the stack nevertheless. */
 static NOINLINE void pool_give(void *p)
 {
 	VALGRIND_FREELIKE_BLOCK(p, REDZONE);
@@ -104,7 +104,7 @@ static void in_static_memory(void)
 	deep(&pool, 120);
 }
 
-/* The pool goes with an object at its address still there, and the address comes back. */
+/* Destroys the pool with a live object at its address, and reuses the address. */
 static void dropped(void)
 {
 	for (unsigned i = 0; i < 4; i++) {
@@ -132,12 +132,12 @@ static void odd(void)
 	pool_note(arena + 62000, (size_t)-5);
 	pool_give(arena + 61000);
 	pool_resize(arena + 62000, (size_t)-5, (size_t)-3);
-	pool_give(p); /* malloc's block, to a tool with one table */
+	pool_give(p); /* malloc's block, for a tool with one table */
 	pool_note(p, 400);
 	pool_give(p);
 }
 
-/* What a program that knows of tools does: it says more when one is there. */
+/* A program that knows of tools makes more requests under one. */
 static void guarded(void)
 {
 	struct pool pool = { arena + 32768, 0 };
@@ -156,7 +156,7 @@ static void at_random(uint64_t state, unsigned steps)
 {
 	char *blocks[8];
 
-	/* None is freed before the end: which address comes back is not the same under each tool. */
+	/* Frees no block before the end: tools differ in the reuse of addresses. */
 	for (unsigned i = 0; i < 8; i++)
 		blocks[i] = malloc(100 + i);
 	while (steps--) {

@@ -3,7 +3,7 @@
  * dl LIBRARY LIBRARY: each is opened, used and closed, then the first is opened again, perhaps at
  * the address the second had.
  *
- * Known answer: our own blocks are 1000, 2 * 2000 and 3000 bytes from the libraries and 10 from here;
+ * Known answer: blocks of 1000, 2 * 2000 and 3000 bytes from the libraries and of 10 from here;
  * all others are the dynamic loader's.
  */
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry MODE: one way into the allocator at a time; `entry help` lists them. Each mode brackets what
- * it does with a block of 1000 bytes that stays, so that there is something to see afterwards.
+ * entry MODE: one way into the allocator at a time; `entry help` lists them. Before and after its calls
+ * each mode allocates a block of 1000 bytes that stays, so that there are live blocks in the end.
  * The program fails if the C library breaks a promise that the mode relies on.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@ struct mode {
 	int (*run)(void);
 };
 
-/* Requests that no allocator can fulfil; volatile, because compilers judge constants. */
+/* Requests that no allocator can fulfil; volatile, because compilers warn of constants. */
 static volatile size_t far_too_much = (size_t)1 << 62;
 static volatile size_t negative = SIZE_MAX - 100;
 static void *volatile keep;

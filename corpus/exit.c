@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * exit return|exit|_exit|quick_exit|syscall|abort|segv|sigterm|sigkill: the ways a program can end, with
- * three blocks live and one used by libc itself (a stdio buffer), which only a normal end gives back.
+ * three blocks live and one used by libc itself (a stdio buffer), which only a normal end frees.
  *
- * Known answer: 3600 live bytes of ours at the end, whatever the way.
+ * Known answer: 3600 live bytes of the program at the end, in every way.
  */
 #include <signal.h>
 #include <stdio.h>

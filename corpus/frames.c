@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Optimised code with every shape of frame: none to speak of, alloca, a realigned stack, many
+ * Optimised code with every shape of frame: hardly any, alloca, a realigned stack, many
  * saved registers, a tail call; each reached from two callers.
  *
  * Known answer: 12 * 10 blocks. A wrong unwind rule shows as a missing or a made-up caller.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * huge: blocks beyond 4 GiB, of which nothing is touched. One shrinks to a few bytes where it is.
+ * huge: blocks beyond 4 GiB, with untouched pages. One shrinks to a few bytes in place.
  *
  * Known answer: two blocks, of 5,000,000,000 and 6,442,450,944 bytes; the first becomes 16 bytes,
  * then 5,000,000,000 again; both are freed.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A peak first, then 350 short-lived blocks: when the list is thinned, the gap between the first
- * snapshot and the peak, which both must stay, does not count for the new interval.
+ * A peak first, then 350 short-lived blocks: when Massif culls the list, it keeps the first snapshot
+ * and the peak, and the gap between them does not count for the new interval.
  *
  * Known answer: 351 allocations and frees, peak 20000 useful bytes.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * longjmp out of a deep call, ten times, allocating before, at the bottom and after: stacks seen
- * before the jump must not be taken for the ones after it.
+ * longjmp out of a deep call, ten times, allocating before, at the bottom and after: the recorder must
+ * not confuse stacks before the jump with those after it.
  *
  * Known answer: 40 blocks in four places, 10 * (16 + 32 + 48 + 64) bytes.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main calls itself: the stack is cut outside the outermost main, not the first one met.
+ * main calls itself: the stack is cut outside the outermost main, not the innermost one.
  *
  * Known answer: four blocks of 100 to 400 bytes, under one to four frames of main.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mangled: functions with names as compilers of C++, Rust (both of its schemes) and D make them,
- * and some that only look like such.
+ * and some that only look mangled.
  *
  * Known answer: 12 blocks of 100, 200, ... 1200 bytes, each from a function of its own.
  */

@@ -2,7 +2,7 @@
 /*
  * Built three times: without line information, without symbols, and position-dependent.
  *
- * Known answer: 300 bytes under outer/inner, 200 in main, whatever names there are to show.
+ * Known answer: 300 bytes under outer/inner, 200 in main, with or without names.
  */
 #include <stdlib.h>
 

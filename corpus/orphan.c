@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * orphan: the parent ends at once; its child does nothing for a while, then allocates.
+ * orphan: the parent ends at once; its child pauses, then allocates.
  *
  * Known answer: both files begin with the parent's 3000 bytes; the child ends with 3000 + 700.
  */

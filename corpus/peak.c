@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Twenty times: a block that stays, and a small one that goes at once, so that every round is a
+ * Twenty times: a block that stays, and a small one, freed at once, so that every round is a
  * new maximum.
  *
  * Known answer: 40 allocations, 20 frees, peak 20 * 1600 + 16 useful bytes.

@@ -6,13 +6,13 @@
  *   malloc calloc realloc   calls, failed ones included
  *   free free_null          free of a block, and of NULL
  *   aligned                 memalign, posix_memalign, aligned_alloc, valloc, pvalloc
- *   failed                  calls among these that returned no block for a size other than realloc's 0
+ *   failed                  calls among these that returned NULL, except for reallocs to size 0
  *   realloc_failed          those of them that were resizes of a live block
  *   realloc_null            reallocs of NULL
  *   realloc_zero            reallocs of a block to size 0 (glibc frees)
  *
  * It shares no code with the recorder, takes no stack and allocates nothing. Children and programs
- * executed later are not counted. What runs after the library's destructor is not either.
+ * executed later are not counted, nor are calls after the library's destructor.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -233,7 +233,7 @@ static void report(void)
 	close(fd);
 }
 
-/* Takes itself out of the environment, so that programs executed from here run without it. */
+/* Removes itself from the environment, so that programs executed from here run without it. */
 __attribute__((constructor)) static void begin(void)
 {
 	const char *path = getenv("COUNT_OUT");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every legal kind of realloc: of nothing, to the same size, smaller, a little larger within the
- * rounding, larger, to a place of another call, and to zero, which frees on glibc.
+ * Every legal kind of realloc: of NULL, to the same size, smaller, a little larger within the
+ * rounding, larger, from another call site, and to zero, which frees on glibc.
  *
  * Known answer: 0 useful bytes at the end, peak 3200 + 400.
  */

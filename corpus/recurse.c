@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recurse DEPTH: malloc(100) at the bottom of DEPTH nested calls, and at every tenth on the way back.
- * Deeper than --depth + 50 the outer end of the stack, main with it, is out of sight.
+ * Deeper than --depth + 50 the captured stack lacks its outer end, and main.
  *
  * Known answer: 1 + DEPTH / 10 blocks.
  */

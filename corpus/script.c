@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * script SEED OPERATIONS [even|any|aligned]: random operations on 64 slots through six call sites.
- * The generator is our own, so a seed means the same sequence everywhere.
+ * The program has its own generator, so a seed means the same sequence everywhere.
  *
  * even (default): sizes that round up to multiples of 32, see pick_size(); any: sizes from 0 to 5000;
  * aligned: any, and memalign among the calls.
  *
- * Known answer: none beforehand; what is known is that every observer must agree on it.
+ * Known answer: none beforehand; all observers must agree.
  */
 #include <malloc.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static size_t below(size_t bound)
 
 /*
  * Even sizes round up to a multiple of 32. All remainders of Massif's free blocks are then multiples of 32
- * too, so it never has to give a block 16 bytes more than the request.
+ * too, so no block gets 16 bytes more than the request.
  */
 static size_t pick_size(enum flavour flavour)
 {

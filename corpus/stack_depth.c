@@ -3,11 +3,11 @@
  * Calls of the allocator at a depth that the program itself measures and prints: LEVELS frames of
  * 100000 bytes deep, in the main thread or another, by malloc or by a free alone, or no call at all but
  * a fifth of a second of work. Back at the start it calls
- * malloc again, so that memusage of glibc 2.35 to 2.39, which measures upside down, sees as much.
+ * malloc again, so that memusage of glibc 2.35 to 2.39, which measures upside down, finds the same depth.
  *
  *   stack_depth malloc|free|thread|work LEVELS
  *
- * Known answer: what it prints, less than a page more or less.
+ * Known answer: the printed depth, give or take a page.
  */
 #include <pthread.h>
 #include <stdint.h>

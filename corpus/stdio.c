@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: buffers that stdio takes and gives back, a line read with getline, a stream in memory,
+ * Streams: buffers that stdio allocates and frees, a line read with getline, a stream in memory,
  * and one left open for libc to release at exit.
  *
  * Known answer: everything but the getline buffer (120 bytes at first) is libc's own.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Four threads, one after the other (each is joined before the next starts), so the order of events
- * is the program's own. Every thread has a start function, which the stacks end in.
+ * is the program's own. The stacks end in the threads' start functions.
  *
  * Known answer: a thread makes twelve blocks, frees ten, leaves one and hands one over to be freed; libc
  * takes one block for the thread-local storage of the one thread stack, which is used again.

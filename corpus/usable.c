@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks malloc_usable_size about blocks of many sizes and about NULL, and uses what it is told.
+ * Calls malloc_usable_size for blocks of many sizes and for NULL, and writes to all usable bytes.
  *
- * Known answer: asking is no event; the program fails if a block is smaller than requested or NULL
+ * Known answer: these calls are no events; the program fails if a block is smaller than requested or NULL
  * has a size.
  */
 #include <malloc.h>
