@@ -93,10 +93,10 @@ class Packer:
 class Identity(decode.Identity):
     """Keeps what it was asked, to give ages again."""
 
-    def indices(self, column, rows, symbols, allocs):
+    def indices(self, column, numbers, tokens, allocs):
         before = dict(self.counts)
-        found = super().indices(column, rows, symbols, allocs)
-        self.chunk = before, rows, symbols, list(found) if found is not None else None
+        found = super().indices(column, numbers, tokens, allocs)
+        self.chunk = before, numbers, tokens, list(found) if found is not None else None
         return iter(self.chunk[3]) if found is not None else None
 
 
@@ -157,24 +157,24 @@ class Weigher(decode.Decoder):
 
     def events(self, fields, column):
         yield from super().events(fields, column)
-        before, rows, tokens, olds = self.identity.chunk
-        self.weigh_records(rows, len(tokens))
+        before, numbers, tokens, olds = self.identity.chunk
+        self.weigh_records(numbers, len(tokens))
         self.weigh_times(decode.Column(column(3).data))
         if olds is not None:
-            self.weigh_ordinals(before, rows, tokens, olds)
+            self.weigh_ordinals(before, numbers, tokens, olds)
 
     @staticmethod
     def numbers(values, width):
         return join(value.to_bytes(width, 'little') for value in values)
 
-    def weigh_records(self, rows, n):
+    def weigh_records(self, numbers, n):
         width = 1 if n <= 256 else 2
-        forms = {'plain': [self.numbers(rows, width)]}
+        forms = {'plain': [self.numbers(numbers, width)]}
         if (1 if n < 256 else 2) == width and n < 65536:
             following, values = 0, []
-            for row in rows:
-                values.append(0 if row == following else row + 1)
-                following += row == following
+            for token in numbers:
+                values.append(0 if token == following else token + 1)
+                following += token == following
             forms['next'] = [self.numbers(values, width)]
         if width == 2:
             forms['planes'] = [self.planes(forms['plain'][0])]
@@ -194,12 +194,12 @@ class Weigher(decode.Decoder):
         self.weigh({'plain': [join(map(varint, values))],
                     'apart': [join(map(varint, skips)), join(map(varint, deltas))]})
 
-    def weigh_ordinals(self, before, rows, tokens, olds):
+    def weigh_ordinals(self, before, numbers, tokens, olds):
         counts, last_of, last = before, [1] * len(tokens), 1
         plain, by_token, in_a_row, olds = [], [[] for _ in tokens], [], iter(olds)
-        alloc = self.allocs - sum(tokens[row][1] == ALLOC for row in rows)
-        for row in rows:
-            kind, role = tokens[row][:2]
+        alloc = self.allocs - sum(tokens[token][1] == ALLOC for token in numbers)
+        for token in numbers:
+            kind, role = tokens[token][:2]
             if role == ALLOC:
                 self.ordinals[alloc] = counts.get(kind, 0)
                 counts[kind] = counts.get(kind, 0) + 1
@@ -207,11 +207,11 @@ class Weigher(decode.Decoder):
             elif role != CALL:
                 old = next(olds)
                 age = counts.get(kind, 0) - self.ordinals[old] if old in self.ordinals else 0
-                plain.append(zigzag(age - last_of[row]))
-                by_token[row].append(plain[-1])
+                plain.append(zigzag(age - last_of[token]))
+                by_token[token].append(plain[-1])
                 in_a_row.append(zigzag(age - last))
                 if age:
-                    last_of[row] = last = age
+                    last_of[token] = last = age
         self.weigh({'plain': [join(plain)], 'by token': [join(map(join, by_token))], 'in a row': [join(in_a_row)]})
 
     def size_without(self, encodings):

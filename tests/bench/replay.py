@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How fast traces are replayed: medians of runs, in millions of calls a second of wall time as -v tells it (which is
-without the names that are printed in the end).
+"""The speed of replay: medians of runs, in millions of calls a second of wall time as -v reports it (without the names
+that are printed in the end).
 
   replay.py --build DIR [--runs N] [--heaptrack TRACE=RECORDING]... [TRACE]...
 
@@ -48,7 +48,7 @@ class Replay:
         seconds = max(self.median(*words), 0.005)
         return self.calls / seconds / 1e6
 
-    def moment(self):
+    def snapshot(self):
         """Milliseconds of the whole run for one in the middle."""
         out = '/tmp/replay-bench.%d' % os.getpid()
         subprocess.run([self.msreplay, '-q', '--massif-out-file=' + out, self.trace], check=True)
@@ -83,7 +83,7 @@ def row(replay):
     usable = '%.1f' % replay.rate('-j1', '--usable=valgrind', null) if replay.calls <= VALGRIND_MOST else ''
     return '| %s | %.0f | %.0f | %.2f | %s | %.0f | %s | %.0f | %s | %.0f | %.0f |' % (
         os.path.basename(replay.trace), replay.calls / 1e6, one, two / one, looked, peak, peak_looked, usage, usable,
-        replay.moment(), replay.kilobytes / 1024)
+        replay.snapshot(), replay.kilobytes / 1024)
 
 
 def against_heaptrack(msreplay, trace, recording, runs):
@@ -110,7 +110,7 @@ def main():
     msreplay = options.build.file('analyze/msreplay')
     if options.traces:
         print('| trace | M calls | M/s | two threads | chunks looked at | exact peak, M/s | looked at | memusage, M/s '
-              '| Valgrind\'s heap, M/s | one moment, ms | MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|')
+              '| Valgrind\'s heap, M/s | one snapshot, ms | MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|')
     for trace in options.traces:
         print(row(Replay(msreplay, trace, options.runs)), flush=True)
     if options.heaptrack:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whose time recording takes: what the program needs more, and what msrec needs, on one processor.
+"""The shares of recording's CPU time: the program's additional time, and msrec's, on one processor.
 
   shares.py --build DIR [--runs N] [NAME...]
 
-Beside each other the two slow each other down where processors share what a core has; so here all of a run is kept on
-one processor. Its CPU time is msrec's own, as the kernel's scheduler counts it, and the program's, all the rest.
-Native runs are in turns with recorded ones. Prints a Markdown table of medians and quartiles.
+Processors that share a core slow each other down; so here each run stays on one processor. The kernel's scheduler
+counts msrec's own CPU time; all the rest is the program's. Native runs alternate with recorded ones. Prints a Markdown
+table of medians and quartiles.
 """
 
 import os
@@ -31,7 +31,7 @@ def run(workload, recorder=()):
                                    stderr=subprocess.DEVNULL, cwd=workload.cwd, env=workload.environment(),
                                    preexec_fn=lambda: os.sched_setaffinity(0, {PROCESSOR}))
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        # While it hasn't been waited for, the kernel still tells what it ran.
+        # Until the parent waits for the process, /proc still has its run time.
         with open('/proc/%d/schedstat' % process.pid) as f:
             own = int(f.read().split()[0]) / 1e9
         _, status, usage = os.wait4(process.pid, 0)

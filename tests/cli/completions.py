@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What bash's completions offer for command lines that stop at some word.
+"""The words that bash's completions offer for incomplete command lines.
 
   completions.py --build DIR --completions DIR
 """
@@ -28,7 +28,7 @@ printf '%%s\n' "${COMPREPLY[@]}"
 PROGRAM, FILE = "a-program", "trace.zst"     # that one in PATH, this one in the current folder
 PARTS = "identity time threads instructions names usable stacks mappings pages free-stacks"
 
-# What is typed, and what is offered.
+# The typed line, and the words offered.
 CASES = {
     "msrec --engine=": "preload valgrind",
     "msrec --engine v": "valgrind",

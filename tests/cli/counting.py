@@ -25,7 +25,7 @@ class Bench:
         self.check(what, condition)
 
     def record(self, mode, options, program):
-        """What the command line gave, and its traces, the first process's first; the output is cleared before."""
+        """The command's result, and its traces, the first process's first; clears the output folder before."""
         for old in glob.glob(os.path.join(self.scratch, '*')):
             os.unlink(old)
         trace = os.path.join(self.scratch, 'trace')
@@ -68,14 +68,14 @@ def check_replay(b, trace):
 
 
 def check_read(b):
-    """Each call reads twice: what is between the two is the recorder's, and left out."""
+    """Each call reads twice: the recorder's instructions, between the two, don't count."""
     counts, trace = check_single(b, 'read')
     b.expect(counts == [STEP * (i + 1) for i in range(len(counts))], 'read: the recorder does not count itself')
     check_replay(b, trace)
 
 
 def check_threads(b):
-    # The pages go on while their threads run, and stand for each of them.
+    # The pages count while their threads run, and each stands for its thread.
     for program in ('corpus/threads', 'tests/cli/count_program threads 1'):
         done, traces = b.record('page', ['--instructions=auto', '-q'], program)
         counts = b.counts(traces[0])
@@ -88,7 +88,7 @@ def check_threads(b):
 def check_leaks(b):
     done, _ = b.record('page', ['--instructions=pmu', '-q'], 'tests/cli/count_program threads 700')
     fds, maps = map(int, done.stdout.split())
-    # A place is taken again when msrec has read what the thread before left there.
+    # A thread gets a former thread's ring, with its counter, once msrec has drained that.
     b.expect(fds == 0 and 1 <= maps < 400, '700 threads leave few counters: %d %d' % (fds, maps))
     done, _ = b.record('read', ['--instructions=pmu', '-q'], 'tests/cli/count_program threads 150')
     fds, maps = map(int, done.stdout.split())
@@ -130,7 +130,7 @@ def check_refusals(b):
     b.expect(b_none in done.stderr, 'none --instructions=auto -v: said')
     done, traces = b.record('few', ['--instructions=pmu', '-q'], 'tests/cli/count_program threads 5')
     b.expect(done.returncode == 0 and done.stderr == 'msrec: --instructions: those of 5 threads could not be counted\n'
-             and is_counted(b.dump(traces[0])), 'few: the threads without a counter are told of')
+             and is_counted(b.dump(traces[0])), 'few: the threads without a counter are reported')
 
 
 def main():

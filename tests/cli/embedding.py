@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Names that are kept in the trace: those that were asked for, and those that would be lost.
+"""Names embedded in the trace: those requested, and those that would be lost.
 
   embedding.py --build DIR
 """
@@ -92,7 +92,7 @@ void enter_LETTER(unsigned long n);
 void enter_LETTER(unsigned long n) { inlined_LETTER(n); kept_LETTER = 0; }
 """
 
-# Machine code of its own that calls malloc, with a frame pointer, and what it tells perf of it.
+# Generated code that calls malloc, with a frame pointer, and its file for perf.
 MAKER = r"""
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -195,7 +195,7 @@ class Bench:
         return self.file(name)
 
     def record(self, trace, *words):
-        """What msrec said, and the program."""
+        """The messages of msrec, and the program's output."""
         done = subprocess.run([self.build.msrec, "-f", "-o", self.file(trace), *words], capture_output=True,
                               text=True, cwd=self.path, env=harness.plain_environment())
         if done.returncode != 0:
@@ -211,7 +211,7 @@ class Bench:
 
 
 def check_asked(check, bench):
-    """With everything in the trace, nothing else is needed."""
+    """With all names embedded, msreplay needs no other file."""
     for folder in ("moved", "stripped"):
         os.makedirs(bench.file(folder))
     for name in ("host", "liba.so"):
@@ -270,7 +270,7 @@ def check_asked(check, bench):
 
 
 def check_cut(check, bench, plain):
-    """Names can be put into what is left of a trace."""
+    """Names can be embedded in a cut trace."""
     with open(bench.file("plain.zst"), "rb") as trace:
         data = trace.read()
     with open(bench.file("cut.zst"), "wb") as trace:
@@ -289,7 +289,7 @@ def change_root(root):
 
 
 def check_chroot(check, bench, plain):
-    """Replayed where there is no program, no library, no debug file."""
+    """Replays without the program, its libraries and debug files."""
     root = bench.file("root")
     os.makedirs(root + "/tools")
     os.makedirs(root + "/tmp")
@@ -322,7 +322,7 @@ def check_chroot(check, bench, plain):
 
 
 def check_lost(check, bench):
-    """What changes while the program runs, or never was a file."""
+    """Files that change while the program runs, and code without a file."""
     shutil.copy(bench.file("host"), bench.file("victim"))
     shutil.copy(bench.file("libb.so"), bench.file("other"))
     said, _ = bench.record("replaced.zst", bench.file("victim"), "replace", bench.file("other"))
@@ -363,7 +363,7 @@ def check_vdso(check, bench):
 
 
 def check_many(check, bench):
-    """Names are looked up beside the recording of other processes."""
+    """msrec looks names up while it records other processes."""
     script = bench.file("many.sh")
     with open(script, "w") as file:
         file.write("for i in 1 2 3 4; do %s & done; wait; exec %s\n" % (bench.file("host"), bench.file("host")))
@@ -376,23 +376,23 @@ def check_many(check, bench):
                            "bash -c 'true & wait'"], capture_output=False, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, timeout=15)
     check("many processes: those of others are not waited for", done.returncode == 0)
-    check("many processes: all traces are whole, each is told of",
+    check("many processes: all traces are whole, each is reported",
           all(bench.replay(name)[2] == 0 for name in traces) and
           sum(said.count(f"{name}: ") > 0 for name in traces) == len(traces), f"{traces} {said}")
 
 
 def check_made(check, bench):
-    """Code that the program made."""
+    """Code that the program generates."""
     for way, line in (("map", "made by a compiler (in ???)"), ("dump", "made::code(int) (made.script:9)")):
         _, pid = bench.record("made.zst", bench.file("maker"), way)
-        tell = f"/tmp/perf-{pid.strip()}.map" if way == "map" else bench.file(f"jit-{pid.strip()}.dump")
-        check(f"made code, {way}: is there", os.path.exists(tell))
-        os.unlink(tell)
+        map_file = f"/tmp/perf-{pid.strip()}.map" if way == "map" else bench.file(f"jit-{pid.strip()}.dump")
+        check(f"made code, {way}: is there", os.path.exists(map_file))
+        os.unlink(map_file)
         answer, _, _ = bench.replay("made.zst")
         check(f"made code, {way}: has its name", line in answer, answer)
     bench.record("made.zst", bench.file("maker"))
     answer, _, _ = bench.replay("made.zst")
-    check("made code, nothing told: an address alone", re.search(r" 0x\w+: \?\?\?\n", answer), answer)
+    check("made code, no file for perf: an address alone", re.search(r" 0x\w+: \?\?\?\n", answer), answer)
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How msrec --engine=valgrind ends, and what it does with programs that end in their own ways."""
+"""Exit statuses of msrec --engine=valgrind, and programs that end in different ways."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def refusals(e):
     alone = os.path.join(e.folder, "msrec")
     shutil.copy(e.build.msrec, alone)
     status, said, traces = e.run("/bin/true", msrec=alone)
-    check("no tool: 125, one sentence", status == 125 and said.count("\n") == 1 and "--engine=valgrind" in said, said)
+    check("no tool: 125, one line", status == 125 and said.count("\n") == 1 and "--engine=valgrind" in said, said)
 
 
 def ends(e):
@@ -59,7 +59,7 @@ def ends(e):
     check("killed by SIGTERM", status == -signal.SIGTERM and len(traces) == 1, "%d %s" % (status, said))
     status, said, traces = e.run("/bin/sh", "-c", "kill -KILL $$")
     check("killed by SIGKILL", status == -signal.SIGKILL and len(traces) == 1, "%d %s" % (status, said))
-    check("what was told before SIGKILL", e.ends(traces)[0]["events"] > 10)
+    check("events before SIGKILL", e.ends(traces)[0]["events"] > 10)
     status, said, traces = e.run("--instructions=exact", "/bin/sh", "-c", "(a=b; exec /bin/echo); exit 3")
     check("a child that executes ends with that", status == 3 and "executed another one" in said, said)
     status, said, traces = e.run("--trace-children=yes", "/bin/sh", "-c", "/bin/true; exit 3")
@@ -77,7 +77,7 @@ def named_like_an_option(e):
 
 
 def executable(e):
-    """The trace tells which module is the program, in whatever way it was linked or found: profiles are named by it."""
+    """The trace marks the program's module, however the program was linked or found; profiles have its name."""
     source, script = os.path.join(e.folder, "one.c"), os.path.join(e.folder, "script")
     with open(source, "w", encoding="ascii") as f:
         f.write("#include <stdlib.h>\nint main(void) { void *volatile p = malloc(1); return !p; }\n")
@@ -127,8 +127,8 @@ def interrupt(e):
 
 
 def unloaded(e):
-    """Libraries that are closed again have no names in Massif's view, and in the right one they have; in a rewritten
-    trace, too."""
+    """Closed libraries have no names with --compat=3.19 and have names with --compat=fixed; in a rewritten trace,
+    too."""
     corpus = os.path.join(e.build.root, "corpus")
     status, said, traces = e.run(*(os.path.join(corpus, name) for name in ("dl", "libdl_one.so", "libdl_two.so")))
     check("a program with libraries", status == 0 and len(traces) == 1, said)
@@ -139,7 +139,7 @@ def unloaded(e):
         return subprocess.run([e.build.file("analyze/msreplay"), "-q", "--detailed-freq=1", "--threshold=0", *words,
                                "--massif-out-file=-", trace], capture_output=True, text=True, check=True).stdout
     theirs = replayed(traces[0])
-    check("no names of what is gone", "dl_make" not in theirs and ": ???\n" in theirs)
+    check("no names of closed libraries", "dl_make" not in theirs and ": ???\n" in theirs)
     check("no names of it in a rewritten trace", replayed(rewritten) == theirs)
     check("its names, rightly", "dl_make (dl_two.c:" in replayed(traces[0], "--compat=fixed"))
 
@@ -163,7 +163,7 @@ int main(void)
 
 
 def replaced(e):
-    """A program keeps its names where it gives back some of its data and puts a copy of its code in its place."""
+    """A program keeps its names after it has unmapped some of its data and replaced its code by a copy."""
     program = os.path.join(e.folder, "replaced")
     subprocess.run(["gcc", "-O0", "-o", program, "-xc", "-"], input=REPLACED, text=True, check=True)
     status, said, traces = e.run(program)

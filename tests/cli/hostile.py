@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A program whose name, folder, arguments, functions and source files are full of what terminals obey, of line ends
-and of conversions: nothing of that reaches a terminal, the name of a file, or the lines of a result."""
+"""A program with control characters, line ends and conversions in its name, folder, arguments, functions and source
+files: these must not reach a terminal, the name of a file, or the lines of a result."""
 
 import os
 import pty
@@ -66,7 +66,7 @@ class Tests:
         self.run(self.build.msrec, "-o", "t", self.program, ARGUMENT)
 
     def run(self, *words, output=None):
-        """Everything that a command says; none of it may be a control character but ends of lines."""
+        """All output of a command, which must not have control characters other than line ends."""
         done = subprocess.run(words, cwd=self.folder, env=plain_environment(TERM="dumb"), timeout=TIMEOUT,
                               stdin=subprocess.DEVNULL, capture_output=True)
         texts = [done.stdout, done.stderr]
@@ -83,8 +83,8 @@ class Tests:
         return self.run(self.build.file("analyze/msconvert"), *words, **more)
 
     def check_names(self, *source):
-        """The names of a trace, or of what another program recorded, in all that is lines and in all that terminals
-        get."""
+        """The names of a trace, or of another program's recording, in all line formats and in all terminal
+        output."""
         for name in ("massif", "callgrind", "xtree", "folded", "heaptrack", "csv-frames", "ndjson-frames"):
             text = self.msconvert(f"--to={name}", "--detailed-freq=1", *source)
             assert rb"ev\x1b[31mil" in text.replace(rb"\\x1b", rb"\x1b"), (name, text[-900:])
@@ -130,7 +130,7 @@ class Tests:
             self.check_names(f"--from={source}", source)
 
     def test_names_of_compilers(self):
-        """That perf is told of, which msrec keeps in the trace."""
+        """Code with a file for perf, whose names msrec embeds in the trace."""
         program, source = os.path.join(self.folder, "jit"), os.path.join(self.folder, "jit.c")
         with open(source, "w") as f:
             f.write(JIT_SOURCE)
@@ -156,13 +156,13 @@ class Tests:
         self.run(self.build.file("analyze/msusage"), "--color=never", self.program, "y")
 
     def test_file_names(self):
-        """%e is the name of a program that the program has chosen."""
+        """%e is a program name, which the recorded program chooses."""
         self.run(self.build.msrec, "--trace-children=yes", "-o", "%e.%n.trace", self.program, "z")
         names = [os.fsencode(n) for n in os.listdir(self.folder) if n.endswith(".trace")]
         assert any(n.startswith(b"p\\x1b]0;owned") for n in names) and not any(CONTROL.search(n) for n in names), names
 
     def on_terminal(self, *words):
-        """What comes out of a terminal that a command writes to."""
+        """The bytes that a command writes to a terminal."""
         try:
             terminal, side = pty.openpty()
         except OSError as e:
@@ -184,7 +184,7 @@ class Tests:
         return text.replace(b"\r\n", b"\n"), None
 
     def test_ms_print(self):
-        """As it is into a file, where it is to be what Valgrind's writes; escaped on a terminal."""
+        """Unchanged in a file, as Valgrind's ms_print writes it; escaped on a terminal."""
         with open(os.path.join(self.folder, "foreign"), "wb") as f:
             f.write(b"desc: (none)\ncmd: a\x1b[2Jb\xc2\x9b1m \xc3\xa4\ntime_unit: B\nsnapshot=0\ntime=0\nmem_heap_B=5\n"
                     b"mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\nn0: 5 \x1b]0;x\x07 f\xc3\xbcr\n")

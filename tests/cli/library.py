@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The libraries as others get them: they show what their headers declare and nothing else, and serve installed.
+"""The installed libraries: they export exactly the functions of their headers, and examples link with them.
 
   library.py --build DIR --source DIR [--only PART]
 """
@@ -108,7 +108,7 @@ def headers_alone(bench):
 
 
 def examples_shown(bench):
-    """What headers and the manual show of examples/NAME is part of the file, which is built."""
+    """The excerpts of examples/NAME in headers and the manual are part of the file, which is built."""
     shown = 0
     places = [h for room, _, _ in LIBRARIES for h in bench.headers(room)]
     for place in places + [os.path.join(bench.source, "docs/man/libmstrace.3.scd")]:
@@ -141,7 +141,7 @@ def install(bench):
 
 
 def installed(bench):
-    """An example, compiled and linked as a stranger does it, says the same of a trace either way."""
+    """An example, compiled and linked by pkg-config as a user does it, prints the same of a trace either way."""
     env = install(bench)
     trace, program = os.path.join(bench.path, "trace"), os.path.join(bench.path, "forgetful")
     run("cc", "-g", "-O2", "-x", "c", "-", "-o", program, input=FORGETFUL)

@@ -100,7 +100,7 @@ class Tests:
             assert r.status == 0 and r.err == "", f"{size}: {r.err!r}"
 
     def test_help_and_version(self):
-        # What is asked for goes to stdout: no program is run.
+        # Help and version go to stdout: no program runs.
         for option in ("--help", "--version", "--usage"):
             r = self.run(option)
             assert r.status == 0 and "msrec" in r.out + r.err, f"{option}: {r.status}"
@@ -126,7 +126,7 @@ class Tests:
         self.refused(125, "statically linked", "./program")
 
     def test_loader_as_a_command(self):
-        """It has no loader itself, and is one; the executable is what it loads."""
+        """The loader itself has no interpreter; the executable of the trace is its argument."""
         program = os.path.realpath(self.build.file("corpus/one"))
         name = os.path.relpath(program, os.path.realpath(self.folder))
         assert self.run("-o", "t", "/lib64/ld-linux-x86-64.so.2", name).status == 0
@@ -139,7 +139,7 @@ class Tests:
                            (b"/system/bin/linker64", "Android")):
             self.write("program", self.elf(interpreter=path))
             self.refused(125, f"another C library .{name}.*glibc", "./program")
-        # What isn't known is left to the kernel, which doesn't find it.
+        # msrec leaves unknown names to the kernel, which doesn't find them.
         self.write("program", self.elf(interpreter=b"/no/such/ld.so"))
         assert "C library" not in self.run("-f", "-o", "t", "./program").err
 
@@ -225,7 +225,7 @@ class Tests:
         assert self.build.stat(self.path("t"))["complete"] == 1
 
     def test_force_spares_what_cannot_be_replaced(self):
-        """An old trace stays where the program cannot be run after all, and goes when it can."""
+        """An old trace stays if the program cannot be executed; otherwise the new one replaces it."""
         self.write("t", "precious", 0o644)
         self.write("script", "#!/no/such/interpreter\n")
         self.refused(127, "script: No such file", "-f", "-o", "t", "./script")
@@ -294,7 +294,7 @@ class Tests:
         assert "\ncmd: sh\n" in out, out[:200]
 
     def test_modes(self):
-        """Traces are their owner's alone; results are as the umask says, and a file that is replaced is, too."""
+        """Only the owner can read traces; results have the mode of the umask, also when they replace a file."""
         self.run("-o", "t", "true", umask=0)
         assert os.stat(self.path("t")).st_mode & 0o777 == 0o600
         for umask in (0o022, 0o077):
@@ -347,7 +347,7 @@ class Tests:
         assert r.out.startswith("sh -c"), r.out
 
     def test_environment_of_the_program(self):
-        """It sees what it would see without us."""
+        """The program sees the same as without a recorder."""
         def variables(out):
             return sorted(line for line in out.splitlines() if not line.startswith(("_=", "SHLVL=", "PWD=", "OLDPWD=")))
         plain = subprocess.run(["env"], env=plain_environment(A="1"), capture_output=True, text=True).stdout
@@ -379,7 +379,7 @@ class Tests:
                          env={"LD_PRELOAD": self.path(name)})
 
     def test_other_proc(self):
-        """The recorder's memory is opened below /proc, which may not be there, or be that of other processes."""
+        """The recorder opens its memory below /proc, which may be missing or belong to another PID namespace."""
         if not ROOT or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
             return "needs a mount namespace"
         if self.sanitized():
@@ -428,7 +428,7 @@ class Tests:
         assert done.returncode == 64 and "no forked child did anything in it" in done.stderr, done.stderr
 
     def test_limited_address_space(self):
-        """What a program that limits itself forks and executes finds a place without what was given back."""
+        """A program limits its address space: its children and executed programs still get memory for the recorder."""
         script = "ulimit -v 1000000; (sleep 0.1; sleep 0.1; :); exit 3"
         for options, traces in (([], 2), (["--trace-children=yes"], 4)):
             r = self.run("-o", f"{traces}.%n", *options, "/bin/sh", "-c", script)
@@ -468,10 +468,10 @@ class Tests:
         os.mkdir(self.path("out"))
         script = "rm -rf out; /bin/ls >/dev/null; exec /bin/true"
         r = self.run("-q", "--trace-children=yes", "-o", "out/t.%p", "sh", "-c", script)
-        told = [re.fullmatch(r"msrec: process (\d+) is not recorded: out/t\.\1: No such file or directory", line)
+        lines = [re.fullmatch(r"msrec: process (\d+) is not recorded: out/t\.\1: No such file or directory", line)
                 for line in r.err.splitlines()]
-        assert r.status == 0 and len(told) >= 2 and all(told), r.err
-        assert len({line.group(1) for line in told}) >= 2, r.err
+        assert r.status == 0 and len(lines) >= 2 and all(lines), r.err
+        assert len({line.group(1) for line in lines}) >= 2, r.err
 
     def test_names_of_executed_children(self):
         r = self.run("--trace-children=yes", "-o", "%e.%n", "sh", "-c", "sleep 0.3; sleep 0.3; true")
@@ -486,7 +486,7 @@ class Tests:
         return [os.path.basename(exe), *re.findall(r"^arg (.*)$", dump, re.M)]
 
     def test_commands_of_other_programs(self):
-        """What the first process executes, and what an executed program forks, goes by its own command."""
+        """Traces of executed programs and of their children have their own command."""
         self.run("--trace-children=yes", "-o", "t.%n", "env", "sleep", "0.4")
         assert self.command_of("t.1") == ["env", "env", "sleep", "0.4"], self.command_of("t.1")
         assert self.command_of("t.2") == ["sleep", "sleep", "0.4"], self.command_of("t.2")
@@ -499,8 +499,8 @@ class Tests:
             assert len(command) == 5 and command[0] == command[1] == "perl" and command[-1] == "word", command
 
     def run_unwatched(self, seconds, *words):
-        """A program that says "ready" and waits for a line: msrec stands still while it goes on. msrec's status, and
-        what it says."""
+        """Runs a program that prints "ready" and waits for a line; stops msrec while the program goes on. Returns
+        msrec's status and messages."""
         p = subprocess.Popen([self.build.msrec, "--trace-children=yes", "-o", "%e.%n", *words], cwd=self.folder,
                              env=plain_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE)
@@ -523,7 +523,7 @@ class Tests:
         assert self.command_of(names["sleep"]) == ["sleep", "sleep", "0.5"], self.command_of(names["sleep"])
 
     def test_programs_that_are_met_before_those_that_executed_them(self):
-        """So many children at once that most have become another program before it is their turn."""
+        """So many children at once that most have executed another program before msrec meets them."""
         script = ("$| = 1; print \"ready\\n\"; <STDIN>; "
                   "for (1 .. 40) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '1' } } 1 while wait > 0")
         status, err = self.run_unwatched(0.4, "perl", "-e", script)
@@ -532,7 +532,7 @@ class Tests:
         assert status == 0 and reasons == expected, (reasons, err)
 
     def test_execed_program(self):
-        # Long enough to be noticed: nothing tells of an exec, msrec looks five times a second.
+        # Long enough to be noticed: an exec wakes nothing, msrec polls five times a second.
         r = self.run("-o", "t", "sh", "-c", "exec sh -c 'sleep 0.6; exit 3'")
         assert r.status == 3 and "executed another" in r.err, r.err
         assert self.build.stat(self.path("t"))["reason"] == "exec"

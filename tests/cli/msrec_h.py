@@ -96,7 +96,7 @@ class Tests:
 
     @staticmethod
     def calls(text):
-        """How many custom blocks came and went, by operation."""
+        """Numbers of custom allocations and frees, by operation."""
         ops = dict(map(int, pair) for pair in re.findall(r"^kind (\d+) op=(\d+)", text, re.M))
         count = {}
         for name, kind, old in re.findall(r"^(alloc|free) kind=(\S+) .*?old=(\S+)", text, re.M):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Where names come from: each way in which a program's symbols and debug information can be kept.
+"""The sources of names: each way of storing a program's symbols and debug information.
 
   name_files.py --build DIR
 
-A C++ program with inlined calls is compiled once. Its names, files, lines and chains are asked for with
-everything in place, and then for each arrangement of stripped, split, packed and moved files: all of
-them must say the same, or as much of it as they hold.
+A C++ program with inlined calls is compiled once. The symbolizer answers for its names, files, lines and chains with
+everything in place, and then with each arrangement of stripped, split, packed and moved files: the answers must be
+the same, or as much of them as the files contain.
 """
 
 import contextlib
@@ -91,7 +91,7 @@ class Names:
 
 
 def functions(answer):
-    """The outermost function of each address: what a symbol table alone can tell."""
+    """The outermost function of each address, which a symbol table alone has."""
     found, last = [], None
     for line in answer.splitlines() + ["0x"]:
         if line.startswith("0x"):
@@ -229,7 +229,7 @@ int two(int a) { int r = 0; while (a > 0) r += in_two(a--); return r; }
     "three.c": """static __attribute__((noinline)) int deep(int a) { return a / 3 ^ a; }
 int three(int a) { return deep(a) + deep(a + 1); }
 """,
-    # More than is unpacked at once.
+    # More than the symbolizer unpacks at once.
     "many.c": "static inline __attribute__((always_inline)) int in_many(int a) { return a * a % 11; }\n" +
               "".join(f"__attribute__((used)) int many{i}(int a, int b{i})"
                       f"\n{{\nint c{i} = a * {i};\nreturn in_many(c{i}) ^ b{i};\n}}\n" for i in range(1000)),
@@ -293,7 +293,7 @@ class Damage:
 
 
 def check_damaged(check, names, packed, debug, words):
-    """Whatever is left of the file: an answer for each address, and no more harm than that."""
+    """With any damage the symbolizer answers for each address, and does no harm."""
     damage = Damage(debug)
     answers = set()
     for _ in range(6):
@@ -303,7 +303,7 @@ def check_damaged(check, names, packed, debug, words):
 
 
 def check_nonsense(check, names, packed, debug, words):
-    """What was damaged before it was compressed: the same answers as libdw gives of the file as it was."""
+    """Sections damaged before compression: the same answers as libdw's for the uncompressed file."""
     plain = debug + ".plain"
     sh("objcopy", "--only-keep-debug", packed.removesuffix(".stripped/program"), plain)
     damage = Damage(plain)
@@ -335,8 +335,8 @@ def check_split(check, names, work):
         check(f"split debug information, DWARF {version}", same and "program.cpp" in built["-gsplit-dwarf"])
         os.remove(name + ".dwo")
         notices = names.ask(name, build_id="0123456789abcdef")[1]
-        told = f"{name}: debug file {name}.dwo not found, inlined functions are left out\n"
-        check(f"a notice of a .dwo file, DWARF {version}", notices == told, notices)
+        notice = f"{name}: debug file {name}.dwo not found, inlined functions are left out\n"
+        check(f"a notice of a .dwo file, DWARF {version}", notices == notice, notices)
 
 
 # Calls of malloc in inlined functions, which are described by the unit itself, by another one, and by an entry of its
@@ -442,7 +442,7 @@ this_end:
 
 
 def check_units_apart(check, build, work):
-    """As Massif 3.19 itself shows it, which has no name for what another unit describes."""
+    """As Massif 3.19 itself shows it, which has no name for functions that another unit describes."""
     source, program, trace = (os.path.join(work, "apart" + end) for end in (".s", "", ".zst"))
     with open(source, "w", encoding="utf-8") as file:
         file.write(UNITS_APART)
@@ -513,12 +513,12 @@ def check_age(check, build, work):
         file.write("#include <stdlib.h>\nint main(void) { return malloc(10) == 0; }\n")
     sh("gcc", "-Wl,--build-id=none", "-o", program, source)
     sh(build.msrec, "-q", "-o", trace, program)
-    for what, seconds, words, told in (("the same", -3600, (), False), ("a later one", 3600, (), True),
+    for what, seconds, words, is_reported in (("the same", -3600, (), False), ("a later one", 3600, (), True),
                                        ("a copy", 3600, ("--symbols=" + work,), False)):
         os.utime(program, (time.time() + seconds, time.time() + seconds))
         notices = subprocess.run([build.file("analyze/msreplay"), f"--massif-out-file={work}/aged.massif", *words,
                                   trace], capture_output=True, text=True, check=True).stderr
-        check(f"no build id: {what}", ("its names may be wrong" in notices) == told, notices)
+        check(f"no build id: {what}", ("its names may be wrong" in notices) == is_reported, notices)
 
 
 def check_mapped(check, build, work):
@@ -660,7 +660,7 @@ def change_kept(path, old, new):
 
 
 def check_cache(check, names, program, work):
-    """What is kept says what is found, for all files that were asked about above, and for others nothing."""
+    """The cache has the symbolizer's answers for exactly the files of the questions above."""
     folder = os.path.join(work, "kept")
     later = names.build.later()     # files must have been left alone for some time
     wrong, other = [], 0

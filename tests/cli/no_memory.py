@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each allocation of a run fails once: the tool says so and has no result, or the result is what it always is.
+"""Each allocation of a run fails once: the tool reports it and has no result, or the result is as always.
 
   no_memory.py --build DIR [--only PART]
 """
@@ -42,11 +42,11 @@ def check(build, preload, command, path, trace="trace", ends=(), **more):
     subprocess.run([build.file("analyze/" + tool), *words, "-j1", trace], cwd=path, env=environment, timeout=60,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     with open(report, encoding="ascii") as f:
-        *children, (_, _, result, told_always) = [line.split() for line in f]
+        *children, (_, _, result, usual_messages) = [line.split() for line in f]
     ended = 0
     if len(children) < 20:
         raise Problem(f"only {len(children)} allocations failed")
-    for call, status, output, told in children:
+    for call, status, output, messages in children:
         if int(status) in ends:
             ended += 1
             continue
@@ -54,9 +54,9 @@ def check(build, preload, command, path, trace="trace", ends=(), **more):
             raise Problem(f"allocation {call}: {signal.Signals(-int(status)).name}")
         if int(status) not in (0, 2):
             raise Problem(f"allocation {call}: exit {status}")
-        if status == "2" and os.path.getsize(f"{report}.{told}") == 0:
+        if status == "2" and os.path.getsize(f"{report}.{messages}") == 0:
             raise Problem(f"allocation {call}: fails without a word")
-        if status == "0" and told == told_always and not same(build, command, report, output, result):
+        if status == "0" and messages == usual_messages and not same(build, command, report, output, result):
             raise Problem(f"allocation {call}: another result without a word")
     if ended > LIBDW_ENDS_MOST:
         raise Problem(f"{ended} times the process ended as by libdw")
@@ -72,7 +72,7 @@ int main(int argc, char **argv) { (void)argv; free(far(argc)); free(twice(argc))
 
 
 def check_kept(build, preload, path):
-    """What a replay without memory keeps of names is what it would find with memory."""
+    """Cached names of a replay without memory are those of a replay with memory."""
     with open(os.path.join(path, "program.c"), "w", encoding="ascii") as f:
         f.write(PROGRAM)
     subprocess.run(["cc", "-g", "-O1", "-Wl,--build-id", "-o", "program", "program.c"], cwd=path, check=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Libraries laid out as linkers seldom do it: their stacks are whole, and their build ids known.
+"""Libraries with a rare layout: their stacks are whole, and the trace has their build ids.
 
   objects.py --build DIR [--only PART]
 """

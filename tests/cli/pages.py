@@ -4,8 +4,8 @@
 
   pages.py --build DIR [--only PART]
 
-The program (pages_program.c) runs so many of its steps, tells what is mapped and ends; without the recorder that is
-what the replay must come to under it.
+The program (pages_program.c) runs a number of its steps, prints the sums of its mappings and ends. The replay must come
+to the sums of a run without the recorder.
 """
 
 import glob
@@ -20,7 +20,7 @@ from harness import Problem, plain_environment, run_script    # noqa: E402
 
 PAGE = 4096
 LIBRARIES = 600
-# At the end libc would give back what it keeps, which the program doesn't see any more.
+# Without libc's release of its memory at the end, which the program's sums don't have.
 RECORD = ["--pages", "--run-libc-freeres=no", "--run-cxx-freeres=no"]
 
 
@@ -37,7 +37,7 @@ class Bench:
                               cwd=self.path)
 
     def record(self, *argv, options=(), **variables):
-        """How the program fared; its trace is `t`."""
+        """The program's result; its trace is `t`."""
         return self.run([self.build.msrec, "-f", "-o", "t", *RECORD, *options, *argv], **variables)
 
     def total(self, trace="t", *options):
@@ -70,7 +70,7 @@ def sums(bench):
         recorded = bench.record(bench.program, str(step))
         must(recorded.returncode == 0, f"step {step}: exit {recorded.returncode}: {recorded.stderr}")
         must("watched" not in recorded.stderr, f"step {step}: {recorded.stderr}")
-        # The kernel's part of the stack isn't told of.
+        # The trace doesn't have the kernel's part of the stack.
         expected, got = there[0] - (there[1] - stack), bench.total()
         must(got == expected, f"after {step} steps {got} bytes are mapped, not {expected}")
     must(there[1] > stack, "the stack didn't grow")
@@ -105,8 +105,8 @@ def behind_much_code(bench):
 
 def too_far(bench):
     recorded = bench.record(bench.program, "far")
-    must(recorded.returncode == 0 and "watched" in recorded.stderr, f"nothing is said: {recorded.stderr}")
-    return "told"
+    must(recorded.returncode == 0 and "watched" in recorded.stderr, f"no message: {recorded.stderr}")
+    return "reported"
 
 
 def forks(bench):
@@ -166,7 +166,7 @@ def memusage(bench):
 
 
 def blocks(bench):
-    """What is recorded of the heap is the same."""
+    """The heap's events are the same."""
     reports = []
     for options in ([], ["--pages"]):
         bench.run([bench.build.msrec, "-f", "-o", "t", *options, bench.program, "15"])
@@ -214,14 +214,15 @@ def rotated(bench):
         must(len(files) > 2, f"only {files}")
         for before, after in zip(files, files[1:]):
             for options in ([], ["--compat=3.19"]):
-                must(moments(bench, before, options)[1] == moments(bench, after, options)[0], f"{after}, {options}")
+                ended, begun = first_and_last(bench, before, options)[1], first_and_last(bench, after, options)[0]
+                must(ended == begun, f"{after}, {options}")
         totals.add(bench.total(files[-1]))
     # The child does the same as its parent.
     must(len(chains) == 2 and totals == {there[0] - (there[1] - stack[1])}, f"{totals} bytes in the end, not {there}")
     return f"{sum(map(len, chains.values()))} files of {len(chains)} processes"
 
 
-def moments(bench, trace, options):
+def first_and_last(bench, trace, options):
     """The trees of a trace's first snapshot and of its end."""
     done = bench.run([bench.msreplay, "-q", "--pages-as-heap=yes", "--time-unit=B", "--threshold=0",
                       "--detailed-freq=1", "--at=end", "--massif-out-file=m", *options, trace])
@@ -244,7 +245,7 @@ def refused(bench):
     for form in ("pprof", "callgrind"):
         done = bench.run([bench.build.file("analyze/msconvert"), "--to", form, "-o", "x", "--pages-as-heap=yes", "t"])
         must(done.returncode == 64, f"{form}: {done.returncode} {done.stderr}")
-    return "with a sentence"
+    return "with a message"
 
 
 CASES = [("sums", sums), ("by address", by_address), ("behind much code", behind_much_code),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs whose code comes and goes: plug-ins keep their names, or it is said that some don't, and stacks go through
-code that the program made itself.
+"""Programs with changing code: plug-ins keep their names, or msrec reports that some don't, and stacks go through
+generated code.
 
   plugins.py --build DIR [--only PART]
 """
@@ -35,7 +35,7 @@ class Bench:
         return done
 
     def record(self, *words, host="plugin_host"):
-        """What msrec says, and the tree at the end."""
+        """The messages of msrec, and the tree at the end."""
         said = self.run([self.build.msrec, "-f", "-o", "t", self.build.file(f"tests/cli/{host}"), *words]).stderr
         self.run([self.build.file("analyze/msreplay"), "-q", "--time-unit=B", "--threshold=0", "--at=end",
                   "--massif-out-file=result", "t"])
@@ -58,7 +58,7 @@ def named(bench):
 
 
 def swapped(bench):
-    """A plug-in that lies where one lay of which the recorder has not yet seen that it is gone."""
+    """A plug-in at the address of a closed one, before the recorder has noticed the closing."""
     said, tree = bench.record(str(SWAPS), host="plugin_host_swapped")
     for name in NAMES:
         if bytes_of(tree, name) != SWAPS // 2 * SIZE:
@@ -66,11 +66,11 @@ def swapped(bench):
     return f"{SWAPS} rounds"
 
 
-def told(bench):
-    """While msrec stands still no entry is free again."""
+def reported(bench):
+    """While msrec is stopped, no entry becomes free."""
     said, tree = bench.record(str(ROUNDS), "stop")
     if "more libraries than there is room for" not in said or "???" not in tree:
-        raise Problem(f"nothing is said: {said}")
+        raise Problem(f"no message: {said}")
     if not 0 < bytes_of(tree, NAMES[0]) < ROUNDS // 2 * SIZE:
         raise Problem(f"{bytes_of(tree, NAMES[0])} bytes have a name")
     return "some without names"
@@ -85,7 +85,7 @@ def made(bench):
     return "a whole stack"
 
 
-CASES = [("named", named), ("swapped", swapped), ("told", told), ("made", made)]
+CASES = [("named", named), ("swapped", swapped), ("reported", reported), ("made", made)]
 
 
 def main():

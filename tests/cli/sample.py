@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Estimates from sampled traces against what the program says it did.
+"""Estimates from sampled traces against the program's own counts.
 
   sample.py --build DIR
 
@@ -45,7 +45,7 @@ class Expected:
         self.most = max(self.most, worth / p if n else 0)
 
     def bound(self):
-        """How far off an estimate may be: what Bernstein's inequality says of sums whose terms are at most `most`."""
+        """The permitted error of an estimate: Bernstein's bound for sums of terms of at most `most`."""
         third = self.most * LIKELY / 3
         return third + math.sqrt(third * third + 2 * self.variance * LIKELY)
 

@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import Checks, Scratch, arguments    # noqa: E402
 
-# Frames between the program's marks and the calls, and what lies above main. Without any depth of its
+# Frames between the program's points of measurement and the calls, and above main. Without a depth of its
 # own the deepest call of the program is printf's.
 SLACK, SLACK_OF_NONE = 512, 4096
 
@@ -34,7 +34,7 @@ def massif_peak(build, trace):
 
 
 def run_timed(build, scratch):
-    """A program with a use for SIGPROF, sampled often: what it says of its depth, and what the trace says."""
+    """A program that uses SIGPROF, sampled often: its own depth, and the trace's."""
     trace = os.path.join(scratch, 'timed')
     words = [os.path.join(build, 'tests/cli/own_timer')]
     msrec = [os.path.join(build, 'trace-record', 'msrec'), '-q', '-f', '-o', trace, '--timer=1']
@@ -46,7 +46,7 @@ def run_timed(build, scratch):
 
 
 def run(build, scratch, option, mode, levels):
-    """What the program says and what the trace says."""
+    """The program's depth and the trace's."""
     trace = os.path.join(scratch, 'trace')
     program = subprocess.run(
         [os.path.join(build, 'trace-record', 'msrec'), '-q', '-f', '-o', trace, option,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What large clients make of msconvert's files: Valgrind's dh_view.html and speedscope in headless
+"""Large clients read msconvert's files: Valgrind's dh_view.html and speedscope in headless
 Chromium, DuckDB, massif-visualizer. speedscope and DuckDB come from npm, into the build directory.
 
   clients.py --build DIR
@@ -61,7 +61,7 @@ def install(build):
 
 
 def show(tools, folder, page, name, data):
-    """The text of a page that was given a file, its title, and what it told its console."""
+    """A page's text after it got a file, its title, and its console's lines."""
     with open(os.path.join(folder, page), encoding="utf-8") as file:
         html = file.read()
     with open(os.path.join(folder, "shown.html"), "w", encoding="utf-8") as file:
@@ -103,8 +103,8 @@ def check_speedscope(tools, trace, modules):
                                  ("folded", "x.folded", "collapsed stack"), ("pprof", "x.pb.gz", "protobuf"),
                                  ("heapprofile", "x.heapprofile", "Chrome Heap Profile")):
         text, title, console = show(tools, folder, "index.html", name, tools.convert(trace, f"--to={form}"))
-        told = re.search(r'"Importing as ([^"]*)"', console)
-        expect(f"speedscope: {form}", bool(told) and importer.lower() in told[1].lower(), True)
+        importing = re.search(r'"Importing as ([^"]*)"', console)
+        expect(f"speedscope: {form}", bool(importing) and importer.lower() in importing[1].lower(), True)
         expect(f"speedscope's title of {form}", title.endswith(" - speedscope") and "Welcome" not in text, True)
         if form == "speedscope":
             for word in ("in use, peak", "in use, end", "allocated"):
@@ -112,7 +112,7 @@ def check_speedscope(tools, trace, modules):
 
 
 def check_massif_visualizer(tools, trace):
-    """It tells on its console what it read, and never ends by itself."""
+    """massif-visualizer prints figures on its console, and never ends by itself."""
     path = tools.path("x.massif")
     tools.convert(trace, "--to=massif", "--exact-peak", "--time-unit=B", "-o", path)
     with open(path, encoding="utf-8") as file:
@@ -121,23 +121,23 @@ def check_massif_visualizer(tools, trace):
                      r"mem_stacks_B=0\nheap_tree=peak", text)
     program = subprocess.Popen(["massif-visualizer", path], stderr=subprocess.PIPE, text=True,
                                env=harness.plain_environment(HOME=tools.directory, QT_QPA_PLATFORM="offscreen"))
-    told = {}
+    printed = {}
     timer = threading.Timer(60, program.kill)
     timer.start()
     for line in program.stderr:
         m = re.match(r"(snapshots|peak|peak cost|time unit): *(.*)$", line)
         if m:
-            told[m[1]] = m[2]
-        if "peak cost" in told or "invalid line" in line:
+            printed[m[1]] = m[2]
+        if "peak cost" in printed or "invalid line" in line:
             break
     timer.cancel()
     program.kill()
     program.wait()
-    expect("massif-visualizer's snapshots", told.get("snapshots"), str(text.count("snapshot=")))
-    numbers = [int(n) for n in re.findall(r"\d+", told.get("peak", ""))]
+    expect("massif-visualizer's snapshots", printed.get("snapshots"), str(text.count("snapshot=")))
+    numbers = [int(n) for n in re.findall(r"\d+", printed.get("peak", ""))]
     expect("massif-visualizer's peak", numbers[:2], [int(peak[1]), int(peak[2])])
     units = {"B": 1, "KiB": 1024, "MiB": 1024 ** 2}
-    cost = re.match(r'"([\d.]+) (\w+)" heap "([\d.]+) (\w+)" heap extra', told.get("peak cost", ""))
+    cost = re.match(r'"([\d.]+) (\w+)" heap "([\d.]+) (\w+)" heap extra', printed.get("peak cost", ""))
     for number, unit, wanted in ((cost[1], cost[2], peak[3]), (cost[3], cost[4], peak[4])):
         expect("massif-visualizer's peak cost", abs(float(number) * units[unit] - int(wanted)) <= units[unit] / 20,
                True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""heaptrack's files both ways, judged by heaptrack_print: what msconvert writes has our totals, and what
-heaptrack recorded has heaptrack's totals and tree in ours.
+"""heaptrack's files both ways, compared by heaptrack_print: msconvert's files have msreplay's totals, and traces made
+from heaptrack's recordings have heaptrack's totals and tree.
 
   heaptrack.py --build DIR [--long]
 
@@ -130,7 +130,7 @@ def check_round_trip(tools, name, trace, path):
                         ("--value=inuse_objects", *EXACT), ("--at=1", "--show-below-main=yes")):
             if suffix and options != EXACT:
                 continue
-            # Names that are missing are told by addresses: of the file there, of the run here.
+            # Addresses stand for missing names: heaptrack's are those of the file, msreplay's those of the run.
             found, wanted = ([(re.sub(r"\[[^;]*\]", "?", stack), value) for stack, value in
                               read_folded(tools.convert(t, "--to=folded", *options)).items()]
                              for t in (back, trace))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What other tools wrote, read as traces: massif.out files of Valgrind's Massif, logs of glibc's mtrace.
-Damaged files of both are refused or used as far as they go.
+"""Other tools' files, imported as traces: massif.out files of Valgrind's Massif, logs of glibc's mtrace.
+The importers refuse damaged files of both or use their sound beginning.
 
   imports.py --build DIR [--long]
 """
@@ -20,7 +20,7 @@ EXACT = ("--usable=requested", "--heap-admin=0")
 
 
 def name_of(label):
-    """As folded stacks have it; what has no name isn't compared."""
+    """As in folded stacks; frames without a name aren't compared."""
     m = re.match(r"0x[0-9A-F]+: (.*)$", label)
     if not m:
         return label
@@ -103,7 +103,7 @@ def check_mtrace(tools):
     callers = {place for place in re.findall(r"\[(0x[0-9a-f]+)\] [+>]", text)}
     rows = csv.DictReader(tools.convert(log, "--to=csv-stacks").decode().splitlines())
     expect("mtrace's callers", sum(row["alloc_objects"] != "0" for row in rows), len(callers))
-    # Single blocks are known, so the lifetimes are, too.
+    # The log has single blocks, so lifetimes are known.
     assert b'"pps"' in tools.convert(log, "--to=dhat")
     return text
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A reader of pprof's profile.proto that forgives nothing: an unknown field, a wrong type, a reference
-to nowhere are errors."""
+"""A strict reader of pprof's profile.proto: unknown fields, wrong types and dangling references are
+errors."""
 
 import gzip
 

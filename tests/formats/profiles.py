@@ -55,11 +55,11 @@ class Tools:
     def convert(self, trace, *options):
         return self.run(self.msconvert, "-q", *options, trace)
 
-    def massif_bytes(self, trace, moment, *options):
-        """The bytes of msreplay's snapshot of a moment."""
+    def massif_bytes(self, trace, at, *options):
+        """The bytes of msreplay's requested snapshot."""
         out = self.path("massif.out")
-        self.run(self.msreplay, "-q", f"--massif-out-file={out}", f"--at={moment}", *options, trace)
-        with open(f"{out}.at-{moment}", encoding="utf-8") as file:
+        self.run(self.msreplay, "-q", f"--massif-out-file={out}", f"--at={at}", *options, trace)
+        with open(f"{out}.at-{at}", encoding="utf-8") as file:
             return int(re.search(r"^mem_heap_B=(\d+)$", file.read(), re.M)[1])
 
 
@@ -108,7 +108,7 @@ def check_values(tools, name, trace):
     return pprof
 
 
-def check_moments(tools, name, trace):
+def check_times(tools, name, trace):
     three = read_speedscope(tools.convert(trace, "--to=speedscope"))
     expect(f"{name}: speedscope's profiles", list(three), ["in use, peak", "in use, end", "allocated"])
     end = read_folded(tools.convert(trace, "--to=folded", "--at=end"))
@@ -117,10 +117,10 @@ def check_moments(tools, name, trace):
     expect(f"{name}: speedscope's total", three["allocated"],
            read_folded(tools.convert(trace, "--to=folded", "--value=alloc_bytes")))
     for unit in ("ms", "B"):
-        for moment in (1, 20, 5000, 300000, 10 ** 15):
-            wanted = tools.massif_bytes(trace, moment, f"--time-unit={unit}")
-            found = read_folded(tools.convert(trace, "--to=folded", f"--at={moment}", f"--time-unit={unit}"))
-            expect(f"{name}: bytes at {moment} {unit}", sum(found.values()), wanted)
+        for time in (1, 20, 5000, 300000, 10 ** 15):
+            wanted = tools.massif_bytes(trace, time, f"--time-unit={unit}")
+            found = read_folded(tools.convert(trace, "--to=folded", f"--at={time}", f"--time-unit={unit}"))
+            expect(f"{name}: bytes at {time} {unit}", sum(found.values()), wanted)
 
 
 def check_stacks(name, folded, pprof):
@@ -135,7 +135,7 @@ def check_stacks(name, folded, pprof):
 
 
 def check_window(tools, trace):
-    """What is allocated in two parts of a run is what is allocated in all of it."""
+    """The allocations in two parts of a run add up to those of the whole."""
     whole = read_folded(tools.convert(trace, "--to=folded", "--value=alloc_bytes"))
     cut = 40000
     parts = [read_folded(tools.convert(trace, "--to=folded", "--value=alloc_bytes", "--time-unit=B", option))
@@ -198,7 +198,7 @@ def main():
         }
         for name, trace in traces.items():
             pprof = check_values(tools, name, trace)
-            check_moments(tools, name, trace)
+            check_times(tools, name, trace)
             if name == "inline_chain":
                 check_stacks(name, read_folded(tools.convert(trace, "--to=folded")), pprof)
             if name == "threads":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tables (CSV, NDJSON, Parquet), DHAT's JSON and V8's heap profile: SQL questions put to sqlite3 have msreplay's
-answers, and what DHAT's file says of each stack follows from the table of events.
+"""Tables (CSV, NDJSON, Parquet), DHAT's JSON and V8's heap profile: SQL queries by sqlite3 have msreplay's
+answers, and the values of each stack in DHAT's file follow from the table of events.
 
   tables.py --build DIR [--long]
 """
@@ -29,7 +29,7 @@ def read_csv(data):
 
 
 def check_forms(tools, name, trace):
-    """A table says the same in all forms."""
+    """A table has the same rows in all forms."""
     tables = {}
     for table in TABLES:
         rows = read_csv(tools.convert(trace, f"--to={format_of('csv', table)}"))
@@ -72,7 +72,7 @@ def check_sql(tools, name, trace):
 
 
 def replay_events(events):
-    """What DHAT's fields say, by stack, from the calls alone."""
+    """The values of DHAT's fields, by stack, from the calls alone."""
     fields = ("tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk")
     places = collections.defaultdict(lambda: dict.fromkeys(fields, 0))
     births, live, best, now, peak_time = {}, 0, 0, 0, 0
@@ -114,7 +114,7 @@ def check_dhat(tools, name, trace, tables):
     addresses = {row["frame"]: int(row["address"], 16) for row in tables["frames"]}
     for point, stack in zip(dhat["pps"], order):
         wanted = dict(places[stack])
-        # The end is known to the nanosecond, and told in microseconds.
+        # The trace has the end in nanoseconds, DHAT's file in microseconds.
         expect(f"{name}: dhat's lifetimes of stack {stack}",
                abs(point["tl"] - wanted.pop("tl") // 1000) <= wanted["ebk"], True)
         found = {key: point[key] for key in wanted}
@@ -130,7 +130,7 @@ def check_dhat(tools, name, trace, tables):
 
 
 def model(events, unit, at, begin, until, tid):
-    """What a table of stacks says, from the calls alone: by stack blocks and bytes in use and allocated."""
+    """The rows of the table of stacks, from the calls alone: by stack blocks and bytes in use and allocated."""
     births, live, best, clock, total = {}, {}, 0, 0, 0
     allocated, marked, passed = collections.defaultdict(lambda: [0, 0]), {}, False
     for event in events:
@@ -166,7 +166,7 @@ def model(events, unit, at, begin, until, tid):
 
 
 def check_model(tools, name, trace, tables):
-    """Moments, windows and threads as a model has them."""
+    """Points in time, windows and threads, compared with a model."""
     events = tables["events"]
     changes = [abs((e["size"] or 0) * (e["type"] in ("alloc", "resize"))
                    - (e["old_size"] or 0) * (e["type"] in ("free", "resize"))) for e in events]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Lets a libFuzzer program look for inputs that break its promise, from a corpus that is not changed; says how many
-runs it made and how much of the code they reached. A finding is kept below --findings, for the corpus."""
+"""Runs a libFuzzer program from a corpus, which stays unchanged, to find inputs that break its promise; prints the
+number of runs and the code coverage. Findings are kept below --findings, for the corpus."""
 
 import argparse
 import os

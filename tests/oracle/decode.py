@@ -83,64 +83,64 @@ class Counts:
         return self.count
 
 
-def steps(column, calls, count, last):
+def sp_changes(column, calls, count, last):
     """The changes of the stack pointer in a chunk (§8): (record, instructions, growth); then the count behind them.
 
-    `calls` has the record and the count of each call, `count` is that of the last step or call before, and `last`
+    `calls` has the record and the count of each call, `count` is that of the last change or call before, and `last`
     that of the record behind the last.
     """
     found, call = [], 0
     while column.at < len(column.data):
         step = column.varint()
         if step == 0:
-            need(call < len(calls) and calls[call][1] >= count, "steps of a call that isn't there, or is earlier")
+            need(call < len(calls) and calls[call][1] >= count, "SP changes of a call that isn't there, or is earlier")
             count, call = calls[call][1], call + 1
             continue
         size = step >> 3 if step & 4 else (step >> 3) * 8
-        need(0 < size <= MASK, "a step's size")
+        need(0 < size <= MASK, "an SP change's size")
         if step & 1:
             count += column.varint()
-            need(count < 2**63, "a step's count")
+            need(count < 2**63, "an SP change's count")
         found.append((calls[call][0] if call < len(calls) else last, count, -size if step & 2 else size))
-    need(call == len(calls) or calls[call][1] >= count, "a call before its steps")
+    need(call == len(calls) or calls[call][1] >= count, "a call before its SP changes")
     return found, max([count] + [c for _, c in calls[-1:]])
 
 
 class Identity:
-    """Which block each FREE, OUT and KEEP record names (§8): the live blocks of each kind, by rank."""
+    """The block of each FREE, OUT and KEEP record (§8): the live blocks of each kind, by ordinal."""
 
     def __init__(self):
         self.live = collections.defaultdict(dict)
         self.counts = collections.Counter()
 
-    def indices(self, column, rows, symbols, allocs):
-        """The blocks' indices, record by record, or None: they weren't recorded."""
-        frees = [row for row in rows if symbols[row][1] in (FREE, OUT, KEEP)]
+    def indices(self, column, numbers, tokens, allocs):
+        """The blocks' indices, record by record, or None if they weren't recorded."""
+        frees = [token for token in numbers if tokens[token][1] in (FREE, OUT, KEEP)]
         in_a_row = bool(column(6).data)
         stored = column(6 if in_a_row else 5)
         if frees and not stored.data:
             return None
         found, ages = [], collections.defaultdict(lambda: 1)
-        for row in rows:
-            kind, role = symbols[row][:2]
+        for token in numbers:
+            kind, role = tokens[token][:2]
             if role == ALLOC:
                 self.live[kind][self.counts[kind]] = allocs
                 self.counts[kind] += 1
                 allocs += 1
             elif role != CALL:
                 z = stored.varint()
-                of = None if in_a_row else row
+                of = None if in_a_row else token
                 age = (ages[of] + (z >> 1 ^ -(z & 1))) & MASK
                 ages[of] = age or ages[of]
                 found.append(self.named(kind, age, role == KEEP) if age else MASK)
         return iter(found)
 
     def named(self, kind, age, stays):
-        rank = self.counts[kind] - age
-        need(rank >= 0, "a block of before all")
-        index = self.live[kind].get(rank, MASK)
+        ordinal = self.counts[kind] - age
+        need(ordinal >= 0, "a block of before all")
+        index = self.live[kind].get(ordinal, MASK)
         if not stays:
-            self.live[kind].pop(rank, None)
+            self.live[kind].pop(ordinal, None)
         return index
 
 
@@ -183,7 +183,7 @@ class Decoder:
         return kind, flags & 1, header[16:16 + f], lambda c: columns.get(c, Column())
 
     def file(self, fields, column):
-        (version, features, shift, machine, page, pid, parent, argc, start, told, sample,
+        (version, features, shift, machine, page, pid, parent, argc, start, recorded, sample,
          begin) = struct.unpack_from("<8I4Q", fields)
         need(version == 1 and features & ~3 == 0, "version %d, features %#x" % (version, features), "version")
         sample = sample if features & 1 else 0
@@ -191,11 +191,11 @@ class Decoder:
         self.begin = begin if features & 2 else 0
         need(self.begin << shift <= MASK, "the beginning")
         self.based = self.in_base = features >> 1 & 1
-        self.counted = told >> 1 & 1
+        self.counted = recorded >> 1 & 1
         need(shift <= 30 and argc <= LIMIT["args"], "time shift or argc", "limit")
         yield (f"file shift={shift} machine={machine} page={page} pid={pid} parent={parent} start={start}"
-               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (told >> 3 & 1)
-               + (" pages" if told & 4 else "") + " exact" * (told >> 4 & 1)
+               + (f" sample={sample}" if sample else "") + " counted" * self.counted + " stacks" * (recorded >> 3 & 1)
+               + (" pages" if recorded & 4 else "") + " exact" * (recorded >> 4 & 1)
                + (f" begin={self.begin << shift}" if self.based else ""))
         texts = column(0)
         for name in ["recorder", "exe", "cwd"] + ["arg"] * argc:
@@ -273,29 +273,30 @@ class Decoder:
         return pairs
 
     @staticmethod
-    def rows(column, n, s):
+    def token_numbers(column, n, s):
         """The token numbers of a chunk's records (§7)."""
         narrow = s < 256
-        rows = struct.unpack(f"<{n}{'B' if narrow else 'H'}", column.bytes(n if narrow else 2 * n))
+        numbers = struct.unpack(f"<{n}{'B' if narrow else 'H'}", column.bytes(n if narrow else 2 * n))
         need(len(column.data) == column.at, "more records than N")
         fresh = itertools.count()
-        return [row - 1 if row else next(fresh) for row in rows]
+        return [token - 1 if token else next(fresh) for token in numbers]
 
     def events(self, fields, column):
         first, first_alloc, time, last, n, s, _, flags, *stated = struct.unpack_from("<4QIIII12Q", fields)
         base = self.based and flags & 1
-        need(n <= LIMIT["records"] and (s <= n or base) and s <= LIMIT["symbols"], "a chunk's size", "limit")
-        need(not base or (self.in_base and last <= self.begin), "a base of later, or in the midst")
+        need(n <= LIMIT["records"] and (s <= n or base) and s <= LIMIT["tokens"], "a chunk's size", "limit")
+        need(not base or (self.in_base and last <= self.begin), "an initial state of later, or in the midst")
         self.time = max(self.time, self.begin) if not base else self.time
         self.in_base = base
         need((first, first_alloc) == (self.records, self.allocs) and time >= self.time, "a chunk's beginning")
-        rows = self.rows(column(0), n, s)
-        symbols, counts, value = [], column(2), 0
+        numbers = self.token_numbers(column(0), n, s)
+        tokens, counts, value = [], column(2), 0
         for _ in range(s):
             value = column(1).zigzag(value)
-            need(value & 7 <= KEEP and value >> 3 < len(self.kinds), "a symbol")
-            symbols.append((value >> 3, value & 7, counts.varint()))
-        need(collections.Counter(rows) == {i: c for i, (_, _, c) in enumerate(symbols) if c}, "the counts aren't true")
+            need(value & 7 <= KEEP and value >> 3 < len(self.kinds), "a token")
+            tokens.append((value >> 3, value & 7, counts.varint()))
+        uses = {i: count for i, (_, _, count) in enumerate(tokens) if count}
+        need(collections.Counter(numbers) == uses, "the counts aren't true")
         stamps = [(0, time)] + self.pairs(column(3), False, time, n, lambda a, b: a + b)
         runs = self.pairs(column(4), True, 0, n, lambda _, b: b)
         need(stamps[-1][1] == last <= MASK, "the last stamp")
@@ -304,17 +305,19 @@ class Decoder:
                f"{len(self.stacks)} frames={len(self.frames)} modules={len(self.modules)} threads={len(self.threads)}" +
                " base" * base)
         yield "sums " + " ".join(str(signed(v) if 2 <= i <= 7 else v) for i, v in enumerate(stated))
-        need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in symbols)), "calls in a base")
-        yield from (f"token kind={kind} role={role} count={count}" for kind, role, count in symbols)
+        need(not base or (not stated[1] and all(role in (ALLOC, CALL) for _, role, _ in tokens)),
+             "calls in an initial state")
+        yield from (f"token kind={kind} role={role} count={count}" for kind, role, count in tokens)
         counts = Counts(fields, column(7), self.count) if self.counted else None
-        olds = self.identity.indices(column, rows, symbols, first_alloc)
-        yield from self.calls([symbols[row][:2] for row in rows], stamps, runs, olds, column(8), stated, counts, base)
+        olds = self.identity.indices(column, numbers, tokens, first_alloc)
+        records = [tokens[token][:2] for token in numbers]
+        yield from self.calls(records, stamps, runs, olds, column(8), stated, counts, base)
         self.count = counts.finish() if counts else 0
         if counts:
-            found, self.stepped = steps(column(9), counts.calls, self.stepped, n)
+            found, self.stepped = sp_changes(column(9), counts.calls, self.stepped, n)
             yield from ("step record=%d instructions=%d grown=%d" % step for step in found)
         self.records, self.time = self.records + n, last
-        self.live.chunk(symbols, stated)
+        self.live.chunk(tokens, stated)
         self.units[-1][2:] = n, time
 
     def calls(self, records, stamps, runs, olds, addresses, stated, counts, base):
@@ -371,7 +374,7 @@ class Decoder:
     def lines(self):
         """The whole trace as text; Problem is raised where it ends early."""
         need(self.data[:4] == b"\x5b\x2a\x4d\x18", "no unit at the front", "not a trace")
-        told = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
+        printed = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
                 KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
                 INDEX: self.index}
@@ -382,13 +385,13 @@ class Decoder:
             need((before is None) == (kind == FILE), "FILE stands at the front, and only there")
             need(before != INDEX or kind == END, "something between INDEX and END")
             need(kind in FIELDS or not critical, "an unknown unit", "version")
-            if kind in told:
-                yield from told[kind](fields, column)
+            if kind in printed:
+                yield from printed[kind](fields, column)
             elif kind in kept:
                 kept[kind](fields, column)
 
 
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as file:
-        for row in Decoder(file.read()).lines():
-            print(row)
+        for line in Decoder(file.read()).lines():
+            print(line)

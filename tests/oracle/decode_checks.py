@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What decode.py needs for itself: the numbers of trace-format/FORMAT.md, and the checks that a reader
-of it may leave out: the sums of a chunk, counted once more, key frames and the index."""
+"""The constants of trace-format/FORMAT.md for decode.py, and the checks that a reader may leave out: the sums of a
+chunk, computed again, key frames and the index."""
 import struct
 
 FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END = range(1, 11)
@@ -8,7 +8,7 @@ ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
 LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "records": 1048576,
-         "symbols": 65535,
+         "tokens": 65535,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
          NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
@@ -28,7 +28,7 @@ def signed(value):
 
 
 class Sums:
-    """The sums of a chunk, once more (§9)."""
+    """The sums of a chunk, computed again (§9)."""
 
     def __init__(self, kinds):
         self.kinds, self.net, self.most = kinds, [0, 0, 0], [0, 0, 0]
@@ -59,13 +59,13 @@ class Sums:
 
 
 class Live:
-    """What key frames must say: all chunks so far as one, and what they left live (§10)."""
+    """The expected key frame: the sums of all chunks so far, and the live blocks (§10)."""
 
     def __init__(self, kinds):
         self.kinds, self.sums, self.blocks = kinds, [0] * 12, {}
 
-    def chunk(self, symbols, stated):
-        for kind, role, count in symbols:
+    def chunk(self, tokens, stated):
+        for kind, role, count in tokens:
             if role in (ALLOC, FREE, OUT) and self.kinds[kind][0]:
                 self.blocks[kind] = self.blocks.get(kind, 0) + (count if role == ALLOC else -count)
         for i in (5, 6, 7):
@@ -83,22 +83,22 @@ class Live:
         for _ in range(n):
             kind += kinds.varint()
             live[kind] = signed(blocks.zigzag(0))
-        need(live == self.blocks, "what is live at a key frame")
+        need(live == self.blocks, "the live blocks of a key frame")
 
 
-def check_index(units, stated, rows):
+def check_index(units, stated, entries):
     """The index repeats what came before it (§10)."""
     time = 0
     need(stated == len(units) - 1, "the number of entries of the index")
     for kind, size, n, first in units[:-1]:
-        need((rows.u8(), rows.varint()) == (kind, size), "the index is wrong")
+        need((entries.u8(), entries.varint()) == (kind, size), "the index is wrong")
         if kind == EVENTS:
-            need((rows.varint(), rows.varint()) == (n, (first - time) & MASK), "the index is wrong")
+            need((entries.varint(), entries.varint()) == (n, (first - time) & MASK), "the index is wrong")
             time = first
 
 
 class Names:
-    """The names of frames, as NAMES units tell them one after the other (§5)."""
+    """The names of frames, as successive NAMES units define them (§5)."""
 
     def __init__(self):
         self.texts, self.frames, self.bytes, self.count = [None], {}, 0, 0
@@ -128,7 +128,7 @@ class Names:
 
 
 def definitions(decoder):
-    """All that was defined, as text."""
+    """All definitions, as text."""
     yield from (f"thread {i} tid={tid}" for i, tid in enumerate(decoder.threads))
     yield from ("module %d %s role=%d order=%d start=%#x end=%#x bias=%#x build=%s" % (i, *m)
                 for i, m in enumerate(decoder.modules))

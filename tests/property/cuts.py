@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Cut random traces, and compare what the pieces answer with what the whole does.
+"""Cut random traces, and compare the answers of the pieces with those of the whole.
 
-A random script of calls (script2trace) is cut to a random range of time by msconvert. At random moments of the
-range the live blocks must be those of the whole trace, stack by stack, also if some are ignored; what memusage counts
-before, in and after the range must add up to what it counts in the whole; a cut of a cut must be the cut; what is
-rewritten without a range must say the same. Traces are sampled, without identity, with several threads, stack depths or
+msconvert cuts the trace of a random script of calls (script2trace) to a random range of time. At random times of the
+range the live blocks must be those of the whole trace, stack by stack, also if some are ignored; memusage's counts
+before, in and after the range must add up to those of the whole; a cut of a cut must equal the cut; a trace rewritten
+without a range must have the same events. Traces are sampled, without identity, with several threads, stack depths or
 changes of the stack pointer, mappings, and page events, by turns.
 
   cuts.py --build DIR [--runs N] [--seed N] [--keep DIR]
@@ -30,7 +30,7 @@ ROWS = ('malloc', 'realloc', 'calloc', 'free', 'mmap(r)', 'mmap(w)', 'mmap(a)', 
 IGNORED = ['--ignore-fn=work1', '--ignore-fn=alloc1', '--ignore-fn=main']
 PAGES = [['--pages-as-heap=yes', *more]
          for more in ([], ['--compat=3.19'], ['--compat=latest', '--depth=3', *IGNORED], IGNORED)]
-# What --drop leaves out, and what would show that it didn't.
+# The parts that --drop leaves out, and a line of tracedump for each.
 PARTS = {'identity': r'^free .*old_block=\d', 'time': ' time=[1-9]', 'threads': ' thread=[1-9]',
          'instructions': ' instructions=|^step ', 'names': '^name ', 'usable': ' usable=',
          'stacks': r'^kind \d+ op=37 ', 'mappings': r'^kind \d+ op=(3[89]|4[0-4]) ',
@@ -39,7 +39,7 @@ PARTS = {'identity': r'^free .*old_block=\d', 'time': ' time=[1-9]', 'threads': 
 
 
 class Different(Problem):
-    """What the pieces say and the whole doesn't."""
+    """A difference between the pieces and the whole."""
 
 
 class Script:
@@ -175,7 +175,7 @@ class Bench:
         return self.run(self.dump_program, trace)
 
     def calls(self, trace):
-        """Its calls by content, without what depends on where chunks begin and in which order things are defined."""
+        """Its calls by content, independent of the chunks and of the order of definitions."""
         lines = self.dump(trace).splitlines()
         told = {}
         for line in lines:
@@ -192,7 +192,7 @@ class Bench:
                 in_base = fields[-1] == 'base'
             if word not in ('alloc', 'free', 'resize', 'call'):
                 continue
-            # Without identity a base is in no order; a trace in which nothing is freed doesn't show that it has none.
+            # Without identity an initial state has no order; a trace without frees doesn't show that it lacks identity.
             untold = ['block'] + ['time', 'thread'] * in_base if self.anonymous else []
             pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
                      for key, value in (field.split('=') for field in fields) if key not in untold]
@@ -201,11 +201,11 @@ class Bench:
         return sorted(base, key=repr) + calls
 
     def steps(self, trace):
-        """Changes of the stack pointer, without what depends on where chunks begin."""
+        """Changes of the stack pointer, independent of the chunks."""
         return [line.split()[2:] for line in self.dump(trace).splitlines() if line.startswith('step ')]
 
-    def moment(self, trace, ms, *options):
-        """What massif.out says of a moment: live bytes, and the tree."""
+    def snapshot(self, trace, ms, *options):
+        """The snapshot of massif.out at a time: live bytes, and the tree."""
         self.run(self.msreplay, '-q', '--threshold=0.0001', '--time-unit=ms', '--massif-out-file=out', f'--at={ms}',
                  *options, trace)
         text = (self.scratch / f'out.at-{ms}').read_text()
@@ -216,7 +216,7 @@ class Bench:
                                trace).splitlines())
 
     def usage(self, trace, *options):
-        """What memusage counts, by row: calls and bytes; and all that was asked for."""
+        """memusage's counts, by row: calls and bytes; and the total of requested bytes."""
         text = self.run(self.msreplay, '-q', '--memusage', *options, trace)
         rows = {name: list(map(int, rest.split()[:2])) for name, rest in re.findall(r'^ *(\S+)\|(.*)$', text, re.M)}
         rows['total'] = [int(re.search(r'heap total: (\d+)', text).group(1)), 0]
@@ -230,10 +230,10 @@ def same(what, a, b):
         raise Different('%s: %s' % (what, lines or 'one is longer'))
 
 
-def compare_moments(bench, script, cut, rng, first, last):
+def compare_snapshots(bench, script, cut, rng, first, last):
     for ms in {first, last, rng.randint(first, last), rng.randint(first, last)}:
         for options in ([], ['--stacks=yes'], IGNORED, *(PAGES if script.pages else [])):
-            same(f'at {ms} {options}', bench.moment('whole', ms, *options), bench.moment(cut, ms, *options))
+            same(f'at {ms} {options}', bench.snapshot('whole', ms, *options), bench.snapshot(cut, ms, *options))
         if not script.sampled:
             same(f'folded at {ms}', bench.folded('whole', ms), bench.folded(cut, ms))
 
@@ -264,7 +264,7 @@ def compare_again(bench, first, last):
 
 
 def compare_dropped(bench):
-    """What is dropped isn't there, and the rest is."""
+    """The cut lacks exactly the dropped parts."""
     bench.convert('middle', 'dropped', '--drop=' + ','.join(PARTS), '--no-args', '--strip-paths')
     text = bench.dump('dropped')
     for part, trait in PARTS.items():
@@ -286,7 +286,7 @@ def try_once(bench, seed):
     first = rng.randint(0, script.end_ms + 1)
     last = rng.randint(first, script.end_ms + 2)
     cut = bench.convert('whole', 'cut', f'--from={first}', f'--until={last}')
-    compare_moments(bench, script, cut, rng, first, last)
+    compare_snapshots(bench, script, cut, rng, first, last)
     compare_counts(bench, script, first, last)
     compare_again(bench, first, last)
     compare_dropped(bench)

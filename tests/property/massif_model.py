@@ -4,8 +4,8 @@
 
 A random script of allocator calls is written as a trace (script2trace) and replayed with random
 options, and others in the same pass (--also); the model below, which knows nothing but the rules, runs
-the same script block by block and prints what Massif would. The files must be equal, byte for byte. Every tenth script
-is an impossible one (blocks freed twice, sizes beyond all memory), which only has to be got through.
+the same script block by block and prints Massif's file. The files must be equal, byte for byte. Every tenth script
+is an impossible one (blocks freed twice, sizes beyond all memory), which msreplay only has to survive.
 
   massif_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -86,7 +86,7 @@ class Block:
 
 
 class Context:
-    """What all allocations with the same captured stack share: the frames shown, the live bytes."""
+    """The allocations with the same captured stack: the frames shown, the live bytes."""
 
     def __init__(self, shown):
         self.shown, self.bytes = shown, 0
@@ -542,7 +542,7 @@ def run_model(options, steps, frames, path):
 
 
 def steps_until(at, totals, after):
-    """How many steps were done by then, also those that changed nothing: Massif takes a peak before it knows."""
+    """The number of steps until then, also of those without effect: Massif takes a peak before it knows."""
     if at == 'end':
         return len(after)
     if at == 'peak':
@@ -552,13 +552,13 @@ def steps_until(at, totals, after):
 
 
 def comparable(text, ats):
-    """Of a file for a moment only what the model knows: not when in ms calls were that counted nowhere."""
+    """The parts of a requested snapshot that the model knows: without the ms of calls that count nowhere."""
     return [text.split('\n')] + [[line for line in at.split('\n') if not line.startswith('time=')
                                   or 'time_unit: B' in at] for at in ats]
 
 
 def model_texts(options, steps, frames, path):
-    """massif.out, then a file for each moment asked for, found by running as far as that again; or None."""
+    """massif.out, then a file for each requested snapshot, by another run up to that time; or None."""
     model, after = run_model(options, steps, frames, path)
     if model.aborted:
         return None
@@ -569,14 +569,14 @@ def model_texts(options, steps, frames, path):
             then.highest = then.highest if at == 'end' else None
             ats.append(then.text())
             continue
-        moment = then.now()
-        moment.tree = then.tree() if options['heap'] and what == 'at' else None
-        ats.append(then.text(moment))
+        snapshot = then.now()
+        snapshot.tree = then.tree() if options['heap'] and what == 'at' else None
+        ats.append(then.text(snapshot))
     return comparable(model.text(), ats)
 
 
 def read_texts(name, options):
-    """What msreplay has written, without the options in the first lines."""
+    """msreplay's file, without the options in the first lines."""
     ats = [name.with_name('%s.%s-%s' % (name.name, what, at)) for what, at in options['at']]
     texts = [path.read_text().split('\n', 1)[1] for path in [name] + ats]
     for path in ats:
@@ -585,8 +585,7 @@ def read_texts(name, options):
 
 
 def run_tools(build, lines, words, also, scratch, others=0):
-    """Runs msreplay with `words`, and in the same pass with `also`; and with others, for which records are summed
-    up."""
+    """Runs msreplay with `words`, and in the same pass with `also`; and with others, by sums of records."""
     (scratch / 'script').write_text('\n'.join(lines) + '\n')
     more = ['--also=' + shlex.join(also + ['--massif-out-file=%s' % (scratch / 'also')])]
     more += ['--also=--massif-out-file=%s%d' % (scratch / 'other', i) for i in range(others)]
@@ -597,7 +596,7 @@ def run_tools(build, lines, words, also, scratch, others=0):
 
 
 def try_once(seed, build, program, scratch):
-    """Whether the two agree; also the number of snapshots seen."""
+    """Whether the two agree; and the number of snapshots."""
     rng = random.Random(seed)
     frames = program.frames(rng)
     if seed % 10 == 0:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Compare msreplay --pages-as-heap=yes with a plain model that keeps each page by itself.
 
-As massif_model.py, whose model of snapshots and trees this one goes on from: random page events are
-written as a trace and replayed; the model does them page by page. Every tenth script is an impossible
-one (ranges of any size anywhere), which only has to be got through.
+As massif_model.py, whose model of snapshots and trees this one extends: random page events are written as
+a trace and replayed; the model executes them page by page. Every tenth script is an impossible one (ranges
+of any size anywhere), which msreplay only has to survive.
 
   pages_model.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -21,12 +21,12 @@ PAGE = 4096
 ROOT = ('(heap allocation functions) malloc/new/new[]', '(page allocation syscalls) mmap/mremap/brk')
 
 
-# With more records than that Massif's table of them grows, and those of each page come out the other way round.
+# With more records, Massif's table of them grows and reverses the order of each page's records.
 TABLE_SIZES = (769, 1543, 3079, 6151, 12289, 24593, 49157, 98317, 196613, 393241, 786433)
 
 
 class Pages(Model):
-    """What is on record for each page: its contexts, the one that is taken away first last."""
+    """The records of each page: its contexts, the next one to remove last."""
 
     def __init__(self, options, names, program):
         self.records, self.started = {}, False
@@ -270,7 +270,7 @@ def try_once(seed, build, program, scratch):
         massif_model.run_tools(build, random_impossible_script(rng, frames, program.path), *words, scratch)
         return True, 0
     for o, w in zip(options, words):
-        # Moments within a call are the replay's own, so only the times of calls can be compared.
+        # The order of steps within a call is the replay's own, so only the times of calls are comparable.
         o['at'] = [at for at in o['at'] if at == ('at', 'end')]
         w[:] = [word for word in w if not word.startswith(('--at=', '--snapshot=', '--all-snapshots='))]
         w += ['--at=end'] * len(o['at'])
@@ -279,9 +279,9 @@ def try_once(seed, build, program, scratch):
     equal, snapshots = True, 0
     for name, o in zip(('ours', 'also'), options):
         model = run_model(o, steps, frames, program.path)
-        moment = model.now()
-        moment.tree = model.tree()
-        ats = [model.text(moment) for _ in o['at']]
+        snapshot = model.now()
+        snapshot.tree = model.tree()
+        ats = [model.text(snapshot) for _ in o['at']]
         theirs = comparable(model.text(), ats)
         ours = read_texts(scratch / name, o)
         (scratch / (name + '-model')).write_text('\n'.join(theirs[0]))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A trace says what the program did: every call, by whom, in which order, from how deep a stack, of which block.
+"""A trace has every call of the program: its thread, order, stack depth and block.
 
 recorded.c makes random calls in several threads, in processes that fork, and keeps an account of its own. It is
 recorded with random options; then each process's trace is compared with its account, call by call. In the order of
-the trace no block may be freed before it is there, or twice; and no free may be unknown or implied. With --long other
-processes keep the machine busy, so that threads stop anywhere for long; where msrec did so for seconds, and events were
-lost and counted, there is nothing to compare: that may be one run in ten.
+the trace no block may be freed before its allocation, or twice; and no free may be unknown or implied. With --long
+other processes keep the machine busy, so that threads stop anywhere for long; a run in which msrec stopped for seconds,
+and events were lost and counted, is not compared: at most one in ten.
 
   recorded.py --build DIR [--runs N] [--seed N] [--long]
 
@@ -39,7 +39,7 @@ LOST_MOST = 0.1                 # of the runs
 
 
 class Different(Problem):
-    """What the trace says and the program doesn't."""
+    """A difference between the trace and the account."""
 
 
 class Lost(Exception):
@@ -105,9 +105,9 @@ def read_account(path):
 
 
 class Comparison:
-    """Of one process. A child goes on as the first thread, which had another number before; the fork has found the
-    others anywhere, so that each may have told a call that isn't in the account, or not have told the last one
-    there."""
+    """The calls of one process. A child continues as the first thread, which had another number before. The fork
+    interrupts the other threads anywhere, so each may have recorded a call that the account lacks, or lack the
+    account's last call."""
 
     def __init__(self, trace, calls):
         self.trace, self.numbers = trace, {}    # threads by the kernel's numbers

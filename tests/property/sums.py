@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The same answer whether records are decoded or passed over, by any thread, from any point of the trace.
+"""Replays that decode records and replays by sums give the same answer, with any threads, from any point of the trace.
 
 Random scripts of calls and random settings (massif_model.py), in traces of small chunks with key frames. One replay
 looks at all records (--stats=yes makes it); others may go by the sums of chunks, with one thread and with three, from a
 file and from a pipe: their files must be the same to a byte. Files of --only-moments must be those of the whole replay,
-memusage's report that of a replay which writes all its data. Profiles by thread must not depend on whether the trace
-has others; what they say is live is what the script left to each thread, and what Massif's snapshot has. Nor must what
-is live in an xtree report depend on whether it tells of frees, too. Then the trace is damaged: the same of it must be
-used, and the same be said to be wrong.
+memusage's report that of a replay which writes all its data. Profiles by thread must not depend on other threads in the
+trace; their live bytes are those that the script left to each thread, and those of Massif's snapshot. An xtree report
+must have the same live bytes with and without frees. Then the trace is damaged: both ways must use the same part of it,
+and report the same problem.
 
   sums.py --build DIR [--runs N] [--seed N] [--keep DIR]
 
@@ -32,7 +32,7 @@ THREADS = (0, 1, 63)    # of scripts; a trace has them with one more
 
 
 class Different(Problem):
-    """What one way says and another doesn't."""
+    """A difference between two ways."""
 
 
 class Bench:
@@ -48,7 +48,7 @@ class Bench:
         subprocess.run([self.script2trace, self.scratch / 'script', self.trace], check=True)
 
     def run(self, words, way=()):
-        """(exit status, what it said, standard output, files by name)"""
+        """(exit status, messages, standard output, files by name)"""
         out = self.scratch / 'out'
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
@@ -90,8 +90,8 @@ def massif(bench, words, counts):
     return whole
 
 
-def moments(bench, words, counts):
-    """The moments alone, and those of the whole replay."""
+def only_requested(bench, words, counts):
+    """The requested snapshots alone, and those of the whole replay."""
     words = words + ['--at=%d' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9))] * (bench.rng.random() < 0.8)
     if not any(word.startswith(('--at=', '--snapshot=', '--all-snapshots=')) for word in words):
         return
@@ -99,7 +99,7 @@ def moments(bench, words, counts):
     for way in WAYS:
         got = bench.run(words + ['--massif-out-file=o', '--only-moments'], way)
         files = {name: text for name, text in whole[3].items() if name != 'o'}
-        bench.expect((got[0], got[3]), (whole[0], files), 'moments %s %s' % (words, way))
+        bench.expect((got[0], got[3]), (whole[0], files), 'requested snapshots %s %s' % (words, way))
         counts[2] += bench.chunks
         counts[3] += len(WAYS) and 1
 
@@ -119,7 +119,7 @@ def convert(bench, *words):
 
 
 def profiles(bench, lines):
-    """Of a trace with one thread no records are asked for who made the calls."""
+    """A trace with one thread needs no records to find the thread of its calls."""
     if any(line.startswith('thread') for line in lines):
         return
     words = ['--to=folded', '--thread=1', '--at=%s' % bench.rng.choice(('peak', 'end', '7', '5000')),
@@ -130,10 +130,10 @@ def profiles(bench, lines):
     bench.make(lines)
 
 
-def moment_of_profile(bench):
+def profile_at_a_time(bench):
     """
-    What is live at a time is read from a key frame on, and at the peak or the end by sums; with a window all is read,
-    on the clock of bytes record by record.
+    Live bytes at a time are read from a key frame on, and at the peak or the end by sums; with a window all records are
+    read, on the clock of bytes one by one.
     """
     words = ['--to=%s' % bench.rng.choice(('folded', 'speedscope', 'heapprofile')),
              '--at=%s' % bench.rng.choice((0, 3, 40, 1000, 10**6, 10**9, 'peak', 'end')),
@@ -172,8 +172,8 @@ def live_by_thread(bench, lines):
     bench.make(lines)
 
 
-def moment_by_bytes(bench):
-    """What a profile says is live at a time, on the clock of bytes, is what Massif's snapshot says."""
+def profile_by_bytes(bench):
+    """On the clock of bytes, the live bytes of a profile at a time are those of Massif's snapshot."""
     time = bench.rng.choice((0, 40, 300, 1000, 4000, 20000, 10**6))
     words = ['--time-unit=B', '--at=%d' % time]
     snapshot = bench.run(words + ['--massif-out-file=o'])[3]['o.at-%d' % time].decode()
@@ -182,7 +182,7 @@ def moment_by_bytes(bench):
 
 
 def costs(text):
-    """What an xtree report says is live, by place and callee."""
+    """The live bytes of an xtree report, by place and callee."""
     found, place, callee = {}, {}, ()
     for line in text.split('\n'):
         word, _, rest = line.partition('=')
@@ -200,8 +200,8 @@ def costs(text):
 
 def xtrees(bench):
     """
-    A report that tells who freed needs records where anybody is told. Stacks that free have a say in where later ones
-    are cut off at main.
+    A report with the stacks of frees needs more records than one of live blocks. Stacks of frees affect where later
+    stacks are cut off at main.
     """
     words = ['--to=callgrind', '--xtree-compress-strings=no', '--show-below-main=yes', '--xtree-memory=']
     live, full = (convert(bench, *words[:-1], words[-1] + what) for what in ('allocs', 'full'))
@@ -236,12 +236,12 @@ def try_once(bench, program, counts):
     if rng.random() < 0.7:
         words = [word for word in words if not word.startswith(('--compat', '--stacks', '--heap='))]
     massif(bench, words, counts)
-    moments(bench, words, counts)
+    only_requested(bench, words, counts)
     memusage(bench)
     profiles(bench, lines)
     live_by_thread(bench, lines)
-    moment_of_profile(bench)
-    moment_by_bytes(bench)
+    profile_at_a_time(bench)
+    profile_by_bytes(bench)
     xtrees(bench)
     damage(bench)
 

@@ -65,9 +65,9 @@ static void tell(unsigned call, int status)
 {
 	const int code = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 
-	const unsigned long long output = keep(STDOUT_FILENO), told = keep(STDERR_FILENO);
+	const unsigned long long output = keep(STDOUT_FILENO), messages = keep(STDERR_FILENO);
 
-	fprintf(report, "%u %d %llx %llx\n", call, code, output, told);
+	fprintf(report, "%u %d %llx %llx\n", call, code, output, messages);
 	fflush(report);
 }
 
