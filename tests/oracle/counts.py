@@ -3,10 +3,10 @@
 """Real programs under the recorder and under an independent account of every call: calls by class and
 the exact peak of requested bytes must be the same, and the recorder must have lost nothing.
 
-Together: both preloaded in one process, the recorder in front, with the stacks of frees. Whatever the program does,
-they see the same; but frees of NULL end in the recorder and are not compared. Apart: each in a run of its own, with
-equal environments and no randomised addresses, and everything is compared; for programs that allocate by where their
-memory lies, which another library changes, differences are only noted.
+Together: both preloaded in one process, the recorder in front, with the stacks of frees. Both see the same calls; but
+frees of NULL end in the recorder and are not compared. Apart: each in a run of its own, with equal environments and no
+randomised addresses, and everything is compared. Another library changes addresses; for programs whose allocations
+depend on these, differences are only noted.
 """
 
 import os
@@ -38,7 +38,7 @@ def read_account(path):
 
 
 def read_trace(build, path):
-    """The trace's figures under the account's names, and what must be 0."""
+    """The trace's figures under the account's names, and those that must be 0."""
     s = build.stat(path)
     counts = {key: s[key] for key in EXACT if key in s}
     counts["resize"] = s["realloc_moved"] + s["realloc_in_place"]
@@ -47,12 +47,12 @@ def read_trace(build, path):
 
 
 def preloading(command, library, **env):
-    """Sets the preload for the command alone, not for what starts it."""
+    """Sets the preload for the command alone, not for its launcher."""
     return ["/usr/bin/env", f"LD_PRELOAD={library}"] + [f"{k}={v}" for k, v in env.items()] + command
 
 
 class Runs:
-    """The runs of one workload and what they gave."""
+    """The runs of one workload and their results."""
 
     def __init__(self, build, workload, folder):
         self.build, self.workload, self.folder = build, workload, folder

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The trace format as FORMAT.md tells it (decode.py) against the library (tracedump), on recordings made here and
-on the golden traces of corpus/golden. zstd must accept each file, too. The same again of traces with all that a
-later version may add (future.py). Prints "identical N/M"."""
+"""The trace format by FORMAT.md (decode.py) against the library (tracedump), on recordings made here and on the golden
+traces of corpus/golden. zstd must accept each file, too. The same again for traces with all that a later version may
+add (future.py). Prints "identical N/M"."""
 import difflib
 import glob
 import hashlib
@@ -50,7 +50,7 @@ def record(build, folder, number, options, program):
 
 
 def rewrite(build, path):
-    """The trace as msconvert writes it anew."""
+    """The trace rewritten by msconvert."""
     for i, options in enumerate(REWRITTEN):
         subprocess.run([os.path.join(build, "analyze/msconvert"), "-q", "--to=trace", *options, "-o", f"{path}.r{i}",
                         path],
@@ -64,7 +64,7 @@ def peak(build, path):
 
 
 def generate(build, path, name):
-    """A longer trace with the statistics of this one, and about its peak at most, if that program is built."""
+    """A longer trace with the statistics of this one, and about its peak at most, if `generate` is built."""
     program = os.path.join(build, "tests/tools/generate")
     if os.path.exists(program):
         subprocess.run([program, "-n", "20000", path, path + ".g"], check=True, timeout=60, stdout=subprocess.DEVNULL)
@@ -92,7 +92,7 @@ def decoded(path):
 
 
 def expected(path):
-    """The checksum of a golden trace's text, as it was when it was made; None for other files."""
+    """The stored checksum of a golden trace's text; None for other files."""
     sums = os.path.join(os.path.dirname(path), "SHA256SUMS")
     if os.path.exists(sums):
         with open(sums, encoding="ascii") as f:
@@ -101,7 +101,7 @@ def expected(path):
 
 
 def compare(build, path, name):
-    """True if both readers say the same, and what was said before, and zstd has nothing against the file."""
+    """True if both readers print the same text, with the stored checksum, and zstd accepts the file."""
     dump = subprocess.run([os.path.join(build, "tests/tools/tracedump"), path], capture_output=True, text=True)
     theirs, ours = dump.stdout.splitlines(), decoded(path)
     if dump.returncode != 0 or theirs != ours:
@@ -130,7 +130,7 @@ def replay_of(build, path):
 
 
 def compare_future(build, path, name):
-    """True if both readers say the same of the trace when it has what is unknown to them, and refuse what they must."""
+    """True if both readers print the same text with unknown parts in the trace, and refuse critical unknown parts."""
     with open(path, "rb") as file:
         data = file.read()
     future, wrong = path + ".future", []

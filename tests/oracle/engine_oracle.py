@@ -7,15 +7,15 @@ with --trace-children=yes, with the stacks of frees), and each of its option set
 under `valgrind --tool=massif`. The two files must be equal, times and addresses included, and so must the two xtree
 reports, where an option set asks for them. Only these may differ: desc:, which lists the options as given; a report's
 pid and milliseconds; and the order of stacks in one of live blocks, which Massif leaves to a hash of addresses. Both
-runs get the same command, folder and environment, so that they are the same execution. What is not:
+runs get the same command, folder and environment, so that they are the same execution. Exceptions:
 
   - Programs that read /proc/self/maps (grep, diff, cmp and gawk do, for their handlers of stack overflow) find
     another tool in it. They are not compared.
   - Threads run in another order now and then, in Massif's own runs as well (corpus/threads).
   - Shells keep process ids as text: its length changes when they go from 9999 to 10000, say. Of programs that
-    differ, Massif is run RUNS_MORE times more, and msrec once: any two runs that agree will do.
+    differ, Massif is run RUNS_MORE times more, and msrec once: any two equal runs suffice.
   - Massif stops at an assertion of its own with --stacks=yes where a program leaves an alternate signal stack
-    by a jump (corpus/signal): then there is nothing to compare.
+    by a jump (corpus/signal): such a run is not compared.
 
 Exit status: 0 all as expected, 1 a difference, 77 no engine.
 """
@@ -70,7 +70,7 @@ LONG_SETS = SHORT_SETS + (
     "--depth=200",
 )
 
-# What is written to the folder that every run starts in.
+# The files of the folder that every run starts in.
 FILES = {
     "in.json": '{"a": [1, 2, {"b": "text"}], "c": {"d": [%s]}}\n' % ", ".join(str(n * n) for n in range(300)),
     "in.xml": "<r>%s</r>\n" % "".join('<e n="%d">t%d</e>' % (n, n % 7) for n in range(200)),
@@ -90,7 +90,7 @@ FILES = {
 
 # Real programs: name, command in that folder.
 PROGRAMS = (
-    ("python3", "python3 -P in.py"),  # without looking at when the folder, in which results come and go, was changed
+    ("python3", "python3 -P in.py"),  # without the times of the folder, which change with the results
     ("perl", "perl in.pl"),
     ("sqlite3", "sqlite3 -batch :memory: '.read in.sql'"),
     ("xmllint", "xmllint --format in.xml"),
@@ -130,7 +130,7 @@ class Silent(Exception):
 
 
 class Failure(Exception):
-    """A tool did not do its part: there is nothing to compare."""
+    """A tool failed: there is nothing to compare."""
 
 
 def programs(build, short):
@@ -154,7 +154,7 @@ def programs(build, short):
 
 
 def run(command, folder):
-    """Run a command as all are run; returns its status and what it said."""
+    """Run a command; return its status and messages."""
     try:
         done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
@@ -170,13 +170,13 @@ def by_pid(folder):
 
 
 def options_to(folder, option_set, end):
-    """An option set with where its files go: out and a report's name, each with that end."""
+    """An option set with its files' names: `out` and a report's name, each with that end."""
     words = re.sub("(--xtree-memory-file=)([a-z.]+)", r"\g<1>%s/\g<2>%s" % (folder, end), option_set)
     return [*shlex.split(words), "--massif-out-file=%s/out%s" % (folder, end)]
 
 
 def ways(option_set):
-    """What must be recorded for an option set."""
+    """The recording that an option set needs."""
     words = []
     if "--stacks=yes" in option_set:
         words.append("--stacks=yes")
@@ -230,7 +230,7 @@ class Oracle:
 
     def massif(self, argv, option_set):
         folder = self.fresh("massif")
-        # As msrec does for its program, something stands between: shells keep their parent's number as text.
+        # A process between, as msrec's own: shells keep their parent's number as text.
         status, said = run(["timeout", "--foreground", str(TIMEOUT_S), "valgrind", "-q", "--tool=massif",
                             *options_to(folder, option_set, ".%p"), *argv], self.work)
         files = by_pid(folder)
@@ -272,7 +272,7 @@ class Oracle:
         lines = difference(theirs, ours)
         if not lines:
             return lines, False
-        # Threads may run in another order, a process id have more digits: then any of the answers is right.
+        # Threads may run in another order, or a process id may have more digits: then any of the answers is right.
         self.recorded.pop((name, ways(option_set)))
         ours = [ours, self.ours(name, argv, option_set)]
         others = [theirs] + [self.theirs(argv, option_set) for _ in range(RUNS_MORE)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A trace as a later writer may write it (FORMAT.md, "What a later version may do"): units, columns, fields and
-features that today's readers don't know, which must not change what they say of it."""
+features that are unknown to today's readers and must not change their text."""
 import struct
 import zlib
 
@@ -66,16 +66,16 @@ def frame(data):
 
 
 def later(data, incompatible=0, critical=False):
-    """The trace with all that a reader must pass over; `incompatible` bits and a critical unit are what it must not."""
+    """The trace with all that a reader must skip. It must refuse `incompatible` bits and a critical unit."""
     out, entries, n, time = b"", b"", 0, 0
     for kind, flags, fields, columns in units(data):
         if kind != END:
             columns = columns + [column(FRAME, 1, 5), column(SKIPPED, 9, 1000)]
         if kind == FILE:
             bits, = struct.unpack_from("<I", fields, INCOMPATIBLE_AT)
-            told, = struct.unpack_from("<Q", fields, COMPATIBLE_AT)
+            features, = struct.unpack_from("<Q", fields, COMPATIBLE_AT)
             fields = (fields[:INCOMPATIBLE_AT] + struct.pack("<I", bits | incompatible) + fields[INCOMPATIBLE_AT + 4:
-                      COMPATIBLE_AT] + struct.pack("<Q", told | 0xAAAAAAAAAAAAAA80) + fields[COMPATIBLE_AT + 8:])
+                      COMPATIBLE_AT] + struct.pack("<Q", features | 0xAAAAAAAAAAAAAA80) + fields[COMPATIBLE_AT + 8:])
         if kind == INDEX:
             index, row = len(out), columns[0][0]
             stored = frame(entries)

@@ -35,11 +35,11 @@ DIFF_LINES = 12
 
 
 class Failure(Exception):
-    """A tool did not do its part: there is nothing to compare."""
+    """A tool failed: there is nothing to compare."""
 
 
 def run(command, build, environment=None):
-    """Run one command in the build directory; return its exit status and what it said."""
+    """Run one command in the build directory; return its exit status and messages."""
     try:
         done = subprocess.run(command, cwd=build, env=environment or ENVIRONMENT, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
@@ -61,7 +61,7 @@ def in_family_order(directory, prefix):
 
 
 def normalise(text, stand_in):
-    """What must be equal: everything but addresses, desc: and, for a stand-in, cmd:."""
+    """The lines to compare: all but addresses, desc: and, for a stand-in, cmd:."""
     dropped = ('desc:', 'cmd:') if stand_in else ('desc:',)
     lines = [line for line in text.split('\n') if not line.startswith(dropped)]
     return [re.sub(r'0x[0-9A-F]+', '0x...', line) for line in lines]
@@ -105,7 +105,7 @@ class Oracle:
             shutil.rmtree(kept, ignore_errors=True)
             try:
                 fresh.rename(kept)
-            except OSError:  # another job has just asked the same
+            except OSError:  # another job has just made the same file
                 shutil.rmtree(fresh)
         return self.take(kept)
 

@@ -131,7 +131,7 @@ class Oracle:
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
 
     def memusage_reports(self, argv):
-        """bash keeps its parent's process id as text: ours is msrec, as new as bash, so theirs must not be us."""
+        """bash keeps its parent's process id as text. msrec is as new as bash, so memusage's needs a new parent."""
         parent = ['timeout', '--foreground', str(TIMEOUT_S)] if argv[0] == 'bash' else []
         stderr = self.run(parent + argv, self.environment(argv, self.library)).stderr
         return [HEADING + part for part in stderr.split(HEADING)[1:]]
@@ -173,8 +173,8 @@ def show_difference(want, got):
 
 
 def ask_again(name, ask, good):
-    """ask()'s answer; asked again while it isn't good: the program may have begun otherwise in one of the runs. Where
-    the second matters, so that memusage's own runs may differ, nothing to compare (None) is no good answer, either."""
+    """ask()'s answer; asks again while it isn't good: the program may have begun otherwise in one of the runs. If
+    memusage's own runs may differ by the second, None (nothing to compare) is no good answer, either."""
     by_the_second = name.endswith(BY_THE_SECOND)
     for _ in range(TRIES_BY_THE_SECOND if by_the_second else TRIES):
         answer = ask()
@@ -194,7 +194,7 @@ def compare(oracle, name, argv, verbose):
         print('%-24s -  not deterministic' % name)
         return None
     got = [mask(r) for r in oracle.our_reports(argv)]
-    # A process that left without a report has a trace all the same.
+    # A process that ended without a report has a trace nevertheless.
     missing = collections.Counter(want) - collections.Counter(got)
     if missing and verbose:
         for report in missing:

@@ -98,7 +98,7 @@ def draw_masked(oracle, records):
 
 
 def difference(theirs, ours):
-    """None, or where the live bytes part."""
+    """The first difference of live bytes, or None."""
     a, b = [[r[0] for r in records[1:]] for records in (theirs, ours)]
     if a == b:
         return None
@@ -108,7 +108,7 @@ def difference(theirs, ours):
 
 
 def compare_pictures(oracle, trace, data, verbose):
-    """Pictures that are the same, of how many. Where memusagestat crashes there must be one of ours."""
+    """Numbers of equal pictures and of all. If memusagestat crashes, msreplay must still draw one."""
     ours = os.path.join(oracle.scratch, 'ours.png')
     same = 0
     for look in LOOKS:
@@ -136,7 +136,7 @@ def programs(scratch):
 
 
 def compare(oracle, name, argv, verbose):
-    """How many of (data, drawn, pictures) are the same and of how many; None: nothing to compare."""
+    """Numbers of equal (data, drawn, pictures) and of all; None: nothing to compare."""
     theirs, again = oracle.their_data(argv), oracle.their_data(argv)
     # A file that isn't finished has the same time twice in its head.
     if not theirs or theirs[0][2:] == theirs[1][2:]:

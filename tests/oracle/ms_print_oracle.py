@@ -237,7 +237,7 @@ def odd_header(rng, lines):
 
 
 def corner(rng):
-    """What the other makers would hit too rarely."""
+    """Cases that the other makers rarely hit."""
     head = ["desc: d", "cmd: c", f"time_unit: {rng.choice(UNITS)}"]
     kind = rng.randrange(8)
     if kind == 0:
@@ -332,13 +332,13 @@ def run(command, arguments, directory, limited):
 
 
 def first_message(text):
-    """What both programs must say in the same words, if anything."""
+    """The first line of the message, which both programs must have in the same words."""
     found = MESSAGE.search(text)
     return found.group(0) if found else None
 
 
 def same_message(real, ours):
-    """The real program only dies, without words, of a node that is too large and of what the graph can't show."""
+    """The real program dies without a message of a node that is too large and of values that the graph can't show."""
     died = re.search(rb"^Died at .*?(?:<INPUTFILE> line (\d+))?\.$", real, re.M)
     if died and died.group(1):
         return ours.startswith(b"Line %s: a tree node" % died.group(1))
@@ -348,7 +348,7 @@ def same_message(real, ours):
 
 
 def judge(options, directory, index):
-    """None if the two agree, "skipped", or what differs."""
+    """None if the two agree, "skipped", or the difference."""
     rng = random.Random(f"{options.seed}:{index}")
     data, arguments = make_file(rng), make_arguments(rng)
     name = f"{index}.out"
@@ -409,7 +409,7 @@ def main():
         print("differing cases:", *[difference[0] for difference in differences[:50]])
     print(f"identical {len(judged) - len(differences)}/{len(judged)}" +
           (f" (not judged: {len(results) - len(judged)})" if len(judged) < len(results) else ""))
-    # Too few judged cases would say nothing.
+    # Too few judged cases prove nothing.
     return 1 if differences or len(judged) < 0.9 * len(results) else 0
 
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Compare `msusage` with the real memusage as commands: reports, standard output, exit status.
 
-The reports of all processes of a run are compared line by line as a set (two that end together may be
-told in either order), with the stack peak and `nomove` masked, which memusage_oracle.py explains; for some programs the
-stack peaks are compared too, within the size of a few frames. Where memusage prints no report, or crashes the program,
-only ours can be right; such rows say so.
+The reports of all processes of a run are compared line by line as a set (two that end together may come in either
+order), with the stack peak and `nomove` masked, which memusage_oracle.py explains; for some programs the stack peaks
+are compared too, within the size of a few frames. Where memusage prints no report, or crashes the program, only ours
+can be right; a note marks such lines.
 
   msusage_oracle.py --build DIR [-v] [NAME...]
 

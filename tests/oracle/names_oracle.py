@@ -189,7 +189,7 @@ def binutils(path, addresses):
 
 
 def elfutils(path, addresses):
-    """Files and lines alone: names are printed another way."""
+    """Files and lines alone: eu-addr2line prints names in another way."""
     # Its exit status is 1 when an address is in no unit.
     text = subprocess.run(["eu-addr2line", "-a", "-i", "-A", "-e", path], capture_output=True, text=True,
                           input="".join(f"0x{a:x}\n" for a in addresses)).stdout
@@ -206,7 +206,7 @@ def elfutils(path, addresses):
 # ---- comparison ----
 
 def identifier(name):
-    """A function's own name, without what is around it: qualifiers, arguments, the mark of a clone."""
+    """A function's own name, without qualifiers, arguments and a clone's suffix."""
     name = re.sub(r" \[clone .*|(\.(cold|part|isra|constprop|lto_priv|localalias)(\.\d+)*)+$", "", name)
     while True:
         shorter = re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]", "", name)

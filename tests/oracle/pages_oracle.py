@@ -4,10 +4,10 @@
 
   pages_oracle.py --build DIR
 
-What is mapped before the program's main() is another thing under Valgrind: its own loader maps other files at
-other places, and libraries come by mmap events, where the recorder finds them mapped. So compared is what
-happens from main() on, as differences: time and bytes of each snapshot, and of each tree the part that has main
-in it, by functions, files and lines. Peaks are left out: which of them are kept is a matter of totals.
+Mappings before the program's main() differ under Valgrind: its own loader maps other files at other places, and
+libraries come by mmap events, where the recorder finds them mapped. So the test compares from main() on, as
+differences: time and bytes of each snapshot, and of each tree the part with main in it, by functions, files and
+lines. Peaks are left out, because their choice depends on totals.
 """
 
 import os

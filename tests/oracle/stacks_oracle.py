@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compare what msreplay --stacks=yes makes of a stack's steps with what Massif makes of them.
+"""Compare msreplay --stacks=yes with Massif on changes of the stack pointer.
 
-A program that does nothing but use its stack runs under Massif, which tells each step of it with -v -v, as long as
-there are fewer than 1000 snapshots. A trace of these steps is replayed with many option sets, and must give
-Massif's file for each of them, and the same lines with -v -v and --stats=yes.
+A program that only uses its stack runs under Massif, which prints each SP change with -v -v, as long as there are
+fewer than 1000 snapshots. A trace of these changes is replayed with many option sets, and must give Massif's file
+for each of them, and the same lines with -v -v and --stats=yes.
 
 Exit status: 0 all equal, 1 a difference, 77 no valgrind.
 """
@@ -26,7 +26,7 @@ STEP = re.compile(r'Massif: stk-(?:new|die) S.\s*\d+ \(t:(\d+), hp:0, ex:0, st:(
 
 
 def massif(scratch, program, options):
-    """Its file, and what it says of its work."""
+    """Its file, and its messages."""
     out = os.path.join(scratch, 'theirs')
     done = subprocess.run(['valgrind', '--tool=massif', '-v', '-v', '--stats=yes', '--stacks=yes',
                            '--massif-out-file=' + out, *options, program], stdout=subprocess.DEVNULL,
@@ -45,7 +45,7 @@ def ours(build, scratch, options):
 
 
 def comparable(text, said):
-    """The file without its first two lines, and what was said of snapshots and figures."""
+    """The file without its first two lines, and the messages about snapshots and figures."""
     said = re.findall(r'^--\d+-- Massif: (.*)$', said, re.M)
     return text.split('\n')[2:] + said[said.index('ignore-fns:'):]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Stacks of real programs, taken by the recorder's unwinder and by libgcc's at the same calls: every frame
-of every stack must be equal. Where libgcc ends at code that no table describes (it has no way to go
-on), what it has must be the beginning of ours."""
+of every stack must be equal. Where libgcc ends at code without a table (it cannot go on there), its frames
+must be the beginning of ours."""
 
 import argparse
 import glob
@@ -24,7 +24,7 @@ def figures(text):
 
 
 def run(witness, workload, folder, every):
-    """The figures of a workload's processes, added up, and what was written of differences."""
+    """The sums of the figures of a workload's processes, and the lines about differences."""
     out = os.path.join(folder, "witness")
     env = workload.environment(WITNESS_OUT=out, WITNESS_EVERY=str(every))
     with open(workload.stdin) as stdin:

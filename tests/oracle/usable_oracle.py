@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compare the model of Valgrind's heap with the real one: usable sizes of every allocation.
 
-Random scripts of heap operations run under `valgrind --tool=massif` and on the model; what
-malloc_usable_size says must be the same to the byte, at every operation.
+Random scripts of heap operations run under `valgrind --tool=massif` and on the model; the results of
+malloc_usable_size must be the same to the byte, at every operation.
 
   usable_oracle.py --build DIR [--long] [--seed N] [--keep DIR] [CHARACTER...]
 
@@ -30,7 +30,7 @@ LISTS = (67, 70, 74, 77, 81, 85, 90, 94, 99, 104, 109, 114, 120, 126, 133, 139, 
 
 
 class Script:
-    """Operations, and which slots are full."""
+    """Operations, and the set of full slots."""
 
     def __init__(self, rng):
         self.rng, self.lines, self.full, self.free_slots = rng, [], [], []
@@ -201,7 +201,7 @@ def crowd(s, count, low, high, where, between):
         blocks.append(s.take("m", 16 * n))
         s.take("m", between)
     order = list(range(count))
-    if rng.random() < 0.5:                       # Their place in the list, not that in memory, is what counts.
+    if rng.random() < 0.5:                       # Their place in the list counts, not their place in memory.
         order.remove(where)
         rng.shuffle(order)
         order.insert(where, where)
@@ -262,7 +262,7 @@ def write_script(path, character, seed):
 
 
 def run(command, paths):
-    """What the program prints for each script."""
+    """The program's output for each script."""
     done = subprocess.run(command + paths, capture_output=True, text=True, timeout=1500, env=plain_environment())
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]}: exit {done.returncode}: {done.stderr[-300:]}")
@@ -282,7 +282,7 @@ def first_difference(path, real, model):
 
 
 def compare(args, paths):
-    """Scripts that differ, with how, and how many sizes were compared."""
+    """Differing scripts with their differences, and the number of compared sizes."""
     real = run([shutil.which("valgrind"), "--tool=massif", "--massif-out-file=/dev/null", "-q", args.real], paths)
     model = run([args.model], paths)
     different = [(p, first_difference(p, real.get(p, []), model.get(p, []))) for p in paths

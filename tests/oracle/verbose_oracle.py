@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compare what msreplay tells with -v -v --stats=yes with what Massif tells.
+"""Compare msreplay's messages by -v -v --stats=yes with Massif's.
 
 Each program of the corpus that is named below runs once under msrec, and under valgrind once for
 each set of options. Massif's own lines ("--PID-- Massif: ...") must be the same, in the same order.
@@ -30,7 +30,7 @@ ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LC_ALL': 'C'}
 
 
 def massif_lines(command, build):
-    """The lines by Massif among all that is told, without the process id."""
+    """Massif's lines among all messages, without the process id."""
     done = subprocess.run(command, cwd=build, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
     lines = done.stderr.decode('utf-8', 'replace').split('\n')
@@ -38,12 +38,12 @@ def massif_lines(command, build):
 
 
 def compare(build, program, options, trace):
-    """The difference as lines; none is what is wanted."""
+    """The difference as lines; none if equal."""
     words = ['-v', '-v', '--stats=yes', '--time-unit=B', '--massif-out-file=/dev/null', *shlex.split(options)]
     theirs = massif_lines(['valgrind', '--tool=massif', *words, *program], build)
     ours = massif_lines(['analyze/msreplay', '--compat=3.19', '--usable=valgrind', *words, trace], build)
     if not theirs:
-        return ['massif told nothing']
+        return ['massif printed nothing']
     return list(difflib.unified_diff(theirs, ours, 'massif', 'msreplay', lineterm='', n=1))
 
 

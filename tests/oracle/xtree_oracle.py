@@ -47,14 +47,14 @@ OPTIONS = {
     'ignored': '--ignore-fn=quiet_malloc --ignore-fn=quiet_realloc',
 }
 
-# What the C and C++ libraries free at exit is left out of the comparison but here.
+# Only here the comparison includes blocks that the C and C++ libraries free at exit.
 CLEAN_UP = ('new_basic', 'stdio')
 
-# Kinds of differences that are taken out of both sides before they are compared, with their reason.
+# Kinds of differences that are removed from both sides before the comparison, with their reason.
 INNER = ('inner', "3.19's realloc and posix_memalign may call another of its functions, which shows them")
 OPERATORS = ('operators', "Valgrind takes the place of the program's own operator new, which doesn't run then")
 FREERES = ('freeres', 'Valgrind calls the clean-up at exit itself')
-# Of others it is only known that there is one, in full reports.
+# For others the comparison of full reports only requires some difference.
 FAILED_REALLOC = ('any', 'Massif forgets the block of a realloc that failed')
 IGNORED_REALLOC = ('any', 'Massif forgets blocks that a realloc takes out of an ignored function')
 UNLOADED = ('any', 'Massif looks names up when it ends: an unloaded library has none any more')
@@ -104,7 +104,7 @@ class XtreeOracle(Oracle):
         return in_family_order(scratch, name)
 
     def other_results(self, trace):
-        """What a trace gives beside the report: massif.out with all its trees, and memusage's report."""
+        """The other results of a trace: massif.out with all its trees, and memusage's report."""
         massif = ['--massif-out-file=-', '--time-unit=B', '--threshold=0', '--detailed-freq=1']
         return [line for options in (massif, ['--memusage', '--color=never']) for line in subprocess.run(
             [str(self.build / 'analyze/msreplay'), '-q', *options, str(trace)], env=ENVIRONMENT, capture_output=True,
@@ -187,7 +187,7 @@ def massif_rows(text):
 # ---- comparing ----
 
 def without(kind, frames):
-    """A stack, innermost frame first, without what differs for a known reason."""
+    """A stack, innermost frame first, without known differences."""
     if kind == 'inner' and re.match(r'(realloc|posix_memalign) \((UnknownFile|in .*/vgpreload_)', frames[0]):
         return frames[1:]
     if kind == 'operators' and re.match(r'operator (new|delete)', frames[0]):
@@ -203,7 +203,7 @@ def without(kind, frames):
 
 
 def merged(rows, kind):
-    """What each stack comes to, a line each."""
+    """The sum of each stack, a line each."""
     sums = {}
     for frames, values in rows:
         event = [v for v in values if isinstance(v, str)]
@@ -248,7 +248,7 @@ SORT = '--sort=' + ','.join('%s:100' % e for e in ('curB', 'curBk', 'totB', 'tot
 
 
 def annotated(path):
-    """What callgrind_annotate makes of a full report, but for the file's name and the sources it shows."""
+    """callgrind_annotate's output for a full report, without the file's name and the sources."""
     done = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--auto=no', SORT, str(path)], env=ENVIRONMENT,
                           capture_output=True, text=True)
     if done.returncode != 0 or 'PROGRAM TOTALS' not in done.stdout:

@@ -177,14 +177,14 @@ class Bench:
     def calls(self, trace):
         """Its calls by content, independent of the chunks and of the order of definitions."""
         lines = self.dump(trace).splitlines()
-        told = {}
+        contents = {}
         for line in lines:
             word, number, *rest = line.split() + ['', '']
             if word in ('thread', 'frame', 'stack', 'kind'):
                 # How many free(NULL)s were before an exit depends on chunks, too.
-                told[word, number] = tuple(told.get((field.split('=')[0].replace('parent', 'stack'),
-                                                     field.split('=')[1]), field)
-                                           for field in rest[:2 if 'op=35' in rest else None] if '=' in field)
+                contents[word, number] = tuple(contents.get((field.split('=')[0].replace('parent', 'stack'),
+                                                             field.split('=')[1]), field)
+                                               for field in rest[:2 if 'op=35' in rest else None] if '=' in field)
         base, calls, in_base = [], [], False
         for line in lines:
             word, *fields = line.split()
@@ -193,10 +193,10 @@ class Bench:
             if word not in ('alloc', 'free', 'resize', 'call'):
                 continue
             # Without identity an initial state has no order; a trace without frees doesn't show that it lacks identity.
-            untold = ['block'] + ['time', 'thread'] * in_base if self.anonymous else []
+            absent = ['block'] + ['time', 'thread'] * in_base if self.anonymous else []
             pairs = [(key.replace('old', 'kind') if key == 'old' else key, value)
-                     for key, value in (field.split('=') for field in fields) if key not in untold]
-            call = (word, tuple(told.get(pair, pair) for pair in pairs))
+                     for key, value in (field.split('=') for field in fields) if key not in absent]
+            call = (word, tuple(contents.get(pair, pair) for pair in pairs))
             (base if in_base else calls).append(call)
         return sorted(base, key=repr) + calls
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Small traces that say much: as many definitions as the format allows, and very many live blocks, in some kilobytes.
-Every answer is given, or refused, in the memory that FORMAT.md tells (section 12)."""
+"""Small traces with much content: as many definitions as the format allows, and very many live blocks, in some
+kilobytes. The tools answer, or refuse to, within the memory bounds of FORMAT.md (section 12)."""
 
 import ctypes
 import os
@@ -70,7 +70,7 @@ class Trace:
         self.units += 1
 
     def stacks(self):
-        """Long chains, as many as there may be."""
+        """As many long chains as the format allows."""
         first = 1
         for k in range(4):
             count = STACKS_MOST // 4 - 70000
@@ -97,7 +97,7 @@ class Trace:
                       [b"\1" * n, b"\x10", varint(n), b"", b"\0\0"])
 
     def chain(self):
-        """A stack for each of many frames, of each a kind, of each a block."""
+        """Many frames, each with a stack, a kind and a block."""
         n = DEPTH_MOST
         self.unit(STACKS, struct.pack("<IIII", 1, n, 0, n), [b"\0\2" * n, bytes(n), bytes(n)])
         self.unit(KINDS, struct.pack("<II", 1, n), [b"\1" * n, b"\2" * n, b"\5" * n, bytes(n), bytes(n), bytes(n)])
@@ -106,7 +106,7 @@ class Trace:
                   [bytes(2 * n), b"\x10" * n, b"\1" * n, b"", b"\0\0"])
 
     def names(self):
-        """As long texts as there may be, and as many names of frames, nearly all of them inlined calls."""
+        """The longest texts and the most names of frames that the format allows, nearly all of them inlined calls."""
         text, once = b"\xf0\xff\x3f" + b"x" * ((1 << 20) - 16), 15
         for i in range(68):
             texts = text * once if i else b"\1x" * once

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hosts that are hard to live in (host.c, host_cxx.cpp ...), recorded: one line of outcome each.
+"""Programs that are difficult for a recorder (host.c, host_cxx.cpp ...), recorded: one line of outcome each.
 
-For each: the program ends as it does alone and says the same, the trace is whole, nothing is lost or
-unknown, and the program's own count of its calls is the trace's. What dies is in kill.py, what is lost
-in loss.py.
+For each: the program ends as it does alone, with the same output; the trace is whole, without lost or unknown
+events, and has the program's own count of its calls. kill.py tests deaths, loss.py tests losses.
 """
 
 import glob
@@ -77,7 +76,7 @@ class Bench:
         return [self.build.msrec, "-o", os.path.join(where, "t.%p"), *self.options, *options]
 
     def start(self, where, argv, options=(), env=None, **more):
-        """msrec at work; output goes to files, so that nothing left behind keeps us waiting."""
+        """A running msrec; output goes to files, so that no remaining child keeps a pipe open."""
         with open(os.path.join(where, "out"), "wb") as out, open(os.path.join(where, "err"), "wb") as err:
             return subprocess.Popen(self.command(where, options) + argv, stdin=subprocess.DEVNULL, stdout=out,
                                     stderr=err, env=env or plain_environment(), **more)
@@ -151,7 +150,7 @@ def end(name):
 
 
 def confined(bench):
-    """What the manual says that a filter must allow is enough."""
+    """A filter that allows the system calls of the manual suffices."""
     for how, processes in (("alone", 1), ("threads", 1), ("forks", 9), ("threads,forks", 9)):
         stats = run_case(bench, how, program=bench.confined, calls=False)
         expect(len(stats) == processes, f"{how}: {len(stats)} traces, not {processes}")
@@ -159,21 +158,21 @@ def confined(bench):
 
 
 def many_forks(bench):
-    """One child after the other, each with what its parent had then: more than msrec follows at a time."""
+    """One child after the other, each with its parent's history: more than msrec follows at a time."""
     script = ("my @a = map { 'x' x 50 . $_ } 1 .. 200; for (1 .. 600) { my $p = fork; exit 0 unless $p; waitpid $p, 0; "
               "pop @a; push @a, 'y' x 60 . $_; }")
     status, _, err, stats = bench.record(["perl", "-e", script])
     expect(status == 0, f"status {status}: {err}")
     expect(len(stats) == 601, f"{len(stats)} traces, not 601")
-    marks = sorted(stat["fork"] for stat in stats[1:])
-    expect(marks == list(range(1, 601)), "children don't have their own parts of what their parent did")
+    markers = sorted(stat["fork"] for stat in stats[1:])
+    expect(markers == list(range(1, 601)), "children don't have their own parts of what their parent did")
     for stat in stats:
         check_whole(stat)
     return f"{sum(stat['events'] for stat in stats)} events"
 
 
 def fork_in_handlers(bench):
-    """Where a handler has interrupted an event, that goes on in both processes: never into the ring of the other."""
+    """A handler that interrupted an event forks: the event continues in both processes, each in its own ring."""
     stats = run_case(bench, "fork-in-handlers", same_output=False, calls=False, lost=None, unknown=None,
                      implied=None)
     expect(len(stats) == 21, f"{len(stats)} traces, not 21")
@@ -202,7 +201,7 @@ def forks(bench):
 
 
 def environment(bench):
-    """With nothing in it but what msrec puts there."""
+    """In an environment with only msrec's variables."""
     status, _, err, _ = bench.record([bench.host, "environment"], env={"LD_PRELOAD": ""})
     expect(status == 0, f"status {status}: {err.strip()[-200:]}")
     return "empty"
@@ -241,7 +240,7 @@ def little_memory(bench):
 
 
 def more_threads(bench):
-    """What those have done that found no place is lost, and counted."""
+    """The calls of threads without a ring are lost, and counted."""
     argv = [bench.host, "more-threads"]
     got, out, err, stats = bench.record(argv)
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
@@ -263,7 +262,7 @@ def many_processes(bench):
 
 
 def pid_namespace(bench):
-    """No process waits for the one that is 1 outside."""
+    """No process waits for process 1 outside of the namespace."""
     got, out, err, stats = bench.record([bench.host, "pid-namespace"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
     for stat in stats:
@@ -274,7 +273,7 @@ def pid_namespace(bench):
 
 
 def late_reader(bench):
-    """More short threads than there are rings while msrec is kept from running for a moment: nothing is lost."""
+    """More short threads than there are rings while msrec is stopped for less than a second: nothing is lost."""
     where = bench.new_folder()
     process = bench.start(where, [bench.host, "short-threads"])
     time.sleep(0.03)
@@ -295,7 +294,7 @@ TICKING = ("use Time::HiRes qw(setitimer ITIMER_REAL time); $SIG{ALRM} = sub {};
 
 
 def ticking(bench):
-    """A program's timer doesn't shorten how long it waits for msrec."""
+    """A program's timer doesn't shorten its wait for msrec. msrec is stopped for half of the 2 s."""
     where = bench.new_folder()
     process = bench.start(where, ["perl", "-e", TICKING])
     time.sleep(0.3)
@@ -311,7 +310,7 @@ def ticking(bench):
 
 
 def generations(bench):
-    """Children of children, all gone before msrec has heard of any of them: each has its ancestors' history."""
+    """Children of children, all ended before msrec meets any of them: each has its ancestors' history."""
     where = bench.new_folder()
     process = bench.start(where, [bench.host, "generations"])
     time.sleep(0.03)
@@ -351,7 +350,7 @@ def memory_group(bench):
 
 
 def utilities(bench):
-    """Small programs of every day, as alone."""
+    """Small everyday programs behave as alone."""
     def without_addresses(out):
         return re.sub(r"0x[0-9a-f]+", "0x", out)
     commands = [["true"], ["false"], ["env"], ["ldd", "/bin/ls"], ["bash", "-c", "f() { echo $#; }; f a b; (exit 3)"],
@@ -374,7 +373,7 @@ def utilities(bench):
 
 
 def kind(number, text, command, words):
-    """Recorded whole, or refused in a line that says why."""
+    """Recorded whole, or refused with the reason in one line."""
     def run(bench):
         program = kinds.build(bench.folder, number, text, command)
         got, out, err, stats = bench.record([program])
@@ -389,7 +388,7 @@ def kind(number, text, command, words):
 
 
 def go_with_c(bench):
-    """Go that was linked with C: recorded, and it is said what is missing."""
+    """Go that was linked with C: recorded, and msrec reports the missing calls."""
     program = kinds.build(bench.folder, "go", kinds.PLAIN + kinds.GO_NOTE, ["gcc"])
     got, out, err, stats = bench.record([program])
     expect(got == 0 and out == "calls 1000\n" and stats[0]["aligned_alloc"] == 1000, f"status {got}: {err}")
@@ -415,7 +414,7 @@ def storm(bench):
 
 
 def jumps(bench):
-    """Out of handlers that have interrupted an event: that is lost, and counted, and nothing else."""
+    """Long jumps out of handlers that interrupted an event: exactly these events are lost and counted."""
     status, out, err, stats = bench.record([bench.host, "jumps"], env=plain_environment(LD_PRELOAD=bench.bump))
     allocs, s = own_calls(out), stats[0]
     expect(status == 0 and s["complete"] == 1, f"status {status}: {err}")
@@ -426,7 +425,7 @@ def jumps(bench):
 
 
 def deepbind(bench):
-    """The plug-in's own allocations go past every preload; their frees by the program are unknown."""
+    """The plug-in's own allocations bypass every preload; their frees by the program are unknown."""
     stats = run_case(bench, "deepbind", env={"HOST_PLUGIN": bench.plugin}, unknown=None)
     return f"{stats[0]['unknown']} frees of blocks that went past"
 
@@ -458,7 +457,7 @@ def cxx_case(name, program="cxx", exact=True):
 
 
 def own_malloc(bench):
-    """As msrec's own command such a program is refused. Its operators use its malloc, not the C library's."""
+    """msrec refuses such a program as its own command. The program's operators use its malloc, not the C library's."""
     got, out, err, stats = bench.record(["env", bench.owning, "own-memory"], ["--trace-children=yes"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
     news = sum(s["new"] + s["new_array"] for s in stats)
@@ -468,7 +467,7 @@ def own_malloc(bench):
 
 
 def locking_malloc(bench):
-    """Nothing may be asked of it while it maps pages for itself."""
+    """The recorder must not call the program's malloc while that maps its own pages."""
     program = bench.compile("locking", "locking.c", "-fno-builtin")
     got, out, err, _ = bench.record(["env", program], ["--trace-children=yes"], timeout=20)
     expect(got == 0 and out == "own\n", f"status {got}: {err.strip()[-200:]}")

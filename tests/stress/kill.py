@@ -4,7 +4,7 @@
 
 The program counts its calls after they have returned, in a page that outlives it. Whatever kills it: each call
 that had returned is in the trace, and at most one more for each thread. Whatever kills msrec: the program ends as
-it would have. One line for each question, and "lost N" for the kills.
+without it. One line for each case, and "lost N" for the kills.
 """
 
 import ctypes
@@ -112,7 +112,7 @@ def child_of(process):
 
 
 def check_calls(counts, stat):
-    """What the program counted against the trace. Returns how many calls are in the trace without having returned."""
+    """Compares the program's counts with the trace. Returns the number of recorded calls that did not return."""
     more = 0
     for name, counted in zip(COUNTS, counts):
         expect(stat[name] >= counted,
@@ -134,7 +134,7 @@ def check_whole(stat, unknown=0):
 
 
 def check_notices(bench, trace, stat, words):
-    """msreplay is content, and says once how the program ended."""
+    """msreplay succeeds, and reports once how the program ended."""
     status, lines = bench.replay(trace)
     expect(status == 0, f"msreplay: {status}: {lines}")
     expected = (words is not None) + (stat["implied"] > 0) + (stat["unknown"] > 0)
@@ -177,7 +177,7 @@ def program_killed(times):
 # ---- msrec is killed ----
 
 def wait_for(pid):
-    """Its exit status; it has become our child."""
+    """The exit status of the program, which has become a child of this script."""
     end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -194,7 +194,7 @@ def lacks(counts, stat):
 
 
 def stop_and_await(bench, child, trace, page):
-    """Stops the program; what it has done is in the file soon, a second later if the machine is idle."""
+    """Stops the program and waits for its calls in the file: a second later if the machine is idle."""
     os.kill(child, signal.SIGSTOP)
     counts, end = page.counts(), time.monotonic() + 30
     while lacks(counts, bench.build.stat(trace)):
@@ -204,7 +204,7 @@ def stop_and_await(bench, child, trace, page):
 
 
 def kill_recorder(bench, instant, end, late):
-    """Returns whether the program had begun, and how long it took to end after it was told to."""
+    """Returns whether the program had begun, and the seconds until its end after the request."""
     trace, page = bench.new_run()
     process = bench.start(trace, page, end)
     child, kept = child_of(process), []
@@ -216,10 +216,10 @@ def kill_recorder(bench, instant, end, late):
     process.wait()
     os.kill(child, signal.SIGCONT)
     time.sleep(random.uniform(0, 0.1))
-    told = time.monotonic()
+    asked = time.monotonic()
     page.stop()
     status = wait_for(child)
-    took = time.monotonic() - told
+    took = time.monotonic() - asked
     process.stderr.close()
     if not page.begun and status == 126:
         return False, 0    # msrec died before it had let it begin
@@ -235,7 +235,7 @@ def kill_recorder(bench, instant, end, late):
 
 
 def check_kept(stat, kept):
-    """Of what was in the file nothing goes with msrec."""
+    """Killing msrec loses nothing of the file."""
     expect(stat["complete"] == 0, "the trace claims to be complete")
     expect(not lacks(kept, stat), f"{kept} calls were in the file, now {stat}")
 
@@ -256,8 +256,8 @@ def recorder_killed(times, late):
 FORKS = "for (1 .. 60) { fork or exit; wait }"
 
 
-def kill_aside(process, program):
-    """Kills who looks names up for msrec: stopped first, so that others wait for their turn. Returns how many."""
+def kill_workers(process, program):
+    """Kills msrec's name look-up workers, stopped first, so that others wait for their turn. Returns their number."""
     known, stopped = {program}, set()
     while process.poll() is None:
         try:
@@ -276,19 +276,19 @@ def kill_aside(process, program):
 
 
 def names_killed(bench):
-    """For want of memory, as a rule: no call is lost by it, and each trace without an end is named."""
+    """Workers die, as from lack of memory: no call is lost, and msrec names each trace without an end."""
     trace, _ = bench.new_run()
     process = subprocess.Popen([bench.build.msrec, "-q", "--embed-symbols", "-o", trace, "perl", "-e", FORKS],
                                stderr=subprocess.PIPE, env=plain_environment())
-    killed = kill_aside(process, child_of(process))
-    told = set(re.findall(r"^msrec: (\S+): looking names up was killed", finish(process), re.MULTILINE))
+    killed = kill_workers(process, child_of(process))
+    named = set(re.findall(r"^msrec: (\S+): looking names up was killed", finish(process), re.MULTILINE))
     folder = os.path.dirname(trace)
     paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("t")]
     stats = {path: bench.build.stat(path) for path in paths}
-    expect(len(stats) == 61 and killed and told, f"{len(stats)} traces, {killed} killed, {len(told)} told")
-    expect(told == {path for path in stats if not stats[path]["complete"]}, "not those that have no end are named")
+    expect(len(stats) == 61 and killed and named, f"{len(stats)} traces, {killed} killed, {len(named)} named")
+    expect(named == {path for path in stats if not stats[path]["complete"]}, "not those that have no end are named")
     expect(all(stat["exit"] == 1 for stat in stats.values()), "records are missing")
-    return f"{killed} killed, {len(told)} traces without an end"
+    return f"{killed} killed, {len(named)} traces without an end"
 
 
 # ---- the program ends in other ways ----
@@ -303,7 +303,7 @@ def check_end(bench, trace, page, process, status, unknown=0):
 
 
 def ends(name):
-    """Ends after some thousand calls in its threads; everything is in the trace, and how it ended."""
+    """Ends after some thousand calls in its threads; the trace has all of them, and the reason of the end."""
     def run(bench):
         trace, page = bench.new_run()
         stat = check_end(bench, trace, page, bench.start(trace, page, name, 20000), STATUS[name],
@@ -335,7 +335,7 @@ def out_of_memory(bench):
 
 
 def all_killed(bench):
-    """Program and msrec at one blow, as with a container: what was written can be read."""
+    """Program and msrec killed at once, as with a container: the file is readable."""
     trace, page = bench.new_run()
     process = bench.start(trace, page, start_new_session=True)
     child = child_of(process)
@@ -379,7 +379,7 @@ def replay_bytes(bench, data):
 
 
 def expect_events(bench, whole, data, units, intact, what):
-    """Everything in the units up to that byte, or the first that really differs, is used, and one line says so."""
+    """The tools use all units up to that byte, or to the first that really differs, and report it in one line."""
     while intact < len(data) and data[intact] == whole[intact]:
         intact += 1
     status, line = replay_bytes(bench, data)
@@ -402,7 +402,7 @@ def cut_and_damaged(times):
         edges = [end + d for end, _ in units[:-1] for d in (-1, 0, 1)]
         for cut in edges + [random.randrange(len(whole)) for _ in range(times)]:
             expect_events(bench, whole, whole[:cut], units, cut, f"cut at {cut}")
-            # As a file system leaves it that had made room for more than it wrote.
+            # As after a crash of a file system that had allocated more than it wrote.
             expect_events(bench, whole, whole[:cut] + bytes(len(whole) - cut), units, cut, f"zeros from {cut}")
         for _ in range(times):
             at, n = random.randrange(len(whole)), random.choice([1, 2, 16, 512, 4096])

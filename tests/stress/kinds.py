@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kinds of programs for hosts.py: how they were built decides whether they can be recorded, and what is said."""
+"""Kinds of programs for hosts.py: their build decides whether msrec can record them, and its message."""
 
 import glob
 import os
@@ -59,7 +59,7 @@ fn main() {
 JEMALLOC = "/usr/lib/*/libjemalloc_pic.a"
 REPLACED = "replaces malloc and bears no recorder"
 
-# Name, text, how it is compiled, and the words of the refusal; None: it is recorded.
+# Name, source, compiler's options, and the words of the refusal; None: it is recorded.
 KINDS = [
     ("gcc -fsanitize=address", PLAIN, ["gcc", "-fsanitize=address"], "AddressSanitizer, which " + REPLACED),
     ("gcc -fsanitize=thread", PLAIN, ["gcc", "-fsanitize=thread"], "ThreadSanitizer, which " + REPLACED),

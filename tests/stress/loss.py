@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""When something cannot be kept: the disk full for good or for a while, a limit on the file's size, msrec stopped.
+"""Losses: the disk full for good or for a while, a limit on the file's size, msrec stopped.
 
-For each: the program is never held up for longer than the manual says and ends as it does alone; what is missing is
-counted; and every tool that reads the trace says so. victim.c counts its calls in a page.
+For each: the program is never held up for longer than the manual says and ends as it does alone; the trace counts the
+missing calls; and every tool that reads the trace reports them. victim.c counts its calls in a page.
 """
 
 import os
@@ -62,7 +62,7 @@ def watch(page, seconds):
 
 
 def check_counts(page, stat):
-    """Nothing that is missing goes uncounted. Returns how much is missing."""
+    """The trace counts all missing calls. Returns their number."""
     missing = 0
     for name, counted in zip(COUNTS, page.counts()):
         expect(counted >= stat[name] - 6, f"{stat[name]} calls of {name} in the trace, {counted} made")
@@ -72,7 +72,7 @@ def check_counts(page, stat):
 
 
 def check_tools(bench, trace, lost):
-    """Each reader repeats the count on standard error, and does its work."""
+    """Each reader prints the count on standard error, and does its work."""
     for tool, *words in (("msreplay", "--time-unit=B", "--massif-out-file=/dev/null"), ("msreplay", "--memusage"),
                          ("msconvert", "--to=massif", "--time-unit=B", "-o", "/dev/null")):
         done = subprocess.run([bench.build.file("analyze/" + tool), *words, trace], stdout=subprocess.DEVNULL,
@@ -82,7 +82,7 @@ def check_tools(bench, trace, lost):
 
 
 def disk_full_for_a_while(bench):
-    """Recorded on as soon as there is room; between, the program is held up once for each of its threads."""
+    """Recording continues as soon as there is room; until then the program is held up once for each of its threads."""
     with SmallDisk(bench, "256k") as disk:
         _, page = bench.new_run()
         trace = os.path.join(disk.path, "t")
@@ -97,7 +97,7 @@ def disk_full_for_a_while(bench):
         expect(process.returncode == STATUS["exit"], f"status {process.returncode}: {err}")
         expect(err.count("waiting for room") == 1 and "cannot be written" not in err, f"says {err}")
         stat = bench.build.stat(trace)
-        expect(stat["complete"] == 1 and stat["lost"] > 0 and stat["lost_marks"] > 0, f"no loss is told: {stat}")
+        expect(stat["complete"] == 1 and stat["lost"] > 0 and stat["lost_marks"] > 0, f"no loss is counted: {stat}")
         expect(before["complete"] == 0 and stat["aligned_alloc"] > before["aligned_alloc"], "not recorded on")
         missing = check_counts(page, stat)
         check_tools(bench, trace, stat["lost"])
@@ -106,7 +106,7 @@ def disk_full_for_a_while(bench):
 
 
 def disk_full_for_good(bench):
-    """The program ends by itself; the trace has an end that tells what is missing."""
+    """The program ends by itself; the trace has an end with the number of missing events."""
     with SmallDisk(bench, "256k") as disk:
         _, page = bench.new_run()
         trace = os.path.join(disk.path, "t")
@@ -122,7 +122,7 @@ def disk_full_for_good(bench):
             missing = check_counts(page, stat)
             check_tools(bench, trace, stat["lost"])
         else:
-            # Not even an end had room behind the last whole unit.
+            # Behind the last whole unit there was no room for an end.
             code, lines = bench.replay(trace)
             expect(code == 1 and len(lines) == 1 and used % 4096 > 4096 - 160, f"msreplay: {code}: {lines}")
             missing = sum(page.counts())
@@ -179,7 +179,7 @@ def no_room_at_the_start(bench):
 
 
 def file_size_limit(bench):
-    """Reached in the middle: the file ends there, with what is missing."""
+    """Reached in the middle: the file ends there, with the number of missing events."""
     trace, page = bench.new_run()
     process = bench.start(trace, page, "_exit", 2000000)
     child_of(process)
@@ -203,7 +203,7 @@ def file_size_limit_at_the_start(bench):
 
 
 def recorder_stopped(seconds):
-    """The program waits 2 s at most, then goes on; what is lost is counted."""
+    """The program waits 2 s at most, then goes on; lost calls are counted."""
     def run(bench):
         trace, page = bench.new_run()
         process = bench.start(trace, page)
@@ -218,7 +218,7 @@ def recorder_stopped(seconds):
         stat = bench.build.stat(trace)
         expect(process.returncode == STATUS["exit"] and "cannot" not in err, f"status {process.returncode}: {err}")
         expect(longest < HELD_UP_MOST, f"the program was held up for {longest:.1f} s")
-        expect(stat["complete"] == 1 and stat["lost"] > 0 and stat["lost_marks"] > 0, "no loss is told")
+        expect(stat["complete"] == 1 and stat["lost"] > 0 and stat["lost_marks"] > 0, "no loss is counted")
         missing = check_counts(page, stat)
         check_tools(bench, trace, stat["lost"])
         return (f"held up {longest:.1f} s, {sum(page.counts())} calls, {missing} missing, {stat['lost']} events lost, "
@@ -227,7 +227,7 @@ def recorder_stopped(seconds):
 
 
 def state_of(pid):
-    """The letter that the kernel has for it; None: it is gone."""
+    """The kernel's letter for the process's state; None: it is gone."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rsplit(")", 1)[1].split()[0]
@@ -236,9 +236,9 @@ def state_of(pid):
 
 
 def recorder_stopped_at_the_end(bench):
-    """The program does not wait for msrec to end: it is done, and msrec reads the rest when it can."""
+    """The program ends without waiting for msrec, and msrec drains the rest later."""
     state, runs = None, 0
-    while state is None:            # where this script has to wait, all may be over before msrec is stopped
+    while state is None:            # if this script is delayed, all may be over before msrec is stopped
         runs += 1
         expect(runs < 20, "msrec was never stopped in time")
         trace, page = bench.new_run()

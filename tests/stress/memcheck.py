@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tools under Valgrind's memcheck: no use of memory that isn't theirs, or that nothing was written to.
+"""The tools under Valgrind's memcheck: no invalid access, and no use of uninitialised memory.
 
   memcheck.py --build DIR [--only PART]
 """

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Recordings that end before their program, or go on in another file: --max-size, --rotate, --duration.
 
-The program (victim.c) counts its calls in a page: what it counted must be in the files together. Each file
-is read by itself: it begins with what was live when the one before ended. msrec is killed while it
-rotates, and disks are full meanwhile.
+The program (victim.c) counts its calls in a page: the files together must have all of them. Each file is read by
+itself: it begins with the blocks that were live when the one before ended. msrec is killed while it rotates, and
+disks are full meanwhile.
 """
 
 import glob
@@ -116,7 +116,7 @@ def last_ones(bench):
 
 
 def too_large(bench):
-    """The program goes on, and ends as it would."""
+    """The program goes on, and ends as without msrec."""
     trace, page = bench.new_run()
     err = run_victim(bench, trace, page, ["--max-size=100k"], 2000000)
     stat, size = bench.build.stat(trace), os.path.getsize(trace)
@@ -145,7 +145,7 @@ def time_is_up(bench):
 
 
 def children(bench):
-    """A forked child's file has its parent's last base, and is whole; one of a stopped parent is not recorded."""
+    """A forked child's file is whole and has its parent's last initial state; no file for a stopped parent's child."""
     trace, _ = bench.new_run()
     process = record(bench, trace, ["--max-size=64k", "--rotate"], ["perl", "-e", FORKING])
     err = finish(process)
@@ -162,7 +162,7 @@ def children(bench):
 
 
 def frees_of_null(bench):
-    """Those of the clean-up at exit are none of a file that ended before, however late msrec is with it."""
+    """Frees of the clean-up at exit are not in a file that ended before, even if msrec ends it late."""
     found = []
     for options in [], ["-z", "19", "--max-size=64k", "--rotate"]:
         trace, _ = bench.new_run()
@@ -174,7 +174,7 @@ def frees_of_null(bench):
 
 
 def killed(bench):
-    """Whatever msrec was about: all files but the last are whole, and that one is sound or, just made, empty."""
+    """At any instant all files but the last are whole, and the last is sound or, if just made, empty."""
     for i in range(bench.kills):
         trace, page = bench.new_run()
         process = record(bench, trace, ["-q", "--max-size=64k", "--rotate"], [bench.victim, page.path, "exit", "0"])
@@ -219,7 +219,7 @@ def send(pid, number):
 
 
 def helpers(bench):
-    """Names are looked up by other processes; however long these take, there are never many."""
+    """Other processes look names up; even if they are slow, there are never many."""
     trace, page = bench.new_run()
     options = ["--embed-symbols", "--max-size=64k", "--rotate"]
     process = record(bench, trace, options, [bench.victim, page.path, "exit", "0"])
@@ -264,7 +264,7 @@ def check_tail(bench, paths):
 
 
 def disk_full(bench):
-    """The program ends by itself, and what is there can be read."""
+    """The program ends by itself, and the files are readable."""
     if not ROOT:
         return "skip: mounting needs root"
     with SmallDisk(bench, "256k") as disk:

@@ -65,13 +65,13 @@ class Bench:
 
 
 def outcomes(text):
-    """What each of Python's tests came to, in their order."""
+    """The result of each of Python's tests, in their order."""
     return re.findall(r"^(\S+) \.\.\. (.*)$", text, re.M) + re.findall(r"^(\S+ skipped|\S+ failed)", text, re.M)
 
 
 def python_run(bench, names, tries, wrap):
-    """(what came of it, its text, its folder, runs): some of Python's tests fail now and then on a busy machine,
-    unrecorded too."""
+    """(results, text, folder, runs): some of Python's tests fail now and then on a busy machine, unrecorded
+    too."""
     for i in range(tries):
         where = bench.new_folder()
         done = subprocess.run(wrap(where, [PYTHON, "-m", "test", *names]), cwd=where, stdin=subprocess.DEVNULL,

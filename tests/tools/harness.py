@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all test scripts share: the command line, the build's programs, folders, environments, cases, counts.
+"""The common part of all test scripts: the command line, the build's programs, folders, environments, cases, counts.
 
 A script has main(), which returns its exit status: 0, 1 (something differs) or SKIPPED. It takes its options from
 arguments(), works in a Scratch, and counts by run_cases(), Checks, Tally or run_seeds().
@@ -18,7 +18,7 @@ import time
 
 SKIPPED = 77        # meson's status for a test that cannot run here
 
-# Settings of the caller's that would change what a test sees; meson names the folders of shared modules.
+# The caller's variables that would change results; meson names the folders of shared modules.
 for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "MSREC_OPTS", "MSREPLAY_OPTS",
              "NO_COLOR"):
     os.environ.pop(name, None)
@@ -140,7 +140,7 @@ def by_process(paths):
 
 
 def until(condition, seconds=30):
-    """Waits for a condition, which may fail as long as it isn't so; whether it came true in time."""
+    """Waits for a condition, whose exceptions count as false; returns whether it came true in time."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -187,7 +187,7 @@ def need(*programs):
 
 
 class Problem(Exception):
-    """What a case finds wrong."""
+    """A failure of a case."""
 
 
 class Checks:
@@ -276,7 +276,7 @@ def run_script(doc, cases, bench, *more):
 
 
 def run_seeds(options, begin):
-    """What begin(folder) returns is called with each seed until it fails: the seed is printed, --keep has the files."""
+    """Calls begin(folder)'s result with each seed until it fails; prints that seed and leaves its files in --keep."""
     with Scratch() as folder:
         try_once = begin(pathlib.Path(folder))
         for seed in range(options.seed, options.seed + options.runs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine that something is measured on."""
+"""The machine that runs a benchmark."""
 
 import mmap
 import os
@@ -22,10 +22,10 @@ def available_memory():
 
 
 def touch_memory():
-    """Touches half of what memory there is to be had, and gives it back.
+    """Touches half of the available memory, and frees it.
 
-    A virtual machine gets a page from its host when it is touched for the first time. That takes seven
-    times as long as any later time, and would be counted to whatever is measured then.
+    A virtual machine gets a page from its host at the first touch. That takes seven times as long as a later
+    touch, and would add to the next measurement.
     """
     size = available_memory() // 2 // PAGE * PAGE
     child = os.fork()
