@@ -64,7 +64,7 @@ t short msusage -d none/x exit exit
 t sh -c 'ls -A "$TMPDIR"'
 t env TMPDIR=/nonexistent msusage true
 
-# A signal that comes when msrec has ended goes to nobody, even where its number is another process's by then. Here the
+# A signal that comes when msrec has ended reaches no process, even if its number is another process's by then. Here the
 # trace is none, but a pipe, which keeps msusage reading. Where numbers can't be chosen only its message is of interest.
 mkdir aside
 cp "$build/analyze/msusage" aside

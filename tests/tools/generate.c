@@ -554,7 +554,7 @@ static void generate(struct mst_reader *reader, int fd, uint64_t events, uint32_
 	info.recorder = "generate 1";
 	info.initial_state = info.pages = false;
 	info.begin_ns = 0;
-	info.stacks &= !info.exact; /* of which it tells by changes */
+	info.stacks &= !info.exact; /* the exact engine records SP changes instead */
 	g.shift = mst_reader_time_shift(reader);
 	read_calls(reader);
 	find_places();

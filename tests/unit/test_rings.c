@@ -25,10 +25,10 @@
 #include "tracee.h"
 
 #define WORKERS 4u
-#define CALLS 12000u /* of a worker: many times what its ring holds */
-#define SPELL 400u   /* a worker's calls between two short-lived threads */
+#define CALLS 12000u  /* of a worker: many times what its ring holds */
+#define INTERVAL 400u /* a worker's calls between two short-lived threads */
 #define SHORT_CALLS 25u
-#define THREADS (WORKERS * (1 + CALLS / SPELL))
+#define THREADS (WORKERS * (1 + CALLS / INTERVAL))
 #define ADDRESSES 64u  /* few, so that they come back at once */
 #define LARGE_RINGS 2u /* large rings of threads; then come small ones ... */
 #define SMALL_RINGS (shm_ring_classes[SHM_RING_CLASSES - 1].first) /* ... from this ring id on */
@@ -284,7 +284,7 @@ static void *run_worker(void *unused_argument)
 	while (!recorder_traces_children(&yes));
 	while (a->n < a->calls) {
 		run_step(a);
-		if (a->n % SPELL == 0) {
+		if (a->n % INTERVAL == 0) {
 			CHECK(pthread_create(&thread, NULL, run_short, NULL) == 0);
 			CHECK(pthread_join(thread, NULL) == 0);
 		}
