@@ -309,7 +309,7 @@ def main():
     parser.add_argument("--runs", type=int, default=9, metavar="N", help="rounds (9)")
     parser.add_argument("--quick", action="store_true", help="one round of small work: does it run at all")
     parser.add_argument("--only", action="append", metavar="RECORDER", help="only native and this one")
-    parser.add_argument("--output", default=os.path.join(HERE, "../../docs/benchmarks.md"), metavar="FILE")
+    parser.add_argument("--output", default="/dev/stdout", metavar="FILE")
     parser.add_argument("names", nargs="*", help="only these programs")
     args = parser.parse_args()
     args.runs = 1 if args.quick else args.runs
