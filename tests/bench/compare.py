@@ -81,7 +81,8 @@ def replay(builds, names, folder, runs, heaptrack):
             theirs = spread(columns[1][-1])
         print(f"| {name} | {statistics.median(row[0] for row in times):.4f} | "
               f"{statistics.median(row[1] for row in times):.4f} | {spread(speed)} | {theirs} |", flush=True)
-    print("| geometric mean | | | **%.2f** | %s |" % (mean(columns[0]), "**%.1f**" % mean(columns[1]) if heaptrack else ""))
+    theirs = "**%.1f**" % mean(columns[1]) if heaptrack else ""
+    print("| geometric mean | | | **%.2f** | %s |" % (mean(columns[0]), theirs))
 
 
 def many(builds, model, folder, events):
