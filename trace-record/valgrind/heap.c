@@ -16,6 +16,18 @@
 #include "stacks.h"
 #include "valgrind.h"
 
+/* What Valgrind's headers declare; meson.build asks them. */
+#if ENGINE_ORIGINAL_ALIGN /* since 3.22: the alignment as the program gave it comes, too, unused as in Massif */
+#define ORIGINAL_ALIGN , __attribute__((unused)) SizeT original_align
+#else
+#define ORIGINAL_ALIGN
+#endif
+#if ENGINE_WHOLE_REALLOC /* since 3.21: the replacement of realloc is given NULL and zero sizes, too */
+#define ZERO_BYTES_FREE VG_(clo_realloc_zero_bytes_frees)
+#else
+#define ZERO_BYTES_FREE True
+#endif
+
 /* In a table by address, of several at one address the newest first. The table uses the first two members. */
 struct block {
 	struct block *next;
@@ -141,7 +153,7 @@ static void *heap_new(ThreadId tid, SizeT size)
 	return give(tid, MST_OP_NEW, size, VG_(clo_alignment), 0, False);
 }
 
-static void *heap_new_aligned(ThreadId tid, SizeT size, SizeT align)
+static void *heap_new_aligned(ThreadId tid, SizeT size, SizeT align ORIGINAL_ALIGN)
 {
 	return give(tid, MST_OP_NEW, size, align, align, False);
 }
@@ -151,7 +163,7 @@ static void *heap_new_array(ThreadId tid, SizeT size)
 	return give(tid, MST_OP_NEW_ARRAY, size, VG_(clo_alignment), 0, False);
 }
 
-static void *heap_new_array_aligned(ThreadId tid, SizeT size, SizeT align)
+static void *heap_new_array_aligned(ThreadId tid, SizeT size, SizeT align ORIGINAL_ALIGN)
 {
 	return give(tid, MST_OP_NEW_ARRAY, size, align, align, False);
 }
@@ -161,7 +173,7 @@ static void *heap_calloc(ThreadId tid, SizeT n, SizeT size)
 	return give(tid, MST_OP_CALLOC, n * size, VG_(clo_alignment), 0, True);
 }
 
-static void *heap_memalign(ThreadId tid, SizeT align, SizeT size)
+static void *heap_memalign(ThreadId tid, SizeT align ORIGINAL_ALIGN, SizeT size)
 {
 	return give(tid, MST_OP_MEMALIGN, size, align, align, False);
 }
@@ -207,7 +219,7 @@ static void *move(ThreadId tid, struct block *block, SizeT size)
 	return p;
 }
 
-static void *heap_realloc(ThreadId tid, void *p, SizeT size)
+static void *resize(ThreadId tid, void *p, SizeT size)
 {
 	struct block *block = VG_(HT_remove)(blocks, (UWord)p);
 
@@ -219,6 +231,18 @@ static void *heap_realloc(ThreadId tid, void *p, SizeT size)
 	VG_(HT_add_node)(blocks, block);
 	emit_realloc(tid, MST_OP_REALLOC_IN_PLACE, (Addr)p, (Addr)p, size);
 	return p;
+}
+
+/* Versions before 3.21 call malloc and free instead, where `p` is NULL or `size` 0. */
+static void *heap_realloc(ThreadId tid, void *p, SizeT size)
+{
+	if (!p)
+		return give(tid, MST_OP_REALLOC, size, VG_(clo_alignment), 0, False);
+	if (size == 0 && ZERO_BYTES_FREE) {
+		heap_free(tid, p);
+		return NULL;
+	}
+	return resize(tid, p, size ? size : 1);
 }
 
 static SizeT heap_usable(ThreadId tid, void *p)
