@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "full_version.h"
 #include "help.h"
 #include "launch.h"
 #include "messages.h"
 #include "mst_limits.h"
 #include "shm.h"
 
-const char *argp_program_version = "msrec " MSREC_VERSION;
+const char *argp_program_version = "msrec " MSREC_FULL_VERSION;
 
 #define MAX_SIZE_MIN (64u << 10)
 

@@ -11,6 +11,7 @@
 #include "block_sizes.h"
 #include "convert_options.h"
 #include "file.h"
+#include "full_version.h"
 #include "line_reader.h"
 #include "massif_run.h"
 #include "memory.h"
@@ -21,7 +22,7 @@
 
 #define NAME "msconvert"
 
-const char *argp_program_version = NAME " " MSREC_VERSION;
+const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 
 #define HEAD_BYTES 256
 #define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */

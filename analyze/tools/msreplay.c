@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "full_version.h"
 #include "massif_run.h"
 #include "memory.h"
 #include "memusage_tool.h"
@@ -12,7 +13,7 @@
 
 #define NAME "msreplay"
 
-const char *argp_program_version = NAME " " MSREC_VERSION;
+const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 
 enum { KEY_MEMUSAGE = 0x3000 };
 

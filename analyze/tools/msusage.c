@@ -8,13 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "full_version.h"
 #include "help.h"
 #include "memusage_tool.h"
 #include "run_msrec.h"
 
 #define NAME "msusage"
 
-const char *argp_program_version = NAME " " MSREC_VERSION;
+const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 
 /* msrec's status for failures of its own, as env(1) has it. */
 enum { STATUS_FAILED = 125 };

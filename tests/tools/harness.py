@@ -46,7 +46,7 @@ class Build:
     def file(self, name):
         path = os.path.join(self.root, name)
         if not os.path.exists(path):
-            raise SystemExit(f"{path}: missing; build with -Dtests=true")
+            raise SystemExit(f"{path}: missing; build with -Dtests=enabled")
         return path
 
     def later(self):
