@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "messages.h"
 #include "mst_limits.h"
+#include "option_words.h"
 #include "shm.h"
 
 const char *argp_program_version = "msrec " MSREC_FULL_VERSION;
@@ -50,6 +51,7 @@ enum {
 	OPT_MAX_SIZE,
 	OPT_ROTATE,
 	OPT_DURATION,
+	OPT_PID = 'p',
 };
 
 static const struct argp_option options[] = {
@@ -68,20 +70,23 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Recording:", 2 },
 	{ "engine", OPT_ENGINE, "preload|valgrind", 0,
 	  "Record by a library in the program, or, slowly and exactly, by a tool for Valgrind (preload)", 2 },
-	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", 0,
+	{ "trace-children", OPT_TRACE_CHILDREN, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Record the programs that PROGRAM executes, too (no); forked children always are", 2 },
 	{ "depth", OPT_DEPTH, "N", 0, "Keep the N innermost frames of a stack, 1 to 2048 (256)", 2 },
-	{ "identity", OPT_IDENTITY, "yes|no", 0,
+	{ "identity", OPT_IDENTITY, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Record which block a free frees, not just of which kind (yes)", 2 },
 	{ "no-args", OPT_NO_ARGS, NULL, 0, "Keep the arguments of programs out of the traces", 2 },
-	{ "free-stacks", OPT_FREE_STACKS, "yes|no", 0, "Record the stacks of frees, too (no)", 2 },
-	{ "usable", OPT_USABLE, "yes|no", 0, "Record how much the allocator gives, too (no)", 2 },
-	{ "mmap", OPT_MMAP, "yes|no", 0,
+	{ "free-stacks", OPT_FREE_STACKS, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Record the stacks of frees, too (no)", 2 },
+	{ "usable", OPT_USABLE, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Record how much the allocator gives, too (no)", 2 },
+	{ "mmap", OPT_MMAP, "yes|no", OPTION_ARG_OPTIONAL,
 	  "Record the program's own calls of mmap, mremap and munmap, too (no)", 2 },
-	{ "pages", OPT_PAGES, NULL, 0,
-	  "Record all calls that map and unmap pages, the C library's too, for msreplay --pages-as-heap", 2 },
-	{ "stacks", OPT_STACKS, "yes|no", 0, "Record how deep stacks are at the calls, as memusage does (no)",
+	{ "pages", OPT_PAGES, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Record all calls that map and unmap pages, the C library's too, for msreplay --pages-as-heap (no)",
 	  2 },
+	{ "stacks", OPT_STACKS, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Record how deep stacks are at the calls, as memusage does (no)", 2 },
 	{ "timer", OPT_TIMER, "MS|off", 0,
 	  "Look at the stacks after each MS of CPU time, too, by SIGURG; implies --stacks=yes (off)", 2 },
 	{ "instructions", OPT_INSTRUCTIONS, "auto|pmu|exact|off", 0,
@@ -90,17 +95,22 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
-	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", 0,
+	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", OPTION_ARG_OPTIONAL,
 	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
-	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", 0, "The same for libstdc++ (yes)", 2 },
+	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", OPTION_ARG_OPTIONAL, "The same for libstdc++ (yes)",
+	  2 },
 	{ NULL, 0, NULL, 0, "Messages:", 3 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 3 },
 	{ "verbose", 'v', NULL, 0, "Say more", 3 },
+	{ "pid", OPT_PID, "PID", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 3 }, /* refused with a hint */
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
+/* An option without a value means yes. */
 static bool yes_or_no(struct argp_state *state, const char *option, const char *arg)
 {
+	if (!arg)
+		return true;
 	if (strcmp(arg, "yes") != 0 && strcmp(arg, "no") != 0)
 		argp_error(state, "--%s takes yes or no, not '%s'", option, arg);
 	return arg[0] == 'y';
@@ -214,7 +224,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		capture->maps = yes_or_no(state, "mmap", arg);
 		return 0;
 	case OPT_PAGES:
-		capture->pages = true;
+		capture->pages = yes_or_no(state, "pages", arg);
 		return 0;
 	case OPT_STACKS:
 		capture->stacks = yes_or_no(state, "stacks", arg);
@@ -258,6 +268,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v':
 		line->verbosity++;
 		return 0;
+	case OPT_PID:
+		argp_error(state, "-p: cannot attach to a running process; start it with 'msrec PROGRAM' "
+				  "(--duration=S and --sample=BYTES suit long runs)");
+		return 0;
 	case ARGP_KEY_END:
 		if (output->rotates && !output->max_bytes)
 			argp_error(state, "--rotate needs --max-size");
@@ -269,28 +283,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-/* The words of MSREC_OPTS between our name and the real arguments. */
-static char **prepend_environment(struct command_line *line, int *argc, char **argv)
-{
-	const char *text = getenv("MSREC_OPTS");
-	char *copy, **all, *save = NULL;
-	int n = 0;
-
-	if (!text)
-		return argv;
-	copy = line->words = strdup(text);
-	all = line->all_words = calloc((size_t)*argc + strlen(text) + 2, sizeof(*all));
-	if (!copy || !all)
-		return argv;
-	all[n++] = argv[0];
-	for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
-		all[n++] = word;
-	for (int i = 1; i < *argc; i++)
-		all[n++] = argv[i];
-	*argc = n;
-	return all;
 }
 
 int command_line_parse(struct command_line *line, int argc, char **argv)
@@ -313,8 +305,10 @@ int command_line_parse(struct command_line *line, int argc, char **argv)
 		.verbosity = 1,
 	};
 	argp_err_exit_status = LAUNCH_FAILED;
-	argv = prepend_environment(line, &argc, argv);
-	error = help_parse("msrec", LAUNCH_FAILED, &argp, argc, argv, ARGP_IN_ORDER, line);
+	line->words = option_words_prepend(getenv("MSREC_OPTS"), &argc, argv);
+	error = line->words
+			? help_parse("msrec", LAUNCH_FAILED, &argp, argc, line->words, ARGP_IN_ORDER, line)
+			: ENOMEM;
 	if (error)
 		complain("%s", strerror(error));
 	else if (line->argc == 0)

@@ -11,7 +11,7 @@ struct command_line {
 	int argc;
 	int verbosity;            /* 0: only errors; 1: the default */
 	bool instructions_wanted; /* say so if instructions cannot be counted */
-	char *words, **all_words; /* of MSREC_OPTS, for the life of msrec: the options point there */
+	char **words; /* with those of MSREC_OPTS; the options point there as long as msrec lives */
 };
 
 /* 0, or msrec's exit status after a message; exits after --help, --version and usage errors. */
