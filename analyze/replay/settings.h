@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Massif's options that change its answer, and our own. Defaults, ranges and messages are those of Massif 3.19; args.c
+ * Massif's options that change its answer, and our own. Defaults and ranges are those of Massif 3.19; the tools' args.c
  * fills this from a command line.
  */
 #ifndef ANALYZE_SETTINGS_H
@@ -87,10 +87,26 @@ struct settings {
 	struct name_list fullpath_after;
 	struct at *ats; /* in order; owned */
 	size_t n_ats;
-	bool only_moments; /* write the files for `ats` and no others */
-	char *out_file;    /* --massif-out-file pattern, owned */
-	char *xtree_file;  /* --xtree-memory-file pattern, owned */
-	char *desc;        /* the options as given, for massif.out's first line; owned, "" if none */
+	bool only_moments;      /* write the files for `ats` and no others */
+	char *out_file;         /* pattern of the result's name, owned */
+	const char *out_option; /* the option that gave it */
+	char *xtree_file;       /* --xtree-memory-file pattern, owned */
+	char *desc;             /* the options as given, for massif.out's first line; owned, "" if none */
 };
+
+/* Sets Massif's defaults. False: no memory; then settings_finish() has been done. */
+bool settings_init(struct settings *settings);
+void settings_finish(struct settings *settings);
+
+/* The rest returns 0 or ENOMEM. */
+
+/* Replaces an owned text of the settings by a copy. */
+int settings_replace(char **text, const char *by);
+
+/* Adds a request at its place in the order. */
+int settings_add_at(struct settings *settings, struct at at);
+
+/* Appends a copy of the name. */
+int name_list_append(struct name_list *list, const char *name);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,13 +56,10 @@ static char **split_words(const char *text, int *n, bool *closed)
 
 static int refuse(struct args *args, const char *word, const char *why)
 {
-	if (asprintf(&args->problem, "%s%s%s", word, *word ? ": " : "", why) < 0) {
-		args->problem = NULL;
-		return ENOMEM;
-	}
-	args->status = ARGS_STATUS_USAGE;
-	return EINVAL;
+	return refusal_set(&args->refusal, REFUSAL_USAGE, "%s%s%s", word, *word ? ": " : "", why);
 }
+
+static const struct argp_option options[] = { { "output", 'o', "FILE", 0, NULL, 0 }, { 0 } };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
@@ -72,19 +68,21 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = args;
 		return 0;
+	case 'o':
+		return args_set_out_file(args, "output", value);
 	case ARGP_KEY_ARG:
 		return refuse(args, value, "not an option");
 	case ARGP_KEY_ERROR:
 		/* Without a problem from a parser, argp failed by itself; it doesn't report which error it met. */
-		return args->problem ? 0
-				     : refuse(args, state->argv[state->next - 1],
-					      "not one of Massif's options, or without its value");
+		return args->refusal.text ? 0
+					  : refuse(args, state->argv[state->next - 1],
+						   "not one of Massif's options, or without its value");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp_child children[] = { { &args_argp, 0, NULL, 0 }, { 0 } };
-static const struct argp argp = { .parser = parse_option, .children = children };
+static const struct argp argp = { .options = options, .parser = parse_option, .children = children };
 
 int also_parse(struct args *args, const char *text)
 {
@@ -101,6 +99,6 @@ int also_parse(struct args *args, const char *text)
 			   : refuse(args, "", "a quote is not closed");
 	free(words);
 	if (error == 0 && !args->settings.out_file)
-		error = refuse(args, "", "a --massif-out-file is missing");
+		error = refuse(args, "", "an --output or --massif-out-file is missing");
 	return error;
 }

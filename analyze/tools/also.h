@@ -10,8 +10,8 @@
 
 /*
  * Fills `args` from `text`: words separated by blanks. Single or double quotes, which may begin inside a word, keep
- * their text as it is. The words must include --massif-out-file. Returns 0, ENOMEM, or EINVAL with args->problem and
- * args->status. The caller calls args_finish() in each case.
+ * their text as it is. The words must include --output or --massif-out-file. Returns 0, ENOMEM, or EINVAL with
+ * args->refusal. The caller calls args_finish() in each case.
  */
 int also_parse(struct args *args, const char *text);
 

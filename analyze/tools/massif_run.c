@@ -84,7 +84,7 @@ static int name_results(struct massif_run *item, const struct tool *tool, const 
 			return status;
 	}
 	if (!output)
-		item->name = tool_out_name(tool, "massif-out-file", settings->out_file, outname, &status);
+		item->name = tool_out_name(tool, settings->out_option, settings->out_file, outname, &status);
 	else if (!(item->name = strdup(output)))
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	return item->name ? name_ats(item, tool) : status;

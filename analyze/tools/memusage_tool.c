@@ -21,8 +21,9 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "memusage's report and pictures:", TOOL_GROUP_MEMUSAGE },
 	{ "color", KEY_COLOR, "WHEN", 0, "colours in the report: auto, always, never (auto)",
 	  TOOL_GROUP_MEMUSAGE },
-	{ "mmap", 'm', "memusage", OPTION_ARG_OPTIONAL,
-	  "also count mmap, mremap and munmap; 'memusage': with memusage's errors", TOOL_GROUP_MEMUSAGE },
+	{ "mmap", 'm', "yes|no|memusage", OPTION_ARG_OPTIONAL,
+	  "also count mmap, mremap and munmap; 'memusage': with memusage's errors (no)",
+	  TOOL_GROUP_MEMUSAGE },
 	{ "data", 'd', "FILE", 0, "write the live bytes call by call, for memusagestat",
 	  TOOL_GROUP_MEMUSAGE },
 	{ "png", 'p', "FILE", 0, "draw memusagestat's picture", TOOL_GROUP_MEMUSAGE },
@@ -83,6 +84,17 @@ static void load_png(struct argp_state *state)
 #endif
 }
 
+static enum memusage_maps parse_maps(struct argp_state *state, const char *value)
+{
+	if (!value || strcmp(value, "yes") == 0)
+		return MEMUSAGE_MAPS;
+	if (strcmp(value, "no") == 0)
+		return MEMUSAGE_NO_MAPS;
+	if (strcmp(value, "memusage") != 0)
+		argp_error(state, "--mmap=%s: should be yes, no or memusage", value);
+	return MEMUSAGE_MAPS_AS_MEMUSAGE;
+}
+
 static error_t parse_key(struct memusage_tool *usage, int key, const char *value, struct argp_state *state)
 {
 	switch (key) {
@@ -91,9 +103,7 @@ static error_t parse_key(struct memusage_tool *usage, int key, const char *value
 			argp_error(state, "--color=%s: should be auto, always or never", value);
 		return 0;
 	case 'm':
-		if (value && strcmp(value, "memusage") != 0)
-			argp_error(state, "--mmap=%s: should be memusage, or nothing", value);
-		usage->maps = value ? MEMUSAGE_MAPS_AS_MEMUSAGE : MEMUSAGE_MAPS;
+		usage->maps = parse_maps(state, value);
 		return 0;
 	case 'd':
 		usage->data = value;
@@ -186,7 +196,7 @@ static int name_files(const struct memusage_tool *usage, const struct tool *tool
 {
 	const char *const given[FORM_COUNT] = { usage->data, usage->png, usage->svg };
 	struct output_set set = { 0 };
-	int status = output_set_add(&set, tool, input, "-"); /* the report's */
+	int status = output_set_add(&set, tool, input, usage->report ? usage->report : "-");
 	for (enum form form = 0; form < FORM_COUNT && status == 0; form++) {
 		if (!given[form])
 			continue;
@@ -250,18 +260,42 @@ static void destroy_observers(struct observers *o)
 	memusage_destroy(o->memusage);
 }
 
-static bool print_report(const struct observers *o, const struct memusage_tool *usage,
+static void print_report(const struct observers *o, const struct tool_trace *trace, FILE *report, bool colour)
+{
+	memusage_print(o->memusage, report, colour);
+	if (o->full)
+		fullusage_print(o->full, trace->reader, report);
+}
+
+static bool print_stream(const struct observers *o, const struct memusage_tool *usage,
 			 const struct tool *tool, const struct tool_trace *trace, FILE *report, int fd)
 {
-	memusage_print(o->memusage, report, term_colour_wanted(usage->colour, fd));
-	if (o->full) {
-		fullusage_print(o->full, trace->reader, report);
-		tool_symbol_notices(tool, symbolize_symbols(o->symbolizer));
-	}
+	print_report(o, trace, report, term_colour_wanted(usage->colour, fd));
 	if (fflush(report) == 0 && !ferror(report))
 		return true;
 	tool_error(tool, "standard output: cannot write");
 	return false;
+}
+
+static bool write_report(const struct observers *o, const struct memusage_tool *usage,
+			 const struct tool *tool, const struct tool_trace *trace)
+{
+	struct output_file file;
+	char *text = NULL;
+	size_t length;
+	FILE *report = open_memstream(&text, &length);
+	if (report)
+		print_report(o, trace, report, usage->colour == TERM_COLOUR_ALWAYS);
+	const bool fine = report && fclose(report) == 0;
+	bool written = fine && output_begin(&file, tool, usage->report, OUTPUT_FILE_RESULT, PACK_NONE);
+	if (written) {
+		out_write(file.out, text, length);
+		written = output_end(&file, tool, usage->report, true);
+	}
+	if (!fine)
+		tool_error(tool, "%s", strerror(ENOMEM));
+	free(text);
+	return written;
 }
 
 static int replay(const struct memusage_tool *usage, const struct tool *tool, const struct tool_trace *trace,
@@ -277,7 +311,10 @@ static int replay(const struct memusage_tool *usage, const struct tool *tool, co
 		tool_error(tool, "%s", strerror(ENOMEM));
 	}
 	if (tool_has_result(status)) {
-		bool printed = print_report(&o, usage, tool, trace, report, fd);
+		const bool printed = usage->report ? write_report(&o, usage, tool, trace)
+						   : print_stream(&o, usage, tool, trace, report, fd);
+		if (o.full)
+			tool_symbol_notices(tool, symbolize_symbols(o.symbolizer));
 		if (!write_files(usage, tool, data, names) || !printed)
 			status = TOOL_NO_RESULT;
 	}

@@ -16,7 +16,8 @@ struct memusage_tool {
 	enum memusage_maps maps;
 	enum term_colour colour;
 	const char *data, *png, *svg; /* names of files; NULL: not wanted */
-	const char *given;            /* the first option met, by its long name; NULL: none */
+	const char *report; /* name of the report's file; NULL: it goes to the stream that is given */
+	const char *given;  /* the first option met, by its long name; NULL: none */
 	struct graph graph;
 };
 
@@ -26,8 +27,8 @@ extern const struct argp memusage_tool_argp;
 void memusage_tool_init(struct memusage_tool *usage);
 
 /*
- * Replays `trace`, prints the report on `report`, a stream on the descriptor `fd`, and writes the
- * files. Returns an enum tool_status.
+ * Replays `trace`, prints the report on `report`, a stream on the descriptor `fd`, or writes it to its file, and writes
+ * the other files. Returns an enum tool_status.
  */
 int memusage_tool_run(const struct memusage_tool *usage, const struct tool *tool,
 		      const struct tool_trace *trace, FILE *report, int fd);

@@ -149,9 +149,10 @@ static bool settle_query(struct convert_command *command, const struct tool_trac
 static char *output_name(const struct convert_command *command, const struct tool_trace *trace, int *status)
 {
 	const struct tool *tool = &command->tool;
+	const struct settings *settings = &tool->args.settings;
 	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
 	if (!command->output)
-		return tool_out_name(tool, "massif-out-file", tool->args.settings.out_file, &outname, status);
+		return tool_out_name(tool, settings->out_option, settings->out_file, &outname, status);
 	char *name = strdup(command->output);
 	if (!name)
 		tool_error(tool, "%s", strerror(errno));
@@ -347,7 +348,8 @@ int main(int argc, char **argv)
 	};
 
 	memory_prepare();
-	if (!tool_init(&command.tool, NAME) || !args_set_out_file(&command.tool.args, "-")) {
+	if (!tool_init(&command.tool, NAME) ||
+	    args_set_out_file(&command.tool.args, "massif-out-file", "-") != 0) {
 		fputs(NAME ": out of memory\n", stderr);
 		return TOOL_NO_RESULT;
 	}

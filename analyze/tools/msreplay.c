@@ -25,15 +25,17 @@ struct command {
 };
 
 static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "the same as --massif-out-file (massif.out.%p)", TOOL_GROUP_OUTPUT },
 	{ "memusage", KEY_MEMUSAGE, "full", OPTION_ARG_OPTIONAL,
-	  "print memusage's report on standard output instead; 'full': and what memusage doesn't tell",
+	  "print memusage's report instead, on standard output or to --output's FILE; 'full': and what memusage "
+	  "leaves out",
 	  TOOL_GROUP_MEMUSAGE },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Replay a heap trace recorded by msrec and write what Valgrind's Massif would have written, "
-	"to massif.out.PID unless told otherwise. TRACE may be - for standard input."
+	"to massif.out.PID or to the FILE of --output. TRACE may be - for standard input."
 	"\v"
 	"Words in the environment variable MSREPLAY_OPTS come before those of the command line.\n"
 	"\n"
@@ -52,6 +54,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		state->child_inputs[0] = &command->tool;
 		state->child_inputs[1] = &command->usage;
 		return 0;
+	case 'o':
+		return args_set_out_file(&command->tool.args, "output", value);
 	case KEY_MEMUSAGE:
 		if (value && strcmp(value, "full") != 0)
 			argp_error(state, "--memusage=%s: should be full, or nothing", value);
@@ -108,14 +112,37 @@ static bool has_mappings(const struct mst_reader *reader)
 	return has;
 }
 
+/* Names the report's file if --output asks for one. False after a message: *status is the exit status. */
+static bool name_report(struct command *command, const struct tool_trace *trace, char **name, int *status)
+{
+	const struct settings *settings = &command->tool.args.settings;
+	struct outname outname = { .pid = mst_reader_info(trace->reader)->pid };
+	*name = NULL;
+	if (strcmp(settings->out_option, "output") != 0)
+		return true;
+	*name = tool_out_name(&command->tool, settings->out_option, settings->out_file, &outname, status);
+	if (*name && strcmp(*name, "-") != 0)
+		command->usage.report = *name;
+	return *name;
+}
+
 static int print_usage(struct command *command, const struct tool_trace *trace)
 {
-	const int status = memusage_tool_run(&command->usage, &command->tool, trace, stdout, STDOUT_FILENO);
+	char *name;
+	int status;
+	if (!name_report(command, trace, &name, &status))
+		return status;
+	if (command->tool.args.given)
+		tool_notice(&command->tool,
+			    "--%s: an option of Massif's, without effect on memusage's report",
+			    command->tool.args.given);
+	status = memusage_tool_run(&command->usage, &command->tool, trace, stdout, STDOUT_FILENO);
 	if (tool_has_result(status) && command->usage.maps != MEMUSAGE_NO_MAPS &&
 	    !has_mappings(trace->reader))
 		tool_notice(&command->tool,
 			    "%s: no calls of mmap and its like are recorded in it (msrec --mmap=yes)",
 			    trace->name);
+	free(name);
 	return status;
 }
 

@@ -10,6 +10,7 @@
 #include "also.h"
 #include "help.h"
 #include "number.h"
+#include "option_words.h"
 #include "pattern.h"
 #include "printable.h"
 #include "streams.h"
@@ -108,15 +109,11 @@ static int add_symbol_dir(struct tool *tool, const char *directory)
 	return 0;
 }
 
-/* Makes the problem the tool's, after the text of its --also. */
-static int hand_on_problem(struct tool *tool, const struct args *also, const char *text)
+/* Makes the refusal the tool's, after the text of its --also. */
+static int hand_on_refusal(struct tool *tool, const struct args *also, const char *text)
 {
-	if (asprintf(&tool->args.problem, "--also=%s:\n%s", text, also->problem) < 0) {
-		tool->args.problem = NULL;
-		return ENOMEM;
-	}
-	tool->args.status = also->status;
-	return EINVAL;
+	return refusal_set(&tool->args.refusal, also->refusal.status, "--also=%s:\n%s", text,
+			   also->refusal.text);
 }
 
 static int add_also(struct tool *tool, const char *text)
@@ -127,7 +124,7 @@ static int add_also(struct tool *tool, const char *text)
 	tool->also = also;
 	also += tool->n_also++;
 	int error = also_parse(also, text);
-	return error == EINVAL ? hand_on_problem(tool, also, text) : error;
+	return error == EINVAL ? hand_on_refusal(tool, also, text) : error;
 }
 
 static void parse_jobs(struct tool *tool, const char *value, struct argp_state *state)
@@ -189,7 +186,7 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	       void *input, char ***words)
 {
 	argp_err_exit_status = TOOL_USAGE;
-	*words = args_prepend(variable ? getenv(variable) : NULL, &argc, argv);
+	*words = option_words_prepend(variable ? getenv(variable) : NULL, &argc, argv);
 	error_t error = ENOMEM;
 	if (*words && argc > 0) {
 		(*words)[0] = (char *)tool->name; /* messages don't depend on how the program was called */
@@ -197,9 +194,9 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 	}
 	if (error == 0)
 		return 0;
-	if (tool->args.problem) {
-		tool_error_lines(tool, tool->args.problem);
-		return tool->args.status;
+	if (tool->args.refusal.text) {
+		tool_error_lines(tool, tool->args.refusal.text);
+		return tool->args.refusal.status;
 	}
 	tool_error(tool, "%s", strerror(error));
 	return TOOL_NO_RESULT;
@@ -266,11 +263,11 @@ char *tool_out_name(const struct tool *tool, const char *option, const char *pat
 	char *name = outname_expand(outname, pattern, &why);
 	if (name)
 		return name;
-	*status = why ? (int)ARGS_STATUS_MASSIF : (int)TOOL_NO_RESULT;
+	*status = why ? (int)REFUSAL_MASSIF : (int)TOOL_NO_RESULT;
 	if (why) {
 		tool_error(tool, "Bad option: --%s=%s", option, pattern);
 		tool_error_lines(tool, why);
-		tool_error_lines(tool, ARGS_USE_HELP);
+		tool_error_lines(tool, REFUSAL_USE_HELP);
 	} else {
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	}

@@ -95,7 +95,7 @@ static bool settle(const struct tool *tool, const struct tool_trace *trace, stru
 	if (pages && settings->stacks)
 		/* Massif prints this and counts both. */
 		tool_error_lines(tool, "Bad option: --pages-as-heap=yes\n"
-				       "Cannot be used together with --stacks=yes\n" ARGS_USE_HELP);
+				       "Cannot be used together with --stacks=yes\n" REFUSAL_USE_HELP);
 	settings->pages_as_heap = pages;
 	if (pages)
 		settings->heap_admin = 0;

@@ -28,7 +28,7 @@ long_options()
 
 help=$("$room/$tool" --help) || complain "--help fails"
 echo "$help" | awk 'length > 80 { exit 1 }' || complain "--help is wider than 80 columns"
-listed=$(echo "$help" | grep -oE -e '^  (-., |    )--[a-z][-a-z]+' | long_options)
+listed=$(echo "$help" | grep -oE -e '^  (-., |    )--[a-z][-a-z]+([[]?=[^ ]+)?(, --[a-z][-a-z]+)?' | long_options)
 [ -n "$listed" ] || complain "--help lists nothing"
 
 page=$source/docs/man/$tool.1.scd

@@ -42,6 +42,7 @@ t msreplay -t T
 t msreplay --memusage -x wide T
 t msreplay --memusage -y 16385 T
 t msreplay --memusage -y -1 T
+t sh -c 'msreplay --memusage --threshold=3 T | head -n 2'
 
 # Values that Massif refuses, in its words.
 t msreplay --depth=0 T
@@ -55,6 +56,7 @@ t msreplay --peak-inaccuracy=much T
 t msreplay --alignment=24 T
 t msreplay --heap=maybe T
 t msreplay --time-unit=s T
+t msreplay --time-unit=s --compat=3.19 T
 t msreplay --xtree-memory=some T
 t msreplay --xtree-compress-strings=maybe T
 t msreplay --xtree-memory=full --xtree-memory-file=%x T
@@ -113,6 +115,9 @@ cd ..
 t diff apart together
 t msreplay --at=5 --at=end --at=05 T
 t msreplay --at=end --also=--massif-out-file=massif.out.4711.at-end T
+t sh -c 'msreplay -q -o out.%p "--also=-o also.%p --depth=3" T && ls out.* also.* && msreplay -q --massif-out-file=- T | diff - out.4711'
+t msreplay -o %x T
+t sh -c 'msreplay -q --heap --stats=no -o - T | head -n 1'
 mkdir moments
 t msreplay -q --massif-out-file=moments/%p --time-unit=B --at=999 --at=peak --at=0 --also='--at=end --massif-out-file=moments/ms' --also='--heap=no --massif-out-file=moments/no --at=peak --at=3' T
 t sh -c 'msreplay -q --massif-out-file=moments/y --time-unit=B T && cd moments && tail -n +2 y >z && tail -n +2 4711 | cmp - z && rm y z'
@@ -135,9 +140,14 @@ t msreplay --massif-out-file=/dev/null cut
 t msreplay --memusage K
 t msreplay -q --memusage --color=always cut
 t sh -c 'msreplay --memusage T >/dev/full'
+t msreplay --memusage -o /dev/full T
+t msreplay --memusage -o same -d same T
+t msreplay --memusage -o T T
 msreplay -q --memusage T >plain-report
 
 t sh -c 'msreplay -q --memusage=full T | diff plain-report -'
+t sh -c 'msreplay -q --memusage -o report.%p T && cmp report.4711 plain-report'
+t sh -c 'msreplay -q --memusage -o - T | cmp - plain-report'
 
 # memusage's data file and pictures.
 t sh -c 'msreplay -q --memusage -d data -p picture --svg=picture.svg -x 200 -y 150 T | cmp - plain-report'
