@@ -467,10 +467,12 @@ static inline int write_event(struct tracee *t, struct consumer *consumer, const
 void tracee_set_time(struct tracee *t, const struct consumer *consumer, uint64_t stamp,
 		     const struct clock *clock)
 {
+	const uint64_t ns = clock_ns(clock, stamp);
+
 	assert(consumer->ring);
 	t->at_stamp = stamp;
 	t->at_thread = consumer->thread;
-	mst_writer_at(t->writer, clock_ns(clock, stamp), consumer->thread);
+	mst_writer_at(t->writer, ns > t->start_ns ? ns - t->start_ns : 0, consumer->thread);
 }
 
 /* Writes an event that gives an address at which a block is live: that block was freed. */

@@ -66,7 +66,7 @@ static struct mst_file_info file_info(const struct session *s, const struct reco
 		.parent_pid = r->parent_pid,
 		.machine = EM_X86_64,
 		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
-		.start_ns = s->start_realtime_ns,
+		.start_ns = s->start_realtime_ns + r->start_ns,
 		.sample_bytes = capture->sample_bytes,
 		.instructions = capture->instructions || capture->exact,
 		.stacks = s->family.shm->stacks,
@@ -212,10 +212,18 @@ static void limit_batch(struct recording *r, uint64_t max_bytes)
 		tracee_set_batch(r->tracee, rotation_batch(max_bytes));
 }
 
+/* The first program's clock is the session's, because its file is begun before the program. */
+static void start_clock(struct session *s, struct recording *r, uint64_t stamp)
+{
+	clock_sample(&s->clock);
+	r->start_ns = clock_ns(&s->clock, stamp);
+}
+
 void recording_begin(struct session *s, struct recording *r, struct shm_segment *segment)
 {
 	assert(!r->tracee && !r->stopped);
 	if (!r->writer) {
+		start_clock(s, r, segment->start);
 		read_command(s, r, segment);
 		note_error(r, make_file(s, r));
 	}
@@ -227,6 +235,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 		return;
 	}
 	r->writer = NULL;
+	tracee_set_start(r->tracee, r->start_ns);
 	limit_batch(r, s->options.output.max_bytes);
 }
 
@@ -235,6 +244,7 @@ void recording_begin_child(struct recording *r, struct recording *parent, struct
 {
 	assert(!r->tracee && !r->writer && !r->stopped && parent->tracee);
 	r->parent_pid = (uint32_t)parent->pid;
+	r->start_ns = parent->start_ns;
 	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
 	r->tracee = tracee_create_child(segment, parent->tracee);
 	if (r->tracee) {
@@ -331,7 +341,11 @@ static void finish_file(struct session *s, struct recording *r, struct mst_write
 
 void recording_end(struct session *s, struct recording *r, uint8_t reason, uint32_t detail)
 {
-	struct mst_end end = { .reason = reason, .detail = detail, .time_ns = s->clock.ns[1] };
+	struct mst_end end = {
+		.reason = reason,
+		.detail = detail,
+		.time_ns = s->clock.ns[1] - r->start_ns,
+	};
 
 	if (r->tracee && !r->stopped && !r->error && s->options.capture.exact)
 		note_error(r, tracee_emit_unloaded(r->tracee));

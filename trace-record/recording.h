@@ -19,6 +19,7 @@
 struct recording {
 	pid_t pid;
 	uint32_t parent_pid; /* the process is a fork of it; 0: it was executed */
+	uint64_t start_ns;   /* of the session's clock: the trace's time 0, where the program began */
 	struct command command;
 	struct tracee *tracee;
 	struct mst_writer *writer; /* NULL as soon as there is a tracee */

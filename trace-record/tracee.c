@@ -79,6 +79,11 @@ void tracee_set_batch(struct tracee *t, uint32_t most)
 	t->batch = most;
 }
 
+void tracee_set_start(struct tracee *t, uint64_t ns)
+{
+	t->start_ns = ns;
+}
+
 struct shm_segment *tracee_segment(struct tracee *t)
 {
 	return t->segment;
@@ -121,6 +126,7 @@ static struct tracee *copy_state(struct tracee *parent)
 	if (!t)
 		return NULL;
 	t->depth = parent->depth;
+	t->start_ns = parent->start_ns;
 	t->counts = parent->counts;
 	t->counts.ringless = t->counts.ringless_before = 0; /* the child has its own segment */
 	t->mapped = parent->mapped;

@@ -67,6 +67,9 @@ int64_t tracee_drain(struct tracee *tracee, const struct clock *clock, uint64_t 
 /* How many events tracee_drain() takes at most; without this, all. */
 void tracee_set_batch(struct tracee *tracee, uint32_t most);
 
+/* Makes `ns` of the clock the trace's time 0, before any event; without this, the clock's own. A child has its parent's. */
+void tracee_set_start(struct tracee *tracee, uint64_t ns);
+
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);
 

@@ -44,8 +44,9 @@ struct tracee {
 	bool has_file;
 
 	/* What is wanted. */
-	uint32_t depth; /* frames of a stack */
-	int64_t batch;  /* events that tracee_drain() takes at most */
+	uint32_t depth;    /* frames of a stack */
+	int64_t batch;     /* events that tracee_drain() takes at most */
+	uint64_t start_ns; /* of the clock: the trace's time 0 */
 
 	/* Where events come from. */
 	struct consumer *consumers; /* by ring */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "progress.h"
@@ -198,6 +199,21 @@ static void notice_losses(const struct tool *tool, const char *name, const struc
 			    plural(end->implied_frees));
 }
 
+/* Local time, to a microsecond, so that traces can be lined up. Traces that were not recorded have none. */
+static void notice_start(const struct tool *tool, const struct tool_trace *trace)
+{
+	const struct mst_file_info *info = mst_reader_info(trace->reader);
+	const time_t seconds = (time_t)(info->start_ns / 1000000000);
+	struct tm local;
+	char date[64], zone[16];
+	if (!info->start_ns || !localtime_r(&seconds, &local))
+		return;
+	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &local);
+	strftime(zone, sizeof(zone), "%z", &local);
+	tool_notice(tool, "%s: the program began at %s.%06u %s", trace->name, date,
+		    (unsigned)(info->start_ns % 1000000000 / 1000), zone);
+}
+
 static void notice_figures(const struct tool *tool, const struct tool_trace *trace,
 			   const struct progress *progress)
 {
@@ -210,6 +226,7 @@ static void notice_figures(const struct tool *tool, const struct tool_trace *tra
 		    trace->name, progress->events, stacks, kinds, progress_seconds(progress));
 	tool_notice(tool, "%s: the records of %" PRIu64 " of %" PRIu64 " chunks were looked at", trace->name,
 		    progress->decoded, progress->chunks);
+	notice_start(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
 		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);

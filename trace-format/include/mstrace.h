@@ -73,7 +73,7 @@
  * A stack's parent has a lower id than the stack.
  *
  * Units: bytes for sizes; nanoseconds where a name ends in _ns; other times count units of 2^time_shift ns
- * (see mst_reader_time_shift()). Time 0 is the start of the recording.
+ * (see mst_reader_time_shift()). Time 0 is the start of the program.
  *
  * Threads: one thread at a time may use an object. Different objects are independent.
  *
@@ -202,7 +202,7 @@ struct mst_file_info {
 	uint32_t parent_pid; /* of the process that this one forked from; 0 if it was started */
 	uint16_t machine;    /* ELF e_machine of the recorded program */
 	uint32_t page_size;
-	uint64_t start_ns; /* CLOCK_REALTIME at time 0 */
+	uint64_t start_ns; /* CLOCK_REALTIME at time 0; 0: unknown */
 	uint64_t
 		sample_bytes; /* mean distance of sample points, see FORMAT.md; 0: the trace has all blocks */
 	bool instructions;    /* each event has a count of executed instructions */
