@@ -7,6 +7,8 @@
 
 #include "printable.h"
 
+#define PROGRAM_BYTES 128u
+
 /* The functions below append a value to `out`. They return what follows the specifier; NULL: *error is set. */
 
 /* `p` is behind "%q". */
@@ -34,14 +36,29 @@ static const char *put_variable(FILE *out, const char *p, struct pattern_error *
 	return end + 1;
 }
 
-/* A program's name may have any byte but a slash. `next` is returned. */
+/* How much of a text to take: whole characters of UTF-8, in at most PROGRAM_BYTES. */
+static size_t program_length(const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n <= PROGRAM_BYTES)
+		return n;
+	for (n = PROGRAM_BYTES; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+		;
+	return n;
+}
+
+/*
+ * A program's name may have any byte but a slash, and be as long as a file's name can be: there must be room for the
+ * rest of the pattern. `next` is returned.
+ */
 static const char *put_program(FILE *out, const char *program, const char *next)
 {
 	char *shown = printable_copy(program, strlen(program));
 
 	if (!shown)
 		return NULL;
-	fputs(shown, out);
+	fwrite(shown, 1, program_length(shown), out);
 	free(shown);
 	return next;
 }

@@ -9,7 +9,7 @@
 /* What the specifiers stand for. */
 struct pattern_values {
 	uint32_t pid;        /* %p */
-	const char *program; /* %e, as printable text; NULL: %e is an error */
+	const char *program; /* %e, as printable text, cut at 128 bytes; NULL: %e is an error */
 	uint32_t number;     /* %n; with `counts` the number before it */
 	bool counts;         /* each %n adds one to `number` first */
 	bool has_pid;        /* out: the pattern has a %p */

@@ -23,7 +23,8 @@ static const char doc[] =
 	"Run PROGRAM and record every allocation it makes, with its stack, to a trace that msreplay and "
 	"msconvert read.\v"
 	"%p in FILE stands for the process id, %e for the program's name, %n for the number of the file, "
-	"%q{VAR} for an environment variable, %% for %. Options in the environment variable MSREC_OPTS come "
+	"%q{VAR} for an environment variable, %% for %. A name that is taken gets a number before .zst: FILE-2, FILE-3 ... "
+	"Options in the environment variable MSREC_OPTS come "
 	"first.\n\n"
 	"Exit status: the program's; if a signal killed it, msrec dies of the same signal. 125 if msrec itself "
 	"failed, 126 if PROGRAM cannot be executed, 127 if it was not found.\n\n"
@@ -56,7 +57,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 1 },
-	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%p.zst)", 1 },
+	{ "output", 'o', "FILE", 0, "Write the trace to FILE (trace.%e.%p.zst)", 1 },
 	{ "force", 'f', NULL, 0, "Overwrite an existing trace", 1 },
 	{ "level", 'z', "N", 0, "zstd level, 1 to 19 (5)", 1 },
 	{ "embed-symbols", OPT_EMBED_SYMBOLS, NULL, 0,
@@ -195,6 +196,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'o':
 		output->pattern = arg;
+		output->numbers = false;
 		return 0;
 	case 'f':
 		output->overwrite = true;
@@ -300,7 +302,7 @@ int command_line_parse(struct command_line *line, int argc, char **argv)
 				.libc_freeres = true,
 				.cxx_freeres = true,
 			},
-			.output = { .pattern = "trace.%p.zst" },
+			.output = { .pattern = "trace.%e.%p.zst", .numbers = true },
 		},
 		.verbosity = 1,
 	};

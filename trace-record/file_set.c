@@ -4,16 +4,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "array.h"
+#include "free_name.h"
 #include "pattern.h"
 
-#define NAMES_TRIED 1000u
+#define RACES_LOST 100u /* for a free name, against other processes */
 
 /* ---- names ---- */
 
@@ -34,13 +35,13 @@ static const char *describe(const struct pattern_error *error)
 	return "out of memory";
 }
 
-/* "FILE.PID", in the place of FILE; NULL: no memory. */
-static char *append_pid(char *name, uint32_t pid)
+/* With ".PID", in the place of the name; NULL: no memory. */
+static char *add_pid(char *name, uint32_t pid)
 {
-	char *longer;
+	char mark[16], *longer;
 
-	if (asprintf(&longer, "%s.%u", name, pid) < 0)
-		longer = NULL;
+	snprintf(mark, sizeof(mark), ".%u", pid);
+	longer = name_with_mark(name, mark);
 	free(name);
 	return longer;
 }
@@ -58,7 +59,7 @@ char *file_set_name(struct file_set *files, const char *pattern, const struct fi
 
 	*problem = name ? "out of memory" : describe(&error);
 	if (name && process->forked && !values.has_pid)
-		return append_pid(name, process->pid);
+		return add_pid(name, process->pid);
 	if (!name || *name)
 		return name;
 	*problem = "the name of the trace is empty";
@@ -68,30 +69,32 @@ char *file_set_name(struct file_set *files, const char *pattern, const struct fi
 
 /* ---- files ---- */
 
-void file_set_finish(struct file_set *files)
+static int compare(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < files->n; i++)
-		free(files->made[i]);
-	free(files->made);
-	free(files->stand_in);
+	return strcmp(a, b);
 }
 
-/* Which of this run's files has the path; files->n: none. */
-static uint32_t find(const struct file_set *files, const char *path)
+void file_set_finish(struct file_set *files)
 {
-	uint32_t i = 0;
-
-	while (i < files->n && strcmp(files->made[i], path) != 0)
-		i++;
-	return i;
+	tdestroy(files->made, free);
+	free(files->stand_in);
 }
 
 static void note(struct file_set *files, const char *path)
 {
-	if (!array_reserve(&files->made, files->n, &files->capacity, sizeof(*files->made)))
-		return;
-	files->made[files->n] = strdup(path);
-	files->n += files->made[files->n] != NULL;
+	char *copy = strdup(path), **made = copy ? tsearch(copy, &files->made, compare) : NULL;
+
+	if (!made || *made != copy)
+		free(copy);
+}
+
+static void forget(struct file_set *files, const char *path)
+{
+	char **made = tfind(path, &files->made, compare), *copy = made ? *made : NULL;
+
+	if (copy)
+		tdelete(path, &files->made, compare);
+	free(copy);
 }
 
 /* Whether the path is a file of an earlier run that may be overwritten. */
@@ -99,8 +102,16 @@ static bool is_old(const struct file_set *files, const char *path)
 {
 	struct stat st;
 
-	return files->overwrite && find(files, path) == files->n && lstat(path, &st) == 0 &&
+	return files->overwrite && !tfind(path, &files->made, compare) && lstat(path, &st) == 0 &&
 	       S_ISREG(st.st_mode);
+}
+
+/* Whether there is such a file that is to stay. */
+static bool is_taken(const void *files, const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && !is_old(files, path);
 }
 
 int file_set_create(struct file_set *files, const char *path)
@@ -151,31 +162,20 @@ void file_set_settle(struct file_set *files, char **path)
 
 void file_set_remove(struct file_set *files, const char *path)
 {
-	const uint32_t i = find(files, path);
-
 	unlink(files->stand_in ? files->stand_in : path);
-	if (i == files->n)
-		return;
-	free(files->made[i]);
-	files->made[i] = files->made[--files->n];
+	forget(files, path);
 }
 
 int file_set_create_numbered(struct file_set *files, char **path)
 {
-	for (unsigned i = 1; i < NAMES_TRIED; i++) {
-		char *name;
-		int fd;
+	for (unsigned i = 0; i < RACES_LOST; i++) {
+		char *name = name_free(*path, is_taken, files);
+		const int fd = name ? file_set_create(files, name) : -1;
 
-		if (i == 1)
-			name = strdup(*path);
-		else if (asprintf(&name, "%s.%u", *path, i) < 0)
-			name = NULL;
-		if (!name)
-			return -1;
-		fd = file_set_create(files, name);
-		if (fd >= 0 || errno != EEXIST) {
-			free(*path);
-			*path = name;
+		if (fd >= 0 || !name || errno != EEXIST) {
+			if (name)
+				free(*path);
+			*path = name ? name : *path;
 			return fd;
 		}
 		free(name);

@@ -8,9 +8,8 @@
 
 /* Zero-initialise but `overwrite`. */
 struct file_set {
-	bool overwrite; /* files of earlier runs */
-	char **made;    /* paths; empty without `overwrite` */
-	uint32_t n, capacity;
+	bool overwrite;   /* files of earlier runs */
+	void *made;       /* tree of paths, see tsearch(3); empty without `overwrite` */
 	uint32_t n_names; /* made so far, for %n */
 	char *stand_in;   /* the first file's present name, until it takes an old file's place; else NULL */
 };
@@ -21,7 +20,7 @@ void file_set_finish(struct file_set *files);
 struct file_set_process {
 	uint32_t pid;
 	const char *program; /* its file name */
-	bool forked;         /* ".<pid>" is appended if the pattern has no %p */
+	bool forked;         /* ".<pid>" is added if the pattern has no %p */
 };
 
 /*
@@ -40,7 +39,7 @@ int file_set_create_first(struct file_set *files, const char *path);
 /* Gives the first file its name. If that fails, its present name replaces *path. */
 void file_set_settle(struct file_set *files, char **path);
 
-/* As file_set_create(), by the first free name of *path, *path.2, *path.3 ..., which replaces *path. */
+/* As file_set_create(), by a name_free() of *path, which replaces *path. */
 int file_set_create_numbered(struct file_set *files, char **path);
 
 /* Removes one of them. */

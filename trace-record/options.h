@@ -26,6 +26,7 @@ struct capture_options {
 /* Which files are made, and what they hold beside events. */
 struct output_options {
 	const char *pattern; /* of the names, see pattern.h */
+	bool numbers;        /* if the first file's name is taken, it gets a number; else that is an error */
 	bool overwrite;      /* files of earlier runs */
 	int level;           /* of zstd; 0: the default */
 	bool no_args;        /* of a command line keep only the name */

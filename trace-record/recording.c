@@ -141,7 +141,9 @@ char *recording_prepare(struct session *s, struct recording *r)
 	r->path = name_file(s, r, &problem);
 	if (!r->path)
 		return strdup(problem);
-	r->fd = file_set_create_first(&s->file_set, r->path);
+	r->fd = s->options.output.numbers && !s->options.output.overwrite
+			? file_set_create_numbered(&s->file_set, &r->path)
+			: file_set_create_first(&s->file_set, r->path);
 	info = file_info(s, r);
 	err = r->fd < 0 ? MST_ERR_IO : create_writer(s, r->fd, &info, &r->writer);
 	if (!err)

@@ -202,7 +202,7 @@ class Tests:
 
     def test_default_name(self):
         r = self.run("true")
-        assert len(r.files) == 1 and re.fullmatch(r"trace\.\d+\.zst", r.files[0]), r.files
+        assert len(r.files) == 1 and re.fullmatch(r"trace\.true\.\d+\.zst", r.files[0]), r.files
         assert r.files[0] in r.err
 
     def test_patterns(self):
