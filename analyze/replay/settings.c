@@ -85,9 +85,9 @@ bool settings_init(struct settings *s)
 		.peak_inaccuracy = 1.0,
 		.xtree_memory = XTREE_NONE,
 		.xtree_compress = true,
-		.out_file = strdup("massif.out.%p"),
+		.out_file = strdup(SETTINGS_OUT_FILE),
 		.out_option = "massif-out-file",
-		.xtree_file = strdup("xtmemory.kcg.%p"),
+		.xtree_file = strdup(SETTINGS_XTREE_FILE),
 		.desc = strdup(""),
 	};
 	bool ok = s->out_file && s->xtree_file && s->desc;

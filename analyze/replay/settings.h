@@ -62,6 +62,10 @@ struct at {
 	uint64_t time; /* AT_TIME: in the settings' time unit */
 };
 
+/* Massif's default names. */
+#define SETTINGS_OUT_FILE "massif.out.%p"
+#define SETTINGS_XTREE_FILE "xtmemory.kcg.%p"
+
 struct settings {
 	enum time_unit time_unit;
 	enum usable_model usable;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "block_sizes.h"
+#include "free_name.h"
 #include "output_set.h"
 #include "stack_depth.h"
 
@@ -71,20 +72,66 @@ static int name_ats(struct massif_run *item, const struct tool *tool)
 	return TOOL_NO_RESULT;
 }
 
+/* A result whose name is a default: the files that would be written under it. */
+struct wanted {
+	const struct result_owner *owner;
+	const struct settings *settings; /* NULL: one file alone */
+};
+
+static bool is_other(const struct wanted *wanted, const char *name)
+{
+	const struct settings *settings = wanted->settings;
+	bool other = !(settings && settings->only_moments) && result_owner_is_other(wanted->owner, name);
+	for (size_t i = 0; settings && i < settings->n_ats && !other; i++) {
+		char *at = name_at(name, &settings->ats[i]);
+		other = at && result_owner_is_other(wanted->owner, at);
+		free(at);
+	}
+	return other;
+}
+
+/* In place of the name, that with the first number that is not another trace's. NULL: no memory. */
+static char *avoid_others(char *name, const struct wanted *wanted)
+{
+	char *mine = strdup(name);
+	for (uint32_t i = 2; mine && is_other(wanted, mine); i++) {
+		free(mine);
+		mine = name_with_number(name, i);
+	}
+	free(name);
+	return mine;
+}
+
+/* The name of `option`'s file. If it is the default one, no file of another trace is replaced. NULL after a message. */
+static char *name_result(const struct tool *tool, const char *option, const char *pattern,
+			 const char *default_pattern, const struct wanted *wanted, struct outname *outname,
+			 int *status)
+{
+	char *name = tool_out_name(tool, option, pattern, outname, status);
+	if (!name || strcmp(pattern, default_pattern) != 0)
+		return name;
+	name = avoid_others(name, wanted);
+	if (!name)
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	return name;
+}
+
 /* Massif writes the xtree report first, so %n counts it first. Returns 0 or an exit status. */
 static int name_results(struct massif_run *item, const struct tool *tool, const char *output,
-			struct outname *outname)
+			const struct result_owner *owner, struct outname *outname)
 {
 	const struct settings *settings = item->settings;
 	int status = TOOL_NO_RESULT;
 	if (settings->xtree_memory != XTREE_NONE) {
 		item->xtree_name =
-			tool_out_name(tool, "xtree-memory-file", settings->xtree_file, outname, &status);
+			name_result(tool, "xtree-memory-file", settings->xtree_file, SETTINGS_XTREE_FILE,
+				    &(struct wanted){ .owner = owner }, outname, &status);
 		if (!item->xtree_name)
 			return status;
 	}
 	if (!output)
-		item->name = tool_out_name(tool, settings->out_option, settings->out_file, outname, &status);
+		item->name = name_result(tool, settings->out_option, settings->out_file, SETTINGS_OUT_FILE,
+					 &(struct wanted){ owner, settings }, outname, &status);
 	else if (!(item->name = strdup(output)))
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 	return item->name ? name_ats(item, tool) : status;
@@ -99,10 +146,11 @@ int massif_runs_plan(struct massif_runs *c, const struct tool *tool, const struc
 		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
 		return TOOL_NO_RESULT;
 	}
+	result_owner_init(&c->owner, trace);
 	while (c->n <= tool->n_also) {
 		size_t i = c->n++;
 		c->items[i].settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
-		int status = name_results(&c->items[i], tool, i ? NULL : output, &outname);
+		int status = name_results(&c->items[i], tool, i ? NULL : output, &c->owner, &outname);
 		if (status)
 			return status;
 	}
@@ -131,12 +179,14 @@ struct content {
 	size_t n;
 };
 
-static bool write_file(const struct tool *tool, const struct content *content, const struct emit_view *view,
-		       const char *name)
+static bool write_file(const struct massif_runs *c, const struct tool *tool, const struct content *content,
+		       const struct emit_view *view, const char *name)
 {
 	struct output_file file;
 	if (!output_begin(&file, tool, name, OUTPUT_FILE_RESULT, PACK_NONE))
 		return false;
+	if (file.path)
+		result_owner_mark(&c->owner, file.fd);
 	if (content->emitter) {
 		struct emit_view own = *view;
 		own.emitter = content->emitter;
@@ -325,19 +375,19 @@ static bool write_all(const struct massif_runs *c, const struct tool *tool, cons
 			.xtree = item->xtree,
 		};
 		if (item->xtree_name && emitter->source != EMIT_XTREE)
-			written = write_file(tool,
+			written = write_file(c, tool,
 					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
 					     &view, item->xtree_name) &&
 				  written;
 		if (!item->settings->only_moments)
-			written = write_file(tool, &(struct content){ .emitter = emitter }, &view,
+			written = write_file(c, tool, &(struct content){ .emitter = emitter }, &view,
 					     item->name) &&
 				  written;
 		for (size_t k = 0; k < item->settings->n_ats; k++) {
 			struct content content = { 0 };
 			struct snapshot one;
 			content.snapshots = massif_at(item->massif, k, &one, &content.n);
-			written = write_file(tool, &content, &view, item->at_names[k]) && written;
+			written = write_file(c, tool, &content, &view, item->at_names[k]) && written;
 		}
 	}
 	return written;

@@ -8,6 +8,7 @@
 
 #include "emit.h"
 #include "event_log.h"
+#include "result_owner.h"
 #include "tool.h"
 
 /* One replay's result and where it goes. */
@@ -29,6 +30,7 @@ struct massif_runs {
 	struct massif_run *items;
 	struct stack_depth *depths; /* private; NULL: no settings count stacks */
 	unsigned time_shift;        /* of the trace */
+	struct result_owner owner;  /* the trace */
 };
 
 /*

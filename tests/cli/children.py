@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that a recorded program executes: their clocks, names, ends, and what is said of them."""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Scratch, arguments, methods, plain_environment, run_cases    # noqa: E402
+
+TIMEOUT = 60
+
+
+class Tests:
+    """One method a test; each runs in an empty folder."""
+
+    def __init__(self, build):
+        self.build, self.folder = build, None
+
+    def run(self, *words, tool="msrec", env=None):
+        program = self.build.msrec if tool == "msrec" else self.build.file(f"analyze/{tool}")
+        return subprocess.run([program, *words], cwd=self.folder, env=plain_environment(**(env or {})),
+                              capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+
+    def files(self, pattern="*"):
+        return sorted(os.path.basename(path) for path in glob.glob(os.path.join(self.folder, pattern)))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def record(self, *words, status=0):
+        r = self.run("--trace-children=yes", *words)
+        assert r.returncode == status, (r.returncode, r.stderr)
+        return r
+
+    # ---- clocks ----
+
+    def figures(self, trace):
+        """When the program began, and how long it ran, in seconds."""
+        said = self.run("-v", "--massif-out-file=/dev/null", trace, tool="msreplay").stderr
+        began = re.search(r"the program began at \S+ (\d+):(\d+):(\d+\.\d+) ", said)
+        ran = re.search(r"the program ran for ([\d.]+) s", said)
+        assert began and ran, said
+        return sum(float(n) * unit for n, unit in zip(began.groups(), (3600, 60, 1))), float(ran[1])
+
+    def test_clock_begins_with_the_program(self):
+        """The starts of two traces lie as far apart as the programs did; the clock of the second begins at 0."""
+        self.record("-o", "%e.zst", "sh", "-c", "sleep 0.7; env true; :")
+        shell, child = self.figures(self.files("[!se]*sh.zst")[0]), self.figures("env.zst")
+        assert 0.7 <= (child[0] - shell[0]) % 86400 < shell[1], (shell, child)
+        assert child[1] < shell[1] - 0.7, (shell, child)
+        rows = self.run("-q", "--to=csv", "env.zst", tool="msconvert").stdout.splitlines()
+        assert int(rows[1].split(",")[1]) < 300_000_000, rows[:2]
+
+    def test_clock_of_a_fork_is_its_parents(self):
+        self.run("-q", "-o", "t.zst", "perl", "-e", "select undef, undef, undef, 0.3; fork; my @a = (1 .. 1000)")
+        assert len({round(self.figures(name)[0], 6) for name in self.files("t*.zst")}) == 1
+        assert min(self.figures(name)[1] for name in self.files("t*.zst")) >= 0.3
+
+    # ---- names of traces ----
+
+    def test_default_names(self):
+        """Successive programs of one process: each says its program, none looks like a part of a rotation."""
+        self.record("sh", "-c", "exec sh -c 'exec env true'")
+        names = self.files()
+        pid = re.fullmatch(r"trace\.env\.(\d+)\.zst", names[-2])[1]
+        shell = names[0].split(".")[1]
+        assert names == sorted([f"trace.{shell}.{pid}.zst", f"trace.{shell}.{pid}-2.zst", f"trace.env.{pid}.zst",
+                                f"trace.true.{pid}.zst"]), names
+
+    def test_names_of_forks(self):
+        self.run("-q", "-o", "t.zst", "perl", "-e", "if (!fork) { my @a = (1 .. 1000) } wait")
+        assert re.fullmatch(r"t\.\d+\.zst t\.zst", " ".join(self.files())), self.files()
+
+    def test_names_never_run_out(self):
+        """Far more names are taken than anyone would try one after the other."""
+        for i in range(1500):
+            with open(self.path("t.zst" if i == 0 else f"t-{i + 1}.zst"), "w", encoding="ascii"):
+                pass
+        os.mkdir(self.path("t-1501.zst"))
+        shutil.copy(shutil.which("true"), self.path("t"))
+        self.record("-q", "-o", "%e.zst", "env", "./t")
+        assert os.path.getsize(self.path("t-1502.zst")) > 0 and os.path.getsize(self.path("t-1500.zst")) == 0
+        self.record("-q", "-f", "-o", "%e.zst", "env", "sh", "-c", "./t; ./t")
+        assert os.path.getsize(self.path("t.zst")) > 0 and os.path.getsize(self.path("t-2.zst")) > 0
+        assert os.path.getsize(self.path("t-3.zst")) == 0
+
+    def test_default_name_that_is_taken(self):
+        """A process id comes again. Only a name that the user chose is refused."""
+        for _ in range(2):
+            done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh",
+                                   self.build.msrec, "-q", "true"], cwd=self.folder, env=plain_environment(),
+                                  stderr=subprocess.PIPE, text=True)
+            if "unshare" in done.stderr:
+                return "no namespaces here"
+            assert done.returncode == 0, done.stderr
+        assert len([name for name in self.files() if os.path.getsize(self.path(name))]) == 2, self.files()
+        assert self.run("-q", "-o", "x", "true").returncode == 0
+        r = self.run("-q", "-o", "x", "true")
+        assert r.returncode == 125 and "File exists" in r.stderr, r.stderr
+        return None
+
+    def test_long_name_of_a_program(self):
+        for letter, count in (("a", 250), ("ä", 120), ("\x01", 200)):
+            program = self.path(letter * count)
+            shutil.copy(shutil.which("true"), program)
+            r = self.run("-q", program)
+            assert r.returncode == 0, r.stderr
+        names = self.files("trace.*.zst")
+        assert len(names) == 3 and all(len(os.fsencode(name)) < 160 for name in names), names
+
+    # ---- names of results ----
+
+    def test_results_of_one_process(self):
+        """Each trace has its own result, and the same one again."""
+        self.record("-q", "sh", "-c", "exec sh -c 'exec env true'")
+        for _ in range(2):
+            for trace in self.files("*.zst"):
+                r = self.run("-q", "--at=end", "--xtree-memory=full", trace, tool="msreplay")
+                assert r.returncode == 0, r.stderr
+        names = self.files("massif.out.*")
+        assert len(names) == 8 and len(self.files("xtmemory.kcg.*")) == 4, names
+        commands = set()
+        for name in names:
+            with open(self.path(name), encoding="utf-8") as f:
+                commands.add(re.search("^cmd: (.*)", f.read(), re.M)[1])
+        assert len(commands) == 4, commands
+
+    def test_results_of_others(self):
+        """Neither Massif's own file nor one of a process with the same id is replaced; a name that is given is."""
+        self.run("-q", "-o", "t.zst", "true")
+        self.run("-q", "t.zst", tool="msreplay")
+        name, = self.files("massif.out.*")
+        with open(self.path(name), "rb") as f:
+            content = f.read()
+        os.remove(self.path(name))
+        with open(self.path(name), "w", encoding="ascii") as f:
+            f.write("mine\n")
+        self.run("-q", "t.zst", tool="msreplay")
+        self.run("-q", "t.zst", tool="msreplay")
+        assert self.files("massif.out.*") == [name, name + "-2"]
+        with open(self.path(name), encoding="ascii") as f:
+            assert f.read() == "mine\n"
+        with open(self.path(name + "-2"), "rb") as f:
+            assert f.read() == content
+        self.run("-q", "--massif-out-file=" + name, "t.zst", tool="msreplay")
+        with open(self.path(name), "rb") as f:
+            assert f.read().splitlines()[1:] == content.splitlines()[1:]
+
+
+def main():
+    options = arguments(__doc__, "--only")
+    tests = Tests(options.build)
+
+    def in_folder(run):
+        """Each test has an empty folder of its own."""
+        def case(_):
+            with Scratch() as tests.folder:
+                return run(None)
+        return case
+    return run_cases([(name, in_folder(run)) for name, run in methods(tests)], None, options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
