@@ -119,14 +119,28 @@ static void write_point(struct page *page, uint32_t stack, const struct lifetime
 	out_text(page->out, "]}");
 }
 
+/* The program's name and arguments, as DHAT has them: separated by blanks, not quoted. */
+static void write_command(struct out *out, const struct mst_file_info *info)
+{
+	out_text(out, "\"");
+	json_part(out, info->argc ? info->argv[0] : info->exe);
+	for (uint32_t i = 1; i < info->argc; i++) {
+		out_text(out, " ");
+		json_part(out, info->argv[i]);
+	}
+	out_text(out, "\"");
+}
+
 static void write_head(const struct writer *w)
 {
 	const struct mst_file_info *info = mst_reader_info(w->view->reader);
+	out_text(w->out, "{\"dhatFileVersion\":2,\"mode\":\"heap");
+	emit_sample(w->out, w->view);
 	out_text(
 		w->out,
-		"{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\n"
+		"\",\"verb\":\"Allocated\",\n"
 		"\"bklt\":true,\"bkacc\":false,\n\"tu\":\"\xc2\xb5s\",\"Mtu\":\"s\",\"tuth\":500,\n\"cmd\":");
-	json_string(w->out, info->argc ? info->argv[0] : info->exe);
+	write_command(w->out, info);
 	out_printf(w->out, ",\"pid\":%" PRIu32 ",\n\"te\":%" PRIu64 ",\"tg\":%" PRIu64 ",\n", info->pid,
 		   lifetimes_end_ns(w->lifetimes) / NS_PER_US, lifetimes_peak_ns(w->lifetimes) / NS_PER_US);
 }

@@ -15,13 +15,18 @@ static void write_character(struct out *out, const char *s, unsigned n)
 		out_write(out, s, n);
 }
 
-void json_string(struct out *out, const char *text)
+void json_part(struct out *out, const char *text)
 {
-	out_text(out, "\"");
 	while (*text) {
 		const unsigned n = utf8_length(text);
 		write_character(out, text, n);
 		text += n ? n : 1;
 	}
+}
+
+void json_string(struct out *out, const char *text)
+{
+	out_text(out, "\"");
+	json_part(out, text);
 	out_text(out, "\"");
 }

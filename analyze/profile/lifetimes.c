@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A place keeps its values of the global peak lazily, as row_table.h: its first change after the peak saves them.
- * Sums may wrap in a hostile trace.
+ * Blocks are counted in shares (sample_weight.h) until they are asked for. Sums may wrap in a hostile trace.
  */
 #include "lifetimes.h"
 
@@ -12,6 +12,7 @@
 #include "array.h"
 #include "block_map.h"
 #include "check.h"
+#include "sample_weight.h"
 
 struct place {
 	struct lifetimes_place sums; /* end_* are what is live now */
@@ -20,7 +21,8 @@ struct place {
 
 struct birth {
 	uint64_t ns;
-	uint32_t kind;
+	uint32_t kind;  /* of the block as it is now; MST_NONE: the block is gone */
+	uint32_t stack; /* of its place */
 };
 
 struct lifetimes {
@@ -32,11 +34,26 @@ struct lifetimes {
 	uint32_t n_births, room_births;
 	uint32_t *unused; /* free entries of `births` */
 	uint32_t n_unused;
-	uint64_t bytes, best, mark;
+	uint64_t bytes, shares; /* live */
+	uint64_t best, mark;
 	uint64_t now_ns, peak_ns;
+
+	uint64_t mean; /* of the sample; 0: no sample */
 
 	const struct mst_kind *kinds; /* of the present chunk */
 };
+
+/* What a block counts for. DHAT takes one of no bytes for one of a single byte. */
+static uint64_t bytes_of(const struct lifetimes *l, uint32_t kind)
+{
+	const uint64_t size = l->kinds[kind].size;
+	return weight_bytes(l->mean, size, size ? size : 1);
+}
+
+static uint64_t shares_of(const struct lifetimes *l, uint32_t kind)
+{
+	return weight_shares(l->mean, l->kinds[kind].size);
+}
 
 static bool reserve_places(struct lifetimes *l, uint32_t n)
 {
@@ -52,10 +69,11 @@ static bool reserve_places(struct lifetimes *l, uint32_t n)
 	return true;
 }
 
-static struct place *touch(struct lifetimes *l, uint32_t kind)
+/* The place of a stack, ready for a change. */
+static struct place *touch(struct lifetimes *l, uint32_t stack)
 {
-	struct place *place = &l->places[l->kinds[kind].stack];
-	assert(l->kinds[kind].stack < l->n_places && place->mark <= l->mark);
+	struct place *place = &l->places[stack];
+	assert(stack < l->n_places && place->mark <= l->mark);
 	if (place->mark != l->mark) {
 		place->mark = l->mark;
 		place->sums.peak_bytes = place->sums.end_bytes;
@@ -76,47 +94,114 @@ static bool reserve_births(struct lifetimes *l)
 	return true;
 }
 
+/* A block of the kind is live at a place from now on. */
+static void add(struct lifetimes *l, uint32_t stack, uint32_t kind)
+{
+	struct lifetimes_place *sums = &touch(l, stack)->sums;
+	const uint64_t bytes = bytes_of(l, kind), shares = shares_of(l, kind);
+	sums->bytes += bytes;
+	sums->blocks += shares;
+	sums->end_bytes += bytes;
+	sums->end_blocks += shares;
+	if (sums->end_bytes >= sums->most_bytes) {
+		sums->most_bytes = sums->end_bytes;
+		sums->most_blocks = sums->end_blocks;
+	}
+	l->bytes += bytes;
+	l->shares += shares;
+}
+
+static void subtract(struct lifetimes *l, uint32_t stack, uint32_t kind)
+{
+	struct lifetimes_place *sums = &touch(l, stack)->sums;
+	sums->end_bytes -= bytes_of(l, kind);
+	sums->end_blocks -= shares_of(l, kind);
+	l->bytes -= bytes_of(l, kind);
+	l->shares -= shares_of(l, kind);
+}
+
+/* Of equal peaks the last one counts, as in DHAT. */
+static void note_peak(struct lifetimes *l)
+{
+	if (l->bytes < l->best)
+		return;
+	l->best = l->bytes;
+	l->mark++;
+	l->peak_ns = l->now_ns;
+}
+
 static bool come(struct lifetimes *l, const struct mst_event *event)
 {
 	if (!reserve_births(l))
 		return false;
-	struct place *place = touch(l, event->kind);
-	struct lifetimes_place *sums = &place->sums;
-	const uint64_t size = l->kinds[event->kind].size;
-	sums->bytes += size;
-	sums->blocks++;
-	sums->end_bytes += size;
-	sums->end_blocks++;
-	if (sums->end_bytes > sums->most_bytes || sums->blocks == 1) {
-		sums->most_bytes = sums->end_bytes;
-		sums->most_blocks = sums->end_blocks;
-	}
-	l->bytes += size;
+	const uint32_t stack = l->kinds[event->kind].stack;
 	const uint32_t number = l->n_unused ? l->unused[--l->n_unused] : l->n_births++;
 	assert(number < l->n_births && l->n_births <= l->room_births);
-	l->births[number] = (struct birth){ l->now_ns, event->kind };
+	l->births[number] = (struct birth){ l->now_ns, event->kind, stack };
+	add(l, stack, event->kind);
+	note_peak(l);
 	return block_map_put(&l->live, event->index, number);
 }
 
 static void end_life(struct lifetimes *l, const struct birth *birth)
 {
-	l->places[l->kinds[birth->kind].stack].sums.lifetime_ns += l->now_ns - birth->ns;
+	const uint64_t ns = l->now_ns - birth->ns;
+	l->places[birth->stack].sums.lifetime_ns += weight_bytes(l->mean, l->kinds[birth->kind].size, ns);
+}
+
+/* Finds the block that the event frees or resizes. False: it was never seen being allocated. */
+static bool take_old(struct lifetimes *l, const struct mst_event *event, uint32_t *number)
+{
+	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
+	    !block_map_take(&l->live, event->old_index, number))
+		return false;
+	assert(*number < l->n_births && l->n_unused < l->n_births);
+	return true;
 }
 
 static void leave(struct lifetimes *l, const struct mst_event *event)
 {
 	uint32_t number;
-	if (l->kinds[event->old_kind].op == MST_OP_UNKNOWN ||
-	    !block_map_take(&l->live, event->old_index, &number))
+	if (!take_old(l, event, &number))
 		return;
-	assert(number < l->n_births && l->n_unused < l->n_births);
-	const struct birth *birth = &l->births[number];
-	struct place *place = touch(l, birth->kind);
-	place->sums.end_bytes -= l->kinds[birth->kind].size;
-	place->sums.end_blocks--;
-	l->bytes -= l->kinds[birth->kind].size;
+	struct birth *birth = &l->births[number];
+	subtract(l, birth->stack, birth->kind);
 	end_life(l, birth);
+	birth->kind = MST_NONE;
 	l->unused[l->n_unused++] = number;
+}
+
+/* The block lives on at its place. A sample has its two sizes independently of each other, so there a new one comes. */
+static bool resize(struct lifetimes *l, const struct mst_event *event)
+{
+	uint32_t number;
+	if (l->mean)
+		leave(l, event);
+	if (l->mean || !take_old(l, event, &number))
+		return come(l, event);
+	struct birth *birth = &l->births[number];
+	subtract(l, birth->stack, birth->kind);
+	birth->kind = event->kind;
+	add(l, birth->stack, birth->kind);
+	note_peak(l);
+	return block_map_put(&l->live, event->index, number);
+}
+
+/* False: no memory. */
+static bool count(struct lifetimes *l, const struct mst_event *event)
+{
+	switch (event->type) {
+	case MST_EVENT_ALLOC:
+		return come(l, event);
+	case MST_EVENT_FREE:
+		leave(l, event);
+		break;
+	case MST_EVENT_RESIZE:
+		return resize(l, event);
+	case MST_EVENT_CALL:
+		break;
+	}
+	return true;
 }
 
 static bool frees_blocks(const struct mst_chunk *chunk)
@@ -136,6 +221,7 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 	struct mst_event event;
 	uint32_t n_kinds, n_stacks;
 	l->kinds = mst_reader_kinds(reader, &n_kinds);
+	l->mean = mst_reader_info(reader)->sample_bytes;
 	mst_reader_stacks(reader, &n_stacks);
 	if (chunk->n_freed == 0 && frees_blocks(chunk))
 		return MST_ERR_IDENTITY;
@@ -143,15 +229,8 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 		return MST_ERR_NOMEM;
 	while (mst_cursor_next(&cursor, &event)) {
 		l->now_ns = event.time << mst_reader_time_shift(reader);
-		if (event.type == MST_EVENT_FREE || event.type == MST_EVENT_RESIZE)
-			leave(l, &event);
-		if ((event.type == MST_EVENT_ALLOC || event.type == MST_EVENT_RESIZE) && !come(l, &event))
+		if (!count(l, &event))
 			return MST_ERR_NOMEM;
-		if (l->bytes > l->best) {
-			l->best = l->bytes;
-			l->mark++;
-			l->peak_ns = l->now_ns;
-		}
 	}
 	return 0;
 }
@@ -159,12 +238,12 @@ static int see_chunk(struct observer *observer, const struct mst_reader *reader,
 /* The places' live blocks and bytes add up to all live ones, modulo 2^64. */
 static __attribute__((unused)) bool is_sound(const struct lifetimes *l)
 {
-	uint64_t bytes = 0, blocks = 0;
+	uint64_t bytes = 0, shares = 0;
 	for (uint32_t i = 0; i < l->n_places; i++) {
 		bytes += l->places[i].sums.end_bytes;
-		blocks += l->places[i].sums.end_blocks;
+		shares += l->places[i].sums.end_blocks;
 	}
-	return bytes == l->bytes && blocks == l->n_births - l->n_unused;
+	return bytes == l->bytes && shares == l->shares;
 }
 
 /* Blocks still live end with the trace. */
@@ -177,8 +256,6 @@ static int see_end(struct observer *observer, const struct mst_reader *reader)
 	assert(!check_wanted() || is_sound(l));
 	if (end && end->time_ns > l->now_ns)
 		l->now_ns = end->time_ns;
-	for (uint32_t i = 0; i < l->n_unused; i++)
-		l->births[l->unused[i]].kind = MST_NONE;
 	for (uint32_t i = 0; i < l->n_births; i++) {
 		if (l->births[i].kind != MST_NONE)
 			end_life(l, &l->births[i]);
@@ -222,6 +299,10 @@ bool lifetimes_place(const struct lifetimes *l, uint32_t stack, struct lifetimes
 		place->peak_bytes = place->end_bytes;
 		place->peak_blocks = place->end_blocks;
 	}
+	place->blocks = weight_blocks(place->blocks);
+	place->most_blocks = weight_blocks(place->most_blocks);
+	place->peak_blocks = weight_blocks(place->peak_blocks);
+	place->end_blocks = weight_blocks(place->end_blocks);
 	return true;
 }
 

@@ -168,10 +168,19 @@ static void notice_end(const struct tool *tool, const char *name, const struct m
 	}
 }
 
+/* Pages are not sampled. */
+static bool shows_blocks(const struct tool *tool)
+{
+	bool blocks = !tool->args.settings.pages_as_heap;
+	for (size_t i = 0; i < tool->n_also; i++)
+		blocks |= !tool->also[i].settings.pages_as_heap;
+	return blocks;
+}
+
 static void notice_sample(const struct tool *tool, const struct tool_trace *trace)
 {
 	const uint64_t mean = mst_reader_info(trace->reader)->sample_bytes;
-	if (mean)
+	if (mean && shows_blocks(tool))
 		tool_notice(tool,
 			    "%s: a sample of one block in %" PRIu64
 			    " bytes; all figures are estimates, peaks rather too high",

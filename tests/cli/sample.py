@@ -142,10 +142,24 @@ def compare_refusals(build, trace):
         done = run([build.file("analyze/msreplay"), option, "--massif-out-file=-", trace])
         check(f"{option} is refused", done.returncode == 64 and not done.stdout and
               "the trace is a sample" in done.stderr and done.stderr.count("\n") == 1)
-    done = run([build.file("analyze/msconvert"), "--to=pprof", "-o", "/dev/null", trace])
-    check("formats without estimates are refused", done.returncode == 64 and "the trace is a sample" in done.stderr)
     done = run([build.file("analyze/msreplay"), "-q", "--massif-out-file=-", trace])
     check("-q is quiet", done.returncode == 0 and not done.stderr)
+
+
+def compare_pages(build, folder):
+    """Pages are all there, so their figures are those of a recording of everything."""
+    sizes = []
+    for text in ("off", "64k"):
+        trace, out = os.path.join(folder, "pages-" + text), os.path.join(folder, "pages")
+        run([build.msrec, "-q", "--pages", f"--sample={text}", "-o", trace, build.file("tests/cli/sample_program"), "plain"])
+        done = run([build.file("analyze/msreplay"), "--pages-as-heap=yes", "--at=end", "--time-unit=B",
+                    f"--massif-out-file={out}", trace])
+        with open(out + ".at-end", encoding="utf-8") as f:
+            report = f.read()
+        sizes.append(re.search(r"^mem_heap_B=(\d+)$", report, re.M)[1])
+        check(f"--pages --sample={text}: no estimates",
+              done.returncode == 0 and "estimate" not in done.stderr + report)
+    check("--pages --sample: the same pages", sizes[0] == sizes[1], sizes)
 
 
 def compare_options(build, folder):
@@ -168,6 +182,7 @@ def main():
                     compare_refusals(build, trace)
     with Scratch() as folder:
         compare_options(build, folder)
+        compare_pages(build, folder)
     return check.status()
 
 

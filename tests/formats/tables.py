@@ -72,28 +72,32 @@ def check_sql(tools, name, trace):
 
 
 def replay_events(events):
-    """The values of DHAT's fields, by stack, from the calls alone."""
+    """The values of DHAT's fields, by the stack that first allocated a block, from the calls alone."""
     fields = ("tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk")
     places = collections.defaultdict(lambda: dict.fromkeys(fields, 0))
     births, live, best, now, peak_time = {}, 0, 0, 0, 0
     for event in events:
         now = event["time_ns"]
+        stack, born = event["stack"], now
         if event["old_block"] is not None and event["type"] in ("free", "resize"):
-            stack, size, born = births.pop(event["old_block"])
-            place = places[stack]
+            first, size, birth = births.pop(event["old_block"])
+            place = places[first]
             place["eb"] -= size
             place["ebk"] -= 1
-            place["tl"] += now - born
             live -= size
+            if event["type"] == "free":
+                place["tl"] += now - birth
+            else:
+                stack, born = first, birth
         if event["type"] in ("alloc", "resize"):
-            place, size = places[event["stack"]], event["size"]
-            births[event["block"]] = event["stack"], size, now
+            place, size = places[stack], event["size"] or 1
+            births[event["block"]] = stack, size, born
             for key, n in (("tb", size), ("tbk", 1), ("eb", size), ("ebk", 1)):
                 place[key] += n
-            if place["eb"] > place["mb"] or place["tbk"] == 1:
+            if place["eb"] >= place["mb"]:
                 place["mb"], place["mbk"] = place["eb"], place["ebk"]
             live += size
-        if live > best:
+        if event["type"] in ("alloc", "resize") and live >= best:
             best, peak_time = live, now
             for place in places.values():
                 place["gb"], place["gbk"] = place["eb"], place["ebk"]
