@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "emit.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FORMAT(name) &emit_##name,
@@ -17,6 +19,40 @@ const struct emitter *emitter_find(const char *name)
 	while (*e && strcmp((*e)->name, name) != 0)
 		e++;
 	return *e;
+}
+
+uint64_t emit_sample_mean(const struct emit_view *view)
+{
+	return view->settings->pages_as_heap ? 0 : mst_reader_info(view->reader)->sample_bytes;
+}
+
+void emit_sample_text(char text[EMIT_SAMPLE_TEXT], const struct emit_view *view)
+{
+	const uint64_t mean = emit_sample_mean(view);
+
+	*text = '\0';
+	if (mean)
+		snprintf(text, EMIT_SAMPLE_TEXT, "estimates: a sample of one block in %" PRIu64 " bytes",
+			 mean);
+}
+
+void emit_sample(struct out *out, const struct emit_view *view)
+{
+	char text[EMIT_SAMPLE_TEXT];
+
+	emit_sample_text(text, view);
+	if (*text)
+		out_printf(out, " (%s)", text);
+}
+
+/* False: no memory. */
+static bool mark_tree(struct calltree *tree, const struct emit_view *view)
+{
+	char text[EMIT_SAMPLE_TEXT], mark[EMIT_SAMPLE_TEXT + 2];
+
+	emit_sample_text(text, view);
+	snprintf(mark, sizeof(mark), "[%s]", text);
+	return !*text || calltree_mark(tree, mark);
 }
 
 static bool fill_tree(struct calltree *tree, const struct profile_rows *rows, const struct emit_view *view)
@@ -38,7 +74,7 @@ bool emit_calltree(struct calltree *tree, const struct emit_view *view)
 	struct profile_rows rows;
 	const bool fine =
 		profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) &&
-		fill_tree(tree, &rows, view);
+		mark_tree(tree, view) && fill_tree(tree, &rows, view);
 	profile_rows_finish(&rows);
 	return fine;
 }

@@ -97,13 +97,19 @@ const char *emit_time_unit(enum time_unit unit);
 
 /* Shared by massif.out and the xtree reports. The line with the command: */
 void emit_command(struct out *out, const struct emit_view *view);
-/* On the same line, that figures are estimates if the trace is a sample. */
-void emit_sample(struct out *out, const struct emit_view *view);
 struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame);
 void emit_tree(struct out *out, const struct emit_view *view, const struct tree *tree, const char *root,
 	       double threshold);
 
-/* Fills the tree with the value that the query names. False: no memory. */
+/* The mean distance of sample points in bytes if the view's figures are estimates; 0: they are exact. */
+uint64_t emit_sample_mean(const struct emit_view *view);
+/* "estimates: a sample of one block in N bytes"; the empty text if figures are exact. */
+#define EMIT_SAMPLE_TEXT 80
+void emit_sample_text(char text[EMIT_SAMPLE_TEXT], const struct emit_view *view);
+/* The same on the present line, as " (estimates ...)". */
+void emit_sample(struct out *out, const struct emit_view *view);
+
+/* Fills the tree with the value that the query names. Estimates are below a call that says so. False: no memory. */
 bool emit_calltree(struct calltree *tree, const struct emit_view *view);
 
 #endif

@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of all calls. The other tables are in tables.c. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "emit.h"
+#include "sample_weight.h"
 
-/* Traces without instruction counts lack the last column. */
-static const struct parquet_column counted_event_columns[] = {
-	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
-	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
-	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { "instructions", false },
-	{ NULL, false },
-};
 static const struct parquet_column event_columns[] = {
 	{ "event", false },     { "time_ns", false },  { "tid", false },       { "type", true },
 	{ "operation", true },  { "stack", false },    { "size", false },      { "block", false },
-	{ "old_stack", false }, { "old_size", false }, { "old_block", false }, { NULL, false },
+	{ "old_stack", false }, { "old_size", false }, { "old_block", false },
 };
+#define N_EVENT_COLUMNS (sizeof(event_columns) / sizeof(*event_columns))
 
 /* ---- Events ---- */
 
 struct events {
 	struct observer observer;
 	const struct emit_view *view;
+	struct parquet_column columns[N_EVENT_COLUMNS + 4]; /* with those that only some traces have */
 	struct table table;
 	uint64_t n;
 };
+
+static void choose_columns(struct events *e)
+{
+	size_t n = N_EVENT_COLUMNS;
+	memcpy(e->columns, event_columns, sizeof(event_columns));
+	if (mst_reader_info(e->view->reader)->instructions)
+		e->columns[n++] = (struct parquet_column){ "instructions", false };
+	if (emit_sample_mean(e->view)) {
+		e->columns[n++] = (struct parquet_column){ "estimated_bytes", false };
+		e->columns[n++] = (struct parquet_column){ "old_estimated_bytes", false };
+	}
+	e->columns[n] = (struct parquet_column){ NULL, false };
+}
 
 static const char *operation_of(const struct mst_kind *kinds, const struct mst_event *event)
 {
@@ -47,10 +57,15 @@ static const char *type_of(const struct mst_kind *kinds, const struct mst_event 
 	return kinds[event->kind].op < MST_OP_IMPLIED_FREE ? "failed" : "mark";
 }
 
+static bool is_known(const struct mst_kind *kinds, uint32_t kind)
+{
+	return kind != MST_NONE && kinds[kind].op != MST_OP_UNKNOWN;
+}
+
 /* Writes the columns of a block: stack, size and index. */
 static void write_block(struct table *table, const struct mst_kind *kinds, uint32_t kind, uint64_t index)
 {
-	const bool known = kind != MST_NONE && kinds[kind].op != MST_OP_UNKNOWN;
+	const bool known = is_known(kinds, kind);
 	if (known) {
 		table_number(table, kinds[kind].stack);
 		table_number(table, kinds[kind].size);
@@ -62,6 +77,16 @@ static void write_block(struct table *table, const struct mst_kind *kinds, uint3
 		table_number(table, index);
 	else
 		table_nothing(table);
+}
+
+/* Writes what the blocks that one of a sample stands for have together. `gives`: there is a block. */
+static void write_estimate(struct events *e, const struct mst_kind *kinds, uint32_t kind, bool gives)
+{
+	const uint64_t mean = emit_sample_mean(e->view);
+	if (gives && is_known(kinds, kind))
+		table_number(&e->table, weight_bytes(mean, kinds[kind].size, kinds[kind].size));
+	else
+		table_nothing(&e->table);
 }
 
 static void write_event(struct events *e, const struct mst_reader *reader, const struct mst_event *event,
@@ -79,6 +104,11 @@ static void write_event(struct events *e, const struct mst_reader *reader, const
 	write_block(&e->table, kinds, event->old_kind, event->old_index);
 	if (mst_reader_info(reader)->instructions)
 		table_number(&e->table, event->instructions);
+	if (emit_sample_mean(e->view)) {
+		write_estimate(e, kinds, event->kind,
+			       event->type == MST_EVENT_ALLOC || event->type == MST_EVENT_RESIZE);
+		write_estimate(e, kinds, event->old_kind, event->type != MST_EVENT_CALL);
+	}
 }
 
 static int see_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -107,8 +137,8 @@ static struct observer *create_events(struct out *out, const struct emit_view *v
 	e->observer.impl = &impl;
 	e->observer.spared = MST_ADDRESSES | MST_SP_CHANGES;
 	e->view = view;
-	table_begin(&e->table, out, view->emitter->form,
-		    mst_reader_info(view->reader)->instructions ? counted_event_columns : event_columns);
+	choose_columns(e);
+	table_begin(&e->table, out, view->emitter->form, e->columns);
 	return &e->observer;
 }
 

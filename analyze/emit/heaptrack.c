@@ -2,7 +2,8 @@
 /*
  * heaptrack's text format, version 3: a line per call, numbers in hexadecimal. Strings, frames and stacks are
  * numbered from 1, kinds of blocks ("a SIZE STACK") from 0; each is defined before its first use. Stacks are
- * complete; heaptrack's own tools end them at main.
+ * complete; heaptrack's own tools end them at main. The format has no weights: a block of a sample has the bytes of all
+ * blocks that it stands for.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "emit.h"
+#include "sample_weight.h"
 #include "string_set.h"
 
 #define NS_PER_MS 1000000u
@@ -193,7 +195,8 @@ static bool write_kind(struct writer *w, uint32_t kind)
 		return true;
 	if (!write_stack(w, k->stack))
 		return false;
-	const uint64_t values[] = { k->size, w->stacks.items[k->stack] };
+	const uint64_t size = weight_bytes(emit_sample_mean(w->view), k->size, k->size);
+	const uint64_t values[] = { size, w->stacks.items[k->stack] };
 	write_line(w, 'a', values, 2);
 	w->kinds.items[kind] = ++w->kinds.emitted;
 	return true;
@@ -259,6 +262,7 @@ static void write_head(struct writer *w)
 		out_text(w->out, " ");
 		out_name(w->out, info->argv[i]);
 	}
+	emit_sample(w->out, w->view);
 	out_printf(w->out, "\nI %x 0\n", (unsigned)info->page_size);
 }
 

@@ -30,14 +30,6 @@ void emit_command(struct out *out, const struct emit_view *view)
 	out_text(out, "\n");
 }
 
-void emit_sample(struct out *out, const struct emit_view *view)
-{
-	const uint64_t mean = mst_reader_info(view->reader)->sample_bytes;
-
-	if (mean)
-		out_printf(out, " (estimates: a sample of one block in %" PRIu64 " bytes)", mean);
-}
-
 static void write_header(struct out *out, const struct emit_view *view)
 {
 	const char *desc = view->settings->desc;

@@ -105,6 +105,8 @@ static void write_value_type(struct writer *w, unsigned field, const char *type,
 static void write_head(struct writer *w)
 {
 	const struct mst_file_info *info = mst_reader_info(w->view->reader);
+	const uint64_t mean = emit_sample_mean(w->view);
+	char estimates[EMIT_SAMPLE_TEXT];
 	message_write_bytes(w->out, PROFILE_STRING_TABLE, "", 0);
 	for (size_t i = 0; i < N_SAMPLE_TYPES; i++)
 		write_value_type(w, PROFILE_SAMPLE_TYPE, sample_types[i].type, sample_types[i].unit);
@@ -114,10 +116,13 @@ static void write_head(struct writer *w)
 					     string_number(w, sample_types[i].type));
 	}
 	write_value_type(w, PROFILE_PERIOD_TYPE, "space", "bytes");
-	message_write_number(w->out, PROFILE_PERIOD, 1);
+	message_write_number(w->out, PROFILE_PERIOD, mean ? mean : 1);
 	message_write_number(w->out, PROFILE_TIME_NANOS, info->start_ns);
 	message_write_number(w->out, PROFILE_DURATION_NANOS, profile_end_ns(w->view->profile));
 	message_write_number(w->out, PROFILE_COMMENT, string_number(w, info->recorder));
+	emit_sample_text(estimates, w->view);
+	if (*estimates)
+		message_write_number(w->out, PROFILE_COMMENT, string_number(w, estimates));
 }
 
 /* ---- Frames ---- */

@@ -89,8 +89,9 @@ static void write_profile(struct writer *w, const char *name, enum profile_value
 	const bool bytes = value == PROFILE_INUSE_BYTES || value == PROFILE_ALLOC_BYTES;
 	uint64_t total = 0;
 	const char *before = "\n";
-	out_printf(w->out, "%s\n{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[",
-		   w->any ? "," : "", name, bytes ? "bytes" : "none");
+	out_printf(w->out, "%s\n{\"type\":\"sampled\",\"name\":\"%s", w->any ? "," : "", name);
+	emit_sample(w->out, w->view);
+	out_printf(w->out, "\",\"unit\":\"%s\",\"samples\":[", bytes ? "bytes" : "none");
 	for (size_t i = 0; i < w->samples.n; i++) {
 		if (weight(&w->samples.items[i], value, source) == 0)
 			continue;

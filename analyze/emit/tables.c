@@ -3,6 +3,7 @@
  * The trace as tables for SQL: stacks (with a profile's values), frames and Massif's snapshots; events.c has the table
  * of calls. msconvert(1) documents all columns. Columns keep their names and places; a new one comes last.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,6 +32,30 @@ static const struct parquet_column snapshot_columns[] = {
 	{ "snapshot", false },    { "time", false },        { "time_unit", true }, { "heap_bytes", false },
 	{ "extra_bytes", false }, { "stack_bytes", false }, { "kind", true },      { NULL, false },
 };
+
+/* ---- Samples ---- */
+
+#define MOST_COLUMNS 32u
+
+/* A sample's figures are estimates, which one more column says: the mean distance of sample points. */
+static void begin_table(struct table *table, struct out *out, const struct emit_view *view,
+			const struct parquet_column *columns, struct parquet_column *all)
+{
+	unsigned n = 0;
+	for (; columns[n].name; n++)
+		all[n] = columns[n];
+	assert(n + 2 <= MOST_COLUMNS);
+	if (emit_sample_mean(view))
+		all[n++] = (struct parquet_column){ "sample_bytes", false };
+	all[n] = (struct parquet_column){ NULL, false };
+	table_begin(table, out, view->emitter->form, all);
+}
+
+static void write_sample(struct table *table, const struct emit_view *view)
+{
+	if (emit_sample_mean(view))
+		table_number(table, emit_sample_mean(view));
+}
 
 /* ---- Stacks ---- */
 
@@ -74,6 +99,7 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 	const struct mst_stack *stacks = mst_reader_stacks(view->reader, &n);
 	uint32_t *depths = calloc(n + (size_t)1, sizeof(*depths));
 	struct profile_rows rows;
+	struct parquet_column columns[MOST_COLUMNS];
 	struct table table;
 	size_t at = 0;
 	if (!profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) ||
@@ -81,12 +107,13 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 		out_fail(out, ENOMEM);
 		n = 0;
 	}
-	table_begin(&table, out, view->emitter->form, stack_columns);
+	begin_table(&table, out, view, stack_columns, columns);
 	for (uint32_t i = 0; i < n; i++) {
 		/* A stack's parent has a lower number. */
 		depths[i] = i == MST_ROOT_STACK ? 0 : depths[stacks[i].parent] + 1;
 		const struct stack_row sum = next_values(&rows, &at, i);
 		write_stack(&table, stacks, i, depths, &sum);
+		write_sample(&table, view);
 	}
 	table_end(&table);
 	profile_rows_finish(&rows);
@@ -164,8 +191,9 @@ static void write_snapshots(struct out *out, const struct emit_view *view)
 {
 	size_t n;
 	const struct snapshot *snapshots = massif_snapshots(view->massif, &n);
+	struct parquet_column columns[MOST_COLUMNS];
 	struct table table;
-	table_begin(&table, out, view->emitter->form, snapshot_columns);
+	begin_table(&table, out, view, snapshot_columns, columns);
 	for (size_t i = 0; i < n; i++) {
 		const struct snapshot *s = &snapshots[i];
 		table_number(&table, i);
@@ -175,6 +203,7 @@ static void write_snapshots(struct out *out, const struct emit_view *view)
 		table_number(&table, s->extra);
 		table_number(&table, s->stacks);
 		table_text(&table, !s->live ? "plain" : s->kind == SNAPSHOT_PEAK ? "peak" : "detailed");
+		write_sample(&table, view);
 	}
 	table_end(&table);
 }

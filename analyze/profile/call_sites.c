@@ -112,32 +112,47 @@ static size_t make_key(struct call_sites *c, const struct call *call, size_t *fu
 	return name + file + (size_t)sprintf(c->key + name + file, "%d", call->line);
 }
 
+/* Finds or adds a call. False: no memory. */
+static bool number_call(struct call_sites *c, struct call call, uint32_t *number)
+{
+	size_t functions;
+	const size_t n = make_key(c, &call, &functions);
+	const size_t function = n ? string_set_number(c->functions, c->key, functions) : 0;
+	if (function == 0 || !array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)))
+		return false;
+	/* Nothing below fails, so each numbered key has an item. */
+	const size_t key = string_set_number(c->keys, c->key, n);
+	if (key == 0)
+		return false;
+	call.number_of_function = (uint32_t)function - 1;
+	assert(key <= c->n_items + 1);
+	if (key > c->n_items)
+		c->items[c->n_items++] = call;
+	*number = (uint32_t)key - 1;
+	return true;
+}
+
 static bool add_call(struct call_sites *c, uint32_t frame, const struct symbol_line *line)
 {
-	struct call call = {
+	const struct call call = {
 		.function = keep_function(c, frame, line),
 		.file = keep_path(c, line),
 		.line = line->file ? line->line : 0,
 		.named = line->function && *line->function,
 	};
-	if (!call.function || !call.file)
-		return false;
-	size_t functions;
-	const size_t n = make_key(c, &call, &functions);
-	const size_t function = n ? string_set_number(c->functions, c->key, functions) : 0;
-	if (function == 0 || !array_reserve(&c->items, c->n_items, &c->room_items, sizeof(*c->items)) ||
-	    !array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)))
-		return false;
-	/* Nothing below fails, so each numbered key has an item. */
-	const size_t number = string_set_number(c->keys, c->key, n);
-	if (number == 0)
-		return false;
-	call.number_of_function = (uint32_t)function - 1;
-	assert(number <= c->n_items + 1);
-	if (number > c->n_items)
-		c->items[c->n_items++] = call;
-	c->numbers[c->n_numbers++] = (uint32_t)number - 1;
-	return true;
+	return call.function && call.file &&
+	       array_reserve(&c->numbers, c->n_numbers, &c->room_numbers, sizeof(*c->numbers)) &&
+	       number_call(c, call, &c->numbers[c->n_numbers++]);
+}
+
+bool call_sites_mark(struct call_sites *c, const char *text, uint32_t *number)
+{
+	const struct call call = {
+		.function = string_set_add(c->texts, text, strlen(text)),
+		.file = "",
+		.named = true,
+	};
+	return call.function && number_call(c, call, number);
 }
 
 const uint32_t *call_sites_of(struct call_sites *c, uint32_t frame, uint32_t *n)

@@ -29,6 +29,9 @@ void call_sites_destroy(struct call_sites *calls); /* NULL is allowed */
 /* The numbers of a frame's calls, innermost first; valid until the next call. NULL: no memory. */
 const uint32_t *call_sites_of(struct call_sites *calls, uint32_t frame, uint32_t *n);
 
+/* The number of a call that is no code: just a text. False: no memory. */
+bool call_sites_mark(struct call_sites *calls, const char *text, uint32_t *number);
+
 /* A call by its number; texts live until call_sites_destroy(). */
 const struct call *call_sites_at(const struct call_sites *calls, uint32_t number);
 

@@ -72,6 +72,16 @@ static uint32_t child_of(struct calltree *t, uint32_t parent, uint32_t call)
 	return child;
 }
 
+bool calltree_mark(struct calltree *t, const char *text)
+{
+	uint32_t call;
+	if (!call_sites_mark(t->calls, text, &call))
+		return false;
+	const uint32_t node = child_of(t, CALLTREE_ROOT, call);
+	t->known[MST_ROOT_STACK].node = node;
+	return node != UINT32_MAX;
+}
+
 static bool push(struct calltree *t, uint32_t n, uint32_t stack)
 {
 	if (!array_reserve(&t->path, n, &t->room_path, sizeof(*t->path)))

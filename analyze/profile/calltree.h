@@ -46,6 +46,9 @@ bool calltree_init(struct calltree *tree, struct call_sites *calls, bool lines,
 		   const struct settings *settings);
 void calltree_finish(struct calltree *tree);
 
+/* Puts a call that is no code below the root, outside of all stacks; before the first stack. False: no memory. */
+bool calltree_mark(struct calltree *tree, const char *text);
+
 /*
  * The next node, parents before children, siblings in order; the root after the last one. *depth is
  * that of the node given, 0 for the root, and becomes that of the next one.

@@ -69,6 +69,7 @@ static void begin_chunk(struct profile *p, const struct mst_reader *reader, cons
 {
 	uint32_t n_kinds;
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
+	p->mean = mst_reader_info(reader)->sample_bytes;
 	p->time_shift = mst_reader_time_shift(reader);
 	clock_enter_chunk(&p->clock, reader, chunk);
 	p->initial = chunk->initial;
@@ -225,22 +226,6 @@ bool profile_row(const struct profile *p, size_t i, struct profile_row *row)
 		.at_end = r->live,
 	};
 	return true;
-}
-
-uint64_t profile_row_value(const struct profile_row *row, uint64_t size, enum profile_value value)
-{
-	switch (value) {
-	case PROFILE_INUSE_BYTES:
-		return row->inuse * size;
-	case PROFILE_INUSE_OBJECTS:
-		return row->inuse;
-	case PROFILE_ALLOC_BYTES:
-		return row->allocated * size;
-	case PROFILE_ALLOC_OBJECTS:
-	case PROFILE_VALUES:
-		break;
-	}
-	return row->allocated;
 }
 
 bool profile_lacks_threads(const struct profile *p)

@@ -58,7 +58,7 @@ struct observer *profile_observer(struct profile *profile);
 
 #define PROFILE_NO_THREAD UINT32_MAX
 
-/* Blocks of one kind, and with `threads` of one thread. */
+/* Blocks of one kind, and with `threads` of one thread; in a sample those that were recorded. */
 struct profile_row {
 	uint32_t kind;
 	uint32_t thread;                   /* PROFILE_NO_THREAD: not known, or not asked for */
@@ -67,9 +67,6 @@ struct profile_row {
 
 /* After the replay: row i, from 0 on, in the order of first use; false: there are no more. */
 bool profile_row(const struct profile *profile, size_t i, struct profile_row *row);
-
-/* One value of a row whose blocks have `size` bytes each. */
-uint64_t profile_row_value(const struct profile_row *row, uint64_t size, enum profile_value value);
 
 /* True if `threads` has no effect because the trace doesn't record which block a free gives back. */
 bool profile_lacks_threads(const struct profile *profile);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "sample_weight.h"
 
 /* The filters' results by module and by stack. */
 struct sieve {
@@ -98,18 +99,32 @@ static uint64_t size_class(uint64_t size)
 	return bits > 63 ? UINT64_MAX : (uint64_t)1 << bits;
 }
 
-static struct stack_row sample_of(const struct profile_row *row, const struct mst_kind *kind, bool sizes)
+/* Objects are in shares (sample_weight.h). */
+static struct stack_row stack_row_of(const struct profile_row *row, const struct mst_kind *kind,
+				     uint64_t mean, bool sizes)
 {
-	struct stack_row s = {
+	const uint64_t bytes = weight_bytes(mean, kind->size, kind->size);
+	const uint64_t shares = weight_shares(mean, kind->size);
+	return (struct stack_row){
 		.stack = kind->stack,
 		.thread = row->thread,
 		.size = sizes ? size_class(kind->size) : 0,
-		.bytes_at_end = row->at_end * kind->size,
-		.objects_at_end = row->at_end,
+		.values = {
+			[PROFILE_INUSE_BYTES] = row->inuse * bytes,
+			[PROFILE_INUSE_OBJECTS] = row->inuse * shares,
+			[PROFILE_ALLOC_BYTES] = row->allocated * bytes,
+			[PROFILE_ALLOC_OBJECTS] = row->allocated * shares,
+		},
+		.bytes_at_end = row->at_end * bytes,
+		.objects_at_end = row->at_end * shares,
 	};
-	for (unsigned v = 0; v < PROFILE_VALUES; v++)
-		s.values[v] = profile_row_value(row, kind->size, (enum profile_value)v);
-	return s;
+}
+
+static void round_objects(struct stack_row *s)
+{
+	s->values[PROFILE_INUSE_OBJECTS] = weight_blocks(s->values[PROFILE_INUSE_OBJECTS]);
+	s->values[PROFILE_ALLOC_OBJECTS] = weight_blocks(s->values[PROFILE_ALLOC_OBJECTS]);
+	s->objects_at_end = weight_blocks(s->objects_at_end);
 }
 
 static int compare(const void *a, const void *b)
@@ -149,6 +164,7 @@ static void merge(struct profile_rows *rows)
 	}
 	rows->n = 0;
 	for (size_t i = 0; i < n; i++) {
+		round_objects(&rows->items[i]);
 		if (!is_empty(&rows->items[i]))
 			rows->items[rows->n++] = rows->items[i];
 	}
@@ -159,10 +175,11 @@ static bool collect(struct profile_rows *rows, const struct sieve *sieve, const 
 {
 	uint32_t n_kinds;
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
+	const uint64_t mean = mst_reader_info(reader)->sample_bytes;
 	struct profile_row row;
 	size_t room = 0;
 	for (size_t i = 0; profile_row(profile, i, &row); i++) {
-		const struct stack_row s = sample_of(&row, &kinds[row.kind], sizes);
+		const struct stack_row s = stack_row_of(&row, &kinds[row.kind], mean, sizes);
 		if (!is_wanted(sieve, &s))
 			continue;
 		if (!array_reserve(&rows->items, rows->n, &room, sizeof(*rows->items)))

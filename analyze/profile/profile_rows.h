@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of a profile by stack, thread and size class, for the formats: filtered, equal ones summed up.
+ * Rows of a profile by stack, thread and size class, for the formats: filtered, equal ones summed up. Values of a sample
+ * are estimates (sample_weight.h).
  */
 #ifndef ANALYZE_PROFILE_ROWS_H
 #define ANALYZE_PROFILE_ROWS_H

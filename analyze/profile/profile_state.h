@@ -11,6 +11,7 @@
 #include "effect.h"
 #include "profile.h"
 #include "row_table.h"
+#include "sample_weight.h"
 
 struct profile {
 	struct observer observer;
@@ -39,6 +40,7 @@ struct profile {
 
 	/* Of the present chunk. */
 	const struct mst_kind *kinds;
+	uint64_t mean; /* of the sample (sample_weight.h); 0: no sample */
 	unsigned time_shift;
 	bool initial; /* it holds what was live when the trace begins */
 };
@@ -48,10 +50,11 @@ static inline bool profile_counts(const struct profile *p, uint32_t kind)
 	return p->kinds[kind].op != MST_OP_UNKNOWN;
 }
 
-/* The amount that a block adds to the total. */
+/* The amount that a block, or in a sample the blocks that it stands for, adds to the total. */
 static inline uint64_t profile_weight(const struct profile *p, uint32_t kind)
 {
-	return effect_usable(p->settings, &p->kinds[kind]) + p->settings->heap_admin;
+	const struct mst_kind *k = &p->kinds[kind];
+	return weight_bytes(p->mean, k->size, effect_usable(p->settings, k) + p->settings->heap_admin);
 }
 
 /* The amount that a record adds to the total; negative ones wrap. */

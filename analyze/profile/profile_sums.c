@@ -11,6 +11,8 @@ static uint64_t highest_total(const struct profile *p, const struct mst_chunk *c
 	const struct mst_sums *sums = &chunk->sums;
 	const struct settings *s = p->settings;
 	int64_t bytes;
+	if (p->mean)
+		return UINT64_MAX; /* the sums are those of the recorded blocks */
 	if (s->usable == USABLE_REQUESTED)
 		bytes = sums->max_bytes;
 	else if (s->usable == USABLE_ROUNDED && s->alignment == 16)

@@ -65,8 +65,7 @@ static bool has_one_thread(const struct tool *tool, const struct tool_trace *tra
 	bool one;
 	if (position >= 0 && lseek(trace->fd, (off_t)trace->start, SEEK_SET) >= 0)
 		(void)mst_reader_create(&reader, trace->fd);
-	if (reader &&
-	    (mst_reader_parallel(reader, tool_jobs(tool)) != 0 || mst_reader_info(reader)->sample_bytes)) {
+	if (reader && mst_reader_parallel(reader, tool_jobs(tool)) != 0) {
 		mst_reader_destroy(reader);
 		reader = NULL;
 	}
@@ -138,13 +137,6 @@ static int write_pass(const struct tool *tool, const struct tool_trace *trace, c
 int profile_run(const struct tool *tool, const struct tool_trace *trace, const struct emitter *emitter,
 		const struct emit_query *query, const char *name)
 {
-	if (mst_reader_info(trace->reader)->sample_bytes) {
-		tool_error(
-			tool,
-			"%s: the trace is a sample, and %s shows no estimates; massif, xtree and callgrind do",
-			trace->name, emitter->name);
-		return TOOL_USAGE;
-	}
 	int status = output_set_check(tool, trace->origin, name);
 	if (status)
 		return status;

@@ -151,7 +151,8 @@ def compare_pages(build, folder):
     sizes = []
     for text in ("off", "64k"):
         trace, out = os.path.join(folder, "pages-" + text), os.path.join(folder, "pages")
-        run([build.msrec, "-q", "--pages", f"--sample={text}", "-o", trace, build.file("tests/cli/sample_program"), "plain"])
+        program = build.file("tests/cli/sample_program")
+        run([build.msrec, "-q", "--pages", f"--sample={text}", "-o", trace, program, "plain"])
         done = run([build.file("analyze/msreplay"), "--pages-as-heap=yes", "--at=end", "--time-unit=B",
                     f"--massif-out-file={out}", trace])
         with open(out + ".at-end", encoding="utf-8") as f:
