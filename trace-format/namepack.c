@@ -46,7 +46,7 @@ static int packer_create(struct mst_writer *w)
 {
 	int err = mst_writer_flush(w);
 
-	if (err || (err = set_feature(w)))
+	if (err || (err = writer_memory_unit(w)) || (err = set_feature(w)))
 		return err;
 	w->names = calloc(1, sizeof(*w->names));
 	return w->names && hash_index_init(&w->names->index) ? 0 : MST_ERR_NOMEM;

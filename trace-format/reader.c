@@ -267,6 +267,8 @@ int reader_take(struct mst_reader *r)
 		return reader_take_modules(r);
 	case UNIT_THREADS:
 		return reader_take_threads(r);
+	case UNIT_MEMORY:
+		return reader_take_memory(r);
 	case UNIT_NAMES:
 		return read_names(r);
 	case UNIT_END:
@@ -744,6 +746,7 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->defs.frames.items);
 	free(r->defs.modules.items);
 	free(r->defs.threads.items);
+	free(r->defs.memory.items);
 	free(r->live);
 	carried_over_finish(&r->place.carried_over);
 	names_finish(&r->names);

@@ -52,6 +52,8 @@ struct reader_file {
  */
 struct reader_defs {
 	struct array kinds, stacks, depths, frames, modules, threads; /* depths by stack */
+	struct array memory;                                          /* struct mst_memory_sample */
+	uint64_t peak_resident;                                       /* bytes; 0: not known */
 	struct known known;
 	bool paged; /* the records of some kind have addresses */
 };
@@ -132,5 +134,6 @@ int reader_take_stacks(struct mst_reader *r);
 int reader_take_kinds(struct mst_reader *r);
 int reader_take_modules(struct mst_reader *r);
 int reader_take_threads(struct mst_reader *r);
+int reader_take_memory(struct mst_reader *r);
 
 #endif

@@ -213,3 +213,78 @@ int reader_take_threads(struct mst_reader *r)
 	}
 	return 0;
 }
+
+/* ---- memory samples ---- */
+
+#define KIB 1024u
+
+/* A number that is kept as a sum of differences. */
+static bool take_step(struct cursor *c, uint64_t *value)
+{
+	uint64_t step;
+
+	if (!take_varint(c, &step))
+		return false;
+	*value += (uint64_t)wire_unzigzag(step);
+	return true;
+}
+
+/* Of the entries before, in the units of the column: KiB, and one more where 0 is "not known". */
+struct memory_step {
+	uint64_t resident, proportional, swapped, minor_faults, major_faults;
+};
+
+static bool take_memory_entry(struct cursor *c, struct memory_step *at, struct mst_memory_sample *sample)
+{
+	uint64_t head;
+
+	if (!take_varint(c, &head) || head >> 1 > UINT64_MAX - sample->time || !take_step(c, &at->resident) ||
+	    at->resident > UINT64_MAX / KIB)
+		return false;
+	*sample = (struct mst_memory_sample){
+		.time = sample->time + (head >> 1),
+		.resident = at->resident * KIB,
+		.proportional = UINT64_MAX,
+		.swapped = UINT64_MAX,
+		.detailed = head & 1,
+	};
+	if (!sample->detailed)
+		return true;
+	if (!take_step(c, &at->proportional) || !take_step(c, &at->swapped) ||
+	    !take_step(c, &at->minor_faults) || !take_step(c, &at->major_faults) ||
+	    at->proportional > UINT64_MAX / KIB || at->swapped > UINT64_MAX / KIB)
+		return false;
+	if (at->proportional)
+		sample->proportional = (at->proportional - 1) * KIB;
+	if (at->swapped)
+		sample->swapped = (at->swapped - 1) * KIB;
+	sample->minor_faults = at->minor_faults;
+	sample->major_faults = at->major_faults;
+	return true;
+}
+
+int reader_take_memory(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	struct memory_step at = { 0 };
+	struct mst_memory_sample sample = { 0 };
+	uint64_t from = 0;
+	uint32_t n;
+	int err;
+
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_MEMORY, "a unit lacks fields");
+	n = wire_u32(r->unit.header.fields + 8);
+	r->defs.peak_resident = wire_u64(r->unit.header.fields);
+	DAMAGED_IF(n && (!r->unit.columns[0].present || r->unit.columns[0].size / 2 < n),
+		   "more samples promised than there are");
+	if ((err = reader_grow(r, &r->defs.memory, sizeof(sample), n, MST_MAX_MEMORY_SAMPLES)))
+		return err;
+	if (r->defs.memory.n)
+		from = ((struct mst_memory_sample *)r->defs.memory.items)[r->defs.memory.n - 1].time;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_memory_entry(&c, &at, &sample) || sample.time < from,
+			   "a sample of the memory is malformed");
+		((struct mst_memory_sample *)r->defs.memory.items)[r->defs.memory.n++] = sample;
+	}
+	return 0;
+}

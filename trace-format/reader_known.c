@@ -49,6 +49,17 @@ const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t
 	return r->defs.threads.items;
 }
 
+const struct mst_memory_sample *mst_reader_memory(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->defs.memory.n;
+	return r->defs.memory.items;
+}
+
+uint64_t mst_reader_peak_resident(const struct mst_reader *r)
+{
+	return r->defs.peak_resident;
+}
+
 uint64_t mst_reader_instructions(const struct mst_reader *r)
 {
 	return r->place.instructions;

@@ -35,6 +35,7 @@ enum unit_type {
 	UNIT_NAMES = 8,
 	UNIT_INDEX = 9,
 	UNIT_END = 10,
+	UNIT_MEMORY = 11,
 };
 
 /* Bits of the FILE unit's compatible features. */
@@ -118,6 +119,7 @@ static inline bool events_narrow(uint32_t n_tokens)
 #define FIELDS_END 64u
 #define FIELDS_NAMES 12u
 #define FIELDS_KEYFRAME 136u
+#define FIELDS_MEMORY 16u
 
 /* Where a chunk's fields have the check of its columns as they are stored, its flags, sums and counts. */
 #define EVENTS_CHECK_AT 40u

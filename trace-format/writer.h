@@ -22,6 +22,17 @@ struct unit_entry {
 
 struct name_packer;
 
+#define MEMORY_SAMPLES 128u /* kept back at most */
+
+/* What the next MEMORY unit will say. */
+struct writer_memory {
+	struct mst_memory_sample samples[MEMORY_SAMPLES]; /* times in the file's units, ascending */
+	uint32_t n;                                       /* < MEMORY_SAMPLES between two calls */
+	uint32_t written;                                 /* of earlier units */
+	uint64_t time;                                    /* of the last sample, written or not */
+	uint64_t peak, peak_written;                      /* bytes; 0: not known */
+};
+
 #define WRITER_TIME_SHIFT 10u /* units of 1.024 us */
 
 /* The file, and the unit that is being made for it. */
@@ -74,6 +85,7 @@ struct mst_writer {
 	struct writer_initial_state initial;
 	struct writer_totals totals;
 	struct writer_now now;
+	struct writer_memory memory;
 
 	struct defs defs;
 	uint32_t frames_before; /* of the trace that this one goes on from, see mst_writer_append() */
@@ -99,6 +111,10 @@ int writer_unit(struct mst_writer *w, uint8_t type, uint8_t flags, size_t n_colu
 /* The FILE unit, and all definitions that are not written yet. 0 or an error. */
 int writer_file_unit(struct mst_writer *w, const struct mst_file_info *info);
 int writer_definitions(struct mst_writer *w);
+
+/* Writes the samples of the process's memory that are kept back: all of them, or only if there are many. */
+int writer_memory_unit(struct mst_writer *w);
+int writer_memory_if_due(struct mst_writer *w);
 
 /* Packs at the writer's level, or at `most` if that is lower. */
 void writer_pack_at(struct mst_writer *w, int most);

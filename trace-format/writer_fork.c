@@ -50,6 +50,8 @@ int mst_writer_fork_state(struct mst_writer *parent, struct mst_writer **child)
 	w->initial = parent->initial;
 	w->totals = parent->totals;
 	w->now = parent->now;
+	w->memory = parent->memory;
+	w->memory.peak = 0; /* the child has its own */
 	w->limit = parent->limit;
 	w->output.wait_for_room = parent->output.wait_for_room;
 	w->output.context = parent->output.context;

@@ -174,6 +174,8 @@ int mst_writer_flush(struct mst_writer *w)
 	if (!w->error && keyframes_due(&w->keyframes))
 		w->error = write_keyframe(w);
 	if (!w->error)
+		w->error = writer_memory_if_due(w);
+	if (!w->error)
 		w->error = name_packer_flush(w);
 	return w->error;
 }
@@ -234,6 +236,8 @@ int mst_writer_finish(struct mst_writer *w, struct mst_end *end)
 	uint64_t index;
 	int err = mst_writer_flush(w);
 
+	if (!err)
+		err = w->error = writer_memory_unit(w);
 	if (err == MST_ERR_IO)
 		return end_cut_trace(w, end);
 	if (err)

@@ -193,6 +193,7 @@ static uint64_t one_round(struct collector *c)
 		if (p->recording.tracee)
 			tracee_hold_no_longer(p->recording.tracee, &s->clock);
 	}
+	processes_sample_memory(processes);
 	processes_end_gone(processes);
 	return events;
 }

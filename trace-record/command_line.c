@@ -45,6 +45,7 @@ enum {
 	OPT_TIMER,
 	OPT_INSTRUCTIONS,
 	OPT_SAMPLE,
+	OPT_RSS,
 	OPT_LIBC_FREERES,
 	OPT_CXX_FREERES,
 	OPT_EMBED_SYMBOLS,
@@ -96,6 +97,8 @@ static const struct argp_option options[] = {
 	  2 },
 	{ "sample", OPT_SAMPLE, "BYTES|off", 0,
 	  "Record only one block in BYTES bytes, 4k to 1G, by chance; reports are estimates then (off)", 2 },
+	{ "rss", OPT_RSS, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Ten times a second, record how much memory the process has, seen from outside (yes)", 2 },
 	{ "run-libc-freeres", OPT_LIBC_FREERES, "yes|no", OPTION_ARG_OPTIONAL,
 	  "At exit, have libc free what it keeps, as Valgrind does (yes)", 2 },
 	{ "run-cxx-freeres", OPT_CXX_FREERES, "yes|no", OPTION_ARG_OPTIONAL, "The same for libstdc++ (yes)",
@@ -241,6 +244,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SAMPLE:
 		capture->sample_bytes = sample_interval(state, arg);
 		return 0;
+	case OPT_RSS:
+		/* "off" as --sample and --timer have it. */
+		capture->rss = !(arg && strcmp(arg, "off") == 0) && yes_or_no(state, "rss", arg);
+		return 0;
 	case OPT_LIBC_FREERES:
 		capture->libc_freeres = yes_or_no(state, "run-libc-freeres", arg);
 		return 0;
@@ -301,6 +308,7 @@ int command_line_parse(struct command_line *line, int argc, char **argv)
 				.identity = true,
 				.libc_freeres = true,
 				.cxx_freeres = true,
+				.rss = true,
 			},
 			.output = { .pattern = "trace.%e.%p.zst", .numbers = true },
 		},

@@ -21,6 +21,7 @@ struct capture_options {
 	bool pages;            /* all calls that map and unmap pages */
 	uint64_t sample_bytes; /* mean distance of sample points; 0: all blocks are recorded */
 	bool exact;            /* by the tool for Valgrind */
+	bool rss;              /* samples of what memory the process has, taken from outside */
 };
 
 /* Which files are made, and what they hold beside events. */

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 
 #define EXEC_CHECK_NS 200000000u
 #define ORPHAN_CHECK_NS 20000000u
+
+#define PEAK_MARGIN (1u << 20) /* execve() itself needs some memory */
 
 #define KNOWN 255u
 #define DEFER_ROUNDS 100u
@@ -67,6 +70,7 @@ char *processes_prepare(struct processes *ps, pid_t pid)
 	assert(!ps->first);
 	if (!p)
 		return strdup("out of memory");
+	ps->main_before = memory_peak(pid);
 	problem = recording_prepare(ps->session, &p->recording);
 	if (problem)
 		process_destroy(p);
@@ -291,10 +295,55 @@ void processes_check(struct processes *ps)
 		check_process(ps, p);
 }
 
+/*
+ * The most that was resident in the main process, by its rusage: that has the larger of the process and its children, and
+ * of the programs that it was. 0: it is not the program's own.
+ */
+static uint64_t own_peak(const struct processes *ps, const struct rusage *usage, bool has_children)
+{
+	const uint64_t bytes = (uint64_t)usage->ru_maxrss * 1024;
+
+	return !has_children && ps->main_before && bytes > ps->main_before + PEAK_MARGIN ? bytes : 0;
+}
+
 void processes_check_main(struct processes *ps)
 {
-	if (!ps->main_ended && waitpid(ps->main_pid, &ps->main_status, WNOHANG) == ps->main_pid)
-		ps->main_ended = true;
+	siginfo_t info = { 0 };
+	struct rusage usage;
+	bool has_children;
+
+	if (ps->main_ended || waitid(P_PID, (id_t)ps->main_pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid != ps->main_pid)
+		return;
+	has_children = memory_has_children(ps->main_pid); /* known as long as it is a zombie */
+	if (wait4(ps->main_pid, &ps->main_status, 0, &usage) != ps->main_pid)
+		return;
+	ps->main_ended = true;
+	ps->main_peak = own_peak(ps, &usage, has_children);
+}
+
+static void sample_memory(struct processes *ps, struct process *p)
+{
+	struct recording *r = &p->recording;
+	struct mst_memory_sample sample;
+	uint64_t peak;
+
+	if (p->dead || r->executed || r->error || !recording_is_open(r) || !r->tracee ||
+	    tracee_is_empty(r->tracee) ||
+	    !memory_sample(&p->memory, r->pid, ps->session->clock.ns[1], &sample, &peak))
+		return;
+	/* It was this process, and its program, if they are still there. */
+	if (!is_dead(ps, p) && !tracee_is_empty(r->tracee))
+		recording_add_memory(ps->session, r, &sample, peak);
+}
+
+void processes_sample_memory(struct processes *ps)
+{
+	const struct capture_options *capture = &ps->session->options.capture;
+
+	/* Of a program under Valgrind the memory would be mostly Valgrind's. */
+	for (struct process *p = ps->first; p && capture->rss && !capture->exact; p = p->next)
+		sample_memory(ps, p);
 }
 
 bool processes_any_alive(struct processes *ps)
@@ -332,6 +381,8 @@ void processes_stop(struct processes *ps)
 /* The writer's END unit says how the program ended. */
 static void end_recording(struct processes *ps, struct recording *r)
 {
+	if (r->pid == ps->main_pid && ps->session->options.capture.rss && !ps->main_executed && !r->executed)
+		recording_note_peak(r, ps->main_peak);
 	if (r->executed)
 		recording_end(ps->session, r, MST_END_EXEC, 0);
 	else if (r->pid == ps->main_pid && WIFSIGNALED(ps->main_status))
@@ -351,6 +402,7 @@ static void end_process(struct processes *ps, struct process *p)
 		end_recording(ps, r);
 	else if (r->error && !r->stopped)
 		recording_refuse(ps->session, r);
+	ps->main_executed |= r->executed && r->pid == ps->main_pid;
 	if (p->segment != SHM_NO_SEGMENT) {
 		ps->known[p->segment] = 0;
 		family_free_segment(&ps->session->family, p->segment);

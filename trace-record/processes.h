@@ -3,6 +3,7 @@
 #ifndef TRACE_RECORD_PROCESSES_H
 #define TRACE_RECORD_PROCESSES_H
 
+#include "memory_usage.h"
 #include "recording.h"
 
 /* One process that is, or is about to be, recorded. */
@@ -13,6 +14,7 @@ struct process {
 	uint64_t exec_checked_ns, orphans_checked_ns;
 	bool dead;
 	bool drained; /* it is dead or executed, and all of its events are taken */
+	struct memory_pace memory;
 	struct recording recording;
 };
 
@@ -22,8 +24,11 @@ struct processes {
 	uint8_t *known;        /* by segment: KNOWN = has a process here, else rounds deferred */
 	pid_t main_pid;        /* 0: not started */
 	bool main_ended;
-	int main_status; /* as waitpid() gave it */
-	bool stopped;    /* the time is up: nothing more is recorded */
+	int main_status;      /* as waitpid() gave it */
+	bool main_executed;   /* it was a recorded program before its present one */
+	uint64_t main_before; /* bytes that were resident in it before it became the program, at most */
+	uint64_t main_peak;   /* bytes that were resident in it at one time; 0: not known */
+	bool stopped;         /* the time is up: nothing more is recorded */
 };
 
 int processes_init(struct processes *processes, struct session *session); /* 0 or -1: no memory */
@@ -46,6 +51,9 @@ void processes_check_main(struct processes *processes);
 
 /* Looks which processes are gone, or have executed another program. */
 void processes_check(struct processes *processes);
+
+/* Samples the memory of those whose time has come. */
+void processes_sample_memory(struct processes *processes);
 
 /* Finishes the recordings of processes that are gone, and frees their segments. */
 void processes_end_gone(struct processes *processes);

@@ -258,6 +258,28 @@ void recording_begin_child(struct recording *r, struct recording *parent, struct
 	r->error_number = parent->error_number;
 }
 
+/* ---- memory ---- */
+
+void recording_add_memory(struct session *s, struct recording *r, const struct mst_memory_sample *sample,
+			  uint64_t peak)
+{
+	struct mst_writer *const writer = tracee_writer(r->tracee);
+	int err;
+
+	assert(recording_is_open(r));
+	s->writing = r;
+	err = mst_writer_memory(writer, s->clock.ns[1] - r->start_ns, sample);
+	note_error(r, err == MST_ERR_LIMIT ? 0 : err);
+	/* The kernel's counters lag behind one another. */
+	recording_note_peak(r, peak > sample->resident ? peak : sample->resident);
+}
+
+void recording_note_peak(struct recording *r, uint64_t peak)
+{
+	if (r->tracee && !r->error)
+		note_error(r, mst_writer_peak_resident(tracee_writer(r->tracee), peak));
+}
+
 /* ---- the end ---- */
 
 static void write_end(struct session *s, struct recording *r, struct mst_end *end,

@@ -55,6 +55,13 @@ void recording_begin_child(struct recording *recording, struct recording *parent
  */
 uint64_t recording_drain(struct session *session, struct recording *recording, uint64_t until);
 
+/* Adds a sample of the process's memory, and the most that was resident so far (0: not known). */
+void recording_add_memory(struct session *session, struct recording *recording,
+			  const struct mst_memory_sample *sample, uint64_t peak);
+
+/* Notes the most that was resident, of a process that is gone. */
+void recording_note_peak(struct recording *recording, uint64_t peak);
+
 /* Ends the recording while the process goes on. */
 void recording_stop(struct session *session, struct recording *recording);
 

@@ -34,6 +34,7 @@ struct writer {
 	uint32_t *path; /* stacks from the wanted one to the first written ancestor */
 	uint32_t n_path;
 	uint64_t ms;
+	uint32_t n_samples; /* of the process's memory, written */
 	const struct mst_kind *kind_table;
 	const struct mst_stack *stack_table;
 	const struct mst_frame *frame_table;
@@ -215,6 +216,26 @@ static bool write_record(struct writer *w, const struct mst_token *symbol)
 	return true;
 }
 
+/* "R PAGES", as heaptrack's timer writes them behind a "c". */
+static void write_resident(struct writer *w, uint64_t bytes)
+{
+	const uint32_t page_size = mst_reader_info(w->view->reader)->page_size;
+	const uint64_t pages = page_size ? bytes / page_size : 0;
+	write_line(w, 'R', &pages, 1);
+}
+
+/* The samples up to a time, at which the last one was taken. */
+static void write_samples(struct writer *w, uint64_t ns)
+{
+	const unsigned shift = mst_reader_time_shift(w->view->reader);
+	uint32_t n, before = w->n_samples;
+	const struct mst_memory_sample *samples = mst_reader_memory(w->view->reader, &n);
+	while (w->n_samples < n && samples[w->n_samples].time << shift <= ns)
+		w->n_samples++;
+	for (; before < w->n_samples; before++)
+		write_resident(w, samples[before].resident);
+}
+
 static void write_time(struct writer *w, uint64_t ns)
 {
 	const uint64_t ms = ns / NS_PER_MS;
@@ -222,6 +243,7 @@ static void write_time(struct writer *w, uint64_t ns)
 		return;
 	w->ms = ms;
 	write_line(w, 'c', &ms, 1);
+	write_samples(w, ns);
 }
 
 static int write_chunk(struct observer *observer, const struct mst_reader *reader,
@@ -250,6 +272,9 @@ static int write_end(struct observer *observer, const struct mst_reader *reader)
 	const struct mst_end *end = mst_reader_end(reader);
 	if (end)
 		write_time(w, end->time_ns);
+	write_samples(w, UINT64_MAX);
+	if (mst_reader_peak_resident(reader))
+		write_resident(w, mst_reader_peak_resident(reader));
 	return 0;
 }
 

@@ -32,6 +32,15 @@ static const struct parquet_column snapshot_columns[] = {
 	{ "snapshot", false },    { "time", false },        { "time_unit", true }, { "heap_bytes", false },
 	{ "extra_bytes", false }, { "stack_bytes", false }, { "kind", true },      { NULL, false },
 };
+static const struct parquet_column memory_columns[] = {
+	{ "time_ns", false },
+	{ "resident_bytes", false },
+	{ "proportional_bytes", false },
+	{ "swapped_bytes", false },
+	{ "minor_faults", false },
+	{ "major_faults", false },
+	{ NULL, false },
+};
 
 /* ---- Samples ---- */
 
@@ -208,6 +217,35 @@ static void write_snapshots(struct out *out, const struct emit_view *view)
 	table_end(&table);
 }
 
+/* ---- The process's memory ---- */
+
+static void write_known(struct table *table, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		table_nothing(table);
+	else
+		table_number(table, value);
+}
+
+static void write_memory(struct out *out, const struct emit_view *view)
+{
+	const unsigned shift = mst_reader_time_shift(view->reader);
+	uint32_t n;
+	const struct mst_memory_sample *samples = mst_reader_memory(view->reader, &n);
+	struct table table;
+	table_begin(&table, out, view->emitter->form, memory_columns);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mst_memory_sample *s = &samples[i];
+		table_number(&table, s->time << shift);
+		table_number(&table, s->resident);
+		write_known(&table, s->proportional);
+		write_known(&table, s->swapped);
+		write_known(&table, s->detailed ? s->minor_faults : UINT64_MAX);
+		write_known(&table, s->detailed ? s->major_faults : UINT64_MAX);
+	}
+	table_end(&table);
+}
+
 /* ---- The formats ---- */
 
 const struct emitter emit_csv_stacks = {
@@ -237,6 +275,15 @@ const struct emitter emit_csv_snapshots = {
 	.write = write_snapshots,
 };
 
+const struct emitter emit_csv_rss = {
+	.name = "csv-rss",
+	.suffix = ".rss.csv",
+	.help = "a table of what memory the process had, by time",
+	.source = EMIT_PROFILE,
+	.form = TABLE_CSV,
+	.write = write_memory,
+};
+
 const struct emitter emit_ndjson_stacks = {
 	.name = "ndjson-stacks",
 	.suffix = ".stacks.ndjson",
@@ -262,6 +309,15 @@ const struct emitter emit_ndjson_snapshots = {
 	.source = EMIT_SNAPSHOTS,
 	.form = TABLE_NDJSON,
 	.write = write_snapshots,
+};
+
+const struct emitter emit_ndjson_rss = {
+	.name = "ndjson-rss",
+	.suffix = ".rss.ndjson",
+	.help = "what memory the process had, by time",
+	.source = EMIT_PROFILE,
+	.form = TABLE_NDJSON,
+	.write = write_memory,
 };
 
 const struct emitter emit_parquet_stacks = {
@@ -292,4 +348,14 @@ const struct emitter emit_parquet_snapshots = {
 	.binary = true,
 	.form = TABLE_PARQUET,
 	.write = write_snapshots,
+};
+
+const struct emitter emit_parquet_rss = {
+	.name = "parquet-rss",
+	.suffix = ".rss.parquet",
+	.help = "what memory the process had, by time",
+	.source = EMIT_PROFILE,
+	.binary = true,
+	.form = TABLE_PARQUET,
+	.write = write_memory,
 };

@@ -284,6 +284,17 @@ static int read_time(struct state *s, const char *at)
 	return 0;
 }
 
+static int read_resident(struct state *s, const char *at)
+{
+	struct mst_memory_sample sample = { .proportional = UINT64_MAX, .swapped = UINT64_MAX };
+	uint64_t pages;
+	if (!next_number(&at, &pages) || pages > INT64_MAX / s->page_size)
+		return import_refuse(s->import, "memory that can't be");
+	sample.resident = pages * s->page_size;
+	const int error = mst_writer_memory(s->writer, import_ms_to_ns(s->ms), &sample);
+	return import_check(s->import, error == MST_ERR_LIMIT ? 0 : error);
+}
+
 /* ---- Files ---- */
 
 static int read_line(void *state, char *line, size_t n)
@@ -302,7 +313,7 @@ static int read_line(void *state, char *line, size_t n)
 		return read_command(s, line + 2);
 	if (what == 'I')
 		read_system(s, line + 2);
-	if (!what || !strchr("sita+-c", what))
+	if (!what || !strchr("sita+-cR", what))
 		return 0;
 	if (!s->writer && begin_trace(s) != 0)
 		return -1;
@@ -317,6 +328,8 @@ static int read_line(void *state, char *line, size_t n)
 		return read_kind(s, line + 2);
 	case 'c':
 		return read_time(s, line + 2);
+	case 'R':
+		return read_resident(s, line + 2);
 	}
 	return read_call(s, line + 2, what == '+');
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char *const remapper_parts[] = { "identity", "time",     "threads", "instructions", "names", "usable",
-				       "stacks",   "mappings", "pages",   "free-stacks",  NULL };
+				       "stacks",   "mappings", "pages",   "free-stacks",  "rss",   NULL };
 
 /* ---- life ---- */
 

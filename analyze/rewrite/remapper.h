@@ -24,6 +24,7 @@ enum remapper_part {
 	REMAPPER_MAPPINGS = 128,    /* calls of mmap and its like */
 	REMAPPER_PAGES = 256,       /* all that maps pages */
 	REMAPPER_FREE_STACKS = 512, /* where blocks were given back */
+	REMAPPER_RSS = 1024,        /* samples of the process's memory */
 };
 
 /* The word for each of them, in the order of their bits; then NULL. */

@@ -451,6 +451,29 @@ static void find_end(const struct rewrite *w, const struct mst_end *there, struc
 		end->time_ns = 0;
 }
 
+/* Copies the samples of the process's memory that fall into the range; the kernel's peak is that of the whole. */
+static int copy_memory(const struct rewrite *w)
+{
+	const struct mst_reader *reader = w->remapper.reader;
+	const unsigned shift = mst_reader_time_shift(reader);
+	uint32_t n;
+	const struct mst_memory_sample *samples = mst_reader_memory(reader, &n);
+	int err = 0;
+
+	if (drops(w, REMAPPER_RSS) || drops(w, REMAPPER_TIME))
+		return 0;
+	if (w->options.from == 0 && w->options.until == UINT64_MAX && w->options.first == 0)
+		err = mst_writer_peak_resident(w->remapper.writer, mst_reader_peak_resident(reader));
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const uint64_t ns = samples[i].time << shift;
+
+		if (in_ms(w, samples[i].time) >= w->options.from && ns >= w->options.first_ns &&
+		    in_ms(w, samples[i].time) <= w->options.until)
+			err = mst_writer_memory(w->remapper.writer, ns, &samples[i]);
+	}
+	return err;
+}
+
 int rewrite_finish(struct rewrite *w)
 {
 	const struct mst_end *there = mst_reader_end(w->remapper.reader);
@@ -461,6 +484,8 @@ int rewrite_finish(struct rewrite *w)
 		err = begin(w);
 	if (!err && !w->ended)
 		err = mst_remap_unloaded(w->remapper.remap);
+	if (!err)
+		err = copy_memory(w);
 	if (!err && !drops(w, REMAPPER_NAMES))
 		err = mst_remap_names(w->remapper.remap);
 	find_end(w, there, &end);

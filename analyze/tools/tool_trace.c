@@ -239,6 +239,10 @@ static void notice_figures(const struct tool *tool, const struct tool_trace *tra
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	if (end)
 		tool_notice(tool, "%s: the program ran for %.3f s", trace->name, (double)end->time_ns / 1e9);
+	const uint64_t resident = mst_reader_peak_resident(trace->reader);
+	if (resident)
+		tool_notice(tool, "%s: at most %" PRIu64 " KiB of memory were resident", trace->name,
+			    resident / 1024);
 	if (mst_reader_info(trace->reader)->instructions)
 		tool_notice(tool, "%s: instructions were counted, up to %" PRIu64, trace->name,
 			    mst_reader_instructions(trace->reader));

@@ -11,13 +11,13 @@ import struct
 import sys
 import zlib
 
-from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MASK, MODULES,
-                           NAMES, OUT, STACKS, THREADS, Live, Names, Problem, Sums, check_index, definitions, need,
-                           signed)
+from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MASK, MEMORY,
+                           MODULES, NAMES, OUT, STACKS, THREADS, Live, Memory, Names, Problem, Sums, check_index,
+                           definitions, need, signed)
 
 USABLE = 4
 FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
-          NAMES: 12}
+          NAMES: 12, MEMORY: 16}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -150,7 +150,7 @@ class Decoder:
         self.threads, self.modules, self.frames = [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
-        self.names, self.live, self.identity = Names(), Live(self.kinds), Identity()
+        self.names, self.live, self.identity, self.memory = Names(), Live(self.kinds), Identity(), Memory()
 
     def take(self, n):
         need(self.at + n <= len(self.data), "the file ends inside a unit", "truncated")
@@ -369,6 +369,7 @@ class Decoder:
         need(max(self.names.frames, default=-1) < len(self.frames), "names of a frame that isn't there")
         yield from definitions(self)
         yield from self.names.lines()
+        yield from self.memory.lines()
         yield "end reason=%d detail=%d time=%d events=%d lost=%d unknown=%d implied=%d" % (min(reason, 4), *numbers)
 
     def lines(self):
@@ -377,7 +378,7 @@ class Decoder:
         printed = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
                 KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
-                INDEX: self.index}
+                INDEX: self.index, MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
         kind = None
         while kind != END:
             before = kind

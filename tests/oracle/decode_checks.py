@@ -3,7 +3,7 @@
 chunk, computed again, key frames and the index."""
 import struct
 
-FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END = range(1, 11)
+FILE, MODULES, THREADS, STACKS, KINDS, EVENTS, KEYFRAME, NAMES, INDEX, END, MEMORY = range(1, 12)
 ALLOC, FREE, OUT, CALL, KEEP = range(5)
 CUSTOM = 15, 16
 MASK = 2**64 - 1
@@ -11,7 +11,7 @@ LIMIT = {"columns": 32, "fields": 4096, "raw": 16777216, "stored": 17825792, "re
          "tokens": 65535,
          KINDS: 16777216, STACKS: 67108864, "frames": 16777216, MODULES: 65536, THREADS: 1048576,
          "depth": 65535, "text": 1048576, "args": 65536,
-         NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
+         MEMORY: 4194304, NAMES: 16777216, "name bytes": 1 << 30, "names": 1024, "all names": 1 << 26}
 
 
 class Problem(Exception):
@@ -125,6 +125,34 @@ class Names:
                 shown = ((what, self.texts[number]) for what, number in zip(("function", "directory", "file"), texts))
                 yield f"name frame={frame} line={line}" + "".join(
                     f" {what}{' ' * bool(text)}{text}" for what, text in shown if text is not None)
+
+
+class Memory:
+    """What memory the process had, by the MEMORY units (§10)."""
+
+    def __init__(self):
+        self.peak, self.samples = 0, []
+
+    def read(self, fields, column):
+        self.peak, n = struct.unpack_from("<QI", fields)
+        need(len(self.samples) + n <= LIMIT[MEMORY], "too many samples")
+        earliest = self.samples[-1][0] if self.samples else 0
+        time, values = 0, [0] * 5
+        for _ in range(n):
+            head = column.varint()
+            time, detailed = time + (head >> 1), head & 1
+            for i in range(5 if detailed else 1):
+                values[i] = column.zigzag(values[i])
+            need(earliest <= time <= MASK and max(values[:3]) << 10 <= MASK, "a sample")
+            self.samples.append((time, *(values if detailed else values[:1])))
+
+    def lines(self):
+        if self.peak:
+            yield f"peak resident={self.peak}"
+        for time, resident, *more in self.samples:
+            shares = ["-" if v == 0 else str((v - 1) << 10) for v in more[:2]]
+            yield f"memory time={time} resident={resident << 10}" + (
+                " proportional=%s swapped=%s minor=%d major=%d" % (*shares, *more[2:]) if more else "")
 
 
 def definitions(decoder):

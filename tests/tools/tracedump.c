@@ -193,6 +193,33 @@ static void print_names(const struct mst_reader *r)
 	}
 }
 
+static void print_known(const char *name, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		printf(" %s=-", name);
+	else
+		printf(" %s=%" PRIu64, name, value);
+}
+
+static void print_memory(const struct mst_reader *r)
+{
+	uint32_t n;
+	const struct mst_memory_sample *samples = mst_reader_memory(r, &n);
+
+	if (mst_reader_peak_resident(r))
+		printf("peak resident=%" PRIu64 "\n", mst_reader_peak_resident(r));
+	for (uint32_t i = 0; i < n; i++) {
+		printf("memory time=%" PRIu64 " resident=%" PRIu64, samples[i].time, samples[i].resident);
+		if (samples[i].detailed) {
+			print_known("proportional", samples[i].proportional);
+			print_known("swapped", samples[i].swapped);
+			printf(" minor=%" PRIu64 " major=%" PRIu64, samples[i].minor_faults,
+			       samples[i].major_faults);
+		}
+		putchar('\n');
+	}
+}
+
 static void print_end(const struct mst_end *end)
 {
 	printf("end reason=%u detail=%u time=%" PRIu64 " events=%" PRIu64 " lost=%" PRIu64 " unknown=%" PRIu64
@@ -231,6 +258,7 @@ static int dump(const char *path, int fd)
 	if (err == 0) {
 		print_definitions(r);
 		print_names(r);
+		print_memory(r);
 		print_end(mst_reader_end(r));
 	} else {
 		err = print_problem(path, mst_reader_problem(r), err);

@@ -119,6 +119,76 @@ static void second_file(struct craft *c)
 	c->parts[CRAFT_MORE].type = UNIT_FILE;
 }
 
+/* A MEMORY unit in place of the second chunk: fields, and a sample of 1 KiB at time 5. */
+static struct part *memory(struct craft *c)
+{
+	struct part *part = &c->parts[CRAFT_MORE];
+
+	part->type = UNIT_MEMORY;
+	part->n_columns = 1;
+	WORDS(part->fields, 4096, 0, 1, 0);
+	SET(part->columns[0], 10, 2);
+	craft_poke(&FIELDS(c, END), 16, 4);
+	return part;
+}
+
+static void memory_sound(struct craft *c)
+{
+	memory(c);
+}
+
+static void memory_detailed(struct craft *c)
+{
+	SET(memory(c)->columns[0], 11, 2, 0, 2, 9, 9);
+}
+
+static void memory_unread(struct craft *c)
+{
+	SET(memory(c)->columns[0], 10, 2, 1, 1, 1);
+}
+
+static void memory_short_fields(struct craft *c)
+{
+	memory(c)->fields.size -= 4;
+}
+
+static void memory_promised(struct craft *c)
+{
+	craft_poke(&memory(c)->fields, 8, 2);
+}
+
+static void memory_absent(struct craft *c)
+{
+	bytes_clear(&memory(c)->columns[0]);
+}
+
+static void memory_too_many(struct craft *c)
+{
+	craft_poke(&memory(c)->fields, 8, UINT32_MAX);
+}
+
+static void memory_cut_detail(struct craft *c)
+{
+	SET(memory(c)->columns[0], 11, 2, 0, 2, 9);
+}
+
+static void memory_beyond(struct craft *c)
+{
+	/* 2^54 KiB are 2^64 bytes. */
+	SET(memory(c)->columns[0], 10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1);
+}
+
+static void memory_time_back(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part[0].tail.size = 0;
+	c->parts[CRAFT_EVENTS].type = UNIT_MEMORY;
+	c->parts[CRAFT_EVENTS].n_columns = 1;
+	WORDS(c->parts[CRAFT_EVENTS].fields, 0, 0, 1, 0);
+	SET(c->parts[CRAFT_EVENTS].columns[0], 12, 2);
+}
+
 static void short_range(struct craft *c)
 {
 	FIELDS(c, THREADS).size = 7;
@@ -720,6 +790,16 @@ static const struct crafted crafted[] = {
 	{ "too many fields", too_many_fields, BAD, "limits", 0 },
 	{ "no FILE", no_file, MST_ERR_NOT_A_TRACE, NULL, 0 },
 	{ "second FILE", second_file, BAD, "second FILE", 4 },
+	{ "memory", memory_sound, OK, "", 4 },
+	{ "memory in detail", memory_detailed, OK, "", 4 },
+	{ "more memory than promised", memory_unread, OK, "", 4 },
+	{ "memory with short fields", memory_short_fields, BAD, "lacks fields", 4 },
+	{ "memory promised", memory_promised, BAD, "more samples promised", 4 },
+	{ "memory absent", memory_absent, BAD, "more samples promised", 4 },
+	{ "too much memory promised", memory_too_many, BAD, "more samples promised", 4 },
+	{ "memory cut in its details", memory_cut_detail, BAD, "sample of the memory", 4 },
+	{ "memory beyond the address space", memory_beyond, BAD, "sample of the memory", 4 },
+	{ "memory whose time goes back", memory_time_back, BAD, "sample of the memory", 0 },
 	{ "short range", short_range, BAD, "lacks fields", 0 },
 	{ "range gap", range_gap, BAD, "definitions are missing", 0 },
 	{ "range too long", range_too_long, BAD, "promised", 0 },

@@ -132,6 +132,7 @@ void model_destroy(struct model *m)
 	free(m->steps.items);
 	free(m->blocks.items);
 	free(m->counts.items);
+	free(m->memory.items);
 }
 
 void model_fork_state(struct model *parent, struct model *child)
@@ -139,6 +140,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	*child = *parent;
 	child->fd = -1;
 	child->random ^= model_random(parent);
+	child->peak_resident = 0;
 	child->info.parent_pid = parent->info.pid;
 	child->info.pid = parent->info.pid + 1;
 	child->modules = copy_vector(&parent->modules, sizeof(struct mst_module));
@@ -150,6 +152,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	child->steps = copy_vector(&parent->steps, sizeof(struct mst_sp_change));
 	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
 	child->counts = copy_vector(&parent->counts, sizeof(uint64_t));
+	child->memory = copy_vector(&parent->memory, sizeof(struct mst_memory_sample));
 	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
 }
 
@@ -464,12 +467,45 @@ static void move_on(struct model *m)
 		change_stack(m);
 }
 
+/* A sample of the memory, with a number that repeats, of KiB that fit 64 bits as bytes. Takes no random number. */
+static uint64_t sampled(uint64_t seed)
+{
+	return seed % 5 ? seed >> 50 << 10 : (seed >> 10) << 10;
+}
+
+static void add_sample(struct model *m)
+{
+	const uint64_t seed = m->random * 0x9e3779b97f4a7c15u;
+	const bool detailed = seed >> 60 == 7;
+	struct mst_memory_sample sample = {
+		.time = (m->time_ns + (seed & 4095)) >> TIME_SHIFT,
+		.resident = sampled(seed),
+		.detailed = detailed,
+		.proportional = detailed && seed & 1 ? sampled(seed / 3) : UINT64_MAX,
+		.swapped = detailed && seed & 2 ? sampled(seed / 7) : UINT64_MAX,
+		.minor_faults = detailed ? seed : 0,
+		.major_faults = detailed ? seed >> 9 : 0,
+	};
+	const struct mst_memory_sample *last = (struct mst_memory_sample *)m->memory.items + m->memory.n - 1;
+	const uint64_t ns = sample.time << TIME_SHIFT;
+
+	if (m->memory.n && sample.time < last->time)
+		sample.time = last->time;
+	MUST(mst_writer_memory(m->writer, ns, &sample) == 0);
+	push(&m->memory, sizeof(sample), &sample);
+	if (sample.resident > m->peak_resident)
+		m->peak_resident = sample.resident;
+	MUST(mst_writer_peak_resident(m->writer, sample.resident) == 0);
+}
+
 void model_step(struct model *m)
 {
 	const uint64_t before = mst_writer_events(m->writer);
 	const uint32_t chance = model_below(m, 1000);
 
 	move_on(m);
+	if (m->random % 64 == 0)
+		add_sample(m);
 	if (chance < 450) {
 		do_alloc(m);
 	} else if (chance < 750) {
@@ -648,6 +684,20 @@ static void check_info(const struct model *m, const struct mst_reader *r)
 		MUST(strcmp(a->argv[i], b->argv[i]) == 0);
 }
 
+static void check_memory(const struct model *m, const struct mst_reader *r)
+{
+	uint32_t n;
+	const struct mst_memory_sample *a = mst_reader_memory(r, &n), *b = m->memory.items;
+
+	MUST(n == m->memory.n && mst_reader_peak_resident(r) == m->peak_resident);
+	for (uint32_t i = 0; i < n; i++) {
+		MUST(a[i].time == b[i].time && a[i].resident == b[i].resident);
+		MUST(a[i].detailed == b[i].detailed && a[i].proportional == b[i].proportional);
+		MUST(a[i].swapped == b[i].swapped && a[i].minor_faults == b[i].minor_faults);
+		MUST(a[i].major_faults == b[i].major_faults);
+	}
+}
+
 static void check_end(const struct model *m, const struct mst_reader *r)
 {
 	const struct mst_end *a = mst_reader_end(r), b = end_of(m);
@@ -787,6 +837,7 @@ struct model_reading model_read_ahead(const struct model *m, int fd, unsigned th
 	if (reading.status == 0) {
 		MUST(reading.events == m->events.n && reading.null_frees == m->null_frees);
 		MUST(reading.steps == m->steps.n);
+		check_memory(m, r);
 		check_end(m, r);
 	} else {
 		MUST(!mst_reader_end(r));

@@ -39,6 +39,8 @@ struct model {
 	struct model_vector steps;  /* struct mst_sp_change; `record` is the number of the event behind it */
 	struct model_vector blocks; /* struct model_block, live */
 	struct model_vector counts; /* uint64_t, by kind: blocks so far */
+	struct model_vector memory; /* struct mst_memory_sample */
+	uint64_t peak_resident;
 	uint64_t null_frees, allocs;
 	uint64_t time_ns, instructions;
 	uint64_t stepped; /* instructions as of the last SP change or event */

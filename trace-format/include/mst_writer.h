@@ -167,6 +167,18 @@ uint64_t mst_writer_bytes(const struct mst_writer *w);
 /* Packs from here on at zstd's level 1, if that is below the writer's, or at the writer's level again. */
 void mst_writer_fast_level(struct mst_writer *w, bool fast);
 
+/* ---- the process's memory ---- */
+
+/*
+ * A sample, at any time before mst_writer_names(); sample->time is ignored, and a time below the last sample's
+ * counts as that. The file gets samples in units of up to 128. MST_ERR_LIMIT: there are as many as a trace can
+ * have.
+ */
+int mst_writer_memory(struct mst_writer *w, uint64_t time_ns, const struct mst_memory_sample *sample);
+
+/* The most bytes resident so far; a number below an earlier one counts as that. */
+int mst_writer_peak_resident(struct mst_writer *w, uint64_t bytes);
+
 /* ---- names ---- */
 
 /*

@@ -366,6 +366,33 @@ const struct mst_end *mst_reader_end(const struct mst_reader *reader);
 uint32_t mst_reader_names(const struct mst_reader *reader, uint32_t frame);
 struct mst_name mst_reader_name(const struct mst_reader *reader, uint32_t frame, uint32_t i);
 
+/* ---- the process's memory ---- */
+
+/*
+ * How much memory the process had, as the kernel counts it, seen from outside by the recorder: resident ten times a
+ * second, the rest once a second. UINT64_MAX: not known.
+ */
+struct mst_memory_sample {
+	uint64_t time;                       /* units of 2^time_shift ns since time 0 */
+	uint64_t resident;                   /* bytes in RAM, shared ones included (RSS) */
+	bool detailed;                       /* what follows was looked at, too; else 0 or UINT64_MAX */
+	uint64_t proportional, swapped;      /* bytes: of each page its share (PSS); in swap */
+	uint64_t minor_faults, major_faults; /* page faults since the process began */
+};
+
+/*
+ * The samples so far, ascending in time; *n = 0: none were taken. A sample may be read later or, while chunks
+ * wait, earlier than events of its time; at the end of the trace all are there. Valid until the next
+ * mst_reader_next() or mst_reader_peek().
+ */
+const struct mst_memory_sample *mst_reader_memory(const struct mst_reader *reader, uint32_t *n);
+
+/*
+ * The most bytes that were resident at one time, as the kernel itself noted it (VmHWM): at the end of the trace the
+ * whole program's, and often above all samples. 0: not known.
+ */
+uint64_t mst_reader_peak_resident(const struct mst_reader *reader);
+
 /* ---- events of a chunk ---- */
 
 enum mst_event_type {
