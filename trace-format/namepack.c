@@ -21,7 +21,8 @@ struct name_packer {
 	uint32_t frames;         /* in the columns */
 	uint32_t last,
 		next; /* frame of the entry before in this unit; the lowest that may come; last <= next */
-	struct bytes columns[3];
+	struct bytes columns[NAME_COLUMNS];
+	bool any_full; /* in this unit */
 };
 
 /* ---- the feature bit ---- */
@@ -60,7 +61,7 @@ void name_packer_destroy(struct name_packer *names)
 	free(names->offsets);
 	hash_index_finish(&names->index);
 	index_map_finish(&names->steady);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < NAME_COLUMNS; i++)
 		bytes_free(&names->columns[i]);
 	free(names);
 }
@@ -74,7 +75,10 @@ int name_packer_flush(struct mst_writer *w)
 	bytes_u32(&w->fields, names->written + 1);
 	bytes_u32(&w->fields, names->n_texts - names->written);
 	bytes_u32(&w->fields, names->frames);
-	for (size_t i = 0; i < 3; i++) {
+	if (!names->any_full)
+		bytes_clear(&names->columns[COLUMN_FULL_NAMES]);
+	names->any_full = false;
+	for (size_t i = 0; i < NAME_COLUMNS; i++) {
 		const struct bytes empty = w->columns[i];
 
 		w->columns[i] = names->columns[i];
@@ -82,7 +86,7 @@ int name_packer_flush(struct mst_writer *w)
 	}
 	names->written = names->n_texts;
 	names->frames = names->last = 0;
-	return writer_unit(w, UNIT_NAMES, 0, 3, 0, 0);
+	return writer_unit(w, UNIT_NAMES, 0, NAME_COLUMNS, 0, 0);
 }
 
 static int reserve_text(struct name_packer *names, size_t n)
@@ -156,14 +160,15 @@ static int text_number(struct mst_writer *w, const char *text, uint32_t *number)
 static int pack_names(struct mst_writer *w, uint32_t frame, const struct mst_name *given, uint32_t n)
 {
 	struct name_packer *names = w->names;
-	uint32_t(*texts)[3] = malloc(n * sizeof(*texts));
+	uint32_t(*texts)[4] = malloc(n * sizeof(*texts));
 	int err = texts ? 0 : MST_ERR_NOMEM;
 
 	/* Texts first, because a long one may write a unit, and the frame's entry belongs into the next. */
 	for (uint32_t i = 0; i < n && !err; i++) {
 		if (!(err = text_number(w, given[i].function, &texts[i][0])) &&
-		    !(err = text_number(w, given[i].directory, &texts[i][1])))
-			err = text_number(w, given[i].file, &texts[i][2]);
+		    !(err = text_number(w, given[i].directory, &texts[i][1])) &&
+		    !(err = text_number(w, given[i].file, &texts[i][2])))
+			err = text_number(w, given[i].full, &texts[i][3]);
 	}
 	if (!err) {
 		bytes_varint(&names->columns[COLUMN_NAMED], frame - names->last);
@@ -172,6 +177,8 @@ static int pack_names(struct mst_writer *w, uint32_t frame, const struct mst_nam
 			for (size_t k = 0; k < 3; k++)
 				bytes_varint(&names->columns[COLUMN_NAMES], texts[i][k]);
 			bytes_varint(&names->columns[COLUMN_NAMES], given[i].line);
+			bytes_varint(&names->columns[COLUMN_FULL_NAMES], texts[i][3]);
+			names->any_full |= texts[i][3] != 0;
 		}
 		names->last = frame;
 		names->next = frame + 1;

@@ -95,10 +95,10 @@ static const char *take_names(struct names *names, uint64_t n, const uint8_t **p
 		if (!*p || !is_name(names, v))
 			return "a name is malformed";
 		names->names[names->n_names++] = (struct names_name){
-			(uint32_t)v[0],
-			(uint32_t)v[1],
-			(uint32_t)v[2],
-			(uint32_t)v[3],
+			.function = (uint32_t)v[0],
+			.directory = (uint32_t)v[1],
+			.file = (uint32_t)v[2],
+			.line = (uint32_t)v[3],
 		};
 	}
 	return NULL;
@@ -129,6 +129,21 @@ static const char *take_frames(struct names *names, uint32_t n, const struct nam
 	return NULL;
 }
 
+/* Adds the full names to the names from number `first` on. */
+static const char *take_full_names(struct names *names, uint32_t first, const struct names_column *column)
+{
+	const uint8_t *p = column->data, *end = p + column->size;
+	uint64_t text;
+
+	for (uint32_t i = first; i < names->n_names; i++) {
+		p = wire_varint(p, end, &text);
+		if (!p || text > names->n_texts)
+			return "a full name is malformed";
+		names->names[i].full = (uint32_t)text;
+	}
+	return NULL;
+}
+
 /* Whether a column can hold `n` items of at least `bytes` each, which `limit` allows. */
 static bool may_hold(const struct names_column *column, uint32_t n, size_t bytes, uint64_t limit)
 {
@@ -136,7 +151,7 @@ static bool may_hold(const struct names_column *column, uint32_t n, size_t bytes
 }
 
 const char *names_take(struct names *names, const struct unit_header *header,
-		       const struct names_column columns[3])
+		       const struct names_column columns[NAME_COLUMNS])
 {
 	const struct names before = *names;
 	const uint8_t *f = header->fields;
@@ -160,6 +175,8 @@ const char *names_take(struct names *names, const struct unit_header *header,
 		wrong = take_texts(names, n_texts, &columns[COLUMN_TEXTS]);
 	if (!wrong && n_frames)
 		wrong = take_frames(names, n_frames, &columns[COLUMN_NAMED], &columns[COLUMN_NAMES]);
+	if (!wrong && columns[COLUMN_FULL_NAMES].data)
+		wrong = take_full_names(names, before.n_names, &columns[COLUMN_FULL_NAMES]);
 	if (!wrong) {
 		names->units++;
 		return NULL;
@@ -208,22 +225,22 @@ static uint8_t *scan_column(const struct scan *scan, const struct unit_header_co
 
 static bool scan_names(const struct scan *scan, struct names *names)
 {
-	struct names_column columns[3] = { { NULL, 0 } };
-	uint8_t *raw[3] = { NULL };
+	struct names_column columns[NAME_COLUMNS] = { { NULL, 0 } };
+	uint8_t *raw[NAME_COLUMNS] = { NULL };
 	uint64_t at = scan->data;
 	bool sound = true;
 
 	for (uint32_t i = 0; i < scan->header.n_columns && sound; i++) {
 		const struct unit_header_column *info = &scan->header.columns[i];
 
-		if (info->id < 3 && info->codec == UNIT_ZSTD) {
+		if (info->id < NAME_COLUMNS && info->codec == UNIT_ZSTD) {
 			sound = !raw[info->id] && (raw[info->id] = scan_column(scan, info, at));
 			columns[info->id] = (struct names_column){ raw[info->id], info->raw };
 		}
 		at += info->stored;
 	}
 	sound = sound && !names_take(names, &scan->header, columns);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < NAME_COLUMNS; i++)
 		free(raw[i]);
 	return sound;
 }
@@ -280,5 +297,6 @@ struct mst_name names_at(const struct names *names, uint32_t i)
 		.directory = text_at(names, name->directory),
 		.file = text_at(names, name->file),
 		.line = name->line,
+		.full = text_at(names, name->full),
 	};
 }

@@ -21,7 +21,7 @@ struct names {
 	} * frames;
 	uint32_t n_frames, frames_capacity;
 	struct names_name {
-		uint32_t function, directory, file; /* numbers of texts; 0: unknown */
+		uint32_t function, directory, file, full; /* numbers of texts; 0: unknown */
 		uint32_t line;
 	} * names;
 	uint32_t n_names, names_capacity;
@@ -39,7 +39,7 @@ void names_finish(struct names *names);
 
 /* Takes a NAMES unit. NULL, or what is wrong with it ("" if memory runs out); then nothing of the unit is kept. */
 const char *names_take(struct names *names, const struct unit_header *header,
-		       const struct names_column columns[3]);
+		       const struct names_column columns[NAME_COLUMNS]);
 
 /*
  * Takes all NAMES units of the trace that begins at `start` of the file, without moving the file's position. Stops at

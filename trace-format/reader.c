@@ -122,12 +122,12 @@ int reader_columns(struct mst_reader *r)
  */
 static int read_names(struct mst_reader *r)
 {
-	struct names_column columns[3] = { { NULL, 0 } };
+	struct names_column columns[NAME_COLUMNS] = { { NULL, 0 } };
 	const char *wrong;
 
 	if (r->names_units++ < r->names.units)
 		return 0;
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < NAME_COLUMNS; i++)
 		if (r->unit.columns[i].present)
 			columns[i] =
 				(struct names_column){ r->unit.columns[i].data, r->unit.columns[i].size };

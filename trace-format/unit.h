@@ -91,6 +91,8 @@ enum name_column {
 	COLUMN_TEXTS = 0,
 	COLUMN_NAMED = 1, /* frames, and how many names each has */
 	COLUMN_NAMES = 2,
+	COLUMN_FULL_NAMES = 3, /* of inlined functions; not there if it would say nothing */
+	NAME_COLUMNS,
 };
 
 /* Columns of the EVENTS unit; those of other units are numbered in their order. */

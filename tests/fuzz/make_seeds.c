@@ -23,7 +23,8 @@ static void save(const char *folder, const char *name, const uint8_t *data, size
 static void seed(const char *folder, const char *name, uint32_t events,
 		 const struct mst_writer_options *options, bool named)
 {
-	static const struct mst_name names[] = { { "f", "/d", "f.c", 1 }, { "main", "/d", "m.c", 300 } };
+	static const struct mst_name names[] = { { "f", "/d", "f.c", 1, "n::f(int)" },
+						 { "main", "/d", "m.c", 300, NULL } };
 	char recipe_name[64];
 	struct bytes recipe = { 0 };
 	struct model m;

@@ -55,7 +55,7 @@ static void walk_names(const struct mst_reader *r)
 
 			sink = sink + (name.function ? strlen(name.function) : 0) +
 			       (name.directory ? strlen(name.directory) : 0) +
-			       (name.file ? strlen(name.file) : 0);
+			       (name.file ? strlen(name.file) : 0) + (name.full ? strlen(name.full) : 0);
 		}
 	}
 }

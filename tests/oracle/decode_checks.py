@@ -101,12 +101,12 @@ class Names:
     """The names of frames, as successive NAMES units define them (§5)."""
 
     def __init__(self):
-        self.texts, self.frames, self.bytes, self.count = [None], {}, 0, 0
+        self.texts, self.frames, self.full, self.bytes, self.count = [None], {}, {}, 0, 0
 
     def read(self, fields, column, first, texts, frames):
         need(first == len(self.texts), "texts are missing")
         need(first + texts <= LIMIT[NAMES], "too many texts", "limit")
-        text, named, names = column(0), column(1), column(2)
+        text, named, names, full = column(0), column(1), column(2), column(3)
         self.bytes += len(text.data)
         need(self.bytes <= LIMIT["name bytes"], "too many bytes of texts", "limit")
         self.texts += [text.text() for _ in range(texts)]
@@ -117,12 +117,15 @@ class Names:
             self.count += n
             need(1 <= n <= LIMIT["names"] and self.count <= LIMIT["all names"], "a number of names", "limit")
             self.frames[frame] = [[names.varint() for _ in range(4)] for _ in range(n)]
+            self.full[frame] = [full.varint() if full.data else 0 for _ in range(n)]
+            need(max(self.full[frame]) < len(self.texts), "a full name")
             need(all(max(name[:3]) < len(self.texts) and name[3] < 2**31 for name in self.frames[frame]), "a name")
 
     def lines(self):
         for frame, names in self.frames.items():
-            for *texts, line in names:
-                shown = ((what, self.texts[number]) for what, number in zip(("function", "directory", "file"), texts))
+            for (*texts, line), full in zip(names, self.full[frame]):
+                shown = ((what, self.texts[number])
+                         for what, number in zip(("function", "directory", "file", "full"), (*texts, full)))
                 yield f"name frame={frame} line={line}" + "".join(
                     f" {what}{' ' * bool(text)}{text}" for what, text in shown if text is not None)
 

@@ -188,6 +188,8 @@ static void print_names(const struct mst_reader *r)
 				print_text(" directory", name.directory);
 			if (name.file)
 				print_text(" file", name.file);
+			if (name.full)
+				print_text(" full", name.full);
 			putchar('\n');
 		}
 	}

@@ -69,11 +69,11 @@ static const char *text_given(uint32_t frame, uint32_t i, uint32_t what)
 	return text;
 }
 
-static void name_given(uint32_t frame, uint32_t i, char texts[3][4096], struct mst_name *name)
+static void name_given(uint32_t frame, uint32_t i, char texts[4][4096], struct mst_name *name)
 {
-	const char **to[3] = { &name->function, &name->directory, &name->file };
+	const char **to[4] = { &name->function, &name->directory, &name->file, &name->full };
 
-	for (uint32_t what = 0; what < 3; what++) {
+	for (uint32_t what = 0; what < 4; what++) {
 		const char *text = text_given(frame, i, what);
 
 		*to[what] = NULL;
@@ -118,7 +118,7 @@ static void define(struct mst_writer *w)
 
 static void give_names(struct mst_writer *w)
 {
-	static char texts[40][3][4096];
+	static char texts[40][4][4096];
 	struct mst_name names[40];
 
 	for (uint32_t frame = 0; frame < FRAMES; frame++) {
@@ -158,7 +158,7 @@ static void check_text(const char *text, const char *given)
 
 static void check_names(const struct mst_reader *r)
 {
-	static char texts[3][4096];
+	static char texts[4][4096];
 	struct mst_name given;
 
 	for (uint32_t frame = 0; frame < FRAMES; frame++) {
@@ -170,6 +170,7 @@ static void check_names(const struct mst_reader *r)
 			check_text(name.function, given.function);
 			check_text(name.directory, given.directory);
 			check_text(name.file, given.file);
+			check_text(name.full, given.full);
 			assert_int_equal(name.line, given.line);
 		}
 	}
@@ -397,8 +398,8 @@ struct crafted {
 	const char *what;
 	uint32_t fields[4];
 	uint32_t n_fields;
-	uint8_t columns[3][24];
-	uint8_t sizes[3];
+	uint8_t columns[4][24];
+	uint8_t sizes[4];
 	const char *problem; /* part of it; NULL: sound */
 };
 
@@ -409,6 +410,12 @@ static const struct crafted cases[] = {
 	  3,
 	  { "\1f\1g", { 0, 1, 1, 2 }, { 1, 0, 2, 9, 2, 0, 0, 0, 1, 1, 1, 1 } },
 	  { 4, 4, 12 },
+	  NULL },
+	{ "full names",
+	  { 1, 2, 2 },
+	  3,
+	  { "\1f\1g", { 0, 1, 1, 2 }, { 1, 0, 2, 9, 2, 0, 0, 0, 1, 1, 1, 1 }, { 0, 1, 0 } },
+	  { 4, 4, 12, 3 },
 	  NULL },
 	{ "more fields and bytes",
 	  { 1, 1, 1, 7 },
@@ -463,6 +470,18 @@ static const struct crafted cases[] = {
 	  { "\1f", { 0, 1 }, { 2, 0, 0, 0 } },
 	  { 2, 2, 4 },
 	  "name is malformed" },
+	{ "no such full name",
+	  { 1, 1, 1 },
+	  3,
+	  { "\1f", { 0, 1 }, { 1, 0, 0, 0 }, { 2 } },
+	  { 2, 2, 4, 1 },
+	  "full name is malformed" },
+	{ "full names missing",
+	  { 1, 1, 1 },
+	  3,
+	  { "\1f", { 0, 2 }, { 1, 0, 0, 0, 1, 0, 0, 0 }, { 1 } },
+	  { 2, 2, 8, 1 },
+	  "full name is malformed" },
 	{ "a giant line",
 	  { 1, 1, 1 },
 	  3,
@@ -537,16 +556,16 @@ static int craft(const struct crafted *c, uint32_t features)
 	const uint32_t file[] = { 1, 0, 10, 62, 4096, 1, 0, 0, 0, 0, features, 0, 0, 0, 0, 0 },
 		       stacks[] = { 1, 2, 0, 2 }, end[16] = { [15] = 92 };
 	const int fd = memfd_create("trace", MFD_CLOEXEC);
-	struct unit_column columns[3] = { { 0, text, sizeof(text) } };
+	struct unit_column columns[4] = { { 0, text, sizeof(text) } };
 
 	put_unit(fd, UNIT_FILE, 0, file, 16, columns, 1);
 	columns[0] = (struct unit_column){ 0, frames, 4 };
 	columns[1] = (struct unit_column){ 1, parents, 2 };
 	columns[2] = (struct unit_column){ 2, parents, 2 };
 	put_unit(fd, UNIT_STACKS, 1, stacks, 4, columns, 3);
-	for (uint8_t i = 0; i < 3; i++)
+	for (uint8_t i = 0; i < 4; i++)
 		columns[i] = (struct unit_column){ i, c->columns[i], c->sizes[i] };
-	put_unit(fd, UNIT_NAMES, 2, c->fields, c->n_fields, columns, 3);
+	put_unit(fd, UNIT_NAMES, 2, c->fields, c->n_fields, columns, 4);
 	put_unit(fd, UNIT_END, 3, end, 16, NULL, 0);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	return fd;
@@ -567,11 +586,13 @@ static void test_crafted(void **state)
 		if ((status == 0) != !c->problem ||
 		    (c->problem && !strstr(mst_reader_problem(r), c->problem)))
 			fail_msg("%s: %d %s", c->what, status, mst_reader_problem(r));
-		if (i < 2) {
+		if (i < 4) {
 			assert_int_equal(mst_reader_names(r, 0), 1);
 			assert_int_equal(mst_reader_names(r, 1), 2);
 			assert_string_equal(mst_reader_name(r, 1, 0).function, "g");
 			assert_string_equal(mst_reader_name(r, 1, 1).file, "f");
+			check_text(mst_reader_name(r, 1, 0).full, i < 2 ? NULL : "f");
+			assert_null(mst_reader_name(r, 1, 1).full);
 		}
 		mst_reader_destroy(r);
 		close(fd);

@@ -193,6 +193,7 @@ struct mst_name {
 	const char *directory;
 	const char *file; /* as in the line table: a base name as a rule */
 	uint32_t line;    /* 0: unknown, or code of no one line */
+	const char *full; /* an inlined function's readable name, with namespaces and arguments */
 };
 
 /* ---- beginning and end of a trace ---- */
