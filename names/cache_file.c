@@ -28,7 +28,7 @@ static size_t texts_size(const struct symbol_chain *chain)
 		const struct symbol_line *line = &chain->lines[i];
 		const size_t sizes[] = { i + 1 < chain->n ? text_size(line->function) : 0,
 					 text_size(line->directory), text_size(line->file),
-					 text_size(line->massif) };
+					 text_size(line->plain), text_size(line->massif) };
 
 		for (size_t k = 0; k < TEXTS; k++) {
 			if (sizes[k] > CACHE_TEXT_MOST + 1)
@@ -92,6 +92,7 @@ static void draft_chain(struct draft *draft, const struct cache_addition *additi
 			.text[TEXT_FUNCTION] = i + 1 < chain->n ? draft_text(draft, line->function) : 0,
 			.text[TEXT_DIRECTORY] = draft_text(draft, line->directory),
 			.text[TEXT_FILE] = draft_text(draft, line->file),
+			.text[TEXT_PLAIN] = draft_text(draft, line->plain),
 			.text[TEXT_MASSIF] = draft_text(draft, line->massif),
 			.line = line->line,
 		};

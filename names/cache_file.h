@@ -13,7 +13,7 @@
 #define CACHE_TEXT_MOST                                                                                      \
 	8192U /* bytes of a name; longer ones are not kept: a file's author may want us to be slow */
 
-enum cache_text { TEXT_FUNCTION, TEXT_DIRECTORY, TEXT_FILE, TEXT_MASSIF, TEXTS };
+enum cache_text { TEXT_FUNCTION, TEXT_DIRECTORY, TEXT_FILE, TEXT_PLAIN, TEXT_MASSIF, TEXTS };
 
 struct cache_identity {
 	uint64_t device, inode, size, modified_ns, changed_ns; /* all 0: there is no file */

@@ -84,20 +84,26 @@ static bool die_is_foreign(const Dwarf_Die *die)
 	return false;
 }
 
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute linkage;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &linkage) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &linkage))
+		return dwarf_formstring(&linkage);
+	return NULL;
+}
+
 /* Functions that compilers make (`__tls_init`) may have only a linkage name, which Massif ignores. */
 static void frame_set_inlined(Dwarf_Die *die, struct lineinfo_frame *frame)
 {
-	const char *name = dwarf_diename(die);
-	Dwarf_Attribute linkage;
-
-	frame->inlined = name;
-	if (!name && (dwarf_attr_integrate(die, DW_AT_linkage_name, &linkage) ||
-		      dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &linkage)))
-		frame->inlined = dwarf_formstring(&linkage);
+	frame->inlined = dwarf_diename(die);
+	frame->linkage = linkage_name(die);
 	if (die_is_foreign(die))
 		frame->massif = "UnknownInlinedFun";
-	else if (!name && dwarf_hasattr(die, DW_AT_abstract_origin))
-		frame->massif = "AbsOriFnNameNotFound";
+	else if (!frame->inlined)
+		frame->massif =
+			dwarf_hasattr(die, DW_AT_abstract_origin) ? "AbsOriFnNameNotFound" : frame->linkage;
 }
 
 /* True: indices into .debug_addr or .debug_rnglists say where a function lies. */
@@ -136,7 +142,8 @@ static void note_unknown(struct unit *unit, uint32_t scope, struct lineinfo_fram
 	Dwarf_Half version = 0;
 
 	frame->split = split;
-	frame->uninlined = split || (scope != RANGES_NONE && die_is_indexed(&unit->scopes[scope].die));
+	frame->uninlined = split || (scope != RANGES_NONE &&
+				     (unit->scopes[scope].local || die_is_indexed(&unit->scopes[scope].die)));
 	if (split)
 		dwarf_cu_info(unit->lines_die.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	frame->lineless = version >= 5;
@@ -159,7 +166,7 @@ size_t unit_frames(struct unit *unit, uint64_t address, struct lineinfo_frame *f
 			break;
 		frame_set_inlined(&inlined->die, &frame);
 		frames[n++] = frame;
-		frame.inlined = frame.massif = NULL;
+		frame.inlined = frame.linkage = frame.massif = NULL;
 		frame_locate_call(unit, &inlined->die, &frame);
 		scope = inlined->parent;
 	}

@@ -15,6 +15,7 @@ struct walk {
 	struct unit *unit;
 	struct dwarf_limits *limits;
 	size_t dies_left;
+	bool local; /* inside a function's own type, or the model of inlined copies */
 };
 
 /* Skips ranges at 0, which linkers leave of functions that they dropped. */
@@ -123,20 +124,33 @@ static uint32_t scope_add(struct walk *walk, Dwarf_Die *die, uint32_t parent)
 	if (!any)
 		return SCOPE_NONE;
 	assert(parent == SCOPE_NONE || parent < unit->n_scopes); /* so chains of parents end */
-	unit->scopes[unit->n_scopes] = (struct scope){ *die, parent };
+	unit->scopes[unit->n_scopes] = (struct scope){ *die, parent, walk->local };
 	return unit->n_scopes++;
 }
 
 static void walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t scope, int depth);
+
+/* Functions below `die` that are no part of a function around it. */
+static void walk_apart(struct walk *walk, Dwarf_Die *die, bool local, int depth)
+{
+	const bool before = walk->local;
+
+	walk->local |= local;
+	walk_children(walk, die, SCOPE_NONE, depth);
+	walk->local = before;
+}
 
 static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int depth)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
 		scope = scope_add(walk, die, SCOPE_NONE);
-		if (scope == SCOPE_NONE) /* a declaration or the model of inlined copies */
-			return;
-		break;
+		if (scope != SCOPE_NONE)
+			break;
+		/* A declaration; or the model of inlined copies, which has the function's own types. */
+		if (dwarf_hasattr(die, DW_AT_inline))
+			walk_apart(walk, die, true, depth + 1);
+		return;
 	case DW_TAG_inlined_subroutine: {
 		uint32_t inner = scope_add(walk, die, scope);
 
@@ -152,10 +166,8 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, uint32_t scope, int dept
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
-		/* Massif sees no inlined calls in member functions of types that are local to a function. */
-		if (scope != SCOPE_NONE)
-			return;
-		break;
+		walk_apart(walk, die, scope != SCOPE_NONE, depth + 1);
+		return;
 	default:
 		return;
 	}
@@ -195,7 +207,7 @@ static size_t unit_die_limit(struct unit *unit)
 
 void unit_load(struct unit *unit, struct dwarf_limits *limits)
 {
-	struct walk walk = { unit, limits, 0 };
+	struct walk walk = { .unit = unit, .limits = limits };
 
 	if (unit->loaded)
 		return;

@@ -17,6 +17,7 @@
 struct scope {
 	Dwarf_Die die;   /* DW_TAG_subprogram or DW_TAG_inlined_subroutine */
 	uint32_t parent; /* of an inlined one: the scope that it was inlined into */
+	bool local; /* in a member function of a function's own type: Massif 3.19 sees no inlined calls there */
 };
 
 struct unit {

@@ -15,10 +15,11 @@ int embed_names(struct mst_writer *writer, uint32_t frame, const struct symbol_c
 		const struct symbol_line *line = &chain->lines[i];
 
 		names[i] = (struct mst_name){
-			.function = line->function,
+			.function = line->plain ? line->plain : line->function,
 			.directory = line->directory,
 			.file = line->file,
 			.line = (uint32_t)line->line,
+			.full = line->plain ? line->function : NULL,
 		};
 	}
 	names[chain->n - 1].function = linker_name;

@@ -101,9 +101,13 @@ const struct symbol_chain *embedded_chain(struct embedded_names *embedded, uint3
 		return NULL;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct mst_name name = mst_reader_name(embedded->reader, frame, i);
+		const bool inlined = i + 1 < n;
+		const char *full = inlined ? shown(embedded, name.full) : NULL;
+		const char *function =
+			inlined ? shown(embedded, name.function) : readable(embedded, name.function);
 		embedded->lines[i] = (struct symbol_line){
-			.function = i + 1 < n ? shown(embedded, name.function)
-					      : readable(embedded, name.function),
+			.function = full ? full : function,
+			.plain = full ? function : NULL,
 			.directory = shown(embedded, name.directory),
 			.file = shown(embedded, name.file),
 			.line = (int)name.line,

@@ -27,7 +27,8 @@ struct lineinfo *lineinfo_open(Dwfl_Module *module, Elf *debug_file, uint64_t sh
 void lineinfo_close(struct lineinfo *lineinfo); /* NULL is allowed */
 
 struct lineinfo_frame {
-	const char *inlined; /* an inlined function's plain name, else the linker's; NULL: unknown, or last */
+	const char *inlined; /* an inlined function's plain name; NULL: unknown, or last */
+	const char *linkage; /* the same function's linkage name, mangled; NULL: none */
 	const char *massif;  /* what Massif 3.19, which doesn't find it, has in its place; NULL: the same */
 	const char *base;    /* the directory that a relative `path` starts from; NULL: none */
 	const char *path;    /* directory, slash, file as recorded; NULL: unknown */

@@ -21,7 +21,7 @@
 #include "string_pool.h"
 
 /* Raise it when msrec finds other names in the same files. */
-#define RULES "1"
+#define RULES "2"
 
 #define SETTLED_NS 2000000000U /* a file may change twice in one tick of its clock */
 #define DAY_S (24 * 60 * 60)   /* how often a file's age is renewed */
@@ -223,6 +223,7 @@ static bool line_take(const struct namecache *cache, uint32_t i, struct symbol_l
 		.directory = text_at(cache, kept->text[TEXT_DIRECTORY]),
 		.file = text_at(cache, kept->text[TEXT_FILE]),
 		.line = kept->line,
+		.plain = text_at(cache, kept->text[TEXT_PLAIN]),
 		.massif = text_at(cache, kept->text[TEXT_MASSIF]),
 	};
 	return true;

@@ -14,11 +14,15 @@
 #include "array.h"
 #include "cache_folder.h"
 #include "demangle.h"
+#include "index_map.h"
 #include "string_set.h"
 #include "symbol_module.h"
 
 /* Lines of a chain: so many that none is cut. Chains of real code have some twenty. */
 #define CHAIN_MAX (LINEINFO_DEPTH_MAX + 2)
+
+/* Bytes of full names of inlined functions: large programs have some 20 MiB, crafted files would have any number. */
+#define INLINED_MOST ((size_t)256 << 20)
 
 struct symbols {
 	struct symbol_sources sources;
@@ -27,6 +31,9 @@ struct symbols {
 	uint32_t n_modules;
 	uint32_t modules_capacity;
 	struct address_table addresses;
+	struct index_map
+		inlined;     /* full names of inlined functions, by the linkage name's address in its file */
+	size_t inlined_left; /* bytes that full names may still take */
 };
 
 static const struct symbol_line unknown_line = { 0 };
@@ -82,6 +89,7 @@ struct symbols *symbols_create(const char *const *search_dirs, size_t n)
 	}
 	symbols->sources.search = objfile_search_create(search_dirs, n);
 	symbols->strings = string_set_create();
+	symbols->inlined_left = INLINED_MOST;
 	if (address_table_init(&symbols->addresses) && symbols->sources.search && symbols->strings)
 		return symbols;
 	symbols_destroy(symbols);
@@ -98,6 +106,7 @@ void symbols_destroy(struct symbols *symbols)
 		symbol_module_finish(&symbols->modules[i]);
 	}
 	address_table_finish(&symbols->addresses);
+	index_map_finish(&symbols->inlined);
 	free(symbols->modules);
 	free(symbols->sources.cache_folder);
 	notices_finish(&symbols->sources.notices);
@@ -202,16 +211,53 @@ static const char *frame_directory(struct symbols *symbols, const struct lineinf
 	return directory;
 }
 
+/* The readable form of a mangled name, kept. NULL: it isn't mangled, or too much memory is used already. */
+static const char *demangle_inlined(struct symbols *symbols, const char *mangled)
+{
+	char *readable = symbols->inlined_left ? demangle_name(mangled) : NULL;
+	const size_t n = readable ? strlen(readable) : 0;
+	const char *kept = n && n < symbols->inlined_left ? keep_shown(symbols, readable, n) : NULL;
+
+	symbols->inlined_left -= n < symbols->inlined_left ? n : symbols->inlined_left;
+	free(readable);
+	return kept;
+}
+
+/* The same, once for each name: many frames share it. */
+static const char *inlined_full_name(struct symbols *symbols, const char *mangled)
+{
+	uint64_t known = 0;
+
+	if (!index_map_find(&symbols->inlined, (uintptr_t)mangled, &known)) {
+		known = (uintptr_t)demangle_inlined(symbols, mangled);
+		index_map_put(&symbols->inlined, (uintptr_t)mangled, known);
+	}
+	return (const char *)(uintptr_t)known;
+}
+
+static void line_set_inlined(struct symbols *symbols, const struct lineinfo_frame *frame,
+			     struct symbol_line *line)
+{
+	const char *mangled = frame->linkage ? frame->linkage : frame->inlined;
+	const char *plain = frame->inlined ? frame->inlined : frame->linkage;
+
+	if (!mangled)
+		return;
+	line->function = inlined_full_name(symbols, mangled);
+	if (line->function && !frame->inlined)
+		return;
+	line->plain = keep_shown(symbols, plain, strlen(plain));
+	if (!line->function || line->function == line->plain) {
+		line->function = line->plain;
+		line->plain = NULL;
+	}
+}
+
 static struct symbol_line line_create(struct symbols *symbols, const struct lineinfo_frame *frame)
 {
 	struct symbol_line line = { .massif = frame->massif };
-	/* If Massif doesn't find the name, it may be the linker's. */
-	char *readable = frame->inlined && frame->massif ? demangle_name(frame->inlined) : NULL;
-	const char *function = readable ? readable : frame->inlined;
 
-	if (function)
-		line.function = keep_shown(symbols, function, strlen(function));
-	free(readable);
+	line_set_inlined(symbols, frame, &line);
 	if (!frame->path)
 		return line;
 	line.file = keep_shown(symbols, frame->file, strlen(frame->file));
@@ -232,9 +278,10 @@ struct description {
 static void describe_from_files(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 				struct description *description)
 {
-	struct lineinfo_frame frames[CHAIN_MAX] = { { .line = 0 } };
+	struct lineinfo_frame frames[CHAIN_MAX];
 	size_t n = 0;
 
+	frames[0] = (struct lineinfo_frame){ .line = 0 };
 	errno = 0;
 	symbol_module_describe(module, &symbols->sources);
 	if (module->lineinfo) {
@@ -256,7 +303,8 @@ static void describe_from_files(struct symbols *symbols, struct symbol_module *m
 /* Copies the texts, which come from an untrusted file, in printable form. */
 static void keep_texts(struct symbols *symbols, struct symbol_line *line)
 {
-	const char **texts[] = { &line->function, &line->directory, &line->file, &line->massif };
+	const char **texts[] = { &line->function, &line->directory, &line->file, &line->plain,
+				 &line->massif };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (*texts[i])
@@ -307,7 +355,7 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 		lines[n] = description.bare == NAMECACHE_BARE_LINE ? lines[0]
 								   : (struct symbol_line){ .line = 0 };
 		lines[n].function = lines[n - 1].function;
-		lines[n].massif = NULL;
+		lines[n].plain = lines[n].massif = NULL;
 		chain->bare = &lines[n];
 	}
 	if (description.is_new && module->cache)

@@ -7,9 +7,10 @@
  * An address is a pair of a module and a link-time address (the ELF file's own p_vaddr space: program counter minus
  * load bias) inside an instruction, i.e. a return address minus 1.
  *
- * Results mark what Massif 3.19 doesn't know: names of inlined functions described in another unit (link-time
- * optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in DWARF 5 written by
- * clang and in split units; lines of code outside the section .text, and of split units in DWARF 5.
+ * Results mark what Massif 3.19 doesn't know: full names of inlined functions; names of those that are described in
+ * another unit (link-time optimisation, Rust) or file (dwz's common one) or known to the linker alone; inlined calls in
+ * member functions of a function's own types, in DWARF 5 written by clang and in split units; lines of code outside the
+ * section .text, and of split units in DWARF 5.
  *
  * Lazy: the first address of a module opens its file, the first symbols_describe() its debug information; results are
  * kept. Single-threaded. Files are hostile input: what is missing, damaged or of another build is "unknown", never an
@@ -78,14 +79,22 @@ struct symbol_line {
 	const char *directory; /* without a slash at its end; NULL: unknown or none recorded */
 	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
 	int line;              /* 0: unknown, or code of no one line */
+	const char *plain;  /* of an inlined function whose `function` says more: its own name; else NULL */
 	const char *massif; /* Massif 3.19's name of an inlined function that it does not find; else NULL */
 };
 
+/* What Massif 3.19 calls the function. NULL: unknown. */
+static inline const char *symbol_line_massif(const struct symbol_line *line)
+{
+	return line->massif ? line->massif : line->plain ? line->plain : line->function;
+}
+
 /*
- * The calls that one address stands for, innermost first. All but the last are inlined functions by their plain names;
- * the last is that of symbols_function(). The first has the line of the address, each further one that of the call
- * inside it. Without a file there is no line; compilers write a file with line 0 for code that belongs to no one line,
- * and Massif prints it.
+ * The calls that one address stands for, innermost first. All but the last are inlined functions: with namespaces and
+ * arguments if there is a linkage name in C++ or Rust (what addr2line -Cfi shows), else by their plain names; the last is
+ * that of symbols_function(). The first has the line of the address, each further one that of the call inside it.
+ * Without a file there is no line; compilers write a file with line 0 for code that belongs to no one line, and Massif
+ * prints it.
  */
 struct symbol_chain {
 	uint32_t n; /* at least 1 */

@@ -115,6 +115,18 @@ struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
 	return chain->bare ? (struct symbol_chain){ .n = 1, .lines = chain->bare } : *chain;
 }
 
+static const char *shown_function(const struct emit_view *view, const struct symbol_line *line)
+{
+	switch (view->settings->compat) {
+	case COMPAT_3_19:
+		return symbol_line_massif(line);
+	case COMPAT_LATEST:
+		return line->plain ? line->plain : line->function;
+	default:
+		return line->function;
+	}
+}
+
 /* "0xADDRESS: function (where)" */
 static void write_place(struct out *out, const struct emit_view *view, uint32_t frame,
 			const struct symbol_line *line, bool physical)
@@ -122,13 +134,11 @@ static void write_place(struct out *out, const struct emit_view *view, uint32_t 
 	const char *object = view->settings->compat == COMPAT_3_19
 				     ? symbolize_object_at_end(view->symbolizer, frame)
 				     : symbolize_object(view->symbolizer, frame);
-	const char *function = line->function;
+	const char *function = shown_function(view, line);
 
 	if (physical && !view->settings->show_below_main &&
 	    symbolize_role(view->symbolizer, frame) == SYMBOL_BELOW_MAIN)
 		function = "(below main)";
-	if (line->massif && view->settings->compat == COMPAT_3_19)
-		function = line->massif;
 	out_text(out, "0x");
 	out_hex(out, symbolize_address(view->symbolizer, frame));
 	out_text(out, ": ");

@@ -57,8 +57,19 @@ static const char *shown_name(const struct shown_stacks *c, uint32_t frame)
 	return symbolize_function(c->symbolizer, frame);
 }
 
-/* The innermost function inlined at the frame that is no allocation function, or NULL. */
-static const char *inlined_name(const struct shown_stacks *c, uint32_t frame)
+/* An inlined function is known by its plain name, and where that is printed by its full one. */
+static bool in_list_inlined(const struct shown_stacks *c, const struct name_list *list,
+			    const struct symbol_line *line)
+{
+	return (line->plain && in_list(list, line->plain)) ||
+	       (!(line->plain && c->settings->compat == COMPAT_LATEST) && in_list(list, line->function));
+}
+
+/*
+ * The innermost function inlined at the frame that is no allocation function, or NULL. Valid until the symbolizer's next
+ * answer.
+ */
+static const struct symbol_line *inlined_line(const struct shown_stacks *c, uint32_t frame)
 {
 	const struct symbol_chain *chain;
 
@@ -66,10 +77,10 @@ static const char *inlined_name(const struct shown_stacks *c, uint32_t frame)
 		return NULL;
 	chain = symbolize_describe(c->symbolizer, frame);
 	for (uint32_t i = 0; i + 1 < chain->n; i++) {
-		const char *name = chain->lines[i].function;
+		const struct symbol_line *line = &chain->lines[i];
 
-		if (name && !in_list(&c->settings->alloc_fns, name))
-			return name;
+		if (line->function && !in_list_inlined(c, &c->settings->alloc_fns, line))
+			return line;
 	}
 	return NULL;
 }
@@ -79,7 +90,7 @@ static bool ask_alloc_fn(const struct shown_stacks *c, uint32_t frame)
 {
 	const char *name = shown_name(c, frame);
 
-	return name && in_list(&c->settings->alloc_fns, name) && !inlined_name(c, frame);
+	return name && in_list(&c->settings->alloc_fns, name) && !inlined_line(c, frame);
 }
 
 /* What is known of a frame's names, kept because each stack asks for all its frames. */
@@ -152,9 +163,12 @@ static bool is_ignored(const struct shown_stacks *c, const struct capture *cap, 
 	if (c->settings->ignore_fns.n == 0)
 		return false;
 	for (uint32_t i = first; i < cap->n; i++) {
-		const char *inlined = i == first ? inlined_name(c, frame_of(cap, i)) : NULL;
-		const char *name = inlined ? inlined : shown_name(c, frame_of(cap, i));
+		const struct symbol_line *inlined = i == first ? inlined_line(c, frame_of(cap, i)) : NULL;
+		const char *name;
 
+		if (inlined)
+			return in_list_inlined(c, &c->settings->ignore_fns, inlined);
+		name = shown_name(c, frame_of(cap, i));
 		if (name)
 			return in_list(&c->settings->ignore_fns, name);
 	}

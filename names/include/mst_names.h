@@ -58,7 +58,7 @@ struct mst_names_options {
  * mst_names_destroy().
  */
 struct mst_names_call {
-	const char *function;  /* readable: demangled */
+	const char *function;  /* readable: demangled, with namespaces and arguments where known */
 	const char *directory; /* without a slash at its end */
 	const char *file;      /* as in the line table: a base name as a rule */
 	/*

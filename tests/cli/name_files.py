@@ -560,6 +560,9 @@ def tree_of(build, work, program, compat):
         return file.read()
 
 
+ALLOCATE = "std::__new_allocator<int>::allocate(unsigned long, void const*)"
+
+
 def check_less_known(check, build, work):
     """Inlined functions whose names Massif doesn't find. clang's __tls_init has one for the linker alone."""
     for name, text in ("nameless", NAMELESS), ("common", COMMON):
@@ -571,7 +574,7 @@ def check_less_known(check, build, work):
     shutil.copy(common, common + "2")
     sh("dwz", "-r", "-m", common + ".debug", common, common + "2")
     for program, file, fixed, less in ((nameless, "nameless.cpp:", "__tls_init", "AbsOriFnNameNotFound"),
-                                       (common, "new_allocator.h:", "allocate", "UnknownInlinedFun")):
+                                       (common, "new_allocator.h:", ALLOCATE, "UnknownInlinedFun")):
         for compat, name in ("fixed", fixed), ("3.19", less):
             tree = tree_of(build, work, program, compat)
             check(f"{file} {name}", f": {name} ({file}" in tree, tree)

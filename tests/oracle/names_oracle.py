@@ -7,7 +7,8 @@
 Frames are those of recorded runs (cc1plus, clang, python3), and addresses sampled from the functions of programs: C++,
 D and Rust, optimised and with debug information, python3 with its debug file, and msrec itself. Each frame must agree
 with addr2line in the number of calls, and in function, file and line of each, or differ in one of the ways listed
-below, which are Massif's and not addr2line's. Prints how many agree and differ, by class.
+below. Names of inlined functions in C++ and Rust agree to the letter. A folded profile of a recorded C++ program has
+them, too: from its files, from the cache of names, and from the trace. Prints how many agree and differ, by class.
 """
 
 import collections
@@ -22,14 +23,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 CLASSES = {
-    "plain": "inlined functions and clones: Massif has the plain name, or the symbol's, addr2line the linkage name",
+    "symbol": "clones and static functions that are not inlined: ours is the symbol's name, as Massif's",
+    "plain": "inlined functions of D, whose linkage names are no text to read",
     "alias": "one of several names of the same address, or of a function that covers it: Massif has a rule for it",
     "between": "no symbol covers the address: addr2line takes the nearest one before it",
     "nested": "inlined functions inside another one: addr2line has the name of the one around it",
     "file only": "no line is known: addr2line has a file from the symbol table, or a line of 0",
     "artificial": "the code is of a unit that link-time optimisation made up: addr2line has the file '<artificial>'",
     "joined": "neighbouring rows of one line number are one for Massif, under the file of the first",
-    "local type": "a member function of a function's own type: Massif sees no inlined calls in it",
 }
 
 ELF_EACH = 64  # eu-addr2line takes some milliseconds for a frame
@@ -236,7 +237,7 @@ def explain(mine, theirs):
     if mine == theirs:
         return None
     if len(mine) != len(theirs):
-        return "local type" if len(mine) == 1 and "::" in mine[0][0] and "(" in mine[0][0] else "unexplained"
+        return "unexplained"
     if mine[-1][0] == "?" and theirs[-1][0] != "?":
         return "between"
     for (_, file, line), (_, other_file, other_line) in zip(mine, theirs):
@@ -246,11 +247,13 @@ def explain(mine, theirs):
             if other_file.endswith("<artificial>"):
                 return "artificial" if line == other_line else "unexplained"
             return "joined" if line == other_line else "unexplained"
-    if all(is_plain(a[0], b[0]) for a, b in zip(mine, theirs)):
+    inlined = [(a[0], b[0]) for a, b in zip(mine[:-1], theirs[:-1]) if a[0] != b[0]]
+    if not inlined:
+        return "symbol" if is_plain(mine[-1][0], theirs[-1][0]) else "alias"
+    if all(is_plain(a, b) and b.startswith("_D") for a, b in inlined):
         return "plain"
-    if all(is_plain(a[0], b[0]) for a, b in zip(mine[:-1], theirs[:-1])):
-        return "alias"
-    if all(is_plain(a[0], b[0]) or b[0] == theirs[-1][0] for a, b in zip(mine, theirs)):
+    around = {name for name, *_ in theirs[1:]}
+    if all(b in around or b.startswith("_D") for a, b in inlined):
         return "nested"
     return "unexplained"
 
@@ -261,7 +264,7 @@ def places(answer):
 
 class Account:
     def __init__(self):
-        self.total = self.same = self.places = self.elf_total = self.elf_same = self.elf_first = 0
+        self.total = self.same = self.places = self.elf_total = self.elf_same = self.elf_first = self.inlined = 0
         self.classes = collections.Counter()
 
     def program(self, build, what, path, addresses):
@@ -269,6 +272,7 @@ class Account:
         found, example = collections.Counter(), None
         for address, a, b in zip(addresses, mine, theirs):
             self.places += places(a) == places(b)
+            self.inlined += len(a) > 1 and [name for name, *_ in a[:-1]] == [name for name, *_ in b[:-1]]
             why = explain(a, b)
             found[why or "same"] += 1
             if why == "unexplained":
@@ -294,6 +298,55 @@ def compiled(work, name, text, *words):
     return target
 
 
+# ---- formats ----
+
+def converted(build, trace, *options, **environment):
+    name = "analyze/msreplay" if "--massif-out-file=-" in options else "analyze/msconvert"
+    return run([build.file(name), *options, trace], env={**os.environ, **environment})
+
+
+def profiles(build, work, program):
+    """What is wrong with the names of a recorded program in a folded profile and in massif.out: a list."""
+    wrong, name = [], os.path.basename(program)
+    trace, named = os.path.join(work, name + ".zst"), os.path.join(work, name + ".named.zst")
+    frames = recorded(build, work, name, [program])[program]
+    converted(build, trace, "--to=trace", "--embed-symbols", "-o", named)
+    folded = ["--to=folded", "--value=alloc_objects", "-o", "-"]
+    text = converted(build, trace, *folded)
+    shown = set(re.split(r";|\n", re.sub(r" \d+$", "", text, flags=re.M)))
+    chains = binutils(program, frames)
+    asked = {call[0] for chain in chains for call in chain[:-1]}
+    full = {call for call in asked if "::" in call} - {chain[-1][0] for chain in chains}
+    missing = {call for call in asked if call.replace(";", ":") not in shown}
+    if missing or len(asked) < 10:
+        wrong.append(f"folded lacks {len(missing)} of {len(asked)} inlined functions: {sorted(missing)[:2]}")
+    calls = converted(build, trace, "--to=callgrind", "--xtree-memory=full", "-o", "-")
+    if asked - set(re.findall(r"^c?fn=\(\d+\) (.*)$", calls, re.M)):
+        wrong.append("callgrind's format lacks inlined functions")
+    with open(os.path.join(work, name + ".kcg"), "w") as file:
+        file.write(calls)
+    report = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--auto=no", file.name], capture_output=True,
+                            text=True)
+    if report.returncode or report.stderr or f":main [{program}]" not in report.stdout.replace("::main", ":main"):
+        wrong.append(f"callgrind_annotate: {report.stderr or 'main is not in its object'}")
+    later = dict(build.later(), MSREC_CACHE=os.path.join(work, "cache"))
+    cached = [converted(build, trace, *folded, **later) for _ in range(2)]
+    if not os.path.isdir(later["MSREC_CACHE"]) or cached != [text, text]:
+        wrong.append("the cache of names has other names")
+    massif = ["--massif-out-file=-", "--threshold=0", "--detailed-freq=1"]
+    fixed, old = (converted(build, trace, *massif, "--compat=" + version) for version in ("fixed", "3.19"))
+    os.rename(program, program + ".away")
+    if converted(build, named, *folded) != text:
+        wrong.append("the trace's own names are others")
+    if converted(build, named, *massif, "--compat=fixed") != fixed:
+        wrong.append("massif.out differs with the trace's own names")
+    os.rename(program + ".away", program)
+    if not any(f": {call} (" in fixed for call in full) or any(f": {call} (" in old for call in full):
+        wrong.append("massif.out lacks full names, or has them with --compat=3.19")
+    print(f"{name:28} {len(asked):6} inlined functions in a folded profile: {'; '.join(wrong) or 'as asked'}")
+    return wrong
+
+
 def main():
     options = harness.arguments(
         __doc__, ("--frames", {"type": int, "default": 3000, "help": "sampled of each program"}))
@@ -315,6 +368,7 @@ def main():
         for what, path in programs.items():
             n = options.frames * (3 if path == python else 1)
             account.program(build, what, path, sampled(path, n))
+        wrong = [text for path in (cxx, programs.get("Rust, -O")) if path for text in profiles(build, work, path)]
         cc1plus = run(["g++", "-print-prog-name=cc1plus"]).strip()
         with open(os.path.join(work, "small.c"), "w") as file:
             file.write("#include <stdio.h>\nint main(int n, char **v) { while (n--) puts(v[n]); return 0; }\n")
@@ -332,10 +386,10 @@ def main():
     print(f"eu-addr2line, of {account.elf_total} asked: {account.elf_same} the same, "
           f"{account.elf_first} the same as far as it "
           "goes (no calls of functions that another unit describes: Rust, link-time optimisation)")
-    print(f"names to the letter, too: {account.same}")
+    print(f"names to the letter, too: {account.same}; of inlined functions: {account.inlined} frames")
     for name, n in account.classes.most_common():
         print(f"{n:7} {name}: {CLASSES.get(name, '')}")
-    return 1 if account.classes["unexplained"] or account.total < 20000 else 0
+    return 1 if account.classes["unexplained"] or account.total < 20000 or account.inlined < 5000 or wrong else 0
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ static void print_line(const struct symbol_line *line, bool massif)
 {
 	printf("%s\t%s\t%s\t%d", or_unknown(line->function), or_unknown(line->directory),
 	       or_unknown(line->file), line->line);
-	if (massif && line->massif)
-		printf("\t%s", line->massif);
+	if (massif && symbol_line_massif(line) != line->function)
+		printf("\t%s", symbol_line_massif(line));
 	putchar('\n');
 }
 

@@ -29,11 +29,11 @@ static const struct namecache_module module = { build_id, sizeof(build_id), { "p
 
 static const struct symbol_line unknown = { .line = 0 };
 static const struct symbol_line calls[] = {
-	{ "inner<int>", "/home/x", "a.h", 7, "UnknownInlinedFun" },
-	{ "", NULL, "b.cpp", 0, NULL },
-	{ "main", "/home/x", "b.cpp", 2000000000, NULL },
+	{ "n::inner<int>(char)", "/home/x", "a.h", 7, "inner<int>", "UnknownInlinedFun" },
+	{ "", NULL, "b.cpp", 0, NULL, NULL },
+	{ "main", "/home/x", "b.cpp", 2000000000, NULL, NULL },
 };
-static const struct symbol_line first_alone = { "main", "/home/x", "a.h", 7, NULL };
+static const struct symbol_line first_alone = { "main", "/home/x", "a.h", 7, NULL, NULL };
 static const struct symbol_line name_alone = { .function = "main" };
 static const struct symbol_chain known[] = {
 	{ 3, calls, NULL }, { 3, calls, &first_alone }, { 2, calls + 1, &name_alone }, { 1, &unknown, NULL }
@@ -105,6 +105,7 @@ static void expect(const struct namecache *cache, uint64_t address, const struct
 		expect_text(lines[i].directory, chain->lines[i].directory);
 		expect_text(lines[i].file, chain->lines[i].file);
 		assert_int_equal(lines[i].line, chain->lines[i].line);
+		expect_text(lines[i].plain, chain->lines[i].plain);
 		expect_text(lines[i].massif, chain->lines[i].massif);
 	}
 	assert_int_equal(bare, !chain->bare        ? NAMECACHE_NO_BARE
