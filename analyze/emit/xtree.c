@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "emit.h"
 #include "string_set.h"
 
@@ -28,13 +29,19 @@ struct names {
 	size_t emitted;
 };
 
+/* One of the calls that a frame stands for, by its number in the chain. */
+struct site {
+	uint32_t frame, call;
+};
+
 struct writer {
 	struct out *out;
 	const struct emit_view *view;
 	bool compress;
-	struct names files, functions;
-	uint32_t *frames; /* of the present stack, outermost first */
-	uint32_t cap_frames;
+	bool plain; /* as Valgrind 3.19: no objects, and no inlined calls */
+	struct names objects, files, functions;
+	struct site *sites; /* of the present stack, outermost first */
+	uint32_t n_sites, cap_sites;
 	uint64_t totals[XTREE_EVENTS];
 };
 
@@ -57,27 +64,36 @@ static void write_name(struct writer *w, const char *key, struct names *names, c
 		names->emitted = number;
 }
 
+/* The keys of the lines that name a function, and of those that name one it calls. */
+struct keys {
+	const char *object, *file, *function;
+};
+static const struct keys own_keys = { "ob", "fl", "fn" }, callee_keys = { "cob", "cfi", "cfn" };
+
 /*
- * Writes the two lines that name a frame, with the keys `file_key` and `function_key`. Returns the source line: the
- * format shows no inlined calls, so it is the innermost call's, in the function that the calls were inlined into.
+ * Writes the lines that name a call. Returns its source line. Valgrind shows no inlined calls: a frame has the innermost
+ * one's place, in the function that the calls were inlined into.
  */
-static int write_frame(struct writer *w, const char *file_key, const char *function_key, uint32_t frame)
+static int write_site(struct writer *w, const struct keys *keys, const struct site *site)
 {
-	const struct symbol_chain chain = emit_chain(w->view, frame);
-	const struct symbol_line *inner = &chain.lines[0];
-	const char *function = chain.lines[chain.n - 1].function;
+	const struct symbol_chain chain = emit_chain(w->view, site->frame);
+	const struct symbol_line *inner = &chain.lines[site->call];
+	const char *function = chain.lines[w->plain ? chain.n - 1 : site->call].function;
 	const char *directory = inner->directory ? inner->directory : "";
+	const char *object = symbolize_object(w->view->symbolizer, site->frame);
 	char *path = NULL;
 
-	if (!w->view->settings->show_below_main &&
-	    symbolize_role(w->view->symbolizer, frame) == SYMBOL_BELOW_MAIN)
+	if ((w->plain || site->call + 1 == chain.n) && !w->view->settings->show_below_main &&
+	    symbolize_role(w->view->symbolizer, site->frame) == SYMBOL_BELOW_MAIN)
 		function = "(below main)";
+	if (!w->plain)
+		write_name(w, keys->object, &w->objects, object && *object ? object : "\?\?\?");
 	if (inner->file && asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", inner->file) < 0) {
 		path = NULL;
 		out_fail(w->out, ENOMEM);
 	}
-	write_name(w, file_key, &w->files, path ? path : "UnknownFile\?\?\?");
-	write_name(w, function_key, &w->functions, function ? function : "UnknownFn\?\?\?");
+	write_name(w, keys->file, &w->files, path ? path : "UnknownFile\?\?\?");
+	write_name(w, keys->function, &w->functions, function ? function : "UnknownFn\?\?\?");
 	free(path);
 	return inner->file ? inner->line : 0;
 }
@@ -90,41 +106,53 @@ static void write_cost(struct writer *w, int line, const uint64_t *values)
 	out_text(w->out, "\n");
 }
 
+static void reverse_sites(struct writer *w)
+{
+	for (uint32_t i = 0, k = w->n_sites; i + 1 < k; i++) {
+		const struct site site = w->sites[i];
+
+		w->sites[i] = w->sites[--k];
+		w->sites[k] = site;
+	}
+}
+
 /* False: no memory. */
-static bool list_frames(struct writer *w, const struct xtree_place *place)
+static bool list_sites(struct writer *w, const struct xtree_place *place)
 {
 	uint32_t n, stack = place->stack;
 	const struct mst_stack *stacks = mst_reader_stacks(w->view->reader, &n);
 
-	if (place->n > w->cap_frames) {
-		uint32_t *frames = realloc(w->frames, place->n * sizeof(*frames));
+	w->n_sites = 0;
+	for (uint32_t i = 0; i < place->n; i++, stack = stacks[stack].parent) {
+		const uint32_t frame = stacks[stack].frame;
+		const uint32_t calls = w->plain ? 1 : emit_chain(w->view, frame).n;
 
-		if (!frames)
-			return false;
-		w->frames = frames;
-		w->cap_frames = place->n;
+		for (uint32_t call = 0; call < calls; call++) {
+			if (!array_reserve(&w->sites, w->n_sites, &w->cap_sites, sizeof(*w->sites)))
+				return false;
+			w->sites[w->n_sites++] = (struct site){ frame, call };
+		}
 	}
-	for (uint32_t i = place->n; i-- > 0; stack = stacks[stack].parent)
-		w->frames[i] = stacks[stack].frame;
+	reverse_sites(w);
 	return true;
 }
 
-/* Writes the frames from the outermost inwards, each as the caller of the next. */
+/* Writes the calls from the outermost inwards, each as the caller of the next. */
 static void write_place(struct writer *w, const struct xtree_place *place)
 {
 	int line, inner;
 
-	if (!list_frames(w, place)) {
+	if (!list_sites(w, place)) {
 		out_fail(w->out, ENOMEM);
 		return;
 	}
-	line = write_frame(w, "fl", "fn", w->frames[0]);
-	for (uint32_t i = 1; i < place->n; i++) {
+	line = write_site(w, &own_keys, &w->sites[0]);
+	for (uint32_t i = 1; i < w->n_sites; i++) {
 		out_printf(w->out, "%d\n", line);
-		inner = write_frame(w, "cfi", "cfn", w->frames[i]);
+		inner = write_site(w, &callee_keys, &w->sites[i]);
 		out_printf(w->out, "calls=0 %d\n", inner);
 		write_cost(w, line, place->values);
-		line = write_frame(w, "fl", "fn", w->frames[i]);
+		line = write_site(w, &own_keys, &w->sites[i]);
 	}
 	write_cost(w, line, place->values);
 	out_text(w->out, "\n");
@@ -181,19 +209,22 @@ static void write_callgrind(struct out *out, const struct emit_view *view)
 		.out = out,
 		.view = view,
 		.compress = view->settings->xtree_compress,
+		.plain = view->settings->compat == COMPAT_3_19,
+		.objects = { .known = string_set_create() },
 		.files = { .known = string_set_create() },
 		.functions = { .known = string_set_create() },
 	};
 
-	if (w.files.known && w.functions.known) {
+	if (w.objects.known && w.files.known && w.functions.known) {
 		write_header(out, view);
 		write_places(&w);
 	} else {
 		out_fail(out, ENOMEM);
 	}
+	string_set_destroy(w.objects.known);
 	string_set_destroy(w.files.known);
 	string_set_destroy(w.functions.known);
-	free(w.frames);
+	free(w.sites);
 }
 
 const struct emitter emit_callgrind = {
