@@ -20,6 +20,7 @@ static const char *const names[MST_OP_COUNT] = {
 	[MST_OP_MALLOCLIKE] = "malloclike",
 	[MST_OP_RESIZEINPLACE] = "resizeinplace",
 	[MST_OP_FREE] = "free",
+	[MST_OP_FREELIKE] = "freelike",
 	[MST_OP_IMPLIED_FREE] = "implied_free",
 	[MST_OP_LOST] = "lost",
 	[MST_OP_START] = "start",

@@ -317,15 +317,42 @@ static bool take_custom(struct tracee *t, uint64_t address, struct block *block)
 	return customs_take(&t->customs, address, block) || take_block(t, address, block);
 }
 
-static int write_freelike(struct tracee *t, uint64_t address)
+static struct block take_freed_by_request(struct tracee *t, uint64_t address)
 {
 	struct block block;
 
-	if (!take_custom(t, address, &block)) {
-		block = (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
-		t->counts.unknown_frees++;
-	}
+	if (take_custom(t, address, &block))
+		return block;
+	t->counts.unknown_frees++;
+	return (struct block){ MST_UNKNOWN_KIND, UNKNOWN_BLOCK };
+}
+
+static int write_freelike(struct tracee *t, uint64_t address)
+{
+	const struct block block = take_freed_by_request(t, address);
+
 	return mst_writer_free(t->writer, block.kind, block.ordinal);
+}
+
+/* A custom block goes at that stack. */
+static int write_free_at(struct tracee *t, struct block block, uint32_t stack)
+{
+	const struct mst_kind k = { .op = MST_OP_FREELIKE, .stack = stack };
+	uint32_t call;
+	const int err = mst_writer_kind(t->writer, &k, &call);
+
+	/* Without room for its stack the block is freed all the same. */
+	return err ? mst_writer_free(t->writer, block.kind, block.ordinal)
+		   : mst_writer_free_by(t->writer, block.kind, block.ordinal, call);
+}
+
+static int write_freelike_by(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
+{
+	uint32_t stack;
+
+	if (stack_of(t, consumer, e, &stack))
+		return write_freelike(t, e->address);
+	return write_free_at(t, take_freed_by_request(t, e->address), stack);
 }
 
 /* A custom block comes, or takes the place of another. */
@@ -336,7 +363,8 @@ static int write_custom(struct tracee *t, struct consumer *consumer, const struc
 	int err = e->address ? stack_of(t, consumer, e, &stack) : MST_ERR_ARGUMENT;
 
 	if (!err && e->op == MST_OP_RESIZEINPLACE && take_custom(t, e->address, &block))
-		err = mst_writer_free(t->writer, block.kind, block.ordinal);
+		err = e->flags & SHM_FREE_STACK ? write_free_at(t, block, stack)
+						: mst_writer_free(t->writer, block.kind, block.ordinal);
 	if (err || (err = kind_of(t, e, stack, MST_NONE, &block.kind)) ||
 	    (err = mst_writer_alloc(t->writer, block.kind, &block.ordinal)))
 		return err;
@@ -441,6 +469,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 		return tids_find(&t->tids, t->writer, (uint32_t)e->size, &consumer->thread);
 	if (e->op == MST_OP_FREE)
 		return write_free_by(t, consumer, e);
+	if (e->op == MST_OP_FREELIKE)
+		return write_freelike_by(t, consumer, e);
 	if (e->op == MST_OP_UNKNOWN || e->op >= MST_OP_COUNT)
 		return MST_ERR_ARGUMENT;
 	if (mst_op_is_page(e->op))

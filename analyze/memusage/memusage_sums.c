@@ -37,7 +37,7 @@ static uint8_t traits_of(const struct memusage *m, const struct mst_kind *kind)
 		traits |= TRAIT_INSANE;
 	if (kind->op == MST_OP_RESIZEINPLACE)
 		traits |= TRAIT_RESIZES;
-	if (kind->op == MST_OP_REALLOC_FREE || kind->op == MST_OP_FREE)
+	if (kind->op == MST_OP_REALLOC_FREE || mst_op_is_free(kind->op))
 		traits |= TRAIT_FREES;
 	if (kind->op == MST_OP_EXIT || kind->op == MST_OP_IMPLIED_FREE ||
 	    (memusage_is_map(kind) && m->maps != MEMUSAGE_NO_MAPS))
@@ -149,7 +149,7 @@ static void count_calls(struct memusage *m, const struct mst_kind *kind, uint64_
 	const enum memusage_row row = memusage_row_of(kind);
 	if (kind->op == MST_OP_STACK && n && kind->size > m->report.stack_peak)
 		m->report.stack_peak = kind->size;
-	if (kind->op == MST_OP_FREE)
+	if (mst_op_is_free(kind->op))
 		m->report.rows[ROW_FREE].calls += n * WEIGHT_ONE;
 	if (kind->op == MST_OP_REALLOC_FREE) {
 		m->report.rows[ROW_REALLOC].calls += n * WEIGHT_ONE;

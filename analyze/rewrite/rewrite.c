@@ -137,7 +137,7 @@ static int write_call(struct rewrite *w, const struct mst_event *e, uint32_t kin
 static uint32_t call_of(const struct rewrite *w, const struct mst_event *e)
 {
 	const bool dropped = e->type == MST_EVENT_FREE && e->kind != MST_NONE &&
-			     drops(w, REMAPPER_FREE_STACKS) && w->remapper.kinds[e->kind].op == MST_OP_FREE;
+			     drops(w, REMAPPER_FREE_STACKS) && mst_op_is_free(w->remapper.kinds[e->kind].op);
 
 	return dropped ? MST_NONE : e->kind;
 }

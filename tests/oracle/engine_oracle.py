@@ -117,8 +117,8 @@ PROGRAMS = (
               "(exit 3) || gzip -c in.sql | wc -c'"),
 )
 
-CORPUS = ("basic", "realloc", "fork", "threads", "new_basic", "deep", "custom_alloc", "recurse", "signal", "ignored",
-          "usable", "dl", "coroutine", "huge", "alloc_fns", "stdio", "inline_chain", "exceptions")
+CORPUS = ("basic", "realloc", "fork", "threads", "new_basic", "deep", "custom_alloc_both_fast", "recurse", "signal",
+          "ignored", "usable", "dl", "coroutine", "huge", "alloc_fns", "stdio", "inline_chain", "exceptions")
 
 
 # Their threads run in another order now and then, under Massif alone as well.
@@ -136,7 +136,7 @@ class Failure(Exception):
 def programs(build, short):
     """(name, argv) of every program that is compared."""
     found = []
-    for name in (("basic", "fork") if short else CORPUS):
+    for name in (("basic", "fork", "custom_alloc_both_fast") if short else CORPUS):
         case = next(c for c in corpus.CASES if c.name.split(":")[0] == name)
         found.append(("corpus/" + name, [str(build / arg) if (build / arg).is_file() else arg for arg in case.argv]))
     found.append(("deep_walk", [str(build / "tests/oracle/deep_walk"), "7", "600"]))

@@ -38,7 +38,8 @@ REPORTS = [Report('full', '', 'yes'), Report('full', '.ms', 'yes'), Report('allo
 CASES = """null zero basic alloc_fns deep realloc new_basic overloaded_new entry:malloc-zero entry:realloc-null
 entry:realloc-fail entry:memalign entry:posix-memalign entry:reallocarray entry:libc entry:churn new_aligned
 recurse:40 recurse:300 main_again signal ctor inline inline_chain templates exceptions symbols_only fork dl stdio
-script:2 ignored""".split()
+script:2 ignored custom_alloc_both_fast
+custom_alloc_both_fast:random""".split()
 
 OPTIONS = {
     'deep': '--depth=3',

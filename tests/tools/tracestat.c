@@ -61,7 +61,7 @@ static void count_call(struct stat_counts *s, const struct mst_kind *kinds, cons
 	}
 	if (kind)
 		s->op[kind->op]++;
-	if (!kind || kind->op == MST_OP_FREE)
+	if (!kind || mst_op_is_free(kind->op))
 		s->frees++;
 	if (kind && kind->align_log2 && (kind->op == MST_OP_NEW || kind->op == MST_OP_NEW_ARRAY))
 		s->aligned_new++;

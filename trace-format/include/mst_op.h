@@ -36,6 +36,7 @@ enum mst_op {
 
 	/* Frees a block: free, delete and their like, when their stack is recorded. */
 	MST_OP_FREE = 17,
+	MST_OP_FREELIKE = 18, /* the same of a request: a custom block goes */
 
 	/* Markers: no block comes or goes. */
 	MST_OP_IMPLIED_FREE = 32, /* the address was allocated again, its free is unknown */
@@ -77,6 +78,12 @@ enum mst_op {
 static inline int mst_op_is_custom(unsigned op)
 {
 	return op == MST_OP_MALLOCLIKE || op == MST_OP_RESIZEINPLACE;
+}
+
+/* Whether the operation is nothing but a free, and so stands for the stack of one. */
+static inline int mst_op_is_free(unsigned op)
+{
+	return op == MST_OP_FREE || op == MST_OP_FREELIKE;
 }
 
 /* Whether events of the operation are markers about pages, which have an address. */

@@ -24,7 +24,7 @@ EXPORT void msrec_malloclike(const void *block, size_t size)
 EXPORT void msrec_freelike(const void *block)
 {
 	if (is_block(block))
-		recorder_freelike(block);
+		recorder_freelike(block, CALLER_REGS());
 }
 
 EXPORT void msrec_resizeinplace(const void *block, size_t size)

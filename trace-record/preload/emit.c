@@ -107,6 +107,8 @@ __attribute__((noinline)) void emit_call(struct thread *t, const struct call *ca
 		flags |= SHM_FAILED;
 	if (call->overflow)
 		flags |= SHM_OVERFLOW;
+	if (call->op == MST_OP_RESIZEINPLACE && the_process.options.free_stacks)
+		flags |= SHM_FREE_STACK;
 	if (!emit_losses(t) || (t->stack->emitted != t->stack->n_nodes && !emit_nodes(t)) ||
 	    !emit_record(t, emit_call_head(call, flags, node), call->size, operands,
 			 (unsigned)(w - operands)))
@@ -125,9 +127,11 @@ void emit_free(struct thread *t, uint8_t op, const void *p, const struct unwind_
 {
 	const uint64_t count = emit_extras(t, regs ? regs->sp : 0);
 
-	if (the_process.options.free_stacks && op == SHM_OP_FREE)
-		emit_call(t, &(const struct call){ .op = MST_OP_FREE, .result = p }, 0,
-			  unwind_capture(t->stack, regs));
+	if (the_process.options.free_stacks)
+		emit_call(t,
+			  &(const struct call){ .op = op == SHM_OP_FREE ? MST_OP_FREE : MST_OP_FREELIKE,
+						.result = p },
+			  0, unwind_capture(t->stack, regs));
 	else if (!emit_losses(t) || !emit_value(t, op, 0, (uintptr_t)p, NULL))
 		ring_lose(&t->out);
 	emit_end_extras(t, count);

@@ -36,7 +36,7 @@ void emit_call(struct thread *t, const struct call *call, size_t usable, uint64_
 /* The same with the stack at `regs`, and the extras. */
 void emit_full_call(struct thread *t, const struct call *call, size_t usable, const struct unwind_regs *regs);
 
-/* A free: `op` is SHM_OP_FREE, or SHM_OP_FREELIKE, which has no stack. */
+/* A free: `op` is SHM_OP_FREE or SHM_OP_FREELIKE. Without `regs`, which the stacks of frees need, no depth is measured. */
 void emit_free(struct thread *t, uint8_t op, const void *p, const struct unwind_regs *regs);
 
 /*

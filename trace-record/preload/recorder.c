@@ -246,11 +246,11 @@ void recorder_free(const void *p, const struct unwind_regs *regs)
 	release(SHM_OP_FREE, p, regs);
 }
 
-void recorder_freelike(const void *p)
+void recorder_freelike(const void *p, const struct unwind_regs *regs)
 {
 	if (sample_on && !sample_take(sample_custom_key(p)))
 		return;
-	release(SHM_OP_FREELIKE, p, NULL);
+	release(SHM_OP_FREELIKE, p, the_process.options.free_stacks ? regs : NULL);
 }
 
 /* In a sample the block before and the block after are independent. */
@@ -259,7 +259,7 @@ void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *r
 	struct call call = { .op = MST_OP_RESIZEINPLACE, .result = p, .size = size };
 
 	if (sample_on) {
-		recorder_freelike(p);
+		recorder_freelike(p, regs);
 		call.op = MST_OP_MALLOCLIKE;
 	}
 	recorder_alloc(&call, regs);

@@ -34,7 +34,7 @@ void recorder_moving(const void *old);
 void recorder_free(const void *p, const struct unwind_regs *regs);
 
 /* Before a custom block goes; `p` is not NULL. */
-void recorder_freelike(const void *p);
+void recorder_freelike(const void *p, const struct unwind_regs *regs);
 
 /* After the custom block `p` has got the new size. */
 void recorder_resizelike(const void *p, size_t size, const struct unwind_regs *regs);

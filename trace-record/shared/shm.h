@@ -29,7 +29,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 10u
+#define SHM_VERSION 11u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -272,7 +272,7 @@ static inline bool shm_owner_gone(pthread_mutex_t *mutex)
 enum shm_op {
 	/* Those of mst_op.h, and: */
 	SHM_OP_FREE = 128,     /* without a stack */
-	SHM_OP_FREELIKE = 129, /* of a custom block */
+	SHM_OP_FREELIKE = 129, /* the same of a custom block */
 	SHM_OP_NODE = 130,
 	SHM_OP_THREAD = 131, /* the value: the thread of the records that follow */
 	SHM_OP_SP_CHANGES =
@@ -292,6 +292,7 @@ enum shm_flag {
 	SHM_USABLE = 8, /* the record has the bytes that the allocator gave */
 	SHM_WIDE = 16,
 	SHM_ALIGNED = 32,
+	SHM_FREE_STACK = 64, /* of RESIZEINPLACE: its stack is that of the old block's free, too */
 };
 
 #define SHM_NODES 65536u    /* node numbers are below this */

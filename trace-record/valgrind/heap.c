@@ -85,13 +85,15 @@ static void emit_alloc(ThreadId tid, UChar op, SizeT size, SizeT usable, SizeT a
 	engine_emit(tid, &event);
 }
 
-static void emit_free(ThreadId tid, Addr address)
+/* `op`: SHM_OP_FREE or, of a request, SHM_OP_FREELIKE. */
+static void emit_free(ThreadId tid, UChar op, Addr address)
 {
-	struct event event = { .op = SHM_OP_FREE, .size = address };
+	const Bool requested = op == SHM_OP_FREELIKE;
+	struct event event = { .op = op, .size = address };
 
 	if (free_stacks) {
-		event.op = MST_OP_FREE;
-		event.node = stacks_capture(tid, 1);
+		event.op = requested ? MST_OP_FREELIKE : MST_OP_FREE;
+		event.node = stacks_capture(tid, requested ? 0 : 1);
 		event.size = 0;
 		event.operands[0] = address;
 	}
@@ -187,7 +189,7 @@ static void heap_free(ThreadId tid, void *p)
 		return;
 	given = !block->custom || is_given((Addr)p);
 	VG_(freeEltPA)(pool, block);
-	emit_free(tid, (Addr)p);
+	emit_free(tid, SHM_OP_FREE, (Addr)p);
 	if (given)
 		VG_(cli_free)(p);
 }
@@ -263,13 +265,12 @@ static void add_custom(ThreadId tid, UChar op, Addr address, SizeT size)
 
 static void remove_custom(ThreadId tid, Addr address)
 {
-	struct event event = { .op = SHM_OP_FREELIKE, .size = address };
 	struct block *block = VG_(HT_remove)(blocks, address);
 
 	if (!block)
 		return;
 	VG_(freeEltPA)(pool, block);
-	engine_emit(tid, &event);
+	emit_free(tid, SHM_OP_FREELIKE, address);
 }
 
 Bool heap_client_request(ThreadId tid, UWord *request, UWord *answer)
