@@ -18,7 +18,7 @@ struct live *massif_copy_pages(const struct massif *m)
 		return NULL;
 	live->n = n;
 	for (uint32_t i = 0; i < n; i++)
-		live->bytes[i] = positive(bytes[i]);
+		live->bytes[i] = m->settings->compat == COMPAT_FIXED ? positive(bytes[i]) : bytes[i];
 	return live;
 }
 
@@ -56,13 +56,18 @@ static void end_change(struct massif *m, const struct counters *before, uint32_t
 
 _Static_assert(CONTEXT_IGNORED == PAGES_IGNORED, "what contexts count");
 
+static void count_change(struct massif *m, uint64_t change)
+{
+	m->counters.useful += change;
+	m->counters.total += change;
+}
+
 static int change_pages(struct massif *m, const struct page_step *step, uint32_t context)
 {
 	uint64_t change;
 	const int err = pages_do(m->pages.mapped, step, context, &change);
 
-	m->counters.useful += change;
-	m->counters.total += change;
+	count_change(m, change);
 	m->counters.changes += change != 0 || (step->map && context < CONTEXT_IGNORED);
 	return err;
 }
@@ -125,6 +130,49 @@ static int do_call(struct massif *m, const struct page_step *steps, unsigned n, 
 	return err;
 }
 
+/* ---- custom blocks ---- */
+
+/* Massif has one table for its records of pages and of custom blocks, so these count as well. */
+static bool counts_custom(const struct massif *m, const struct mst_kind *kind)
+{
+	return m->settings->compat != COMPAT_FIXED && mst_op_is_custom(kind->op);
+}
+
+static int change_custom(struct massif *m, const struct mst_kind *kind, bool comes, uint32_t context)
+{
+	uint64_t change;
+	const int err = pages_do_custom(m->pages.mapped, comes, kind->size, context, &change);
+
+	count_change(m, change);
+	m->counters.changes += context < CONTEXT_IGNORED;
+	return err;
+}
+
+/* A custom block comes or goes by the record `i`. */
+static int do_custom(struct massif *m, const struct mst_kind *kind, bool comes, uint32_t i)
+{
+	const uint32_t context = shown_stacks_find(&m->live.contexts, m->reader, kind);
+	const bool counted = context < CONTEXT_IGNORED;
+	const struct counters before = m->counters;
+	int err;
+
+	if (context == CONTEXT_UNKNOWN)
+		return MST_ERR_NOMEM;
+	if (m->log)
+		event_log_call(m->log, comes ? EVENT_LOG_ALLOC : EVENT_LOG_FREE, counted, !counted);
+	if (counted && !comes)
+		consider_peak(m, &m->counters, i);
+	begin_change(m);
+	err = change_custom(m, kind, comes, context);
+	end_change(m, &before, i);
+	if (counted && !err)
+		consider_normal(m, &m->counters, i + 1);
+	consider_true_peak(m, &m->counters, i + 1);
+	return err;
+}
+
+/* ---- a chunk ---- */
+
 /*
  * Massif's first snapshot comes when the program begins, after what is mapped for it. Exact traces have a marker
  * there.
@@ -157,8 +205,9 @@ static bool maps(const struct page_step *steps, unsigned n)
 	return false;
 }
 
-/* The event is the record `i`. */
-static int run_event(struct massif *m, const struct mst_kind *kind, const struct mst_event *e, uint32_t i)
+/* The page event is the record `i`. */
+static int run_page_event(struct massif *m, const struct mst_kind *kind, const struct mst_event *e,
+			  uint32_t i)
 {
 	struct page_step steps[PAGE_STEPS];
 	const unsigned n = pages_steps(m->pages.mapped, kind, e->address, steps);
@@ -180,19 +229,42 @@ static int run_event(struct massif *m, const struct mst_kind *kind, const struct
 	return err;
 }
 
-/* A marker of the initial state, which is no call. */
-static int take_marker(struct massif *m, const struct mst_kind *kind, uint64_t address)
+/* What an event is about: a page, a custom block that comes, or one that goes. NULL: neither. */
+static const struct mst_kind *subject_of(const struct massif *m, const struct mst_kind *kinds,
+					 const struct mst_event *e)
+{
+	if (e->type == MST_EVENT_CALL)
+		return mst_op_is_page(kinds[e->kind].op) ? &kinds[e->kind] : NULL;
+	if (e->type == MST_EVENT_ALLOC)
+		return counts_custom(m, &kinds[e->kind]) ? &kinds[e->kind] : NULL;
+	if (e->type == MST_EVENT_FREE)
+		return counts_custom(m, &kinds[e->old_kind]) ? &kinds[e->old_kind] : NULL;
+	return NULL;
+}
+
+/* The event is the record `i`. */
+static int run_event(struct massif *m, const struct mst_kind *kind, const struct mst_event *e, uint32_t i)
+{
+	return e->type == MST_EVENT_CALL ? run_page_event(m, kind, e, i)
+					 : do_custom(m, kind, e->type == MST_EVENT_ALLOC, i);
+}
+
+/* A marker or a custom block of the initial state, which is no call. */
+static int take_initial(struct massif *m, const struct mst_kind *kind, uint64_t address)
 {
 	struct page_step step;
-	const int n = pages_initial(m->pages.mapped, kind, address, &step);
+	const bool is_block = mst_op_is_custom(kind->op);
+	const int n = is_block ? 0 : pages_initial(m->pages.mapped, kind, address, &step);
 	uint32_t context;
 
 	/* The program has begun before the trace. */
 	m->pages.started = true;
-	if (n <= 0)
+	if (n <= 0 && !is_block)
 		return n;
 	context = shown_stacks_find(&m->live.contexts, m->reader, kind);
-	return context == CONTEXT_UNKNOWN ? MST_ERR_NOMEM : change_pages(m, &step, context);
+	if (context == CONTEXT_UNKNOWN)
+		return MST_ERR_NOMEM;
+	return is_block ? change_custom(m, kind, true, context) : change_pages(m, &step, context);
 }
 
 int massif_take_pages(struct massif *m)
@@ -204,8 +276,10 @@ int massif_take_pages(struct massif *m)
 	int err = 0;
 
 	while (!err && mst_cursor_next(&cursor, &e)) {
-		if (e.type == MST_EVENT_CALL && mst_op_is_page(kinds[e.kind].op))
-			err = take_marker(m, &kinds[e.kind], e.address);
+		const struct mst_kind *subject = subject_of(m, kinds, &e);
+
+		if (subject)
+			err = take_initial(m, subject, e.address);
 	}
 	return err;
 }
@@ -226,13 +300,15 @@ int massif_run_pages(struct massif *m)
 			start(m, i);
 		for (; more && change.record <= i; more = stack_depth_next(m->depths, &depths, &change))
 			massif_sp_change(m, &change, i);
-		if (e.type != MST_EVENT_CALL || !mst_op_is_page(kinds[e.kind].op))
+		const struct mst_kind *subject = subject_of(m, kinds, &e);
+
+		if (!subject)
 			continue;
 		const uint64_t clock = clock_at_event(&m->clock, &e, m->counters.clock);
 
 		consider_times(m, &m->counters, clock, i);
 		m->counters.clock = clock;
-		err = run_event(m, &kinds[e.kind], &e, i);
+		err = run_event(m, subject, &e, i);
 	}
 	for (; more && !err; more = stack_depth_next(m->depths, &depths, &change))
 		massif_sp_change(m, &change, m->chunk->n_records);

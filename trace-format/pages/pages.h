@@ -43,6 +43,12 @@ unsigned pages_steps(struct pages *pages, const struct mst_kind *kind, uint64_t 
 int pages_do(struct pages *pages, const struct page_step *step, uint32_t context, uint64_t *change);
 
 /*
+ * The same for a custom block, which Massif keeps among its records of pages; it comes or goes. Its address is unknown:
+ * it never counts as a page's record. Not with `once`.
+ */
+int pages_do_custom(struct pages *pages, bool comes, uint64_t size, uint32_t context, uint64_t *change);
+
+/*
  * The steps of a marker of an initial state: 0 or 1, to be done also if it is empty; or a negative enum mst_error.
  * Markers for the other way of counting have none.
  */
