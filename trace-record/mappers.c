@@ -19,6 +19,16 @@ static bool is_of(const char *line, const struct stat *file)
 	       inode == file->st_ino && makedev(major_number, minor_number) == file->st_dev;
 }
 
+/*
+ * Whether all lines were there: an open file of mappings ends as soon as the process ends or executes another program, but
+ * until then it can be read again.
+ */
+static bool was_whole(FILE *maps)
+{
+	rewind(maps);
+	return getc(maps) != EOF;
+}
+
 enum mapping mapping_of(pid_t pid, int fd)
 {
 	enum mapping mapping = MAPPING_UNKNOWN;
@@ -33,6 +43,8 @@ enum mapping mapping_of(pid_t pid, int fd)
 		goto out;
 	while (mapping != MAPPED && getline(&line, &size, maps) > 0)
 		mapping = is_of(line, &file) ? MAPPED : NOT_MAPPED;
+	if (mapping == NOT_MAPPED && !was_whole(maps))
+		mapping = MAPPING_UNKNOWN;
 out:
 	free(line);
 	if (maps)
