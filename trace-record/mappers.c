@@ -115,20 +115,27 @@ static pid_t find_mapper(int fd, pid_t number, bool (*known)(const void *context
 	return found;
 }
 
-pid_t mapper_numbered(int fd, pid_t number, bool (*known)(const void *context, pid_t pid),
+/* A process older than msrec is not one that it records. */
+static bool is_young(pid_t pid)
+{
+	const unsigned long long start = start_of(pid);
+
+	return start && start >= start_of(getpid());
+}
+
+pid_t mapper_numbered(int fd, pid_t number, pid_t outer, bool (*known)(const void *context, pid_t pid),
 		      const void *context)
 {
-	const enum mapping mapping = mapping_of(number, fd);
-	const unsigned long long start = start_of(number);
+	const pid_t likely = outer ? outer : number;
+	const enum mapping mapping = mapping_of(likely, fd);
 	pid_t found;
 
-	if (mapping == MAPPED)
-		return number;
+	if (mapping == MAPPED || (outer && is_young(outer)))
+		return likely;
 	found = find_mapper(fd, number, known, context);
 	if (found)
 		return found;
-	/* A process older than msrec is not one that it records. */
-	return mapping == NOT_MAPPED || (start && start < start_of(getpid())) ? -1 : number;
+	return mapping == NOT_MAPPED || !is_young(likely) ? -1 : likely;
 }
 
 bool has_unknown_mapper(int fd, bool (*known)(const void *context, pid_t pid), const void *context)

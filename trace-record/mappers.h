@@ -19,11 +19,11 @@ enum mapping {
 enum mapping mapping_of(pid_t pid, int fd);
 
 /*
- * The process that maps the file and has the id `number` in its own namespace, which may be another id in msrec's. Processes
- * for which `known` returns true are left out. Returns `number` itself if msrec may not look at the processes, -1 if there is
- * no such process any more.
+ * The id, in msrec's namespace, of a process that maps the file, or did before it executed another program. `number` is its id
+ * in its own namespace, `outer` that in the /proc it sees, which is msrec's as a rule; 0: unknown. Processes for which
+ * `known` returns true are left out in a search. Returns -1 if there is no such process any more.
  */
-pid_t mapper_numbered(int fd, pid_t number, bool (*known)(const void *context, pid_t pid),
+pid_t mapper_numbered(int fd, pid_t number, pid_t outer, bool (*known)(const void *context, pid_t pid),
 		      const void *context);
 
 /* Whether any process maps the file but the caller and those for which `known` returns true. */

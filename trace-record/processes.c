@@ -118,14 +118,21 @@ static bool is_recorded(const void *context, pid_t pid)
 	return false;
 }
 
+/* The process's id, as far as it says itself. */
+static pid_t number_of(const struct shm_segment *segment)
+{
+	return (pid_t)(segment->outer_pid ? segment->outer_pid : segment->pid);
+}
+
 /*
- * `number` is the process's id in its own namespace. A process that is gone already has no pidfd, by which it is known to be
+ * The process in a segment. One that is gone already has no pidfd, by which it is known to be
  * dead. The list stays in the order of appearance, see end_one().
  */
-static struct process *add_process(struct processes *ps, pid_t number)
+static struct process *add_process(struct processes *ps, const struct shm_segment *segment)
 {
-	const pid_t pid = mapper_numbered(ps->session->family.fd, number, is_recorded, ps->first);
-	struct process *p = process_create(pid > 0 ? pid : number), **end = &ps->first;
+	const pid_t pid = mapper_numbered(ps->session->family.fd, (pid_t)segment->pid,
+					  (pid_t)segment->outer_pid, is_recorded, ps->first);
+	struct process *p = process_create(pid > 0 ? pid : number_of(segment)), **end = &ps->first;
 
 	if (!p)
 		return NULL;
@@ -211,7 +218,7 @@ static void begin(struct processes *ps, struct process *p, struct process *paren
 static bool meet_process(struct processes *ps, uint32_t i)
 {
 	struct shm_segment *segment = shm_segment(ps->session->family.shm, i);
-	const pid_t number = (pid_t)segment->pid;
+	const pid_t number = number_of(segment);
 	struct process *parent = process_of_segment(ps, segment->parent), *p = NULL;
 
 	if (comes_too_early(ps, i, parent))
@@ -221,7 +228,7 @@ static bool meet_process(struct processes *ps, uint32_t i)
 	if (!parent)
 		p = process_prepared(ps, number);
 	if (!p)
-		p = add_process(ps, number);
+		p = add_process(ps, segment);
 	if (p) {
 		p->segment = i;
 		mark_executed(ps, p);

@@ -61,6 +61,25 @@ class Tests:
         assert len({round(self.figures(name)[0], 6) for name in self.files("t*.zst")}) == 1
         assert min(self.figures(name)[1] for name in self.files("t*.zst")) >= 0.3
 
+    # ---- ends ----
+
+    def test_ends_of_forks_that_execute(self):
+        """Most have executed another program before msrec meets them."""
+        script = ("for (1 .. 20) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '0.5' } } 1 while wait > 0")
+        assert self.run("-q", "-o", "t", "perl", "-e", script).returncode == 0
+        reasons = [self.build.stat(self.path(name))["reason"] for name in self.files()]
+        assert sorted(reasons) == ["exec"] * 20 + ["exit"], reasons
+
+    def test_numbers_outside_of_a_namespace(self):
+        """Also of processes that end at once."""
+        script = "for (1 .. 20) { if (!fork) { my @a = (1 .. 1000); exit } } 1 while wait > 0"
+        r = self.run("-q", "--trace-children=yes", "-o", "%e.%p", "unshare", "--pid", "--fork", "perl", "-e", script)
+        if "unshare" in r.stderr:
+            return "no namespaces here"
+        names = self.files("perl.*")
+        assert len(names) == 21 and all(int(name.split(".")[1]) > 30 for name in names), names
+        return None
+
     # ---- names of traces ----
 
     def test_default_names(self):

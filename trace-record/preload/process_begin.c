@@ -131,7 +131,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	p->pid = os_pid();
 	take_options(p);
 	segment->pid = p->pid;
-	segment->parent_pid = os_parent_pid();
+	segment->outer_pid = os_outer_pid();
 	segment->parent = parent;
 	segment->parent_fork = fork;
 	if (forked)

@@ -125,15 +125,13 @@ static inline uint32_t os_pid(void)
 	return (uint32_t)os_call6(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
-static inline uint32_t os_parent_pid(void)
-{
-	return (uint32_t)os_call6(SYS_getppid, 0, 0, 0, 0, 0, 0);
-}
-
 static inline uint32_t os_tid(void)
 {
 	return (uint32_t)os_call6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
+
+/* The process's id in the namespace of /proc, which may be an outer one; 0: there is no /proc. */
+uint32_t os_outer_pid(void);
 
 /* Bytes of address space that the process may have; UINT64_MAX: as many as there are. */
 uint64_t os_address_space(void);

@@ -34,7 +34,7 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	}
 	segment = ring.segment = shm_segment(ring.family, ring.segment_number);
 	segment->pid = os_pid();
-	segment->parent_pid = os_parent_pid();
+	segment->outer_pid = os_outer_pid();
 	segment->parent = parent;
 	segment->parent_fork = fork;
 	segment->unowned = true;
