@@ -421,3 +421,13 @@ uint64_t mst_writer_bytes(const struct mst_writer *w)
 {
 	return w->output.bytes;
 }
+
+const struct mst_sums *mst_writer_sums(const struct mst_writer *w)
+{
+	return &w->keyframes.sums;
+}
+
+uint64_t mst_writer_calls(const struct mst_writer *w)
+{
+	return w->totals.calls;
+}

@@ -56,6 +56,7 @@ struct writer_totals {
 	uint64_t allocs;  /* of the records; the index of the present chunk's first block for readers */
 	uint64_t events;  /* written or not */
 	uint64_t written; /* of the events; <= events */
+	uint64_t calls;   /* of the written events; the others are markers */
 };
 
 /* What the next call is noted with. */

@@ -94,6 +94,20 @@ static void grow_limit(struct mst_writer *w)
 		w->limit = part < w->chunk.capacity ? (uint32_t)part : w->chunk.capacity;
 }
 
+/* Events of a chunk that are markers, after chunk_sums(). The initial state has no events. */
+static uint64_t count_markers(const struct chunk *chunk, const struct mst_kind *kinds)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < chunk->n_tokens && !chunk->initial; i++) {
+		const struct mst_token *token = &chunk->tokens[i];
+
+		if (token->role == MST_CALL && kinds[token->kind].op >= MST_OP_IMPLIED_FREE)
+			n += token->count;
+	}
+	return n;
+}
+
 static int write_chunk(struct mst_writer *w)
 {
 	struct chunk *chunk = &w->chunk;
@@ -138,8 +152,10 @@ static int write_chunk(struct mst_writer *w)
 	assert(w->totals.written <= w->totals.events);
 	w->totals.records += chunk->n_records;
 	w->totals.allocs += chunk_allocs(chunk);
-	if (!err)
+	if (!err) {
+		w->totals.calls += sums.events + sums.null_frees - count_markers(chunk, defs_kinds(&w->defs));
 		err = keyframes_add(&w->keyframes, chunk, defs_kinds(&w->defs), &sums);
+	}
 	chunk_reset(chunk);
 	grow_limit(w);
 	return err;

@@ -163,6 +163,52 @@ char *launch_objection(const char *path, bool exact, char **remark)
 	return objection ? objection : judge(path, exact, 0, remark);
 }
 
+/* ---- shells ---- */
+
+static bool is_shell(const char *path)
+{
+	static const char *const names[] = { "ash", "bash", "csh", "dash", "fish",
+					     "ksh", "mksh", "sh",  "tcsh", "zsh" };
+	char *real = realpath(path, NULL);
+	const char *name = real ? real : path;
+	bool shell = false;
+
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		shell |= strcmp(name, names[i]) == 0;
+	free(real);
+	return shell;
+}
+
+/* Of a script's first line, behind "#!": the interpreter's name, or that of what env(1) is to find. */
+static bool names_shell(char *line)
+{
+	char *save, *word = strtok_r(line, " \t\n", &save);
+	const size_t n = word ? strlen(word) : 0;
+
+	if (n >= 4 && strcmp(word + n - 4, "/env") == 0)
+		word = strtok_r(NULL, " \t\n", &save);
+	return word && is_shell(word);
+}
+
+bool launch_runs_shell(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char start[256] = { 0 };
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = pread(fd, start, sizeof(start) - 1, 0);
+	close(fd);
+	if (n >= 2 && start[0] == '#' && start[1] == '!') {
+		start[2 + strcspn(start + 2, "\n")] = 0;
+		return names_shell(start + 2);
+	}
+	return is_shell(path);
+}
+
 /* ---- starting ---- */
 
 static int add_environment(const char *preload, const char *variable, const char *value)

@@ -25,6 +25,9 @@ char *launch_find(const char *name, int *status);
  */
 char *launch_objection(const char *path, bool exact, char **remark);
 
+/* Whether the program at `path` is a shell, or a script for one. */
+bool launch_runs_shell(const char *path);
+
 /* A started process that waits before it becomes the program. */
 struct launch {
 	pid_t pid;

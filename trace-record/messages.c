@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "finished_files.h"
 #include "mstrace.h"
 
 static int verbosity = 1;
-static bool trace_children;
 
-void messages_setup(int wanted_verbosity, bool records_children)
+void messages_setup(int wanted_verbosity)
 {
 	verbosity = wanted_verbosity;
-	trace_children = records_children;
+	if (verbosity > 0)
+		finished_files_begin();
 }
 
 void complain(const char *format, ...)
@@ -25,6 +26,26 @@ void complain(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+void messages_print_file(const char *path, uint64_t events, uint64_t lost, uint64_t bytes)
+{
+	fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", path,
+		(unsigned long long)events, (unsigned long long)lost,
+		events ? (double)bytes / (double)events : 0.0);
+}
+
+/*
+ * The main program's line is one of the last, and the others' are added up; both only if there can be a list. A file with
+ * losses has a line of its own in any case.
+ */
+static void report_file_or_list(const struct recording_report *r)
+{
+	const bool part = r->main && r->next;
+
+	if (r->recorded && !part && finished_files_add(r) && (r->main || (verbosity == 1 && !r->lost)))
+		return;
+	messages_print_file(r->path, r->events, r->lost, r->bytes);
 }
 
 void messages_report(const struct recording_report *r)
@@ -54,15 +75,10 @@ void messages_report(const struct recording_report *r)
 			r->path);
 	for (size_t i = 0; i < r->notices->n && verbosity > 0; i++)
 		fprintf(stderr, "msrec: %s: %s\n", r->path, r->notices->text[i]);
-	if (r->executed && verbosity > 0)
-		fprintf(stderr, "msrec: %s: ends where the program executed another one%s\n", r->path,
-			trace_children ? "" : " (--trace-children=yes records that too)");
 	if (r->stopped && verbosity > 0)
 		fprintf(stderr, "msrec: %s: recording has ended, the program goes on\n", r->path);
 	if (r->next && verbosity > 0)
 		fprintf(stderr, "msrec: %s: goes on in %s\n", r->path, r->next);
 	if (verbosity > 0)
-		fprintf(stderr, "msrec: %s: %llu events, %llu lost, %.2f bytes/event\n", r->path,
-			(unsigned long long)r->events, (unsigned long long)r->lost,
-			r->events ? (double)r->bytes / (double)r->events : 0.0);
+		report_file_or_list(r);
 }

@@ -7,13 +7,16 @@
 
 #include "report.h"
 
-/* `verbosity` 0 leaves only errors; `records_children`: with --trace-children=yes. */
-void messages_setup(int verbosity, bool records_children);
+/* `verbosity` 0 leaves only errors. */
+void messages_setup(int verbosity);
 
 /* A line with msrec's name in front. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 
-/* The lines about one file; the last one has its events, losses and size. */
+/* The line about a file as such. */
+void messages_print_file(const char *path, uint64_t events, uint64_t lost, uint64_t bytes);
+
+/* What is remarkable of one file; its own line, too, unless that is one of the run's last lines (last_lines.h). */
 void messages_report(const struct recording_report *report);
 
 #endif

@@ -16,6 +16,7 @@
 #include "counter.h"
 #include "engine.h"
 #include "installed.h"
+#include "last_lines.h"
 #include "launch.h"
 #include "messages.h"
 #include "shm.h"
@@ -185,6 +186,12 @@ static int record(void)
 	}
 	signal(SIGCHLD, SIG_DFL);
 	collector_destroy(collector);
+	if (!failed && config.line.verbosity > 0)
+		last_lines_print(&(struct last_lines){
+			.capture = &config.line.options.capture,
+			.verbosity = config.line.verbosity,
+			.shell = launch_runs_shell(config.path),
+		});
 	if (!failed)
 		end_like(status);
 	return failed;
@@ -301,7 +308,7 @@ int main(int argc, char **argv)
 	status = command_line_parse(&config.line, argc, argv);
 	if (status)
 		return status;
-	messages_setup(config.line.verbosity, capture->trace_children);
+	messages_setup(config.line.verbosity);
 	if (!settle_engine(&config.line.options))
 		return LAUNCH_FAILED;
 	status = find_program();

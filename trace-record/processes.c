@@ -68,6 +68,7 @@ char *processes_prepare(struct processes *ps, pid_t pid)
 	char *problem;
 
 	assert(!ps->first);
+	ps->session->main_pid = pid;
 	if (!p)
 		return strdup("out of memory");
 	ps->main_before = memory_peak(pid);

@@ -43,12 +43,18 @@ static void note_error(struct recording *r, int err)
 
 /* ---- files ---- */
 
+static const char *program_name(const struct recording *r)
+{
+	const char *slash = strrchr(r->command.exe, '/');
+
+	return slash ? slash + 1 : r->command.exe;
+}
+
 static char *name_file(struct session *s, const struct recording *r, const char **problem)
 {
-	const char *exe = r->command.exe, *slash = strrchr(exe, '/');
 	const struct file_set_process process = {
 		.pid = (uint32_t)r->pid,
-		.program = slash ? slash + 1 : exe,
+		.program = program_name(r),
 		.forked = r->parent_pid != 0,
 	};
 
@@ -282,6 +288,17 @@ void recording_note_peak(struct recording *r, uint64_t peak)
 
 /* ---- the end ---- */
 
+/* Adds those of a file whose last record is written. */
+static void add_figures(struct recording_figures *figures, const struct mst_writer *writer)
+{
+	const struct mst_sums *sums = mst_writer_sums(writer);
+	const uint64_t peak = (uint64_t)sums->max_bytes;
+
+	figures->calls += mst_writer_calls(writer);
+	figures->peak = peak > figures->peak ? peak : figures->peak;
+	figures->live = sums->net_bytes > 0 ? (uint64_t)sums->net_bytes : 0;
+}
+
 static void write_end(struct session *s, struct recording *r, struct mst_end *end,
 		      const struct symbolizer_task *task, const char *next)
 {
@@ -293,6 +310,9 @@ static void write_end(struct session *s, struct recording *r, struct mst_end *en
 		.stopped = r->stopped,
 		.next = next,
 		.notices = task->notices,
+		.main = r->pid == s->main_pid && !r->parent_pid,
+		.program = program_name(r),
+		.figures = r->figures,
 	};
 
 	if (task->writer && !r->error)
@@ -301,6 +321,8 @@ static void write_end(struct session *s, struct recording *r, struct mst_end *en
 	if (!s->options.output.level)
 		mst_writer_fast_level(writer, true);
 	note_error(r, mst_writer_finish(writer, end));
+	add_figures(&report.figures, writer);
+	report.figures.ran_ns = end->time_ns;
 	report.events = end->events;
 	report.lost = end->lost;
 	report.bytes = mst_writer_bytes(writer);
@@ -445,6 +467,7 @@ static bool roll_over(struct session *s, struct recording *r)
 	}
 	rotation_begin(&r->rotation, mst_writer_bytes(next));
 	finish_file(s, r, old, &end, path);
+	add_figures(&r->figures, old);
 	mst_writer_destroy(old);
 	close(r->fd);
 	free(r->path);

@@ -27,6 +27,7 @@ struct recording {
 	int fd;
 	struct pinned_files pinned_files;
 	struct rotation rotation;
+	struct recording_figures figures; /* of the files before the present one */
 	uint64_t flushed_ns;
 	int error, error_number; /* of the first failure */
 	bool executed;           /* the process goes on as another program */

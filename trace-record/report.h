@@ -9,6 +9,13 @@
 
 #include "notices.h"
 
+/* What the process did, as far as it is recorded; of all files of a rotation. Bytes are those asked for. */
+struct recording_figures {
+	uint64_t calls;      /* of the malloc family */
+	uint64_t peak, live; /* bytes; live at the end */
+	uint64_t ran_ns;
+};
+
 /* A finished file, unless `refused`, `unfinished` or `waiting` says otherwise. */
 struct recording_report {
 	const char *path;
@@ -20,6 +27,9 @@ struct recording_report {
 	bool stopped;     /* the process goes on without being recorded */
 	const char *next; /* the file in which the process's trace goes on; NULL: none */
 	uint64_t events, lost, bytes;
+	bool main;           /* of the program that msrec was given, or of one that it has become */
+	const char *program; /* its file name */
+	struct recording_figures figures;
 	int error;                     /* negative enum mst_error of the first failed write, or 0 */
 	int error_number;              /* errno of that write */
 	const struct notices *notices; /* about the names in the trace */

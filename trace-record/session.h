@@ -19,6 +19,7 @@ struct session {
 	struct clock clock;
 	uint64_t start_realtime_ns; /* when the clock started */
 	char *cwd;                  /* at the start; NULL: unknown */
+	pid_t main_pid;             /* of the program that msrec was given; 0: not started */
 	struct file_set file_set;
 	struct workers workers;
 	const struct recording *writing; /* whose file is written now; NULL: no writer waits for room */

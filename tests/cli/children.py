@@ -132,6 +132,75 @@ class Tests:
         names = self.files("trace.*.zst")
         assert len(names) == 3 and all(len(os.fsencode(name)) < 160 for name in names), names
 
+    # ---- the last lines ----
+
+    def said(self, *words):
+        """The lines on stderr, without the name in front."""
+        r = self.run(*words)
+        lines = r.stderr.splitlines()
+        assert all(line.startswith("msrec: ") for line in lines), r.stderr
+        return [line.removeprefix("msrec: ") for line in lines]
+
+    def check_program(self, line, program, trace):
+        """The figures are those of the trace."""
+        match = re.fullmatch(r"(\S+) ran for [\d.]+ s: ([\d,]+) calls, peak ([\d,]+) bytes, ([\d,]+) live at the end; "
+                             r"next: msreplay (.*)", line)
+        assert match and match[1] == program and match[5] == trace, line
+        calls, peak, live = (int(figure.replace(",", "")) for figure in match.groups()[1:4])
+        stat = self.build.stat(self.path(trace))
+        markers = sum(stat[key] for key in ("implied_free", "start", "exit", "fork"))
+        assert (calls, peak, live) == (stat["events"] - markers, stat["peak"], stat["live"]), (line, stat)
+
+    def test_lines_of_one_program(self):
+        lines = self.said("-o", "t.zst", "perl", "-e", "my @a = map { 'x' x $_ } 1 .. 3000; exit 3")
+        assert len(lines) == 2, lines
+        self.check_program(lines[0], "perl", "t.zst")
+        assert re.fullmatch(r"t\.zst: \d+ events, 0 lost, [\d.]+ bytes/event", lines[1]), lines
+        assert not self.said("-q", "-o", "u.zst", "true")
+
+    def test_lines_of_a_rotation(self):
+        """Figures are those of all files."""
+        script = "my @a; for my $i (1 .. 60000) { push @a, 'x' x ($i % 900); shift @a if @a > 2000 } undef @a"
+        self.said("-o", "whole.zst", "perl", "-e", script)
+        lines = self.said("--max-size=64k", "--rotate", "-o", "t.zst", "perl", "-e", script)
+        parts = self.files("t.zst*")
+        assert len(parts) > 2 and "goes on in" in lines[0], (parts, lines)
+        peak = int(re.search(r"peak ([\d,]+) ", lines[-2])[1].replace(",", ""))
+        whole = self.build.stat(self.path("whole.zst"))["peak"]
+        assert abs(peak - whole) < whole / 100 and lines[-2].endswith(f"next: msreplay t.zst.{len(parts)}"), lines
+
+    def test_line_of_all_children(self):
+        """One for all other traces; where there is only one, its own."""
+        lines = self.said("--trace-children=yes", "-o", "%e.%p.zst", "sh", "-c", "env true; env env true; :")
+        assert len(lines) == 3, lines
+        assert re.fullmatch(r"5 more traces \(3 env, 2 true\): \d+ events, 0 lost, [\d.]+ bytes/event", lines[0]), lines
+        lines = self.said("--trace-children=yes", "-o", "u.%e.zst", "sh", "-c", "env; :")
+        assert len(lines) == 3 and lines[0].startswith("u.env.zst: "), lines
+        lines = self.said("-v", "--trace-children=yes", "-o", "v.%e.zst", "sh", "-c", "env true; :")
+        assert len(lines) == 5 and lines[0].startswith("v.env.zst: ") and lines[1].startswith("v.true.zst: "), lines
+
+    def test_line_about_a_wrapper_comes_last(self):
+        with open(self.path("script"), "w", encoding="ascii") as f:
+            f.write("#! /usr/bin/env sh\nexit 0\n")
+        os.chmod(self.path("script"), 0o755)
+        lines = self.said("-o", "t.zst", "./script")
+        assert lines[-1].startswith("t.zst: holds what the shell itself allocates (--trace-children"), lines
+        self.check_program(lines[0], "script", "t.zst")
+        lines = self.said("-f", "-o", "t.zst", "env", "-u", "x", "sleep", "0.6")
+        assert len(lines) == 3 and lines[-1].startswith("t.zst: ends where the program executed another one ("), lines
+        lines = self.said("-f", "-o", "t.zst", "sh", "-c", "(a=b; exec sleep 0.6); :")
+        assert re.match(r"t\.\d+\.zst: ends where the program executed another one \(", lines[-1]), lines
+        lines = self.said("--trace-children=yes", "-o", "%e.zst", "env", "-u", "x", "env", "sleep", "0.6")
+        assert re.fullmatch(r"env(-2)?\.zst: ends where the program executed another one; the last one's is sleep\.zst",
+                            lines[-1]), lines
+        self.check_program(lines[1], "sleep", "sleep.zst")
+
+    def test_next_command_can_be_pasted(self):
+        lines = self.said("-o", "it's $HOME.zst", "true")
+        command = lines[0].split("next: ")[1]
+        words = subprocess.run(["sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True)
+        assert words.stdout.splitlines() == ["msreplay", "it's $HOME.zst"], words.stdout
+
     # ---- names of results ----
 
     def test_results_of_one_process(self):

@@ -28,7 +28,7 @@ static const int own_threads[] = { SYS_clone, SYS_clone3,         SYS_set_robust
 static const int recorders_threads[] = { SYS_gettid, SYS_mmap, SYS_munmap, SYS_madvise, SYS_sched_yield };
 
 static const int own_forks[] = { SYS_clone, SYS_set_robust_list, SYS_wait4 };
-static const int recorders_forks[] = { SYS_getppid, SYS_gettid, SYS_readlinkat };
+static const int recorders_forks[] = { SYS_gettid, SYS_readlinkat };
 
 static const int recorders_forks_of_threads[] = { SYS_membarrier };
 

@@ -164,6 +164,13 @@ uint64_t mst_writer_events(const struct mst_writer *w);
 uint64_t mst_writer_blocks(const struct mst_writer *w, uint32_t kind);
 uint64_t mst_writer_bytes(const struct mst_writer *w);
 
+/*
+ * What the chunks that are written add up to, and how many of their events are calls, free(NULL)s among them, and not markers.
+ * After mst_writer_flush() these are all events.
+ */
+const struct mst_sums *mst_writer_sums(const struct mst_writer *w);
+uint64_t mst_writer_calls(const struct mst_writer *w);
+
 /* Packs from here on at zstd's level 1, if that is below the writer's, or at the writer's level again. */
 void mst_writer_fast_level(struct mst_writer *w, bool fast);
 

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "last_lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "finished_files.h"
+#include "messages.h"
+#include "printable.h"
+
+#define PROGRAMS_NAMED 4u
+
+/* With commas between thousands. */
+static const char *grouped(char text[32], uint64_t n)
+{
+	char digits[24], *to = text;
+	const int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
+
+	for (int i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = 0;
+	return text;
+}
+
+/* The text as a word for a shell, to be freed; NULL: no memory. */
+static char *shell_word(const char *text)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+	char *shown = printable_copy(text, strlen(text)), *word = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!shown || shown[strspn(shown, plain)] == 0)
+		return shown;
+	out = open_memstream(&word, &size);
+	if (out) {
+		fputc('\'', out);
+		for (const char *c = shown; *c; c++)
+			fputs(*c == '\'' ? "'\\''" : (char[]){ *c, 0 }, out);
+		fputc('\'', out);
+		fclose(out);
+	}
+	free(shown);
+	return word;
+}
+
+static void print_program(const struct finished_file *file, const struct capture_options *capture)
+{
+	const struct recording_figures *f = &file->figures;
+	char *program = printable_copy(file->program, strlen(file->program)), *word = shell_word(file->path);
+	char calls[32], peak[32], live[32];
+
+	fprintf(stderr, "msrec: %s %s for %.3f s", program ? program : "?",
+		file->stopped ? "was recorded" : "ran", (double)f->ran_ns / 1e9);
+	if (capture->sample_bytes)
+		fprintf(stderr, ": a sample of one block in %s bytes", grouped(peak, capture->sample_bytes));
+	else if (!capture->exact || !capture->pages)
+		fprintf(stderr, ": %s calls, peak %s bytes, %s live at the end", grouped(calls, f->calls),
+			grouped(peak, f->peak), grouped(live, f->live));
+	if (word && strcmp(word, "-") != 0)
+		fprintf(stderr, "; next: msreplay %s%s",
+			capture->exact && capture->pages ? "--pages-as-heap=yes " : "", word);
+	fputc('\n', stderr);
+	messages_print_file(file->path, file->events, file->lost, file->bytes);
+	free(program);
+	free(word);
+}
+
+/* Of a number of files, those of one program. */
+struct program_count {
+	const char *program;
+	size_t n;
+};
+
+static int compare_programs(const void *a, const void *b)
+{
+	const struct program_count *x = a, *y = b;
+
+	return strcmp(x->program, y->program);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct program_count *x = a, *y = b;
+
+	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : compare_programs(a, b);
+}
+
+/* Makes one entry of all that have the same program. Returns their number. */
+static size_t merge_programs(struct program_count *counts, size_t n)
+{
+	size_t merged = 0;
+
+	qsort(counts, n, sizeof(*counts), compare_programs);
+	for (size_t i = 0; i < n; i++) {
+		if (merged && compare_programs(&counts[merged - 1], &counts[i]) == 0)
+			counts[merged - 1].n++;
+		else
+			counts[merged++] = counts[i];
+	}
+	qsort(counts, merged, sizeof(*counts), compare_counts);
+	return merged;
+}
+
+/* "(3 sh, 2 env, 4 others)": the files of the most frequent programs. */
+static void print_programs(struct program_count *counts, size_t files)
+{
+	const size_t n = merge_programs(counts, files);
+
+	for (size_t i = 0; i < n && i < PROGRAMS_NAMED; i++) {
+		char *shown = printable_copy(counts[i].program, strlen(counts[i].program));
+
+		fprintf(stderr, "%s%zu %s", i ? ", " : " (", counts[i].n, shown ? shown : "?");
+		free(shown);
+		files -= counts[i].n;
+	}
+	fprintf(stderr, files ? ", %zu others)" : ")", files);
+}
+
+/* One line for all files but `main`'s, which may be NULL. */
+static void print_others(const struct finished_files *files, const struct finished_file *main, int verbosity)
+{
+	struct program_count *counts = calloc(files->n + 1, sizeof(*counts));
+	struct finished_file all = { 0 };
+	const struct finished_file *one = NULL;
+	size_t n = 0;
+
+	for (const struct finished_file *f = files->items; counts && f < files->items + files->n; f++) {
+		if (f == main)
+			continue;
+		all.events += f->events;
+		all.lost += f->lost;
+		all.bytes += f->bytes;
+		one = f;
+		counts[n++] = (struct program_count){ f->program, 1 };
+	}
+	if (n == 1 && verbosity == 1 && !one->lost) {
+		messages_print_file(one->path, one->events, one->lost, one->bytes);
+	} else if (n > 1) {
+		fprintf(stderr, "msrec: %zu more traces", n);
+		print_programs(counts, n);
+		fprintf(stderr, ": %llu events, %llu lost, %.2f bytes/event\n",
+			(unsigned long long)all.events, (unsigned long long)all.lost,
+			all.events ? (double)all.bytes / (double)all.events : 0.0);
+	}
+	free(counts);
+}
+
+/* Of the main process's files that of the last program; NULL: it has none. */
+static const struct finished_file *find_main(const struct finished_files *files)
+{
+	const struct finished_file *found = NULL;
+
+	for (const struct finished_file *f = files->items; f < files->items + files->n; f++) {
+		if (f->main && (!found || found->executed))
+			found = f;
+	}
+	return found;
+}
+
+/* `wrapper` is the last of `n` files that end so and are followed by none; with 0 `main` follows it, if that is another. */
+static void print_executed(const struct finished_file *wrapper, size_t n, const struct finished_file *main)
+{
+	if (n > 1)
+		complain(
+			"%zu traces end where the program executed another one (--trace-children=yes records "
+			"those too)",
+			n);
+	else if (n == 1)
+		complain("%s: ends where the program executed another one (--trace-children=yes records that "
+			 "too)",
+			 wrapper->path);
+	else if (wrapper == main)
+		complain("%s: ends where the program executed another one", wrapper->path);
+	else
+		complain("%s: ends where the program executed another one; the last one's is %s",
+			 wrapper->path, main->path);
+}
+
+/* What is recorded is not what the user may have wanted. */
+static void print_wrapper(const struct finished_files *files, const struct finished_file *main,
+			  const struct last_lines *lines)
+{
+	const bool all = !lines->capture->trace_children;
+	const struct finished_file *wrapper = NULL;
+	size_t n = 0;
+
+	for (const struct finished_file *f = files->items; f < files->items + files->n; f++) {
+		if (f->executed && (f->main || all)) {
+			wrapper = f;
+			n += all;
+		}
+	}
+	if (wrapper)
+		print_executed(wrapper, n, main);
+	else if (main && lines->shell && all)
+		complain("%s: holds what the shell itself allocates (--trace-children=yes records the "
+			 "programs that it runs, too)",
+			 main->path);
+}
+
+void last_lines_print(const struct last_lines *lines)
+{
+	const struct finished_file *main;
+	struct finished_files files;
+
+	finished_files_read(&files);
+	main = find_main(&files);
+	print_others(&files, main, lines->verbosity);
+	if (main)
+		print_program(main, lines->capture);
+	print_wrapper(&files, main, lines);
+	finished_files_finish(&files);
+}
