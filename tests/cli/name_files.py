@@ -247,7 +247,7 @@ def check_unpacking(check, names, work):
     folder = os.path.join(work, "unpacking")
     os.makedirs(folder)
     # clang writes no .debug_aranges.
-    for words in ("gcc -gdwarf-5", "gcc -gdwarf-4 -fdebug-types-section", "gcc -gdwarf-5 -flto", "clang-14 -gdwarf-4"):
+    for words in ("gcc -gdwarf-5", "gcc -gdwarf-4 -fdebug-types-section", "gcc -gdwarf-5 -flto", "clang -gdwarf-4"):
         program = os.path.join(folder, words.replace(" ", ""))
         units = LTO_UNITS if "-flto" in words else UNITS
         for name, text in units.items():
@@ -478,10 +478,10 @@ def check_unknown_to_massif(check, build, work):
     with open(os.path.join(folder, "program.c"), "w", encoding="utf-8") as file:
         file.write(INLINED)
     for words, known in (("gcc -gdwarf-5", ["take (program.c:3)", "outer (program.c:5)"]),
-                         ("clang-14 -gdwarf-4", ["take (program.c:3)", "outer (program.c:5)"]),
-                         ("clang-14 -gdwarf-5", ["outer (program.c:3)"]),
+                         ("clang -gdwarf-4", ["take (program.c:3)", "outer (program.c:5)"]),
+                         ("clang -gdwarf-5", ["outer (program.c:3)"]),
                          ("gcc -gdwarf-4 -gsplit-dwarf", ["outer (program.c:3)"]),
-                         ("clang-14 -gdwarf-5 -gsplit-dwarf", ["outer"])):
+                         ("clang -gdwarf-5 -gsplit-dwarf", ["outer"])):
         program, trace = (os.path.join(folder, words.replace(" ", "") + end) for end in ("", ".zst"))
         sh(*words.split(), "-O1", "-o", program, "program.c", cwd=folder)
         sh(build.file("trace-record/msrec"), "-q", "-f", "-o", trace, program)

@@ -9,6 +9,7 @@ Exit status: 0 all identical, 1 not, 77 no valgrind.
 """
 
 import difflib
+import functools
 import re
 import shlex
 import subprocess
@@ -29,6 +30,19 @@ OPTIONS = (
 ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LC_ALL': 'C'}
 
 
+@functools.cache
+def valgrind_release():
+    done = subprocess.run(['valgrind', '--version'], capture_output=True, text=True, check=True)
+    return done.stdout.strip().removeprefix('valgrind-')
+
+
+def alloc_fns_asked_for(lines, options):
+    """The lines without Massif's own list of allocation functions: later releases than 3.19 have another one."""
+    begin, end = lines.index('Massif: alloc-fns:') + 1, lines.index('Massif: ignore-fns:')
+    asked = re.findall('--alloc-fn=([^ ]+)', options)
+    return lines[:begin] + [line for line in lines[begin:end] if line.split()[-1] in asked] + lines[end:]
+
+
 def massif_lines(command, build):
     """Massif's lines among all messages, without the process id."""
     done = subprocess.run(command, cwd=build, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
@@ -44,6 +58,8 @@ def compare(build, program, options, trace):
     ours = massif_lines(['analyze/msreplay', '--compat=3.19', '--usable=valgrind', *words, trace], build)
     if not theirs:
         return ['massif printed nothing']
+    if valgrind_release() != '3.19.0':
+        theirs, ours = (alloc_fns_asked_for(lines, options) for lines in (theirs, ours))
     return list(difflib.unified_diff(theirs, ours, 'massif', 'msreplay', lineterm='', n=1))
 
 
