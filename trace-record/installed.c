@@ -68,8 +68,8 @@ char *installed_valgrind(void)
 
 	if (!tool) {
 		complain(
-			"--engine=valgrind: msrec was built without it, because Valgrind's headers and static "
-			"libraries were not there");
+			"--engine=valgrind: the engine is not installed (Debian's package msrec-engine-valgrind, or a "
+			"build where Valgrind's headers and static libraries are)");
 		return NULL;
 	}
 	slash = strrchr(tool, '/');
