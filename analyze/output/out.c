@@ -110,10 +110,11 @@ void out_name(struct out *out, const char *name)
 		out_write(out, name, run);
 		if (run == n)
 			return;
-		printable_escape(escape, name[run]);
+		const size_t skipped = printable_escape(escape, name + run, n - run);
+
 		out_text(out, escape);
-		name += run + 1;
-		n -= run + 1;
+		name += run + skipped;
+		n -= run + skipped;
 	}
 }
 

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "streams.h"
+
 #define FIRST_S 1.0
 #define EACH_S 0.2
 
@@ -60,14 +62,16 @@ void progress_begin(struct progress *p, const char *tool, int fd, bool quiet)
 
 static void show(struct progress *p, double elapsed)
 {
-	fprintf(stderr, "\r%s: %.1f M events, %.1f M/s", p->tool, (double)p->events / 1e6,
+	FILE *to = streams_terminal();
+
+	fprintf(to, "\r%s: %.1f M events, %.1f M/s", p->tool, (double)p->events / 1e6,
 		(double)p->events / 1e6 / elapsed);
 	int64_t offset = p->size > 0 ? lseek(p->fd, 0, SEEK_CUR) : -1;
 	if (offset > 0 && offset <= p->size)
-		fprintf(stderr, ", %d %%, %.0f s left", (int)(100 * offset / p->size),
+		fprintf(to, ", %d %%, %.0f s left", (int)(100 * offset / p->size),
 			elapsed * (double)(p->size - offset) / (double)offset);
-	fputs("\033[K", stderr);
-	fflush(stderr);
+	fputs("\033[K", to);
+	fflush(to);
 	p->shown = true;
 }
 
@@ -89,7 +93,7 @@ void progress_add(struct progress *p, uint64_t events, bool decoded)
 void progress_end(struct progress *p)
 {
 	if (p->shown)
-		fputs("\r\033[K", stderr);
+		fputs("\r\033[K", streams_terminal());
 	p->shown = false;
 }
 

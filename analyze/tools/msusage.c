@@ -12,6 +12,7 @@
 #include "help.h"
 #include "memusage_tool.h"
 #include "run_msrec.h"
+#include "streams.h"
 
 #define NAME "msusage"
 
@@ -129,7 +130,7 @@ static bool report_on(const struct command *command, const struct recording *r,
 	} else if (tool_open(&command->tool, &trace, recorded->path)) {
 		trace.name = *recorded->program ? recorded->program : "?";
 		ok = tool_has_result(
-			memusage_tool_run(&usage, &command->tool, &trace, stderr, STDERR_FILENO));
+			memusage_tool_run(&usage, &command->tool, &trace, streams_terminal(), STDERR_FILENO));
 		tool_close(&trace);
 	}
 	free(data);

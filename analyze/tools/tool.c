@@ -12,7 +12,6 @@
 #include "number.h"
 #include "option_words.h"
 #include "pattern.h"
-#include "printable.h"
 #include "streams.h"
 
 #define MAX_JOBS 256u
@@ -22,14 +21,9 @@
 static void __attribute__((format(printf, 2, 0)))
 print_line(const struct tool *tool, const char *format, va_list list)
 {
-	char *text;
-	int n = vasprintf(&text, format, list);
-	if (n < 0)
-		return;
 	fprintf(stderr, "%s: ", tool->name);
-	printable_lines(stderr, text, (size_t)n);
+	vfprintf(stderr, format, list);
 	fputc('\n', stderr);
-	free(text);
 }
 
 void tool_error(const struct tool *tool, const char *format, ...)

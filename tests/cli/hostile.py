@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A program with control characters, line ends and conversions in its name, folder, arguments, functions and source
-files: these must not reach a terminal, the name of a file, or the lines of a result."""
+files: these must not reach a terminal, the name of a file, or the lines of a result. The same for U+202E, which turns
+the direction of text around."""
 
 import os
 import pty
@@ -12,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from harness import Scratch, arguments, compiler, methods, plain_environment, run_cases    # noqa: E402
 
-EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m%s%n%999999d"
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e%s%n%999999d"
 ARGUMENT = "x\nsnapshot=0\r\n" + EVIL
 SOURCE = r"""
 #include <stdlib.h>
@@ -50,7 +51,7 @@ int main(void)
 MTRACE_LOG = b"= Start\n@ ./a b:(ev\033[31mil+0x5)[0x15] + 0x100 0x20\n"
 HEAPTRACK_LOG = (b"v 10500 3\nX a\nI 1000 1\ns 4 ./ab\ns 9 ev\x1b[31mil\ns 7 so\x1b[2Ju\n"
                  b"i 1015 1 2 3 7\nt 1 0\na 20 1\n+ 0\n")
-CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xff])[\x80-\x9f]")
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|(?<![\x80-\xff])[\x80-\x9f]|\xe2\x80[\xa8-\xae]")
 TIMEOUT = 60
 
 
@@ -65,7 +66,7 @@ class Tests:
         subprocess.run([*compiler(), "-g", "-O1", source, "-o", self.program], check=True)
         self.run(self.build.msrec, "-o", "t", self.program, ARGUMENT)
 
-    def run(self, *words, output=None):
+    def run(self, *words, output=None, status=0):
         """All output of a command, which must not have control characters other than line ends."""
         done = subprocess.run(words, cwd=self.folder, env=plain_environment(TERM="dumb"), timeout=TIMEOUT,
                               stdin=subprocess.DEVNULL, capture_output=True)
@@ -76,7 +77,8 @@ class Tests:
         for text in texts:
             found = CONTROL.search(text)
             assert not found, f"{words[0]} writes {text[max(0, found.start() - 40):found.end() + 20]!r}"
-        assert done.returncode == 0, f"{words}: {done.returncode}: {done.stderr}"
+        assert done.returncode == status or (status is None and done.returncode > 0 and done.stderr), \
+            f"{words}: {done.returncode}: {done.stderr}"
         return done.stdout + b"".join(texts[2:])
 
     def msconvert(self, *words, **more):
@@ -109,6 +111,20 @@ class Tests:
     def test_memusage(self):
         text = self.msreplay("--memusage=full", "--color=never")
         assert rb"ev\x1b[31mil" in text, text[-900:]
+
+    def test_messages(self):
+        """Names, values and options that commands refuse."""
+        def refused(*words):
+            self.run(*words, status=None)
+        for name in ("msreplay", "msconvert"):
+            command = self.build.file("analyze/" + name)
+            for words in (["nowhere/" + EVIL], ["--" + EVIL], ["--threshold=" + EVIL, "t"], ["-o", EVIL + "/x/y", "t"]):
+                refused(command, *words)
+        for command in (self.build.msrec, self.build.file("analyze/msusage")):
+            for words in ([EVIL], ["./" + EVIL], ["--" + EVIL, "true"]):
+                refused(command, *words)
+        refused(self.build.msrec, "-o", EVIL + "/x/y", "true")
+        refused(self.build.msrec, "--sample=" + EVIL, "true")
 
     def test_names_in_files(self):
         self.check_names("t")

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of any bytes in JSON and in tables. */
+/* Text of any bytes in JSON, in tables and on terminals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "json.h"
+#include "printable.h"
 #include "table.h"
 #include "utf8.h"
 
@@ -110,13 +112,57 @@ static void test_tables(void **state)
 			    "{\"x\":\"a,\\\"b\\\"\\u000a" REPLACED "\",\"n\":0}\n");
 }
 
+static void test_printable(void **state)
+{
+	static const struct {
+		const char *text, *shown;
+	} cases[] = {
+		{ "", "" },
+		{ "a\tb~", "a\tb~" },
+		{ "a\x1b[31m\nb\x7f", "a\\x1b[31m\\x0ab\\x7f" },
+		{ "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ "\xe4\xff", "\xe4\xff" }, /* an older encoding */
+		{ "\x9b"
+		  "2J",
+		  "\\x9b"
+		  "2J" },
+		{ "\xc2\x9b"
+		  "2J",
+		  "\\xc2\\x9b"
+		  "2J" },
+		{ "a\xe2\x80\xae"
+		  "b",
+		  "a\\xe2\\x80\\xae"
+		  "b" },                                                 /* U+202E */
+		{ "\xe2\x81\xa6\xd8\x9c", "\\xe2\\x81\\xa6\\xd8\\x9c" }, /* U+2066, U+061C */
+		{ "\xe2\x80\xa8", "\\xe2\\x80\\xa8" },                   /* ends a line */
+		{ "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },          /* a tag */
+		{ "\xe0\x80\x9b", "\\xe0\\x80\\x9b" },                   /* an overlong ESC */
+		{ "\xe2\x80", "\xe2\\x80" },                             /* cut */
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const size_t n = strlen(cases[i].text);
+		char *copy = printable_copy(cases[i].text, n), *lines = NULL;
+		size_t length;
+		FILE *out = open_memstream(&lines, &length);
+		printable_lines(out, cases[i].text, n);
+		fclose(out);
+		assert_string_equal(copy, cases[i].shown);
+		if (!strchr(cases[i].text, '\n'))
+			assert_string_equal(lines, cases[i].shown);
+		assert_int_equal(printable_run(copy, strlen(copy)), strlen(copy));
+		free(copy);
+		free(lines);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_characters),
-		cmocka_unit_test(test_repair),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_characters), cmocka_unit_test(test_repair),
+		cmocka_unit_test(test_json),       cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_printable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
