@@ -28,6 +28,12 @@ struct objfile_search {
 	struct debuginfod debuginfod;
 };
 
+/* What libdwfl's callbacks about a module know. */
+struct objfile_context {
+	struct objfile_search *search;
+	Dwfl *dwfl;
+};
+
 struct wanted {
 	struct objfile_search *search;
 	const char *path;
@@ -66,7 +72,8 @@ static char *debug_path_create(const char *const *dirs, size_t n)
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **found)
 {
-	const struct objfile_search *search = *userdata;
+	const struct objfile_context *context = *userdata;
+	struct objfile_search *search = context->search;
 	struct debug_paths paths = { .path = search->debug_path, .file = file, .link = link };
 	GElf_Addr address;
 	int size = dwfl_module_build_id(module, &paths.build_id, &address);
@@ -74,6 +81,8 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	paths.build_id_size = size > 0 ? (size_t)size : 0;
 	if (!debuginfod_is_wanted() && !debug_paths_any(&paths))
 		return -1;
+	if (debuginfod_is_wanted())
+		debuginfod_limit(&search->debuginfod, dwfl_get_debuginfod_client(context->dwfl));
 	return dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 }
 
@@ -174,16 +183,19 @@ static bool place_report(struct objfile *objfile, const char *file, const char *
 	if (fd < 0)
 		return false;
 	objfile->dwfl = dwfl_begin(&wanted->search->callbacks);
-	if (!objfile->dwfl) {
+	objfile->context = calloc(1, sizeof(*objfile->context));
+	if (!objfile->dwfl || !objfile->context) {
+		objfile_close(objfile);
 		close(fd);
 		return false;
 	}
+	*objfile->context = (struct objfile_context){ wanted->search, objfile->dwfl };
 	dwfl_report_begin(objfile->dwfl);
 	objfile->module = dwfl_report_elf(objfile->dwfl, file, file, fd, 0, true);
 	if (!objfile->module)
 		close(fd);
 	else if (dwfl_module_info(objfile->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
-		*userdata = wanted->search;
+		*userdata = objfile->context;
 	dwfl_report_end(objfile->dwfl, NULL, NULL);
 	if (!objfile->module) {
 		notices_add(wanted->notices, "%s: %s, not used", file, dwfl_errmsg(-1));
@@ -304,7 +316,7 @@ bool objfile_open(struct objfile *objfile, struct objfile_search *search, const 
 	const char *path = name->path;
 	size_t before = notices->n;
 
-	*objfile = (struct objfile){ NULL, NULL };
+	*objfile = (struct objfile){ .dwfl = NULL };
 	elf_version(EV_CURRENT);
 	if (path[0] != '/')
 		return name->pinned && place_report(objfile, path, name->pinned, &wanted);
@@ -315,9 +327,17 @@ bool objfile_open(struct objfile *objfile, struct objfile_search *search, const 
 	return false;
 }
 
+void objfile_search_note(const struct objfile_search *search, struct notices *notices)
+{
+	if (search->debuginfod.gave_up)
+		notices_add(notices, "debuginfod: an answer was too large or too slow (DEBUGINFOD_MAXSIZE, "
+				     "DEBUGINFOD_MAXTIME), servers are asked no more");
+}
+
 void objfile_close(struct objfile *objfile)
 {
 	if (objfile->dwfl)
 		dwfl_end(objfile->dwfl);
-	*objfile = (struct objfile){ NULL, NULL };
+	free(objfile->context);
+	*objfile = (struct objfile){ .dwfl = NULL };
 }

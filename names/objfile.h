@@ -37,8 +37,9 @@ struct objfile_search *objfile_search_create(const char *const *dirs, size_t n);
 void objfile_search_destroy(struct objfile_search *search); /* NULL is allowed */
 
 struct objfile {
-	Dwfl *dwfl;          /* holds this one module; owned */
-	Dwfl_Module *module; /* owned by dwfl */
+	Dwfl *dwfl;                      /* holds this one module; owned */
+	Dwfl_Module *module;             /* owned by dwfl */
+	struct objfile_context *context; /* of dwfl's callbacks; owned */
 };
 
 struct objfile_name {
@@ -55,6 +56,9 @@ struct objfile_name {
  */
 bool objfile_open(struct objfile *objfile, struct objfile_search *search, const struct objfile_name *name,
 		  struct notices *notices);
+/* Adds a notice if a server's answer was given up for its size or time. */
+void objfile_search_note(const struct objfile_search *search, struct notices *notices);
+
 void objfile_close(struct objfile *objfile); /* also after a failed objfile_open() */
 
 #endif

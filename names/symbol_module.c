@@ -115,6 +115,7 @@ void symbol_module_open(struct symbol_module *module, struct symbol_sources *sou
 		sources->notices.starved = true;
 	if (module->symtab)
 		symtab_seal(module->symtab);
+	objfile_search_note(sources->search, &sources->notices);
 	symbol_sources_note_memory(sources);
 }
 
@@ -151,6 +152,7 @@ void symbol_module_describe(struct symbol_module *module, struct symbol_sources 
 		return;
 	module->described = true;
 	module->lineinfo = lineinfo_open(module->objfile.module, module->debug_file, module->debug_shift);
+	objfile_search_note(sources->search, &sources->notices);
 	lacks = module->lineinfo ? lineinfo_lacks(module->lineinfo) : NULL;
 	if (lacks)
 		notices_add(&sources->notices,

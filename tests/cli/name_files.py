@@ -10,6 +10,7 @@ the same, or as much of them as the files contain.
 """
 
 import contextlib
+import http.server
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import zlib
 
@@ -652,6 +654,56 @@ def check_debuginfod(check, names, program, work, whole):
     check("debuginfod: a server that is gone", functions(answer) == functions(names.ask(stripped)[0]))
 
 
+class Endless(http.server.BaseHTTPRequestHandler):
+    """Answers that don't end: fast, packed to a thousandth, or slow."""
+
+    def do_GET(self):
+        self.server.asked += 1
+        packer = zlib.compressobj(9, wbits=31)
+        self.send_response(200)
+        if self.server.how == "packed":
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while not self.server.over:
+                self.wfile.write(packer.compress(bytes(1 << 20)) if self.server.how == "packed" else bytes(20000))
+                if self.server.how == "slow":
+                    time.sleep(0.1)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def endless(how):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        server.how, server.asked, server.over = how, 0, False
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield server
+        finally:
+            server.over = True
+            server.shutdown()
+
+
+def check_endless(check, names, program, work, _):
+    """A server's answer is given up at the limits, and no other file is asked for. Of libdwfl's client and of ours."""
+    stripped = strip_to(program, os.path.join(work, "endless"))
+    size, seconds = {"DEBUGINFOD_MAXSIZE": "20000000"}, {"DEBUGINFOD_MAXTIME": "1"}
+    for how, limit in (("fast", size), ("packed", size), ("slow", seconds)):
+        for path in (stripped, "/nonexistent/program"):
+            cache = os.path.join(work, f"endless-{how}{path.count('/')}")
+            with endless(how) as server:
+                env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_port}", "DEBUGINFOD_CACHE_PATH": cache,
+                       **limit}
+                _, notices = names.ask(path, env=env)
+            kept = sum(os.path.getsize(os.path.join(folder, file))
+                       for folder, _, files in os.walk(cache) for file in files)
+            check(f"debuginfod: an endless {how} answer for {os.path.basename(path)}",
+                  "an answer was too large or too slow" in notices and server.asked == 1 and kept < 100000,
+                  f"{notices}asked {server.asked} times, {kept} bytes")
+
+
 def change_kept(path, old, new):
     """Puts another text into a file of the cache, with the right checksum."""
     with open(path, "rb") as file:
@@ -712,7 +764,7 @@ def main():
         inlined = "sum\t" in whole and "twice\t" in whole and "program.cpp" in whole
         check("everything in place", inlined and "exported" in whole and not notices, whole[:200] + notices)
         for part in (check_debuglink, check_build_id, check_tree, check_wrong_build_id, check_packed,
-                     check_symbols_only, check_debuginfod):
+                     check_symbols_only, check_debuginfod, check_endless):
             part(check, names, program, work, whole)
         check_split(check, names, work)
         check_unpacking(check, names, work)
