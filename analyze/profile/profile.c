@@ -53,6 +53,20 @@ static bool is_simple(struct profile *p, const struct mst_chunk *chunk)
 	return is_one_thread(p, chunk) && profile_is_timeless(p) && p->first_block == 0;
 }
 
+uint64_t profile_record_ns(const struct profile *p, const struct mst_chunk *chunk, uint32_t record)
+{
+	uint32_t from = 0, to = chunk->n_stamps;
+	/* The last stamp at `record` or before it. */
+	while (to - from > 1) {
+		const uint32_t middle = from + (to - from) / 2;
+		if (chunk->stamps[middle].record <= record)
+			from = middle;
+		else
+			to = middle;
+	}
+	return (to ? chunk->stamps[from].time : chunk->first_time) << p->time_shift;
+}
+
 /* ---- The observer ---- */
 
 static bool frees_blocks(const struct mst_chunk *chunk)
@@ -130,8 +144,10 @@ static int profile_end(struct observer *observer, const struct mst_reader *reade
 	uint32_t n_kinds;
 	if (end && !p->ended && end->time_ns > p->now_ns)
 		p->now_ns = end->time_ns;
-	if (p->query->at.kind == AT_END || (p->query->at.kind == AT_TIME && !p->passed))
+	if (p->query->at.kind == AT_END || (p->query->at.kind == AT_TIME && !p->passed)) {
 		p->table.point++;
+		p->point_ns = p->now_ns;
+	}
 	p->kinds = mst_reader_kinds(reader, &n_kinds);
 	if (check_wanted())
 		check_total(p);
@@ -236,4 +252,9 @@ bool profile_lacks_threads(const struct profile *p)
 uint64_t profile_end_ns(const struct profile *p)
 {
 	return p->now_ns;
+}
+
+uint64_t profile_point_ns(const struct profile *p)
+{
+	return p->point_ns;
 }

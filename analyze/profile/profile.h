@@ -74,4 +74,7 @@ bool profile_lacks_threads(const struct profile *profile);
 /* Time of the end of what was replayed, in ns. */
 uint64_t profile_end_ns(const struct profile *profile);
 
+/* Time of the call after which the point in time lies, in ns: of the peak, of the end, or of AT_TIME's. */
+uint64_t profile_point_ns(const struct profile *profile);
+
 #endif

@@ -9,6 +9,7 @@ struct walk {
 	uint32_t record, stamp, run, freed; /* indices of the chunk's arrays */
 	uint64_t alloc;                     /* index of the next allocated block */
 	uint64_t time;                      /* of the present call, in the settings' unit */
+	uint64_t before_ns;                 /* time of the call before it */
 };
 
 static const struct mst_token *token_at(const struct walk *w, uint32_t record)
@@ -19,6 +20,7 @@ static const struct mst_token *token_at(const struct walk *w, uint32_t record)
 static void read_time(struct profile *p, struct walk *w)
 {
 	const struct mst_chunk *c = w->chunk;
+	w->before_ns = p->now_ns;
 	while (w->stamp + 1 < c->n_stamps && c->stamps[w->stamp + 1].record <= w->record)
 		w->stamp++;
 	if (c->n_stamps)
@@ -43,6 +45,7 @@ static void check_limits(struct profile *p, const struct walk *w)
 	if (q->at.kind == AT_TIME && !p->passed && w->time > q->at.time) {
 		p->passed = true;
 		p->table.point++;
+		p->point_ns = w->before_ns;
 	}
 	if (w->time > q->until)
 		p->ended = true;
@@ -109,6 +112,7 @@ int profile_add_records(struct profile *p, const struct mst_chunk *chunk)
 {
 	struct walk w = { .chunk = chunk, .alloc = chunk->first_alloc };
 	const bool timeless = profile_is_timeless(p);
+	uint32_t peak = UINT32_MAX; /* the record that made it, of this chunk */
 	if (timeless)
 		p->now_ns = chunk->last_time << p->time_shift;
 	for (; w.record < chunk->n_records; w.record++) {
@@ -131,7 +135,10 @@ int profile_add_records(struct profile *p, const struct mst_chunk *chunk)
 		if (p->query->at.kind == AT_PEAK && p->begun && p->total > p->best) {
 			p->best = p->total;
 			p->table.point++;
+			peak = w.record;
 		}
 	}
+	if (peak != UINT32_MAX)
+		p->point_ns = profile_record_ns(p, chunk, peak);
 	return 0;
 }

@@ -28,6 +28,7 @@ struct profile {
 	struct clock clock;
 	uint64_t now; /* what the clock shows at the present call */
 	uint64_t now_ns;
+	uint64_t point_ns;    /* of the point in time, once it is known */
 	uint64_t first_block; /* blocks with a lower index are older than `from` */
 	bool begun, ended;    /* the times `from`, `until` have passed */
 	bool passed;          /* the point of AT_TIME has */
@@ -71,6 +72,9 @@ static inline uint64_t profile_change(const struct profile *p, const struct mst_
  * bytes only single calls have a time.
  */
 bool profile_is_timeless(const struct profile *profile);
+
+/* The time of a record of a decoded chunk, in ns. */
+uint64_t profile_record_ns(const struct profile *profile, const struct mst_chunk *chunk, uint32_t record);
 
 /* True if the query asks for the peak and the chunk can exceed the peak so far. */
 bool profile_can_peak(const struct profile *profile, const struct mst_chunk *chunk);

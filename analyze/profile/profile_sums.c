@@ -90,6 +90,7 @@ int profile_add_sums(struct profile *p, const struct mst_chunk *chunk)
 			counts[chunk->records[i]]++;
 		error = add_tokens(p, chunk, counts);
 		p->table.point++;
+		p->point_ns = profile_record_ns(p, chunk, peak - 1);
 	}
 	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
 		assert(counts[i] <= chunk->tokens[i].count);
