@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* msconvert: converts a trace to another format, or another recorder's file to a trace. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "block_sizes.h"
 #include "convert_options.h"
-#include "file.h"
 #include "full_version.h"
-#include "line_reader.h"
+#include "imported.h"
 #include "massif_run.h"
 #include "memory.h"
 #include "output_set.h"
@@ -24,7 +21,6 @@
 
 const char *argp_program_version = NAME " " MSREC_FULL_VERSION;
 
-#define HEAD_BYTES 256
 #define MAX_MS (UINT64_MAX / 1000000) /* of a trace's time */
 
 /* Finds the format by the suffix of a name of `length` bytes. NULL: unknown. */
@@ -196,44 +192,6 @@ static int convert(struct convert_command *command, const struct tool_trace *tra
 
 /* ---- Imported traces ---- */
 
-/* Finds the importer by the first bytes of a regular file. NULL: no importer knows them; the input may be a trace. */
-static const struct importer *recognize(const char *input)
-{
-	char head[HEAD_BYTES];
-	struct stat st;
-	const struct importer *found = NULL;
-	int fd = strcmp(input, "-") == 0 ? -1 : open(input, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		found = importer_recognize(head, line_reader_head(fd, head, sizeof(head)));
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-/* Imports the input into a trace in an unnamed file. False after a message. */
-static bool import_input(const struct convert_command *command, struct import *import)
-{
-	const struct tool *tool = &command->tool;
-	import->to = file_unnamed();
-	if (import->to < 0) {
-		tool_error(tool, "temporary file: %s", strerror(errno));
-		return false;
-	}
-	if (command->from->read(import) != 0 || lseek(import->to, 0, SEEK_SET) != 0) {
-		if (import->problem)
-			tool_error(tool, "%s: %s", command->input, import->problem);
-		else
-			tool_input_error(tool, command->input, errno);
-		close(import->to);
-		return false;
-	}
-	if (import->warning)
-		tool_error(tool, "%s: %s", command->input, import->warning);
-	if (command->from->notice)
-		tool_notice(tool, "%s: %s", command->input, command->from->notice);
-	return true;
-}
-
 static bool is_trace_wanted(const struct convert_command *command)
 {
 	const char *name = command->output ? command->output : "";
@@ -267,17 +225,11 @@ static int convert_import(struct convert_command *command, const struct import *
 /* Imports the input, then converts the trace. */
 static int run_import(struct convert_command *command)
 {
-	struct import import = { .name = command->input,
-				 .tick_rate = command->tick_rate,
-				 .from = open(command->input, O_RDONLY | O_CLOEXEC) };
-	int status = TOOL_NO_RESULT;
-	if (import.from < 0) {
-		tool_error(&command->tool, "%s: %s", command->input, strerror(errno));
-		return status;
-	}
-	if (import_input(command, &import))
-		status = is_trace_wanted(command) ? keep_import(command, &import)
-						  : convert_import(command, &import);
+	struct import import = { .name = command->input, .tick_rate = command->tick_rate };
+	if (!imported_read(&command->tool, command->from, &import))
+		return TOOL_NO_RESULT;
+	const int status =
+		is_trace_wanted(command) ? keep_import(command, &import) : convert_import(command, &import);
 	close(import.from);
 	return status == TOOL_COMPLETE && import.warning ? (int)TOOL_PARTIAL : status;
 }
@@ -325,7 +277,7 @@ static int run(struct convert_command *command)
 {
 	struct tool_trace trace;
 	if (!command->from && !command->embed_symbols && !command->trace_option)
-		command->from = recognize(command->input);
+		command->from = imported_recognize(command->input);
 	const bool to_trace = command->embed_symbols || command->trace_option || is_trace_wanted(command);
 	if (to_trace && !settle_trace(command))
 		return TOOL_USAGE;

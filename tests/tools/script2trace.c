@@ -25,6 +25,7 @@
  *   failed_resize B S SIZE
  *   null_frees N
  *   flush
+ *   end NS               when the program ended (0)
  *
  * Any other line ends the program with a message and status 1.
  */
@@ -44,7 +45,7 @@
 
 static struct mst_writer *writer;
 static unsigned line_number;
-static uint64_t time_ns;
+static uint64_t time_ns, end_ns;
 static uint32_t thread, n_threads = THREADS;
 static uint32_t module_id = MST_NONE;
 static uint32_t stacks[MAX_STACKS];
@@ -268,6 +269,11 @@ static void do_flush(void)
 	check(mst_writer_flush(writer));
 }
 
+static void do_end(void)
+{
+	end_ns = take_number();
+}
+
 static void run_line(char *line)
 {
 	static const struct {
@@ -289,6 +295,7 @@ static void run_line(char *line)
 		{ "null_frees", do_null_frees },
 		{ "flush", do_flush },
 		{ "page", do_page },
+		{ "end", do_end },
 	};
 	const char *word = strtok(line, " \n");
 
@@ -395,6 +402,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < MAX_BLOCKS; i++)
 		blocks[i].index = UINT64_MAX; /* unknown until it comes */
 	run_script(script, fd);
+	end.time_ns = end_ns;
 	end.events = mst_writer_events(writer);
 	check(mst_writer_finish(writer, &end));
 	mst_writer_destroy(writer);

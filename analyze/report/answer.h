@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a report says, before it becomes text, JSON, Markdown or CSV: sections of facts, tables and sentences. A section
+ * is built from top to bottom; a table row by row, each value in the order of the columns.
+ *
+ * Texts are copied. Memory that runs out is remembered: the calls after that do nothing, and answer_failed() says so.
+ */
+#ifndef ANALYZE_ANSWER_H
+#define ANALYZE_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "string_pool.h"
+
+enum answer_unit {
+	ANSWER_TEXT,
+	ANSWER_FUNCTION, /* text: on a screen, template arguments are shortened */
+	ANSWER_PLACE,    /* text: file:line; on a screen, shortened from the left */
+	ANSWER_COUNT,
+	ANSWER_BYTES,
+	ANSWER_SIGNED, /* bytes, modulo 2^64 */
+	ANSWER_NS,
+	ANSWER_SHARE,  /* a real number, 0 to 1 */
+	ANSWER_ID,     /* 16 hexadecimal digits; on a screen, the first 6 */
+	ANSWER_SERIES, /* numbers; on a screen, a small graph */
+};
+
+/* Where a column is shown. */
+enum answer_where { ANSWER_EVERYWHERE, ANSWER_SCREEN, ANSWER_DATA };
+
+struct answer_column {
+	const char *key;   /* in JSON and CSV; names its unit: peak_bytes, age_ns */
+	const char *title; /* on a screen */
+	enum answer_unit unit;
+	enum answer_where where;
+};
+
+struct answer_value {
+	enum { ANSWER_IS_NOTHING, ANSWER_IS_NUMBER, ANSWER_IS_REAL, ANSWER_IS_TEXT, ANSWER_IS_SERIES } is;
+	uint32_t n; /* of a series */
+	union {
+		uint64_t number;
+		double real;
+		const char *text;
+		const int64_t *series;
+	};
+};
+
+struct answer_fact {
+	const char *key, *title;
+	enum answer_unit unit;
+	struct answer_value value;
+	struct answer_fact *next;
+};
+
+struct answer_note {
+	const char *text;
+	struct answer_note *next;
+};
+
+struct answer_table {
+	const char *key, *title;
+	const struct answer_column *columns;
+	unsigned n_columns;
+	struct answer_value *values; /* [n_rows * n_columns], row by row */
+	size_t n_values, room;
+	uint64_t left_out; /* rows that exist and are not in the table */
+	int indented;      /* column whose text is indented by the value of the column after it; -1: none */
+	struct answer_table *next;
+};
+
+struct answer_section {
+	const char *key, *title;
+	unsigned
+		lines; /* on a screen: blank lines and notes give way, the last note stays; 0: as many as it takes */
+	struct answer_fact *facts, *last_fact;
+	struct answer_table *tables, *last_table;
+	struct answer_note *notes, *last_note;
+	struct answer_section *next;
+};
+
+/* Zero-initialised is empty. */
+struct answer {
+	struct answer_section *sections, *last;
+	struct pool pool;
+	bool failed;
+};
+
+void answer_finish(struct answer *answer);
+
+/* Keys and titles must outlive the answer. */
+void answer_section(struct answer *answer, const char *key, const char *title);
+/* A title that is copied; the section shall fit into so many lines. */
+void answer_screen(struct answer *answer, const char *title, unsigned lines);
+void answer_fact(struct answer *answer, const char *key, const char *title, enum answer_unit unit,
+		 uint64_t number);
+void answer_fact_real(struct answer *answer, const char *key, const char *title, enum answer_unit unit,
+		      double real);
+void answer_fact_text(struct answer *answer, const char *key, const char *title, const char *text);
+void answer_fact_series(struct answer *answer, const char *key, const char *title, const int64_t *series,
+			uint32_t n);
+void answer_note(struct answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void answer_table(struct answer *answer, const char *key, const char *title,
+		  const struct answer_column *columns, unsigned n_columns);
+void answer_indent(struct answer *answer, int column);
+void answer_left_out(struct answer *answer, uint64_t rows);
+
+/* The next value of the last table. */
+void answer_number(struct answer *answer, uint64_t number);
+void answer_real(struct answer *answer, double real);
+void answer_text(struct answer *answer, const char *text); /* NULL: nothing */
+void answer_series(struct answer *answer, const int64_t *series, uint32_t n);
+void answer_nothing(struct answer *answer);
+
+static inline bool answer_failed(const struct answer *answer)
+{
+	return answer->failed;
+}
+
+#endif

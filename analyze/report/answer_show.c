@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* One value as people read it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer_formats.h"
+#include "figures.h"
+#include "printable.h"
+#include "utf8.h"
+#include "width.h"
+
+/* ---- Names ---- */
+
+/* Replaces the contents of the widest <...> by an ellipsis. False: there is none that is longer than that. */
+static bool shorten_template(char *text, const char *ellipsis)
+{
+	char *from = NULL, *to = NULL, *open = NULL;
+	int depth = 0;
+	for (char *c = text; *c; c++) {
+		if (*c == '<' && depth++ == 0)
+			open = c + 1;
+		else if (*c == '>' && depth > 0 && --depth == 0 && (!from || c - open > to - from)) {
+			from = open;
+			to = c;
+		}
+	}
+	const size_t n = strlen(ellipsis);
+	if (!from || (size_t)(to - from) <= n)
+		return false;
+	width_replace(from, to, ellipsis);
+	return true;
+}
+
+static char *shorten_function(char *text, unsigned most, const char *ellipsis)
+{
+	while (width_of(text) > most && shorten_template(text, ellipsis)) {
+	}
+	char *parenthesis = width_of(text) > most ? strchr(text, '(') : NULL;
+	if (parenthesis && parenthesis != text)
+		*parenthesis = '\0';
+	return width_cut_right(text, most, ellipsis);
+}
+
+/* "/a/long/path/file.c:12" keeps its end. */
+static char *shorten_place(char *text, unsigned most, const char *ellipsis)
+{
+	char *slash = strrchr(text, '/');
+	if (slash)
+		memmove(text, slash + 1, strlen(slash + 1) + 1);
+	return width_cut_left(text, most, ellipsis);
+}
+
+static char *show_text(const char *text, enum answer_unit unit, unsigned most, bool utf8)
+{
+	const char *ellipsis = utf8 ? "\u2026" : "...";
+	char *copy = printable_copy(text, strlen(text));
+	if (!copy)
+		return NULL;
+	if (unit == ANSWER_FUNCTION)
+		return shorten_function(copy, most, ellipsis);
+	if (unit == ANSWER_PLACE)
+		return shorten_place(copy, most, ellipsis);
+	return width_cut_right(copy, most, ellipsis);
+}
+
+/* ---- Graphs ---- */
+
+static const char *const blocks[] = { "\u2581", "\u2582", "\u2583", "\u2584",
+				      "\u2585", "\u2586", "\u2587", "\u2588" };
+static const char ascii[] = ".:-=+*#@";
+
+enum { LEVELS = 8, LONGEST = 4 }; /* bytes of a level */
+
+/* Each of the graph's characters shows the largest of its share of the numbers. */
+static char *show_series(const struct answer_value *value, unsigned most, bool utf8)
+{
+	const unsigned n = value->n < most ? value->n : most;
+	int64_t high = 0;
+	char *text = calloc(n + (size_t)1, LONGEST), *to = text;
+	for (uint32_t i = 0; i < value->n; i++)
+		high = value->series[i] > high ? value->series[i] : high;
+	for (unsigned i = 0; text && i < n; i++) {
+		const uint32_t from = (uint32_t)((uint64_t)i * value->n / n);
+		const uint32_t end = (uint32_t)((uint64_t)(i + 1) * value->n / n);
+		int64_t here = 0;
+		for (uint32_t k = from; k < end; k++)
+			here = value->series[k] > here ? value->series[k] : here;
+		const int level = high ? (int)ceil((double)here / (double)high * LEVELS) : 0;
+		if (level == 0)
+			*to++ = ' ';
+		else if (utf8)
+			to = stpcpy(to, blocks[level - 1]);
+		else
+			*to++ = ascii[level - 1];
+	}
+	return text;
+}
+
+/* ---- Values ---- */
+
+static char *show_number(const struct answer_value *value, enum answer_unit unit, bool si)
+{
+	char text[FIGURE_SIZE];
+	const uint64_t n = value->number;
+	switch (unit) {
+	case ANSWER_BYTES:
+		return strdup(figure_bytes(text, n, si));
+	case ANSWER_SIGNED:
+		return strdup(figure_change(text, n, si));
+	case ANSWER_NS:
+		return strdup(figure_time(text, n));
+	case ANSWER_ID:
+		snprintf(text, sizeof(text), "%06x", (unsigned)(n >> 40));
+		return strdup(text);
+	default:
+		return strdup(figure_count(text, n));
+	}
+}
+
+char *answer_show(const struct answer_value *value, enum answer_unit unit, unsigned most,
+		  const struct answer_style *style)
+{
+	char text[FIGURE_SIZE];
+	switch (value->is) {
+	case ANSWER_IS_NOTHING:
+		break;
+	case ANSWER_IS_NUMBER:
+		return show_number(value, unit, style->si);
+	case ANSWER_IS_REAL:
+		if (unit == ANSWER_SHARE)
+			return strdup(figure_share(text, value->real));
+		snprintf(text, sizeof(text), "%.3g", value->real);
+		return strdup(text);
+	case ANSWER_IS_TEXT:
+		return show_text(value->text, unit, most, style->utf8);
+	case ANSWER_IS_SERIES:
+		return show_series(value, most, style->utf8);
+	}
+	return strdup("");
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "callers.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "index_map.h"
+
+struct walk {
+	struct callers *callers;
+	struct index_map numbers; /* by key */
+	uint32_t *seen;           /* by caller: the last stack + 1 that it was counted for */
+	uint32_t room_seen;
+	struct call_sites *calls;
+	enum group_by by;
+};
+
+static uint64_t key_of(const struct walk *w, uint32_t call, uint32_t module)
+{
+	if (w->by == BY_LIBRARY)
+		return module;
+	return w->by == BY_SITE ? call : call_sites_at(w->calls, call)->number_of_function;
+}
+
+/* NULL: no memory. */
+static struct caller *find_caller(struct walk *w, uint32_t call, uint32_t module, uint32_t *number)
+{
+	struct callers *c = w->callers;
+	const uint64_t key = key_of(w, call, module);
+	uint64_t known;
+	if (index_map_find(&w->numbers, key, &known)) {
+		*number = (uint32_t)known;
+		return &c->items[known];
+	}
+	if (!array_reserve(&c->items, c->n, &c->room, sizeof(*c->items)) ||
+	    !array_reserve_zeroed(&w->seen, c->n, &w->room_seen, sizeof(*w->seen)) ||
+	    !index_map_put(&w->numbers, key, c->n))
+		return NULL;
+	*number = c->n;
+	c->items[c->n] = (struct caller){ .call = call, .module = module };
+	return &c->items[c->n++];
+}
+
+static void add(struct group *to, const struct group *g)
+{
+	to->then_bytes += g->then_bytes;
+	to->then_blocks += g->then_blocks;
+	to->end_bytes += g->end_bytes;
+	to->end_blocks += g->end_blocks;
+	if (g->calls && (to->calls == 0 || g->least < to->least))
+		to->least = g->least;
+	if (g->calls && g->most > to->most)
+		to->most = g->most;
+	to->bytes += g->bytes;
+	to->calls += g->calls;
+}
+
+static bool add_call(struct walk *w, const struct group *g, uint32_t call, uint32_t module, bool innermost)
+{
+	uint32_t number;
+	struct caller *caller = find_caller(w, call, module, &number);
+	if (!caller)
+		return false;
+	if (innermost)
+		add(&caller->self, g);
+	if (w->seen[number] != g->stack + 1)
+		add(&caller->all, g);
+	w->seen[number] = g->stack + 1;
+	return true;
+}
+
+bool callers_collect(struct callers *callers, const struct mst_reader *reader, struct call_sites *calls,
+		     const struct groups *stacks, enum group_by by)
+{
+	uint32_t n_ids;
+	const struct mst_stack *nodes = mst_reader_stacks(reader, &n_ids);
+	const struct mst_frame *frames = mst_reader_frames(reader, &n_ids);
+	struct walk w = { .callers = callers, .calls = calls, .by = by };
+	bool fine = true;
+	*callers = (struct callers){ 0 };
+	for (uint32_t i = 0; fine && i < stacks->n; i++) {
+		const struct group *g = &stacks->items[i];
+		bool innermost = true;
+		for (uint32_t s = g->stack; fine && s != MST_ROOT_STACK; s = nodes[s].parent) {
+			uint32_t n;
+			const uint32_t *numbers = call_sites_of(calls, nodes[s].frame, &n);
+			fine = numbers;
+			for (uint32_t k = 0; fine && k < n; k++) {
+				fine = add_call(&w, g, numbers[k], frames[nodes[s].frame].module, innermost);
+				innermost = false;
+			}
+		}
+	}
+	index_map_finish(&w.numbers);
+	free(w.seen);
+	return fine;
+}
+
+void callers_finish(struct callers *callers)
+{
+	free(callers->items);
+	*callers = (struct callers){ 0 };
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "group_lives.h"
+
+#include <stdlib.h>
+
+#include "report.h"
+
+void group_lives_finish(struct group_lives *lives)
+{
+	free(lives->items);
+	histogram_pages_finish(&lives->pages);
+	*lives = (struct group_lives){ 0 };
+}
+
+/* False: no memory. */
+static bool add_life(struct group_lives *lives, struct group_life *to, const struct life *life,
+		     const struct histogram_pages *pages)
+{
+	to->blocks += life->blocks;
+	to->freed += life->freed;
+	to->temporary += life->temporary;
+	to->temporary_by_heaptrack += life->temporary_by_heaptrack;
+	to->resized += life->resized;
+	to->moved += life->moved;
+	to->copied += life->copied;
+	if (life->most_calls > to->most_calls)
+		to->most_calls = life->most_calls;
+	if (life->chain > to->chain) {
+		to->chain = life->chain;
+		to->chain_from = life->chain_from;
+		to->chain_to = life->chain_to;
+	}
+	return histogram_merge(&to->calls, &lives->pages, &life->calls, pages) &&
+	       histogram_merge(&to->bytes, &lives->pages, &life->bytes, pages) &&
+	       histogram_merge(&to->time_ns, &lives->pages, &life->time_ns, pages);
+}
+
+bool group_lives_collect(struct group_lives *lives, struct report *r, const struct groups *groups)
+{
+	uint32_t n_stacks;
+	uint32_t *group_of = groups_of_stacks(groups, r->reader, r->sites, groups->n, &n_stacks);
+	lives->items = calloc(groups->n + (size_t)1, sizeof(*lives->items));
+	bool fine = group_of && lives->items;
+	for (uint32_t i = 0; fine && i < n_stacks; i++) {
+		const struct life *life = group_of[i] == MST_NONE ? NULL : lives_of(r->lives, i);
+		if (life)
+			fine = add_life(lives, &lives->items[group_of[i]], life, lives_pages(r->lives));
+	}
+	free(group_of);
+	return fine;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The lives of blocks (lives.h) of groups of stacks. */
+#ifndef ANALYZE_GROUP_LIVES_H
+#define ANALYZE_GROUP_LIVES_H
+
+#include "groups.h"
+#include "lives.h"
+
+struct report;
+
+/* As struct life, of all stacks of a group together. */
+struct group_life {
+	uint64_t blocks, freed; /* allocated, also by reallocs; freed */
+	uint64_t temporary, temporary_by_heaptrack;
+	uint64_t most_calls;
+	struct histogram calls, bytes, time_ns; /* in the group_lives' pages */
+	uint64_t resized, moved, copied;
+	uint64_t chain, chain_from, chain_to;
+};
+
+struct group_lives {
+	struct group_life *items; /* by the groups' indices */
+	struct histogram_pages pages;
+};
+
+/*
+ * For groups of report->profile, by what stacks have in common. Zero-initialise. False: no memory;
+ * group_lives_finish() must still be called. Groups by thread, size and type have no lives: all is 0.
+ */
+bool group_lives_collect(struct group_lives *lives, struct report *report, const struct groups *groups);
+void group_lives_finish(struct group_lives *lives);
+
+#endif

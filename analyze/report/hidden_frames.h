@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Patterns of fnmatch(3). HIDE_FUNCTION: of functions; HIDE_MODULE: of the last parts of the paths of libraries. */
+/* clang-format off */
+
+/* Allocators and their wrappers */
+HIDE_FUNCTION("*[mM]alloc")
+HIDE_FUNCTION("*[mM]alloc0")
+HIDE_FUNCTION("*[cC]alloc")
+HIDE_FUNCTION("*[rR]ealloc")
+HIDE_FUNCTION("*reallocarray")
+HIDE_FUNCTION("*memalign")
+HIDE_FUNCTION("*aligned_alloc")
+HIDE_FUNCTION("*strdup")
+HIDE_FUNCTION("*strndup")
+HIDE_FUNCTION("*memdup")
+HIDE_FUNCTION("*asprintf")
+HIDE_FUNCTION("x[nz]*alloc")
+HIDE_FUNCTION("operator new*")
+
+/* The C++ library */
+HIDE_FUNCTION("std::*")
+HIDE_FUNCTION("* std::*")
+HIDE_FUNCTION("__gnu_cxx::*")
+HIDE_FUNCTION("* __gnu_cxx::*")
+HIDE_FUNCTION("boost::container::*")
+HIDE_MODULE("libstdc++.so*")
+HIDE_MODULE("libc++.so*")
+HIDE_MODULE("libc++abi.so*")
+
+/* Rust */
+HIDE_FUNCTION("alloc::*")
+HIDE_FUNCTION("<alloc::*")
+HIDE_FUNCTION("core::*")
+HIDE_FUNCTION("<core::*")
+HIDE_FUNCTION("hashbrown::*")
+HIDE_FUNCTION("<hashbrown::*")
+HIDE_FUNCTION("__rust_alloc*")
+HIDE_FUNCTION("__rust_realloc*")
+HIDE_FUNCTION("__rg_*")
+HIDE_FUNCTION("__rdl_*")
+
+/* GLib */
+HIDE_FUNCTION("g_malloc*")
+HIDE_FUNCTION("g_try_malloc*")
+HIDE_FUNCTION("g_realloc*")
+HIDE_FUNCTION("g_try_realloc*")
+HIDE_FUNCTION("g_slice_*")
+HIDE_FUNCTION("g_strdup*")
+HIDE_FUNCTION("g_strndup")
+HIDE_FUNCTION("g_strconcat")
+HIDE_FUNCTION("g_memdup*")
+
+/* The C library and the dynamic loader */
+HIDE_MODULE("libc.so*")
+HIDE_MODULE("libc-2.*")
+HIDE_MODULE("ld-linux*")
+HIDE_MODULE("ld-2.*")
+HIDE_MODULE("ld-musl*")

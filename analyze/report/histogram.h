@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often values of any size occurred, in classes of which four double the value: class k holds the values from
+ * histogram_from(k) to below histogram_from(k + 1). Values below 8 have classes of their own. A histogram takes 64 bytes,
+ * and 64 more for each four octaves in which it has values.
+ */
+#ifndef ANALYZE_HISTOGRAM_H
+#define ANALYZE_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	HISTOGRAM_CLASSES = 252,
+	HISTOGRAM_PAGE = 16, /* classes */
+	HISTOGRAM_PAGES = (HISTOGRAM_CLASSES + HISTOGRAM_PAGE - 1) / HISTOGRAM_PAGE,
+};
+
+/* Pages of all histograms. Zero-initialise. */
+struct histogram_pages {
+	struct histogram_page {
+		uint32_t counts[HISTOGRAM_PAGE]; /* the largest number stands for itself and more */
+	} * items;
+	uint32_t n, room;
+};
+
+void histogram_pages_finish(struct histogram_pages *pages);
+
+/* Zero-initialised is empty. */
+struct histogram {
+	uint32_t pages[HISTOGRAM_PAGES]; /* a page's number + 1; 0: no values */
+};
+
+/* False: no memory. */
+bool histogram_add(struct histogram *histogram, struct histogram_pages *pages, uint64_t value);
+
+/* Adds the values of `from`, of pages of its own. False: no memory. */
+bool histogram_merge(struct histogram *histogram, struct histogram_pages *pages, const struct histogram *from,
+		     const struct histogram_pages *from_pages);
+
+/*
+ * The smallest value of the class in which `share` of all values, 0 to 1, are at or below: the median for .5. Of an empty
+ * histogram: 0.
+ */
+uint64_t histogram_quantile(const struct histogram *histogram, const struct histogram_pages *pages,
+			    double share);
+
+unsigned histogram_class(uint64_t value);
+uint64_t histogram_from(unsigned class_number);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures.h"
+#include "mst_op.h"
+#include "sample_weight.h"
+
+#define SECTION(name) extern const struct report_section section_##name;
+#include "sections.h"
+#undef SECTION
+
+const struct report_section *const report_sections[] = {
+#define SECTION(name) &section_##name,
+#include "sections.h"
+#undef SECTION
+	NULL,
+};
+
+const struct report_section *report_section_find(const char *name)
+{
+	for (const struct report_section *const *s = report_sections; *s; s++) {
+		if (strcmp((*s)->name, name) == 0)
+			return *s;
+	}
+	return NULL;
+}
+
+double report_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+bool report_groups(struct report *report, const struct profile *profile, struct groups *groups,
+		   enum group_by by, enum group_order order)
+{
+	const bool fine = groups_collect(groups, report->reader, profile, report->sites, by) &&
+			  groups_sort(groups, order);
+	report->no_memory |= !fine;
+	return fine;
+}
+
+struct report_totals report_totals(const struct report *report, const struct profile *profile)
+{
+	uint32_t n;
+	const struct mst_kind *kinds = mst_reader_kinds(report->reader, &n);
+	const uint64_t mean = mst_reader_info(report->reader)->sample_bytes;
+	struct report_totals t = { 0 };
+	struct profile_row row;
+	for (size_t i = 0; profile_row(profile, i, &row); i++) {
+		const uint64_t size = kinds[row.kind].size;
+		const uint64_t bytes = weight_bytes(mean, size, size), shares = weight_shares(mean, size);
+		t.then_bytes += row.inuse * bytes;
+		t.then_blocks += row.inuse * shares;
+		t.end_bytes += row.at_end * bytes;
+		t.end_blocks += row.at_end * shares;
+		t.bytes += row.allocated * bytes;
+		t.calls += row.allocated * shares;
+	}
+	t.then_blocks = weight_blocks(t.then_blocks);
+	t.end_blocks = weight_blocks(t.end_blocks);
+	t.calls = weight_blocks(t.calls);
+	return t;
+}
+
+/* ---- Names ---- */
+
+static void name_place(struct report *report, const struct call *call, const char *module)
+{
+	char *place;
+	if (!*call->file) {
+		answer_text(report->answer, module);
+		return;
+	}
+	const int n = call->line ? asprintf(&place, "%s:%d", call->file, call->line)
+				 : asprintf(&place, "%s", call->file);
+	if (n < 0) {
+		report->no_memory = true;
+		answer_nothing(report->answer);
+		return;
+	}
+	answer_text(report->answer, place);
+	free(place);
+}
+
+/* function, place, file, line, module, via */
+static void name_site(struct report *report, const struct site *site, bool line)
+{
+	struct answer *a = report->answer;
+	const char *module = sites_module(report->sites, site->module);
+	struct call call = { .function = "[no stack]", .file = "" };
+	if (site->call != MST_NONE)
+		call = *call_sites_at(report->calls, site->call);
+	if (!line)
+		call.line = 0;
+	answer_text(a, call.function);
+	name_place(report, &call, module);
+	answer_text(a, *call.file ? call.file : NULL);
+	if (call.line)
+		answer_number(a, (uint64_t)call.line);
+	else
+		answer_nothing(a);
+	answer_text(a, *module ? module : NULL);
+	answer_text(a, site->via == MST_NONE ? NULL : call_sites_at(report->calls, site->via)->function);
+}
+
+/* A group that a text names. */
+static void name_plainly(struct report *report, const char *text, bool module)
+{
+	struct answer *a = report->answer;
+	answer_text(a, text);
+	for (int i = 0; i < 3; i++)
+		answer_nothing(a);
+	answer_text(a, module ? text : NULL);
+	answer_nothing(a);
+}
+
+static void name_library(struct report *report, uint32_t module)
+{
+	const char *name = sites_module(report->sites, module);
+	name_plainly(report, *name ? name : "[no library]", *name);
+}
+
+static void name_thread(struct report *report, uint64_t number)
+{
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(report->reader, &n);
+	char text[FIGURE_SIZE];
+	if (number < n)
+		snprintf(text, sizeof(text), "thread %" PRIu32, threads[number].tid);
+	else
+		strcpy(text, "any thread");
+	name_plainly(report, text, false);
+}
+
+void report_name_group(struct report *report, const struct group *group, enum group_by by)
+{
+	static const struct site nowhere = { .call = MST_NONE, .module = MST_NONE, .via = MST_NONE };
+	const struct site *site = sites_of(report->sites, group->stack);
+	char text[FIGURE_SIZE];
+	bool id = false;
+	if (!site) {
+		report->no_memory = true;
+		site = &nowhere;
+	}
+	switch (by) {
+	case BY_SITE:
+	case BY_STACK:
+		name_site(report, site, true);
+		id = true;
+		break;
+	case BY_FUNCTION:
+		name_site(report, site, false);
+		break;
+	case BY_LIBRARY:
+		name_library(report, site->module);
+		break;
+	case BY_THREAD:
+		name_thread(report, group->key);
+		break;
+	case BY_SIZE:
+		snprintf(text, sizeof(text), "%" PRIu64 " bytes", group->key);
+		name_plainly(report, text, false);
+		break;
+	case BY_TYPE:
+	case GROUPINGS:
+		name_plainly(report, mst_op_name((unsigned)group->key), false);
+		break;
+	}
+	if (id)
+		answer_number(report->answer, sites_id(report->sites, group->stack));
+	else
+		answer_nothing(report->answer);
+}
+
+void report_name_call(struct report *report, uint32_t call, uint32_t module, enum group_by by)
+{
+	const struct site site = { .call = call, .module = module, .via = MST_NONE };
+	if (by == BY_LIBRARY)
+		name_library(report, module);
+	else
+		name_site(report, &site, by != BY_FUNCTION);
+	answer_nothing(report->answer);
+}
+
+uint64_t report_growth_from(const struct report *report)
+{
+	if (report->query->from_given)
+		return report->query->from_ms;
+	return (report->begin_ns + (report->end_ns - report->begin_ns) / 10) / 1000000;
+}

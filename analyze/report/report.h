@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A report: what is observed in one pass over a trace, and the sections that turn it into an answer.
+ *
+ * To add a section NAME: write section_NAME.c with `const struct report_section section_NAME`, add SECTION(NAME) to
+ * sections.h and the file to meson.build. msreport(1) describes it.
+ */
+#ifndef ANALYZE_REPORT_H
+#define ANALYZE_REPORT_H
+
+#include "answer.h"
+#include "groups.h"
+#include "lives.h"
+#include "profile.h"
+#include "settings.h"
+#include "sites.h"
+#include "symbolize.h"
+#include "timeline.h"
+
+/* What a section reads beside the profile; a bit each. */
+enum report_need {
+	NEEDS_TIMELINE = 1,
+	NEEDS_LIVES = 2,   /* each record: slower than all others */
+	NEEDS_GROWTH = 4,  /* a second profile, of what was allocated after a point in time */
+	NEEDS_THREADS = 8, /* rows of the profile by thread */
+	WANTS_LIVES = 16,  /* if the trace isn't large */
+};
+
+enum { REPORT_SMALL = 4000000 }; /* events of a trace of which WANTS_LIVES reads the records */
+
+struct report_query {
+	struct at at;      /* of the profile; times in ms */
+	uint64_t from_ms;  /* of the growth: what was allocated after it ... */
+	uint64_t until_ms; /* ... and is live at this time; PROFILE_NO_TIME: at the end */
+	bool from_given;   /* else a tenth of the run */
+	enum group_by by;  /* with by_given; else what suits the section */
+	bool by_given;
+	uint64_t top;     /* rows of a table; 0: what suits the section */
+	uint64_t allowed; /* lives.h */
+	double threshold; /* of a tree, in shares */
+	struct sites_hidden hidden;
+};
+
+struct report {
+	const struct report_query *query;
+	const struct mst_reader *reader;
+	const struct settings *settings;
+	const char *name; /* of the trace */
+	struct symbolizer *symbolizer;
+	struct call_sites *calls;
+	struct sites *sites;
+
+	/* The observers; NULL: no section needs it. */
+	struct profile *profile, *growth;
+	struct timeline *timeline;
+	struct lives *lives;
+
+	struct mst_end end; /* with `ended` */
+	bool ended;
+	bool partial;              /* the trace is damaged or cut */
+	uint64_t begin_ns, end_ns; /* of the times in the trace */
+
+	struct answer *answer;
+	bool no_memory;
+};
+
+struct report_section {
+	const char *name; /* on the command line, and in JSON */
+	const char *help; /* one line */
+	unsigned needs;   /* enum report_need */
+	void (*write)(struct report *report);
+};
+
+/* All sections; ends with NULL. The first is the overview, which stands for none. */
+extern const struct report_section *const report_sections[];
+
+/* NULL: unknown. */
+const struct report_section *report_section_find(const char *name);
+
+/* ---- For sections ---- */
+
+static inline uint64_t report_top(const struct report *report, uint64_t fitting)
+{
+	return report->query->top ? report->query->top : fitting;
+}
+
+/* Groups of a profile, the largest first. False: no memory, and the report knows. */
+bool report_groups(struct report *report, const struct profile *profile, struct groups *groups,
+		   enum group_by by, enum group_order order);
+
+/* What all blocks come to. */
+struct report_totals {
+	uint64_t then_bytes, then_blocks, end_bytes, end_blocks, bytes, calls;
+};
+struct report_totals report_totals(const struct report *report, const struct profile *profile);
+
+/*
+ * The columns that name a group, the last of a table; and their values. What a group is decides which are shown: the
+ * others are null in JSON.
+ */
+/* clang-format off */
+#define REPORT_GROUP_COLUMNS                                                     \
+	{ "function", "function", ANSWER_FUNCTION, ANSWER_EVERYWHERE },          \
+	{ "place", "at", ANSWER_PLACE, ANSWER_SCREEN },                          \
+	{ "file", "", ANSWER_TEXT, ANSWER_DATA },                                \
+	{ "line", "", ANSWER_COUNT, ANSWER_DATA },                               \
+	{ "module", "", ANSWER_TEXT, ANSWER_DATA },                              \
+	{ "via", "", ANSWER_TEXT, ANSWER_DATA },                                 \
+	{ "id", "stack", ANSWER_ID, ANSWER_EVERYWHERE }
+/* clang-format on */
+void report_name_group(struct report *report, const struct group *group, enum group_by by);
+
+/* The same for one call, or of BY_FUNCTION and BY_LIBRARY its function or module. */
+void report_name_call(struct report *report, uint32_t call, uint32_t module, enum group_by by);
+
+/* The time after which the growth's blocks are allocated, in ms. */
+uint64_t report_growth_from(const struct report *report);
+
+double report_share(uint64_t part, uint64_t whole);
+
+#endif

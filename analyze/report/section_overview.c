@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* The first screen: what a newcomer wants to know, in 80 x 24. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "figures.h"
+#include "report.h"
+#include "steps.h"
+#include "trends.h"
+
+enum { ROWS = 3, WIDTH = 80, LINES = 23 }; /* a screen, but for the next prompt */
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* ---- The command ---- */
+
+static char *join_arguments(const struct mst_file_info *info)
+{
+	size_t size = 1;
+	for (uint32_t i = 0; i < info->argc; i++)
+		size += strlen(info->argv[i]) + 1;
+	char *text = malloc(size), *to = text;
+	if (!text)
+		return NULL;
+	for (uint32_t i = 0; i < info->argc; i++) {
+		const char *word = info->argv[i];
+		const char *slash = i == 0 ? strrchr(word, '/') : NULL;
+		to = stpcpy(to, slash && slash[1] ? slash + 1 : word);
+		if (i + 1 < info->argc)
+			*to++ = ' ';
+	}
+	*to = '\0';
+	return text;
+}
+
+static const char *describe_end(const struct report *r, char text[64])
+{
+	if (!r->ended)
+		return strcpy(text, "the end is missing");
+	switch ((enum mst_end_reason)r->end.reason) {
+	case MST_END_EXIT:
+		snprintf(text, 64, "exit %" PRIu32, r->end.detail);
+		return text;
+	case MST_END_SIGNAL:
+		snprintf(text, 64, "killed by signal %" PRIu32, r->end.detail);
+		return text;
+	case MST_END_EXEC:
+		return strcpy(text, "went on as another program");
+	case MST_END_DETACHED:
+		return strcpy(text, "recording was stopped");
+	case MST_END_UNKNOWN:
+		break;
+	}
+	return strcpy(text, "end unknown");
+}
+
+/* The title: as much of the command as fits, how it ran, when. */
+static void write_title(struct report *r, const char *command, const char *run, const char *date)
+{
+	char *title;
+	const int rest = (int)(strlen(run) + strlen(date)) + 4;
+	const int room = rest < WIDTH ? WIDTH - rest : 1, n = (int)strlen(command);
+	if (asprintf(&title, "%.*s%s   %s%s", n > room ? room - 3 : room, command, n > room ? "..." : "", run,
+		     date) < 0) {
+		r->no_memory = true;
+		return;
+	}
+	answer_screen(r->answer, title, LINES);
+	free(title);
+}
+
+static void write_command(struct report *r)
+{
+	const struct mst_file_info *info = mst_reader_info(r->reader);
+	const uint64_t duration = r->end_ns - r->begin_ns;
+	char *command = join_arguments(info);
+	char end[64], run[160], text[FIGURE_SIZE], date[32] = "";
+	const time_t started = (time_t)(info->start_ns / 1000000000);
+	struct tm tm;
+	uint32_t threads;
+	mst_reader_threads(r->reader, &threads);
+	if (info->start_ns && localtime_r(&started, &tm))
+		strftime(date, sizeof(date), ", %Y-%m-%d %H:%M", &tm);
+	snprintf(run, sizeof(run), "%s, %s, %" PRIu32 " thread%s", figure_time(text, duration),
+		 describe_end(r, end), threads, plural(threads));
+	write_title(r, command ? command : "", run, date);
+	answer_fact_text(r->answer, "command", NULL, command ? command : "");
+	answer_fact(r->answer, "duration_ns", NULL, ANSWER_NS, duration);
+	answer_fact_text(r->answer, "end", NULL, end);
+	answer_fact(r->answer, "threads", NULL, ANSWER_COUNT, threads);
+	answer_fact(r->answer, "pid", NULL, ANSWER_COUNT, info->pid);
+	r->no_memory |= !command;
+	free(command);
+}
+
+/* ---- Figures ---- */
+
+static void write_live(struct report *r, const struct report_totals *t)
+{
+	char line[160], bytes[FIGURE_SIZE], blocks[FIGURE_SIZE], at[FIGURE_SIZE];
+	snprintf(line, sizeof(line), "%s in %s block%s at %s", figure_bytes(bytes, t->then_bytes, false),
+		 figure_count(blocks, t->then_blocks), plural(t->then_blocks),
+		 figure_time(at, profile_point_ns(r->profile)));
+	answer_fact_text(r->answer, "peak", "peak", line);
+	answer_fact(r->answer, "peak_bytes", NULL, ANSWER_BYTES, t->then_bytes);
+	answer_fact(r->answer, "peak_blocks", NULL, ANSWER_COUNT, t->then_blocks);
+	answer_fact(r->answer, "peak_ns", NULL, ANSWER_NS, profile_point_ns(r->profile));
+	snprintf(line, sizeof(line), "%s in %s block%s (%s of the peak)",
+		 figure_bytes(bytes, t->end_bytes, false), figure_count(blocks, t->end_blocks),
+		 plural(t->end_blocks), figure_share(at, report_share(t->end_bytes, t->then_bytes)));
+	answer_fact_text(r->answer, "at_the_end", "at the end", line);
+	answer_fact(r->answer, "end_bytes", NULL, ANSWER_BYTES, t->end_bytes);
+	answer_fact(r->answer, "end_blocks", NULL, ANSWER_COUNT, t->end_blocks);
+}
+
+static void write_allocated(struct report *r, const struct report_totals *t)
+{
+	char line[200], bytes[FIGURE_SIZE], calls[FIGURE_SIZE], rate[FIGURE_SIZE], share[FIGURE_SIZE];
+	const uint64_t duration = r->end_ns - r->begin_ns;
+	int n = snprintf(line, sizeof(line), "%s in %s call%s, %s", figure_bytes(bytes, t->bytes, false),
+			 figure_count(calls, t->calls), plural(t->calls),
+			 figure_rate(rate, t->calls, duration));
+	if (r->lives)
+		snprintf(line + n, sizeof(line) - (size_t)n, "; %s temporary",
+			 figure_share(share, report_share(lives_temporary(r->lives), t->calls)));
+	answer_fact_text(r->answer, "allocated", "allocated", line);
+	answer_fact(r->answer, "bytes", NULL, ANSWER_BYTES, t->bytes);
+	answer_fact(r->answer, "calls", NULL, ANSWER_COUNT, t->calls);
+	if (r->lives)
+		answer_fact(r->answer, "temporary", NULL, ANSWER_COUNT, lives_temporary(r->lives));
+}
+
+enum { GRAPH = 64 };
+
+static void write_graph(struct report *r)
+{
+	int64_t levels[GRAPH];
+	uint32_t n;
+	const struct timeline_point *points = timeline_points(r->timeline, &n);
+	const uint32_t shown = n < GRAPH ? n : GRAPH;
+	bool any = false;
+	for (uint32_t i = 0; i < shown; i++) {
+		levels[i] = (int64_t)points[(uint64_t)(i + 1) * n / shown - 1].bytes;
+		any |= levels[i];
+	}
+	answer_fact_series(r->answer, "live_bytes", any ? "live" : NULL, levels, shown);
+}
+
+/* ---- The largest sites ---- */
+
+static const struct answer_column columns[] = {
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
+	{ "blocks", "blocks", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	REPORT_GROUP_COLUMNS,
+};
+
+static const struct answer_column growth_columns[] = {
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "bytes_per_minute", "a minute", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "since_ns", "since", ANSWER_NS, ANSWER_EVERYWHERE },
+	REPORT_GROUP_COLUMNS,
+};
+
+static const struct answer_column churn_columns[] = {
+	{ "bytes", "bytes", ANSWER_BYTES, ANSWER_EVERYWHERE },
+	{ "share", "share", ANSWER_SHARE, ANSWER_EVERYWHERE },
+	{ "calls", "calls", ANSWER_COUNT, ANSWER_EVERYWHERE },
+	REPORT_GROUP_COLUMNS,
+};
+
+static void write_group(struct report *r, const struct group *g, enum group_order order, uint64_t all)
+{
+	const uint64_t blocks = order == ORDER_THEN ? g->then_blocks : g->end_blocks;
+	const uint64_t figure = group_figure(g, order);
+	answer_number(r->answer, order == ORDER_CALLS ? g->bytes : figure);
+	answer_real(r->answer, report_share(figure, all));
+	answer_number(r->answer, order == ORDER_CALLS ? g->calls : blocks);
+	report_name_group(r, g, BY_SITE);
+}
+
+static void write_largest(struct report *r, struct groups *groups, const char *key, const char *title,
+			  enum group_order order, uint64_t all)
+{
+	const struct answer_column *const c = order == ORDER_CALLS ? churn_columns : columns;
+	if (all == 0)
+		return;
+	r->no_memory |= !groups_sort(groups, order);
+	answer_table(r->answer, key, title, c, sizeof(columns) / sizeof(*columns));
+	for (uint32_t i = 0; i < groups->n && i < report_top(r, ROWS); i++) {
+		if (group_figure(&groups->items[i], order))
+			write_group(r, &groups->items[i], order, all);
+	}
+}
+
+/* ---- Growth ---- */
+
+struct grower {
+	uint32_t group;
+	struct judgement judgement;
+};
+
+/* The groups that grow, the fastest first: at most ROWS. `groups` are sorted by what is live at the end. */
+static uint32_t find_growers(struct report *r, const struct groups *groups, struct trends *trends,
+			     struct grower growers[ROWS])
+{
+	uint32_t n = 0;
+	r->no_memory |= !trends_follow(trends, r, groups);
+	for (uint32_t i = 0; i < trends->n && !r->no_memory; i++) {
+		struct grower g = { .group = i };
+		r->no_memory |= !trends_judge(trends, r, i, &g.judgement);
+		if (g.judgement.verdict != VERDICT_GROWING)
+			continue;
+		uint32_t at = n < ROWS ? n++ : ROWS;
+		for (; at > 0 && growers[at - 1].judgement.slope < g.judgement.slope; at--) {
+			if (at < ROWS)
+				growers[at] = growers[at - 1];
+		}
+		if (at < ROWS)
+			growers[at] = g;
+	}
+	return n;
+}
+
+static void write_growers(struct report *r, const struct groups *groups, const struct grower *growers,
+			  uint32_t n)
+{
+	if (n == 0)
+		return;
+	answer_table(r->answer, "growth", "What grows", growth_columns,
+		     sizeof(growth_columns) / sizeof(*growth_columns));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct group *g = &groups->items[growers[i].group];
+		answer_number(r->answer, g->end_bytes);
+		answer_number(r->answer, (uint64_t)(growers[i].judgement.slope * 60));
+		answer_number(r->answer, growers[i].judgement.since_ns);
+		report_name_group(r, g, BY_SITE);
+	}
+}
+
+/* ---- What stands out ---- */
+
+static const char *function_of(struct report *r, const struct group *g)
+{
+	const struct site *site = sites_of(r->sites, g->stack);
+	return site && site->call != MST_NONE ? call_sites_at(r->calls, site->call)->function : "one site";
+}
+
+static void note_growth(struct report *r, const struct groups *groups, const struct grower *growers,
+			uint32_t n)
+{
+	char bytes[FIGURE_SIZE], since[FIGURE_SIZE];
+	if (n)
+		answer_note(r->answer, "%.60s grows by %s a minute since %s.",
+			    function_of(r, &groups->items[growers[0].group]),
+			    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), false),
+			    figure_time(since, growers[0].judgement.since_ns));
+}
+
+static void note_concentration(struct report *r, struct groups *groups, uint64_t peak)
+{
+	char share[FIGURE_SIZE];
+	if (!groups_sort(groups, ORDER_THEN)) {
+		r->no_memory = true;
+		return;
+	}
+	if (groups->n && report_share(groups->items[0].then_bytes, peak) >= .4)
+		answer_note(r->answer, "%s of the peak is one site, %.60s.",
+			    figure_share(share, report_share(groups->items[0].then_bytes, peak)),
+			    function_of(r, &groups->items[0]));
+}
+
+static void note_next(struct report *r)
+{
+	char names[80] = "", *to = names;
+	for (const struct report_section *const *s = report_sections + 1; *s; s++) {
+		if (strcmp((*s)->name, "libraries") == 0)
+			break;
+		to += sprintf(to, "%s%s", to == names ? "" : "|", (*s)->name);
+	}
+	answer_note(r->answer, "next: msreport %s %s", names, r->name);
+}
+
+static void write_overview(struct report *r)
+{
+	const struct report_totals totals = report_totals(r, r->profile);
+	struct groups groups;
+	struct trends trends = { 0 };
+	struct grower growers[ROWS];
+	answer_section(r->answer, "overview", NULL);
+	write_command(r);
+	write_live(r, &totals);
+	write_allocated(r, &totals);
+	write_graph(r);
+	if (report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
+		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, totals.then_bytes);
+		write_largest(r, &groups, "end_sites", "What is left at the end", ORDER_END,
+			      totals.end_bytes);
+		const uint32_t n = find_growers(r, &groups, &trends, growers);
+		write_growers(r, &groups, growers, n);
+		note_growth(r, &groups, growers, n);
+		write_largest(r, &groups, "churn_sites", "What churns", ORDER_CALLS, totals.calls);
+		note_concentration(r, &groups, totals.then_bytes);
+	}
+	note_next(r);
+	trends_finish(&trends);
+	groups_finish(&groups);
+}
+
+const struct report_section section_overview = {
+	.name = "overview",
+	.help = "one screen: peak, end, what grows, what churns (the default)",
+	.needs = NEEDS_TIMELINE | WANTS_LIVES,
+	.write = write_overview,
+};

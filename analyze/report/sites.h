@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The site of a stack: the innermost call of the program's own code. Allocators, wrappers and containers inside of it
+ * (hidden_frames.h, and what the user adds) are only what it went through.
+ */
+#ifndef ANALYZE_SITES_H
+#define ANALYZE_SITES_H
+
+#include "call_sites.h"
+#include "mstrace.h"
+
+struct sites;
+
+/* Patterns of fnmatch(3) of functions that are hidden, beside the built-in ones; with `all`, none is. */
+struct sites_hidden {
+	const char *const *patterns;
+	size_t n;
+	bool all;
+};
+
+/* After the replay. All arguments must outlive it. NULL: no memory. */
+struct sites *sites_create(const struct mst_reader *reader, struct call_sites *calls,
+			   const struct sites_hidden *hidden);
+void sites_destroy(struct sites *sites); /* NULL is allowed */
+
+struct site {
+	uint32_t call;   /* a number of call_sites.h */
+	uint32_t module; /* MST_NONE: code in no known object */
+	uint32_t via;    /* the innermost hidden call; MST_NONE: the site itself allocated */
+	bool inlined;    /* the call is inlined into its caller */
+};
+
+/* The site of a stack; of the root: `call` is MST_NONE. Valid until sites_destroy(). NULL: no memory. */
+const struct site *sites_of(struct sites *sites, uint32_t stack);
+
+/*
+ * A number that tells stacks apart: of the functions and modules from the innermost call outwards, without lines and
+ * addresses, so it is the same in each run, and in each build in which the functions are the same. 0: no memory.
+ */
+uint64_t sites_id(struct sites *sites, uint32_t stack);
+
+struct call_sites *sites_calls(const struct sites *sites);
+
+/* The last part of a module's path. "" for MST_NONE. */
+const char *sites_module(const struct sites *sites, uint32_t module);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes of the present bucket are added up by stack in `pending`, and appended to a log when the bucket ends. A log
+ * that grows too long is rewritten with half the buckets.
+ */
+#include "timeline.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "sample_weight.h"
+
+/* The longest log that is kept in full: 96 MiB. */
+#define MAX_CHANGES ((size_t)4 << 20)
+
+struct change {
+	uint32_t stack;
+	uint64_t bytes; /* modulo 2^64 */
+};
+
+struct pending {
+	uint64_t bytes;
+	bool touched;
+};
+
+struct timeline {
+	struct observer observer;
+	uint64_t begin_ns, end_ns;
+	uint64_t span_ns; /* of a bucket */
+
+	/* Buckets that have ended; what is left is the present one, number n_buckets. */
+	struct timeline_point points[TIMELINE_BUCKETS];
+	size_t ends[TIMELINE_BUCKETS]; /* the changes before this one are of the bucket or an earlier one */
+	uint32_t n_buckets;
+	struct change *changes;
+	size_t n_changes, room_changes;
+
+	struct timeline_point now; /* of the present bucket so far */
+	struct pending *pending;   /* by stack */
+	uint32_t room_pending;
+	uint32_t *touched; /* stacks with pending changes */
+	uint32_t n_touched, room_touched;
+
+	uint32_t *counts; /* scratch: records by token */
+	uint32_t room_counts;
+
+	/* Of the trace, and of the present chunk. */
+	const struct mst_kind *kinds;
+	uint64_t mean; /* of a sample, else 0 */
+	unsigned time_shift;
+};
+
+static uint32_t bucket_at(const struct timeline *t, uint64_t time_ns)
+{
+	if (time_ns <= t->begin_ns)
+		return 0;
+	const uint64_t bucket = (time_ns - t->begin_ns) / t->span_ns;
+	return bucket < TIMELINE_BUCKETS ? (uint32_t)bucket : TIMELINE_BUCKETS - 1;
+}
+
+/* ---- The log ---- */
+
+static bool add_pending(struct timeline *t, uint32_t stack, uint64_t bytes)
+{
+	struct pending *p = &t->pending[stack];
+	assert(stack < t->room_pending);
+	if (!p->touched) {
+		if (!array_reserve(&t->touched, t->n_touched, &t->room_touched, sizeof(*t->touched)))
+			return false;
+		t->touched[t->n_touched++] = stack;
+		p->touched = true;
+	}
+	p->bytes += bytes;
+	return true;
+}
+
+/* Appends the pending changes to the log. */
+static bool end_bucket(struct timeline *t)
+{
+	assert(t->n_buckets < TIMELINE_BUCKETS);
+	for (uint32_t i = 0; i < t->n_touched; i++) {
+		struct pending *p = &t->pending[t->touched[i]];
+		if (p->bytes) {
+			if (!array_reserve(&t->changes, t->n_changes, &t->room_changes, sizeof(*t->changes)))
+				return false;
+			t->changes[t->n_changes++] = (struct change){ t->touched[i], p->bytes };
+		}
+		*p = (struct pending){ 0 };
+	}
+	t->n_touched = 0;
+	t->ends[t->n_buckets] = t->n_changes;
+	t->points[t->n_buckets++] = t->now;
+	t->now.allocated = t->now.calls = 0;
+	return true;
+}
+
+/* Makes one bucket of two. All pending changes must have been appended. */
+static bool merge_pairs(struct timeline *t)
+{
+	const uint32_t n = t->n_buckets;
+	struct timeline_point points[TIMELINE_BUCKETS];
+	size_t from = 0;
+	assert(t->n_touched == 0);
+	memcpy(points, t->points, sizeof(points));
+	t->n_buckets = 0;
+	t->n_changes = 0;
+	for (uint32_t i = 0; i < n; i += 2) {
+		const uint32_t last = i + 1 < n ? i + 1 : i;
+		const size_t end = t->ends[last];
+		for (; from < end; from++) {
+			if (!add_pending(t, t->changes[from].stack, t->changes[from].bytes))
+				return false;
+		}
+		const struct timeline_point now = t->now;
+		t->now = points[last];
+		if (last != i) {
+			t->now.allocated += points[i].allocated;
+			t->now.calls += points[i].calls;
+		}
+		/* The log is never longer than what it is made of. */
+		if (!end_bucket(t))
+			return false;
+		t->now = now;
+	}
+	t->span_ns *= 2;
+	return true;
+}
+
+/* Ends the buckets before `bucket`. */
+static bool move_to(struct timeline *t, uint64_t time_ns)
+{
+	while (t->n_buckets < bucket_at(t, time_ns)) {
+		if (!end_bucket(t))
+			return false;
+		while (t->n_changes > MAX_CHANGES && t->n_buckets > 8 && t->n_buckets % 2 == 0)
+			if (!merge_pairs(t))
+				return false;
+	}
+	return true;
+}
+
+/* ---- The observer ---- */
+
+/* Accounts for `n` records of a token. */
+static bool add_records(struct timeline *t, const struct mst_chunk *chunk, const struct mst_token *token,
+			uint32_t n)
+{
+	const struct mst_kind *kind = &t->kinds[token->kind];
+	if (n == 0 || token->role >= MST_CALL || kind->op == MST_OP_UNKNOWN)
+		return true;
+	const uint64_t shares = n * weight_shares(t->mean, kind->size);
+	const uint64_t bytes = n * weight_bytes(t->mean, kind->size, kind->size);
+	const bool comes = token->role == MST_ALLOC;
+	t->now.bytes += comes ? bytes : -bytes;
+	t->now.blocks += comes ? shares : -shares;
+	if (comes && !chunk->initial) {
+		t->now.allocated += bytes;
+		t->now.calls += shares;
+	}
+	return add_pending(t, kind->stack, comes ? bytes : -bytes);
+}
+
+static bool add_tokens(struct timeline *t, const struct mst_chunk *chunk, const uint32_t *counts)
+{
+	for (uint32_t i = 0; i < chunk->n_tokens; i++) {
+		if (!add_records(t, chunk, &chunk->tokens[i], counts ? counts[i] : chunk->tokens[i].count))
+			return false;
+	}
+	return true;
+}
+
+/* Accounts for the records [from, to). */
+static bool add_part(struct timeline *t, const struct mst_chunk *chunk, uint32_t from, uint32_t to)
+{
+	if (chunk->n_tokens == 0)
+		return true;
+	if (!array_reserve(&t->counts, chunk->n_tokens - 1, &t->room_counts, sizeof(*t->counts)))
+		return false;
+	memset(t->counts, 0, chunk->n_tokens * sizeof(*t->counts));
+	for (uint32_t i = from; i < to; i++)
+		t->counts[chunk->records[i]]++;
+	return add_tokens(t, chunk, t->counts);
+}
+
+/* The record at which the calls begin whose time is that of stamp `i`: a pair belongs to its first record's time. */
+static uint32_t first_record(const struct mst_chunk *chunk, uint32_t i)
+{
+	const uint32_t record = chunk->stamps[i].record;
+	if (record == 0)
+		return 0;
+	const unsigned role = chunk->tokens[chunk->records[record - 1]].role;
+	return record + (role == MST_OUT || role == MST_KEEP);
+}
+
+static bool add_by_records(struct timeline *t, const struct mst_chunk *chunk)
+{
+	uint32_t from = 0;
+	for (uint32_t i = 1; i < chunk->n_stamps; i++) {
+		const uint64_t time_ns = chunk->stamps[i].time << t->time_shift;
+		if (bucket_at(t, time_ns) <= t->n_buckets)
+			continue;
+		const uint32_t to = first_record(chunk, i);
+		if (!add_part(t, chunk, from, to) || !move_to(t, time_ns))
+			return false;
+		from = to;
+	}
+	return add_part(t, chunk, from, chunk->n_records);
+}
+
+static bool begin_chunk(struct timeline *t, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	uint32_t n;
+	mst_reader_stacks(reader, &n);
+	t->kinds = mst_reader_kinds(reader, &n);
+	t->time_shift = mst_reader_time_shift(reader);
+	t->mean = mst_reader_info(reader)->sample_bytes;
+	mst_reader_stacks(reader, &n);
+	return array_reserve_zeroed(&t->pending, n, &t->room_pending, sizeof(*t->pending)) &&
+	       move_to(t, chunk->first_time << t->time_shift);
+}
+
+static bool sums_suffice(struct observer *observer, const struct mst_reader *reader,
+			 const struct mst_chunk *chunk)
+{
+	const struct timeline *t = (const struct timeline *)observer;
+	const unsigned shift = mst_reader_time_shift(reader);
+	return chunk->initial ||
+	       bucket_at(t, chunk->first_time << shift) == bucket_at(t, chunk->last_time << shift);
+}
+
+static int see_sums(struct observer *observer, const struct mst_reader *reader, const struct mst_chunk *chunk)
+{
+	struct timeline *t = (struct timeline *)observer;
+	return begin_chunk(t, reader, chunk) && add_tokens(t, chunk, NULL) ? 0 : MST_ERR_NOMEM;
+}
+
+static int see_chunk(struct observer *observer, const struct mst_reader *reader,
+		     const struct mst_chunk *chunk)
+{
+	struct timeline *t = (struct timeline *)observer;
+	if (sums_suffice(observer, reader, chunk))
+		return see_sums(observer, reader, chunk);
+	return begin_chunk(t, reader, chunk) && add_by_records(t, chunk) ? 0 : MST_ERR_NOMEM;
+}
+
+static int see_end(struct observer *observer, const struct mst_reader *reader)
+{
+	struct timeline *t = (struct timeline *)observer;
+	(void)reader;
+	if (!move_to(t, t->end_ns) || !end_bucket(t))
+		return MST_ERR_NOMEM;
+	for (uint32_t i = 0; i < t->n_buckets; i++) {
+		t->points[i].blocks = weight_blocks(t->points[i].blocks);
+		t->points[i].calls = weight_blocks(t->points[i].calls);
+	}
+	return 0;
+}
+
+struct timeline *timeline_create(uint64_t begin_ns, uint64_t end_ns)
+{
+	static const struct observer_impl impl = {
+		.chunk = see_chunk,
+		.sums_suffice = sums_suffice,
+		.sums = see_sums,
+		.end = see_end,
+	};
+	struct timeline *t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->observer = (struct observer){
+		.impl = &impl,
+		.spared = MST_ADDRESSES | MST_SP_CHANGES | MST_IDENTITY | MST_INSTRUCTIONS | MST_THREADS,
+	};
+	t->begin_ns = begin_ns;
+	t->end_ns = end_ns > begin_ns ? end_ns : begin_ns;
+	t->span_ns = (t->end_ns - t->begin_ns) / TIMELINE_BUCKETS + 1;
+	return t;
+}
+
+void timeline_destroy(struct timeline *t)
+{
+	if (!t)
+		return;
+	free(t->changes);
+	free(t->pending);
+	free(t->touched);
+	free(t->counts);
+	free(t);
+}
+
+struct observer *timeline_observer(struct timeline *t)
+{
+	return &t->observer;
+}
+
+/* ---- The result ---- */
+
+const struct timeline_point *timeline_points(const struct timeline *t, uint32_t *n)
+{
+	*n = t->n_buckets;
+	return t->points;
+}
+
+uint64_t timeline_begins_ns(const struct timeline *t, uint32_t bucket)
+{
+	return t->begin_ns + bucket * t->span_ns;
+}
+
+void timeline_follow(const struct timeline *t, const uint32_t *group_of, uint32_t n_stacks, uint32_t n_groups,
+		     int64_t *series)
+{
+	const uint32_t n = t->n_buckets;
+	size_t i = 0;
+	memset(series, 0, (size_t)n_groups * n * sizeof(*series));
+	for (uint32_t bucket = 0; bucket < n; bucket++) {
+		for (; i < t->ends[bucket]; i++) {
+			const struct change *c = &t->changes[i];
+			const uint32_t group = c->stack < n_stacks ? group_of[c->stack] : MST_NONE;
+			assert(group == MST_NONE || group < n_groups);
+			if (group != MST_NONE)
+				series[(size_t)group * n + bucket] += (int64_t)c->bytes;
+		}
+	}
+	for (uint32_t g = 0; g < n_groups; g++) {
+		for (uint32_t bucket = 1; bucket < n; bucket++)
+			series[(size_t)g * n + bucket] += series[(size_t)g * n + bucket - 1];
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The live bytes of the largest groups over time, and what is to be thought of them. */
+#ifndef ANALYZE_TRENDS_H
+#define ANALYZE_TRENDS_H
+
+#include "groups.h"
+#include "verdict.h"
+
+struct report;
+
+enum { TRENDS_MOST = 1000 }; /* groups that are followed */
+
+struct trends {
+	uint32_t n;       /* groups, the first ones */
+	uint32_t buckets; /* of each */
+	int64_t *series;  /* [n * buckets] */
+	const struct group *groups;
+};
+
+/*
+ * For groups of report->profile, of which the first TRENDS_MOST are followed. Zero-initialise. False: no memory;
+ * trends_finish() must still be called. Groups by thread, size and type can't be followed: n stays 0.
+ */
+bool trends_follow(struct trends *trends, struct report *report, const struct groups *groups);
+void trends_finish(struct trends *trends);
+
+/* The series of a group by its index; NULL: it wasn't followed. */
+const int64_t *trends_series(const struct trends *trends, uint32_t group);
+
+/* Of a group that wasn't followed: VERDICT_NONE. False: no memory. */
+bool trends_judge(const struct trends *trends, const struct report *report, uint32_t group,
+		  struct judgement *judgement);
+
+#endif

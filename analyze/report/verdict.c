@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SECOND 1000000000u
+
+const char *const verdict_names[VERDICTS] = {
+	[VERDICT_NONE] = "not judged",   [VERDICT_ONCE] = "once",       [VERDICT_BOUNDED] = "bounded",
+	[VERDICT_SAWTOOTH] = "sawtooth", [VERDICT_GROWING] = "growing",
+};
+
+struct range {
+	int64_t low, high;
+};
+
+/* Of [from, to), not empty. */
+static struct range range_of(const int64_t *series, uint32_t from, uint32_t to)
+{
+	struct range r = { series[from], series[from] };
+	for (uint32_t i = from + 1; i < to; i++) {
+		if (series[i] < r.low)
+			r.low = series[i];
+		if (series[i] > r.high)
+			r.high = series[i];
+	}
+	return r;
+}
+
+/* ---- Slope ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/*
+ * The median of the slopes of all pairs of points, in bytes a bucket, and *low, the lower end of its 95 % interval: the
+ * slope whose rank is as far below the middle as Kendall's statistic of unrelated points may lie. False: no memory.
+ */
+static bool find_slope(const int64_t *series, uint32_t n, double *slope, double *low)
+{
+	const size_t pairs = (size_t)n * (n - 1) / 2;
+	double *slopes = malloc(pairs * sizeof(*slopes));
+	size_t k = 0;
+	if (!slopes)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = i + 1; j < n; j++)
+			slopes[k++] = ((double)series[j] - (double)series[i]) / (j - i);
+	}
+	qsort(slopes, pairs, sizeof(*slopes), compare);
+	const double spread = 1.96 * sqrt((double)n * (n - 1) * (2.0 * n + 5) / 18);
+	const double rank = ((double)pairs - spread) / 2;
+	*slope = pairs % 2 ? slopes[pairs / 2] : (slopes[pairs / 2 - 1] + slopes[pairs / 2]) / 2;
+	*low = slopes[rank > 0 ? (size_t)rank : 0];
+	free(slopes);
+	return true;
+}
+
+/* The end of the last bucket from `from` on whose level is the lowest. */
+static uint64_t last_low_ns(const struct trend *t, uint32_t from)
+{
+	const int64_t low = range_of(t->series, from, t->n).low;
+	uint32_t last = from;
+	for (uint32_t i = from; i < t->n; i++) {
+		if (t->series[i] == low)
+			last = i;
+	}
+	return t->begin_ns + (last + 1) * t->span_ns;
+}
+
+/* ---- The rules ---- */
+
+enum { FEW_BUCKETS = 20, FEW_BLOCKS = 10 };
+
+static bool is_once(const struct trend *t)
+{
+	uint32_t first = 0, last = 0;
+	if (t->allocated != t->live)
+		return false;
+	while (first < t->n && t->series[first] == 0)
+		first++;
+	for (uint32_t i = 1; i < t->n; i++) {
+		if (t->series[i] != t->series[i - 1])
+			last = i;
+	}
+	return first >= last || last - first < t->n / 20;
+}
+
+static bool is_bounded(const struct trend *t)
+{
+	const struct range half = range_of(t->series, t->n / 2, t->n);
+	return t->allocated > t->live && half.low > 0 && (double)half.high < 1.5 * (double)half.low;
+}
+
+static bool is_sawtooth(const struct trend *t)
+{
+	int64_t high = 0, low = 0;
+	unsigned falls = 0;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const int64_t live = t->series[i];
+		if (live > high)
+			high = live;
+		if (live < high / 2) {
+			falls++;
+			high = low = live;
+		} else if (live < low) {
+			low = live;
+		}
+	}
+	return falls >= 2;
+}
+
+/* False: no memory. */
+static bool judge_growth(const struct trend *t, struct judgement *j)
+{
+	const uint32_t from = t->n / 10, third = (t->n - from) / 3;
+	double slope, low;
+	if (t->live < FEW_BLOCKS ||
+	    range_of(t->series, t->n - third, t->n).low <= range_of(t->series, from, from + third).high)
+		return true;
+	if (!find_slope(t->series + from, t->n - from, &slope, &low))
+		return false;
+	if (slope > 0 && low > 0) {
+		j->verdict = VERDICT_GROWING;
+		j->slope = slope * SECOND / (double)t->span_ns;
+		j->since_ns = last_low_ns(t, from);
+	}
+	return true;
+}
+
+bool verdict_judge(const struct trend *t, struct judgement *j)
+{
+	*j = (struct judgement){ 0 };
+	if (t->n < FEW_BUCKETS || t->n * t->span_ns < SECOND)
+		return true;
+	if (is_once(t))
+		j->verdict = VERDICT_ONCE;
+	else if (!judge_growth(t, j))
+		return false;
+	if (j->verdict == VERDICT_NONE && is_sawtooth(t))
+		j->verdict = VERDICT_SAWTOOTH;
+	if (j->verdict == VERDICT_NONE && is_bounded(t))
+		j->verdict = VERDICT_BOUNDED;
+	return true;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration.h"
+#include "number.h"
+
+enum {
+	KEY_AT = 0x4000,
+	KEY_FROM,
+	KEY_UNTIL,
+	KEY_BY,
+	KEY_TOP,
+	KEY_HIDE,
+	KEY_ALLOC_FN,
+	KEY_ALL_FRAMES,
+	KEY_TEMPORARY,
+	KEY_THRESHOLD,
+	KEY_FORMAT,
+	KEY_SI,
+	KEY_SYMBOLS,
+};
+
+enum { GROUP_QUESTION = 1, GROUP_SITES, GROUP_OUTPUT, GROUP_DIAGNOSTICS };
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "The question:", GROUP_QUESTION },
+	{ "at", KEY_AT, "TIME", 0, "of section peak: the moment, as 1.5s, 300ms, 2m, peak or end (peak)",
+	  GROUP_QUESTION },
+	{ "from", KEY_FROM, "TIME", 0, "of section growth: what was allocated after it (a tenth of the run)",
+	  GROUP_QUESTION },
+	{ "until", KEY_UNTIL, "TIME", 0, "of section growth: and is live at it (the end)", GROUP_QUESTION },
+	{ "by", KEY_BY, "GROUP", 0, "sum up by site, stack, function, library, thread, size or type of call",
+	  GROUP_QUESTION },
+	{ "top", KEY_TOP, "N", 0, "rows of each table", GROUP_QUESTION },
+	{ "temporary", KEY_TEMPORARY, "N", 0,
+	  "a block is temporary if its thread makes at most N allocations before it is freed (0)",
+	  GROUP_QUESTION },
+	{ "threshold", KEY_THRESHOLD, "PERCENT", 0, "leave smaller shares out of the tree (3)",
+	  GROUP_QUESTION },
+	{ NULL, 0, NULL, 0, "Sites:", GROUP_SITES },
+	{ "alloc-fn", KEY_ALLOC_FN, "NAME", 0, "this function is an allocator, not a site (repeatable)",
+	  GROUP_SITES },
+	{ "hide", KEY_HIDE, "PATTERN", 0, "nor are functions that match, such as 'my::alloc*' (repeatable)",
+	  GROUP_SITES },
+	{ "all-frames", KEY_ALL_FRAMES, NULL, 0, "the innermost function is the site, whatever it is",
+	  GROUP_SITES },
+	{ NULL, 0, NULL, 0, "Output:", GROUP_OUTPUT },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "text, json, markdown or csv (text)", GROUP_OUTPUT },
+	{ "output", 'o', "FILE", 0, "write FILE; - is standard output (-)", GROUP_OUTPUT },
+	{ "si", KEY_SI, NULL, 0, "units of 1000 bytes instead of 1024", GROUP_OUTPUT },
+	{ "jobs", 'j', "N", 0, "decode with so many threads (one for each processor)", GROUP_OUTPUT },
+	{ NULL, 0, NULL, 0, "Diagnostics:", GROUP_DIAGNOSTICS },
+	{ "symbols", KEY_SYMBOLS, "DIR", 0,
+	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
+	  GROUP_DIAGNOSTICS },
+	{ "quiet", 'q', NULL, 0, "no notices, no progress", GROUP_DIAGNOSTICS },
+	{ "verbose", 'v', NULL, 0, "say more about the trace", GROUP_DIAGNOSTICS },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Answer questions about the heap of a program that msrec recorded. Without a SECTION: one screen."
+	"\v"
+	"Exit status: 0 complete answer; 1 answer about the intact part of a damaged trace; 2 no answer; 64 wrong "
+	"usage.";
+
+/* Behind the options: the sections there are. */
+static char *list_sections(int key, const char *text, void *input)
+{
+	char *list;
+	size_t size;
+	(void)input;
+	if (key != ARGP_KEY_HELP_PRE_DOC)
+		return (char *)text;
+	FILE *out = open_memstream(&list, &size);
+	if (!out)
+		return (char *)text;
+	fprintf(out, "%s\n\nSections:\n", text);
+	for (const struct report_section *const *s = report_sections; *s; s++)
+		fprintf(out, "  %-10s %s\n", (*s)->name, (*s)->help);
+	return fclose(out) == 0 ? list : (char *)text;
+}
+
+static void parse_number(struct argp_state *state, const char *option, const char *value, uint64_t most,
+			 uint64_t *n)
+{
+	if (!number_natural(value, most, n))
+		argp_error(state, "--%s=%s: should be a number", option, value);
+}
+
+/* In whole ms. */
+static uint64_t parse_time(struct argp_state *state, const char *option, const char *value)
+{
+	uint64_t ns = 0;
+	if (!duration_parse(value, &ns))
+		argp_error(state, "--%s=%s: should be a time such as 1.5s, 300ms or 2m", option, value);
+	return ns / 1000000;
+}
+
+static void parse_at(struct report_command *command, struct argp_state *state, const char *value)
+{
+	struct at *at = &command->query.at;
+	if (strcmp(value, "peak") == 0)
+		at->kind = AT_PEAK;
+	else if (strcmp(value, "end") == 0)
+		at->kind = AT_END;
+	else
+		*at = (struct at){ .kind = AT_TIME, .time = parse_time(state, "at", value) };
+}
+
+static void parse_by(struct report_command *command, struct argp_state *state, const char *value)
+{
+	unsigned by = 0;
+	while (by < GROUPINGS && strcmp(group_names[by], value) != 0)
+		by++;
+	if (by == GROUPINGS)
+		argp_error(state, "--by=%s: should be site, stack, function, library, thread, size or type",
+			   value);
+	command->query.by = (enum group_by)by;
+	command->query.by_given = true;
+}
+
+static void parse_format(struct report_command *command, struct argp_state *state, const char *value)
+{
+	static const char *const names[] = { "text", "json", "markdown", "csv" };
+	unsigned i = 0;
+	while (i < 4 && strcmp(names[i], value) != 0)
+		i++;
+	if (i == 4)
+		argp_error(state, "--format=%s: should be text, json, markdown or csv", value);
+	command->format = (enum report_format)i;
+}
+
+static error_t add_pattern(struct report_command *command, const char *pattern)
+{
+	struct sites_hidden *hidden = &command->query.hidden;
+	const char **patterns = reallocarray(command->patterns, hidden->n + 1, sizeof(*patterns));
+	if (!patterns)
+		return ENOMEM;
+	patterns[hidden->n++] = pattern;
+	hidden->patterns = command->patterns = patterns;
+	return 0;
+}
+
+static error_t add_symbol_dir(struct tool *tool, const char *directory)
+{
+	const char **dirs = reallocarray(tool->symbol_dirs, tool->n_symbol_dirs + 1, sizeof(*dirs));
+	if (!dirs)
+		return ENOMEM;
+	tool->symbol_dirs = dirs;
+	dirs[tool->n_symbol_dirs++] = directory;
+	return 0;
+}
+
+static error_t add_section(struct report_command *command, const struct report_section *section)
+{
+	const struct report_section **sections =
+		reallocarray(command->sections, command->n_sections + 1, sizeof(*sections));
+	if (!sections)
+		return ENOMEM;
+	command->sections = sections;
+	sections[command->n_sections++] = section;
+	return 0;
+}
+
+/* Words that name a section come first; the other one is the trace. */
+static error_t add_word(struct report_command *command, struct argp_state *state, const char *word)
+{
+	const struct report_section *section = report_section_find(word);
+	if (section && !command->input)
+		return add_section(command, section);
+	if (command->input && section)
+		argp_error(state, "the section %s comes before the trace", word);
+	if (command->input)
+		argp_error(state, "more than one trace: %s", word);
+	command->input = word;
+	return 0;
+}
+
+/* The trace is there; without a section the first one is meant. */
+static error_t end_words(struct report_command *command, struct argp_state *state)
+{
+	if (!command->input)
+		argp_error(state,
+			   command->n_sections ? "which trace? (a trace of that name is ./%s)"
+					       : "which trace?",
+			   command->n_sections ? command->sections[command->n_sections - 1]->name : "");
+	return command->n_sections ? 0 : add_section(command, report_sections[0]);
+}
+
+static error_t parse_question(struct report_command *command, struct argp_state *state, int key,
+			      const char *value)
+{
+	uint64_t n = 0;
+	switch (key) {
+	case KEY_AT:
+		parse_at(command, state, value);
+		return 0;
+	case KEY_FROM:
+		command->query.from_ms = parse_time(state, "from", value);
+		command->query.from_given = true;
+		return 0;
+	case KEY_UNTIL:
+		command->query.until_ms = parse_time(state, "until", value);
+		return 0;
+	case KEY_BY:
+		parse_by(command, state, value);
+		return 0;
+	case KEY_TOP:
+		parse_number(state, "top", value, UINT32_MAX, &command->query.top);
+		if (command->query.top == 0)
+			argp_error(state, "--top=%s: should be above 0", value);
+		return 0;
+	case KEY_TEMPORARY:
+		parse_number(state, "temporary", value, UINT32_MAX, &command->query.allowed);
+		return 0;
+	case KEY_THRESHOLD:
+		parse_number(state, "threshold", value, 100, &n);
+		command->query.threshold = (double)n / 100;
+		return 0;
+	case KEY_HIDE:
+	case KEY_ALLOC_FN:
+		return add_pattern(command, value);
+	case KEY_ALL_FRAMES:
+		command->query.hidden.all = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct report_command *command = state->input;
+	uint64_t n = 0;
+	switch (key) {
+	case KEY_FORMAT:
+		parse_format(command, state, value);
+		return 0;
+	case 'o':
+		command->output = value;
+		return 0;
+	case KEY_SI:
+		command->si = true;
+		return 0;
+	case 'j':
+		parse_number(state, "jobs", value, 256, &n);
+		if (n == 0)
+			argp_error(state, "--jobs=%s: should be a number from 1 to 256", value);
+		command->tool.jobs = (unsigned)n;
+		return 0;
+	case KEY_SYMBOLS:
+		return add_symbol_dir(&command->tool, value);
+	case 'q':
+		command->tool.verbosity = -1;
+		return 0;
+	case 'v':
+		command->tool.verbosity++;
+		return 0;
+	case ARGP_KEY_ARG:
+		return add_word(command, state, value);
+	case ARGP_KEY_END:
+		return end_words(command, state);
+	}
+	return parse_question(command, state, key, value);
+}
+
+const struct argp report_argp = {
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "[SECTION...] TRACE",
+	.doc = doc,
+	.help_filter = list_sections,
+};
+
+void report_command_init(struct report_command *command)
+{
+	*command = (struct report_command){
+		.query = { .at.kind = AT_PEAK, .until_ms = PROFILE_NO_TIME, .threshold = .03 },
+	};
+}
+
+void report_command_finish(struct report_command *command)
+{
+	free(command->patterns);
+	free(command->sections);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* msreport's command line. */
+#ifndef ANALYZE_REPORT_OPTIONS_H
+#define ANALYZE_REPORT_OPTIONS_H
+
+#include "report.h"
+#include "tool.h"
+
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN, REPORT_CSV };
+
+struct report_command {
+	struct tool tool;
+	struct report_query query;
+	const char **patterns; /* of query.hidden */
+	const struct report_section **sections;
+	size_t n_sections;
+	const char *input;
+	const char *output; /* NULL: standard output */
+	enum report_format format;
+	bool si;
+};
+
+/* Its input is a struct report_command. */
+extern const struct argp report_argp;
+
+void report_command_init(struct report_command *command);
+void report_command_finish(struct report_command *command);
+
+#endif

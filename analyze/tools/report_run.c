@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_run.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "answer_formats.h"
+#include "number.h"
+#include "output_set.h"
+#include "pager.h"
+
+enum {
+	ANY_LIVES = NEEDS_LIVES | WANTS_LIVES,
+	MOST_OBSERVERS = 4,
+	LEAST_WIDTH = 40,
+	MOST_WIDTH = 1000,
+	USUAL_WIDTH = 80
+};
+
+/* ---- The pass ---- */
+
+/* What the trace's file says before the replay: when it ends, and how many events it has. */
+struct extent {
+	uint64_t end_ns, events;
+};
+
+/*
+ * Reads all headers if the file has no END unit, and of a damaged one as many as are sound. A pipe has been copied to a
+ * file, so every input can be read twice.
+ */
+static struct extent measure(const struct tool_trace *trace)
+{
+	struct extent extent = { 0 };
+	struct mst_end end;
+	struct mst_reader *reader;
+	const struct mst_chunk *chunk;
+	if (mst_reader_peek_end(trace->reader, &end))
+		return (struct extent){ end.time_ns, end.events };
+	const off_t position = lseek(trace->fd, 0, SEEK_CUR);
+	if (position < 0 || trace->start < 0 || lseek(trace->fd, (off_t)trace->start, SEEK_SET) < 0)
+		return extent;
+	if (mst_reader_create(&reader, trace->fd) == 0) {
+		mst_reader_want(reader, 0);
+		while (mst_reader_peek(reader, &chunk) > 0) {
+			extent.end_ns = chunk->last_time << mst_reader_time_shift(reader);
+			extent.events += chunk->sums.events;
+		}
+		mst_reader_destroy(reader);
+	}
+	(void)lseek(trace->fd, position, SEEK_SET);
+	return extent;
+}
+
+static unsigned needs_of(const struct report_command *command, const struct extent *extent)
+{
+	unsigned needs = command->query.by_given && command->query.by == BY_THREAD ? NEEDS_THREADS : 0;
+	for (size_t i = 0; i < command->n_sections; i++)
+		needs |= command->sections[i]->needs;
+	if (extent->events > REPORT_SMALL)
+		needs &= ~(unsigned)WANTS_LIVES;
+	return needs;
+}
+
+/* The queries live as long as the observers. */
+struct pass {
+	struct settings settings;
+	struct profile_query at, growth;
+	struct observer *observers[MOST_OBSERVERS];
+	size_t n;
+};
+
+static struct profile *add_profile(struct pass *pass, const struct profile_query *query)
+{
+	struct profile *profile = profile_create(&pass->settings, query);
+	if (profile)
+		pass->observers[pass->n++] = profile_observer(profile);
+	return profile;
+}
+
+static void add_growth(struct pass *pass, struct report *r)
+{
+	const struct report_query *q = r->query;
+	const bool until = q->until_ms != PROFILE_NO_TIME;
+	pass->growth = (struct profile_query){
+		.at = { .kind = until ? AT_TIME : AT_END, .time = until ? q->until_ms : 0 },
+		.from = report_growth_from(r),
+		.until = PROFILE_NO_TIME,
+		.threads = pass->at.threads,
+	};
+	r->growth = add_profile(pass, &pass->growth);
+}
+
+/* False: no memory. */
+static bool add_observers(struct pass *pass, struct report *r, unsigned needs)
+{
+	pass->at = (struct profile_query){
+		.at = r->query->at,
+		.until = PROFILE_NO_TIME,
+		.threads = needs & NEEDS_THREADS,
+	};
+	r->profile = add_profile(pass, &pass->at);
+	if (needs & NEEDS_GROWTH)
+		add_growth(pass, r);
+	if (needs & NEEDS_TIMELINE && (r->timeline = timeline_create(r->begin_ns, r->end_ns)))
+		pass->observers[pass->n++] = timeline_observer(r->timeline);
+	if (needs & ANY_LIVES && (r->lives = lives_create(r->query->allowed, !(needs & NEEDS_LIVES))))
+		pass->observers[pass->n++] = lives_observer(r->lives);
+	return r->profile && (r->growth || !(needs & NEEDS_GROWTH)) &&
+	       (r->timeline || !(needs & NEEDS_TIMELINE)) && (r->lives || !(needs & ANY_LIVES));
+}
+
+/* ---- The answer ---- */
+
+static unsigned screen_width(void)
+{
+	struct winsize size;
+	uint64_t n;
+	const char *columns = getenv("COLUMNS");
+	if (columns && number_natural(columns, MOST_WIDTH, &n) && n)
+		return n < LEAST_WIDTH ? LEAST_WIDTH : (unsigned)n;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+	return USUAL_WIDTH;
+}
+
+static struct answer_style find_style(const struct report_command *command, bool terminal)
+{
+	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+	setlocale(LC_CTYPE, "");
+	const struct answer_style style = {
+		.width = screen_width(),
+		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+		.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0),
+		.si = command->si,
+	};
+	setlocale(LC_CTYPE, "C");
+	return style;
+}
+
+static void write_answer(struct out *out, const struct answer *answer, enum report_format format,
+			 const struct answer_style *style)
+{
+	switch (format) {
+	case REPORT_TEXT:
+		answer_write_text(out, answer, style);
+		break;
+	case REPORT_JSON:
+		answer_write_json(out, answer);
+		break;
+	case REPORT_MARKDOWN:
+		answer_write_markdown(out, answer, style);
+		break;
+	case REPORT_CSV:
+		answer_write_csv(out, answer);
+		break;
+	}
+}
+
+/* False after a message. */
+static bool print_answer(const struct report_command *command, const struct answer *answer)
+{
+	const char *name = command->output ? command->output : "-";
+	const bool terminal =
+		strcmp(name, "-") == 0 && isatty(STDOUT_FILENO) && command->format == REPORT_TEXT;
+	const struct answer_style style = find_style(command, terminal);
+	struct output_file file;
+	struct pager pager = { 0 };
+	if (terminal)
+		pager_begin(&pager);
+	bool fine = output_begin(&file, &command->tool, name, OUTPUT_FILE_RESULT, PACK_NONE);
+	if (fine) {
+		write_answer(file.out, answer, command->format, &style);
+		/* A reader who has seen enough closes the pager. */
+		fine = output_end(&file, &command->tool, name, true) || pager.pid;
+	}
+	pager_end(&pager);
+	return fine;
+}
+
+/* Builds the sections. False: no memory. */
+static bool build(const struct report_command *command, struct report *r)
+{
+	r->calls = call_sites_create(r->symbolizer);
+	r->sites = r->calls ? sites_create(r->reader, r->calls, &command->query.hidden) : NULL;
+	if (!r->sites)
+		return false;
+	for (size_t i = 0; i < command->n_sections; i++)
+		command->sections[i]->write(r);
+	return !r->no_memory && !answer_failed(r->answer);
+}
+
+static void destroy(struct report *r)
+{
+	sites_destroy(r->sites);
+	call_sites_destroy(r->calls);
+	profile_destroy(r->profile);
+	profile_destroy(r->growth);
+	timeline_destroy(r->timeline);
+	lives_destroy(r->lives);
+	symbolize_destroy(r->symbolizer);
+	answer_finish(r->answer);
+}
+
+/* Replays and builds the sections. Returns a tool_status. */
+static int answer_questions(const struct report_command *command, const struct tool_trace *trace,
+			    struct pass *pass, struct report *r)
+{
+	const struct tool *tool = &command->tool;
+	const int status = tool_replay(tool, trace, pass->observers, pass->n);
+	if (!tool_has_result(status))
+		return status;
+	const struct mst_end *end = mst_reader_end(trace->reader);
+	r->ended = end;
+	if (end)
+		r->end = *end;
+	r->partial = status == TOOL_PARTIAL;
+	if (r->lives && lives_lack_identity(r->lives)) {
+		lives_destroy(r->lives);
+		r->lives = NULL;
+	}
+	if (!build(command, r)) {
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+		return TOOL_NO_RESULT;
+	}
+	tool_symbol_notices(tool, symbolize_symbols(r->symbolizer));
+	return print_answer(command, r->answer) ? status : (int)TOOL_NO_RESULT;
+}
+
+int report_run(const struct report_command *command, const struct tool_trace *trace)
+{
+	const struct tool *tool = &command->tool;
+	const struct extent extent = measure(trace);
+	const uint64_t begin_ns = mst_reader_info(trace->reader)->begin_ns;
+	struct pass pass = { .settings = tool->args.settings };
+	struct answer answer = { 0 };
+	struct report r = {
+		.query = &command->query,
+		.reader = trace->reader,
+		.settings = &pass.settings,
+		.name = trace->name,
+		.begin_ns = begin_ns,
+		.end_ns = extent.end_ns > begin_ns ? extent.end_ns : begin_ns,
+		.answer = &answer,
+	};
+	pass.settings.time_unit = TIME_MS;
+	pass.settings.usable = USABLE_REQUESTED;
+	pass.settings.heap_admin = 0;
+	int status = TOOL_NO_RESULT;
+	r.symbolizer = symbolize_create(trace->reader, tool->symbol_dirs, tool->n_symbol_dirs, true);
+	if (r.symbolizer && add_observers(&pass, &r, needs_of(command, &extent)))
+		status = answer_questions(command, trace, &pass, &r);
+	else
+		tool_error(tool, "%s", mst_strerror(MST_ERR_NOMEM));
+	destroy(&r);
+	return status;
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2016,SC2154,SC2164 # run.sh sources it; text is for other shells
+# What msreport says and returns. Its figures are compared with a model in tests/property/report_model.py.
+TZ=UTC
+export TZ
+
+# A program of 20 s: tables of the start, a leak of 1000 bytes a second, a cache, a step that comes back, temporary
+# blocks, a growing buffer, a second thread that frees the first one's blocks.
+awk 'BEGIN {
+	print "records 500"
+	print "stack 1 0x1100 0x1000"; print "stack 2 0x1200 0x1000"; print "stack 3 0x1300 0x1000"
+	print "stack 4 0x1400 0x1000"; print "stack 5 0x1500 0x1400 0x1000"; print "stack 6 0x1600 0x1000"
+	for (i = 0; i < 5; i++)
+		print "alloc " b++ " malloc 1 4000"
+	buffer = b++
+	print "alloc " buffer " malloc 6 64"
+	for (t = 0; t < 2000; t++) {
+		print "time " t "0000000"
+		if (t % 10 == 0)
+			print "alloc " b++ " malloc 2 100"
+		print "alloc " (cache[t % 50] = b++) " calloc 3 300"
+		print "alloc " b " new 4 24"; print "free " b++
+		if (t >= 50) {
+			print "thread 1"; print "free " old[t % 50]; print "thread 0"
+		}
+		old[t % 50] = cache[t % 50]
+		if (t == 1000)
+			print "alloc " (step = b++) " malloc 5 200000"
+		if (t == 1500)
+			print "free " step
+		if (t % 200 == 0)
+			print "resize " buffer " 6 " 64 * 2 ^ (t / 200)
+	}
+	print "end 20000000000"
+}' >script
+script2trace script T
+cli_trace K signal
+
+t msreport --help
+t msreport
+t msreport T T
+t msreport leaks
+t msreport T leaks
+t msreport nothing T
+t msreport missing
+t msreport /dev/null
+t msreport --at=now T
+t msreport --by=colour T
+t msreport --format=xml T
+t msreport --top=0 T
+t msreport --jobs=0 T
+
+t msreport T
+t env LC_ALL=C.UTF-8 msreport T
+t env COLUMNS=160 msreport T
+t env MSREPORT_OPTS=--si msreport T
+t msreport peak T
+t msreport peak --at=15.5s --top=3 T
+t msreport peak --at=end --by=type T
+t msreport peak --by=thread T
+t msreport leaks T
+t msreport growth --from=10s --until=00:15 T
+t msreport steps T
+t msreport churn T
+t msreport sizes T
+t msreport threads T
+t msreport functions --top=3 T
+t msreport lines --top=2 libraries T
+t msreport --format=json leaks T
+t msreport --format=markdown leaks T
+t msreport --format=csv leaks threads T
+t msreport --hide='*0x14fc*' --top=2 churn T
+t sh -c 'msreport T -o out && wc -l <out'
+t sh -c 'cat T | msreport - | head -n 3'
+
+t msreport K
+head -c $(($(wc -c <T) * 3 / 4)) T >cut.zst
+t msreport --top=1 cut.zst
+t msreport -q --top=1 cut.zst
+script2trace /dev/null empty
+t msreport empty
+t sh -c 'msreport overview peak leaks growth steps churn sizes threads libraries functions lines --format=json empty | tr -d "\n" | cut -c 1-400'
+printf 'anonymous\nstack 1 0x1000\nalloc 0 malloc 1 10\nfree 0\n' >script
+script2trace script anonymous
+t msreport anonymous
+t msreport churn anonymous
+t msreport leaks anonymous
+t msreport T -o /dev/full

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* The pure parts of msreport: histograms, verdicts, steps, figures, widths, durations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "duration.h"
+#include "figures.h"
+#include "histogram.h"
+#include "steps.h"
+#include "verdict.h"
+#include "width.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define SECOND 1000000000u
+
+/* ---- Histograms ---- */
+
+static void classes_cover_all_values(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < HISTOGRAM_CLASSES; i++) {
+		assert_int_equal(histogram_class(histogram_from(i)), i);
+		if (i)
+			assert_int_equal(histogram_class(histogram_from(i) - 1), i - 1);
+	}
+	assert_int_equal(histogram_class(UINT64_MAX), HISTOGRAM_CLASSES - 1);
+}
+
+static void quantiles_are_those_of_the_values(void **state)
+{
+	struct histogram_pages pages = { 0 }, others = { 0 };
+	struct histogram h = { 0 }, all = { 0 };
+	(void)state;
+	assert_int_equal(histogram_quantile(&h, &pages, .5), 0);
+	for (uint64_t i = 0; i < 100; i++)
+		assert_true(histogram_add(&h, &pages, i < 51 ? 5 : 1000000));
+	assert_int_equal(histogram_quantile(&h, &pages, .5), 5);
+	assert_int_equal(histogram_quantile(&h, &pages, .51), 5);
+	assert_int_equal(histogram_quantile(&h, &pages, .52), 917504);
+	assert_true(histogram_merge(&all, &others, &h, &pages));
+	assert_true(histogram_merge(&all, &others, &h, &pages));
+	assert_int_equal(histogram_quantile(&all, &others, .51), 5);
+	assert_int_equal(histogram_quantile(&all, &others, 1), 917504);
+	histogram_pages_finish(&pages);
+	histogram_pages_finish(&others);
+}
+
+/* ---- Verdicts ---- */
+
+enum { BUCKETS = 200 };
+
+static enum verdict judge(const int64_t *series, uint64_t allocated, uint64_t live, struct judgement *j)
+{
+	const struct trend trend = {
+		.series = series, .n = BUCKETS, .span_ns = SECOND / 10, .allocated = allocated, .live = live
+	};
+	assert_true(verdict_judge(&trend, j));
+	return j->verdict;
+}
+
+static void a_slow_leak_under_noise_grows(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	/* 100 bytes a bucket, 60,000 bytes a minute, from bucket 50 on, beside noise of 2000 bytes. */
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = 5000 + (i > 50 ? (i - 50) * 100 : 0) + i * 7919 % 2000;
+	assert_int_equal(judge(series, 100000, 200, &j), VERDICT_GROWING);
+	assert_in_range(j.slope, 900, 1100);
+	/* The noise alone has no verdict of growth. */
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = 5000 + i * 7919 % 2000;
+	assert_int_equal(judge(series, 100000, 200, &j), VERDICT_BOUNDED);
+}
+
+static void a_cache_that_levels_off_is_bounded(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = i < 60 ? i * 1000 : 60000 - i * 7919 % 500;
+	assert_int_equal(judge(series, 5000, 60, &j), VERDICT_BOUNDED);
+}
+
+static void tables_of_the_start_came_once(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = i < 3 ? i * 1000 : 3000;
+	assert_int_equal(judge(series, 12, 12, &j), VERDICT_ONCE);
+	assert_int_not_equal(judge(series, 13, 12, &j), VERDICT_ONCE);
+}
+
+static void batches_are_a_sawtooth(void **state)
+{
+	int64_t series[BUCKETS];
+	struct judgement j;
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		series[i] = i % 50 * 1000;
+	assert_int_equal(judge(series, 5000, 49, &j), VERDICT_SAWTOOTH);
+}
+
+static void short_runs_are_not_judged(void **state)
+{
+	static const int64_t series[BUCKETS] = { 0 };
+	const struct trend trend = { .series = series, .n = BUCKETS, .span_ns = SECOND / 1000 };
+	struct judgement j;
+	(void)state;
+	assert_true(verdict_judge(&trend, &j));
+	assert_int_equal(j.verdict, VERDICT_NONE);
+}
+
+/* ---- Steps ---- */
+
+static void a_jump_that_comes_back_is_found(void **state)
+{
+	int64_t levels[BUCKETS];
+	struct step steps[STEPS_MOST];
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		levels[i] = i < 100 ? 10000 : i == 100 ? 15000 : i < 150 ? 20000 : 10000 + i % 2;
+	assert_int_equal(steps_find(levels, BUCKETS, steps), 3);
+	assert_int_equal(steps[1].first, 100);
+	assert_int_equal(steps[1].last, 101);
+	assert_int_equal(steps[1].change, 10000);
+	assert_int_equal(steps[1].back, 150);
+	assert_int_equal(steps[2].change, -10000);
+	assert_int_equal(steps[2].back, UINT32_MAX);
+}
+
+static void the_largest_steps_are_kept_in_order(void **state)
+{
+	int64_t levels[BUCKETS];
+	struct step steps[STEPS_MOST];
+	(void)state;
+	for (int i = 0; i < BUCKETS; i++)
+		levels[i] = i % 2 ? 1000 + i : 0;
+	assert_int_equal(steps_find(levels, BUCKETS, steps), STEPS_MOST);
+	for (uint32_t i = 1; i < STEPS_MOST; i++)
+		assert_true(steps[i - 1].first < steps[i].first);
+	assert_int_equal(steps[STEPS_MOST - 1].first, BUCKETS - 1);
+}
+
+/* ---- Text ---- */
+
+static void figures_have_three_digits(void **state)
+{
+	char text[FIGURE_SIZE];
+	(void)state;
+	assert_string_equal(figure_count(text, 0), "0");
+	assert_string_equal(figure_count(text, 999), "999");
+	assert_string_equal(figure_count(text, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(figure_bytes(text, 1023, false), "1023 B");
+	assert_string_equal(figure_bytes(text, 1024, false), "1.00 KiB");
+	assert_string_equal(figure_bytes(text, 1048575, false), "1.00 MiB");
+	assert_string_equal(figure_bytes(text, 1048575, true), "1.05 MB");
+	assert_string_equal(figure_bytes(text, UINT64_MAX, false), "16.0 EiB");
+	assert_string_equal(figure_change(text, (uint64_t)-2048, false), "-2.00 KiB");
+	assert_string_equal(figure_change(text, 5, false), "+5 B");
+	assert_string_equal(figure_time(text, 999), "999 ns");
+	assert_string_equal(figure_time(text, 1237000000), "1.24 s");
+	assert_string_equal(figure_time(text, 125 * (uint64_t)SECOND), "2 min 05 s");
+	assert_string_equal(figure_time(text, 8000 * (uint64_t)SECOND), "2 h 13 min");
+	assert_string_equal(figure_share(text, .004), "<1 %");
+	assert_string_equal(figure_share(text, .996), ">99 %");
+	assert_string_equal(figure_share(text, 0), "0 %");
+	assert_string_equal(figure_rate(text, 539000, SECOND), "539 k/s");
+	assert_string_equal(figure_rate(text, 5, 0), "0 /s");
+}
+
+static void text_is_cut_by_characters(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned most;
+		const char *right, *left;
+	} cases[] = {
+		{ "abcdef", 6, "abcdef", "abcdef" },
+		{ "abcdef", 5, "ab...", "...ef" },
+		{ "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9fxyz", 5, "\xc3\xa4\xc3\xb6...", "...yz" },
+		{ "abcdef", 2, "ab", "ef" },
+		{ "abcdef", 0, "", "" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *right = strdup(cases[i].text), *left = strdup(cases[i].text);
+		assert_string_equal(width_cut_right(right, cases[i].most, "..."), cases[i].right);
+		assert_string_equal(width_cut_left(left, cases[i].most, "..."), cases[i].left);
+		free(right);
+		free(left);
+	}
+	assert_int_equal(width_of("\xc3\xa4\xff"
+				  "b"),
+			 3);
+}
+
+static void durations_have_units(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} good[] = {
+		{ "300", 300000000 },      { "300ms", 300000000 },
+		{ "1.5s", 1500000000 },    { "2m", 120000000000 },
+		{ "2min", 120000000000 },  { "1h", 3600000000000 },
+		{ "7us", 7000 },           { "0.25m", 15000000000 },
+		{ "02:10", 130000000000 }, { "1:02:03", 3723000000000 },
+		{ "0:00.5", 500000000 },
+	};
+	static const char *const bad[] = {
+		"",    "s",  "1.5.2s", "-1",      "+1",    "1 s",          "1x",
+		":",   "1:", ":1",     "1:2:3:4", "1.5:2", "99999999999h", "9999999999999999999999",
+		"1e3",
+	};
+	uint64_t ns;
+	(void)state;
+	for (size_t i = 0; i < COUNT(good); i++) {
+		assert_true(duration_parse(good[i].text, &ns));
+		assert_int_equal(ns, good[i].ns);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_false(duration_parse(bad[i], &ns));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(classes_cover_all_values),
+		cmocka_unit_test(quantiles_are_those_of_the_values),
+		cmocka_unit_test(a_slow_leak_under_noise_grows),
+		cmocka_unit_test(a_cache_that_levels_off_is_bounded),
+		cmocka_unit_test(tables_of_the_start_came_once),
+		cmocka_unit_test(batches_are_a_sawtooth),
+		cmocka_unit_test(short_runs_are_not_judged),
+		cmocka_unit_test(a_jump_that_comes_back_is_found),
+		cmocka_unit_test(the_largest_steps_are_kept_in_order),
+		cmocka_unit_test(figures_have_three_digits),
+		cmocka_unit_test(text_is_cut_by_characters),
+		cmocka_unit_test(durations_have_units),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
