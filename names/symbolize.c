@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "embed.h"
 #include "embedded_names.h"
 #include "ranges.h"
 
+/* The name of a frame that is no code: the callers of stacks that were cut. A trace has one; a crafted one may have more. */
+struct cut_name {
+	char text[40];
+	struct symbol_line line;
+	struct symbol_chain chain;
+};
+
 struct symbolizer {
 	const struct mst_reader *reader;
+	struct cut_name cut;
 	struct embedded_names *embedded;
 	bool files_first;
 	struct symbols *symbols;
@@ -142,8 +152,22 @@ enum symbol_role symbolize_role(struct symbolizer *n, uint32_t frame)
 	return symbol_role_of(linker_name(n, frame));
 }
 
+static const struct symbol_chain *cut_chain(struct symbolizer *n, uint32_t frames)
+{
+	snprintf(n->cut.text, sizeof(n->cut.text), "[stack cut at %" PRIu32 " frame%s]", frames,
+		 frames == 1 ? "" : "s");
+	n->cut.line = (struct symbol_line){ .function = n->cut.text };
+	n->cut.chain = (struct symbol_chain){ .n = 1, .lines = &n->cut.line };
+	return &n->cut.chain;
+}
+
 const struct symbol_chain *symbolize_describe(struct symbolizer *n, uint32_t frame)
 {
+	const uint32_t cut = mst_frame_cut(frame_at(n, frame));
+
+	if (cut)
+		return cut_chain(n, cut);
+
 	const struct symbol_chain *embedded =
 		is_embedded(n, frame) ? embedded_chain(n->embedded, frame) : NULL;
 
@@ -155,6 +179,8 @@ const char *symbolize_function(struct symbolizer *n, uint32_t frame)
 	const struct mst_frame *f = frame_at(n, frame);
 	uint32_t module;
 
+	if (mst_frame_cut(f))
+		return cut_chain(n, mst_frame_cut(f))->lines[0].function;
 	if (is_embedded(n, frame))
 		return embedded_function(n->embedded, frame);
 	return module_of(n, f, &module) ? symbols_function(n->symbols, module, f->address) : NULL;

@@ -32,6 +32,7 @@ struct consumer_node {
 	uint32_t stack;  /* in the trace; MST_NONE: not defined, or deeper than wanted and not yet needed */
 	uint16_t parent; /* 0: none */
 	uint16_t depth;  /* frames, at most CONSUMER_DEPTH_MOST; 0: the node was never defined */
+	bool cut;        /* outermost, but not of the whole stack */
 };
 
 #define CONSUMER_RELEASE_BYTES (64u << 10) /* at least so often the producer learns how far the consumer is */

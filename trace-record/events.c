@@ -17,23 +17,40 @@ _Static_assert(SHM_DEPTH_MAX < CONSUMER_DEPTH_MOST, "a stack deeper than wanted 
 
 /* ---- stacks ---- */
 
-/* The trace's stack of a node that has more frames than are wanted: the innermost ones. */
+/* The trace's stack that stands for the callers of a cut one. */
+static int cut_stack(const struct tracee *t, uint32_t *stack)
+{
+	const struct mst_frame cut = { .module = MST_NONE, .address = MST_CUT_ADDRESS + t->depth };
+	struct mst_stack s = { .parent = MST_ROOT_STACK };
+	const int err = mst_writer_frame(t->writer, &cut, &s.frame);
+
+	return err ? err : mst_writer_stack(t->writer, &s, stack);
+}
+
+/* The trace's stack of a node that may have more frames than are wanted: the innermost ones. */
 static int deep_stack(struct tracee *t, struct consumer *consumer, uint16_t number, uint32_t *stack)
 {
 	uint32_t frames[SHM_DEPTH_MAX];
 	uint32_t n = 0, s = MST_ROOT_STACK;
+	bool cut = false;
+	int err;
 
-	for (; n < t->depth && number; number = consumer->nodes[number].parent)
-		if (consumer->nodes[number].frame != MST_NONE)
-			frames[n++] = consumer->nodes[number].frame;
-	while (n > 0) {
-		const int err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
+	for (; number && !cut; number = consumer->nodes[number].parent) {
+		const struct consumer_node *node = &consumer->nodes[number];
 
-		if (err)
-			return err;
+		cut = node->cut;
+		if (node->frame == MST_NONE)
+			continue;
+		if (n < t->depth)
+			frames[n++] = node->frame;
+		else
+			cut = true;
 	}
+	err = cut ? cut_stack(t, &s) : 0;
+	while (n > 0 && !err)
+		err = mst_writer_stack(t->writer, &(struct mst_stack){ s, frames[--n] }, &s);
 	*stack = s;
-	return 0;
+	return err;
 }
 
 /* The trace's id of a node's stack. */
@@ -68,6 +85,7 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 	if (e->parent)
 		parent = &consumer->nodes[e->parent];
 	*node = (struct consumer_node){ .parent = e->parent, .stack = MST_NONE, .depth = 1 };
+	node->cut = !parent && e->size & SHM_NODE_CUT;
 	if (parent && !parent->depth)
 		return MST_ERR_ARGUMENT;
 	if (parent)
@@ -79,7 +97,13 @@ static int define_node(struct tracee *t, struct consumer *consumer, const struct
 		node->depth = parent ? parent->depth : 1;
 		return parent ? stack_at(t, consumer, e->parent, &node->stack) : 0;
 	}
-	if (node->depth > t->depth || (parent && (err = stack_at(t, consumer, e->parent, &stack))))
+	if (node->depth > t->depth)
+		return 0;
+	if (parent)
+		err = stack_at(t, consumer, e->parent, &stack);
+	else if (node->cut)
+		err = cut_stack(t, &stack);
+	if (err)
 		return err;
 	return mst_writer_stack(t->writer, &(struct mst_stack){ stack, node->frame }, &node->stack);
 }

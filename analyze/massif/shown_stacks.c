@@ -25,8 +25,8 @@ bool shown_stacks_init(struct shown_stacks *c, const struct settings *settings, 
 		       enum shown_stacks_view view)
 {
 	*c = (struct shown_stacks){ .settings = settings, .symbolizer = symbolizer, .view = view };
-	c->captured = malloc((settings->depth + CAPTURED_MORE) * sizeof(*c->captured));
-	return c->captured != NULL;
+	return array_reserve(&c->captured, settings->depth + CAPTURED_MORE, &c->room_captured,
+			     sizeof(*c->captured));
 }
 
 void shown_stacks_finish(struct shown_stacks *c)
@@ -331,18 +331,44 @@ static bool has_allocator(const struct mst_kind *kind)
 	return !mst_op_is_custom(kind->op) && !mst_op_is_page(kind->op);
 }
 
+/* Frames that are captured of a stack. Massif's limit is none of whole stacks, unless its mistakes are asked for. */
+static uint32_t captured_most(const struct shown_stacks *c, const struct mst_kind *kind)
+{
+	if (c->view == SHOWN_STACKS_WHOLE && c->settings->compat == COMPAT_FIXED)
+		return UINT32_MAX;
+	return c->settings->depth + CAPTURED_MORE - has_allocator(kind);
+}
+
+/* Massif has no word for the callers of a cut stack. False: no memory. */
+static bool capture(struct shown_stacks *c, const struct mst_reader *reader, const struct mst_kind *kind,
+		    struct capture *cap)
+{
+	const uint32_t most = captured_most(c, kind);
+	uint32_t n;
+	const struct mst_frame *frames = mst_reader_frames(reader, &n);
+
+	*cap = (struct capture){ .stacks = mst_reader_stacks(reader, &n) };
+	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap->n < most;
+	     stack = cap->stacks[stack].parent) {
+		if (c->settings->compat != COMPAT_FIXED && mst_frame_cut(&frames[cap->stacks[stack].frame]))
+			break;
+		if (!array_reserve(&c->captured, cap->n, &c->room_captured, sizeof(*c->captured)))
+			return false;
+		c->captured[cap->n++] = stack;
+	}
+	cap->ids = c->captured;
+	return true;
+}
+
 static uint32_t add_context(struct shown_stacks *c, const struct mst_reader *reader,
 			    const struct mst_kind *kind)
 {
-	const uint32_t most = c->settings->depth + CAPTURED_MORE - has_allocator(kind);
-	uint32_t n_stacks, first, end;
-	struct capture cap = { mst_reader_stacks(reader, &n_stacks), c->captured, 0 };
+	uint32_t first, end;
+	struct capture cap;
 	struct context context;
 
-	for (uint32_t stack = kind->stack; stack != MST_ROOT_STACK && cap.n < most;
-	     stack = cap.stacks[stack].parent)
-		c->captured[cap.n++] = stack;
-	assert(cap.n <= c->settings->depth + CAPTURED_MORE);
+	if (!capture(c, reader, kind, &cap))
+		return CONTEXT_UNKNOWN;
 	if (!select_frames(c, &cap, &first, &end))
 		return CONTEXT_IGNORED;
 	assert(first <= end && end <= cap.n);
@@ -350,7 +376,7 @@ static uint32_t add_context(struct shown_stacks *c, const struct mst_reader *rea
 		.stack = end > first ? cap.ids[first] : MST_ROOT_STACK,
 		.n = end - first,
 	};
-	if (c->view == SHOWN_STACKS_WHOLE && cap.n == most)
+	if (c->view == SHOWN_STACKS_WHOLE && cap.n == captured_most(c, kind))
 		return append_cut_short(c, &cap, &context);
 	return append_context(c, &context);
 }

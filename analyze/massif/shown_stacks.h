@@ -23,7 +23,7 @@ struct context {
 
 enum shown_stacks_view {
 	SHOWN_STACKS_SHOWN, /* what Massif's trees show, as above */
-	SHOWN_STACKS_WHOLE, /* cut below main only; equal captured stacks are one context */
+	SHOWN_STACKS_WHOLE, /* cut below main only, and as Massif captures them with a compat; equal ones are one context */
 };
 
 struct shown_stacks {
@@ -37,8 +37,9 @@ struct shown_stacks {
 	uint32_t capacity;
 	uint32_t *by_stack; /* number, CONTEXT_UNKNOWN or CONTEXT_IGNORED */
 	uint32_t n_by_stack;
-	uint32_t deepest;            /* frames outside of the outermost main, as seen so far */
-	uint32_t *captured;          /* stack ids of the present stack, innermost first */
+	uint32_t deepest;   /* frames outside of the outermost main, as seen so far */
+	uint32_t *captured; /* stack ids of the present stack, innermost first */
+	uint32_t room_captured;
 	struct cut_short *cut_short; /* contexts of stacks deeper than what is captured; a hash table */
 	uint32_t n_cut_short, n_buckets;
 	uint8_t *answers; /* by frame: enum answer */

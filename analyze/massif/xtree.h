@@ -2,7 +2,8 @@
 /*
  * Valgrind's xtree memory report as an observer: bytes and blocks by stack, either of the blocks that are live at the
  * end (--xtree-memory=allocs) or of all that was allocated and freed (full). Stacks are cut below main only:
- * --alloc-fn, --ignore-fn and --depth don't matter, except that 49 frames more than --depth are kept.
+ * --alloc-fn, --ignore-fn and --depth don't matter, except that with the setting compat 49 frames more than --depth are
+ * kept.
  *
  * In a full report an allocation counts for the stack that made it. When the block is freed, it leaves that stack's
  * "currently allocated" and is added to the "freed" of the stack that freed it. The trace has that stack only with

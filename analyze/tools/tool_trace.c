@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cut_stacks.h"
 #include "progress.h"
 #include "replay.h"
 
@@ -195,6 +196,18 @@ static void notice_initial_state(const struct tool *tool, const struct tool_trac
 			    info->begin_ns / 1000000);
 }
 
+static void notice_cut_stacks(const struct tool *tool, const struct tool_trace *trace)
+{
+	uint32_t frames;
+	const uint32_t n = cut_stacks_count(trace->reader, &frames);
+	if (n)
+		tool_notice(tool,
+			    "%s: %" PRIu32 " stack%s cut at %" PRIu32
+			    " frames, so what called them is not known "
+			    "(msrec --depth)",
+			    trace->name, n, n == 1 ? " was" : "s were", frames);
+}
+
 static void notice_losses(const struct tool *tool, const char *name, const struct mst_end *end)
 {
 	if (end->lost)
@@ -276,6 +289,7 @@ enum tool_status tool_replay(const struct tool *tool, const struct tool_trace *t
 			   replay_problem(trace->reader), progress.events, plural(progress.events));
 	notice_sample(tool, trace);
 	notice_initial_state(tool, trace);
+	notice_cut_stacks(tool, trace);
 	const struct mst_end *end = mst_reader_end(trace->reader);
 	struct mst_end peeked;
 	/* A replay stops before the end once all observers are satisfied. */

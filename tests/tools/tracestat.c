@@ -104,12 +104,13 @@ static void count_chunk(struct stat_counts *s, struct mst_reader *reader, const 
 static uint32_t deepest(struct mst_reader *reader)
 {
 	uint32_t n, n_kinds, max = 0;
+	const struct mst_frame *frames = mst_reader_frames(reader, &n);
 	const struct mst_stack *stacks = mst_reader_stacks(reader, &n);
 	const struct mst_kind *kinds = mst_reader_kinds(reader, &n_kinds);
 	uint32_t *depth = calloc((size_t)n + 1, sizeof(*depth));
 
 	for (uint32_t i = 1; depth && i < n; i++)
-		depth[i] = depth[stacks[i].parent] + 1;
+		depth[i] = depth[stacks[i].parent] + !mst_frame_cut(&frames[stacks[i].frame]);
 	for (uint32_t i = 0; depth && i < n_kinds; i++) {
 		if (depth[kinds[i].stack] > max)
 			max = depth[kinds[i].stack];

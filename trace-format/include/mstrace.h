@@ -159,6 +159,20 @@ struct mst_frame {
 	uint64_t address; /* link-time address in the module; without a module the run-time address */
 };
 
+/*
+ * A frame in no module at MST_CUT_ADDRESS + n is no code. It stands for the callers of stacks of which only the n innermost
+ * frames were recorded.
+ */
+#define MST_CUT_ADDRESS UINT64_C(0xffffffffffff0000)
+
+/* The number of frames at which the stacks with this outermost frame were cut; 0: the frame is code. */
+static inline uint32_t mst_frame_cut(const struct mst_frame *frame)
+{
+	return frame->module == MST_NONE && frame->address > MST_CUT_ADDRESS
+		       ? (uint32_t)(frame->address - MST_CUT_ADDRESS)
+		       : 0;
+}
+
 enum mst_module_role {
 	MST_MODULE_LIBRARY = 0,
 	MST_MODULE_EXECUTABLE = 1,

@@ -76,10 +76,11 @@ static __attribute__((noinline)) bool emit_nodes(struct thread *t)
 	for (; stack->emitted < stack->n_nodes; stack->emitted++) {
 		const struct unwind_node *node = &stack->nodes[stack->emitted];
 		const uint64_t pc = unwind_node_pc(node);
+		const uint64_t cut = unwind_node_is_cut(node) ? SHM_NODE_CUT : 0;
 
 		/* A parent's number is lower than its node's, so parent chains are finite. */
 		RECORDER_ASSERT(node->parent < stack->emitted);
-		if (!emit_value(t, SHM_OP_NODE, 0, stack->emitted | (uint64_t)node->parent << 16, &pc))
+		if (!emit_value(t, SHM_OP_NODE, 0, stack->emitted | (uint64_t)node->parent << 16 | cut, &pc))
 			return false;
 	}
 	return true;

@@ -570,6 +570,11 @@ struct unwind_stack *unwind_stack_init(void *memory, uint32_t capacity, uint32_t
 	return &m->stack;
 }
 
+bool unwind_node_is_cut(const struct unwind_node *node)
+{
+	return node->parent == UNWIND_ROOT && node->flags & NODE_CUT;
+}
+
 bool unwind_interrupted(const struct unwind_stack *stack, uint32_t node)
 {
 	while (node != UNWIND_ROOT && !(stack->nodes[node].flags & STEP_EXACT))

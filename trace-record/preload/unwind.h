@@ -52,6 +52,9 @@ static inline uintptr_t unwind_node_pc(const struct unwind_node *node)
 	return node->pc - 1;
 }
 
+/* Whether the stack of an outermost frame's node goes on, farther than was looked. */
+bool unwind_node_is_cut(const struct unwind_node *node);
+
 /* One thread's. Files other than unwind.c read only `nodes`, `n_nodes` and `emitted`, and set `emitted`. */
 struct unwind_stack {
 	struct unwind_node *nodes; /* by number; [UNWIND_ROOT] is none */

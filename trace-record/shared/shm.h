@@ -29,7 +29,7 @@
 #include "mst_op.h"
 
 #define SHM_MAGIC 0x6d73686d736872ull
-#define SHM_VERSION 11u
+#define SHM_VERSION 12u
 #define SHM_ENV "MSREC_SHM" /* path of the memfd, for the preload library; private */
 
 #define SHM_PAGE 4096u
@@ -267,7 +267,8 @@ static inline bool shm_owner_gone(pthread_mutex_t *mutex)
  * ops it is a value: the address of a free, the number that goes with a marker.
  *
  * Stacks form a tree of frames that the reader rebuilds. SHM_OP_NODE defines a node, whose number may have had another meaning
- * before: from here on it is the frame at `pc` below the node `parent` (0: outermost). SHM_PAD fills the ring up to its end.
+ * before: from here on it is the frame at `pc` below the node `parent` (0: outermost; with SHM_NODE_CUT the frames outside of
+ * it were not looked at). SHM_PAD fills the ring up to its end.
  */
 enum shm_op {
 	/* Those of mst_op.h, and: */
@@ -304,6 +305,7 @@ enum shm_flag {
 #define SHM_VALUE(head) ((head) >> 16)
 #define SHM_NODE(head) ((uint16_t)((head) >> 16))
 #define SHM_SIZE(head) ((uint32_t)((head) >> 32))
+#define SHM_NODE_CUT ((uint64_t)1 << 32)            /* in the value of SHM_OP_NODE */
 #define SHM_PARENT(head) ((uint16_t)((head) >> 32)) /* of SHM_OP_NODE */
 
 static inline uint64_t shm_head(uint8_t op, uint8_t flags, uint64_t value)

@@ -18,9 +18,9 @@ struct bucket {
 
 static struct {
 	struct bucket buckets[BUCKETS];
-	uint32_t age;  /* counts from 1 */
-	uint32_t next; /* node number */
-	uint32_t depth;
+	uint32_t age;   /* counts from 1 */
+	uint32_t next;  /* node number */
+	uint32_t depth; /* one more than is wanted, so that msrec sees which stacks it cuts */
 	/* The last stack: frames from the innermost, and their nodes; n_last <= depth. */
 	Addr *frames, *last;
 	uint16_t *nodes;
@@ -29,7 +29,7 @@ static struct {
 
 void stacks_init(uint32_t depth)
 {
-	stacks.depth = depth;
+	stacks.depth = ++depth;
 	stacks.frames = VG_(malloc)("msrec.frames", (depth + 1) * sizeof(*stacks.frames));
 	stacks.last = VG_(malloc)("msrec.last", (depth + 1) * sizeof(*stacks.last));
 	stacks.nodes = VG_(malloc)("msrec.nodes", (depth + 1) * sizeof(*stacks.nodes));
