@@ -7,33 +7,9 @@
 
 #include "calltree.h"
 #include "emit.h"
+#include "stack_path.h"
 
-/* The path of the node being visited: grows on the way down, shrinks on the way up. */
-struct path {
-	char *text;
-	size_t n, room;
-};
-
-/* Appends a function's name; escapes the separators. False: no memory. */
-static bool append(struct path *path, const char *function)
-{
-	const size_t n = strlen(function) + 1;
-	if (path->n + n > path->room) {
-		const size_t room = (path->n + n) * 2;
-		char *text = realloc(path->text, room);
-		if (!text)
-			return false;
-		path->text = text;
-		path->room = room;
-	}
-	if (path->n)
-		path->text[path->n++] = ';';
-	for (; *function; function++)
-		path->text[path->n++] = *function == ';' ? ':' : *function == '\n' ? ' ' : *function;
-	return true;
-}
-
-static void write_line(struct out *out, const struct path *path, uint64_t value)
+static void write_line(struct out *out, const struct stack_path *path, uint64_t value)
 {
 	if (value == 0)
 		return;
@@ -41,8 +17,11 @@ static void write_line(struct out *out, const struct path *path, uint64_t value)
 	out_printf(out, " %" PRIu64 "\n", value);
 }
 
-/* `ends`: length of the path by depth. */
-static void write_tree(struct out *out, const struct calltree *tree, struct path *path, size_t *ends)
+/*
+ * `path` is that of the node being visited: it grows on the way down and shrinks on the way up. `ends`: its length by
+ * depth.
+ */
+static void write_tree(struct out *out, const struct calltree *tree, struct stack_path *path, size_t *ends)
 {
 	uint32_t depth = 0;
 	ends[0] = 0;
@@ -50,7 +29,7 @@ static void write_tree(struct out *out, const struct calltree *tree, struct path
 	for (uint32_t at = calltree_next(tree, CALLTREE_ROOT, &depth); at != CALLTREE_ROOT;
 	     at = calltree_next(tree, at, &depth)) {
 		path->n = ends[depth - 1];
-		if (!append(path, call_sites_at(tree->calls, tree->nodes[at].call)->function)) {
+		if (!stack_path_append(path, call_sites_at(tree->calls, tree->nodes[at].call)->function)) {
 			out_fail(out, ENOMEM);
 			return;
 		}
@@ -63,7 +42,7 @@ static void write_folded(struct out *out, const struct emit_view *view)
 {
 	struct call_sites *calls = call_sites_create(view->symbolizer);
 	struct calltree tree = { 0 };
-	struct path path = { 0 };
+	struct stack_path path = { 0 };
 	size_t *ends = NULL;
 	if (calls && calltree_init(&tree, calls, false, view->reader, view->symbolizer, view->settings) &&
 	    emit_calltree(&tree, view))

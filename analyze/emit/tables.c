@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #include "call_sites.h"
+#include "callstack.h"
 #include "emit.h"
 #include "hex.h"
+#include "stack_path.h"
 
 static const struct parquet_column stack_columns[] = {
 	{ "stack", false },
@@ -22,6 +24,8 @@ static const struct parquet_column stack_columns[] = {
 	{ "alloc_bytes", false },
 	{ "end_objects", false },
 	{ "end_bytes", false },
+	{ "function", true },
+	{ "path", true },
 	{ NULL, false },
 };
 static const struct parquet_column frame_columns[] = {
@@ -102,6 +106,66 @@ static void write_stack(struct table *table, const struct mst_stack *stacks, uin
 	table_number(table, s->bytes_at_end);
 }
 
+/* Bytes of a path; real ones have some thousands. A longer one is left out. */
+#define PATH_MOST ((size_t)1 << 20)
+
+/* What the names of stacks come from. */
+struct stack_names {
+	struct callstack stack;
+	struct call_sites *calls;
+	struct stack_path path;
+};
+
+static void stack_names_begin(struct stack_names *names, const struct emit_view *view)
+{
+	*names = (struct stack_names){ .calls = call_sites_create(view->symbolizer) };
+	callstack_init(&names->stack, view->reader, view->symbolizer, view->settings);
+}
+
+static void stack_names_finish(struct stack_names *names)
+{
+	callstack_finish(&names->stack);
+	call_sites_destroy(names->calls);
+	free(names->path.text);
+}
+
+/* Makes the path of a stack. The name of its innermost function; NULL: no memory. */
+static const char *stack_names_load(struct stack_names *names, uint32_t stack)
+{
+	const char *function = NULL;
+	names->path.n = 0;
+	if (!names->calls || !callstack_load(&names->stack, stack))
+		return NULL;
+	for (uint32_t i = names->stack.n; i-- > 0;) {
+		uint32_t n;
+		const uint32_t *numbers = call_sites_of(names->calls, names->stack.frames[i], &n);
+		while (numbers && n-- > 0) {
+			function = call_sites_at(names->calls, numbers[n])->function;
+			if (names->path.n <= PATH_MOST && !stack_path_append(&names->path, function))
+				return NULL;
+		}
+		if (!numbers)
+			return NULL;
+	}
+	return function;
+}
+
+static void write_stack_names(struct table *table, struct stack_names *names, uint32_t stack, struct out *out)
+{
+	const char *function = stack == MST_ROOT_STACK ? "" : stack_names_load(names, stack);
+	const char *path = function && *function ? stack_path_text(&names->path) : NULL;
+	if (!path && stack != MST_ROOT_STACK)
+		out_fail(out, ENOMEM);
+	if (path)
+		table_text(table, function);
+	else
+		table_nothing(table);
+	if (path && names->path.n <= PATH_MOST)
+		table_text(table, path);
+	else
+		table_nothing(table);
+}
+
 static void write_stacks(struct out *out, const struct emit_view *view)
 {
 	uint32_t n;
@@ -110,7 +174,9 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 	struct profile_rows rows;
 	struct parquet_column columns[MOST_COLUMNS];
 	struct table table;
+	struct stack_names names;
 	size_t at = 0;
+	stack_names_begin(&names, view);
 	if (!profile_rows_collect(&rows, view->reader, view->profile, &view->query->filter, false) ||
 	    !depths) {
 		out_fail(out, ENOMEM);
@@ -122,9 +188,11 @@ static void write_stacks(struct out *out, const struct emit_view *view)
 		depths[i] = i == MST_ROOT_STACK ? 0 : depths[stacks[i].parent] + 1;
 		const struct stack_row sum = next_values(&rows, &at, i);
 		write_stack(&table, stacks, i, depths, &sum);
+		write_stack_names(&table, &names, i, out);
 		write_sample(&table, view);
 	}
 	table_end(&table);
+	stack_names_finish(&names);
 	profile_rows_finish(&rows);
 	free(depths);
 }

@@ -2,6 +2,8 @@
 #include "profile_run.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,13 +23,42 @@ static void notice_threads(const struct tool *tool, const struct tool_trace *tra
 		    trace->name);
 }
 
+#define THREADS_LISTED 16u
+
+/* "4711, 4712 and 12 others": the threads of a trace; to be freed. NULL: no memory. */
+static char *list_threads(const struct mst_reader *reader)
+{
+	uint32_t n;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i < n && i < THREADS_LISTED; i++)
+		fprintf(out, "%s%" PRIu32, i ? ", " : "", threads[i].tid);
+	if (n > THREADS_LISTED)
+		fprintf(out, " and %" PRIu32 " others", n - THREADS_LISTED);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void notice_miss(const struct tool *tool, const struct tool_trace *trace, uint32_t tid)
+{
+	char *threads = list_threads(trace->reader);
+	tool_notice(tool, "%s: --thread=%" PRIu32 ": no such thread is in it; its threads are %s",
+		    trace->name, tid, threads && *threads ? threads : "not recorded");
+	free(threads);
+}
+
 static void notice_misses(const struct tool *tool, const struct tool_trace *trace,
 			  const struct profile_rows_filter *filter)
 {
 	for (size_t i = 0; i < filter->n_tids; i++) {
 		if (!profile_rows_any_thread(trace->reader, filter->tids[i]))
-			tool_notice(tool, "%s: --thread=%" PRIu32 ": no such thread is in it", trace->name,
-				    filter->tids[i]);
+			notice_miss(tool, trace, filter->tids[i]);
 	}
 	for (size_t i = 0; i < filter->n_modules; i++) {
 		if (!profile_rows_any_module(trace->reader, filter->modules[i]))

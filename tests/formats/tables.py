@@ -71,6 +71,18 @@ def check_sql(tools, name, trace):
     expect(f"{name}: bytes at the end", int(answers[5]), end)
 
 
+def check_paths(tools, name, trace):
+    """The column of paths has the lines of a folded profile."""
+    rows = read_csv(tools.convert(trace, "--to=csv-stacks"))
+    sums = collections.Counter()
+    for row in rows:
+        sums[row["path"] or "[no stack]"] += int(row["alloc_bytes"])
+    folded = read_folded(tools.convert(trace, "--to=folded", "--value=alloc_bytes"))
+    expect(f"{name}: paths and bytes of a folded profile", {p: n for p, n in sums.items() if n}, dict(folded))
+    wrong = [row for row in rows if row["path"] and not row["path"].endswith(row["function"].replace(";", ":"))]
+    expect(f"{name}: functions that do not end their path", wrong, [])
+
+
 def replay_events(events):
     """The values of DHAT's fields, by the stack that first allocated a block, from the calls alone."""
     fields = ("tb", "tbk", "tl", "mb", "mbk", "gb", "gbk", "eb", "ebk")
@@ -226,6 +238,7 @@ def main():
             trace = tools.record(name, *command)
             tables = check_forms(tools, name, trace)
             check_sql(tools, name, trace)
+            check_paths(tools, name, trace)
             check_dhat(tools, name, trace, tables)
             check_heapprofile(tools, name, trace)
             if name in ("threads", "realloc"):
