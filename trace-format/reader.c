@@ -622,6 +622,32 @@ static void read_features(struct mst_reader *r, uint64_t features)
 	r->file.info.pages = features & FEATURE_PAGES;
 }
 
+/* The whole file is refused, so the problem names no place in it. */
+__attribute__((format(printf, 2, 3))) static int refuse_file(struct mst_reader *r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(r->problem, sizeof(r->problem), format, args);
+	va_end(args);
+	return MST_ERR_VERSION;
+}
+
+/* Names the bits by number. */
+static int refuse_features(struct mst_reader *r, uint32_t features)
+{
+	char bits[sizeof("0, 1, 2, 3, 4, 5, 6, 7, 8, 9") + 22 * sizeof("31, ")] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 32; i++)
+		if (features >> i & 1)
+			n += (size_t)snprintf(bits + n, sizeof(bits) - n, "%s%u", n ? ", " : "", i);
+	return refuse_file(r,
+			   strchr(bits, ',') ? "incompatible feature bits %s are not known"
+					     : "incompatible feature bit %s is not known",
+			   bits);
+}
+
 static int read_file_unit(struct mst_reader *r)
 {
 	const uint8_t *f = r->unit.header.fields;
@@ -629,12 +655,11 @@ static int read_file_unit(struct mst_reader *r)
 
 	DAMAGED_IF(r->unit.header.fields_size < FIELDS_FILE, "the FILE unit lacks fields");
 	if (wire_u32(f) != FORMAT_VERSION)
-		return reader_fail(r, MST_ERR_VERSION, "version %u, this program reads %u", wire_u32(f),
+		return refuse_file(r, "version %u of the format is not known, only %u", wire_u32(f),
 				   FORMAT_VERSION);
 	features = wire_u32(f + FILE_INCOMPATIBLE_AT);
 	if (features & ~(uint32_t)FEATURES_KNOWN)
-		return reader_fail(r, MST_ERR_VERSION, "features that this program lacks (%#x)",
-				   features & ~(uint32_t)FEATURES_KNOWN);
+		return refuse_features(r, features & ~(uint32_t)FEATURES_KNOWN);
 	if (features & FEATURE_SAMPLED) {
 		r->file.info.sample_bytes = wire_u64(f + 48);
 		DAMAGED_IF(r->file.info.sample_bytes < MST_SAMPLE_MIN ||
@@ -708,10 +733,17 @@ static int seed_definitions(struct mst_reader *r)
 
 int mst_reader_create(struct mst_reader **reader, int fd)
 {
+	return mst_reader_open(reader, fd, NULL, 0);
+}
+
+int mst_reader_open(struct mst_reader **reader, int fd, char *problem, size_t size)
+{
 	struct mst_reader *r = calloc(1, sizeof(*r));
 	int err;
 
 	*reader = NULL;
+	if (size)
+		*problem = '\0';
 	if (!r)
 		return MST_ERR_NOMEM;
 	r->state = r->ahead.coming = 1;
@@ -722,6 +754,8 @@ int mst_reader_create(struct mst_reader **reader, int fd)
 	r->ahead.chunks = ahead_create(0);
 	err = r->unit.zstd && r->ahead.chunks ? 0 : MST_ERR_NOMEM;
 	if (err || (err = seed_definitions(r)) || (err = open_trace(r))) {
+		if (size)
+			snprintf(problem, size, "%s", r->problem);
 		mst_reader_destroy(r);
 		return err;
 	}

@@ -30,11 +30,15 @@ bool tool_open(const struct tool *tool, struct tool_trace *trace, const char *pa
 bool tool_open_fd(const struct tool *tool, struct tool_trace *trace, const char *name, int fd)
 {
 	*trace = (struct tool_trace){ .name = name, .fd = fd, .origin = fd, .start = lseek(fd, 0, SEEK_CUR) };
-	int error = mst_reader_create(&trace->reader, trace->fd);
+	char problem[160];
+	const int error = mst_reader_open(&trace->reader, trace->fd, problem, sizeof(problem));
 	if (error == 0)
 		return true;
 	if (error == MST_ERR_IO)
 		tool_input_error(tool, trace->name, errno);
+	else if (error == MST_ERR_VERSION)
+		tool_error(tool, "%s: %s; a newer msrec wrote it; update %s", trace->name, problem,
+			   tool->name);
 	else
 		tool_error(tool, "%s: %s", trace->name, mst_strerror(error));
 	tool_close(trace);

@@ -126,7 +126,7 @@ def dump_of(build, path):
 def replay_of(build, path):
     done = subprocess.run([os.path.join(build, "analyze/msreplay"), "-q", "--time-unit=B", "--exact-peak=yes",
                            "--massif-out-file=-", path], capture_output=True, text=True)
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout, done.stderr
 
 
 def compare_future(build, path, name):
@@ -153,6 +153,13 @@ def compare_future(build, path, name):
         refused = dump_of(build, future)[1]
         if message not in refused or "problem ('version'," not in decoded(future)[-1]:
             wrong.append(f"not refused: {more}: {refused}")
+    for bits, named in ((4, "bit 2 is"), (1 << 7 | 1 << 31, "bits 7, 31 are")):
+        put(incompatible=bits)
+        status, text, error = replay_of(build, future)
+        wanted = (f"msreplay: {future}: incompatible feature {named} not known; "
+                  "a newer msrec wrote it; update msreplay\n")
+        if (status, text, error) != (2, "", wanted):
+            wrong.append(f"msreplay says: {error}")
     os.unlink(future)
     if wrong:
         print(f"DIFFERENT {name}, as one of the future: " + ", ".join(wrong))

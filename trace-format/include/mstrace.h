@@ -348,6 +348,12 @@ struct mst_reader;
  * comes through a pipe is first copied to a file without a name in /tmp.
  */
 int mst_reader_create(struct mst_reader **reader, int fd);
+
+/*
+ * The same, and on error stores the text that mst_reader_problem() would return, cut to `size` bytes with its NUL: the
+ * version or the incompatible features that this library lacks. "" if there is no more to say than mst_strerror().
+ */
+int mst_reader_open(struct mst_reader **reader, int fd, char *problem, size_t size);
 void mst_reader_destroy(struct mst_reader *reader); /* NULL is allowed */
 
 /*
