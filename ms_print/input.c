@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,4 +77,14 @@ int input_read(const char *path, char **text, size_t *size)
 	*text = buffer.bytes;
 	*size = buffer.size;
 	return 0;
+}
+
+bool input_is_trace(const char *text, size_t size)
+{
+	static const char frame[] = { 0x5b, 0x2a, 0x4d,
+				      0x18 }; /* skippable, of zstd; then its size, and the tag */
+	static const char tag[] = { 'M', 'S', 'T', 'R' };
+
+	return size >= 12 && memcmp(text, frame, sizeof(frame)) == 0 &&
+	       memcmp(text + 8, tag, sizeof(tag)) == 0;
 }

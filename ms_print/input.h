@@ -11,4 +11,7 @@
  */
 int input_read(const char *path, char **text, size_t *size);
 
+/* True for the beginning of a trace as msrec writes it (trace-format/FORMAT.md). */
+bool input_is_trace(const char *text, size_t size);
+
 #endif

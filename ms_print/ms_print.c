@@ -175,6 +175,9 @@ static int print_file(const struct options *options, int argc, char **argv)
 	if (profile_parse(&profile, (struct span){ text, size }, &error)) {
 		status = print_profile(out, &profile, options, argc, argv);
 		profile_finish(&profile);
+	} else if (input_is_trace(text, size)) {
+		fprintf(stderr, "ms_print: %s: is a trace; msreplay makes a massif.out of it\n",
+			options->input);
 	} else {
 		report_parse_error(&error);
 	}
