@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text of any bytes in JSON, in tables and on terminals. */
+/* Text of any bytes in JSON, in tables, on terminals and in command lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 
 #include "json.h"
 #include "printable.h"
+#include "shell_word.h"
 #include "table.h"
 #include "utf8.h"
 
@@ -157,12 +158,36 @@ static void test_printable(void **state)
 	}
 }
 
+/* Names of files as a shell takes them. */
+static void test_shell_words(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "massif.out.4711", "massif.out.4711" },
+		{ "", "''" },
+		{ "a b", "'a b'" },
+		{ "it's", "'it'\\''s'" },
+		{ "'", "''\\'''" },
+		{ "$HOME/`x`", "'$HOME/`x`'" },
+		{ "~/x", "'~/x'" },
+		{ "-x", "./-x" },
+		{ "-a b", "'./-a b'" },
+		{ "\xc3\xa4=1", "\xc3\xa4=1" },
+		{ "a\nb", "'a\nb'" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *word = shell_word(cases[i][0]);
+		assert_string_equal(word, cases[i][1]);
+		free(word);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters), cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_json),       cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_printable),
+		cmocka_unit_test(test_printable),  cmocka_unit_test(test_shell_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
