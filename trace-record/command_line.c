@@ -30,7 +30,7 @@ static const char doc[] =
 	"failed, 126 if PROGRAM cannot be executed, 127 if it was not found.\n\n"
 	"Example:\n"
 	"  msrec -o app.zst ./app --its-own-option\n"
-	"  msreplay --massif-out-file=- app.zst | ms_print /dev/stdin";
+	"  msreplay -o - app.zst | ms_print /dev/stdin";
 
 enum {
 	OPT_TRACE_CHILDREN = 0x100,
@@ -322,6 +322,6 @@ int command_line_parse(struct command_line *line, int argc, char **argv)
 	if (error)
 		complain("%s", strerror(error));
 	else if (line->argc == 0)
-		complain("no program given; 'msrec --help' tells more");
+		complain("no program given; 'msrec --help' says more");
 	return error || line->argc == 0 ? LAUNCH_FAILED : 0;
 }

@@ -294,6 +294,11 @@ const struct snapshot *massif_at(const struct massif *m, size_t i, struct snapsh
 	return one;
 }
 
+uint64_t massif_last_time(const struct massif *m)
+{
+	return m->counters.clock;
+}
+
 const struct snapshot *massif_snapshots(const struct massif *m, size_t *n)
 {
 	*n = m->snapshots.n;

@@ -91,6 +91,9 @@ const struct snapshot *massif_snapshots(const struct massif *massif, size_t *n);
  */
 const struct snapshot *massif_at(const struct massif *massif, size_t i, struct snapshot *one, size_t *n);
 
+/* After the replay: what the clock showed at the last call that was looked at. */
+uint64_t massif_last_time(const struct massif *massif);
+
 /*
  * The tree of a snapshot that has `live`. Built on demand: all trees together may be much larger than what they are
  * built from. For tree_destroy(); NULL: no memory. The reader must still exist.

@@ -249,6 +249,11 @@ bool profile_lacks_threads(const struct profile *p)
 	return p->lacks_threads;
 }
 
+uint64_t profile_last_time(const struct profile *p)
+{
+	return p->settings->time_unit == TIME_MS ? p->now_ns / 1000000 : p->now;
+}
+
 uint64_t profile_end_ns(const struct profile *p)
 {
 	return p->now_ns;

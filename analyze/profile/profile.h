@@ -71,6 +71,9 @@ bool profile_row(const struct profile *profile, size_t i, struct profile_row *ro
 /* True if `threads` has no effect because the trace doesn't record which block a free gives back. */
 bool profile_lacks_threads(const struct profile *profile);
 
+/* What the clock showed at the last call that was followed, for a query with a point in time that has not passed. */
+uint64_t profile_last_time(const struct profile *profile);
+
 /* Time of the end of what was replayed, in ns. */
 uint64_t profile_end_ns(const struct profile *profile);
 

@@ -73,8 +73,8 @@ static const struct argp_option options[] = {
 	{ "detailed-freq", KEY_DETAILED_FREQ, "N", 0, "each Nth snapshot gets a tree, 1..1000000 (10)", 20 },
 	{ "peak-inaccuracy", KEY_PEAK_INACCURACY, "F", 0,
 	  "a new peak must be F percent above the last one (1.0)", 20 },
-	{ "exact-peak", KEY_EXACT_PEAK, NULL, 0,
-	  "the peak is the largest total there was, whatever Massif would have seen of it", 20 },
+	{ "exact-peak", KEY_EXACT_PEAK, "yes|no", OPTION_ARG_OPTIONAL,
+	  "the peak is the largest total there was, whatever Massif would have seen of it (no)", 20 },
 	{ NULL, 0, NULL, 0, "Trees:", 30 },
 	{ "threshold", KEY_THRESHOLD, "F", 0, "sum up places below F percent of the total, 0..100 (1.0)",
 	  30 },
@@ -101,9 +101,9 @@ static const struct argp_option options[] = {
 	  "also write FILE.all-snapshots-TIME with what the result would have been then; not at the "
 	  "'peak' (repeatable)",
 	  40 },
-	{ "only-moments", KEY_ONLY_MOMENTS, NULL, 0,
+	{ "only-moments", KEY_ONLY_MOMENTS, "yes|no", OPTION_ARG_OPTIONAL,
 	  "write the files of --at, --snapshot and --all-snapshots alone, which takes a moment where the trace's "
-	  "key frames are near",
+	  "key frames are near (no)",
 	  20 },
 	{ "stats", KEY_STATS, "yes|no", OPTION_ARG_OPTIONAL,
 	  "say how many calls, snapshots and culls there were, as Massif does (no)", 50 },
@@ -319,8 +319,7 @@ static int parse_value(struct args *args, int key, const struct option_value *va
 	case KEY_SHOW_BELOW_MAIN:
 		return option_value_bool(value, &s->show_below_main);
 	case KEY_EXACT_PEAK:
-		s->exact_peak = true;
-		return 0;
+		return option_value_bool(value, &s->exact_peak);
 	case KEY_FULLPATH_AFTER:
 		return name_list_append(&s->fullpath_after, value->text);
 	case KEY_USABLE:
@@ -345,8 +344,7 @@ static int parse_value(struct args *args, int key, const struct option_value *va
 	case KEY_ALL_SNAPSHOTS:
 		return parse_at(args, value, AT_ALL);
 	case KEY_ONLY_MOMENTS:
-		s->only_moments = true;
-		return 0;
+		return option_value_bool(value, &s->only_moments);
 	case KEY_ZERO_FREES:
 		return parse_zero_frees(args, value);
 	}

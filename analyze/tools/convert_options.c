@@ -30,7 +30,7 @@ static const struct argp_option options[] = {
 	  "allocated before that time; or 'fork': write a trace without what was before a forked child",
 	  TOOL_GROUP_OUTPUT },
 	{ "tick-rate", KEY_TICK_RATE, "HZ", 0,
-	  "ticks a second of the clock in INPUT, if that doesn't tell (1000000000)", TOOL_GROUP_OUTPUT },
+	  "ticks a second of the clock in INPUT, if INPUT doesn't say (1000000000)", TOOL_GROUP_OUTPUT },
 	{ "embed-symbols", KEY_EMBED_SYMBOLS, NULL, 0,
 	  "write a trace that has the names of its frames in it, to be read where no program is",
 	  TOOL_GROUP_OUTPUT },
@@ -272,7 +272,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (command->input)
-			argp_error(state, "more than one input: %s", value);
+			argp_error(state, "more than one input: %s (-o FILE names the output)", value);
 		command->input = value;
 		return 0;
 	case ARGP_KEY_END:

@@ -11,6 +11,7 @@
 #include "block_sizes.h"
 #include "free_name.h"
 #include "output_set.h"
+#include "requested_time.h"
 #include "stack_depth.h"
 
 /* ---- Names ---- */
@@ -21,7 +22,8 @@ static int check_names(const struct massif_runs *c, const struct tool *tool, con
 	int status = 0;
 	for (size_t i = 0; i < c->n && status == 0; i++) {
 		const struct massif_run *item = &c->items[i];
-		status = output_set_add(&places, tool, trace->origin, item->name);
+		if (!item->settings->only_moments)
+			status = output_set_add(&places, tool, trace->origin, item->name);
 		if (status == 0 && item->xtree_name)
 			status = output_set_add(&places, tool, trace->origin, item->xtree_name);
 		for (size_t k = 0; k < item->settings->n_ats && status == 0; k++)
@@ -50,10 +52,11 @@ static char *name_at(const char *result, const struct at *at)
 static int name_ats(struct massif_run *item, const struct tool *tool)
 {
 	const struct settings *settings = item->settings;
-	if (settings->n_ats && strcmp(item->name, "-") == 0) {
-		tool_error(tool, "--at, --snapshot, --all-snapshots: standard output is no name that others "
-				 "can be made of; use "
-				 "--massif-out-file=FILE");
+	const bool to_stdout = strcmp(item->name, "-") == 0;
+	if (to_stdout && settings->n_ats && !(settings->only_moments && settings->n_ats == 1)) {
+		tool_error(tool,
+			   "--at, --snapshot, --all-snapshots: only one result fits on standard output; use "
+			   "--only-moments with one of them, or --output=FILE");
 		return TOOL_USAGE;
 	}
 	if (settings->only_moments && settings->n_ats == 0) {
@@ -63,7 +66,7 @@ static int name_ats(struct massif_run *item, const struct tool *tool)
 	item->at_names = calloc(settings->n_ats + 1, sizeof(char *));
 	bool ok = item->at_names;
 	for (size_t i = 0; ok && i < settings->n_ats; i++) {
-		item->at_names[i] = name_at(item->name, &settings->ats[i]);
+		item->at_names[i] = to_stdout ? strdup(item->name) : name_at(item->name, &settings->ats[i]);
 		ok = item->at_names[i];
 	}
 	if (ok)
@@ -168,6 +171,7 @@ void massif_runs_finish(struct massif_runs *c)
 		free(item->name);
 	}
 	free(c->items);
+	written_finish(&c->written);
 }
 
 /* ---- Files ---- */
@@ -195,6 +199,21 @@ static bool write_file(const struct massif_runs *c, const struct tool *tool, con
 		emit_massif_snapshots(file.out, view, content->snapshots, content->n);
 	}
 	return output_end(&file, tool, name, true);
+}
+
+/* The command that shows a file of massif.out's form, or of callgrind's. */
+static const char *viewer_of(const struct emitter *emitter)
+{
+	return emitter == &emit_callgrind ? "callgrind_annotate --inclusive=yes" : "ms_print";
+}
+
+static bool write_listed(struct massif_runs *c, const struct tool *tool, const struct content *content,
+			 const struct emit_view *view, const char *name)
+{
+	const bool written = write_file(c, tool, content, view, name);
+	if (written)
+		written_add(&c->written, name, viewer_of(content->emitter));
+	return written;
 }
 
 /* ---- Replay ---- */
@@ -361,35 +380,45 @@ static bool lacks_depths(const struct massif_runs *c, const struct mst_reader *r
 	return lacking;
 }
 
-static bool write_all(const struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
+/* Writes the files of one run. False after a message: one of them couldn't be written. */
+static bool write_run(struct massif_runs *c, const struct massif_run *item, const struct tool *tool,
+		      const struct tool_trace *trace, const struct emitter *emitter,
+		      struct symbolizer *symbolizer)
+{
+	const struct emit_view view = {
+		.reader = trace->reader,
+		.settings = item->settings,
+		.symbolizer = symbolizer,
+		.massif = item->massif,
+		.xtree = item->xtree,
+	};
+	bool all = true, xtree = false;
+	if (item->xtree_name && emitter->source != EMIT_XTREE)
+		all = xtree =
+			write_file(c, tool, &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
+				   &view, item->xtree_name);
+	if (!item->settings->only_moments)
+		all = write_listed(c, tool, &(struct content){ .emitter = emitter }, &view, item->name) &&
+		      all;
+	for (size_t k = 0; k < item->settings->n_ats; k++) {
+		struct content content = { 0 };
+		struct snapshot one;
+		content.snapshots = massif_at(item->massif, k, &one, &content.n);
+		all = write_listed(c, tool, &content, &view, item->at_names[k]) && all;
+		requested_time_check_at(tool, trace, item->settings, &item->settings->ats[k],
+					massif_last_time(item->massif));
+	}
+	if (xtree)
+		written_add(&c->written, item->xtree_name, viewer_of(xtree_emitter(item->xtree_name)));
+	return all;
+}
+
+static bool write_all(struct massif_runs *c, const struct tool *tool, const struct tool_trace *trace,
 		      const struct emitter *emitter, struct symbolizer *symbolizer)
 {
 	bool written = true;
-	for (size_t i = 0; i < c->n; i++) {
-		const struct massif_run *item = &c->items[i];
-		const struct emit_view view = {
-			.reader = trace->reader,
-			.settings = item->settings,
-			.symbolizer = symbolizer,
-			.massif = item->massif,
-			.xtree = item->xtree,
-		};
-		if (item->xtree_name && emitter->source != EMIT_XTREE)
-			written = write_file(c, tool,
-					     &(struct content){ .emitter = xtree_emitter(item->xtree_name) },
-					     &view, item->xtree_name) &&
-				  written;
-		if (!item->settings->only_moments)
-			written = write_file(c, tool, &(struct content){ .emitter = emitter }, &view,
-					     item->name) &&
-				  written;
-		for (size_t k = 0; k < item->settings->n_ats; k++) {
-			struct content content = { 0 };
-			struct snapshot one;
-			content.snapshots = massif_at(item->massif, k, &one, &content.n);
-			written = write_file(c, tool, &content, &view, item->at_names[k]) && written;
-		}
-	}
+	for (size_t i = 0; i < c->n; i++)
+		written = write_run(c, &c->items[i], tool, trace, emitter, symbolizer) && written;
 	return written;
 }
 

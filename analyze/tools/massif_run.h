@@ -10,6 +10,7 @@
 #include "event_log.h"
 #include "result_owner.h"
 #include "tool.h"
+#include "written.h"
 
 /* One replay's result and where it goes. */
 struct massif_run {
@@ -31,6 +32,7 @@ struct massif_runs {
 	struct stack_depth *depths; /* private; NULL: no settings count stacks */
 	unsigned time_shift;        /* of the trace */
 	struct result_owner owner;  /* the trace */
+	struct written written;     /* the results that have been written */
 };
 
 /*

@@ -53,17 +53,44 @@ static bool is_massifs(const struct emitter *emitter)
 	return emitter->source == EMIT_SNAPSHOTS || emitter->source == EMIT_XTREE;
 }
 
+/* What people call formats, or expect of them. */
+static void refuse_format(const struct convert_command *command)
+{
+	static const struct {
+		const char *name, *formats;
+	} hints[] = {
+		{ "flamegraph", "folded, for flamegraph.pl, or speedscope" },
+		{ "flame", "folded, for flamegraph.pl, or speedscope" },
+		{ "svg", "folded, for flamegraph.pl" },
+		{ "html", "folded, for flamegraph.pl, or dhat, for dh_view.html" },
+		{ "collapsed", "folded" },
+		{ "json", "speedscope, dhat or ndjson" },
+		{ "kcachegrind", "callgrind" },
+		{ "massif.out", "massif" },
+		{ "pb", "pprof" },
+		{ "zst", "trace" },
+	};
+	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
+		if (strcmp(command->to, hints[i].name) != 0)
+			continue;
+		tool_error(&command->tool, "--to=%s: no such format; use %s (--to=help lists all)",
+			   command->to, hints[i].formats);
+		return;
+	}
+	tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", command->to);
+}
+
 /* NULL after a message. */
 static const struct emitter *choose_emitter(const struct convert_command *command, const char *output)
 {
 	const struct emitter *emitter = command->to ? emitter_find(command->to) : guess_format(output);
 	if (!emitter && command->to)
-		tool_error(&command->tool, "--to=%s: no such format (--to=help lists them)", command->to);
+		refuse_format(command);
+	else if (!emitter && strcmp(output, "-") == 0)
+		tool_error(&command->tool, "which format? --to=FORMAT says so (--to=help lists them)");
 	else if (!emitter)
 		tool_error(&command->tool,
-			   "%s: the name tells no format; use --to=FORMAT "
-			   "(--to=help lists them)",
-			   strcmp(output, "-") == 0 ? "standard output" : output);
+			   "%s: no format has this suffix; use --to=FORMAT (--to=help lists them)", output);
 	else if (is_massifs(emitter) && pack_by_name(output) != PACK_NONE) {
 		tool_error(&command->tool, "%s: %s is not written compressed; use another name", output,
 			   emitter->name);

@@ -64,7 +64,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (command->trace)
-			argp_error(state, "more than one trace: %s", value);
+			argp_error(state, "more than one trace: %s (-o FILE names the result)", value);
 		command->trace = value;
 		return 0;
 	case ARGP_KEY_END:
@@ -98,6 +98,8 @@ static int write_massif(struct command *command, const struct tool_trace *trace)
 		status = tool_settle(&command->tool, trace)
 				 ? massif_runs_run(&plan, &command->tool, trace, &emit_massif)
 				 : (int)TOOL_USAGE;
+	if (tool_has_result(status))
+		written_notice(&plan.written, &command->tool);
 	massif_runs_finish(&plan);
 	return status;
 }

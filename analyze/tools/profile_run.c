@@ -9,6 +9,7 @@
 
 #include "output_set.h"
 #include "profile_rows.h"
+#include "requested_time.h"
 
 static enum packing packing_of(const struct emitter *emitter, const char *name)
 {
@@ -18,7 +19,7 @@ static enum packing packing_of(const struct emitter *emitter, const char *name)
 static void notice_threads(const struct tool *tool, const struct tool_trace *trace)
 {
 	tool_notice(tool,
-		    "%s: which block each free gives back is not recorded, so threads are not told apart "
+		    "%s: which block each free gives back is not recorded, so threads are not kept apart "
 		    "(msrec --identity=yes)",
 		    trace->name);
 }
@@ -65,6 +66,15 @@ static void notice_misses(const struct tool *tool, const struct tool_trace *trac
 			tool_notice(tool, "%s: --module=%s: no program or library in it matches", trace->name,
 				    filter->modules[i]);
 	}
+}
+
+static void notice_late(const struct tool *tool, const struct tool_trace *trace,
+			const struct settings *settings, const struct profile *profile,
+			const struct profile_query *query)
+{
+	const uint64_t last = profile_last_time(profile);
+	requested_time_check_at(tool, trace, settings, &query->at, last);
+	requested_time_check(tool, trace, settings, "--from", query->from, last, "nothing is left");
 }
 
 /* False after a message: the trace can't answer the query. */
@@ -133,6 +143,7 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 	if (tool_has_result(status) && !is_answered(tool, trace, profile, view->query))
 		status = TOOL_USAGE;
 	if (tool_has_result(status)) {
+		notice_late(tool, trace, view->settings, profile, &query);
 		notice_misses(tool, trace, &view->query->filter);
 		bool fine = output_begin(&file, tool, name, OUTPUT_FILE_RESULT, packing_of(emitter, name));
 		if (fine) {

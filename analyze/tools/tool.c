@@ -86,7 +86,7 @@ static const struct argp_option options[] = {
 	  "look for recorded programs, libraries and debug files below DIR first (repeatable)",
 	  TOOL_GROUP_DIAGNOSTICS },
 	{ "quiet", 'q', NULL, 0, "no notices, no progress", TOOL_GROUP_DIAGNOSTICS },
-	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: tell each snapshot, as Massif does",
+	{ "verbose", 'v', NULL, 0, "say more about the trace; twice: report each snapshot, as Massif does",
 	  TOOL_GROUP_DIAGNOSTICS },
 	{ 0 },
 };
@@ -176,6 +176,25 @@ void tool_finish(struct tool *tool)
 	*tool = (struct tool){ 0 };
 }
 
+/* Massif takes an empty name, as an unset variable of a script leaves it, and it fits no function. */
+static void notice_empty(const struct tool *tool, const char *option, const struct name_list *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (*names->names[i] == '\0') {
+			tool_notice(tool, "--%s=: an empty name fits no function", option);
+			return;
+		}
+}
+
+static void notice_empty_names(const struct tool *tool)
+{
+	for (size_t i = 0; i <= tool->n_also; i++) {
+		const struct settings *settings = i ? &tool->also[i - 1].settings : &tool->args.settings;
+		notice_empty(tool, "alloc-fn", &settings->alloc_fns);
+		notice_empty(tool, "ignore-fn", &settings->ignore_fns);
+	}
+}
+
 int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv, const char *variable,
 	       void *input, char ***words)
 {
@@ -186,8 +205,10 @@ int tool_parse(struct tool *tool, const struct argp *argp, int argc, char **argv
 		(*words)[0] = (char *)tool->name; /* messages don't depend on how the program was called */
 		error = help_parse(tool->name, TOOL_NO_RESULT, argp, argc, *words, 0, input);
 	}
-	if (error == 0)
+	if (error == 0) {
+		notice_empty_names(tool);
 		return 0;
+	}
 	if (tool->args.refusal.text) {
 		tool_error_lines(tool, tool->args.refusal.text);
 		return tool->args.refusal.status;

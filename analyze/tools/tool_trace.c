@@ -120,7 +120,7 @@ bool tool_settle(struct tool *tool, const struct tool_trace *trace)
 	for (size_t i = 0; i < tool->n_also; i++)
 		if (!settle(tool, trace, &tool->also[i].settings, &ms))
 			return false;
-	if (ms)
+	if (ms && tool->verbosity > 0)
 		tool_notice(tool, "%s: no instruction counts, so time is in ms (--time-unit)", trace->name);
 	return true;
 }

@@ -17,6 +17,9 @@ t sh -c 'msconvert --from=help >/dev/full'
 t msconvert
 t msconvert T
 t msconvert --to=nothing T
+t msconvert --to=flamegraph T
+t msconvert T out
+t sh -c 'msconvert --to=massif --only-moments --at=peak T | grep -c ^snapshot='
 t msconvert -o x.unknown T
 t msconvert --to=massif --depth=0 T
 t msconvert --to=massif --massif-out-file=%x T
@@ -64,6 +67,9 @@ done
 t msconvert --to=csv --usable=rounded T
 t msconvert --to=massif --value=inuse_bytes T
 t msconvert --to=folded --until=x T
+t msconvert --to=folded --at=501 T
+t msconvert --to=folded --time-unit=B --at=350177 T
+t msconvert --to=folded --from=501 T
 t msconvert --to=folded --until=18446744073709551617 T
 t msconvert --to=folded --thread=-1 T
 t msconvert --to=folded --thread=99 --module='none*' --symbols=nowhere T
@@ -115,7 +121,7 @@ t sh -c 'msconvert -q -o named.zst T && cmp named.zst again.zst'
 for name in massif.out.zst x.kcg.gz; do t msconvert -o $name T; done
 t msconvert --to=massif -o x.gz T
 t sh -c 'msconvert -q --to=massif again.zst | cmp - massif.out.1'
-t sh -c 'head -c 700 T | msconvert --to=trace - | msreplay -v - 2>&1 >/dev/null | tail -n 1'
+t sh -c 'head -c 700 T | msconvert --to=trace - | msreplay -v -o /dev/null - 2>&1 | tail -n 1'
 # Traces rewritten. They can be read by their owner alone, as msrec's, and never take the place of what they are made of.
 t sh -c 'cp T own && chmod 640 own && msconvert -q --to=trace -o new.zst T && msconvert -q --from=heaptrack -o own x.heaptrack --to=trace && stat -c %a new.zst own'
 t msconvert --to=trace -o T T

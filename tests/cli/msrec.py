@@ -94,6 +94,25 @@ class Tests:
             assert r.status == 125 and r.out == "" and r.err, f"{option}: {r.status} {r.err!r}"
             assert r.files == [], r.files
 
+    def test_options_alone(self):
+        # msreplay's options of the same names refuse a trace (64) that lacks what they need.
+        replay = self.build / "analyze/msreplay"
+        for option in ("--stacks", "--pages"):
+            for value, expected in (("", 0), ("=yes", 0), ("=no", 64)):
+                r = self.run("-q", "-f", "-o", "t", option + value, "true")
+                assert r.status == 0 and r.err == "", f"{option}{value}: {r.status} {r.err!r}"
+                for asked, status in ((option, expected), (option + "=no", 0)):
+                    done = subprocess.run([replay, "-q", "-o", "-", asked, self.path("t")], capture_output=True)
+                    assert done.returncode == status, f"{option}{value}: {asked}: {done.stderr}"
+        for option in ("--trace-children", "--identity", "--free-stacks", "--mmap", "--usable", "--run-cxx-freeres"):
+            r = self.run("-q", "-f", option, "true")
+            assert r.status == 0 and r.err == "", f"{option}: {r.status} {r.err!r}"
+
+    def test_attaching(self):
+        for words in (("-p",), ("-p", "123"), ("--pid=123",)):
+            r = self.run(*words)
+            assert r.status == 125 and "cannot attach" in r.err and "msrec PROGRAM" in r.err, f"{words}: {r.err!r}"
+
     def test_sizes(self):
         for size in ("65536", "64k", "1048576k", "1048576M", "8388607T"):
             r = self.run("-q", "-f", f"--max-size={size}", "true")

@@ -16,13 +16,14 @@ t msreplay --help
 t msreplay
 t msreplay T K
 t msreplay --bogus T
-t msreplay --exact-peak=yes T
+t msreplay --exact-peak=maybe T
 t msreplay --at=5x T
 t msreplay --at= T
 t msreplay --at=-1 T
 t msreplay --at=99999999999999999999 T
 t msreplay --at=start T
 t msreplay --at=peak --massif-out-file=- T
+t msreplay --only-moments --at=peak --at=end -o - T
 t msreplay --memusage --at=peak T
 t msreplay --memusage --also=--massif-out-file=x T
 t msreplay --also=--depth=3 T
@@ -34,6 +35,7 @@ t msreplay '--also=--massif-out-file=x T' T
 t msreplay "--also=--massif-out-file=x --alloc-fn='a b" T
 t msreplay --also=--massif-out-file=x '--also=--depth=0 --massif-out-file=y' T
 t msreplay --depth
+t msreplay --alloc-fn= --also='-o /dev/null --ignore-fn=' -o /dev/null T
 t msreplay --color=red T
 t msreplay --memusage=half T
 t msreplay --color=always T
@@ -118,6 +120,19 @@ t msreplay --at=end --also=--massif-out-file=massif.out.4711.at-end T
 t sh -c 'msreplay -q -o out.%p "--also=-o also.%p --depth=3" T && ls out.* also.* && msreplay -q --massif-out-file=- T | diff - out.4711'
 t msreplay -o %x T
 t sh -c 'msreplay -q --heap --stats=no -o - T | head -n 1'
+# Times behind the end, of the trace and of the last call.
+t msreplay -o late --time-unit=B --at=350176 --at=350177 --snapshot=999999 --all-snapshots=999999 T
+t msreplay -o late --only-moments --at=500 --at=501 T
+t cmp late.at-500 late.at-501
+t sh -c 'msreplay -q --only-moments --at=peak -o peak T && msreplay -q --only-moments --at=peak -o - T | cmp - peak.at-peak'
+t sh -c 'msreplay -q --only-moments --at=peak -o - T | ms_print /dev/stdin | grep -c "^->"'
+# What was written, and what shows it.
+t msreplay -o "a file's" T
+t sh -c 'msreplay -o - --also="-o second" --also="-o -third" T | tail -n 1'
+t msreplay --xtree-memory=allocs -o /dev/null T
+t msreplay --at=1 --at=2 --at=3 --at=4 --at=5 T
+t msreplay -v -o /dev/null T
+t ms_print T
 mkdir moments
 t msreplay -q --massif-out-file=moments/%p --time-unit=B --at=999 --at=peak --at=0 --also='--at=end --massif-out-file=moments/ms' --also='--heap=no --massif-out-file=moments/no --at=peak --at=3' T
 t sh -c 'msreplay -q --massif-out-file=moments/y --time-unit=B T && cd moments && tail -n +2 y >z && tail -n +2 4711 | cmp - z && rm y z'
@@ -130,6 +145,7 @@ t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 - <T |
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --max-snapshots=10 T | md5sum'
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --peak-inaccuracy=100 T | grep -B 5 -A 2 =peak'
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --peak-inaccuracy=100 --exact-peak T | grep -B 5 -A 2 =peak'
+t sh -c 'msreplay -q -o - --exact-peak=no --exact-peak T | tail -n +2 >x; msreplay -q -o - --exact-peak=yes T | tail -n +2 | cmp - x'
 t sh -c 'msreplay -q --massif-out-file=- --time-unit=B --exact-peak - <T | head -n 1'
 t sh -c 'MSREPLAY_OPTS="--depth=5  --show-below-main=yes" msreplay -q --massif-out-file=- --depth=6 T | head -n 1'
 t sh -c 'msreplay -q --massif-out-file=- T >/dev/full'

@@ -59,7 +59,7 @@ def massif(program, option, directory):
 
 
 def ours(msreplay, trace, option, directory):
-    status, text = run([msreplay, '-q', '--massif-out-file=out', option, trace], directory)
+    status, text = run([msreplay, '-q', '--compat=3.19', '--massif-out-file=out', option, trace], directory)
     return status, re.sub(r'(?m)^msreplay: ', '', text)
 
 
