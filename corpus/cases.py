@@ -274,6 +274,7 @@ CASES = [
     case('exit:abort', 'abort'),
     case('exit:segv', 'segv'),
     case('exit:sigterm', 'sigterm'),
+    case('exit:pthread_exit', 'pthread_exit'),
     case('exit:sigkill', 'sigkill', kind='killed', stand_in=('corpus/exit', 'sigterm')),
 
     # Random operations.

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit return|exit|_exit|quick_exit|syscall|abort|segv|sigterm|sigkill: the ways a program can end, with
+ * exit return|exit|_exit|quick_exit|syscall|abort|segv|sigterm|sigkill|pthread_exit: the ways a program can end, with
  * three blocks live and one used by libc itself (a stdio buffer), which only a normal end frees.
  *
  * Known answer: 3600 live bytes of the program at the end, in every way.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,25 @@ static void die_by(int signal_number)
 	kill(getpid(), signal_number);
 	for (;;)
 		pause();
+}
+
+static void *wait_for(void *thread)
+{
+	pthread_join(*(pthread_t *)thread, NULL);
+	return NULL;
+}
+
+/* The last thread to end is another one, and main's stays in the kernel's list of threads. */
+static void leave_to_another(void)
+{
+	static pthread_t self;
+	pthread_t other;
+
+	self = pthread_self();
+	if (pthread_create(&other, NULL, wait_for, &self) != 0)
+		abort();
+	pthread_detach(other);
+	pthread_exit(NULL);
 }
 
 static int leave(const char *way)
@@ -39,6 +59,8 @@ static int leave(const char *way)
 		die_by(SIGTERM);
 	if (!strcmp(way, "sigkill"))
 		die_by(SIGKILL);
+	if (!strcmp(way, "pthread_exit"))
+		leave_to_another();
 	return 0;
 }
 

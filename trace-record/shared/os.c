@@ -116,15 +116,30 @@ void os_unlock(_Atomic bool *lock, uint64_t mask)
 	os_set_signals(mask);
 }
 
+/*
+ * Whether the first thread has ended before the process, by pthread_exit(): its task stays, as a zombie without memory and
+ * so without a program.
+ */
+static bool first_thread_is_gone(uint32_t pid)
+{
+	char path[sizeof("/proc/self/task//exe") + OS_DIGITS] = "/proc/self/task/";
+	char *end = os_put_number(path + sizeof("/proc/self/task/") - 1, pid);
+	struct stat st;
+
+	__builtin_memcpy(end, "/exe", sizeof("/exe"));
+	return os_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) == -ENOENT;
+}
+
 uint32_t os_threads(void)
 {
+	const uint32_t pid = os_pid();
 	struct stat st;
 
 	/* The task folder has two links and one more a thread. */
 	if (os_call6(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0, 0) < 0 ||
 	    st.st_nlink < 2)
 		return 0;
-	return (uint32_t)st.st_nlink - 2;
+	return (uint32_t)st.st_nlink - 2 - (st.st_nlink > 3 && os_tid() != pid && first_thread_is_gone(pid));
 }
 
 uint32_t os_outer_pid(void)

@@ -136,7 +136,23 @@ uint32_t os_outer_pid(void);
 /* Bytes of address space that the process may have; UINT64_MAX: as many as there are. */
 uint64_t os_address_space(void);
 
-/* The number of threads of this process; 0: unknown. */
+#define OS_DIGITS 10u /* of a number, at most */
+
+/* Puts the number's decimal digits at `to`; returns where they end. */
+static inline char *os_put_number(char *to, uint32_t number)
+{
+	char digits[OS_DIGITS];
+	unsigned n = 0;
+
+	do
+		digits[n++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (n > 0)
+		*to++ = digits[--n];
+	return to;
+}
+
+/* The number of threads of this process that have not ended; 0: unknown. */
 uint32_t os_threads(void);
 
 /* Monotonic time, in ticks of the time-stamp counter (see cpu_clock()) or in ns. */
