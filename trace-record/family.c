@@ -84,8 +84,9 @@ void family_free_segment(struct family *family, uint32_t i)
 	struct shm_segment *segment = shm_segment(family->shm, i);
 	const off_t start = (off_t)((char *)segment - (char *)family->shm);
 
-	atomic_store(&family->shm->full, 0);
 	if (fallocate(family->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,
 		      (off_t)SHM_SEGMENT_BYTES) != 0)
 		memset(segment, 0, sizeof(*segment));
+	atomic_store(&family->shm->states[i], SHM_SEGMENT_FREE);
+	atomic_store(&family->shm->full, 0);
 }

@@ -156,8 +156,7 @@ static bool has_read_fork(const struct process *parent, const struct shm_segment
 /* Whether the process in a segment is yet to be met. */
 static bool is_unmet(const struct processes *ps, uint32_t i)
 {
-	return ps->known[i] != KNOWN &&
-	       atomic_load(&shm_segment(ps->session->family.shm, i)->state) == SHM_SEGMENT_LIVE;
+	return ps->known[i] != KNOWN && atomic_load(&ps->session->family.shm->states[i]) == SHM_SEGMENT_LIVE;
 }
 
 /* Whether the state that the process goes on from is not known yet, and may soon be. */

@@ -25,10 +25,11 @@ static const int recorders[] = { SYS_rt_sigprocmask, SYS_futex, SYS_getpid, SYS_
 static const int own_threads[] = { SYS_clone, SYS_clone3,         SYS_set_robust_list,
 				   SYS_rseq,  SYS_rt_sigprocmask, SYS_rt_sigaction,
 				   SYS_futex, SYS_madvise,        SYS_exit };
-static const int recorders_threads[] = { SYS_gettid, SYS_mmap, SYS_munmap, SYS_madvise, SYS_sched_yield };
+static const int recorders_threads[] = { SYS_gettid, SYS_mmap,    SYS_mprotect,
+					 SYS_munmap, SYS_madvise, SYS_sched_yield };
 
 static const int own_forks[] = { SYS_clone, SYS_set_robust_list, SYS_wait4 };
-static const int recorders_forks[] = { SYS_gettid, SYS_readlinkat };
+static const int recorders_forks[] = { SYS_gettid, SYS_mprotect, SYS_readlinkat };
 
 static const int recorders_forks_of_threads[] = { SYS_membarrier };
 

@@ -43,7 +43,7 @@ void byhand_process(uint32_t process, uint32_t threads)
 		atomic_store(&segment->rings[i].state, SHM_RING_USED);
 	}
 	atomic_store(&segment->rings_used, threads);
-	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	atomic_store(&family->states[process], SHM_SEGMENT_LIVE);
 }
 
 uint64_t byhand_stamp(void)

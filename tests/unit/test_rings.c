@@ -297,10 +297,11 @@ static void *run_worker(void *unused_argument)
 /* ---- msrec ---- */
 
 /* Replaces os_map_shared() (by the linker's --wrap): returns parts of the one mapping. */
-void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes);
-void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes)
+void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection);
+void *__wrap_os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection)
 {
 	(void)path;
+	(void)protection;
 	return offset + bytes <= shm_bytes(1) ? (char *)family + offset : NULL;
 }
 
@@ -383,7 +384,7 @@ static void record_all(int fd)
 	atomic_store(&n_running, WORKERS);
 	for (uint32_t i = 0; i < WORKERS; i++)
 		CHECK(pthread_create(&threads[i], NULL, run_worker, NULL) == 0);
-	while (atomic_load(&segment->state) != SHM_SEGMENT_LIVE)
+	while (atomic_load(&family->states[0]) != SHM_SEGMENT_LIVE)
 		sched_yield();
 	tracee = tracee_create(segment, writer, DEPTH, false);
 	CHECK(tracee);

@@ -32,10 +32,7 @@ void process_place_thread(struct process *p, struct thread *t)
 static void leave_event(struct process *p, uint32_t ring_id)
 {
 	p->threads[ring_id] = NULL;
-	os_call6(SYS_mmap, (long)p->segment, (long)SHM_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-	p->apart = false;
-	atomic_store(&p->segment->state, SHM_SEGMENT_CLAIMED);
+	segments_abandon(p);
 }
 
 /* Keeps what the child needs of the thread that forks. Returns the number of the fork. */
@@ -145,7 +142,7 @@ static bool open_process(struct process *p, uint32_t parent)
 	if (!forked && p->family->trace_children)
 		atomic_store(&segment->command_bytes,
 			     os_read_file("/proc/self/cmdline", shm_command(segment), SHM_COMMAND_BYTES));
-	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	atomic_store(&p->family->states[p->segment_number], SHM_SEGMENT_LIVE);
 	doorbell_ring(p->family);
 	return true;
 }

@@ -53,6 +53,8 @@ struct process {
 	_Atomic uint32_t segments; /* mapped together with the family */
 	bool apart;                /* `segment` is mapped by itself */
 	uint32_t segment_number;
+	_Atomic uint32_t rings_open;           /* of `segment`: the data of rings below this are accessible */
+	uint64_t abandoned[SHM_SEGMENTS / 64]; /* a bit for each segment in whose place is private memory */
 	uint32_t pid;
 	struct process_options options;
 	struct process_forks forks;

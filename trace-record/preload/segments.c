@@ -30,6 +30,14 @@ static bool find_path(struct process *p)
 	return true;
 }
 
+/* The family alone is accessible. */
+static struct shm_family *map_family(const char *path, uint32_t segments)
+{
+	void *const p = os_map_shared(path, 0, shm_bytes(segments), PROT_NONE);
+
+	return p && os_protect(p, SHM_FAMILY_BYTES, PROT_READ | PROT_WRITE) ? p : NULL;
+}
+
 bool segments_map(struct process *p)
 {
 	/* A child inherits the mapping, and may be allowed no system call by now. */
@@ -38,10 +46,10 @@ bool segments_map(struct process *p)
 	if (!find_path(p))
 		return false;
 	p->segments = segments_within(os_address_space());
-	p->family = os_map_shared(p->path, 0, shm_bytes(p->segments));
+	p->family = map_family(p->path, p->segments);
 	if (!p->family && p->segments > 0) {
 		p->segments = 0;
-		p->family = os_map_shared(p->path, 0, shm_bytes(0));
+		p->family = map_family(p->path, 0);
 	}
 	if (p->family && (p->family->magic != SHM_MAGIC || p->family->version != SHM_VERSION))
 		p->family = NULL;
@@ -53,41 +61,88 @@ static void unmap(struct shm_segment *segment)
 	os_call6(SYS_munmap, (long)segment, (long)SHM_SEGMENT_BYTES, 0, 0, 0, 0);
 }
 
+/* ---- access ---- */
+
+static bool is_abandoned(const struct process *p, uint32_t i)
+{
+	return p->abandoned[i / 64] >> i % 64 & 1;
+}
+
+bool segments_open_ring(struct process *p, uint32_t ring_id)
+{
+	uint32_t open = atomic_load(&p->rings_open);
+	uint8_t *const start = shm_ring_data(p->segment, open);
+
+	if (ring_id < open)
+		return true;
+	/* Other threads may do the same for some of the rings. */
+	if (!os_protect(start, (uint64_t)(shm_ring_data(p->segment, ring_id + 1) - start),
+			PROT_READ | PROT_WRITE))
+		return false;
+	while (open <= ring_id && !atomic_compare_exchange_weak(&p->rings_open, &open, ring_id + 1))
+		;
+	return true;
+}
+
+void segments_abandon(struct process *p)
+{
+	os_call6(SYS_mmap, (long)p->segment, (long)SHM_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	p->apart = false;
+	p->abandoned[p->segment_number / 64] |= (uint64_t)1 << p->segment_number % 64;
+}
+
 /* ---- claiming ---- */
+
+/* Makes claimed segment `i`, mapped at `segment`, the process's, with its first ring. */
+static bool take(struct process *p, struct shm_segment *segment, uint32_t i)
+{
+	if (!segment || !os_protect(segment, (uint64_t)(shm_ring_data(segment, 1) - (uint8_t *)segment),
+				    PROT_READ | PROT_WRITE)) {
+		atomic_store(&p->family->states[i], SHM_SEGMENT_FREE);
+		return false;
+	}
+	p->segment_number = i;
+	p->segment = segment;
+	p->apart = i >= p->segments;
+	atomic_store(&p->rings_open, 1);
+	return true;
+}
 
 static bool claim_mapped(struct process *p)
 {
-	const uint32_t i = shm_claim_segment(p->family, p->segments);
-
-	if (i == SHM_NO_SEGMENT)
-		return false;
-	p->segment_number = i;
-	p->segment = shm_segment(p->family, i);
-	p->apart = false;
-	return true;
+	for (uint32_t i = 0; i < p->segments; i++) {
+		if (!is_abandoned(p, i) && shm_claim(p->family, i))
+			return take(p, shm_segment(p->family, i), i);
+	}
+	return false;
 }
 
 static bool claim_unmapped(struct process *p)
 {
 	for (uint32_t i = p->segments; i < SHM_SEGMENTS; i++) {
-		struct shm_segment *const segment =
-			os_map_shared(p->path, SHM_FAMILY_BYTES + i * SHM_SEGMENT_BYTES, SHM_SEGMENT_BYTES);
-
-		if (!segment)
-			return false;
-		if (shm_claim(p->family, segment, i)) {
-			p->segment_number = i;
-			p->segment = segment;
-			p->apart = true;
-			return true;
-		}
-		unmap(segment);
+		if (shm_claim(p->family, i))
+			return take(p,
+				    os_map_shared(p->path, SHM_FAMILY_BYTES + i * SHM_SEGMENT_BYTES,
+						  SHM_SEGMENT_BYTES, PROT_NONE),
+				    i);
 	}
 	return false;
 }
 
+/* Makes the first pages of others' segments readable. */
+static void open_others(struct process *p)
+{
+	for (uint32_t i = 0; i < p->segments; i++) {
+		if (shm_segment(p->family, i) != p->segment && !is_abandoned(p, i))
+			os_protect(shm_segment(p->family, i), SHM_PAGE, PROT_READ);
+	}
+}
+
 static bool any_process_gone(struct process *p)
 {
+	_Static_assert(offsetof(struct shm_segment, rings[1]) <= SHM_PAGE,
+		       "the first ring is in the first page");
 	for (uint32_t i = 0; i < p->segments; i++) {
 		if (shm_owner_gone(&shm_segment(p->family, i)->rings[0].owner))
 			return true;
@@ -101,6 +156,9 @@ static bool await_segment(struct process *p)
 	static _Atomic uint32_t never_woken;
 	bool claimed = false;
 
+	if (atomic_load(&p->family->full))
+		return false;
+	open_others(p);
 	for (unsigned i = 0; !claimed && !atomic_load(&p->family->full) && any_process_gone(p); i++) {
 		if (shm_owner_gone(&p->family->collector))
 			break;
@@ -115,9 +173,17 @@ static bool await_segment(struct process *p)
 
 bool segments_claim(struct process *p)
 {
+	struct shm_segment *const parents = p->apart ? NULL : p->segment;
+	const uint32_t number = p->segment_number;
+
 	if (p->apart)
 		unmap(p->segment);
-	return claim_mapped(p) || claim_unmapped(p) || await_segment(p);
+	if (!claim_mapped(p) && !claim_unmapped(p) && !await_segment(p))
+		return false;
+	/* The parent may be gone, and this its segment. */
+	if (parents && parents != p->segment && !is_abandoned(p, number))
+		os_protect(parents, SHM_SEGMENT_BYTES, PROT_NONE);
+	return true;
 }
 
 /* ---- giving back ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Maps the memory that is shared with msrec: all segments, so that any forked child finds its own there. Where the address
- * space is limited, a part of the segments is mapped; others one by one, while the file can be opened.
+ * space is limited, a part of the segments is mapped; others one by one, while the file can be opened. Only what the
+ * process uses of its own segment is accessible: a reader of all memory would fill the rest.
  */
 #ifndef PRELOAD_SEGMENTS_H
 #define PRELOAD_SEGMENTS_H
@@ -14,8 +15,14 @@
 /* Maps the family, unless it is mapped. */
 bool segments_map(struct process *p);
 
-/* Claims a segment. The one that the process has is its parent's. */
+/* Claims a segment. The one that the process has is its parent's, and is given up. */
 bool segments_claim(struct process *p);
+
+/* Makes the ring's data accessible. */
+bool segments_open_ring(struct process *p, uint32_t ring_id);
+
+/* Puts private memory, which is never freed, in the place of the process's segment. */
+void segments_abandon(struct process *p);
 
 /* The process may have so many bytes of address space from now on: unmaps segments beyond the recorder's part of it. */
 void segments_leave_room(struct process *p, uint64_t address_space);

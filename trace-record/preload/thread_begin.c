@@ -6,6 +6,7 @@
 #include "doorbell.h"
 #include "process_begin.h"
 #include "sampler.h"
+#include "segments.h"
 #include "thread_lookup.h"
 #include "unwind.h"
 
@@ -144,7 +145,7 @@ static struct thread *begin_ring(struct process *p, const struct thread *outer)
 		return NULL;
 	mask = os_block_signals();
 	atomic_store(&no_rings, false);
-	t = thread_memory(p, ring_id);
+	t = segments_open_ring(p, ring_id) ? thread_memory(p, ring_id) : NULL;
 	if (t)
 		set_up_thread(p, t, outer);
 	else

@@ -61,15 +61,14 @@ void *os_map(uint64_t bytes)
 	return (void *)p;
 }
 
-void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes)
+void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection)
 {
 	const long fd = os_call6(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0, 0);
 	long p;
 
 	if (fd < 0)
 		return NULL;
-	p = os_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-		     (long)offset);
+	p = os_call6(SYS_mmap, 0, (long)bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, (long)offset);
 	os_call6(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (p < 0)
 		return NULL;

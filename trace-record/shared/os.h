@@ -39,8 +39,14 @@ static inline bool os_readable(uintptr_t address)
 /* Zeroed private memory, or NULL. */
 void *os_map(uint64_t bytes);
 
-/* A part of the file at `path` shared, or NULL. */
-void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes);
+/* A part of the file at `path` shared, with that protection and left out of core dumps; or NULL. */
+void *os_map_shared(const char *path, uint64_t offset, uint64_t bytes, int protection);
+
+/* Sets what may be done with whole pages. */
+static inline bool os_protect(void *start, uint64_t bytes, int protection)
+{
+	return os_call6(SYS_mprotect, (long)start, (long)bytes, protection, 0, 0, 0) == 0;
+}
 
 /* Memory that a forked child finds zeroed, or NULL where the kernel cannot do that. */
 static inline void *os_map_wiped_on_fork(void)

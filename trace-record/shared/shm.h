@@ -12,6 +12,9 @@
  * ring in the same way. A robust mutex that is never unlocked holds each ring, and the family on msrec's side. The
  * kernel marks the mutex when its owner dies or execs; by that the other side learns of it. Only touched pages exist.
  *
+ * A program has access to the family, and to the parts of its own segment that it uses: what reads all memory of a process
+ * (Memcheck's search for leaks) touches no other pages.
+ *
  * Both sides come from one build; SHM_VERSION guards against a mix-up.
  */
 #ifndef TRACE_RECORD_SHM_H
@@ -97,7 +100,6 @@ enum shm_segment_state {
 #define SHM_NO_SEGMENT UINT32_MAX
 
 struct shm_segment {
-	_Atomic uint32_t state;
 	_Atomic uint32_t rings_used; /* rings with ids below this have been used at some time */
 	_Atomic uint32_t forks;      /* numbers the forks of this process from 1 */
 	uint32_t pid;                /* in the process's own namespace */
@@ -146,16 +148,17 @@ struct shm_family {
 	_Atomic uint32_t unrecorded;    /* processes that found no free segment */
 	_Atomic uint32_t
 		full; /* a process has waited for a segment in vain: no other waits until msrec has freed one */
-	_Atomic uint32_t untimed;   /* threads that --timer does not sample */
-	_Atomic uint32_t uncounted; /* threads whose instructions are not counted */
-	_Atomic uint32_t doorbell;  /* futex: rung when msrec should look */
-	_Atomic uint32_t asleep;    /* msrec waits on the doorbell */
-	pthread_mutex_t collector;  /* robust; locked by msrec for its life */
+	_Atomic uint32_t untimed;              /* threads that --timer does not sample */
+	_Atomic uint32_t uncounted;            /* threads whose instructions are not counted */
+	_Atomic uint32_t doorbell;             /* futex: rung when msrec should look */
+	_Atomic uint32_t asleep;               /* msrec waits on the doorbell */
+	_Atomic uint32_t states[SHM_SEGMENTS]; /* of the segments: enum shm_segment_state */
+	pthread_mutex_t collector; /* robust; locked by msrec for its life */
 	/* On a cache line of its own: every event reads it. */
 	_Alignas(64) _Atomic uint32_t epoch; /* changes with each round of msrec over the rings */
 };
 
-#define SHM_FAMILY_BYTES SHM_PAGE
+#define SHM_FAMILY_BYTES SHM_ROUND(sizeof(struct shm_family))
 
 static inline uint64_t shm_bytes(uint32_t segments)
 {
@@ -192,31 +195,22 @@ static inline uint32_t shm_ring_bytes(uint32_t ring_id)
 	return shm_ring_class(ring_id)->bytes;
 }
 
+/* The data of rings lie one behind the other; those of ring 0 follow what the process itself needs. */
 static inline uint8_t *shm_ring_data(struct shm_segment *segment, uint32_t ring_id)
 {
 	return (uint8_t *)shm_command(segment) + SHM_COMMAND_BYTES + shm_data_before(ring_id);
 }
 
-/* Claims segment `i`, wherever it is mapped, if it is free. */
-static inline bool shm_claim(struct shm_family *family, struct shm_segment *segment, uint32_t i)
+/* Claims segment `i` if it is free. */
+static inline bool shm_claim(struct shm_family *family, uint32_t i)
 {
 	uint32_t state = SHM_SEGMENT_FREE, used = atomic_load(&family->segments_used);
 
-	if (!atomic_compare_exchange_strong(&segment->state, &state, SHM_SEGMENT_CLAIMED))
+	if (!atomic_compare_exchange_strong(&family->states[i], &state, SHM_SEGMENT_CLAIMED))
 		return false;
 	while (used <= i && !atomic_compare_exchange_weak(&family->segments_used, &used, i + 1))
 		;
 	return true;
-}
-
-/* A free segment among the first `segments`, now claimed; SHM_NO_SEGMENT if there is none. */
-static inline uint32_t shm_claim_segment(struct shm_family *family, uint32_t segments)
-{
-	for (uint32_t i = 0; i < segments; i++) {
-		if (shm_claim(family, shm_segment(family, i), i))
-			return i;
-	}
-	return SHM_NO_SEGMENT;
 }
 
 /* Makes the mutex the calling thread's until it is gone. */

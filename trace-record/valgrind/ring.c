@@ -21,13 +21,23 @@ void ring_stamp_next(void)
 	ring.unstamped = 0;
 }
 
+/* A free segment, now claimed; SHM_NO_SEGMENT: there is none. */
+static uint32_t claim_segment(void)
+{
+	for (uint32_t i = 0; i < SHM_SEGMENTS; i++) {
+		if (shm_claim(ring.family, i))
+			return i;
+	}
+	return SHM_NO_SEGMENT;
+}
+
 /* Claims a segment and its first ring; `parent` is the segment before a fork. */
 static bool open_segment(uint32_t parent, uint32_t fork)
 {
 	struct shm_segment *segment;
 
 	ring.on = false;
-	ring.segment_number = shm_claim_segment(ring.family, SHM_SEGMENTS);
+	ring.segment_number = claim_segment();
 	if (ring.segment_number == SHM_NO_SEGMENT) {
 		atomic_fetch_add(&ring.family->unrecorded, 1);
 		return false;
@@ -49,7 +59,7 @@ static bool open_segment(uint32_t parent, uint32_t fork)
 	segment->rings[RING_ID].use = 1;
 	atomic_store(&segment->rings[RING_ID].state, SHM_RING_USED);
 	atomic_store(&segment->rings_used, 1);
-	atomic_store(&segment->state, SHM_SEGMENT_LIVE);
+	atomic_store(&ring.family->states[ring.segment_number], SHM_SEGMENT_LIVE);
 	ring.on = true;
 	doorbell_ring(ring.family);
 	return true;
@@ -61,7 +71,7 @@ bool ring_open(const char *path)
 	 * The kernel maps this above all that Valgrind gives to programs or takes itself. A forked child inherits the
 	 * mapping and need not be allowed to open the file.
 	 */
-	ring.family = os_map_shared(path, 0, shm_bytes(SHM_SEGMENTS));
+	ring.family = os_map_shared(path, 0, shm_bytes(SHM_SEGMENTS), PROT_READ | PROT_WRITE);
 	if (!ring.family || ring.family->magic != SHM_MAGIC || ring.family->version != SHM_VERSION)
 		return false;
 	return open_segment(SHM_NO_SEGMENT, 0);
