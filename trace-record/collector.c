@@ -82,6 +82,7 @@ void collector_destroy(struct collector *c)
 	processes_destroy(&c->processes);
 	family_leave(&c->session.family);
 	file_set_finish(&c->session.file_set);
+	unrecorded_finish(&c->session.unrecorded);
 	free(c->session.cwd);
 	free(c);
 }
@@ -99,6 +100,7 @@ struct collector_gaps collector_gaps(const struct collector *c)
 		.unrecorded = atomic_load(&shm->unrecorded),
 		.uncounted = atomic_load(&shm->uncounted),
 		.untimed = atomic_load(&shm->untimed),
+		.unsaid = c->session.unrecorded.more,
 	};
 }
 
@@ -181,6 +183,7 @@ static uint64_t one_round(struct collector *c)
 	processes_check_main(processes);
 	workers_reap(&s->workers, s->report);
 	pass_signals(c);
+	unrecorded_take(&s->unrecorded, s->family.shm, s->report);
 	processes_check(processes);
 	for (struct process *p = processes->first; p; p = p->next)
 		events += recording_drain(s, &p->recording, until);
@@ -245,6 +248,7 @@ int collector_run(struct collector *c, pid_t pid)
 			sleep_until_bell(s->family.shm, doorbell, sleep_ns);
 	}
 	workers_finish(&s->workers, s->report);
+	unrecorded_take(&s->unrecorded, s->family.shm, s->report);
 	assert(c->processes.main_ended);
 	return c->processes.main_status;
 }

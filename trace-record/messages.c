@@ -57,6 +57,11 @@ void messages_report(const struct recording_report *r)
 			 r->path ? ": " : "", reason);
 		return;
 	}
+	if (r->unrecorded) {
+		if (verbosity > 0)
+			complain("%s %s", r->path, r->unrecorded);
+		return;
+	}
 	if (r->waiting) {
 		fprintf(stderr, "msrec: %s: %s; waiting for room, events may be lost\n", r->path,
 			strerror(r->error_number));

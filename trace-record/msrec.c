@@ -157,6 +157,8 @@ static void report_gaps(const struct collector *collector)
 		complain(
 			"%u processes were not recorded: too many at a time, or no room in their address space",
 			gaps.unrecorded);
+	if (gaps.unsaid && config.line.verbosity > 0)
+		complain("%u more programs were executed that could not be recorded", gaps.unsaid);
 	if (gaps.uncounted)
 		complain("--instructions: those of %u threads could not be counted", gaps.uncounted);
 	if (gaps.untimed)

@@ -43,10 +43,10 @@ void recording_destroy(struct recording *recording);
  */
 char *recording_prepare(struct session *session, struct recording *recording);
 
-/* A program begins in a segment, with a file of its own if it has not been prepared. */
+/* A program begins in a segment, with a file of its own if it has not been prepared; unless it cannot be recorded. */
 void recording_begin(struct session *session, struct recording *recording, struct shm_segment *segment);
 
-/* A forked child begins in a segment, from its parent's state at the fork. Its file is made at its first event. */
+/* A forked child begins in a segment, from its parent's state at the fork. Its file is made at its first event, or its end. */
 void recording_begin_child(struct recording *recording, struct recording *parent, struct shm_segment *segment,
 			   uint64_t max_bytes);
 

@@ -16,12 +16,14 @@ struct recording_figures {
 	uint64_t ran_ns;
 };
 
-/* A finished file, unless `refused`, `unfinished` or `waiting` says otherwise. */
+/* A finished file, unless `refused`, `unrecorded`, `unfinished` or `waiting` says otherwise. */
 struct recording_report {
 	const char *path;
-	pid_t refused;    /* this process is not recorded, for the reason in `error`; `path` may be NULL */
-	bool unfinished;  /* the worker that was to write names and the end has died; only `path` is set */
-	bool waiting;     /* the file is not finished: its disk is full, as error_number says */
+	pid_t refused;   /* this process is not recorded, for the reason in `error`; `path` may be NULL */
+	bool unfinished; /* the worker that was to write names and the end has died; only `path` is set */
+	bool waiting;    /* the file is not finished: its disk is full, as error_number says */
+	const char *
+		unrecorded; /* not NULL: about the program at `path`, which is not recorded: the sentence goes on */
 	bool recorded;    /* the recorder was loaded into the process */
 	bool executed;    /* the process goes on as another program */
 	bool stopped;     /* the process goes on without being recorded */

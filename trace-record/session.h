@@ -8,6 +8,7 @@
 #include "file_set.h"
 #include "options.h"
 #include "report.h"
+#include "unrecorded.h"
 #include "workers.h"
 
 struct recording;
@@ -22,6 +23,7 @@ struct session {
 	pid_t main_pid;             /* of the program that msrec was given; 0: not started */
 	struct file_set file_set;
 	struct workers workers;
+	struct unrecorded unrecorded;
 	const struct recording *writing; /* whose file is written now; NULL: no writer waits for room */
 
 	/* How a recording asks its owner. */

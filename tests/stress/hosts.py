@@ -457,13 +457,11 @@ def cxx_case(name, program="cxx", exact=True):
 
 
 def own_malloc(bench):
-    """msrec refuses such a program as its own command. The program's operators use its malloc, not the C library's."""
+    """msrec does not record such a program, as it refuses it as its own command. The recorder is in it all the same."""
     got, out, err, stats = bench.record(["env", bench.owning, "own-memory"], ["--trace-children=yes"])
     expect(got == 0, f"status {got}: {err.strip()[-200:]}")
-    news = sum(s["new"] + s["new_array"] for s in stats)
-    expect(len(stats) == 2 and news == int(out.split()[1]),
-           f"{len(stats)} traces; operator new: {news} recorded, {out}")
-    return f"{news} news"
+    expect(len(stats) == 1 and "a malloc of its own" in err, f"{len(stats)} traces: {err.strip()[-200:]}")
+    return "runs"
 
 
 def locking_malloc(bench):

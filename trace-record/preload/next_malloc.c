@@ -69,6 +69,11 @@ bool next_resolve(void)
 	next.dlclose = dlsym(RTLD_NEXT, "dlclose");
 	next.fork = dlsym(RTLD_NEXT, "fork");
 	next.register_atfork = dlsym(RTLD_NEXT, "__register_atfork");
+	next.execve = dlsym(RTLD_NEXT, "execve");
+	next.execvpe = dlsym(RTLD_NEXT, "execvpe");
+	next.fexecve = dlsym(RTLD_NEXT, "fexecve");
+	next.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
+	next.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
 	next.exit_now = dlsym(RTLD_NEXT, "_exit");
 	/*
 	 * Not by dlsym(), because these may be missing: dlerror()'s message needs memory from the program's own malloc, if
@@ -77,6 +82,7 @@ bool next_resolve(void)
 	next.free_sized = elfsym_next("free_sized");
 	next.free_aligned_sized = elfsym_next("free_aligned_sized");
 	next.fork_only = elfsym_next("_Fork");
+	next.execveat = elfsym_next("execveat");
 	next.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
 	next.reallocarray_is_libcs = are_in_one_object((void *)next.reallocarray, (void *)next.exit_now);
 	__atomic_store_n(&next_ready, true, __ATOMIC_RELEASE);

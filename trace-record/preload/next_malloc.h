@@ -7,6 +7,7 @@
 #ifndef PRELOAD_NEXT_MALLOC_H
 #define PRELOAD_NEXT_MALLOC_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,9 @@
 #include "modules.h"
 
 struct rlimit;
+
+typedef int next_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+		       char *const[], char *const[]);
 
 /* A flat table, filled once by next_resolve(). Not NULL, but where noted. */
 struct next {
@@ -43,6 +47,11 @@ struct next {
 	pid_t (*fork)(void);
 	pid_t (*fork_only)(void); /* _Fork, may be NULL */
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int); /* may be NULL */
+	next_spawn *posix_spawn, *posix_spawnp;
 	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };

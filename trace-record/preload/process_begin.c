@@ -6,6 +6,7 @@
 #include "modules.h"
 #include "next_malloc.h"
 #include "segments.h"
+#include "skips.h"
 #include "thread_lookup.h"
 
 #define RING_WRAP (64u << 10)
@@ -27,7 +28,7 @@ void process_place_thread(struct process *p, struct thread *t)
 
 /*
  * A signal handler has forked inside an event. When the handler returns, the child goes on with that event, into the ring
- * of its parent. So the segment becomes private memory, which is never freed, and the state is given to no other thread.
+ * of its parent. So the segment becomes private memory, and the state is given to no other thread.
  */
 static void leave_event(struct process *p, uint32_t ring_id)
 {
@@ -111,6 +112,18 @@ static void begin_modules(struct process *p, bool forked)
 	}
 }
 
+/* Memcheck would read the recorder's memory for pointers, and warn of its system calls. */
+static bool leave_to_valgrind(struct shm_family *family)
+{
+	char path[SHM_SKIP_PATH] = { 0 };
+
+	if (!cpu_under_valgrind())
+		return false;
+	os_call6(SYS_readlink, (long)"/proc/self/exe", (long)path, SHM_SKIP_PATH - 1, 0, 0, 0);
+	skips_report(family, SHM_SKIP_VALGRIND, path);
+	return true;
+}
+
 /* Gives this process a segment; `parent` is the one inherited from before a fork. */
 static bool open_process(struct process *p, uint32_t parent)
 {
@@ -118,7 +131,8 @@ static bool open_process(struct process *p, uint32_t parent)
 	const uint32_t fork = forked ? forget_threads(p) : 0;
 	struct shm_segment *segment;
 
-	if (!segments_map(p) || (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
+	if (!segments_map(p) || leave_to_valgrind(p->family) ||
+	    (p->family->sample_bytes && !sample_begin(p->family->sample_bytes)))
 		return false;
 	if (!segments_claim(p)) {
 		atomic_fetch_add(&p->family->unrecorded, 1);

@@ -45,7 +45,7 @@ bool segments_map(struct process *p)
 		return true;
 	if (!find_path(p))
 		return false;
-	p->segments = segments_within(os_address_space());
+	p->segments = cpu_under_valgrind() ? 0 : segments_within(os_address_space());
 	p->family = map_family(p->path, p->segments);
 	if (!p->family && p->segments > 0) {
 		p->segments = 0;

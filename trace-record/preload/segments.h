@@ -12,7 +12,7 @@
 
 #include "process_state.h"
 
-/* Maps the family, unless it is mapped. */
+/* Maps the family, unless it is mapped; under Valgrind without segments. */
 bool segments_map(struct process *p);
 
 /* Claims a segment. The one that the process has is its parent's, and is given up. */

@@ -109,7 +109,7 @@ struct shm_segment {
 	_Atomic uint32_t ringless;   /* calls of threads that have no ring */
 	_Atomic uint32_t refused;    /* msrec will not read this segment: the process stops recording */
 	_Atomic uint32_t unwatched;  /* not all page calls can be recorded, with --pages */
-	_Atomic uint32_t executing;  /* of an unowned segment: the process is about to be another program */
+	_Atomic uint32_t executing;  /* the process is about to be another program */
 	uint32_t unowned;            /* its rings have no owners; they end with the process */
 	uint64_t start;              /* stamp */
 	_Atomic uint32_t command_bytes;
@@ -121,6 +121,34 @@ struct shm_segment {
 #define SHM_SEGMENT_BYTES                                                                                    \
 	(SHM_ROUND(sizeof(struct shm_segment)) + SHM_MODULES_BYTES + SHM_COMMAND_BYTES +                     \
 	 shm_data_before(SHM_RINGS))
+
+/* ---- programs that are not recorded ---- */
+
+#define SHM_SKIPS 16u       /* at a time; msrec takes them each round */
+#define SHM_SKIP_PATH 1000u /* bytes of a path that are kept, with its NUL */
+
+enum shm_skip_state {
+	SHM_SKIP_FREE = 0,
+	SHM_SKIP_CLAIMED = 1,
+	SHM_SKIP_READY = 2,
+};
+
+enum shm_skip_reason {
+	SHM_SKIP_STATIC = 1,  /* statically linked */
+	SHM_SKIP_PRIVILEGED,  /* the loader ignores LD_PRELOAD */
+	SHM_SKIP_SANITIZER,   /* refuses to start with the recorder */
+	SHM_SKIP_LIBRARY,     /* another C library */
+	SHM_SKIP_MACHINE,     /* another loader: 32 bits, or another processor */
+	SHM_SKIP_ENVIRONMENT, /* the caller has taken the recorder out of the environment */
+	SHM_SKIP_VALGRIND,    /* runs under Valgrind */
+};
+
+/* A program that a recorded process is about to execute, or has become, and that is not recorded. */
+struct shm_skip {
+	_Atomic uint32_t state; /* enum shm_skip_state */
+	uint32_t reason;
+	char path[SHM_SKIP_PATH];
+};
 
 /* ---- the family ---- */
 
@@ -153,6 +181,8 @@ struct shm_family {
 	_Atomic uint32_t doorbell;             /* futex: rung when msrec should look */
 	_Atomic uint32_t asleep;               /* msrec waits on the doorbell */
 	_Atomic uint32_t states[SHM_SEGMENTS]; /* of the segments: enum shm_segment_state */
+	_Atomic uint32_t unsaid;               /* programs that found no room in `skips` */
+	struct shm_skip skips[SHM_SKIPS];
 	pthread_mutex_t collector; /* robust; locked by msrec for its life */
 	/* On a cache line of its own: every event reads it. */
 	_Alignas(64) _Atomic uint32_t epoch; /* changes with each round of msrec over the rings */

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions that execute programs. msrec learns that this one ends here, and, with --trace-children, that the next cannot be
+ * recorded: such a program does not find the recorder in its environment if it could not bear it.
+ *
+ * A child of vfork() may call these: nothing is allocated, and what is changed in memory is this process's own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "next_malloc.h"
+#include "process_state.h"
+#include "program_file.h"
+#include "skips.h"
+
+EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags);
+
+#define PATH_BYTES 4096u
+#define VARIABLES 32768u /* in a longer environment the recorder stays */
+
+/* A program to be executed, by one of the functions below. */
+struct execution {
+	int (*run)(const struct execution *e, char *const env[]);
+	int dir;
+	const char *file;
+	bool searched; /* by PATH, unless there is a slash in it */
+	bool spawned;  /* by a process that goes on */
+	char *const *argv;
+	int fd, flags;
+	pid_t *pid;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attributes;
+};
+
+/* ---- the environment ---- */
+
+static const char *value_of(const char *variable, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return strncmp(variable, name, n) == 0 && variable[n] == '=' ? variable + n + 1 : NULL;
+}
+
+/* The libraries of LD_PRELOAD behind the recorder's own, which come first. */
+static const char *behind_ours(const char *list)
+{
+	for (;;) {
+		const size_t n = strcspn(list, ": ");
+
+		if (!memmem(list, n, "/libmsrec", 9))
+			return list;
+		list += n + strspn(list + n, ": ");
+	}
+}
+
+/* Whether the recorder is in an environment, which has `n` variables. */
+static bool has_recorder(char *const env[], size_t *n)
+{
+	bool path = false, preload = false;
+
+	for (*n = 0; env && env[*n]; ++*n) {
+		const char *const list = value_of(env[*n], "LD_PRELOAD");
+
+		path |= value_of(env[*n], SHM_ENV) != NULL;
+		preload |= list && behind_ours(list) != list;
+	}
+	return path && preload;
+}
+
+/* Executes the program without the recorder in its environment, which has `n` variables. */
+static int run_without_recorder(const struct execution *e, char *const env[], size_t n)
+{
+	char **const kept = __builtin_alloca((n + 1) * sizeof(*kept)), *preload;
+	const char *rest = "";
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *const list = value_of(env[i], "LD_PRELOAD");
+
+		if (list)
+			rest = behind_ours(list);
+		else if (!value_of(env[i], SHM_ENV))
+			kept[k++] = env[i];
+	}
+	if (*rest) {
+		preload = __builtin_alloca(sizeof("LD_PRELOAD=") + strlen(rest));
+		strcpy(stpcpy(preload, "LD_PRELOAD="), rest);
+		kept[k++] = preload;
+	}
+	kept[k] = NULL;
+	return e->run(e, kept);
+}
+
+/* ---- the program ---- */
+
+/* The file that PATH leads to; NULL: none, or its name is too long. */
+static const char *search(const char *name, char found[PATH_BYTES])
+{
+	const char *dirs = getenv("PATH");
+
+	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir;
+	     dir = strchr(dir, ':') ? strchr(dir, ':') + 1 : NULL) {
+		const size_t n = strcspn(dir, ":");
+
+		if (n + strlen(name) + 2 > PATH_BYTES)
+			continue;
+		memcpy(found, dir, n);
+		found[n] = '/';
+		strcpy(found + n + (n > 0), name);
+		if (program_file_executable(AT_FDCWD, found))
+			return found;
+	}
+	return NULL;
+}
+
+/* 0, or why the program will not be recorded, which msrec is told. */
+static unsigned examine(const struct execution *e, bool recorder)
+{
+	char found[PATH_BYTES];
+	struct program_file file = { .dir = e->dir, .path = e->file };
+	unsigned reason;
+
+	if (e->searched && !strchr(e->file, '/'))
+		file.path = search(e->file, found);
+	else if (!program_file_executable(e->dir, e->file))
+		file.path = NULL;
+	if (!file.path)
+		return 0;
+	reason = program_file_judge(&file);
+	if (!reason && !recorder)
+		reason = SHM_SKIP_ENVIRONMENT;
+	if (reason)
+		skips_report(the_process.family, reason, file.path);
+	return reason;
+}
+
+/* A child of vfork() has its parent's memory, and its parent goes on. */
+static void note_executing(bool now)
+{
+	struct process *p = process_now();
+
+	if (p && p->pid == os_pid())
+		atomic_store(&p->segment->executing, now);
+}
+
+static int execute(const struct execution *e, char *const env[])
+{
+	const struct shm_family *family = the_process.family;
+	const int saved = errno;
+	unsigned reason = 0;
+	size_t n = 0;
+	int result;
+
+	if (!next_ready && !next_resolve())
+		return e->spawned ? EAGAIN : (errno = EAGAIN, -1);
+	if (family && family->trace_children)
+		reason = examine(e, has_recorder(env, &n));
+	if (!e->spawned)
+		note_executing(true);
+	errno = saved;
+	result = program_file_refuses(reason) && n <= VARIABLES ? run_without_recorder(e, env, n)
+								: e->run(e, env);
+	if (!e->spawned)
+		note_executing(false);
+	return result;
+}
+
+/* ---- exec ---- */
+
+static int run_path(const struct execution *e, char *const env[])
+{
+	return next.execve(e->file, e->argv, env);
+}
+
+static int run_searched(const struct execution *e, char *const env[])
+{
+	return next.execvpe(e->file, e->argv, env);
+}
+
+static int execute_path(const char *path, char *const argv[], char *const env[])
+{
+	return execute(&(struct execution){ .run = run_path, .dir = AT_FDCWD, .file = path, .argv = argv },
+		       env);
+}
+
+static int execute_searched(const char *file, char *const argv[], char *const env[])
+{
+	return execute(
+		&(struct execution){
+			.run = run_searched, .dir = AT_FDCWD, .file = file, .searched = true, .argv = argv },
+		env);
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const env[])
+{
+	return execute_path(path, argv, env);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return execute_path(path, argv, environ);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	return execute_searched(file, argv, env);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	return execute_searched(file, argv, environ);
+}
+
+static int run_fd(const struct execution *e, char *const env[])
+{
+	return next.fexecve(e->fd, e->argv, env);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+	char link[sizeof("/proc/self/fd/") + OS_DIGITS] = "/proc/self/fd/", path[SHM_SKIP_PATH];
+	struct execution e = { .run = run_fd, .dir = AT_FDCWD, .file = link, .argv = argv, .fd = fd };
+	long n;
+
+	*os_put_number(link + strlen(link), (uint32_t)fd) = 0;
+	n = os_call6(SYS_readlink, (long)link, (long)path, sizeof(path) - 1, 0, 0, 0);
+	if (n > 0) {
+		path[n] = 0;
+		/* Unless the file has been deleted. */
+		if (program_file_executable(AT_FDCWD, path))
+			e.file = path;
+	}
+	return execute(&e, env);
+}
+
+static int run_at(const struct execution *e, char *const env[])
+{
+	return next.execveat(e->dir, e->file, e->argv, env, e->flags);
+}
+
+EXPORT int execveat(int dir, const char *path, char *const argv[], char *const env[], int flags)
+{
+	if ((next_ready || next_resolve()) && !next.execveat) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return execute(
+		&(struct execution){ .run = run_at, .dir = dir, .file = path, .argv = argv, .flags = flags },
+		env);
+}
+
+/* ---- lists of arguments ---- */
+
+/* Arguments from `first` up to NULL, and that. */
+static size_t count_arguments(const char *first, va_list *rest)
+{
+	size_t n = 1;
+
+	for (const char *arg = first; arg; arg = va_arg(*rest, const char *))
+		n++;
+	return n;
+}
+
+static void take_arguments(const char **argv, const char *first, va_list *rest)
+{
+	*argv = first;
+	while (*argv)
+		*++argv = va_arg(*rest, const char *);
+}
+
+/*
+ * Makes `argv` of the arguments behind `first`, in the caller's frame; `list` then stands behind their NULL.
+ */
+#define TAKE_ARGUMENTS(argv, first, list)                                                                    \
+	do {                                                                                                 \
+		va_start(list, first);                                                                       \
+		(argv) = __builtin_alloca(count_arguments(first, &(list)) * sizeof(*(argv)));                \
+		va_end(list);                                                                                \
+		va_start(list, first);                                                                       \
+		take_arguments(argv, first, &(list));                                                        \
+	} while (0)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	const char **argv;
+	va_list list;
+	int result;
+
+	TAKE_ARGUMENTS(argv, first, list);
+	result = execute_path(path, (char *const *)argv, environ);
+	va_end(list);
+	return result;
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+	const char **argv;
+	va_list list;
+	int result;
+
+	TAKE_ARGUMENTS(argv, first, list);
+	result = execute_searched(file, (char *const *)argv, environ);
+	va_end(list);
+	return result;
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	const char **argv;
+	va_list list;
+	int result;
+
+	TAKE_ARGUMENTS(argv, first, list);
+	result = execute_path(path, (char *const *)argv, va_arg(list, char *const *));
+	va_end(list);
+	return result;
+}
+
+/* ---- spawn ---- */
+
+static int run_spawn(const struct execution *e, char *const env[])
+{
+	return (e->searched ? next.posix_spawnp : next.posix_spawn)(e->pid, e->file, e->actions,
+								    e->attributes, e->argv, env);
+}
+
+static int spawn(bool searched, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		 const posix_spawnattr_t *attributes, char *const argv[], char *const env[])
+{
+	return execute(
+		&(struct execution){
+			.run = run_spawn,
+			.dir = AT_FDCWD,
+			.file = file,
+			.searched = searched,
+			.spawned = true,
+			.argv = argv,
+			.pid = pid,
+			.actions = actions,
+			.attributes = attributes,
+		},
+		env);
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attributes, char *const argv[], char *const env[])
+{
+	return spawn(false, pid, path, actions, attributes, argv, env);
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attributes, char *const argv[], char *const env[])
+{
+	return spawn(true, pid, file, actions, attributes, argv, env);
+}
