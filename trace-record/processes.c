@@ -405,6 +405,7 @@ static void end_process(struct processes *ps, struct process *p)
 	struct process **link = &ps->first;
 	struct recording *r = &p->recording;
 
+	recording_begin_last(ps->session, r);
 	if (recording_is_open(r))
 		end_recording(ps, r);
 	else if (r->error && !r->stopped)

@@ -175,6 +175,13 @@ static int make_file(struct session *s, struct recording *r)
 			     : create_writer(s, r->fd, &info, &r->writer);
 }
 
+/* The file of a forked child, where it is due. */
+static void begin_file(struct session *s, struct recording *r, bool ended)
+{
+	if (!r->path && tracee_needs_file(r->tracee, ended))
+		note_error(r, make_file(s, r));
+}
+
 /* ---- the beginning ---- */
 
 /*
@@ -396,11 +403,18 @@ void recording_end(struct session *s, struct recording *r, uint8_t reason, uint3
 		.time_ns = s->clock.ns[1] - r->start_ns,
 	};
 
+	assert(r->path);
 	if (r->tracee && !r->stopped && !r->error && s->options.capture.exact)
 		note_error(r, tracee_emit_unloaded(r->tracee));
 	if (r->tracee)
 		tracee_end(r->tracee, &end);
 	finish_file(s, r, r->tracee ? tracee_writer(r->tracee) : NULL, &end, NULL);
+}
+
+void recording_begin_last(struct session *s, struct recording *r)
+{
+	if (r->tracee && !r->error && !r->stopped && !r->executed)
+		begin_file(s, r, true);
 }
 
 void recording_stop(struct session *s, struct recording *r)
@@ -502,8 +516,7 @@ uint64_t recording_drain(struct session *s, struct recording *r, uint64_t until)
 	if (!r->tracee || r->stopped)
 		return 0;
 	assert(!r->writer);
-	if (!r->path && tracee_needs_file(r->tracee))
-		note_error(r, make_file(s, r));
+	begin_file(s, r, false);
 	if (!r->path)
 		return 0;
 	s->writing = r;

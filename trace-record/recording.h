@@ -66,6 +66,9 @@ void recording_note_peak(struct recording *recording, uint64_t peak);
 /* Ends the recording while the process goes on. */
 void recording_stop(struct session *session, struct recording *recording);
 
+/* Makes the file of a forked child that is gone and has made no call. One that has become another program has none. */
+void recording_begin_last(struct session *session, struct recording *recording);
+
 /* Writes the end of the file of a process that is gone, with its reason, and reports the file. */
 void recording_end(struct session *session, struct recording *recording, uint8_t reason, uint32_t detail);
 

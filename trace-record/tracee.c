@@ -199,19 +199,20 @@ struct tracee *tracee_create_child(struct shm_segment *segment, struct tracee *p
 	return t;
 }
 
-bool tracee_needs_file(struct tracee *t)
+bool tracee_needs_file(struct tracee *t, bool ended)
 {
 	const uint32_t n = atomic_load(&t->segment->rings_used);
 
 	if (t->has_file)
 		return false;
-	for (uint32_t i = 0; i < n && i < SHM_RINGS; i++) {
+	t->has_file = ended;
+	for (uint32_t i = 0; i < n && i < SHM_RINGS && !t->has_file; i++) {
 		struct shm_ring *ring = &t->segment->rings[i];
 
 		if (atomic_load(&ring->head) != atomic_load(&ring->tail))
-			return t->has_file = true;
+			t->has_file = true;
 	}
-	return false;
+	return t->has_file;
 }
 
 /* ---- rings ---- */

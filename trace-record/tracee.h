@@ -55,8 +55,8 @@ void tracee_hold_no_longer(struct tracee *tracee, const struct clock *clock);
 
 /* ---- events ---- */
 
-/* True when a forked child has events but no file: its writer needs one before tracee_drain(). */
-bool tracee_needs_file(struct tracee *tracee);
+/* True when a forked child has events, or has `ended`, but has no file: its writer needs one before tracee_drain(). */
+bool tracee_needs_file(struct tracee *tracee, bool ended);
 
 /*
  * Takes all events stamped before `until`, at most a batch; returns how many, or a negative enum mst_error from writing (the

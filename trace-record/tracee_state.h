@@ -36,7 +36,7 @@ struct tracee_counts {
 /*
  * Invariants: a block is live in one place alone, in `blocks` (malloc's), in `customs` or in the `moving` of a consumer;
  * `null_frees_before` <= `null_frees`; n_consumers <= SHM_RINGS, and each of those consumers that has a ring has a thread of
- * the writer; `writer` has written at_stamp and at_thread last. A child of a fork has no file until its first event.
+ * the writer; `writer` has written at_stamp and at_thread last. A child of a fork has no file until its first event, or its end.
  */
 struct tracee {
 	struct shm_segment *segment;

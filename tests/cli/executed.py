@@ -229,8 +229,8 @@ class Tests:
     def test_static(self):
         if not self.compile("static", HEAP, "-static"):
             return "no static C library"
-        self.expect(self.run("sh", "-c", "./static; ./static; ls >out; exit 4", status=4), "./static is statically linked",
-                    "static")
+        lines = self.run("sh", "-c", "./static; ./static; ls >out; exit 4", status=4)
+        self.expect(lines, "./static is statically linked", "static")
         assert self.out == "ran\nran\n" and self.traces("ls"), (self.out, self.err)
 
     def test_sanitizers(self):
@@ -303,7 +303,7 @@ class Tests:
         script = "for i in ./s?*; do case $i in *.*.c) ;; *) $i;; esac; done >out; :"
         lines = self.run("sh", "-c", script)
         named = [line for line in lines if "statically" in line]
-        assert len(named) == 50 and any(" 10 more programs" in line or " 11 more programs" in line for line in lines), lines
+        assert len(named) == 50 and any(re.search(" 1[01] more programs", line) for line in lines), lines
         assert self.run("-q", "sh", "-c", "./s1; :") == []
 
     # ---- what reads all memory ----

@@ -638,9 +638,9 @@ class Tests:
         c = {"malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "free_sized", "free_aligned_sized",
              "memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc"}
         others = {"mmap", "mmap64", "mremap", "munmap", "mlockall", "setrlimit", "setrlimit64", "prlimit",
-                  "prlimit64", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit", "posix_spawn",
-                  "posix_spawnp", "execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",
-                  "msrec_malloclike", "msrec_freelike", "msrec_resizeinplace"}
+                  "prlimit64", "dlclose", "fork", "_Fork", "__register_atfork", "_exit", "_Exit",
+                  "execve", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "fexecve", "execveat",
+                  "posix_spawn", "posix_spawnp", "msrec_malloclike", "msrec_freelike", "msrec_resizeinplace"}
         tables = {"__register_frame" + how for how in ("", "_table", "_info", "_info_bases", "_info_table",
                                                        "_info_table_bases")}
         tables |= {"__deregister_frame" + how for how in ("", "_info", "_info_bases")}

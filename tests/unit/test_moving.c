@@ -273,7 +273,7 @@ static void test_a_fork_meanwhile(void **state)
 		     3);
 	write_value(1, 0, SHM_OP_FREE, P);
 	child = tracee_create_child(segment, parent);
-	assert_true(child && tracee_needs_file(child));
+	assert_true(child && tracee_needs_file(child, false));
 	assert_int_equal(mst_writer_fork_file(tracee_writer(child), fds[1], &child_info), 0);
 	drain(child);
 	tracee_end(child, &end);
