@@ -126,12 +126,12 @@ def have(*programs):
 
 
 def by_process(paths):
-    """Paths that end in .PID, the first process's first: behind the largest ids come the small ones again."""
+    """Paths that end in .PID or .PID-N, the first process's first: behind the largest ids come the small ones."""
     with open("/proc/sys/kernel/pid_max") as f:
         most = int(f.read())
 
     def pid_of(path):
-        return int(path.rsplit(".", 1)[1])
+        return int(path.rsplit(".", 1)[1].split("-")[0])
     paths = sorted(paths, key=pid_of)
     # The first one is that with the most unused ids before it.
     gaps = [(pid_of(path) - pid_of(paths[i - 1])) % most for i, path in enumerate(paths)]
