@@ -507,10 +507,10 @@ class Tests:
 
     def test_commands_of_other_programs(self):
         """Traces of executed programs and of their children have their own command."""
-        self.run("--trace-children=yes", "-o", "t.%n", "env", "sleep", "0.4")
-        assert self.command_of("t.1") == ["env", "env", "sleep", "0.4"], self.command_of("t.1")
-        assert self.command_of("t.2") == ["sleep", "sleep", "0.4"], self.command_of("t.2")
-        script = "if (fork() == 0) { my @a = (1 .. 1000); exit } wait; select(undef, undef, undef, 0.4)"
+        self.run("--trace-children=yes", "-o", "t.%n", "env", "sleep", "0.1")
+        assert self.command_of("t.1") == ["env", "env", "sleep", "0.1"], self.command_of("t.1")
+        assert self.command_of("t.2") == ["sleep", "sleep", "0.1"], self.command_of("t.2")
+        script = "if (fork() == 0) { my @a = (1 .. 1000); exit } wait; select(undef, undef, undef, 0.1)"
         r = self.run("--trace-children=yes", "-o", "u.%e.%n", "env", "perl", "-e", script, "word")
         perls = [f for f in r.files if f.startswith("u.perl")]
         assert len(perls) == 2, r.files
@@ -545,8 +545,8 @@ class Tests:
     def test_programs_that_are_met_before_those_that_executed_them(self):
         """So many children at once that most have executed another program before msrec meets them."""
         script = ("$| = 1; print \"ready\\n\"; <STDIN>; "
-                  "for (1 .. 40) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '1' } } 1 while wait > 0")
-        status, err = self.run_unwatched(0.4, "perl", "-e", script)
+                  "for (1 .. 40) { if (!fork) { my @a = (1 .. 1000); exec 'sleep', '0.3' } } 1 while wait > 0")
+        status, err = self.run_unwatched(0.3, "perl", "-e", script)
         reasons = sorted((f.split(".")[0], self.build.stat(self.path(f))["reason"]) for f in os.listdir(self.folder))
         expected = [("perl", "exec")] * 40 + [("perl", "exit")] + [("sleep", "unknown")] * 40
         assert status == 0 and reasons == expected, (reasons, err)

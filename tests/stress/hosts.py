@@ -290,16 +290,17 @@ def late_reader(bench):
 
 
 TICKING = ("use Time::HiRes qw(setitimer ITIMER_REAL time); $SIG{ALRM} = sub {}; setitimer(ITIMER_REAL, 0.001, 0.001); "
-           "my $end = time + 1.5; while (time < $end) { my @a = map { 'x' x $_ } 1 .. 500 } setitimer(ITIMER_REAL, 0)")
+           "$| = 1; print 'begins'; my $end = time + 0.7; while (time < $end) { my @a = map { 'x' x $_ } 1 .. 500 } "
+           "setitimer(ITIMER_REAL, 0)")
 
 
 def ticking(bench):
-    """A program's timer doesn't shorten its wait for msrec. msrec is stopped for half of the 2 s."""
+    """A program's timer, ticking each millisecond, doesn't shorten its wait for msrec, which counts 100 sleeps."""
     where = bench.new_folder()
     process = bench.start(where, ["perl", "-e", TICKING])
-    time.sleep(0.3)
+    until(lambda: os.path.getsize(os.path.join(where, "out")))
     process.send_signal(signal.SIGSTOP)
-    time.sleep(1)
+    time.sleep(0.3)
     process.send_signal(signal.SIGCONT)
     process.wait(TIMEOUT)
     stat = bench.stats(where)[0]

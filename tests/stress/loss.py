@@ -145,8 +145,8 @@ def fork_on_full_disk(bench):
 
 def no_room_for_a_file_for_a_while(bench):
     """A child's file, and the next one of a rotation, are made as soon as there is room for one more."""
-    script = ("import os, time\nx = [bytes(i) for i in range(20000)]\n"
-              "if os.fork() == 0: y = [bytes(i) for i in range(5000)]; time.sleep(0.7); os._exit(5)\n"
+    script = ("import os\nx = [bytes(i) for i in range(20000)]\n"
+              "if os.fork() == 0: y = [bytes(i) for i in range(5000)]; os.read(0, 1); os._exit(5)\n"
               "os.wait()\n")
     command = ["-o", "t", sys.executable, "-S", "-c", script]
     texts = []
@@ -154,9 +154,10 @@ def no_room_for_a_file_for_a_while(bench):
         with SmallDisk(bench, "16m") as disk:
             disk.mount("remount", "nr_inodes=2")    # the folder, and one file
             process = subprocess.Popen([bench.build.msrec, *options, *command], stderr=subprocess.PIPE, cwd=disk.path,
-                                       env=plain_environment(PYTHONMALLOC="malloc"), bufsize=0)
+                                       stdin=subprocess.PIPE, env=plain_environment(PYTHONMALLOC="malloc"), bufsize=0)
             err = process.stderr.readline().decode()    # it waits
             disk.mount("remount", "nr_inodes=100")
+            process.stdin.write(b"x")
             err += finish(process)
             stats = [bench.build.stat(os.path.join(disk.path, name)) for name in os.listdir(disk.path)]
             expect(process.returncode == 0 and err.count("waiting for room") == 1, f"{process.returncode}: {err}")

@@ -193,7 +193,7 @@ static void end_by_trap(void)
 
 static void end_by_exec(void)
 {
-	execl("/bin/sleep", "sleep", "0.6", (char *)NULL);
+	execl("/bin/true", "true", (char *)NULL);
 }
 
 static int overflow(int n)
