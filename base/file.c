@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +41,20 @@ bool file_write_at(int fd, uint64_t at, const void *data, size_t size)
 	return true;
 }
 
+/* Of a pipe that does not block: another process may have asked for that. */
+static bool wait_for_reader(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+
+	return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+}
+
 bool file_write(int fd, const uint8_t *data, size_t size)
 {
 	while (size) {
 		const ssize_t n = write(fd, data, size);
 
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_reader(fd))))
 			continue;
 		if (n < 0)
 			return false;

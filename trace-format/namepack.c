@@ -27,13 +27,16 @@ struct name_packer {
 
 /* ---- the feature bit ---- */
 
-/* Sets the bit in the FILE unit that is already in the file. 0 or MST_ERR_IO. */
+/* Sets the bit in the FILE unit that is already in the file, unless it is there. 0 or MST_ERR_IO. */
 static int set_feature(struct mst_writer *w)
 {
 	uint8_t bytes[UNIT_HEADER_MAX];
 	struct unit_header header;
-	const uint32_t size = unit_read(w->output.fd, 0, bytes, &header);
+	uint32_t size;
 
+	if (w->features & FEATURE_NAMES)
+		return 0;
+	size = unit_read(w->output.fd, 0, bytes, &header);
 	if (!size || header.fields_size < FIELDS_FILE)
 		return MST_ERR_IO;
 	bytes[UNIT_FIXED + FILE_FEATURES_AT] |= FEATURE_NAMES;

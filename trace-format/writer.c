@@ -65,6 +65,10 @@ int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_
 	w->counted = info->instructions;
 	w->features = (info->instructions ? FEATURE_INSTRUCTIONS : 0) | (info->pages ? FEATURE_PAGES : 0) |
 		      (info->stacks ? FEATURE_STACKS : 0) | (info->exact ? FEATURE_EXACT : 0);
+	/* Later the bit could not be set. */
+	if (options->stream)
+		w->features |= FEATURE_NAMES;
+	w->output.stream = options->stream;
 	w->output.wait_for_room = options->wait_for_room;
 	w->output.context = options->context;
 	keyframes_init(&w->keyframes, options->keyframe_records, w->recoded);

@@ -39,6 +39,7 @@ struct writer_memory {
 struct writer_output {
 	int fd;                               /* -1: a forked writer that has no file yet */
 	uint64_t bytes;                       /* written */
+	bool stream;                          /* see mst_writer_options */
 	bool (*wait_for_room)(void *context); /* NULL: a full file system is an error at once */
 	void *context;
 	struct unit_entry *units; /* written */

@@ -31,6 +31,8 @@ static bool try_again(struct mst_writer *w)
 	const int error_number = errno;
 	bool again;
 
+	if (w->output.stream)
+		return false;
 	drop_cut_unit(w);
 	errno = error_number;
 	again = is_full(error_number) && w->output.wait_for_room &&

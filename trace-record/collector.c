@@ -101,6 +101,7 @@ struct collector_gaps collector_gaps(const struct collector *c)
 		.uncounted = atomic_load(&shm->uncounted),
 		.untimed = atomic_load(&shm->untimed),
 		.unsaid = c->session.unrecorded.more,
+		.left_out = c->processes.left_out,
 	};
 }
 

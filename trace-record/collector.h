@@ -50,6 +50,7 @@ struct collector_gaps {
 	uint32_t unrecorded; /* processes that found no room in the shared memory */
 	uint32_t uncounted;  /* threads whose instructions could not be counted */
 	uint32_t unsaid;     /* programs that could not be recorded and were not reported one by one */
+	uint32_t left_out;   /* forked children for which there was no file */
 	uint32_t untimed;    /* threads whose stacks could not be sampled between calls */
 };
 

@@ -62,7 +62,7 @@ static void print_program(const struct finished_file *file, const struct capture
 	else if (!capture->exact || !capture->pages)
 		fprintf(stderr, ": %s calls, peak %s bytes, %s live at the end", grouped(calls, f->calls),
 			grouped(peak, f->peak), grouped(live, f->live));
-	if (word && strcmp(word, "-") != 0)
+	if (word && strcmp(file->path, REPORT_STREAM) != 0)
 		fprintf(stderr, "; next: msreplay %s%s",
 			capture->exact && capture->pages ? "--pages-as-heap=yes " : "", word);
 	fputc('\n', stderr);

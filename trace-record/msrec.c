@@ -157,6 +157,9 @@ static void report_gaps(const struct collector *collector)
 		complain(
 			"%u processes were not recorded: too many at a time, or no room in their address space",
 			gaps.unrecorded);
+	if (gaps.left_out && config.line.verbosity > 0)
+		complain("%u forked children were not recorded: -o - takes the trace of one process",
+			 gaps.left_out);
 	if (gaps.unsaid && config.line.verbosity > 0)
 		complain("%u more programs were executed that could not be recorded", gaps.unsaid);
 	if (gaps.uncounted)
@@ -234,6 +237,34 @@ static bool settle_engine(struct msrec_options *options)
 	capture->usable = true;
 	capture->instructions = false; /* the processor's, that is */
 	return !refused;
+}
+
+/*
+ * With -o - standard output is the trace's alone, and what the program prints there goes to standard error. False after a
+ * message.
+ */
+static bool settle_stream(struct msrec_options *options)
+{
+	const char *refused = options->capture.trace_children ? "--trace-children=yes"
+			      : options->output.rotates       ? "--rotate"
+							      : NULL;
+
+	if (strcmp(options->output.pattern, "-") != 0)
+		return true;
+	if (refused) {
+		complain("-o - takes the trace of one process: not with %s", refused);
+		return false;
+	}
+	if (isatty(STDOUT_FILENO)) {
+		complain("-o -: standard output is a terminal, and a trace is not text");
+		return false;
+	}
+	options->output.stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (options->output.stream < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+		complain("standard output: %s", strerror(errno));
+		return false;
+	}
+	return true;
 }
 
 /* Without a counter msrec records without counts. */
@@ -316,7 +347,7 @@ int main(int argc, char **argv)
 	status = find_program();
 	if (status)
 		return status;
-	if (!find_recorder())
+	if (!find_recorder() || !settle_stream(&config.line.options))
 		return LAUNCH_FAILED;
 	/* The blocks that libraries free at exit do not change estimates, and freeing them takes time. */
 	if (capture->sample_bytes)

@@ -29,6 +29,7 @@ struct output_options {
 	const char *pattern; /* of the names, see pattern.h */
 	bool numbers;        /* if the first file's name is taken, it gets a number; else that is an error */
 	bool overwrite;      /* files of earlier runs */
+	int stream;          /* a descriptor that gets the one trace there is; 0: files are made */
 	int level;           /* of zstd; 0: the default */
 	bool no_args;        /* of a command line keep only the name */
 	bool embed_symbols;  /* names of all frames, not only of those that would be lost */

@@ -85,7 +85,8 @@ void processes_discard(struct processes *ps)
 	struct process *p = ps->first;
 
 	assert(p && !p->next);
-	file_set_remove(&ps->session->file_set, p->recording.path);
+	if (!ps->session->options.output.stream)
+		file_set_remove(&ps->session->file_set, p->recording.path);
 	ps->first = NULL;
 	process_destroy(p);
 }
@@ -201,12 +202,24 @@ static void mark_executed(const struct processes *ps, struct process *p)
 	}
 }
 
+/* A forked child for which there is no file. The state that its parent keeps for it is freed. */
+static void leave_out(struct processes *ps, struct recording *r, struct process *parent,
+		      struct shm_segment *segment)
+{
+	ps->left_out++;
+	r->stopped = true;
+	if (parent)
+		tracee_destroy(tracee_create_child(segment, parent->recording.tracee));
+}
+
 static void begin(struct processes *ps, struct process *p, struct process *parent,
 		  struct shm_segment *segment)
 {
 	struct recording *r = &p->recording;
 
-	if (ps->stopped || (parent && parent->recording.stopped))
+	if (ps->session->options.output.stream && !r->writer)
+		leave_out(ps, r, parent, segment);
+	else if (ps->stopped || (parent && parent->recording.stopped))
 		r->stopped = true;
 	else if (parent)
 		recording_begin_child(r, &parent->recording, segment, ps->session->options.output.max_bytes);

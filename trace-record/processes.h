@@ -28,6 +28,7 @@ struct processes {
 	bool main_executed;   /* it was a recorded program before its present one */
 	uint64_t main_before; /* bytes that were resident in it before it became the program, at most */
 	uint64_t main_peak;   /* bytes that were resident in it at one time; 0: not known */
+	uint32_t left_out;    /* forked children that are not recorded: one stream takes one trace */
 	bool stopped;         /* the time is up: nothing more is recorded */
 };
 

@@ -109,6 +109,7 @@ static int create_writer(const struct session *s, int fd, const struct mst_file_
 		.chunk_records = rotation_batch(s->options.output.max_bytes),
 		.identity = s->options.capture.identity,
 		.wait_for_room = s->wait_for_room,
+		.stream = s->options.output.stream != 0,
 		.context = s->owner,
 	};
 
@@ -135,6 +136,19 @@ static char *describe_problem(const struct session *s, const char *path, int err
 	return text;
 }
 
+/* 0 or a negative enum mst_error. */
+static int begin_stream(struct session *s, struct recording *r)
+{
+	struct mst_file_info info;
+
+	r->path = strdup(REPORT_STREAM);
+	if (!r->path)
+		return MST_ERR_NOMEM;
+	r->fd = s->options.output.stream;
+	info = file_info(s, r);
+	return create_writer(s, r->fd, &info, &r->writer);
+}
+
 char *recording_prepare(struct session *s, struct recording *r)
 {
 	const struct program_options *program = &s->options.program;
@@ -144,6 +158,10 @@ char *recording_prepare(struct session *s, struct recording *r)
 	int err;
 
 	command_set(&r->command, program->exe, (uint32_t)program->argc, (const char *const *)program->argv);
+	if (s->options.output.stream) {
+		err = begin_stream(s, r);
+		return err ? describe_problem(s, REPORT_STREAM, err) : NULL;
+	}
 	r->path = name_file(s, r, &problem);
 	if (!r->path)
 		return strdup(problem);

@@ -16,6 +16,8 @@ struct recording_figures {
 	uint64_t ran_ns;
 };
 
+#define REPORT_STREAM "standard output" /* the path of the trace that goes there */
+
 /* A finished file, unless `refused`, `unrecorded`, `unfinished` or `waiting` says otherwise. */
 struct recording_report {
 	const char *path;

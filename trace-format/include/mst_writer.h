@@ -34,6 +34,11 @@ struct mst_writer_options {
 	bool recoded;     /* choose the smaller encoding of ordinals, chunk by chunk; fewer key frames */
 	bool exact_times; /* stamp each time of mst_writer_at(), not only every 64 units or records */
 	/*
+	 * `fd` is a pipe, or a file that holds more than the trace: it is written from front to end, and neither read
+	 * nor cut. A failed write ends the trace; there is no mst_writer_fork_file() of its children.
+	 */
+	bool stream;
+	/*
 	 * Records between two key frames, at which readers can begin; they stand between chunks. 0 = default,
 	 * as many as make their cost small.
 	 */
@@ -49,7 +54,7 @@ struct mst_writer_options {
 /* ---- life ---- */
 
 /*
- * Starts a trace on `fd`, an empty regular file that is open for reading and writing. `fd` stays the caller's
+ * Starts a trace on `fd`, an empty regular file that is open for reading and writing, unless options->stream. `fd` stays the caller's
  * and must stay open. Only mst_writer_fork_file() reads it.
  */
 int mst_writer_create(struct mst_writer **writer, int fd, const struct mst_file_info *info,
