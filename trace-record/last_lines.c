@@ -63,8 +63,8 @@ static void print_program(const struct finished_file *file, const struct capture
 		fprintf(stderr, ": %s calls, peak %s bytes, %s live at the end", grouped(calls, f->calls),
 			grouped(peak, f->peak), grouped(live, f->live));
 	if (word && strcmp(file->path, REPORT_STREAM) != 0)
-		fprintf(stderr, "; next: msreplay %s%s",
-			capture->exact && capture->pages ? "--pages-as-heap=yes " : "", word);
+		fprintf(stderr, "; next: %s %s",
+			capture->exact && capture->pages ? "msreplay --pages-as-heap=yes" : "msreport", word);
 	fputc('\n', stderr);
 	messages_print_file(file->path, file->events, file->lost, file->bytes);
 	free(program);

@@ -241,41 +241,49 @@ static unsigned lines_of(const char *text, unsigned width)
 	return 1 + width_of(text) / (width + 1);
 }
 
-/* The lines of a section without its blank ones and its notes; *blocks is the number of its parts. */
-static unsigned count_lines(const struct answer_section *s, unsigned *blocks)
+/* The lines of a section without its blank ones and its notes. */
+static unsigned count_lines(const struct answer_section *s)
 {
 	unsigned n = s->title != NULL;
-	*blocks = s->title || s->facts;
 	for (const struct answer_fact *f = s->facts; f; f = f->next)
 		n += f->title != NULL;
-	for (const struct answer_table *t = s->tables; t; t = t->next) {
-		if (t->n_values == 0)
-			continue;
-		n += 1 + (unsigned)n_rows(t);
-		++*blocks;
-	}
+	for (const struct answer_table *t = s->tables; t; t = t->next)
+		n += t->n_values ? 1 + (unsigned)n_rows(t) : 0;
 	return n;
+}
+
+/* Blank lines that a section likes to have: behind the title, before each table, before the notes. */
+static unsigned count_gaps(const struct answer_section *s)
+{
+	unsigned n = s->title && s->facts && s->lines;
+	for (const struct answer_table *t = s->tables; t; t = t->next)
+		n += t->n_values > 0;
+	return n + (s->notes && (s->tables || s->facts));
 }
 
 /* What a section of limited height leaves out. */
 struct fitting {
-	bool blanks;    /* between its parts there are blank lines */
-	unsigned notes; /* lines of notes, of which the last note has its own */
+	unsigned gaps;   /* that are still to come */
+	unsigned blanks; /* of these, the last ones have a line */
+	unsigned notes;  /* lines for notes; the last note has its own in any case */
 };
 
 static struct fitting fit(const struct answer_section *s, unsigned width)
 {
-	struct fitting f = { .blanks = true, .notes = UINT32_MAX };
-	unsigned blocks, notes = 0;
-	unsigned n = count_lines(s, &blocks);
-	if (s->lines == 0)
-		return f;
+	const unsigned n = count_lines(s), gaps = count_gaps(s);
+	unsigned notes = 0;
 	for (const struct answer_note *note = s->notes; note; note = note->next)
 		notes += lines_of(note->text, width);
-	f.blanks = n + notes + blocks <= s->lines;
-	if (!f.blanks)
-		f.notes = s->lines > n ? s->lines - n : 1;
-	return f;
+	if (s->lines == 0)
+		return (struct fitting){ gaps, gaps, notes };
+	const unsigned room = s->lines > n ? s->lines - n : 1;
+	return (struct fitting){ gaps, notes < room ? room - notes : 0, room };
+}
+
+static void write_gap(struct out *out, struct fitting *f)
+{
+	if (f->gaps-- <= f->blanks)
+		out_text(out, "\n");
 }
 
 static void write_notes(struct out *out, const struct answer_section *s, const struct answer_style *style,
@@ -293,7 +301,7 @@ static void write_notes(struct out *out, const struct answer_section *s, const s
 
 /* On a screen of limited height, columns of all tables are in line. */
 static void write_tables(struct out *out, const struct answer_section *s, const struct answer_style *style,
-			 const char *gap)
+			 struct fitting *f)
 {
 	const bool merged = s->lines;
 	struct layout l = { .style = style };
@@ -308,15 +316,14 @@ static void write_tables(struct out *out, const struct answer_section *s, const 
 			memset(l.widths, 0, sizeof(l.widths));
 			lay_out(&l, merged);
 		}
-		out_text(out, gap);
+		write_gap(out, f);
 		write_table(out, &l, merged);
 	}
 }
 
 static void write_section(struct out *out, const struct answer_section *s, const struct answer_style *style)
 {
-	const struct fitting f = fit(s, style->width);
-	const char *gap = f.blanks ? "\n" : "";
+	struct fitting f = fit(s, style->width);
 	if (s->title) {
 		const struct answer_value title = { .is = ANSWER_IS_TEXT, .text = s->title };
 		char *text = answer_show(&title, ANSWER_TEXT, style->width, style);
@@ -324,12 +331,12 @@ static void write_section(struct out *out, const struct answer_section *s, const
 		out_text(out, "\n");
 		free(text);
 	}
-	if (s->lines && s->title && s->facts)
-		out_text(out, gap);
+	if (s->title && s->facts && s->lines)
+		write_gap(out, &f);
 	write_facts(out, s, style);
-	write_tables(out, s, style, gap);
+	write_tables(out, s, style, &f);
 	if (s->notes && (s->tables || s->facts))
-		out_text(out, gap);
+		write_gap(out, &f);
 	write_notes(out, s, style, f.notes);
 }
 

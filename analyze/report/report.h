@@ -37,6 +37,7 @@ struct report_query {
 	bool by_given;
 	uint64_t top;     /* rows of a table; 0: what suits the section */
 	uint64_t allowed; /* lives.h */
+	bool si;          /* units of 1000 in sentences */
 	double threshold; /* of a tree, in shares */
 	struct sites_hidden hidden;
 };

@@ -104,15 +104,15 @@ static void write_command(struct report *r)
 static void write_live(struct report *r, const struct report_totals *t)
 {
 	char line[160], bytes[FIGURE_SIZE], blocks[FIGURE_SIZE], at[FIGURE_SIZE];
-	snprintf(line, sizeof(line), "%s in %s block%s at %s", figure_bytes(bytes, t->then_bytes, false),
-		 figure_count(blocks, t->then_blocks), plural(t->then_blocks),
-		 figure_time(at, profile_point_ns(r->profile)));
+	snprintf(line, sizeof(line), "%s in %s block%s at %s",
+		 figure_bytes(bytes, t->then_bytes, r->query->si), figure_count(blocks, t->then_blocks),
+		 plural(t->then_blocks), figure_time(at, profile_point_ns(r->profile)));
 	answer_fact_text(r->answer, "peak", "peak", line);
 	answer_fact(r->answer, "peak_bytes", NULL, ANSWER_BYTES, t->then_bytes);
 	answer_fact(r->answer, "peak_blocks", NULL, ANSWER_COUNT, t->then_blocks);
 	answer_fact(r->answer, "peak_ns", NULL, ANSWER_NS, profile_point_ns(r->profile));
 	snprintf(line, sizeof(line), "%s in %s block%s (%s of the peak)",
-		 figure_bytes(bytes, t->end_bytes, false), figure_count(blocks, t->end_blocks),
+		 figure_bytes(bytes, t->end_bytes, r->query->si), figure_count(blocks, t->end_blocks),
 		 plural(t->end_blocks), figure_share(at, report_share(t->end_bytes, t->then_bytes)));
 	answer_fact_text(r->answer, "at_the_end", "at the end", line);
 	answer_fact(r->answer, "end_bytes", NULL, ANSWER_BYTES, t->end_bytes);
@@ -123,9 +123,9 @@ static void write_allocated(struct report *r, const struct report_totals *t)
 {
 	char line[200], bytes[FIGURE_SIZE], calls[FIGURE_SIZE], rate[FIGURE_SIZE], share[FIGURE_SIZE];
 	const uint64_t duration = r->end_ns - r->begin_ns;
-	int n = snprintf(line, sizeof(line), "%s in %s call%s, %s", figure_bytes(bytes, t->bytes, false),
-			 figure_count(calls, t->calls), plural(t->calls),
-			 figure_rate(rate, t->calls, duration));
+	int n = snprintf(line, sizeof(line), "%s in %s call%s, %s",
+			 figure_bytes(bytes, t->bytes, r->query->si), figure_count(calls, t->calls),
+			 plural(t->calls), figure_rate(rate, t->calls, duration));
 	if (r->lives)
 		snprintf(line + n, sizeof(line) - (size_t)n, "; %s temporary",
 			 figure_share(share, report_share(lives_temporary(r->lives), t->calls)));
@@ -150,6 +150,22 @@ static void write_graph(struct report *r)
 		any |= levels[i];
 	}
 	answer_fact_series(r->answer, "live_bytes", any ? "live" : NULL, levels, shown);
+}
+
+static void write_resident(struct report *r)
+{
+	uint32_t n;
+	const struct mst_memory_sample *samples = mst_reader_memory(r->reader, &n);
+	const uint64_t peak = mst_reader_peak_resident(r->reader);
+	char line[80], most[FIGURE_SIZE], last[FIGURE_SIZE];
+	if (peak == 0)
+		return;
+	int length = snprintf(line, sizeof(line), "%s at most", figure_bytes(most, peak, r->query->si));
+	if (n)
+		snprintf(line + length, sizeof(line) - (size_t)length, ", %s at last",
+			 figure_bytes(last, samples[n - 1].resident, r->query->si));
+	answer_fact_text(r->answer, "resident", "resident", line);
+	answer_fact(r->answer, "peak_resident_bytes", NULL, ANSWER_BYTES, peak);
 }
 
 /* ---- The largest sites ---- */
@@ -259,7 +275,7 @@ static void note_growth(struct report *r, const struct groups *groups, const str
 	if (n)
 		answer_note(r->answer, "%.60s grows by %s a minute since %s.",
 			    function_of(r, &groups->items[growers[0].group]),
-			    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), false),
+			    figure_bytes(bytes, (uint64_t)(growers[0].judgement.slope * 60), r->query->si),
 			    figure_time(since, growers[0].judgement.since_ns));
 }
 
@@ -297,6 +313,7 @@ static void write_overview(struct report *r)
 	write_command(r);
 	write_live(r, &totals);
 	write_allocated(r, &totals);
+	write_resident(r);
 	write_graph(r);
 	if (report_groups(r, r->profile, &groups, BY_SITE, ORDER_THEN)) {
 		write_largest(r, &groups, "peak_sites", "What holds the peak", ORDER_THEN, totals.then_bytes);

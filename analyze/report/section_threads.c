@@ -113,7 +113,7 @@ static void write_threads(struct report *r)
 	uint32_t n;
 	lives_threads(r->lives, &n);
 	answer_section(r->answer, "threads", "Threads");
-	answer_fact(r->answer, "threads", "threads", ANSWER_COUNT, n);
+	answer_fact(r->answer, "count", "threads", ANSWER_COUNT, n);
 	write_threads_table(r);
 	write_pairs(r);
 }

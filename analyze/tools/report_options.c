@@ -244,7 +244,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		command->output = value;
 		return 0;
 	case KEY_SI:
-		command->si = true;
+		command->query.si = true;
 		return 0;
 	case 'j':
 		parse_number(state, "jobs", value, 256, &n);

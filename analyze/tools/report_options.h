@@ -17,7 +17,6 @@ struct report_command {
 	const char *input;
 	const char *output; /* NULL: standard output */
 	enum report_format format;
-	bool si;
 };
 
 /* Its input is a struct report_command. */

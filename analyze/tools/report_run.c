@@ -135,7 +135,7 @@ static struct answer_style find_style(const struct report_command *command, bool
 		.width = screen_width(),
 		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
 		.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0),
-		.si = command->si,
+		.si = command->query.si,
 	};
 	setlocale(LC_CTYPE, "C");
 	return style;

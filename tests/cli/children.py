@@ -144,7 +144,7 @@ class Tests:
     def check_program(self, line, program, trace):
         """The figures are those of the trace."""
         match = re.fullmatch(r"(\S+) ran for [\d.]+ s: ([\d,]+) calls, peak ([\d,]+) bytes, ([\d,]+) live at the end; "
-                             r"next: msreplay (.*)", line)
+                             r"next: msreport (.*)", line)
         assert match and match[1] == program and match[5] == trace, line
         calls, peak, live = (int(figure.replace(",", "")) for figure in match.groups()[1:4])
         stat = self.build.stat(self.path(trace))
@@ -167,7 +167,7 @@ class Tests:
         assert len(parts) > 2 and "goes on in" in lines[0], (parts, lines)
         peak = int(re.search(r"peak ([\d,]+) ", lines[-2])[1].replace(",", ""))
         whole = self.build.stat(self.path("whole.zst"))["peak"]
-        assert abs(peak - whole) < whole / 100 and lines[-2].endswith(f"next: msreplay t.zst.{len(parts)}"), lines
+        assert abs(peak - whole) < whole / 100 and lines[-2].endswith(f"next: msreport t.zst.{len(parts)}"), lines
 
     def test_line_of_all_children(self):
         """One for all other traces; where there is only one, its own."""
@@ -199,7 +199,7 @@ class Tests:
         lines = self.said("-o", "it's $HOME.zst", "true")
         command = lines[0].split("next: ")[1]
         words = subprocess.run(["sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True)
-        assert words.stdout.splitlines() == ["msreplay", "it's $HOME.zst"], words.stdout
+        assert words.stdout.splitlines() == ["msreport", "it's $HOME.zst"], words.stdout
 
     # ---- names of results ----
 

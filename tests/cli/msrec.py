@@ -331,7 +331,7 @@ class Tests:
     def test_messages(self):
         r = self.run("-o", "t", "true")
         assert re.fullmatch(r"msrec: true ran for [\d.]+ s: [\d,]+ calls, peak [\d,]+ bytes, [\d,]+ live at the end; "
-                            r"next: msreplay t\nmsrec: t: \d+ events, 0 lost, [\d.]+ bytes/event\n", r.err), r.err
+                            r"next: msreport t\nmsrec: t: \d+ events, 0 lost, [\d.]+ bytes/event\n", r.err), r.err
         assert self.run("-q", "-f", "-o", "t", "true").err == ""
         assert self.run("-v", "-f", "-o", "t", "true").status == 0
 

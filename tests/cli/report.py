@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""msreport on recordings of real programs: names, hidden frames, resident memory, terminals, JSON and its schema, and
+the examples of its manual page.
+
+  report.py --build DIR --source DIR
+"""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from harness import Scratch, arguments, methods, run_cases    # noqa: E402
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+SECTIONS = ("overview", "peak", "leaks", "growth", "steps", "churn", "sizes", "threads", "libraries", "functions",
+            "lines", "rss")
+
+
+def strict(schema):
+    """The schema, but a member that it doesn't describe is an error."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = {key: value if key == "$defs" else strict(value) for key, value in schema.items()}
+    if isinstance(schema.get("properties"), dict):
+        schema["unevaluatedProperties"] = False
+    return schema
+
+
+class Tests:
+    """Each method is one test."""
+
+    def __init__(self, options, folder):
+        self.build, self.folder = options.build, folder
+        self.msreport = self.build.file("analyze/msreport")
+        with open(os.path.join(options.source, "docs/msreport.schema.json"), encoding="utf-8") as file:
+            self.schema = json.load(file)
+        with open(os.path.join(options.source, "docs/man/msreport.1.scd"), encoding="utf-8") as file:
+            self.page = file.read()
+        self.trace = self.record("cxx", self.build.file("tests/cli/sites"))
+        self.python = self.record("python", sys.executable, "-c",
+                                  "x = [str(i) * 9 for i in range(30000)]; y = list(map(bytes, range(999)))")
+
+    def record(self, name, *command):
+        trace = os.path.join(self.folder, name + ".zst")
+        subprocess.run([self.build.msrec, "-q", "-f", "-o", trace, *command], check=True, stdout=subprocess.DEVNULL)
+        return trace
+
+    def ask(self, *words, status=0, **more):
+        done = subprocess.run([self.msreport, "-q", *words], capture_output=True, text=True, **more)
+        assert done.returncode == status, (words, done)
+        return done.stdout
+
+    def answer(self, *words):
+        return json.loads(self.ask("--format=json", *words))["sections"]
+
+    def test_schema(self):
+        if jsonschema is None:
+            return "python3-jsonschema is not installed"
+        jsonschema.Draft202012Validator.check_schema(self.schema)
+        validator = jsonschema.Draft202012Validator(strict(self.schema))
+        for trace in (self.trace, self.python):
+            for words in (SECTIONS, ("peak", "leaks", "growth", "churn", "--by=library"), ("peak", "--by=type"),
+                          ("peak", "--by=thread", "--at=end"), ("growth", "--by=size")):
+                document = json.loads(self.ask("--format=json", *words, trace))
+                errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(document)]
+                assert not errors, errors[:5]
+        return None
+
+    def test_json_is_small(self):
+        for section in SECTIONS:
+            size = len(self.ask("--format=json", section, self.python))
+            assert size < 9000, (section, size)
+
+    def test_hidden_frames(self):
+        """std::vector is no site of its own; with --all-frames it is; --hide and --alloc-fn go one call further out."""
+        def largest(*words):
+            return self.answer("churn", "--top=1", *words, self.trace)["churn"]["busiest"][0]
+        plain, bare = largest(), largest("--all-frames")
+        assert plain["function"] == "fill(int)" and plain["file"].endswith("sites.cpp"), plain
+        assert re.search("operator new|allocate|std::", plain["via"]), plain
+        assert bare["function"].startswith(("std::", "__gnu_cxx::")) and bare["via"] is None, bare
+        assert largest("--alloc-fn=fill(int)")["function"] == "main"
+        assert largest("--hide=fi*")["function"] == "main"
+
+    def test_ids_are_those_of_other_runs(self):
+        again = self.record("again", self.build.file("tests/cli/sites"))
+        first, second = (self.answer("churn", "--by=stack", "--top=1000", each) for each in (self.trace, again))
+        ids = [sorted(row["id"] for row in each["churn"]["busiest"]) for each in (first, second)]
+        assert ids[0] == ids[1] and len(ids[0]) > 2, ids
+
+    def test_rss(self):
+        """The samples are those that msconvert's table has."""
+        rows = self.answer("rss", "--top=10000", self.python)["rss"]
+        msconvert = self.build.file("analyze/msconvert")
+        done = subprocess.run([msconvert, "-q", "--to=csv-rss", "-o", "-", self.python], check=True,
+                              capture_output=True, text=True)
+        table = list(csv.DictReader(io.StringIO(done.stdout)))
+        found, wanted = ([int(row["resident_bytes"]) for row in each] for each in (rows["samples"], table))
+        assert found == wanted, (found, wanted)
+
+    def terminal(self, rows, **environment):
+        """What msreport prints on a terminal."""
+        master, slave = pty.openpty()
+        env = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", "COLUMNS": "80", **environment}
+        command = [self.msreport, "-q", *rows, self.python]
+        with subprocess.Popen(command, stdout=slave, stderr=slave, env=env) as process:
+            os.close(slave)
+            text = b""
+            while True:
+                try:
+                    piece = os.read(master, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                text += piece
+        os.close(master)
+        assert process.returncode == 0, (process.returncode, text)
+        return text.decode()
+
+    def test_terminal(self):
+        colours = self.terminal([], MSREPORT_PAGER="")
+        assert "\033[1m" in colours and "\u2588" in colours, colours
+        lines = colours.rstrip().split("\n")
+        assert len(lines) <= 23, len(lines)
+        assert max(len(re.sub(r"\033\[[0-9]*m|\r", "", line)) for line in lines[:-1]) <= 80
+        plain = self.terminal([], MSREPORT_PAGER="", NO_COLOR="1")
+        assert "\033" not in plain
+        paged = self.terminal(["functions"], MSREPORT_PAGER="sed 's/^/paged: /'", NO_COLOR="1")
+        assert all(line.startswith("paged: ") for line in paged.replace("\r", "").strip("\n").split("\n")), paged
+        assert "Functions" in self.terminal(["functions", "--top=2000"], MSREPORT_PAGER="head -n 1", NO_COLOR="1")
+
+    def test_examples(self):
+        """The commands of the manual page's examples."""
+        text = self.page.split("# EXAMPLES")[1].split("\n# ")[0]
+        commands = [line for block in re.findall(r"```\n(.*?)```", text, re.S) for line in block.splitlines()]
+        assert len(commands) > 6, commands
+        folder = os.path.join(self.folder, "examples")
+        os.makedirs(folder, exist_ok=True)
+        os.symlink(self.build.file("tests/cli/sites"), os.path.join(folder, "prog"))
+        path = ":".join([os.path.dirname(self.msreport), os.path.dirname(self.build.msrec), os.environ["PATH"]])
+        for command in commands:
+            done = subprocess.run(command, shell=True, cwd=folder, env={**os.environ, "PATH": path},
+                                  capture_output=True, text=True)
+            assert done.returncode == 0 and (done.stdout or "msrec" in command), (command, done)
+
+
+def main():
+    options = arguments(__doc__, "--only", ("--source", {"required": True, "help": "the source tree"}))
+    with Scratch() as folder:
+        return run_cases(methods(Tests(options, folder)), None, options.only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
