@@ -246,9 +246,20 @@ class Tests:
                 continue        # it cannot run here at all
             tried += 1
             lines = self.run("sh", "-c", "./clean x; ./clean x", status=3)
-            self.expect(lines, "./clean is built with a sanitizer", "clean")
+            self.expect(lines, "./clean has a sanitizer", "clean")
             assert self.out == 2 * plain.stdout, self.out
         return None if tried else "no sanitizer works here"
+
+    def test_preloaded_sanitizer(self):
+        """The program that executes another adds it behind the recorder, where it would refuse to start."""
+        library = os.path.realpath(subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True,
+                                                  text=True).stdout.strip() if have("gcc") else "")
+        if not os.path.isfile(library) or "libasan.so" not in os.path.basename(library):
+            return "no libasan.so"
+        assert self.compile("echo", ECHO)
+        lines = self.run("sh", "-c", f"LD_PRELOAD=$LD_PRELOAD:{library} ./echo one", status=3)
+        self.expect(lines, "./echo has a sanitizer", "echo")
+        assert self.out == f"one\n{library}\n", self.out
 
     def test_ways_to_execute(self):
         """Each function decides for itself; arguments, the environment and its LD_PRELOAD stay the program's own."""
@@ -262,7 +273,7 @@ class Tests:
             searched = how in ("execvp", "execvpe", "execlp", "posix_spawnp")
             env = {"PATH": f"/no/such::{self.folder}:/usr/bin:/bin"}
             self.expect(self.run("./execs", how, "clean" if searched else "./clean", "one", "two", status=3, env=env),
-                        "clean is built with a sanitizer", "clean")
+                        "clean has a sanitizer", "clean")
             assert self.out == "one\ntwo\n\n", (how, self.out)
             own, = self.traces("execs")
             wanted = "exit" if how in ("posix_spawn", "posix_spawnp", "vfork") else "exec"

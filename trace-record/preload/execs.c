@@ -59,18 +59,36 @@ static const char *behind_ours(const char *list)
 	}
 }
 
-/* Whether the recorder is in an environment, which has `n` variables. */
-static bool has_recorder(char *const env[], size_t *n)
+/* What an environment says of the recorder. */
+struct surroundings {
+	size_t n; /* variables */
+	bool path, preload;
+	bool sanitizer; /* among the libraries to be preloaded */
+};
+
+static bool lists_sanitizer(const char *list)
 {
-	bool path = false, preload = false;
-
-	for (*n = 0; env && env[*n]; ++*n) {
-		const char *const list = value_of(env[*n], "LD_PRELOAD");
-
-		path |= value_of(env[*n], SHM_ENV) != NULL;
-		preload |= list && behind_ours(list) != list;
+	for (const char *name = list; *list; list++) {
+		if (strchr("/: ", *list))
+			name = list + 1;
+		else if (name == list && program_file_is_sanitizer(name))
+			return true;
 	}
-	return path && preload;
+	return false;
+}
+
+static struct surroundings look_around(char *const env[])
+{
+	struct surroundings s = { 0 };
+
+	for (; env && env[s.n]; s.n++) {
+		const char *const list = value_of(env[s.n], "LD_PRELOAD");
+
+		s.path |= value_of(env[s.n], SHM_ENV) != NULL;
+		s.preload |= list && behind_ours(list) != list;
+		s.sanitizer |= list && lists_sanitizer(list);
+	}
+	return s;
 }
 
 /* Executes the program without the recorder in its environment, which has `n` variables. */
@@ -120,7 +138,7 @@ static const char *search(const char *name, char found[PATH_BYTES])
 }
 
 /* 0, or why the program will not be recorded, which msrec is told. */
-static unsigned examine(const struct execution *e, bool recorder)
+static unsigned examine(const struct execution *e, const struct surroundings *around)
 {
 	char found[PATH_BYTES];
 	struct program_file file = { .dir = e->dir, .path = e->file };
@@ -133,8 +151,10 @@ static unsigned examine(const struct execution *e, bool recorder)
 	if (!file.path)
 		return 0;
 	reason = program_file_judge(&file);
-	if (!reason && !recorder)
+	if (!reason && !(around->path && around->preload))
 		reason = SHM_SKIP_ENVIRONMENT;
+	else if (!reason && around->sanitizer)
+		reason = SHM_SKIP_SANITIZER;
 	if (reason)
 		skips_report(the_process.family, reason, file.path);
 	return reason;
@@ -154,18 +174,21 @@ static int execute(const struct execution *e, char *const env[])
 	const struct shm_family *family = the_process.family;
 	const int saved = errno;
 	unsigned reason = 0;
-	size_t n = 0;
+	struct surroundings around = { 0 };
 	int result;
 
 	if (!next_ready && !next_resolve())
 		return e->spawned ? EAGAIN : (errno = EAGAIN, -1);
-	if (family && family->trace_children)
-		reason = examine(e, has_recorder(env, &n));
+	if (family && family->trace_children) {
+		around = look_around(env);
+		reason = examine(e, &around);
+	}
 	if (!e->spawned)
 		note_executing(true);
 	errno = saved;
-	result = program_file_refuses(reason) && n <= VARIABLES ? run_without_recorder(e, env, n)
-								: e->run(e, env);
+	result = program_file_refuses(reason) && around.n <= VARIABLES
+			 ? run_without_recorder(e, env, around.n)
+			 : e->run(e, env);
 	if (!e->spawned)
 		note_executing(false);
 	return result;

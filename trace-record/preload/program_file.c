@@ -140,21 +140,26 @@ static bool read_name(const struct elf *elf, uint64_t offset, char name[NAME])
 	return os_call6(SYS_pread64, elf->fd, (long)name, NAME - 1, (long)offset, 0, 0) > 0;
 }
 
-/* Whether a library that the program needs is a sanitizer's, which must be loaded before all others. */
-static bool needs_sanitizer(const struct elf *elf, const struct tables *tables)
+bool program_file_is_sanitizer(const char *name)
 {
 	static const char *const sanitizers[] = { "libasan.so",       "libhwasan.so",
 						  "liblsan.so",       "libtsan.so",
 						  "libclang_rt.asan", "libclang_rt.hwasan",
 						  "libclang_rt.lsan", "libclang_rt.tsan" };
+
+	return begins_with(name, sanitizers, sizeof(sanitizers) / sizeof(*sanitizers));
+}
+
+static bool needs_sanitizer(const struct elf *elf, const struct tables *tables)
+{
 	bool found = false;
 	Elf64_Dyn entry;
 	char name[NAME];
 
-	for (unsigned i = 0; !found && next_dynamic(elf, i, &entry); i++) {
-		if (entry.d_tag == DT_NEEDED && read_name(elf, tables->strings + entry.d_un.d_val, name))
-			found = begins_with(name, sanitizers, sizeof(sanitizers) / sizeof(*sanitizers));
-	}
+	for (unsigned i = 0; !found && next_dynamic(elf, i, &entry); i++)
+		found = entry.d_tag == DT_NEEDED &&
+			read_name(elf, tables->strings + entry.d_un.d_val, name) &&
+			program_file_is_sanitizer(name);
 	return found;
 }
 

@@ -23,6 +23,9 @@ struct program_file {
 /* 0: the program can be recorded; else an enum shm_skip_reason. For a script judges the interpreter. */
 unsigned program_file_judge(struct program_file *file);
 
+/* Whether a library of that name, without its folder, is a sanitizer's, which must be loaded before all others. */
+bool program_file_is_sanitizer(const char *name);
+
 /* Whether the file exists and may be executed. */
 bool program_file_executable(int dir, const char *path);
 
