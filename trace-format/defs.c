@@ -83,6 +83,9 @@ void defs_finish(struct defs *defs)
 	free(defs->kinds.items);
 	free(defs->modules.items);
 	free(defs->threads.items);
+	for (uint32_t i = 0; i < defs->thread_names.n; i++)
+		free((char *)((struct mst_thread_name *)defs->thread_names.items)[i].name);
+	free(defs->thread_names.items);
 	hash_index_finish(&defs->frame_index);
 	hash_index_finish(&defs->stack_index);
 	hash_index_finish(&defs->kind_index);
@@ -102,6 +105,20 @@ static int copy_paths(struct table *modules)
 	return 0;
 }
 
+static int copy_thread_names(struct table *names)
+{
+	struct mst_thread_name *items = names->items;
+
+	for (uint32_t i = 0; i < names->n; i++) {
+		items[i].name = strdup(items[i].name);
+		if (!items[i].name) {
+			names->n = i;
+			return MST_ERR_NOMEM;
+		}
+	}
+	return 0;
+}
+
 int defs_copy(struct defs *to, const struct defs *from)
 {
 	int err;
@@ -114,7 +131,9 @@ int defs_copy(struct defs *to, const struct defs *from)
 	    (err = table_copy(&to->threads, &from->threads, sizeof(struct mst_thread))) ||
 	    (err = table_copy(&to->modules, &from->modules, sizeof(struct mst_module))))
 		return err;
-	if ((err = copy_paths(&to->modules)))
+	if ((err = copy_paths(&to->modules)) ||
+	    (err = table_copy(&to->thread_names, &from->thread_names, sizeof(struct mst_thread_name))) ||
+	    (err = copy_thread_names(&to->thread_names)))
 		return err;
 	if (!hash_index_copy(&to->frame_index, &from->frame_index) ||
 	    !hash_index_copy(&to->stack_index, &from->stack_index) ||
@@ -239,6 +258,23 @@ int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id
 	return table_add(&defs->threads, sizeof(*thread), MST_MAX_THREADS, thread, id);
 }
 
+int defs_thread_name(struct defs *defs, const struct mst_thread_name *name)
+{
+	struct mst_thread_name copy = *name;
+	uint32_t id;
+	int err;
+
+	if (name->thread >= defs->threads.n)
+		return MST_ERR_ARGUMENT;
+	copy.name = strndup(name->name, MST_MAX_THREAD_NAME);
+	if (!copy.name)
+		return MST_ERR_NOMEM;
+	err = table_add(&defs->thread_names, sizeof(copy), MST_MAX_THREAD_NAMES, &copy, &id);
+	if (err)
+		free((char *)copy.name);
+	return err;
+}
+
 /* ---- columns ---- */
 
 static void pack_range(struct table *table, struct bytes *fields)
@@ -333,4 +369,20 @@ void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *co
 	for (uint32_t i = defs->threads.written; i < defs->threads.n; i++)
 		bytes_varint(column, threads[i].tid);
 	pack_range(&defs->threads, fields);
+}
+
+void defs_pack_thread_names(struct defs *defs, struct bytes *fields, struct bytes *column)
+{
+	struct table *const table = &defs->thread_names;
+	const struct mst_thread_name *names = table->items;
+	uint64_t time = 0;
+
+	bytes_u32(fields, table->n - table->written);
+	for (uint32_t i = table->written; i < table->n; i++) {
+		bytes_varint(column, names[i].thread);
+		bytes_varint(column, wire_zigzag((int64_t)(names[i].time - time)));
+		bytes_text(column, names[i].name);
+		time = names[i].time;
+	}
+	table->written = table->n;
 }

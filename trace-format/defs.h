@@ -17,12 +17,13 @@ struct table {
 };
 
 struct defs {
-	struct table frames;  /* struct mst_frame */
-	struct table stacks;  /* struct mst_stack; item 0 is the root */
-	struct table depths;  /* uint16_t, frames of each stack */
-	struct table kinds;   /* struct mst_kind; item 0 is the unknown kind */
-	struct table modules; /* struct mst_module, path owned */
-	struct table threads; /* struct mst_thread */
+	struct table frames;       /* struct mst_frame */
+	struct table stacks;       /* struct mst_stack; item 0 is the root */
+	struct table depths;       /* uint16_t, frames of each stack */
+	struct table kinds;        /* struct mst_kind; item 0 is the unknown kind */
+	struct table modules;      /* struct mst_module, path owned */
+	struct table threads;      /* struct mst_thread */
+	struct table thread_names; /* struct mst_thread_name, name owned */
 	struct hash_index frame_index, stack_index, kind_index;
 };
 
@@ -37,6 +38,9 @@ int defs_stack(struct defs *defs, const struct mst_stack *stack, uint32_t *id);
 int defs_kind(struct defs *defs, const struct mst_kind *kind, uint32_t *id);
 int defs_module(struct defs *defs, const struct mst_module *module, uint32_t *id);
 int defs_thread(struct defs *defs, const struct mst_thread *thread, uint32_t *id);
+
+/* The same, without an id. */
+int defs_thread_name(struct defs *defs, const struct mst_thread_name *name);
 
 static inline const struct mst_kind *defs_kinds(const struct defs *defs)
 {
@@ -54,5 +58,6 @@ void defs_pack_stacks(struct defs *defs, struct bytes *fields, struct bytes *col
 void defs_pack_kinds(struct defs *defs, struct bytes *fields, struct bytes *columns);
 void defs_pack_modules(struct defs *defs, struct bytes *fields, struct bytes *column);
 void defs_pack_threads(struct defs *defs, struct bytes *fields, struct bytes *column);
+void defs_pack_thread_names(struct defs *defs, struct bytes *fields, struct bytes *column);
 
 #endif

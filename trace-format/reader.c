@@ -267,6 +267,8 @@ int reader_take(struct mst_reader *r)
 		return reader_take_modules(r);
 	case UNIT_THREADS:
 		return reader_take_threads(r);
+	case UNIT_THREAD_NAMES:
+		return reader_take_thread_names(r);
 	case UNIT_MEMORY:
 		return reader_take_memory(r);
 	case UNIT_NAMES:
@@ -780,6 +782,9 @@ void mst_reader_destroy(struct mst_reader *r)
 	free(r->defs.frames.items);
 	free(r->defs.modules.items);
 	free(r->defs.threads.items);
+	for (uint32_t i = 0; i < r->defs.thread_names.n; i++)
+		free((char *)((struct mst_thread_name *)r->defs.thread_names.items)[i].name);
+	free(r->defs.thread_names.items);
 	free(r->defs.memory.items);
 	free(r->live);
 	carried_over_finish(&r->place.carried_over);

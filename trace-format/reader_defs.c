@@ -214,6 +214,44 @@ int reader_take_threads(struct mst_reader *r)
 	return 0;
 }
 
+static bool take_thread_name(struct cursor *c, uint32_t n_threads, struct mst_thread_name *name)
+{
+	uint64_t thread, step;
+	char *text;
+
+	if (!take_varint(c, &thread) || thread >= n_threads || !take_varint(c, &step) || !take_text(c, &text))
+		return false;
+	name->thread = (uint32_t)thread;
+	name->time += (uint64_t)wire_unzigzag(step);
+	name->name = text;
+	return true;
+}
+
+int reader_take_thread_names(struct mst_reader *r)
+{
+	struct cursor c = column_cursor(r, 0);
+	struct mst_thread *threads = r->defs.threads.items;
+	struct mst_thread_name name = { 0 };
+	uint32_t n;
+	int err;
+
+	DAMAGED_IF(r->unit.header.fields_size < FIELDS_THREAD_NAMES, "a unit lacks fields");
+	n = wire_u32(r->unit.header.fields);
+	DAMAGED_IF(n && (!r->unit.columns[0].present || r->unit.columns[0].size / 3 < n),
+		   "more names of threads promised than there are");
+	if ((err = reader_grow(r, &r->defs.thread_names, sizeof(name), n, MST_MAX_THREAD_NAMES)))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		DAMAGED_IF(!take_thread_name(&c, r->defs.threads.n, &name), "a thread's name is malformed");
+		if (!name.name)
+			return reader_fail(r, MST_ERR_NOMEM, "no memory");
+		((struct mst_thread_name *)r->defs.thread_names.items)[r->defs.thread_names.n++] = name;
+		threads[name.thread].name = name.name;
+		DAMAGED_IF(strlen(name.name) > MST_MAX_THREAD_NAME, "a thread's name is too long");
+	}
+	return 0;
+}
+
 /* ---- memory samples ---- */
 
 #define KIB 1024u

@@ -49,6 +49,12 @@ const struct mst_thread *mst_reader_threads(const struct mst_reader *r, uint32_t
 	return r->defs.threads.items;
 }
 
+const struct mst_thread_name *mst_reader_thread_names(const struct mst_reader *r, uint32_t *n)
+{
+	*n = r->defs.thread_names.n;
+	return r->defs.thread_names.items;
+}
+
 const struct mst_memory_sample *mst_reader_memory(const struct mst_reader *r, uint32_t *n)
 {
 	*n = r->defs.memory.n;

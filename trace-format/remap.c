@@ -24,6 +24,11 @@ struct mst_remap {
 	struct ids threads, modules, frames, stacks;
 	struct ids origins; /* the first old frame by new ones */
 	struct ids path;    /* find_path()'s */
+
+	/* The old names of threads: those of each thread are a chain. */
+	struct ids first_name, last_name; /* by thread */
+	struct ids next_name;             /* by name */
+	uint32_t n_names;                 /* in the chains, or in the new trace already */
 };
 
 static bool reserve(struct ids *ids, uint32_t n)
@@ -74,7 +79,57 @@ void mst_remap_destroy(struct mst_remap *t)
 	free(t->stacks.items);
 	free(t->origins.items);
 	free(t->path.items);
+	free(t->first_name.items);
+	free(t->last_name.items);
+	free(t->next_name.items);
 	free(t);
+}
+
+static int copy_thread_name(struct mst_remap *t, const struct mst_thread_name *name)
+{
+	const int err = mst_writer_thread_name(t->to, t->threads.items[name->thread],
+					       name->time << mst_reader_time_shift(t->from), name->name);
+
+	return err == MST_ERR_LIMIT ? 0 : err;
+}
+
+/* Gives a new thread the names that it has had. */
+static int copy_names_of(struct mst_remap *t, uint32_t thread)
+{
+	uint32_t n;
+	const struct mst_thread_name *names = mst_reader_thread_names(t->from, &n);
+	uint32_t i = thread < t->first_name.n ? t->first_name.items[thread] : MST_NONE;
+	int err = 0;
+
+	for (; i != MST_NONE && !err; i = t->next_name.items[i])
+		err = copy_thread_name(t, &names[i]);
+	return err;
+}
+
+int mst_remap_thread_names(struct mst_remap *t)
+{
+	uint32_t n, n_threads;
+	const struct mst_thread_name *names = mst_reader_thread_names(t->from, &n);
+	int err = 0;
+
+	mst_reader_threads(t->from, &n_threads);
+	for (; t->n_names < n && !err; t->n_names++) {
+		const uint32_t i = t->n_names, thread = names[i].thread;
+
+		if (thread < t->threads.n && t->threads.items[thread] != MST_NONE) {
+			err = copy_thread_name(t, &names[i]);
+			continue;
+		}
+		if (!reserve(&t->first_name, thread + 1) || !reserve(&t->last_name, thread + 1) ||
+		    !reserve(&t->next_name, n))
+			return MST_ERR_NOMEM;
+		if (t->first_name.items[thread] == MST_NONE)
+			t->first_name.items[thread] = i;
+		else
+			t->next_name.items[t->last_name.items[thread]] = i;
+		t->last_name.items[thread] = i;
+	}
+	return err;
 }
 
 int mst_remap_thread(struct mst_remap *t, uint32_t thread, uint32_t *id)
@@ -89,8 +144,9 @@ int mst_remap_thread(struct mst_remap *t, uint32_t thread, uint32_t *id)
 		return MST_ERR_ARGUMENT;
 	if (!reserve(&t->threads, n))
 		return MST_ERR_NOMEM;
-	if (t->threads.items[thread] == MST_NONE)
-		err = mst_writer_thread(t->to, &threads[thread], &t->threads.items[thread]);
+	if (t->threads.items[thread] == MST_NONE && !(err = mst_remap_thread_names(t)) &&
+	    !(err = mst_writer_thread(t->to, &threads[thread], &t->threads.items[thread])))
+		err = copy_names_of(t, thread);
 	*id = t->threads.items[thread];
 	return err;
 }

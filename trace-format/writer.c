@@ -143,6 +143,15 @@ int mst_writer_thread(struct mst_writer *w, const struct mst_thread *thread, uin
 	return defs_thread(&w->defs, thread, id);
 }
 
+int mst_writer_thread_name(struct mst_writer *w, uint32_t thread, uint64_t time_ns, const char *name)
+{
+	if (w->names)
+		return MST_ERR_ARGUMENT;
+	return defs_thread_name(&w->defs, &(struct mst_thread_name){ .thread = thread,
+								     .time = time_ns >> WRITER_TIME_SHIFT,
+								     .name = name });
+}
+
 int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32_t *id)
 {
 	return defs_frame(&w->defs, frame, id);

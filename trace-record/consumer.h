@@ -57,18 +57,19 @@ struct consumer_null_frees {
 struct consumer {
 	struct shm_ring *ring; /* NULL: not in use yet */
 	const uint8_t *data;
-	uint32_t size;        /* of `data`, a power of two */
-	uint32_t use;         /* of the ring, when `thread` was defined */
-	uint32_t thread;      /* id in the trace */
-	uint64_t released;    /* as the producer knows: it may overwrite what is before */
-	uint64_t tail;        /* of the events that were taken */
-	uint64_t head;        /* of the producer, at the last look */
-	bool broken;          /* a record that cannot be was read */
-	bool broken_counted;  /* as a loss */
-	bool peeked;          /* `event` is the event at `tail` */
-	uint64_t stamp;       /* of the last event read that had one */
-	uint64_t lost;        /* of the ring, as far as counted */
-	uint64_t stack_depth; /* of the thread, by its last marker */
+	uint32_t size;             /* of `data`, a power of two */
+	uint32_t use;              /* of the ring, when `thread` was defined */
+	uint32_t thread;           /* id in the trace */
+	uint64_t released;         /* as the producer knows: it may overwrite what is before */
+	uint64_t tail;             /* of the events that were taken */
+	uint64_t head;             /* of the producer, at the last look */
+	bool broken;               /* a record that cannot be was read */
+	bool broken_counted;       /* as a loss */
+	bool peeked;               /* `event` is the event at `tail` */
+	uint64_t stamp;            /* of the last event read that had one */
+	uint64_t lost;             /* of the ring, as far as counted */
+	uint64_t stack_depth;      /* of the thread, by its last marker */
+	char name[SHM_NAME_BYTES]; /* of the thread; "": not known */
 	struct consumer_null_frees null_frees;
 	struct consumer_moving moving;
 	struct consumer_event event;

@@ -459,6 +459,16 @@ static int write_sp_changes(struct tracee *t, const struct consumer_event *e)
 	return mst_writer_sp_changes(t->writer, changes, n);
 }
 
+static int write_name(struct tracee *t, struct consumer *consumer, const struct consumer_event *e)
+{
+	const uint64_t words[2] = { e->address, e->old };
+	char name[SHM_NAME_BYTES];
+
+	memcpy(name, words, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	return tracee_rename(t, consumer, e->size, e->stamp, name);
+}
+
 static bool is_realloc(const struct consumer_event *e)
 {
 	return e->op >= MST_OP_REALLOC_MOVED && e->op <= MST_OP_REALLOC_FREE;
@@ -485,6 +495,8 @@ static __attribute__((noinline)) int write_other(struct tracee *t, struct consum
 		return count_instructions(t, e->size);
 	if (e->op == SHM_OP_SP_CHANGES)
 		return write_sp_changes(t, e);
+	if (e->op == SHM_OP_NAME)
+		return write_name(t, consumer, e);
 	if (e->op == SHM_OP_NO_FORK) {
 		tracee_forget_fork(t, (uint32_t)e->size);
 		return 0;

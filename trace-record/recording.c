@@ -13,6 +13,7 @@
 #include "frames.h"
 #include "symbolizer.h"
 
+#define NAMES_NS 1000000000u /* between two looks at the names of threads */
 #define FLUSH_NS 1000000000u /* a killed msrec loses at most what came after this */
 
 void recording_init(struct recording *r, pid_t pid)
@@ -272,6 +273,7 @@ void recording_begin(struct session *s, struct recording *r, struct shm_segment 
 	}
 	r->writer = NULL;
 	tracee_set_start(r->tracee, r->start_ns);
+	tracee_set_process(r->tracee, r->pid, r->command.exe);
 	limit_batch(r, s->options.output.max_bytes);
 }
 
@@ -284,6 +286,7 @@ void recording_begin_child(struct recording *r, struct recording *parent, struct
 	command_set(&r->command, parent->command.exe, parent->command.argc, parent->command.argv);
 	r->tracee = tracee_create_child(segment, parent->tracee);
 	if (r->tracee) {
+		tracee_set_process(r->tracee, r->pid, r->command.exe);
 		limit_batch(r, max_bytes);
 		return;
 	}
@@ -550,6 +553,10 @@ uint64_t recording_drain(struct session *s, struct recording *r, uint64_t until)
 	if (n >= 0 && !tracee_awaits_room(r->tracee))
 		atomic_store(&shm_modules(tracee_segment(r->tracee))->taken, until);
 	pinned_files_look(&r->pinned_files, tracee_writer(r->tracee), r->pid);
+	if (s->clock.ns[1] - r->names_ns > NAMES_NS) {
+		r->names_ns = s->clock.ns[1];
+		note_error(r, tracee_look_at_names(r->tracee));
+	}
 	if (s->clock.ns[1] - r->flushed_ns > FLUSH_NS) {
 		r->flushed_ns = s->clock.ns[1];
 		note_error(r, mst_writer_flush(tracee_writer(r->tracee)));

@@ -28,10 +28,10 @@ struct recording {
 	struct pinned_files pinned_files;
 	struct rotation rotation;
 	struct recording_figures figures; /* of the files before the present one */
-	uint64_t flushed_ns;
-	int error, error_number; /* of the first failure */
-	bool executed;           /* the process goes on as another program */
-	bool stopped;            /* the last file is finished; the process may live on */
+	uint64_t flushed_ns, names_ns;    /* of the session's clock: when that was done last */
+	int error, error_number;          /* of the first failure */
+	bool executed;                    /* the process goes on as another program */
+	bool stopped;                     /* the last file is finished; the process may live on */
 };
 
 void recording_init(struct recording *recording, pid_t pid);

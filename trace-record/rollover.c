@@ -157,6 +157,9 @@ static int renew_consumer(struct rollover *r, uint32_t ring_id)
 	struct consumer *consumer = &r->tracee->consumers[ring_id];
 	int err = tracee_find_thread(r->tracee, r->next, ring_id, &consumer->thread);
 
+	if (!err && *consumer->name && !consumer->ring->within)
+		err = mst_writer_thread_name(r->next, consumer->thread, mst_writer_time(r->old),
+					     consumer->name);
 	for (uint32_t i = 0; i < consumer->n_nodes && !err; i++) {
 		struct consumer_node *node = &consumer->nodes[i];
 

@@ -20,7 +20,7 @@ static int add(struct tids *tids, struct mst_writer *writer, uint32_t number, ui
 		return MST_ERR_NOMEM;
 	err = mst_writer_thread(writer, &definition, thread);
 	if (!err)
-		tids->items[tids->n++] = (struct tid){ number, *thread };
+		tids->items[tids->n++] = (struct tid){ .tid = number, .thread = *thread };
 	return err;
 }
 

@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include "mst_writer.h"
+#include "shm.h"
 
 struct tids {
 	struct tid {
-		uint32_t tid;    /* the kernel's */
-		uint32_t thread; /* the trace's */
+		uint32_t tid;              /* the kernel's */
+		uint32_t thread;           /* the trace's */
+		char name[SHM_NAME_BYTES]; /* "": not known */
 	} * items;
 	uint32_t n, capacity;
 };

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tracee_state.h"
 
@@ -82,6 +83,14 @@ void tracee_set_batch(struct tracee *t, uint32_t most)
 void tracee_set_start(struct tracee *t, uint64_t ns)
 {
 	t->start_ns = ns;
+}
+
+void tracee_set_process(struct tracee *t, pid_t pid, const char *exe)
+{
+	const char *slash = strrchr(exe, '/');
+
+	t->pid = pid;
+	strncpy(t->program, slash ? slash + 1 : exe, sizeof(t->program) - 1);
 }
 
 struct shm_segment *tracee_segment(struct tracee *t)
@@ -229,6 +238,114 @@ int tracee_find_thread(struct tracee *t, struct mst_writer *writer, uint32_t rin
 	return 0;
 }
 
+/* ---- names of threads ---- */
+
+#define NAMES_MOST 256u /* threads that are looked at in one go */
+
+int tracee_name_thread(struct tracee *t, struct consumer *consumer, const char name[SHM_NAME_BYTES])
+{
+	int err;
+
+	if (!*name || strncmp(consumer->name, name, SHM_NAME_BYTES) == 0)
+		return 0;
+	memcpy(consumer->name, name, SHM_NAME_BYTES - 1);
+	err = mst_writer_thread_name(t->writer, consumer->thread, mst_writer_time(t->writer), consumer->name);
+	return err == MST_ERR_LIMIT ? 0 : err;
+}
+
+/*
+ * A new thread has the name that was meant for it, its own, or, if it is gone already, that of the first thread, and that one
+ * the program's.
+ */
+static int name_new_thread(struct tracee *t, struct consumer *consumer)
+{
+	const struct shm_ring *ring = consumer->ring;
+	char name[SHM_NAME_BYTES] = "";
+
+	memset(consumer->name, 0, sizeof(consumer->name));
+	if (!early_names_take(&t->early_names, ring->pointer, name) &&
+	    !thread_name_read(t->pid, t->segment->pid, ring->tid, name))
+		memcpy(name, consumer == t->consumers ? t->program : t->consumers->name, sizeof(name));
+	return tracee_name_thread(t, consumer, name);
+}
+
+static bool is_living(const struct consumer *consumer)
+{
+	return consumer->ring && consumer->use && !consumer_done(consumer);
+}
+
+/*
+ * The consumer of the thread with that pthread_t at a stamp: it had begun and has not ended, or is yet to begin. The events
+ * before the stamp have been taken, so a thread without any more has ended or makes no more calls. NULL: it has not appeared.
+ */
+static struct consumer *consumer_of(struct tracee *t, uint64_t pointer, uint64_t stamp)
+{
+	struct consumer *last = NULL, *next = NULL;
+
+	for (uint32_t i = 0; i < t->n_consumers; i++) {
+		struct consumer *consumer = &t->consumers[i];
+		const struct shm_ring *ring = consumer->ring;
+
+		if (!is_living(consumer) || ring->pointer != pointer || ring->within)
+			continue;
+		if (ring->began <= stamp && (!last || last->ring->began < ring->began))
+			last = consumer;
+		if (ring->began > stamp && (!next || next->ring->began > ring->began))
+			next = consumer;
+	}
+	return last ? last : next;
+}
+
+int tracee_rename(struct tracee *t, struct consumer *by, uint64_t pointer, uint64_t stamp,
+		  const char name[SHM_NAME_BYTES])
+{
+	struct consumer *const consumer =
+		by->ring->pointer == pointer && !by->ring->within ? by : consumer_of(t, pointer, stamp);
+
+	if (consumer)
+		return tracee_name_thread(t, consumer, name);
+	early_names_add(&t->early_names, pointer, name);
+	return 0;
+}
+
+/* The same of threads with one ring for all. */
+static int look_at_tids(struct tracee *t)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < t->tids.n && i < NAMES_MOST && !err; i++) {
+		struct tid *const tid = &t->tids.items[t->tids.n - 1 - i];
+		char name[SHM_NAME_BYTES] = "";
+
+		if (!thread_name_read(t->pid, t->segment->pid, tid->tid, name) ||
+		    strcmp(name, tid->name) == 0)
+			continue;
+		memcpy(tid->name, name, sizeof(name));
+		err = mst_writer_thread_name(t->writer, tid->thread, mst_writer_time(t->writer), name);
+	}
+	return err == MST_ERR_LIMIT ? 0 : err;
+}
+
+int tracee_look_at_names(struct tracee *t)
+{
+	uint32_t looked = 0;
+	int err = t->segment->unowned ? look_at_tids(t) : 0;
+
+	for (uint32_t i = 0; i < t->n_consumers && looked < NAMES_MOST && !err; i++) {
+		struct consumer *consumer = &t->consumers[i];
+		char name[SHM_NAME_BYTES] = "";
+
+		if (!is_living(consumer) || consumer->ring->within || t->segment->unowned)
+			continue;
+		looked++;
+		if (thread_name_read(t->pid, t->segment->pid, consumer->ring->tid, name))
+			err = tracee_name_thread(t, consumer, name);
+	}
+	return err;
+}
+
+/* ---- consumers ---- */
+
 /* Opens a consumer for a ring that has come into use, or begins anew for the ring's next thread. */
 static int open_consumer(struct tracee *t, uint32_t ring_id)
 {
@@ -244,8 +361,11 @@ static int open_consumer(struct tracee *t, uint32_t ring_id)
 	consumer->use = ring->use;
 	consumer->stack_depth = 0;
 	consumer_forget(consumer);
-	if (!t->segment->unowned)
-		return tracee_find_thread(t, t->writer, ring_id, &consumer->thread);
+	if (!t->segment->unowned) {
+		const int err = tracee_find_thread(t, t->writer, ring_id, &consumer->thread);
+
+		return err || ring->within ? err : name_new_thread(t, consumer);
+	}
 	/* Under Valgrind a stack may have no frames. */
 	if (!consumer_reserve(consumer, 0))
 		return MST_ERR_NOMEM;

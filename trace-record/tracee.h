@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "clock.h"
 #include "mst_writer.h"
@@ -69,6 +70,12 @@ void tracee_set_batch(struct tracee *tracee, uint32_t most);
 
 /* Makes `ns` of the clock the trace's time 0, before any event; without this, the clock's own. A child has its parent's. */
 void tracee_set_start(struct tracee *tracee, uint64_t ns);
+
+/* The process's id here, by which its threads' names are looked up, and its file, whose name its first thread begins with. */
+void tracee_set_process(struct tracee *tracee, pid_t pid, const char *exe);
+
+/* Looks whether threads have got other names in ways that are no events. 0 or a negative enum mst_error. */
+int tracee_look_at_names(struct tracee *tracee);
 
 /* Whether every thread that ever wrote is gone: the process is dead, or another program. */
 bool tracee_is_empty(struct tracee *tracee);

@@ -10,6 +10,7 @@
 #include "frames.h"
 #include "mst_limits.h"
 #include "page_state.h"
+#include "thread_names.h"
 #include "tids.h"
 #include "tracee.h"
 
@@ -51,7 +52,10 @@ struct tracee {
 	/* Where events come from. */
 	struct consumer *consumers; /* by ring */
 	uint32_t n_consumers;
-	struct tids tids; /* of a process with one ring for all threads */
+	struct tids tids;             /* of a process with one ring for all threads */
+	pid_t pid;                    /* the process's, for /proc; 0: not known */
+	char program[SHM_NAME_BYTES]; /* the name of its first thread, as it begins */
+	struct early_names early_names;
 
 	/* What they led to. */
 	struct blocks blocks;
@@ -112,6 +116,13 @@ void tracee_settle_rings(struct tracee *tracee);
  * so a consumer already. 0 or a negative enum mst_error.
  */
 int tracee_find_thread(struct tracee *tracee, struct mst_writer *writer, uint32_t ring_id, uint32_t *thread);
+
+/* The thread of a consumer is called so from now on. 0 or a negative enum mst_error. */
+int tracee_name_thread(struct tracee *tracee, struct consumer *consumer, const char name[SHM_NAME_BYTES]);
+
+/* The thread of a consumer has given a thread, by its pthread_t, another name. The same result. */
+int tracee_rename(struct tracee *tracee, struct consumer *by, uint64_t pointer, uint64_t stamp,
+		  const char name[SHM_NAME_BYTES]);
 
 /* Follows a marker about a mapping. */
 void tracee_note_mapping(struct tracee *tracee, const struct consumer_event *e);

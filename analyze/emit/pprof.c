@@ -205,6 +205,14 @@ static void write_location(struct writer *w, uint32_t frame)
 
 /* ---- Samples ---- */
 
+static void add_label(struct writer *w, const char *key, const char *text)
+{
+	message_clear(&w->inner);
+	message_number(&w->inner, LABEL_KEY, string_number(w, key));
+	message_number(&w->inner, LABEL_STR, string_number(w, text));
+	message_message(&w->outer, SAMPLE_LABEL, &w->inner);
+}
+
 static void add_thread(struct writer *w, uint32_t thread)
 {
 	uint32_t n;
@@ -213,10 +221,9 @@ static void add_thread(struct writer *w, uint32_t thread)
 	if (thread >= n)
 		return;
 	snprintf(text, sizeof(text), "%u", (unsigned)threads[thread].tid);
-	message_clear(&w->inner);
-	message_number(&w->inner, LABEL_KEY, string_number(w, "thread"));
-	message_number(&w->inner, LABEL_STR, string_number(w, text));
-	message_message(&w->outer, SAMPLE_LABEL, &w->inner);
+	add_label(w, "thread", text);
+	if (threads[thread].name)
+		add_label(w, "thread_name", threads[thread].name);
 }
 
 static void add_size(struct writer *w, uint64_t size)

@@ -36,6 +36,12 @@ static const struct parquet_column snapshot_columns[] = {
 	{ "snapshot", false },    { "time", false },        { "time_unit", true }, { "heap_bytes", false },
 	{ "extra_bytes", false }, { "stack_bytes", false }, { "kind", true },      { NULL, false },
 };
+static const struct parquet_column thread_columns[] = {
+	{ "tid", false },
+	{ "time_ns", false },
+	{ "name", true },
+	{ NULL, false },
+};
 static const struct parquet_column memory_columns[] = {
 	{ "time_ns", false },
 	{ "resident_bytes", false },
@@ -285,6 +291,34 @@ static void write_snapshots(struct out *out, const struct emit_view *view)
 	table_end(&table);
 }
 
+/* ---- Threads ---- */
+
+/* A row for each name; a thread without a known one has a row, too. */
+static void write_threads(struct out *out, const struct emit_view *view)
+{
+	const unsigned shift = mst_reader_time_shift(view->reader);
+	uint32_t n, n_names;
+	const struct mst_thread *threads = mst_reader_threads(view->reader, &n);
+	const struct mst_thread_name *names = mst_reader_thread_names(view->reader, &n_names);
+	struct table table;
+	table_begin(&table, out, view->emitter->form, thread_columns);
+	for (uint32_t i = 0; i < n; i++) {
+		if (threads[i].name)
+			continue;
+		table_number(&table, threads[i].tid);
+		table_nothing(&table);
+		table_nothing(&table);
+	}
+	for (uint32_t i = 0; i < n_names; i++) {
+		if (names[i].thread >= n)
+			continue;
+		table_number(&table, threads[names[i].thread].tid);
+		table_number(&table, names[i].time << shift);
+		table_text(&table, names[i].name);
+	}
+	table_end(&table);
+}
+
 /* ---- The process's memory ---- */
 
 static void write_known(struct table *table, uint64_t value)
@@ -343,6 +377,15 @@ const struct emitter emit_csv_snapshots = {
 	.write = write_snapshots,
 };
 
+const struct emitter emit_csv_threads = {
+	.name = "csv-threads",
+	.suffix = ".threads.csv",
+	.help = "a table of threads and the names that they had",
+	.source = EMIT_PROFILE,
+	.form = TABLE_CSV,
+	.write = write_threads,
+};
+
 const struct emitter emit_csv_rss = {
 	.name = "csv-rss",
 	.suffix = ".rss.csv",
@@ -377,6 +420,15 @@ const struct emitter emit_ndjson_snapshots = {
 	.source = EMIT_SNAPSHOTS,
 	.form = TABLE_NDJSON,
 	.write = write_snapshots,
+};
+
+const struct emitter emit_ndjson_threads = {
+	.name = "ndjson-threads",
+	.suffix = ".threads.ndjson",
+	.help = "threads",
+	.source = EMIT_PROFILE,
+	.form = TABLE_NDJSON,
+	.write = write_threads,
 };
 
 const struct emitter emit_ndjson_rss = {
@@ -416,6 +468,16 @@ const struct emitter emit_parquet_snapshots = {
 	.binary = true,
 	.form = TABLE_PARQUET,
 	.write = write_snapshots,
+};
+
+const struct emitter emit_parquet_threads = {
+	.name = "parquet-threads",
+	.suffix = ".threads.parquet",
+	.help = "threads",
+	.source = EMIT_PROFILE,
+	.binary = true,
+	.form = TABLE_PARQUET,
+	.write = write_threads,
 };
 
 const struct emitter emit_parquet_rss = {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
 #include "sample_weight.h"
 
 #define LARGEST 10u /* listed requests ... */
@@ -299,6 +300,16 @@ static void print_rows(const struct fullusage *full, FILE *out)
 		full->peak, full->live, weight_blocks(full->blocks));
 }
 
+/* The end of a thread's line. */
+static void print_name(const char *name, FILE *out)
+{
+	char *shown = name ? printable_copy(name, strlen(name)) : NULL;
+	if (shown && *shown)
+		fprintf(out, "   %s", shown);
+	free(shown);
+	fputc('\n', out);
+}
+
 static void print_threads(const struct fullusage *full, const struct mst_reader *reader, FILE *out)
 {
 	uint32_t n;
@@ -308,12 +319,12 @@ static void print_threads(const struct fullusage *full, const struct mst_reader 
 	      out);
 	for (uint32_t i = 0; i < n && i < full->n_threads; i++) {
 		const struct thread_counts *c = &full->threads[i];
-		if (c->requests || c->frees)
-			fprintf(out,
-				"%7" PRIu32 "| %10" PRIu64 "   %12" PRIu64 "     %10" PRIu64 "   %12" PRIu64
-				"\n",
-				threads[i].tid, weight_blocks(c->requests), c->requested,
-				weight_blocks(c->frees), c->freed);
+		if (!c->requests && !c->frees)
+			continue;
+		fprintf(out, "%7" PRIu32 "| %10" PRIu64 "   %12" PRIu64 "     %10" PRIu64 "   %12" PRIu64,
+			threads[i].tid, weight_blocks(c->requests), c->requested, weight_blocks(c->frees),
+			c->freed);
+		print_name(threads[i].name, out);
 	}
 }
 

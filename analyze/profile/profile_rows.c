@@ -9,12 +9,12 @@
 #include "array.h"
 #include "sample_weight.h"
 
-/* The filters' results by module and by stack. */
+/* The filters' results by thread and by stack. */
 struct sieve {
 	const struct profile_rows_filter *filter;
-	const struct mst_thread *threads;
 	uint32_t n_threads;
-	bool *stacks; /* by stack: it has code in a chosen module; NULL: no filter */
+	bool *threads; /* by thread: it is a chosen one; NULL: no filter */
+	bool *stacks;  /* by stack: it has code in a chosen module; NULL: no filter */
 };
 
 static bool matches(const char *pattern, const char *path)
@@ -34,15 +34,50 @@ bool profile_rows_any_module(const struct mst_reader *reader, const char *patter
 	return false;
 }
 
-bool profile_rows_any_thread(const struct mst_reader *reader, uint32_t tid)
+static bool is_tid(const char *word)
 {
-	uint32_t n;
-	const struct mst_thread *threads = mst_reader_threads(reader, &n);
-	for (uint32_t i = 0; i < n; i++) {
-		if (threads[i].tid == tid)
-			return true;
+	return *word && !word[strspn(word, "0123456789")];
+}
+
+/* Notes the threads that a word means; returns whether there are any. `wanted`, by thread, may be NULL. */
+static bool find_threads(const struct mst_reader *reader, const char *word, bool *wanted)
+{
+	uint32_t n_threads, n_names;
+	const struct mst_thread *threads = mst_reader_threads(reader, &n_threads);
+	const struct mst_thread_name *names = mst_reader_thread_names(reader, &n_names);
+	const bool by_tid = is_tid(word);
+	const unsigned long tid = by_tid ? strtoul(word, NULL, 10) : 0;
+	bool any = false;
+	for (uint32_t i = 0; by_tid && i < n_threads; i++) {
+		const bool found = threads[i].tid == tid;
+		any |= found;
+		if (wanted)
+			wanted[i] |= found;
 	}
-	return false;
+	for (uint32_t i = 0; !by_tid && i < n_names; i++) {
+		const bool found = names[i].thread < n_threads && fnmatch(word, names[i].name, 0) == 0;
+		any |= found;
+		if (wanted && found)
+			wanted[names[i].thread] = true;
+	}
+	return any;
+}
+
+bool profile_rows_any_thread(const struct mst_reader *reader, const char *word)
+{
+	return find_threads(reader, word, NULL);
+}
+
+static bool sift_threads(struct sieve *sieve, const struct mst_reader *reader)
+{
+	const struct profile_rows_filter *filter = sieve->filter;
+	mst_reader_threads(reader, &sieve->n_threads);
+	if (filter->n_threads == 0)
+		return true;
+	sieve->threads = calloc(sieve->n_threads + (size_t)1, sizeof(*sieve->threads));
+	for (size_t i = 0; sieve->threads && i < filter->n_threads; i++)
+		find_threads(reader, filter->threads[i], sieve->threads);
+	return sieve->threads;
 }
 
 static bool is_wanted_module(const struct profile_rows_filter *filter, const char *path)
@@ -79,16 +114,9 @@ static bool sift_stacks(struct sieve *sieve, const struct mst_reader *reader)
 
 static bool is_wanted(const struct sieve *sieve, const struct stack_row *s)
 {
-	const struct profile_rows_filter *filter = sieve->filter;
 	if (sieve->stacks && !sieve->stacks[s->stack])
 		return false;
-	if (filter->n_tids == 0)
-		return true;
-	for (size_t i = 0; i < filter->n_tids; i++) {
-		if (s->thread < sieve->n_threads && sieve->threads[s->thread].tid == filter->tids[i])
-			return true;
-	}
-	return false;
+	return !sieve->threads || (s->thread < sieve->n_threads && sieve->threads[s->thread]);
 }
 
 static uint64_t size_class(uint64_t size)
@@ -196,8 +224,9 @@ bool profile_rows_collect(struct profile_rows *rows, const struct mst_reader *re
 {
 	struct sieve sieve = { .filter = filter };
 	*rows = (struct profile_rows){ 0 };
-	sieve.threads = mst_reader_threads(reader, &sieve.n_threads);
-	const bool fine = sift_stacks(&sieve, reader) && collect(rows, &sieve, reader, profile, sizes);
+	const bool fine = sift_threads(&sieve, reader) && sift_stacks(&sieve, reader) &&
+			  collect(rows, &sieve, reader, profile, sizes);
+	free(sieve.threads);
 	free(sieve.stacks);
 	return fine;
 }

@@ -11,15 +11,17 @@
 
 /* Which rows are shown; an empty list lets all pass. */
 struct profile_rows_filter {
-	const uint32_t *tids; /* blocks allocated by these threads */
-	size_t n_tids;
+	const char *const
+		*threads; /* blocks allocated by these threads: a tid, or a shell pattern of a name that
+				     * the thread has at any time */
+	size_t n_threads;
 	const char *const *modules; /* stacks with code in one of these, shell patterns of a path or its
 				     * last part */
 	size_t n_modules;
 };
 
 /* True if the trace has such a thread or module. */
-bool profile_rows_any_thread(const struct mst_reader *reader, uint32_t tid);
+bool profile_rows_any_thread(const struct mst_reader *reader, const char *word);
 bool profile_rows_any_module(const struct mst_reader *reader, const char *pattern);
 
 struct stack_row {

@@ -485,6 +485,8 @@ int rewrite_finish(struct rewrite *w)
 	if (!err && !w->ended)
 		err = mst_remap_unloaded(w->remapper.remap);
 	if (!err)
+		err = mst_remap_thread_names(w->remapper.remap);
+	if (!err)
 		err = copy_memory(w);
 	if (!err && !drops(w, REMAPPER_NAMES))
 		err = mst_remap_names(w->remapper.remap);

@@ -49,7 +49,8 @@ static const struct argp_option options[] = {
 	  "what a profile shows: inuse_bytes, inuse_objects, alloc_bytes or alloc_objects (inuse_bytes)",
 	  TOOL_GROUP_OUTPUT },
 	{ "until", KEY_UNTIL, "TIME", 0, "leave out what happened later", TOOL_GROUP_OUTPUT },
-	{ "thread", KEY_THREAD, "TID", 0, "only what this thread allocated (repeatable)", TOOL_GROUP_OUTPUT },
+	{ "thread", KEY_THREAD, "TID|NAME", 0, "only what this thread allocated (repeatable)",
+	  TOOL_GROUP_OUTPUT },
 	{ "module", KEY_MODULE, "PATTERN", 0,
 	  "only stacks with code in such a program or library (repeatable)", TOOL_GROUP_OUTPUT },
 	{ 0 },
@@ -106,16 +107,23 @@ static enum profile_value parse_value(struct argp_state *state, const char *valu
 	return (enum profile_value)i;
 }
 
+/* Looks like a number, and is none of a thread. */
+static bool is_bad_number(const char *value)
+{
+	uint64_t tid;
+	return !value[strspn(value, "-0123456789")] && !number_natural(value, UINT32_MAX, &tid);
+}
+
 static error_t add_thread(struct convert_command *command, struct argp_state *state, const char *value)
 {
-	uint64_t tid = 0;
-	if (!number_natural(value, UINT32_MAX, &tid))
-		argp_error(state, "--thread=%s: should be a thread's number", value);
-	uint32_t *tids = reallocarray(command->tids, command->query.filter.n_tids + 1, sizeof(*tids));
-	if (!tids)
+	if (is_bad_number(value))
+		argp_error(state, "--thread=%s: should be a thread's number or name", value);
+	const char **threads =
+		reallocarray(command->threads, command->query.filter.n_threads + 1, sizeof(*threads));
+	if (!threads)
 		return ENOMEM;
-	tids[command->query.filter.n_tids++] = (uint32_t)tid;
-	command->query.filter.tids = command->tids = tids;
+	threads[command->query.filter.n_threads++] = value;
+	command->query.filter.threads = command->threads = threads;
 	return 0;
 }
 

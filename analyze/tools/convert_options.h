@@ -12,7 +12,7 @@
 #define TRACE_SUFFIX ".zst"
 #define LEVEL_BEST 19 /* of zstd */
 
-/* Initialise .tick_rate, .query.profile and .tool; free .tids and .modules. Words are the command line's. */
+/* Initialise .tick_rate, .query.profile and .tool; free .threads and .modules. Words are the command line's. */
 struct convert_command {
 	struct tool tool;
 	const char *to;              /* NULL: guess */
@@ -25,7 +25,7 @@ struct convert_command {
 	const char *output;       /* NULL: --massif-out-file, by default standard output */
 	const char *input;
 	struct emit_query query;
-	uint32_t *tids;             /* the filters' */
+	const char **threads;       /* the filters' */
 	const char **modules;       /* the words are the command line's */
 	const char *profile_option; /* the last given option that only works on profiles */
 };

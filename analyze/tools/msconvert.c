@@ -285,7 +285,7 @@ static int run_trace_to_trace(struct convert_command *command)
 static bool settle_trace(const struct convert_command *command)
 {
 	const char *foreign = command->query.one                ? "--value"
-			      : command->query.filter.n_tids    ? "--thread"
+			      : command->query.filter.n_threads ? "--thread"
 			      : command->query.filter.n_modules ? "--module"
 								: find_foreign(command, true, NULL);
 	if (strcmp(command->tool.args.settings.out_file, "-") != 0)
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
 	if (status == 0)
 		status = run(&command);
 	free(words);
-	free(command.tids);
+	free(command.threads);
 	free(command.modules);
 	tool_finish(&command.tool);
 	return status;

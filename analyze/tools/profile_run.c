@@ -26,7 +26,7 @@ static void notice_threads(const struct tool *tool, const struct tool_trace *tra
 
 #define THREADS_LISTED 16u
 
-/* "4711, 4712 and 12 others": the threads of a trace; to be freed. NULL: no memory. */
+/* "4711 (worker), 4712 and 12 others": the threads of a trace; to be freed. NULL: no memory. */
 static char *list_threads(const struct mst_reader *reader)
 {
 	uint32_t n;
@@ -36,8 +36,11 @@ static char *list_threads(const struct mst_reader *reader)
 	FILE *out = open_memstream(&text, &size);
 	if (!out)
 		return NULL;
-	for (uint32_t i = 0; i < n && i < THREADS_LISTED; i++)
+	for (uint32_t i = 0; i < n && i < THREADS_LISTED; i++) {
 		fprintf(out, "%s%" PRIu32, i ? ", " : "", threads[i].tid);
+		if (threads[i].name)
+			fprintf(out, " (%s)", threads[i].name);
+	}
 	if (n > THREADS_LISTED)
 		fprintf(out, " and %" PRIu32 " others", n - THREADS_LISTED);
 	if (fclose(out) == 0)
@@ -46,20 +49,20 @@ static char *list_threads(const struct mst_reader *reader)
 	return NULL;
 }
 
-static void notice_miss(const struct tool *tool, const struct tool_trace *trace, uint32_t tid)
+static void notice_miss(const struct tool *tool, const struct tool_trace *trace, const char *word)
 {
 	char *threads = list_threads(trace->reader);
-	tool_notice(tool, "%s: --thread=%" PRIu32 ": no such thread is in it; its threads are %s",
-		    trace->name, tid, threads && *threads ? threads : "not recorded");
+	tool_notice(tool, "%s: --thread=%s: no such thread is in it; its threads are %s", trace->name, word,
+		    threads && *threads ? threads : "not recorded");
 	free(threads);
 }
 
 static void notice_misses(const struct tool *tool, const struct tool_trace *trace,
 			  const struct profile_rows_filter *filter)
 {
-	for (size_t i = 0; i < filter->n_tids; i++) {
-		if (!profile_rows_any_thread(trace->reader, filter->tids[i]))
-			notice_miss(tool, trace, filter->tids[i]);
+	for (size_t i = 0; i < filter->n_threads; i++) {
+		if (!profile_rows_any_thread(trace->reader, filter->threads[i]))
+			notice_miss(tool, trace, filter->threads[i]);
 	}
 	for (size_t i = 0; i < filter->n_modules; i++) {
 		if (!profile_rows_any_module(trace->reader, filter->modules[i]))
@@ -85,7 +88,7 @@ static bool is_answered(const struct tool *tool, const struct tool_trace *trace,
 		return false;
 	if (!profile_lacks_threads(profile))
 		return true;
-	if (query->filter.n_tids == 0) {
+	if (query->filter.n_threads == 0) {
 		notice_threads(tool, trace);
 		return true;
 	}
@@ -126,7 +129,7 @@ static int write_profile(const struct tool *tool, const struct tool_trace *trace
 			 const struct emitter *emitter, struct emit_view *view, const char *name)
 {
 	struct profile_query query = view->query->profile;
-	query.threads = emitter->threads || view->query->filter.n_tids;
+	query.threads = emitter->threads || view->query->filter.n_threads;
 	query.one_thread = query.threads && query.from == 0 && has_one_thread(tool, trace);
 	query.point_alone = emitter->one && view->query->value <= PROFILE_INUSE_OBJECTS;
 	struct profile *profile = profile_create(view->settings, &query);

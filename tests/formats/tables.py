@@ -17,7 +17,7 @@ import harness  # noqa: E402
 import parquet  # noqa: E402
 from profiles import ALLOCATIONS, SQL, Tools, check, expect, read_folded  # noqa: E402
 
-TABLES = ("events", "stacks", "frames", "snapshots", "rss")
+TABLES = ("events", "stacks", "frames", "snapshots", "threads", "rss")
 
 
 def format_of(form, table):

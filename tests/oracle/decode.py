@@ -12,12 +12,12 @@ import sys
 import zlib
 
 from decode_checks import (ALLOC, CALL, END, EVENTS, FILE, FREE, INDEX, KEEP, KEYFRAME, KINDS, LIMIT, MASK, MEMORY,
-                           MODULES, NAMES, OUT, STACKS, THREADS, Live, Memory, Names, Problem, Sums, check_index,
-                           definitions, need, signed)
+                           MODULES, NAMES, OUT, STACKS, THREAD_NAMES, THREADS, Live, Memory, Names, Problem, Sums,
+                           check_index, definitions, need, signed)
 
 USABLE = 4
 FIELDS = {FILE: 64, STACKS: 16, MODULES: 8, THREADS: 8, KINDS: 8, EVENTS: 160, KEYFRAME: 136, INDEX: 4, END: 64,
-          NAMES: 12, MEMORY: 16}
+          NAMES: 12, MEMORY: 16, THREAD_NAMES: 4}
 ZSTD = ctypes.CDLL("libzstd.so.1")
 for name in ("ZSTD_findFrameCompressedSize", "ZSTD_decompress"):
     getattr(ZSTD, name).restype = ctypes.c_size_t
@@ -147,7 +147,7 @@ class Identity:
 class Decoder:
     def __init__(self, data):
         self.data, self.at, self.units = data, 0, []
-        self.threads, self.modules, self.frames = [], [], []
+        self.threads, self.thread_names, self.modules, self.frames = [], [], [], []
         self.stacks, self.kinds, self.depth = ["root"], [(0, 0, 0, 0, 0, 0, 0)], [0]
         self.records = self.allocs = self.time = self.count = self.stepped = 0
         self.names, self.live, self.identity, self.memory = Names(), Live(self.kinds), Identity(), Memory()
@@ -210,6 +210,15 @@ class Decoder:
     def define_threads(self, fields, column):
         tids = column(0)
         self.threads += [tids.varint() for _ in self.define(THREADS, fields, len(self.threads))]
+
+    def name_threads(self, fields, column):
+        c, time = column(0), 0
+        for _ in range(struct.unpack_from("<I", fields)[0]):
+            thread, time, at = c.varint(), c.zigzag(time), c.at
+            name = c.text()
+            need(thread < len(self.threads) and c.at - at - 1 <= LIMIT["thread name"] + 1, "a thread's name")
+            self.thread_names.append((thread, time, name))
+            need(len(self.thread_names) <= LIMIT[THREAD_NAMES], "too many names of threads")
 
     def define_modules(self, fields, column):
         c = column(0)
@@ -378,7 +387,8 @@ class Decoder:
         printed = {FILE: self.file, EVENTS: self.events, END: lambda fields, _: self.end(fields)}
         kept = {THREADS: self.define_threads, MODULES: self.define_modules, STACKS: self.define_stacks,
                 KINDS: self.define_kinds, NAMES: self.define_names, KEYFRAME: self.keyframe,
-                INDEX: self.index, MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
+                INDEX: self.index, THREAD_NAMES: self.name_threads,
+                MEMORY: lambda fields, column: self.memory.read(fields, column(0))}
         kind = None
         while kind != END:
             before = kind

@@ -15,8 +15,8 @@ sys.path.insert(0, os.path.join(HERE, "../tools"))
 from harness import Problem, need, plain_environment, run_script    # noqa: E402
 
 MEMCHECK = ["valgrind", "-q", "--error-exitcode=99", "--trace-children=no", "--child-silent-after-fork=yes"]
-FORMATS = ("folded speedscope pprof heapprofile dhat heaptrack csv csv-stacks csv-frames csv-snapshots csv-rss "
-           "ndjson parquet callgrind xtree massif trace").split()
+FORMATS = ("folded speedscope pprof heapprofile dhat heaptrack csv csv-stacks csv-frames csv-snapshots csv-threads "
+           "csv-rss ndjson parquet callgrind xtree massif trace").split()
 REPLAYS = ("", "--usable=valgrind --compat=3.19", "--usable=real", "--exact-peak --at=end", "--stacks=yes --heap=no",
            "-j3 --also=--depth=3", "--xtree-memory=full --xtree-memory-file=x", "-v -v", "--stats=yes")
 

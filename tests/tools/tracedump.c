@@ -148,6 +148,11 @@ static void print_definitions(const struct mst_reader *r)
 
 	for (uint32_t i = 0; i < n; i++)
 		printf("thread %u tid=%u\n", i, threads[i].tid);
+	const struct mst_thread_name *names = mst_reader_thread_names(r, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		printf("called thread=%u time=%" PRIu64, names[i].thread, names[i].time);
+		print_line("", names[i].name);
+	}
 	const struct mst_module *modules = mst_reader_modules(r, &n);
 	for (uint32_t i = 0; i < n; i++)
 		print_module(i, &modules[i]);

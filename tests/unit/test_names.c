@@ -98,7 +98,7 @@ static struct mst_writer *begin(int fd)
 
 static void define(struct mst_writer *w)
 {
-	const struct mst_thread thread = { 1 };
+	const struct mst_thread thread = { .tid = 1 };
 	uint64_t index;
 	uint32_t id, stack, kind;
 

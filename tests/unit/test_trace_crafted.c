@@ -189,6 +189,56 @@ static void memory_time_back(struct craft *c)
 	SET(c->parts[CRAFT_EVENTS].columns[0], 12, 2);
 }
 
+/* A THREAD_NAMES unit in place of the second chunk. */
+static struct part *thread_names(struct craft *c)
+{
+	struct part *part = memory(c);
+
+	part->type = UNIT_THREAD_NAMES;
+	WORDS(part->fields, 2);
+	SET(part->columns[0], 0, 10, 1, 'a', 1, 9, 0);
+	return part;
+}
+
+static void thread_names_sound(struct craft *c)
+{
+	thread_names(c);
+}
+
+static void thread_names_short_fields(struct craft *c)
+{
+	thread_names(c)->fields.size = 3;
+}
+
+static void thread_names_promised(struct craft *c)
+{
+	craft_poke(&thread_names(c)->fields, 0, 3);
+}
+
+static void thread_names_absent(struct craft *c)
+{
+	bytes_clear(&thread_names(c)->columns[0]);
+}
+
+static void thread_names_of_none(struct craft *c)
+{
+	SET(thread_names(c)->columns[0], 0, 10, 1, 'a', 2, 9, 0);
+}
+
+static void thread_names_cut(struct craft *c)
+{
+	SET(thread_names(c)->columns[0], 0, 10, 1, 'a', 1, 9, 1);
+}
+
+static void thread_names_long(struct craft *c)
+{
+	struct part *part = thread_names(c);
+
+	SET(part->columns[0], 0, 10, 1, 'a', 1, 9, 0x80, 2);
+	for (int i = 0; i < 256; i++)
+		bytes_u8(&part->columns[0], 'x');
+}
+
 static void short_range(struct craft *c)
 {
 	FIELDS(c, THREADS).size = 7;
@@ -800,6 +850,13 @@ static const struct crafted crafted[] = {
 	{ "memory cut in its details", memory_cut_detail, BAD, "sample of the memory", 4 },
 	{ "memory beyond the address space", memory_beyond, BAD, "sample of the memory", 4 },
 	{ "memory whose time goes back", memory_time_back, BAD, "sample of the memory", 0 },
+	{ "names of threads", thread_names_sound, OK, "", 4 },
+	{ "names of threads with short fields", thread_names_short_fields, BAD, "lacks fields", 4 },
+	{ "names of threads promised", thread_names_promised, BAD, "more names of threads", 4 },
+	{ "names of threads absent", thread_names_absent, BAD, "more names of threads", 4 },
+	{ "name of no thread", thread_names_of_none, BAD, "thread's name is malformed", 4 },
+	{ "cut name of a thread", thread_names_cut, BAD, "thread's name is malformed", 4 },
+	{ "long name of a thread", thread_names_long, BAD, "thread's name is too long", 4 },
 	{ "short range", short_range, BAD, "lacks fields", 0 },
 	{ "range gap", range_gap, BAD, "definitions are missing", 0 },
 	{ "range too long", range_too_long, BAD, "promised", 0 },

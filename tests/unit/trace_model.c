@@ -133,6 +133,7 @@ void model_destroy(struct model *m)
 	free(m->blocks.items);
 	free(m->counts.items);
 	free(m->memory.items);
+	free(m->thread_names.items);
 }
 
 void model_fork_state(struct model *parent, struct model *child)
@@ -152,6 +153,7 @@ void model_fork_state(struct model *parent, struct model *child)
 	child->steps = copy_vector(&parent->steps, sizeof(struct mst_sp_change));
 	child->blocks = copy_vector(&parent->blocks, sizeof(struct model_block));
 	child->counts = copy_vector(&parent->counts, sizeof(uint64_t));
+	child->thread_names = copy_vector(&parent->thread_names, sizeof(struct mst_thread_name));
 	child->memory = copy_vector(&parent->memory, sizeof(struct mst_memory_sample));
 	MUST(mst_writer_fork_state(parent->writer, &child->writer) == 0);
 }
@@ -467,6 +469,20 @@ static void move_on(struct model *m)
 		change_stack(m);
 }
 
+/* Any thread's; takes no random number. */
+static void name_thread(struct model *m)
+{
+	static const char *const names[] = { "", "a", "worker 2", "\xff\n" };
+	const struct mst_thread_name name = {
+		.thread = (uint32_t)(m->random >> 20) % (uint32_t)m->threads.n,
+		.time = m->time_ns >> TIME_SHIFT,
+		.name = names[m->random >> 40 & 3],
+	};
+
+	MUST(mst_writer_thread_name(m->writer, name.thread, m->time_ns, name.name) == 0);
+	push(&m->thread_names, sizeof(name), &name);
+}
+
 /* A sample of the memory, with a number that repeats, of KiB that fit 64 bits as bytes. Takes no random number. */
 static uint64_t sampled(uint64_t seed)
 {
@@ -506,6 +522,8 @@ void model_step(struct model *m)
 	move_on(m);
 	if (m->random % 64 == 0)
 		add_sample(m);
+	if (m->random % 64 == 1)
+		name_thread(m);
 	if (chance < 450) {
 		do_alloc(m);
 	} else if (chance < 750) {
@@ -684,6 +702,19 @@ static void check_info(const struct model *m, const struct mst_reader *r)
 		MUST(strcmp(a->argv[i], b->argv[i]) == 0);
 }
 
+static void check_thread_names(const struct model *m, const struct mst_reader *r)
+{
+	uint32_t n;
+	const struct mst_thread_name *a = mst_reader_thread_names(r, &n), *b = m->thread_names.items;
+
+	MUST(n <= m->thread_names.n);
+	for (uint32_t i = 0; i < n; i++)
+		MUST(a[i].thread == b[i].thread && a[i].time == b[i].time && !strcmp(a[i].name, b[i].name));
+	if (n == m->thread_names.n && n)
+		MUST(mst_reader_threads(r, &n)[b[m->thread_names.n - 1].thread].name ==
+		     a[m->thread_names.n - 1].name);
+}
+
 static void check_memory(const struct model *m, const struct mst_reader *r)
 {
 	uint32_t n;
@@ -818,6 +849,7 @@ struct model_reading model_read_ahead(const struct model *m, int fd, unsigned th
 	struct model_reading reading = { 0 };
 	const struct mst_chunk *chunk;
 	struct mst_reader *r;
+	uint32_t n_names;
 
 	reading.status = mst_reader_create(&r, fd);
 	if (reading.status) {
@@ -834,9 +866,12 @@ struct model_reading model_read_ahead(const struct model *m, int fd, unsigned th
 	check_kinds(m, r);
 	check_stacks(m, r);
 	check_modules(m, r);
+	check_thread_names(m, r);
 	if (reading.status == 0) {
 		MUST(reading.events == m->events.n && reading.null_frees == m->null_frees);
 		MUST(reading.steps == m->steps.n);
+		mst_reader_thread_names(r, &n_names);
+		MUST(n_names == m->thread_names.n);
 		check_memory(m, r);
 		check_end(m, r);
 	} else {

@@ -17,6 +17,8 @@
 #define MST_MAX_FRAMES (1u << 24)
 #define MST_MAX_MODULES (1u << 16)
 #define MST_MAX_THREADS (1u << 20)
+#define MST_MAX_THREAD_NAMES (1u << 20)
+#define MST_MAX_THREAD_NAME 255u /* bytes */
 #define MST_MAX_MEMORY_SAMPLES (1u << 22)
 #define MST_MAX_DEPTH 65535u    /* frames of a stack */
 #define MST_MAX_TEXT (1u << 20) /* bytes of one string */

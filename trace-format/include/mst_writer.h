@@ -97,6 +97,12 @@ int mst_writer_frame(struct mst_writer *w, const struct mst_frame *frame, uint32
 int mst_writer_stack(struct mst_writer *w, const struct mst_stack *stack, uint32_t *id);
 int mst_writer_kind(struct mst_writer *w, const struct mst_kind *kind, uint32_t *id);
 
+/*
+ * The name that a thread has from a time on, cut behind MST_MAX_THREAD_NAME bytes. A time below that of the thread's
+ * last name is not allowed. MST_ERR_LIMIT: there are as many names as a trace can have.
+ */
+int mst_writer_thread_name(struct mst_writer *w, uint32_t thread, uint64_t time_ns, const char *name);
+
 /* Definitions so far, by id; valid until the next definition. `id` of a kind must exist. */
 uint32_t mst_writer_kinds(const struct mst_writer *w);
 const struct mst_kind *mst_writer_kind_at(const struct mst_writer *w, uint32_t id);
@@ -222,10 +228,14 @@ void mst_remap_destroy(struct mst_remap *remap); /* NULL is allowed */
 /* From a writer instead of a reader: only frames and stacks can be asked for. */
 int mst_remap_between(struct mst_remap **remap, const struct mst_writer *from, struct mst_writer *to);
 
-/* The writer's *id of the reader's thread, frame or stack. */
+/*
+ * The writer's *id of the reader's thread, frame or stack. A thread gets its names, too, those that are read later by
+ * mst_remap_thread_names().
+ */
 int mst_remap_thread(struct mst_remap *remap, uint32_t thread, uint32_t *id);
 int mst_remap_frame(struct mst_remap *remap, uint32_t frame, uint32_t *id);
 int mst_remap_stack(struct mst_remap *remap, uint32_t stack, uint32_t *id);
+int mst_remap_thread_names(struct mst_remap *remap);
 
 /* Behind the last event: the names that the reader's trace has of the remapped frames. */
 int mst_remap_names(struct mst_remap *remap);

@@ -195,6 +195,18 @@ struct mst_module {
 
 struct mst_thread {
 	uint32_t tid; /* the kernel's thread id */
+	/*
+	 * Its last name that was read; NULL: not known. Names of a chunk's calls have been read with the chunk,
+	 * later ones may have been, too. mst_writer_thread() ignores it.
+	 */
+	const char *name;
+};
+
+/* A thread gets a name: at its beginning, and whenever it changes. */
+struct mst_thread_name {
+	uint32_t thread;
+	uint64_t time; /* units of 2^time_shift ns since time 0; at or before the first call with this name */
+	const char *name; /* up to MST_MAX_THREAD_NAME bytes, as the system had it: not always UTF-8 */
 };
 
 /* One of the calls that a frame stands for. Texts are NULL where they are unknown. */
@@ -376,6 +388,12 @@ const struct mst_stack *mst_reader_stacks(const struct mst_reader *reader, uint3
 const struct mst_frame *mst_reader_frames(const struct mst_reader *reader, uint32_t *n);
 const struct mst_module *mst_reader_modules(const struct mst_reader *reader, uint32_t *n);
 const struct mst_thread *mst_reader_threads(const struct mst_reader *reader, uint32_t *n);
+
+/*
+ * The names that threads got so far, those of each thread in the order of time; *n = 0: none are known. Valid until
+ * the next mst_reader_next() or mst_reader_peek(), the texts until mst_reader_destroy().
+ */
+const struct mst_thread_name *mst_reader_thread_names(const struct mst_reader *reader, uint32_t *n);
 
 /* The END unit; NULL before the proper end. */
 const struct mst_end *mst_reader_end(const struct mst_reader *reader);

@@ -75,6 +75,7 @@ bool next_resolve(void)
 	next.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
 	next.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
 	next.exit_now = dlsym(RTLD_NEXT, "_exit");
+	next.prctl = dlsym(RTLD_NEXT, "prctl");
 	/*
 	 * Not by dlsym(), because these may be missing: dlerror()'s message needs memory from the program's own malloc, if
 	 * there is one, which may be the caller, with its lock held.
@@ -83,6 +84,7 @@ bool next_resolve(void)
 	next.free_aligned_sized = elfsym_next("free_aligned_sized");
 	next.fork_only = elfsym_next("_Fork");
 	next.execveat = elfsym_next("execveat");
+	next.setname = (int (*)(uintptr_t, const char *))elfsym_next("pthread_setname_np");
 	next.find_object = (modules_find_function *)elfsym_next("_dl_find_object");
 	next.reallocarray_is_libcs = are_in_one_object((void *)next.reallocarray, (void *)next.exit_now);
 	__atomic_store_n(&next_ready, true, __ATOMIC_RELEASE);

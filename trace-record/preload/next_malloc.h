@@ -52,6 +52,8 @@ struct next {
 	int (*fexecve)(int, char *const[], char *const[]);
 	int (*execveat)(int, const char *, char *const[], char *const[], int); /* may be NULL */
 	next_spawn *posix_spawn, *posix_spawnp;
+	int (*prctl)(int, ...);
+	int (*setname)(uintptr_t, const char *);         /* pthread_setname_np, may be NULL */
 	void (*exit_now)(int) __attribute__((noreturn)); /* _exit */
 	modules_find_function *find_object;              /* _dl_find_object, may be NULL */
 };

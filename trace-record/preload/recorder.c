@@ -436,6 +436,28 @@ void recorder_start_samples(void)
 		atomic_fetch_add(&the_process.family->untimed, 1);
 }
 
+/* ---- threads ---- */
+
+void recorder_thread_name(uint64_t pointer, const char *name)
+{
+	char text[SHM_NAME_BYTES] = "";
+	struct thread *t = innermost_thread();
+	uint8_t inside;
+	uint64_t count;
+
+	if (!t)
+		return;
+	for (unsigned i = 0; i < sizeof(text) - 1 && name[i]; i++)
+		text[i] = name[i];
+	inside = thread_begin_event(t);
+	count = emit_extras(t, 0);
+	/* A name that finds no room is looked up by msrec. */
+	if (emit_losses(t))
+		emit_name(t, pointer, text);
+	emit_end_extras(t, count);
+	fork_barrier_pass(t, inside);
+}
+
 /* ---- forks ---- */
 
 /* Without other threads no thread needs to wait. */

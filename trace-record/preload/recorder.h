@@ -68,6 +68,11 @@ void recorder_map(enum mst_op op, bool failed, size_t old_size, size_t size, uin
  */
 void recorder_page(const struct call *call, size_t old_size, const struct unwind_regs *regs);
 
+/* ---- threads ---- */
+
+/* A thread, by its pthread_t, has got another name. */
+void recorder_thread_name(uint64_t pointer, const char *name);
+
 /* ---- the process ---- */
 
 /* Emits a marker. */

@@ -119,6 +119,8 @@ static void set_up_thread(struct process *p, struct thread *t, const struct thre
 	t->extras.top = 0;
 	t->extras.emitted_depth = 0;
 	ring->tid = os_tid();
+	ring->pointer = thread_pointer();
+	ring->began = stamp_now();
 	ring->within = outer ? outer->first_ring_id + 1 : 0;
 	if (sample_on)
 		sample_seed(&t->countdown, stamp_now() ^ (uint64_t)ring->tid << 32);

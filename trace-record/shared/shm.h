@@ -84,8 +84,10 @@ struct shm_ring {
 	_Atomic uint32_t state;   /* enum shm_ring_state */
 	_Atomic uint32_t waiting; /* the producer sleeps on `space` */
 	uint32_t tid;
-	uint32_t use;    /* counts the threads that had this ring */
-	uint32_t within; /* ring id + 1 of the thread's first ring, if this is a nested one; 0: it is not */
+	uint32_t use;     /* counts the threads that had this ring */
+	uint64_t pointer; /* the thread's pthread_t, which later threads may have again */
+	uint64_t began;   /* stamp */
+	uint32_t within;  /* ring id + 1 of the thread's first ring, if this is a nested one; 0: it is not */
 	pthread_mutex_t owner; /* robust; locked by the thread for its life */
 };
 
@@ -306,6 +308,7 @@ enum shm_op {
 		133, /* the value: instructions that the thread has executed since the last such record */
 	SHM_OP_MOVING =
 		134, /* before a realloc of the block at that address, which may be another thread's before the call returns */
+	SHM_OP_NAME = 136, /* the value: a thread's pthread_t; the operands: its new name, cut at 16 bytes */
 	SHM_OP_NO_FORK = 135, /* the value: the number of a fork that has failed after its marker */
 	SHM_PAD = 255,
 };
@@ -323,6 +326,7 @@ enum shm_flag {
 #define SHM_NODES 65536u    /* node numbers are below this */
 #define SHM_RECORD_WORDS 7u /* at most */
 #define SHM_SP_CHANGE_BYTES 22u
+#define SHM_NAME_BYTES 16u
 
 #define SHM_OP(head) ((uint8_t)(head))
 #define SHM_FLAGS(head) ((uint8_t)((head) >> 8))
@@ -358,6 +362,7 @@ static inline unsigned shm_operands(uint8_t op)
 	case MST_OP_REALLOC_IN_PLACE:
 	case MST_OP_REALLOC_FREE:
 	case SHM_OP_SP_CHANGES:
+	case SHM_OP_NAME:
 	case MST_OP_PAGE_MREMAP:
 		return 2;
 	case MST_OP_MREMAP_MOVED: /* the old length */
