@@ -229,24 +229,46 @@ static int run_page_event(struct massif *m, const struct mst_kind *kind, const s
 	return err;
 }
 
-/* What an event is about: a page, a custom block that comes, or one that goes. NULL: neither. */
-static const struct mst_kind *subject_of(const struct massif *m, const struct mst_kind *kinds,
+static bool is_page_event(const struct mst_kind *kinds, const struct mst_event *e)
+{
+	return e->type == MST_EVENT_CALL && mst_op_is_page(kinds[e->kind].op);
+}
+
+/* The custom block that an event takes away. NULL: none that counts. */
+static const struct mst_kind *custom_gone(const struct massif *m, const struct mst_kind *kinds,
+					  const struct mst_event *e)
+{
+	const bool goes = e->type == MST_EVENT_FREE || e->type == MST_EVENT_RESIZE;
+
+	return goes && counts_custom(m, &kinds[e->old_kind]) ? &kinds[e->old_kind] : NULL;
+}
+
+/* The one that it gives. */
+static const struct mst_kind *custom_new(const struct massif *m, const struct mst_kind *kinds,
 					 const struct mst_event *e)
 {
-	if (e->type == MST_EVENT_CALL)
-		return mst_op_is_page(kinds[e->kind].op) ? &kinds[e->kind] : NULL;
-	if (e->type == MST_EVENT_ALLOC)
-		return counts_custom(m, &kinds[e->kind]) ? &kinds[e->kind] : NULL;
-	if (e->type == MST_EVENT_FREE)
-		return counts_custom(m, &kinds[e->old_kind]) ? &kinds[e->old_kind] : NULL;
-	return NULL;
+	const bool comes = e->type == MST_EVENT_ALLOC || e->type == MST_EVENT_RESIZE;
+
+	return comes && counts_custom(m, &kinds[e->kind]) ? &kinds[e->kind] : NULL;
 }
 
 /* The event is the record `i`. */
-static int run_event(struct massif *m, const struct mst_kind *kind, const struct mst_event *e, uint32_t i)
+static int run_event(struct massif *m, const struct mst_kind *kinds, const struct mst_event *e, uint32_t i)
 {
-	return e->type == MST_EVENT_CALL ? run_page_event(m, kind, e, i)
-					 : do_custom(m, kind, e->type == MST_EVENT_ALLOC, i);
+	const struct mst_kind *gone = custom_gone(m, kinds, e), *fresh = custom_new(m, kinds, e);
+	int err = 0;
+
+	if (!gone && !fresh && !is_page_event(kinds, e))
+		return 0;
+	const uint64_t clock = clock_at_event(&m->clock, e, m->counters.clock);
+
+	consider_times(m, &m->counters, clock, i);
+	m->counters.clock = clock;
+	if (!gone && !fresh)
+		return run_page_event(m, &kinds[e->kind], e, i);
+	if (gone)
+		err = do_custom(m, gone, false, i);
+	return err || !fresh ? err : do_custom(m, fresh, true, i);
 }
 
 /* A marker or a custom block of the initial state, which is no call. */
@@ -276,10 +298,8 @@ int massif_take_pages(struct massif *m)
 	int err = 0;
 
 	while (!err && mst_cursor_next(&cursor, &e)) {
-		const struct mst_kind *subject = subject_of(m, kinds, &e);
-
-		if (subject)
-			err = take_initial(m, subject, e.address);
+		if (is_page_event(kinds, &e) || custom_new(m, kinds, &e))
+			err = take_initial(m, &kinds[e.kind], e.address);
 	}
 	return err;
 }
@@ -300,15 +320,7 @@ int massif_run_pages(struct massif *m)
 			start(m, i);
 		for (; more && change.record <= i; more = stack_depth_next(m->depths, &depths, &change))
 			massif_sp_change(m, &change, i);
-		const struct mst_kind *subject = subject_of(m, kinds, &e);
-
-		if (!subject)
-			continue;
-		const uint64_t clock = clock_at_event(&m->clock, &e, m->counters.clock);
-
-		consider_times(m, &m->counters, clock, i);
-		m->counters.clock = clock;
-		err = run_event(m, subject, &e, i);
+		err = run_event(m, kinds, &e, i);
 	}
 	for (; more && !err; more = stack_depth_next(m->depths, &depths, &change))
 		massif_sp_change(m, &change, m->chunk->n_records);

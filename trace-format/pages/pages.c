@@ -425,20 +425,10 @@ int pages_do(struct pages *p, const struct page_step *s, uint32_t context, uint6
 
 int pages_do_custom(struct pages *p, bool comes, uint64_t size, uint32_t context, uint64_t *change)
 {
-	int err = reserve_context(p, context);
+	const int err = reserve_context(p, context);
 
 	assert(!p->once);
-	*change = 0;
-	if (err || (!comes && p->records == 0))
-		return err;
-	*change = charge(p, context, comes ? size : -size);
-	p->records += comes ? 1 : (uint64_t)-1;
-	if (p->table_size < TABLE_SIZES && p->records > table_sizes[p->table_size]) {
-		p->table_size++;
-		err = turn_round(p);
-	}
-	if (p->records > p->most)
-		p->most = p->records;
+	*change = err ? 0 : charge(p, context, comes ? size : -size);
 	return err;
 }
 

@@ -44,7 +44,7 @@ int pages_do(struct pages *pages, const struct page_step *step, uint32_t context
 
 /*
  * The same for a custom block, which Massif keeps among its records of pages; it comes or goes. Its address is unknown:
- * it never counts as a page's record. Not with `once`.
+ * it is no page's record, and does not make Massif's table grow. Not with `once`.
  */
 int pages_do_custom(struct pages *pages, bool comes, uint64_t size, uint32_t context, uint64_t *change);
 
