@@ -259,7 +259,7 @@ struct block_sizes *block_sizes_create(const struct settings *settings)
 	u->settings = settings;
 	if (settings->usable != USABLE_VALGRIND)
 		return u;
-	u->arena = arena_create();
+	u->arena = arena_create(ARENA_FIRST);
 	if (u->arena)
 		return u;
 	block_sizes_destroy(u);

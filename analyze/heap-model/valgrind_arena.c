@@ -222,10 +222,11 @@ static uint32_t block_align(struct arena *arena, uint32_t i, uint64_t align)
 
 /* ---- Interface ---- */
 
-struct arena *arena_create(void)
+struct arena *arena_create(uint64_t first)
 {
 	struct arena *arena = calloc(1, sizeof(*arena));
 
+	assert(first % PAGE == 0 && first < ARENA_TOOL_BEGIN);
 	if (!arena)
 		return NULL;
 	freelists_begin(&arena->lists);
@@ -235,7 +236,7 @@ struct arena *arena_create(void)
 		return NULL;
 	}
 	arena->deferred = ARENA_NONE;
-	free_ranges_give(&arena->free_ranges, ARENA_FIRST, ARENA_TOOL_BEGIN - ARENA_FIRST);
+	free_ranges_give(&arena->free_ranges, first, ARENA_TOOL_BEGIN - first);
 	free_ranges_give(&arena->free_ranges, ARENA_TOOL_END, ARENA_END - ARENA_TOOL_END);
 	return arena;
 }

@@ -9,9 +9,10 @@
  * fills pages of its own; the memalign family keeps all bytes after the aligned address.
  *
  * The rules are those of Valgrind 3.19 with Massif's red zone of 0, and were found from outside:
- * tests/oracle/block_sizes_oracle.py compares the model with Valgrind. Left out is what the program maps otherwise,
- * which may change the order of far-apart blocks, and what depends on it: alignments above 4096 get the sizes of a
- * program whose heap begins at ARENA_FIRST.
+ * tests/oracle/usable_oracle.py compares the model with Valgrind. Left out is what the program maps otherwise, which
+ * may change the order of far-apart blocks. With alignments above 4096 the sizes depend on where the heap begins. That
+ * is behind the libraries that Valgrind has loaded, and moves with their sizes and with that of ld.so.cache, so a trace
+ * does not tell it.
  *
  * Sizes are bytes. Memory: 36 bytes a live or free block, 32 more for a free one of more than about 150 KiB. A call
  * takes O(log n) expected time. Single-threaded.
@@ -24,7 +25,7 @@
 
 #define ARENA_NONE UINT32_MAX
 
-/* Where the heap of a small program begins under Massif, and the addresses that Valgrind itself occupies. */
+/* Where the heap of a small program began under Massif, on Debian 12, and the addresses that Valgrind itself occupies. */
 #define ARENA_FIRST 0x4a3a000U
 #define ARENA_TOOL_BEGIN 0x58000000U
 #define ARENA_TOOL_END 0x58c2d000U
@@ -32,7 +33,8 @@
 
 struct arena;
 
-struct arena *arena_create(void);        /* NULL: no memory */
+/* `first`: the address of the first superblock, a page's, below ARENA_TOOL_BEGIN. NULL: no memory. */
+struct arena *arena_create(uint64_t first);
 void arena_destroy(struct arena *arena); /* NULL is allowed */
 
 /*

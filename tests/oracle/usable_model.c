@@ -6,9 +6,9 @@
 static struct arena *arena;
 static uint32_t slots[SLOTS];
 
-bool heap_begin(void)
+bool heap_begin(uint64_t first)
 {
-	arena = arena_create();
+	arena = arena_create(first ? first : ARENA_FIRST);
 	for (unsigned i = 0; i < SLOTS; i++)
 		slots[i] = ARENA_NONE;
 	return arena;
@@ -33,6 +33,11 @@ bool heap_resize(unsigned slot, uint64_t size, uint64_t *usable)
 	if (old != ARENA_NONE)
 		arena_free(arena, old);
 	return slots[slot] != ARENA_NONE;
+}
+
+uint64_t heap_address(unsigned slot)
+{
+	return slots[slot] == ARENA_NONE ? 0 : arena_address(arena, slots[slot]);
 }
 
 void heap_free(unsigned slot)

@@ -7,8 +7,9 @@
 
 static void *slots[SLOTS];
 
-bool heap_begin(void)
+bool heap_begin(uint64_t first)
 {
+	(void)first;
 	return true;
 }
 
@@ -29,6 +30,11 @@ bool heap_resize(unsigned slot, uint64_t size, uint64_t *usable)
 	slots[slot] = moved;
 	*usable = malloc_usable_size(moved);
 	return moved;
+}
+
+uint64_t heap_address(unsigned slot)
+{
+	return (uintptr_t)slots[slot];
 }
 
 void heap_free(unsigned slot)

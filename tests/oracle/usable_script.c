@@ -80,18 +80,38 @@ static bool operation(char op, unsigned slot, const char **at, uint64_t *usable)
 	return heap_alloc(slot, size, align, op == 'c', usable);
 }
 
-static void script_run(void)
+/* The first line of a script may say where the heap begins. */
+static const char *script_begin(void)
 {
 	const char *at = script;
+	uint64_t first = 0;
+
+	if (*at == 'b') {
+		at++;
+		first = number(&at);
+		if (*at++ != '\n')
+			_exit(2);
+	}
+	if (!heap_begin(first))
+		_exit(2);
+	return at;
+}
+
+static void script_run(void)
+{
+	const char *at = script_begin();
 
 	while (*at) {
 		char op = *at++;
 		uint64_t slot = number(&at), usable;
 
-		if (slot >= SLOTS || !strchr("macrf", op))
+		if (slot >= SLOTS || !strchr("macrfp", op))
 			_exit(2);
 		if (op == 'f') {
 			heap_free((unsigned)slot);
+		} else if (op == 'p') {
+			out_number(heap_address((unsigned)slot));
+			out_text("\n", 1);
 		} else {
 			if (operation(op, (unsigned)slot, &at, &usable))
 				out_number(usable);
@@ -111,7 +131,7 @@ int main(int argc, char **argv)
 		pid_t child = fork();
 
 		if (child == 0) {
-			if (!script_read(argv[i]) || !heap_begin())
+			if (!script_read(argv[i]))
 				_exit(2);
 			out_text("= ", 2);
 			out_text(argv[i], strlen(argv[i]));

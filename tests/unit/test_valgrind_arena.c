@@ -169,7 +169,7 @@ static void check_arena(const struct arena *arena, uint32_t n_live)
 
 static int begin(void **state)
 {
-	*state = arena_create();
+	*state = arena_create(ARENA_FIRST);
 	return *state ? 0 : -1;
 }
 
@@ -215,7 +215,7 @@ static void aligned_blocks_keep_their_tail(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		struct arena *arena = arena_create();
+		struct arena *arena = arena_create(ARENA_FIRST);
 		uint32_t block;
 
 		assert_non_null(arena);
@@ -443,7 +443,9 @@ static void random_operations(void **state)
 
 	(void)state;
 	for (unsigned seed = 0; seed < 24; seed++) {
-		struct slots slots = { .arena = arena_create(), .random = seed, .limit = limits[seed % 8] };
+		struct slots slots = { .arena = arena_create(ARENA_FIRST),
+				       .random = seed,
+				       .limit = limits[seed % 8] };
 
 		assert_non_null(slots.arena);
 		memset(slots.block, 0xff, sizeof(slots.block));
