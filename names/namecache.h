@@ -43,7 +43,7 @@ void namecache_close(struct namecache *cache); /* NULL is allowed */
 /* True: the cache is about these files. */
 bool namecache_is_about(const struct namecache *cache, const struct namecache_module *module);
 
-/* The content of a chain's `bare`. */
+/* What Massif knows of an address, and of 3.19 a chain's `bare` in the cache. */
 enum namecache_bare {
 	NAMECACHE_NO_BARE,
 	NAMECACHE_BARE_LINE, /* the first line, without calls */

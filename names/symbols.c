@@ -271,9 +271,21 @@ static struct symbol_line line_create(struct symbols *symbols, const struct line
 struct description {
 	size_t n;
 	struct symbol_line lines[CHAIN_MAX];
-	enum namecache_bare bare;
+	enum namecache_bare bare, bare_3_24;
 	bool is_new; /* the name cache lacks it, and the same would be found again */
 };
+
+/* What Massif knows of an address: both versions open no .dwo files; only 3.24 knows indices and DWARF 5's skeletons. */
+static void limit_knowledge(const struct lineinfo_frame *first, bool outside_text,
+			    struct description *description)
+{
+	if (outside_text) {
+		description->bare = description->bare_3_24 = NAMECACHE_BARE_NAME;
+	} else if (first->uninlined || first->lineless) {
+		description->bare = first->lineless ? NAMECACHE_BARE_NAME : NAMECACHE_BARE_LINE;
+		description->bare_3_24 = first->split ? NAMECACHE_BARE_LINE : NAMECACHE_NO_BARE;
+	}
+}
 
 static void describe_from_files(struct symbols *symbols, struct symbol_module *module, uint64_t address,
 				struct description *description)
@@ -289,10 +301,7 @@ static void describe_from_files(struct symbols *symbols, struct symbol_module *m
 		symbol_module_note_split(module, &symbols->sources, frames[0].lacks);
 		description->is_new =
 			lineinfo_is_whole(module->lineinfo) && !frames[0].split && !frames[0].lacks;
-		if (frames[0].lineless || lineinfo_outside_text(module->lineinfo, address))
-			description->bare = NAMECACHE_BARE_NAME;
-		else if (frames[0].uninlined)
-			description->bare = NAMECACHE_BARE_LINE;
+		limit_knowledge(&frames[0], lineinfo_outside_text(module->lineinfo, address), description);
 	}
 	symbol_sources_note_memory(&symbols->sources);
 	description->n = n ? n : 1;
@@ -318,15 +327,30 @@ static void describe(struct symbols *symbols, struct symbol_module *module, uint
 	const struct namecache *cache = symbol_module_cache(module, &symbols->sources);
 
 	description->n = 0;
-	description->bare = NAMECACHE_NO_BARE;
+	description->bare = description->bare_3_24 = NAMECACHE_NO_BARE;
 	description->is_new = false;
 	if (cache)
 		description->n =
 			namecache_find(cache, address, description->lines, CHAIN_MAX, &description->bare);
+	/* Nothing is kept of .dwo files. */
+	if (description->bare == NAMECACHE_BARE_NAME)
+		description->bare_3_24 = NAMECACHE_BARE_NAME;
 	for (size_t i = 0; i < description->n; i++)
 		keep_texts(symbols, &description->lines[i]);
 	if (description->n == 0)
 		describe_from_files(symbols, module, address, description);
+}
+
+/* Makes the one line, at `bare`, that a chain of `n` lines is to Massif. NULL: the chain is. */
+static const struct symbol_line *bare_line(enum namecache_bare knowledge, const struct symbol_line *lines,
+					   size_t n, struct symbol_line *bare)
+{
+	if (knowledge == NAMECACHE_NO_BARE)
+		return NULL;
+	*bare = knowledge == NAMECACHE_BARE_LINE ? lines[0] : (struct symbol_line){ .line = 0 };
+	bare->function = lines[n - 1].function;
+	bare->plain = bare->massif = NULL;
+	return bare;
 }
 
 static const struct symbol_chain *chain_create(struct symbols *symbols, const struct resolved *resolved)
@@ -341,7 +365,7 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	describe(symbols, module, resolved->address, &description);
 	n = description.n;
 	assert(n > 0 && n <= CHAIN_MAX);
-	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + 1) * sizeof(*lines));
+	chain = pool_take(&symbols->addresses.chains, sizeof(*chain) + (n + 2) * sizeof(*lines));
 	if (!chain) {
 		symbols->sources.notices.starved = true;
 		return NULL;
@@ -351,13 +375,8 @@ static const struct symbol_chain *chain_create(struct symbols *symbols, const st
 	if (symbol)
 		lines[n - 1].function = symbol_readable(symbols, symbol);
 	*chain = (struct symbol_chain){ .n = (uint32_t)n, .lines = lines };
-	if (description.bare != NAMECACHE_NO_BARE) {
-		lines[n] = description.bare == NAMECACHE_BARE_LINE ? lines[0]
-								   : (struct symbol_line){ .line = 0 };
-		lines[n].function = lines[n - 1].function;
-		lines[n].plain = lines[n].massif = NULL;
-		chain->bare = &lines[n];
-	}
+	chain->bare = bare_line(description.bare, lines, n, &lines[n]);
+	chain->bare_3_24 = bare_line(description.bare_3_24, lines, n, &lines[n + 1]);
 	if (description.is_new && module->cache)
 		namecache_add(module->cache, resolved->address, chain);
 	return chain;

@@ -80,10 +80,10 @@ struct symbol_line {
 	const char *file;      /* as in the line table: a base name, in Rust `src/x.rs`; NULL: unknown */
 	int line;              /* 0: unknown, or code of no one line */
 	const char *plain;  /* of an inlined function whose `function` says more: its own name; else NULL */
-	const char *massif; /* Massif 3.19's name of an inlined function that it does not find; else NULL */
+	const char *massif; /* Massif's name of an inlined function that it does not find; else NULL */
 };
 
-/* What Massif 3.19 calls the function. NULL: unknown. */
+/* What Massif calls the function. NULL: unknown. */
 static inline const char *symbol_line_massif(const struct symbol_line *line)
 {
 	return line->massif ? line->massif : line->plain ? line->plain : line->function;
@@ -99,7 +99,9 @@ static inline const char *symbol_line_massif(const struct symbol_line *line)
 struct symbol_chain {
 	uint32_t n; /* at least 1 */
 	const struct symbol_line *lines;
-	const struct symbol_line *bare; /* all that Massif 3.19 knows, if it knows less; else NULL */
+	/* All that Massif knows, if it knows less; else NULL. */
+	const struct symbol_line *bare;      /* 3.19 */
+	const struct symbol_line *bare_3_24; /* 3.24 */
 };
 
 /* Never NULL: one line without content means "unknown". Valid until symbols_destroy(). */

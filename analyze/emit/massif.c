@@ -108,33 +108,24 @@ static void write_directory(struct out *out, const struct settings *settings, co
 struct symbol_chain emit_chain(const struct emit_view *view, uint32_t frame)
 {
 	const struct symbol_chain *chain;
+	const struct symbol_line *bare;
 
-	if (view->settings->compat != COMPAT_3_19)
+	if (view->settings->compat == COMPAT_FIXED)
 		return *symbolize_describe(view->symbolizer, frame);
 	chain = symbolize_describe_at_end(view->symbolizer, frame);
-	return chain->bare ? (struct symbol_chain){ .n = 1, .lines = chain->bare } : *chain;
-}
-
-static const char *shown_function(const struct emit_view *view, const struct symbol_line *line)
-{
-	switch (view->settings->compat) {
-	case COMPAT_3_19:
-		return symbol_line_massif(line);
-	case COMPAT_LATEST:
-		return line->plain ? line->plain : line->function;
-	default:
-		return line->function;
-	}
+	bare = view->settings->compat == COMPAT_3_19 ? chain->bare : chain->bare_3_24;
+	return bare ? (struct symbol_chain){ .n = 1, .lines = bare } : *chain;
 }
 
 /* "0xADDRESS: function (where)" */
 static void write_place(struct out *out, const struct emit_view *view, uint32_t frame,
 			const struct symbol_line *line, bool physical)
 {
-	const char *object = view->settings->compat == COMPAT_3_19
-				     ? symbolize_object_at_end(view->symbolizer, frame)
-				     : symbolize_object(view->symbolizer, frame);
-	const char *function = shown_function(view, line);
+	const char *object = view->settings->compat == COMPAT_FIXED
+				     ? symbolize_object(view->symbolizer, frame)
+				     : symbolize_object_at_end(view->symbolizer, frame);
+	const char *function =
+		view->settings->compat == COMPAT_FIXED ? line->function : symbol_line_massif(line);
 
 	if (physical && !view->settings->show_below_main &&
 	    symbolize_role(view->symbolizer, frame) == SYMBOL_BELOW_MAIN)

@@ -38,7 +38,7 @@ struct writer {
 	struct out *out;
 	const struct emit_view *view;
 	bool compress;
-	bool plain; /* as Valgrind 3.19: no objects, and no inlined calls */
+	bool plain; /* as Valgrind: no objects, and no inlined calls */
 	struct names objects, files, functions;
 	struct site *sites; /* of the present stack, outermost first */
 	uint32_t n_sites, cap_sites;
@@ -209,7 +209,7 @@ static void write_callgrind(struct out *out, const struct emit_view *view)
 		.out = out,
 		.view = view,
 		.compress = view->settings->xtree_compress,
-		.plain = view->settings->compat == COMPAT_3_19,
+		.plain = view->settings->compat != COMPAT_FIXED,
 		.objects = { .known = string_set_create() },
 		.files = { .known = string_set_create() },
 		.functions = { .known = string_set_create() },
@@ -250,8 +250,8 @@ static bool plot_plant(struct plot *p, const struct emit_view *view)
 	const uint32_t n = xtree_places(view->xtree);
 	struct forest_input in = {
 		.symbolizer = view->symbolizer,
-		.same = view->settings->compat == COMPAT_3_19 ? symbolize_same_addresses(view->symbolizer)
-							      : NULL,
+		.same = view->settings->compat == COMPAT_FIXED ? NULL
+							       : symbolize_same_addresses(view->symbolizer),
 	};
 	struct xtree_place place;
 	uint32_t n_stacks;

@@ -313,7 +313,7 @@ struct tree *massif_tree(struct massif *m, const struct snapshot *snapshot)
 		.more = snapshot->extra + snapshot->stacks,
 		.threshold = m->settings->threshold,
 	};
-	const bool merged = m->settings->compat == COMPAT_3_19;
+	const bool merged = m->settings->compat != COMPAT_FIXED;
 
 	return live_totals_tree(&m->live, m->reader, merged, &in);
 }

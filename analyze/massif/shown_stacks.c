@@ -57,32 +57,56 @@ static const char *shown_name(const struct shown_stacks *c, uint32_t frame)
 	return symbolize_function(c->symbolizer, frame);
 }
 
-/* An inlined function is known by its plain name, and where that is printed by its full one. */
+/* The functions inlined at a frame, as far as they are known: *n of them. Valid until the symbolizer's next answer. */
+static const struct symbol_line *inlined_lines(const struct shown_stacks *c, uint32_t frame, uint32_t *n)
+{
+	const enum compat compat = c->settings->compat;
+	const struct symbol_chain *chain;
+
+	*n = 0;
+	if (compat == COMPAT_3_19)
+		return NULL;
+	chain = symbolize_describe(c->symbolizer, frame);
+	if (compat == COMPAT_FIXED || !chain->bare_3_24)
+		*n = chain->n - 1;
+	return chain->lines;
+}
+
+static const char *inlined_name(const struct shown_stacks *c, const struct symbol_line *line)
+{
+	return c->settings->compat == COMPAT_FIXED ? line->function : symbol_line_massif(line);
+}
+
+/* An inlined function is known by the name that is printed; with compat at its default by its plain name, too. */
 static bool in_list_inlined(const struct shown_stacks *c, const struct name_list *list,
 			    const struct symbol_line *line)
 {
-	return (line->plain && in_list(list, line->plain)) ||
-	       (!(line->plain && c->settings->compat == COMPAT_LATEST) && in_list(list, line->function));
+	const bool fixed = c->settings->compat == COMPAT_FIXED;
+
+	return in_list(list, inlined_name(c, line)) || (fixed && line->plain && in_list(list, line->plain));
 }
 
-/*
- * The innermost function inlined at the frame that is no allocation function, or NULL. Valid until the symbolizer's next
- * answer.
- */
-static const struct symbol_line *inlined_line(const struct shown_stacks *c, uint32_t frame)
+/* The innermost function inlined at the frame that is no allocation function, or NULL. */
+static const struct symbol_line *inlined_other(const struct shown_stacks *c, uint32_t frame)
 {
-	const struct symbol_chain *chain;
+	uint32_t n;
+	const struct symbol_line *lines = inlined_lines(c, frame, &n);
 
-	if (c->settings->compat == COMPAT_3_19)
-		return NULL;
-	chain = symbolize_describe(c->symbolizer, frame);
-	for (uint32_t i = 0; i + 1 < chain->n; i++) {
-		const struct symbol_line *line = &chain->lines[i];
-
-		if (line->function && !in_list_inlined(c, &c->settings->alloc_fns, line))
-			return line;
+	for (uint32_t i = 0; i < n; i++) {
+		if (inlined_name(c, &lines[i]) && !in_list_inlined(c, &c->settings->alloc_fns, &lines[i]))
+			return &lines[i];
 	}
 	return NULL;
+}
+
+/* The innermost function inlined at the frame, or NULL. Only 3.24 looks there behind frames without a name. */
+static const struct symbol_line *inlined_first(const struct shown_stacks *c, uint32_t frame)
+{
+	uint32_t n = 0;
+	const struct symbol_line *lines =
+		c->settings->compat == COMPAT_3_24 ? inlined_lines(c, frame, &n) : NULL;
+
+	return n && inlined_name(c, &lines[0]) ? &lines[0] : NULL;
 }
 
 /* The physical function first: the names of inlined ones take reading much more of the debug data. */
@@ -90,7 +114,7 @@ static bool ask_alloc_fn(const struct shown_stacks *c, uint32_t frame)
 {
 	const char *name = shown_name(c, frame);
 
-	return name && in_list(&c->settings->alloc_fns, name) && !inlined_line(c, frame);
+	return name && in_list(&c->settings->alloc_fns, name) && !inlined_other(c, frame);
 }
 
 /* What is known of a frame's names, kept because each stack asks for all its frames. */
@@ -163,7 +187,8 @@ static bool is_ignored(const struct shown_stacks *c, const struct capture *cap, 
 	if (c->settings->ignore_fns.n == 0)
 		return false;
 	for (uint32_t i = first; i < cap->n; i++) {
-		const struct symbol_line *inlined = i == first ? inlined_line(c, frame_of(cap, i)) : NULL;
+		const struct symbol_line *inlined =
+			i == first ? inlined_other(c, frame_of(cap, i)) : inlined_first(c, frame_of(cap, i));
 		const char *name;
 
 		if (inlined)

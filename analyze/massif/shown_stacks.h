@@ -6,7 +6,7 @@
  *
  * Massif also ignores an empty stack and one of nothing but allocation functions. With the setting compat at its
  * default the latter shows its outermost frame, and the empty stack is a context without frames. Inlined functions have
- * names of their own, except with compat 3.19.
+ * names of their own, which the lists may have; not so with compat 3.19.
  */
 #ifndef ANALYZE_SHOWN_STACKS_H
 #define ANALYZE_SHOWN_STACKS_H

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Massif 3.19's allocation functions. */
-static const char *const alloc_fns[] = {
+/* Massif's allocation functions: of 3.19, and of 3.24. */
+static const char *const alloc_fns_3_19[] = {
 	"malloc",
 	"__builtin_new",
 	"operator new(unsigned)",
@@ -23,7 +23,33 @@ static const char *const alloc_fns[] = {
 	"operator new[](unsigned, std::nothrow_t const&)",
 	"operator new(unsigned long, std::nothrow_t const&)",
 	"operator new[](unsigned long, std::nothrow_t const&)",
+	NULL,
 };
+static const char *const alloc_fns_3_24[] = {
+	"malloc",
+	"__builtin_new",
+	"operator new(unsigned long)",
+	"__builtin_vec_new",
+	"operator new[](unsigned long)",
+	"calloc",
+	"aligned_alloc",
+	"realloc",
+	"memalign",
+	"posix_memalign",
+	"valloc",
+	"operator new(unsigned long, std::nothrow_t const&)",
+	"operator new[](unsigned long, std::nothrow_t const&)",
+	"operator new(unsigned long, std::align_val_t)",
+	"operator new[](unsigned long, std::align_val_t)",
+	"operator new(unsigned long, std::align_val_t, std::nothrow_t const&)",
+	"operator new[](unsigned long, std::align_val_t, std::nothrow_t const&)",
+	NULL,
+};
+
+static const char *const *alloc_fns_of(enum compat compat)
+{
+	return compat == COMPAT_3_24 ? alloc_fns_3_24 : alloc_fns_3_19;
+}
 
 /* ---- Lists ---- */
 
@@ -37,6 +63,40 @@ int name_list_append(struct name_list *list, const char *name)
 	if (!names[list->n])
 		return ENOMEM;
 	list->n++;
+	return 0;
+}
+
+static void finish_names(struct name_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->names[i]);
+	free(list->names);
+}
+
+static int append_alloc_fns(struct name_list *list, enum compat compat)
+{
+	int error = 0;
+	for (const char *const *name = alloc_fns_of(compat); *name && !error; name++)
+		error = name_list_append(list, *name);
+	return error;
+}
+
+int settings_set_compat(struct settings *s, enum compat compat)
+{
+	struct name_list list = { 0 };
+	size_t given = 0;
+	int error = append_alloc_fns(&list, compat);
+	while (alloc_fns_of(s->compat)[given])
+		given++;
+	for (; given < s->alloc_fns.n && !error; given++)
+		error = name_list_append(&list, s->alloc_fns.names[given]);
+	if (error) {
+		finish_names(&list);
+		return error;
+	}
+	finish_names(&s->alloc_fns);
+	s->alloc_fns = list;
+	s->compat = compat;
 	return 0;
 }
 
@@ -91,18 +151,10 @@ bool settings_init(struct settings *s)
 		.desc = strdup(""),
 	};
 	bool ok = s->out_file && s->xtree_file && s->desc;
-	for (size_t i = 0; ok && i < sizeof(alloc_fns) / sizeof(*alloc_fns); i++)
-		ok = name_list_append(&s->alloc_fns, alloc_fns[i]) == 0;
+	ok = ok && append_alloc_fns(&s->alloc_fns, s->compat) == 0;
 	if (!ok)
 		settings_finish(s);
 	return ok;
-}
-
-static void finish_names(struct name_list *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		free(list->names[i]);
-	free(list->names);
 }
 
 void settings_finish(struct settings *s)

@@ -26,9 +26,9 @@ enum usable_model {
 
 /* Which answer is given where Massif is wrong. */
 enum compat {
-	COMPAT_FIXED,  /* the right answer */
-	COMPAT_3_19,   /* that of 3.19, byte for byte */
-	COMPAT_LATEST, /* that of versions since 3.22, which also look at inlined functions */
+	COMPAT_FIXED, /* the right answer */
+	COMPAT_3_19,  /* that of 3.19, byte for byte */
+	COMPAT_3_24,  /* that of 3.24, which also looks for inlined functions in its lists */
 };
 
 enum xtree_memory {
@@ -106,6 +106,9 @@ void settings_finish(struct settings *settings);
 
 /* Replaces an owned text of the settings by a copy. */
 int settings_replace(char **text, const char *by);
+
+/* With that version's allocation functions in place of the defaults. */
+int settings_set_compat(struct settings *settings, enum compat compat);
 
 /* Adds a request at its place in the order. */
 int settings_add_at(struct settings *settings, struct at at);

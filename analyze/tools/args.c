@@ -59,7 +59,7 @@ static const struct argp_option options[] = {
 	  "the 'real' allocator did, or what was 'requested' (rounded); alone or 'yes' is 'real', 'no' is 'rounded'",
 	  10 },
 	{ "compat", KEY_COMPAT, "VERSION", 0,
-	  "what Massif gets wrong: 'fixed', or as in '3.19' or the 'latest' version (fixed)", 10 },
+	  "what Massif gets wrong: 'fixed', or as in '3.19', '3.24' or the 'latest' of these (fixed)", 10 },
 	{ "stacks", KEY_STACKS, "yes|no", OPTION_ARG_OPTIONAL,
 	  "count stacks, as deep as they are at calls (no)", 10 },
 	{ "pages-as-heap", KEY_PAGES_AS_HEAP, "yes|no", OPTION_ARG_OPTIONAL,
@@ -166,7 +166,7 @@ static int refuse_unknown(struct args *args)
 	const struct unknown_value *unknown = &args->unknown;
 	if (!unknown->option)
 		return 0;
-	if (args->settings.compat == COMPAT_3_19)
+	if (args->settings.compat != COMPAT_FIXED)
 		return refusal_unknown_option(&args->refusal, unknown->option, unknown->text);
 	return refusal_value(&args->refusal, unknown->option, unknown->text, unknown->known);
 }
@@ -218,14 +218,17 @@ static int parse_compat(struct args *args, const struct option_value *value)
 	static const char *const versions[] = {
 		[COMPAT_FIXED] = "fixed",
 		[COMPAT_3_19] = "3.19",
-		[COMPAT_LATEST] = "latest",
+		[COMPAT_3_24] = "3.24",
+		"latest", /* of these */
 		NULL,
 	};
 	unsigned version = COMPAT_FIXED;
-	const int error = option_value_word(value, versions, "should be 3.19, latest or fixed", &version);
-	args->settings.compat = (enum compat)version;
+	const int error =
+		option_value_word(value, versions, "should be 3.19, 3.24, latest or fixed", &version);
 	args->settings.compat_given = true;
-	return error;
+	return error ? error
+		     : settings_set_compat(&args->settings,
+					   version <= COMPAT_3_24 ? (enum compat)version : COMPAT_3_24);
 }
 
 static int parse_xtree(struct args *args, const struct option_value *value)

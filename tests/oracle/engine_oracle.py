@@ -33,7 +33,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "corpus"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-from harness import arguments, skip    # noqa: E402
+from harness import arguments, installed_compat, skip    # noqa: E402
 import cases as corpus  # noqa: E402
 from xtree_oracle import Report, callgrind_lines  # noqa: E402
 
@@ -214,6 +214,7 @@ def difference(theirs, ours):
 class Oracle:
     def __init__(self, build, scratch):
         self.msrec = str(build / "trace-record/msrec")
+        self.compat = installed_compat()
         self.msreplay = str(build / "analyze/msreplay")
         self.scratch = scratch
         self.work = scratch / "work"
@@ -256,7 +257,8 @@ class Oracle:
         option_set = re.sub("--trace-children=[a-z]+", "", option_set)
         for trace in traces:
             end = trace.name[1:]
-            status, said = run([self.msreplay, *options_to(folder, option_set, end), str(trace)], self.work)
+            status, said = run([self.msreplay, "--compat=" + self.compat, *options_to(folder, option_set, end),
+                                str(trace)], self.work)
             if status != 0:
                 raise Failure("msreplay: status %d: %s" % (status, said))
             # Massif writes nothing of a process that becomes another program.

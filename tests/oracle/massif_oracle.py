@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 CORPUS = Path(__file__).resolve().parents[2] / 'corpus'
 sys.path.insert(0, str(CORPUS))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
-from harness import Tally, arguments, need    # noqa: E402
+from harness import Tally, arguments, installed_compat, need    # noqa: E402
 import cases as corpus  # noqa: E402
 
 ENVIRONMENT = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C', 'LC_ALL': 'C'}
@@ -72,6 +72,7 @@ class Oracle:
         self.build = build
         self.usable = usable
         self.compat = compat
+        self.installed = installed_compat()
         self.more = more
         self.model = ['--usable=' + usable, '--compat=' + compat]
         self.cache = build / 'oracle-cache'
@@ -134,10 +135,11 @@ class Oracle:
     def expected_difference(self, case, option_set):
         """(kind, reason) of a listed exception that applies to this run, or None."""
         entry = case.exception(option_set)
-        if entry and ((entry[0] == 'usable' and self.usable == 'valgrind') or
-                      (entry[0] == 'repair' and self.compat == '3.19')):
+        if not entry:
             return None
-        return entry
+        applies = {'usable': self.usable != 'valgrind', 'repair': self.compat == 'fixed',
+                   'repaired': (self.compat == '3.19') != (self.installed == '3.19')}
+        return entry if applies.get(entry[0], True) else None
 
 
 def difference(case, theirs, ours):
@@ -242,7 +244,8 @@ def main():
                     "help": "only cases whose name matches from its start (repeatable)"}),
         ("--usable", {"choices": ("rounded", "valgrind"), "default": "valgrind",
                       "help": "passed to msreplay (valgrind)"}),
-        ("--compat", {"choices": ("3.19", "fixed"), "default": "3.19", "help": "passed to msreplay (3.19)"}),
+        ("--compat", {"choices": ("3.19", "3.24", "fixed"),
+                      "help": "passed to msreplay (the installed Massif's version)"}),
         ("--no-cache", {"action": "store_true", "help": "run valgrind even if its answer is kept"}),
         ("--twice", {"action": "store_true",
                      "help": "compare Massif with a second run of itself: is each case deterministic?"}),
@@ -261,7 +264,7 @@ def main():
     if options.answers:
         return check_answers(options.build, chosen)
     need('valgrind')
-    oracle = Oracle(options.build, options.usable, options.compat, not options.no_cache,
+    oracle = Oracle(options.build, options.usable, options.compat or installed_compat(), not options.no_cache,
                     options.long)
     tally, listed, bad = Tally(), 0, 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:

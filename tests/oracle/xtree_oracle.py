@@ -27,7 +27,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
-from harness import Tally, arguments, need    # noqa: E402
+from harness import Tally, arguments, installed_compat, need    # noqa: E402
 from massif_oracle import DIFF_LINES, ENVIRONMENT, Failure, Oracle, in_family_order, run  # noqa: E402
 import cases as corpus  # noqa: E402
 
@@ -113,7 +113,8 @@ class XtreeOracle(Oracle):
 
     def ours(self, case, report, trace):
         out = Path('%s.%d%s' % (trace, REPORTS.index(report), report.suffix))
-        status, said = run([str(self.build / 'analyze/msreplay'), '-q', '--compat=3.19', '--massif-out-file=/dev/null',
+        status, said = run([str(self.build / 'analyze/msreplay'), '-q', '--compat=' + self.compat,
+                            '--massif-out-file=/dev/null',
                             *self.options(case, report), '--xtree-memory-file=%s' % out, str(trace)], self.build)
         if status != 0 or not out.exists():
             raise Failure('msreplay wrote nothing (status %d): %s' % (status, said))
@@ -318,7 +319,7 @@ def main():
     need('valgrind')
     named = {case.name: case for case in corpus.CASES}
     chosen = [(i, named[name]) for i, name in enumerate(CASES) if not options.case or name in options.case]
-    oracle = XtreeOracle(options.build, 'rounded', '3.19', not options.no_cache, False)
+    oracle = XtreeOracle(options.build, 'rounded', installed_compat(), not options.no_cache, False)
     tally = Tally()
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for results in pool.map(lambda item: compare_case(oracle, *item, options.all), chosen):

@@ -9,6 +9,7 @@ import argparse
 import errno
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -22,6 +23,13 @@ SKIPPED = 77        # meson's status for a test that cannot run here
 for name in ("ARGP_HELP_FMT", "COLUMNS", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", "MSREC_OPTS", "MSREPLAY_OPTS",
              "NO_COLOR"):
     os.environ.pop(name, None)
+
+
+def installed_compat():
+    """The version of Massif, as msreplay's --compat has it, whose answers are those of the installed one."""
+    said = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
+    return "3.24" if version >= (3, 22) else "3.19"     # since 3.22 its lists name inlined functions, too
 
 
 class Build:

@@ -138,6 +138,29 @@ static void defaults(void **state)
 	args_finish(&args);
 }
 
+/* A version brings its allocation functions, before those that other options add, in any order. */
+static void versions(void **state)
+{
+	(void)state;
+	const char *const orders[][2] = { { "--alloc-fn=mine", "--compat=3.24" },
+					  { "--compat=latest", "--alloc-fn=mine" } };
+	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
+		struct args args;
+		assert_true(args_init(&args));
+		assert_int_equal(parse(&args, (char *)orders[i][0]), 0);
+		assert_int_equal(parse(&args, (char *)orders[i][1]), 0);
+		const struct settings *s = &args.settings;
+		assert_int_equal(s->compat, COMPAT_3_24);
+		assert_int_equal(s->alloc_fns.n, 18);
+		assert_string_equal(s->alloc_fns.names[6], "aligned_alloc");
+		assert_string_equal(s->alloc_fns.names[17], "mine");
+		assert_int_equal(parse(&args, (char *)"--compat=3.19"), 0);
+		assert_int_equal(s->alloc_fns.n, 17);
+		assert_string_equal(s->alloc_fns.names[16], "mine");
+		args_finish(&args);
+	}
+}
+
 static void accepted(void **state)
 {
 	(void)state;
@@ -295,7 +318,7 @@ static void refused(void **state)
 		UNAVAILABLE("--xtree-memory=foo", "should be none, allocs or full"),
 		UNAVAILABLE("--usable=guessed", "should be rounded, valgrind, real or requested"),
 		UNAVAILABLE("--usable=", "should be rounded, valgrind, real or requested"),
-		UNAVAILABLE("--compat=3.18", "should be 3.19, latest or fixed"),
+		UNAVAILABLE("--compat=3.18", "should be 3.19, 3.24, latest or fixed"),
 		BAD("--xtree-compress-strings=1", "Invalid boolean value '1' (should be 'yes' or 'no')"),
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -394,19 +417,13 @@ static void names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers),
-		cmocka_unit_test(naturals),
-		cmocka_unit_test(floats),
-		cmocka_unit_test(float_is_not_strtod),
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(accepted),
-		cmocka_unit_test(undescribed),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(prepended),
-		cmocka_unit_test(names),
-		cmocka_unit_test(alone),
-		cmocka_unit_test(usable_models),
-		cmocka_unit_test(unknown_to_massif),
+		cmocka_unit_test(integers),      cmocka_unit_test(naturals),
+		cmocka_unit_test(floats),        cmocka_unit_test(float_is_not_strtod),
+		cmocka_unit_test(defaults),      cmocka_unit_test(versions),
+		cmocka_unit_test(accepted),      cmocka_unit_test(undescribed),
+		cmocka_unit_test(refused),       cmocka_unit_test(prepended),
+		cmocka_unit_test(names),         cmocka_unit_test(alone),
+		cmocka_unit_test(usable_models), cmocka_unit_test(unknown_to_massif),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,9 +35,10 @@ static const struct symbol_line calls[] = {
 };
 static const struct symbol_line first_alone = { "main", "/home/x", "a.h", 7, NULL, NULL };
 static const struct symbol_line name_alone = { .function = "main" };
-static const struct symbol_chain known[] = {
-	{ 3, calls, NULL }, { 3, calls, &first_alone }, { 2, calls + 1, &name_alone }, { 1, &unknown, NULL }
-};
+static const struct symbol_chain known[] = { { .n = 3, .lines = calls },
+					     { .n = 3, .lines = calls, .bare = &first_alone },
+					     { .n = 2, .lines = calls + 1, .bare = &name_alone },
+					     { .n = 1, .lines = &unknown } };
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
 static void put(const char *name, const char *content)
@@ -317,7 +318,7 @@ static void test_long_texts(void **state)
 {
 	char text[9000];
 	struct symbol_line lines[] = { { .function = "inner", .file = text }, { .function = text } };
-	const struct symbol_chain chains[] = { { 2, lines, NULL }, { 1, lines + 1, NULL } };
+	const struct symbol_chain chains[] = { { .n = 2, .lines = lines }, { .n = 1, .lines = lines + 1 } };
 	struct namecache *cache = cache_open();
 
 	(void)state;
